@@ -1,0 +1,48 @@
+# Installs a build into a fresh prefix; configures, builds and runs the consumer project against it; runs the installed
+# programs on what the consumer prints. Control: the installed retile-oracle rejects the same Program with a step left out.
+#
+#   cmake -D BUILD=.. -D SOURCE=<consumer> -D WORK=<scratch> -D GENERATOR=.. -D COMPILER=.. -D CONFIG=.. -P run_install_test.cmake
+cmake_minimum_required(VERSION 3.25)
+
+# step(<what> <wanted exit code> COMMAND ..): ends the test with the output unless the command ends as wanted.
+function(step what wanted)
+  execute_process(
+    COMMAND ${ARGN}
+    RESULT_VARIABLE result
+    OUTPUT_VARIABLE output
+    ERROR_VARIABLE errors)
+  if(NOT result STREQUAL "${wanted}")
+    message(FATAL_ERROR "${what}: ended with ${result}, wanted ${wanted}\n${output}\n${errors}")
+  endif()
+  message(STATUS "${what}: ok")
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+set(prefix "${WORK}/prefix")
+file(REMOVE_RECURSE "${WORK}")
+file(MAKE_DIRECTORY "${WORK}")
+
+step("install" 0 "${CMAKE_COMMAND}" --install "${BUILD}" --config "${CONFIG}" --prefix "${prefix}")
+step("configure the consumer" 0 "${CMAKE_COMMAND}" -S "${SOURCE}" -B "${WORK}/build" -G "${GENERATOR}"
+     "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_FLAGS=-D_GLIBCXX_ASSERTIONS" "-DCMAKE_BUILD_TYPE=${CONFIG}"
+     "-DCMAKE_PREFIX_PATH=${prefix}")
+step("build the consumer" 0 "${CMAKE_COMMAND}" --build "${WORK}/build" --config "${CONFIG}")
+step("run the consumer" 0 "${WORK}/build/consumer")
+if(NOT output MATCHES "^retile.program/1\n")
+  message(FATAL_ERROR "the consumer printed no Program:\n${output}")
+endif()
+set(right "${output}")
+file(WRITE "${WORK}/right.txt" "${right}")
+if(EXISTS "${WORK}/build/mpi_consumer")
+  step("run the MPI consumer" 0 "${WORK}/build/mpi_consumer")
+endif()
+
+# The last line is the last step; without it the Program ends elsewhere.
+string(REGEX REPLACE "\n[^\n]+\n$" "\n" wrong "${right}")
+file(WRITE "${WORK}/wrong.txt" "${wrong}")
+foreach(program IN ITEMS retile retile-oracle)
+  step("${program} calls the Program right" 0 "${prefix}/bin/${program}" check "${WORK}/right.txt")
+  step("${program} calls it wrong without its last step" 1 "${prefix}/bin/${program}" check "${WORK}/wrong.txt")
+endforeach()
+step("retile --version" 0 "${prefix}/bin/retile" --version)
+file(REMOVE_RECURSE "${WORK}")

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Negative control of check_layering.py: plants one violation per rule in a copy of the tree; each must be caught.
+
+    control_layering.py ROOT
+
+Each planted file that must be rejected stands beside one that must be accepted, so that the check is shown to look at the
+difference and not to reject everything.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import check_layering
+from check_layering import Checker
+
+PLANTED = "planted_for_the_control"
+
+# rule, file that the text is appended to, text that must be rejected, text that must be accepted in its place
+MUTANTS = [
+    ("spec-std-only", f"spec/{PLANTED}.h", "#include <fmt/format.h>\n", "#include <vector>\n"),
+    ("spec-std-only", f"spec/{PLANTED}.h", '#include "retile/core/mesh.h"\n', f'#include "{PLANTED}.h"\n'),
+    ("spec-std-only", f"spec/{PLANTED}.h", '#include "../src/retile/core/mesh.h"\n', "#include <cstdint>\n"),
+    ("spec-std-only", f"spec/{PLANTED}.h", "#include <unistd.h>\n", "#include <optional>\n"),
+    ("src-never-spec", f"src/retile/cli/{PLANTED}.cpp", '#include "spec/fig06_syntax.h"\n',
+     '// #include "spec/fig06_syntax.h"\n'),
+    ("src-never-spec", f"src/retile/check/{PLANTED}.h", "  #  include <spec/fig06_syntax.h>\n",
+     '/*\n#include "spec/fig06_syntax.h"\n*/\n'),
+    ("src-never-spec", f"src/retile/core/{PLANTED}.cpp", f'#include "../../../spec/{PLANTED}.h"\n', "#include <span>\n"),
+    ("room-order", f"src/retile/core/{PLANTED}.h", '#include "retile/program/x.h"\n', "#include <string>\n"),
+    ("room-order", f"src/retile/program/{PLANTED}.cpp", '#include "retile/plan/x.h"\n',
+     f'#include "retile/program/{PLANTED}.h"\n'),
+    ("room-order", f"src/retile/plan/{PLANTED}.cpp", '#include "retile/program/x.h"\n',
+     f'#include "retile/plan/{PLANTED}.h"\n'),
+    ("room-order", f"src/retile/lower/{PLANTED}.cpp", '#include "retile/check/x.h"\n',
+     f'#include "retile/lower/{PLANTED}.h"\n'),
+    ("room-order", f"src/retile/check/{PLANTED}.cpp", '#include "retile/plan/x.h"\n',
+     f'#include "retile/check/{PLANTED}.h"\n'),
+    ("room-order", f"src/retile/check/{PLANTED}.cpp", '#include "../plan/planted_twin.h"\n',
+     f'#include "retile/check/{PLANTED}.h"\n'),
+    ("room-order", f"src/retile/prove/{PLANTED}.cpp", '#include "retile/plan/x.h"\n',
+     f'#include "retile/prove/{PLANTED}.h"\n'),
+    ("room-order", f"src/retile/exec/sim/{PLANTED}.cpp", '#include "retile/exec/mpi/x.h"\n',
+     f'#include "retile/exec/sim/{PLANTED}.h"\n'),
+    ("room-order", f"src/retile/exec/npy/{PLANTED}.cpp", '#include "retile/program/x.h"\n',
+     f'#include "retile/exec/npy/{PLANTED}.h"\n'),
+    ("room-order", f"src/retile/exec/mpi/{PLANTED}.cpp", '#include "retile/plan/x.h"\n',
+     f'#include "retile/exec/mpi/{PLANTED}.h"\n'),
+    ("room-order", f"src/retile/exec/cuda/{PLANTED}.cu", '#include "retile/exec/mpi/x.h"\n',
+     f'#include "retile/exec/cuda/{PLANTED}.h"\n'),
+    ("room-order", f"src/retile/lower/{PLANTED}.cpp", '#include "retile/cli/x.h"\n', "#include <map>\n"),
+    ("public-header", f"src/retile/lower/{PLANTED}.cpp", '#include "retile/plan/planted_private.h"\n',
+     '#include "retile/plan/planted_public.h"\n'),
+    ("public-header", "src/retile/plan/planted_public.h", '#include "retile/plan/planted_private.h"\n',
+     '#include "retile/plan/planted_public.h"\n'),
+    ("link-order", "src/retile/plan/CMakeLists.txt", "target_link_libraries(retile_plan PRIVATE retile::lower)\n",
+     "# retile::lower\n"),
+    ("src-never-spec", "src/retile/cli/CMakeLists.txt", "target_link_libraries(retile PRIVATE retile::spec)\n",
+     "# retile::spec\n"),
+    ("json", f"src/retile/program/{PLANTED}.h", "#include <nlohmann/json.hpp>\n", "#include <string>\n"),
+    ("json", f"src/retile/check/{PLANTED}.cpp", "#include <nlohmann/json.hpp>\n", "#include <string>\n"),
+    ("json", f"src/retile/cli/{PLANTED}.h", "#include <nlohmann/json_fwd.hpp>\n", "#include <CLI/CLI.hpp>\n"),
+    ("cli11", f"src/retile/program/{PLANTED}.cpp", "#include <CLI/CLI.hpp>\n", "#include <nlohmann/json.hpp>\n"),
+    ("z3", f"src/retile/check/{PLANTED}.cpp", "#include <z3++.h>\n", "#include <set>\n"),
+    ("z3", f"src/retile/prove/{PLANTED}.h", "#include <z3.h>\n", "#include <set>\n"),
+    ("cuda", f"src/retile/exec/sim/{PLANTED}.cpp", "#include <cuda_runtime.h>\n", "#include <thread>\n"),
+    ("mpi-wrapper", f"src/retile/cli/{PLANTED}.cpp", "#include <mpi.h>\n", "#include <unistd.h>\n"),
+    ("mpi-wrapper", f"src/retile/exec/mpi/{PLANTED}.cpp", "#include <mpi.h>\n", "#include <poll.h>\n"),
+    ("mpi-wrapper", "src/retile/exec/sim/mpi_wrapper.cpp", "#include <mpi.h>\n", "#include <thread>\n"),
+    ("mpi-wrapper", f"src/retile/exec/mpi/{PLANTED}.cpp", "void f() { MPI_Barrier(MPI_COMM_WORLD); }\n",
+     'const char* f() { return "MPI_Barrier(..)"; }  // MPI_Barrier(..)\n'),
+    ("system-header", f"src/retile/plan/{PLANTED}.cpp", "#include <unistd.h>\n", "#include <fmt/format.h>\n"),
+    ("unknown", f"src/retile/core/{PLANTED}.cpp", "#include <boost/any.hpp>\n", "#include <tl/expected.hpp>\n"),
+    ("unknown", f"src/retile/core/{PLANTED}.cpp", "#include PLANTED_MACRO\n", "#include <array>\n"),
+    ("unknown", f"src/retile/helpers/{PLANTED}.cpp", "#include <array>\n", None),
+]
+
+
+def prepare(source, root):
+    """A copy of the tree with a public and a private header in plan, and a header of spec."""
+    for name in ("src", "spec"):
+        if (source / name).exists():
+            shutil.copytree(source / name, root / name)
+    retile = root / "src" / "retile"
+    for room in ("core", "program", "plan", "lower", "check", "prove", "exec/npy", "exec/sim", "exec/mpi", "exec/cuda",
+                 "cli"):
+        (retile / room).mkdir(parents=True, exist_ok=True)
+    (root / "spec").mkdir(exist_ok=True)
+    (root / "spec" / "fig06_syntax.h").touch()
+    plan_cmake = retile / "plan/CMakeLists.txt"
+    if not plan_cmake.exists():
+        headers = " ".join(path.name for path in sorted(plan_cmake.parent.glob("*.h")))
+        plan_cmake.write_text(f"retile_add_room(plan HEADERS {headers})\n")
+    with plan_cmake.open("a") as cmake:
+        cmake.write("retile_add_room(plan HEADERS planted_public.h planted_twin.h)\n")
+    for name in ("planted_public", "planted_private", "planted_twin"):
+        (retile / f"plan/{name}.h").touch()
+
+
+def plant(path, text):
+    """Appends the text and returns how to take it back."""
+    before = path.read_text() if path.exists() else None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text((before or "") + text)
+
+    def undo():
+        if before is None:
+            path.unlink()
+        else:
+            path.write_text(before)
+
+    return undo
+
+
+def main():
+    source = Path(sys.argv[1]).resolve()
+    missed = []
+    with tempfile.TemporaryDirectory(prefix="layering_control_") as directory:
+        root = Path(directory).resolve()
+        prepare(source, root)
+        for violation in Checker(root).run():
+            print(f"The copy must be clean before anything is planted: {violation}")
+            return 1
+        for rule, file, bad, good in MUTANTS:
+            undo = plant(root / file, bad)
+            found = Checker(root).run()
+            undo()
+            if not any(line.startswith(f"{file}:") and f": {rule}: " in line for line in found):
+                missed.append(f"missed {rule} in {file}: {bad.strip()}")
+            if good is None:
+                continue
+            undo = plant(root / file, good)
+            found = Checker(root).run()
+            undo()
+            if found:
+                missed.append(f"wrongly rejected in {file}: {good.strip()}: {found}")
+        command = [sys.executable, check_layering.__file__, str(root)]
+        if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+            missed.append("check_layering.py does not end with 0 where nothing is wrong")
+        rule, file, bad, _ = MUTANTS[0]
+        plant(root / file, bad)
+        if subprocess.run(command, capture_output=True, check=False).returncode != 1:
+            missed.append(f"check_layering.py does not end with 1 on {rule}")
+    for line in missed:
+        print(line)
+    print(f"layering control: {len(MUTANTS)} planted violations, {len(missed)} mistakes")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
