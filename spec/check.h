@@ -1,0 +1,243 @@
+/// Decides whether a Program does what it says, by moving element tags, device by device.
+///
+/// The state is, per device, an array of global indices. Each step makes the next state element by
+/// element. Right means: every step applies, every claim holds, and in the end each device holds
+/// its box of `to`, in order.
+///
+/// Blocks move whole: each dimension is first divided by the gcd of all tile extents along it, the
+/// pieces cut from tiles and listed base offsets included. Above 2^28 tags nothing is decided.
+#pragma once
+
+#include "check_blocks.h"
+#include "fig11_cost.h"
+
+namespace spec {
+
+/// Why a Program is wrong, with a witness: on `device`, at local index `at`, stands the global
+/// index `found` and not `element`. Absent where no element is meant.
+struct Wrong {
+  Size first_wrong_step = 0;
+  std::string reason;
+  std::optional<Size> device;
+  std::optional<Sizes> at, element, found;
+};
+
+/// Sizes in elements per device. If not decided, nothing else is meant.
+struct Verdict {
+  bool decided = true, right = false, within_bound = false;
+  Size height = 0, bound = 0, cost = 0, steps = 0;
+  std::optional<Wrong> wrong;
+};
+
+class Replay {
+ public:
+  static constexpr Size most_tags = Size{1} << 28;
+
+  explicit Replay(const Program& program)
+      : program_(program), D_(program.devices), blocks_(program) {}
+
+  Verdict run() {  // throws TooLarge
+    if (D_ > most_tags) throw TooLarge();
+    all_.resize(static_cast<Index>(D_));
+    std::iota(all_.begin(), all_.end(), Size{0});
+    out_.steps = static_cast<Size>(program_.steps.size());
+    out_.bound = std::max(localsize(program_.from.tile), localsize(program_.to.tile));
+    out_.height = out_.bound;
+    start();
+    for (Index k = 0; k < program_.steps.size() && !out_.wrong; ++k) out_.wrong = apply(k);
+    if (!out_.wrong) out_.wrong = end();
+    out_.right = !out_.wrong;
+    out_.within_bound = out_.height <= out_.bound;
+    return out_;
+  }
+
+ private:
+  // The state: c_ in blocks is the shape of every device's array; size_ tags each, in C order.
+
+  static Size localsize(const Sizes& c) {
+    const auto size = product(c);
+    return size ? *size : throw TooLarge();
+  }
+  static bool next(Sizes& l, const Sizes& c) {  // the next local index in C order, if there is one
+    for (Index i = c.size(); i-- > 0;) {
+      if (++l[i] < c[i]) return true;
+      l[i] = 0;
+    }
+    return false;
+  }
+  Size tags_in(const Sizes& c) const {
+    const Size size = localsize(c);
+    return size <= most_tags / D_ ? size : throw TooLarge();
+  }
+  void start() {
+    c_ = blocks_.of(program_.from.tile);
+    size_ = tags_in(c_);
+    tags_.reserve(static_cast<Index>(size_ * D_));
+    for (const Size d : all_) {
+      const Size base = blocks_.tag(blocks_.of(base_offset(program_.from, d)));
+      Sizes l(c_.size(), 0);
+      do tags_.push_back(base + blocks_.tag(l));
+      while (next(l, c_));
+    }
+  }
+  Size first_tag(Size d) const { return tags_[static_cast<Index>(d * size_)]; }
+
+  /// Whether device d holds the box at `base` in order; if not, the first element that differs.
+  std::optional<Wrong> differs(Size d, const Sizes& base, const char* reason, Size step) const {
+    Index at = static_cast<Index>(d * size_);
+    Sizes l(c_.size(), 0);
+    bool inside = true;
+    for (Index i = 0; i < base.size(); ++i) inside = inside && base[i] <= blocks_.last(i);
+    const Size b = inside ? blocks_.tag(base) : -1;
+    do {
+      if (!inside || tags_[at] != b + blocks_.tag(l)) {
+        Sizes expected = base;
+        for (Index i = 0; i < l.size(); ++i) expected[i] += l[i];
+        const Sizes found = blocks_.elements(blocks_.block(tags_[at]));
+        return Wrong{step, reason, d, blocks_.elements(l), blocks_.elements(expected), found};
+      }
+      ++at;
+    } while (next(l, c_));
+    return std::nullopt;
+  }
+  /// Whether every device holds exactly its box of `tiling`.
+  std::optional<Wrong> lies(const Tiling& tiling, const char* reason, Size step) const {
+    if (tiling.tile != blocks_.elements(c_)) return Wrong{step, reason, 0, {}, {}, {}};
+    for (const Size d : all_) {
+      const auto wrong = differs(d, blocks_.of(base_offset(tiling, d)), reason, step);
+      if (wrong) return wrong;
+    }
+    return std::nullopt;
+  }
+
+  // One step.
+
+  /// Each device's source as a table of one row; t gets s's, who is no t keeps its own.
+  Table table_of(const Step& step) const {
+    if (!step.pairs) return step.table;
+    Sizes P = all_;
+    for (const Sizes& pair : *step.pairs) P[static_cast<Index>(pair[1])] = pair[0];
+    return {{P}, {}, 0, 0};
+  }
+  /// A device that stands twice in a, or not equally often in a and b.
+  std::optional<Size> uneven(const Sizes& a, const Sizes& b) const {
+    Sizes in_a(all_.size(), 0), in_b(all_.size(), 0);
+    for (const Size d : a) ++in_a[static_cast<Index>(d)];
+    for (const Size d : b) ++in_b[static_cast<Index>(d)];
+    for (Index d = 0; d < all_.size(); ++d) {
+      if (in_a[d] != in_b[d] || in_a[d] > 1) return all_[d];
+    }
+    return std::nullopt;
+  }
+  /// Groups hold every device once and are of one length; a permutation takes every device once.
+  std::optional<Wrong> table_error(const Step& step, Size k) const {
+    if (step.parts) return std::nullopt;
+    Sizes a, b = step.pairs ? Sizes() : all_;
+    Index length = 0;
+    bool ragged = false;
+    if (step.pairs) {
+      for (const Sizes& pair : *step.pairs) a.push_back(pair[0]), b.push_back(pair[1]);
+    } else {
+      for (Size r = 0; r < row_count(step.table); ++r) {
+        const Sizes group = row(step.table, r);
+        if (r == 0) length = group.size();
+        ragged = ragged || group.size() != length;
+        a.insert(a.end(), group.begin(), group.end());
+      }
+    }
+    const auto device = uneven(a, b);
+    if (!device && !ragged) return std::nullopt;
+    return Wrong{k, step.p == Op::allpermute ? "bijection" : "groups", device, {}, {}, {}};
+  }
+
+  std::optional<Wrong> apply(Index number) {
+    const Step& step = program_.steps[number];
+    const Size k = static_cast<Size>(number);
+    if (const auto wrong = table_error(step, k)) return wrong;
+    const auto cut = piece(step, blocks_.elements(c_));
+    if (!cut) return Wrong{k, "indivisible", 0, {}, {}, {}};
+    const auto tile = joined(step, *cut);
+    if (!tile) throw TooLarge();
+    const Size before = localsize(blocks_.elements(c_)), after = localsize(*tile);
+    const Sizes c = blocks_.of(*tile);
+    const Size size = tags_in(c);
+    const Table table = table_of(step);
+    const bool permutes = step.p == Op::allpermute;
+    std::vector<Size> tags(static_cast<Index>(size * D_));
+    for (Size r = 0; r < row_count(table); ++r) {
+      const Sizes members = row(table, r);
+      for (Index q = 0; q < members.size(); ++q) {
+        const Size one = static_cast<Size>(q);  // in `part` and `source` also the device
+        const Size d = permutes || step.parts ? one : members[q];
+        const Size part = step.parts ? members[q] : permutes ? 0 : one;
+        Size* const to = &tags[static_cast<Index>(d * size)];
+        give(step, blocks_.of(*cut), c, step.parts ? all_ : members, one, part, to);
+      }
+    }
+    c_ = c;
+    size_ = size;
+    tags_ = std::move(tags);
+    std::optional<Wrong> wrong;
+    if (step.tile && *step.tile != *tile) wrong = Wrong{k, "tile_claim", 0, {}, {}, {}};
+    if (step.map && !wrong) wrong = lies(*step.map, "map_claim", k);
+    if (step.at && !wrong) wrong = lies({*tile, {}, {}, step.at}, "map_claim", k);
+    if (wrong) return wrong;
+    const bool moves = permutes ? row(table, 0) != all_ : pieces(step) > 1;
+    const Size price = moves ? cost(step.p, before, after) : 0;
+    if (__builtin_add_overflow(out_.cost, price, &out_.cost)) throw TooLarge();
+    out_.height = std::max(out_.height, after);
+    for (Size d = 0; d < D_ && !not_a_box_; ++d) {
+      not_a_box_ = differs(d, blocks_.block(first_tag(d)), "not_a_box", k);
+    }
+    return std::nullopt;
+  }
+
+  /// One device gets piece q of each member's tile, concatenated along dimension i. Without a
+  /// concatenation it gets piece q of the tile of one member alone; without a cut the piece is all.
+  void give(const Step& step, const Sizes& cut, const Sizes& c, const Sizes& members, Size one,
+            Size q, Size* to) const {
+    Sizes l(c.size(), 0);
+    do {
+      Size member = one, from = 0;  // where element l comes from: whose tile, and where in it
+      for (Index i = 0; i < l.size(); ++i) {
+        Size l_i = l[i];
+        if (joins(step) && i == step.concat) {
+          member = l_i / cut[i];
+          l_i %= cut[i];
+        }
+        if (splits(step) && i == step.split) l_i += q * cut[i];
+        from = from * c_[i] + l_i;
+      }
+      *to++ = tags_[static_cast<Index>(members[static_cast<Index>(member)] * size_ + from)];
+    } while (next(l, c));
+  }
+
+  /// The end is `to`; if not, the first step that left a device without a box in order is at fault.
+  std::optional<Wrong> end() const {
+    const auto wrong = lies(program_.to, "end", out_.steps);
+    return wrong && not_a_box_ ? not_a_box_ : wrong;
+  }
+
+  const Program& program_;
+  const Size D_;
+  Sizes all_;  // the devices 0..D-1
+  const Blocks blocks_;
+  Sizes c_;
+  Size size_ = 0;
+  std::vector<Size> tags_;
+  Verdict out_;
+  std::optional<Wrong> not_a_box_;
+};
+
+/// Replays a Program. Undecided when it is too large, or when a size is not below 2^63.
+inline Verdict check(const Program& program) {
+  try {
+    return Replay(program).run();
+  } catch (const TooLarge&) {
+    Verdict undecided;
+    undecided.decided = false;
+    return undecided;
+  }
+}
+
+}  // namespace spec

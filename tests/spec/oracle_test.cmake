@@ -1,0 +1,130 @@
+# Runs retile-oracle: exit codes, what stands on which stream, and the promises about its source.
+#   cmake -DORACLE=.. -DCOMPILER=.. -DSPEC=.. -DWORK=.. -P oracle_test.cmake
+cmake_minimum_required(VERSION 3.25)
+file(REMOVE_RECURSE "${WORK}")
+file(MAKE_DIRECTORY "${WORK}/directory")
+set(failures 0)
+
+macro(complain text)
+  message("FAILED ${text}")
+  math(EXPR failures "${failures} + 1")
+endmacro()
+
+# expect(<name> <exit code> <regex of stdout> <regex of stderr> <arguments..>); stdin is ${WORK}/stdin
+function(expect name code stdout stderr)
+  execute_process(
+    COMMAND "${ORACLE}" ${ARGN}
+    INPUT_FILE "${WORK}/stdin"
+    OUTPUT_VARIABLE out
+    ERROR_VARIABLE err
+    RESULT_VARIABLE result)
+  if(NOT result STREQUAL "${code}")
+    complain("${name}: exit code ${result}, expected ${code}\n${out}${err}")
+  endif()
+  if(NOT out MATCHES "${stdout}")
+    complain("${name}: unexpected standard output\n${out}")
+  endif()
+  if(NOT err MATCHES "${stderr}")
+    complain("${name}: unexpected standard error\n${err}")
+  endif()
+  set(failures ${failures} PARENT_SCOPE)
+endfunction()
+
+set(right "retile.program/1\nmesh x:2\nfrom [2{x}4]\nto [4]\nallgather dim=0 groups=[[0,1]]\n")
+string(REPLACE "[0,1]" "[1,0]" wrong "${right}")
+string(REPLACE "[0,1]" "[0,2]" broken "${right}")
+set(large "retile.program/1\ndevices 2147483648\nfrom [1]\nto [1]\n")
+foreach(name right wrong broken large)
+  file(WRITE "${WORK}/${name}" "${${name}}")
+endforeach()
+file(WRITE "${WORK}/all" "${right}${wrong}${large}")
+file(WRITE "${WORK}/empty" "")
+file(WRITE "${WORK}/stdin" "${right}")
+
+set(verdict_right "^right: true\nwithin_bound: true\nheight: 4\nbound: 4\ncost: 4\nsteps: 1\n$")
+set(verdict_wrong
+    "^right: false\nwithin_bound: true\nheight: 4\nbound: 4\ncost: 4\nsteps: 1\nfirst_wrong_step: 0\nreason: not_a_box\ndevice: 0\nat: \\[2\\]\nelement: \\[4\\]\nfound: \\[0\\]\n$")
+expect(right 0 "${verdict_right}" "^$" check "${WORK}/right")
+expect(standard_input 0 "${verdict_right}" "^$" check -)
+expect(no_argument 0 "${verdict_right}" "^$" check)
+expect(wrong 1 "${verdict_wrong}" "^$" check "${WORK}/wrong")
+expect(undecided 3 "^right: undecided\nreason: limit\n$" "^$" check "${WORK}/large")
+expect(several 3 "steps: 1\n\nright: false\n.*\n\nright: undecided\n" "^$" check "${WORK}/all")
+expect(broken 2 "^$" "^error: [^\n]*broken:5:[0-9]+: [^\n]*\n  allgather dim=0 groups=\\[\\[0,2\\]\\]\n                             \\^\n$" check
+       "${WORK}/broken")
+expect(empty 2 "^$" "no Program" check "${WORK}/empty")
+expect(directory 2 "^$" "^error: " check "${WORK}/directory")
+expect(missing 2 "^$" "^error: " check "${WORK}/missing")
+expect(no_verb 2 "^$" "^error: ")
+expect(unknown_verb 2 "^$" "^error: " prove)
+expect(unknown_option 2 "^$" "^error: " check --json)
+expect(two_files 2 "^$" "^error: " check "${WORK}/right" "${WORK}/right")
+expect(help 0 "Exit codes" "^$" --help)
+expect(help_of_check 0 "Examples" "^$" check --help)
+expect(version 0 "^retile-oracle [^\n]+\n$" "^$" --version)
+
+# No result that nobody can read: a full disk is exit 4.
+if(EXISTS /dev/full)
+  execute_process(
+    COMMAND "${ORACLE}" check "${WORK}/right"
+    OUTPUT_FILE /dev/full
+    ERROR_VARIABLE err
+    RESULT_VARIABLE result)
+  if(NOT result STREQUAL "4")
+    complain("full disk: exit code ${result}, expected 4")
+  endif()
+endif()
+
+# One file, one command, the standard library only.
+execute_process(
+  COMMAND "${COMPILER}" -std=c++20 -fsyntax-only "${SPEC}/oracle_main.cpp"
+  WORKING_DIRECTORY "${WORK}"
+  ERROR_VARIABLE err
+  RESULT_VARIABLE result)
+if(NOT result STREQUAL "0")
+  complain("oracle_main.cpp does not compile alone:\n${err}")
+endif()
+
+# What `check` executes can be audited: the headers that the program includes have less than 800 lines of code together
+# (neither blank, nor comment, nor preprocessor, nor namespace, nor a lone bracket), and no header has more than 300 lines.
+set(open "oracle_main.cpp")
+set(seen "")
+set(code 0)
+while(open)
+  list(POP_FRONT open file)
+  if(file IN_LIST seen)
+    continue()
+  endif()
+  list(APPEND seen ${file})
+  file(READ "${SPEC}/${file}" text)
+  string(REGEX MATCHALL "#include \"[^\"]+\"" includes "${text}")
+  foreach(include IN LISTS includes)
+    string(REGEX REPLACE ".*\"(.*)\"" "\\1" header "${include}")
+    list(APPEND open ${header})
+  endforeach()
+  string(REGEX REPLACE "[][;]" "" text "${text}")
+  string(REPLACE "\n" ";" lines "${text}")
+  foreach(line IN LISTS lines)
+    if(line MATCHES "^ *$" OR line MATCHES "^ *(//|#)" OR line MATCHES "namespace" OR line MATCHES "^[ {}()]*$")
+      continue()
+    endif()
+    math(EXPR code "${code} + 1")
+  endforeach()
+endwhile()
+message("${code} lines of code in: ${seen}")
+if(code LESS 300 OR NOT code LESS 800)
+  complain("the program has ${code} lines of code, expected less than 800")
+endif()
+file(GLOB headers "${SPEC}/*.h")
+foreach(header IN LISTS headers)
+  file(READ "${header}" text)
+  string(REGEX MATCHALL "\n" newlines "${text}")
+  list(LENGTH newlines length)
+  if(length GREATER 300)
+    complain("${header} has ${length} lines, expected at most 300")
+  endif()
+endforeach()
+
+if(failures GREATER 0)
+  message(FATAL_ERROR "${failures} failures")
+endif()
