@@ -1,0 +1,686 @@
+// The replay behind `check`: devices' arrays of global indices, held as pieces.
+//
+// Slicing and concatenating arrays that start as boxes only ever gives arrays that are made of
+// translated boxes. Such a piece is {origin, extent, shift}: the local indices origin .. origin +
+// extent - 1 hold the global indices local + shift. A device holds one box in order iff all its
+// pieces have one shift. While that is true of every device, a state is only a base offset per
+// device (what our planner makes never leaves this); otherwise each device refers to a list of
+// pieces.
+#include "retile/check/check.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "retile/core/assert.h"
+
+namespace retile {
+namespace {
+
+/// Base offsets, one vector per dimension, one entry per device.
+using Columns = std::vector<std::vector<Size>>;
+
+/// A place where an array is not what was expected.
+struct Witness {
+  Size device = 0;
+  Shape at;
+  Shape element;
+  Shape found;
+};
+
+[[nodiscard]] std::size_t index(Size value) { return static_cast<std::size_t>(value); }
+
+// ---- Expected base offsets ----------------------------------------------------------------------
+
+/// tile * (digits of d) for every device d. Digits are minor to major in value, in any order of
+/// strides.
+std::vector<Size> compact_column(Size devices, Size tile, const std::vector<Digit>& digits) {
+  struct Weighted {
+    Size stride;
+    Size size;
+    Size weight;  // what one more of the digit adds to the offset
+  };
+  std::vector<Weighted> by_stride;
+  Size weight = tile;
+  for (const Digit& digit : digits) {
+    by_stride.push_back(Weighted{digit.stride, digit.size, weight});
+    weight *= digit.size;  // at most the global extent
+  }
+  std::sort(by_stride.begin(), by_stride.end(),
+            [](const Weighted& a, const Weighted& b) { return a.stride < b.stride; });
+
+  // The offsets of the devices below `known` repeat with every larger digit: no division per
+  // device.
+  std::vector<Size> column(index(devices));
+  Size known = 1;
+  const auto repeat = [&column, &known](Size copies, Size step) {
+    for (Size copy = 1; copy < copies; ++copy) {
+      for (Size d = 0; d < known; ++d) {
+        column[index(copy * known + d)] = column[index(d)] + copy * step;
+      }
+    }
+    known *= copies;
+  };
+  for (const Weighted& digit : by_stride) {
+    repeat(digit.stride / known, 0);
+    repeat(digit.size, digit.weight);
+  }
+  repeat(devices / known, 0);
+  return column;
+}
+
+/// Columns of base offsets that are given device after device.
+Columns columns_of_rows(Size devices, std::size_t rank, const std::vector<Size>& rows) {
+  Columns columns(rank, std::vector<Size>(index(devices)));
+  for (std::size_t d = 0; d < index(devices); ++d) {
+    for (std::size_t k = 0; k < rank; ++k) columns[k][d] = rows[d * rank + k];
+  }
+  return columns;
+}
+
+Columns columns_of(const TileMap& map) {
+  if (!map.is_compact()) return columns_of_rows(map.devices(), map.rank(), map.base_offsets());
+  Columns columns;
+  for (std::size_t k = 0; k < map.rank(); ++k) {
+    columns.push_back(compact_column(map.devices(), map.tile()[k], map.digits()[k]));
+  }
+  return columns;
+}
+
+// ---- Pieces -------------------------------------------------------------------------------------
+
+/// Pieces of one array: origin, extent and shift, rank numbers each, piece after piece. Every local
+/// index is in one piece.
+using Pieces = std::vector<Size>;
+using PiecesView = std::span<const Size>;
+
+struct PieceView {
+  std::span<const Size> origin;
+  std::span<const Size> extent;
+  std::span<const Size> shift;
+};
+
+PieceView piece_at(PiecesView pieces, std::size_t rank, std::size_t number) {
+  const auto piece = pieces.subspan(number * 3 * rank, 3 * rank);
+  return {piece.first(rank), piece.subspan(rank, rank), piece.last(rank)};
+}
+
+bool equal(std::span<const Size> a, std::span<const Size> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+/// Joins pieces that touch along dimension k and agree in all else. True iff some did.
+bool merge_along(std::size_t k, std::size_t rank, Pieces& pieces) {
+  const std::size_t count = pieces.size() / (3 * rank);
+  // Compares everything but the place along k; pieces that can be joined are equal.
+  const auto compare = [&pieces, rank, k](std::size_t a, std::size_t b) {
+    const PieceView left = piece_at(pieces, rank, a);
+    const PieceView right = piece_at(pieces, rank, b);
+    for (std::size_t i = 0; i < rank; ++i) {
+      if (left.shift[i] != right.shift[i]) return left.shift[i] < right.shift[i] ? -1 : 1;
+      if (i == k) continue;
+      if (left.origin[i] != right.origin[i]) return left.origin[i] < right.origin[i] ? -1 : 1;
+      if (left.extent[i] != right.extent[i]) return left.extent[i] < right.extent[i] ? -1 : 1;
+    }
+    return 0;
+  };
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const int sign = compare(a, b);
+    if (sign != 0) return sign < 0;
+    return piece_at(pieces, rank, a).origin[k] < piece_at(pieces, rank, b).origin[k];
+  });
+
+  Pieces joined;
+  joined.reserve(pieces.size());
+  for (std::size_t n = 0; n < count; ++n) {
+    const PieceView piece = piece_at(pieces, rank, order[n]);
+    if (n > 0 && compare(order[n - 1], order[n]) == 0) {
+      Size* const last = joined.data() + joined.size() - 3 * rank;
+      if (last[k] + last[rank + k] == piece.origin[k]) {
+        last[rank + k] += piece.extent[k];
+        continue;
+      }
+    }
+    joined.insert(joined.end(), piece.origin.begin(), piece.origin.end());
+    joined.insert(joined.end(), piece.extent.begin(), piece.extent.end());
+    joined.insert(joined.end(), piece.shift.begin(), piece.shift.end());
+  }
+  const bool some = joined.size() < pieces.size();
+  pieces.swap(joined);
+  return some;
+}
+
+/// Makes an array of shape `tile` one piece iff it is one box, and few pieces otherwise.
+void merge(const Shape& tile, Pieces& pieces) {
+  const std::size_t rank = tile.size();
+  const std::size_t count = pieces.size() / (3 * rank);
+  if (count == 1) return;
+  const PieceView first = piece_at(pieces, rank, 0);
+  bool one_box = true;
+  for (std::size_t n = 1; one_box && n < count; ++n) {
+    one_box = equal(piece_at(pieces, rank, n).shift, first.shift);
+  }
+  if (one_box) {  // merging neighbours need not find this: five boxes can interlock like a pinwheel
+    pieces.resize(3 * rank);
+    for (std::size_t k = 0; k < rank; ++k) {
+      pieces[k] = 0;
+      pieces[rank + k] = tile[k];
+    }
+    return;
+  }
+  for (bool again = true; again;) {
+    again = false;
+    for (std::size_t k = 0; k < rank; ++k) {
+      if (merge_along(k, rank, pieces)) again = true;
+    }
+  }
+}
+
+/// The first local index, in C order, that does not hold local index + shift.
+/// At a first difference every earlier neighbour agrees, so local index + shift lies at most one
+/// past the global array.
+std::optional<Witness> first_difference(PiecesView pieces, std::span<const Size> shift,
+                                        Size device) {
+  const std::size_t rank = shift.size();
+  std::optional<PieceView> first;
+  for (std::size_t n = 0; n < pieces.size() / (3 * rank); ++n) {
+    const PieceView piece = piece_at(pieces, rank, n);
+    if (equal(piece.shift, shift)) continue;
+    if (!first || std::lexicographical_compare(piece.origin.begin(), piece.origin.end(),
+                                               first->origin.begin(), first->origin.end())) {
+      first = piece;
+    }
+  }
+  if (!first) return std::nullopt;
+  Witness witness;
+  witness.device = device;
+  for (std::size_t k = 0; k < rank; ++k) {
+    const Size at = first->origin[k];
+    witness.at.push_back(at);
+    witness.element.push_back(at + shift[k]);
+    witness.found.push_back(at + first->shift[k]);
+  }
+  return witness;
+}
+
+// ---- The state ----------------------------------------------------------------------------------
+
+/// A step on groups: position q of a row gets piece q (or, without a split, all) of every member's
+/// array along `split`, put together along `concat`, `stride` apart. An allgather has width = the
+/// whole extent and one piece.
+struct Exchange {
+  std::size_t split = 0;
+  Size width = 1;  ///< extent of a piece along `split`
+  std::size_t concat = 0;
+  Size stride = 0;      ///< extent of a piece along `concat`
+  bool splits = false;  ///< false: all positions get the same array
+};
+
+/// What all devices hold after some steps.
+class State {
+ public:
+  /// \param room  how many numbers of 8 bytes may be held at once
+  State(const TileMap& from, Size room)
+      : devices_(index(from.devices())),
+        tile_(from.tile()),
+        base_(columns_of(from)),
+        room_(index(room)) {}
+
+  /// How many numbers a state of boxes needs, with a step's table and the next state or a claim
+  /// beside it.
+  static std::optional<Size> least_room(Size devices, std::size_t rank) {
+    return checked_mul(devices, 4 + 2 * static_cast<Size>(rank));
+  }
+
+  [[nodiscard]] const Shape& tile() const { return tile_; }
+
+  /// Applies an applicable step that gives tiles of shape `after`; false when it does not fit in
+  /// the room.
+  [[nodiscard]] bool apply(const Step& step, const Shape& after);
+
+  /// The first device and local index where the arrays are not boxes in order with these base
+  /// offsets.
+  [[nodiscard]] std::optional<Witness> difference(const Columns& expected) const;
+
+  /// The first device that holds no box in order, seen from the element at its local index 0.
+  [[nodiscard]] std::optional<Witness> not_a_box() const;
+
+ private:
+  /// Lists of pieces, shared by devices that hold the same.
+  struct Lists {
+    std::vector<std::uint32_t> list_of;     // per device
+    std::vector<Size> numbers;              // all lists, one after another
+    std::vector<std::size_t> begins = {0};  // list l is numbers[begins[l] .. begins[l + 1])
+
+    [[nodiscard]] PiecesView list(std::size_t l) const {
+      return PiecesView(numbers).subspan(begins[l], begins[l + 1] - begins[l]);
+    }
+    [[nodiscard]] std::size_t count() const { return begins.size() - 1; }
+    std::uint32_t add(PiecesView pieces) {
+      numbers.insert(numbers.end(), pieces.begin(), pieces.end());
+      begins.push_back(numbers.size());
+      return static_cast<std::uint32_t>(count() - 1);
+    }
+  };
+
+  [[nodiscard]] std::size_t rank() const { return tile_.size(); }
+  [[nodiscard]] bool slice(const Dynslice& step, const Shape& after);
+  [[nodiscard]] bool exchange(const DeviceTable& groups, const Exchange& what, const Shape& after);
+  void permute(const Allpermute& step);
+
+  [[nodiscard]] bool exchange_boxes(const std::vector<Size>& groups, std::size_t n,
+                                    const Exchange& what);
+  [[nodiscard]] bool to_lists();
+  void to_boxes_if_possible();
+  [[nodiscard]] bool cut(PiecesView list, const Exchange& what, Size place,
+                         std::span<const Size> wanted, std::span<Pieces> parts,
+                         std::size_t& held) const;
+
+  std::size_t devices_;
+  Shape tile_;
+  Columns base_;                // while every device holds one box
+  std::optional<Lists> lists_;  // otherwise
+  std::size_t room_;
+};
+
+bool State::apply(const Step& step, const Shape& after) {
+  bool fits = true;
+  if (const auto* dynslice = std::get_if<Dynslice>(&step.op)) {
+    fits = slice(*dynslice, after);
+  } else if (const auto* allgather = std::get_if<Allgather>(&step.op)) {
+    const std::size_t i = allgather->dim;
+    fits = exchange(allgather->groups, {i, tile_[i], i, tile_[i], false}, after);
+  } else if (const auto* alltoall = std::get_if<Alltoall>(&step.op)) {
+    const std::size_t j = alltoall->split;
+    const std::size_t i = alltoall->concat;
+    const Size width = tile_[j] / alltoall->groups.columns();
+    fits = exchange(alltoall->groups, {j, width, i, i == j ? width : tile_[i], true}, after);
+  } else {
+    permute(std::get<Allpermute>(step.op));
+  }
+  tile_ = after;
+  return fits;
+}
+
+void State::permute(const Allpermute& step) {
+  const std::vector<Size> source = sources(step, static_cast<Size>(devices_));
+  const auto pull = [&source](auto& values) {
+    auto old = values;
+    for (std::size_t d = 0; d < old.size(); ++d) values[d] = old[index(source[d])];
+  };
+  if (lists_) {
+    pull(lists_->list_of);
+  } else {
+    for (auto& column : base_) pull(column);
+  }
+}
+
+bool State::slice(const Dynslice& step, const Shape& after) {
+  std::vector<Size> piece;
+  if (const auto* groups = std::get_if<DeviceTable>(&step.pieces)) {
+    const std::vector<Size> members = groups->entries();
+    const Size n = groups->columns();
+    piece.resize(devices_);
+    Size position = 0;
+    for (const Size member : members) {
+      piece[index(member)] = position;
+      position = position + 1 == n ? 0 : position + 1;
+    }
+  } else {
+    piece = std::get<PartList>(step.pieces).part.entries();
+  }
+  const Size width = after[step.dim];
+  if (!lists_) {
+    for (std::size_t d = 0; d < devices_; ++d) base_[step.dim][d] += piece[d] * width;
+    return true;
+  }
+
+  // Devices that share a list and want the same piece go on sharing.
+  std::vector<std::size_t> order(devices_);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto& list_of = lists_->list_of;
+  std::sort(order.begin(), order.end(), [&list_of, &piece](std::size_t a, std::size_t b) {
+    return std::pair(list_of[a], piece[a]) < std::pair(list_of[b], piece[b]);
+  });
+  Lists next;
+  next.list_of.resize(devices_);
+  for (std::size_t begin = 0; begin < devices_;) {
+    const std::uint32_t list = list_of[order[begin]];
+    std::vector<Size> wanted;
+    std::size_t end = begin;
+    for (; end < devices_ && list_of[order[end]] == list; ++end) {
+      if (wanted.empty() || wanted.back() != piece[order[end]]) wanted.push_back(piece[order[end]]);
+    }
+    std::vector<Pieces> parts(wanted.size());
+    std::size_t held = lists_->numbers.size() + next.numbers.size();
+    if (!cut(lists_->list(list), {step.dim, width, step.dim, 0, true}, 0, wanted, parts, held)) {
+      return false;
+    }
+    std::size_t part = 0;
+    std::uint32_t id = 0;
+    for (; begin < end; ++begin) {
+      const std::size_t d = order[begin];
+      if (part == 0 || piece[d] != wanted[part - 1]) {
+        merge(after, parts[part]);
+        id = next.add(parts[part]);
+        ++part;
+      }
+      next.list_of[d] = id;
+    }
+  }
+  lists_ = std::move(next);
+  to_boxes_if_possible();
+  return true;
+}
+
+bool State::exchange(const DeviceTable& table, const Exchange& what, const Shape& after) {
+  const std::vector<Size> groups = table.entries();
+  const std::size_t n = index(table.columns());
+  if (n == 1) return true;
+  if (!lists_) {
+    if (exchange_boxes(groups, n, what)) return true;
+    if (!to_lists()) return false;
+  }
+
+  const std::size_t receivers = what.splits ? n : 1;
+  // Every receiver gets at least one piece of every member: see early that this cannot fit.
+  if (n > room_ / receivers / (3 * rank())) return false;
+  std::vector<Size> wanted(receivers);
+  std::iota(wanted.begin(), wanted.end(), Size{0});
+  std::vector<Pieces> parts(wanted.size());
+  Lists next;
+  next.list_of.resize(devices_);
+  for (std::size_t row = 0; row < groups.size(); row += n) {
+    std::size_t held = lists_->numbers.size() + next.numbers.size();
+    for (Pieces& part : parts) part.clear();
+    for (std::size_t p = 0; p < n; ++p) {
+      const PiecesView list = lists_->list(lists_->list_of[index(groups[row + p])]);
+      if (!cut(list, what, static_cast<Size>(p) * what.stride, wanted, parts, held)) return false;
+    }
+    std::uint32_t id = 0;
+    for (std::size_t q = 0; q < n; ++q) {
+      if (q < parts.size()) {
+        merge(after, parts[q]);
+        id = next.add(parts[q]);
+      }
+      next.list_of[index(groups[row + q])] = id;
+    }
+  }
+  lists_ = std::move(next);
+  to_boxes_if_possible();
+  return true;
+}
+
+/// The same while all devices hold boxes and go on doing so; otherwise returns false and changes
+/// nothing.
+bool State::exchange_boxes(const std::vector<Size>& groups, std::size_t n, const Exchange& what) {
+  for (std::size_t k = 0; k < rank(); ++k) {
+    const std::vector<Size>& base = base_[k];
+    const Size stride = k == what.concat ? what.stride : 0;
+    for (std::size_t row = 0; row < groups.size(); row += n) {
+      const Size first = base[index(groups[row])];
+      Size expected = 0;  // from the first member; the base itself may not have room for the sum
+      for (std::size_t q = 1; q < n; ++q) {
+        expected += stride;
+        if (base[index(groups[row + q])] - first != expected) return false;
+      }
+    }
+  }
+  std::vector<Size>& joined = base_[what.concat];
+  for (std::size_t row = 0; row < groups.size(); row += n) {
+    const Size first = joined[index(groups[row])];
+    for (std::size_t q = 1; q < n; ++q) joined[index(groups[row + q])] = first;
+  }
+  if (!what.splits) return true;
+  std::vector<Size>& cut = base_[what.split];
+  for (std::size_t row = 0; row < groups.size(); row += n) {
+    for (std::size_t q = 1; q < n; ++q) {
+      cut[index(groups[row + q])] += static_cast<Size>(q) * what.width;
+    }
+  }
+  return true;
+}
+
+/// Adds to parts[w] what piece wanted[w] (ascending) of a list holds, put at `place` along
+/// `concat`. `held` counts all numbers of this step; false when they pass the room.
+bool State::cut(PiecesView list, const Exchange& what, Size place, std::span<const Size> wanted,
+                std::span<Pieces> parts, std::size_t& held) const {
+  const std::size_t numbers = 3 * rank();
+  for (std::size_t n = 0; n < list.size() / numbers; ++n) {
+    const PieceView piece = piece_at(list, rank(), n);
+    const Size begin = piece.origin[what.split];
+    const Size end = begin + piece.extent[what.split];
+    const auto from = std::lower_bound(wanted.begin(), wanted.end(), begin / what.width);
+    for (auto w = from; w != wanted.end() && *w * what.width < end; ++w) {
+      held += numbers;
+      if (held > room_) return false;
+      Pieces& part = parts[static_cast<std::size_t>(w - wanted.begin())];
+      part.insert(part.end(), list.begin() + static_cast<std::ptrdiff_t>(n * numbers),
+                  list.begin() + static_cast<std::ptrdiff_t>((n + 1) * numbers));
+      Size* const origin = part.data() + part.size() - numbers;
+      Size* const extent = origin + rank();
+      Size* const shift = extent + rank();
+      const Size low = *w * what.width;
+      const Size inner_begin = std::max(begin, low);
+      origin[what.split] = inner_begin - low;
+      extent[what.split] = std::min(end, low + what.width) - inner_begin;
+      shift[what.split] += low;
+      origin[what.concat] += place;
+      shift[what.concat] -= place;
+    }
+  }
+  return true;
+}
+
+bool State::to_lists() {
+  const std::size_t numbers = 3 * rank();
+  if (devices_ > room_ / numbers) return false;
+  Lists lists;
+  lists.list_of.resize(devices_);
+  lists.numbers.reserve(devices_ * numbers);
+  lists.begins.reserve(devices_ + 1);
+  Pieces box(numbers);
+  std::copy(tile_.begin(), tile_.end(), box.begin() + static_cast<std::ptrdiff_t>(rank()));
+  for (std::size_t d = 0; d < devices_; ++d) {
+    for (std::size_t k = 0; k < rank(); ++k) box[2 * rank() + k] = base_[k][d];
+    lists.list_of[d] = lists.add(box);
+  }
+  base_.clear();
+  lists_ = std::move(lists);
+  return true;
+}
+
+void State::to_boxes_if_possible() {
+  const std::size_t numbers = 3 * rank();
+  if (lists_->numbers.size() != lists_->count() * numbers) return;
+  base_.assign(rank(), std::vector<Size>(devices_));
+  for (std::size_t d = 0; d < devices_; ++d) {
+    const PieceView box = piece_at(lists_->list(lists_->list_of[d]), rank(), 0);
+    for (std::size_t k = 0; k < rank(); ++k) base_[k][d] = box.shift[k];
+  }
+  lists_.reset();
+}
+
+std::optional<Witness> State::difference(const Columns& expected) const {
+  const auto row = [this](const Columns& columns, std::size_t d) {
+    Shape numbers;
+    for (std::size_t k = 0; k < rank(); ++k) numbers.push_back(columns[k][d]);
+    return numbers;
+  };
+  if (lists_) {
+    for (std::size_t d = 0; d < devices_; ++d) {
+      auto witness = first_difference(lists_->list(lists_->list_of[d]), row(expected, d),
+                                      static_cast<Size>(d));
+      if (witness) return witness;
+    }
+    return std::nullopt;
+  }
+  std::size_t device = devices_;
+  for (std::size_t k = 0; k < rank(); ++k) {
+    const auto end = base_[k].begin() + static_cast<std::ptrdiff_t>(device);
+    device = static_cast<std::size_t>(
+        std::mismatch(base_[k].begin(), end, expected[k].begin()).first - base_[k].begin());
+  }
+  if (device == devices_) return std::nullopt;
+  return Witness{static_cast<Size>(device), Shape(rank(), 0), row(expected, device),
+                 row(base_, device)};
+}
+
+std::optional<Witness> State::not_a_box() const {
+  if (!lists_) return std::nullopt;
+  for (std::size_t d = 0; d < devices_; ++d) {
+    const PiecesView list = lists_->list(lists_->list_of[d]);
+    for (std::size_t n = 0; n < list.size() / (3 * rank()); ++n) {
+      const PieceView piece = piece_at(list, rank(), n);
+      if (std::any_of(piece.origin.begin(), piece.origin.end(), [](Size o) { return o != 0; })) {
+        continue;
+      }
+      auto witness = first_difference(list, piece.shift, static_cast<Size>(d));
+      if (witness) return witness;
+    }
+  }
+  return std::nullopt;
+}
+
+// ---- The verdict --------------------------------------------------------------------------------
+
+/// Who builds a Program by hand must keep what its header says; claims and tables are read, never
+/// trusted.
+void assert_well_formed(const Program& program) {
+  const std::size_t rank = program.from.rank();
+  const auto fits = [&program](const TileMap& map) {
+    return map.devices() == program.devices && map.global() == program.from.global();
+  };
+  RETILE_ASSERT(fits(program.from) && fits(program.to),
+                "from and to are of one array and all devices");
+  for (const Step& step : program.steps) {
+    std::size_t dim = 0;
+    if (const auto* dynslice = std::get_if<Dynslice>(&step.op)) dim = dynslice->dim;
+    if (const auto* allgather = std::get_if<Allgather>(&step.op)) dim = allgather->dim;
+    if (const auto* alltoall = std::get_if<Alltoall>(&step.op)) {
+      dim = std::max(alltoall->split, alltoall->concat);
+    }
+    RETILE_ASSERT(dim < rank || std::holds_alternative<Allpermute>(step.op),
+                  "dimensions are below the rank");
+    RETILE_ASSERT(!step.claims.map || fits(*step.claims.map), "a map claim is of the same array");
+    RETILE_ASSERT(!step.claims.at || step.claims.at->size() == index(program.devices) * rank,
+                  "an at claim has a row per device");
+  }
+}
+
+/// How a map claim fails, if it does: with a witness, or for all devices as the shape is another.
+std::optional<Witness> broken_claim(const Claims& claims, const State& state, Size devices) {
+  if (claims.map) {
+    if (claims.map->tile() != state.tile()) return Witness{};
+    if (auto witness = state.difference(columns_of(*claims.map))) return witness;
+  }
+  if (claims.at) {
+    return state.difference(columns_of_rows(devices, state.tile().size(), *claims.at));
+  }
+  return std::nullopt;
+}
+
+class Judge {
+ public:
+  Judge(const Program& program, const CheckOptions& options) : program_(program) {
+    verdict_.steps = static_cast<Size>(program.steps.size());
+    verdict_.bound = std::max(program.from.tile_size(), program.to.tile_size());
+    verdict_.height = verdict_.bound;
+    room_ = checked_mul(std::max<Size>(options.piece_limit, 0), 8).value_or(INT64_MAX);
+  }
+
+  Verdict judge() {
+    const auto least_room = State::least_room(program_.devices, program_.from.rank());
+    if (!least_room || *least_room > room_) return undecided();
+
+    State state(program_.from, room_);
+    Size tile_size = program_.from.tile_size();
+    std::optional<std::pair<Size, Witness>> left_boxes;
+    for (std::size_t k = 0; k < program_.steps.size(); ++k) {
+      const Step& step = program_.steps[k];
+      const Size number = static_cast<Size>(k);
+      const auto after = shape_after(step, state.tile(), program_.devices);
+      if (!after) {
+        if (after.error().reason == Reason::limit) return undecided();
+        verdict_.device = after.error().device;
+        if (after.error().reason == Reason::indivisible) verdict_.device = 0;  // one shape for all
+        return wrong(number, after.error().reason);
+      }
+      if (step.claims.tile && *step.claims.tile != *after) {
+        verdict_.device = 0;
+        return wrong(number, Reason::tile_claim);
+      }
+      if (!state.apply(step, *after)) return undecided();
+      if (const auto witness = broken_claim(step.claims, state, program_.devices)) {
+        return wrong(number, Reason::map_claim, *witness);
+      }
+      if (!left_boxes) {
+        if (auto witness = state.not_a_box()) left_boxes.emplace(number, std::move(*witness));
+      }
+
+      const Size before = std::exchange(tile_size, checked_product(*after).value());
+      const auto cost =
+          checked_add(verdict_.cost, step_cost(step, before, tile_size, program_.devices));
+      if (!cost) return undecided();
+      verdict_.cost = *cost;
+      verdict_.height = std::max(verdict_.height, tile_size);
+    }
+
+    std::optional<Witness> difference;
+    if (state.tile() != program_.to.tile()) {
+      difference = Witness{};
+    } else {
+      difference = state.difference(columns_of(program_.to));
+    }
+    if (!difference) return answer(Answer::right);
+    if (left_boxes) return wrong(left_boxes->first, Reason::not_a_box, left_boxes->second);
+    return wrong(verdict_.steps, Reason::end, *difference);
+  }
+
+ private:
+  Verdict answer(Answer answer) {
+    verdict_.answer = answer;
+    verdict_.within_bound = verdict_.height <= verdict_.bound;
+    return verdict_;
+  }
+
+  Verdict undecided() {
+    verdict_.reason = Reason::limit;
+    return answer(Answer::undecided);
+  }
+
+  Verdict wrong(Size step, Reason reason) {
+    verdict_.first_wrong_step = step;
+    verdict_.reason = reason;
+    return answer(Answer::wrong);
+  }
+
+  Verdict wrong(Size step, Reason reason, const Witness& witness) {
+    verdict_.device = witness.device;
+    // A witness of another shape names no element. In rank 0 there is one element, so it can only
+    // be right.
+    if (!witness.at.empty()) {
+      verdict_.at = witness.at;
+      verdict_.element = witness.element;
+      verdict_.found = witness.found;
+    }
+    return wrong(step, reason);
+  }
+
+  const Program& program_;
+  Size room_ = 0;
+  Verdict verdict_;
+};
+
+}  // namespace
+
+Verdict check(const Program& program, const CheckOptions& options) {
+  assert_well_formed(program);
+  return Judge(program, options).judge();
+}
+
+}  // namespace retile

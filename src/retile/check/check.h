@@ -1,0 +1,44 @@
+// Checking: replays a Program and says whether it is right, and if not, where it goes wrong first.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "retile/core/size.h"
+#include "retile/program/apply.h"
+#include "retile/program/program.h"
+
+namespace retile {
+
+enum class Answer { right, wrong, undecided };
+
+/// The verdict on one Program. Fields and their meaning for wrong Programs: docs/program.md.
+struct Verdict {
+  Answer answer = Answer::undecided;
+  bool within_bound = false;  ///< height <= bound
+  Size height = 0;            ///< largest tile size seen, both ends included
+  Size bound = 0;             ///< the larger of the two ends
+  Size cost = 0;              ///< Fig. 11, of the steps that were replayed
+  Size steps = 0;             ///< number of steps of the Program
+
+  // When wrong (first_wrong_step, reason) or undecided (reason = limit):
+  std::optional<Size> first_wrong_step;
+  std::optional<Reason> reason;
+  std::optional<Size> device;
+  std::optional<Shape> at;       ///< local index
+  std::optional<Shape> element;  ///< global index expected there
+  std::optional<Shape> found;    ///< global index that is there
+};
+
+struct CheckOptions {
+  /// Most pieces (boxes of elements that lie together) that the replay may hold over all devices;
+  /// 64 bytes each, so this is what bounds the memory.
+  Size piece_limit = Size{1} << 26;
+};
+
+/// Replays `program` on the devices' arrays of global indices, held as boxes where they are boxes.
+/// Exact for every Program; undecided only past the limit or when a size overflows.
+/// \complexity O(devices * rank) per step as long as every device holds one box
+[[nodiscard]] Verdict check(const Program& program, const CheckOptions& options = {});
+
+}  // namespace retile

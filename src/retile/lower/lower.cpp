@@ -1,0 +1,240 @@
+// Lowering plans to Programs. See lower.h.
+//
+// The running tile map says for every position v of its order which tile device order(v) holds. A group of an
+// allgather or alltoall is a set of positions that differ in the popped digits only; so the table is the order followed
+// by one transposition that puts those digits last, and the members come out in the order of the digits' value.
+#include "retile/lower/lower.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "retile/core/assert.h"
+
+namespace retile {
+
+namespace {
+
+/// The digits and the gaps between them, major to minor: together the number 0..size-1.
+std::vector<Digit> with_gaps(std::vector<Digit> digits, Size size) {
+  std::sort(digits.begin(), digits.end(), [](const Digit& a, const Digit& b) { return a.stride > b.stride; });
+  std::vector<Digit> out;
+  Size above = size;
+  for (const Digit& digit : digits) {
+    const Size top = digit.stride * digit.size;
+    if (above > top) out.push_back({top, above / top});
+    out.push_back(digit);
+    above = digit.stride;
+  }
+  if (above > 1) out.push_back({1, above});
+  return out;
+}
+
+/// `order` followed by the transposition that makes `last` (minor to major) the minor-most digits, value kept.
+IotaChain with_minor(const IotaChain& order, const std::vector<Digit>& last) {
+  const std::vector<Digit> atoms = with_gaps(last, order.size());
+  IotaStage stage;
+  for (std::size_t k = 0; k < atoms.size(); ++k) {
+    stage.shape.push_back(atoms[k].size);
+    if (std::find(last.begin(), last.end(), atoms[k]) == last.end()) stage.transpose.push_back(k);
+  }
+  for (auto digit = last.rbegin(); digit != last.rend(); ++digit) {
+    stage.transpose.push_back(
+        static_cast<std::size_t>(std::find(atoms.begin(), atoms.end(), *digit) - atoms.begin()));
+  }
+  IotaChain out = order;
+  out.append(std::move(stage));
+  return out.simplified();
+}
+
+DeviceTable groups_of(const IotaChain& order, const std::vector<Digit>& digits) {
+  Size n = 1;
+  for (const Digit& digit : digits) n *= digit.size;
+  return DeviceTable::iota(with_minor(order, digits), n);
+}
+
+// --- The permutation ---------------------------------------------------------------------------------------------
+
+/// Numbers (tile, replica) to devices: the last dimension slowest, replicas fastest, in the order of `replicas` (minor
+/// to major). Any order of tiles would do, as long as both maps use the same.
+IotaChain by_tile(const TileMap& map, const std::vector<Digit>& replicas) {
+  std::vector<Digit> minor_to_major = replicas;
+  for (const auto& list : map.digits()) minor_to_major.insert(minor_to_major.end(), list.begin(), list.end());
+  return with_minor(map.order(), minor_to_major);
+}
+
+/// A place in a tile number: the part of dimension `dim` that starts at `reach` tiles.
+using Slot = std::pair<std::size_t, Size>;
+
+/// The device number cut finely enough that both maps use whole atoms in equal slots; nothing when the cuts do not nest.
+class Alignment {
+ public:
+  static std::optional<Alignment> make(const TileMap& before, const TileMap& after) {
+    Alignment out;
+    if (!before.is_compact() || !after.is_compact()) return std::nullopt;
+    out.cuts_ = {1, before.devices()};
+    for (const TileMap* map : {&before, &after}) {
+      for (const auto& list : map->digits()) {
+        for (const Digit& digit : list) {
+          out.cuts_.push_back(digit.stride);
+          out.cuts_.push_back(digit.stride * digit.size);
+        }
+      }
+    }
+    // Cutting one map's slots may cut a device digit, and that the other map's slots; cuts only grow, so this ends.
+    while (true) {
+      if (!out.settle_cuts()) return std::nullopt;
+      const std::size_t known = out.cuts_.size();
+      for (std::size_t i = 0; i < before.rank(); ++i) {
+        const auto a = out.atoms(before.digits()[i]);
+        const auto b = out.atoms(after.digits()[i]);
+        if (!out.cut_like(a, b) || !out.cut_like(b, a)) return std::nullopt;
+      }
+      if (!out.settle_cuts()) return std::nullopt;
+      if (out.cuts_.size() == known) return out;
+    }
+  }
+
+  /// Replicas of both maps in matching order: where a chain of "this slot before, that slot after" joins an atom unused
+  /// before to one unused after, both get the same place. Then a device that holds its new tile already keeps it.
+  [[nodiscard]] std::pair<std::vector<Digit>, std::vector<Digit>> replicas(const TileMap& before,
+                                                                           const TileMap& after) const {
+    const auto slots_before = slots(before);
+    const auto slots_after = slots(after);
+    std::map<Slot, Digit> atom_before;
+    for (const auto& [stride, slot] : slots_before) atom_before[slot.first] = slot.second;
+    std::vector<Digit> first;
+    std::vector<Digit> second;
+    for (std::size_t k = 0; k + 1 < cuts_.size(); ++k) {
+      const Digit unused_before{cuts_[k], cuts_[k + 1] / cuts_[k]};
+      if (slots_before.count(unused_before.stride) != 0) continue;
+      Digit atom = unused_before;
+      for (auto slot = slots_after.find(atom.stride); slot != slots_after.end(); slot = slots_after.find(atom.stride)) {
+        atom = atom_before.at(slot->second.first);
+      }
+      first.push_back(unused_before);
+      second.push_back(atom);
+    }
+    return {first, second};
+  }
+
+ private:
+  bool settle_cuts() {
+    std::sort(cuts_.begin(), cuts_.end());
+    cuts_.erase(std::unique(cuts_.begin(), cuts_.end()), cuts_.end());
+    for (std::size_t k = 1; k < cuts_.size(); ++k) {
+      if (cuts_[k] % cuts_[k - 1] != 0) return false;
+    }
+    return true;
+  }
+
+  /// The digits cut at all cuts, minor to major.
+  [[nodiscard]] std::vector<Digit> atoms(const std::vector<Digit>& digits) const {
+    std::vector<Digit> out;
+    for (const Digit& digit : digits) {
+      auto cut = std::lower_bound(cuts_.begin(), cuts_.end(), digit.stride);
+      for (; *cut != digit.stride * digit.size; ++cut) out.push_back({*cut, *(cut + 1) / *cut});
+    }
+    return out;
+  }
+
+  /// Cuts `list` (by adding device cuts) wherever `other` has a slot boundary; false when a boundary does not nest.
+  bool cut_like(const std::vector<Digit>& list, const std::vector<Digit>& other) {
+    Size boundary = 1;
+    for (const Digit& digit : other) {
+      boundary *= digit.size;
+      Size reach = 1;
+      for (const Digit& mine : list) {
+        if (boundary > reach && boundary < reach * mine.size) {
+          if (boundary % reach != 0 || mine.size % (boundary / reach) != 0) return false;
+          cuts_.push_back(mine.stride * (boundary / reach));
+        }
+        reach *= mine.size;
+      }
+    }
+    return true;
+  }
+
+  /// Atom (by its stride) to its slot and itself.
+  [[nodiscard]] std::map<Size, std::pair<Slot, Digit>> slots(const TileMap& map) const {
+    std::map<Size, std::pair<Slot, Digit>> out;
+    for (std::size_t i = 0; i < map.rank(); ++i) {
+      Size reach = 1;
+      for (const Digit& atom : atoms(map.digits()[i])) {
+        out[atom.stride] = {{i, reach}, atom};
+        reach *= atom.size;
+      }
+    }
+    return out;
+  }
+
+  std::vector<Size> cuts_;  // strides at which atoms begin, ascending, and the number of devices
+};
+
+/// source[d] for f' = f o source: the device that holds, before, the tile that d holds after.
+DeviceTable source_of(const TileMap& before, const TileMap& after) {
+  const auto minor_to_major = [](std::vector<Digit> digits) {
+    std::reverse(digits.begin(), digits.end());
+    return digits;
+  };
+  std::vector<Digit> replicas_before = minor_to_major(before.unused());
+  std::vector<Digit> replicas_after = minor_to_major(after.unused());
+  if (const auto alignment = Alignment::make(before, after)) {
+    std::tie(replicas_before, replicas_after) = alignment->replicas(before, after);
+  }
+  const IotaChain from = by_tile(before, replicas_before);
+  const IotaChain to = by_tile(after, replicas_after);
+  return DeviceTable::iota(compose(from, to.inverse()).simplified(), before.devices());
+}
+
+Claims claims_of(const TileMap& map) {
+  Claims claims;
+  claims.tile = map.tile();
+  if (map.is_compact()) claims.map = map;
+  return claims;
+}
+
+}  // namespace
+
+Program lower(const Plan& plan) {
+  Program program;
+  program.devices = plan.problem.from.devices();
+  program.mesh = plan.problem.mesh;
+  program.from = plan.problem.from;
+  program.to = plan.problem.to;
+  TileMap map = plan.problem.from;
+  for (const PlanStep& step : plan.steps) {
+    Step lowered;
+    switch (step.op) {
+      case Collective::dynslice:
+        lowered.op = Dynslice{step.dim, groups_of(map.order(), step.digits)};
+        map.push(step.dim, step.digits);
+        break;
+      case Collective::alltoall: {
+        const std::vector<Digit> digits = map.pop(step.dim, step.factor);
+        lowered.op = Alltoall{step.to_dim, step.dim, groups_of(map.order(), digits)};
+        map.push(step.to_dim, digits);
+        break;
+      }
+      case Collective::allgather: {
+        const std::vector<Digit> digits = map.pop(step.dim, step.factor);
+        lowered.op = Allgather{step.dim, groups_of(map.order(), digits)};
+        break;
+      }
+      case Collective::allpermute:
+        RETILE_ASSERT(plan.permutation.has_value(), "a plan with a permutation says what it joins");
+        lowered.op = Allpermute{source_of(plan.permutation->before, plan.permutation->after)};
+        map = plan.permutation->after;
+        break;
+    }
+    map = map.compacted();
+    RETILE_ASSERT(map.tile() == step.tile, "the running tile map has the plan's tile shape");
+    lowered.claims = claims_of(map);
+    program.steps.push_back(std::move(lowered));
+  }
+  return program;
+}
+
+}  // namespace retile

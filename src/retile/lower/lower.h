@@ -1,0 +1,15 @@
+// Lowering: from a plan's weak steps to device-level steps with groups (Lemma 6.3, Theorem 6.4 on tile maps).
+#pragma once
+
+#include "retile/plan/plan.h"
+#include "retile/program/program.h"
+
+namespace retile {
+
+/// The Program of a plan, with `tile` claims at every step and `map` claims where digits can say them.
+///
+/// Chooses nothing but replicas: in a permutation a device that already holds its new tile keeps it where that leaves
+/// the table regular. Tables are iota chains; their size depends on the number of axes, not of devices.
+[[nodiscard]] Program lower(const Plan& plan);
+
+}  // namespace retile

@@ -1,0 +1,154 @@
+// Properties: random Programs of others, and random mutants of what the planner makes.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <cstdint>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "check/judge.h"
+#include "check/mutant_trial.h"
+#include "check/random_programs.h"
+#include "retile/core/problem.h"
+#include "retile/lower/lower.h"
+#include "retile/plan/plan.h"
+#include "support/mutants.h"
+
+namespace check_tests {
+namespace {
+
+/// Choices that RapidCheck draws, so that a failing case shrinks.
+Choose drawn() {
+  // Not scaled with RapidCheck's size: small ranges would only ever give the first choice.
+  return [](Size bound) {
+    return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<Size>(0, bound));
+  };
+}
+
+Program random_planned_program(const Choose& choose) {
+  const ProblemText text = random_problem(choose);
+  const auto problem = retile::parse_problem(text.mesh, text.from, text.to);
+  if (!problem) throw std::logic_error(retile::render(problem.error()));
+  const auto plan = retile::plan(*problem);
+  if (!plan) throw std::logic_error(retile::render(plan.error()));
+  return retile::lower(*plan);
+}
+
+/// A mutant of a kind drawn among those that the Program has, if it has any.
+std::optional<support::Mutant> any_mutant(const Program& program, const Choose& choose) {
+  const auto kinds = static_cast<Size>(support::all_mutations.size());
+  const Size first = choose(kinds);
+  for (Size k = 0; k < kinds; ++k) {
+    const auto mutation = support::all_mutations[static_cast<std::size_t>((first + k) % kinds)];
+    if (auto mutant = support::mutate(program, mutation, choose)) return mutant;
+  }
+  return std::nullopt;
+}
+
+std::string outcome(const Verdict& verdict) {
+  if (verdict.answer == Answer::right) return "right";
+  return std::string(verdict.reason ? retile::reason_name(*verdict.reason) : "?");
+}
+
+RC_GTEST_PROP(CheckVsSpec, any_program_gets_one_verdict, ()) {
+  const Program program = random_program(drawn());
+  const std::string fault = disagreement(program);
+  RC_TAG(outcome(retile::check(program)));
+  if (!fault.empty()) RC_FAIL(fault);
+}
+
+RC_GTEST_PROP(CheckVsSpec, any_mutant_of_any_program_gets_one_verdict, ()) {
+  const Choose choose = drawn();
+  const Program program = random_program(choose);
+  const auto mutant = any_mutant(program, choose);
+  if (!mutant) {
+    RC_TAG(std::string("no such mutant"));
+    return;
+  }
+  RC_TAG(std::string(support::name(mutant->mutation)));
+  const std::string fault = disagreement(mutant->program);
+  if (!fault.empty()) RC_FAIL(fault);
+}
+
+RC_GTEST_PROP(Mutants, of_planned_programs_are_found, ()) {
+  const Choose choose = drawn();
+  const Program program = random_planned_program(choose);
+  if (const auto fault = disagreement(program); !fault.empty()) RC_FAIL(fault);
+  const Verdict verdict = retile::check(program);
+  if (verdict.answer != Answer::right) RC_FAIL(retile::to_text(program) + show(verdict));
+  const auto mutant = any_mutant(program, choose);
+  if (!mutant) {
+    RC_TAG(std::string("no such mutant"));
+    return;
+  }
+  Tally tally;
+  const std::string fault = try_mutant(*mutant, tally);
+  const bool wrong = tally.rows[static_cast<std::size_t>(mutant->mutation)].wrong > 0;
+  RC_TAG(std::string(support::name(mutant->mutation)) + (wrong ? "" : " (harmless)"));
+  if (!fault.empty()) RC_FAIL(fault);
+}
+
+/// The same in bulk, without shrinking.
+TEST(CheckVsSpec, thousands_of_programs_get_one_verdict) {
+  std::map<std::string, Size> outcomes;
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    const Choose choose = support::random_choices(seed);
+    const Program program = random_program(choose);
+    ASSERT_EQ(disagreement(program), "") << "seed " << seed;
+    ++outcomes[outcome(retile::check(program))];
+    if (const auto mutant = any_mutant(program, choose)) {
+      ASSERT_EQ(disagreement(mutant->program), "") << "seed " << seed;
+      ++outcomes[outcome(retile::check(mutant->program))];
+    }
+  }
+  for (const std::string seen : {"right", "groups", "bijection", "indivisible", "tile_claim",
+                                 "map_claim", "not_a_box", "end"}) {
+    std::cout << seen << ": " << outcomes[seen] << '\n';
+    EXPECT_GT(outcomes[seen], 10) << seen;
+  }
+}
+
+/// Mutants of planned Programs in bulk.
+TEST(Mutants, of_hundreds_of_planned_programs_are_found) {
+  Tally tally;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    const Choose choose = support::random_choices(seed);
+    const Program program = random_planned_program(choose);
+    ASSERT_EQ(disagreement(program), "") << "seed " << seed;
+    ASSERT_EQ(retile::check(program).answer, Answer::right) << retile::to_text(program);
+    for (const support::Mutation mutation : support::all_mutations) {
+      const auto mutant = support::mutate(program, mutation, choose);
+      if (!mutant) continue;
+      ASSERT_EQ(try_mutant(*mutant, tally), "") << "seed " << seed;
+    }
+  }
+  tally.print();
+  for (const support::Mutation mutation : support::all_mutations) {
+    EXPECT_GT(tally.rows[static_cast<std::size_t>(mutation)].wrong, 0) << support::name(mutation);
+  }
+}
+
+/// Control: the comparison that the properties rest on tells a faulty checker from a sound one
+/// within few Programs.
+TEST(CheckVsSpec, a_checker_that_forgets_a_comparison_is_noticed) {
+  for (const naive::Fault fault : naive::all_faults) {
+    Size noticed = 0;
+    for (std::uint64_t seed = 0; seed < 2000 && noticed == 0; ++seed) {
+      const Choose choose = support::random_choices(seed);
+      const Program program = random_program(choose);
+      const auto mutant = any_mutant(program, choose);
+      for (const Program& candidate : {program, mutant ? mutant->program : program}) {
+        if (!naive::same_judgement(naive::check(candidate, fault), retile::check(candidate)))
+          ++noticed;
+      }
+    }
+    EXPECT_GT(noticed, 0) << "fault " << static_cast<int>(fault);
+  }
+}
+
+}  // namespace
+}  // namespace check_tests

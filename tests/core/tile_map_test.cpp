@@ -1,0 +1,154 @@
+// Tile maps: what pop and push do, held against the definition t := t div n, t := t*n + e on every device.
+#include "retile/core/tile_map.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <vector>
+
+#include "retile/core/notation.h"
+
+namespace retile {
+namespace {
+
+TileMap map_of(const char* mesh_text, const char* type_text) {
+  const Mesh mesh = parse_mesh(mesh_text).value();
+  return tile_map(mesh, parse_type(type_text, mesh).value());
+}
+
+/// t_i per device and dimension.
+std::vector<Size> tiles_of(const TileMap& map) {
+  std::vector<Size> out = map.base_offsets();
+  for (std::size_t k = 0; k < out.size(); ++k) out[k] /= map.tile()[k % map.rank()];
+  return out;
+}
+
+TEST(TileMap, base_offsets_of_the_running_example) {
+  const TileMap map = map_of("x:4,y:6", "[3{x}12, 2{y}12]");
+  const auto at = map.base_offsets();
+  for (Size d = 0; d < 24; ++d) {
+    EXPECT_EQ(at[static_cast<std::size_t>(2 * d)], 3 * (d / 6));
+    EXPECT_EQ(at[static_cast<std::size_t>(2 * d + 1)], 2 * (d % 6));
+    EXPECT_EQ(map.base_offset(d), (Shape{3 * (d / 6), 2 * (d % 6)}));
+  }
+}
+
+TEST(TileMap, pop_within_digits_stays_compact) {
+  TileMap map = map_of("x:4,y:6", "[3{x}12, 2{y}12]");
+  EXPECT_EQ(map.pop(1, 3), (std::vector<Digit>{{1, 3}}));
+  EXPECT_TRUE(map.is_compact());
+  EXPECT_EQ(map.digits()[1], (std::vector<Digit>{{3, 2}}));
+  EXPECT_EQ(map.tile(), (Shape{3, 6}));
+  map.push(0, {{1, 3}});
+  EXPECT_EQ(map.digits()[0], (std::vector<Digit>{{1, 3}, {6, 4}}));
+  EXPECT_EQ(map.tile(), (Shape{1, 6}));
+}
+
+TEST(TileMap, pop_across_digits_orders_the_positions) {
+  TileMap map = map_of("a:2,b:3,c:5", "[1{a,b}6, 3{c}15]");
+  const auto before = tiles_of(map);
+  EXPECT_EQ(map.pop(0, 3), (std::vector<Digit>{{1, 3}}));
+  EXPECT_FALSE(map.is_compact());
+  const auto after = tiles_of(map);
+  for (std::size_t d = 0; d < 30; ++d) {
+    EXPECT_EQ(after[2 * d], before[2 * d] / 3);
+    EXPECT_EQ(after[2 * d + 1], before[2 * d + 1]);
+  }
+  EXPECT_EQ(map.pop(0, 2).size(), 1U);
+  EXPECT_TRUE(map.compacted().is_compact());  // only c is left, which digits of d can say
+  EXPECT_TRUE(map.compacted().equivalent(map));
+}
+
+TEST(TileMap, equal_functions_are_equivalent_in_any_form) {
+  const TileMap compact = map_of("x:2,y:2", "[1{x}2, 1{y}2]");
+  const TileMap listed = TileMap::explicit_map(4, {2, 2}, {1, 1}, {0, 0, 0, 1, 1, 0, 1, 1}).value();
+  const TileMap other = TileMap::explicit_map(4, {2, 2}, {1, 1}, {0, 0, 1, 0, 0, 1, 1, 1}).value();
+  EXPECT_TRUE(compact.equivalent(listed));
+  EXPECT_TRUE(listed.equivalent(compact));
+  EXPECT_FALSE(compact.equivalent(other));
+  EXPECT_FALSE(compact.equivalent(map_of("x:2,y:2", "[1{y}2, 1{x}2]")));
+  EXPECT_TRUE(map_of("x:2,y:3", "[1{y,x}6]").equivalent(map_of("z:6", "[1{z}6]")));
+}
+
+TEST(TileMap, make_refuses_what_is_no_tiling) {
+  EXPECT_TRUE(TileMap::compact(8, {8}, {2}, {{{2, 4}}}));
+  EXPECT_FALSE(TileMap::compact(8, {8}, {2}, {{{2, 2}}}));             // 2 * 2 is not 8
+  EXPECT_FALSE(TileMap::compact(8, {8}, {2}, {{{4, 4}}}));             // reaches past the devices
+  EXPECT_FALSE(TileMap::compact(8, {4, 4}, {2, 2}, {{{1, 2}}, {{1, 2}}}));  // a digit twice
+  EXPECT_TRUE(TileMap::compact(8, {4, 4}, {2, 2}, {{{1, 2}}, {{2, 2}}}));
+  EXPECT_FALSE(TileMap::compact(12, {4, 3}, {2, 1}, {{{3, 2}}, {{4, 3}}}));  // 3*2 does not divide 4
+  EXPECT_FALSE(TileMap::compact(8, {0}, {0}, {{}}));
+  EXPECT_FALSE(TileMap::compact(8, {Size{1} << 40, Size{1} << 40}, {Size{1} << 40, Size{1} << 40}, {{}, {}}));
+  EXPECT_FALSE(TileMap::explicit_map(2, {4}, {2}, {0, 3}));            // leaves the array
+  EXPECT_TRUE(TileMap::explicit_map(2, {4}, {2}, {0, 1}));             // overlaps, which is allowed
+  EXPECT_FALSE(TileMap::explicit_map(2, {4}, {2}, {0}));
+  EXPECT_FALSE(TileMap::explicit_map(2, {4}, {5}, {0, 0}));
+}
+
+/// A balanced map with digits in random places, all of mesh 2,3,2,5.
+TileMap arbitrary_map(std::size_t rank) {
+  const std::vector<Size> sizes{2, 3, 2, 5};
+  std::vector<std::vector<Digit>> digits(rank);
+  Shape tile(rank);
+  for (Size& extent : tile) extent = *rc::gen::elementOf(std::vector<Size>{1, 2, 6, 30, 60});
+  Size stride = 1;
+  for (const Size size : sizes) {
+    const auto dim = *rc::gen::inRange<std::size_t>(0, rank + 1);
+    if (dim < rank) {
+      auto& list = digits[dim];
+      list.insert(*rc::gen::arbitrary<bool>() ? list.begin() : list.end(), Digit{stride, size});
+    }
+    stride *= size;
+  }
+  Shape global = tile;
+  for (std::size_t i = 0; i < rank; ++i) {
+    for (const Digit& digit : digits[i]) global[i] *= digit.size;
+  }
+  return TileMap::compact(stride, global, tile, digits).value();
+}
+
+RC_GTEST_PROP(TileMap, pop_and_push_follow_the_definition, ()) {
+  const auto rank = *rc::gen::inRange<std::size_t>(1, 4);
+  TileMap map = arbitrary_map(rank);
+  bool across = false;
+  for (int step = *rc::gen::inRange(1, 6); step-- > 0;) {
+    const auto i = *rc::gen::inRange<std::size_t>(0, rank);
+    const Size count = map.global()[i] / map.tile()[i];
+    std::vector<Size> divisors;
+    for (Size n = 1; n <= count; ++n) {
+      if (count % n == 0) divisors.push_back(n);
+    }
+    const Size n = *rc::gen::elementOf(divisors);
+    const auto j = *rc::gen::inRange<std::size_t>(0, rank);
+    const auto before = tiles_of(map);
+    const auto popped = map.pop(i, n);
+    const bool back = map.tile()[j] % n == 0;
+    if (back) map.push(j, popped);
+    across = across || !map.is_compact();
+    const auto after = tiles_of(map);
+    for (std::size_t d = 0; d < static_cast<std::size_t>(map.devices()); ++d) {
+      auto want = std::vector<Size>(before.begin() + static_cast<std::ptrdiff_t>(d * rank),
+                                    before.begin() + static_cast<std::ptrdiff_t>((d + 1) * rank));
+      const Size digit = want[i] % n;
+      want[i] /= n;
+      if (back) want[j] = want[j] * n + digit;
+      for (std::size_t k = 0; k < rank; ++k) RC_ASSERT(after[d * rank + k] == want[k]);
+    }
+    RC_ASSERT(map.compacted().base_offsets() == map.base_offsets());
+  }
+  RC_CLASSIFY(across, "a factor was popped across digits");
+}
+
+RC_GTEST_PROP(TileMap, used_and_unused_digits_make_up_the_device_number, ()) {
+  const TileMap map = arbitrary_map(*rc::gen::inRange<std::size_t>(0, 4));
+  Size product = 1;
+  for (const Digit& digit : map.unused()) product *= digit.size;
+  for (const auto& list : map.digits()) {
+    for (const Digit& digit : list) product *= digit.size;
+  }
+  RC_ASSERT(product == map.devices());
+}
+
+}  // namespace
+}  // namespace retile

@@ -1,0 +1,206 @@
+// The planner on problems whose answer is known: from the paper, from its errata, and by hand.
+#include "retile/plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+#include "retile/core/notation.h"
+#include "retile/core/problem.h"
+#include "retile/plan/realise.h"
+
+namespace retile {
+namespace {
+
+Problem problem(const std::string& mesh, const std::string& from, const std::string& to) {
+  auto made = parse_problem(mesh, from, to);
+  EXPECT_TRUE(made.has_value()) << (made ? "" : render(made.error()));
+  return made.value();
+}
+
+Plan planned(const std::string& mesh, const std::string& from, const std::string& to, const PlanOptions& options = {}) {
+  auto made = plan(problem(mesh, from, to), options);
+  EXPECT_TRUE(made.has_value()) << (made ? "" : render(made.error()));
+  return made.value();
+}
+
+/// The label string of Def. 4.5: D dynslice, A alltoall, P allpermute, G allgather.
+std::string labels(const Plan& plan) {
+  std::string out;
+  for (const PlanStep& step : plan.steps) {
+    switch (step.op) {
+      case Collective::dynslice: out += 'D'; break;
+      case Collective::alltoall: out += 'A'; break;
+      case Collective::allpermute: out += 'P'; break;
+      case Collective::allgather: out += 'G'; break;
+    }
+  }
+  return out;
+}
+
+TEST(Plan, Example_3_1_costs_18_with_one_permutation_between_the_alltoalls) {
+  const Plan got = planned("x:4,y:6", "[3{x}12,2{y}12]", "[2{y}12,3{x}12]");
+  EXPECT_EQ(labels(got), "APA");
+  EXPECT_EQ(got.cost, 18);
+  EXPECT_EQ(got.weak_cost, 12);
+  EXPECT_EQ(got.height, 6);
+  EXPECT_EQ(got.bound, 6);
+  EXPECT_EQ(got.valley, 6);
+  EXPECT_EQ(got.resident, 12);
+  ASSERT_TRUE(got.permutation);
+  EXPECT_TRUE(got.permutation->before.is_compact());
+  EXPECT_TRUE(got.permutation->after.is_compact());
+  EXPECT_FALSE(got.optimal);  // proved is only 12; the optimum is 18
+}
+
+TEST(Plan, Listing_3_is_one_alltoall) {
+  const Plan got = planned("devs:32", "[32,64{devs}2048]", "[1{devs}32,2048]");
+  EXPECT_EQ(labels(got), "A");
+  EXPECT_EQ(got.cost, 2048);
+  EXPECT_TRUE(got.optimal);
+}
+
+TEST(Plan, Example_4_9_and_7_1_need_one_alltoall_and_no_permutation) {
+  const Plan got = planned("a:8", "[1{a}8,8]", "[8,1{a}8]");
+  EXPECT_EQ(labels(got), "A");
+  EXPECT_EQ(got.cost, 8);  // E20
+}
+
+TEST(Plan, Fig_13_P1_to_P3_need_no_permutation_and_cost_one_target_tile) {
+  const std::string mesh = "a:2,b:2,c:2";
+  for (const auto& [from, to] : {std::pair{"[360, 184{c:2}368, 320]", "[90{c:2,a:2}360, 368, 160{b:2}320]"},
+                                 std::pair{"[80, 40{c:2}80, 72, 64]", "[40{b:2}80, 80, 36{c:2}72, 64]"},
+                                 std::pair{"[296, 360, 156{c:2}312]", "[74{b:2,c:2}296, 180{a:2}360, 312]"}}) {
+    const Plan got = planned(mesh, from, to);
+    EXPECT_EQ(got.permutes(), 0U) << from;
+    EXPECT_EQ(got.cost, got.problem.to.tile_size()) << from;
+    EXPECT_TRUE(got.optimal) << from;
+  }
+}
+
+TEST(Plan, S10_moves_the_factor_3_although_2_is_minor_most) {
+  const Plan got = planned("a:2,b:3,c:5", "[1{a,b}6, 3{c}15]", "[6, 15]");
+  EXPECT_EQ(got.cost, 99);
+  EXPECT_EQ(got.permutes(), 0U);
+}
+
+TEST(Plan, replication_example_reaches_6_without_permutation) {
+  const Plan got = planned("a:2,b:2,c:2", "[4, 1{a,b}4]", "[1{a,c}4, 4]");
+  EXPECT_EQ(labels(got), "DAG");
+  EXPECT_EQ(got.cost, 6);
+}
+
+TEST(Plan, over_partitioning_beats_two_alltoalls) {
+  // The replacement for Fig. 12: 6144 against 8192 without over-partitioning.
+  const Plan got = planned("x:4,y:2,z:4", "[8{x}32, 16{y}32, 32]", "[32, 32, 4{x,y}32]");
+  EXPECT_EQ(got.weak_cost, 5120);
+  EXPECT_EQ(got.cost, 6144);
+  EXPECT_EQ(labels(got), "DAPG");
+}
+
+TEST(Plan, dynslice_takes_the_axis_of_the_target) {
+  const Plan got = planned("x:4,y:4", "[16]", "[4{x}16]");  // Sec. 7.3
+  EXPECT_EQ(labels(got), "D");
+  EXPECT_EQ(got.cost, 0);
+  EXPECT_TRUE(got.optimal);
+}
+
+TEST(Plan, the_identity_has_no_steps) {
+  for (const char* type : {"[]", "[1]", "[16]", "[4{x}16]", "[2{x,y}32, 3]"}) {
+    const Plan got = planned("x:4,y:4", type, type);
+    EXPECT_EQ(labels(got), "") << type;
+    EXPECT_EQ(got.cost, 0);
+    EXPECT_EQ(got.resident, got.height);
+    EXPECT_TRUE(got.optimal);
+  }
+}
+
+TEST(Plan, a_swap_of_axes_is_one_permutation) {
+  for (const auto& [from, to] : {std::pair{"[64{y,x}1024, 128]", "[64{x,y}1024, 128]"},
+                                 std::pair{"[32{x}128, 16{y}64]", "[32{y}128, 16{x}64]"},
+                                 std::pair{"[32{x}128]", "[32{y}128]"}}) {  // Fig. 3
+    const Plan got = planned("x:4,y:4", from, to);
+    EXPECT_EQ(labels(got), "P") << from;
+    EXPECT_EQ(got.cost, got.problem.to.tile_size());
+    EXPECT_TRUE(got.optimal) << from;  // S5: not by slices alone, so at least one target tile
+  }
+}
+
+TEST(Plan, whole_device_numbers_matter_not_names) {
+  // x:2,y:3 in one dimension is the digit of size 6, which b:6 is, too.
+  EXPECT_EQ(planned("y:3,x:2", "[1{x,y}6]", "[1{x,y}6]").cost, 0);
+}
+
+TEST(Plan, bytes_count_what_others_send) {
+  PlanOptions options;
+  options.cost_model = CostModel::bytes;
+  options.element_bytes = 4;
+  const Plan alltoall = planned("devs:32", "[32,64{devs}2048]", "[1{devs}32,2048]", options);
+  EXPECT_EQ(alltoall.cost, (2048 - 64) * 4);
+  EXPECT_EQ(alltoall.lower_bound, (2048 - 64) * 4);
+  EXPECT_TRUE(alltoall.optimal);
+  const Plan gather = planned("x:4", "[4{x}16]", "[16]", options);
+  EXPECT_EQ(gather.cost, (16 - 4) * 4);
+  const Plan permute = planned("x:2,y:2", "[2{x}4]", "[2{y}4]", options);
+  EXPECT_EQ(permute.cost, 2 * 4);
+}
+
+TEST(Plan, a_memory_limit_is_obeyed_or_refused_with_the_smallest_feasible_one) {
+  // One alltoall holds 6 + 6 elements of 4 bytes.
+  const Problem example = problem("x:4,y:6", "[3{x}12,2{y}12]", "[2{y}12,3{x}12]");
+  const auto least = smallest_feasible_bytes(example, 4);
+  ASSERT_TRUE(least);
+  PlanOptions options;
+  options.memory_limit_bytes = *least;
+  const auto fits = plan(example, options);
+  ASSERT_TRUE(fits);
+  EXPECT_LE(fits->resident * 4, *least);
+  options.memory_limit_bytes = *least - 1;
+  const auto refused = plan(example, options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::infeasible);
+}
+
+TEST(Plan, a_tight_limit_prefers_a_deeper_valley) {
+  // Unlimited, one alltoall of 16 elements holds 32; sliced by z first it holds less at every step.
+  const Problem example = problem("x:2,z:4", "[8{x}16, 2]", "[16, 1{x}2]");
+  const auto free = plan(example);
+  ASSERT_TRUE(free);
+  EXPECT_EQ(free->resident, 32);
+  const auto least = smallest_feasible_bytes(example, 1);
+  ASSERT_TRUE(least);
+  EXPECT_LT(*least, 32);
+  PlanOptions options;
+  options.element_bytes = 1;
+  options.memory_limit_bytes = *least;
+  const auto tight = plan(example, options);
+  ASSERT_TRUE(tight);
+  EXPECT_LE(tight->resident, *least);
+  EXPECT_GE(tight->cost, free->cost);
+}
+
+TEST(Plan, costs_that_do_not_fit_are_refused) {
+  // Gathering n elements from halves holds n/2 + n at its last step: 2^62 + 2^61 fits, 1.5 * (2^63 - 2) does not.
+  const auto fits = plan(problem("x:2", "[2305843009213693952{x}4611686018427387904]", "[4611686018427387904]"));
+  EXPECT_TRUE(fits);
+  const auto refused = plan(problem("x:2", "[4611686018427387903{x}9223372036854775806]", "[9223372036854775806]"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::size_overflow);
+}
+
+TEST(Plan, large_meshes_plan) {
+  const Plan got = planned("a:256,b:256", "[16{a}4096, 16{b}4096, 64, 8]", "[4096, 16{a}4096, 64, 8]");
+  EXPECT_LE(got.height, got.bound);
+}
+
+TEST(Plan, explicit_tilings_are_not_planned) {
+  Problem example = problem("x:2", "[2{x}4]", "[4]");
+  example.from = TileMap::explicit_map(2, {4}, {2}, {0, 2}).value();
+  const auto refused = plan(example);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::unsupported);
+}
+
+}  // namespace
+}  // namespace retile
