@@ -12,6 +12,8 @@
 #   retile_add_mpi_test(<name> SOURCES .. DEPS .. RANKS 1 2 4 [LABELS mpi ..] [TIMEOUT seconds] [ARGS ..])
 #       the same under mpiexec, one ctest entry <name>.ranks_<n> per number of processes. main() initialises MPI.
 #
+# Tests made with add_test(NAME <name> ..): give them retile_set_test_properties(<name> LABELS .. [TIMEOUT ..] [ENVIRONMENT ..]),
+# with ENVIRONMENT ${RETILE_MPI_ENVIRONMENT} where they start MPI; retile_leave_out_test(<name> <reason>) notes an absent one.
 # A test that depends on a room that is not built is left out, and the summary says so.
 # A test program in which every test was skipped is reported as skipped (it ends with code 77).
 
@@ -308,8 +310,8 @@ function(retile_add_test name)
   retile_set_test_properties(${name} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
-# Open MPI on one machine with fewer cores than processes: permit it (also as root), and let idle processes give way.
-# Cross-memory attach is off because containers commonly forbid it.
+# The environment of tests that start MPI. Open MPI on one machine with fewer cores than processes: permit it (also as root),
+# and let idle processes give way. Cross-memory attach is off because containers commonly forbid it.
 set(RETILE_MPI_ENVIRONMENT
     GTEST_COLOR=no # mpiexec looks like a terminal to its processes
     OMPI_ALLOW_RUN_AS_ROOT=1
@@ -340,12 +342,7 @@ function(retile_add_mpi_test name)
       NAME ${entry}
       COMMAND ${MPIEXEC_EXECUTABLE} ${RETILE_MPIEXEC_FLAGS} ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:test_${name}>
               ${arg_ARGS})
-    set(environment ${RETILE_MPI_ENVIRONMENT})
-    if(RETILE_SANITIZE) # Open MPI has no frame pointers: only slow unwinding finds whose leak it is
-      list(APPEND environment "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/openmpi.supp:print_suppressions=0"
-           "ASAN_OPTIONS=${RETILE_ASAN_OPTIONS}:fast_unwind_on_malloc=0")
-    endif()
-    retile_set_test_properties(${entry} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT} ENVIRONMENT ${environment})
+    retile_set_test_properties(${entry} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT} ENVIRONMENT ${RETILE_MPI_ENVIRONMENT})
     # ctest -j N starts nothing beside a test that needs N or more processors.
     set_tests_properties(${entry} PROPERTIES PROCESSORS ${ranks})
   endforeach()
@@ -368,6 +365,20 @@ function(retile_prepare_tests)
     target_link_libraries(retile_mpi_test_main PRIVATE retile::warnings MPI::MPI_CXX PUBLIC GTest::gmock GTest::gtest)
     target_compile_features(retile_mpi_test_main PUBLIC cxx_std_20)
     set_target_properties(retile_mpi_test_main PROPERTIES CXX_CLANG_TIDY "")
+
+    if(RETILE_SANITIZE) # loaded into mpiexec too, which is not instrumented
+      add_library(retile_keep_plugins SHARED "${PROJECT_SOURCE_DIR}/cmake/keep_plugins.cpp")
+      target_compile_options(retile_keep_plugins PRIVATE -fno-sanitize=all)
+      target_link_options(retile_keep_plugins PRIVATE -fno-sanitize=all)
+      set_target_properties(retile_keep_plugins PROPERTIES CXX_CLANG_TIDY "")
+      # Open MPI has no frame pointers: only slow unwinding finds whose leak it is.
+      set(RETILE_MPI_ENVIRONMENT
+          ${RETILE_MPI_ENVIRONMENT}
+          "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/openmpi.supp:print_suppressions=0"
+          "ASAN_OPTIONS=${RETILE_ASAN_OPTIONS}:fast_unwind_on_malloc=0:verify_asan_link_order=0"
+          "LD_PRELOAD=$<TARGET_FILE:retile_keep_plugins>"
+          PARENT_SCOPE)
+    endif()
 
     execute_process(
       COMMAND ${MPIEXEC_EXECUTABLE} --version

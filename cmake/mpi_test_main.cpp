@@ -28,14 +28,6 @@ class FailuresOnly : public testing::EmptyTestEventListener {
 
 }  // namespace
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-// Open MPI unloads its plugins in MPI_Finalize, after which LeakSanitizer can no longer name them
-// and no suppression matches their leaks. So keep them loaded.
-extern "C" int dlclose(void* /*handle*/) { return 0; }
-#endif
-#endif
-
 int main(int argc, char** argv) {
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Counts the test cases in a JUnit file that ctest wrote, also those inside GoogleTest programs.
+"""Counts the test cases in a JUnit file that ctest wrote, also those inside GoogleTest and Python unittest programs.
 
     count_tests.py FILE
 
 First line: passed failed skipped, as numbers. Then one line for each that did not pass: `failed NAME` or `skipped NAME`.
-A ctest entry without GoogleTest's output counts as one case.
+A ctest entry without such output counts as one case.
 """
 
 import re
@@ -18,6 +18,20 @@ CASES = {
 }
 LISTED = re.compile(r"^\[  (FAILED |SKIPPED) \] ([\w./]+)(?:, where .*)?$", re.MULTILINE)
 DISABLED = re.compile(r"YOU HAVE (\d+) DISABLED TEST")
+UNITTEST = re.compile(r"^Ran (\d+) tests? in [\d.]+s\n+(?:OK|FAILED)(?: \((.*)\))?$", re.MULTILINE)
+
+
+def count_unittest(output):
+    """The numbers of the last summary that Python's unittest printed, or None."""
+    summaries = UNITTEST.findall(output)
+    if not summaries:
+        return None
+    ran, details = summaries[-1]
+    numbers = {"passed": 0, "failed": 0, "skipped": 0}
+    for kind, number in re.findall(r"([\w ]+)=(\d+)", details):
+        numbers["skipped" if kind.strip() == "skipped" else "failed"] += int(number)
+    numbers["passed"] = max(0, int(ran) - numbers["failed"] - numbers["skipped"])
+    return numbers
 
 
 def count(case):
@@ -29,6 +43,8 @@ def count(case):
         outcome = "failed"  # a program that could not be started
     output = case.findtext("system-out") or ""
     numbers = {key: sum(int(n) for n in pattern.findall(output)[-1:]) for key, pattern in CASES.items()}
+    if sum(numbers.values()) == 0:
+        numbers = count_unittest(output) or numbers
     lines = []
     if outcome == "failed" and numbers["failed"] == 0:
         numbers["failed"] = 1  # crashed, timed out, or failed outside a case

@@ -1,8 +1,9 @@
-// Random Programs that the forms can say, right and wrong ones alike, and texts around them: spelled otherwise, or
-// damaged.
+// Random Programs that the forms can say, right and wrong ones alike, and texts around them:
+// spelled otherwise, or damaged.
 //
-// As in generators.h a value is decoded from a source of choices, and 0 is the simplest choice. The Programs keep every
-// rule that makes a text a Program; whether their steps apply and their claims hold is left to chance.
+// As in generators.h a value is decoded from a source of choices, and 0 is the simplest choice. The
+// Programs keep every rule that makes a text a Program; whether their steps apply and their claims
+// hold is left to chance.
 #pragma once
 
 #include <rapidcheck.h>
@@ -41,7 +42,9 @@ inline Choose seeded(std::uint64_t seed) {
 
 namespace detail {
 
-inline bool maybe(const Choose& choose, retile::Size one_in) { return choose(one_in) == one_in - 1; }
+inline bool maybe(const Choose& choose, retile::Size one_in) {
+  return choose(one_in) == one_in - 1;
+}
 
 inline std::vector<retile::Size> divisors(retile::Size n) {
   std::vector<retile::Size> out;
@@ -56,7 +59,8 @@ inline retile::Shape choose_factors(const Choose& choose, retile::Size product) 
   retile::Shape out;
   for (int i = 0; i < 4 && (product > 1 || maybe(choose, 4)); ++i) {
     const auto fitting = divisors(product);
-    const retile::Size factor = i == 3 ? product : fitting[fitting.size() - 1 - pick_index(choose, fitting.size())];
+    const retile::Size factor =
+        i == 3 ? product : fitting[fitting.size() - 1 - pick_index(choose, fitting.size())];
     out.push_back(factor);
     product /= factor;
   }
@@ -82,7 +86,8 @@ inline retile::IotaChain choose_chain(const Choose& choose, retile::Size size) {
     stage.shape = detail::choose_factors(choose, size);
     const bool transposes = !stage.shape.empty() && !detail::maybe(choose, 4);
     if (transposes) {
-      for (const retile::Size k : detail::choose_permutation(choose, static_cast<retile::Size>(stage.shape.size()))) {
+      for (const retile::Size k :
+           detail::choose_permutation(choose, static_cast<retile::Size>(stage.shape.size()))) {
         stage.transpose.push_back(static_cast<std::size_t>(k));
       }
     }
@@ -97,7 +102,8 @@ inline retile::DeviceTable choose_groups(const Choose& choose, retile::Size devi
   switch (choose(4)) {
     case 0: {
       const auto size = detail::maybe(choose, 6) ? 1 + choose(devices) : devices;
-      return retile::DeviceTable::iota(choose_chain(choose, size), detail::pick(choose, detail::divisors(size)));
+      return retile::DeviceTable::iota(choose_chain(choose, size),
+                                       detail::pick(choose, detail::divisors(size)));
     }
     case 1:
     case 2: {
@@ -121,13 +127,16 @@ inline retile::DeviceTable choose_groups(const Choose& choose, retile::Size devi
 }
 
 /// One entry per device below `bound`; with `any_length` sometimes another number of entries.
-inline retile::DeviceTable choose_list(const Choose& choose, retile::Size devices, retile::Size bound, bool any_length) {
-  if (bound >= devices && choose(3) == 0) return retile::DeviceTable::iota(choose_chain(choose, devices), devices);
+inline retile::DeviceTable choose_list(const Choose& choose, retile::Size devices,
+                                       retile::Size bound, bool any_length) {
+  if (bound >= devices && choose(3) == 0)
+    return retile::DeviceTable::iota(choose_chain(choose, devices), devices);
   if (bound == devices && choose(2) == 0) {
     return retile::DeviceTable::list(detail::choose_permutation(choose, devices));
   }
   const bool odd = any_length && detail::maybe(choose, 4);
-  std::vector<retile::Size> entries(odd ? detail::pick_index(choose, 5) : static_cast<std::size_t>(devices));
+  std::vector<retile::Size> entries(odd ? detail::pick_index(choose, 5)
+                                        : static_cast<std::size_t>(devices));
   for (auto& entry : entries) entry = choose(bound);
   return retile::DeviceTable::list(std::move(entries));
 }
@@ -145,7 +154,8 @@ inline retile::Mesh choose_mesh_of(const Choose& choose, retile::Size devices) {
 }
 
 /// A tile map in digits of the device number, of an array of this shape.
-inline retile::TileMap choose_compact(const Choose& choose, retile::Size devices, const retile::Shape& global) {
+inline retile::TileMap choose_compact(const Choose& choose, retile::Size devices,
+                                      const retile::Shape& global) {
   retile::Shape tile = global;
   std::vector<std::vector<retile::Digit>> digits(global.size());
   retile::Size stride = devices;
@@ -158,25 +168,30 @@ inline retile::TileMap choose_compact(const Choose& choose, retile::Size devices
     const std::size_t place = detail::pick_index(choose, fitting.size() + 1);
     if (place == fitting.size()) continue;  // replicates
     auto& list = digits[fitting[place]];
-    list.insert(list.begin() + static_cast<std::ptrdiff_t>(detail::pick_index(choose, list.size() + 1)),
-                retile::Digit{.stride = stride, .size = size});
+    list.insert(
+        list.begin() + static_cast<std::ptrdiff_t>(detail::pick_index(choose, list.size() + 1)),
+        retile::Digit{.stride = stride, .size = size});
     tile[fitting[place]] /= size;
   }
-  return detail::value(retile::TileMap::compact(devices, global, std::move(tile), std::move(digits)));
+  return detail::value(
+      retile::TileMap::compact(devices, global, std::move(tile), std::move(digits)));
 }
 
 /// Boxes anywhere in the array.
-inline retile::TileMap choose_explicit(const Choose& choose, retile::Size devices, const retile::Shape& global) {
+inline retile::TileMap choose_explicit(const Choose& choose, retile::Size devices,
+                                       const retile::Shape& global) {
   retile::Shape tile;
   for (const retile::Size extent : global) tile.push_back(1 + choose(extent));
   std::vector<retile::Size> at;
   for (retile::Size d = 0; d < devices; ++d) {
     for (std::size_t i = 0; i < global.size(); ++i) at.push_back(choose(global[i] - tile[i] + 1));
   }
-  return detail::value(retile::TileMap::explicit_map(devices, global, std::move(tile), std::move(at)));
+  return detail::value(
+      retile::TileMap::explicit_map(devices, global, std::move(tile), std::move(at)));
 }
 
-inline retile::Step choose_step(const Choose& choose, retile::Size devices, const retile::Shape& global) {
+inline retile::Step choose_step(const Choose& choose, retile::Size devices,
+                                const retile::Shape& global) {
   const std::size_t rank = global.size();
   retile::Step out;
   const auto dim = [&] { return detail::pick_index(choose, rank); };
@@ -195,7 +210,8 @@ inline retile::Step choose_step(const Choose& choose, retile::Size devices, cons
       out.op = retile::Allgather{.dim = dim(), .groups = choose_groups(choose, devices)};
       break;
     case 2:
-      out.op = retile::Alltoall{.split = dim(), .concat = dim(), .groups = choose_groups(choose, devices)};
+      out.op = retile::Alltoall{
+          .split = dim(), .concat = dim(), .groups = choose_groups(choose, devices)};
       break;
     default:
       if (choose(2) == 0) {
@@ -206,9 +222,11 @@ inline retile::Step choose_step(const Choose& choose, retile::Size devices, cons
         out.op = retile::Allpermute{.source = std::move(pairs)};
       }
   }
-  static const std::vector<retile::Size> any = {1, 2, 0, 3, 12, 1'000'000, std::numeric_limits<retile::Size>::max()};
+  static const std::vector<retile::Size> any = {
+      1, 2, 0, 3, 12, 1'000'000, std::numeric_limits<retile::Size>::max()};
   if (choose(2) == 0) {
-    auto& tile = out.claims.tile.emplace(detail::maybe(choose, 6) ? detail::pick_index(choose, 4) : rank);
+    auto& tile =
+        out.claims.tile.emplace(detail::maybe(choose, 6) ? detail::pick_index(choose, 4) : rank);
     for (auto& extent : tile) extent = detail::pick(choose, any);
   }
   if (choose(3) == 0) out.claims.map = choose_compact(choose, devices, global);
@@ -240,13 +258,15 @@ inline retile::Program choose_program(const Choose& choose, const ProgramBounds&
   out.from = tiling();
   out.to = tiling();
   const std::size_t steps = detail::pick_index(choose, bounds.max_steps + 1);
-  for (std::size_t s = 0; s < steps; ++s) out.steps.push_back(choose_step(choose, out.devices, global));
+  for (std::size_t s = 0; s < steps; ++s)
+    out.steps.push_back(choose_step(choose, out.devices, global));
   return out;
 }
 
 inline rc::Gen<retile::Program> programs(ProgramBounds bounds = {}) {
   constexpr std::size_t choices = 400;  // more are 0
-  const auto number = rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint32_t>(0, 5040 * 11));
+  const auto number =
+      rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint32_t>(0, 5040 * 11));
   return rc::gen::map(rc::gen::container<std::vector<std::uint32_t>>(choices, number),
                       [bounds](const std::vector<std::uint32_t>& numbers) {
                         std::size_t next = 0;
@@ -257,7 +277,8 @@ inline rc::Gen<retile::Program> programs(ProgramBounds bounds = {}) {
                       });
 }
 
-// ---- Texts ------------------------------------------------------------------------------------------------------------
+// ---- Texts
+// ------------------------------------------------------------------------------------------------------------
 
 /// The tokens of a text form, line ends among them; whatever is no token is one byte.
 inline std::vector<std::string> program_tokens(std::string_view text) {
@@ -287,26 +308,32 @@ inline std::vector<std::string> program_tokens(std::string_view text) {
   return out;
 }
 
-/// The same Program in another spelling: blanks, tabs, comments, empty lines, CRLF, leading zeros, keys without blanks.
+/// The same Program in another spelling: blanks, tabs, comments, empty lines, CRLF, leading zeros,
+/// keys without blanks.
 inline std::string choose_spelling(const Choose& choose, std::string_view text) {
   const bool crlf = detail::maybe(choose, 4);
   const retile::Size noise = 2 + choose(20);  // the larger, the calmer
-  const auto is_word = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  const auto is_word = [](char c) {
+    return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
   const auto in_word = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
   };
   std::string out;
   for (const std::string& token : program_tokens(text)) {
     if (token == "\n") {
-      if (detail::maybe(choose, noise)) out += " # \"quotes\", [brackets] and \x01\xFF mean nothing here";
+      if (detail::maybe(choose, noise))
+        out += " # \"quotes\", [brackets] and \x01\xFF mean nothing here";
       out += crlf ? "\r\n" : "\n";
       if (detail::maybe(choose, noise)) out += "\t\n";
       continue;
     }
-    // Two words need a blank between them, and so do two numbers; a word may follow a number at once.
+    // Two words need a blank between them, and so do two numbers; a word may follow a number at
+    // once.
     const bool digit = std::isdigit(static_cast<unsigned char>(token.front())) != 0;
     const bool touches = !out.empty() && in_word(out.back()) && (is_word(token.front()) || digit);
-    if (touches && (digit || std::isdigit(static_cast<unsigned char>(out.back())) == 0 || !detail::maybe(choose, 3))) {
+    if (touches && (digit || std::isdigit(static_cast<unsigned char>(out.back())) == 0 ||
+                    !detail::maybe(choose, 3))) {
       out += ' ';
     }
     if (detail::maybe(choose, noise)) out += detail::maybe(choose, 2) ? "\t " : " ";
@@ -330,15 +357,24 @@ inline std::string joined(const std::vector<std::string>& tokens) {
 
 /// Damage that leaves the syntax alone, mostly, so that other rules have their say.
 inline void damage_meaning(const Choose& choose, std::vector<std::string>& tokens) {
-  static const std::vector<std::string> numbers = {"1", "2", "3", "4", "6", "0", "2147483648", "4294967296",
-                                                   "4611686018427387904", "9223372036854775807"};
-  std::vector<std::size_t> names;     // `x` of `x:4`
-  std::vector<std::size_t> in_braces; // names of digits
-  std::vector<std::size_t> digits;    // numbers
+  static const std::vector<std::string> numbers = {"1",
+                                                   "2",
+                                                   "3",
+                                                   "4",
+                                                   "6",
+                                                   "0",
+                                                   "2147483648",
+                                                   "4294967296",
+                                                   "4611686018427387904",
+                                                   "9223372036854775807"};
+  std::vector<std::size_t> names;      // `x` of `x:4`
+  std::vector<std::size_t> in_braces;  // names of digits
+  std::vector<std::size_t> digits;     // numbers
   bool braces = false;
   for (std::size_t t = 0; t < tokens.size(); ++t) {
     const char first = tokens[t].front();
-    const bool name = first == '"' || first == '_' || std::isalpha(static_cast<unsigned char>(first)) != 0;
+    const bool name =
+        first == '"' || first == '_' || std::isalpha(static_cast<unsigned char>(first)) != 0;
     if (tokens[t] == "{") braces = true;
     if (tokens[t] == "}") braces = false;
     if (name && t + 1 < tokens.size() && tokens[t + 1] == ":") names.push_back(t);
@@ -353,17 +389,25 @@ inline void damage_meaning(const Choose& choose, std::vector<std::string>& token
     return found.empty() ? tokens.size() : pick(choose, found);
   };
   const auto is_op = [&](std::size_t t) {
-    return tokens[t] == "dynslice" || tokens[t] == "allgather" || tokens[t] == "alltoall" || tokens[t] == "allpermute";
+    return tokens[t] == "dynslice" || tokens[t] == "allgather" || tokens[t] == "alltoall" ||
+           tokens[t] == "allpermute";
   };
   const auto is_key = [&](std::size_t t) {
-    return t + 1 < tokens.size() && tokens[t + 1] == "=" && std::isalpha(static_cast<unsigned char>(tokens[t].front())) != 0;
+    return t + 1 < tokens.size() && tokens[t + 1] == "=" &&
+           std::isalpha(static_cast<unsigned char>(tokens[t].front())) != 0;
   };
   const auto kind = choose(10);
   if (kind >= 6) {
-    static const std::vector<std::string> keys = {"dim=0",     "split=0",   "concat=0", "groups=[[0]]", "groups=[1,1]<=[1]", "groups=[1]<=[1]",
-                                                  "groups=[1]", "part=[0]",  "parts=1",  "part=[1]<=[1]", "part=[1,1]<=[1]", "source=[0]",
-                                                  "source=[1]<=[1]", "source=[1,1]<=[1]", "pairs=[]", "pairs=[[0]]", "tile=[1]", "map=[1]", "at=[[0]]"};
-    static const std::vector<std::string> ops = {"dynslice", "allgather", "alltoall", "allpermute", "exchange", "pad", "transpose"};
+    static const std::vector<std::string> keys = {
+        "dim=0",           "split=0",           "concat=0",
+        "groups=[[0]]",    "groups=[1,1]<=[1]", "groups=[1]<=[1]",
+        "groups=[1]",      "part=[0]",          "parts=1",
+        "part=[1]<=[1]",   "part=[1,1]<=[1]",   "source=[0]",
+        "source=[1]<=[1]", "source=[1,1]<=[1]", "pairs=[]",
+        "pairs=[[0]]",     "tile=[1]",          "map=[1]",
+        "at=[[0]]"};
+    static const std::vector<std::string> ops = {"dynslice", "allgather", "alltoall", "allpermute",
+                                                 "exchange", "pad",       "transpose"};
     std::size_t at = tokens.size();
     if (kind == 6) at = pick_token([&](std::size_t t) { return tokens[t] == "<="; });
     if (kind == 7 || kind == 8) at = pick_token(is_op);
@@ -371,23 +415,30 @@ inline void damage_meaning(const Choose& choose, std::vector<std::string>& token
     if (at == tokens.size()) return;
     if (kind == 6) tokens[at] = choose(2) == 0 ? "< =" : "<";
     if (kind == 7) tokens[at] = pick(choose, ops);
-    if (kind == 8) tokens.insert(tokens.begin() + static_cast<std::ptrdiff_t>(at) + 1, " " + pick(choose, keys) + " ");
+    if (kind == 8)
+      tokens.insert(tokens.begin() + static_cast<std::ptrdiff_t>(at) + 1,
+                    " " + pick(choose, keys) + " ");
     if (kind == 9) {  // the key and its value
       std::size_t end = at + 1;
       while (end < tokens.size() && tokens[end] != "\n" && !is_key(end)) ++end;
-      tokens.erase(tokens.begin() + static_cast<std::ptrdiff_t>(at), tokens.begin() + static_cast<std::ptrdiff_t>(end));
+      tokens.erase(tokens.begin() + static_cast<std::ptrdiff_t>(at),
+                   tokens.begin() + static_cast<std::ptrdiff_t>(end));
     }
     return;
   }
   if (kind == 0 && names.size() > 1) tokens[pick(choose, names)] = tokens[pick(choose, names)];
-  if (kind == 1 && !names.empty() && !in_braces.empty()) tokens[pick(choose, in_braces)] = tokens[pick(choose, names)];
-  if (kind == 2 && !in_braces.empty()) tokens[pick(choose, in_braces)] += ":" + pick(choose, numbers);
+  if (kind == 1 && !names.empty() && !in_braces.empty())
+    tokens[pick(choose, in_braces)] = tokens[pick(choose, names)];
+  if (kind == 2 && !in_braces.empty())
+    tokens[pick(choose, in_braces)] += ":" + pick(choose, numbers);
   if (kind == 3 && !digits.empty()) {  // the same number everywhere
     const std::string old = tokens[pick(choose, digits)];
     std::replace(tokens.begin(), tokens.end(), old, pick(choose, numbers));
   }
-  if (kind == 4 && digits.size() > 1) std::swap(tokens[pick(choose, digits)], tokens[pick(choose, digits)]);
-  if (kind == 5 && !in_braces.empty()) {  // a name by a digit of the same size, if the mesh has it once
+  if (kind == 4 && digits.size() > 1)
+    std::swap(tokens[pick(choose, digits)], tokens[pick(choose, digits)]);
+  if (kind == 5 &&
+      !in_braces.empty()) {  // a name by a digit of the same size, if the mesh has it once
     const std::size_t place = pick(choose, in_braces);
     for (const std::size_t name : names) {
       if (tokens[name] == tokens[place] && name + 2 < tokens.size()) {
@@ -402,14 +453,89 @@ inline void damage_meaning(const Choose& choose, std::vector<std::string>& token
 
 /// A text with one to three places damaged, byte by byte or token by token; some stay Programs.
 inline std::string choose_damage(const Choose& choose, std::string text) {
-  static const std::vector<std::string> words = {
-      "0", "1", "2", "3", "7", "24", "00", "9223372036854775807", "9223372036854775808", "2147483648", "-1",
-      "[", "]", "[]", "[[]]", "{", "}", "(", ")", ",", ":", "=", "<=", "< =", "\"", "\"x\"", "#", "\n", "\r", "\r\n", "\t",
-      " ", std::string(1, '\0'), "\xC3\xA9", ";", "T", "T(0)", "T(1,0)", "t", "x", "y", "x:2", "1:2", "2:3", "2:1", "retile.program/1",
-      "retile.program/2", "retile", "mesh", "devices", "from", "to", "dynslice", "allgather", "alltoall", "allpermute",
-      "reshape", "concat", "exchange", "dim=0", "split=0", "concat=1", "groups=[[0]]", "groups=[1,1]<=[1]", "parts=2",
-      "part=[0]", "source=[0]", "pairs=[[0,0]]", "pairs=[[0]]", "tile=[1]", "map=[1]", "at=[[0]]", "global=[1]", "<=[1]", "<=[]",
-      "\nmesh x:2,y:3\n", "\nmesh x:1\n", "\ndevices 6\n", "\nfrom [1]\n", "\nto []\n", "\ndevices 2147483649\n", "1{}1", "2{1:2}4"};
+  static const std::vector<std::string> words = {"0",
+                                                 "1",
+                                                 "2",
+                                                 "3",
+                                                 "7",
+                                                 "24",
+                                                 "00",
+                                                 "9223372036854775807",
+                                                 "9223372036854775808",
+                                                 "2147483648",
+                                                 "-1",
+                                                 "[",
+                                                 "]",
+                                                 "[]",
+                                                 "[[]]",
+                                                 "{",
+                                                 "}",
+                                                 "(",
+                                                 ")",
+                                                 ",",
+                                                 ":",
+                                                 "=",
+                                                 "<=",
+                                                 "< =",
+                                                 "\"",
+                                                 "\"x\"",
+                                                 "#",
+                                                 "\n",
+                                                 "\r",
+                                                 "\r\n",
+                                                 "\t",
+                                                 " ",
+                                                 std::string(1, '\0'),
+                                                 "\xC3\xA9",
+                                                 ";",
+                                                 "T",
+                                                 "T(0)",
+                                                 "T(1,0)",
+                                                 "t",
+                                                 "x",
+                                                 "y",
+                                                 "x:2",
+                                                 "1:2",
+                                                 "2:3",
+                                                 "2:1",
+                                                 "retile.program/1",
+                                                 "retile.program/2",
+                                                 "retile",
+                                                 "mesh",
+                                                 "devices",
+                                                 "from",
+                                                 "to",
+                                                 "dynslice",
+                                                 "allgather",
+                                                 "alltoall",
+                                                 "allpermute",
+                                                 "reshape",
+                                                 "concat",
+                                                 "exchange",
+                                                 "dim=0",
+                                                 "split=0",
+                                                 "concat=1",
+                                                 "groups=[[0]]",
+                                                 "groups=[1,1]<=[1]",
+                                                 "parts=2",
+                                                 "part=[0]",
+                                                 "source=[0]",
+                                                 "pairs=[[0,0]]",
+                                                 "pairs=[[0]]",
+                                                 "tile=[1]",
+                                                 "map=[1]",
+                                                 "at=[[0]]",
+                                                 "global=[1]",
+                                                 "<=[1]",
+                                                 "<=[]",
+                                                 "\nmesh x:2,y:3\n",
+                                                 "\nmesh x:1\n",
+                                                 "\ndevices 6\n",
+                                                 "\nfrom [1]\n",
+                                                 "\nto []\n",
+                                                 "\ndevices 2147483649\n",
+                                                 "1{}1",
+                                                 "2{1:2}4"};
   const auto edits = 1 + choose(3);
   for (retile::Size e = 0; e < edits; ++e) {
     if (text.empty()) return text;
@@ -421,7 +547,8 @@ inline std::string choose_damage(const Choose& choose, std::string text) {
     } else if (kind < 3) {  // bytes
       const std::size_t at = detail::pick_index(choose, text.size());
       if (kind == 0) text.erase(at, 1 + detail::pick_index(choose, 3));
-      if (kind == 1) text[at] = static_cast<char>(detail::maybe(choose, 4) ? choose(256) : 32 + choose(96));
+      if (kind == 1)
+        text[at] = static_cast<char>(detail::maybe(choose, 4) ? choose(256) : 32 + choose(96));
       if (kind == 2) text.insert(at, detail::pick(choose, words));
     } else if (kind < 8) {  // tokens
       auto tokens = program_tokens(text);

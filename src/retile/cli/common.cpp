@@ -1,0 +1,218 @@
+#include "retile/cli/common.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "retile/program/apply.h"
+
+namespace retile::cli {
+namespace {
+
+constexpr Size longest_text_bytes = Size{1} << 30;
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+/// The digits at the start of `text`, or nothing when there are none or the number does not fit.
+std::optional<Size> leading_number(std::string_view text, std::size_t& length) {
+  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
+  Size value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return std::nullopt;
+  length = static_cast<std::size_t>(end - text.data());
+  return value;
+}
+
+}  // namespace
+
+Exit exit_of(const Diagnostic& diagnostic) {
+  switch (diagnostic.code) {
+    case Code::infeasible:
+      return Exit::no;
+    case Code::limit_reached:
+      return Exit::undecided;
+    case Code::mpi_error:
+      return Exit::environment;
+    default:
+      return Exit::usage;
+  }
+}
+
+Outcome failed(Diagnostic diagnostic) {
+  const Exit exit = exit_of(diagnostic);
+  return failed(exit, std::move(diagnostic));
+}
+
+Outcome failed(Exit exit, Diagnostic diagnostic) {
+  Outcome outcome;
+  outcome.exit = exit;
+  outcome.problems.push_back(std::move(diagnostic));
+  return outcome;
+}
+
+Diagnostic about_argument(Code code, std::string_view source, std::string_view text,
+                          std::string message, std::vector<std::string> notes) {
+  return {.code = code,
+          .message = std::move(message),
+          .source = std::string(source),
+          .input = std::string(text),
+          .where = {0, text.size()},
+          .notes = std::move(notes)};
+}
+
+Result<ElementType> parse_element_type(std::string_view text, std::string_view source) {
+  static constexpr std::array<ElementType, 14> types = {{{"i8", 1},
+                                                         {"u8", 1},
+                                                         {"i16", 2},
+                                                         {"u16", 2},
+                                                         {"f16", 2},
+                                                         {"bf16", 2},
+                                                         {"i32", 4},
+                                                         {"u32", 4},
+                                                         {"f32", 4},
+                                                         {"i64", 8},
+                                                         {"u64", 8},
+                                                         {"f64", 8},
+                                                         {"c64", 8},
+                                                         {"c128", 16}}};
+  std::vector<std::string_view> names;
+  names.reserve(types.size());
+  for (const ElementType& type : types) names.push_back(type.name);
+  return parse_choice(text, source, names).map([](std::size_t index) { return types[index]; });
+}
+
+Result<Size> parse_bytes(std::string_view text, std::string_view source) {
+  constexpr std::array<std::pair<std::string_view, Size>, 6> units = {{{"", 1},
+                                                                       {"B", 1},
+                                                                       {"KiB", Size{1} << 10},
+                                                                       {"MiB", Size{1} << 20},
+                                                                       {"GiB", Size{1} << 30},
+                                                                       {"TiB", Size{1} << 40}}};
+  std::size_t length = 0;
+  const std::optional<Size> number = leading_number(text, length);
+  if (number) {
+    for (const auto& [unit, unit_bytes] : units) {
+      if (text.substr(length) != unit) continue;
+      if (const auto bytes = checked_mul(*number, unit_bytes)) return *bytes;
+    }
+  }
+  return refuse(about_argument(Code::bad_argument, source, text, "not a number of bytes below 2^63",
+                               {"write 1000000 or 512KiB; the units are KiB, MiB, GiB and TiB"}));
+}
+
+Result<Size> parse_count(std::string_view text, std::string_view source, Size least, Size most) {
+  std::size_t length = 0;
+  const std::optional<Size> number = leading_number(text, length);
+  if (!number || length != text.size() || *number < least || *number > most) {
+    return refuse(about_argument(Code::bad_argument, source, text,
+                                 fmt::format("not a number from {} to {}", least, most)));
+  }
+  return *number;
+}
+
+Result<std::size_t> parse_choice(std::string_view text, std::string_view source,
+                                 const std::vector<std::string_view>& choices) {
+  const auto found = std::find(choices.begin(), choices.end(), text);
+  if (found == choices.end()) {
+    return refuse(about_argument(Code::bad_argument, source, text, "not a value of this option",
+                                 {fmt::format("the values are {}", fmt::join(choices, ", "))}));
+  }
+  return static_cast<std::size_t>(found - choices.begin());
+}
+
+Result<std::string> read_text(const std::string& path, std::string_view source) {
+  const auto refused = [&](Code code, std::string message) {
+    return refuse(about_argument(code, source, path, std::move(message)));
+  };
+  std::unique_ptr<std::FILE, CloseFile> opened;
+  std::FILE* file = stdin;
+  if (path != "-") {
+    // A directory opens without complaint and fails only when it is read.
+    struct stat status {};
+    if (stat(path.c_str(), &status) != 0) {
+      return refused(Code::file_error, fmt::format("cannot open: {}", std::strerror(errno)));
+    }
+    if (S_ISDIR(status.st_mode)) {
+      return refused(Code::file_error, "a directory, where a file is needed");
+    }
+    opened.reset(std::fopen(path.c_str(), "rb"));
+    if (!opened) {
+      return refused(Code::file_error, fmt::format("cannot open: {}", std::strerror(errno)));
+    }
+    file = opened.get();
+  }
+  std::string text;
+  std::vector<char> buffer(std::size_t{1} << 16);
+  while (true) {
+    const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), file);
+    text.append(buffer.data(), count);
+    if (static_cast<Size>(text.size()) > longest_text_bytes) {
+      return refused(Code::bad_file, "longer than 1 GiB, which no Program needs to be");
+    }
+    if (count < buffer.size()) break;
+  }
+  if (std::ferror(file) != 0) {
+    return refused(Code::file_error, fmt::format("cannot read: {}", std::strerror(errno)));
+  }
+  return text;
+}
+
+Result<Problem> read_problem(const ProblemArguments& arguments) {
+  if (arguments.mesh->find_first_not_of(" \t") == std::string::npos) {
+    return refuse(about_argument(Code::empty_mesh, "--mesh", "''", "a mesh has at least one axis",
+                                 {"one device is x:1"}));
+  }
+  for (const auto& [text, source] :
+       {std::pair(&arguments.from, "FROM"), std::pair(&arguments.to, "TO")}) {
+    if ((*text)->find_first_not_of(" \t") == std::string::npos) {
+      return refuse(about_argument(Code::syntax, source, "''", "a type is missing",
+                                   {"a type is written [3{x}12, 2{y}12]; one element is []"}));
+    }
+  }
+  return parse_problem(*arguments.mesh, *arguments.from, *arguments.to);
+}
+
+std::vector<Shape> tile_shapes(const Program& program) {
+  std::vector<Shape> shapes = {program.from.tile()};
+  for (const Step& step : program.steps) {
+    auto next = shape_after(step, shapes.back(), program.devices);
+    if (!next) break;
+    shapes.push_back(std::move(*next));
+  }
+  return shapes;
+}
+
+std::optional<Size> resident_elements(const Program& program) {
+  const std::vector<Shape> shapes = tile_shapes(program);
+  Size most = program.from.tile_size();
+  for (std::size_t k = 1; k < shapes.size(); ++k) {
+    const std::optional<Size> before = checked_product(shapes[k - 1]);
+    const std::optional<Size> after = checked_product(shapes[k]);
+    if (!before || !after) return std::nullopt;
+    const bool in_place = std::holds_alternative<Dynslice>(program.steps[k - 1].op);
+    const std::optional<Size> held =
+        in_place ? std::max(*before, *after) : checked_add(*before, *after);
+    if (!held) return std::nullopt;
+    most = std::max(most, *held);
+  }
+  return most;
+}
+
+std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+std::string counted(Size count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+}  // namespace retile::cli

@@ -1,0 +1,93 @@
+// What the verbs share: exit codes, what a verb hands back, reading arguments and files.
+//
+// A verb never prints: it returns an Outcome, and main writes it. So nothing reaches stdout before
+// it is known that the exit code allows it. The one exception is the progress of a long run, on
+// stderr.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "retile/cli/arguments.h"
+#include "retile/core/problem.h"
+#include "retile/core/result.h"
+#include "retile/core/size.h"
+#include "retile/plan/plan.h"
+#include "retile/program/program.h"
+
+namespace retile::cli {
+
+/// The program's exit codes; scripts rely on them.
+enum class Exit : int {
+  yes = 0,
+  no = 1,           ///< the answer is no: wrong, over the limit
+  usage = 2,        ///< the input cannot be read: arguments, types, Programs, files
+  undecided = 3,    ///< neither yes nor no: a limit was reached
+  environment = 4,  ///< the machine failed: MPI, a process, a file that cannot be written
+};
+
+/// What a verb hands back. `out` goes to stdout only for the exit codes yes, no and undecided.
+struct Outcome {
+  Exit exit = Exit::yes;
+  std::string out = {};
+  std::vector<Diagnostic> problems = {};  ///< go to stderr, in order
+  std::string words = {};                 ///< further text for stderr
+};
+
+/// The exit code that a diagnostic means by itself: most say that the input is at fault.
+[[nodiscard]] Exit exit_of(const Diagnostic& diagnostic);
+
+/// An Outcome with one problem and nothing on stdout.
+[[nodiscard]] Outcome failed(Diagnostic diagnostic);
+[[nodiscard]] Outcome failed(Exit exit, Diagnostic diagnostic);
+
+/// A diagnostic about a whole argument: the caret underlines all of `text`.
+[[nodiscard]] Diagnostic about_argument(Code code, std::string_view source, std::string_view text,
+                                        std::string message, std::vector<std::string> notes = {});
+
+/// An element type of the command line. Only the size matters to the moving of bytes.
+struct ElementType {
+  std::string_view name;
+  Size bytes = 0;
+};
+
+/// `f32` -> 4 bytes. \error bad_argument
+[[nodiscard]] Result<ElementType> parse_element_type(std::string_view text,
+                                                     std::string_view source);
+
+/// A number of bytes: decimal, optionally followed by KiB, MiB, GiB or TiB. \error bad_argument
+[[nodiscard]] Result<Size> parse_bytes(std::string_view text, std::string_view source);
+
+/// A decimal number in [least, most]. \error bad_argument
+[[nodiscard]] Result<Size> parse_count(std::string_view text, std::string_view source, Size least,
+                                       Size most);
+
+/// One of `choices`, as its index. \error bad_argument
+[[nodiscard]] Result<std::size_t> parse_choice(std::string_view text, std::string_view source,
+                                               const std::vector<std::string_view>& choices);
+
+/// The text of a file, or of stdin for `-`. \error file_error (cannot be opened, is a directory),
+/// bad_file (longer than 1 GiB)
+[[nodiscard]] Result<std::string> read_text(const std::string& path, std::string_view source);
+
+/// The Problem of --mesh, FROM and TO; all three are parsed as `parse_problem` does.
+[[nodiscard]] Result<Problem> read_problem(const ProblemArguments& arguments);
+
+/// The shape of every tile at the start and after each step. Precondition: `check` did not stop at
+/// a step.
+[[nodiscard]] std::vector<Shape> tile_shapes(const Program& program);
+
+/// Largest sum of a step's tile before and tile after in elements; a dynslice counts only the
+/// larger, as does a Program without steps. Precondition as above. Nothing when the sum does not
+/// fit.
+[[nodiscard]] std::optional<Size> resident_elements(const Program& program);
+
+/// `[2, 3]`
+[[nodiscard]] std::string shape_text(const Shape& shape);
+
+/// "1 step", "3 steps"
+[[nodiscard]] std::string counted(Size count, std::string_view noun);
+
+}  // namespace retile::cli

@@ -1,0 +1,171 @@
+// retile: the command line program. Chooses the verb, prints what it hands back, maps everything to
+// an exit code.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "retile/cli/arguments.h"
+#include "retile/cli/common.h"
+#include "retile/cli/run.h"
+#include "retile/cli/verbs.h"
+
+namespace retile::cli {
+namespace {
+
+bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+bool wants_color(Color color) {
+  if (color != Color::automatic) return color == Color::always;
+  const char* no_color = std::getenv("NO_COLOR");
+  if (no_color != nullptr && *no_color != '\0') return false;
+  return isatty(STDERR_FILENO) == 1;
+}
+
+/// `error:` in red, `note:` in cyan, the caret line in green.
+std::string colored(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = text.find('\n') + 1;
+    const std::string_view row = text.substr(0, length == 0 ? text.size() : length);
+    text.remove_prefix(row.size());
+    const auto paint = [&](std::string_view code, std::size_t count) {
+      out.append("\033[").append(code).append("m").append(row.substr(0, count)).append("\033[0m");
+      out.append(row.substr(count));
+    };
+    if (row.rfind("error:", 0) == 0) {
+      paint("1;31", 6);
+    } else if (row.rfind("note:", 0) == 0) {
+      paint("36", 5);
+    } else if (row.find_first_not_of(" ^~\n") == std::string_view::npos &&
+               row.find('^') != std::string_view::npos) {
+      paint("32", row.find_last_of("^~") + 1);
+    } else {
+      out.append(row);
+    }
+  }
+  return out;
+}
+
+/// A diagnostic whose line of input is empty points to the name of the input, so that every refusal
+/// has a caret.
+Diagnostic pointed(Diagnostic diagnostic) {
+  if (diagnostic.input.empty() && !diagnostic.source.empty()) {
+    diagnostic.input = std::exchange(diagnostic.source, "");
+    diagnostic.where = {0, diagnostic.input.size()};
+  }
+  return diagnostic;
+}
+
+/// Prints the outcome. When stdout cannot take the result, that is what the exit code says.
+int finish(const Outcome& outcome, Color color) {
+  std::string words;
+  for (const Diagnostic& problem : outcome.problems) words += render(pointed(problem));
+  words += outcome.words;
+  Exit exit = outcome.exit;
+  if (exit != Exit::usage && exit != Exit::environment && !outcome.out.empty() &&
+      !write_all(STDOUT_FILENO, outcome.out)) {
+    words += render({.code = Code::file_error,
+                     .message = std::string("cannot write to stdout: ") + std::strerror(errno)});
+    exit = Exit::environment;
+  }
+  write_all(STDERR_FILENO, wants_color(color) ? colored(words) : words);
+  return static_cast<int>(exit);
+}
+
+Outcome dispatch(const CommandLine& line) {
+  return std::visit(
+      [](const auto& verb) -> Outcome {
+        using Verb = std::decay_t<decltype(verb)>;
+        if constexpr (std::is_same_v<Verb, Information>) {
+          return {.exit = Exit::yes, .out = verb.text};
+        } else if constexpr (std::is_same_v<Verb, PlanArguments>) {
+          return plan_verb(verb);
+        } else if constexpr (std::is_same_v<Verb, LowerArguments>) {
+          return lower_verb(verb);
+        } else if constexpr (std::is_same_v<Verb, CheckArguments>) {
+          return check_verb(verb);
+        } else {
+          return run_verb(verb);
+        }
+      },
+      line.verb);
+}
+
+/// Whether the processes of the job should act as one: they run a Program, or meant to.
+bool is_parallel_run(const Result<CommandLine>& line, int argc, const char* const* argv) {
+  if (line) {
+    const auto* run = std::get_if<RunArguments>(&line->verb);
+    return run != nullptr && run->backend.value_or("mpi") == "mpi";
+  }
+  return std::find(argv + 1, argv + argc, std::string_view("run")) != argv + argc;
+}
+
+/// The command line as one text that other command lines do not give.
+std::string joined(int argc, const char* const* argv) {
+  std::string text;
+  for (int i = 1; i < argc; ++i) text.append(i == 1 ? "" : "\n").append(argv[i]);
+  return text;
+}
+
+/// Puts something that fails in the place of closed standard streams, so that no file gets their
+/// numbers.
+void occupy_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) != -1 || errno != EBADF) continue;
+    // The least free number is taken, which is the closed stream: those below it are open by now.
+    const int access = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    [[maybe_unused]] const int taken = ::open("/dev/null", access);
+  }
+}
+
+int main_of(int argc, const char* const* argv) {
+  // A closed pipe is a failed write, with a message and an exit code, and no sudden death.
+  std::signal(SIGPIPE, SIG_IGN);
+  occupy_standard_streams();
+  Color color = Color::automatic;
+  try {
+    const Result<CommandLine> line = parse_command_line(argc, argv);
+    if (line) color = line->color;
+    if (is_mpi_process() && is_parallel_run(line, argc, argv)) {
+      const Result<RunArguments> arguments =
+          line.map([](const CommandLine& read) { return std::get<RunArguments>(read.verb); });
+      return run_mpi_process(arguments, joined(argc, argv),
+                             [&](const Outcome& outcome) { return finish(outcome, color); });
+    }
+    if (!line) return finish(failed(line.error()), color);
+    return finish(dispatch(*line), color);
+  } catch (const std::bad_alloc&) {
+    return finish(
+        failed(Exit::environment, {.code = Code::limit_reached, .message = "out of memory"}),
+        color);
+  } catch (const std::exception& error) {
+    return finish(failed(Exit::environment, {.code = Code::unsupported, .message = error.what()}),
+                  color);
+  }
+}
+
+}  // namespace
+}  // namespace retile::cli
+
+int main(int argc, char** argv) { return retile::cli::main_of(argc, argv); }

@@ -1,0 +1,73 @@
+// retile plan: the cheapest sequence of collectives, as text or JSON.
+#include "retile/plan/plan.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "retile/cli/report.h"
+#include "retile/cli/verbs.h"
+
+namespace retile::cli {
+namespace {
+
+Result<PlanOptions> read_options(const PlanArguments& arguments) {
+  PlanOptions options;
+  if (arguments.cost) {
+    const auto choice = parse_choice(*arguments.cost, "--cost", {"paper", "bytes"});
+    if (!choice) return refuse(choice.error());
+    options.cost_model = *choice == 0 ? CostModel::paper : CostModel::bytes;
+  }
+  if (arguments.dtype) {
+    const auto type = parse_element_type(*arguments.dtype, "--dtype");
+    if (!type) return refuse(type.error());
+    options.element_bytes = type->bytes;
+  }
+  if (arguments.memory_limit) {
+    const auto limit = parse_bytes(*arguments.memory_limit, "--memory-limit");
+    if (!limit) return refuse(limit.error());
+    options.memory_limit_bytes = *limit;
+  }
+  return options;
+}
+
+}  // namespace
+
+Outcome infeasible(const Problem& problem, const PlanOptions& options, std::string_view schema,
+                   bool json) {
+  const Result<Size> smallest = smallest_feasible_bytes(problem, options.element_bytes);
+  if (!smallest) return failed(smallest.error());
+  const Size limit = options.memory_limit_bytes.value_or(0);
+  if (json) {
+    nlohmann::ordered_json object;
+    object["schema"] = schema;
+    object["feasible"] = false;
+    object["limit_bytes"] = limit;
+    object["smallest_feasible_bytes"] = *smallest;
+    return {.exit = Exit::no, .out = object.dump() + "\n"};
+  }
+  return {.exit = Exit::no,
+          .out = fmt::format("no plan within {} bytes per device; the least that suffices is {}\n",
+                             limit, *smallest)};
+}
+
+Outcome plan_verb(const PlanArguments& arguments) {
+  const Result<PlanOptions> options = read_options(arguments);
+  if (!options) return failed(options.error());
+  const Result<Problem> problem = read_problem(arguments.problem);
+  if (!problem) return failed(problem.error());
+  const Result<Plan> planned = plan(*problem, *options);
+  if (!planned) {
+    if (planned.error().code == Code::infeasible) {
+      return infeasible(*problem, *options, "retile.plan/1", arguments.json);
+    }
+    return failed(planned.error());
+  }
+  const std::string explanation = arguments.explain ? plan_explanation(*planned) : "";
+  if (arguments.json) {
+    return {.exit = Exit::yes, .out = plan_json(*planned) + "\n", .words = explanation};
+  }
+  return {.exit = Exit::yes, .out = plan_text(*planned) + explanation};
+}
+
+}  // namespace retile::cli

@@ -1,0 +1,378 @@
+#include "retile/cli/report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "retile/core/notation.h"
+
+namespace retile::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Bytes of an axis name that are no UTF-8 must not stop the output.
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// `[0,4]`
+std::string index_text(const Shape& index) { return fmt::format("[{}]", fmt::join(index, ",")); }
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+/// The name of an axis as notation writes it.
+std::string axis_text(const Axis& axis) {
+  const auto mesh = Mesh::make({axis});
+  if (!mesh) return axis.name;
+  const std::string text = to_text(*mesh);
+  return text.substr(0, text.rfind(':'));
+}
+
+/// A digit of the device number in axes of the mesh, minor to major: `y` whole, `x/2 of 4` in part.
+/// Nothing when it cuts an axis so that no factor of the axis says it.
+std::optional<std::vector<std::string>> axes_of(const Digit& digit, const Mesh& mesh) {
+  std::vector<std::string> names;
+  Size left = digit.size;
+  Size stride = 1;
+  for (auto axis = mesh.axes().rbegin(); axis != mesh.axes().rend(); ++axis) {
+    const Size next_stride = stride * axis->size;
+    const Size end = digit.stride * digit.size;
+    const Size low = std::max(stride, digit.stride);
+    const Size high = std::min(next_stride, end);
+    if (low < high) {
+      const bool aligned = low % stride == 0 && next_stride % high == 0 && high % low == 0 &&
+                           low % digit.stride == 0 && end % high == 0;
+      if (!aligned) return std::nullopt;
+      const Size part = high / low;
+      names.push_back(part == axis->size
+                          ? axis_text(*axis)
+                          : fmt::format("{}/{} of {}", axis_text(*axis), part, axis->size));
+      left /= part;
+    }
+    stride = next_stride;
+  }
+  if (left != 1) return std::nullopt;
+  return names;
+}
+
+/// What a step moves: `devs`, `y,x/2 of 4`; `factor 3` where device numbers have no digit for it.
+std::string moved_text(const std::optional<std::vector<Digit>>& digits, const Mesh& mesh,
+                       Size factor) {
+  std::vector<std::string> names;
+  if (digits) {
+    for (const Digit& digit : *digits) {
+      if (digit.size == 1) continue;
+      const auto axes = axes_of(digit, mesh);
+      if (!axes) return fmt::format("factor {}", factor);
+      names.insert(names.end(), axes->begin(), axes->end());
+    }
+  }
+  if (names.empty()) return fmt::format("factor {}", factor);
+  return fmt::format("{}", fmt::join(names, ","));
+}
+
+/// The digits of the device number that leave dimension `dim`, where device numbers can say them.
+std::optional<std::vector<Digit>> popped_digits(const TileMap& map, std::size_t dim, Size factor) {
+  TileMap named = map.compacted();
+  if (!named.is_compact()) return std::nullopt;
+  std::vector<Digit> digits = named.pop(dim, factor);
+  if (!named.is_compact()) return std::nullopt;
+  return digits;
+}
+
+/// One line per step, without tile and cost: `alltoall devs: dim 1 -> dim 0`.
+std::vector<std::string> step_labels(const Plan& plan) {
+  std::vector<std::string> labels;
+  const Mesh& mesh = plan.problem.mesh;
+  TileMap map = plan.problem.from;
+  for (const PlanStep& step : plan.steps) {
+    const std::string_view name = collective_name(step.op);
+    switch (step.op) {
+      case Collective::dynslice: {
+        std::optional<std::vector<Digit>> digits;
+        if (map.is_compact()) digits = step.digits;
+        labels.push_back(
+            fmt::format("{} {}: dim {}", name, moved_text(digits, mesh, step.factor), step.dim));
+        map.push(step.dim, step.digits);
+        break;
+      }
+      case Collective::alltoall: {
+        const auto digits = popped_digits(map, step.dim, step.factor);
+        labels.push_back(fmt::format("{} {}: dim {} -> dim {}", name,
+                                     moved_text(digits, mesh, step.factor), step.dim, step.to_dim));
+        map.push(step.to_dim, map.pop(step.dim, step.factor));
+        break;
+      }
+      case Collective::allgather: {
+        const auto digits = popped_digits(map, step.dim, step.factor);
+        labels.push_back(
+            fmt::format("{} {}: dim {}", name, moved_text(digits, mesh, step.factor), step.dim));
+        map.pop(step.dim, step.factor);
+        break;
+      }
+      case Collective::allpermute:
+        labels.emplace_back(name);
+        map = plan.permutation->after;
+        break;
+    }
+  }
+  return labels;
+}
+
+Size size_of(const Shape& tile) {
+  // A tile is part of an array whose size fits, so its size does, too.
+  return checked_product(tile).value_or(0);
+}
+
+std::string_view cost_unit(const Plan& plan) {
+  return plan.options.cost_model == CostModel::bytes ? " bytes" : "";
+}
+
+std::string sums_text(const Plan& plan) {
+  return fmt::format("cost {}{}, height {} (bound {})", plan.cost, cost_unit(plan), plan.height,
+                     plan.bound);
+}
+
+/// Cost and height of allgathers that replicate the whole array, after which every device slices
+/// out its tile.
+struct Baseline {
+  std::optional<Size> cost;
+  Size height = 0;
+};
+
+Baseline gather_everything(const Plan& plan) {
+  const TileMap& from = plan.problem.from;
+  std::vector<Size> factors;
+  for (std::size_t i = 0; i < from.rank(); ++i)
+    factors.push_back(from.global()[i] / from.tile()[i]);
+  // Smallest factor first is the cheapest order of gathers (S8).
+  std::sort(factors.begin(), factors.end());
+  Baseline baseline;
+  baseline.cost = 0;
+  baseline.height = from.global_size();
+  Size tile = from.tile_size();
+  for (const Size factor : factors) {
+    if (factor == 1) continue;
+    const Size before = tile;
+    tile *= factor;
+    const bool bytes = plan.options.cost_model == CostModel::bytes;
+    const auto step = bytes ? checked_mul(tile - before, plan.options.element_bytes) : tile;
+    baseline.cost = baseline.cost && step ? checked_add(*baseline.cost, *step) : std::nullopt;
+  }
+  return baseline;
+}
+
+/// A bar of at most 40 marks, at least one.
+std::string bar(Size size, Size largest) {
+  constexpr double widest = 40;
+  const double share = static_cast<double>(size) / static_cast<double>(std::max(largest, Size{1}));
+  return std::string(static_cast<std::size_t>(std::max(1.0, share * widest)), '#');
+}
+
+}  // namespace
+
+Exit exit_of(const Verdict& verdict, bool within_bound) {
+  switch (verdict.answer) {
+    case Answer::right:
+      return within_bound && !verdict.within_bound ? Exit::no : Exit::yes;
+    case Answer::wrong:
+      return Exit::no;
+    case Answer::undecided:
+      break;
+  }
+  return Exit::undecided;
+}
+
+std::string verdict_text(const Verdict& verdict, bool within_bound) {
+  if (verdict.answer == Answer::undecided) {
+    return "undecided (limit): the replay needs more than its limit or a size beyond 63 bits";
+  }
+  if (verdict.answer == Answer::right) {
+    const bool over = within_bound && !verdict.within_bound;
+    return fmt::format("{}: cost {}, height {} (bound {}), {}",
+                       over ? "right, but over the bound" : "right", verdict.cost, verdict.height,
+                       verdict.bound, counted(verdict.steps, "step"));
+  }
+  const Reason reason = verdict.reason.value_or(Reason::end);
+  std::string text = fmt::format("wrong at step {} ({}): ", verdict.first_wrong_step.value_or(0),
+                                 reason_name(reason));
+  if (verdict.device && verdict.at && verdict.element && verdict.found) {
+    return text + fmt::format("device {} holds element {} at {}, expected {}", *verdict.device,
+                              index_text(*verdict.found), index_text(*verdict.at),
+                              index_text(*verdict.element));
+  }
+  const std::string device = verdict.device ? fmt::format("device {}", *verdict.device) : "";
+  switch (reason) {
+    case Reason::groups:
+      return text + (device.empty() ? "the groups differ in length"
+                                    : device + " is missing or stands in more than one place");
+    case Reason::bijection:
+      return text + (device.empty()
+                         ? "not a permutation of the devices"
+                         : device + " is missing or stands twice, so this is no permutation");
+    case Reason::indivisible:
+      return text + "the tile does not divide into so many pieces";
+    case Reason::tile_claim:
+      return text + "the tile has another shape than claimed";
+    case Reason::map_claim:
+      return text + "the tiles do not lie where claimed";
+    case Reason::not_a_box:
+      return text + "a device does not hold one box in order";
+    case Reason::end:
+      return text + "the tiles at the end have another shape than the target's";
+    case Reason::limit:
+      break;
+  }
+  return text + "undecided";
+}
+
+std::string verdict_json(const Verdict& verdict) {
+  Json json;
+  json["schema"] = "retile.verdict/1";
+  if (verdict.answer == Answer::undecided) {
+    json["right"] = nullptr;
+  } else {
+    json["right"] = verdict.answer == Answer::right;
+  }
+  json["within_bound"] = verdict.within_bound;
+  json["height"] = verdict.height;
+  json["bound"] = verdict.bound;
+  json["cost"] = verdict.cost;
+  json["steps"] = verdict.steps;
+  if (verdict.answer == Answer::undecided) json["reason"] = reason_name(Reason::limit);
+  if (verdict.answer == Answer::wrong) {
+    json["first_wrong_step"] = or_null(verdict.first_wrong_step);
+    json["reason"] = verdict.reason ? Json(reason_name(*verdict.reason)) : Json(nullptr);
+    json["device"] = or_null(verdict.device);
+    json["at"] = or_null(verdict.at);
+    json["element"] = or_null(verdict.element);
+    json["found"] = or_null(verdict.found);
+  }
+  return dump(json);
+}
+
+std::string plan_json(const Plan& plan) {
+  Json json;
+  json["schema"] = "retile.plan/1";
+  Json mesh = Json::array();
+  for (const Axis& axis : plan.problem.mesh.axes())
+    mesh.push_back(Json::array({axis.name, axis.size}));
+  json["mesh"] = std::move(mesh);
+  json["from"] = to_text(plan.problem.from_type);
+  json["to"] = to_text(plan.problem.to_type);
+  Json steps = Json::array();
+  for (const PlanStep& step : plan.steps) {
+    Json object;
+    object["op"] = collective_name(step.op);
+    if (step.op == Collective::alltoall) {
+      object["from_dim"] = step.dim;
+      object["to_dim"] = step.to_dim;
+      object["factor"] = step.factor;
+    } else if (step.op != Collective::allpermute) {
+      object["dim"] = step.dim;
+      object["factor"] = step.factor;
+    }
+    object["localtype"] = step.tile;
+    object["cost"] = step.cost;
+    steps.push_back(std::move(object));
+  }
+  json["steps"] = std::move(steps);
+  json["cost"] = plan.cost;
+  json["height"] = plan.height;
+  json["bound"] = plan.bound;
+  json["valley"] = plan.valley;
+  json["resident"] = plan.resident;
+  json["weak_cost"] = plan.weak_cost;
+  json["lower_bound"] = plan.lower_bound;
+  json["optimal"] = plan.optimal;
+  json["permutes"] = plan.permutes();
+  json["states"] = plan.states;
+  return dump(json);
+}
+
+std::string plan_text(const Plan& plan) {
+  const std::vector<std::string> labels = step_labels(plan);
+  if (labels.empty()) return fmt::format("nothing to do; {}\n", sums_text(plan));
+  if (labels.size() == 1) return fmt::format("{}; {}\n", labels.front(), sums_text(plan));
+  std::size_t label_width = 0;
+  std::size_t tile_width = 0;
+  for (std::size_t k = 0; k < labels.size(); ++k) {
+    label_width = std::max(label_width, labels[k].size());
+    tile_width = std::max(tile_width, shape_text(plan.steps[k].tile).size());
+  }
+  std::string text;
+  for (std::size_t k = 0; k < labels.size(); ++k) {
+    text += fmt::format("{:<{}}  tile {:<{}}  cost {}\n", labels[k], label_width,
+                        shape_text(plan.steps[k].tile), tile_width, plan.steps[k].cost);
+  }
+  return text + sums_text(plan) + "\n";
+}
+
+std::string plan_explanation(const Plan& plan) {
+  const std::string_view unit = cost_unit(plan);
+  std::vector<std::string> labels = step_labels(plan);
+  labels.insert(labels.begin(), "start");
+  std::vector<Shape> tiles = {plan.problem.from.tile()};
+  for (const PlanStep& step : plan.steps) tiles.push_back(step.tile);
+
+  std::size_t label_width = 0;
+  std::size_t tile_width = 0;
+  std::size_t size_width = 0;
+  for (std::size_t k = 0; k < tiles.size(); ++k) {
+    label_width = std::max(label_width, labels[k].size());
+    tile_width = std::max(tile_width, shape_text(tiles[k]).size());
+    size_width = std::max(size_width, fmt::format("{}", size_of(tiles[k])).size());
+  }
+  std::string text = "\ntile sizes, in elements per device:\n";
+  for (std::size_t k = 0; k < tiles.size(); ++k) {
+    text +=
+        fmt::format("  {:<{}}  {:<{}}  {:>{}}  {}\n", labels[k], label_width, shape_text(tiles[k]),
+                    tile_width, size_of(tiles[k]), size_width, bar(size_of(tiles[k]), plan.height));
+  }
+
+  text += "\nweak path: " + shape_text(tiles.front());
+  Size weak_path_cost = 0;
+  for (const PlanStep& step : plan.steps) {
+    if (step.op == Collective::allpermute) continue;
+    text += " -> " + shape_text(step.tile);
+    weak_path_cost += step.cost;
+  }
+  text += fmt::format("; cost {}{} (least of all weak paths: {})\n", weak_path_cost, unit,
+                      plan.weak_cost);
+
+  if (plan.permutation) {
+    for (std::size_t k = 0; k < plan.steps.size(); ++k) {
+      if (plan.steps[k].op != Collective::allpermute) continue;
+      text += fmt::format(
+          "permutation: one, as step {} of {}, in the valley (tiles of {} elements, the smallest "
+          "of the "
+          "plan); it costs {}{}\n",
+          k + 1, plan.steps.size(), plan.valley, plan.steps[k].cost, unit);
+    }
+  } else {
+    text += "permutation: none, the steps alone put every tile on its device\n";
+  }
+  text += plan.optimal
+              ? fmt::format("optimal: no sequence costs less than {}{}\n", plan.lower_bound, unit)
+              : fmt::format("proved lower bound {}{}: a sequence cheaper than {} is not excluded\n",
+                            plan.lower_bound, unit, plan.cost);
+  text += fmt::format(
+      "memory: no tile is larger than the larger end ({}); a step holds at most {} elements, "
+      "before and after together\n",
+      plan.bound, plan.resident);
+  const Baseline baseline = gather_everything(plan);
+  text += fmt::format("gathering everything, then slicing: cost {}{}, height {}\n",
+                      baseline.cost ? fmt::format("{}", *baseline.cost) : "beyond 2^63", unit,
+                      baseline.height);
+  return text;
+}
+
+}  // namespace retile::cli

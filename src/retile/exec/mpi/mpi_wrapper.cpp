@@ -1,0 +1,285 @@
+#include "retile/exec/mpi/mpi_wrapper.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "retile/core/assert.h"
+
+namespace retile::mpi {
+namespace {
+
+constexpr int data_tag = 7;
+
+tl::unexpected<Diagnostic> failed(int code, const char* call) {
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) length = 0;
+  return refuse({.code = Code::mpi_error,
+                 .message = fmt::format(
+                     "{} failed: {}", call,
+                     length > 0 ? std::string(text.data(), static_cast<std::size_t>(length))
+                                : fmt::format("code {}", code))});
+}
+
+Result<void> outcome(int code, const char* call) {
+  if (code != MPI_SUCCESS) return failed(code, call);
+  return {};
+}
+
+int count_of(Size bytes) {
+  RETILE_ASSERT(bytes >= 0 && bytes <= std::numeric_limits<int>::max(),
+                "a message that was not split");
+  return static_cast<int>(bytes);
+}
+
+int count_of(std::size_t bytes) { return count_of(static_cast<Size>(bytes)); }
+
+bool mpi_runs() {
+  int started = 0;
+  int ended = 0;
+  MPI_Initialized(&started);
+  MPI_Finalized(&ended);
+  return started != 0 && ended == 0;
+}
+
+}  // namespace
+
+Communicator::Communicator(MPI_Comm handle) : handle_(handle) {
+  // The handler comes with the communicator it was made from; ours must never be the one that kills
+  // the job silently.
+  MPI_Comm_set_errhandler(handle_, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(handle_, &process_);
+  MPI_Comm_size(handle_, &processes_);
+}
+
+Result<Communicator> Communicator::duplicate(MPI_Comm comm) {
+  if (!mpi_runs()) {
+    return refuse({.code = Code::bad_argument,
+                   .message = "MPI is not running: it was not started, or ended already"});
+  }
+  if (comm == MPI_COMM_NULL) {
+    return refuse({.code = Code::bad_argument, .message = "the communicator is MPI_COMM_NULL"});
+  }
+  int between_groups = 0;
+  if (const int code = MPI_Comm_test_inter(comm, &between_groups); code != MPI_SUCCESS) {
+    return failed(code, "MPI_Comm_test_inter");
+  }
+  if (between_groups != 0) {
+    return refuse({.code = Code::bad_argument, .message = "an inter-communicator cannot be used"});
+  }
+  MPI_Comm handle = MPI_COMM_NULL;
+  if (const int code = MPI_Comm_dup(comm, &handle); code != MPI_SUCCESS)
+    return failed(code, "MPI_Comm_dup");
+  return Communicator(handle);
+}
+
+Result<Communicator> Communicator::world() { return duplicate(MPI_COMM_WORLD); }
+
+Communicator::Communicator(Communicator&& other) noexcept
+    : handle_(std::exchange(other.handle_, MPI_COMM_NULL)),
+      process_(other.process_),
+      processes_(other.processes_) {}
+
+Communicator& Communicator::operator=(Communicator&& other) noexcept {
+  std::swap(handle_, other.handle_);
+  std::swap(process_, other.process_);
+  std::swap(processes_, other.processes_);
+  return *this;
+}
+
+Communicator::~Communicator() {
+  // After MPI_Finalize there is nothing left to free, and no call is allowed.
+  if (handle_ != MPI_COMM_NULL && mpi_runs()) MPI_Comm_free(&handle_);
+}
+
+Result<Communicator> Communicator::split(int color, int key) const {
+  MPI_Comm handle = MPI_COMM_NULL;
+  if (const int code = MPI_Comm_split(handle_, color, key, &handle); code != MPI_SUCCESS) {
+    return failed(code, "MPI_Comm_split");
+  }
+  return Communicator(handle);
+}
+
+Result<void> Communicator::allgather(const std::byte* send, std::byte* receive, Size bytes) const {
+  const int count = count_of(bytes);
+  return outcome(MPI_Allgather(send, count, MPI_BYTE, receive, count, MPI_BYTE, handle_),
+                 "MPI_Allgather");
+}
+
+Result<void> Communicator::alltoall(const std::byte* send, std::byte* receive, Size bytes) const {
+  const int count = count_of(bytes);
+  return outcome(MPI_Alltoall(send, count, MPI_BYTE, receive, count, MPI_BYTE, handle_),
+                 "MPI_Alltoall");
+}
+
+Result<void> Communicator::send_receive(std::span<const std::byte> send, int target,
+                                        std::span<std::byte> receive, int source) const {
+  return outcome(MPI_Sendrecv(send.data(), count_of(send.size()), MPI_BYTE, target, data_tag,
+                              receive.data(), count_of(receive.size()), MPI_BYTE, source, data_tag,
+                              handle_, MPI_STATUS_IGNORE),
+                 "MPI_Sendrecv");
+}
+
+Result<void> Communicator::send(std::span<const std::byte> bytes, int target) const {
+  return outcome(
+      MPI_Send(bytes.data(), count_of(bytes.size()), MPI_BYTE, target, data_tag, handle_),
+      "MPI_Send");
+}
+
+Result<void> Communicator::receive(std::span<std::byte> bytes, int source) const {
+  return outcome(MPI_Recv(bytes.data(), count_of(bytes.size()), MPI_BYTE, source, data_tag, handle_,
+                          MPI_STATUS_IGNORE),
+                 "MPI_Recv");
+}
+
+Result<void> Communicator::maximum(std::span<std::uint64_t> values) const {
+  return outcome(MPI_Allreduce(MPI_IN_PLACE, values.data(), count_of(values.size()), MPI_UINT64_T,
+                               MPI_MAX, handle_),
+                 "MPI_Allreduce");
+}
+
+Result<double> Communicator::maximum(double value) const {
+  const int code = MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, handle_);
+  if (code != MPI_SUCCESS) return failed(code, "MPI_Allreduce");
+  return value;
+}
+
+Result<void> Communicator::sum(std::span<std::uint64_t> values) const {
+  return outcome(MPI_Allreduce(MPI_IN_PLACE, values.data(), count_of(values.size()), MPI_UINT64_T,
+                               MPI_SUM, handle_),
+                 "MPI_Allreduce");
+}
+
+Result<void> Communicator::barrier() const { return outcome(MPI_Barrier(handle_), "MPI_Barrier"); }
+
+Result<void> Communicator::broadcast(std::span<std::byte> bytes, int root) const {
+  return outcome(MPI_Bcast(bytes.data(), count_of(bytes.size()), MPI_BYTE, root, handle_),
+                 "MPI_Bcast");
+}
+
+Result<std::string> Communicator::broadcast_text(const std::string& text, int root) const {
+  std::uint64_t length = text.size();
+  if (auto sent = broadcast(std::as_writable_bytes(std::span(&length, 1)), root); !sent) {
+    return tl::unexpected(sent.error());
+  }
+  std::string copy = process_ == root ? text : std::string(length, '\0');
+  constexpr std::size_t part = std::size_t{1} << 30;
+  auto rest = std::as_writable_bytes(std::span(copy.data(), copy.size()));
+  while (!rest.empty()) {
+    const auto now = rest.first(std::min(rest.size(), part));
+    if (auto sent = broadcast(now, root); !sent) return tl::unexpected(sent.error());
+    rest = rest.subspan(now.size());
+  }
+  return copy;
+}
+
+void Communicator::abort(int exit_code, const std::string& message) const {
+  std::fprintf(stderr, "retile: process %d: %s\n", process_, message.c_str());
+  std::fflush(stderr);
+  MPI_Abort(MPI_COMM_WORLD, exit_code);
+  std::abort();  // MPI_Abort does not return, but nothing in its declaration says so
+}
+
+namespace {
+
+// A Diagnostic as one text, for sending: every field behind its length.
+std::string pack(const Diagnostic& diagnostic) {
+  std::string text = fmt::format("{} {} {} ", static_cast<int>(diagnostic.code),
+                                 diagnostic.where.begin, diagnostic.where.end);
+  const auto add = [&](const std::string& field) {
+    text += fmt::format("{} {}", field.size(), field);
+  };
+  add(diagnostic.message);
+  add(diagnostic.rule);
+  add(diagnostic.source);
+  add(diagnostic.input);
+  for (const std::string& note : diagnostic.notes) add(note);
+  return text;
+}
+
+Diagnostic unpack(const std::string& text) {
+  std::size_t position = 0;
+  const auto number = [&] {
+    std::size_t value = 0;
+    while (position < text.size() && text[position] != ' ') {
+      value = value * 10 + static_cast<std::size_t>(text[position++] - '0');
+    }
+    ++position;
+    return value;
+  };
+  const auto field = [&] {
+    const std::size_t length = number();
+    std::string value = text.substr(position, length);
+    position += length;
+    return value;
+  };
+  Diagnostic diagnostic;
+  diagnostic.code = static_cast<Code>(number());
+  diagnostic.where.begin = number();
+  diagnostic.where.end = number();
+  diagnostic.message = field();
+  diagnostic.rule = field();
+  diagnostic.source = field();
+  diagnostic.input = field();
+  while (position < text.size()) diagnostic.notes.push_back(field());
+  return diagnostic;
+}
+
+}  // namespace
+
+Result<void> agree(const Communicator& comm, const Result<void>& mine) {
+  // The largest of these numbers belongs to the lowest process that failed; 0 when none did.
+  const auto processes = static_cast<std::uint64_t>(comm.processes());
+  const auto process = static_cast<std::uint64_t>(comm.process());
+  std::uint64_t worst = mine ? 0 : processes - process;
+  if (auto reduced = comm.maximum(std::span(&worst, 1)); !reduced) return reduced;
+  if (worst == 0) return {};
+  const auto failed_process = static_cast<int>(processes - worst);
+  std::string text;
+  if (failed_process == comm.process()) {
+    Diagnostic diagnostic = mine.error();
+    if (comm.processes() > 1) {
+      diagnostic.notes.push_back(
+          fmt::format("found by process {} of {}", failed_process, comm.processes()));
+    }
+    text = pack(diagnostic);
+  }
+  auto shared = comm.broadcast_text(text, failed_process);
+  if (!shared) return tl::unexpected(shared.error());
+  return refuse(unpack(*shared));
+}
+
+double seconds_now() { return MPI_Wtime(); }
+
+Result<Startup> start_mpi(int* argc, char*** argv) {
+  int started = 0;
+  int ended = 0;
+  MPI_Initialized(&started);
+  MPI_Finalized(&ended);
+  if (ended != 0) return refuse({.code = Code::mpi_error, .message = "MPI was ended already"});
+  Startup startup;
+  if (started == 0) {
+    int provided = MPI_THREAD_SINGLE;
+    const int code = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+    if (code != MPI_SUCCESS) {
+      return refuse({.code = Code::mpi_error,
+                     .message = fmt::format("MPI_Init_thread failed: code {}", code)});
+    }
+    startup.ends_mpi = true;
+  }
+  MPI_Comm_rank(MPI_COMM_WORLD, &startup.process);
+  MPI_Comm_size(MPI_COMM_WORLD, &startup.processes);
+  return startup;
+}
+
+void end_mpi() {
+  if (mpi_runs()) MPI_Finalize();
+}
+
+}  // namespace retile::mpi

@@ -1,0 +1,95 @@
+// The one place where MPI is called. Not a public header: other files of this room talk to MPI
+// through it.
+//
+// Codes become Diagnostics (mpi_error). No function here allocates when it succeeds, but for split,
+// duplicate and text.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "retile/core/result.h"
+#include "retile/core/size.h"
+
+namespace retile::mpi {
+
+/// A communicator of our own, freed with the object. Errors are returned, not fatal.
+///
+/// Counts are bytes; callers keep them below 2^31. Freeing is collective: destroy in the same order
+/// everywhere.
+class Communicator {
+ public:
+  /// No communicator; every call but valid() is forbidden.
+  Communicator() = default;
+
+  /// Collective. \error bad_argument (MPI not running, null, an inter-communicator), mpi_error
+  [[nodiscard]] static Result<Communicator> duplicate(MPI_Comm comm);
+  /// A duplicate of the communicator of all processes of the job.
+  [[nodiscard]] static Result<Communicator> world();
+
+  Communicator(Communicator&& other) noexcept;
+  Communicator& operator=(Communicator&& other) noexcept;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  ~Communicator();
+
+  [[nodiscard]] bool valid() const { return handle_ != MPI_COMM_NULL; }
+  [[nodiscard]] int process() const { return process_; }
+  [[nodiscard]] int processes() const { return processes_; }
+  [[nodiscard]] MPI_Comm handle() const { return handle_; }
+
+  /// Collective: processes with the same `color` form one communicator, in order of `key`.
+  [[nodiscard]] Result<Communicator> split(int color, int key) const;
+
+  /// Every process sends `bytes` bytes to all.
+  [[nodiscard]] Result<void> allgather(const std::byte* send, std::byte* receive, Size bytes) const;
+  /// Every process sends `bytes` bytes to each.
+  [[nodiscard]] Result<void> alltoall(const std::byte* send, std::byte* receive, Size bytes) const;
+  /// Sends to one process and receives from another at the same time.
+  [[nodiscard]] Result<void> send_receive(std::span<const std::byte> send, int target,
+                                          std::span<std::byte> receive, int source) const;
+  [[nodiscard]] Result<void> send(std::span<const std::byte> bytes, int target) const;
+  [[nodiscard]] Result<void> receive(std::span<std::byte> bytes, int source) const;
+
+  /// The componentwise maximum over all processes, in place.
+  [[nodiscard]] Result<void> maximum(std::span<std::uint64_t> values) const;
+  [[nodiscard]] Result<double> maximum(double value) const;
+  [[nodiscard]] Result<void> sum(std::span<std::uint64_t> values) const;
+  [[nodiscard]] Result<void> barrier() const;
+  /// The bytes that `root` has, on all processes.
+  [[nodiscard]] Result<void> broadcast(std::span<std::byte> bytes, int root) const;
+  /// The same for text, whose length only `root` knows.
+  [[nodiscard]] Result<std::string> broadcast_text(const std::string& text, int root) const;
+
+  /// Ends the whole job with `exit_code`, also processes that wait for a message. Prints `message`
+  /// on stderr.
+  [[noreturn]] void abort(int exit_code, const std::string& message) const;
+
+ private:
+  explicit Communicator(MPI_Comm handle);
+  MPI_Comm handle_ = MPI_COMM_NULL;
+  int process_ = 0;
+  int processes_ = 0;
+};
+
+/// Collective: one outcome for all. When every process gives a value, nothing happens; else all
+/// return the Diagnostic of the lowest process that failed, with its number as a note.
+[[nodiscard]] Result<void> agree(const Communicator& comm, const Result<void>& mine);
+
+/// Seconds from some moment in the past, for differences on one process.
+[[nodiscard]] double seconds_now();
+
+/// Starting and ending MPI for environment.cpp.
+struct Startup {
+  bool ends_mpi = false;
+  int process = 0;
+  int processes = 1;
+};
+[[nodiscard]] Result<Startup> start_mpi(int* argc, char*** argv);
+void end_mpi();
+
+}  // namespace retile::mpi

@@ -1,0 +1,84 @@
+// Running a Program on MPI processes: device d is process d of a communicator, every step is an MPI
+// collective.
+//
+// allgather and alltoall steps are MPI_Allgather and MPI_Alltoall on sub-communicators of the
+// step's groups, a permutation is send and receive, a dynslice is local. Tiles are packed and
+// unpacked through bounded buffers in rounds, so tiles and arrays of more than 2^31 elements work
+// and memory stays within a stated bound. This is one of the two headers that show <mpi.h>; who
+// does not want to see it includes run.h and environment.h.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "retile/core/result.h"
+#include "retile/core/size.h"
+#include "retile/exec/mpi/options.h"
+#include "retile/program/program.h"
+
+namespace retile::mpi {
+
+/// A Program made ready for one communicator, to be run many times: communicators are split once,
+/// buffers allocated once.
+///
+/// Ownership: holds a duplicate of the communicator, so its messages meet no others; `comm` may be
+/// freed after make(). The Program is not kept. Destroy it on all processes, in the same order,
+/// before MPI_Finalize (after it, nothing is freed). Thread safety: one thread at a time per
+/// object; several objects in several threads need MPI_THREAD_MULTIPLE.
+class Redistributor {
+ public:
+  /// Collective over `comm`. Checks the Program on every process and that all were given the same
+  /// one (text, element size, options), splits communicators and allocates buffers. All processes
+  /// return the same error, or none does. \param comm           an intra-communicator of
+  /// program.devices processes; device d is process d \param element_bytes  1, 2, 4, 8 or 16 \error
+  /// bad_argument (communicator, its size, element size, options), disagreement, inapplicable (a
+  /// step that cannot
+  ///        be applied, or an end whose tiles are not of the shape of `to`), bad_program (a
+  ///        hand-made Program with devices or dimensions that do not exist), size_overflow, out of
+  ///        memory and MPI's own errors as mpi_error
+  [[nodiscard]] static Result<Redistributor> make(MPI_Comm comm, const Program& program,
+                                                  Size element_bytes, const Options& options = {});
+
+  Redistributor(Redistributor&&) noexcept;
+  Redistributor& operator=(Redistributor&&) noexcept;
+  Redistributor(const Redistributor&) = delete;
+  Redistributor& operator=(const Redistributor&) = delete;
+  ~Redistributor();
+
+  /// Collective. Moves the data: `in` is this process's tile of `from`, `out` its tile of `to`,
+  /// both in C order. `in` is left as it is, `out` is also scratch space. Allocates nothing. \error
+  /// bad_argument on all processes when a buffer of any process has another size than in_bytes(),
+  /// out_bytes(), or
+  ///        they overlap. An MPI error after this check ends the whole job (MPI_Abort, code 4) with
+  ///        a message: the other processes already wait inside a collective.
+  [[nodiscard]] Result<void> run(std::span<const std::byte> in, std::span<std::byte> out);
+
+  [[nodiscard]] Size in_bytes() const;   ///< size of the tile of `from`
+  [[nodiscard]] Size out_bytes() const;  ///< size of the tile of `to`
+
+  /// Bytes that this process receives from others in one run.
+  [[nodiscard]] Size received_bytes() const;
+  /// Largest sum so far of buffers given to this object and allocated by it on this process. MPI's
+  /// internals are not counted.
+  [[nodiscard]] Size peak_bytes() const;
+  /// What peak_bytes() never exceeds:
+  ///   in + out + I + J + max(options.chunk_bytes, 2 * n * element_bytes)
+  /// with I the largest tile between steps (0 when there are fewer than two steps), J the largest
+  /// of those that are larger than `out` (0 when none is), n the largest group.
+  [[nodiscard]] Size peak_limit_bytes() const;
+
+ private:
+  struct State;
+  explicit Redistributor(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// make() and run() in one call, for one use. Collective over `comm`; errors as there.
+[[nodiscard]] Result<void> redistribute(MPI_Comm comm, const Program& program,
+                                        std::span<const std::byte> in, std::span<std::byte> out,
+                                        Size element_bytes);
+
+}  // namespace retile::mpi

@@ -1,0 +1,529 @@
+#include "retile/exec/npy/npy.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "retile/core/assert.h"
+#include "retile/exec/npy/file_support.h"
+
+namespace retile {
+namespace {
+
+constexpr std::size_t longest_header_bytes = std::size_t{1} << 20;
+constexpr std::string_view magic = "\x93NUMPY";
+
+tl::unexpected<Diagnostic> bad(std::string_view source, std::string message,
+                               std::vector<std::string> notes = {}) {
+  return refuse({.code = Code::bad_file,
+                 .message = std::move(message),
+                 .rule = "npy",
+                 .source = std::string(source),
+                 .notes = std::move(notes)});
+}
+
+/// Reads the dictionary of a header: a Python literal of which only three keys with three kinds of
+/// values may occur.
+class DictionaryReader {
+ public:
+  DictionaryReader(std::string_view text, std::string_view source) : text_(text), source_(source) {}
+
+  Result<NpyHeader> read() {
+    NpyHeader header;
+    bool has_descr = false;
+    bool has_order = false;
+    bool has_shape = false;
+    if (!take('{')) return syntax("a dictionary {...} is expected");
+    while (!take('}')) {
+      auto key = string();
+      if (!key) return tl::unexpected(key.error());
+      if (!take(':')) return syntax("`:` is expected after a key");
+      const bool repeated = (*key == "descr" && std::exchange(has_descr, true)) ||
+                            (*key == "fortran_order" && std::exchange(has_order, true)) ||
+                            (*key == "shape" && std::exchange(has_shape, true));
+      if (repeated) return bad(source_, fmt::format("the header has the key `{}` twice", *key));
+      if (*key == "descr") {
+        if (auto done = descr(header); !done) return tl::unexpected(done.error());
+      } else if (*key == "fortran_order") {
+        if (auto done = order(); !done) return tl::unexpected(done.error());
+      } else if (*key == "shape") {
+        if (auto done = shape(header); !done) return tl::unexpected(done.error());
+      } else {
+        return bad(source_, "the header has a key that .npy files do not have",
+                   {"the keys are descr, fortran_order and shape"});
+      }
+      if (take(',')) continue;
+      if (take('}')) break;
+      return syntax("`,` or `}` is expected after a value");
+    }
+    skip_blanks();
+    if (position_ != text_.size()) return syntax("nothing may follow the dictionary");
+    if (!has_descr || !has_order || !has_shape) {
+      return bad(source_,
+                 fmt::format("the header lacks the key `{}`", !has_descr   ? "descr"
+                                                              : !has_order ? "fortran_order"
+                                                                           : "shape"));
+    }
+    if (fortran_order_ && header.shape.size() > 1) {
+      return bad(source_, "the array is stored in Fortran order; only C order can be read",
+                 {"numpy.save(path, numpy.ascontiguousarray(array)) writes C order"});
+    }
+    const auto elements = checked_product(header.shape);
+    if (!elements || !checked_mul(*elements, header.element_bytes)) {
+      return bad(source_, "the shape in the header has more than 2^63 bytes");
+    }
+    return header;
+  }
+
+ private:
+  tl::unexpected<Diagnostic> syntax(std::string_view what) const {
+    return bad(source_, fmt::format("the header cannot be read: {} at byte {} of its dictionary",
+                                    what, position_));
+  }
+
+  void skip_blanks() {
+    while (position_ < text_.size() &&
+           std::string_view(" \t\r\n\f").find(text_[position_]) != std::string_view::npos) {
+      ++position_;
+    }
+  }
+
+  bool at(char wanted) {
+    skip_blanks();
+    return position_ < text_.size() && text_[position_] == wanted;
+  }
+
+  bool take(char wanted) {
+    if (!at(wanted)) return false;
+    ++position_;
+    return true;
+  }
+
+  bool take_word(std::string_view word) {
+    skip_blanks();
+    if (text_.substr(position_, word.size()) != word) return false;
+    position_ += word.size();
+    return true;
+  }
+
+  Result<std::string> string() {
+    skip_blanks();
+    if (!at('\'') && !at('"')) return syntax("a quoted string is expected");
+    const char quote = text_[position_];
+    const std::size_t end = text_.find(quote, position_ + 1);
+    if (end == std::string_view::npos) return syntax("a quoted string is not closed");
+    std::string value(text_.substr(position_ + 1, end - position_ - 1));
+    if (value.find('\\') != std::string::npos) return syntax("an escape is not understood");
+    position_ = end + 1;
+    return value;
+  }
+
+  Result<void> descr(NpyHeader& header) {
+    if (at('[') || at('(')) {
+      return bad(source_, "structured element types cannot be read",
+                 {"save each field as an array of its own"});
+    }
+    auto value = string();
+    if (!value) return tl::unexpected(value.error());
+    auto bytes = npy_element_bytes(*value);
+    if (!bytes) {
+      Diagnostic diagnostic = bytes.error();
+      diagnostic.source = source_;
+      return refuse(std::move(diagnostic));
+    }
+    header.descr = std::move(*value);
+    header.element_bytes = *bytes;
+    return {};
+  }
+
+  Result<void> order() {
+    if (take_word("False")) {
+      fortran_order_ = false;
+    } else if (take_word("True")) {
+      fortran_order_ = true;
+    } else {
+      return syntax("fortran_order is neither True nor False");
+    }
+    return {};
+  }
+
+  Result<void> shape(NpyHeader& header) {
+    if (!take('(')) return syntax("the shape is no tuple");
+    bool comma = true;  // whether the last thing was a comma (or the opening parenthesis)
+    while (!take(')')) {
+      if (!comma) return syntax("`,` or `)` is expected in the shape");
+      auto extent = number();
+      if (!extent) return tl::unexpected(extent.error());
+      header.shape.push_back(*extent);
+      comma = take(',');
+    }
+    if (header.shape.size() == 1 && !comma) return syntax("the shape is no tuple, (n,) is one");
+    return {};
+  }
+
+  Result<Size> number() {
+    skip_blanks();
+    if (at('-')) return bad(source_, "the shape in the header has a negative extent");
+    const std::size_t begin = position_;
+    Size value = 0;
+    while (position_ < text_.size() && text_[position_] >= '0' && text_[position_] <= '9') {
+      const auto tens = checked_mul(value, 10);
+      const auto next = tens ? checked_add(*tens, text_[position_] - '0') : std::nullopt;
+      if (!next) return bad(source_, "the shape in the header has an extent of 2^63 or more");
+      value = *next;
+      ++position_;
+    }
+    if (position_ == begin) return syntax("a number is expected in the shape");
+    if (position_ < text_.size() && text_[position_] == 'L') ++position_;  // Python 2 wrote 3L
+    if (value == 0) return bad(source_, "the array is empty: its shape has an extent of 0");
+    return value;
+  }
+
+  std::string_view text_;
+  std::string_view source_;
+  std::size_t position_ = 0;
+  bool fortran_order_ = false;
+};
+
+}  // namespace
+
+Size NpyHeader::file_bytes() const {
+  const auto elements = checked_product(shape);
+  RETILE_ASSERT(elements, "a header whose shape overflows");
+  const auto bytes = checked_mul(*elements, element_bytes);
+  const auto all = bytes ? checked_add(*bytes, data_offset_bytes) : std::nullopt;
+  RETILE_ASSERT(all, "a header whose file overflows");
+  return *all;
+}
+
+Result<std::string> npy_descr(std::string_view element_type) {
+  struct Named {
+    std::string_view name;
+    std::string_view kind;
+    bool ordered;  // more than one byte per part, so the order of bytes matters
+  };
+  static constexpr std::array<Named, 14> table{{{"i8", "i1", false},
+                                                {"u8", "u1", false},
+                                                {"i16", "i2", true},
+                                                {"u16", "u2", true},
+                                                {"f16", "f2", true},
+                                                {"bf16", "V2", false},
+                                                {"i32", "i4", true},
+                                                {"u32", "u4", true},
+                                                {"f32", "f4", true},
+                                                {"i64", "i8", true},
+                                                {"u64", "u8", true},
+                                                {"f64", "f8", true},
+                                                {"c64", "c8", true},
+                                                {"c128", "c16", true}}};
+  for (const Named& named : table) {
+    if (named.name != element_type) continue;
+    const char order = !named.ordered                               ? '|'
+                       : std::endian::native == std::endian::little ? '<'
+                                                                    : '>';
+    return order + std::string(named.kind);
+  }
+  std::string names;
+  for (const Named& named : table) names += (names.empty() ? "" : " ") + std::string(named.name);
+  return refuse({.code = Code::bad_argument,
+                 .message = fmt::format("there is no element type `{}`", element_type),
+                 .notes = {"element types: " + names}});
+}
+
+Result<Size> npy_element_bytes(std::string_view descr) {
+  const std::vector<std::string> notes{
+      "readable are numbers of 1, 2, 4, 8 or 16 bytes, such as <f4, >i8, |u1, <c16, and |V2 for "
+      "bf16"};
+  std::string_view rest = descr;
+  if (!rest.empty() && std::string_view("<>=|").find(rest.front()) != std::string_view::npos) {
+    rest.remove_prefix(1);
+  }
+  const auto unknown = [&](std::string_view what) {
+    std::string shown;  // the text comes from a file: only what can be printed safely
+    for (const char letter : descr.substr(0, 32)) {
+      shown += letter >= ' ' && letter <= '~' ? letter : '?';
+    }
+    return bad("", fmt::format("{} cannot be read: `{}`", what, shown), notes);
+  };
+  if (rest.empty()) return unknown("an element type without a name");
+  const char kind = rest.front();
+  rest.remove_prefix(1);
+  if (kind == 'O') return unknown("elements that are Python objects");
+  if (kind == 'S' || kind == 'U' || kind == 'a') return unknown("elements that are strings");
+  Size bytes = 0;
+  std::size_t digits = 0;
+  while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9' && digits < 4) {
+    bytes = bytes * 10 + (rest[digits] - '0');
+    ++digits;
+  }
+  if (digits == 0 || rest.front() == '0') return unknown("an unknown element type");
+  rest.remove_prefix(digits);
+  if (kind == 'V' && (bytes != 2 || !rest.empty())) {
+    return unknown("void or structured elements");
+  }
+  const std::string_view sizes = kind == 'b'                  ? " 1 "
+                                 : kind == 'i' || kind == 'u' ? " 1 2 4 8 "
+                                 : kind == 'f'                ? " 2 4 8 16 "
+                                 : kind == 'c'                ? " 8 16 "
+                                 : kind == 'V'                ? " 2 "
+                                 : kind == 'M' || kind == 'm' ? " 8 "
+                                                              : "";
+  if (sizes.find(fmt::format(" {} ", bytes)) == std::string_view::npos) {
+    return unknown("an unknown element type");
+  }
+  if (kind == 'M' || kind == 'm') {
+    // Times carry their unit: <M8[ns]. It is kept with the descr, the bytes are moved like any
+    // others.
+    if (!rest.empty() && (rest.size() < 3 || rest.front() != '[' || rest.back() != ']')) {
+      return unknown("an unknown element type");
+    }
+  } else if (!rest.empty()) {
+    return unknown("an unknown element type");
+  }
+  return bytes;
+}
+
+Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes, std::string_view source) {
+  const auto byte = [&](std::size_t i) { return std::to_integer<std::size_t>(bytes[i]); };
+  if (bytes.size() < magic.size() || std::memcmp(bytes.data(), magic.data(), magic.size()) != 0) {
+    return bad(source, "this is no .npy file: it does not start with \\x93NUMPY");
+  }
+  if (bytes.size() < magic.size() + 2) return bad(source, "the file ends inside its header");
+  const std::size_t major = byte(6);
+  const std::size_t minor = byte(7);
+  if (major < 1 || major > 3 || minor != 0) {
+    return bad(source, fmt::format("version {}.{} of the .npy format is unknown", major, minor),
+               {"versions 1.0, 2.0 and 3.0 can be read"});
+  }
+  const std::size_t length_bytes = major == 1 ? 2 : 4;
+  const std::size_t begin = magic.size() + 2 + length_bytes;
+  if (bytes.size() < begin) return bad(source, "the file ends inside its header");
+  std::size_t length = 0;
+  for (std::size_t i = length_bytes; i-- > 0;) length = length * 256 + byte(8 + i);
+  if (length > longest_header_bytes) {
+    return bad(source, fmt::format("the header claims to be {} bytes long", length),
+               {"headers of up to 1 MiB are read"});
+  }
+  if (length > bytes.size() - begin) {
+    return bad(source, fmt::format("the header claims {} bytes, the file has {} behind its start",
+                                   length, bytes.size() - begin));
+  }
+  std::string text;
+  for (std::size_t i = begin; i < begin + length; ++i) {
+    const std::size_t value = byte(i);
+    if (value == 0 || value > 126) {
+      return bad(source,
+                 fmt::format("the header has the byte {:#04x} where only text may stand", value));
+    }
+    text.push_back(static_cast<char>(value));
+  }
+  auto header = DictionaryReader(text, source).read();
+  if (!header) return header;
+  header->data_offset_bytes = static_cast<Size>(begin + length);
+  const Size elements = *checked_product(header->shape);
+  if (!checked_add(elements * header->element_bytes, header->data_offset_bytes)) {
+    return bad(source, "the shape in the header has more than 2^63 bytes");
+  }
+  return header;
+}
+
+std::vector<std::byte> make_npy_header(NpyHeader& header) {
+  std::string text =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': (", header.descr);
+  for (std::size_t i = 0; i < header.shape.size(); ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", header.shape[i]);
+  }
+  text += header.shape.size() == 1 ? ",), }" : "), }";
+  // Version 1 counts its header in two bytes; an array needs thousands of dimensions to get beyond
+  // that.
+  constexpr std::size_t alignment = 64;
+  const auto padded = [&](std::size_t prefix) {
+    return (prefix + text.size() + 1 + alignment - 1) / alignment * alignment - prefix;
+  };
+  const bool version_1 = padded(10) <= 0xffff;
+  const std::size_t prefix = version_1 ? 10 : 12;
+  const std::size_t length = padded(prefix);
+  text.append(length - text.size() - 1, ' ');
+  text.push_back('\n');
+  std::string all(magic);
+  all.push_back(version_1 ? '\x01' : '\x02');
+  all.push_back('\0');
+  for (std::size_t i = 0; i < (version_1 ? 2U : 4U); ++i) {
+    all.push_back(static_cast<char>(static_cast<unsigned char>((length >> (8U * i)) & 0xffU)));
+  }
+  all += text;
+  header.data_offset_bytes = static_cast<Size>(all.size());
+  std::vector<std::byte> bytes(all.size());
+  std::memcpy(bytes.data(), all.data(), all.size());
+  return bytes;
+}
+
+Result<NpyFile> NpyFile::open(const std::string& path) {
+  NpyFile file;
+  file.path_ = path;
+  // Without O_NONBLOCK, opening a named pipe would wait for a writer before we can see what it is.
+  do {
+    file.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  } while (file.descriptor_ < 0 && errno == EINTR);
+  if (file.descriptor_ < 0) {
+    return bad(path, fmt::format("the file cannot be opened: {}", detail::error_text(errno)));
+  }
+  struct stat status {};
+  if (::fstat(file.descriptor_, &status) != 0) {
+    return bad(path, fmt::format("the file cannot be looked at: {}", detail::error_text(errno)));
+  }
+  if (S_ISDIR(status.st_mode)) return bad(path, "this is a directory, not a .npy file");
+  if (!S_ISREG(status.st_mode)) return bad(path, "this is not a regular file");
+
+  std::vector<std::byte> bytes(static_cast<std::size_t>(
+      std::min<Size>(status.st_size, static_cast<Size>(longest_header_bytes) + 12)));
+  // The length stands in the first bytes; most headers need no more than the first read.
+  constexpr std::size_t first_bytes = 4096;
+  const std::size_t first = std::min(bytes.size(), first_bytes);
+  if (auto read = file.read_at(0, std::span(bytes).first(first)); !read) {
+    return tl::unexpected(read.error());
+  }
+  std::size_t wanted = first;
+  if (first >= 12) {
+    const auto byte = [&](std::size_t i) { return std::to_integer<std::size_t>(bytes[i]); };
+    const std::size_t length =
+        byte(6) == 1 ? 10 + byte(8) + 256 * byte(9)
+                     : 12 + byte(8) + (byte(9) << 8U) + (byte(10) << 16U) + (byte(11) << 24U);
+    wanted = std::min(bytes.size(), std::max(first, length));
+  }
+  if (wanted > first) {
+    if (auto read =
+            file.read_at(static_cast<Size>(first), std::span(bytes).subspan(first, wanted - first));
+        !read) {
+      return tl::unexpected(read.error());
+    }
+  }
+  auto header = parse_npy_header(std::span(bytes).first(wanted), path);
+  if (!header) return tl::unexpected(header.error());
+  const Size expected = header->file_bytes();
+  if (status.st_size < expected) {
+    return bad(path, fmt::format("the file is truncated: its header promises {} bytes, it has {}",
+                                 expected, status.st_size));
+  }
+  if (status.st_size > expected) {
+    return bad(
+        path, fmt::format(
+                  "{} bytes follow the last element: the header promises {} bytes, the file has {}",
+                  status.st_size - expected, expected, status.st_size));
+  }
+  file.header_ = std::move(*header);
+  std::uint64_t hash = detail::hash_start;
+  hash = detail::hash_bytes(
+      hash, std::span(bytes).first(static_cast<std::size_t>(file.header_.data_offset_bytes)));
+  hash = detail::hash_number(hash, static_cast<std::uint64_t>(status.st_size));
+  hash = detail::hash_number(hash, static_cast<std::uint64_t>(status.st_mtim.tv_sec));
+  hash = detail::hash_number(hash, static_cast<std::uint64_t>(status.st_mtim.tv_nsec));
+  file.fingerprint_ = hash;
+  return file;
+}
+
+NpyFile::NpyFile(NpyFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      header_(std::move(other.header_)),
+      fingerprint_(other.fingerprint_),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+NpyFile& NpyFile::operator=(NpyFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(header_, other.header_);
+  std::swap(fingerprint_, other.fingerprint_);
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+NpyFile::~NpyFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<void> NpyFile::read_at(Size offset_bytes, std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    // Linux moves at most 2^31 - 4096 bytes per call; asking for less keeps the count positive
+    // everywhere.
+    const std::size_t part = std::min(bytes.size(), std::size_t{1} << 30);
+    const ssize_t got = ::pread(descriptor_, bytes.data(), part, static_cast<off_t>(offset_bytes));
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      return refuse({.code = Code::file_error,
+                     .message = fmt::format("reading failed at byte {}: {}", offset_bytes,
+                                            detail::error_text(errno)),
+                     .source = path_});
+    }
+    if (got == 0) return bad(path_, fmt::format("the file ended early, at byte {}", offset_bytes));
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
+    offset_bytes += got;
+  }
+  return {};
+}
+
+namespace {
+
+constexpr std::size_t read_buffer_bytes = std::size_t{1} << 20;
+constexpr Size longest_gap_bytes = 4096;
+constexpr std::size_t longest_batch = 16384;
+
+}  // namespace
+
+TileReader::TileReader(const NpyFile& file, const Shape& tile, const Shape& base)
+    : file_(&file), runs_(file.header().shape, tile, base) {
+  batch_.reserve(longest_batch);
+}
+
+Result<void> TileReader::read(std::span<std::byte> out) {
+  const Size width = file_->header().element_bytes;
+  const Size offset = file_->header().data_offset_bytes;
+  const auto size = static_cast<Size>(out.size());
+  RETILE_ASSERT(size % width == 0, "part of an element was asked for");
+  Size wanted = size / width;
+  std::byte* destination = out.data();
+  while (wanted > 0) {
+    const Run first = runs_.next(wanted);
+    batch_.assign(1, first);
+    wanted -= first.elements;
+    // Collect the following runs as long as reading the gaps along costs less than another call.
+    while (wanted > 0 && batch_.size() < longest_batch) {
+      const Run following = runs_.peek(wanted);
+      const Run& last = batch_.back();
+      const Size gap = following.global - (last.global + last.elements);
+      const Size span = following.global + following.elements - first.global;
+      if (gap > longest_gap_bytes / width || span > static_cast<Size>(read_buffer_bytes) / width)
+        break;
+      batch_.push_back(runs_.next(wanted));
+      wanted -= following.elements;
+    }
+    if (batch_.size() == 1) {
+      const auto bytes = static_cast<std::size_t>(first.elements * width);
+      if (auto read = file_->read_at(offset + first.global * width, {destination, bytes}); !read)
+        return read;
+      destination += bytes;
+      continue;
+    }
+    const Run& last = batch_.back();
+    const auto bytes =
+        static_cast<std::size_t>((last.global + last.elements - first.global) * width);
+    if (buffer_.empty()) buffer_.resize(read_buffer_bytes);
+    if (auto read = file_->read_at(offset + first.global * width, {buffer_.data(), bytes}); !read)
+      return read;
+    for (const Run& run : batch_) {
+      const auto run_bytes = static_cast<std::size_t>(run.elements * width);
+      std::memcpy(destination, buffer_.data() + (run.global - first.global) * width, run_bytes);
+      destination += run_bytes;
+    }
+  }
+  return {};
+}
+
+}  // namespace retile

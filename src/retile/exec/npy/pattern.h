@@ -1,0 +1,46 @@
+// The generated array: every element's bytes follow from its global index, so that each process can
+// verify its tile alone.
+//
+// An element's bytes are the low bytes of splitmix64(linear global index), least significant first,
+// moved as bytes. A 16-byte element is followed by the 8 bytes of splitmix64(index ^
+// pattern_second_half). Linear indices count in C order.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "retile/core/size.h"
+#include "retile/core/tile_map.h"
+
+namespace retile {
+
+/// Marks the second 8 bytes of a 16-byte element: no index below 2^63 has this bit.
+inline constexpr std::uint64_t pattern_second_half = std::uint64_t{1} << 63;
+
+/// The finaliser of Steele, Lea and Flood's SplitMix generator, applied to `index` + golden ratio.
+[[nodiscard]] constexpr std::uint64_t splitmix64(std::uint64_t index) {
+  std::uint64_t z = index + 0x9e3779b97f4a7c15U;
+  z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31U);
+}
+
+/// The bytes of the element with linear global index `index`; the first `element_bytes` of them
+/// count.
+[[nodiscard]] std::array<std::byte, 16> pattern_element(Size index);
+
+/// Writes the tile that `device` holds. Preconditions (asserted): element_bytes is 1, 2, 4, 8 or
+/// 16, and `tile` has map.tile_size() * element_bytes bytes. Streams through the tile's runs;
+/// allocates nothing of the tile's size.
+void fill_pattern(const TileMap& map, Size device, Size element_bytes, std::span<std::byte> tile);
+
+/// Compares every element of the tile that `device` should hold. Preconditions as above.
+/// Returns the local linear index of the first element that differs, or nothing.
+[[nodiscard]] std::optional<Size> find_pattern_mismatch(const TileMap& map, Size device,
+                                                        Size element_bytes,
+                                                        std::span<const std::byte> tile);
+
+}  // namespace retile

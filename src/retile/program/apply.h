@@ -1,0 +1,60 @@
+// Whether a step can be applied, and what a device needs to know to take part in it. Says nothing
+// about contents: `check` replays those. Shared by everything that executes or replays Programs, so
+// that all refuse the same steps.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "retile/core/result.h"
+#include "retile/program/program.h"
+
+namespace retile {
+
+/// Why a Program is wrong, in the words of the verdict.
+enum class Reason { groups, bijection, indivisible, tile_claim, map_claim, not_a_box, end, limit };
+
+/// `groups`, `bijection`, ...
+[[nodiscard]] std::string_view reason_name(Reason reason);
+
+/// Why a step cannot be applied: groups, bijection or indivisible; limit when a size overflows.
+struct Refusal {
+  Reason reason{};
+  std::optional<Size> device;  ///< a missing or repeated device
+};
+
+/// The shape of every tile after `step`, or why the step cannot be applied to tiles of shape `tile`
+/// on `devices` devices. Order of checks: the table (groups: no ragged row, every device once;
+/// bijection), then divisibility, then overflow. Iota tables that cover all devices need no
+/// enumeration. Claims are not looked at.
+[[nodiscard]] tl::expected<Shape, Refusal> shape_after(const Step& step, const Shape& tile,
+                                                       Size devices);
+
+/// A device's place in its group.
+struct Membership {
+  std::vector<Size> members;  ///< devices of the group in order
+  std::size_t position = 0;   ///< members[position] is the device itself
+};
+
+/// The group of `device`. Precondition: the table is applicable (shape_after succeeded). O(table
+/// size) for lists.
+[[nodiscard]] Membership membership(const DeviceTable& groups, Size device);
+
+/// Number of pieces or members n of a step that has groups or parts. Precondition: applicable.
+[[nodiscard]] Size group_size(const Dynslice& step);
+
+/// The piece device keeps in a dynslice. Precondition: applicable.
+[[nodiscard]] Size piece_of(const Dynslice& step, Size device);
+
+/// source[d] for every device d, also from pairs. Precondition: applicable.
+[[nodiscard]] std::vector<Size> sources(const Allpermute& step, Size devices);
+
+/// Whether a step moves nothing: n = 1, or the identity permutation. Precondition: applicable.
+[[nodiscard]] bool moves_nothing(const Step& step, Size devices);
+
+/// Cost of an applicable step by Fig. 11, in elements per device; 0 when nothing moves. `before`,
+/// `after`: tile sizes.
+[[nodiscard]] Size step_cost(const Step& step, Size before, Size after, Size devices);
+
+}  // namespace retile

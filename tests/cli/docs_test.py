@@ -1,0 +1,132 @@
+"""The documents say what is so: every block of code in README.md and docs/cli.md is run, compiled or quoted from what is.
+
+Blocks of ```console hold commands (`$ ..`, continued by a backslash) and what they print, both streams together;
+`...` stands for any text in a line, and alone on a line for any lines. Blocks of ```sh are lines of scripts/demo or
+scripts/test. Blocks of ```cpp are files of tests/cli that the build compiles. Blocks of ```cmake are lines of the
+consumer project. Other blocks must say that they are ```text: they hold no code.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from support import RETILE, Case, environment, main, without_progress
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DOCUMENTS = ["README.md", "docs/cli.md", "docs/architecture.md", "docs/changelog.md"]
+
+
+def text_of(*names):
+    out = ""
+    for name in names:
+        with open(os.path.join(ROOT, name)) as file:
+            out += file.read()
+    return out
+
+
+def blocks(text):
+    """(kind, first line number, content) of every fenced block."""
+    out, kind, start, lines = [], None, 0, []
+    for number, line in enumerate(text.splitlines(), 1):
+        fence = re.fullmatch(r"\s*```(\S*)\s*", line)
+        if fence and kind is None:
+            kind, start, lines = fence.group(1), number + 1, []
+        elif fence:
+            out.append((kind, start, "\n".join(lines) + "\n"))
+            kind = None
+        elif kind is not None:
+            lines.append(line)
+    assert kind is None, "a block without end"
+    return out
+
+
+def commands(block):
+    """(command, expected output) of a console block."""
+    out = []
+    lines = block.splitlines()
+    at = 0
+    while at < len(lines):
+        assert lines[at].startswith("$ "), "output before a command: " + lines[at]
+        command = lines[at][2:]
+        while command.endswith("\\"):
+            at += 1
+            command += "\n" + lines[at]
+        at += 1
+        expected = ""
+        while at < len(lines) and not lines[at].startswith("$ "):
+            expected += lines[at] + "\n"
+            at += 1
+        out.append((command, expected))
+    return out
+
+
+def matches(expected, printed):
+    pattern = ""
+    for line in expected.splitlines():
+        if line == "...":
+            pattern += "(?:.*\n)*"
+        else:
+            pattern += ".*".join(re.escape(part) for part in line.split("...")) + "\n"
+    return re.fullmatch(pattern, printed) is not None
+
+
+class Documents(Case):
+    def test_console_blocks_print_what_they_say(self):
+        path = os.path.dirname(os.path.abspath(RETILE)) + ":" + os.environ["PATH"]
+        count = 0
+        for name in DOCUMENTS:
+            # One folder per document: later commands use what earlier ones wrote.
+            with tempfile.TemporaryDirectory(prefix="retile-docs-") as folder:
+                for kind, line, content in blocks(text_of(name)):
+                    if kind != "console":
+                        continue
+                    for command, expected in commands(content):
+                        done = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                              cwd=folder, env=environment(PATH=path), timeout=120, check=False)
+                        with self.subTest(document=name, line=line, command=command):
+                            printed = without_progress(done.stdout.decode())
+                            self.assertTrue(matches(expected, printed), f"\nsaid:\n{expected}\nprinted:\n{printed}")
+                        count += 1
+        print(f"{count} commands", file=sys.stderr)
+        self.assertGreater(count, 10)
+
+    def test_other_blocks_are_quoted_from_what_is_run(self):
+        scripts = [line.strip() for line in text_of("scripts/demo", "scripts/test").splitlines()]
+        consumer = text_of("tests/install/consumer/CMakeLists.txt")
+        for name in DOCUMENTS:
+            for kind, line, content in blocks(text_of(name)):
+                with self.subTest(document=name, line=line):
+                    if kind == "sh":
+                        for each in content.splitlines():
+                            self.assertIn(each.partition("#")[0].strip(), scripts)
+                    elif kind == "cmake":
+                        for word in re.findall(r"retile::\w+|find_package\(retile [\d.]+", content):
+                            self.assertIn(word, consumer)
+                    elif kind == "cpp":
+                        folder = os.path.join(ROOT, "tests/cli")
+                        files = [text_of("tests/cli/" + file) for file in os.listdir(folder) if file.endswith(".cpp")]
+                        self.assertIn(content, files)
+                    else:
+                        self.assertIn(kind, ("console", "text"))
+
+    def test_links_lead_somewhere(self):
+        for name in DOCUMENTS:
+            for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text_of(name)):
+                if not target.startswith("http"):
+                    with self.subTest(document=name, target=target):
+                        self.assertTrue(os.path.exists(os.path.join(ROOT, os.path.dirname(name), target)))
+
+    def test_the_comparison_can_fail(self):
+        self.assertTrue(matches("a ... b\n...\nlast\n", "a 1 b\n\nx\nlast\n"))
+        self.assertTrue(matches("", ""))
+        self.assertEqual(without_progress("a\nretile: read, 0 bytes of 80.9 MiB\nretile: starting\nretile: b\n"), "a\nretile: b\n")
+        self.assertFalse(matches("a\n", "b\n"))
+        self.assertFalse(matches("a ... b\n", "a 1 c\n"))
+        self.assertFalse(matches("a\n", "a\nb\n"))
+        self.assertEqual(commands("$ one \\\n  two\n1\n$ three\n"), [("one \\\n  two", "1\n"), ("three", "")])
+
+
+if __name__ == "__main__":
+    main()

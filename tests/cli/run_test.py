@@ -1,0 +1,111 @@
+"""`retile run --backend sim`: real bytes, .npy files in and out, the fields of the report."""
+
+import json
+import os
+
+from support import ELEMENT_BYTES, EXAMPLE, PROBLEMS, Case, counting, main, npy, npy_parts, retile, splitmix64, spoiled
+
+FIELDS = ["schema", "right", "backend", "processes", "repetitions", "elements_checked", "seconds", "bytes_per_process",
+          "peak_bytes_per_process", "peak_limit_bytes", "resident_bytes", "bound_bytes"]
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+class Sim(Case):
+    def run_json(self, *arguments, **options):
+        done = retile("run", *arguments, "--backend", "sim", "--json", **options)
+        self.accepted(done)
+        self.assertEqual(done.stdout.count("\n"), 1)
+        return json.loads(done.stdout)
+
+    def test_report_of_every_problem_and_element_type(self):
+        for mesh, start, end in PROBLEMS.values():
+            for dtype in ELEMENT_BYTES:
+                with self.subTest(mesh=mesh, dtype=dtype):
+                    report = self.run_json("--mesh", mesh, start, end, "--dtype", dtype)
+                    self.assertEqual(list(report), FIELDS)
+                    self.assertEqual((report["right"], report["backend"]), (True, "sim"))
+                    plan = json.loads(retile("plan", "--mesh", mesh, start, end, "--json").stdout)
+                    size = ELEMENT_BYTES[dtype]
+                    self.assertEqual(report["bound_bytes"], plan["bound"] * size)
+                    self.assertEqual(report["resident_bytes"], plan["resident"] * size)
+                    self.assertLessEqual(report["peak_bytes_per_process"], report["peak_limit_bytes"])
+
+    def test_the_generated_array_is_what_the_manual_says(self):
+        for dtype, descr in {"u8": "|u1", "i16": "<i2", "f32": "<f4", "u64": "<u8", "c64": "<c8", "bf16": "|V2"}.items():
+            with self.subTest(dtype=dtype):
+                self.run_json(*EXAMPLE, "--dtype", dtype, "--output", self.path("out.npy"))
+                header, data = npy_parts(read(self.path("out.npy")))
+                self.assertIn(f"'descr': '{descr}'", header)
+                self.assertIn("'shape': (12, 12)", header)
+                size = ELEMENT_BYTES[dtype]
+                wanted = b"".join(splitmix64(i).to_bytes(8, "little")[:size] for i in range(144))
+                self.assertEqual(data, wanted)
+
+    def test_a_file_goes_through_unchanged(self):
+        for descr, size in {"<f4": 4, ">f4": 4, ">i8": 8, "|u1": 1, "<c16": 16, "|V2": 2, "|b1": 1}.items():
+            data = counting(144, size)
+            for version in (1, 2, 3):
+                with self.subTest(descr=descr, version=version):
+                    source = self.write("in.npy", npy((12, 12), descr, data, version))
+                    report = self.run_json(*EXAMPLE, "--input", source, "--output", self.path("out.npy"))
+                    self.assertEqual(report["bound_bytes"], 6 * size)
+                    header, out = npy_parts(read(self.path("out.npy")))
+                    self.assertIn(f"'descr': '{descr}'", header)
+                    self.assertEqual(out, data)
+
+    def test_dtype_may_repeat_what_the_file_says_in_any_byte_order(self):
+        source = self.write("in.npy", npy((12, 12), ">f4", counting(144, 4)))
+        self.run_json(*EXAMPLE, "--input", source, "--dtype", "f32")
+        self.refused(retile("run", *EXAMPLE, "--backend", "sim", "--input", source, "--dtype", "u32"), 2, ">f4")
+
+    def test_input_and_output_may_be_one_file(self):
+        data = counting(144, 4)
+        both = self.write("both.npy", npy((12, 12), "<f4", data))
+        self.run_json(*EXAMPLE, "--input", both, "--output", both)
+        self.assertEqual(npy_parts(read(both))[1], data)
+        self.assertEqual(os.listdir(self.folder), ["both.npy"])
+
+    def test_an_array_without_dimensions(self):
+        source = self.write("in.npy", npy((), "<f8", counting(1, 8)))
+        self.run_json("--mesh", "x:3", "[]", "[]", "--input", source, "--output", self.path("out.npy"))
+        self.assertEqual(npy_parts(read(self.path("out.npy"))), ("{'descr': '<f8', 'fortran_order': False, 'shape': (), }",
+                                                                counting(1, 8)))
+
+    def test_a_program_of_ones_own(self):
+        program = retile("lower", *EXAMPLE).stdout
+        file = self.write("program.txt", program)
+        self.assertEqual(self.run_json("--program", file)["elements_checked"], 144)
+        self.assertEqual(self.run_json("--program", "-", stdin=program)["elements_checked"], 144)
+        as_json = retile("lower", *EXAMPLE, "--json").stdout
+        self.assertEqual(self.run_json("--program", "-", stdin=as_json)["elements_checked"], 144)
+
+    def test_an_end_that_does_not_cover_the_array_has_no_output(self):
+        program = ("retile.program/1\ndevices 2\nfrom tile=[2] global=[4] at=[[0],[0]]\nto tile=[2] global=[4] at=[[0],[0]]\n")
+        self.run_json("--program", "-", stdin=program)
+        done = retile("run", "--program", "-", "--backend", "sim", "--output", self.path("out.npy"), stdin=program)
+        self.refused(done, 2, "cover")
+        self.assertEqual(os.listdir(self.folder), [])
+        covers = program.replace("[[0],[0]]", "[[0],[2]]")
+        self.run_json("--program", "-", "--output", self.path("out.npy"), stdin=covers)
+
+    def test_a_wrong_element_is_found(self):
+        code, out, said = spoiled(self, "--backend", "sim")
+        self.assertEqual(code, 1, said)
+        self.assertRegex(out, "^wrong: process 1 holds a wrong element at position 88 of its tile\n")
+        self.assertEqual(os.listdir(self.folder), ["spoiled.npy"])
+
+    def test_repetitions_are_counted(self):
+        self.assertEqual(self.run_json(*EXAMPLE, "--repeat", "7")["repetitions"], 7)
+
+    def test_text_report(self):
+        done = retile("run", *EXAMPLE, "--backend", "sim")
+        self.accepted(done)
+        self.assertRegex(done.stdout, r"^right: 144 elements compared on 24 processes \(sim\)\nmoved in .*\nmemory per process: .*\n$")
+
+
+if __name__ == "__main__":
+    main()

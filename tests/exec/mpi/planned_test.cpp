@@ -1,0 +1,105 @@
+// What the planner and lower make, run on processes: mixed axis sizes, replication, axes that are
+// cut, and a permutation.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "exec/mpi/processes.h"
+#include "exec/programs.h"
+#include "retile/core/problem.h"
+#include "retile/exec/mpi/redistribute.h"
+#include "retile/lower/lower.h"
+#include "retile/plan/plan.h"
+
+namespace retile {
+namespace {
+
+/// Meshes of this many devices.
+std::vector<std::vector<Size>> meshes(Size devices) {
+  switch (devices) {
+    case 2:
+      return {{2}};
+    case 4:
+      return {{4}, {2, 2}};
+    case 6:
+      return {{6}, {2, 3}, {3, 2}};
+    case 8:
+      return {{2, 2, 2}, {4, 2}};
+    case 12:
+      return {{2, 2, 3}, {4, 3}, {2, 6}};
+    case 24:
+      return {{4, 6}, {2, 3, 4}};
+    default:
+      return {{devices}};
+  }
+}
+
+/// A random type: every axis is left out or put on a dimension, in random order. `global` must be
+/// divisible enough.
+std::string random_type(std::mt19937_64& random, const std::vector<Size>& axes,
+                        const Shape& global) {
+  std::vector<std::size_t> order(axes.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::shuffle(order.begin(), order.end(), random);
+  std::vector<std::string> names(global.size());
+  Shape tile = global;
+  for (const std::size_t axis : order) {
+    const std::size_t dim = random() % (global.size() + 1);
+    if (dim == global.size()) continue;
+    names[dim] += (names[dim].empty() ? "" : ",") + std::string(1, static_cast<char>('a' + axis));
+    tile[dim] /= axes[axis];
+  }
+  std::string text = "[";
+  for (std::size_t i = 0; i < global.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(tile[i]) + "{" + names[i] + "}" +
+            std::to_string(global[i]);
+  }
+  return text + "]";
+}
+
+TEST(Planned, random_problems_arrive) {
+  const Size devices = test::processes_of(MPI_COMM_WORLD);
+  const int device = test::process_of(MPI_COMM_WORLD);
+  std::mt19937_64 random(20240601);
+  std::size_t steps = 0;
+  for (const auto& axes : meshes(devices)) {
+    std::string mesh;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      mesh += (i == 0 ? "" : ",") + std::string(1, static_cast<char>('a' + i)) + ":" +
+              std::to_string(axes[i]);
+    }
+    const int problems = devices > 8 ? 8 : 20;
+    for (int i = 0; i < problems; ++i) {
+      const Shape global =
+          i % 2 == 0 ? Shape{devices, 2 * devices} : Shape{devices, devices, devices / 2 * 2};
+      const std::string from = random_type(random, axes, global);
+      const std::string to = random_type(random, axes, global);
+      SCOPED_TRACE("retile run --mesh " + mesh + " '" + from + "' '" + to + "'");
+      const auto problem = parse_problem(mesh, from, to);
+      ASSERT_TRUE(problem) << render(problem.error());
+      const auto planned = plan(*problem);
+      ASSERT_TRUE(planned) << render(planned.error());
+      const Program program = lower(*planned);
+      steps += program.steps.size();
+      const Size element_bytes = test::element_sizes[static_cast<std::size_t>(i) % 5];
+      auto redistributor = mpi::Redistributor::make(MPI_COMM_WORLD, program, element_bytes);
+      ASSERT_TRUE(redistributor) << render(redistributor.error());
+      const auto in = test::pattern_tile(program.from, device, element_bytes);
+      std::vector<std::byte> out(static_cast<std::size_t>(redistributor->out_bytes()));
+      ASSERT_TRUE(redistributor->run(in, out));
+      EXPECT_EQ(find_pattern_mismatch(program.to, device, element_bytes, out), std::nullopt);
+      // No tile between the ends is larger than the larger end, so the bound has a short form.
+      const Size bound = planned->bound * element_bytes;
+      EXPECT_LE(redistributor->peak_limit_bytes(), redistributor->in_bytes() +
+                                                       redistributor->out_bytes() + 2 * bound +
+                                                       mpi::Options{}.chunk_bytes);
+      EXPECT_LE(redistributor->peak_bytes(), redistributor->peak_limit_bytes());
+    }
+  }
+  EXPECT_GT(steps, 0U);
+}
+
+}  // namespace
+}  // namespace retile

@@ -1,0 +1,441 @@
+// Whole runs: data in, moved, every element verified, data out; and everything that can be wrong
+// with files.
+#include "retile/exec/mpi/run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mpi.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exec/mpi/processes.h"
+#include "exec/npy/files.h"
+#include "exec/programs.h"
+#include "retile/exec/npy/npy.h"
+
+namespace {
+
+// Put under the library to change data behind the verifier's back: after an alltoall on process 0,
+// the two elements of this size that lie at the start and the end of what was received change
+// places.
+std::size_t exchanged_bytes = 0;
+
+}  // namespace
+
+extern "C" int MPI_Alltoall(const void* send, int send_count, MPI_Datatype send_type, void* receive,
+                            int receive_count, MPI_Datatype receive_type, MPI_Comm comm) {
+  const int code =
+      PMPI_Alltoall(send, send_count, send_type, receive, receive_count, receive_type, comm);
+  int process = 0;
+  int processes = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &process);
+  PMPI_Comm_size(comm, &processes);
+  if (exchanged_bytes > 0 && process == 0) {
+    auto* first = static_cast<std::byte*>(receive);
+    std::byte* last =
+        first + static_cast<std::ptrdiff_t>(receive_count) * processes - exchanged_bytes;
+    std::swap_ranges(first, first + exchanged_bytes, last);
+  }
+  return code;
+}
+
+namespace retile {
+namespace {
+
+using mpi::Environment;
+using mpi::RunOptions;
+using test::outcome_text;
+using test::parsed;
+using test::read_file;
+using test::same_everywhere;
+using test::write_file;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+using testing::UnorderedElementsAre;
+
+struct Element {
+  Size bytes;
+  const char* descr;
+};
+const Element elements[] = {{1, "|u1"}, {2, ">i2"}, {4, "<f4"}, {8, ">c8"}, {16, "<c16"}};
+
+bool is_first() { return test::process_of(MPI_COMM_WORLD) == 0; }
+Size processes() { return test::processes_of(MPI_COMM_WORLD); }
+
+/// Tests with files: a directory of process 0 that all know, removed at the end.
+class Run : public testing::Test {
+ protected:
+  Run() : environment_(Environment::start(nullptr, nullptr)) {
+    std::string path;
+    if (is_first()) {
+      directory_.emplace();
+      path = directory_->path().string();
+    }
+    path_ = environment_->broadcast(path).value_or("");
+  }
+  ~Run() override { MPI_Barrier(MPI_COMM_WORLD); }
+
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+  /// Names in the directory, seen after all processes are done with it.
+  [[nodiscard]] std::vector<std::string> names() const {
+    MPI_Barrier(MPI_COMM_WORLD);
+    std::vector<std::string> out;
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      out.push_back(entry.path().filename().string());
+    MPI_Barrier(MPI_COMM_WORLD);
+    return out;
+  }
+
+  /// Process 0 writes a file; all wait for it.
+  void make_file(const std::string& name, const std::string& bytes) const {
+    if (is_first()) write_file(file(name), bytes);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+
+  [[nodiscard]] Result<mpi::RunReport> run(const Program& program,
+                                           const RunOptions& options) const {
+    auto result = mpi::run(*environment_, program, options);
+    EXPECT_TRUE(same_everywhere(outcome_text(result)));
+    return result;
+  }
+
+  Result<Environment> environment_;
+  std::optional<test::TemporaryDirectory> directory_;
+  std::string path_;
+};
+
+/// From rows to columns over all processes; rank 3, so that runs are neither rows nor single
+/// elements.
+Program rows_to_columns(const std::string& steps = "") {
+  const std::string d = std::to_string(processes());
+  return parsed(
+      "retile.program/1\nmesh d:" + d + "\nfrom [2{d}" + std::to_string(2 * processes()) + ", " +
+      std::to_string(3 * processes()) + ", 5]\nto [" + std::to_string(2 * processes()) + ", 3{d}" +
+      std::to_string(3 * processes()) + ", 5]\n" +
+      (steps.empty() ? "alltoall split=1 concat=0 groups=[1," + d + "]<=[" + d + "]\n" : steps));
+}
+
+/// A .npy file with the generated array of `program`, or with other bytes when `salt` is not 0.
+std::string pattern_file(const Program& program, const Element& element, unsigned char salt = 0) {
+  NpyHeader header{
+      .descr = element.descr, .element_bytes = element.bytes, .shape = program.from.global()};
+  const auto start = make_npy_header(header);
+  const std::vector<std::vector<Digit>> uncut(header.shape.size());
+  const TileMap whole = TileMap::compact(1, header.shape, header.shape, uncut).value();
+  auto data = test::pattern_tile(whole, 0, element.bytes);
+  for (std::byte& byte : data) byte ^= static_cast<std::byte>(salt);
+  std::string bytes(start.size() + data.size(), '\0');
+  std::memcpy(bytes.data(), start.data(), start.size());
+  std::memcpy(bytes.data() + start.size(), data.data(), data.size());
+  return bytes;
+}
+
+TEST_F(Run, the_generated_array_arrives) {
+  for (const Element& element : elements) {
+    const Program program = rows_to_columns();
+    const auto report = run(program, {.element_bytes = element.bytes, .repetitions = 3});
+    ASSERT_TRUE(report) << render(report.error());
+    EXPECT_TRUE(report->right);
+    EXPECT_EQ(report->processes, processes());
+    EXPECT_EQ(report->repetitions, 3);
+    EXPECT_EQ(report->element_bytes, element.bytes);
+    EXPECT_EQ(report->elements_checked, 2 * 3 * 5 * processes() * processes());
+    EXPECT_GE(report->seconds, 0);
+    const Size tile = 2 * 3 * 5 * processes() * element.bytes;
+    EXPECT_EQ(report->bytes_per_process, tile / processes() * (processes() - 1));
+    EXPECT_EQ(report->bound_bytes, tile);
+    EXPECT_EQ(report->resident_bytes, 2 * tile);
+    EXPECT_GE(report->peak_bytes_per_process, 2 * tile);
+    EXPECT_LE(report->peak_bytes_per_process, report->peak_limit_bytes);
+    EXPECT_EQ(report->mismatch, std::nullopt);
+  }
+}
+
+TEST_F(Run, elements_exchanged_behind_the_verifiers_back_are_caught) {
+  if (processes() == 1) GTEST_SKIP() << "nothing is exchanged on one process";
+  make_file("b.npy", "precious");
+  for (const Element& element : elements) {
+    RunOptions options{
+        .element_bytes = element.bytes, .npy_descr = element.descr, .output = file("b.npy")};
+    exchanged_bytes = static_cast<std::size_t>(element.bytes);
+    const auto wrong = run(rows_to_columns(), options);
+    make_file("a.npy", pattern_file(rows_to_columns(), element, 77));
+    options.input = file("a.npy");
+    const auto wrong_from_file = run(rows_to_columns(), options);
+    exchanged_bytes = 0;
+    for (const auto* report : {&wrong, &wrong_from_file}) {
+      ASSERT_TRUE(*report) << render(report->error());
+      EXPECT_FALSE((*report)->right);
+      ASSERT_TRUE((*report)->mismatch);
+      EXPECT_EQ((*report)->mismatch->device, 0);
+      EXPECT_EQ((*report)->mismatch->local_index, 0);
+    }
+    // What is wrong is not written.
+    EXPECT_THAT(names(), UnorderedElementsAre("a.npy", "b.npy"));
+    EXPECT_EQ(read_file(file("b.npy")), "precious");
+  }
+}
+
+TEST_F(Run, a_wrong_program_is_caught) {
+  if (processes() == 1) GTEST_SKIP() << "one device holds everything";
+  // Rows to columns, then each tile goes to the next device.
+  const std::string d = std::to_string(processes());
+  std::string next;
+  for (Size p = 0; p < processes(); ++p)
+    next += (p == 0 ? "" : ",") + std::to_string((p + 1) % processes());
+  const Program program = rows_to_columns("alltoall split=1 concat=0 groups=[1," + d + "]<=[" + d +
+                                          "]\nallpermute source=[" + next + "]\n");
+  for (const Element& element : elements) {
+    const auto report = run(program, {.element_bytes = element.bytes});
+    ASSERT_TRUE(report);
+    EXPECT_FALSE(report->right);
+  }
+}
+
+TEST_F(Run, a_file_arrives_in_a_file) {
+  for (const Element& element : elements) {
+    SCOPED_TRACE(element.descr);
+    const std::string bytes = pattern_file(rows_to_columns(), element, 55);
+    make_file("a.npy", bytes);
+    const auto report =
+        run(rows_to_columns(), {.input = file("a.npy"), .output = file("b.npy"), .repetitions = 2});
+    ASSERT_TRUE(report) << render(report.error());
+    EXPECT_TRUE(report->right);
+    EXPECT_EQ(report->element_bytes, element.bytes);
+    EXPECT_EQ(report->elements_checked, 2 * 3 * 5 * processes() * processes());
+    EXPECT_LE(report->peak_bytes_per_process, report->peak_limit_bytes);
+    EXPECT_THAT(names(), UnorderedElementsAre("a.npy", "b.npy"));
+    EXPECT_EQ(read_file(file("b.npy")), bytes);  // one global array, whoever held what
+  }
+}
+
+TEST_F(Run, processes_that_cannot_open_the_files_are_served_by_process_0) {
+  const int process = test::process_of(MPI_COMM_WORLD);
+  const std::string bytes = pattern_file(rows_to_columns(), elements[2], 31);
+  make_file("a.npy", bytes);
+  for (const int which : {0, 1, 2, 3}) {
+    SCOPED_TRACE(which);
+    const bool opens = which == 0 ? false : (process % 2 == 0) == (which == 2);
+    RunOptions options{.input = file("a.npy"), .output = file("b.npy")};
+    options.opens_input = opens;
+    options.opens_output = which == 3 ? !opens : opens;
+    const auto report = run(rows_to_columns(), options);
+    ASSERT_TRUE(report) << render(report.error());
+    EXPECT_TRUE(report->right);
+    EXPECT_LE(report->peak_bytes_per_process, report->peak_limit_bytes);
+    EXPECT_THAT(names(), UnorderedElementsAre("a.npy", "b.npy"));
+    EXPECT_EQ(read_file(file("b.npy")), bytes);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+TEST_F(Run, more_than_one_piece_is_streamed) {
+  // Tiles of a little more than 3 MiB, in runs that do not end where a piece does.
+  constexpr Size columns = 3145734;
+  ASSERT_EQ(columns % processes(), 0);
+  const std::string d = std::to_string(processes());
+  const std::string all = std::to_string(columns);
+  const Program program =
+      parsed("retile.program/1\nmesh d:" + d + "\nfrom [1{d}" + d + ", " + all + "]\nto [" + d +
+             ", " + std::to_string(columns / processes()) + "{d}" + all +
+             "]\nalltoall split=1 concat=0 groups=[1," + d + "]<=[" + d + "]\n");
+  const std::string bytes = pattern_file(program, elements[0], 7);
+  make_file("a.npy", bytes);
+  for (const bool opens : {true, false}) {
+    RunOptions options{.input = file("a.npy"), .output = file("b.npy")};
+    options.opens_input = options.opens_output = opens;
+    const auto report = run(program, options);
+    ASSERT_TRUE(report) << render(report.error());
+    EXPECT_TRUE(report->right);
+    EXPECT_TRUE(!is_first() || read_file(file("b.npy")) == bytes);
+    EXPECT_LE(report->peak_bytes_per_process, report->peak_limit_bytes);
+  }
+}
+
+TEST_F(Run, replicas_write_once_and_rank_0_works) {
+  const std::string d = std::to_string(processes());
+  const Program gather =
+      parsed("retile.program/1\nmesh d:" + d + "\nfrom [2{d}" + std::to_string(2 * processes()) +
+             ", 3]\nto [" + std::to_string(2 * processes()) + ", 3]\nallgather dim=0 groups=[1," +
+             d + "]<=[" + d + "]\n");
+  const Program scalar = parsed("retile.program/1\ndevices " + d + "\nfrom []\nto []\n");
+  for (const Program& program : {gather, scalar}) {
+    for (const bool opens : {true, false}) {
+      RunOptions options{.npy_descr = "<i8", .output = file("b.npy")};
+      options.opens_output = opens;
+      const auto report = run(program, options);
+      ASSERT_TRUE(report) << render(report.error());
+      EXPECT_TRUE(report->right);
+      EXPECT_EQ(report->element_bytes, 8);
+      EXPECT_EQ(read_file(file("b.npy")), pattern_file(program, {8, "<i8"}));
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+  }
+}
+
+TEST_F(Run, inputs_that_do_not_fit_are_refused_by_all) {
+  const Program program = rows_to_columns();
+  const std::string good = pattern_file(program, elements[2]);
+  const auto outcome = [&](RunOptions options) {
+    options.input = file("a.npy");
+    options.output = file("b.npy");
+    return outcome_text(run(program, options));
+  };
+  make_file("a.npy", good);
+  EXPECT_EQ(outcome({}), "accepted");
+  EXPECT_EQ(outcome({.element_bytes = 4, .npy_descr = ">f4"}),
+            "accepted");  // byte order comes from the file
+  EXPECT_THAT(outcome({.element_bytes = 8}), StartsWith("bad_file"));
+  EXPECT_THAT(outcome({.npy_descr = "<i4"}), StartsWith("bad_file"));
+  if (is_first()) std::filesystem::remove(file("b.npy"));
+  const std::vector<std::string> bad{
+      good + "x",
+      good.substr(0, good.size() - 1),
+      "",
+      "rubbish",
+      good.substr(0, 100),
+      test::npy_header(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }") +
+          std::string(12, 'x'),
+      test::npy_header(1, "{'descr': '|O', 'fortran_order': False, 'shape': (3,), }")};
+  for (const std::string& bytes : bad) {
+    make_file("a.npy", bytes);
+    EXPECT_THAT(outcome({}), StartsWith("bad_file"));
+    EXPECT_THAT(names(), UnorderedElementsAre("a.npy"));
+  }
+  RunOptions missing{.input = file("missing.npy")};
+  EXPECT_THAT(outcome_text(run(program, missing)), StartsWith("bad_file"));
+  missing.input = path_;
+  EXPECT_THAT(outcome_text(run(program, missing)), HasSubstr("directory"));
+}
+
+TEST_F(Run, outputs_that_cannot_be_written_are_refused_by_all_and_leave_nothing) {
+  const Program program = rows_to_columns();
+  const auto outcome = [&](const std::string& path) {
+    return outcome_text(run(program, {.npy_descr = "<f4", .output = path}));
+  };
+  EXPECT_EQ(outcome(file("b.npy")), "accepted");
+  if (is_first()) std::filesystem::create_directory(file("inner"));
+  EXPECT_THAT(outcome(file("missing/b.npy")), StartsWith("file_error"));
+  EXPECT_THAT(outcome(file("b.npy/c.npy")), StartsWith("file_error"));
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_THAT(outcome(file("inner")), HasSubstr("is a directory"));
+  EXPECT_THAT(outcome_text(run(program, {.output = file("c.npy")})),
+              StartsWith("bad_argument"));  // no element type
+  EXPECT_THAT(
+      outcome_text(run(program, {.element_bytes = 8, .npy_descr = "<f4", .output = file("c.npy")})),
+      StartsWith("bad_argument"));
+  EXPECT_THAT(names(), UnorderedElementsAre("b.npy", "inner"));
+}
+
+/// While it lives, files of this process cannot grow beyond a limit, as on a full disk.
+class FileLimit {
+ public:
+  explicit FileLimit(bool on) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    previous_ = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit low = before_;
+    low.rlim_cur = 200;
+    if (on) ::setrlimit(RLIMIT_FSIZE, &low);
+  }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+  ~FileLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, previous_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*previous_)(int) = SIG_DFL;
+};
+
+TEST_F(Run, a_full_disk_on_any_process_is_an_error_of_all_and_leaves_the_old_file) {
+  make_file("b.npy", "precious");
+  const Program program = rows_to_columns();
+  for (int full = 0; full < test::processes_of(MPI_COMM_WORLD); ++full) {
+    SCOPED_TRACE(full);
+    std::string outcome;
+    {
+      const FileLimit limit(test::process_of(MPI_COMM_WORLD) == full);
+      outcome = outcome_text(
+          run(program, {.element_bytes = 16, .npy_descr = "<c16", .output = file("b.npy")}));
+    }
+    EXPECT_THAT(outcome, StartsWith("file_error"));
+    EXPECT_THAT(outcome, HasSubstr("File too large"));
+    EXPECT_THAT(names(), UnorderedElementsAre("b.npy"));
+    EXPECT_EQ(read_file(file("b.npy")), "precious");
+  }
+}
+
+TEST_F(Run, target_tiles_that_make_no_array_make_no_file) {
+  if (processes() == 1) GTEST_SKIP() << "needs a part that nobody holds";
+  std::string at;
+  for (Size p = 0; p < processes(); ++p) at += p == 0 ? "[0]" : ",[0]";
+  const std::string d = std::to_string(processes());
+  std::string parts;
+  for (Size p = 0; p < processes(); ++p) parts += p == 0 ? "0" : ",0";
+  const Program program =
+      parsed("retile.program/1\nfrom [" + std::to_string(2 * processes()) +
+             "]\nto tile=[2] global=[" + std::to_string(2 * processes()) + "] at=[" + at +
+             "]\ndynslice dim=0 parts=" + d + " part=[" + parts + "]\n");
+  EXPECT_TRUE(run(program, {})->right);
+  EXPECT_THAT(outcome_text(run(program, {.npy_descr = "<f4", .output = file("b.npy")})),
+              StartsWith("unsupported"));
+  EXPECT_THAT(names(), IsEmpty());
+}
+
+TEST_F(Run, processes_with_different_options_or_programs_get_one_error) {
+  if (processes() == 1) GTEST_SKIP() << "one process always agrees with itself";
+  const Program program = rows_to_columns();
+  const auto outcome = [&](const RunOptions& options) {
+    return outcome_text(run(program, options));
+  };
+  EXPECT_EQ(outcome({.repetitions = 2}), "accepted");
+  EXPECT_THAT(outcome({.repetitions = is_first() ? 2 : 3}), StartsWith("disagreement"));
+  EXPECT_THAT(outcome({.input = is_first() ? file("a.npy") : ""}), StartsWith("disagreement"));
+  EXPECT_THAT(outcome({.output = is_first() ? file("a.npy") : ""}), StartsWith("disagreement"));
+  EXPECT_THAT(outcome({.repetitions = 0}), StartsWith("bad_argument"));
+  const Program other =
+      parsed("retile.program/1\ndevices " + std::to_string(processes()) + "\nfrom [4]\nto [4]\n");
+  EXPECT_THAT(outcome_text(run(is_first() ? other : program, {})), StartsWith("disagreement"));
+  const Program one = parsed("retile.program/1\ndevices 1\nfrom [4]\nto [4]\n");
+  EXPECT_THAT(outcome_text(run(is_first() ? one : program, {})), StartsWith("bad_argument"));
+  EXPECT_THAT(names(), IsEmpty());
+}
+
+TEST_F(Run, progress_is_told_on_process_0_only) {
+  std::vector<std::string> stages;
+  RunOptions options{.npy_descr = "<f4", .output = file("b.npy")};
+  options.progress = [&](std::string_view stage, Size done, Size total) {
+    EXPECT_LE(done, total);
+    if (stages.empty() || stages.back() != stage) stages.emplace_back(stage);
+  };
+  ASSERT_TRUE(run(rows_to_columns(), options));
+  if (is_first()) {
+    EXPECT_THAT(stages, testing::ElementsAre("read", "move", "verify", "write"));
+  } else {
+    EXPECT_THAT(stages, IsEmpty());
+  }
+}
+
+TEST_F(Run, the_environment_agrees) {
+  EXPECT_EQ(environment_->processes(), processes());
+  EXPECT_EQ(environment_->process(), test::process_of(MPI_COMM_WORLD));
+  EXPECT_EQ(environment_->broadcast(is_first() ? "from process 0" : "other"), "from process 0");
+  EXPECT_EQ(environment_->broadcast(""), "");
+  EXPECT_EQ(environment_->largest(-environment_->process()), 0);
+  EXPECT_EQ(environment_->largest(environment_->process()), processes() - 1);
+  EXPECT_TRUE(Environment::started_by_launcher());
+}
+
+}  // namespace
+}  // namespace retile

@@ -1,0 +1,111 @@
+#include "retile/exec/npy/tile_runs.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace retile {
+namespace {
+
+using Runs = std::vector<Run>;  // inside a test, Run is a function of GoogleTest
+
+Runs all_runs(TileRuns runs, Size most) {
+  Runs out;
+  while (!runs.done()) {
+    const Run seen = runs.peek(most);
+    const Run run = runs.next(most);
+    EXPECT_EQ(seen, run);
+    out.push_back(run);
+  }
+  return out;
+}
+
+/// The linear global index of every element of the box, in the tile's C order: by counting, not by
+/// runs.
+std::vector<Size> indices_by_brute_force(const Shape& global, const Shape& tile,
+                                         const Shape& base) {
+  std::vector<Size> out;
+  Shape at(global.size(), 0);
+  while (true) {
+    Size linear = 0;
+    for (std::size_t i = 0; i < global.size(); ++i) linear = linear * global[i] + base[i] + at[i];
+    out.push_back(linear);
+    std::size_t i = global.size();
+    while (i > 0) {
+      --i;
+      if (++at[i] < tile[i]) break;
+      at[i] = 0;
+      if (i == 0) return out;
+    }
+    if (global.empty()) return out;
+  }
+}
+
+TEST(TileRuns, the_example_of_the_header) {
+  const Runs want{{76, 0, 2}, {88, 2, 2}, {100, 4, 2}};
+  EXPECT_EQ(all_runs(TileRuns({12, 12}, {3, 2}, {6, 4}), 1000), want);
+}
+
+TEST(TileRuns, whole_rows_join_to_one_run) {
+  const TileRuns runs({4, 6, 5}, {2, 6, 5}, {2, 0, 0});
+  EXPECT_EQ(runs.run_count(), 1);
+  EXPECT_EQ(all_runs(runs, 1000), (Runs{{60, 0, 60}}));
+}
+
+TEST(TileRuns, extents_of_one_do_not_break_runs) {
+  EXPECT_EQ(all_runs(TileRuns({3, 1, 4}, {1, 1, 4}, {2, 0, 0}), 1000), (Runs{{8, 0, 4}}));
+}
+
+TEST(TileRuns, rank_0_is_one_element) {
+  EXPECT_EQ(all_runs(TileRuns({}, {}, {}), 7), (Runs{{0, 0, 1}}));
+}
+
+TEST(TileRuns, beyond_2_to_the_31) {
+  const Size big = Size{1} << 40;
+  const Runs want{{big - 3, 0, 3}, {2 * big - 3, 3, 3}};
+  EXPECT_EQ(all_runs(TileRuns({2, big}, {2, 3}, {0, big - 3}), big), want);
+}
+
+RC_GTEST_PROP(TileRuns, cover_the_tile_like_counting_does, ()) {
+  const auto rank = *rc::gen::inRange<std::size_t>(0, 5);
+  Shape global;
+  Shape tile;
+  Shape base;
+  for (std::size_t i = 0; i < rank; ++i) {
+    global.push_back(*rc::gen::inRange<Size>(1, 6));
+    // Whole dimensions are where runs join, so they must be common.
+    tile.push_back(*rc::gen::inRange<int>(0, 2) == 0 ? global[i]
+                                                     : *rc::gen::inRange<Size>(1, global[i] + 1));
+    base.push_back(*rc::gen::inRange<Size>(0, global[i] - tile[i] + 1));
+  }
+  const Size most = *rc::gen::inRange<Size>(1, 20);
+  const TileRuns runs(global, tile, base);
+  const std::vector<Size> want = indices_by_brute_force(global, tile, base);
+  RC_ASSERT(runs.tile_elements() == static_cast<Size>(want.size()));
+
+  std::vector<Size> got;
+  for (const Run& run : all_runs(runs, most)) {
+    RC_ASSERT(run.local == static_cast<Size>(got.size()));
+    RC_ASSERT(run.elements >= 1 && run.elements <= most);
+    for (Size i = 0; i < run.elements; ++i) got.push_back(run.global + i);
+  }
+  RC_ASSERT(got == want);
+
+  // As long as possible: where one ends and another begins there is a gap.
+  const std::vector<Run> whole = all_runs(runs, runs.tile_elements());
+  RC_CLASSIFY(whole.size() > 1, "several runs");
+  RC_ASSERT(static_cast<Size>(whole.size()) == runs.run_count());
+  for (std::size_t i = 1; i < whole.size(); ++i) {
+    RC_ASSERT(whole[i].global > whole[i - 1].global + whole[i - 1].elements);
+  }
+}
+
+TEST(TileRunsDeathTest, a_tile_outside_its_array_is_a_mistake_of_ours) {
+  EXPECT_DEATH(TileRuns({4}, {3}, {2}), "does not lie in its array");
+  EXPECT_EQ(TileRuns({4}, {3}, {1}).run_elements(), 3);
+}
+
+}  // namespace
+}  // namespace retile
