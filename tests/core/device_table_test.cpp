@@ -1,4 +1,5 @@
-// Iota chains against a brute-force reading of HLO's definition, and the laws that lowering relies on.
+// Iota chains against a brute-force reading of HLO's definition, and the laws that lowering relies
+// on.
 #include "retile/core/device_table.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +57,8 @@ IotaStage arbitrary_stage(Size size) {
   if (*rc::gen::arbitrary<bool>()) {
     std::vector<std::size_t> order(stage.shape.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    for (std::size_t k = order.size(); k-- > 1;) std::swap(order[k], order[*rc::gen::inRange<std::size_t>(0, k + 1)]);
+    for (std::size_t k = order.size(); k-- > 1;)
+      std::swap(order[k], order[*rc::gen::inRange<std::size_t>(0, k + 1)]);
     stage.transpose = order;
   }
   return stage;
@@ -105,7 +107,8 @@ RC_GTEST_PROP(IotaChain, list_and_at_follow_the_definition, ()) {
   const IotaChain chain = arbitrary_chain(arbitrary_size());
   const auto want = list_by_definition(chain);
   RC_ASSERT(chain.list() == want);
-  for (Size p = 0; p < chain.size(); ++p) RC_ASSERT(chain.at(p) == want[static_cast<std::size_t>(p)]);
+  for (Size p = 0; p < chain.size(); ++p)
+    RC_ASSERT(chain.at(p) == want[static_cast<std::size_t>(p)]);
 }
 
 RC_GTEST_PROP(IotaChain, simplified_is_the_same_bijection, ()) {

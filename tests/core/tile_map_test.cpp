@@ -1,4 +1,5 @@
-// Tile maps: what pop and push do, held against the definition t := t div n, t := t*n + e on every device.
+// Tile maps: what pop and push do, held against the definition t := t div n, t := t*n + e on every
+// device.
 #include "retile/core/tile_map.h"
 
 #include <gtest/gtest.h>
@@ -73,15 +74,17 @@ TEST(TileMap, equal_functions_are_equivalent_in_any_form) {
 
 TEST(TileMap, make_refuses_what_is_no_tiling) {
   EXPECT_TRUE(TileMap::compact(8, {8}, {2}, {{{2, 4}}}));
-  EXPECT_FALSE(TileMap::compact(8, {8}, {2}, {{{2, 2}}}));             // 2 * 2 is not 8
-  EXPECT_FALSE(TileMap::compact(8, {8}, {2}, {{{4, 4}}}));             // reaches past the devices
+  EXPECT_FALSE(TileMap::compact(8, {8}, {2}, {{{2, 2}}}));  // 2 * 2 is not 8
+  EXPECT_FALSE(TileMap::compact(8, {8}, {2}, {{{4, 4}}}));  // reaches past the devices
   EXPECT_FALSE(TileMap::compact(8, {4, 4}, {2, 2}, {{{1, 2}}, {{1, 2}}}));  // a digit twice
   EXPECT_TRUE(TileMap::compact(8, {4, 4}, {2, 2}, {{{1, 2}}, {{2, 2}}}));
-  EXPECT_FALSE(TileMap::compact(12, {4, 3}, {2, 1}, {{{3, 2}}, {{4, 3}}}));  // 3*2 does not divide 4
+  EXPECT_FALSE(
+      TileMap::compact(12, {4, 3}, {2, 1}, {{{3, 2}}, {{4, 3}}}));  // 3*2 does not divide 4
   EXPECT_FALSE(TileMap::compact(8, {0}, {0}, {{}}));
-  EXPECT_FALSE(TileMap::compact(8, {Size{1} << 40, Size{1} << 40}, {Size{1} << 40, Size{1} << 40}, {{}, {}}));
-  EXPECT_FALSE(TileMap::explicit_map(2, {4}, {2}, {0, 3}));            // leaves the array
-  EXPECT_TRUE(TileMap::explicit_map(2, {4}, {2}, {0, 1}));             // overlaps, which is allowed
+  EXPECT_FALSE(TileMap::compact(8, {Size{1} << 40, Size{1} << 40}, {Size{1} << 40, Size{1} << 40},
+                                {{}, {}}));
+  EXPECT_FALSE(TileMap::explicit_map(2, {4}, {2}, {0, 3}));  // leaves the array
+  EXPECT_TRUE(TileMap::explicit_map(2, {4}, {2}, {0, 1}));   // overlaps, which is allowed
   EXPECT_FALSE(TileMap::explicit_map(2, {4}, {2}, {0}));
   EXPECT_FALSE(TileMap::explicit_map(2, {4}, {5}, {0, 0}));
 }

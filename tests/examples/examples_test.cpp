@@ -1,4 +1,7 @@
-// Every worked example of the paper, from text to verified bytes in one process: plan, lower, check, oracle, simulate.
+// Every worked example of the paper, from text to verified bytes in one process: plan, lower,
+// check, oracle, simulate.
+#include "spec/examples.h"
+
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -14,7 +17,6 @@
 #include "retile/plan/plan.h"
 #include "retile/program/text.h"
 #include "spec/check.h"
-#include "spec/examples.h"
 #include "spec/program_text.h"
 
 namespace retile {
@@ -63,12 +65,14 @@ TEST(Examples, plan_lower_check_and_run) {
     ASSERT_TRUE(outcome.has_value()) << render(outcome.error());
     for (Size d = 0; d < program.devices; ++d) {
       const auto& tile = outcome->tiles[static_cast<std::size_t>(d)];
-      ASSERT_EQ(find_pattern_mismatch(program.to, d, element_bytes, tile), std::nullopt) << "device " << d;
+      ASSERT_EQ(find_pattern_mismatch(program.to, d, element_bytes, tile), std::nullopt)
+          << "device " << d;
       elements += program.to.tile_size();
     }
     ++count;
   }
-  std::cout << count << " examples of the paper, " << elements << " elements compared after simulation\n";
+  std::cout << count << " examples of the paper, " << elements
+            << " elements compared after simulation\n";
   EXPECT_GE(count, 20);
 }
 

@@ -1,4 +1,5 @@
-// The paper's worked examples on real processes: every example with as many devices as there are processes here.
+// The paper's worked examples on real processes: every example with as many devices as there are
+// processes here.
 #include <gtest/gtest.h>
 #include <mpi.h>
 

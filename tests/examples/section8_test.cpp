@@ -1,5 +1,6 @@
-// Random problems drawn as in the paper's evaluation (Sec. 8): three mesh axes, up to six dimensions, 64-800 MB of 4-byte
-// elements, every axis independently replicated or put on a dimension, for source and for target.
+// Random problems drawn as in the paper's evaluation (Sec. 8): three mesh axes, up to six
+// dimensions, 64-800 MB of 4-byte elements, every axis independently replicated or put on a
+// dimension, for source and for target.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -63,21 +64,23 @@ Sample draw_problem(std::mt19937_64& random, const Mesh& mesh) {
 
 TEST(Section8, a_thousand_samples_plan_lower_and_check) {
   std::mt19937_64 random(20211221);
-  const std::vector<Mesh> meshes{parse_mesh("a:2,b:2,c:2").value(), parse_mesh("a:4,b:2,c:4").value(),
-                                 parse_mesh("a:2,b:3,c:2").value(), parse_mesh("a:6,b:4,c:5").value()};
+  const std::vector<Mesh> meshes{
+      parse_mesh("a:2,b:2,c:2").value(), parse_mesh("a:4,b:2,c:4").value(),
+      parse_mesh("a:2,b:3,c:2").value(), parse_mesh("a:6,b:4,c:5").value()};
   Size permuted = 0;
   Size optimal = 0;
   for (int k = 0; k < 1000; ++k) {
     const Sample sample = draw_problem(random, meshes[static_cast<std::size_t>(k) % meshes.size()]);
-    SCOPED_TRACE(sample.mesh + " " + to_text(sample.problem.from_type) + " " + to_text(sample.problem.to_type));
+    SCOPED_TRACE(sample.mesh + " " + to_text(sample.problem.from_type) + " " +
+                 to_text(sample.problem.to_type));
     const auto made = plan(sample.problem);
     ASSERT_TRUE(made.has_value()) << render(made.error());
     ASSERT_LE(made->height, made->bound);
     ASSERT_LE(made->permutes(), 1U);
     const Program program = lower(*made);
-    const auto allpermutes = std::count_if(program.steps.begin(), program.steps.end(), [](const Step& step) {
-      return std::holds_alternative<Allpermute>(step.op);
-    });
+    const auto allpermutes =
+        std::count_if(program.steps.begin(), program.steps.end(),
+                      [](const Step& step) { return std::holds_alternative<Allpermute>(step.op); });
     ASSERT_LE(allpermutes, 1);
     const Verdict verdict = check(program);
     ASSERT_EQ(verdict.answer, Answer::right) << to_text(program);
@@ -86,7 +89,8 @@ TEST(Section8, a_thousand_samples_plan_lower_and_check) {
     permuted += static_cast<Size>(made->permutes());
     optimal += made->optimal ? 1 : 0;
   }
-  std::cout << "1000 problems: " << permuted << " with a permutation, " << optimal << " proved optimal\n";
+  std::cout << "1000 problems: " << permuted << " with a permutation, " << optimal
+            << " proved optimal\n";
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Lowered Programs, line by line where they are printed in the docs, and the promises about their size and replicas.
+// Lowered Programs, line by line where they are printed in the docs, and the promises about their
+// size and replicas.
 #include "retile/lower/lower.h"
 
 #include <gtest/gtest.h>
@@ -24,14 +25,16 @@ Program lowered(const std::string& mesh, const std::string& from, const std::str
 }
 
 TEST(Lower, Example_3_1) {
-  EXPECT_EQ(to_text(lowered("x:4,y:6", "[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]")),
-            "retile.program/1\n"
-            "mesh x:4,y:6\n"
-            "from [3{x}12, 2{y}12]\n"
-            "to [2{y}12, 3{x}12]\n"
-            "alltoall split=0 concat=1 groups=[8,3]<=[24] tile=[1,6] map=[1{1:3,x}12, 6{3:2}12]\n"
-            "allpermute source=[24]<=[2,6,2]T(0,2,1)<=[4,2,3]T(1,0,2) tile=[1,6] map=[1{6:2,y}12, 6{12:2}12]\n"
-            "alltoall split=1 concat=0 groups=[12,2]<=[2,2,6]T(0,2,1) tile=[2,3] map=[2{y}12, 3{x}12]\n");
+  EXPECT_EQ(
+      to_text(lowered("x:4,y:6", "[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]")),
+      "retile.program/1\n"
+      "mesh x:4,y:6\n"
+      "from [3{x}12, 2{y}12]\n"
+      "to [2{y}12, 3{x}12]\n"
+      "alltoall split=0 concat=1 groups=[8,3]<=[24] tile=[1,6] map=[1{1:3,x}12, 6{3:2}12]\n"
+      "allpermute source=[24]<=[2,6,2]T(0,2,1)<=[4,2,3]T(1,0,2) tile=[1,6] map=[1{6:2,y}12, "
+      "6{12:2}12]\n"
+      "alltoall split=1 concat=0 groups=[12,2]<=[2,2,6]T(0,2,1) tile=[2,3] map=[2{y}12, 3{x}12]\n");
 }
 
 TEST(Lower, replication) {
@@ -46,20 +49,22 @@ TEST(Lower, replication) {
 }
 
 TEST(Lower, unequal_sizes_out_of_order_are_chains_of_iotas) {
-  EXPECT_EQ(to_text(lowered("a:2,b:3,c:5", "[1{a,b}6, 3{c}15]", "[6, 15]")),
-            "retile.program/1\n"
-            "mesh a:2,b:3,c:5\n"
-            "from [1{a,b}6, 3{c}15]\n"
-            "to [6, 15]\n"
-            "alltoall split=1 concat=0 groups=[10,3]<=[2,3,5]T(2,1,0) tile=[3,1]\n"
-            "allgather dim=0 groups=[15,2]<=[5,2,3]T(0,2,1)<=[2,3,5]T(2,1,0) tile=[6,1]\n"
-            "allgather dim=1 groups=[2,15]<=[5,2,3]T(1,0,2)<=[2,3,5]T(2,1,0) tile=[6,15] map=[6, 15]\n");
+  EXPECT_EQ(
+      to_text(lowered("a:2,b:3,c:5", "[1{a,b}6, 3{c}15]", "[6, 15]")),
+      "retile.program/1\n"
+      "mesh a:2,b:3,c:5\n"
+      "from [1{a,b}6, 3{c}15]\n"
+      "to [6, 15]\n"
+      "alltoall split=1 concat=0 groups=[10,3]<=[2,3,5]T(2,1,0) tile=[3,1]\n"
+      "allgather dim=0 groups=[15,2]<=[5,2,3]T(0,2,1)<=[2,3,5]T(2,1,0) tile=[6,1]\n"
+      "allgather dim=1 groups=[2,15]<=[5,2,3]T(1,0,2)<=[2,3,5]T(2,1,0) tile=[6,15] map=[6, 15]\n");
 }
 
 TEST(Lower, devices_that_hold_their_new_tile_keep_it) {
   // Replicas are free to choose: x and y swap roles, so the devices with x == y need not move.
   for (const auto& [mesh, from, to] :
-       {std::tuple{"x:4,y:4", "[32{x}128]", "[32{y}128]"}, std::tuple{"x:2,y:2,z:2", "[1{x,y}4]", "[1{y,z}4]"},
+       {std::tuple{"x:4,y:4", "[32{x}128]", "[32{y}128]"},
+        std::tuple{"x:2,y:2,z:2", "[1{x,y}4]", "[1{y,z}4]"},
         std::tuple{"x:2,y:3,z:2", "[1{x}2, 1{y}3]", "[1{z}2, 1{y}3]"}}) {
     const Program program = lowered(mesh, from, to);
     ASSERT_EQ(program.steps.size(), 1U) << from;
@@ -80,8 +85,8 @@ TEST(Lower, devices_that_hold_their_new_tile_keep_it) {
 }
 
 TEST(Lower, a_plan_for_65536_devices_is_less_than_100_lines) {
-  const std::string text = to_text(
-      lowered("a:16,b:16,c:16,d:16", "[256{a,b}65536, 1{c}16, 64{d}1024]", "[1{d,c,b,a}65536, 16, 1024]"));
+  const std::string text = to_text(lowered(
+      "a:16,b:16,c:16,d:16", "[256{a,b}65536, 1{c}16, 64{d}1024]", "[1{d,c,b,a}65536, 16, 1024]"));
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 100);
   EXPECT_LT(text.size(), 4000U);
 }

@@ -1,7 +1,8 @@
-// Every pair of types on small meshes: planned, lowered, checked by `check` and by the oracle's code, and within W + valley.
+// Every pair of types on small meshes: planned, lowered, checked by `check` and by the oracle's
+// code, and within W + valley.
 //
-// Shapes of rank 1-3 whose sizes divide the number of devices. The number of pairs is known and compared, so that a
-// generator that loses some is noticed.
+// Shapes of rank 1-3 whose sizes divide the number of devices. The number of pairs is known and
+// compared, so that a generator that loses some is noticed.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -41,16 +42,19 @@ std::vector<Shape> shapes(Size devices) {
   return out;
 }
 
-/// W, and the least valley of the weak sequences that cost W: the bound of S2. Brute force on the oracle's weak steps.
+/// W, and the least valley of the weak sequences that cost W: the bound of S2. Brute force on the
+/// oracle's weak steps.
 struct WeakOptimum {
   Size cost = 0;
   Size valley = 0;
 };
 
-WeakOptimum weak_optimum(Size devices, const spec::Sizes& global, const spec::Sizes& from, const spec::Sizes& to) {
+WeakOptimum weak_optimum(Size devices, const spec::Sizes& global, const spec::Sizes& from,
+                         const spec::Sizes& to) {
   const auto best = spec::cheapest_weak(devices, global, from, to);
   EXPECT_TRUE(best.has_value());
-  // Every way to reach a state at a cost up to W, with the least valley on it: a walk over all weak steps.
+  // Every way to reach a state at a cost up to W, with the least valley on it: a walk over all weak
+  // steps.
   std::map<spec::Sizes, std::map<Size, Size>> front;  // state -> cost -> least valley
   std::vector<std::pair<spec::Sizes, Size>> open{{from, 0}};
   front[from][0] = spec::size_of(from);
@@ -134,7 +138,8 @@ TEST_P(EveryPair, plans_lowers_and_checks) {
     std::vector<DistType> types;
     for (const spec::Type& tau : spec::all_types(*H, spec::Sizes(shape.begin(), shape.end()))) {
       std::vector<DistDim> dims;
-      for (const spec::Dim& dim : tau) dims.push_back({dim.c, {dim.xs.begin(), dim.xs.end()}, dim.s});
+      for (const spec::Dim& dim : tau)
+        dims.push_back({dim.c, {dim.xs.begin(), dim.xs.end()}, dim.s});
       types.push_back(DistType::make(mesh, dims).value());
     }
     std::map<std::pair<Shape, Shape>, WeakOptimum> weak;
@@ -143,27 +148,31 @@ TEST_P(EveryPair, plans_lowers_and_checks) {
         const auto key = std::pair{from.localtype(), to.localtype()};
         auto known = weak.find(key);
         if (known == weak.end()) {
-          known = weak.emplace(key, weak_optimum(mesh.device_count(), shape, key.first, key.second)).first;
+          known = weak.emplace(key, weak_optimum(mesh.device_count(), shape, key.first, key.second))
+                      .first;
         }
         hold(Problem::make(mesh, from, to).value(), known->second, totals);
         if (HasFailure()) {
-          FAIL() << "first failing pair on " << to_text(mesh) << ": '" << to_text(from) << "' '" << to_text(to) << "'";
+          FAIL() << "first failing pair on " << to_text(mesh) << ": '" << to_text(from) << "' '"
+                 << to_text(to) << "'";
         }
       }
     }
   }
-  std::cout << "mesh " << mesh_text << ": " << totals.pairs << " pairs of types planned, lowered and checked twice; "
-            << totals.permuted << " with a permutation, " << totals.optimal << " proved optimal\n";
+  std::cout << "mesh " << mesh_text << ": " << totals.pairs
+            << " pairs of types planned, lowered and checked twice; " << totals.permuted
+            << " with a permutation, " << totals.optimal << " proved optimal\n";
   EXPECT_EQ(totals.pairs, pairs);
 }
 
 INSTANTIATE_TEST_SUITE_P(Small, EveryPair,
-                         ::testing::Values(std::pair{"a:2,b:2", Size{3607}}, std::pair{"a:2,b:3", Size{4540}},
+                         ::testing::Values(std::pair{"a:2,b:2", Size{3607}},
+                                           std::pair{"a:2,b:3", Size{4540}},
                                            std::pair{"a:2,b:2,c:2", Size{209847}},
                                            std::pair{"a:2,b:2,c:3", Size{319889}}));
 
-// Control: the two checkers are what stands between a planner's mistake and "right". A plan that forgets its permutation,
-// or that takes the wrong axis, is refused by both.
+// Control: the two checkers are what stands between a planner's mistake and "right". A plan that
+// forgets its permutation, or that takes the wrong axis, is refused by both.
 TEST(EveryPairControl, a_plan_without_its_permutation_is_refused_by_both) {
   const Problem problem = parse_problem("x:4,y:6", "[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]").value();
   Program program = lower(plan(problem).value());

@@ -19,7 +19,8 @@ Problem problem(const std::string& mesh, const std::string& from, const std::str
   return made.value();
 }
 
-Plan planned(const std::string& mesh, const std::string& from, const std::string& to, const PlanOptions& options = {}) {
+Plan planned(const std::string& mesh, const std::string& from, const std::string& to,
+             const PlanOptions& options = {}) {
   auto made = plan(problem(mesh, from, to), options);
   EXPECT_TRUE(made.has_value()) << (made ? "" : render(made.error()));
   return made.value();
@@ -30,10 +31,18 @@ std::string labels(const Plan& plan) {
   std::string out;
   for (const PlanStep& step : plan.steps) {
     switch (step.op) {
-      case Collective::dynslice: out += 'D'; break;
-      case Collective::alltoall: out += 'A'; break;
-      case Collective::allpermute: out += 'P'; break;
-      case Collective::allgather: out += 'G'; break;
+      case Collective::dynslice:
+        out += 'D';
+        break;
+      case Collective::alltoall:
+        out += 'A';
+        break;
+      case Collective::allpermute:
+        out += 'P';
+        break;
+      case Collective::allgather:
+        out += 'G';
+        break;
     }
   }
   return out;
@@ -69,9 +78,10 @@ TEST(Plan, Example_4_9_and_7_1_need_one_alltoall_and_no_permutation) {
 
 TEST(Plan, Fig_13_P1_to_P3_need_no_permutation_and_cost_one_target_tile) {
   const std::string mesh = "a:2,b:2,c:2";
-  for (const auto& [from, to] : {std::pair{"[360, 184{c:2}368, 320]", "[90{c:2,a:2}360, 368, 160{b:2}320]"},
-                                 std::pair{"[80, 40{c:2}80, 72, 64]", "[40{b:2}80, 80, 36{c:2}72, 64]"},
-                                 std::pair{"[296, 360, 156{c:2}312]", "[74{b:2,c:2}296, 180{a:2}360, 312]"}}) {
+  for (const auto& [from, to] :
+       {std::pair{"[360, 184{c:2}368, 320]", "[90{c:2,a:2}360, 368, 160{b:2}320]"},
+        std::pair{"[80, 40{c:2}80, 72, 64]", "[40{b:2}80, 80, 36{c:2}72, 64]"},
+        std::pair{"[296, 360, 156{c:2}312]", "[74{b:2,c:2}296, 180{a:2}360, 312]"}}) {
     const Plan got = planned(mesh, from, to);
     EXPECT_EQ(got.permutes(), 0U) << from;
     EXPECT_EQ(got.cost, got.problem.to.tile_size()) << from;
@@ -181,16 +191,20 @@ TEST(Plan, a_tight_limit_prefers_a_deeper_valley) {
 }
 
 TEST(Plan, costs_that_do_not_fit_are_refused) {
-  // Gathering n elements from halves holds n/2 + n at its last step: 2^62 + 2^61 fits, 1.5 * (2^63 - 2) does not.
-  const auto fits = plan(problem("x:2", "[2305843009213693952{x}4611686018427387904]", "[4611686018427387904]"));
+  // Gathering n elements from halves holds n/2 + n at its last step: 2^62 + 2^61 fits, 1.5 * (2^63
+  // - 2) does not.
+  const auto fits =
+      plan(problem("x:2", "[2305843009213693952{x}4611686018427387904]", "[4611686018427387904]"));
   EXPECT_TRUE(fits);
-  const auto refused = plan(problem("x:2", "[4611686018427387903{x}9223372036854775806]", "[9223372036854775806]"));
+  const auto refused =
+      plan(problem("x:2", "[4611686018427387903{x}9223372036854775806]", "[9223372036854775806]"));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::size_overflow);
 }
 
 TEST(Plan, large_meshes_plan) {
-  const Plan got = planned("a:256,b:256", "[16{a}4096, 16{b}4096, 64, 8]", "[4096, 16{a}4096, 64, 8]");
+  const Plan got =
+      planned("a:256,b:256", "[16{a}4096, 16{b}4096, 64, 8]", "[4096, 16{a}4096, 64, 8]");
   EXPECT_LE(got.height, got.bound);
 }
 

@@ -36,7 +36,8 @@ Walk walk_of(const IotaStage& stage) {
   return walk;
 }
 
-/// Calls visit(input position of the row's first entry, innermost extent, innermost stride) for every innermost row.
+/// Calls visit(input position of the row's first entry, innermost extent, innermost stride) for
+/// every innermost row.
 template <typename Visit>
 void for_each_row(const Walk& walk, Visit visit) {
   const std::size_t rank = walk.extents.size();
@@ -61,7 +62,8 @@ void for_each_row(const Walk& walk, Visit visit) {
   }
 }
 
-/// The coarsest extents that refine both factorisations of one product, or nothing when their cuts do not nest.
+/// The coarsest extents that refine both factorisations of one product, or nothing when their cuts
+/// do not nest.
 std::optional<Shape> common_refinement(const Shape& a, const Shape& b) {
   std::vector<Size> cuts{1};
   for (const Shape* shape : {&a, &b}) {
@@ -91,7 +93,8 @@ std::vector<std::pair<std::size_t, std::size_t>> runs(const Shape& shape, const 
   return out;
 }
 
-/// The same stage without extents of 1 and with dimensions joined that stay neighbours; rank <= 1 means identity.
+/// The same stage without extents of 1 and with dimensions joined that stay neighbours; rank <= 1
+/// means identity.
 IotaStage normalised(const IotaStage& stage) {
   std::vector<std::size_t> order;  // old dimensions in output order, extents > 1 only
   for (std::size_t k = 0; k < stage.shape.size(); ++k) {
@@ -127,7 +130,8 @@ IotaStage normalised(const IotaStage& stage) {
   return out;
 }
 
-/// One stage that does `right` and then `left`, if the shapes between them have a common refinement.
+/// One stage that does `right` and then `left`, if the shapes between them have a common
+/// refinement.
 std::optional<IotaStage> merged(const IotaStage& right, const IotaStage& left) {
   const Walk between = walk_of(right);
   const auto refined = common_refinement(between.extents, left.shape);
@@ -137,7 +141,8 @@ std::optional<IotaStage> merged(const IotaStage& right, const IotaStage& left) {
   // Where each refined extent stands in the input of `right`: walk its old dimensions in order.
   const std::size_t rank = right.shape.size();
   std::vector<std::size_t> output_of(rank);
-  for (std::size_t k = 0; k < rank; ++k) output_of[right.transpose.empty() ? k : right.transpose[k]] = k;
+  for (std::size_t k = 0; k < rank; ++k)
+    output_of[right.transpose.empty() ? k : right.transpose[k]] = k;
   IotaStage out;
   std::vector<std::size_t> input_of(refined->size());
   for (std::size_t old = 0; old < rank; ++old) {
@@ -157,7 +162,8 @@ std::optional<IotaStage> merged(const IotaStage& right, const IotaStage& left) {
 }  // namespace
 
 void IotaChain::append(IotaStage stage) {
-  RETILE_ASSERT(checked_product(stage.shape) == size_, "a stage's extents must multiply to the chain's size");
+  RETILE_ASSERT(checked_product(stage.shape) == size_,
+                "a stage's extents must multiply to the chain's size");
   RETILE_ASSERT(stage.transpose.empty() || stage.transpose.size() == stage.shape.size(),
                 "a transpose names every dimension of its stage");
   std::vector<bool> seen(stage.transpose.size(), false);
@@ -191,7 +197,8 @@ std::vector<Size> IotaChain::list() const {
     auto out = next.begin();
     for_each_row(walk_of(stage), [&](Size base, Size extent, Size stride) {
       auto in = static_cast<std::size_t>(base);
-      for (Size k = 0; k < extent; ++k, in += static_cast<std::size_t>(stride)) *out++ = numbers[in];
+      for (Size k = 0; k < extent; ++k, in += static_cast<std::size_t>(stride))
+        *out++ = numbers[in];
     });
     numbers.swap(next);
   }
@@ -236,7 +243,8 @@ IotaChain compose(const IotaChain& outer, const IotaChain& inner) {
 }
 
 DeviceTable DeviceTable::iota(IotaChain chain, Size columns) {
-  RETILE_ASSERT(columns >= 1 && chain.size() % columns == 0, "rows of an iota table have one length");
+  RETILE_ASSERT(columns >= 1 && chain.size() % columns == 0,
+                "rows of an iota table have one length");
   DeviceTable out;
   out.row_count_ = chain.size() / columns;
   out.columns_ = columns;

@@ -17,10 +17,11 @@ struct IotaStage {
   friend bool operator==(const IotaStage&, const IotaStage&) = default;
 };
 
-/// A bijection of 0..size-1 written as HLO does: `<=[2,3,5]T(2,1,0)`, a chain starting at its right end.
+/// A bijection of 0..size-1 written as HLO does: `<=[2,3,5]T(2,1,0)`, a chain starting at its right
+/// end.
 ///
-/// stages[0] is the right-most: it reshapes 0,1,2,... and every later stage reshapes what the one before it gives.
-/// Entry p of the chain is a device; the chain without stages is the identity.
+/// stages[0] is the right-most: it reshapes 0,1,2,... and every later stage reshapes what the one
+/// before it gives. Entry p of the chain is a device; the chain without stages is the identity.
 /// Invariant: every shape has entries >= 1 and product size(), every transpose is a permutation.
 class IotaChain {
  public:
@@ -42,9 +43,9 @@ class IotaChain {
   /// The inverse bijection: inverse().at(at(p)) == p.
   [[nodiscard]] IotaChain inverse() const;
 
-  /// The same bijection in as few and as short stages as neighbouring merges reach. Stages merge when their
-  /// shapes have a common refinement; extents of 1 go, dimensions that stay neighbours are joined.
-  /// The identity simplifies to no stages.
+  /// The same bijection in as few and as short stages as neighbouring merges reach. Stages merge
+  /// when their shapes have a common refinement; extents of 1 go, dimensions that stay neighbours
+  /// are joined. The identity simplifies to no stages.
   [[nodiscard]] IotaChain simplified() const;
 
   friend bool operator==(const IotaChain&, const IotaChain&) = default;
@@ -57,7 +58,8 @@ class IotaChain {
 /// The chain p -> outer.at(inner.at(p)). Precondition: equal sizes.
 [[nodiscard]] IotaChain compose(const IotaChain& outer, const IotaChain& inner);
 
-/// Rows of device numbers: groups (a row a group, the order in a row is meaning) or one row (a source list).
+/// Rows of device numbers: groups (a row a group, the order in a row is meaning) or one row (a
+/// source list).
 class DeviceTable {
  public:
   DeviceTable() = default;
@@ -72,10 +74,11 @@ class DeviceTable {
   /// The chain of an iota table, or null for a list.
   [[nodiscard]] const IotaChain* chain() const { return std::get_if<IotaChain>(&entries_); }
 
-  [[nodiscard]] Size size() const;       ///< number of entries in all rows
+  [[nodiscard]] Size size() const;  ///< number of entries in all rows
   [[nodiscard]] Size row_count() const;
   [[nodiscard]] bool ragged() const { return !row_lengths_.empty(); }
-  [[nodiscard]] Size columns() const;    ///< length of every row. Precondition: not ragged; 0 when there is no row
+  [[nodiscard]] Size columns()
+      const;  ///< length of every row. Precondition: not ragged; 0 when there is no row
 
   /// Entry at `position` counted through all rows; O(1) for lists, O(stages) for chains.
   [[nodiscard]] Size at(Size position) const;

@@ -1,11 +1,11 @@
 // Tile maps. See tile_map.h.
 #include "retile/core/tile_map.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "retile/core/assert.h"
 
@@ -20,7 +20,8 @@ struct Atom {
 };
 constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-/// All digits and the gaps between them, major to minor; together they are the whole number 0..size-1.
+/// All digits and the gaps between them, major to minor; together they are the whole number
+/// 0..size-1.
 std::vector<Atom> atoms_of(const std::vector<std::vector<Digit>>& digits, Size size) {
   std::vector<Atom> used;
   for (std::size_t i = 0; i < digits.size(); ++i) {
@@ -40,7 +41,8 @@ std::vector<Atom> atoms_of(const std::vector<std::vector<Digit>>& digits, Size s
   return out;
 }
 
-/// Joins neighbours where the minor one ends at the stride of the major one; drops digits of size 1.
+/// Joins neighbours where the minor one ends at the stride of the major one; drops digits of
+/// size 1.
 std::vector<Digit> joined(const std::vector<Digit>& digits) {
   std::vector<Digit> out;
   for (const Digit& digit : digits) {
@@ -63,59 +65,69 @@ Size product_of(const std::vector<Digit>& digits) {
 Result<void> check_shapes(Size devices, const Shape& global, const Shape& tile) {
   if (devices < 1 || devices > max_devices) {
     return refuse({.code = devices < 1 ? Code::bad_number : Code::too_many_devices,
-                   .message = fmt::format("the number of devices must be between 1 and 2^31, not {}", devices)});
+                   .message = fmt::format(
+                       "the number of devices must be between 1 and 2^31, not {}", devices)});
   }
   if (tile.size() != global.size()) {
     return refuse({.code = Code::ill_formed_type,
-                   .message = fmt::format("a tile of rank {} cannot tile an array of rank {}", tile.size(),
-                                          global.size())});
+                   .message = fmt::format("a tile of rank {} cannot tile an array of rank {}",
+                                          tile.size(), global.size())});
   }
   for (std::size_t i = 0; i < global.size(); ++i) {
     if (global[i] < 1 || tile[i] < 1) {
       return refuse({.code = Code::bad_number,
-                     .message = fmt::format("extents must be at least 1; dimension {} has tile {} and global size {}", i,
-                                            tile[i], global[i])});
+                     .message = fmt::format(
+                         "extents must be at least 1; dimension {} has tile {} and global size {}",
+                         i, tile[i], global[i])});
     }
   }
   if (!checked_product(global)) {
-    return refuse({.code = Code::size_overflow, .message = "the global size does not fit in 63 bits"});
+    return refuse(
+        {.code = Code::size_overflow, .message = "the global size does not fit in 63 bits"});
   }
   return {};
 }
 
 }  // namespace
 
-Result<TileMap> TileMap::compact(Size devices, Shape global, Shape tile, std::vector<std::vector<Digit>> digits) {
-  if (const auto shapes = check_shapes(devices, global, tile); !shapes) return refuse(shapes.error());
+Result<TileMap> TileMap::compact(Size devices, Shape global, Shape tile,
+                                 std::vector<std::vector<Digit>> digits) {
+  if (const auto shapes = check_shapes(devices, global, tile); !shapes)
+    return refuse(shapes.error());
   if (digits.size() != global.size()) {
-    return refuse({.code = Code::ill_formed_type, .message = "every dimension needs its list of digits"});
+    return refuse(
+        {.code = Code::ill_formed_type, .message = "every dimension needs its list of digits"});
   }
   std::vector<Digit> all;
   for (std::size_t i = 0; i < digits.size(); ++i) {
     Size reach = tile[i];
     for (const Digit& digit : digits[i]) {
       if (digit.stride < 1 || digit.size < 1) {
-        return refuse({.code = Code::bad_number,
-                       .message = fmt::format("a digit's stride and size must be at least 1, not {}:{}", digit.stride,
-                                              digit.size)});
+        return refuse(
+            {.code = Code::bad_number,
+             .message = fmt::format("a digit's stride and size must be at least 1, not {}:{}",
+                                    digit.stride, digit.size)});
       }
       const auto next = checked_mul(reach, digit.size);
       if (!next) {
         return refuse({.code = Code::size_overflow,
-                       .message = fmt::format("tile times digits of dimension {} does not fit in 63 bits", i)});
+                       .message = fmt::format(
+                           "tile times digits of dimension {} does not fit in 63 bits", i)});
       }
       reach = *next;
       if (digit.size > 1) all.push_back(digit);
     }
     if (reach != global[i]) {
-      return refuse({.code = Code::ill_formed_type,
-                     .message = fmt::format(
-                         "tile size times digit sizes must equal the global size: {} in dimension {}, not {}", reach, i,
-                         global[i]),
-                     .rule = "WF-DIM"});
+      return refuse(
+          {.code = Code::ill_formed_type,
+           .message = fmt::format(
+               "tile size times digit sizes must equal the global size: {} in dimension {}, not {}",
+               reach, i, global[i]),
+           .rule = "WF-DIM"});
     }
   }
-  std::sort(all.begin(), all.end(), [](const Digit& a, const Digit& b) { return a.stride < b.stride; });
+  std::sort(all.begin(), all.end(),
+            [](const Digit& a, const Digit& b) { return a.stride < b.stride; });
   for (std::size_t k = 0; k < all.size(); ++k) {
     const auto top = checked_mul(all[k].stride, all[k].size);
     const Size above = k + 1 < all.size() ? all[k + 1].stride : devices;
@@ -123,10 +135,11 @@ Result<TileMap> TileMap::compact(Size devices, Shape global, Shape tile, std::ve
       const bool last = k + 1 == all.size();
       return refuse(
           {.code = Code::ill_formed_type,
-           .message = last ? fmt::format("digit {}:{} reaches past the {} devices or does not divide them",
-                                         all[k].stride, all[k].size, devices)
-                           : fmt::format("digits {}:{} and {}:{} overlap or do not nest", all[k].stride, all[k].size,
-                                         all[k + 1].stride, all[k + 1].size),
+           .message =
+               last ? fmt::format("digit {}:{} reaches past the {} devices or does not divide them",
+                                  all[k].stride, all[k].size, devices)
+                    : fmt::format("digits {}:{} and {}:{} overlap or do not nest", all[k].stride,
+                                  all[k].size, all[k + 1].stride, all[k + 1].size),
            .rule = "WF-TYPE"});
     }
   }
@@ -140,21 +153,25 @@ Result<TileMap> TileMap::compact(Size devices, Shape global, Shape tile, std::ve
   return out;
 }
 
-Result<TileMap> TileMap::explicit_map(Size devices, Shape global, Shape tile, std::vector<Size> at) {
-  if (const auto shapes = check_shapes(devices, global, tile); !shapes) return refuse(shapes.error());
+Result<TileMap> TileMap::explicit_map(Size devices, Shape global, Shape tile,
+                                      std::vector<Size> at) {
+  if (const auto shapes = check_shapes(devices, global, tile); !shapes)
+    return refuse(shapes.error());
   const std::size_t rank = global.size();
   const auto entries = checked_mul(devices, static_cast<Size>(rank));
   if (!entries || at.size() != static_cast<std::size_t>(*entries)) {
     return refuse({.code = Code::ill_formed_type,
-                   .message = fmt::format("`at` needs one base offset of {} numbers for each of the {} devices", rank,
-                                          devices)});
+                   .message = fmt::format(
+                       "`at` needs one base offset of {} numbers for each of the {} devices", rank,
+                       devices)});
   }
   for (std::size_t k = 0; k < at.size(); ++k) {
     const std::size_t i = k % rank;
     if (at[k] < 0 || tile[i] > global[i] || at[k] > global[i] - tile[i]) {
       return refuse({.code = Code::ill_formed_type,
-                     .message = fmt::format("the tile of device {} leaves the array: {} + {} > {} in dimension {}",
-                                            k / rank, at[k], tile[i], global[i], i)});
+                     .message = fmt::format(
+                         "the tile of device {} leaves the array: {} + {} > {} in dimension {}",
+                         k / rank, at[k], tile[i], global[i], i)});
     }
   }
   TileMap out;
@@ -187,7 +204,8 @@ std::vector<Size> TileMap::base_offsets() const {
   for (std::size_t i = 0; i < count; ++i) {
     Size weight = tile_[i];
     for (const Digit& digit : digits_[i]) {
-      // The digit is e on the runs [(h*size + e) * stride, + stride): no division in the inner loops.
+      // The digit is e on the runs [(h*size + e) * stride, + stride): no division in the inner
+      // loops.
       Size* entry = over_positions.data() + i;
       const Size periods = devices_ / (digit.stride * digit.size);
       for (Size period = 0; period < periods; ++period) {
@@ -203,8 +221,9 @@ std::vector<Size> TileMap::base_offsets() const {
   std::vector<Size> out(over_positions.size());
   const std::vector<Size> device_at = order_.list();
   for (std::size_t v = 0; v < devices; ++v) {
-    std::copy_n(over_positions.begin() + static_cast<std::ptrdiff_t>(v * count), count,
-                out.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(device_at[v]) * count));
+    std::copy_n(
+        over_positions.begin() + static_cast<std::ptrdiff_t>(v * count), count,
+        out.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(device_at[v]) * count));
   }
   return out;
 }
@@ -213,8 +232,9 @@ Shape TileMap::base_offset(Size device) const {
   RETILE_ASSERT(device >= 0 && device < devices_, "the device exists");
   Shape out(rank(), 0);
   if (explicit_) {
-    std::copy_n(at_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(device) * rank()), rank(),
-                out.begin());
+    std::copy_n(
+        at_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(device) * rank()),
+        rank(), out.begin());
     return out;
   }
   const Size position = order_.stages().empty() ? device : order_.inverse().at(device);
@@ -230,8 +250,10 @@ Shape TileMap::base_offset(Size device) const {
 
 bool TileMap::equivalent(const TileMap& other) const {
   if (devices_ != other.devices_ || global_ != other.global_ || tile_ != other.tile_) return false;
-  if (!explicit_ && !other.explicit_ && order_ == other.order_ && digits_ == other.digits_) return true;
-  // Joined digits of the device number are a normal form: two of them are one function only if they are the same.
+  if (!explicit_ && !other.explicit_ && order_ == other.order_ && digits_ == other.digits_)
+    return true;
+  // Joined digits of the device number are a normal form: two of them are one function only if they
+  // are the same.
   if (is_compact() && other.is_compact()) return false;
   return base_offsets() == other.base_offsets();
 }
@@ -239,7 +261,8 @@ bool TileMap::equivalent(const TileMap& other) const {
 std::vector<Digit> TileMap::pop(std::size_t i, Size n) {
   RETILE_ASSERT(!explicit_ && i < rank() && n >= 1, "pop works on balanced maps");
   RETILE_ASSERT(product_of(digits_[i]) % n == 0, "a popped factor divides the number of tiles");
-  const auto cut = [n](const std::vector<Digit>& digits, std::vector<Digit>& popped, std::vector<Digit>& rest) {
+  const auto cut = [n](const std::vector<Digit>& digits, std::vector<Digit>& popped,
+                       std::vector<Digit>& rest) {
     Size left = n;
     for (const Digit& digit : digits) {
       if (left == 1) {
@@ -260,7 +283,8 @@ std::vector<Digit> TileMap::pop(std::size_t i, Size n) {
   std::vector<Digit> popped;
   std::vector<Digit> rest;
   if (!cut(digits_[i], popped, rest)) {
-    // The factor cuts across digits: order the positions so that this dimension's digits are one, minor-most.
+    // The factor cuts across digits: order the positions so that this dimension's digits are one,
+    // minor-most.
     const std::vector<Atom> atoms = atoms_of(digits_, devices_);
     IotaStage stage;
     std::vector<std::vector<Digit>> moved(rank());
@@ -274,7 +298,8 @@ std::vector<Digit> TileMap::pop(std::size_t i, Size n) {
     for (const std::size_t k : stage.transpose) new_stride[k] = place(k);
     for (auto digit = digits_[i].rbegin(); digit != digits_[i].rend(); ++digit) {
       const auto k = static_cast<std::size_t>(
-          std::find_if(atoms.begin(), atoms.end(), [&](const Atom& atom) { return atom.digit == *digit; }) -
+          std::find_if(atoms.begin(), atoms.end(),
+                       [&](const Atom& atom) { return atom.digit == *digit; }) -
           atoms.begin());
       stage.transpose.push_back(k);
       new_stride[k] = place(k);
@@ -282,7 +307,8 @@ std::vector<Digit> TileMap::pop(std::size_t i, Size n) {
     for (std::size_t j = 0; j < rank(); ++j) {
       for (const Digit& digit : digits_[j]) {
         const auto k = static_cast<std::size_t>(
-            std::find_if(atoms.begin(), atoms.end(), [&](const Atom& atom) { return atom.digit == digit; }) -
+            std::find_if(atoms.begin(), atoms.end(),
+                         [&](const Atom& atom) { return atom.digit == digit; }) -
             atoms.begin());
         moved[j].push_back({new_stride[k], digit.size});
       }
@@ -322,16 +348,19 @@ std::vector<Digit> TileMap::unused() const {
 
 TileMap TileMap::compacted() const {
   if (explicit_ || order_.stages().empty()) return *this;
-  // One stage is a transposition of device digits; used digits that lie within its extents can be said in them.
+  // One stage is a transposition of device digits; used digits that lie within its extents can be
+  // said in them.
   const IotaChain order = order_.simplified();
   if (order.stages().size() > 1) return *this;
   TileMap out = *this;
   out.order_ = IotaChain(devices_);
   if (order.stages().empty()) return out;
-  // The stage reshapes the device number; its transposed extents, major to minor, make up the position.
+  // The stage reshapes the device number; its transposed extents, major to minor, make up the
+  // position.
   const IotaStage& forward = order.stages().front();
   Shape strides(forward.shape.size(), 1);
-  for (std::size_t k = forward.shape.size(); k-- > 1;) strides[k - 1] = strides[k] * forward.shape[k];
+  for (std::size_t k = forward.shape.size(); k-- > 1;)
+    strides[k - 1] = strides[k] * forward.shape[k];
   struct Piece {
     Size position_stride;
     Digit device;
@@ -349,8 +378,9 @@ TileMap TileMap::compacted() const {
       Size stride = digit.stride;
       Size left = digit.size;
       while (left > 1) {
-        const auto piece = std::find_if(pieces.rbegin(), pieces.rend(),
-                                        [stride](const Piece& p) { return p.position_stride <= stride; });
+        const auto piece = std::find_if(pieces.rbegin(), pieces.rend(), [stride](const Piece& p) {
+          return p.position_stride <= stride;
+        });
         RETILE_ASSERT(piece != pieces.rend(), "position 1 belongs to a piece");
         if (stride % piece->position_stride != 0) return *this;
         const Size inside = stride / piece->position_stride;

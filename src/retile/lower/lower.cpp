@@ -1,8 +1,9 @@
 // Lowering plans to Programs. See lower.h.
 //
-// The running tile map says for every position v of its order which tile device order(v) holds. A group of an
-// allgather or alltoall is a set of positions that differ in the popped digits only; so the table is the order followed
-// by one transposition that puts those digits last, and the members come out in the order of the digits' value.
+// The running tile map says for every position v of its order which tile device order(v) holds. A
+// group of an allgather or alltoall is a set of positions that differ in the popped digits only; so
+// the table is the order followed by one transposition that puts those digits last, and the members
+// come out in the order of the digits' value.
 #include "retile/lower/lower.h"
 
 #include <algorithm>
@@ -19,7 +20,8 @@ namespace {
 
 /// The digits and the gaps between them, major to minor: together the number 0..size-1.
 std::vector<Digit> with_gaps(std::vector<Digit> digits, Size size) {
-  std::sort(digits.begin(), digits.end(), [](const Digit& a, const Digit& b) { return a.stride > b.stride; });
+  std::sort(digits.begin(), digits.end(),
+            [](const Digit& a, const Digit& b) { return a.stride > b.stride; });
   std::vector<Digit> out;
   Size above = size;
   for (const Digit& digit : digits) {
@@ -32,7 +34,8 @@ std::vector<Digit> with_gaps(std::vector<Digit> digits, Size size) {
   return out;
 }
 
-/// `order` followed by the transposition that makes `last` (minor to major) the minor-most digits, value kept.
+/// `order` followed by the transposition that makes `last` (minor to major) the minor-most digits,
+/// value kept.
 IotaChain with_minor(const IotaChain& order, const std::vector<Digit>& last) {
   const std::vector<Digit> atoms = with_gaps(last, order.size());
   IotaStage stage;
@@ -55,20 +58,23 @@ DeviceTable groups_of(const IotaChain& order, const std::vector<Digit>& digits) 
   return DeviceTable::iota(with_minor(order, digits), n);
 }
 
-// --- The permutation ---------------------------------------------------------------------------------------------
+// --- The permutation
+// ---------------------------------------------------------------------------------------------
 
-/// Numbers (tile, replica) to devices: the last dimension slowest, replicas fastest, in the order of `replicas` (minor
-/// to major). Any order of tiles would do, as long as both maps use the same.
+/// Numbers (tile, replica) to devices: the last dimension slowest, replicas fastest, in the order
+/// of `replicas` (minor to major). Any order of tiles would do, as long as both maps use the same.
 IotaChain by_tile(const TileMap& map, const std::vector<Digit>& replicas) {
   std::vector<Digit> minor_to_major = replicas;
-  for (const auto& list : map.digits()) minor_to_major.insert(minor_to_major.end(), list.begin(), list.end());
+  for (const auto& list : map.digits())
+    minor_to_major.insert(minor_to_major.end(), list.begin(), list.end());
   return with_minor(map.order(), minor_to_major);
 }
 
 /// A place in a tile number: the part of dimension `dim` that starts at `reach` tiles.
 using Slot = std::pair<std::size_t, Size>;
 
-/// The device number cut finely enough that both maps use whole atoms in equal slots; nothing when the cuts do not nest.
+/// The device number cut finely enough that both maps use whole atoms in equal slots; nothing when
+/// the cuts do not nest.
 class Alignment {
  public:
   static std::optional<Alignment> make(const TileMap& before, const TileMap& after) {
@@ -83,7 +89,8 @@ class Alignment {
         }
       }
     }
-    // Cutting one map's slots may cut a device digit, and that the other map's slots; cuts only grow, so this ends.
+    // Cutting one map's slots may cut a device digit, and that the other map's slots; cuts only
+    // grow, so this ends.
     while (true) {
       if (!out.settle_cuts()) return std::nullopt;
       const std::size_t known = out.cuts_.size();
@@ -97,10 +104,11 @@ class Alignment {
     }
   }
 
-  /// Replicas of both maps in matching order: where a chain of "this slot before, that slot after" joins an atom unused
-  /// before to one unused after, both get the same place. Then a device that holds its new tile already keeps it.
-  [[nodiscard]] std::pair<std::vector<Digit>, std::vector<Digit>> replicas(const TileMap& before,
-                                                                           const TileMap& after) const {
+  /// Replicas of both maps in matching order: where a chain of "this slot before, that slot after"
+  /// joins an atom unused before to one unused after, both get the same place. Then a device that
+  /// holds its new tile already keeps it.
+  [[nodiscard]] std::pair<std::vector<Digit>, std::vector<Digit>> replicas(
+      const TileMap& before, const TileMap& after) const {
     const auto slots_before = slots(before);
     const auto slots_after = slots(after);
     std::map<Slot, Digit> atom_before;
@@ -111,7 +119,8 @@ class Alignment {
       const Digit unused_before{cuts_[k], cuts_[k + 1] / cuts_[k]};
       if (slots_before.count(unused_before.stride) != 0) continue;
       Digit atom = unused_before;
-      for (auto slot = slots_after.find(atom.stride); slot != slots_after.end(); slot = slots_after.find(atom.stride)) {
+      for (auto slot = slots_after.find(atom.stride); slot != slots_after.end();
+           slot = slots_after.find(atom.stride)) {
         atom = atom_before.at(slot->second.first);
       }
       first.push_back(unused_before);
@@ -140,7 +149,8 @@ class Alignment {
     return out;
   }
 
-  /// Cuts `list` (by adding device cuts) wherever `other` has a slot boundary; false when a boundary does not nest.
+  /// Cuts `list` (by adding device cuts) wherever `other` has a slot boundary; false when a
+  /// boundary does not nest.
   bool cut_like(const std::vector<Digit>& list, const std::vector<Digit>& other) {
     Size boundary = 1;
     for (const Digit& digit : other) {

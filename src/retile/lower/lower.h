@@ -1,4 +1,5 @@
-// Lowering: from a plan's weak steps to device-level steps with groups (Lemma 6.3, Theorem 6.4 on tile maps).
+// Lowering: from a plan's weak steps to device-level steps with groups (Lemma 6.3, Theorem 6.4 on
+// tile maps).
 #pragma once
 
 #include "retile/plan/plan.h"
@@ -6,10 +7,12 @@
 
 namespace retile {
 
-/// The Program of a plan, with `tile` claims at every step and `map` claims where digits can say them.
+/// The Program of a plan, with `tile` claims at every step and `map` claims where digits can say
+/// them.
 ///
-/// Chooses nothing but replicas: in a permutation a device that already holds its new tile keeps it where that leaves
-/// the table regular. Tables are iota chains; their size depends on the number of axes, not of devices.
+/// Chooses nothing but replicas: in a permutation a device that already holds its new tile keeps it
+/// where that leaves the table regular. Tables are iota chains; their size depends on the number of
+/// axes, not of devices.
 [[nodiscard]] Program lower(const Plan& plan);
 
 }  // namespace retile

@@ -1,19 +1,23 @@
 // The planner of Sec. 7.2 with the permutation in the valley (S2). See plan.h.
 //
-// 1. For each possible valley size, weak distances to the target (weak_search.h); the least over all levels is W.
-// 2. Cheapest level first: among the cheapest normal forms of a level look for one that needs no permutation (realise.h).
-// 3. Where there is none, one permutation in the valley makes any of them exact. The cheapest of all this is the plan;
+// 1. For each possible valley size, weak distances to the target (weak_search.h); the least over
+// all levels is W.
+// 2. Cheapest level first: among the cheapest normal forms of a level look for one that needs no
+// permutation (realise.h).
+// 3. Where there is none, one permutation in the valley makes any of them exact. The cheapest of
+// all this is the plan;
 //    it costs at most W + the valley of a W-optimal path.
-// Dearer normal forms of a level that need no permutation are not looked for, so the plan need not be optimal.
+// Dearer normal forms of a level that need no permutation are not looked for, so the plan need not
+// be optimal.
 #include "retile/plan/plan.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
 #include <set>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "retile/core/assert.h"
 #include "retile/core/primes.h"
@@ -24,7 +28,8 @@ namespace retile {
 
 namespace {
 
-// Enumerating cheapest paths stops here; the plan may then have a permutation that it could do without.
+// Enumerating cheapest paths stops here; the plan may then have a permutation that it could do
+// without.
 constexpr std::size_t max_paths = 256;
 constexpr std::size_t max_path_nodes = 1 << 14;
 // Paths that the axis-list test refuses are run on tile maps, but only where that is quick.
@@ -52,13 +57,15 @@ class PathEnumerator {
   }
 
  private:
-  // Depth: the number of alltoalls of a cheapest path, at most the number of prime factors of the device count.
+  // Depth: the number of alltoalls of a cheapest path, at most the number of prime factors of the
+  // device count.
   template <typename Visit>
   bool walk(const WeakState& state, WeakPath& path, Visit& visit) {
     if (++nodes_ > max_path_nodes) return true;
     const Wide here = level_.cost_to_go.at(state);
     if (space_.is_top(state) && space_.gather_cost(state, level_.level) == here) {
-      for (const auto& gather : space_.gathers(state)) path.gathers.push_back({gather.dim, gather.factor});
+      for (const auto& gather : space_.gathers(state))
+        path.gathers.push_back({gather.dim, gather.factor});
       const bool stop = visit(path);
       path.gathers.clear();
       if (stop) return true;
@@ -87,7 +94,7 @@ class PathEnumerator {
 struct Offer {
   Size level = 0;
   Wide weak_cost = 0;
-  WeakPath first;                                           // any cheapest path
+  WeakPath first;                                         // any cheapest path
   std::optional<std::pair<WeakPath, SliceDigits>> exact;  // one without permutation
 };
 
@@ -112,8 +119,9 @@ Offer offer_of(const WeakSpace& space, const Problem& problem, const LevelResult
   return offer;
 }
 
-/// A normal form that always exists, without search: per prime, slice what the target needs and the source lacks, move
-/// what is in the wrong dimension, gather the rest. The fallback where a search stops at its limit.
+/// A normal form that always exists, without search: per prime, slice what the target needs and the
+/// source lacks, move what is in the wrong dimension, gather the rest. The fallback where a search
+/// stops at its limit.
 WeakPath direct_path(const Problem& problem) {
   const std::size_t rank = problem.from.rank();
   std::vector<Size> slice(rank, 1);
@@ -121,14 +129,17 @@ WeakPath direct_path(const Problem& problem) {
   std::vector<std::vector<Size>> move(rank, std::vector<Size>(rank, 1));
   for (const PrimePower& power : factorize(problem.from.devices())) {
     const Size p = power.prime;
-    std::vector<Size> surplus(rank, 0);  // factors of p that dimension i has too many (or, negative, too few)
+    std::vector<Size> surplus(
+        rank, 0);  // factors of p that dimension i has too many (or, negative, too few)
     Size balance = 0;
     for (std::size_t i = 0; i < rank; ++i) {
-      for (Size n = problem.from.global()[i] / problem.from.tile()[i]; n % p == 0; n /= p) ++surplus[i];
+      for (Size n = problem.from.global()[i] / problem.from.tile()[i]; n % p == 0; n /= p)
+        ++surplus[i];
       for (Size n = problem.to.global()[i] / problem.to.tile()[i]; n % p == 0; n /= p) --surplus[i];
       balance += surplus[i];
     }
-    // Slices go where factors are missing, gathers where there are too many; what is left cancels out.
+    // Slices go where factors are missing, gathers where there are too many; what is left cancels
+    // out.
     for (std::size_t i = 0; i < rank; ++i) {
       for (; balance < 0 && surplus[i] < 0; ++balance, ++surplus[i]) slice[i] *= p;
       for (; balance > 0 && surplus[i] > 0; --balance, --surplus[i]) gather[i] *= p;
@@ -152,7 +163,8 @@ WeakPath direct_path(const Problem& problem) {
   return path;
 }
 
-/// A bound from below on what some device must receive, in bytes: the elements of its new tile that it does not hold.
+/// A bound from below on what some device must receive, in bytes: the elements of its new tile that
+/// it does not hold.
 Wide missing_bytes(const Problem& problem, Size element_bytes) {
   if (problem.from.devices() > max_run_devices) return 0;
   const std::vector<Size> from = problem.from.base_offsets();
@@ -204,7 +216,8 @@ Result<Plan> assemble(const Problem& problem, const PlanOptions& options, const 
     add({Collective::dynslice, slice.dim, 0, slice.factor, {}, 0, digits[k]}, 0);
   }
   for (std::size_t k = 0; k <= path.moves.size(); ++k) {
-    if (placement && placement->moves_before == k) add({Collective::allpermute, 0, 0, 1, {}, 0, {}}, size);
+    if (placement && placement->moves_before == k)
+      add({Collective::allpermute, 0, 0, 1, {}, 0, {}}, size);
     if (k == path.moves.size()) break;
     const auto& move = path.moves[k];
     tile[move.from_dim] *= move.factor;
@@ -219,7 +232,8 @@ Result<Plan> assemble(const Problem& problem, const PlanOptions& options, const 
   }
   RETILE_ASSERT(tile == problem.to.tile(), "a path ends in the target's tile shape");
   if (std::max(cost, resident) > std::numeric_limits<Size>::max()) {
-    return refuse({.code = Code::size_overflow, .message = "the cost of the plan does not fit in 63 bits"});
+    return refuse(
+        {.code = Code::size_overflow, .message = "the cost of the plan does not fit in 63 bits"});
   }
   if (placement) plan.permutation = std::move(placement->permutation);
   plan.cost = static_cast<Size>(cost);
@@ -235,23 +249,28 @@ struct Choice {
   WeakPath path;
   SliceDigits digits;
   bool permute = false;
-  Wide weak_cost = 0;    // W, or the best found when the search was not complete
+  Wide weak_cost = 0;  // W, or the best found when the search was not complete
   bool complete = true;
   Size states = 0;
 };
 
 /// \param resident  most elements a step may hold, before and after together
 /// Nothing when no plan obeys the limit.
-std::optional<Choice> choose(const Problem& problem, const PlanOptions& options, std::optional<Wide> resident) {
-  if (resident && std::max(problem.from.tile_size(), problem.to.tile_size()) > *resident) return std::nullopt;
+std::optional<Choice> choose(const Problem& problem, const PlanOptions& options,
+                             std::optional<Wide> resident) {
+  if (resident && std::max(problem.from.tile_size(), problem.to.tile_size()) > *resident)
+    return std::nullopt;
   const WeakSpace space(problem, options);
   SearchLimits limits;
   limits.resident = resident;
   Choice choice;
   std::vector<LevelResult> levels;
-  std::optional<Wide> least;      // W
-  std::optional<Wide> incumbent;  // a plan of this cost exists: cheapest path of a level and a permutation
-  const auto permutable = [&](Size level) { return !resident || 2 * static_cast<Wide>(level) <= *resident; };
+  std::optional<Wide> least;  // W
+  std::optional<Wide>
+      incumbent;  // a plan of this cost exists: cheapest path of a level and a permutation
+  const auto permutable = [&](Size level) {
+    return !resident || 2 * static_cast<Wide>(level) <= *resident;
+  };
   for (const Size level : space.levels()) {
     LevelResult result = search_level(space, level, incumbent, limits);
     choice.states += result.states;
@@ -269,11 +288,13 @@ std::optional<Choice> choose(const Problem& problem, const PlanOptions& options,
     choice.complete = false;
     Wide level = problem.from.tile_size();
     for (const auto& slice : choice.path.slices) level /= slice.factor;
-    for (const auto& move : choice.path.moves) choice.weak_cost += space.alltoall_cost(static_cast<Size>(level), move.factor);
+    for (const auto& move : choice.path.moves)
+      choice.weak_cost += space.alltoall_cost(static_cast<Size>(level), move.factor);
     Wide tile = level;
     for (const auto& gather : choice.path.gathers) {
-      choice.weak_cost += options.cost_model == CostModel::paper ? tile * gather.factor
-                                                                 : tile * (gather.factor - 1) * options.element_bytes;
+      choice.weak_cost += options.cost_model == CostModel::paper
+                              ? tile * gather.factor
+                              : tile * (gather.factor - 1) * options.element_bytes;
       if (resident && tile + tile * gather.factor > *resident) return std::nullopt;
       tile *= gather.factor;
     }
@@ -311,8 +332,10 @@ std::optional<Choice> choose(const Problem& problem, const PlanOptions& options,
 }
 
 Result<void> check_arguments(const Problem& problem, Size element_bytes) {
-  if (problem.from.is_explicit() || problem.to.is_explicit() || !problem.from.is_compact() || !problem.to.is_compact()) {
-    return refuse({.code = Code::unsupported, .message = "only tilings given by digits can be planned"});
+  if (problem.from.is_explicit() || problem.to.is_explicit() || !problem.from.is_compact() ||
+      !problem.to.is_compact()) {
+    return refuse(
+        {.code = Code::unsupported, .message = "only tilings given by digits can be planned"});
   }
   if (element_bytes < 1) {
     return refuse({.code = Code::bad_argument, .message = "an element has at least one byte"});
@@ -342,7 +365,8 @@ std::string_view collective_name(Collective collective) {
 }
 
 Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
-  if (const auto checked = check_arguments(problem, options.element_bytes); !checked) return refuse(checked.error());
+  if (const auto checked = check_arguments(problem, options.element_bytes); !checked)
+    return refuse(checked.error());
   const auto choice = choose(problem, options, resident_limit(options));
   if (!choice) {
     Diagnostic diagnostic{.code = Code::infeasible,
@@ -360,8 +384,8 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   made->states = choice->states;
   made->weak_cost = static_cast<Size>(choice->weak_cost);  // at most the cost, which fits
 
-  // S5: whoever does not reach the target by slices alone pays for at least one tile of the target (paper's model).
-  // A permutation at W = 0 means just that the lists are no suffixes.
+  // S5: whoever does not reach the target by slices alone pays for at least one tile of the target
+  // (paper's model). A permutation at W = 0 means just that the lists are no suffixes.
   const bool reaches_by_slices = made->cost == 0;
   Wide bound = 0;
   if (options.cost_model == CostModel::bytes) {
@@ -375,9 +399,11 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
 }
 
 Result<Size> smallest_feasible_bytes(const Problem& problem, Size element_bytes) {
-  if (const auto checked = check_arguments(problem, element_bytes); !checked) return refuse(checked.error());
+  if (const auto checked = check_arguments(problem, element_bytes); !checked)
+    return refuse(checked.error());
   const WeakSpace space(problem, {});
-  // What a plan holds at most is one of these: an end, two valley tiles, or the last gather with factor f, L2 + L2/f.
+  // What a plan holds at most is one of these: an end, two valley tiles, or the last gather with
+  // factor f, L2 + L2/f.
   std::set<Wide> candidates{problem.from.tile_size(), problem.to.tile_size()};
   for (const Size level : space.levels()) candidates.insert(2 * static_cast<Wide>(level));
   const Wide target = problem.to.tile_size();
@@ -389,9 +415,11 @@ Result<Size> smallest_feasible_bytes(const Problem& problem, Size element_bytes)
   }
   std::vector<Wide> sorted(candidates.begin(), candidates.end());
   const auto feasible = [&](Wide limit) { return choose(problem, {}, limit).has_value(); };
-  const auto least = std::partition_point(sorted.begin(), sorted.end(), [&](Wide limit) { return !feasible(limit); });
+  const auto least = std::partition_point(sorted.begin(), sorted.end(),
+                                          [&](Wide limit) { return !feasible(limit); });
   if (least == sorted.end() || *least > std::numeric_limits<Size>::max() / element_bytes) {
-    return refuse({.code = Code::size_overflow, .message = "the smallest feasible limit does not fit in 63 bits"});
+    return refuse({.code = Code::size_overflow,
+                   .message = "the smallest feasible limit does not fit in 63 bits"});
   }
   return static_cast<Size>(*least) * element_bytes;
 }

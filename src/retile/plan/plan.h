@@ -22,12 +22,14 @@ enum class Collective { dynslice, alltoall, allpermute, allgather };
 /// One step of a plan: a weak label, the tile shape after it, and the choices that lowering needs.
 struct PlanStep {
   Collective op{};
-  std::size_t dim = 0;     ///< dynslice, allgather: the dimension; alltoall: the one that loses the factor (its tile grows)
+  /// dynslice, allgather: the dimension; alltoall: the one that loses the factor (its tile grows)
+  std::size_t dim = 0;
   std::size_t to_dim = 0;  ///< alltoall: the one that gains the factor (its tile shrinks)
   Size factor = 1;         ///< product of the axes moved; 1 for allpermute
   Shape tile;              ///< localtype after the step
   Size cost = 0;           ///< in the plan's cost model
-  /// dynslice: the digits it introduces, minor to major, over positions of the running tile map's order.
+  /// dynslice: the digits it introduces, minor to major, over positions of the running tile map's
+  /// order.
   std::vector<Digit> digits = {};
 };
 
@@ -44,12 +46,13 @@ enum class CostModel {
 
 struct PlanOptions {
   CostModel cost_model = CostModel::paper;
-  Size element_bytes = 4;                         ///< for bytes costs and the memory limit
-  std::optional<Size> memory_limit_bytes = {};    ///< bound on resident bytes: tile before + tile after of the worst step
+  Size element_bytes = 4;  ///< for bytes costs and the memory limit
+  /// bound on resident bytes: tile before + tile after of the worst step
+  std::optional<Size> memory_limit_bytes = {};
 };
 
-/// A plan in normal form (Def. 4.5): dynslices, alltoalls, allgathers, and at most one allpermute, in the valley.
-/// Sizes and (in the paper's model) costs count elements per device.
+/// A plan in normal form (Def. 4.5): dynslices, alltoalls, allgathers, and at most one allpermute,
+/// in the valley. Sizes and (in the paper's model) costs count elements per device.
 struct Plan {
   Problem problem;
   PlanOptions options;
@@ -57,10 +60,11 @@ struct Plan {
   std::optional<Permutation> permutation;  ///< present iff a step is an allpermute
 
   Size cost = 0;
-  Size height = 0;       ///< largest tile size, both ends included (Def. 4.4)
-  Size bound = 0;        ///< the larger of the two ends' tile sizes, eq. (4)
-  Size valley = 0;       ///< least tile size
-  Size resident = 0;     ///< max over steps of tile before + tile after; a dynslice counts only the larger
+  Size height = 0;  ///< largest tile size, both ends included (Def. 4.4)
+  Size bound = 0;   ///< the larger of the two ends' tile sizes, eq. (4)
+  Size valley = 0;  ///< least tile size
+  /// max over steps of tile before + tile after; a dynslice counts only the larger
+  Size resident = 0;
   Size weak_cost = 0;    ///< W: least cost of a weak sequence
   Size lower_bound = 0;  ///< proved: no plan within the bound is cheaper
   bool optimal = false;  ///< cost == lower_bound
@@ -69,12 +73,15 @@ struct Plan {
   [[nodiscard]] std::size_t permutes() const { return permutation ? 1 : 0; }
 };
 
-/// Finds a cheapest plan from problem.from to problem.to that needs no more memory than the larger tile.
+/// Finds a cheapest plan from problem.from to problem.to that needs no more memory than the larger
+/// tile.
 ///
 /// Axes are split into prime factors first, so one step may move part of an axis.
-/// \error infeasible (the memory limit; notes and `smallest_feasible_bytes` say the least one), size_overflow (costs),
+/// \error infeasible (the memory limit; notes and `smallest_feasible_bytes` say the least one),
+/// size_overflow (costs),
 ///        unsupported (explicit tile maps)
-/// \paper Sec. 7.2; placement of the permutation S2; bound from Thm. 6.7 with valley for localsize(t2)
+/// \paper Sec. 7.2; placement of the permutation S2; bound from Thm. 6.7 with valley for
+/// localsize(t2)
 [[nodiscard]] Result<Plan> plan(const Problem& problem, const PlanOptions& options = {});
 
 /// The smallest memory limit, in bytes, for which `plan` finds a plan: a bottleneck path.

@@ -11,7 +11,8 @@ namespace retile {
 
 namespace {
 
-/// One entry of a digit list: a device digit, or a part of the fresh digit that slice number `slice` introduces.
+/// One entry of a digit list: a device digit, or a part of the fresh digit that slice number
+/// `slice` introduces.
 struct Item {
   std::optional<std::size_t> slice;  // nothing: a device digit
   Digit digit;                       // of the device number, or of the fresh digit's own value
@@ -59,13 +60,15 @@ class FreeDigits {
       if (wanted.stride % have.stride != 0 || have_top % wanted_top != 0) continue;
       digits_.erase(digits_.begin() + static_cast<std::ptrdiff_t>(k));
       if (have_top > wanted_top) digits_.push_back({wanted_top, have_top / wanted_top});
-      if (wanted.stride > have.stride) digits_.push_back({have.stride, wanted.stride / have.stride});
+      if (wanted.stride > have.stride)
+        digits_.push_back({have.stride, wanted.stride / have.stride});
       return true;
     }
     return false;
   }
 
-  /// Takes any digits of product n, minor parts first. The caller knows by counting that there are enough.
+  /// Takes any digits of product n, minor parts first. The caller knows by counting that there are
+  /// enough.
   std::vector<Digit> take_any(Size n) {
     std::vector<Digit> taken;
     for (Digit& digit : digits_) {
@@ -112,7 +115,8 @@ bool match(std::vector<Item> list, std::vector<Digit> target, FreeDigits& free,
   return a == list.size() && b == target.size();
 }
 
-/// The digits of one slice: its bound parts, and any free digits for the parts that were gathered again.
+/// The digits of one slice: its bound parts, and any free digits for the parts that were gathered
+/// again.
 std::vector<Digit> complete(std::vector<Binding> bindings, Size factor, FreeDigits& free) {
   std::sort(bindings.begin(), bindings.end(),
             [](const Binding& a, const Binding& b) { return a.fresh.stride < b.fresh.stride; });
@@ -194,7 +198,8 @@ bool reaches_target(const Problem& problem, const WeakPath& path, const SliceDig
   return map.compacted().equivalent(problem.to);
 }
 
-Placement place_permutation(const Problem& problem, const WeakPath& path, const SliceDigits& digits) {
+Placement place_permutation(const Problem& problem, const WeakPath& path,
+                            const SliceDigits& digits) {
   const std::size_t count = path.moves.size();
   std::vector<TileMap> before(count + 1);  // before[p]: after the slices and the first p moves
   before[0] = problem.from;
@@ -204,7 +209,9 @@ Placement place_permutation(const Problem& problem, const WeakPath& path, const 
     run_move(before[p + 1], path.moves[p]);
     before[p + 1] = before[p + 1].compacted();
   }
-  std::vector<TileMap> after(count + 1);  // after[p]: what must be there for moves p.. and the gathers to end in the target
+  std::vector<TileMap> after(
+      count +
+      1);  // after[p]: what must be there for moves p.. and the gathers to end in the target
   after[count] = problem.to;
   FreeDigits free(problem.to.unused());
   for (std::size_t k = path.gathers.size(); k-- > 0;) {

@@ -1,5 +1,5 @@
-// From a weak normal form to choices that lowering can follow: digits for the dynslices, and where the one permutation
-// goes if there must be one (Theorem 6.4 with S2 and S4).
+// From a weak normal form to choices that lowering can follow: digits for the dynslices, and where
+// the one permutation goes if there must be one (Theorem 6.4 with S2 and S4).
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 
 namespace retile {
 
-/// A weak normal form: slices per dimension, then alltoalls, then gathers, as factors without digits.
+/// A weak normal form: slices per dimension, then alltoalls, then gathers, as factors without
+/// digits.
 struct WeakPath {
   struct Slice {
     std::size_t dim = 0;
@@ -34,23 +35,28 @@ struct WeakPath {
 /// The digits of each slice of a path, minor to major, over device numbers.
 using SliceDigits = std::vector<std::vector<Digit>>;
 
-/// Slice digits with which `path` leads from problem.from to problem.to without a permutation, by the axis-list test:
-/// run the path on digit lists with fresh names for the slices, and unify with the target's lists. Nothing when the
-/// lists do not unify or a factor is cut across digits. Complete on meshes of one prime (S4), sound on all.
+/// Slice digits with which `path` leads from problem.from to problem.to without a permutation, by
+/// the axis-list test: run the path on digit lists with fresh names for the slices, and unify with
+/// the target's lists. Nothing when the lists do not unify or a factor is cut across digits.
+/// Complete on meshes of one prime (S4), sound on all.
 [[nodiscard]] std::optional<SliceDigits> unify(const Problem& problem, const WeakPath& path);
 
 /// Any digits for the slices of a path, from those that problem.from leaves unused.
 [[nodiscard]] SliceDigits default_digits(const Problem& problem, const WeakPath& path);
 
-/// Whether `path` with these digits ends in the target's tile map; decided by running it. O(devices * rank).
-[[nodiscard]] bool reaches_target(const Problem& problem, const WeakPath& path, const SliceDigits& digits);
+/// Whether `path` with these digits ends in the target's tile map; decided by running it. O(devices
+/// * rank).
+[[nodiscard]] bool reaches_target(const Problem& problem, const WeakPath& path,
+                                  const SliceDigits& digits);
 
-/// The permutation that makes `path` with these digits reach the target, and the number of moves before it.
-/// It goes where both halves stay compact, if there is such a place (S2: any place in the valley is right).
+/// The permutation that makes `path` with these digits reach the target, and the number of moves
+/// before it. It goes where both halves stay compact, if there is such a place (S2: any place in
+/// the valley is right).
 struct Placement {
   std::size_t moves_before = 0;
   Permutation permutation;
 };
-[[nodiscard]] Placement place_permutation(const Problem& problem, const WeakPath& path, const SliceDigits& digits);
+[[nodiscard]] Placement place_permutation(const Problem& problem, const WeakPath& path,
+                                          const SliceDigits& digits);
 
 }  // namespace retile

@@ -11,7 +11,8 @@ namespace retile {
 
 namespace {
 
-/// Divisors of n in ascending order; n >= 1. Trial up to the square root: n is at most the number of devices.
+/// Divisors of n in ascending order; n >= 1. Trial up to the square root: n is at most the number
+/// of devices.
 std::vector<Size> divisors(Size n) {
   std::vector<Size> low;
   std::vector<Size> high;
@@ -150,7 +151,8 @@ std::vector<WeakSpace::Gather> WeakSpace::gathers(const WeakState& top) const {
     const Size factor = count(top, i) / target_[i];
     if (factor > 1) out.push_back({i, factor});
   }
-  std::stable_sort(out.begin(), out.end(), [](const Gather& a, const Gather& b) { return a.factor < b.factor; });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Gather& a, const Gather& b) { return a.factor < b.factor; });
   return out;
 }
 
@@ -181,10 +183,12 @@ Wide WeakSpace::alltoall_cost(Size level, Size factor) const {
 }
 
 Wide WeakSpace::permute_cost(Size level) const {
-  return cost_model_ == CostModel::paper ? static_cast<Wide>(level) : static_cast<Wide>(level) * element_bytes_;
+  return cost_model_ == CostModel::paper ? static_cast<Wide>(level)
+                                         : static_cast<Wide>(level) * element_bytes_;
 }
 
-LevelResult search_level(const WeakSpace& space, Size level, std::optional<Wide> cutoff, const SearchLimits& limits) {
+LevelResult search_level(const WeakSpace& space, Size level, std::optional<Wide> cutoff,
+                         const SearchLimits& limits) {
   LevelResult result;
   result.level = level;
   std::vector<WeakState> tops;

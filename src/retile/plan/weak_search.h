@@ -1,8 +1,9 @@
 // Shortest paths over weak types (Sec. 7.2), one valley level at a time.
 //
-// A weak type is a tile shape c (Lemma 5.1); here it is held as the numbers of tiles N_i = g_i / c_i. Every cheapest
-// weak sequence is a normal form: slices from the source to a *bottom*, alltoalls that keep the tile size V, gathers
-// from a *top* to the target. For one V the search runs backwards from all tops at once over alltoall edges.
+// A weak type is a tile shape c (Lemma 5.1); here it is held as the numbers of tiles N_i = g_i /
+// c_i. Every cheapest weak sequence is a normal form: slices from the source to a *bottom*,
+// alltoalls that keep the tile size V, gathers from a *top* to the target. For one V the search
+// runs backwards from all tops at once over alltoall edges.
 #pragma once
 
 #include <cstddef>
@@ -37,21 +38,25 @@ class WeakSpace {
   WeakSpace(const Problem& problem, const PlanOptions& options);
 
   [[nodiscard]] std::size_t rank() const { return counts_.size(); }
-  [[nodiscard]] Size count(const WeakState& state, std::size_t i) const { return counts_[i][state[i]]; }
+  [[nodiscard]] Size count(const WeakState& state, std::size_t i) const {
+    return counts_[i][state[i]];
+  }
   [[nodiscard]] Shape tile(const WeakState& state) const;
 
-  /// Possible valley sizes V (elements per tile), largest first: both ends' tile counts divide G/V, which divides the devices.
+  /// Possible valley sizes V (elements per tile), largest first: both ends' tile counts divide G/V,
+  /// which divides the devices.
   [[nodiscard]] std::vector<Size> levels() const;
 
-  /// Appends all states of level V whose tile counts are multiples of the source's (bottoms) or the target's (tops).
-  /// Returns false when more than `limit` were found.
+  /// Appends all states of level V whose tile counts are multiples of the source's (bottoms) or the
+  /// target's (tops). Returns false when more than `limit` were found.
   [[nodiscard]] bool bottoms(Size level, std::size_t limit, std::vector<WeakState>& out) const;
   [[nodiscard]] bool tops(Size level, std::size_t limit, std::vector<WeakState>& out) const;
 
   [[nodiscard]] bool is_bottom(const WeakState& state) const;
   [[nodiscard]] bool is_top(const WeakState& state) const;
 
-  /// All alltoall edges out of a state, in a fixed order. They are the edges into it as well, reversed.
+  /// All alltoall edges out of a state, in a fixed order. They are the edges into it as well,
+  /// reversed.
   void moves(const WeakState& state, std::vector<WeakMove>& out) const;
 
   /// Gathers from a top to the target: one per dimension, smallest factor first (S8).
@@ -74,30 +79,32 @@ class WeakSpace {
   Shape global_;
   std::vector<Size> source_;  // N_i of the source
   std::vector<Size> target_;  // N_i of the target
-  std::vector<std::vector<Size>> counts_;  // per dimension the divisors of both g_i and the devices, ascending
+  std::vector<std::vector<Size>>
+      counts_;  // per dimension the divisors of both g_i and the devices, ascending
   Size devices_ = 1;
   Size global_size_ = 1;
   CostModel cost_model_ = CostModel::paper;
   Size element_bytes_ = 1;
 };
 
-/// What the search found at one level: least costs to the target by alltoalls and gathers, for the states it settled.
+/// What the search found at one level: least costs to the target by alltoalls and gathers, for the
+/// states it settled.
 struct LevelResult {
-  Size level = 0;                                   // V
-  std::unordered_map<WeakState, Wide> cost_to_go;   // settled states only
-  std::optional<Wide> best;                         // least over bottoms; nothing when none lies below the cutoff
-  std::vector<WeakState> best_bottoms;              // bottoms that reach it, sorted
+  Size level = 0;                                  // V
+  std::unordered_map<WeakState, Wide> cost_to_go;  // settled states only
+  std::optional<Wide> best;  // least over bottoms; nothing when none lies below the cutoff
+  std::vector<WeakState> best_bottoms;  // bottoms that reach it, sorted
   Size states = 0;
-  bool complete = true;                             // false: stopped at the work limit
+  bool complete = true;  // false: stopped at the work limit
 };
 
 struct SearchLimits {
-  std::optional<Wide> resident;    // elements: no step may hold more
-  Size work = Size{1} << 24;       // edges looked at per level
+  std::optional<Wide> resident;  // elements: no step may hold more
+  Size work = Size{1} << 24;     // edges looked at per level
 };
 
 /// Dijkstra from all tops of `level`, up to and including cost `cutoff`.
-[[nodiscard]] LevelResult search_level(const WeakSpace& space, Size level, std::optional<Wide> cutoff,
-                                       const SearchLimits& limits);
+[[nodiscard]] LevelResult search_level(const WeakSpace& space, Size level,
+                                       std::optional<Wide> cutoff, const SearchLimits& limits);
 
 }  // namespace retile

@@ -18,6 +18,10 @@ enum class Reason { groups, bijection, indivisible, tile_claim, map_claim, not_a
 /// `groups`, `bijection`, ...
 [[nodiscard]] std::string_view reason_name(Reason reason);
 
+/// What readers of Programs guarantee and a hand-made one may break: dimensions below `rank`, table
+/// entries below `devices`, a part below `parts` for every device.
+[[nodiscard]] bool well_made(const Step& step, std::size_t rank, Size devices);
+
 /// Why a step cannot be applied: groups, bijection or indivisible; limit when a size overflows.
 struct Refusal {
   Reason reason{};

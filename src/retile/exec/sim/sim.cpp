@@ -143,37 +143,6 @@ Tiles apply(const Allpermute& step, State& state) {
   return after;
 }
 
-bool in_range(const DeviceTable& table, Size below) {
-  if (table.chain() != nullptr) return table.size() <= below;
-  const std::vector<Size> entries = table.entries();
-  return std::all_of(entries.begin(), entries.end(),
-                     [&](Size entry) { return entry >= 0 && entry < below; });
-}
-
-/// What readers of Programs guarantee and a hand-made one may break: dimensions and devices that
-/// exist.
-bool well_made(const Step& step, std::size_t rank, Size devices) {
-  if (const auto* slice = std::get_if<Dynslice>(&step.op)) {
-    if (slice->dim >= rank) return false;
-    if (const auto* list = std::get_if<PartList>(&slice->pieces)) {
-      return list->parts >= 1 && list->part.size() == devices && in_range(list->part, list->parts);
-    }
-    return in_range(std::get<DeviceTable>(slice->pieces), devices);
-  }
-  if (const auto* gather = std::get_if<Allgather>(&step.op)) {
-    return gather->dim < rank && in_range(gather->groups, devices);
-  }
-  if (const auto* exchange = std::get_if<Alltoall>(&step.op)) {
-    return exchange->split < rank && exchange->concat < rank && in_range(exchange->groups, devices);
-  }
-  const auto& permute = std::get<Allpermute>(step.op);
-  if (const auto* list = std::get_if<DeviceTable>(&permute.source)) return in_range(*list, devices);
-  const auto& pairs = std::get<PairList>(permute.source);
-  return std::all_of(pairs.begin(), pairs.end(), [&](const std::array<Size, 2>& pair) {
-    return pair[0] >= 0 && pair[0] < devices && pair[1] >= 0 && pair[1] < devices;
-  });
-}
-
 tl::unexpected<Diagnostic> inapplicable(std::size_t index, const Step& step,
                                         const Refusal& refusal) {
   Diagnostic diagnostic{
