@@ -13,6 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.dont_write_bytecode = True  # the tests leave nothing in the sources
+
 import check_layering
 from check_layering import Checker
 

@@ -280,8 +280,8 @@ TEST(ProgramText, step_table) {
       "allgather dim=0 groups=[1,6]<=[6] tile=[0,1,2]",
       "allgather dim=0 groups=[1,6]<=[6] map=[12, 2{y,x}12]",
       "allgather dim=0 groups=[1,6]<=[6] map=[12, 4{1:3}12] tile=[12,4]",
-      "allgather dim=0 groups=[1,6]<=[6] "
-      "at=[[0,0],[0,0],[0,0],[0,0],[0,0],[9223372036854775807,0]]",
+      ("allgather dim=0 groups=[1,6]<=[6] "
+       "at=[[0,0],[0,0],[0,0],[0,0],[0,0],[9223372036854775807,0]]"),
       "# nothing",
   };
   for (const char* text : accepted) EXPECT_TRUE(is_program(with_step(text))) << text;
@@ -368,8 +368,8 @@ TEST(ProgramText, step_table) {
       "allgather dim=0 groups=[1,6]<=[6] map=[12]",
       "allgather dim=0 groups=[1,6]<=[6] map=[12, 6{z}12]",
       "allgather dim=0 groups=[1,6]<=[6] map=[6{x}12, 6{x}12]",
-      "allgather dim=0 groups=[1,6]<=[6] map=tile=[12,12] global=[12,12] "
-      "at=[[0,0],[0,0],[0,0],[0,0],[0,0],[0,0]]",
+      ("allgather dim=0 groups=[1,6]<=[6] map=tile=[12,12] global=[12,12] "
+       "at=[[0,0],[0,0],[0,0],[0,0],[0,0],[0,0]]"),
       "allgather dim=0 groups=[1,6]<=[6] at=[[0,0]]",
       "allgather dim=0 groups=[1,6]<=[6] at=[[0],[0],[0],[0],[0],[0]]",
       "allgather dim=0 groups=[1,6]<=[6] at=[]",

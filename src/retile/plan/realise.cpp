@@ -36,7 +36,6 @@ std::optional<std::vector<Item>> pop(std::vector<Item>& list, Size n) {
       n /= item.digit.size;
     } else if (item.digit.size % n == 0) {
       popped.push_back(cut_minor(item, n));
-      n = 1;
       break;
     } else {
       return std::nullopt;

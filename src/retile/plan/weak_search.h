@@ -19,7 +19,7 @@
 namespace retile {
 
 /// Costs on the way: sums may pass 63 bits before the answer is known not to.
-__extension__ typedef __int128 Wide;
+__extension__ typedef __int128 Wide;  // NOLINT(modernize-use-using): the marker needs a typedef
 
 /// Numbers of tiles per dimension, as indices into WeakSpace::counts.
 using WeakState = std::u16string;
