@@ -5,6 +5,8 @@
 
 #include <limits>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "retile/core/notation.h"
 #include "retile/core/problem.h"
@@ -188,6 +190,83 @@ TEST(Plan, a_tight_limit_prefers_a_deeper_valley) {
   ASSERT_TRUE(tight);
   EXPECT_LE(tight->resident, *least);
   EXPECT_GE(tight->cost, free->cost);
+}
+
+TEST(Plan, two_gathers_of_equal_cost_are_told_apart_by_what_they_hold) {
+  // At V = 6 the counts (2,3,1) cost 48 by gathers that hold 36 + 12, and 48 by an alltoall and one
+  // gather that holds 36 + 6.
+  const Problem example = problem("a:2,b:3", "[1{a}2, 1{b}3, 6]", "[2, 3, 6]");
+  PlanOptions options;
+  options.memory_limit_bytes = 168;
+  const auto tight = plan(example, options);
+  ASSERT_TRUE(tight);
+  EXPECT_LE(tight->resident * 4, 168);
+  EXPECT_EQ(smallest_feasible_bytes(example, 4).value(), 168);
+}
+
+TEST(Plan, the_smallest_feasible_limit_is_feasible_and_no_smaller_one_is) {
+  const Mesh mesh = parse_mesh("a:2,b:2,c:3").value();
+  std::vector<DistType> types;
+  for (const char* text :
+       {"[12, 6]", "[6{a}12, 6]", "[6{b}12, 3{a}6]", "[3{a,b}12, 6]", "[3{b,a}12, 2{c}6]",
+        "[1{c,a,b}12, 6]", "[4{c}12, 3{b}6]", "[2{a,c}12, 6]", "[12, 1{a,c}6]", "[12, 2{c}6]"}) {
+    types.push_back(parse_type(text, mesh).value());
+  }
+  for (const DistType& from : types) {
+    for (const DistType& to : types) {
+      const Problem example = Problem::make(mesh, from, to).value();
+      const Size least = smallest_feasible_bytes(example, 1).value();
+      PlanOptions options;
+      options.element_bytes = 1;
+      options.memory_limit_bytes = least;
+      const auto fits = plan(example, options);
+      ASSERT_TRUE(fits) << to_text(from) << " " << to_text(to);
+      EXPECT_LE(fits->resident, least);
+      options.memory_limit_bytes = least - 1;
+      EXPECT_FALSE(plan(example, options)) << to_text(from) << " " << to_text(to);
+    }
+  }
+}
+
+TEST(Plan, a_search_that_stops_at_its_limit_still_gives_a_right_shape_within_the_bound) {
+  for (const auto& [mesh, from, to] :
+       {std::tuple{"x:4,y:6", "[3{x}12,2{y}12]", "[2{y}12,3{x}12]"},
+        std::tuple{"a:2,b:2,c:2", "[4, 1{a,b}4]", "[1{a,c}4, 4]"},
+        std::tuple{"a:2,b:3,c:5", "[1{a,b}6, 3{c}15]", "[6, 15]"},
+        std::tuple{"x:4,y:2,z:4", "[8{x}32, 16{y}32, 32]", "[32, 32, 4{x,y}32]"}}) {
+    PlanOptions options;
+    options.search_limit = 1;
+    const Plan got = planned(mesh, from, to, options);
+    const Plan best = planned(mesh, from, to);
+    EXPECT_FALSE(got.complete);
+    EXPECT_TRUE(best.complete);
+    EXPECT_EQ(got.steps.back().tile, got.problem.to.tile());
+    EXPECT_LE(got.height, got.bound);
+    EXPECT_GE(got.cost, best.cost);
+    EXPECT_GE(got.weak_cost, best.weak_cost);
+    EXPECT_LE(got.lower_bound, best.cost);  // an unfinished search proves less, never too much
+  }
+}
+
+TEST(Plan, many_axes_and_many_dimensions_end_soon) {
+  // 2^31 devices; one axis for each of 31 dimensions, all replicated in the end.
+  std::string mesh;
+  std::string from = "[";
+  std::string to = "[";
+  for (int k = 0; k < 31; ++k) {
+    const std::string axis = "a" + std::to_string(k);
+    mesh += (k == 0 ? "" : ",") + axis + ":2";
+    from += (k == 0 ? "1{" : ", 1{") + axis + "}2";
+    to += k == 0 ? "2" : ", 2";
+  }
+  const Plan got = planned(mesh, from + "]", to + "]");
+  EXPECT_LE(got.height, got.bound);
+  const Plan back = planned(mesh, to + "]", from + "]");
+  EXPECT_EQ(back.cost, 0);
+  // 20,000 dimensions of extent 1 and two of 4.
+  std::string ones;
+  for (int k = 0; k < 20000; ++k) ones += "1,";
+  EXPECT_EQ(planned("x:4", "[" + ones + "1{x}4,4]", "[" + ones + "4,1{x}4]").cost, 4);
 }
 
 TEST(Plan, costs_that_do_not_fit_are_refused) {

@@ -36,19 +36,22 @@ Result<PlanOptions> read_options(const PlanArguments& arguments) {
 Outcome infeasible(const Problem& problem, const PlanOptions& options, std::string_view schema,
                    bool json) {
   const Result<Size> smallest = smallest_feasible_bytes(problem, options.element_bytes);
-  if (!smallest) return failed(smallest.error());
+  // One that cannot be counted is still over the limit; then the answer just goes without it.
+  if (!smallest && smallest.error().code != Code::size_overflow) return failed(smallest.error());
   const Size limit = options.memory_limit_bytes.value_or(0);
   if (json) {
     nlohmann::ordered_json object;
     object["schema"] = schema;
     object["feasible"] = false;
     object["limit_bytes"] = limit;
-    object["smallest_feasible_bytes"] = *smallest;
+    object["smallest_feasible_bytes"] = nullptr;
+    if (smallest) object["smallest_feasible_bytes"] = *smallest;
     return {.exit = Exit::no, .out = object.dump() + "\n"};
   }
+  const std::string least =
+      smallest ? fmt::format("; the least that suffices is {}", *smallest) : "";
   return {.exit = Exit::no,
-          .out = fmt::format("no plan within {} bytes per device; the least that suffices is {}\n",
-                             limit, *smallest)};
+          .out = fmt::format("no plan within {} bytes per device{}\n", limit, least)};
 }
 
 Outcome plan_verb(const PlanArguments& arguments) {

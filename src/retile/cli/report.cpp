@@ -345,7 +345,9 @@ std::string plan_explanation(const Plan& plan) {
     text += " -> " + shape_text(step.tile);
     weak_path_cost += step.cost;
   }
-  text += fmt::format("; cost {}{} (least of all weak paths: {})\n", weak_path_cost, unit,
+  text += fmt::format("; cost {}{} ({}: {})\n", weak_path_cost, unit,
+                      plan.complete ? "least of all weak paths"
+                                    : "least found when the search stopped at its limit",
                       plan.weak_cost);
 
   if (plan.permutation) {

@@ -39,8 +39,9 @@ constexpr Size max_run_devices = Size{1} << 17;
 /// All cheapest paths of one level, in a fixed order, until `visit` says stop.
 class PathEnumerator {
  public:
-  PathEnumerator(const WeakSpace& space, const Problem& problem, const LevelResult& level)
-      : space_(space), problem_(problem), level_(level) {}
+  PathEnumerator(const WeakSpace& space, const Problem& problem, const LevelResult& level,
+                 std::optional<Wide> resident)
+      : space_(space), problem_(problem), level_(level), resident_(resident) {}
 
   /// visit(path) -> true to stop.
   template <typename Visit>
@@ -63,7 +64,11 @@ class PathEnumerator {
   bool walk(const WeakState& state, WeakPath& path, Visit& visit) {
     if (++nodes_ > max_path_nodes) return true;
     const Wide here = level_.cost_to_go.at(state);
-    if (space_.is_top(state) && space_.gather_cost(state, level_.level) == here) {
+    // A top whose gathers hold too much may lie on a path to one whose gathers cost the same.
+    const auto fits = [&] {
+      return !resident_ || space_.gather_resident(state, level_.level) <= *resident_;
+    };
+    if (space_.is_top(state) && space_.gather_cost(state, level_.level) == here && fits()) {
       for (const auto& gather : space_.gathers(state))
         path.gathers.push_back({gather.dim, gather.factor});
       const bool stop = visit(path);
@@ -87,6 +92,7 @@ class PathEnumerator {
   const WeakSpace& space_;
   const Problem& problem_;
   const LevelResult& level_;
+  std::optional<Wide> resident_;
   std::size_t nodes_ = 0;
 };
 
@@ -98,12 +104,13 @@ struct Offer {
   std::optional<std::pair<WeakPath, SliceDigits>> exact;  // one without permutation
 };
 
-Offer offer_of(const WeakSpace& space, const Problem& problem, const LevelResult& level) {
+Offer offer_of(const WeakSpace& space, const Problem& problem, const LevelResult& level,
+               std::optional<Wide> resident) {
   Offer offer{level.level, *level.best, {}, {}};
   const bool one_prime = factorize(problem.from.devices()).size() <= 1;
   std::size_t paths = 0;
   std::size_t runs = 0;
-  PathEnumerator(space, problem, level).run([&](const WeakPath& path) {
+  PathEnumerator(space, problem, level, resident).run([&](const WeakPath& path) {
     if (paths == 0) offer.first = path;
     ++paths;
     if (auto digits = unify(problem, path)) {
@@ -231,9 +238,13 @@ Result<Plan> assemble(const Problem& problem, const PlanOptions& options, const 
         bytes ? size * gather.factor - size : size * gather.factor);
   }
   RETILE_ASSERT(tile == problem.to.tile(), "a path ends in the target's tile shape");
-  if (std::max(cost, resident) > std::numeric_limits<Size>::max()) {
-    return refuse(
-        {.code = Code::size_overflow, .message = "the cost of the plan does not fit in 63 bits"});
+  constexpr Wide most = std::numeric_limits<Size>::max();
+  if (cost > most || resident > most) {
+    return refuse({.code = Code::size_overflow,
+                   .message = cost > most
+                                  ? "the cost of the plan does not fit in 63 bits"
+                                  : "a step of the plan holds more elements, before and after "
+                                    "together, than fit in 63 bits"});
   }
   if (placement) plan.permutation = std::move(placement->permutation);
   plan.cost = static_cast<Size>(cost);
@@ -263,6 +274,7 @@ std::optional<Choice> choose(const Problem& problem, const PlanOptions& options,
   const WeakSpace space(problem, options);
   SearchLimits limits;
   limits.resident = resident;
+  limits.work = options.search_limit;
   Choice choice;
   std::vector<LevelResult> levels;
   std::optional<Wide> least;  // W
@@ -273,6 +285,7 @@ std::optional<Choice> choose(const Problem& problem, const PlanOptions& options,
   };
   for (const Size level : space.levels()) {
     LevelResult result = search_level(space, level, incumbent, limits);
+    limits.work -= std::min(limits.work, result.work);  // one budget for all levels
     choice.states += result.states;
     choice.complete = choice.complete && result.complete;
     if (!result.best) continue;
@@ -312,7 +325,7 @@ std::optional<Choice> choose(const Problem& problem, const PlanOptions& options,
   std::optional<Wide> cost;
   for (const LevelResult& level : levels) {
     if (cost && *level.best >= *cost) break;
-    Offer offer = offer_of(space, problem, level);
+    Offer offer = offer_of(space, problem, level, resident);
     if (offer.exact) {
       choice.path = std::move(offer.exact->first);
       choice.digits = std::move(offer.exact->second);
@@ -369,13 +382,9 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
     return refuse(checked.error());
   const auto choice = choose(problem, options, resident_limit(options));
   if (!choice) {
-    Diagnostic diagnostic{.code = Code::infeasible,
-                          .message = fmt::format("no plan holds at most {} bytes at every step",
-                                                 options.memory_limit_bytes.value_or(0))};
-    if (const auto least = smallest_feasible_bytes(problem, options.element_bytes)) {
-      diagnostic.notes.push_back(fmt::format("the smallest feasible limit is {} bytes", *least));
-    }
-    return refuse(std::move(diagnostic));
+    return refuse({.code = Code::infeasible,
+                   .message = fmt::format("no plan holds at most {} bytes at every step",
+                                          options.memory_limit_bytes.value_or(0))});
   }
   std::optional<Placement> placement;
   if (choice->permute) placement = place_permutation(problem, choice->path, choice->digits);
@@ -383,6 +392,10 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   if (!made) return made;
   made->states = choice->states;
   made->weak_cost = static_cast<Size>(choice->weak_cost);  // at most the cost, which fits
+  made->complete = choice->complete;
+  if (const auto limit = resident_limit(options)) {
+    RETILE_ASSERT(made->resident <= *limit, "a plan under a memory limit obeys it");
+  }
 
   // S5: whoever does not reach the target by slices alone pays for at least one tile of the target
   // (paper's model). A permutation at W = 0 means just that the lists are no suffixes.
@@ -391,7 +404,9 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   if (options.cost_model == CostModel::bytes) {
     bound = missing_bytes(problem, options.element_bytes);
   } else if (!reaches_by_slices) {
-    bound = std::max<Wide>(choice->complete ? choice->weak_cost : 0, problem.to.tile_size());
+    // Under a memory limit W is that of the paths within it, which bounds no others.
+    const bool proved = choice->complete && !options.memory_limit_bytes;
+    bound = std::max<Wide>(proved ? choice->weak_cost : 0, problem.to.tile_size());
   }
   made->lower_bound = static_cast<Size>(std::min<Wide>(bound, made->cost));
   made->optimal = made->cost == made->lower_bound;

@@ -49,6 +49,9 @@ struct PlanOptions {
   Size element_bytes = 4;  ///< for bytes costs and the memory limit
   /// bound on resident bytes: tile before + tile after of the worst step
   std::optional<Size> memory_limit_bytes = {};
+  /// How much the search may look at, in alltoall edges (a weak type kept counts as eight). Past it
+  /// the plan is the best found so far, still right and within the bound.
+  Size search_limit = Size{1} << 24;
 };
 
 /// A plan in normal form (Def. 4.5): dynslices, alltoalls, allgathers, and at most one allpermute,
@@ -65,8 +68,12 @@ struct Plan {
   Size valley = 0;  ///< least tile size
   /// max over steps of tile before + tile after; a dynslice counts only the larger
   Size resident = 0;
-  Size weak_cost = 0;    ///< W: least cost of a weak sequence
-  Size lower_bound = 0;  ///< proved: no plan within the bound is cheaper
+  /// W: least cost of a weak sequence (within the memory limit, if there is one). Not `complete`:
+  /// only the least found.
+  Size weak_cost = 0;
+  bool complete = true;  ///< the search ended before its limit
+  /// Proved: no plan within the bound eq. (4) is cheaper, whatever it holds at once.
+  Size lower_bound = 0;
   bool optimal = false;  ///< cost == lower_bound
   Size states = 0;       ///< weak types visited by the search
 

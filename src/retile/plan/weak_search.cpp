@@ -74,40 +74,42 @@ std::vector<Size> WeakSpace::levels() const {
   return out;
 }
 
-bool WeakSpace::multiples(const std::vector<Size>& least, Size level, std::size_t limit,
-                          std::vector<WeakState>& out) const {
-  const Size extra = global_size_ / level / product(least);  // to be spread over the dimensions
+bool WeakSpace::tops(Size level, std::size_t limit, std::vector<WeakState>& out) const {
+  // N_i = target_i * e_i with the product of the e_i given. room[i] is what the dimensions from i
+  // on can still take of it, so every branch that is entered ends in a state.
+  const Size extra = global_size_ / level / product(target_);
   WeakState state(rank(), u'\0');
+  std::vector<Size> room(rank() + 1, 1);
+  for (std::size_t i = rank(); i-- > 0;) {
+    state[i] = index_of(counts_[i], target_[i]).value();
+    room[i] = gcd(extra, room[i + 1] * gcd(extra, counts_[i].back() / target_[i]));
+  }
   bool complete = true;
-  // Depth is the rank, not the input's length times anything.
-  const auto spread = [&](const auto& self, std::size_t i, Size left) -> void {
-    if (!complete) return;
-    if (i == rank()) {
-      if (left != 1) return;
+  // Depth: every level takes a factor, so at most the number of prime factors of the device count.
+  const auto spread = [&](const auto& self, std::size_t first, Size left) -> void {
+    if (left == 1) {
       if (out.size() >= limit) {
         complete = false;
-        return;
+      } else {
+        out.push_back(state);
       }
-      out.push_back(state);
       return;
     }
-    for (std::size_t k = 0; k < counts_[i].size(); ++k) {
-      const Size tiles = counts_[i][k];
-      if (tiles % least[i] != 0 || left % (tiles / least[i]) != 0) continue;
-      state[i] = static_cast<char16_t>(k);
-      self(self, i + 1, left / (tiles / least[i]));
+    for (std::size_t i = first; i < rank() && room[i] % left == 0; ++i) {
+      const char16_t least = state[i];
+      for (std::size_t k = least + std::size_t{1}; k < counts_[i].size() && complete; ++k) {
+        const Size tiles = counts_[i][k];
+        if (tiles % target_[i] != 0) continue;
+        const Size factor = tiles / target_[i];
+        if (left % factor != 0 || room[i + 1] % (left / factor) != 0) continue;
+        state[i] = static_cast<char16_t>(k);
+        self(self, i + 1, left / factor);
+      }
+      state[i] = least;
     }
   };
-  spread(spread, 0, extra);
+  if (room[0] % extra == 0) spread(spread, 0, extra);
   return complete;
-}
-
-bool WeakSpace::bottoms(Size level, std::size_t limit, std::vector<WeakState>& out) const {
-  return multiples(source_, level, limit, out);
-}
-
-bool WeakSpace::tops(Size level, std::size_t limit, std::vector<WeakState>& out) const {
-  return multiples(target_, level, limit, out);
 }
 
 bool WeakSpace::is_bottom(const WeakState& state) const {
@@ -191,8 +193,10 @@ LevelResult search_level(const WeakSpace& space, Size level, std::optional<Wide>
                          const SearchLimits& limits) {
   LevelResult result;
   result.level = level;
+  const Size state_work = 8 + static_cast<Size>(space.rank());  // what keeping a state counts
   std::vector<WeakState> tops;
-  result.complete = space.tops(level, static_cast<std::size_t>(limits.work), tops);
+  result.complete = space.tops(level, static_cast<std::size_t>(limits.work / state_work), tops);
+  Size work = static_cast<Size>(tops.size()) * state_work;
   const bool may_move = !limits.resident || *limits.resident >= 2 * static_cast<Wide>(level);
 
   using Entry = std::pair<Wide, WeakState>;
@@ -205,7 +209,6 @@ LevelResult search_level(const WeakSpace& space, Size level, std::optional<Wide>
     tentative.emplace(top, cost);
     queue.emplace(cost, top);
   }
-  Size work = static_cast<Size>(tops.size());
   std::vector<WeakMove> moves;
   while (!queue.empty()) {
     const auto [cost, state] = queue.top();
@@ -229,7 +232,9 @@ LevelResult search_level(const WeakSpace& space, Size level, std::optional<Wide>
       const Wide next = cost + space.alltoall_cost(level, move.factor);
       if ((cutoff && next > *cutoff) || (result.best && next > *result.best)) continue;
       const auto [known, fresh] = tentative.emplace(move.next, next);
-      if (!fresh) {
+      if (fresh) {
+        work += state_work;
+      } else {
         if (known->second <= next) continue;
         known->second = next;
       }
@@ -237,6 +242,7 @@ LevelResult search_level(const WeakSpace& space, Size level, std::optional<Wide>
     }
   }
   result.states = static_cast<Size>(tentative.size());
+  result.work = work;
   std::sort(result.best_bottoms.begin(), result.best_bottoms.end());
   return result;
 }

@@ -47,9 +47,8 @@ class WeakSpace {
   /// which divides the devices.
   [[nodiscard]] std::vector<Size> levels() const;
 
-  /// Appends all states of level V whose tile counts are multiples of the source's (bottoms) or the
-  /// target's (tops). Returns false when more than `limit` were found.
-  [[nodiscard]] bool bottoms(Size level, std::size_t limit, std::vector<WeakState>& out) const;
+  /// Appends the states of level V whose tile counts are multiples of the target's.
+  /// Returns false when there are more than `limit`.
   [[nodiscard]] bool tops(Size level, std::size_t limit, std::vector<WeakState>& out) const;
 
   [[nodiscard]] bool is_bottom(const WeakState& state) const;
@@ -73,9 +72,6 @@ class WeakSpace {
   [[nodiscard]] Wide permute_cost(Size level) const;
 
  private:
-  [[nodiscard]] bool multiples(const std::vector<Size>& least, Size level, std::size_t limit,
-                               std::vector<WeakState>& out) const;
-
   Shape global_;
   std::vector<Size> source_;  // N_i of the source
   std::vector<Size> target_;  // N_i of the target
@@ -95,12 +91,13 @@ struct LevelResult {
   std::optional<Wide> best;  // least over bottoms; nothing when none lies below the cutoff
   std::vector<WeakState> best_bottoms;  // bottoms that reach it, sorted
   Size states = 0;
+  Size work = 0;         // how much of the limit it took
   bool complete = true;  // false: stopped at the work limit
 };
 
 struct SearchLimits {
   std::optional<Wide> resident;  // elements: no step may hold more
-  Size work = Size{1} << 24;     // edges looked at per level
+  Size work = 0;  // edges to look at; PlanOptions::search_limit says how states count
 };
 
 /// Dijkstra from all tops of `level`, up to and including cost `cutoff`.

@@ -46,8 +46,8 @@ Result<int> Environment::largest(int value) const {
 }
 
 void Environment::abort(int exit_code, const std::string& message) const {
-  if (auto world = Communicator::world()) world->abort(exit_code, message);
-  std::exit(exit_code);
+  // No communicator of our own here: making one is collective, and the others are elsewhere.
+  abort_job(process_, exit_code, message);
 }
 
 bool Environment::started_by_launcher() {

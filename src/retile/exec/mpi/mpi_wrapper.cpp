@@ -180,10 +180,7 @@ Result<std::string> Communicator::broadcast_text(const std::string& text, int ro
 }
 
 void Communicator::abort(int exit_code, const std::string& message) const {
-  std::fprintf(stderr, "retile: process %d: %s\n", process_, message.c_str());
-  std::fflush(stderr);
-  MPI_Abort(MPI_COMM_WORLD, exit_code);
-  std::abort();  // MPI_Abort does not return, but nothing in its declaration says so
+  abort_job(process_, exit_code, message);
 }
 
 namespace {
@@ -253,6 +250,15 @@ Result<void> agree(const Communicator& comm, const Result<void>& mine) {
   auto shared = comm.broadcast_text(text, failed_process);
   if (!shared) return tl::unexpected(shared.error());
   return refuse(unpack(*shared));
+}
+
+void abort_job(int process, int exit_code, std::string_view message) {
+  std::fprintf(stderr, "retile: process %d: ", process);
+  std::fwrite(message.data(), 1, message.size(), stderr);
+  std::fputc('\n', stderr);
+  std::fflush(stderr);
+  if (mpi_runs()) MPI_Abort(MPI_COMM_WORLD, exit_code);
+  std::_Exit(exit_code);  // MPI_Abort does not return, but nothing in its declaration says so
 }
 
 double seconds_now() { return MPI_Wtime(); }

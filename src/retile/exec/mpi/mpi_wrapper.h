@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "retile/core/result.h"
 #include "retile/core/size.h"
@@ -79,6 +80,10 @@ class Communicator {
 /// Collective: one outcome for all. When every process gives a value, nothing happens; else all
 /// return the Diagnostic of the lowest process that failed, with its number as a note.
 [[nodiscard]] Result<void> agree(const Communicator& comm, const Result<void>& mine);
+
+/// What Communicator::abort does, where there is no communicator: needs no other process, so it can
+/// be called whatever the others are doing. `process` is for the message.
+[[noreturn]] void abort_job(int process, int exit_code, std::string_view message);
 
 /// Seconds from some moment in the past, for differences on one process.
 [[nodiscard]] double seconds_now();

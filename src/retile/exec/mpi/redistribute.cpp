@@ -379,18 +379,26 @@ struct Redistributor::State {
   Buffer chunk;
 
   void plan(const Program& program, const std::vector<Shape>& shapes);
-  Result<void> split_groups(const Program& program);
+  void find_groups(const Program& program);
+  void split_groups();
   [[nodiscard]] bool allocate();
   Result<void> move(const Move& move, const std::byte* from, std::byte* to);
   Result<void> move_data(const std::byte* in, std::byte* out);
 
  private:
-  // Which communicator each step uses, from split_groups for plan.
+  /// What this process says in the split that makes a communicator.
+  struct Split {
+    int color;
+    int key;
+  };
+  // From find_groups: what split_groups has to make, and for plan, which of it each step uses.
+  std::vector<Split> splits_;
   std::vector<std::size_t> communicator_of_step_;
   void place(std::vector<Move>& planned);
 };
 
-Result<void> Redistributor::State::split_groups(const Program& program) {
+/// Everything about the groups that can fail on one process alone, so that split_groups cannot.
+void Redistributor::State::find_groups(const Program& program) {
   std::vector<const DeviceTable*> tables;
   communicator_of_step_.assign(program.steps.size(), 0);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
@@ -405,12 +413,20 @@ Result<void> Redistributor::State::split_groups(const Program& program) {
     if (known != tables.end()) continue;
     const Membership mine = membership(*table, comm.process());
     const Size lowest = *std::min_element(mine.members.begin(), mine.members.end());
-    auto group = comm.split(static_cast<int>(lowest), static_cast<int>(mine.position));
-    if (!group) return tl::unexpected(group.error());
+    splits_.push_back({.color = static_cast<int>(lowest), .key = static_cast<int>(mine.position)});
     tables.push_back(table);
+  }
+  groups.reserve(splits_.size());
+}
+
+/// Collective.
+void Redistributor::State::split_groups() {
+  for (const Split& split : splits_) {
+    auto group = comm.split(split.color, split.key);
+    // The others are in this split or already in the next one, and nobody could tell them.
+    if (!group) comm.abort(environment_failed, group.error().message);
     groups.push_back(std::move(*group));
   }
-  return {};
 }
 
 void Redistributor::State::plan(const Program& program, const std::vector<Shape>& shapes) {
@@ -646,6 +662,7 @@ Result<Redistributor> Redistributor::make(MPI_Comm comm, const Program& program,
     if (!found) return tl::unexpected(found.error());
     shapes = std::move(*found);
     program_hash = hash_of(to_text(canonical(program)));
+    state->find_groups(program);
     return {};
   });
   if (auto agreed = agree_on_arguments(state->comm, checked, program_hash, element_bytes, options);
@@ -655,8 +672,8 @@ Result<Redistributor> Redistributor::make(MPI_Comm comm, const Program& program,
 
   state->in_bytes = block_bytes(shapes.front(), 0, element_bytes);
   state->out_bytes = block_bytes(shapes.back(), 0, element_bytes);
+  state->split_groups();
   const auto ready = or_out_of_memory([&]() -> Result<void> {
-    if (auto split = state->split_groups(program); !split) return split;
     state->plan(program, shapes);
     if (!state->allocate()) {
       return refused(Code::mpi_error,
