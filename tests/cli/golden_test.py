@@ -31,6 +31,10 @@ CASES = {
     "plan_nothing.txt": ["plan", "--mesh", "x:1", "[4]", "[4]"],
     "plan_infeasible.json": ["plan", *EXAMPLE, "--memory-limit", "0", "--json"],
     "plan_infeasible.txt": ["plan", *EXAMPLE, "--memory-limit", "0"],
+    # The least limit is beyond 63 bits itself; the answer is still no.
+    "plan_infeasible_at_any_limit.json": ["plan", "--mesh", "x:2", "[288230376151711744, 1{x}2]",
+                                          "[144115188075855872{x}288230376151711744, 2]",
+                                          "--dtype", "c128", "--memory-limit", "1", "--json"],
     "lower_example_3_1.json": ["lower", *EXAMPLE, "--json"],
     "lower_example_3_1.txt": ["lower", *EXAMPLE],
     "lower_replicas.txt": ["lower", *REPLICAS],
