@@ -2,6 +2,7 @@
 #include "retile/plan/weak_search.h"
 
 #include <algorithm>
+#include <numeric>
 #include <queue>
 #include <utility>
 
@@ -23,11 +24,6 @@ std::vector<Size> divisors(Size n) {
   }
   low.insert(low.end(), high.rbegin(), high.rend());
   return low;
-}
-
-Size gcd(Size a, Size b) {
-  while (b != 0) a = std::exchange(b, a % b);
-  return a;
 }
 
 Size product(const std::vector<Size>& factors) {
@@ -53,7 +49,7 @@ WeakSpace::WeakSpace(const Problem& problem, const PlanOptions& options)
   for (std::size_t i = 0; i < global_.size(); ++i) {
     source_.push_back(global_[i] / problem.from.tile()[i]);
     target_.push_back(global_[i] / problem.to.tile()[i]);
-    counts_.push_back(divisors(gcd(global_[i], devices_)));
+    counts_.push_back(divisors(std::gcd(global_[i], devices_)));
   }
 }
 
@@ -66,7 +62,7 @@ Shape WeakSpace::tile(const WeakState& state) const {
 std::vector<Size> WeakSpace::levels() const {
   const Size source = product(source_);
   const Size target = product(target_);
-  const Size least = source / gcd(source, target) * target;
+  const Size least = source / std::gcd(source, target) * target;
   std::vector<Size> out;
   for (const Size tiles : divisors(devices_)) {
     if (tiles % least == 0 && global_size_ % tiles == 0) out.push_back(global_size_ / tiles);
@@ -82,7 +78,7 @@ bool WeakSpace::tops(Size level, std::size_t limit, std::vector<WeakState>& out)
   std::vector<Size> room(rank() + 1, 1);
   for (std::size_t i = rank(); i-- > 0;) {
     state[i] = index_of(counts_[i], target_[i]).value();
-    room[i] = gcd(extra, room[i + 1] * gcd(extra, counts_[i].back() / target_[i]));
+    room[i] = std::gcd(extra, room[i + 1] * std::gcd(extra, counts_[i].back() / target_[i]));
   }
   bool complete = true;
   // Depth: every level takes a factor, so at most the number of prime factors of the device count.
