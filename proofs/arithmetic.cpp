@@ -93,7 +93,8 @@ TEST(arithmetic, bezout_base) {
 }
 
 TEST(arithmetic, bezout_step) {
-  Obligation o("arith", "Bezout, step: from g of (b, a - q b) to g of (a, b), a step of Euclid's algorithm");
+  Obligation o("arith",
+               "Bezout, step: from g of (b, a - q b) to g of (a, b), a step of Euclid's algorithm");
   const expr g = o.size("g"), a = o.integer("a"), b = o.integer("b"), q = o.integer("q");
   const expr u = o.integer("u"), v = o.integer("v"), r = o.integer("r");
   const expr s = o.integer("s"), t = o.integer("t");

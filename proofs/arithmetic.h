@@ -1,8 +1,8 @@
 /// The facts about numbers that solvers do not find by themselves inside larger goals.
 ///
-/// A lemma here is a formula over its arguments. arithmetic.cpp proves it for arbitrary arguments; an
-/// obligation that uses it adds the instance that it needs. Divisibility "n | c" is written with a
-/// quotient, c = n * q, and coprimality with Bezout's numbers, u * m + v * n = 1.
+/// A lemma here is a formula over its arguments. arithmetic.cpp proves it for arbitrary arguments;
+/// an obligation that uses it adds the instance that it needs. Divisibility "n | c" is written with
+/// a quotient, c = n * q, and coprimality with Bezout's numbers, u * m + v * n = 1.
 #pragma once
 
 #include "obligation.h"
@@ -24,16 +24,15 @@ inline Lemma product_is_monotone(const expr& a, const expr& b, const expr& c) {
 
 /// c >= 1 and a c <= b c: a <= b. And a c < b c: a < b.
 inline Lemma product_cancels(const expr& a, const expr& b, const expr& c) {
-  return {"product cancels", z3::implies(c >= 1, (a * c == b * c) == (a == b) &&
-                                                     (a * c <= b * c) == (a <= b) &&
-                                                     (a * c < b * c) == (a < b))};
+  return {"product cancels",
+          z3::implies(c >= 1, (a * c == b * c) == (a == b) && (a * c <= b * c) == (a <= b) &&
+                                  (a * c < b * c) == (a < b))};
 }
 
 /// 0 <= r < k and 0 <= q < m: 0 <= r + k q < k m.
 inline Lemma digits_stay_below(const expr& r, const expr& k, const expr& q, const expr& m) {
   return {"digits stay below their product",
-          z3::implies(0 <= r && r < k && 0 <= q && q < m,
-                      0 <= r + k * q && r + k * q < k * m)};
+          z3::implies(0 <= r && r < k && 0 <= q && q < m, 0 <= r + k * q && r + k * q < k * m)};
 }
 
 /// Euclid: u m + v n = 1 and c m = n w: c = n (u w + v c), so n divides c.

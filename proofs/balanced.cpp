@@ -1,7 +1,8 @@
 /// Every offset in the image of T[t] has exactly delta / prod N_i preimages ("balanced").
 ///
-/// A point is determined by its offset and its coordinates on the axes outside axes(t), and every such
-/// pair occurs. So the preimages of an offset correspond to the values of the free coordinates.
+/// A point is determined by its offset and its coordinates on the axes outside axes(t), and every
+/// such pair occurs. So the preimages of an offset correspond to the values of the free
+/// coordinates.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +15,8 @@ namespace proofs {
 namespace {
 
 TEST(balanced, step_an_offset_determines_the_coordinates_of_its_axes) {
-  Obligation o("bal.", "D[c{x,X}n](i) = D[c{x,X}n](j): i_x = j_x and D[(ck){X}n](i) = D[(ck){X}n](j)");
+  Obligation o("bal.",
+               "D[c{x,X}n](i) = D[c{x,X}n](j): i_x = j_x and D[(ck){X}n](i) = D[(ck){X}n](j)");
   const expr c = o.size("c"), k = o.size("k"), q = o.natural("q"), p = o.natural("p");
   const expr i_x = o.natural("i_x"), j_x = o.natural("j_x");
   o.unbounded("c, k, n, the number of axes");
@@ -81,7 +83,8 @@ TEST(balanced, every_offset_occurs_with_all_free_coordinates) {
 
 TEST(balanced, the_number_of_preimages_is_delta_over_the_number_of_tiles) {
   Obligation o("bal.", "the free coordinates have delta / prod N_i values");
-  // Induction over the axes of the mesh: each is in axes(t) and multiplies N, or free and multiplies F.
+  // Induction over the axes of the mesh: each is in axes(t) and multiplies N, or free and
+  // multiplies F.
   const expr delta = o.size("delta"), N = o.size("N"), F = o.size("F"), k = o.size("k");
   const expr delta_1 = o.size("delta_1"), N_1 = o.size("N_1"), F_1 = o.size("F_1");
   const expr used = o.constant("used", o.z().bool_sort());
@@ -93,17 +96,16 @@ TEST(balanced, the_number_of_preimages_is_delta_over_the_number_of_tiles) {
   o.let(N_1 == z3::ite(used, z3::ite(in_two, k * k * N, k * N), N));
   o.let(F_1 == z3::ite(used, F, k * F));
   o.goal("delta' = N' F'", delta_1 == N_1 * F_1);
-  o.control(
-      "the axis occurs once",
-      [&](const Model& v) {
-        const spec::Mesh H = {{"x", v(k)}};
-        const spec::Type tau = {{1, {"x"}, v(k)}, {1, {"x"}, v(k)}};
-        return Counterexample{
-            fmt::format("{{{}}}, {}: {} tiles on {} devices", spec::to_text(H), spec::to_text(tau),
-                        v(N_1), v(delta_1)),
-            !spec::wf_type(H, tau) && v(N_1) == v(k) * v(k) && v(delta_1) == v(k)};
-      },
-      {delta == 1, used, k >= 2});
+  o.control("the axis occurs once",
+            [&](const Model& v) {
+              const spec::Mesh H = {{"x", v(k)}};
+              const spec::Type tau = {{1, {"x"}, v(k)}, {1, {"x"}, v(k)}};
+              return Counterexample{
+                  fmt::format("{{{}}}, {}: {} tiles on {} devices", spec::to_text(H),
+                              spec::to_text(tau), v(N_1), v(delta_1)),
+                  !spec::wf_type(H, tau) && v(N_1) == v(k) * v(k) && v(delta_1) == v(k)};
+            },
+            {delta == 1, used, k >= 2});
   o.check();
 }
 

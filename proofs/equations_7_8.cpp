@@ -1,7 +1,8 @@
-/// Equations (7) and (8): what a lowered sequence ends in differs from the target by one permutation of
-/// the devices, and permutations before it can be moved there.
+/// Equations (7) and (8): what a lowered sequence ends in differs from the target by one
+/// permutation of the devices, and permutations before it can be moved there.
 ///
-/// Points, devices and tiles are arbitrary sets; a bijection is a pair of functions that undo each other.
+/// Points, devices and tiles are arbitrary sets; a bijection is a pair of functions that undo each
+/// other.
 #include <gtest/gtest.h>
 
 #include "arithmetic.h"
@@ -10,12 +11,15 @@ namespace proofs {
 namespace {
 
 TEST(equations_7_8, one_permutation_reaches_the_target) {
-  Obligation o("(7)", "b' ~ T[t2]: T[t2] o phi^-1 = b' o phi'^-1 o pi for pi = phi' o rho^-1 o phi^-1");
+  Obligation o("(7)",
+               "b' ~ T[t2]: T[t2] o phi^-1 = b' o phi'^-1 o pi for pi = phi' o rho^-1 o phi^-1");
   const z3::sort Point = o.sort("Point"), Device = o.sort("Device"), Tile = o.sort("Tile");
-  z3::func_decl phi = o.function("phi", {Point}, Device), phi_inv = o.function("phi_inv", {Device}, Point);
+  z3::func_decl phi = o.function("phi", {Point}, Device),
+                phi_inv = o.function("phi_inv", {Device}, Point);
   z3::func_decl phi_1 = o.function("phi_1", {Point}, Device);
   z3::func_decl phi_1_inv = o.function("phi_1_inv", {Device}, Point);
-  z3::func_decl rho = o.function("rho", {Point}, Point), rho_inv = o.function("rho_inv", {Point}, Point);
+  z3::func_decl rho = o.function("rho", {Point}, Point),
+                rho_inv = o.function("rho_inv", {Point}, Point);
   z3::func_decl T = o.function("T", {Point}, Tile), beta = o.function("beta", {Point}, Tile);
   const expr d = o.constant("d", Device);
   o.unbounded("points, devices, tiles");
@@ -37,12 +41,15 @@ TEST(equations_7_8, one_permutation_reaches_the_target) {
 }
 
 TEST(equations_7_8, permutations_compose) {
-  Obligation o("(8)", "two allpermutes are one: (f o p) o q = f o (p o q), and p o q is a bijection");
+  Obligation o("(8)",
+               "two allpermutes are one: (f o p) o q = f o (p o q), and p o q is a bijection");
   const z3::sort Device = o.sort("Device"), Tile = o.sort("Tile");
   z3::func_decl f = o.function("f", {Device}, Tile), f_1 = o.function("f_1", {Device}, Tile);
   z3::func_decl f_2 = o.function("f_2", {Device}, Tile);
-  z3::func_decl p = o.function("p", {Device}, Device), p_inv = o.function("p_inv", {Device}, Device);
-  z3::func_decl q = o.function("q", {Device}, Device), q_inv = o.function("q_inv", {Device}, Device);
+  z3::func_decl p = o.function("p", {Device}, Device),
+                p_inv = o.function("p_inv", {Device}, Device);
+  z3::func_decl q = o.function("q", {Device}, Device),
+                q_inv = o.function("q_inv", {Device}, Device);
   const expr d = o.constant("d", Device);
   o.unbounded("devices, tiles");
   o.premise("f' = f o p", f_1(q(d)) == f(p(q(d))));
@@ -61,8 +68,9 @@ TEST(equations_7_8, a_permutation_moves_past_every_collective) {
   const z3::sort Device = o.sort("Device"), Int = o.z().int_sort();
   z3::func_decl f = o.function("f", {Device}, Int), p = o.function("p", {Device}, Device);
   z3::func_decl p_inv = o.function("p_inv", {Device}, Device);
-  z3::func_decl act = o.function("act", {Int}, Int);  // allgather or alltoall: a function of the tile (S1)
-  z3::func_decl e = o.function("e", {Device}, Int);   // the digits of a dynslice
+  z3::func_decl act =
+      o.function("act", {Int}, Int);  // allgather or alltoall: a function of the tile (S1)
+  z3::func_decl e = o.function("e", {Device}, Int);  // the digits of a dynslice
   const expr d = o.constant("d", Device), n = o.size("n");
   o.unbounded("devices, tiles, n");
   o.premise("p is a bijection", p_inv(p(d)) == d);
@@ -70,7 +78,8 @@ TEST(equations_7_8, a_permutation_moves_past_every_collective) {
   const auto digit = [&](const expr& at) { return e(p_inv(at)); };  // the digits to slice by first
   const expr f_act = act(f(p(d)));                                  // (act o f) at p(d)
   o.goal("allgather, alltoall: act o (f o p) = (act o f) o p", act(f(p(d))) == f_act);
-  o.goal("dynslice: (f o p) n + e = (f n + e o p^-1) o p", f(p(d)) * n + e(d) == f(p(d)) * n + digit(p(d)));
+  o.goal("dynslice: (f o p) n + e = (f n + e o p^-1) o p",
+         f(p(d)) * n + e(d) == f(p(d)) * n + digit(p(d)));
   o.goal("the digits are digits", 0 <= digit(p(d)) && digit(p(d)) < n);
   o.control("p is a bijection");
   o.check();

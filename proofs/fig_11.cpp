@@ -1,7 +1,8 @@
-/// Fig. 11: the costs, from the counting of App. B: elements moved in the whole mesh, divided by delta.
+/// Fig. 11: the costs, from the counting of App. B: elements moved in the whole mesh, divided by
+/// delta.
 ///
-/// App. B counts own elements as moved. What is received from others is less by the factor 1 - 1/n for
-/// allgather and alltoall, which for n = 2 is half and not "of lower order" (erratum E24).
+/// App. B counts own elements as moved. What is received from others is less by the factor 1 - 1/n
+/// for allgather and alltoall, which for n = 2 is half and not "of lower order" (erratum E24).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -22,11 +23,13 @@ TEST(fig_11, allgather_costs_the_tile_after) {
   o.fact(groups * (n * n * L1) == (n * groups) * (n * L1));
   o.fact(groups * (n * (n - 1) * L1) * n == (n - 1) * ((n * groups) * (n * L1)));
   o.goal("moved = delta L2", moved == delta * L2);
-  o.goal("from others: (1 - 1/n) times as much", groups * (n * (n - 1) * L1) * n == (n - 1) * (delta * L2));
+  o.goal("from others: (1 - 1/n) times as much",
+         groups * (n * (n - 1) * L1) * n == (n - 1) * (delta * L2));
   o.control("L2 = n L1", [&](const Model& v) {
     return Counterexample{
         fmt::format("delta = {}, n = {}, L1 = {}, L2 = {}", v(delta), v(n), v(L1), v(L2)),
-        v(groups) * v(n) * v(n) * v(L1) != v(delta) * spec::cost(spec::Op::allgather, v(L1), v(L2))};
+        v(groups) * v(n) * v(n) * v(L1) !=
+            v(delta) * spec::cost(spec::Op::allgather, v(L1), v(L2))};
   });
   o.check();
 }
@@ -53,7 +56,8 @@ TEST(fig_11, alltoall_costs_the_tile_before) {
 }
 
 TEST(fig_11, allpermute_costs_the_tile_and_dynslice_nothing) {
-  Obligation o("Fig. 11", "allpermute: every device receives L1; dynslice: every device has what it keeps");
+  Obligation o("Fig. 11",
+               "allpermute: every device receives L1; dynslice: every device has what it keeps");
   const expr delta = o.size("delta"), n = o.size("n"), digit = o.natural("digit");
   const expr L1 = o.size("L1"), L2 = o.size("L2"), o_1 = o.natural("o_1"), at = o.natural("at");
   o.unbounded("delta, n, tile sizes");

@@ -1,7 +1,8 @@
 /// For one mesh with sizes >= 2 and one globaltype, T is injective on well-formed types (needed by
 /// Def. 4.3; errata E2, E6).
 ///
-/// Induction over two axis lists at once, dimension by dimension: let D[c{X}n] = D[e{Y}n] as functions.
+/// Induction over two axis lists at once, dimension by dimension: let D[c{X}n] = D[e{Y}n] as
+/// functions.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -40,16 +41,15 @@ TEST(injectivity, base_one_list_empty) {
   o.let(i_y == z3::ite(1 < k, o.value(1), o.value(0)));  // the unit point exists from size 2 on
   o.use(product_is_monotone(o.value(0), e * k, w));
   o.goal("D[c{}n](i) != D[e{y,Y}n](i)", D_1 != D_2);
-  o.control(
-      "1 < k_y",
-      [&](const Model& v) {
-        const spec::Mesh H = {{"u", v(k)}};
-        const spec::Dim d_1 = {v(e), {}, v(e)}, d_2 = {v(e), {"u"}, v(e)};
-        return Counterexample{fmt::format("{{{}}}: T[{}] = T[{}]", spec::to_text(H),
-                                          spec::to_text({d_1}), spec::to_text({d_2})),
-                              same_base_offset_map(H, d_1, d_2) && d_1 != d_2};
-      },
-      {w == 0});
+  o.control("1 < k_y",
+            [&](const Model& v) {
+              const spec::Mesh H = {{"u", v(k)}};
+              const spec::Dim d_1 = {v(e), {}, v(e)}, d_2 = {v(e), {"u"}, v(e)};
+              return Counterexample{fmt::format("{{{}}}: T[{}] = T[{}]", spec::to_text(H),
+                                                spec::to_text({d_1}), spec::to_text({d_2})),
+                                    same_base_offset_map(H, d_1, d_2) && d_1 != d_2};
+            },
+            {w == 0});
   o.check();
 }
 
@@ -75,23 +75,21 @@ TEST(injectivity, step_first_axes_agree) {
   const expr c = o.size("c"), k_y = o.size("k_y"), w = o.natural("w");
   o.unbounded("c, k_y, n, the number of axes");
   o.premise("k_y >= 2", k_y >= 2);
-  o.let(z3::select(u, x) == 1);                        // u: the unit point of x
+  o.let(z3::select(u, x) == 1);  // u: the unit point of x
   o.let(z3::implies(y != x, z3::select(u, y) == 0));
-  const expr D_1 = c * z3::select(u, x);               // x is not in X, so the rest is 0
+  const expr D_1 = c * z3::select(u, x);                  // x is not in X, so the rest is 0
   const expr D_2 = c * z3::select(u, y) + (c * k_y) * w;  // Lemma 4.1 for (c k_y){Y}n
   o.premise("D[c{x,X}n](u) = D[c{y,Y}n](u)", D_1 == D_2);
   o.use(product_is_monotone(o.value(1), w, c * k_y));
   o.use(product_is_monotone(o.value(2), k_y, c));
   o.goal("x = y", x == y);
-  o.control(
-      "k_y >= 2",
-      [&](const Model& v) {
-        const spec::Mesh H = {{"x", 2}, {"y", v(k_y)}};
-        const spec::Dim d_1 = {v(c), {"x"}, 2 * v(c)}, d_2 = {v(c), {"y", "x"}, 2 * v(c)};
-        return Counterexample{fmt::format("{{{}}}: T[{}] = T[{}]", spec::to_text(H),
-                                          spec::to_text({d_1}), spec::to_text({d_2})),
-                              v(k_y) == 1 && same_base_offset_map(H, d_1, d_2)};
-      });
+  o.control("k_y >= 2", [&](const Model& v) {
+    const spec::Mesh H = {{"x", 2}, {"y", v(k_y)}};
+    const spec::Dim d_1 = {v(c), {"x"}, 2 * v(c)}, d_2 = {v(c), {"y", "x"}, 2 * v(c)};
+    return Counterexample{fmt::format("{{{}}}: T[{}] = T[{}]", spec::to_text(H),
+                                      spec::to_text({d_1}), spec::to_text({d_2})),
+                          v(k_y) == 1 && same_base_offset_map(H, d_1, d_2)};
+  });
   o.check();
 }
 

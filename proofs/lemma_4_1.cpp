@@ -1,7 +1,7 @@
 /// Lemma 4.1: if H |- c{X}n, the image of D[c{X}n] is all multiples of c below n.
 ///
-/// Induction over X. The axis list is arbitrary: `rest` is D[(ck){X}n] as any function of the point,
-/// known by the induction hypothesis only.
+/// Induction over X. The axis list is arbitrary: `rest` is D[(ck){X}n] as any function of the
+/// point, known by the induction hypothesis only.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -53,18 +53,17 @@ TEST(lemma_4_1, step_every_offset_is_a_multiple_of_c_below_n) {
   o.use(product_is_monotone(i_x + k * q + 1, k * m, c));
   o.goal("multiple of c", D == c * (i_x + k * q));
   o.goal("0 <= D < n", 0 <= D && D < n);
-  o.control(
-      "i_x < k",
-      [&](const Model& v) {
-        const spec::Mesh H = {{"x", v(k)}};
-        const spec::Dim d = {v(c), {"x"}, v(n)};
-        const auto offset = spec::base_offset(H, d, {v(i_x)});
-        return Counterexample{
-            fmt::format("{{{}}}, {} at i_x = {}: offset {}", spec::to_text(H), spec::to_text({d}),
-                        v(i_x), offset.value_or(-1)),
-            spec::wf_dim(H, d) && offset >= v(n)};
-      },
-      {m == 1, q == 0, k >= 2});
+  o.control("i_x < k",
+            [&](const Model& v) {
+              const spec::Mesh H = {{"x", v(k)}};
+              const spec::Dim d = {v(c), {"x"}, v(n)};
+              const auto offset = spec::base_offset(H, d, {v(i_x)});
+              return Counterexample{
+                  fmt::format("{{{}}}, {} at i_x = {}: offset {}", spec::to_text(H),
+                              spec::to_text({d}), v(i_x), offset.value_or(-1)),
+                  spec::wf_dim(H, d) && offset >= v(n)};
+            },
+            {m == 1, q == 0, k >= 2});
   o.check();
 }
 
@@ -90,17 +89,17 @@ TEST(lemma_4_1, step_every_multiple_of_c_below_n_is_an_offset) {
   o.let(rest(i) == rest(j) || (in_X(a) && z3::select(i, a) != z3::select(j, a)));
   o.goal("j is a point: 0 <= j_x < k", 0 <= z3::select(j, x) && z3::select(j, x) < k);
   o.goal("D[c{x,X}n](j) = t", c * z3::select(j, x) + rest(j) == t);
-  o.control(
-      "x not in X",
-      [&](const Model& v) {
-        const spec::Mesh H = {{"x", v(k)}};
-        const spec::Dim d = {v(c), {"x", "x"}, v(n)};
-        return Counterexample{fmt::format("{{{}}}, {} never has offset {}", spec::to_text(H),
-                                          spec::to_text({d}), v(t)),
-                              image(H, d).count(v(t)) == 0 && v(t) % v(c) == 0 && v(t) < v(n)};
-      },
-      {k >= 2, m == k, in_X(a) == (a == x), in_X(x), rest(i) == c * k * z3::select(i, x),
-       rest(j) == c * k * z3::select(j, x), z3::select(i, x) == q});
+  o.control("x not in X",
+            [&](const Model& v) {
+              const spec::Mesh H = {{"x", v(k)}};
+              const spec::Dim d = {v(c), {"x", "x"}, v(n)};
+              return Counterexample{
+                  fmt::format("{{{}}}, {} never has offset {}", spec::to_text(H),
+                              spec::to_text({d}), v(t)),
+                  image(H, d).count(v(t)) == 0 && v(t) % v(c) == 0 && v(t) < v(n)};
+            },
+            {k >= 2, m == k, in_X(a) == (a == x), in_X(x), rest(i) == c * k * z3::select(i, x),
+             rest(j) == c * k * z3::select(j, x), z3::select(i, x) == q});
   o.check();
 }
 

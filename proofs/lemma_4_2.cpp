@@ -69,7 +69,8 @@ TEST(lemma_4_2, step_dimensions_are_independent) {
 }
 
 TEST(lemma_4_2, offsets_are_below_componentwise_not_lexicographically) {
-  Obligation o("4.2", "an offset is componentwise below globaltype, which is more than the print says");
+  Obligation o("4.2",
+               "an offset is componentwise below globaltype, which is more than the print says");
   const expr c_0 = o.size("c_0"), c_1 = o.size("c_1"), n_0 = o.size("n_0"), n_1 = o.size("n_1");
   const expr o_0 = o.natural("o_0"), o_1 = o.natural("o_1"), q = o.natural("q");
   o.unbounded("sizes");

@@ -1,9 +1,9 @@
-/// Lemma 4.6, the peak lemma: allgather(i) on y:m, then dynslice(j, x) with x:n, is replaced by one of:
-/// nothing, P, A, DG, DPG, all normal forms. One obligation for each case of the paper's proof.
+/// Lemma 4.6, the peak lemma: allgather(i) on y:m, then dynslice(j, x) with x:n, is replaced by one
+/// of: nothing, P, A, DG, DPG, all normal forms. One obligation for each case of the paper's proof.
 ///
-/// Sizes are prime in the paper. What the proof needs is said here: two primes are equal or have Bezout
-/// numbers u m + v n = 1. Tile sizes, other axes and the rank are arbitrary. For several axes at once
-/// the lemma as printed is false; what holds instead is in lemma_6_5.cpp.
+/// Sizes are prime in the paper. What the proof needs is said here: two primes are equal or have
+/// Bezout numbers u m + v n = 1. Tile sizes, other axes and the rank are arbitrary. For several
+/// axes at once the lemma as printed is false; what holds instead is in lemma_6_5.cpp.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -22,11 +22,11 @@ Counterexample no_dynslice(const SymbolicTypes& types, const Model& v, const Sym
   const spec::Mesh H = types.mesh(v);
   const spec::Type t_0 = types.type(v, s_0), t_1 = types.type(v, s_1), t_2 = types.type(v, s_2);
   const spec::Name x = t_2[j].xs.front();
-  return {fmt::format("{{{}}}: {} -> {} -> {}, but no dynslice({}, {}) at the first",
-                      spec::to_text(H), spec::to_text(t_0), spec::to_text(t_1),
-                      spec::to_text(t_2), j, x),
-          spec::t_allgather(H, 0, t_0) == t_1 && spec::t_dynslice(H, j, x, t_1) == t_2 &&
-              spec::wf_type(H, t_0) && !spec::t_dynslice(H, j, x, t_0)};
+  return {
+      fmt::format("{{{}}}: {} -> {} -> {}, but no dynslice({}, {}) at the first", spec::to_text(H),
+                  spec::to_text(t_0), spec::to_text(t_1), spec::to_text(t_2), j, x),
+      spec::t_allgather(H, 0, t_0) == t_1 && spec::t_dynslice(H, j, x, t_1) == t_2 &&
+          spec::wf_type(H, t_0) && !spec::t_dynslice(H, j, x, t_0)};
 }
 
 TEST(lemma_4_6, case_1_same_dimension_same_axis_nothing) {
@@ -79,10 +79,10 @@ TEST(lemma_4_6, case_2_same_dimension_equal_sizes_one_allpermute) {
       [&](const Model& v) {
         const spec::Mesh H = types.mesh(v);
         const spec::Type t_0 = types.type(v, s_0), t_2 = types.type(v, d.to);
-        return Counterexample{fmt::format("{{{}}}: {} -> {} is no allpermute", spec::to_text(H),
-                                          spec::to_text(t_0), spec::to_text(t_2)),
-                              spec::wf_type(H, t_0) && spec::wf_type(H, t_2) &&
-                                  !spec::t_permute(t_0, t_2)};
+        return Counterexample{
+            fmt::format("{{{}}}: {} -> {} is no allpermute", spec::to_text(H), spec::to_text(t_0),
+                        spec::to_text(t_2)),
+            spec::wf_type(H, t_0) && spec::wf_type(H, t_2) && !spec::t_permute(t_0, t_2)};
       },
       types.no_rests());
   o.check();
@@ -118,10 +118,9 @@ TEST(lemma_4_6, case_2_same_dimension_coprime_sizes_DPG) {
   o.use(product_is_monotone(o.value(1), n, w));
   o.goal("it is a valley", w <= c && w <= q);
   std::vector<expr> hints = types.no_rests();
-  o.control(
-      "u m + v n = 1",
-      [&](const Model& at) { return no_dynslice(types, at, s_0, g.to, d.to, 0); },
-      {hints[0], c == 1, x != y, u == 0, v == 0, m != n});
+  o.control("u m + v n = 1",
+            [&](const Model& at) { return no_dynslice(types, at, s_0, g.to, d.to, 0); },
+            {hints[0], c == 1, x != y, u == 0, v == 0, m != n});
   o.check();
 }
 
@@ -177,8 +176,8 @@ TEST(lemma_4_6, case_4_other_dimension_other_axis_commute) {
   o.use(product_is_monotone(o.value(1), types.k(x), q));
   o.goal("it is a valley", types.localsize(d_1.to) <= types.localsize(s_0));
   o.control(
-      "x != y",
-      [&](const Model& v) { return no_dynslice(types, v, s_0, g.to, d.to, 1); }, types.no_rests());
+      "x != y", [&](const Model& v) { return no_dynslice(types, v, s_0, g.to, d.to, 1); },
+      types.no_rests());
   o.check();
 }
 

@@ -1,9 +1,9 @@
-/// Lemma 4.7, rising and falling edges: allgather then F becomes PG, AG, APG or PAG; F then dynslice
-/// becomes DP, DA, DAP or DPA, where F is an alltoall (A) or an allpermute (P).
+/// Lemma 4.7, rising and falling edges: allgather then F becomes PG, AG, APG or PAG; F then
+/// dynslice becomes DP, DA, DAP or DPA, where F is an alltoall (A) or an allpermute (P).
 ///
-/// One obligation for each case of the paper's proof, and the dual ones that it leaves to the reader.
-/// Sizes are prime in the paper; here two sizes are equal or have Bezout numbers. For several axes at
-/// once the lemma as printed is false; what holds instead is in lemma_6_5.cpp.
+/// One obligation for each case of the paper's proof, and the dual ones that it leaves to the
+/// reader. Sizes are prime in the paper; here two sizes are equal or have Bezout numbers. For
+/// several axes at once the lemma as printed is false; what holds instead is in lemma_6_5.cpp.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,9 +17,9 @@ namespace {
 constexpr const char* arbitrary = "tile sizes, axis sizes, other axes, rank";
 
 /// "{x:2}: t_0 -> t_1 -> ..", where the model's steps are typed and `denied` holds.
-Counterexample shown(const SymbolicTypes& types, const Model& v,
-                     const std::vector<SymbolicType>& sequence,
-                     const std::function<bool(const spec::Mesh&, const std::vector<spec::Type>&)>& denied) {
+Counterexample shown(
+    const SymbolicTypes& types, const Model& v, const std::vector<SymbolicType>& sequence,
+    const std::function<bool(const spec::Mesh&, const std::vector<spec::Type>&)>& denied) {
   const spec::Mesh H = types.mesh(v);
   std::string text = fmt::format("{{{}}}: ", spec::to_text(H));
   std::vector<spec::Type> taus;
@@ -54,14 +54,13 @@ TEST(lemma_4_7, rising_1_same_source_dimension_PAG) {
   o.goal("it ends in s_2", types.same(g_1.to, a.to));
   o.goal("flat before the allgather", types.localsize(a_1.to) == types.localsize(s_0));
   std::vector<expr> hints = types.no_rests();
-  o.control(
-      "T-ALLTOALL: c_l mod n = 0",
-      [&](const Model& v) {
-        return shown(types, v, {s_0, g.to}, [&](const spec::Mesh& H, const auto& t) {
-          return !spec::t_alltoall(H, 0, 1, t[1]);
-        });
-      },
-      {hints[0], hints[1], c_l == 1});
+  o.control("T-ALLTOALL: c_l mod n = 0",
+            [&](const Model& v) {
+              return shown(types, v, {s_0, g.to}, [&](const spec::Mesh& H, const auto& t) {
+                return !spec::t_alltoall(H, 0, 1, t[1]);
+              });
+            },
+            {hints[0], hints[1], c_l == 1});
   o.check();
 }
 
@@ -123,14 +122,13 @@ TEST(lemma_4_7, rising_2_target_dimension_coprime_sizes_APG) {
   o.goal("T-PERMUTE", p_1.applies);
   o.goal("it ends in s_2", types.same(g_1.to, a.to));
   std::vector<expr> hints = types.no_rests();
-  o.control(
-      "u m + v n = 1",
-      [&](const Model& at) {
-        return shown(types, at, {s_0, g.to, a.to}, [&](const spec::Mesh& H, const auto& t) {
-          return spec::t_alltoall(H, 1, 0, t[1]) == t[2] && !spec::t_alltoall(H, 1, 0, t[0]);
-        });
-      },
-      {hints[0], hints[1], u == 0, v == 0, m != n, c_i == 1});
+  o.control("u m + v n = 1",
+            [&](const Model& at) {
+              return shown(types, at, {s_0, g.to, a.to}, [&](const spec::Mesh& H, const auto& t) {
+                return spec::t_alltoall(H, 1, 0, t[1]) == t[2] && !spec::t_alltoall(H, 1, 0, t[0]);
+              });
+            },
+            {hints[0], hints[1], u == 0, v == 0, m != n, c_i == 1});
   o.check();
 }
 
@@ -166,7 +164,8 @@ TEST(lemma_4_7, rising_3_other_dimensions_commute_AG) {
 // ---- Allpermute: an axis of the right size is free -------------------------------------------
 
 TEST(lemma_4_7, localtype_determines_the_axes_in_use_step) {
-  Obligation o("4.7", "the power of m in N counts the axes of size m: step over an axis of prime size k");
+  Obligation o("4.7",
+               "the power of m in N counts the axes of size m: step over an axis of prime size k");
   const expr m = o.size("m"), k = o.size("k"), N = o.size("N"), E = o.size("E"), R = o.size("R");
   const expr u = o.integer("u"), v = o.integer("v"), u_1 = o.integer("u_1"), v_1 = o.integer("v_1");
   o.unbounded("m, k, number of axes");
@@ -230,8 +229,9 @@ TEST(lemma_4_7, rising_4_allpermute_PG) {
       [&](const Model& v) {
         const spec::Mesh H = types.mesh(v);
         const spec::Type t = types.type(v, before);
-        return Counterexample{fmt::format("{{{}}}: {} is ill-formed", spec::to_text(H), spec::to_text(t)),
-                              !spec::wf_type(H, t)};
+        return Counterexample{
+            fmt::format("{{{}}}: {} is ill-formed", spec::to_text(H), spec::to_text(t)),
+            !spec::wf_type(H, t)};
       },
       types.no_rests());
   o.check();
@@ -300,14 +300,13 @@ TEST(lemma_4_7, falling_1_source_dimension_coprime_sizes_DPA) {
   o.goal("T-ALLTOALL", a_1.applies);
   o.goal("it ends in s_2", types.same(a_1.to, d.to));
   std::vector<expr> hints = types.no_rests();
-  o.control(
-      "u m + v n = 1",
-      [&](const Model& at) {
-        return shown(types, at, {s_0, a.to, d.to}, [&](const spec::Mesh& H, const auto& t) {
-          return !spec::t_dynslice(H, 0, t[2][0].xs.front(), t[0]);
-        });
-      },
-      {hints[0], hints[1], u == 0, v == 0, m != n, c_k == 1});
+  o.control("u m + v n = 1",
+            [&](const Model& at) {
+              return shown(types, at, {s_0, a.to, d.to}, [&](const spec::Mesh& H, const auto& t) {
+                return !spec::t_dynslice(H, 0, t[2][0].xs.front(), t[0]);
+              });
+            },
+            {hints[0], hints[1], u == 0, v == 0, m != n, c_k == 1});
   o.check();
 }
 

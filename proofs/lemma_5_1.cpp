@@ -1,7 +1,7 @@
 /// Lemma 5.1: E[t1] = E[t2] iff localtype(t1) = localtype(t2), for one globaltype.
 ///
-/// The permutation is pi(i) = the point to which t1 gives the tile T[t2](i) and the replica number that
-/// i has under t2. That (tile, replica) is a bijection is "balanced", in balanced.cpp.
+/// The permutation is pi(i) = the point to which t1 gives the tile T[t2](i) and the replica number
+/// that i has under t2. That (tile, replica) is a bijection is "balanced", in balanced.cpp.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,8 @@ TEST(lemma_5_1, the_permutation_is_a_bijection_and_carries_one_map_to_the_other)
   const z3::sort Point = o.sort("Point"), Tile = o.sort("Tile"), Int = o.z().int_sort();
   const expr r_1 = o.size("r_1"), r_2 = o.size("r_2");
   z3::func_decl T_1 = o.function("T_1", {Point}, Tile), T_2 = o.function("T_2", {Point}, Tile);
-  z3::func_decl rep_1 = o.function("rep_1", {Point}, Int), rep_2 = o.function("rep_2", {Point}, Int);
+  z3::func_decl rep_1 = o.function("rep_1", {Point}, Int),
+                rep_2 = o.function("rep_2", {Point}, Int);
   z3::func_decl point_1 = o.function("point_1", {Tile, Int}, Point);
   z3::func_decl point_2 = o.function("point_2", {Tile, Int}, Point);
   z3::func_decl tile_1 = o.function("tile_1", {Tile}, o.z().bool_sort());  // images
@@ -67,7 +68,8 @@ TEST(lemma_5_1, the_permutation_is_a_bijection_and_carries_one_map_to_the_other)
     const spec::Type t_2 = spec::parse_type(H, "[1{x,y}4]").value();
     return Counterexample{
         fmt::format("for instance {{x:2,y:2}}, {} and {}", spec::to_text(t_1), spec::to_text(t_2)),
-        !spec::equivalent(spec::base_offset_map(H, t_1).value(), spec::base_offset_map(H, t_2).value())};
+        !spec::equivalent(spec::base_offset_map(H, t_1).value(),
+                          spec::base_offset_map(H, t_2).value())};
   };
   o.control("the images agree (Lemma 4.2)", reader);
   o.control("r1 = r2", reader);
@@ -85,20 +87,20 @@ TEST(lemma_5_1, equal_images_have_equal_tiles) {
   o.use(product_is_monotone(o.value(2), b, e));
   o.use(product_is_monotone(o.value(2), a, c));
   o.goal("c = e", c == e);
-  o.control(
-      "c, when an offset, is an offset of t2",
-      [&](const Model& v) {
-        return Counterexample{fmt::format("[{}{{..}}{}] has offset {}, [{}{{..}}{}] has not", v(c), v(n),
-                                          v(c), v(e), v(n)),
-                              v(N_1) > 1 && v(c) % v(e) != 0};
-      });
+  o.control("c, when an offset, is an offset of t2", [&](const Model& v) {
+    return Counterexample{fmt::format("[{}{{..}}{}] has offset {}, [{}{{..}}{}] has not", v(c),
+                                      v(n), v(c), v(e), v(n)),
+                          v(N_1) > 1 && v(c) % v(e) != 0};
+  });
   o.check();
 }
 
 TEST(lemma_5_1, a_prime_of_delta_over_N_is_a_free_axis) {
-  Obligation o("5.1", "p | k F, k != p both prime: p | F; so a vector with prod N | delta is a localtype");
-  // Giving each prime of N_i an axis: the product of the free axes is delta / (what is used), p divides
-  // it, and by this step p is the size of one of them. An empty product 1 has no divisor p >= 2.
+  Obligation o("5.1",
+               "p | k F, k != p both prime: p | F; so a vector with prod N | delta is a localtype");
+  // Giving each prime of N_i an axis: the product of the free axes is delta / (what is used), p
+  // divides it, and by this step p is the size of one of them. An empty product 1 has no divisor p
+  // >= 2.
   const expr p = o.size("p"), k = o.size("k"), F = o.size("F"), w = o.size("w");
   const expr u = o.integer("u"), v = o.integer("v");
   o.unbounded("p, k, number of axes");

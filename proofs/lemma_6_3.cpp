@@ -1,9 +1,10 @@
-/// Lemma 6.3 on tile maps (as repaired, see errata E12 and E14 and the note on Lemma 6.3): every weak step
-/// from the class of f is taken by a low-level step.
+/// Lemma 6.3 on tile maps (as repaired, see errata E12 and E14 and the note on Lemma 6.3): every
+/// weak step from the class of f is taken by a low-level step.
 ///
 /// Fig. 10 asks for phi' with b' o phi'^-1 = b o phi^-1, where b has {Y,x,X} and b' has {x,Y,X} in
-/// dimension i. phi' = phi o rho does it, rho being the reindexing of the digits of Y and x that makes
-/// b o rho = b'. Y as a whole is one digit y below K = product of its sizes (Lemma 4.1), X one number z.
+/// dimension i. phi' = phi o rho does it, rho being the reindexing of the digits of Y and x that
+/// makes b o rho = b'. Y as a whole is one digit y below K = product of its sizes (Lemma 4.1), X
+/// one number z.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -38,11 +39,10 @@ TEST(lemma_6_3, reindexing_exists) {
       [&](const Model& v) {
         const spec::Mesh H = {{"y", v(K)}, {"x", v(n)}};
         const spec::Type b = {{1, {"y", "x"}, v(K) * v(n)}}, b_1 = {{1, {"x", "y"}, v(K) * v(n)}};
-        return Counterexample{fmt::format("{{{}}}: T[{}] and T[{}] differ at y = {}, x = {}",
-                                          spec::to_text(H), spec::to_text(b), spec::to_text(b_1),
-                                          v(y), v(x)),
-                              spec::base_offset(H, b[0], {v(y), v(x)}) !=
-                                  spec::base_offset(H, b_1[0], {v(y), v(x)})};
+        return Counterexample{
+            fmt::format("{{{}}}: T[{}] and T[{}] differ at y = {}, x = {}", spec::to_text(H),
+                        spec::to_text(b), spec::to_text(b_1), v(y), v(x)),
+            spec::base_offset(H, b[0], {v(y), v(x)}) != spec::base_offset(H, b_1[0], {v(y), v(x)})};
       },
       {n >= 2, K >= 2});
   o.check();
@@ -120,13 +120,14 @@ TEST(lemma_6_3, alltoall_moves_the_digit) {
 }
 
 TEST(lemma_6_3, dynslice_digits_exist_for_every_balanced_map) {
-  Obligation o("6.3", "dynslice: the r holders of a tile, numbered nu = e + n w, get digits e evenly");
+  Obligation o("6.3",
+               "dynslice: the r holders of a tile, numbered nu = e + n w, get digits e evenly");
   const expr n = o.size("n"), r = o.size("r"), N = o.size("N"), delta = o.size("delta");
   const expr r_1 = o.size("r_1"), nu = o.natural("nu"), e = o.natural("e"), w = o.natural("w");
   const expr e_1 = o.natural("e_1"), w_1 = o.natural("w_1");
   o.unbounded("n, mesh, type, f");
-  o.premise("r N = delta", r * N == delta);         // f is balanced
-  o.premise("n N | delta", delta == n * N * r_1);   // the weak step exists
+  o.premise("r N = delta", r * N == delta);        // f is balanced
+  o.premise("n N | delta", delta == n * N * r_1);  // the weak step exists
   o.premise("nu < r", nu < r);
   o.let(nu == e + n * w && e < n);
   o.use(product_cancels(r, n * r_1, N));
@@ -146,7 +147,8 @@ TEST(lemma_6_3, dynslice_digits_exist_for_every_balanced_map) {
 TEST(lemma_6_3, allgather_keeps_the_map_balanced) {
   Obligation o("6.3", "allgather: the holders of u are those of u n + x for x < n; r' = n r");
   const expr n = o.size("n"), r = o.size("r"), N = o.size("N"), N_1 = o.size("N_1");
-  const expr delta = o.size("delta"), x = o.natural("x"), nu = o.natural("nu"), x_1 = o.natural("x_1");
+  const expr delta = o.size("delta"), x = o.natural("x"), nu = o.natural("nu"),
+             x_1 = o.natural("x_1");
   const expr nu_1 = o.natural("nu_1");
   o.unbounded("n, mesh, type, f");
   o.premise("r N = delta", r * N == delta);
@@ -165,7 +167,8 @@ TEST(lemma_6_3, allgather_keeps_the_map_balanced) {
 }
 
 TEST(lemma_6_3, alltoall_permutes_the_tiles) {
-  Obligation o("6.3", "alltoall: (t_i, t_j) -> (t_i div n, t_j n + t_i mod n) is a bijection of tiles");
+  Obligation o("6.3",
+               "alltoall: (t_i, t_j) -> (t_i div n, t_j n + t_i mod n) is a bijection of tiles");
   const expr n = o.size("n"), N_i = o.size("N_i"), N_j = o.size("N_j"), M = o.size("M");
   const expr a = o.natural("a"), x = o.natural("x"), t_j = o.natural("t_j");
   const expr b = o.natural("b"), y = o.natural("y"), s_j = o.natural("s_j");
@@ -179,8 +182,8 @@ TEST(lemma_6_3, alltoall_permutes_the_tiles) {
   o.use(digits_stay_below(y, n, b, M));
   o.goal("t_i' < N_i / n", a < M);
   o.goal("t_j' < N_j n", t_j * n + x < N_j * n);
-  o.goal("injective", z3::implies(a == b && t_j * n + x == s_j * n + y,
-                                  a * n + x == b * n + y && t_j == s_j));
+  o.goal("injective",
+         z3::implies(a == b && t_j * n + x == s_j * n + y, a * n + x == b * n + y && t_j == s_j));
   o.goal("surjective: (b, s n + y) comes from (b n + y, s)", z3::implies(b < M, b * n + y < N_i));
   o.control("n | N_i");
   o.check();

@@ -1,12 +1,12 @@
-/// Lemma 6.5, sharpened, for single- and multi-axes rules: each pattern of two weak steps that is no
-/// normal form is replaced by a normal form nf with cost(nf) + valley(nf) <= cost(pattern), no higher
-/// than the higher end. So cost falls with every replacement, and replacing ends.
+/// Lemma 6.5, sharpened, for single- and multi-axes rules: each pattern of two weak steps that is
+/// no normal form is replaced by a normal form nf with cost(nf) + valley(nf) <= cost(pattern), no
+/// higher than the higher end. So cost falls with every replacement, and replacing ends.
 ///
-/// These are also the corrected forms of Lemmas 4.6 and 4.7 for several axes at once (Sec. 7.1). Factors
-/// are any numbers >= 2; a factor 1 in a replacement means that the step is left out. A greatest common
-/// divisor g of m and n is said by m = g m', n = g n', u m' + v n' = 1 (arithmetic.cpp: it exists).
-/// F is the number of holders of a tile: delta = N F, N the number of tiles. Costs are divided by the
-/// tiles of the dimensions that do not change.
+/// These are also the corrected forms of Lemmas 4.6 and 4.7 for several axes at once (Sec. 7.1).
+/// Factors are any numbers >= 2; a factor 1 in a replacement means that the step is left out. A
+/// greatest common divisor g of m and n is said by m = g m', n = g n', u m' + v n' = 1
+/// (arithmetic.cpp: it exists). F is the number of holders of a tile: delta = N F, N the number of
+/// tiles. Costs are divided by the tiles of the dimensions that do not change.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -20,48 +20,54 @@ namespace {
 constexpr const char* arbitrary = "factors, tile sizes, rank, mesh";
 
 /// cost of a step that is left out when its factor is 1.
-expr if_any(const expr& factor, const expr& cost) {
-  return z3::ite(factor > 1, cost, factor * 0);
-}
+expr if_any(const expr& factor, const expr& cost) { return z3::ite(factor > 1, cost, factor * 0); }
 
 TEST(lemma_6_5, peak_in_one_dimension_fits) {
-  Obligation o("6.5", "G(i,m) D(i,n), g = gcd(m,n): D(i,n/g) G(i,m/g) is a weak sequence to the same tile");
-  const expr c = o.size("c"), q = o.size("q"), g = o.size("g"), m_1 = o.size("m_1"), n_1 = o.size("n_1");
-  const expr N = o.size("N"), F = o.size("F"), M = o.size("M"), F_2 = o.size("F_2");
-  const expr m = o.size("m"), n = o.size("n"), delta = o.size("delta");
+  Obligation o(
+      "6.5", "G(i,m) D(i,n), g = gcd(m,n): D(i,n/g) G(i,m/g) is a weak sequence to the same tile");
+  const expr c = o.size("c"), q = o.size("q"), g = o.size("g"), m_1 = o.size("m_1"),
+             n_1 = o.size("n_1");
+  const expr F = o.size("F"), M = o.size("M"), F_2 = o.size("F_2");
   const expr u = o.integer("u"), v = o.integer("v");
+  const expr m = g * m_1, n = g * n_1;
   o.unbounded(arbitrary);
-  o.let(m == g * m_1 && n == g * n_1);
   o.premise("gcd(m/g, n/g) = 1", u * m_1 + v * n_1 == 1);
-  o.premise("n | c m", c * m == n * q);               // q: the tile at the end
-  o.premise("m | N", N == m * M && delta == N * F);   // N: tiles before
-  o.premise("n N / m | delta", delta == n * M * F_2);
+  o.premise("n | c m", c * m == n * q);  // q: the tile at the end
+  // delta = N F with N = m M tiles before, as m | N; and n N / m | delta
+  o.premise("n N / m | delta", (m * M) * F == n * M * F_2);
   const expr w = u * q + v * c, w_F = u * F_2 + v * F;
-  o.fact(c * (g * m_1) == g * (c * m_1));
-  o.fact((g * n_1) * q == g * (n_1 * q));
   o.use(product_cancels(c * m_1, n_1 * q, g));
-  o.use(euclid(u, m_1, v, n_1, c, q));                // c = n' w
-  o.fact(((g * m_1) * M) * F == (F * m_1) * (g * M));
-  o.fact((g * n_1) * M * F_2 == (n_1 * F_2) * (g * M));
   o.use(product_cancels(F * m_1, n_1 * F_2, g * M));
-  o.use(euclid(u, m_1, v, n_1, F, F_2));              // F = n' w_F
+  o.use(euclid(u, m_1, v, n_1, c, q));    // c = n' w
+  o.use(euclid(u, m_1, v, n_1, F, F_2));  // F = n' w_F
+  o.goal("c m/g = q n/g", c * m_1 == n_1 * q);
   o.goal("n/g | c", c == n_1 * w);
-  o.goal("(n/g) N | delta", F == n_1 * w_F);
-  o.fact(c * m_1 == m_1 * c);
-  o.fact((n_1 * w) * m_1 == (w * m_1) * n_1);
+  o.goal("F m/g = F_2 n/g", F * m_1 == n_1 * F_2);
+  o.goal("(n/g) N | delta = N F", F == n_1 * w_F);
+  o.control("gcd(m/g, n/g) = 1",
+            [&](const Model& at) {
+              // With another g the slice by n/g need not be possible.
+              return Counterexample{
+                  fmt::format("c = {}, m = {}, n = {}, g = {}: no dynslice by {}", at(c), at(m),
+                              at(n), at(g), at(n_1)),
+                  (at(c) * at(m)) % at(n) == 0 && (at(c) % at(n_1) != 0 || at(F) % at(n_1) != 0)};
+            },
+            {u == 0, v == 0, c == 1, n_1 >= 2});
+  o.control("n N / m | delta", {}, {F == 1, n_1 >= 2});
+  o.check();
+}
+
+TEST(lemma_6_5, peak_in_one_dimension_ends_there) {
+  Obligation o("6.5", "c m = n q and c = (n/g) w: D(i,n/g) G(i,m/g) ends in the tile q");
+  const expr q = o.size("q"), g = o.size("g"), m_1 = o.size("m_1"), n_1 = o.size("n_1");
+  const expr w = o.integer("w"), c = o.size("c");
+  o.unbounded(arbitrary);
+  o.premise("c m/g = q n/g", c * m_1 == n_1 * q);  // the obligation above
+  o.premise("c = (n/g) w", c == n_1 * w);          // the obligation above
+  o.fact(z3::implies(c == n_1 * w, c * m_1 == (n_1 * w) * m_1));
   o.use(product_cancels(w * m_1, q, n_1));
-  o.goal("it ends in q", w * m_1 == q);
-  o.control(
-      "gcd(m/g, n/g) = 1",
-      [&](const Model& at) {
-        // With another g the slice by n/g need not be possible.
-        const spec::Sizes from = {at(c)};
-        return Counterexample{
-            fmt::format("c = {}, m = {}, n = {}, g = {}: no dynslice by {}", at(c), at(m), at(n), at(g),
-                        at(n_1)),
-            (at(c) * at(m)) % at(n) == 0 && (at(c) % at(n_1) != 0 || at(F) % at(n_1) != 0)};
-      },
-      {u == 0, v == 0, c == 1, n_1 >= 2});
+  o.goal("w (m/g) = q", w * m_1 == q);
+  o.control("c = (n/g) w");
   o.check();
 }
 
@@ -90,7 +96,8 @@ TEST(lemma_6_5, peak_in_one_dimension_descends) {
 
 TEST(lemma_6_5, peak_across_dimensions_fits) {
   Obligation o("6.5", "G(i,m) D(j,n), n = a b, a = gcd(n,F): D(j,a) A(i,j,b) G(i,m/b)");
-  const expr a = o.size("a"), b = o.size("b"), m = o.size("m"), q = o.size("q"), c_j = o.size("c_j");
+  const expr a = o.size("a"), b = o.size("b"), m = o.size("m"), q = o.size("q"),
+             c_j = o.size("c_j");
   const expr M = o.size("M"), F = o.size("F"), F_1 = o.size("F_1"), F_2 = o.size("F_2");
   const expr N_R = o.size("N_R"), delta = o.size("delta"), N_i = o.size("N_i");
   const expr u = o.integer("u"), v = o.integer("v");
@@ -115,7 +122,8 @@ TEST(lemma_6_5, peak_across_dimensions_fits) {
 }
 
 TEST(lemma_6_5, peak_across_dimensions_descends) {
-  Obligation o("6.5", "G(i,m) D(j,n) against D(j,a) A(i,j,b) G(i,m/b): cost(nf) + valley(nf) <= cost");
+  Obligation o("6.5",
+               "G(i,m) D(j,n) against D(j,a) A(i,j,b) G(i,m/b): cost(nf) + valley(nf) <= cost");
   const expr a = o.size("a"), b = o.size("b"), w = o.size("w"), Q = o.size("Q");  // Q = c_i q
   o.unbounded(arbitrary);
   o.premise("m >= 2", b * w >= 2);  // m = b w
@@ -134,7 +142,6 @@ TEST(lemma_6_5, peak_across_dimensions_descends) {
   o.fact((a * b) * Q == a * (b * Q) && (b * w) * Q == w * (b * Q));
   o.goal("the valley is below both ends", b * Q <= (a * b) * Q && b * Q <= (b * w) * Q);
   o.control("n >= 2");
-  o.control("m >= 2");
   o.check();
 }
 
@@ -177,28 +184,32 @@ TEST(lemma_6_5, rising_edge_into_the_gathered_dimension_fits) {
 }
 
 TEST(lemma_6_5, rising_edge_into_the_gathered_dimension_descends) {
-  Obligation o("6.5", "G(i,m) A(k,i,n) against A(k,i,e) G(i,m/d) G(k,d): cost(nf) + valley(nf) <= cost");
+  Obligation o("6.5",
+               "G(i,m) A(k,i,n) against A(k,i,e) G(i,m/d) G(k,d): cost(nf) + valley(nf) <= cost");
   const expr e = o.size("e"), d = o.size("d"), w = o.size("w"), L = o.size("L");  // L = c_i c_k
+  const expr m = o.size("m");
   o.unbounded(arbitrary);
-  o.premise("m >= 2", d * w >= 2);  // m = d w
-  o.premise("n >= 2", e * d >= 2);
+  o.premise("m = d (m/d)", m == d * w);  // the obligation above
+  o.premise("m >= 2, n >= 2", d * w >= 2 && e * d >= 2);
+  o.fact(z3::implies(m == d * w, m * L == (d * w) * L));
   const expr zero = o.value(0), one = o.value(1);
-  const expr units = z3::ite(e > 1, one, zero) + z3::ite(w > 1, w, zero) + z3::ite(d > 1, d * w, zero) + 1;
+  const expr units =
+      z3::ite(e > 1, one, zero) + z3::ite(w > 1, w, zero) + z3::ite(d > 1, d * w, zero) + 1;
   o.use(product_is_monotone(o.value(2), d, w));
   o.use(product_is_monotone(o.value(2), w, d));
   o.goal("in units of L", units <= 2 * (d * w));
   o.use(product_is_monotone(units, 2 * (d * w), L));
   const expr nf = if_any(e, L) + if_any(w, w * L) + if_any(d, (d * w) * L);
   o.fact(nf + L == units * L);
-  o.goal("cost(nf) + valley(nf) <= cost", nf + L <= (d * w) * L + (d * w) * L);
-  o.control("n >= 2");
-  o.control("m >= 2");
+  o.goal("cost(nf) + valley(nf) <= cost", nf + L <= m * L + m * L);
+  o.control("m = d (m/d)");
   o.check();
 }
 
 TEST(lemma_6_5, other_rising_edges) {
   Obligation o("6.5", "G(i,m) A(k,l,n), l != i: A(k,l,n) G(i,m), at L + m L + L <= 2 m L");
-  const expr m = o.size("m"), n = o.size("n"), L = o.size("L"), N_i = o.size("N_i"), M = o.size("M");
+  const expr m = o.size("m"), n = o.size("n"), L = o.size("L"), N_i = o.size("N_i"),
+             M = o.size("M");
   const expr same = o.constant("k_is_i", o.z().bool_sort());
   const expr N_k = o.size("N_k"), M_k = o.size("M_k"), q = o.size("q"), c_l = o.size("c_l");
   o.unbounded(arbitrary);
@@ -220,7 +231,8 @@ TEST(lemma_6_5, other_rising_edges) {
 
 TEST(lemma_6_5, falling_edge_out_of_the_sliced_dimension_fits) {
   Obligation o("6.5", "A(k,l,m) D(k,n), e = gcd(m,q), d = m/e: D(l,d) D(k,n/d) A(k,l,e)");
-  const expr e = o.size("e"), d = o.size("d"), q = o.size("q"), q_1 = o.size("q_1"), n = o.size("n");
+  const expr e = o.size("e"), d = o.size("d"), q = o.size("q"), q_1 = o.size("q_1"),
+             n = o.size("n");
   const expr c_k = o.size("c_k"), c_l = o.size("c_l"), q_l = o.size("q_l");
   const expr N_k = o.size("N_k"), M_k = o.size("M_k"), N = o.size("N"), F_2 = o.size("F_2");
   const expr delta = o.size("delta");
@@ -256,7 +268,8 @@ TEST(lemma_6_5, falling_edge_out_of_the_sliced_dimension_fits) {
 
 TEST(lemma_6_5, other_falling_edges_fit) {
   Obligation o("6.5", "A(k,l,m) D(i,n), i != k: D(i,n) A(k,l,m)");
-  const expr m = o.size("m"), n = o.size("n"), c_l = o.size("c_l"), q_l = o.size("q_l"), q = o.size("q");
+  const expr m = o.size("m"), n = o.size("n"), c_l = o.size("c_l"), q_l = o.size("q_l"),
+             q = o.size("q");
   const expr c_i = o.size("c_i"), N = o.size("N"), F_2 = o.size("F_2"), delta = o.size("delta");
   const expr same = o.constant("i_is_l", o.z().bool_sort());
   o.unbounded(arbitrary);
@@ -293,7 +306,8 @@ TEST(lemma_6_5, replacing_ends_and_keeps_the_bound) {
   o.premise("valley >= 1", valley >= 1);
   o.premise("cost(nf) + valley <= cost(pattern)", nf + valley <= pattern);
   o.premise("the sequence was within the bound", s_0 <= bound && s_1 <= bound && s_2 <= bound);
-  o.premise("x, a tile of nf, is at most an end", x <= s_0 || x <= s_2);  // Theorem 4.8, normal forms
+  o.premise("x, a tile of nf, is at most an end",
+            x <= s_0 || x <= s_2);  // Theorem 4.8, normal forms
   o.goal("the whole gets cheaper", before + nf + after < before + pattern + after);
   o.goal("cost stays a natural number, so it ends", before + nf + after >= 0);
   o.goal("within the bound", x <= bound);

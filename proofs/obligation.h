@@ -1,16 +1,17 @@
 /// Obligations: statements of the paper that solvers prove for all sizes.
 ///
-/// An obligation has premises, a goal, and a control. Everything is free of quantifiers: a variable is
-/// "for all" because its name is arbitrary, and an "exists" in a goal is shown by a term. Three kinds
-/// of query are asked, each written as SMT-LIB 2 and answered from that text by Z3 and by cvc5:
+/// An obligation has premises, a goal, and a control. Everything is free of quantifiers: a variable
+/// is "for all" because its name is arbitrary, and an "exists" in a goal is shown by a term. Three
+/// kinds of query are asked, each written as SMT-LIB 2 and answered from that text by Z3 and by
+/// cvc5:
 ///
 ///   goal     premises and not goal        must be unsat, or the statement is false or undecided
 ///   control  the same, a premise dropped  must be sat: the premise is needed, the check can fail
 ///   example  premises and goal            must be sat: the premises do not contradict each other
 ///
 /// Nothing counts as proved that a solver left unknown, and a contradiction of the solvers fails.
-/// The search for models (control, example) is narrowed to small numbers and by hints; a model found
-/// there is a model of the whole.
+/// The search for models (control, example) is narrowed to small numbers and by hints; a model
+/// found there is a model of the whole.
 #pragma once
 
 #include <z3++.h>
@@ -35,7 +36,8 @@ struct Asked {
   std::optional<z3::model> model;
 };
 
-/// A larger fact, proved in arithmetic.cpp for all values of its variables. `formula` is an instance.
+/// A larger fact, proved in arithmetic.cpp for all values of its variables. `formula` is an
+/// instance.
 struct Lemma {
   std::string name;
   expr formula;
@@ -65,7 +67,7 @@ using Reader = std::function<Counterexample(const Model&)>;
 
 class Obligation {
  public:
-  /// \param statement  the paper's number or ours: "4.1", "S2"
+  /// \param statement  the paper's number or ours: "4.1", "S2"; empty: not for the table
   /// \param claim      what is proved, one line
   Obligation(std::string statement, std::string claim);
 
@@ -93,7 +95,8 @@ class Obligation {
 
   /// A premise of the statement. The label is the paper's formula and names it for a control.
   void premise(const std::string& label, const expr& formula);
-  /// Introduces a name for a value that always exists (a quotient, a witness), or unfolds a definition.
+  /// Introduces a name for a value that always exists (a quotient, a witness), or unfolds a
+  /// definition.
   void let(const expr& formula);
   void use(const Lemma& lemma) { let(lemma.formula); }
   /// A formula that is valid by itself, for instance an identity: a query of its own proves it.
@@ -110,6 +113,8 @@ class Obligation {
                     const std::vector<expr>& hints = {});
   /// Numbers of models lie below this; 20 if never called.
   void small(std::int64_t below) { small_ = below; }
+  /// Seconds that a solver gets for one query, instead of the usual.
+  void limit(unsigned seconds) { limit_seconds_ = seconds; }
   /// Narrows the search for the example.
   void example(const expr& hint) { example_hints_.push_back(hint); }
 
@@ -132,6 +137,8 @@ class Obligation {
   /// Searches for a model with small numbers, then with larger ones.
   [[nodiscard]] Asked find(const std::string& title, std::vector<expr> asserted,
                            const std::filesystem::path& file);
+  void ask_z3(Asked& asked, const std::string& text);
+  void ask_cvc5(Asked& asked, const std::filesystem::path& file) const;
   [[nodiscard]] std::string smt2(const std::string& title, const std::vector<expr>& asserted);
 
   z3::context z_;
@@ -144,6 +151,7 @@ class Obligation {
   std::vector<expr> definitions_, facts_, example_hints_;
   std::vector<Control> controls_;
   std::int64_t small_ = 20;
+  unsigned limit_seconds_ = 0;  // 0: the usual
 };
 
 }  // namespace proofs

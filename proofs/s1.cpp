@@ -1,7 +1,8 @@
-/// S1, determinism: modulo Def. 6.2, allgather(i, n) and alltoall(i, j, n) are functions of the tile map f.
+/// S1, determinism: modulo Def. 6.2, allgather(i, n) and alltoall(i, j, n) are functions of the
+/// tile map f.
 ///
-/// f may be written <phi, T[t]> in several ways, and several axes of size n may stand in dimension i. By
-/// Lemma 6.3 each choice brings a digit x to the front: f_i = q n + x, 0 <= x < n.
+/// f may be written <phi, T[t]> in several ways, and several axes of size n may stand in dimension
+/// i. By Lemma 6.3 each choice brings a digit x to the front: f_i = q n + x, 0 <= x < n.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -23,8 +24,8 @@ TEST(s1, allgather_and_alltoall_do_not_depend_on_the_representation) {
   o.goal("allgather: f_i div n", q == q_1);
   o.goal("alltoall: f_j n + f_i mod n", f_j * n + x == f_j * n_1 + x_1);
   o.control("n = n'", [&](const Model& v) {
-    return Counterexample{fmt::format("f_i = {}: n = {} leaves {}, n' = {} leaves {}", v(f_i), v(n), v(q),
-                                      v(n_1), v(q_1)),
+    return Counterexample{fmt::format("f_i = {}: n = {} leaves {}, n' = {} leaves {}", v(f_i), v(n),
+                                      v(q), v(n_1), v(q_1)),
                           v(f_i) / v(n) == v(q) && v(f_i) / v(n_1) == v(q_1)};
   });
   o.control("x < n, x' < n'");

@@ -1,9 +1,10 @@
 /// S2, placement: a lowered weak sequence with one allpermute at any place reaches t2 exactly. So
 /// OPT <= cost(s) + valley(s) for every weak s, and W <= OPT.
 ///
-/// The part before the place is lowered forwards from t1 (Theorem 6.4), the part after it backwards from t2;
-/// at the place both tile maps are balanced of one class, and Lemma 5.1's permutation joins them. Here are
-/// the backward steps: for each balanced g of the class after a step there is a balanced f before it.
+/// The part before the place is lowered forwards from t1 (Theorem 6.4), the part after it backwards
+/// from t2; at the place both tile maps are balanced of one class, and Lemma 5.1's permutation
+/// joins them. Here are the backward steps: for each balanced g of the class after a step there is
+/// a balanced f before it.
 #include <gtest/gtest.h>
 
 #include "arithmetic.h"
@@ -17,11 +18,11 @@ TEST(s2, backwards_through_an_allgather) {
   const expr x = o.natural("x"), w = o.natural("w"), q = o.natural("q"), p = o.natural("p");
   const expr N = o.size("N"), N_1 = o.size("N_1"), delta = o.size("delta"), r_1 = o.size("r_1");
   o.unbounded("n, mesh, type, g");
-  o.premise("n | N", N == n * N_1);                       // N tiles before, N / n after
+  o.premise("n | N", N == n * N_1);  // N tiles before, N / n after
   o.premise("g is balanced", r_1 * N_1 == delta);
-  o.premise("prod N | delta", delta == r * N);            // the class before is one
+  o.premise("prod N | delta", delta == r * N);  // the class before is one
   o.premise("nu < r'", nu < r_1);
-  o.let(nu == x + n * w && x < n);                        // the digit that it had
+  o.let(nu == x + n * w && x < n);  // the digit that it had
   o.let(u * n + x == q * n + p && p < n);
   o.fact(r * (n * N_1) == (n * r) * N_1);
   o.use(product_cancels(r_1, n * r, N_1));
@@ -55,7 +56,8 @@ TEST(s2, backwards_through_an_alltoall) {
 }
 
 TEST(s2, backwards_through_a_dynslice) {
-  Obligation o("S2", "dynslice backwards: f = g div n, and the digits g mod n are even on each tile of f");
+  Obligation o(
+      "S2", "dynslice backwards: f = g div n, and the digits g mod n are even on each tile of f");
   const expr n = o.size("n"), r = o.size("r"), r_1 = o.size("r_1"), N = o.size("N");
   const expr delta = o.size("delta"), g = o.natural("g"), q = o.natural("q"), e = o.natural("e");
   o.unbounded("n, mesh, type, g");

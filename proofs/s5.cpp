@@ -1,5 +1,5 @@
-/// S5, zero cost: OPT = 0 iff each axis list of t1 is a suffix of the list of t2; otherwise OPT >= L2.
-/// The same for W: W = 0 or W >= L2.
+/// S5, zero cost: OPT = 0 iff each axis list of t1 is a suffix of the list of t2; otherwise OPT >=
+/// L2. The same for W: W = 0 or W >= L2.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,8 @@ TEST(s5, the_last_step_that_moves_data_costs_at_least_the_target_tile) {
 }
 
 TEST(s5, fig_11_charges_the_tile_after_the_step) {
-  Obligation o("S5", "allgather L2, alltoall and allpermute L1 = L2: never less than the tile after");
+  Obligation o("S5",
+               "allgather L2, alltoall and allpermute L1 = L2: never less than the tile after");
   const expr c_i = o.size("c_i"), c_j = o.size("c_j"), n = o.size("n"), q = o.size("q");
   o.unbounded("sizes");
   o.premise("c_j = n q", c_j == n * q);
@@ -40,7 +41,7 @@ TEST(s5, from_a_suffix_dynslices_suffice) {
   const expr c = o.size("c"), k = o.size("k"), P = o.size("P"), Y = o.size("Y");
   const expr c_1 = o.size("c_1"), c_2 = o.size("c_2"), s = o.size("s");
   o.unbounded("sizes, number of axes");
-  o.premise("H |- t1", c_1 * P == s);                 // P: product over X1
+  o.premise("H |- t1", c_1 * P == s);                        // P: product over X1
   o.premise("H |- t2, X2 = Y, X1", c_2 * (Y * k) * P == s);  // Y k: product over Y
   o.let(c == c_2 * Y);
   o.fact(c_2 * (Y * k) * P == (k * (c_2 * Y)) * P);
@@ -59,17 +60,19 @@ TEST(s5, after_dynslices_the_source_is_a_quotient) {
   o.premise("e < k", e < k);
   o.fact((f * n + x) * k + e == f * (n * k) + (x * k + e));
   o.use(digits_stay_below(e, k, x, n));
-  o.goal("after one more: f1 = f2' div (n k)", g * k + e == f * (n * k) + (x * k + e) &&
-                                                   0 <= x * k + e && x * k + e < k * n);
+  o.goal("after one more: f1 = f2' div (n k)",
+         g * k + e == f * (n * k) + (x * k + e) && 0 <= x * k + e && x * k + e < k * n);
   o.control("e < k");
   o.check();
 }
 
 TEST(s5, the_quotient_cuts_the_list_between_axes) {
-  Obligation o("S5", "T[t1] = T[t2] div n: n is a product of the first axes of X2, not inside an axis");
-  // Let the first axes of X2 have product P, the next one, x, size k, and P < n < P k. t1's tile number
-  // is additive in the coordinates. At unit points of x and of the axes before it, T[t2] < n, so T[t1] is 0
-  // there; so T[t1] is 0 where all these coordinates are largest; but there T[t2] = P k - 1 >= n.
+  Obligation o("S5",
+               "T[t1] = T[t2] div n: n is a product of the first axes of X2, not inside an axis");
+  // Let the first axes of X2 have product P, the next one, x, size k, and P < n < P k. t1's tile
+  // number is additive in the coordinates. At unit points of x and of the axes before it, T[t2] <
+  // n, so T[t1] is 0 there; so T[t1] is 0 where all these coordinates are largest; but there T[t2]
+  // = P k - 1 >= n.
   const expr P = o.size("P"), k = o.size("k"), n = o.size("n");
   const expr w = o.natural("w"), rest = o.natural("rest"), low = o.natural("low");
   const expr top = o.natural("top"), remainder = o.natural("remainder");
@@ -103,7 +106,7 @@ TEST(s5, what_is_left_is_the_suffix) {
   const expr n = o.size("n"), low = o.natural("low"), z = o.natural("z"), t_1 = o.natural("t_1");
   const expr x = o.natural("x");
   o.unbounded("n, sizes, number of axes");
-  o.premise("low < n", low < n);                       // Lemma 4.1 for the first axes
+  o.premise("low < n", low < n);  // Lemma 4.1 for the first axes
   o.premise("T[t2] = low + n z", t_1 * n + x == low + n * z && x < n);
   o.use(division_is_unique(n, t_1, x, z, low));
   o.goal("t1 = z, so X1 is the rest of X2 (T is injective)", t_1 == z);

@@ -13,9 +13,9 @@ TEST(s6, w_and_valley_are_at_most_twice_the_optimum) {
   Obligation o("S6", "OPT > 0: W + V <= 2 OPT");
   const expr W = o.natural("W"), OPT = o.natural("OPT"), V = o.size("V"), L2 = o.size("L2");
   o.unbounded("sizes");
-  o.premise("W <= OPT", W <= OPT);                              // S2
-  o.premise("OPT = 0 or OPT >= L2", OPT == 0 || OPT >= L2);     // S5
-  o.premise("V <= L2", V <= L2);                                // the target is a tile of the sequence
+  o.premise("W <= OPT", W <= OPT);                           // S2
+  o.premise("OPT = 0 or OPT >= L2", OPT == 0 || OPT >= L2);  // S5
+  o.premise("V <= L2", V <= L2);                             // the target is a tile of the sequence
   o.premise("OPT > 0", OPT > 0);
   o.goal("W + V <= 2 OPT", W + V <= 2 * OPT);
   o.control("OPT = 0 or OPT >= L2");
@@ -24,13 +24,15 @@ TEST(s6, w_and_valley_are_at_most_twice_the_optimum) {
 }
 
 TEST(s6, two_is_sharp) {
-  Obligation o("S6", "{a:2,b:2,c:q}, [4q, q{a,b}4q] ~> [2q{b}4q, 2q{a}4q]: (W + V) / OPT >= 2q/(q+2)");
+  Obligation o("S6",
+               "{a:2,b:2,c:q}, [4q, q{a,b}4q] ~> [2q{b}4q, 2q{a}4q]: (W + V) / OPT >= 2q/(q+2)");
   const expr q = o.size("q"), p = o.size("p"), s = o.size("s");
   o.unbounded("q");
-  // W: one alltoall(1, 0) of a factor 2; by S5 nothing is cheaper, as it costs L2. Its valley is L2.
+  // W: one alltoall(1, 0) of a factor 2; by S5 nothing is cheaper, as it costs L2. Its valley is
+  // L2.
   const expr L2 = (2 * q) * (2 * q), W = (4 * q) * q;
-  // A sequence that needs no permutation: dynslice(1, c), alltoall(1, 0, {c,a,b}), alltoall(0, 1, {c,a}),
-  // allgather(1, c), with tiles [4q, 1], [1, 4q], [2q, 2], [2q, 2q].
+  // A sequence that needs no permutation: dynslice(1, c), alltoall(1, 0, {c,a,b}), alltoall(0, 1,
+  // {c,a}), allgather(1, c), with tiles [4q, 1], [1, 4q], [2q, 2], [2q, 2q].
   const expr exact = 4 * q + 4 * q + (2 * q) * (2 * q);
   o.premise("p / s < 2", p < 2 * s);
   o.premise("q > 2 p", q > 2 * p);

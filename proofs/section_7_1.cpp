@@ -1,5 +1,6 @@
-/// Sec. 7.1, merging: neighbouring collectives of one kind and on the same dimensions merge (erratum E21), as
-/// a weak equality; for alltoall not as a strong one. On uneven sizes merging needs divisibility.
+/// Sec. 7.1, merging: neighbouring collectives of one kind and on the same dimensions merge
+/// (erratum E21), as a weak equality; for alltoall not as a strong one. On uneven sizes merging
+/// needs divisibility.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,9 +18,9 @@ TEST(section_7_1, allgathers_merge) {
   const expr q_2 = o.natural("q_2"), z = o.natural("z");
   o.unbounded("m, n, t, tile size");
   o.premise("x < m", x < m);
-  o.premise("t = q m + x", t == q * m + x);                         // div m
-  o.premise("q = q' n + y", q == q_1 * n + y && y < n);             // div n
-  o.let(t == q_2 * (m * n) + z && z < m * n);                       // div m n
+  o.premise("t = q m + x", t == q * m + x);              // div m
+  o.premise("q = q' n + y", q == q_1 * n + y && y < n);  // div n
+  o.let(t == q_2 * (m * n) + z && z < m * n);            // div m n
   o.fact((q_1 * n + y) * m + x == q_1 * (m * n) + (x + m * y));
   o.fact(q != q_1 * n + y || q * m == (q_1 * n + y) * m);
   o.use(digits_stay_below(x, m, y, n));
@@ -50,7 +51,8 @@ TEST(section_7_1, dynslices_merge) {
 }
 
 TEST(section_7_1, alltoalls_merge_up_to_a_permutation) {
-  Obligation o("7.1", "alltoall(i,j,m) alltoall(i,j,n) ~ alltoall(i,j,mn): digits in another order");
+  Obligation o("7.1",
+               "alltoall(i,j,m) alltoall(i,j,n) ~ alltoall(i,j,mn): digits in another order");
   const expr m = o.size("m"), n = o.size("n"), t_j = o.natural("t_j"), N_j = o.size("N_j");
   const expr x = o.natural("x"), y = o.natural("y"), u = o.natural("u"), v = o.natural("v");
   const expr L = o.size("L");
@@ -67,26 +69,25 @@ TEST(section_7_1, alltoalls_merge_up_to_a_permutation) {
   o.use(division_is_unique(n, x, y, u, v));
   o.goal("both fill the block of t_j", t_j * (m * n) <= two && two < t_j * (m * n) + n * m &&
                                            t_j * (m * n) <= one && one < t_j * (m * n) + m * n);
-  o.goal("x n + y -> x + m y is a bijection",
-         (x * n + y == u * n + v) == (x + m * y == u + m * v));
+  o.goal("x n + y -> x + m y is a bijection", (x * n + y == u * n + v) == (x + m * y == u + m * v));
   o.goal("the class is one: N_j m n tiles", N_j * (m * n) == (N_j * m) * n);
   o.goal("cost L <= L + L", L <= L + L);
   o.control("x < m", {}, {n >= 2});
-  o.control_goal(
-      "the tiles are equal", two == one,
-      [&](const Model& at) {
-        const spec::Mesh H = {{"x", at(m)}, {"y", at(n)}};
-        const spec::Size k = at(m) * at(n);
-        const spec::Type from = {{1, {"x", "y"}, k}, {k, {}, k}};
-        const auto merged = spec::t_alltoall(H, 0, 1, spec::Names{"x", "y"}, from);
-        const auto single = spec::t_alltoall(H, 0, 1, from);
-        const auto singles = single ? spec::t_alltoall(H, 0, 1, *single) : std::nullopt;
-        return Counterexample{fmt::format("{{{}}}, {}: at once {}, one by one {}", spec::to_text(H),
-                                          spec::to_text(from), merged ? spec::to_text(*merged) : "none",
-                                          singles ? spec::to_text(*singles) : "none"),
-                              merged && singles && merged != singles};
-      },
-      {m >= 2, n >= 2});
+  o.control_goal("the tiles are equal", two == one,
+                 [&](const Model& at) {
+                   const spec::Mesh H = {{"x", at(m)}, {"y", at(n)}};
+                   const spec::Size k = at(m) * at(n);
+                   const spec::Type from = {{1, {"x", "y"}, k}, {k, {}, k}};
+                   const auto merged = spec::t_alltoall(H, 0, 1, spec::Names{"x", "y"}, from);
+                   const auto single = spec::t_alltoall(H, 0, 1, from);
+                   const auto singles = single ? spec::t_alltoall(H, 0, 1, *single) : std::nullopt;
+                   return Counterexample{
+                       fmt::format("{{{}}}, {}: at once {}, one by one {}", spec::to_text(H),
+                                   spec::to_text(from), merged ? spec::to_text(*merged) : "none",
+                                   singles ? spec::to_text(*singles) : "none"),
+                       merged && singles && merged != singles};
+                 },
+                 {m >= 2, n >= 2});
   o.check();
 }
 
@@ -106,8 +107,8 @@ TEST(section_7_1, only_the_same_dimension_merges) {
          grown(k, zero, grown(i, zero, c_0, m), n) == grown(i, zero, c_0, m * n) &&
              grown(k, one, grown(i, one, c_1, m), n) == grown(i, one, c_1, m * n));
   o.control("i = k", [&](const Model& v) {
-    return Counterexample{fmt::format("[{}, {}], allgather({}, {}), allgather({}, {})", v(c_0), v(c_1),
-                                      v(i), v(m), v(k), v(n)),
+    return Counterexample{fmt::format("[{}, {}], allgather({}, {}), allgather({}, {})", v(c_0),
+                                      v(c_1), v(i), v(m), v(k), v(n)),
                           v(i) != v(k)};
   });
   o.check();
@@ -170,7 +171,8 @@ TEST(section_7_1, nested_pieces_are_flat_pieces_where_the_size_divides) {
   const expr outer = piece(s, h, a * h), nested = piece(outer, h_2, b * h_2);
   const expr flat = piece(s, h_flat, (a * n + b) * h_flat);
   // With divisibility all three quotients are exact.
-  o.fact((m * n) * q == m * (n * q) && (n * q) * m == m * (n * q) && h * m == m * h && (h - 1) * m == m * (h - 1));
+  o.fact((m * n) * q == m * (n * q) && (n * q) * m == m * (n * q) && h * m == m * h &&
+         (h - 1) * m == m * (h - 1));
   o.use(product_cancels(n * q, h, m));
   o.use(product_cancels(h - 1, n * q, m));
   o.fact(q * n == n * q && h_2 * n == n * h_2 && (h_2 - 1) * n == n * (h_2 - 1));
@@ -199,16 +201,15 @@ TEST(section_7_1, nested_pieces_are_flat_pieces_where_the_size_divides) {
   o.goal("flat piece = q", z3::implies(exact, flat == q));
   o.goal("and it begins at the same place",
          z3::implies(exact, a * h + b * h_2 == (a * n + b) * h_flat));
-  o.control(
-      "m n | s",
-      [&](const Model& v) {
-        const auto x = pieces(v(s), v(m), v(n), true), y = pieces(v(s), v(m), v(n), false);
-        return Counterexample{fmt::format("size {} on {}x{}: nested {}, flat {}", v(s), v(m), v(n),
-                                          fmt::join(x, ","), fmt::join(y, ",")),
-                              x == std::vector<std::int64_t>{1, 1, 0, 1, 1, 0} &&
-                                  y == std::vector<std::int64_t>{1, 1, 1, 1, 0, 0}};
-      },
-      {s == 4, m == 2, n == 3, nested != flat});
+  o.control("m n | s",
+            [&](const Model& v) {
+              const auto x = pieces(v(s), v(m), v(n), true), y = pieces(v(s), v(m), v(n), false);
+              return Counterexample{fmt::format("size {} on {}x{}: nested {}, flat {}", v(s), v(m),
+                                                v(n), fmt::join(x, ","), fmt::join(y, ",")),
+                                    x == std::vector<std::int64_t>{1, 1, 0, 1, 1, 0} &&
+                                        y == std::vector<std::int64_t>{1, 1, 1, 1, 0, 0}};
+            },
+            {s == 4, m == 2, n == 3, nested != flat});
   o.check();
 }
 

@@ -1,9 +1,9 @@
 /// Types with symbolic sizes and arbitrary axis lists, and Fig. 8's rules on them.
 ///
 /// A dimension is c{x, y, X}s: a tile size, finitely many named axes in front, an arbitrary rest X.
-/// Dimensions that a statement does not touch are left out, so the rank is arbitrary. A rule returns
-/// the formula under which it applies and the type after it; quotients are arguments, so that no
-/// query divides.
+/// Dimensions that a statement does not touch are left out, so the rank is arbitrary. A rule
+/// returns the formula under which it applies and the type after it; quotients are arguments, so
+/// that no query divides.
 #pragma once
 
 #include <string>
@@ -32,9 +32,7 @@ struct SymbolicStep {
 class SymbolicTypes {
  public:
   SymbolicTypes(Obligation& o, std::size_t rank)
-      : o_(o),
-        axis_(o.sort("Axis")),
-        k_(o.function("k", {axis_}, o.z().int_sort())) {
+      : o_(o), axis_(o.sort("Axis")), k_(o.function("k", {axis_}, o.z().int_sort())) {
     for (std::size_t i = 0; i < rank; ++i) {
       in_.push_back(o.function("in_X" + std::to_string(i), {axis_}, o.z().bool_sort()));
       product_.push_back(o.size("K" + std::to_string(i)));  // product of the sizes of X_i

@@ -1,10 +1,11 @@
-/// Theorem 4.8: rewriting with Lemmas 4.6 and 4.7 ends, in any order, and what it ends in is a normal
-/// form within the bound (4).
+/// Theorem 4.8: rewriting with Lemmas 4.6 and 4.7 ends, in any order, and what it ends in is a
+/// normal form within the bound (4).
 ///
 /// A sequence is a word over D (dynslice), F (alltoall or allpermute) and G (allgather). A rule
-/// replaces L by R in u L v. Only the numbers of letters of u and v matter, so words are of any length.
-/// The measure is lexicographic: (1) the number of pairs, a G before a D; (2) the sum over all F of
-/// 3^(G left of it + D right of it). One w gives way to at most two w - 1, and 3^w > 2 * 3^(w-1).
+/// replaces L by R in u L v. Only the numbers of letters of u and v matter, so words are of any
+/// length. The measure is lexicographic: (1) the number of pairs, a G before a D; (2) the sum over
+/// all F of 3^(G left of it + D right of it). One w gives way to at most two w - 1, and 3^w > 2 *
+/// 3^(w-1).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -31,13 +32,17 @@ TEST(theorem_4_8, a_peak_rule_lowers_the_number_of_pairs) {
   const expr one = o.value(1);
   o.use(product_is_monotone(D, one, G_u));
   o.use(product_is_monotone(G, one, D_v));
-  o.goal("(1) falls", pairs(in_u, in_v, G_u, D_v, own, G, D) < pairs(in_u, in_v, G_u, D_v, one, one, one));
-  o.control("R is a normal form", [&](const Model& v) {
-    // "Some sequence of three steps" allows the peak itself.
-    return Counterexample{fmt::format("R with {} G, {} D and {} pair(s), for instance GD itself", v(G),
-                                      v(D), v(own)),
-                          v(own) >= 1};
-  }, {own <= G * D});
+  o.goal("(1) falls",
+         pairs(in_u, in_v, G_u, D_v, own, G, D) < pairs(in_u, in_v, G_u, D_v, one, one, one));
+  o.control("R is a normal form",
+            [&](const Model& v) {
+              // "Some sequence of three steps" allows the peak itself.
+              return Counterexample{
+                  fmt::format("R with {} G, {} D and {} pair(s), for instance GD itself", v(G),
+                              v(D), v(own)),
+                  v(own) >= 1};
+            },
+            {own <= G * D});
   o.check();
 }
 
@@ -75,8 +80,10 @@ TEST(theorem_4_8, what_no_rule_applies_to_is_a_normal_form) {
   o.goal("letters do not fall", a <= b && first <= b);
   for (const char* dropped : {"no GD", "no GF", "no FD"}) {
     o.control(dropped, [&](const Model& v) {
-      const std::vector<spec::Op> ops = {spec::Op::dynslice, spec::Op::alltoall, spec::Op::allgather};
-      const spec::Op p = ops[static_cast<std::size_t>(v(a))], q = ops[static_cast<std::size_t>(v(b))];
+      const std::vector<spec::Op> ops = {spec::Op::dynslice, spec::Op::alltoall,
+                                         spec::Op::allgather};
+      const spec::Op p = ops[static_cast<std::size_t>(v(a))],
+                     q = ops[static_cast<std::size_t>(v(b))];
       return Counterexample{fmt::format("{}{}", "DFG"[v(a)], "DFG"[v(b)]),
                             !spec::is_normal_form({p, q})};
     });
@@ -86,7 +93,8 @@ TEST(theorem_4_8, what_no_rule_applies_to_is_a_normal_form) {
 
 TEST(theorem_4_8, a_normal_form_satisfies_the_bound) {
   Obligation o("4.8", "a normal form satisfies (4): sizes fall from L1, stay, rise to L2");
-  // An invariant of the run: `size` after the D and F so far, and, read from the end, before the G left.
+  // An invariant of the run: `size` after the D and F so far, and, read from the end, before the G
+  // left.
   const expr L1 = o.size("L1"), L2 = o.size("L2"), n = o.size("n");
   const expr size = o.size("size"), next = o.size("next");
   const expr letter = o.digit("letter", o.value(3));

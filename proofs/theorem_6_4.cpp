@@ -1,7 +1,7 @@
 /// Theorem 6.4: a weak sequence is lowered step by step (as repaired, see Lemma 6.3).
 ///
-/// Induction over the sequence. What is carried along: f is balanced of the class of the current type,
-/// phi is a bijection, cost and height of both sequences agree.
+/// Induction over the sequence. What is carried along: f is balanced of the class of the current
+/// type, phi is a bijection, cost and height of both sequences agree.
 #include <gtest/gtest.h>
 
 #include "arithmetic.h"
@@ -12,8 +12,10 @@ namespace {
 TEST(theorem_6_4, the_new_device_map_is_a_bijection) {
   Obligation o("6.4", "phi' = phi o rho is a bijection with b' o phi'^-1 = b o phi^-1");
   const z3::sort Point = o.sort("Point"), Device = o.sort("Device"), Tile = o.sort("Tile");
-  z3::func_decl phi = o.function("phi", {Point}, Device), phi_inv = o.function("phi_inv", {Device}, Point);
-  z3::func_decl rho = o.function("rho", {Point}, Point), rho_inv = o.function("rho_inv", {Point}, Point);
+  z3::func_decl phi = o.function("phi", {Point}, Device),
+                phi_inv = o.function("phi_inv", {Device}, Point);
+  z3::func_decl rho = o.function("rho", {Point}, Point),
+                rho_inv = o.function("rho_inv", {Point}, Point);
   z3::func_decl b = o.function("b", {Point}, Tile), b_1 = o.function("b_1", {Point}, Tile);
   const expr d = o.constant("d", Device), i = o.constant("i", Point);
   o.unbounded("points, devices, tiles");
