@@ -80,6 +80,27 @@ TEST(arithmetic, euclid) {
   o.check();
 }
 
+TEST(arithmetic, euclid_quotient) {
+  Obligation o("arith", "Euclid: u m + v n = 1, c m = n q, w = u q + v c: c = n w and q = w m");
+  const expr u = o.integer("u"), m = o.integer("m"), v = o.integer("v"), n = o.integer("n");
+  const expr c = o.integer("c"), q = o.integer("q"), w = o.integer("w");
+  o.unbounded("m, n, c");
+  o.premise("u m + v n = 1", u * m + v * n == 1);
+  o.premise("c m = n q", c * m == n * q);
+  o.premise("w = u q + v c", w == u * q + v * c);
+  const expr one = u * m + v * n, e = u * q + v * c;
+  o.fact(n * e == u * (n * q) + v * n * c && e * m == u * m * q + v * (c * m));
+  o.fact(c * one == u * (c * m) + v * n * c && q * one == u * m * q + v * (n * q));
+  o.fact(z3::implies(one == 1, c * one == c && q * one == q));
+  o.fact(z3::implies(c * m == n * q, u * (c * m) == u * (n * q) && v * (c * m) == v * (n * q)));
+  o.fact(z3::implies(w == e, n * w == n * e && w * m == e * m));
+  o.goal("c = n w", c == n * w);
+  o.goal("q = w m", q == w * m);
+  o.control("u m + v n = 1", {}, {m > 1, n > 1, c > 0});
+  o.control("c m = n q");
+  o.check();
+}
+
 TEST(arithmetic, bezout_base) {
   Obligation o("arith", "Bezout, base: g = 1 g + 0 0, and g divides g and 0");
   const expr g = o.size("g"), a = o.integer("a"), b = o.integer("b");

@@ -41,4 +41,11 @@ inline Lemma euclid(const expr& u, const expr& m, const expr& v, const expr& n, 
   return {"Euclid", z3::implies(u * m + v * n == 1 && c * m == n * w, c == n * (u * w + v * c))};
 }
 
+/// Euclid with a name for the quotient: w = u q + v c.
+inline Lemma euclid_quotient(const expr& u, const expr& m, const expr& v, const expr& n,
+                             const expr& c, const expr& q, const expr& w) {
+  return {"Euclid", z3::implies(u * m + v * n == 1 && c * m == n * q && w == u * q + v * c,
+                                c == n * w && q == w * m)};
+}
+
 }  // namespace proofs

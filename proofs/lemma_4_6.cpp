@@ -103,9 +103,9 @@ TEST(lemma_4_6, case_2_same_dimension_coprime_sizes_DPG) {
   o.premise("T-DYNSLICE", d.applies);
   o.premise("u m + v n = 1", u * m + v * n == 1);  // distinct primes
   o.premise("x != y", x != y);
-  const expr w = u * q + v * c;  // c / n, by Euclid
-  o.use(euclid(u, m, v, n, c, q));
-  o.use(product_cancels(w * m, q, n));
+  const expr w = o.integer("w");  // c / n, by Euclid
+  o.let(w == u * q + v * c);
+  o.use(euclid_quotient(u, m, v, n, c, q, w));
   o.use(product_is_monotone(w, o.value(0), n));
   const SymbolicStep d_1 = types.dynslice(0, x, w, s_0);
   const SymbolicStep p_1 = types.allpermute(d_1.to, {{y, x}});

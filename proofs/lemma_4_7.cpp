@@ -110,9 +110,9 @@ TEST(lemma_4_7, rising_2_target_dimension_coprime_sizes_APG) {
   const SymbolicStep a = types.alltoall(1, 0, q, g.to);
   o.premise("T-ALLTOALL: c_i m mod n = 0", a.applies);
   o.premise("u m + v n = 1", u * m + v * n == 1);
-  const expr w = u * q + v * c_i;  // c_i / n, by Euclid
-  o.use(euclid(u, m, v, n, c_i, q));
-  o.use(product_cancels(w * m, q, n));
+  const expr w = o.integer("w");  // c_i / n, by Euclid
+  o.let(w == u * q + v * c_i);
+  o.use(euclid_quotient(u, m, v, n, c_i, q, w));
   o.use(product_is_monotone(w, o.value(0), n));
   const SymbolicStep a_1 = types.alltoall(1, 0, w, s_0);
   const SymbolicStep p_1 = types.allpermute(a_1.to, {{x, y}, {}});
@@ -287,9 +287,9 @@ TEST(lemma_4_7, falling_1_source_dimension_coprime_sizes_DPA) {
   o.premise("T-ALLTOALL, T-DYNSLICE", a.applies && d.applies);
   o.premise("u m + v n = 1", u * m + v * n == 1);
   o.premise("x != y", x != y);
-  const expr w = u * r + v * c_k;  // c_k / n
-  o.use(euclid(u, m, v, n, c_k, r));
-  o.use(product_cancels(w * m, r, n));
+  const expr w = o.integer("w");  // c_k / n
+  o.let(w == u * r + v * c_k);
+  o.use(euclid_quotient(u, m, v, n, c_k, r, w));
   o.use(product_is_monotone(w, o.value(0), n));
   const SymbolicStep d_1 = types.dynslice(0, x, w, s_0);
   const SymbolicStep p_1 = types.allpermute(d_1.to, {{y, x}, {}});

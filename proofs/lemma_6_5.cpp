@@ -107,11 +107,12 @@ TEST(lemma_6_5, peak_across_dimensions_fits) {
   o.premise("n | c_j", c_j == (a * b) * q);
   o.premise("m | N_i", N_i == m * M && delta == (N_i * N_R) * F);
   o.premise("n N / m | delta", delta == (a * b) * (M * N_R) * F_2);
-  const expr w = v * F_2 + u * m;  // m / b
+  const expr w = o.integer("w");  // m / b
+  o.let(w == v * F_2 + u * m);
   o.fact(((m * M) * N_R) * (a * F_1) == (m * F_1) * (a * (M * N_R)));
   o.fact((a * b) * (M * N_R) * F_2 == (b * F_2) * (a * (M * N_R)));
   o.use(product_cancels(m * F_1, b * F_2, a * (M * N_R)));
-  o.use(euclid(v, F_1, u, b, m, F_2));
+  o.use(euclid_quotient(v, F_1, u, b, m, F_2, w));
   o.fact((a * b) * q == a * (b * q));
   o.goal("a | c_j, then b", c_j == a * (b * q));
   o.goal("b | m, so b | N_i", m == b * w);
@@ -157,11 +158,12 @@ TEST(lemma_6_5, rising_edge_into_the_gathered_dimension_fits) {
   o.premise("n | c_i m", c_i * m == (e * d) * q);
   o.premise("n | N_k", N_k == (e * d) * M_k);
   o.premise("m | N_i", N_i == m * M_i);
-  const expr w = v * q + u * m;  // m / d
+  const expr w = o.integer("w");  // m / d
+  o.let(w == v * q + u * m);
   o.fact((e * c_1) * m == e * (m * c_1));
   o.fact((e * d) * q == e * (d * q));
   o.use(product_cancels(m * c_1, d * q, e));
-  o.use(euclid(v, c_1, u, d, m, q));
+  o.use(euclid_quotient(v, c_1, u, d, m, q, w));
   o.goal("d | m", m == d * w);
   o.fact(c_1 * w * d == c_1 * (d * w) && q * d == d * q && c_1 * m == m * c_1);
   o.fact(m != d * w || c_1 * (d * w) == c_1 * m);
@@ -244,11 +246,12 @@ TEST(lemma_6_5, falling_edge_out_of_the_sliced_dimension_fits) {
   o.premise("m | c_l", c_l == (e * d) * q_l);
   o.premise("m | N_k", N_k == (e * d) * M_k);
   o.premise("n N | delta", delta == n * N * F_2);
-  const expr w = v * c_k + u * n;  // n / d
+  const expr w = o.integer("w");  // n / d
+  o.let(w == v * c_k + u * n);
   o.fact(c_k * (e * d) == (d * c_k) * e);
   o.fact(n * (e * q_1) == (n * q_1) * e);
   o.use(product_cancels(n * q_1, d * c_k, e));
-  o.use(euclid(v, q_1, u, d, n, c_k));
+  o.use(euclid_quotient(v, q_1, u, d, n, c_k, w));
   o.goal("d | n", n == d * w);
   o.fact((e * d) * q_l == d * (e * q_l));
   o.goal("d | c_l, then e", c_l == d * (e * q_l));

@@ -449,7 +449,7 @@ void Obligation::check() {
     }
     if (asked.model) {
       std::cout << claim_ << "; " << control.label << ": " << line.counterexample;
-      if (line.is_real) std::cout << (*line.is_real ? " (spec confirms)" : " (spec DENIES)");
+      if (line.is_real) std::cout << (*line.is_real ? " (confirmed)" : " (DENIED)");
       std::cout << "\n";
       EXPECT_NE(line.is_real, std::optional<bool>(false)) << line.counterexample;
     }

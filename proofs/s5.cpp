@@ -96,7 +96,10 @@ TEST(s5, the_quotient_cuts_the_list_between_axes) {
     for (const spec::Dim& d : {spec::Dim{4, {}, 4}, spec::Dim{1, {"x"}, 4}}) {
       is_a_type = is_a_type || spec::base_offset_map(H, {d}).value() == halved;
     }
-    return Counterexample{fmt::format("P = {}, k = {}, n = {} pass", v(P), v(k), v(n)), !is_a_type};
+    return Counterexample{
+        fmt::format("P = {}, k = {}, n = {}; for instance {{x:4}}, T[[1{{x}}4]] div 2 is no T",
+                    v(P), v(k), v(n)),
+        !is_a_type};
   });
   o.check();
 }
