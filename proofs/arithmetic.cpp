@@ -43,7 +43,7 @@ TEST(arithmetic, division_is_unique) {
   o.premise("q n + r = q' n + r'", q * n + r == q_1 * n + r_1);
   o.use(product_is_monotone(q + 1, q_1, n));
   o.use(product_is_monotone(q_1 + 1, q, n));
-  o.goal("the lemma", division_is_unique(n, q, r, q_1, r_1).formula);
+  o.identity("the lemma", division_is_unique(n, q, r, q_1, r_1).formula);
   o.goal("q = q', r = r'", q == q_1 && r == r_1);
   o.control("0 <= r' < n");
   o.check();
@@ -57,7 +57,7 @@ TEST(arithmetic, digits_stay_below_their_product) {
   o.premise("0 <= q < m", 0 <= q && q < m);
   o.use(product_is_monotone(q + 1, m, k));
   o.use(product_is_monotone(o.value(0), q, k));
-  o.goal("the lemma", digits_stay_below(r, k, q, m).formula);
+  o.identity("the lemma", digits_stay_below(r, k, q, m).formula);
   o.goal("0 <= r + k q < k m", 0 <= r + k * q && r + k * q < k * m);
   o.control("0 <= r < k");
   o.check();
@@ -74,7 +74,7 @@ TEST(arithmetic, euclid) {
   o.fact(z3::implies(one == 1, c * one == c));
   o.fact(z3::implies(c * m == n * w, u * (c * m) == u * (n * w)));
   o.fact(c * one == u * (c * m) + v * n * c);
-  o.goal("the lemma", euclid(u, m, v, n, c, w).formula);
+  o.identity("the lemma", euclid(u, m, v, n, c, w).formula);
   o.goal("n | c", c == n * (u * w + v * c));
   o.control("u m + v n = 1", {}, {m > 1, n > 1, c > 0});
   o.check();

@@ -68,20 +68,29 @@ TEST(equations_7_8, a_permutation_moves_past_every_collective) {
   const z3::sort Device = o.sort("Device"), Int = o.z().int_sort();
   z3::func_decl f = o.function("f", {Device}, Int), p = o.function("p", {Device}, Device);
   z3::func_decl p_inv = o.function("p_inv", {Device}, Device);
-  z3::func_decl act =
-      o.function("act", {Int}, Int);  // allgather or alltoall: a function of the tile (S1)
-  z3::func_decl e = o.function("e", {Device}, Int);  // the digits of a dynslice
+  z3::func_decl permuted = o.function("permuted", {Device}, Int);  // f o p
+  z3::func_decl act = o.function("act", {Int}, Int);
+  z3::func_decl late = o.function("late", {Device}, Int);    // the step after the allpermute
+  z3::func_decl early = o.function("early", {Device}, Int);  // the step without it
+  z3::func_decl e = o.function("e", {Device}, Int);          // the digits of the late dynslice
+  z3::func_decl sliced = o.function("sliced", {Device}, Int);
+  z3::func_decl sliced_early = o.function("sliced_early", {Device}, Int);
   const expr d = o.constant("d", Device), n = o.size("n");
   o.unbounded("devices, tiles, n");
+  o.premise("f' = f o p", permuted(d) == f(p(d)));
   o.premise("p is a bijection", p_inv(p(d)) == d);
+  o.premise("S1: allgather and alltoall act on tiles",
+            late(d) == act(permuted(d)) && early(p(d)) == act(f(p(d))));
+  o.premise(
+      "dynslice by e, and by e o p^-1 before the allpermute",
+      sliced(d) == permuted(d) * n + e(d) && sliced_early(p(d)) == f(p(d)) * n + e(p_inv(p(d))));
   o.premise("0 <= e < n", 0 <= e(d) && e(d) < n);
-  const auto digit = [&](const expr& at) { return e(p_inv(at)); };  // the digits to slice by first
-  const expr f_act = act(f(p(d)));                                  // (act o f) at p(d)
-  o.goal("allgather, alltoall: act o (f o p) = (act o f) o p", act(f(p(d))) == f_act);
-  o.goal("dynslice: (f o p) n + e = (f n + e o p^-1) o p",
-         f(p(d)) * n + e(d) == f(p(d)) * n + digit(p(d)));
-  o.goal("the digits are digits", 0 <= digit(p(d)) && digit(p(d)) < n);
+  o.goal("allgather, alltoall: act o (f o p) = (act o f) o p", late(d) == early(p(d)));
+  o.goal("dynslice: (f o p) n + e = (f n + e o p^-1) o p", sliced(d) == sliced_early(p(d)));
+  o.goal("the digits are digits", 0 <= e(p_inv(p(d))) && e(p_inv(p(d))) < n);
   o.control("p is a bijection");
+  o.control("f' = f o p");
+  o.control("S1: allgather and alltoall act on tiles");
   o.check();
 }
 

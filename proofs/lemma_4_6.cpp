@@ -171,7 +171,7 @@ TEST(lemma_4_6, case_4_other_dimension_other_axis_commute) {
   const SymbolicStep d_1 = types.dynslice(1, x, q, s_0);
   const SymbolicStep g_1 = types.allgather(0, d_1.to);
   o.goal("T-DYNSLICE at s_0", d_1.applies);
-  o.goal("it ends in s_2", types.same(g_1.to, d.to));
+  o.identity("it ends in s_2", types.same(g_1.to, d.to));
   o.use(product_is_monotone(q, types.k(x) * q, c_i));
   o.use(product_is_monotone(o.value(1), types.k(x), q));
   o.goal("it is a valley", types.localsize(d_1.to) <= types.localsize(s_0));

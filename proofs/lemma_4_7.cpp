@@ -51,7 +51,7 @@ TEST(lemma_4_7, rising_1_same_source_dimension_PAG) {
   const SymbolicStep g_1 = types.allgather(0, a_1.to);
   o.goal("T-PERMUTE", p.applies);
   o.goal("T-ALLTOALL", a_1.applies);
-  o.goal("it ends in s_2", types.same(g_1.to, a.to));
+  o.identity("it ends in s_2", types.same(g_1.to, a.to));
   o.goal("flat before the allgather", types.localsize(a_1.to) == types.localsize(s_0));
   std::vector<expr> hints = types.no_rests();
   o.control("T-ALLTOALL: c_l mod n = 0",
@@ -147,7 +147,7 @@ TEST(lemma_4_7, rising_3_other_dimensions_commute_AG) {
   const SymbolicStep a_1 = types.alltoall(1, 2, q, s_0);
   const SymbolicStep g_1 = types.allgather(0, a_1.to);
   o.goal("T-ALLTOALL at s_0", a_1.applies);
-  o.goal("it ends in s_2", types.same(g_1.to, a.to));
+  o.identity("it ends in s_2", types.same(g_1.to, a.to));
   std::vector<expr> hints = types.no_rests();
   hints.push_back(c_l == 1);
   o.control(
@@ -327,9 +327,9 @@ TEST(lemma_4_7, falling_2_target_dimension_DAP) {
   const SymbolicStep a_1 = types.alltoall(0, 1, r, d_1.to);
   const SymbolicStep p_1 = types.allpermute(a_1.to, {{}, {x, y}});
   o.goal("T-DYNSLICE at s_0", d_1.applies);
-  o.goal("T-ALLTOALL", a_1.applies);
+  o.identity("T-ALLTOALL", a_1.applies);
   o.goal("T-PERMUTE", p_1.applies);
-  o.goal("it ends in s_2", types.same(p_1.to, d.to));
+  o.identity("it ends in s_2", types.same(p_1.to, d.to));
   // Without the allpermute the axes stand the other way round.
   o.control_goal(
       "DA alone ends in s_2", types.same(a_1.to, d.to),
@@ -373,7 +373,7 @@ TEST(lemma_4_7, falling_3_other_dimensions_commute_DA) {
   const SymbolicStep a_1 = types.alltoall(0, 1, q, d_1.to);
   o.goal("T-DYNSLICE at s_0", d_1.applies);
   o.goal("T-ALLTOALL", a_1.applies);
-  o.goal("it ends in s_2", types.same(a_1.to, d.to));
+  o.identity("it ends in s_2", types.same(a_1.to, d.to));
   std::vector<expr> hints = types.no_rests();
   hints.push_back(x == y);
   o.control(
@@ -402,7 +402,7 @@ TEST(lemma_4_7, falling_4_allpermute_DP) {
   o.premise("x is free in s_1", types.free_of_rests(x));
   const SymbolicStep d_1 = types.dynslice(0, z, q, s_0);
   o.goal("T-DYNSLICE at s_0", d_1.applies);
-  o.goal("localtypes agree", d_1.to[0].c == d.to[0].c);
+  o.identity("localtypes agree", d_1.to[0].c == d.to[0].c);
   o.goal("both are well-formed", types.well_formed(d_1.to) && types.well_formed(d.to));
   o.control(
       "k(z) = n",

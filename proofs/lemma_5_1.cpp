@@ -109,7 +109,7 @@ TEST(lemma_5_1, a_prime_of_delta_over_N_is_a_free_axis) {
   o.use(euclid(u, k, v, p, F, w));
   o.goal("p | F", F == p * (u * w + v * F));
   o.use(product_is_monotone(o.value(2), p, w));
-  o.goal("p >= 2 does not divide 1", z3::implies(p >= 2, p * w != 1));
+  o.identity("p >= 2 does not divide 1", z3::implies(p >= 2, p * w != 1));
   o.control("u k + v p = 1", {}, {p >= 2, k >= 2});
   o.check();
 }

@@ -93,7 +93,7 @@ TEST(lemma_6_3, allgather_divides_the_tile_number) {
   o.use(division_is_unique(n, quotient, remainder, t_2, x));
   o.goal("t'' = t div n", t_2 == quotient);
   o.goal("x = t mod n", x == remainder);
-  o.goal("the offset falls to the block's", (c * n) * t_2 == c * (t - x));
+  o.identity("the offset falls to the block's", (c * n) * t_2 == c * (t - x));
   o.control("x < n");
   o.check();
 }

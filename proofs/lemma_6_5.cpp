@@ -172,7 +172,7 @@ TEST(lemma_6_5, rising_edge_into_the_gathered_dimension_fits) {
   o.fact((e * d) * M_k == e * (d * M_k));
   o.fact((c_k * e) * d == c_k * (e * d));
   o.goal("e | N_k, then d", N_k == e * (d * M_k));
-  o.goal("dimension k ends in c_k n", (c_k * e) * d == c_k * (e * d));
+  o.identity("dimension k ends in c_k n", (c_k * e) * d == c_k * (e * d));
   o.fact(m != d * w || m * M_i == w * (d * M_i));
   o.goal("m/d | N_i", N_i == w * (d * M_i));
   o.control("gcd(d, c_i/e) = 1",

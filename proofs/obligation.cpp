@@ -250,13 +250,26 @@ expr Obligation::digit(const std::string& name, const expr& base) {
 }
 
 void Obligation::premise(const std::string& label, const expr& formula) {
-  premises_.push_back({label, formula});
+  premises_.push_back({label, formula, false});
 }
 
 void Obligation::let(const expr& formula) { definitions_.push_back(formula); }
 
 void Obligation::goal(const std::string& label, const expr& formula) {
-  goals_.push_back({label, formula});
+  goals_.push_back({label, formula, false});
+}
+
+void Obligation::identity(const std::string& label, const expr& formula) {
+  goals_.push_back({label, formula, true});
+}
+
+bool Obligation::is_valid_alone(const expr& formula) {
+  z3::solver solver(z_, z3::solver::simple());
+  z3::params params(z_);
+  params.set("timeout", 500U);
+  solver.set(params);
+  solver.add(!formula);
+  return solver.check() == z3::unsat;
 }
 
 void Obligation::control(const std::string& dropped, const Reader& reader,
@@ -383,13 +396,15 @@ void Obligation::check() {
   };
   // Facts stand alone: no premise helps them.
   std::vector<Labelled> proved_alone;
-  for (const expr& fact : facts_) proved_alone.push_back({"fact", fact});
+  for (const expr& fact : facts_) proved_alone.push_back({"fact", fact, true});
   proved_alone.insert(proved_alone.end(), goals_.begin(), goals_.end());
   for (std::size_t at = 0; at < proved_alone.size(); ++at) {
     const bool is_fact = at < facts_.size();
     const Labelled& wanted = proved_alone[at];
-    std::vector<expr> asserted = is_fact ? std::vector<expr>() : assumptions("");
+    std::vector<expr> asserted = wanted.is_identity ? std::vector<expr>() : assumptions("");
     asserted.push_back(!wanted.formula);
+    EXPECT_TRUE(wanted.is_identity || !is_valid_alone(wanted.formula))
+        << claim_ << ", " << wanted.label << ": the goal needs no premise";
     const std::string text = smt2((is_fact ? "" : "goal, negated: ") + wanted.label, asserted);
     const std::string number = std::to_string(is_fact ? at + 1 : at + 1 - facts_.size());
     const auto file = smt2_directory / (stem + (is_fact ? ".fact_" : ".goal_") + number + ".smt2");

@@ -102,8 +102,11 @@ class Obligation {
   /// A formula that is valid by itself, for instance an identity: a query of its own proves it.
   void fact(const expr& formula) { facts_.push_back(formula); }
 
-  /// All goals must hold; each is a query of its own.
+  /// All goals must hold; each is a query of its own. A goal that is valid without any premise
+  /// fails: it would say nothing about the statement.
   void goal(const std::string& label, const expr& formula);
+  /// A goal that is valid by itself and says so: no premise helps it.
+  void identity(const std::string& label, const expr& formula);
 
   /// The goals without the premises `dropped` must be refuted. `hints` narrow the search.
   void control(const std::string& dropped, const Reader& reader = {},
@@ -125,6 +128,7 @@ class Obligation {
   struct Labelled {
     std::string label;
     expr formula;
+    bool is_identity = false;
   };
   struct Control {
     std::string label, dropped;
@@ -138,6 +142,8 @@ class Obligation {
   [[nodiscard]] Asked find(const std::string& title, std::vector<expr> asserted,
                            const std::filesystem::path& file);
   void ask_z3(Asked& asked, const std::string& text);
+  /// Whether Z3 sees at once that the formula needs no premise.
+  [[nodiscard]] bool is_valid_alone(const expr& formula);
   void ask_cvc5(Asked& asked, const std::filesystem::path& file) const;
   [[nodiscard]] std::string smt2(const std::string& title, const std::vector<expr>& asserted);
 

@@ -101,6 +101,25 @@ TEST(obligation, a_fact_that_needs_a_premise_fails) {
   EXPECT_NE(failures(o).find("fact is refuted by"), std::string::npos);
 }
 
+TEST(obligation, a_goal_that_needs_no_premise_fails) {
+  Obligation o("", "a <= b: a < a + 1");
+  const expr a = o.integer("a"), b = o.integer("b");
+  o.premise("a <= b", a <= b);
+  o.goal("a < b + 1", a < b + 1);
+  o.goal("a < a + 1", a < a + 1);
+  o.control("a <= b");
+  EXPECT_NE(failures(o).find("a < a + 1: the goal needs no premise"), std::string::npos);
+}
+
+TEST(obligation, an_identity_that_needs_a_premise_fails) {
+  Obligation o("", "a <= b: a < b + 1, said as an identity");
+  const expr a = o.integer("a"), b = o.integer("b");
+  o.premise("a <= b", a <= b);
+  o.identity("a < b + 1", a < b + 1);
+  o.control("a <= b");
+  EXPECT_NE(failures(o).find("a < b + 1 is refuted by"), std::string::npos);
+}
+
 TEST(obligation, solvers_that_contradict_each_other_fail) {
   const std::string liar = testing::TempDir() + "says_sat";
   std::ofstream(liar) << "#!/bin/sh\necho sat\n";

@@ -39,11 +39,11 @@ TEST(s6, two_is_sharp) {
   o.use(product_is_monotone(p + 1, 2 * s, q));
   o.fact((p + 1) * q == p * q + q);
   o.fact(s * (2 * q) == (2 * s) * q);
-  o.goal("W = L2", W == L2);
-  o.goal("cost of the exact sequence is 4 q^2 + 8 q", exact == 4 * q * q + 8 * q);
+  o.identity("W = L2", W == L2);
+  o.identity("cost of the exact sequence is 4 q^2 + 8 q", exact == 4 * q * q + 8 * q);
   o.goal("2q/(q+2) > p/s: any ratio below 2 is passed", s * (2 * q) > p * (q + 2));
   o.fact((W + L2) * (q + 2) == (2 * q) * exact);
-  o.goal("(W + V) / cost = 2q / (q+2)", (W + L2) * (q + 2) == (2 * q) * exact);
+  o.identity("(W + V) / cost = 2q / (q+2)", (W + L2) * (q + 2) == (2 * q) * exact);
   o.control("q > 2 p");
   o.check();
 

@@ -43,7 +43,7 @@ TEST(section_7_1, dynslices_merge) {
   o.fact((t * m + e) * n + e_1 == t * (m * n) + (e * n + e_1));
   o.use(digits_stay_below(e_1, n, e, m));
   o.use(division_is_unique(n, e, e_1, d, d_1));
-  o.goal("the same tile", (t * m + e) * n + e_1 == t * (m * n) + (e * n + e_1));
+  o.identity("the same tile", (t * m + e) * n + e_1 == t * (m * n) + (e * n + e_1));
   o.goal("it is a digit below m n", e * n + e_1 < n * m);
   o.goal("and determines both", z3::implies(e * n + e_1 == d * n + d_1, e == d && e_1 == d_1));
   o.control("e' < n");
@@ -70,7 +70,7 @@ TEST(section_7_1, alltoalls_merge_up_to_a_permutation) {
   o.goal("both fill the block of t_j", t_j * (m * n) <= two && two < t_j * (m * n) + n * m &&
                                            t_j * (m * n) <= one && one < t_j * (m * n) + m * n);
   o.goal("x n + y -> x + m y is a bijection", (x * n + y == u * n + v) == (x + m * y == u + m * v));
-  o.goal("the class is one: N_j m n tiles", N_j * (m * n) == (N_j * m) * n);
+  o.identity("the class is one: N_j m n tiles", N_j * (m * n) == (N_j * m) * n);
   o.goal("cost L <= L + L", L <= L + L);
   o.control("x < m", {}, {n >= 2});
   o.control_goal("the tiles are equal", two == one,
@@ -199,8 +199,8 @@ TEST(section_7_1, nested_pieces_are_flat_pieces_where_the_size_divides) {
   o.fact(h_flat != q || (a * n + b) * h_flat == (a * n + b) * q);
   o.goal("nested piece = q", z3::implies(exact, nested == q));
   o.goal("flat piece = q", z3::implies(exact, flat == q));
-  o.goal("and it begins at the same place",
-         z3::implies(exact, a * h + b * h_2 == (a * n + b) * h_flat));
+  o.identity("and it begins at the same place",
+             z3::implies(exact, a * h + b * h_2 == (a * n + b) * h_flat));
   o.control("m n | s",
             [&](const Model& v) {
               const auto x = pieces(v(s), v(m), v(n), true), y = pieces(v(s), v(m), v(n), false);
