@@ -438,6 +438,10 @@ function(retile_install_package)
   if("exec_mpi" IN_LIST rooms)
     set(RETILE_WITH_MPI ON)
   endif()
+  set(RETILE_WITH_Z3 OFF)
+  if("prove" IN_LIST rooms)
+    set(RETILE_WITH_Z3 ON)
+  endif()
   install(
     EXPORT retileTargets
     NAMESPACE retile::

@@ -118,6 +118,7 @@ Exit codes:
 Examples:
   retile plan --mesh devs:32 '[32, 64{devs}2048]' '[1{devs}32, 2048]'
   retile lower --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]' | retile check
+  retile prove --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]'
   retile run --mesh a:2,b:2 '[8{a}16, 16]' '[16, 4{b,a}16]'
 
 `retile VERB --help` says more about a verb.)";
@@ -147,6 +148,18 @@ read, 3 undecided.
 Examples:
   retile check sequence.txt
   retile lower --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' | retile check --within-bound --json)";
+
+constexpr const char* prove_footer = R"(
+For a problem: plans, lowers and proves. A file holds one or more Programs, in text or JSON form;
+each gets a verdict, and the exit code is the largest. Programs whose tables are iotas are proved
+with symbolic digits, whatever the number of devices; others by looking at every device.
+
+Exit codes: 0 proved, 1 refuted, 2 the input cannot be read, 3 undecided, 4 no solver.
+
+Examples:
+  retile prove --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]'
+  retile prove sequence.txt --solver both --smt2 queries --json
+  retile lower --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' | retile prove -)";
 
 constexpr const char* run_footer = R"(
 Device d of the mesh is process d. Without an input, an element's bytes are the low bytes of
@@ -201,7 +214,7 @@ Diagnostic from_library(const CLI::ParseError& error, const TypedLine& line, int
 Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   const TypedLine line = typed_line(argc, argv);
 
-  CLI::App app("Plans, checks and runs redistributions of distributed arrays.", "retile");
+  CLI::App app("Plans, checks, proves and runs redistributions of distributed arrays.", "retile");
   app.set_help_flag("-h,--help", "print this help");
   app.set_version_flag("--version", version_text());
   app.footer(main_footer);
@@ -210,6 +223,7 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   PlanArguments plan;
   LowerArguments lower;
   CheckArguments check;
+  ProveArguments prove;
   RunArguments run;
 
   CLI::App* plan_app = app.add_subcommand("plan", "find a cheapest sequence of collectives");
@@ -237,6 +251,19 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   check_app->add_flag("--json", check.json, "print one JSON object per Program, retile.verdict/1");
   check_app->footer(check_footer);
 
+  CLI::App* prove_app =
+      app.add_subcommand("prove", "prove that Programs are right for all devices and elements");
+  add_text(*prove_app, "--mesh", prove.problem.mesh, "axes of the mesh, such as x:4,y:6", "MESH");
+  add_text(*prove_app, "FROM|PROGRAM", prove.program,
+           "with --mesh the type at the start; else a file, or - for stdin", "TYPE|FILE");
+  add_text(*prove_app, "TO", prove.problem.to, "type at the end", "TYPE");
+  add_text(*prove_app, "--solver", prove.solver, "z3 (default), cvc5 or both", "NAME");
+  add_text(*prove_app, "--timeout", prove.timeout, "seconds for each Program (default 60)", "S");
+  add_text(*prove_app, "--smt2", prove.smt2, "write every query to this folder, as SMT-LIB 2",
+           "DIR");
+  prove_app->add_flag("--json", prove.json, "print one JSON object per Program, retile.proof/1");
+  prove_app->footer(prove_footer);
+
   CLI::App* run_app =
       app.add_subcommand("run", "redistribute real bytes and compare every element");
   add_problem(*run_app, run.problem);
@@ -256,7 +283,7 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   run_app->add_flag("--json", run.json, "print one JSON object, retile.run/1");
   run_app->footer(run_footer);
 
-  const std::vector<CLI::App*> verbs = {plan_app, lower_app, check_app, run_app};
+  const std::vector<CLI::App*> verbs = {plan_app, lower_app, check_app, prove_app, run_app};
   std::optional<std::string> color_text;
   add_text(app, "--color", color_text, "auto, always or never", "WHEN");
   for (CLI::App* verb : verbs)
@@ -292,9 +319,9 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   const CLI::App* verb = chosen();
   const Span end = {line.text.size(), line.text.size()};
   if (verb == nullptr) {
-    return refuse(
-        usage_error(line, end, "a verb is missing",
-                    {"the verbs are plan, lower, check and run; `retile --help` says more"}));
+    return refuse(usage_error(
+        line, end, "a verb is missing",
+        {"the verbs are plan, lower, check, prove and run; `retile --help` says more"}));
   }
   help_command += " " + verb->get_name();
   const auto missing = [&](const std::string& what) {
@@ -314,6 +341,16 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
     out.verb = std::move(lower);
   } else if (verb == check_app) {
     out.verb = std::move(check);
+  } else if (verb == prove_app) {
+    if (prove.problem.mesh) {
+      prove.problem.from = std::exchange(prove.program, std::nullopt);
+      if (const char* what = first_missing(prove.problem)) return missing(what);
+    } else if (prove.problem.to) {
+      return missing("--mesh");
+    } else if (!prove.program) {
+      return missing("--mesh FROM TO, or a PROGRAM,");
+    }
+    out.verb = std::move(prove);
   } else {
     const bool problem_given = run.problem.mesh || run.problem.from || run.problem.to;
     if (run.program && problem_given) {

@@ -37,6 +37,15 @@ struct CheckArguments {
   bool json = false;
 };
 
+struct ProveArguments {
+  ProblemArguments problem;            ///< empty when a Program is given
+  std::optional<std::string> program;  ///< a file, or - for stdin
+  std::optional<std::string> solver;
+  std::optional<std::string> timeout;
+  std::optional<std::string> smt2;
+  bool json = false;
+};
+
 struct RunArguments {
   ProblemArguments problem;
   std::optional<std::string> program;
@@ -59,7 +68,9 @@ struct Information {
 enum class Color { automatic, always, never };
 
 struct CommandLine {
-  std::variant<Information, PlanArguments, LowerArguments, CheckArguments, RunArguments> verb;
+  std::variant<Information, PlanArguments, LowerArguments, CheckArguments, ProveArguments,
+               RunArguments>
+      verb;
   Color color = Color::automatic;
 };
 

@@ -105,6 +105,8 @@ Outcome dispatch(const CommandLine& line) {
           return lower_verb(verb);
         } else if constexpr (std::is_same_v<Verb, CheckArguments>) {
           return check_verb(verb);
+        } else if constexpr (std::is_same_v<Verb, ProveArguments>) {
+          return prove_verb(verb);
         } else {
           return run_verb(verb);
         }

@@ -10,6 +10,7 @@ namespace retile::cli {
 [[nodiscard]] Outcome plan_verb(const PlanArguments& arguments);
 [[nodiscard]] Outcome lower_verb(const LowerArguments& arguments);
 [[nodiscard]] Outcome check_verb(const CheckArguments& arguments);
+[[nodiscard]] Outcome prove_verb(const ProveArguments& arguments);
 [[nodiscard]] Outcome run_verb(const RunArguments& arguments);
 
 /// The answer when no plan keeps to the memory limit: exit code no, with the least limit that

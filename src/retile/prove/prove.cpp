@@ -1,0 +1,411 @@
+#include "retile/prove/prove.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <utility>
+
+#include "retile/prove/judge.h"
+#include "retile/prove/replay.h"
+#include "retile/prove/solver.h"
+
+namespace retile {
+
+namespace {
+
+using symbolic::Element;
+using symbolic::Encoder;
+using symbolic::Number;
+
+/// A device and a local index where the arrays are not what was expected.
+struct Counterexample {
+  Size device = 0;
+  Shape at;
+  Shape element;
+  Shape found;
+};
+
+std::string numbered(std::string_view name, std::size_t number) {
+  return fmt::format("{}_{}", name, number);
+}
+
+class Judge {
+ public:
+  Judge(const Program& program, const ProveOptions& options, const MakeEncoder& make, bool replays,
+        Solvers solvers)
+      : program_(program),
+        options_(options),
+        make_(make),
+        replays_(replays),
+        solvers_(std::move(solvers)),
+        start_(std::chrono::steady_clock::now()) {
+    proof_.solvers = solvers_.described();
+    proof_.verdict.steps = static_cast<Size>(program.steps.size());
+    proof_.verdict.bound = std::max(program.from.tile_size(), program.to.tile_size());
+    proof_.verdict.height = proof_.verdict.bound;
+    tiles_.push_back(program.from.tile());
+  }
+
+  Result<Proof> judge() {
+    const Decision decision = decide();
+    if (trouble_) return refuse(*trouble_);
+    if (decision == Decision::right) answer(Answer::right);
+    return proof_;
+  }
+
+ private:
+  /// `wrong` and `undecided` have written their verdict.
+  enum class Decision { right, wrong, undecided };
+
+  /// What is known at a point of the Program: the arrays are boxes that lie as `map` says.
+  struct Known {
+    std::size_t steps = 0;
+    const TileMap* map = nullptr;
+  };
+
+  Decision decide() {
+    Known known{0, &program_.from};
+    std::vector<Known> before;  // what was known before each step
+    for (std::size_t k = 0; k < program_.steps.size(); ++k) {
+      const Step& step = program_.steps[k];
+      before.push_back(known);
+      const auto after = shape_after(step, tiles_.back(), program_.devices);
+      if (!after) return refused(k, after.error());
+      tiles_.push_back(*after);
+      if (step.claims.tile && *step.claims.tile != *after) {
+        proof_.verdict.device = 0;
+        return wrong(k, Reason::tile_claim);
+      }
+      if (const Decision decision = tables(k); decision != Decision::right) return decision;
+      if (const Decision decision = reads(k); decision != Decision::right) return decision;
+      if (step.claims.map) {
+        const TileMap& claim = *step.claims.map;
+        if (claim.tile() != *after) {
+          proof_.verdict.device = 0;
+          return wrong(k, Reason::map_claim);
+        }
+        const Decision decision = compare(
+            fmt::format("step {}: the tiles lie as its map says", k), known, k + 1, claim,
+            [&](const Counterexample& found) { return wrong(k, Reason::map_claim, found); });
+        if (decision != Decision::right) return decision;
+        known = {k + 1, &claim};
+      }
+      if (!count(step, k)) return undecided("the cost does not fit in 63 bits");
+    }
+
+    // A wrong end is blamed on the first step that left a device without one box in order.
+    const auto wrong_end = [&](const Counterexample* found) {
+      for (std::size_t k = 0; k < program_.steps.size(); ++k) {
+        const bool is_known = k + 1 < before.size() && before[k + 1].steps == k + 1;
+        if (is_known || (k + 1 == program_.steps.size() && known.steps == k + 1)) continue;
+        if (const Decision decision = box(before[k], k); decision != Decision::right) {
+          return decision;
+        }
+      }
+      if (found != nullptr) return wrong(program_.steps.size(), Reason::end, *found);
+      proof_.verdict.device = 0;
+      return wrong(program_.steps.size(), Reason::end);
+    };
+    if (tiles_.back() != program_.to.tile()) return wrong_end(nullptr);
+    return compare("the end is the target", known, program_.steps.size(), program_.to,
+                   [&](const Counterexample& found) { return wrong_end(&found); });
+  }
+
+  Decision refused(std::size_t k, const Refusal& refusal) {
+    if (refusal.reason == Reason::limit) return undecided("a tile does not fit in 63 bits");
+    proof_.verdict.device = refusal.device;
+    if (refusal.reason == Reason::indivisible) proof_.verdict.device = 0;
+    return wrong(k, refusal.reason);
+  }
+
+  bool count(const Step& step, std::size_t k) {
+    const Size before = checked_product(tiles_[k]).value_or(0);
+    const Size after = checked_product(tiles_[k + 1]).value_or(0);
+    const auto cost =
+        checked_add(proof_.verdict.cost, step_cost(step, before, after, program_.devices));
+    if (!cost) return false;
+    proof_.verdict.cost = *cost;
+    proof_.verdict.height = std::max(proof_.verdict.height, after);
+    return true;
+  }
+
+  // ---- Questions --------------------------------------------------------------------------------
+
+  /// Every device stands at one place of the step's table.
+  Decision tables(std::size_t k) {
+    const Step& step = program_.steps[k];
+    const DeviceTable* table = nullptr;
+    std::string_view what = "groups partition the devices";
+    if (const auto* dynslice = std::get_if<Dynslice>(&step.op)) {
+      table = std::get_if<DeviceTable>(&dynslice->pieces);
+    } else if (const auto* allgather = std::get_if<Allgather>(&step.op)) {
+      table = &allgather->groups;
+    } else if (const auto* alltoall = std::get_if<Alltoall>(&step.op)) {
+      table = &alltoall->groups;
+    } else {
+      table = std::get_if<DeviceTable>(&std::get<Allpermute>(step.op).source);
+      what = "the permutation is a bijection";
+    }
+    if (table == nullptr) return Decision::right;  // parts: any list will do
+    const auto encoder = make_();
+    symbolic::Digits& digits = encoder->digits();
+    const Number device = digits.any(program_.devices);
+    const Number place = digits.any(program_.devices);
+    const Number back = encoder->entry(*table->chain(), encoder->position(*table->chain(), device));
+    const Number again = encoder->position(*table->chain(), encoder->entry(*table->chain(), place));
+    std::string text = digits.declarations();
+    text += fmt::format("(assert (not (and (= {} {}) (= {} {}))))\n", digits.term(device),
+                        digits.term(back), digits.term(place), digits.term(again));
+    return must_hold(fmt::format("step {}: {}", k, what), text,
+                     "the solver finds a fault in a table that has none");
+  }
+
+  /// The element that an element comes from is on a device, and inside its tile.
+  Decision reads(std::size_t k) {
+    const auto encoder = make_();
+    const Element after = encoder->any(program_.devices, tiles_[k + 1]);
+    const Element before = encoder->source(program_.steps[k], tiles_[k], after);
+    const symbolic::Digits& digits = encoder->digits();
+    std::string inside =
+        fmt::format("(<= 0 {0}) (< {0} {1})", digits.term(before.device), program_.devices);
+    for (std::size_t i = 0; i < before.at.size(); ++i) {
+      inside += fmt::format(" (<= 0 {0}) (< {0} {1})", digits.term(before.at[i]), tiles_[k][i]);
+    }
+    return must_hold(fmt::format("step {}: no read outside a tile", k),
+                     digits.declarations() + fmt::format("(assert (not (and {})))\n", inside),
+                     "the solver finds a read outside a tile");
+  }
+
+  /// An element of the array after `steps` steps, and its global index.
+  std::vector<Number> traced(Encoder& encoder, const Known& known, std::size_t steps,
+                             Element element) {
+    for (std::size_t k = steps; k-- > known.steps;) {
+      element = encoder.source(program_.steps[k], tiles_[k], element);
+    }
+    return encoder.global(*known.map, element);
+  }
+
+  /// The arrays after `steps` steps are boxes that lie as `map` says.
+  template <typename Refuted>
+  Decision compare(const std::string& name, const Known& known, std::size_t steps,
+                   const TileMap& map, const Refuted& refuted) {
+    const auto encoder = make_();
+    const Element element = encoder->any(program_.devices, tiles_[steps]);
+    const std::vector<Number> found = traced(*encoder, known, steps, element);
+    const std::vector<Number> expected = encoder->global(map, element);
+    const symbolic::Digits& digits = encoder->digits();
+    std::vector<std::string> expected_terms;
+    for (const Number& number : expected) expected_terms.push_back(digits.term(number));
+    return element_query(
+        name, *encoder, element, found, expected_terms, steps,
+        [&](const HeldElement& held) {
+          Shape index = map.base_offset(held.device);
+          for (std::size_t i = 0; i < index.size(); ++i) index[i] += held.at[i];
+          return index;
+        },
+        refuted);
+  }
+
+  /// After step k every device holds one box in order: its elements lie as the first one says.
+  Decision box(const Known& known, std::size_t k) {
+    const auto encoder = make_();
+    const Element element = encoder->any(program_.devices, tiles_[k + 1]);
+    const Element first = encoder->first(element.device, tiles_[k + 1]);
+    const std::vector<Number> found = traced(*encoder, known, k + 1, element);
+    const std::vector<Number> corner = traced(*encoder, known, k + 1, first);
+    const symbolic::Digits& digits = encoder->digits();
+    std::vector<std::string> expected;
+    for (std::size_t i = 0; i < corner.size(); ++i) {
+      expected.push_back(
+          fmt::format("(+ {} {})", digits.term(corner[i]), digits.term(element.at[i])));
+    }
+    return element_query(
+        fmt::format("step {}: every device holds one box", k), *encoder, element, found, expected,
+        k + 1,
+        [&](const HeldElement& held) {
+          Shape index =
+              global_index(program_, tiles_, k + 1, {held.device, Shape(held.at.size(), 0)});
+          for (std::size_t i = 0; i < index.size(); ++i) index[i] += held.at[i];
+          return index;
+        },
+        [&](const Counterexample& counterexample) {
+          return wrong(k, Reason::not_a_box, counterexample);
+        });
+  }
+
+  /// Asks whether some element has an unexpected global index; hands the first one to `refuted`.
+  template <typename Expected, typename Refuted>
+  Decision element_query(const std::string& name, Encoder& encoder, const Element& element,
+                         const std::vector<Number>& found, const std::vector<std::string>& expected,
+                         std::size_t steps, const Expected& expected_at, const Refuted& refuted) {
+    const std::size_t rank = found.size();
+    if (rank == 0) return Decision::right;  // one element, wherever it is
+    const symbolic::Digits& digits = encoder.digits();
+    std::string text = digits.declarations();
+    std::vector<std::string> place = {"device"};
+    const auto define = [&text](const std::string& number, const std::string& term) {
+      text += fmt::format("(declare-const {0} Int)\n(assert (= {0} {1}))\n", number, term);
+    };
+    define("device", digits.term(element.device));
+    for (std::size_t i = 0; i < rank; ++i) {
+      place.push_back(numbered("at", i));
+      define(place.back(), digits.term(element.at[i]));
+    }
+    std::vector<std::string> names = place;
+    std::string same;
+    for (const std::size_t i : encoder.compared(rank)) {
+      define(numbered("expected", i), expected[i]);
+      define(numbered("found", i), digits.term(found[i]));
+      same += fmt::format(" (= found_{0} expected_{0})", i);
+    }
+    text += fmt::format("(assert (not (and true{})))\n", same);
+
+    SolverAnswer answer = ask(name, text, names);
+    if (trouble_) return Decision::undecided;
+    if (answer.together() == Satisfiable::no) return Decision::right;
+    if (answer.together() == Satisfiable::unknown) return unanswered(answer, name);
+
+    // The first device, and its first local index in C order.
+    std::string fixed = text;
+    HeldElement held;
+    for (const std::string& number : place) {
+      Size high = answer.values.at(number);
+      for (Size low = 0; low < high;) {
+        const Size middle = low + (high - low) / 2;
+        const SolverAnswer half = solvers_.ask(
+            fixed + fmt::format("(assert (<= {} {}))\n", number, middle), names, seconds_left());
+        if (half.together() == Satisfiable::unknown) return unanswered(half, name);
+        if (half.together() == Satisfiable::yes) {
+          answer = half;
+          high = half.values.at(number);
+        } else {
+          low = middle + 1;
+        }
+      }
+      fixed += fmt::format("(assert (= {} {}))\n", number, high);
+      if (number == "device") {
+        held.device = high;
+      } else {
+        held.at.push_back(high);
+      }
+    }
+    const Counterexample counterexample{held.device, held.at, expected_at(held),
+                                        global_index(program_, tiles_, steps, held)};
+    if (replays_ && counterexample.element == counterexample.found) {
+      return undecided(
+          fmt::format("{}: the replay does not confirm the solver's counterexample", name));
+    }
+    return refuted(counterexample);
+  }
+
+  /// A question whose answer is no would mean that the encoding is at fault, not the Program.
+  Decision must_hold(const std::string& name, const std::string& text, std::string_view otherwise) {
+    const SolverAnswer answer = ask(name, text, {});
+    if (trouble_) return Decision::undecided;
+    if (answer.together() == Satisfiable::no) return Decision::right;
+    if (answer.together() == Satisfiable::unknown) return unanswered(answer, name);
+    return undecided(fmt::format("{}: {}", name, otherwise));
+  }
+
+  SolverAnswer ask(const std::string& name, const std::string& text,
+                   const std::vector<std::string>& names) {
+    const std::size_t number = proof_.queries.size();
+    if (options_.smt2_prefix) {
+      const std::string path = fmt::format("{}{:03}.smt2", *options_.smt2_prefix, number);
+      std::ofstream file(path);
+      file << complete_query(name, text, names);
+      if (!file.flush()) {
+        trouble_ = {.code = Code::file_error, .message = fmt::format("cannot write {}", path)};
+        return {};
+      }
+    }
+    SolverAnswer answer = solvers_.ask(text, names, seconds_left());
+    proof_.queries.push_back({.name = name,
+                              .proved = answer.together() == Satisfiable::no,
+                              .seconds = answer.z3_seconds + answer.cvc5_seconds});
+    if (options_.progress) options_.progress(proof_.queries.back());
+    return answer;
+  }
+
+  double seconds_left() const {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
+    return std::max(0.001, options_.timeout_seconds - spent.count());
+  }
+
+  // ---- Verdicts ---------------------------------------------------------------------------------
+
+  void answer(Answer answer) {
+    proof_.verdict.answer = answer;
+    proof_.verdict.within_bound = proof_.verdict.height <= proof_.verdict.bound;
+  }
+
+  Decision unanswered(const SolverAnswer& answer, const std::string& name) {
+    return undecided(answer.contradictory()
+                         ? fmt::format("{}: the solvers contradict each other", name)
+                         : fmt::format("{}: no answer in time", name));
+  }
+
+  Decision undecided(std::string why) {
+    proof_.undecided = std::move(why);
+    proof_.verdict.reason = Reason::limit;
+    answer(Answer::undecided);
+    return Decision::undecided;
+  }
+
+  Decision wrong(std::size_t step, Reason reason) {
+    proof_.verdict.first_wrong_step = static_cast<Size>(step);
+    proof_.verdict.reason = reason;
+    answer(Answer::wrong);
+    return Decision::wrong;
+  }
+
+  Decision wrong(std::size_t step, Reason reason, const Counterexample& found) {
+    proof_.verdict.device = found.device;
+    proof_.verdict.at = found.at;
+    proof_.verdict.element = found.element;
+    proof_.verdict.found = found.found;
+    return wrong(step, reason);
+  }
+
+  const Program& program_;
+  const ProveOptions& options_;
+  const MakeEncoder& make_;
+  bool replays_;
+  Solvers solvers_;
+  std::chrono::steady_clock::time_point start_;
+  std::vector<Shape> tiles_;  // at the start and after each step
+  Proof proof_;
+  std::optional<Diagnostic> trouble_;
+};
+
+}  // namespace
+
+std::string_view method_name(ProofMethod method) {
+  return method == ProofMethod::symbolic ? "symbolic" : "evaluation";
+}
+
+Result<Proof> prove_with(const Program& program, const ProveOptions& options,
+                         const MakeEncoder& make, bool replays) {
+  if (!symbolic::is_regular(program)) {
+    Proof proof;
+    proof.method = ProofMethod::evaluation;
+    proof.verdict = check(program, {.piece_limit = options.piece_limit});
+    if (proof.verdict.answer == Answer::undecided) {
+      proof.undecided = "the evaluation needs too much memory";
+    }
+    return proof;
+  }
+  auto solvers = Solvers::make(options.solver);
+  if (!solvers) return refuse(solvers.error());
+  return Judge(program, options, make, replays, *std::move(solvers)).judge();
+}
+
+Result<Proof> prove(const Program& program, const ProveOptions& options) {
+  return prove_with(
+      program, options, [] { return std::make_unique<Encoder>(); }, true);
+}
+
+}  // namespace retile
