@@ -38,10 +38,10 @@ struct ProofQuery {
 
 struct ProveOptions {
   SolverChoice solver = SolverChoice::z3;
-  double timeout_seconds = 60;             ///< for the whole Program
-  std::optional<std::string> smt2_prefix;  ///< each query is written to <prefix><number>.smt2
+  double timeout_seconds = 60;                  ///< for the whole Program
+  std::optional<std::string> smt2_prefix = {};  ///< each query is written to <prefix><number>.smt2
   /// Told of each query when it is answered.
-  std::function<void(const ProofQuery&)> progress;
+  std::function<void(const ProofQuery&)> progress = {};
   Size piece_limit = Size{1} << 26;  ///< of an evaluation, see CheckOptions
 };
 
