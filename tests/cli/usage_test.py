@@ -142,7 +142,7 @@ class Information(Case):
 
     def test_no_verb_or_an_unknown_one_is_a_usage_error(self):
         self.refused(retile(), 2, "a verb is missing")
-        self.refused(retile("prove", *EXAMPLE), 2, "prove")
+        self.refused(retile("disprove", *EXAMPLE), 2, "disprove")
         self.refused(retile("--mesh", "x:4"), 2)
 
 

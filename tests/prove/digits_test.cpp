@@ -6,10 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <iostream>
-#include <set>
 
+#include "check/random_programs.h"
 #include "retile/prove/solver.h"
-#include "support/program_generators.h"
 
 namespace retile::symbolic {
 namespace {
@@ -32,11 +31,11 @@ struct CutUp {
     std::vector<std::pair<Number, Size>> cuts;
     std::vector<std::array<Number, 2>> parts;
     for (int k = 0; k < 4; ++k) {
-      const std::vector<Size> all = support::divisors(size);
+      const std::vector<Size> all = check_tests::divisors(size);
       const Size cut = all[static_cast<std::size_t>(choose(static_cast<Size>(all.size())))];
       auto [low, high] = digits.split(number, cut);
       // Parts are numbers like others: cut one of them again.
-      const std::vector<Size> of_low = support::divisors(cut);
+      const std::vector<Size> of_low = check_tests::divisors(cut);
       const Size again = of_low[static_cast<std::size_t>(choose(static_cast<Size>(of_low.size())))];
       auto [low_low, low_high] = digits.split(low, again);
       parts.push_back({low, high});

@@ -1,0 +1,202 @@
+// What `prove` says of single Programs, and that it cannot say yes for want of an answer.
+#include "retile/prove/prove.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "check/judge.h"
+#include "retile/prove/solver.h"
+
+namespace retile {
+namespace {
+
+using check_tests::program;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Proof proof_of(const Program& program, const ProveOptions& options = {}) {
+  auto proof = prove(program, options);
+  EXPECT_TRUE(proof.has_value()) << render(proof.error());
+  return proof ? *std::move(proof) : Proof{};
+}
+
+/// Puts a script in the place of cvc5 for as long as it lives.
+class FalseCvc5 {
+ public:
+  explicit FalseCvc5(const std::string& says) : path_(testing::TempDir() + "false_cvc5") {
+    std::ofstream(path_) << "#!/bin/sh\ncase \"$1\" in --version) echo This is cvc5 version 0.0 ;; "
+                            "*) "
+                         << says << " ;; esac\n";
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
+    set(path_);
+  }
+  FalseCvc5(const FalseCvc5&) = delete;
+  FalseCvc5& operator=(const FalseCvc5&) = delete;
+  ~FalseCvc5() { unsetenv("RETILE_CVC5"); }
+
+  static void set(const std::string& path) { setenv("RETILE_CVC5", path.c_str(), 1); }
+
+ private:
+  std::string path_;
+};
+
+TEST(Prove, Example_3_1_for_all_devices) {
+  const Proof proof = proof_of(program(check_tests::example_3_1));
+  EXPECT_TRUE(proof.proved());
+  EXPECT_EQ(proof.method, ProofMethod::symbolic);
+  EXPECT_EQ(proof.solvers, "Z3 " + z3_version());
+  EXPECT_EQ(proof.verdict.cost, 18);
+  EXPECT_EQ(proof.verdict.height, 6);
+  std::vector<std::string> names;
+  for (const ProofQuery& query : proof.queries) {
+    EXPECT_TRUE(query.proved) << query.name;
+    names.push_back(query.name);
+  }
+  EXPECT_THAT(names,
+              testing::ElementsAre(
+                  "step 0: groups partition the devices", "step 0: no read outside a tile",
+                  "step 0: the tiles lie as its map says", "step 1: the permutation is a bijection",
+                  "step 1: no read outside a tile", "step 1: the tiles lie as its map says",
+                  "step 2: groups partition the devices", "step 2: no read outside a tile",
+                  "step 2: the tiles lie as its map says", "the end is the target"));
+}
+
+TEST(Prove, factors_popped_across_digits) {
+  const Proof proof = proof_of(program(check_tests::unequal_sizes));
+  EXPECT_TRUE(proof.proved());
+  EXPECT_EQ(proof.method, ProofMethod::symbolic);
+  EXPECT_EQ(proof.verdict.cost, 99);
+}
+
+TEST(Prove, tables_as_rows_are_decided_by_evaluation) {
+  const Program rows = program(check_tests::replication);
+  const Proof proof = proof_of(rows);
+  EXPECT_TRUE(proof.proved());
+  EXPECT_EQ(proof.method, ProofMethod::evaluation);
+  EXPECT_THAT(proof.queries, IsEmpty());
+  const Proof limited = proof_of(rows, {.piece_limit = 1});
+  EXPECT_EQ(limited.verdict.answer, Answer::undecided);
+  EXPECT_THAT(limited.undecided, HasSubstr("memory"));
+}
+
+TEST(Prove, parts_listed_by_an_iota) {
+  const std::string text =
+      "retile.program/1\ndevices 4\nfrom [8]\nto [2{2:2,1:2}8]\n"
+      "dynslice dim=0 parts=4 part=[4]<=[2,2]T(1,0)\n";
+  const Proof proof = proof_of(program(text));
+  EXPECT_TRUE(proof.proved());
+  EXPECT_EQ(proof.method, ProofMethod::symbolic);
+  // Twin: without the transpose the parts are others.
+  std::string other = text;
+  other.replace(other.find("[4]<=[2,2]T(1,0)"), 16, "[4]<=[4]");
+  EXPECT_EQ(proof_of(program(other)).verdict.answer, Answer::wrong);
+}
+
+TEST(Prove, a_right_program_over_the_bound_is_not_proved) {
+  const Proof proof =
+      proof_of(program("retile.program/1\nmesh a:2\nfrom [2{a}4, 4]\n"
+                       "to [4, 2{a}4]\nallgather dim=0 groups=[1,2]<=[2]\n"
+                       "dynslice dim=1 groups=[1,2]<=[2]\n"));
+  EXPECT_EQ(proof.verdict.answer, Answer::right);
+  EXPECT_FALSE(proof.proved());
+}
+
+TEST(Prove, one_element_and_one_device) {
+  EXPECT_TRUE(proof_of(program("retile.program/1\nmesh x:1\nfrom []\nto []\n")).proved());
+  EXPECT_TRUE(proof_of(program("retile.program/1\nmesh x:3\nfrom []\nto []\n"
+                               "allpermute source=[3]<=[3]\n"))
+                  .proved());
+  EXPECT_TRUE(proof_of(program("retile.program/1\nmesh x:1\nfrom [5, 7]\nto [5, 7]\n")).proved());
+}
+
+TEST(Prove, two_to_the_31_devices) {
+  const std::string head = "retile.program/1\nmesh x:65536,y:32768\nfrom [1{x}65536, 32768]\nto ";
+  const std::string step = "alltoall split=1 concat=0 groups=[65536,32768]<=[65536,32768]\n";
+  EXPECT_EQ(proof_of(program(head + "[65536, 1{y}32768]\n" + step)).verdict.answer, Answer::wrong);
+  const Proof proof = proof_of(program(head + "[1{x}65536, 1{y}32768]\ndynslice dim=1 "
+                                              "groups=[65536,32768]<=[65536,32768]\n"));
+  EXPECT_TRUE(proof.proved());
+}
+
+TEST(Prove, queries_are_written_and_any_solver_reads_them) {
+  const std::string folder = testing::TempDir() + "retile_queries";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const Proof proof =
+      proof_of(program(check_tests::unequal_sizes), {.smt2_prefix = folder + "/q."});
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::ifstream in(entry.path());
+    std::stringstream text;
+    text << in.rdbuf();
+    EXPECT_THAT(text.str(), HasSubstr("(check-sat)"));
+    EXPECT_EQ(text.str().substr(0, 2), "; ");
+    ++files;
+  }
+  EXPECT_EQ(files, proof.queries.size());
+  const auto refused =
+      prove(program(check_tests::unequal_sizes), {.smt2_prefix = folder + "/no/such/folder/"});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::file_error);
+}
+
+TEST(Prove, progress_is_told_of_every_query) {
+  std::size_t told = 0;
+  const Proof proof =
+      proof_of(program(check_tests::example_3_1), {.progress = [&](const ProofQuery&) { ++told; }});
+  EXPECT_EQ(told, proof.queries.size());
+}
+
+TEST(Prove, no_answer_is_no_proof) {
+  const FalseCvc5 silent("echo unknown");
+  const Proof proof = proof_of(program(check_tests::example_3_1), {.solver = SolverChoice::cvc5});
+  EXPECT_EQ(proof.verdict.answer, Answer::undecided);
+  EXPECT_THAT(proof.undecided, HasSubstr("no answer in time"));
+  EXPECT_FALSE(proof.proved());
+  // With Z3 beside it the questions are answered.
+  EXPECT_TRUE(proof_of(program(check_tests::example_3_1), {.solver = SolverChoice::both}).proved());
+}
+
+TEST(Prove, a_solver_that_crashes_is_no_proof) {
+  const FalseCvc5 broken("echo unsatisfying; exit 1");
+  EXPECT_EQ(
+      proof_of(program(check_tests::example_3_1), {.solver = SolverChoice::cvc5}).verdict.answer,
+      Answer::undecided);
+}
+
+TEST(Prove, solvers_that_contradict_each_other_are_no_proof) {
+  const FalseCvc5 liar("echo sat; echo '((device 0))'");
+  const Proof proof = proof_of(program(check_tests::example_3_1), {.solver = SolverChoice::both});
+  EXPECT_EQ(proof.verdict.answer, Answer::undecided);
+  EXPECT_THAT(proof.undecided, HasSubstr("contradict"));
+}
+
+TEST(Prove, a_solver_that_is_not_there_is_refused) {
+  FalseCvc5::set("/nowhere/cvc5");
+  const auto refused = prove(program(check_tests::example_3_1), {.solver = SolverChoice::both});
+  unsetenv("RETILE_CVC5");
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::unsupported);
+}
+
+TEST(Prove, cvc5_alone_finds_the_same_witness) {
+  if (cvc5_version(cvc5_path()).empty()) GTEST_SKIP() << "cvc5 is not installed";
+  Program wrong = program(check_tests::example_3_1);
+  wrong.steps.erase(wrong.steps.begin() + 1);
+  const Proof by_z3 = proof_of(wrong);
+  const Proof by_cvc5 = proof_of(wrong, {.solver = SolverChoice::cvc5});
+  EXPECT_EQ(by_cvc5.verdict.answer, Answer::wrong);
+  EXPECT_EQ(by_cvc5.verdict.device, by_z3.verdict.device);
+  EXPECT_EQ(by_cvc5.verdict.at, by_z3.verdict.at);
+  EXPECT_EQ(by_cvc5.verdict.found, by_z3.verdict.found);
+  EXPECT_THAT(by_cvc5.solvers, HasSubstr("cvc5"));
+}
+
+}  // namespace
+}  // namespace retile

@@ -120,9 +120,7 @@ void compare(const Program& program, Tally& tally, SolverChoice solver = SolverC
   ++tally.outcomes[expected.answer == Answer::right ? "right"
                                                     : std::string(reason_name(*expected.reason))];
   // Explicit replay, element by element, written for the tests of `check`.
-  ASSERT_TRUE(
-      naive::same_judgement(proof->verdict, naive::check(program)))
-      << to_text(program);
+  ASSERT_TRUE(naive::same_judgement(proof->verdict, naive::check(program))) << to_text(program);
   if (expected.answer == Answer::wrong) {
     ASSERT_EQ(naive::witness_fault(program, proof->verdict), "") << to_text(program);
   }

@@ -1,0 +1,139 @@
+"""`retile prove`: verdicts as text and JSON, exit codes, problems and Programs, SMT-LIB 2 files, solvers."""
+
+import json
+import os
+import shutil
+
+from support import EXAMPLE, Case, environment, main, retile
+
+HEAD = "retile.program/1\nmesh a:2,b:2\nfrom [2{a}4, 2{b}4]\nto [2{b}4, 2{a}4]\n"
+ROWS = HEAD + "allpermute source=[0,2,1,3]\n"
+IOTA = HEAD + "allpermute source=[4]<=[2,2]T(1,0)\n"
+WRONG = HEAD + "allpermute source=[4]<=[4]\n"
+HIGH = """retile.program/1
+mesh a:2
+from [2{a}4, 4]
+to [4, 2{a}4]
+allgather dim=0 groups=[1,2]<=[2]
+dynslice dim=1 groups=[1,2]<=[2]
+"""
+VERDICT = ["right", "within_bound", "height", "bound", "cost", "steps"]
+WITNESS = ["first_wrong_step", "reason", "device", "at", "element", "found"]
+FIELDS = ["schema", "proved", "method", "solvers", "devices", "queries", "seconds"] + VERDICT
+
+
+class Prove(Case):
+    def test_a_problem_is_planned_lowered_and_proved(self):
+        done = retile("prove", *EXAMPLE)
+        self.accepted(done)
+        self.assertRegex(done.stdout, r"^proved for 24 devices \(by Z3 [\d.]+, \d+ queries\): right: cost 18, height 6 \(bound 6\), 3 steps\n$")
+
+    def test_a_million_devices(self):
+        done = retile("prove", "--mesh", "x:1024,y:1024", "[1{x}1024, 1024{y}1048576]", "[1024, 1{x,y}1048576]", "--json")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(json.loads(done.stdout)["devices"], 1 << 20)
+
+    def test_programs_from_files_and_stdin(self):
+        path = self.write("p.txt", IOTA)
+        for done in (retile("prove", path), retile("prove", "-", stdin=IOTA)):
+            self.accepted(done)
+            self.assertIn("proved for 4 devices (by Z3", done.stdout)
+        done = retile("prove", "-", stdin=ROWS)
+        self.assertEqual(done.stdout, "proved for 4 devices (by evaluation): right: cost 4, height 4 (bound 4), 1 step\n")
+
+    def test_a_counterexample_is_the_one_that_check_names(self):
+        done, checked = (retile(verb, "-", "--json", stdin=WRONG) for verb in ("prove", "check"))
+        self.assertEqual((done.returncode, checked.returncode), (1, 1), done)
+        proof, verdict = json.loads(done.stdout), json.loads(checked.stdout)
+        self.assertEqual({name: proof[name] for name in VERDICT + WITNESS}, {name: verdict[name] for name in VERDICT + WITNESS})
+        self.assertEqual((proof["device"], proof["at"], proof["element"], proof["found"]), (1, [0, 0], [2, 0], [0, 2]))
+        done = retile("prove", "-", stdin=WRONG)
+        self.assertRegex(done.stdout, r"^refuted for 4 devices \(by Z3 [\d.]+, \d+ queries\): wrong at step 1 \(end\): "
+                                      r"device 1 holds element \[0,2\] at \[0,0\], expected \[2,0\]\n$")
+
+    def test_right_but_over_the_bound_is_refuted(self):
+        done = retile("prove", "-", stdin=HIGH)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertRegex(done.stdout, r"^refuted .*: right, but over the bound: cost 16, height 16 \(bound 8\), 2 steps\n$")
+
+    def test_several_programs_and_the_largest_exit_code(self):
+        done = retile("prove", "-", "--json", stdin=IOTA + WRONG + ROWS)
+        self.assertEqual(done.returncode, 1, done)
+        proofs = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([proof["proved"] for proof in proofs], [True, False, True])
+        self.assertEqual([proof["method"] for proof in proofs], ["symbolic", "symbolic", "evaluation"])
+        self.assertEqual(list(proofs[0]), FIELDS)
+        self.assertEqual(list(proofs[1]), FIELDS + WITNESS)
+
+    def test_queries_are_written(self):
+        folder = self.path("new/queries")
+        done = retile("prove", "-", "--json", "--smt2", folder, stdin=IOTA)
+        self.assertEqual(done.returncode, 0, done)
+        files = sorted(os.listdir(folder))
+        self.assertEqual(len(files), json.loads(done.stdout)["queries"])
+        for name in files:
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                text = file.read()
+            self.assertRegex(text, r"^; .*\n\(set-logic QF_LIA\)\n")
+            self.assertEqual(text.count("(check-sat)"), 1)
+        retile("prove", "-", "--smt2", folder, stdin=IOTA + WRONG)
+        self.assertIn("program_1.000.smt2", os.listdir(folder))
+
+    def test_a_folder_that_cannot_be_made(self):
+        path = self.write("file", "")
+        self.refused(retile("prove", "-", "--smt2", os.path.join(path, "queries"), stdin=IOTA), 4, "--smt2|folder")
+
+    @staticmethod
+    def solver(folder, says):
+        path = os.path.join(folder, "cvc5")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\ncase \"$1\" in --version) echo This is cvc5 version 0.0;; *) %s;; esac\n" % says)
+        os.chmod(path, 0o755)
+        return environment(RETILE_CVC5=path)
+
+    def test_without_an_answer_it_is_undecided(self):
+        env = self.solver(self.folder, "echo unknown")
+        done = retile("prove", "-", "--solver", "cvc5", stdin=IOTA, env=env)
+        self.assertEqual(done.returncode, 3, done)
+        self.assertRegex(done.stdout, r"^undecided \(by cvc5 0.0, 1 query\): step 0: .*: no answer in time\n$")
+        done = retile("prove", "-", "--solver", "cvc5", "--json", stdin=IOTA, env=env)
+        self.assertIsNone(json.loads(done.stdout)["proved"])
+        self.assertIn("no answer", json.loads(done.stdout)["undecided"])
+
+    def test_solvers_that_contradict_each_other(self):
+        done = retile("prove", "-", "--solver", "both", stdin=IOTA, env=self.solver(self.folder, "echo sat"))
+        self.assertEqual(done.returncode, 3, done)
+        self.assertIn("contradict each other", done.stdout)
+
+    def test_a_solver_that_is_not_there(self):
+        done = retile("prove", "-", "--solver", "cvc5", stdin=IOTA, env=environment(RETILE_CVC5="/nowhere/cvc5"))
+        self.refused(done, 4, "cvc5 cannot be run")
+        # Programs that need no solver need none.
+        self.accepted(retile("prove", "-", "--solver", "cvc5", stdin=ROWS, env=environment(RETILE_CVC5="/nowhere/cvc5")))
+
+    def test_both_solvers(self):
+        if not shutil.which("cvc5"):
+            self.skipTest("cvc5 is not installed")
+        done = retile("prove", *EXAMPLE, "--solver", "both", "--timeout", "100")
+        self.accepted(done)
+        self.assertRegex(done.stdout, r"by Z3 [\d.]+ and cvc5 [\d.]+, ")
+
+    def test_bad_arguments(self):
+        for arguments, words in (
+            (["prove"], "PROGRAM, is missing"),
+            (["prove", "--mesh", "x:2"], "FROM is missing"),
+            (["prove", "--mesh", "x:2", "[4]"], "TO is missing"),
+            (["prove", "[4]", "[4]"], "--mesh is missing"),
+            (["prove", "/no/such/file"], "/no/such/file"),
+            (["prove", "-", "--solver", "z4"], "z3, cvc5, both"),
+            (["prove", "-", "--timeout", "0"], "--timeout"),
+            (["prove", "-", "--timeout", "1s"], "--timeout"),
+            (["prove", *EXAMPLE, "third"], "third"),
+        ):
+            self.refused(retile(*arguments, stdin=IOTA), 2, words)
+        self.refused(retile("prove", "-", stdin="retile.program/2\n"), 2)
+        self.refused(retile("prove", "-", stdin=""), 2)
+
+
+if __name__ == "__main__":
+    main()
