@@ -163,6 +163,14 @@ TEST(Prove, no_answer_is_no_proof) {
   EXPECT_TRUE(proof_of(program(check_tests::example_3_1), {.solver = SolverChoice::both}).proved());
 }
 
+TEST(Prove, a_solver_that_denies_everything_is_no_proof) {
+  // A question that contradicts itself has no counterexample either.
+  const FalseCvc5 denier("echo unsat");
+  const Proof proof = proof_of(program(check_tests::example_3_1), {.solver = SolverChoice::cvc5});
+  EXPECT_EQ(proof.verdict.answer, Answer::undecided);
+  EXPECT_THAT(proof.undecided, HasSubstr("free of contradictions"));
+}
+
 TEST(Prove, a_solver_that_crashes_is_no_proof) {
   const FalseCvc5 broken("echo unsatisfying; exit 1");
   EXPECT_EQ(

@@ -156,10 +156,9 @@ class Judge {
     const Number place = digits.any(program_.devices);
     const Number back = encoder->entry(*table->chain(), encoder->position(*table->chain(), device));
     const Number again = encoder->position(*table->chain(), encoder->entry(*table->chain(), place));
-    std::string text = digits.declarations();
-    text += fmt::format("(assert (not (and (= {} {}) (= {} {}))))\n", digits.term(device),
-                        digits.term(back), digits.term(place), digits.term(again));
-    return must_hold(fmt::format("step {}: {}", k, what), text,
+    const std::string goal = fmt::format("(and (= {} {}) (= {} {}))", digits.term(device),
+                                         digits.term(back), digits.term(place), digits.term(again));
+    return must_hold(fmt::format("step {}: {}", k, what), digits.declarations(), goal,
                      "the solver finds a fault in a table that has none");
   }
 
@@ -174,9 +173,8 @@ class Judge {
     for (std::size_t i = 0; i < before.at.size(); ++i) {
       inside += fmt::format(" (<= 0 {0}) (< {0} {1})", digits.term(before.at[i]), tiles_[k][i]);
     }
-    return must_hold(fmt::format("step {}: no read outside a tile", k),
-                     digits.declarations() + fmt::format("(assert (not (and {})))\n", inside),
-                     "the solver finds a read outside a tile");
+    return must_hold(fmt::format("step {}: no read outside a tile", k), digits.declarations(),
+                     fmt::format("(and {})", inside), "the solver finds a read outside a tile");
   }
 
   /// An element of the array after `steps` steps, and its global index.
@@ -261,15 +259,15 @@ class Judge {
       define(numbered("found", i), digits.term(found[i]));
       same += fmt::format(" (= found_{0} expected_{0})", i);
     }
-    text += fmt::format("(assert (not (and true{})))\n", same);
+    const std::string goal = fmt::format("(and true{})", same);
 
-    SolverAnswer answer = ask(name, text, names);
+    SolverAnswer answer = ask(name, text, goal, names);
     if (trouble_) return Decision::undecided;
     if (answer.together() == Satisfiable::no) return Decision::right;
     if (answer.together() == Satisfiable::unknown) return unanswered(answer, name);
 
     // The first device, and its first local index in C order.
-    std::string fixed = text;
+    std::string fixed = text + denied(goal);
     HeldElement held;
     for (const std::string& number : place) {
       Size high = answer.values.at(number);
@@ -302,16 +300,24 @@ class Judge {
   }
 
   /// A question whose answer is no would mean that the encoding is at fault, not the Program.
-  Decision must_hold(const std::string& name, const std::string& text, std::string_view otherwise) {
-    const SolverAnswer answer = ask(name, text, {});
+  Decision must_hold(const std::string& name, const std::string& declarations,
+                     const std::string& goal, std::string_view otherwise) {
+    const SolverAnswer answer = ask(name, declarations, goal, {});
     if (trouble_) return Decision::undecided;
     if (answer.together() == Satisfiable::no) return Decision::right;
     if (answer.together() == Satisfiable::unknown) return unanswered(answer, name);
     return undecided(fmt::format("{}: {}", name, otherwise));
   }
 
-  SolverAnswer ask(const std::string& name, const std::string& text,
-                   const std::vector<std::string>& names) {
+  static std::string denied(const std::string& goal) {
+    return fmt::format("(assert (not {}))\n", goal);
+  }
+
+  /// Asks whether the goal can fail. That it cannot counts only if the declarations by themselves
+  /// can be fulfilled: from a contradiction everything follows.
+  SolverAnswer ask(const std::string& name, const std::string& declarations,
+                   const std::string& goal, const std::vector<std::string>& names) {
+    const std::string text = declarations + denied(goal);
     const std::size_t number = proof_.queries.size();
     if (options_.smt2_prefix) {
       const std::string path = fmt::format("{}{:03}.smt2", *options_.smt2_prefix, number);
@@ -323,6 +329,15 @@ class Judge {
       }
     }
     SolverAnswer answer = solvers_.ask(text, names, seconds_left());
+    if (answer.together() == Satisfiable::no) {
+      const SolverAnswer alone = solvers_.ask(declarations, {}, seconds_left());
+      answer.z3_seconds += alone.z3_seconds;
+      answer.cvc5_seconds += alone.cvc5_seconds;
+      if (alone.together() != Satisfiable::yes) {
+        answer.z3 = answer.cvc5 = Satisfiable::unknown;
+        is_vacuous_ = true;
+      }
+    }
     proof_.queries.push_back({.name = name,
                               .proved = answer.together() == Satisfiable::no,
                               .seconds = answer.z3_seconds + answer.cvc5_seconds});
@@ -343,9 +358,10 @@ class Judge {
   }
 
   Decision unanswered(const SolverAnswer& answer, const std::string& name) {
-    return undecided(answer.contradictory()
-                         ? fmt::format("{}: the solvers contradict each other", name)
-                         : fmt::format("{}: no answer in time", name));
+    std::string_view why = "no answer in time";
+    if (answer.contradictory()) why = "the solvers contradict each other";
+    if (is_vacuous_) why = "the solver does not see that the question is free of contradictions";
+    return undecided(fmt::format("{}: {}", name, why));
   }
 
   Decision undecided(std::string why) {
@@ -378,6 +394,7 @@ class Judge {
   std::chrono::steady_clock::time_point start_;
   std::vector<Shape> tiles_;  // at the start and after each step
   Proof proof_;
+  bool is_vacuous_ = false;
   std::optional<Diagnostic> trouble_;
 };
 
