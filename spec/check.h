@@ -45,7 +45,9 @@ class Replay {
     out_.height = out_.bound;
     start();
     for (Index k = 0; k < program_.steps.size() && !out_.wrong; ++k) out_.wrong = apply(k);
-    if (!out_.wrong) out_.wrong = end();
+    if (!out_.wrong) out_.wrong = lies(program_.to, "end", out_.steps);
+    // Where a device was left without a box in order, that step is at fault for a wrong end.
+    if (out_.wrong && out_.wrong->reason == "end" && not_a_box_) out_.wrong = not_a_box_;
     out_.right = !out_.wrong;
     out_.within_bound = out_.height <= out_.bound;
     return out_;
@@ -104,7 +106,7 @@ class Replay {
   std::optional<Wrong> lies(const Tiling& tiling, const char* reason, Size step) const {
     if (tiling.tile != blocks_.elements(c_)) return Wrong{step, reason, 0, {}, {}, {}};
     for (const Size d : all_) {
-      const auto wrong = differs(d, blocks_.of(base_offset(tiling, d)), reason, step);
+      auto wrong = differs(d, blocks_.of(base_offset(tiling, d)), reason, step);
       if (wrong) return wrong;
     }
     return std::nullopt;
@@ -119,41 +121,34 @@ class Replay {
     for (const Sizes& pair : *step.pairs) P[static_cast<Index>(pair[1])] = pair[0];
     return {{P}, {}, 0, 0};
   }
-  /// A device that stands twice in a, or not equally often in a and b.
-  std::optional<Size> uneven(const Sizes& a, const Sizes& b) const {
-    Sizes in_a(all_.size(), 0), in_b(all_.size(), 0);
-    for (const Size d : a) ++in_a[static_cast<Index>(d)];
-    for (const Size d : b) ++in_b[static_cast<Index>(d)];
-    for (Index d = 0; d < all_.size(); ++d) {
-      if (in_a[d] != in_b[d] || in_a[d] > 1) return all_[d];
-    }
-    return std::nullopt;
-  }
   /// Groups hold every device once and are of one length; a permutation takes every device once.
   std::optional<Wrong> table_error(const Step& step, Size k) const {
     if (step.parts) return std::nullopt;
-    Sizes a, b = step.pairs ? Sizes() : all_;
-    Index length = 0;
+    const char* const reason = step.p == Op::allpermute ? "bijection" : "groups";
+    Sizes gives(all_.size(), 0), gets(all_.size(), step.pairs ? 0 : 1);
     bool ragged = false;
-    if (step.pairs) {
-      for (const Sizes& pair : *step.pairs) a.push_back(pair[0]), b.push_back(pair[1]);
-    } else {
-      for (Size r = 0; r < row_count(step.table); ++r) {
-        const Sizes group = row(step.table, r);
-        if (r == 0) length = group.size();
-        ragged = ragged || group.size() != length;
-        a.insert(a.end(), group.begin(), group.end());
-      }
+    Index length = 0;
+    for (const Sizes& pair : step.pairs.value_or(Rows())) {
+      ++gives[static_cast<Index>(pair[0])];
+      ++gets[static_cast<Index>(pair[1])];
     }
-    const auto device = uneven(a, b);
-    if (!device && !ragged) return std::nullopt;
-    return Wrong{k, step.p == Op::allpermute ? "bijection" : "groups", device, {}, {}, {}};
+    for (Size r = 0; !step.pairs && r < row_count(step.table); ++r) {
+      const Sizes group = row(step.table, r);
+      length = r == 0 ? group.size() : length;
+      ragged = ragged || group.size() != length;
+      for (const Size d : group) ++gives[static_cast<Index>(d)];
+    }
+    for (Index d = 0; d < all_.size(); ++d) {
+      if (gives[d] != gets[d] || gives[d] > 1) return Wrong{k, reason, all_[d], {}, {}, {}};
+    }
+    if (ragged) return Wrong{k, reason, {}, {}, {}, {}};
+    return std::nullopt;
   }
 
   std::optional<Wrong> apply(Index number) {
     const Step& step = program_.steps[number];
     const Size k = static_cast<Size>(number);
-    if (const auto wrong = table_error(step, k)) return wrong;
+    if (auto wrong = table_error(step, k)) return wrong;
     const auto cut = piece(step, blocks_.elements(c_));
     if (!cut) return Wrong{k, "indivisible", 0, {}, {}, {}};
     const auto tile = joined(step, *cut);
@@ -177,9 +172,9 @@ class Replay {
     c_ = c;
     size_ = size;
     tags_ = std::move(tags);
+    if (step.tile && *step.tile != *tile) return Wrong{k, "tile_claim", 0, {}, {}, {}};
     std::optional<Wrong> wrong;
-    if (step.tile && *step.tile != *tile) wrong = Wrong{k, "tile_claim", 0, {}, {}, {}};
-    if (step.map && !wrong) wrong = lies(*step.map, "map_claim", k);
+    if (step.map) wrong = lies(*step.map, "map_claim", k);
     if (step.at && !wrong) wrong = lies({*tile, {}, {}, step.at}, "map_claim", k);
     if (wrong) return wrong;
     const bool moves = permutes ? row(table, 0) != all_ : pieces(step) > 1;
@@ -210,12 +205,6 @@ class Replay {
       }
       *to++ = tags_[static_cast<Index>(members[static_cast<Index>(member)] * size_ + from)];
     } while (next(l, c));
-  }
-
-  /// The end is `to`; if not, the first step that left a device without a box in order is at fault.
-  std::optional<Wrong> end() const {
-    const auto wrong = lies(program_.to, "end", out_.steps);
-    return wrong && not_a_box_ ? not_a_box_ : wrong;
   }
 
   const Program& program_;

@@ -57,4 +57,39 @@ inline std::vector<Space> spaces(Index most_rank, Size most_devices = 12) {
   return out;
 }
 
+/// Global shapes of rank 1 to `most_rank` over the meshes of two and three prime axes up to 2x3x5.
+/// The sizes let all axes split a dimension, or some, or (4 over 2x3) leave a factor that none
+/// can split; shapes of rank 3 are fewer.
+inline std::vector<Space> prime_spaces(Index most_rank) {
+  struct Row {
+    const char* mesh;
+    Sizes sizes, sizes_of_rank_3;
+  };
+  const std::vector<Row> rows = {{"x:2,y:2", {2, 4, 6, 8}, {2, 4, 6}},
+                                 {"x:2,y:3", {2, 3, 4, 6}, {2, 4, 6}},
+                                 {"x:3,y:3", {3, 6, 9}, {3, 6, 9}},
+                                 {"x:2,y:2,z:2", {2, 4, 8, 12}, {2, 4, 8}},
+                                 {"x:2,y:2,z:3", {2, 3, 4, 6, 12}, {4, 6, 12}},
+                                 {"x:2,y:3,z:5", {2, 4, 6, 10, 15, 30}, {6, 10, 30}}};
+  std::vector<Space> out;
+  for (const auto& [text, sizes, sizes_of_rank_3] : rows) {
+    const Mesh H = mesh(text);
+    for (Index r = 1; r <= most_rank; ++r) {
+      std::vector<Sizes> shapes = {Sizes()};
+      for (Index i = 0; i < r; ++i) {
+        std::vector<Sizes> longer;
+        for (const Sizes& g : shapes) {
+          for (const Size s : r == 3 ? sizes_of_rank_3 : sizes) {
+            longer.push_back(g);
+            longer.back().push_back(s);
+          }
+        }
+        shapes = longer;
+      }
+      for (const Sizes& g : shapes) out.push_back({H, g});
+    }
+  }
+  return out;
+}
+
 }  // namespace spec

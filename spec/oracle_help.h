@@ -1,0 +1,162 @@
+/// What retile-oracle says about itself.
+#pragma once
+
+#include <map>
+
+#include "oracle_common.h"
+
+#ifndef RETILE_VERSION
+#define RETILE_VERSION "(no version)"
+#endif
+
+namespace spec::oracle {
+
+constexpr const char* general_help =
+    R"(usage: retile-oracle VERB .. | VERB --help | --help | --version
+
+The paper's definitions, executable; built from the folder spec/ and the standard library alone.
+
+  types      all well-formed types of a mesh and a globaltype
+  apply      the type after each collective
+  height     the largest tile of a sequence, the memory bound, whether it is a normal form
+  cost       the cost of a sequence, in elements per device
+  normalize  a sequence rewritten to normal form, step by step
+  optimum    the cheapest sequence, by brute force, as a Program
+  check      whether Programs are right, by moving every element
+
+Queries are words, or lines of standard input. There `mesh x:4,y:2` gives the mesh of the lines
+below it, and # starts a comment. Answers of several lines are separated by a blank line. Nothing is
+printed before all queries were read.
+
+  mesh        x:4,y:2                     device numbers row-major, last axis fastest
+  type        [3{x}12, 2{y}12, 12]        tile{axes}global, axes minor to major
+  collective  allgather(0)                the minor-most axis of dimension 0
+              dynslice(1,x)               dimension 1, over axis x
+              alltoall(0,1)               the minor-most axis of dimension 0 to dimension 1
+              allpermute [6{y}12, 12]     to a type
+              allgather(0,{x,y})  dynslice(1,{x,y})  alltoall(0,1,{x,y})    several axes at once
+
+Dimensions and steps count from 0. Exit codes: 0 yes, 1 no, 2 the input cannot be read, 3 undecided
+because a limit was reached, 4 out of memory or no output. Of several answers the largest counts.
+)";
+
+inline const std::map<std::string, const char*>& verb_help() {
+  static const std::map<std::string, const char*> all = {
+      {"types", R"(usage: retile-oracle types --mesh MESH [GLOBALTYPE | -]
+
+Prints every well-formed type of the mesh with these global sizes, one per line.
+
+Examples:
+  retile-oracle types --mesh x:2,y:2 '[4, 4]'
+  printf '%s\n' 'mesh x:2' '[4]' 'mesh x:3' '[6, 3]' | retile-oracle types
+
+Exit codes: 0; 2 the input cannot be read; 3 there are more than 64 dimensions, or all types together
+may have more than 2^20.
+)"},
+      {"apply", R"(usage: retile-oracle apply --mesh MESH [TYPE COLLECTIVE.. | -]
+
+Prints the type after each collective, one per line. Where a rule does not apply, the last line is
+  no: step K, COLLECTIVE: REASON [RULE]
+
+Examples:
+  retile-oracle apply --mesh x:4,y:2 '[2{x}8, 8]' 'alltoall(0,1)' 'dynslice(0,y)'
+  retile-oracle apply --mesh x:2,y:2 '[1{x,y}4, 4]' 'alltoall(0,1,{x,y})'
+  printf '%s\n' 'mesh x:2,y:2' '[2{x}4] allpermute [2{y}4]' '[4] dynslice(0,z)' | retile-oracle apply
+
+Exit codes: 0 every rule applies; 1 one does not; 2 the input cannot be read.
+)"},
+      {"height", R"(usage: retile-oracle height --mesh MESH [TYPE COLLECTIVE.. | -]
+
+Prints one line per sequence: the largest localsize, both ends included (Def. 4.4); the larger
+localsize of the two ends, and whether the sequence stays within it (4); whether it is a normal
+form (Def. 4.5). Where a rule does not apply: no: step K, COLLECTIVE: REASON [RULE]
+
+Examples:
+  retile-oracle height --mesh x:4 '[2{x}8, 8]' 'allgather(0)' 'dynslice(1,x)'
+  my-partitioner --print-sequences | retile-oracle height
+
+Exit codes: 0 every rule applies; 1 one does not; 2 the input cannot be read.
+)"},
+      {"cost", R"(usage: retile-oracle cost --mesh MESH [TYPE COLLECTIVE.. | -]
+
+Prints one number per sequence: the elements per device that it moves (Fig. 11): an allgather its
+result, an alltoall or allpermute its input, a dynslice nothing. Where a rule does not apply:
+no: step K, COLLECTIVE: REASON [RULE]
+
+Examples:
+  retile-oracle cost --mesh x:4 '[2{x}8, 8]' 'allgather(0)' 'dynslice(1,x)'
+  printf '%s\n' 'mesh x:2' '[1{x}2, 2] alltoall(0,1)' '[1{x}2, 2]' | retile-oracle cost
+
+Exit codes: 0 every rule applies; 1 one does not; 2 the input cannot be read; 3 the cost is not
+below 2^63.
+)"},
+      {"normalize", R"(usage: retile-oracle normalize --mesh MESH [TYPE COLLECTIVE.. | -]
+
+Rewrites a sequence to normal form (Theorem 4.8) and prints the mesh, the sequence, and the sequence
+after each rewriting, with the lemma used and the measure that falls: the pairs of an allgather
+before a dynslice, and of each alltoall and allpermute the allgathers left and the dynslices right
+of it. The last line is the normal form. What is printed can be read again by every verb.
+
+Axes are first split into prime ones, x:4 into x.2:2,x.1:2, and several axes at once are moved one
+by one; an alltoall over several is completed by an allpermute, which restores their order.
+
+Examples:
+  retile-oracle normalize --mesh x:2,y:2 '[1{x}2, 4]' 'allgather(0)' 'dynslice(1,y)' 'dynslice(1,x)'
+  retile-oracle normalize --mesh x:2 '[1{x}2, 2]' 'allgather(0)' 'dynslice(1,x)' | retile-oracle cost
+
+Exit codes: 0; 1 a rule does not apply; 2 the input cannot be read; 3 an axis is larger than 2^31, or
+all sequences together have more than 2^18 steps.
+)"},
+      {"optimum", R"(usage: retile-oracle optimum --mesh MESH [--unbounded] [FROM TO | -]
+
+Prints W, the cost of a cheapest sequence that reaches TO up to a permutation of the devices; the
+optimum, the cost of a cheapest sequence that reaches TO; and such a sequence as a Program. Both
+costs are comments, so the whole can be given to check. No tile is larger than the larger of FROM
+and TO (4), unless --unbounded. All axes count as split into prime ones.
+
+Examples:
+  retile-oracle optimum --mesh x:4,y:2 '[2{x}8, 8]' '[8, 2{x}8]'
+  retile-oracle optimum --mesh x:2,y:3 '[1{x,y}6, 6]' '[6, 1{x,y}6]' | retile-oracle check
+  printf '%s\n' 'mesh x:4' '[2{x}8] [8]' '[8] [2{x}8]' | retile-oracle optimum | grep optimum
+
+Exit codes: 0; 2 the input cannot be read; 3 there are more than 127 devices, 2^16 localtypes or
+2^22 tile maps to look at, or every cost is 2^63 or more.
+)"},
+      {"check", R"(usage: retile-oracle check [PROGRAM|-]
+
+Reads Programs in the text form retile.program/1 from a file, or from standard input, and replays
+each one: an array of global indices per device, moved element by element. Prints, per Program, the
+lines right, within_bound, height, bound, cost and steps; when it is wrong also first_wrong_step,
+reason, device, at (local index), element (global index expected there) and found.
+
+Dimensions are first divided by the gcd of all tile extents along them: blocks move whole. A Program
+that still has more than 2^28 elements on all devices together is undecided.
+
+Exit codes: 0 right, 1 wrong, 2 usage or syntax error, 3 undecided, 4 out of memory or no output.
+Of several Programs the largest code counts.
+
+Examples:
+  retile-oracle check program.txt
+  my-partitioner --print-program | retile-oracle check
+  printf '%s\n' retile.program/1 'mesh x:2' 'from [2{x}4]' 'to [4]' \
+    'allgather dim=0 groups=[[0,1]]' | retile-oracle check -
+)"},
+  };
+  return all;
+}
+
+/// Whether the words ask for help or the version; if so, that is printed.
+inline bool about_itself(const Words& words, std::ostream& out) {
+  const auto has = [&](const char* word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  if (has("--help") || has("-h")) {
+    const auto help = verb_help().find(words[0]);
+    out << (help == verb_help().end() ? general_help : help->second);
+    return true;
+  }
+  if (has("--version")) out << "retile-oracle " RETILE_VERSION "\n";
+  return has("--version");
+}
+
+}  // namespace spec::oracle
