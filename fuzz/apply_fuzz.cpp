@@ -2,7 +2,7 @@
 // spec.
 //
 // An input is choices, or a text: `mesh x:2,y:2`, `from [1{x,y}4, 4]`, and the collective in spec's
-// notation, `alltoall(0,1,{x,y})`; after `allpermute` a fourth line `to [..]`.
+// notation, `alltoall(0,1,{x,y})` or `allpermute [4, 1{x,y}4]`.
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,29 +25,25 @@ namespace {
 
 using support::TypedStep;
 
-std::optional<retile::DistType> read_type(std::string_view line, std::string_view word,
-                                          const retile::Mesh& mesh) {
-  if (line.substr(0, word.size()) != word) return std::nullopt;
-  auto type = retile::parse_type(line.substr(word.size()), mesh);
-  if (!type) return std::nullopt;
-  return *std::move(type);
-}
-
 std::optional<TypedStep> read_step(std::string_view text) {
   const auto lines = support::lines_of(text);
-  if (lines.size() < 3) return std::nullopt;
+  constexpr std::string_view from = "from ";
+  if (lines.size() < 3 || lines[1].substr(0, from.size()) != from) return std::nullopt;
   const auto mesh = retile::parse_mesh(std::string_view(lines[0]).substr(5));
-  if (!mesh || mesh->device_count() > 4096) return std::nullopt;
-  const auto from = read_type(lines[1], "from ", *mesh);
-  if (!from) return std::nullopt;
-  const auto p = spec::parse_collective(lines[2], support::to_spec(*from), {});
+  if (!mesh) return std::nullopt;
+  const auto type = retile::parse_type(std::string_view(lines[1]).substr(from.size()), *mesh);
+  if (!type) return std::nullopt;
+  const spec::Mesh H = support::to_spec(*mesh);
+  const auto p = spec::read_line<spec::MultiCollective>(lines[2], [&](spec::Tokens& in) {
+    return spec::with_axes(spec::read_collective(in, H), support::to_spec(*type));
+  });
   if (!p) return std::nullopt;
-  TypedStep out{*mesh, *from, {}};
+  TypedStep out{*mesh, *type, {}};
   if (p->p == spec::Op::allgather) out.collective = retile::AllgatherRule{p->i, p->x.size()};
   if (p->p == spec::Op::dynslice) out.collective = retile::DynsliceRule{p->i, p->x};
   if (p->p == spec::Op::alltoall) out.collective = retile::AlltoallRule{p->i, p->j, p->x.size()};
   if (p->p == spec::Op::allpermute) {
-    const auto to = lines.size() > 3 ? read_type(lines[3], "to ", *mesh) : std::nullopt;
+    const auto to = retile::parse_type(spec::to_text(p->to), *mesh);
     if (!to) return std::nullopt;
     out.collective = retile::AllpermuteRule{*to};
   }
@@ -85,9 +81,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto outcome = fuzz::control()
                            ? comparison::compare(step.mesh, step.from, step.collective, mistaken)
                            : comparison::compare(step.mesh, step.from, step.collective);
-  const std::string notation = "mesh " + to_text(step.mesh) + "\nfrom " + to_text(step.from) +
-                               "\n" + support::detail::text(step.collective);
+  const spec::Type tau = support::to_spec(step.from);
+  const auto p = support::to_spec(step.mesh, step.from, step.collective);
+  const std::string notation =
+      "mesh " + to_text(step.mesh) + "\nfrom " + to_text(step.from) + "\n" + spec::to_text(p);
   fuzz::require(outcome.difference.empty(), outcome.difference, notation);
+  if (!p.x.empty()) {  // without axes the notation means the minor-most one
+    const auto again = spec::parse_collective(spec::to_text(p), tau, {});
+    fuzz::require(again && again->p == p.p && again->i == p.i && again->j == p.j && again->x == p.x,
+                  "spec reads the collective that it prints otherwise", notation);
+  }
   const auto after = retile::apply(step.mesh, step.collective, step.from);
   if (!after) {
     fuzz::tally("no rule applies");
@@ -113,7 +116,7 @@ static const std::vector<std::string> vocabulary = {"allgather(0)",
                                                     "allpermute",
                                                     "mesh ",
                                                     "from ",
-                                                    "to ",
+
                                                     "{x}",
                                                     "{x,y}",
                                                     "x",

@@ -28,7 +28,7 @@
 #include "support/mutants.h"
 #include "support/program_bridge.h"
 
-const fuzz::Target fuzz::target = {"check", 0.8};
+const fuzz::Target fuzz::target = {"check", 0.9};
 
 namespace {
 

@@ -99,6 +99,8 @@ bool check_type(const retile::Mesh& mesh, const spec::Mesh& H, const std::string
   fuzz::require(again.has_value() && *again == *ours,
                 "the printed type reads otherwise: " + printed, notation);
   fuzz::require(to_text(*again) == printed, "printing is no fixpoint: " + printed, notation);
+  fuzz::require(spec::to_text(support::to_spec(*ours)) == printed, "spec prints the type otherwise",
+                notation);
   fuzz::require(spec_type(H, printed) == theirs,
                 "spec reads the printed type otherwise: " + printed, notation);
   const retile::TileMap map = tile_map(mesh, *ours);
@@ -134,6 +136,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto again = retile::parse_mesh(to_text(*mesh));
   fuzz::require(again.has_value() && *again == *mesh, "the printed mesh reads otherwise", notation);
   fuzz::require(to_text(*again) == to_text(*mesh), "printing is no fixpoint", notation);
+  fuzz::require(spec::to_text(*H) == to_text(*mesh), "spec prints the mesh otherwise", notation);
   bool any_type = false;
   for (std::size_t i = 1; i < lines.size(); ++i) {
     if (!is_notation(lines[i])) continue;

@@ -12,7 +12,7 @@
 #include "support/program_bridge.h"
 #include "support/program_generators.h"
 
-const fuzz::Target fuzz::target = {"program_json", 0.3};
+const fuzz::Target fuzz::target = {"program_json", 0.15};
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string json(fuzz::input(data, size));

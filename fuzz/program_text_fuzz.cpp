@@ -14,7 +14,7 @@
 #include "support/program_bridge.h"
 #include "support/program_generators.h"
 
-const fuzz::Target fuzz::target = {"program_text", 0.3};
+const fuzz::Target fuzz::target = {"program_text", 0.15};
 
 namespace {
 

@@ -2,8 +2,9 @@
 // the target once, in every configuration. Ends with 1 when too few of them reach the comparison.
 //
 //     replay_apply fuzz/corpus/apply tests/regress/apply
-//     RETILE_FUZZ_CONTROL=1 replay_apply fuzz/corpus/apply     # must find the mistake of the
-//     control
+//
+// RETILE_FUZZ_VERBOSE=1 says which files reach the comparison, RETILE_FUZZ_CONTROL=1 makes the
+// comparison one with the mistake of the negative control, which must be found.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -39,7 +40,6 @@ int main(int argc, char** argv) {
   std::sort(files.begin(), files.end());
   const bool verbose = std::getenv("RETILE_FUZZ_VERBOSE") != nullptr;
   for (const auto& file : files) {
-    if (verbose) std::fprintf(stderr, "%s\n", file.c_str());
     std::ifstream in(file, std::ios::binary);
     const std::vector<char> bytes{std::istreambuf_iterator<char>(in),
                                   std::istreambuf_iterator<char>()};
@@ -47,7 +47,10 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "%s cannot be read\n", file.c_str());
       return EXIT_FAILURE;
     }
+    const auto before = fuzz::counts().reached;
     LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    if (verbose)
+      std::printf("%s %s\n", fuzz::counts().reached > before ? "reached" : "refused", file.c_str());
   }
   const auto& counts = fuzz::counts();
   if (fuzz::control()) {

@@ -50,23 +50,39 @@ inline Pairs sorted(Pairs f, Index holders) {
 using OfTiles = std::string;
 
 /// Calls visit(g) for every balanced g with coarse ∘ g = f, once for each multiset of pairs.
+///
+/// Twins are devices with equal pairs (f_2(d), f(d)); they stand side by side and get finer tiles
+/// in ascending order. A finer tile that they pass over must be left to devices behind the twins,
+/// so there is a way on after every choice.
 template <class Visit>
 void for_each_refinement(const Pairs& f, Index holders, const OfTiles& coarse, const Visit& visit) {
   std::vector<std::vector<char>> finer(f.size());
   for (Index t = 0; t < coarse.size(); ++t) {
     finer[static_cast<Index>(coarse[t])].push_back(static_cast<char>(t));
   }
+  const auto is_twin = [&](Index d) { return d % holders != 0 && f[d] == f[d - 1]; };  // of d - 1
+  std::vector<Index> behind(f.size(), 0);  // devices behind the twins of d that hold f[d]
+  for (Index d = 0; d < f.size(); ++d) {
+    Index end = d + 1;
+    while (end < f.size() && is_twin(end)) ++end;
+    const auto rest = f.begin() + static_cast<std::ptrdiff_t>(end);
+    behind[d] = static_cast<Index>(std::count(rest, f.end(), f[d]));
+  }
   std::vector<Index> left(coarse.size(), f.size() / coarse.size());  // holders of each finer tile
   Pairs g = f;
   const auto place = [&](const auto& self, Index d) -> void {
     if (d == f.size()) return visit(sorted(g, holders));
-    const bool twin = d % holders != 0 && f[d] == f[d - 1];  // the pairs of d and d - 1 are equal
+    Index passed = 0;
     for (const char t : finer[static_cast<Index>(f[d])]) {
-      if (left[static_cast<Index>(t)] == 0 || (twin && t < g[d - 1])) continue;
-      --left[static_cast<Index>(t)];
-      g[d] = t;
-      self(self, d + 1);
-      ++left[static_cast<Index>(t)];
+      Index& left_t = left[static_cast<Index>(t)];
+      if (passed > behind[d]) return;
+      if (left_t > 0 && !(is_twin(d) && t < g[d - 1])) {
+        --left_t;
+        g[d] = t;
+        self(self, d + 1);
+        ++left_t;
+      }
+      passed += left_t;
     }
   };
   place(place, 0);

@@ -139,6 +139,7 @@ TEST_P(EveryPair, is_planned_at_the_optimum) {
 INSTANTIATE_TEST_SUITE_P(Large, EveryPair,
                          ::testing::Values(Row{"a:2,b:2,c:3", {1, 2, 3, 4, 6, 12}, 3},
                                            Row{"a:2,b:3,c:3", {2, 3, 6, 9, 18}, 2},
+                                           Row{"a:2,b:3,c:5", {2, 6, 10, 15, 30}, 2},
                                            Row{"a:2,b:2,c:2,d:2", {2, 4, 8, 16}, 2}));
 #else
 INSTANTIATE_TEST_SUITE_P(
@@ -152,8 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
 /// Controls: planners that claim too much are refuted.
 TEST(EveryPairControl, planners_that_claim_too_much_are_refuted) {
   Size forgets_permutation = 0, bound_too_high = 0, calls_all_optimal = 0, truth = 0;
-  // Here some plans of today's planner are above OPT, or the last count would be 0 for another
-  // reason: so a planner that always permutes stands for it.
+  // A planner that always permutes stands for one whose plans are above OPT.
   for_each_pair(
       {"a:2,b:2", {1, 2, 4}, 3}, [&](const Problem& problem, const std::string&, Size optimum) {
         const auto made = plan(problem).value();

@@ -265,6 +265,10 @@ TEST(Refinements, are_counted_by_hand) {
   EXPECT_EQ(count(Pairs({0, 0, 1, 1}), 1, OfTiles({0, 0, 1, 1})), 4U);
   EXPECT_EQ(count(Pairs({0, 1, 0, 1}), 2, OfTiles({0, 0, 1, 1})), 4U);
   EXPECT_EQ(count(Pairs({0, 0, 1, 1}), 2, OfTiles({0, 0, 1, 1})), 1U);
+  // 60 devices: one way if all are alike, and 31 to divide 30 of each finer tile between two
+  // halves.
+  EXPECT_EQ(count(Pairs(60, 0), 60, OfTiles(60, 0)), 1U);
+  EXPECT_EQ(count(Pairs(60, 0), 30, OfTiles({0, 0})), 31U);
 }
 
 /// Whether every step of the path is one of fig10_low_level.h, and the end is f_2.
