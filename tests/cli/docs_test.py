@@ -16,7 +16,9 @@ import tempfile
 from support import RETILE, Case, environment, main, without_progress
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-DOCUMENTS = ["README.md", "docs/cli.md", "docs/architecture.md", "docs/changelog.md", "docs/oracle.md"]
+DOCUMENTS = ["README.md"] + [
+    f"docs/{name}.md" for name in "architecture campaign changelog cli errata mutants oracle paper-map statements".split()
+]
 
 
 def text_of(*names):
