@@ -5,7 +5,8 @@
 /// its box of `to`, in order.
 ///
 /// Blocks move whole: each dimension is first divided by the gcd of all tile extents along it, the
-/// pieces cut from tiles and listed base offsets included. Above 2^28 tags nothing is decided.
+/// pieces cut from tiles and listed base offsets included. Above 2^28 tags nothing is decided, nor
+/// when the steps together need more than 2^32 units of work.
 #pragma once
 
 #include "check_blocks.h"
@@ -31,10 +32,11 @@ struct Verdict {
 
 class Replay {
  public:
-  static constexpr Size most_tags = Size{1} << 28;
+  static constexpr Size most_tags = Size{1} << 28;  // of all devices together
+  static constexpr Size most_work = Size{1} << 32;
 
-  explicit Replay(const Program& program)
-      : program_(program), D_(program.devices), blocks_(program) {}
+  explicit Replay(const Program& program, Size limit = most_work)
+      : program_(program), D_(program.devices), work_left_(limit), blocks_(program) {}
 
   Verdict run() {  // throws TooLarge
     if (D_ > most_tags) throw TooLarge();
@@ -71,9 +73,22 @@ class Replay {
     const Size size = localsize(c);
     return size <= most_tags / D_ ? size : throw TooLarge();
   }
+  /// The state at the start, and each step, need for every tag a unit and one per dimension; each
+  /// step needs for every device a unit and one per dimension of its iota's stages.
+  void work_on_table(const Table& table) {
+    Index dimensions = 0;
+    for (const Stage& stage : table.stages) dimensions += stage.shape.size();
+    work(1, dimensions);
+  }
+  void work(Size per_device, Index dimensions) {
+    const auto units = times(D_ * per_device, static_cast<Size>(dimensions) + 1);
+    if (!units || *units > work_left_) throw TooLarge();
+    work_left_ -= *units;
+  }
   void start() {
     c_ = blocks_.of(program_.from.tile);
     size_ = tags_in(c_);
+    work(size_, c_.size());
     tags_.reserve(static_cast<Index>(size_ * D_));
     for (const Size d : all_) {
       const Size base = blocks_.tag(blocks_.of(base_offset(program_.from, d)));
@@ -148,6 +163,7 @@ class Replay {
   std::optional<Wrong> apply(Index number) {
     const Step& step = program_.steps[number];
     const Size k = static_cast<Size>(number);
+    work_on_table(step.table);
     if (auto wrong = table_error(step, k)) return wrong;
     const auto cut = piece(step, blocks_.elements(c_));
     if (!cut) return Wrong{k, "indivisible", 0, {}, {}, {}};
@@ -156,6 +172,7 @@ class Replay {
     const Size before = localsize(blocks_.elements(c_)), after = localsize(*tile);
     const Sizes c = blocks_.of(*tile);
     const Size size = tags_in(c);
+    work(size, c.size());
     const Table table = table_of(step);
     const bool permutes = step.p == Op::allpermute;
     std::vector<Size> tags(static_cast<Index>(size * D_));
@@ -209,6 +226,7 @@ class Replay {
 
   const Program& program_;
   const Size D_;
+  Size work_left_;
   Sizes all_;  // the devices 0..D-1
   const Blocks blocks_;
   Sizes c_;
@@ -221,6 +239,9 @@ class Replay {
 /// Replays a Program. Undecided when it is too large, or when a size is not below 2^63.
 inline Verdict check(const Program& program) {
   try {
+    const auto shapes = static_cast<Size>(program.steps.size() + 1);  // that Blocks looks at
+    const auto work = times(shapes, static_cast<Size>(program.from.tile.size()));
+    if (!work || *work > Replay::most_work) throw TooLarge();
     return Replay(program).run();
   } catch (const TooLarge&) {
     Verdict undecided;

@@ -233,8 +233,9 @@ inline const std::vector<WorkedSequence>& worked_sequences() {
   return all;
 }
 
-/// A sequence of Fig. 10: the axis that each alltoall moves from dimension 0 to 1, and the type
-/// after it. Device maps are not printed; some must exist.
+/// A sequence of Fig. 10: the axis that each alltoall moves from dimension 0 to 1, or none for the
+/// allpermute, and the type after it. Of the device maps only the last is printed: it is the first.
+/// In between some must exist.
 struct LowLevelArrow {
   const char* axis;
   const char* type;
@@ -251,11 +252,17 @@ inline const std::vector<LowLevelSequence>& low_level_sequences() {
       {"(9)",
        "a0:2,a1:2,a2:2",
        "[1{a0,a1,a2}8, 8]",
-       {{"a0", "[2{a1,a2}8, 4{a0}8]"}, {"a1", "[4{a2}8, 2{a1,a0}8]"}, {"a2", "[8, 1{a2,a1,a0}8]"}}},
+       {{"a0", "[2{a1,a2}8, 4{a0}8]"},
+        {"a1", "[4{a2}8, 2{a1,a0}8]"},
+        {"a2", "[8, 1{a2,a1,a0}8]"},
+        {nullptr, "[8, 1{a0,a1,a2}8]"}}},
       {"(10)",
        "a0:2,a1:2,a2:2",
        "[1{a0,a1,a2}8, 8]",
-       {{"a2", "[2{a0,a1}8, 4{a2}8]"}, {"a1", "[4{a0}8, 2{a1,a2}8]"}, {"a0", "[8, 1{a0,a1,a2}8]"}}},
+       {{"a2", "[2{a0,a1}8, 4{a2}8]"},
+        {"a1", "[4{a0}8, 2{a1,a2}8]"},
+        {"a0", "[8, 1{a0,a1,a2}8]"},
+        {nullptr, "[8, 1{a0,a1,a2}8]"}}},
   };
   return all;
 }

@@ -33,23 +33,40 @@ inline int print(std::ostream& out, const Verdict& verdict) {
   return no;
 }
 
-/// words: check [PROGRAM|-]
+inline std::string file_text(const Words& words, Index at) {
+  std::ifstream file(words[at], std::ios::binary);
+  file.peek();  // a directory opens, but cannot be read
+  if (!file.is_open() || file.bad()) refuse(words, at, "cannot read " + words[at]);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The verdict; where the memory did not suffice it is undecided, and standard error says why.
+inline Verdict check_within_memory(const Program& program) {
+  try {
+    return spec::check(program);
+  } catch (const std::bad_alloc&) {
+    std::cerr << "error: out of memory\n";
+    Verdict verdict;
+    verdict.decided = false;
+    return verdict;
+  }
+}
+
+/// words: check [--] [PROGRAM|-]
 inline int check(const Words& words, std::ostream& out) {
-  const std::string path = words.size() > 1 ? words[1] : "-";
-  if (path.rfind('-', 0) == 0 && path != "-") refuse(words, 1, "check has no option " + path);
-  if (words.size() > 2) refuse(words, 2, "expected one file, or - for standard input");
-  std::ifstream file;
-  if (path != "-") file.open(path, std::ios::binary);
-  std::istream& in = path == "-" ? std::cin : file;
-  in.peek();  // a directory opens, but cannot be read
-  if (in.bad() || (path != "-" && !file.is_open())) refuse(words, 1, "cannot read " + path);
-  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const bool ended = words.size() > 1 && words[1] == "--";  // the options
+  const Index at = ended ? 2 : 1;
+  const std::string path = words.size() > at ? words[at] : "-";
+  const bool is_option = !ended && path != "-" && path.rfind('-', 0) == 0;
+  if (is_option) refuse(words, at, "check has no option " + path);
+  if (words.size() > at + 1) refuse(words, at + 1, "expected one file, or - for standard input");
+  const std::string text = path == "-" ? standard_input(words) : file_text(words, at);
   const Programs programs = parse_programs(text);
   if (programs.error) throw Refused{path == "-" ? "<stdin>" : path, text, *programs.error};
   int code = yes;
   for (const Program& program : programs.programs) {
     if (&program != &programs.programs.front()) out << "\n";
-    code = std::max(code, print(out, spec::check(program)));
+    code = std::max(code, print(out, check_within_memory(program)));
   }
   return code;
 }

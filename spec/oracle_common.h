@@ -4,8 +4,10 @@
 /// result is printed whole or not at all.
 #pragma once
 
+#include <cstdio>
 #include <iostream>
 #include <iterator>
+#include <new>
 #include <sstream>
 
 #include "program_tokens.h"
@@ -51,6 +53,10 @@ inline void explain(const Refused& what) {
             << std::string(column - first, ' ') << "^\n";
 }
 
-inline std::string standard_input() { return {std::istreambuf_iterator<char>(std::cin), {}}; }
+inline std::string standard_input(const Words& words) {
+  std::string text(std::istreambuf_iterator<char>(std::cin), {});
+  if (std::ferror(stdin) != 0) refuse(words, words.size(), "cannot read standard input");
+  return text;
+}
 
 }  // namespace spec::oracle

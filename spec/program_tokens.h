@@ -167,15 +167,18 @@ class Tokens {
     const Index m = out.shape.size();
     out.stride.assign(m, 1);
     for (Index k = m; k-- > 1;) out.stride[k - 1] = out.stride[k] * out.shape[k];
-    std::vector<Index> all(m);
-    std::iota(all.begin(), all.end(), Index{0});
-    out.T = all;
+    out.T.resize(m);
+    std::iota(out.T.begin(), out.T.end(), Index{0});
     if (!accept("T")) return out;
     expect("(");
     out.T = items([&] { return static_cast<Index>(integer()); });
     expect(")");
-    if (!std::is_permutation(out.T.begin(), out.T.end(), all.begin(), all.end())) {
-      fail(start, "T must name each dimension of its stage once");
+    std::vector<bool> named(m, false);
+    for (const Index k : out.T) {
+      if (out.T.size() != m || k >= m || named[k]) {
+        fail(start, "T must name each dimension of its stage once");
+      }
+      named[k] = true;
     }
     return out;
   }

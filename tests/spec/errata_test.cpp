@@ -218,6 +218,11 @@ TEST(Errata, E12_the_third_premise_of_ALLGATHER_speaks_of_the_new_device_map) {
   // PERMUTE as printed ends over another mesh H'; with fewer points φ' is no bijection to D.
   const Mesh smaller = mesh("x:2");
   EXPECT_EQ(tile_map(smaller, {from.phi, type(smaller, "[1{x}2, 1]")}), std::nullopt);
+  // It says nothing of globaltypes: all devices hold one tile at 0, of [4] and of [2].
+  const TypedAssignment four = {identity(H), type(H, "[4]")}, two = {identity(H), type(H, "[2]")};
+  EXPECT_TRUE(equivalent(*tile_map(H, four), *tile_map(H, two)));  // β' ∘ φ'⁻¹ = β ∘ φ⁻¹ ∘ π
+  EXPECT_FALSE(low_level_allpermute(H, four, two));
+  EXPECT_TRUE(low_level_allpermute(H, four, four));
 }
 
 TEST(Errata, E13_labels_agree_up_to_naming_the_axis_or_its_dimension) {
@@ -347,6 +352,7 @@ TEST(Errata, E19_three_alltoalls_reverse_the_digits_whatever_axes_are_picked) {
     TypedAssignment a = {identity(H), type(H, s.from)};
     auto f = physical(H, a);
     for (const LowLevelArrow& arrow : s.arrows) {  // well-typed: some φ' satisfies Fig. 10
+      if (!arrow.axis) continue;
       TypedAssignment next = {identity(H), type(H, arrow.type)};
       bool found = false;
       do {
@@ -363,6 +369,11 @@ TEST(Errata, E19_three_alltoalls_reverse_the_digits_whatever_axes_are_picked) {
       EXPECT_EQ(to_text(a.tau), "[8, 1{a0,a1,a2}8]");
       EXPECT_NE(a.phi, identity(H));  // "if it then happens to be the case that φ_3 = φ"
     }
+    ASSERT_EQ(s.arrows.back().axis, nullptr) << s.name;  // => allpermute, back to φ
+    const TypedAssignment end = {identity(H), type(H, s.arrows.back().type)};
+    EXPECT_EQ(to_text(end.tau), "[8, 1{a0,a1,a2}8]") << s.name;
+    EXPECT_TRUE(low_level_allpermute(H, a, end)) << s.name;
+    EXPECT_FALSE(low_level_allpermute(H, {identity(H), type(H, s.from)}, end)) << s.name;
   }
 }
 

@@ -1,9 +1,13 @@
 # Runs retile-oracle: exit codes, what stands on which stream, and the promises about its source.
-#   cmake -DORACLE=.. -DCOMPILER=.. -DSPEC=.. -DWORK=.. -P oracle_test.cmake
+#   cmake -DORACLE=.. -DVERSION=.. -DCOMPILER=.. -DSPEC=.. -DWORK=.. -P oracle_test.cmake
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE "${WORK}")
 file(MAKE_DIRECTORY "${WORK}/directory")
 set(failures 0)
+string(REPLACE "." "\\." version "${VERSION}")
+if(version STREQUAL "")
+  message(FATAL_ERROR "VERSION is missing")
+endif()
 
 macro(complain text)
   message("FAILED ${text}")
@@ -63,7 +67,7 @@ expect(unknown_option 2 "^$" "^error: check has no option --json${at_check}" che
 expect(two_files 2 "^$" "^error: expected one file[^\n]*\n  retile-oracle check - right\n                        \\^\n$" check - right)
 expect(help 0 "Exit codes" "^$" --help)
 expect(help_of_check 0 "Examples" "^$" check --help)
-expect(version 0 "^retile-oracle [^\n]+\n$" "^$" --version)
+expect(version 0 "^retile-oracle ${version}\n$" "^$" --version)
 
 # No result that nobody can read: a full disk is exit 4.
 if(EXISTS /dev/full)
