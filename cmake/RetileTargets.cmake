@@ -11,6 +11,9 @@
 #       Tests may include "spec/..", "support/.." and the public headers of DEPS.
 #   retile_add_mpi_test(<name> SOURCES .. DEPS .. RANKS 1 2 4 [LABELS mpi ..] [TIMEOUT seconds] [ARGS ..])
 #       the same under mpiexec, one ctest entry <name>.ranks_<n> per number of processes. main() initialises MPI.
+#   retile_add_fuzz_target(<name> SOURCES x_fuzz.cpp .. DEPS retile::core ..)
+#       replay_<name>, built everywhere, and with RETILE_FUZZ also fuzz_<name>. ctest entries fuzz.<name> (every saved file of
+#       fuzz/corpus/<name> and tests/regress/<name>) and fuzz.control.<name> (the mistake of the negative control is found).
 #
 # Tests made with add_test(NAME <name> ..): give them retile_set_test_properties(<name> LABELS .. [TIMEOUT ..] [ENVIRONMENT ..]),
 # with ENVIRONMENT ${RETILE_MPI_ENVIRONMENT} where they start MPI; retile_leave_out_test(<name> <reason>) notes an absent one.
@@ -322,6 +325,10 @@ function(retile_add_test name)
     return()
   endif()
   _retile_add_test_executable(test_${name} retile_test_main SOURCES ${arg_SOURCES} DEPS ${arg_DEPS})
+  if(RETILE_SANITIZE AND NOT ";${arg_LABELS};" MATCHES ";(unit|property|mpi);")
+    # Sanitized runs leave the enumerations out; who wants one builds its target.
+    set_target_properties(test_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
   add_test(NAME ${name} COMMAND test_${name} ${arg_ARGS})
   retile_set_test_properties(${name} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
 endfunction()
@@ -362,6 +369,44 @@ function(retile_add_mpi_test name)
     # ctest -j N starts nothing beside a test that needs N or more processors.
     set_tests_properties(${entry} PROPERTIES PROCESSORS ${ranks})
   endforeach()
+endfunction()
+
+function(retile_add_fuzz_target name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
+  _retile_check_arguments(retile_add_fuzz_target arg)
+  _retile_rooms_are_built(built fuzz.${name} ${arg_DEPS})
+  if(NOT built)
+    return()
+  endif()
+  if(NOT TARGET retile_fuzz_targets)
+    add_custom_target(retile_fuzz_targets) # what the build preset `fuzz` builds
+  endif()
+  add_library(fuzz_object_${name} OBJECT ${arg_SOURCES})
+  target_link_libraries(fuzz_object_${name} PRIVATE retile::warnings ${arg_DEPS} retile::test_support)
+  target_compile_features(fuzz_object_${name} PRIVATE cxx_std_20)
+  set(programs replay_${name})
+  add_executable(replay_${name} "${PROJECT_SOURCE_DIR}/fuzz/replay_main.cpp")
+  if(RETILE_FUZZ)
+    add_executable(fuzz_${name} $<TARGET_OBJECTS:fuzz_object_${name}>)
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    list(APPEND programs fuzz_${name})
+  endif()
+  foreach(program IN LISTS programs)
+    target_link_libraries(${program} PRIVATE retile::warnings fuzz_object_${name} ${arg_DEPS} retile::test_support)
+    target_compile_features(${program} PRIVATE cxx_std_20)
+    set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz" CXX_CLANG_TIDY "")
+    add_dependencies(retile_fuzz_targets ${program})
+  endforeach()
+  set_target_properties(fuzz_object_${name} PROPERTIES CXX_CLANG_TIDY "")
+
+  set(saved "${PROJECT_SOURCE_DIR}/fuzz/corpus/${name}")
+  set(found "${PROJECT_SOURCE_DIR}/tests/regress/${name}")
+  add_test(NAME fuzz.${name} COMMAND replay_${name} "${saved}" "${found}")
+  retile_set_test_properties(fuzz.${name} LABELS unit TIMEOUT 120)
+  add_test(NAME fuzz.control.${name} COMMAND replay_${name} "${saved}")
+  retile_set_test_properties(fuzz.control.${name} LABELS unit TIMEOUT 120 ENVIRONMENT RETILE_FUZZ_CONTROL=1)
+  # A crash or a difference of its own is no mistake found.
+  set_tests_properties(fuzz.control.${name} PROPERTIES PASS_REGULAR_EXPRESSION "control: MISMATCH in ${name}:")
 endfunction()
 
 # Called once by tests/CMakeLists.txt: the targets that every test links.

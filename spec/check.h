@@ -5,7 +5,8 @@
 /// its box of `to`, in order.
 ///
 /// Blocks move whole: each dimension is first divided by the gcd of all tile extents along it, the
-/// pieces cut from tiles and listed base offsets included. Above 2^28 tags nothing is decided.
+/// pieces cut from tiles and listed base offsets included. Above 2^28 tags nothing is decided, nor
+/// when the steps together need more than 2^32 units of work.
 #pragma once
 
 #include "check_blocks.h"
@@ -31,10 +32,11 @@ struct Verdict {
 
 class Replay {
  public:
-  static constexpr Size most_tags = Size{1} << 28;
+  static constexpr Size most_tags = Size{1} << 28;  // of all devices together
+  static constexpr Size most_work = Size{1} << 32;
 
-  explicit Replay(const Program& program)
-      : program_(program), D_(program.devices), blocks_(program) {}
+  explicit Replay(const Program& program, Size limit = most_work)
+      : program_(program), D_(program.devices), work_left_(limit), blocks_(program) {}
 
   Verdict run() {  // throws TooLarge
     if (D_ > most_tags) throw TooLarge();
@@ -45,7 +47,9 @@ class Replay {
     out_.height = out_.bound;
     start();
     for (Index k = 0; k < program_.steps.size() && !out_.wrong; ++k) out_.wrong = apply(k);
-    if (!out_.wrong) out_.wrong = end();
+    if (!out_.wrong) out_.wrong = lies(program_.to, "end", out_.steps);
+    // Where a device was left without a box in order, that step is at fault for a wrong end.
+    if (out_.wrong && out_.wrong->reason == "end" && not_a_box_) out_.wrong = not_a_box_;
     out_.right = !out_.wrong;
     out_.within_bound = out_.height <= out_.bound;
     return out_;
@@ -69,9 +73,22 @@ class Replay {
     const Size size = localsize(c);
     return size <= most_tags / D_ ? size : throw TooLarge();
   }
+  /// The state at the start, and each step, need for every tag a unit and one per dimension; each
+  /// step needs for every device a unit and one per dimension of its iota's stages.
+  void work_on_table(const Table& table) {
+    Index dimensions = 0;
+    for (const Stage& stage : table.stages) dimensions += stage.shape.size();
+    work(1, dimensions);
+  }
+  void work(Size per_device, Index dimensions) {
+    const auto units = times(D_ * per_device, static_cast<Size>(dimensions) + 1);
+    if (!units || *units > work_left_) throw TooLarge();
+    work_left_ -= *units;
+  }
   void start() {
     c_ = blocks_.of(program_.from.tile);
     size_ = tags_in(c_);
+    work(size_, c_.size());
     tags_.reserve(static_cast<Index>(size_ * D_));
     for (const Size d : all_) {
       const Size base = blocks_.tag(blocks_.of(base_offset(program_.from, d)));
@@ -104,7 +121,7 @@ class Replay {
   std::optional<Wrong> lies(const Tiling& tiling, const char* reason, Size step) const {
     if (tiling.tile != blocks_.elements(c_)) return Wrong{step, reason, 0, {}, {}, {}};
     for (const Size d : all_) {
-      const auto wrong = differs(d, blocks_.of(base_offset(tiling, d)), reason, step);
+      auto wrong = differs(d, blocks_.of(base_offset(tiling, d)), reason, step);
       if (wrong) return wrong;
     }
     return std::nullopt;
@@ -119,41 +136,35 @@ class Replay {
     for (const Sizes& pair : *step.pairs) P[static_cast<Index>(pair[1])] = pair[0];
     return {{P}, {}, 0, 0};
   }
-  /// A device that stands twice in a, or not equally often in a and b.
-  std::optional<Size> uneven(const Sizes& a, const Sizes& b) const {
-    Sizes in_a(all_.size(), 0), in_b(all_.size(), 0);
-    for (const Size d : a) ++in_a[static_cast<Index>(d)];
-    for (const Size d : b) ++in_b[static_cast<Index>(d)];
-    for (Index d = 0; d < all_.size(); ++d) {
-      if (in_a[d] != in_b[d] || in_a[d] > 1) return all_[d];
-    }
-    return std::nullopt;
-  }
   /// Groups hold every device once and are of one length; a permutation takes every device once.
   std::optional<Wrong> table_error(const Step& step, Size k) const {
     if (step.parts) return std::nullopt;
-    Sizes a, b = step.pairs ? Sizes() : all_;
-    Index length = 0;
+    const char* const reason = step.p == Op::allpermute ? "bijection" : "groups";
+    Sizes gives(all_.size(), 0), gets(all_.size(), step.pairs ? 0 : 1);
     bool ragged = false;
-    if (step.pairs) {
-      for (const Sizes& pair : *step.pairs) a.push_back(pair[0]), b.push_back(pair[1]);
-    } else {
-      for (Size r = 0; r < row_count(step.table); ++r) {
-        const Sizes group = row(step.table, r);
-        if (r == 0) length = group.size();
-        ragged = ragged || group.size() != length;
-        a.insert(a.end(), group.begin(), group.end());
-      }
+    Index length = 0;
+    for (const Sizes& pair : step.pairs.value_or(Rows())) {
+      ++gives[static_cast<Index>(pair[0])];
+      ++gets[static_cast<Index>(pair[1])];
     }
-    const auto device = uneven(a, b);
-    if (!device && !ragged) return std::nullopt;
-    return Wrong{k, step.p == Op::allpermute ? "bijection" : "groups", device, {}, {}, {}};
+    for (Size r = 0; !step.pairs && r < row_count(step.table); ++r) {
+      const Sizes group = row(step.table, r);
+      length = r == 0 ? group.size() : length;
+      ragged = ragged || group.size() != length;
+      for (const Size d : group) ++gives[static_cast<Index>(d)];
+    }
+    for (Index d = 0; d < all_.size(); ++d) {
+      if (gives[d] != gets[d] || gives[d] > 1) return Wrong{k, reason, all_[d], {}, {}, {}};
+    }
+    if (ragged) return Wrong{k, reason, {}, {}, {}, {}};
+    return std::nullopt;
   }
 
   std::optional<Wrong> apply(Index number) {
     const Step& step = program_.steps[number];
     const Size k = static_cast<Size>(number);
-    if (const auto wrong = table_error(step, k)) return wrong;
+    work_on_table(step.table);
+    if (auto wrong = table_error(step, k)) return wrong;
     const auto cut = piece(step, blocks_.elements(c_));
     if (!cut) return Wrong{k, "indivisible", 0, {}, {}, {}};
     const auto tile = joined(step, *cut);
@@ -161,6 +172,7 @@ class Replay {
     const Size before = localsize(blocks_.elements(c_)), after = localsize(*tile);
     const Sizes c = blocks_.of(*tile);
     const Size size = tags_in(c);
+    work(size, c.size());
     const Table table = table_of(step);
     const bool permutes = step.p == Op::allpermute;
     std::vector<Size> tags(static_cast<Index>(size * D_));
@@ -177,9 +189,9 @@ class Replay {
     c_ = c;
     size_ = size;
     tags_ = std::move(tags);
+    if (step.tile && *step.tile != *tile) return Wrong{k, "tile_claim", 0, {}, {}, {}};
     std::optional<Wrong> wrong;
-    if (step.tile && *step.tile != *tile) wrong = Wrong{k, "tile_claim", 0, {}, {}, {}};
-    if (step.map && !wrong) wrong = lies(*step.map, "map_claim", k);
+    if (step.map) wrong = lies(*step.map, "map_claim", k);
     if (step.at && !wrong) wrong = lies({*tile, {}, {}, step.at}, "map_claim", k);
     if (wrong) return wrong;
     const bool moves = permutes ? row(table, 0) != all_ : pieces(step) > 1;
@@ -212,14 +224,9 @@ class Replay {
     } while (next(l, c));
   }
 
-  /// The end is `to`; if not, the first step that left a device without a box in order is at fault.
-  std::optional<Wrong> end() const {
-    const auto wrong = lies(program_.to, "end", out_.steps);
-    return wrong && not_a_box_ ? not_a_box_ : wrong;
-  }
-
   const Program& program_;
   const Size D_;
+  Size work_left_;
   Sizes all_;  // the devices 0..D-1
   const Blocks blocks_;
   Sizes c_;
@@ -232,6 +239,9 @@ class Replay {
 /// Replays a Program. Undecided when it is too large, or when a size is not below 2^63.
 inline Verdict check(const Program& program) {
   try {
+    const auto shapes = static_cast<Size>(program.steps.size() + 1);  // that Blocks looks at
+    const auto work = times(shapes, static_cast<Size>(program.from.tile.size()));
+    if (!work || *work > Replay::most_work) throw TooLarge();
     return Replay(program).run();
   } catch (const TooLarge&) {
     Verdict undecided;

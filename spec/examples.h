@@ -42,11 +42,13 @@ inline const std::vector<Example>& examples() {
        0, 2, 1},
       {"Example 3.1 (E17)", "x:4,y:6", "[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]", 12, 18, 1},
       {"Example 3.1, split axes", "x1:2,x2:2,y1:3,y2:2", "[3{x1,x2}12, 2{y1,y2}12]",
-       "[2{y1,y2}12, 3{x1,x2}12]", 12},
-      {"Sec. 4.3, peak on a mesh that is not prime (4.6)", "x:4,y:2", "[1{x}4, 2]", "[2{y}4, 2]",
-       4},
-      {"Sec. 4.3, peak over several axes (4.6)", "x:2,y:2,z:3", "[12, 3{x,y}12]", "[2{z,y}12, 12]"},
-      {"Sec. 4.3, edge over several axes (4.7)", "x:2,y:2,z:2", "[1{x,y}4, 1{z}2]", "[2{z}4, 2]"},
+       "[2{y1,y2}12, 3{x1,x2}12]", 12, 18},
+      {"Sec. 4.3, peak on a mesh that is not prime (4.6)", "x:4,y:2", "[1{x}4, 2]", "[2{y}4, 2]", 4,
+       6},
+      {"Sec. 4.3, peak over several axes (4.6)", "x:2,y:2,z:3", "[12, 3{x,y}12]", "[2{z,y}12, 12]",
+       std::nullopt, 48},
+      {"Sec. 4.3, edge over several axes (4.7)", "x:2,y:2,z:2", "[1{x,y}4, 1{z}2]", "[2{z}4, 2]",
+       std::nullopt, 7},
       {"Example 4.9 (E18)", "a:8", "[1{a}8, 8]", "[8, 1{a}8]", 8, 8, 0},
       {"Examples 6.8 and 7.1 (E19, E20)", "a0:2,a1:2,a2:2", "[1{a0,a1,a2}8, 8]",
        "[8, 1{a0,a1,a2}8]", 8, 8, 0},
@@ -62,7 +64,7 @@ inline const std::vector<Example>& examples() {
       {"Fig. 13, P3 (E23)", "a:2,b:2,c:2", "[296, 360, 156{c:2}312]",
        "[74{b:2,c:2}296, 180{a:2}360, 312]", 4155840, 4155840, 0},
       {"Fig. 13, P4", "a:2,b:2,c:2", "[8{c:2}16, 16, 16, 8{a:2}16, 16, 8{b:2}16]",
-       "[16, 16, 16, 16, 16, 8{a:2}16]"},
+       "[16, 16, 16, 16, 16, 8{a:2}16]", std::nullopt, 12582912},
       {"S6, factor two, q = 3", "a:2,b:2,c:3", "[12, 3{a,b}12]", "[6{b}12, 6{a}12]", 36, 60},
       {"S10, sizes out of order", "a:2,b:3,c:5", "[1{a,b}6, 3{c}15]", "[6, 15]", 99, 99, 0},
       {"Replication changes place", "a:2,b:2,c:2", "[4, 1{a,b}4]", "[1{a,c}4, 4]", 4, 6, 0},
@@ -227,6 +229,40 @@ inline const std::vector<WorkedSequence>& worked_sequences() {
         {"dynslice(2,b)", "[296, 180{a}360, 78{b,c}312]"},
         {"alltoall(2,0,{b,c})", "[74{b,c}296, 180{a}360, 312]"}},
        4155840},
+  };
+  return all;
+}
+
+/// A sequence of Fig. 10: the axis that each alltoall moves from dimension 0 to 1, or none for the
+/// allpermute, and the type after it. Of the device maps only the last is printed: it is the first.
+/// In between some must exist.
+struct LowLevelArrow {
+  const char* axis;
+  const char* type;
+};
+struct LowLevelSequence {
+  const char* name;
+  const char* mesh;
+  const char* from;
+  std::vector<LowLevelArrow> arrows;
+};
+
+inline const std::vector<LowLevelSequence>& low_level_sequences() {
+  static const std::vector<LowLevelSequence> all = {
+      {"(9)",
+       "a0:2,a1:2,a2:2",
+       "[1{a0,a1,a2}8, 8]",
+       {{"a0", "[2{a1,a2}8, 4{a0}8]"},
+        {"a1", "[4{a2}8, 2{a1,a0}8]"},
+        {"a2", "[8, 1{a2,a1,a0}8]"},
+        {nullptr, "[8, 1{a0,a1,a2}8]"}}},
+      {"(10)",
+       "a0:2,a1:2,a2:2",
+       "[1{a0,a1,a2}8, 8]",
+       {{"a2", "[2{a0,a1}8, 4{a2}8]"},
+        {"a1", "[4{a0}8, 2{a1,a2}8]"},
+        {"a0", "[8, 1{a0,a1,a2}8]"},
+        {nullptr, "[8, 1{a0,a1,a2}8]"}}},
   };
   return all;
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -92,7 +93,7 @@ class Tokens {
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789.-";
     const ParseError place = here();
     const std::size_t end = std::min(line_.find_first_not_of(letters, position_), line_.size());
-    const Name out(line_.substr(position_, end - position_));
+    Name out(line_.substr(position_, end - position_));
     if (out.empty() || letters.find(out[0]) > letters.find('_')) fail(place, "expected a name");
     position_ = end;
     return out;
@@ -102,7 +103,7 @@ class Tokens {
     if (!accept("\"")) return bare_name();
     const std::size_t end = line_.find('"', position_);
     if (end == std::string_view::npos) fail(place, "this quoted name does not end");
-    const Name out(line_.substr(position_, end - position_));
+    Name out(line_.substr(position_, end - position_));
     position_ = end + 1;
     return out;
   }
@@ -166,16 +167,19 @@ class Tokens {
     const Index m = out.shape.size();
     out.stride.assign(m, 1);
     for (Index k = m; k-- > 1;) out.stride[k - 1] = out.stride[k] * out.shape[k];
-    for (Index k = 0; k < m; ++k) out.T.push_back(k);
+    out.T.resize(m);
+    std::iota(out.T.begin(), out.T.end(), Index{0});
     if (!accept("T")) return out;
-    std::vector<Index> T;
     expect("(");
-    for (const Size k : items([&] { return integer(); })) T.push_back(static_cast<Index>(k));
+    out.T = items([&] { return static_cast<Index>(integer()); });
     expect(")");
-    if (!std::is_permutation(T.begin(), T.end(), out.T.begin(), out.T.end())) {
-      fail(start, "T must name each dimension of its stage once");
+    std::vector<bool> named(m, false);
+    for (const Index k : out.T) {
+      if (out.T.size() != m || k >= m || named[k]) {
+        fail(start, "T must name each dimension of its stage once");
+      }
+      named[k] = true;
     }
-    out.T = T;
     return out;
   }
 

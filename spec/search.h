@@ -1,7 +1,7 @@
 /// Brute force: all types of a mesh and a globaltype, and the cheapest weak sequence between two.
 ///
 /// Paper: Secs. 6.2 (finitely many types), 7.2 (shortest path over localtypes within the bound
-/// (4)). Left out: the search over tile maps, which decides whether a permutation is needed.
+/// (4)). The searches over types and over tile maps are search_types.h and search_tiles.h.
 #pragma once
 
 #include <map>

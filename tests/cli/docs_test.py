@@ -1,9 +1,10 @@
-"""The documents say what is so: every block of code in README.md and docs/cli.md is run, compiled or quoted from what is.
+"""The documents say what is so: every block of code in the DOCUMENTS below is run, compiled or quoted from what is.
 
 Blocks of ```console hold commands (`$ ..`, continued by a backslash) and what they print, both streams together;
 `...` stands for any text in a line, and alone on a line for any lines. Blocks of ```sh are lines of scripts/demo or
 scripts/test. Blocks of ```cpp are files of tests/cli that the build compiles. Blocks of ```cmake are lines of the
-consumer project. Other blocks must say that they are ```text: they hold no code.
+consumer project. In docs/oracle.md both are excerpts of examples/foreign_resharder, which tests/foreign builds and runs. Other
+blocks must say that they are ```text: they hold no code.
 """
 
 import os
@@ -15,7 +16,9 @@ import tempfile
 from support import RETILE, Case, environment, main, without_progress
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-DOCUMENTS = ["README.md", "docs/cli.md", "docs/architecture.md", "docs/changelog.md"]
+DOCUMENTS = ["README.md"] + [
+    f"docs/{name}.md" for name in "architecture campaign changelog cli errata mutants oracle paper-map statements".split()
+]
 
 
 def text_of(*names):
@@ -84,7 +87,7 @@ class Documents(Case):
                         continue
                     for command, expected in commands(content):
                         done = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                              cwd=folder, env=environment(PATH=path), timeout=120, check=False)
+                                              cwd=folder, env=environment(PATH=path, RETILE_SOURCE=ROOT), timeout=120, check=False)
                         with self.subTest(document=name, line=line, command=command):
                             printed = without_progress(done.stdout.decode())
                             self.assertTrue(matches(expected, printed), f"\nsaid:\n{expected}\nprinted:\n{printed}")
@@ -95,10 +98,14 @@ class Documents(Case):
     def test_other_blocks_are_quoted_from_what_is_run(self):
         scripts = [line.strip() for line in text_of("scripts/demo", "scripts/test").splitlines()]
         consumer = text_of("tests/install/consumer/CMakeLists.txt")
+        example = os.path.join(ROOT, "examples/foreign_resharder")
+        example_files = [text_of("examples/foreign_resharder/" + file) for file in os.listdir(example)]
         for name in DOCUMENTS:
             for kind, line, content in blocks(text_of(name)):
                 with self.subTest(document=name, line=line):
-                    if kind == "sh":
+                    if name == "docs/oracle.md" and kind in ("cmake", "cpp"):
+                        self.assertTrue(any(content in file for file in example_files), content)
+                    elif kind == "sh":
                         for each in content.splitlines():
                             self.assertIn(each.partition("#")[0].strip(), scripts)
                     elif kind == "cmake":

@@ -93,6 +93,8 @@ TEST(DistType, the_global_size_is_below_2_63) {
   const Size half = Size{1} << 31;
   EXPECT_TRUE(accepted({{half, {}, half}, {half, {}, half}}));
   EXPECT_EQ(refused({{half, {}, half}, {half, {}, half}, {2, {}, 2}}), Code::size_overflow);
+  // It is the array that must fit; a tile of it may be small enough.
+  EXPECT_EQ(refused({{half, {}, half}, {half, {"x"}, 4 * half}}), Code::size_overflow);
 }
 
 }  // namespace

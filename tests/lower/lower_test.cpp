@@ -65,7 +65,9 @@ TEST(Lower, devices_that_hold_their_new_tile_keep_it) {
   for (const auto& [mesh, from, to] :
        {std::tuple{"x:4,y:4", "[32{x}128]", "[32{y}128]"},
         std::tuple{"x:2,y:2,z:2", "[1{x,y}4]", "[1{y,z}4]"},
-        std::tuple{"x:2,y:3,z:2", "[1{x}2, 1{y}3]", "[1{z}2, 1{y}3]"}}) {
+        std::tuple{"x:2,y:3,z:2", "[1{x}2, 1{y}3]", "[1{z}2, 1{y}3]"},
+        // Two replicas: paired in the order of their strides, hardly anybody would keep its tile.
+        std::tuple{"a:2,b:2,c:2,d:2", "[1{a}2, 1{b}2]", "[1{d}2, 1{c}2]"}}) {
     const Program program = lowered(mesh, from, to);
     ASSERT_EQ(program.steps.size(), 1U) << from;
     const auto source = sources(std::get<Allpermute>(program.steps[0].op), program.devices);

@@ -219,6 +219,8 @@ inline const std::vector<Twin>& all() {
        header("devices 2\nfrom [6{9:«0»}6]\nto [6]"), Code::bad_number},
       {"digits do not overlap", header("devices 6\nfrom [1{1:2,2:3}6]\nto [6]"),
        header("devices 6\nfrom [1{1:2,«3:3»}6]\nto [6]"), Code::ill_formed_type},
+      {"digits nest", header("devices 12\nfrom [1{1:3,3:2}6]\nto [6]"),
+       header("devices 12\nfrom [1{1:2,«3:2»}4]\nto [4]"), Code::ill_formed_type},
       {"an axis and its part overlap", header("mesh x:6\nfrom [2{1:2}4, 1{2:3}3]\nto [4, 3]"),
        header("mesh x:6\nfrom [2{x}12, 1{«1:3»}3]\nto [12, 3]"), Code::ill_formed_type},
       {"digits divide the devices", header("devices 12\nfrom [1{2:6}6]\nto [6]"),

@@ -323,6 +323,43 @@ TEST(Limits, too_large_is_undecided) {
               "allgather dim=0 groups=[[0],[1,1]]\nallgather dim=0 groups=[[0,1]]\n"),
       "groups 0");
 }
+TEST(Limits, a_long_chain_of_iotas_over_many_devices_is_undecided_at_once) {
+  const std::string D = std::to_string(Size{1} << 20);
+  std::string program = "retile.program/1\ndevices " + D + "\nfrom [1]\nto [1]\n";
+  program += "allpermute source=[" + D + "]";
+  for (int k = 0; k < 5000; ++k) program += "<=[" + D + "]";
+  EXPECT_EQ(outcome(program + "\n"), "undecided");
+  // Many steps over many dimensions, on one device.
+  std::string wide = "1";
+  for (int k = 0; k < 70000; ++k) wide += ",1";
+  program = "retile.program/1\ndevices 1\nfrom [" + wide + "]\nto [" + wide + "]\n";
+  for (int k = 0; k < 70000; ++k) program += "allgather dim=0 groups=[[0]]\n";
+  EXPECT_EQ(outcome(program), "undecided");
+}
+/// The work that suffices, which is what docs/oracle.md says, and no verdict other than undecided
+/// with less. 6 devices, 2 tags each in 2 dimensions; 3 steps, the second with an iota of 3.
+TEST(Limits, work_is_counted_per_tag_and_per_entry_of_a_table) {
+  const std::string program =
+      "retile.program/1\ndevices 6\nfrom tile=[1,2] global=[1,2] at=[[0,0],[0,0],[0,0],[0,0],[0,0],"
+      "[0,0]]\nto tile=[1,1] global=[1,2] at=[[0,0],[0,1],[0,0],[0,1],[0,0],[0,1]]\n"
+      "dynslice dim=1 parts=2 part=[0,0,0,1,1,1]\n"
+      "allpermute source=[6]<=[3,2]T(1,0)<=[6]\n"
+      "allpermute pairs=[]\n";
+  const Programs read = parse_programs(program);
+  ASSERT_FALSE(read.error) << read.error->message;
+  // Start: 6 · 2 tags · (1 + 2); then per step 6 · (1 + dimensions of stages) and 6 · 1 · (1 + 2).
+  const Size work = 36 + (6 + 18) + (24 + 18) + (6 + 18);
+  const auto decides = [&](Size limit) {
+    try {
+      Replay(read.programs.front(), limit).run();
+      return true;
+    } catch (const TooLarge&) {
+      return false;
+    }
+  };
+  EXPECT_TRUE(decides(work));
+  for (Size limit = 0; limit < work; ++limit) EXPECT_FALSE(decides(limit)) << limit;
+}
 TEST(Limits, a_tile_that_grows_beyond_the_global_array_is_no_box) {
   EXPECT_EQ(
       outcome(

@@ -132,6 +132,19 @@ TEST(Sim, counts_what_a_device_receives_and_holds) {
   EXPECT_EQ(outcome->peak_bytes_per_device, 12 * 4);
 }
 
+TEST(Sim, an_allgather_receives_all_but_the_devices_own_tile) {
+  const Program program = parsed(R"(retile.program/1
+devices 4
+from [2{1:4}8]
+to [8]
+allgather dim=0 groups=[[0,1,2,3]]
+)");
+  const auto outcome = sim::run(program, pattern_tiles(program.from, 4), 4);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->received_bytes, 6 * 4);
+  EXPECT_EQ(outcome->peak_bytes_per_device, (2 + 8) * 4);
+}
+
 /// The same steps as sets of (device, tag): gathers and exchanges neither lose nor invent an
 /// element.
 RC_GTEST_PROP(Sim, a_step_sequence_moves_elements_and_makes_none, ()) {

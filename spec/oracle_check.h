@@ -1,0 +1,74 @@
+/// retile-oracle check: whether Programs are right, by replaying them element by element.
+#pragma once
+
+#include <fstream>
+
+#include "check.h"
+#include "oracle_common.h"
+#include "program_text.h"
+
+namespace spec::oracle {
+
+inline int print(std::ostream& out, const Verdict& verdict) {
+  const auto list = [&](const char* name, const std::optional<Sizes>& numbers) {
+    out << name << ": " << (numbers ? "[" : "null");
+    for (Index i = 0; numbers && i < numbers->size(); ++i)
+      out << (i > 0 ? "," : "") << (*numbers)[i];
+    out << (numbers ? "]\n" : "\n");
+  };
+  if (!verdict.decided) {
+    out << "right: undecided\nreason: limit\n";
+    return undecided;
+  }
+  out << std::boolalpha << "right: " << verdict.right << "\nwithin_bound: " << verdict.within_bound
+      << "\nheight: " << verdict.height << "\nbound: " << verdict.bound
+      << "\ncost: " << verdict.cost << "\nsteps: " << verdict.steps << "\n";
+  if (verdict.right) return yes;
+  const Wrong& wrong = *verdict.wrong;
+  out << "first_wrong_step: " << wrong.first_wrong_step << "\nreason: " << wrong.reason
+      << "\ndevice: " << (wrong.device ? std::to_string(*wrong.device) : "null") << "\n";
+  list("at", wrong.at);
+  list("element", wrong.element);
+  list("found", wrong.found);
+  return no;
+}
+
+inline std::string file_text(const Words& words, Index at) {
+  std::ifstream file(words[at], std::ios::binary);
+  file.peek();  // a directory opens, but cannot be read
+  if (!file.is_open() || file.bad()) refuse(words, at, "cannot read " + words[at]);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The verdict; where the memory did not suffice it is undecided, and standard error says why.
+inline Verdict check_within_memory(const Program& program) {
+  try {
+    return spec::check(program);
+  } catch (const std::bad_alloc&) {
+    std::cerr << "error: out of memory\n";
+    Verdict verdict;
+    verdict.decided = false;
+    return verdict;
+  }
+}
+
+/// words: check [--] [PROGRAM|-]
+inline int check(const Words& words, std::ostream& out) {
+  const bool ended = words.size() > 1 && words[1] == "--";  // the options
+  const Index at = ended ? 2 : 1;
+  const std::string path = words.size() > at ? words[at] : "-";
+  const bool is_option = !ended && path != "-" && path.rfind('-', 0) == 0;
+  if (is_option) refuse(words, at, "check has no option " + path);
+  if (words.size() > at + 1) refuse(words, at + 1, "expected one file, or - for standard input");
+  const std::string text = path == "-" ? standard_input(words) : file_text(words, at);
+  const Programs programs = parse_programs(text);
+  if (programs.error) throw Refused{path == "-" ? "<stdin>" : path, text, *programs.error};
+  int code = yes;
+  for (const Program& program : programs.programs) {
+    if (&program != &programs.programs.front()) out << "\n";
+    code = std::max(code, print(out, check_within_memory(program)));
+  }
+  return code;
+}
+
+}  // namespace spec::oracle

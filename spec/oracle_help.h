@@ -1,0 +1,174 @@
+/// What retile-oracle says about itself.
+#pragma once
+
+#include <map>
+
+#include "oracle_limits.h"
+
+namespace spec::oracle {
+
+/// The version of the project, which a test compares.
+constexpr const char* version = "0.1.0";
+
+constexpr const char* general_help =
+    R"(usage: retile-oracle VERB .. | VERB --help | --help | --version
+
+The paper's definitions, executable; built from the folder spec/ and the standard library alone.
+
+  types      all well-formed types of a mesh and a globaltype
+  apply      the type after each collective
+  height     the largest tile of a sequence, the memory bound, whether it is a normal form
+  cost       the cost of a sequence, in elements per device
+  normalize  a sequence rewritten to normal form, step by step
+  optimum    the cheapest sequence, by brute force, as a Program
+  check      whether Programs are right, by moving every element
+
+Queries are words, or lines of standard input. There `mesh x:4,y:2` gives the mesh of the lines
+below it, and # starts a comment. Answers of several lines are separated by a blank line. Nothing is
+printed before all queries were read.
+
+  mesh        x:4,y:2                     device numbers row-major, last axis fastest
+  type        [3{x}12, 2{y}12, 12]        tile{axes}global, axes minor to major
+  collective  allgather(0)                the minor-most axis of dimension 0
+              dynslice(1,x)               dimension 1, over axis x
+              alltoall(0,1)               the minor-most axis of dimension 0 to dimension 1
+              allpermute [6{y}12, 12]     to a type, which has to be named
+              allgather(0,{x,y})  dynslice(1,{x,y})  alltoall(0,1,{x,y})    several axes at once
+
+Dimensions and steps count from 0. Behind -- no word is an option. Exit codes: 0 yes, 1 no, 2 the
+input cannot be read, 3 undecided because of a limit or the memory, 4 no output. Of several answers
+the largest counts.
+
+Limits. Beyond them the answer to a query is undecided:
+)";
+
+inline const std::map<std::string, const char*>& verb_help() {
+  static const std::map<std::string, const char*> all = {
+      {"types", R"(usage: retile-oracle types --mesh MESH [GLOBALTYPE | -]
+
+Prints every well-formed type of the mesh with these global sizes, one per line.
+
+Examples:
+  retile-oracle types --mesh x:2,y:2 '[4, 4]'
+  printf '%s\n' 'mesh x:2' '[4]' 'mesh x:3' '[6, 3]' | retile-oracle types
+
+Exit codes: 0; 2 the input cannot be read; 3 undecided: `retile-oracle --help` lists the limits.
+)"},
+      {"apply", R"(usage: retile-oracle apply --mesh MESH [TYPE COLLECTIVE.. | -]
+
+Prints the type after each collective, one per line. Where a rule does not apply, the last line is
+  no: step K, COLLECTIVE: REASON [RULE]
+
+Examples:
+  retile-oracle apply --mesh x:4,y:2 '[2{x}8, 8]' 'alltoall(0,1)' 'dynslice(0,y)'
+  retile-oracle apply --mesh x:2,y:2 '[1{x,y}4, 4]' 'alltoall(0,1,{x,y})'
+  printf '%s\n' 'mesh x:2,y:2' '[2{x}4] allpermute [2{y}4]' '[4] dynslice(0,z)' | retile-oracle apply
+
+Exit codes: 0 every rule applies; 1 one does not; 2 the input cannot be read.
+)"},
+      {"height", R"(usage: retile-oracle height --mesh MESH [TYPE COLLECTIVE.. | -]
+
+Prints one line per sequence: the largest localsize, both ends included (Def. 4.4); the larger
+localsize of the two ends, and whether the sequence stays within it (4); whether it is a normal
+form (Def. 4.5). Where a rule does not apply: no: step K, COLLECTIVE: REASON [RULE]
+
+Examples:
+  retile-oracle height --mesh x:4 '[2{x}8, 8]' 'allgather(0)' 'dynslice(1,x)'
+  my-partitioner --print-sequences | retile-oracle height
+
+Exit codes: 0 every rule applies; 1 one does not; 2 the input cannot be read.
+)"},
+      {"cost", R"(usage: retile-oracle cost --mesh MESH [TYPE COLLECTIVE.. | -]
+
+Prints one number per sequence: the elements per device that it moves (Fig. 11): an allgather its
+result, an alltoall or allpermute its input, a dynslice nothing. Where a rule does not apply:
+no: step K, COLLECTIVE: REASON [RULE]
+
+Examples:
+  retile-oracle cost --mesh x:4 '[2{x}8, 8]' 'allgather(0)' 'dynslice(1,x)'
+  printf '%s\n' 'mesh x:2' '[1{x}2, 2] alltoall(0,1)' '[1{x}2, 2]' | retile-oracle cost
+
+Exit codes: 0 every rule applies; 1 one does not; 2 the input cannot be read; 3 undecided: the cost
+is not below 2^63, or a limit that `retile-oracle --help` lists was reached.
+)"},
+      {"normalize", R"(usage: retile-oracle normalize --mesh MESH [TYPE COLLECTIVE.. | -]
+
+Rewrites a sequence to normal form (Theorem 4.8) and prints the mesh, the sequence, and the sequence
+after each rewriting, with the lemma used and the measure that falls: the pairs of an allgather
+before a dynslice, and of each alltoall and allpermute the allgathers left and the dynslices right
+of it. The last line is the normal form. What is printed can be read again by every verb.
+
+Axes are first split into prime ones, x:4 into x.2:2,x.1:2, and several axes at once are moved one
+by one; an alltoall over several is completed by an allpermute, which restores their order.
+
+Examples:
+  retile-oracle normalize --mesh x:2,y:2 '[1{x}2, 4]' 'allgather(0)' 'dynslice(1,y)' 'dynslice(1,x)'
+  retile-oracle normalize --mesh x:2 '[1{x}2, 2]' 'allgather(0)' 'dynslice(1,x)' | retile-oracle cost
+
+Exit codes: 0; 1 a rule does not apply; 2 the input cannot be read; 3 undecided: `retile-oracle
+--help` lists the limits.
+)"},
+      {"optimum", R"(usage: retile-oracle optimum --mesh MESH [--unbounded] [FROM TO | -]
+
+Prints W, the cost of a cheapest sequence that reaches TO up to a permutation of the devices; the
+optimum, the cost of a cheapest sequence that reaches TO; and such a sequence as a Program. Both
+costs are comments, so the whole can be given to check. No tile is larger than the larger of FROM
+and TO (4), unless --unbounded. All axes count as split into prime ones.
+
+Examples:
+  retile-oracle optimum --mesh x:4,y:2 '[2{x}8, 8]' '[8, 2{x}8]'
+  retile-oracle optimum --mesh x:2,y:3 '[1{x,y}6, 6]' '[6, 1{x,y}6]' | retile-oracle check
+  printf '%s\n' 'mesh x:4' '[2{x}8] [8]' '[8] [2{x}8]' | retile-oracle optimum | grep optimum
+
+Exit codes: 0; 2 the input cannot be read; 3 undecided: every cost is 2^63 or more, or a limit that
+`retile-oracle --help` lists was reached.
+)"},
+      {"check", R"(usage: retile-oracle check [PROGRAM|-]
+
+Reads Programs in the text form retile.program/1 from a file, or from standard input, and replays
+each one: an array of global indices per device, moved element by element. Prints, per Program, the
+lines right, within_bound, height, bound, cost and steps; when it is wrong also first_wrong_step,
+reason, device, at (local index), element (global index expected there) and found.
+
+Dimensions are first divided by the gcd of all tile extents along them: blocks move whole, and each
+has one tag. Above 2^28 tags on all devices together a Program is undecided. So it is above 2^32 units
+of work: one for every tag and each of its coordinates, at the start and in each step; and in each
+step one for every device and each dimension of the stages of an iota.
+
+Exit codes: 0 right, 1 wrong, 2 usage or syntax error, 3 undecided, 4 no output. Of several Programs
+the largest code counts.
+
+Examples:
+  retile-oracle check program.txt
+  my-partitioner --print-program | retile-oracle check
+  printf '%s\n' retile.program/1 'mesh x:2' 'from [2{x}4]' 'to [4]' \
+    'allgather dim=0 groups=[[0,1]]' | retile-oracle check -
+)"},
+  };
+  return all;
+}
+
+inline bool asks_about_itself(const std::string& word) {
+  return word == "--help" || word == "-h" || word == "--version";
+}
+
+/// Whether the words ask for help or the version; if so, that is printed.
+inline bool about_itself(const Words& words, std::ostream& out) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  const auto has = [&](const char* word) { return std::find(words.begin(), end, word) != end; };
+  const bool helps = has("--help") || has("-h");
+  if (!helps && has("--version")) out << "retile-oracle " << version << "\n";
+  if (!helps) return has("--version");
+  if (const auto help = verb_help().find(words[0]); help != verb_help().end()) {
+    out << help->second;
+    return true;
+  }
+  out << general_help;
+  for (const Limit& limit : all_limits) {
+    const std::string verbs = limit.verbs;
+    out << "  " << verbs << std::string(32 - verbs.size(), ' ') << described(limit) << "\n";
+  }
+  return true;
+}
+
+}  // namespace spec::oracle

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""The tables of docs/paper-map.md, docs/errata.md and docs/statements.md name what exists, and leave nothing out.
+
+In a cell of these tables every word in backquotes is a name. One with a file's ending names a file of the tree, by its path
+or, where that is unique, by its last part; the names after it, up to the next file, stand in that file: `Suite.test` and
+`Suite.*` as GoogleTest cases, other words as words. Names in other columns, before any file, are not checked.
+
+    names_test.py ROOT
+"""
+
+import re
+import sys
+from pathlib import Path
+
+FILE = re.compile(r"[\w./-]+\.(h|cpp|py|cmake|md|txt|sh|json)")
+CASE = re.compile(r"(\w+)\.(\w+|\*|\w+\*)")
+STATUS = ("yes", "partial", "no")
+FOLDERS = ("spec", "src", "tests", "fuzz", "proofs", "bench", "docs")
+
+# What the paper numbers. Every one has a row in the map.
+PAPER = (
+    [f"Listing {n}" for n in range(1, 4)]
+    + [f"Fig. {n}" for n in range(1, 15)]
+    + ["Principle 1", "Principle 2"]
+    + ["Lemma 4.1", "Lemma 4.2", "Def. 4.3", "Def. 4.4", "Def. 4.5", "Lemma 4.6", "Lemma 4.7", "Thm. 4.8"]
+    + ["Lemma 5.1", "Def. 5.2", "Def. 5.3", "Def. 6.1", "Def. 6.2", "Lemma 6.3", "Thm. 6.4", "Lemma 6.5", "Lemma 6.6", "Thm. 6.7"]
+    + ["Example 2.1", "Example 3.1", "Example 4.9", "Example 6.8", "Example 7.1"]
+    + [f"eq. ({n})" for n in range(1, 11)]
+    + ["Sec. 2.5", "Sec. 2.6", "Sec. 7.1", "Sec. 7.2", "Sec. 7.3", "Sec. 8", "App. A", "App. B"]
+)
+
+
+def files(root):
+    """Every file by its path, and by its last part where only one has it (None where several do)."""
+    out = {}
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            if not path.is_file():
+                continue
+            out[str(path.relative_to(root))] = path
+            out[path.name] = None if path.name in out else path
+    return out
+
+
+def rows(text):
+    """(line number, cells) of every table row but headings and rules."""
+    out, before = [], ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("|") and not set(line) <= set("|-: "):
+            cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+            if before.startswith("|"):  # the first row of a table is its heading
+                out.append((number, cells))
+        before = line
+    return out
+
+
+def contains(text, name):
+    """Whether a file's text has this GoogleTest case, or this word."""
+    case = CASE.fullmatch(name)
+    if case:
+        test = re.escape(case.group(2)).replace(r"\*", r"\w*")
+        return re.search(rf"(?:TEST|TEST_P|TEST_F|RC_GTEST_PROP)\(\s*{case.group(1)},\s*{test}\b", text) is not None
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
+
+def complaints(text, known, where):
+    """What the tables name and the tree has not."""
+    out = []
+    for number, cells in rows(text):
+        for cell in cells:
+            path = None
+            for name in re.findall(r"`([^`]+)`", cell):
+                if FILE.fullmatch(name):
+                    path = known.get(name)
+                    if path is None:
+                        out.append(f"{where}:{number}: {'several files' if name in known else 'no file'} {name}")
+                elif path is not None and not contains(path.read_text(), name):
+                    out.append(f"{where}:{number}: {path.name} has no {name}")
+    return out
+
+
+def numbered(text, pattern):
+    """The cells of the rows whose first cell matches."""
+    return {cells[0]: cells for _, cells in rows(text) if re.fullmatch(pattern, cells[0])}
+
+
+def main():
+    root = Path(sys.argv[1])
+    known = files(root)
+    texts = {name: (root / "docs" / name).read_text() for name in ("paper-map.md", "errata.md", "statements.md")}
+    wrong, names = [], 0
+    for where, text in texts.items():
+        wrong += complaints(text, known, where)
+        # The control: any name changed is noticed.
+        lines = text.splitlines()
+        for number, cells in rows(text):
+            for cell in cells:
+                path = None
+                for name in re.findall(r"`([^`]+)`", cell):
+                    if FILE.fullmatch(name):
+                        path = known.get(name)
+                        changed = name.replace(".", "_gone.", 1)
+                    elif path is not None and not name.endswith("*"):
+                        changed = name + "_gone"
+                    else:
+                        continue
+                    names += 1
+                    mutant = lines[: number - 1] + [lines[number - 1].replace(f"`{name}`", f"`{changed}`")] + lines[number:]
+                    heading = lines[number - 2] if lines[number - 2].startswith("|") else "| heading |"
+                    if not complaints("\n".join([heading, mutant[number - 1]]), known, where):
+                        wrong.append(f"{where}:{number}: not noticed: {changed}")
+    # Completeness.
+    items = {cells[0] for _, cells in rows(texts["paper-map.md"])}
+    covered = {part.strip() for item in items for part in item.split(";")}
+    wrong += [f"paper-map.md: no row for {item}" for item in PAPER if item not in covered]
+    for number, cells in rows(texts["paper-map.md"]):
+        if len(cells) < 5 or re.match(r"\w*", cells[4])[0] not in STATUS:
+            wrong.append(f"paper-map.md:{number}: the fifth column is not one of {', '.join(STATUS)}")
+    for name, pattern, last in (("errata.md", r"E\d+", 25), ("statements.md", r"S\d+", 10)):
+        table = numbered(texts[name], pattern)
+        for number in range(1, last + 1):
+            row = table.get(f"{pattern[0]}{number}")
+            if row is None or not any(CASE.fullmatch(word) for word in re.findall(r"`([^`]+)`", row[-1])):
+                wrong.append(f"{name}: {pattern[0]}{number} has no row that names a test")
+    print("\n".join(wrong) if wrong else f"{names} names, every one is there and would be missed")
+    sys.exit(1 if wrong or names < 100 else 0)
+
+
+main()

@@ -1,0 +1,610 @@
+"""Every verb of retile-oracle but `check`: answers, exit codes, refusals, streams. ORACLE names the program.
+
+What the rules say is written here a third time, in a few lines of Python, and thousands of random sequences are streamed
+through the program and compared. A rule that is changed on purpose must be noticed.
+"""
+
+import itertools
+import os
+import random
+import re
+import resource
+import subprocess
+import sys
+import time
+import unittest
+
+ORACLE = os.environ["ORACLE"]
+
+
+def oracle(*words, stdin=""):
+    if isinstance(stdin, str):
+        stdin = stdin.encode()
+    done = subprocess.run([ORACLE, *words], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
+    done.stdout = done.stdout.decode(errors="surrogateescape")
+    done.stderr = done.stderr.decode(errors="surrogateescape")
+    return done
+
+
+# The rules of Fig. 8 over lists of axes. A dimension is (tile, axes, global), a mesh a dict from names to sizes.
+
+def product(numbers):
+    out = 1
+    for number in numbers:
+        out *= number
+    return out
+
+
+def step(mesh, tau, p):
+    """The type after p, or None."""
+    op, i, j, xs = p
+    if op == "allpermute":
+        same = [d[0] for d in tau] == [d[0] for d in xs] and [d[2] for d in tau] == [d[2] for d in xs]
+        return xs if same else None
+    if i >= len(tau) or j >= len(tau):
+        return None
+    xs = xs or tau[i][1][:1]
+    if not xs or any(x not in mesh for x in xs):
+        return None
+    n = product(mesh[x] for x in xs)
+    out = list(tau)
+    if op == "dynslice":
+        used = [x for d in tau for x in d[1]]
+        if len(set(xs + used)) < len(xs + used) or tau[i][0] % n != 0:
+            return None
+        out[i] = (tau[i][0] // n, xs + tau[i][1], tau[i][2])
+        return out
+    if tau[i][1][:len(xs)] != xs:
+        return None
+    out[i] = (tau[i][0] * n, tau[i][1][len(xs):], tau[i][2])
+    if op == "alltoall":
+        if i == j or tau[j][0] % n != 0:
+            return None
+        out[j] = (tau[j][0] // n, xs + tau[j][1], tau[j][2])
+    return out
+
+
+def reversed_slice(mesh, tau, p):
+    """The control: a dynslice that puts its axes to the major end."""
+    out = step(mesh, tau, p)
+    if p[0] == "dynslice" and out:
+        c, xs, s = out[p[1]]
+        out[p[1]] = (c, xs[len(p[3]):] + p[3], s)
+    return out
+
+
+def text(tau):
+    return "[" + ", ".join(str(s) if not xs and c == s else f"{c}{{{','.join(xs)}}}{s}" for c, xs, s in tau) + "]"
+
+
+def collective_text(p):
+    op, i, j, xs = p
+    if op == "allpermute":
+        return "allpermute " + text(xs)
+    axes = "" if not xs else "," + xs[0] if len(xs) == 1 else ",{" + ",".join(xs) + "}"
+    return f"{op}({i}{f',{j}' if op == 'alltoall' else ''}{axes})"
+
+
+def all_types(mesh, sizes):
+    """By listing every order of every set of axes, and every way to cut it into lists."""
+    out = []
+    for m in range(len(mesh) + 1):
+        for axes in itertools.permutations(mesh, m):
+            for cuts in itertools.combinations_with_replacement(range(m + 1), max(len(sizes) - 1, 0)):
+                ends = [0, *cuts, m]
+                lists = [list(axes[a:b]) for a, b in zip(ends, ends[1:])]
+                if not sizes and m > 0:
+                    continue
+                counts = [product(mesh[x] for x in xs) for xs in lists]
+                if all(s % n == 0 for s, n in zip(sizes, counts)):
+                    out.append([(s // n, xs, s) for s, n, xs in zip(sizes, counts, lists)])
+    return out
+
+
+def random_run(rng):
+    """mesh, type, collectives; most apply, some nearly."""
+    mesh = {x: rng.choice([2, 2, 2, 3, 4, 6]) for x in "abc"[:rng.randint(1, 3)]}
+    rank = rng.randint(1, 3)
+    sizes = [rng.choice([2, 4, 6, 12, 24, 5]) for _ in range(rank)]
+    types = all_types(mesh, sizes)
+    tau = start = rng.choice(types)
+    steps = []
+    for _ in range(rng.randint(1, 6)):
+        choices = []
+        for _ in range(20):
+            op = rng.choice(["allgather", "dynslice", "alltoall", "allpermute"])
+            i, j = rng.randrange(rank), rng.randrange(rank)
+            if op == "allpermute":
+                choices.append((op, i, j, rng.choice(types)))
+            elif op == "dynslice":
+                choices.append((op, i, 0, rng.sample(list(mesh), rng.randint(1, len(mesh)))))
+            else:
+                choices.append((op, i, j if op == "alltoall" else 0, tau[i][1][:rng.randint(0, 2)]))
+        good = [p for p in choices if step(mesh, tau, p)]
+        p = rng.choice(good) if good and rng.random() < 0.95 else rng.choice(choices)
+        steps.append(p)
+        tau = step(mesh, tau, p)
+        if tau is None:
+            break
+    return mesh, start, steps
+
+
+def answers(run, rule=step):
+    """What apply, height and cost say of a run: lists of types or None, (height, bound, fits, normal), cost."""
+    mesh, tau, steps = run
+    types = [tau]
+    for p in steps:
+        types.append(rule(mesh, types[-1], p))
+        if types[-1] is None:
+            return types[1:], None, None
+    sizes = [product(d[0] for d in t) for t in types]
+    price = {"allgather": lambda k: sizes[k + 1], "dynslice": lambda k: 0}
+    cost = sum(price.get(p[0], lambda k: sizes[k])(k) for k, p in enumerate(steps))
+    letters = "".join({"dynslice": "D", "allgather": "G"}.get(p[0], "F") for p in steps)
+    bound = max(sizes[0], sizes[-1])
+    return types[1:], (max(sizes), bound, max(sizes) <= bound, bool(re.fullmatch("D*F*G*", letters))), cost
+
+
+def mesh_line(mesh):
+    return "mesh " + ",".join(f"{x}:{k}" for x, k in mesh.items()) + "\n"
+
+
+def stream(runs):
+    return "".join(mesh_line(run[0]) + " ".join([text(run[1])] + [collective_text(p) for p in run[2]]) + "\n" for run in runs)
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def says(self, words, stdout, code=0, stdin=""):
+        done = oracle(*words, stdin=stdin)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (code, stdout, ""))
+
+    def refused(self, words, message, column=None, stdin=""):
+        """Exit code 2, nothing on stdout, one error with a caret, in this column of the line that is shown."""
+        done = oracle(*words, stdin=stdin)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+        lines = done.stderr.splitlines()
+        self.assertEqual(len(lines), 3, done.stderr)
+        self.assertRegex(lines[0], "^error: .*" + message)
+        self.assertRegex(lines[2], r"^  *\^$")
+        self.assertTrue(all(" " <= c <= "~" for line in lines for c in line), done.stderr)
+        if column is not None:
+            self.assertEqual(lines[2].index("^") - 2, column, done.stderr)
+
+
+class Types(Case):
+    def test_lists_every_type_once(self):
+        count = 0
+        for mesh in ({}, {"x": 2}, {"x": 2, "y": 2}, {"x": 2, "y": 3}, {"x": 4, "y": 6}, {"x": 2, "y": 2, "z": 2},
+                     {"x": 2, "y": 3, "z": 5}):
+            for sizes in ([], [1], [4], [6, 4], [4, 4], [30, 2, 6]):
+                want = [text(tau) for tau in all_types(mesh, sizes)]
+                named = ",".join(f"{x}:{k}" for x, k in mesh.items()) or "one:1"
+                done = oracle("types", "--mesh", named, str(sizes))
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertEqual(sorted(done.stdout.splitlines()), sorted(want))
+                count += len(want)
+        print(f"{count} types", file=sys.stderr)
+        self.assertGreater(count, 250)
+
+    def test_answers_are_separated_by_a_blank_line(self):
+        self.says(["types"], "[4]\n[2{x}4]\n\n[3, 1]\n[1{x}3, 1]\n", stdin="mesh x:2\n[4]\n# next\n\n mesh x:3\r\n[3,1]\n")
+
+    def test_axes_of_size_one_mean_nothing(self):
+        self.says(["types", "--mesh=u:1,x:2", "[2]"], "[2]\n[1{x}2]\n")
+
+    def test_too_many_are_undecided(self):
+        mesh = ",".join(f"x{k}:2" for k in range(12))
+        self.says(["types", "--mesh", mesh, "[4096, 4096]"], "undecided: more than 2^20 dimensions in all types, by an upper bound\n", 3)
+        self.says(["types", "--mesh", mesh, "[1, 3]"], "[1, 3]\n")
+        self.says(["types", "--mesh", "x:2"], "undecided: more than 64 dimensions\n", 3, stdin=str([1] * 100000))
+        self.says(["types", "--mesh", "x:2"], str([1] * 64) + "\n", stdin=str([1] * 64))
+
+
+class Apply(Case):
+    def test_prints_the_type_after_each_collective(self):
+        self.says(["apply", "--mesh", "x:4,y:6", "[3{x}12, 2{y}12]", "allgather(0)", "alltoall(1,0)", "dynslice(1,x)"],
+                  "[12, 2{y}12]\n[2{y}12, 12]\n[2{y}12, 3{x}12]\n")
+        self.says(["apply", "--mesh", "x:2,y:2", "[1{x,y}4, 4] alltoall(0,1,{x,y})"], "[4, 1{x,y}4]\n")
+        self.says(["apply", "--mesh", "x:2,y:2", "[1{x,y}4, 4] alltoall(0,1) alltoall(0,1)"], "[2{y}4, 2{x}4]\n[4, 1{y,x}4]\n")
+        self.says(["apply", "--mesh", "x:2,y:2", "[2{x:2}4]", "allpermute[2{y}4]"], "[2{y}4]\n")
+        self.says(["apply", "--mesh", '"a b":2,"4th":2', '[2{"a b"}4]', 'dynslice(0,"4th")'],
+                  '[1{"4th","a b"}4]\n')
+        self.says(["apply", "--mesh", "x:2,u:1", "[2{u,x}4, 4]", "alltoall(0,1)"], "[4, 2{x}4]\n")
+
+    def test_the_first_rule_that_does_not_apply_is_named(self):
+        for steps, answer in [
+                ("allgather(0) allgather(0)", "[4, 6]\nno: step 1, allgather(0): dimension 0 has no axes [T-ALLGATHER]"),
+                ("allgather(7)", "no: step 0, allgather(7): there is no dimension 7, the rank is 2 [T-ALLGATHER]"),
+                ("allgather(0,y)", "no: step 0, allgather(0,y): the axes {x} of dimension 0 do not begin with {y} [T-ALLGATHER]"),
+                ("dynslice(1,x)", "no: step 0, dynslice(1,x): axis x is in use [T-DYNSLICE]"),
+                ("dynslice(1,{y,y})", "no: step 0, dynslice(1,{y,y}): it names an axis twice [T-DYNSLICE]"),
+                ("dynslice(1,{y,x})", "no: step 0, dynslice(1,{y,x}): axis x is in use [T-DYNSLICE]"),
+                ("dynslice(0,y)", "no: step 0, dynslice(0,y): the size 3 of {y} does not divide the tile extent 2 of dimension 0 [T-DYNSLICE]"),
+                ("dynslice(0,z)", "no: step 0, dynslice(0,z): axis z is not in the mesh [T-DYNSLICE]"),
+                ("dynslice(0,u)", "no: step 0, dynslice(0,u): all axes that it names have size 1 [T-DYNSLICE]"),
+                ("alltoall(0,0)", "no: step 0, alltoall(0,0): the two dimensions are the same [T-ALLTOALL]"),
+                ("alltoall(0,2)", "no: step 0, alltoall(0,2): there is no dimension 2, the rank is 2 [T-ALLTOALL]"),
+                ("dynslice(1,y) allgather(0) alltoall(1,0)",
+                 "[2{x}4, 2{y}6]\n[4, 2{y}6]\nno: step 2, alltoall(1,0): the size 3 of {y} does not divide the tile extent 4 of dimension 0 [T-ALLTOALL]"),
+                ("allpermute[4, 6]", "no: step 0, allpermute[4, 6]: the localtypes differ [T-PERMUTE]"),
+                ("allpermute[2, 6]", "no: step 0, allpermute[2, 6]: the globaltypes differ [T-PERMUTE]"),
+                ("allpermute[2{z}4, 6]", "no: step 0, allpermute[2{z}4, 6]: the type that it leads to is not well-formed [WF-TYPE]"),
+        ]:
+            with self.subTest(steps):
+                self.says(["apply", "--mesh", "x:2,y:3,u:1", "[2{x}4, 6] " + steps], answer + "\n", 1)
+
+    def test_streams_agree_with_the_rules_written_a_third_time(self):
+        runs = [random_run(random.Random(seed)) for seed in range(2500)]
+        text_of_runs = stream(runs)
+        got = oracle("apply", stdin=text_of_runs)
+        blocks = got.stdout[:-1].split("\n\n")
+        self.assertEqual(len(blocks), len(runs))
+        heights, costs = (oracle(verb, stdin=text_of_runs).stdout.splitlines() for verb in ("height", "cost"))
+        self.assertEqual((len(heights), len(costs), got.returncode), (len(runs), len(runs), 1))
+        applied = differs = 0
+        for run, block, height, cost in zip(runs, blocks, heights, costs):
+            types, facts, price = answers(run)
+            lines = block.split("\n")
+            self.assertEqual(len(lines), len(types), block)
+            for line, tau in zip(lines, types):
+                if tau is None:
+                    self.assertRegex(line, rf"^no: step {len(types) - 1}, \w+.*: .+ \[(T|WF)-[A-Z]+\]$")
+                else:
+                    self.assertEqual(line, text(tau))
+            if facts:
+                applied += 1
+                word = {True: "true", False: "false"}
+                self.assertEqual(height, f"{facts[0]} bound={facts[1]} within_bound={word[facts[2]]} normal_form={word[facts[3]]}")
+                self.assertEqual(cost, str(price))
+            else:
+                self.assertEqual((height, cost), (lines[-1], lines[-1]))
+            wrong, *_ = answers(run, reversed_slice)
+            differs += [text(t) if t else "" for t in wrong] != [line if line[0] == "[" else "" for line in lines]
+        print(f"{len(runs)} runs, {applied} apply, the control differs on {differs}", file=sys.stderr)
+        self.assertGreater(applied, 1000)
+        self.assertGreater(len(runs) - applied, 200)
+        self.assertGreater(differs, 50)
+
+    def test_height_and_cost_of_a_type_alone(self):
+        self.says(["height", "--mesh", "x:2", "[2{x}4, 3]"], "6 bound=6 within_bound=true normal_form=true\n")
+        self.says(["cost", "--mesh", "x:2", "[2{x}4, 3]"], "0\n")
+        self.says(["height", "--mesh", "x:2", "[]"], "1 bound=1 within_bound=true normal_form=true\n")
+
+    def test_a_cost_of_two_to_the_63_is_undecided(self):
+        size = 2**61
+        steps = ["allpermute [1{x}%d]" % size] * 3
+        one = ["cost", "--mesh", "x:%d" % size, "[1{x}%d]" % size]
+        self.says(one + steps, "3\n")
+        # Each round gathers 2^61 elements: three fit, the fourth does not.
+        rounds = ["allgather(0)", "dynslice(0,x)"]
+        self.says(one + rounds * 3, f"{3 * size}\n")
+        self.says(one + rounds * 4, "undecided: the cost is not below 2^63\n", 3)
+
+
+class Normalize(Case):
+    def test_prints_the_rewriting_and_its_measure(self):
+        self.says(["normalize", "--mesh", "x:2,y:2", "[1{x}2, 4]", "allgather(0)", "dynslice(1,y)", "dynslice(1,x)"],
+                  "mesh x:2,y:2\n"
+                  "[1{x}2, 4] allgather(0) dynslice(1,y) dynslice(1,x)  # measure 2 {}\n"
+                  "[1{x}2, 4] dynslice(1,y) allgather(0) dynslice(1,x)  # measure 1 {}, Lemma 4.6 (4) at step 0\n"
+                  "[1{x}2, 4] dynslice(1,y) alltoall(0,1)  # measure 0 {0}, Lemma 4.6 (3) at step 1\n")
+        self.says(["normalize", "--mesh", "u:1", "[4]"], "mesh x:1\n[4]  # measure 0 {}\n")
+        self.says(["normalize", "--mesh", "x:2", "[4] allgather(0)"],
+                  "no: step 0, allgather(0): dimension 0 has no axes [T-ALLGATHER]\n", 1)
+
+    def test_axes_are_split_into_primes(self):
+        self.says(["normalize", "--mesh", "x:4", "[1{x}4, 4]", "alltoall(0,1)"],
+                  "mesh x.2:2,x.1:2\n[1{x.1,x.2}4, 4] alltoall(0,1) alltoall(0,1) allpermute[4, 1{x.1,x.2}4]  # measure 0 {0,0,0}\n")
+
+    def test_every_line_keeps_the_ends_and_the_last_is_a_normal_form_within_the_bound(self):
+        runs = [run for run in (random_run(random.Random(seed)) for seed in range(800)) if answers(run)[1]]
+        done = oracle("normalize", stdin=stream(runs))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        blocks = done.stdout[:-1].split("\n\n")
+        self.assertEqual(len(blocks), len(runs))
+        heights = iter(oracle("height", stdin=done.stdout).stdout.splitlines())
+        # A type alone is no question to apply; its end is itself.
+        applied = oracle("apply", stdin=re.sub(r"(?m)^\[[^]]*\]  #.*$", "", done.stdout))
+        applied_ends = iter([block.split("\n")[-1] for block in applied.stdout[:-1].split("\n\n")])
+        lines = 0
+        for block in blocks:
+            sequences = block.split("\n")[1:]
+            measures, seen = [], set()
+            for line in sequences:
+                last = next(heights)
+                seen.add(line.split("  #")[0] if "]  #" in line and line.count("[") == 1 else next(applied_ends))
+                pairs, weights = re.search(r"# measure (\d+) \{([\d,]*)\}", line).groups()
+                measures.append((int(pairs), [int(w) for w in weights.split(",") if w]))
+            self.assertEqual(len(seen), 1, block)
+            self.assertRegex(last, "within_bound=true normal_form=true$", block)
+            self.assertEqual(measures, sorted(measures, reverse=True), block)
+            self.assertEqual(len(measures), len({str(m) for m in measures}), block)
+            lines += len(sequences)
+        print(f"{len(runs)} sequences, {lines - len(runs)} rewritings", file=sys.stderr)
+        self.assertGreater(lines - len(runs), 600)
+
+    def test_limits(self):
+        self.says(["normalize", "--mesh", "x:4294967296", "[4]"], "undecided: more than 2^31 devices along an axis\n", 3)
+        axes = ["x%d" % k for k in range(40)]
+        long = f"[1{{{','.join(axes)}}}{2**40}, 1048576]" + " allgather(0)" * 30 + " alltoall(0,1)" * 9
+        done = oracle("normalize", "--mesh", ",".join(x + ":2" for x in axes), long)
+        self.assertEqual((done.returncode, done.stderr), (3, ""))
+        self.assertRegex(done.stdout, r"^undecided: more than 2\^18 steps in all sequences together\n$")
+        # Wide sequences and few: the memory of one query stays bounded, and the next one is answered.
+        wide = "[1{x}2, 2" + ", 1" * 10000 + "]" + " allgather(0) dynslice(0,x)" * 60
+        self.says(["normalize", "--mesh", "x:2"], "undecided: more than 2^22 dimensions in all types of all sequences\n\n"
+                  "mesh x:2\n[4]  # measure 0 {}\n", 3, stdin=wide + "\n[4]\n")
+
+
+class Optimum(Case):
+    def test_the_numbers_that_are_known(self):
+        for mesh, source, target, weak, best in [("x:4,y:6", "[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]", 12, 18),
+                                                 ("a:2,b:2,c:3", "[12, 3{a,b}12]", "[6{b}12, 6{a}12]", 36, 60),
+                                                 ("a:2,b:2,c:2", "[4, 1{a,b}4]", "[1{a,c}4, 4]", 4, 6),
+                                                 ("x:4,y:4,u:1", "[16]", "[4{u,x}16]", 0, 0)]:
+            for options in ([], ["--unbounded"]):
+                done = oracle("optimum", *options, "--mesh", mesh, source, target)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertEqual(done.stdout.split("retile.program/1")[0], f"# W: {weak}\n# optimum: {best}\n")
+                verdict = oracle("check", stdin=done.stdout)
+                self.assertEqual(verdict.returncode, 0, done.stdout)
+                self.assertIn(f"cost: {best}\n", verdict.stdout)
+
+    def test_its_programs_are_right_cost_what_it_says_and_no_less_than_w(self):
+        queries = ""
+        for mesh, sizes in [({"x": 2, "y": 2}, [4, 4]), ({"x": 2, "y": 3}, [6, 6]), ({"x": 4, "y": 2}, [8, 4])]:
+            types = [text(tau) for tau in all_types(mesh, sizes)]
+            queries += mesh_line(mesh) + "".join(f"{a} {b}\n" for a in types for b in types)
+        done = oracle("optimum", stdin=queries)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        weak, best = ([int(n) for n in re.findall(word + r": (\d+)\n", done.stdout)] for word in ("# W", "# optimum"))
+        verdicts = oracle("check", stdin=done.stdout)
+        self.assertEqual(verdicts.returncode, 0)
+        self.assertEqual([int(n) for n in re.findall(r"\ncost: (\d+)\n", verdicts.stdout)], best)
+        self.assertEqual(verdicts.stdout.count("within_bound: true"), len(best))
+        self.assertTrue(all(w <= b for w, b in zip(weak, best)))
+        self.assertTrue(any(w < b for w, b in zip(weak, best)))
+        print(f"{len(best)} optimal Programs", file=sys.stderr)
+        self.assertGreater(len(best), 300)
+        # Control: with a step left out some of them are wrong.
+        broken = re.sub(r"(?m)^allpermute .*\n", "", done.stdout)
+        self.assertEqual(oracle("check", stdin=broken).returncode, 1)
+
+    def test_limits(self):
+        self.says(["optimum", "--mesh", "x:128", "[128]", "[1{x}128]"], "# undecided: more than 127 devices\n", 3)
+        self.assertEqual(oracle("optimum", "--mesh", "x:127", "[127]", "[1{x}127]").returncode, 0)
+        self.says(["optimum", "--mesh", "x:9223372036854775807", "[2]", "[2]"], "# undecided: more than 127 devices\n", 3)
+        many = str([2] * 13)
+        self.says(["optimum", "--mesh", "x:2", many, many], "# undecided: more than 2^12 localtypes, by an upper bound\n", 3)
+        self.assertEqual(oracle("optimum", "--mesh", "x:2", str([2] * 12), str([2] * 12)).returncode, 0)
+        for rank in (17, 100000):
+            flat = "[" + ", ".join(["1"] * rank) + "]"
+            answer = oracle("optimum", "--mesh", "x:2", stdin=f"{flat} {flat}\n[2] [1{{x}}2]\n")
+            self.assertEqual((answer.returncode, answer.stderr), (3, ""))
+            self.assertRegex(answer.stdout, r"^# undecided: more than 16 dimensions\n\n# W: 0\n# optimum: 0\nretile.program/1\n")
+        self.assertEqual(oracle("optimum", "--mesh", "x:2", str([1] * 16), str([1] * 16)).returncode, 0)
+
+    def test_refuses_what_is_no_problem(self):
+        self.refused(["optimum", "--mesh", "x:2", "[4]", "[5]"], "the globaltypes differ", 4)
+        self.refused(["optimum", "--mesh", "x:2", "[4]"], r"expected '\['", 3)
+        self.refused(["optimum", "--mesh", "x:2", "[4]", "[4]", "[4]"], "unexpected text", 8)
+        self.refused(["optimum", "--bounded", "--mesh", "x:2", "[4]", "[4]"], "no option", 22)
+
+
+class Input(Case):
+    VERBS = {"types": "[4]", "apply": "[4] dynslice(0,x)", "height": "[4]", "cost": "[4]", "normalize": "[4]", "optimum": "[4] [4]"}
+
+    def test_words_and_lines_are_the_same(self):
+        for verb, query in self.VERBS.items():
+            want = oracle(verb, "--mesh", "x:2", *query.split(" "))
+            self.assertEqual((want.returncode, want.stderr), (0, ""))
+            for words, stdin in [((verb,), f"mesh x:2\n{query}\n"), ((verb, "-"), f"\r\nmesh x:2\r\n\t{query} # all\r\n"),
+                                 ((verb, "--mesh=x:2"), query), ((verb, "--mesh", "x:3", "-"), f"mesh x:2\n{query}")]:
+                self.says(words, want.stdout, stdin=stdin)
+
+    def test_thousands_of_lines_are_answered_in_order(self):
+        sizes = range(1, 5001)
+        done = oracle("height", "--mesh", "x:2", stdin="".join(f"[{s}]\n" for s in sizes))
+        self.assertEqual([int(line.split()[0]) for line in done.stdout.splitlines()], list(sizes))
+
+    def test_nothing_is_printed_when_one_line_cannot_be_read(self):
+        self.refused(["height", "--mesh", "x:2"], r"<stdin>:3:6: expected a number", 5, stdin="[4]\n[5]\n[2{x}]\n[6]\n")
+
+    def test_refusals_point(self):
+        at = ["apply", "--mesh", "x:2,y:3"]
+        for query, message, column in [("[4] gather(0)", "expected allgather, dynslice", 4), ("[4]", "expected a collective", 3),
+                                       ("[4] allgather(", "expected a number", 14), ("[4] allgather(-1)", "expected a number", 14),
+                                       ("[4] dynslice(0)", "expected ','", 14), ("[4] alltoall(0)", "expected ','", 14),
+                                       ("[4] dynslice(0,{})", "at least one axis", 15), ("[4] allpermute", "expected the type to which this allpermute leads", 14),
+                                       ("[4] allpermute(0)", "expected the type to which", 14),
+                                       ("[4] allpermute dynslice(0,x)", "expected the type to which", 15),
+                                       ("[4] allpermute allpermute [4]", "expected the type to which", 15), ("[4{z}4] allgather(0)", "axis z is not in the mesh", 0),
+                                       ("[4{x}4]", r"WF-DIM", 0), ("[2{x}4, 2{x}4]", r"stands twice \[WF-TYPE\]", 0),
+                                       ("[1{x,x}4]", "stands twice", 0), ("[2{x:3}4]", "not the size of axis x", 5),
+                                       ("[0]", "at least 1", 1), ("[-4]", "expected a number", 1), ("[9223372036854775808]", "below 2.63", 1),
+                                       ("[4294967296, 4294967296]", "global size is not below 2.63", 0), ("4", "starts with", 0),
+                                       ("[4,]", "expected a number", 3), ("[4", "expected '\\]'", 2), ("[4] alltoall(0,1){x}", "expected allgather|a name", 17),
+                                       ("[2{x}4] allgather(18446744073709551616)", "below 2.63", 18)]:
+            with self.subTest(query):
+                self.refused([*at, query], message, column)
+
+    def test_meshes(self):
+        for mesh, message, column in [("", "expected a name", 0), ("x", "expected ':'", 1), ("x:0", "at least 1", 2), ("x:-1", "number", 2),
+                                      ("x:9223372036854775808", "below 2.63", 2), ("x:2,x:2", "stands twice", 0), ("x:2;y:2", "unexpected", 3),
+                                      ("x:4294967296,y:4294967296", "number of devices", 0), ("x:2\ny:2", "unexpected", None)]:
+            with self.subTest(mesh):
+                self.refused(["types", "--mesh", mesh, "[4]"], message, column)
+        self.refused(["types", "[4]"], "there is no mesh", 0)
+        self.refused(["types", "--mesh", "x:2", "--mesh", "x:2", "[4]"], "--mesh stands twice", 31)
+        self.refused(["types", "[4]", "--mesh"], "expected a mesh", 31)
+        self.refused(["types", "--mesh", "x:2", "[4]", "-"], "either a query or -", 35)
+        self.refused(["types", "--mesh", "x:2", "--json"], "types has no option --json", 31)
+
+    def test_nasty_bytes(self):
+        for verb in self.VERBS:
+            for stdin in [b"", b"\n\n", b"\0", b"\xff\xfe[4]\n", b"mesh x:2\n[4]\0\n", b"mesh x:2\n[\xc3\xa9]\n", b"mesh \"x\n", b"[" * 100000,
+                          b"mesh x:2\n" + b"[" + b"1," * 100000, b"mesh x:2\n[4]\r[4]\n", b"mesh\n", b"mesh", b"meshx:2\n[4]", b"x" * 1000000,
+                          b"mesh x:2\n[2{\"\x1b[31m\"}4]\n"]:
+                with self.subTest(verb=verb, stdin=stdin[:20]):
+                    self.refused([verb], "", stdin=stdin)
+
+    def test_long_lines_are_shown_around_the_place(self):
+        done = oracle("types", "--mesh", "x:2", "[" + "1, " * 5000 + "x]")
+        self.assertEqual([len(line) <= 90 for line in done.stderr.splitlines()], [True] * 3)
+        self.assertEqual(done.stderr.splitlines()[2].index("^"), 62)
+
+    def test_sequences_that_are_too_long(self):
+        wide, steps = "[" + ", ".join(["1"] * 4096) + "]", " allpermute [4]"
+        answer = "undecided: more than 2^22 dimensions in all types of a sequence\n"
+        self.says(["cost"], answer + "0\n", 3, stdin="mesh x:2\n" + wide + steps * 1024 + "\n[4]\n")
+        self.assertEqual(oracle("cost", stdin="mesh x:2\n" + wide + steps * 1022).returncode, 1)
+        # One type that is too long, and one that is as long as can be.
+        for verb, short in (("apply", "[4] dynslice(0,x)"), ("height", "[4]"), ("cost", "[4]"), ("normalize", "[4]")):
+            after = oracle(verb, "--mesh", "x:2", short).stdout
+            between = "\n" if verb in ("apply", "normalize") else ""
+            self.says([verb], answer + between + after, 3, stdin="mesh x:2\n[" + "1," * 2**22 + "1]\n" + short + "\n")
+        self.says(["cost"], "0\n", stdin="mesh x:2\n[" + "1," * (2**22 - 1) + "1]\n")
+        # What stands behind is read all the same, and refused when it is no collective.
+        self.refused(["cost"], "<stdin>:2:8388613: expected allgather", stdin="mesh x:2\n[" + "1," * 2**22 + "1] gather(0)\n")
+
+    def test_unknown_verbs_and_no_verb(self):
+        self.refused([], "expected types, apply, height, cost, normalize, optimum or check", 14)
+        self.refused(["prove"], "expected types", 14)
+        for word in ("--help", "-h", "--version"):
+            self.refused(["prove", word], "expected types", 14)
+            self.refused([word, "prove"], "expected types", 15 + len(word))
+        self.refused(["--json"], "expected types", 14)
+
+    def test_behind_two_hyphens_no_word_is_an_option(self):
+        self.says(["cost", "--mesh", "x:2", "--", "[4]"], "0\n")
+        self.says(["cost", "--mesh", "x:2", "--"], "0\n", stdin="[4]")
+        self.says(["cost", "--mesh", "x:2", "--", "-"], "0\n", stdin="[4]")
+        self.refused(["cost", "--mesh", "x:2", "--", "--help"], "a query starts with", 0)
+        self.refused(["cost", "--mesh", "x:2", "--", "--", "[4]"], "a query starts with", 0)
+        self.refused(["check", "--", "--help"], "cannot read --help", 23)
+        self.refused(["check", "--", "a", "b"], "expected one file", 25)
+        self.assertEqual(oracle("check", "--", "-", stdin="retile.program/1\ndevices 1\nfrom []\nto []\n").returncode, 0)
+
+    def test_a_tab_stands_behind_mesh_as_well_as_a_blank(self):
+        for space in ("\t", "\t ", " \t"):
+            self.says(["cost"], "0\n", stdin=f"mesh{space}x:2\n[4]\n")
+        self.refused(["cost"], "a query starts with", stdin='mesh"x":2\n[4]\n')
+
+    def test_rank_zero(self):
+        self.says(["types", "--mesh", "x:2", "[]"], "[]\n")
+        self.says(["apply", "--mesh", "x:2", "[] allpermute []"], "[]\n")
+        self.says(["apply", "--mesh", "x:2", "[]", "allpermute", "[]", "allpermute []"], "[]\n[]\n")
+        self.says(["height", "--mesh", "x:2", "[] allpermute []"], "1 bound=1 within_bound=true normal_form=true\n")
+        self.says(["cost", "--mesh", "x:2", "[] allpermute []"], "1\n")
+        self.says(["normalize", "--mesh", "x:2", "[] allpermute []"], "mesh x:2\n[] allpermute[]  # measure 0 {0}\n")
+        self.assertEqual(oracle("optimum", "--mesh", "x:2", "[] []").returncode, 0)
+
+    def test_standard_input_that_cannot_be_read(self):
+        for verb in [*self.VERBS, "check"]:
+            for words in (["bash", "-c", f'"$ORACLE" {verb} <&-'], ["bash", "-c", f'"$ORACLE" {verb} < /']):
+                done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
+                self.assertEqual((done.returncode, done.stdout), (2, b""), words)
+                self.assertTrue(done.stderr.startswith(b"error: cannot read standard input\n"), done.stderr)
+
+    def test_many_axes_and_many_queries_take_little(self):
+        """Below a second; with a copy of the mesh per query, or a search per axis, minutes or gigabytes."""
+        axes = [f"axis{k}" for k in range(50000)]
+        mesh = "mesh " + ",".join(x + ":1" for x in axes) + "\n"
+        started = time.monotonic()
+        self.says(["cost"], "0\n" * 20000, stdin=mesh + "[4]\n" * 20000)
+        self.says(["cost"], "0\n", stdin=mesh + "[4{" + ",".join(x + ":1" for x in axes) + "}4]\n")
+        done = oracle("cost", stdin=mesh + "[4] dynslice(0,{" + ",".join(axes) + "})\n")
+        self.assertRegex(done.stdout, "all axes that it names have size 1")
+        stage = "<=[2" + ",1" * 100000 + "]T(" + ",".join(str(k) for k in reversed(range(100001))) + ")"
+        done = oracle("check", stdin=f"retile.program/1\ndevices 2\nfrom [1]\nto [1]\nallpermute source=[2]{stage}\n")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertLess(time.monotonic() - started, 20)
+
+    def test_memory_that_runs_out_leaves_the_other_answers(self):
+        limit = 128 * 2**20  # bytes
+
+        def little(*words, stdin):
+            return subprocess.run([ORACLE, *words], input=stdin.encode(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+                                  check=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+
+        if little("--version", stdin="").returncode != 0:
+            self.skipTest("a sanitizer needs more address space than that")
+        small = "retile.program/1\ndevices 1\nfrom []\nto []\n"
+        done = little("check", stdin=small + f"retile.program/1\ndevices {2**28}\nfrom [1]\nto [1]\n" + small)
+        self.assertEqual((done.returncode, done.stderr), (3, b"error: out of memory\n"))
+        self.assertEqual(re.findall(rb"right: (\w+)", done.stdout), [b"true", b"undecided", b"true"])
+        # The first type fits, but not all types along the sequence.
+        wide = "[2," + "1," * 2**18 + "1]"
+        done = little("cost", stdin="mesh x:2\n[4]\n" + wide + " dynslice(0,x) allgather(0)" * 7 + "\n" + "[4]\n")
+        self.assertEqual((done.returncode, done.stderr), (3, b""))
+        self.assertEqual(done.stdout, b"0\nundecided: out of memory\n0\n")
+        done = little("types", stdin="mesh x:2\n" + "[4]\n" * 10**7)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (3, b"", b"error: out of memory\n"))
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "needs /dev/full")
+    def test_an_answer_that_nobody_can_read_is_exit_code_4(self):
+        for verb, query in self.VERBS.items():
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([ORACLE, verb, "--mesh", "x:2", query], stdout=full, stderr=subprocess.PIPE, check=False)
+            self.assertEqual((done.returncode, done.stderr), (4, b"error: cannot write to standard output\n"))
+
+
+class Help(Case):
+    def test_every_verb_has_help_whose_examples_work(self):
+        general = oracle("--help")
+        self.assertEqual((general.returncode, general.stderr), (0, ""))
+        verbs = re.findall(r"(?m)^  (\w+)  +[a-z]", general.stdout.split("Queries")[0])
+        self.assertEqual(verbs, ["types", "apply", "height", "cost", "normalize", "optimum", "check"])
+        count = 0
+        for verb in verbs:
+            done = oracle(verb, "--help")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertTrue(done.stdout.startswith(f"usage: retile-oracle {verb} "), done.stdout)
+            self.assertRegex(done.stdout, "Exit codes:|undecided")
+            self.assertEqual(oracle("-h", verb).stdout, general.stdout)
+            examples = re.search(r"Examples:\n((?:  .*\n)+)", done.stdout).group(1).replace("\\\n", " ")
+            for example in examples.splitlines():
+                if "my-partitioner" in example or "program.txt" in example:
+                    continue
+                path = os.path.dirname(os.path.abspath(ORACLE)) + ":" + os.environ["PATH"]
+                ran = subprocess.run(["bash", "-c", example.replace("retile-oracle", '"$ORACLE"')], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                     env={**os.environ, "PATH": path}, timeout=60, check=False)
+                with self.subTest(example):
+                    # One example of `apply` shows a rule that does not apply.
+                    self.assertEqual((ran.returncode, ran.stderr), (1 if "dynslice(0,z)" in example else 0, b""))
+                    self.assertNotEqual(ran.stdout, b"")
+                count += 1
+        self.assertGreater(count, 13)
+
+    def test_the_limits_stand_in_the_help_and_in_the_documents(self):
+        limits = oracle("--help").stdout.split("Limits.")[1].splitlines()[1:]
+        said = [tuple(re.fullmatch(r"  ([a-z, ]+?)  +(\d\S*) (.*)", line).groups()) for line in limits]
+        self.assertEqual([limit[:2] for limit in said], [
+            ("apply, height, cost, normalize", "2^22"), ("types", "64"), ("types", "2^20"), ("normalize", "2^31"), ("normalize", "2^18"),
+            ("normalize", "2^22"), ("optimum", "16"), ("optimum", "127"), ("optimum", "2^12"), ("optimum", "2^22"), ("check", "2^28"),
+            ("check", "2^32")])
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/oracle.md")) as file:
+            document = file.read()
+        self.assertIn("\n".join(limits) + "\n", document)
+
+
+class Control(unittest.TestCase):
+    def test_a_changed_expectation_fails(self):
+        changed = [
+            lambda case: case.says(["cost", "--mesh", "x:2", "[2{x}4]", "allgather(0)"], "5\n"),
+            lambda case: case.says(["cost", "--mesh", "x:2", "[2{x}4]", "allgather(0)"], "4\n", 1),
+            lambda case: case.refused(["cost", "--mesh", "x:2", "[2{x}4]"], ""),
+            lambda case: case.refused(["cost", "--mesh", "x:2", "[2{x}5]"], "WF-DIM", 1),
+            lambda case: case.refused(["cost", "--mesh", "x:2", "[2{x}5]"], "WF-TYPE", 0),
+        ]
+        Case().says(["cost", "--mesh", "x:2", "[2{x}4]", "allgather(0)"], "4\n")
+        Case().refused(["cost", "--mesh", "x:2", "[2{x}5]"], "WF-DIM", 0)
+        for each in changed:
+            with self.assertRaises(AssertionError):
+                each(Case())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
