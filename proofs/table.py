@@ -4,7 +4,7 @@
     table.py RESULTS                       prints it as Markdown
     table.py RESULTS --json                prints everything as one JSON object
     table.py RESULTS --write DOCUMENT      replaces the tables in the document
-    table.py RESULTS --check DOCUMENT      ends with 1 if the document lists other obligations than were proved
+    table.py RESULTS --check DOCUMENT      ends with 1 if the document lists other obligations or plans than were proved
 
 RESULTS is <build>/proofs/out. In the document a table stands between the lines `<!-- table: NAME -->` and
 `<!-- end -->`. Times and counterexamples may differ from run to run, so --check does not compare them.
@@ -25,7 +25,8 @@ def load(results):
     if missing:
         sys.exit(f"table.py: no results of {', '.join(missing)} in {results}")
     rows = [row for name in ORDER for row in files[name]["obligations"]]
-    return {"schema": "retile.proofs/1", "z3": files[ORDER[0]]["z3"], "cvc5": files[ORDER[0]]["cvc5"], "obligations": rows}
+    return {"schema": "retile.proofs/1", "z3": files[ORDER[0]]["z3"], "cvc5": files[ORDER[0]]["cvc5"], "obligations": rows,
+            "plans": json.loads((Path(results) / "plans" / "scale.json").read_text())}
 
 
 def cell(text):
@@ -77,7 +78,14 @@ def summary(everything):
     ]
 
 
-TABLES = {"summary": summary, "obligations": obligations, "counterexamples": counterexamples}
+def plans(everything):
+    lines = ["| Plans | Proved | Median s | Slowest s |", "|---|---|---|---|"]
+    for row in everything["plans"]:
+        lines.append(f"| {row['what']} | {row['programs']} | {row['median_seconds']:.3f} | {row['slowest_seconds']:.3f} |")
+    return lines
+
+
+TABLES = {"summary": summary, "obligations": obligations, "counterexamples": counterexamples, "plans": plans}
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -103,6 +111,12 @@ def main(arguments):
                 for line in block[0].splitlines()[3:-1]:
                     cells = [part.strip() for part in re.split(r"(?<!\\)\|", line)[1:-1]]
                     listed.append(cells[:5] + cells[7:])
+        listed_plans = []
+        for block in BLOCK.finditer(text):
+            if block[2] == "plans":
+                listed_plans = [[part.strip() for part in line.split("|")[1:3]] for line in block[0].splitlines()[3:-1]]
+        if listed_plans != [[row["what"], str(row["programs"])] for row in everything["plans"]]:
+            sys.exit("table.py: the document lists other plans; run `ninja proofs_document`")
         proved = [fixed(row) for row in everything["obligations"] if "proved" in (row["z3"], row["cvc5"])]
         for row in proved:
             if row not in listed:

@@ -74,6 +74,26 @@ TEST(Prove, factors_popped_across_digits) {
   EXPECT_EQ(proof.verdict.cost, 99);
 }
 
+TEST(Prove, claims_in_another_order_than_the_device_numbers) {
+  // Popping 3 off digits 2,3 leaves a map that digits of the device number cannot say.
+  Program claiming = program(check_tests::unequal_sizes);
+  TileMap map = claiming.from;
+  const std::vector<Digit> digits = map.pop(0, 3);
+  map.push(1, digits);
+  ASSERT_FALSE(map.is_compact());
+  claiming.steps[0].claims.map = map;
+  const Proof proof = proof_of(claiming);
+  EXPECT_TRUE(proof.proved());
+  EXPECT_EQ(proof.method, ProofMethod::symbolic);
+  EXPECT_EQ(proof.queries[2].name, "step 0: the tiles lie as its map says");
+  // Twin: other groups.
+  std::get<Alltoall>(claiming.steps[0].op).groups = DeviceTable::iota(IotaChain(30), 3);
+  const Proof refuted = proof_of(claiming);
+  const Verdict checked = check(claiming);
+  EXPECT_EQ(refuted.verdict.answer, Answer::wrong);
+  EXPECT_EQ(check_tests::show(refuted.verdict), check_tests::show(checked));
+}
+
 TEST(Prove, tables_as_rows_are_decided_by_evaluation) {
   const Program rows = program(check_tests::replication);
   const Proof proof = proof_of(rows);
