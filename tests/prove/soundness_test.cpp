@@ -320,7 +320,9 @@ TEST(Soundness, wrong_encodings_are_caught) {
       wrong<NothingCompared>("nothing compared"),
   };
   EXPECT_GE(encodings.size(), 10U);
-  for (const auto& [name, make] : encodings) {
+  for (const auto& encoding : encodings) {
+    const std::string& name = encoding.first;
+    const MakeEncoder& make = encoding.second;
     int tried = 0;
     std::string caught;
     for_each_program(4, [&](const Program& program) {
