@@ -6,8 +6,8 @@
 
 namespace spec::oracle {
 
-/// A type and collectives; whether they apply is the answer. Of a run beyond the limit on its
-/// dimensions nothing is kept.
+/// A type and collectives; whether they apply is the answer. Of a run beyond the limit nothing is
+/// kept.
 struct Run {
   SharedMesh mesh;
   Type tau;
@@ -15,17 +15,21 @@ struct Run {
   bool is_too_long = false;
 };
 
+/// What a type over H of this rank takes at most: its dimensions, and every axis of the mesh.
+inline Index room(const Mesh& H, Index rank) { return rank + H.size() + long_names(H); }
+
 /// TYPE { COLLECTIVE }
 inline Run read_run(Tokens& in, const SharedMesh& mesh) {
   Run out = {mesh, well_formed_type(in, *mesh), {}};
   const Index most = static_cast<Index>(run_limit.most), r = rank(out.tau);
-  Index dimensions = r;
+  const Index axes = room(mesh->H, 0);
+  Index all = r + axes;
   while (true) {
-    if (dimensions > most) out = {mesh, {}, {}, true};
+    if (all > most) out = {mesh, {}, {}, true};
     if (in.peek() == Tokens::end_of_line) return out;
     MultiCollective p = read_collective(in, mesh->all);
     p.to = without_unit_axes(mesh->all, std::move(p.to));
-    dimensions = std::min(dimensions, most + 1) + std::max(r, rank(p.to));
+    all = std::min(all, most + 1) + std::max(r, rank(p.to)) + axes;
     if (!out.is_too_long) out.p.push_back(std::move(p));
   }
 }

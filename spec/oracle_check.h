@@ -17,7 +17,7 @@ inline int print(std::ostream& out, const Verdict& verdict) {
     out << (numbers ? "]\n" : "\n");
   };
   if (!verdict.decided) {
-    out << "right: undecided\nreason: limit\n";
+    out << "right: undecided\nreason: limit\n# undecided: " << verdict.why_undecided << "\n";
     return undecided;
   }
   out << std::boolalpha << "right: " << verdict.right << "\nwithin_bound: " << verdict.within_bound
@@ -40,18 +40,6 @@ inline std::string file_text(const Words& words, Index at) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The verdict; where the memory did not suffice it is undecided, and standard error says why.
-inline Verdict check_within_memory(const Program& program) {
-  try {
-    return spec::check(program);
-  } catch (const std::bad_alloc&) {
-    std::cerr << "error: out of memory\n";
-    Verdict verdict;
-    verdict.decided = false;
-    return verdict;
-  }
-}
-
 /// words: check [--] [PROGRAM|-]
 inline int check(const Words& words, std::ostream& out) {
   const bool ended = words.size() > 1 && words[1] == "--";  // the options
@@ -66,7 +54,7 @@ inline int check(const Words& words, std::ostream& out) {
   int code = yes;
   for (const Program& program : programs.programs) {
     if (&program != &programs.programs.front()) out << "\n";
-    code = std::max(code, print(out, check_within_memory(program)));
+    code = std::max(code, print(out, spec::check(program)));
   }
   return code;
 }

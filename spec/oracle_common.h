@@ -35,7 +35,7 @@ struct Refused {
   throw Refused{"", text, {1, column, message}};
 }
 
-/// The error, its line, at most 80 characters of it, and a caret below.
+/// The error, at most 200 characters of it, its line, at most 80, and a caret below.
 inline void explain(const Refused& what) {
   const auto printable = [](std::string text) {
     for (char& c : text) c = ' ' <= c && c <= '~' ? c : ' ';
@@ -49,7 +49,7 @@ inline void explain(const Refused& what) {
   line = first < line.size() ? line.substr(first, 80) : "";
   std::cerr << "error: ";
   if (!source.empty()) std::cerr << source << ":" << error.line << ":" << error.column << ": ";
-  std::cerr << printable(error.message) << "\n  " << printable(line) << "\n  "
+  std::cerr << printable(error.message.substr(0, 200)) << "\n  " << printable(line) << "\n  "
             << std::string(column - first, ' ') << "^\n";
 }
 

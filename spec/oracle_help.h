@@ -64,7 +64,8 @@ Examples:
   retile-oracle apply --mesh x:2,y:2 '[1{x,y}4, 4]' 'alltoall(0,1,{x,y})'
   printf '%s\n' 'mesh x:2,y:2' '[2{x}4] allpermute [2{y}4]' '[4] dynslice(0,z)' | retile-oracle apply
 
-Exit codes: 0 every rule applies; 1 one does not; 2 the input cannot be read.
+Exit codes: 0 every rule applies; 1 one does not; 2 the input cannot be read; 3 undecided:
+`retile-oracle --help` lists the limits.
 )"},
       {"height", R"(usage: retile-oracle height --mesh MESH [TYPE COLLECTIVE.. | -]
 
@@ -76,7 +77,8 @@ Examples:
   retile-oracle height --mesh x:4 '[2{x}8, 8]' 'allgather(0)' 'dynslice(1,x)'
   my-partitioner --print-sequences | retile-oracle height
 
-Exit codes: 0 every rule applies; 1 one does not; 2 the input cannot be read.
+Exit codes: 0 every rule applies; 1 one does not; 2 the input cannot be read; 3 undecided:
+`retile-oracle --help` lists the limits.
 )"},
       {"cost", R"(usage: retile-oracle cost --mesh MESH [TYPE COLLECTIVE.. | -]
 
@@ -130,6 +132,7 @@ each one: an array of global indices per device, moved element by element. Print
 lines right, within_bound, height, bound, cost and steps; when it is wrong also first_wrong_step,
 reason, device, at (local index), element (global index expected there) and found.
 
+An undecided Program has right: undecided, reason: limit, and a comment that says which limit.
 Dimensions are first divided by the gcd of all tile extents along them: blocks move whole, and each
 has one tag. Above 2^28 tags on all devices together a Program is undecided. So it is above 2^32 units
 of work: one for every tag and each of its coordinates, at the start and in each step; and in each

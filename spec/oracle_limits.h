@@ -21,11 +21,11 @@ constexpr Limit searched_rank_limit = {"optimum", 16, "dimensions"};
 constexpr Limit types_limit = {"types", Size{1} << 20,
                                "dimensions in all types, by an upper bound"};
 constexpr Limit run_limit = {"apply, height, cost, normalize", Size{1} << 22,
-                             "dimensions in all types of a sequence"};
+                             "dimensions and mesh axes, over the types of a sequence"};
 constexpr Limit axis_limit = {"normalize", Size{1} << 31, "devices along an axis"};
 constexpr Limit steps_limit = {"normalize", Size{1} << 18, "steps in all sequences together"};
 constexpr Limit rewriting_limit = {"normalize", Size{1} << 22,
-                                   "dimensions in all types of all sequences"};
+                                   "dimensions and mesh axes, over the types of all sequences"};
 constexpr Limit devices_limit = {"optimum", most_searched_devices, "devices"};
 constexpr Limit localtypes_limit = {"optimum", Size{1} << 12, "localtypes, by an upper bound"};
 constexpr Limit tile_maps_limit = {"optimum", Size{1} << 22, "tile maps to look at"};

@@ -10,7 +10,8 @@
 namespace spec::oracle {
 
 inline std::string to_text(const Collective& p) {
-  return spec::to_text(MultiCollective{p.p, p.i, p.j, p.x.empty() ? Names() : Names{p.x}, p.to});
+  const Names x = p.p == Op::dynslice ? Names{p.x} : Names();
+  return spec::to_text(MultiCollective{p.p, p.i, p.j, x, p.to});
 }
 
 /// A step from τ to τ' over the list x̄' as steps over one axis each. Allgathers take x̄' from the
@@ -53,12 +54,13 @@ struct TooLong {
 };
 
 inline void print_rewriting(std::ostream& out, const PrimeRun& run) {
-  Size steps = 0, dimensions = 0;
+  Size steps = 0, all = 0;
+  const Index each = room(run.H, rank(run.tau));
   const auto limited = [&](const std::vector<Label>& labels) {
     steps += static_cast<Size>(labels.size());
-    dimensions += static_cast<Size>((labels.size() + 1) * rank(run.tau));
+    all += static_cast<Size>((labels.size() + 1) * each);
     if (steps > steps_limit.most) throw TooLong{steps_limit};
-    if (dimensions > rewriting_limit.most) throw TooLong{rewriting_limit};
+    if (all > rewriting_limit.most) throw TooLong{rewriting_limit};
     return measure(labels);
   };
   const auto rewriting = spec::normalize(run.H, run.tau, run.p, first, lemma_4, limited).value();
@@ -83,9 +85,13 @@ inline int normalize(const Words& words, std::ostream& out) {
   return answer_runs(runs, out, "\n", [](const Run& run, const Walk& w, std::ostream& text) {
     text << w.wrong;
     if (!w.wrong.empty()) return int{no};
+    if (static_cast<Size>(run.p.size()) > steps_limit.most) return beyond(steps_limit, text);
     for (const Axis& alpha : run.mesh->H) {
       if (alpha.k > axis_limit.most) return beyond(axis_limit, text);
     }
+    const Mesh primes = factor(run.mesh->H, into_primes(run.mesh->H)).value().H;
+    const auto all = static_cast<Size>((run.p.size() + 1) * room(primes, rank(run.tau)));
+    if (all > rewriting_limit.most) return beyond(rewriting_limit, text);
     try {
       print_rewriting(text, prime_run(run, w.s));
       return int{yes};

@@ -22,6 +22,13 @@ struct GivenMesh {
   Mesh H;
 };
 
+/// What the names of the axes take in a type beyond that they are axes: 1 for every 32 bytes.
+inline Index long_names(const Mesh& H) {
+  Index out = 0;
+  for (const Axis& alpha : H) out += alpha.x.size() / 32;
+  return out;
+}
+
 /// All queries below a mesh share it.
 using SharedMesh = std::shared_ptr<const GivenMesh>;
 
@@ -121,8 +128,9 @@ auto read_queries(const Questions& asked, Read read) {
         if (!mesh) Tokens::fail(start, "there is no mesh: give --mesh x:4 or a line mesh x:4");
         out.push_back(read(in, mesh));
       } else {
-        if (!in.accept("mesh ") && !in.accept("mesh\t"))
+        if (in.word() != "mesh") {
           Tokens::fail(start, "a query starts with [, or with the word mesh");
+        }
         mesh = given_mesh(in);
       }
       if (in.peek() != Tokens::end_of_line) Tokens::fail(in.here(), "unexpected text");

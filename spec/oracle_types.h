@@ -7,7 +7,7 @@
 namespace spec::oracle {
 
 /// No fewer than the dimensions of all types: m of the axes, in any order, cut into r lists; as
-/// axes have size 2 and more, dimension s holds at most log2(s) of them.
+/// axes have size 2 and more, dimension s holds at most log2(s) of them. Long names count, too.
 inline double dimensions_of_types(const Mesh& H, const Sizes& g) {
   const double r = static_cast<double>(g.size());
   Index room = 0;
@@ -21,7 +21,7 @@ inline double dimensions_of_types(const Mesh& H, const Sizes& g) {
     term *= static_cast<double>(H.size() - m + 1) * (k + r - 1) / k;
     sum += term;
   }
-  return sum * std::max(r, 1.0);
+  return sum * std::max(r + static_cast<double>(long_names(H)), 1.0);
 }
 
 /// words: types --mesh MESH GLOBALTYPE

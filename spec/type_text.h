@@ -40,7 +40,9 @@ Type read_type(Tokens& in, const Axes& H) {
       Name x = in.name();
       if (!in.accept(":")) return x;
       const ParseError place = in.here();
-      if (lookup(H, x) != in.integer()) Tokens::fail(place, "this is not the size of axis " + x);
+      if (lookup(H, x) != in.integer()) {
+        Tokens::fail(place, "this is not the size of axis " + to_text(x));
+      }
       return x;
     });
     d.s = in.integer(1);
@@ -130,16 +132,6 @@ inline std::optional<MultiCollective> parse_collective(std::string_view text, co
     if (p.p == Op::allpermute) p.to = to;
     return p;
   });
-}
-
-/// x, or "x" where only quotes make it a name.
-inline std::string to_text(const Name& x) {
-  try {
-    Tokens in(x);
-    if (in.next_line() && in.bare_name() == x) return x;
-  } catch (const ParseError&) {
-  }
-  return '"' + x + '"';
 }
 
 /// x,y

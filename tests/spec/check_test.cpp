@@ -20,9 +20,9 @@ Verdict verdict_of(const std::string& text) {
   return read.error ? Verdict() : check(read.programs.at(0));
 }
 
-/// "right", or "reason step", or "undecided".
+/// "right", or "reason step", or "undecided: " and why.
 std::string outcome(const Verdict& verdict) {
-  if (!verdict.decided) return "undecided";
+  if (!verdict.decided) return "undecided: " + std::string(verdict.why_undecided);
   if (!verdict.wrong) return verdict.right ? "right" : "neither";
   return verdict.wrong->reason + " " + std::to_string(verdict.wrong->first_wrong_step);
 }
@@ -298,25 +298,26 @@ TEST(Limits, blocks_make_large_tiles_small) {
   EXPECT_EQ(outcome(replaced(program, "[[0,1]]", "[[1,0]]")), "not_a_box 0");
 }
 TEST(Limits, too_large_is_undecided) {
-  EXPECT_EQ(outcome("retile.program/1\ndevices 2147483648\nfrom [1]\nto [1]\n"), "undecided");
+  EXPECT_EQ(outcome("retile.program/1\ndevices 2147483648\nfrom [1]\nto [1]\n"),
+            "undecided: more than 2^28 tags on all devices together");
   // Coprime tiles do not shrink: 2^31 · 3 tags.
   EXPECT_EQ(
       outcome(
           "retile.program/1\ndevices 2\nfrom tile=[2147483647] global=[2147483648] at=[[0],[1]]\n"
           "to [2147483648]\n"),
-      "undecided");
+      "undecided: more than 2^28 tags on all devices together");
   // A size that does not fit below 2^63.
   EXPECT_EQ(
       outcome("retile.program/1\ndevices 2\nfrom [4611686018427387904]\nto [4611686018427387904]\n"
               "allgather dim=0 groups=[[0,1]]\n"),
-      "undecided");
+      "undecided: a size is not below 2^63");
   // Cost does not fit.
   const std::string swap = "allpermute source=[1,0]\n";
   EXPECT_EQ(
       outcome(
           "retile.program/1\ndevices 2\nfrom [4611686018427387904]\nto [4611686018427387904]\n" +
           swap + swap),
-      "undecided");
+      "undecided: the cost is not below 2^63");
   // Wrong before it is too large: decided.
   EXPECT_EQ(
       outcome("retile.program/1\ndevices 2\nfrom [4611686018427387904]\nto [4611686018427387904]\n"
@@ -328,13 +329,24 @@ TEST(Limits, a_long_chain_of_iotas_over_many_devices_is_undecided_at_once) {
   std::string program = "retile.program/1\ndevices " + D + "\nfrom [1]\nto [1]\n";
   program += "allpermute source=[" + D + "]";
   for (int k = 0; k < 5000; ++k) program += "<=[" + D + "]";
-  EXPECT_EQ(outcome(program + "\n"), "undecided");
+  EXPECT_EQ(outcome(program + "\n"), "undecided: more than 2^32 units of work");
   // Many steps over many dimensions, on one device.
   std::string wide = "1";
   for (int k = 0; k < 70000; ++k) wide += ",1";
   program = "retile.program/1\ndevices 1\nfrom [" + wide + "]\nto [" + wide + "]\n";
   for (int k = 0; k < 70000; ++k) program += "allgather dim=0 groups=[[0]]\n";
-  EXPECT_EQ(outcome(program), "undecided");
+  EXPECT_EQ(outcome(program), "undecided: more than 2^32 units of work");
+}
+/// The reasons are written out; the limits that they name are those that hold.
+TEST(Limits, reasons_name_the_limits) {
+  const auto said = [](Size most, const std::string& of_what) {
+    Size power = 0;
+    while (Size{1} << power < most) ++power;
+    EXPECT_EQ(Size{1} << power, most);
+    return "more than 2^" + std::to_string(power) + of_what;
+  };
+  EXPECT_EQ(too_many_tags.why, said(Replay::most_tags, " tags on all devices together"));
+  EXPECT_EQ(too_much_work.why, said(Replay::most_work, " units of work"));
 }
 /// The work that suffices, which is what docs/oracle.md says, and no verdict other than undecided
 /// with less. 6 devices, 2 tags each in 2 dimensions; 3 steps, the second with an iota of 3.

@@ -52,7 +52,7 @@ expect(right 0 "${verdict_right}" "^$" check "${WORK}/right")
 expect(standard_input 0 "${verdict_right}" "^$" check -)
 expect(no_argument 0 "${verdict_right}" "^$" check)
 expect(wrong 1 "${verdict_wrong}" "^$" check "${WORK}/wrong")
-expect(undecided 3 "^right: undecided\nreason: limit\n$" "^$" check "${WORK}/large")
+expect(undecided 3 "^right: undecided\nreason: limit\n# undecided: more than 2\\^28 tags on all devices together\n$" "^$" check "${WORK}/large")
 expect(several 3 "steps: 1\n\nright: false\n.*\n\nright: undecided\n" "^$" check "${WORK}/all")
 expect(broken 2 "^$" "^error: [^\n]*broken:5:[0-9]+: [^\n]*\n  allgather dim=0 groups=\\[\\[0,2\\]\\]\n                             \\^\n$" check
        "${WORK}/broken")
