@@ -3,7 +3,7 @@
 ///
 /// Sizes are prime in the paper. What the proof needs is said here: two primes are equal or have
 /// Bezout numbers u m + v n = 1. Tile sizes, other axes and the rank are arbitrary. For several
-/// axes at once the lemma as printed is false; what holds instead is in lemma_6_5.cpp.
+/// axes at once the lemma as printed is false; what holds instead is in lemma_4_6_multi.cpp.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

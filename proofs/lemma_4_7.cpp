@@ -3,7 +3,8 @@
 ///
 /// One obligation for each case of the paper's proof, and the dual ones that it leaves to the
 /// reader. Sizes are prime in the paper; here two sizes are equal or have Bezout numbers. For
-/// several axes at once the lemma as printed is false; what holds instead is in lemma_6_5.cpp.
+/// several axes at once the lemma as printed is false; what holds instead is in
+/// lemma_4_7_multi.cpp.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
