@@ -54,7 +54,10 @@ class ExactSearch {
     if (!make_corridor(limit)) return std::nullopt;
     std::optional<ExactPath> best;
     for (std::int32_t steps = no_steps;;) {
-      std::optional<ExactPath> found = search(limit, steps, test);
+      std::optional<ExactPath> found = search(limit, steps, nullptr);
+      // What lists leave open is dear to decide, and it is no cheaper to run: only where it is the
+      // last hope.
+      if (!found && complete_ && left_open_ && (!best || !tight_)) found = search(limit, steps, &test);
       if (!found) return best;
       best = std::move(found);
       // What costs the same may have fewer steps.
@@ -198,9 +201,10 @@ class ExactSearch {
     return true;
   }
 
-  std::optional<ExactPath> search(Relative limit, std::int32_t most_steps, const ExactTest& test) {
+  std::optional<ExactPath> search(Relative limit, std::int32_t most_steps, const ExactTest* test) {
     failures_.clear();
-    test_ = &test;
+    left_open_ = false;
+    test_ = test;
     for (const std::uint32_t bottom : bottoms_) {
       const Place& place = places_[bottom];
       DigitLists lists = alphabet_.source();
@@ -275,7 +279,8 @@ class ExactSearch {
                      [](const auto& a, const auto& b) { return a.factor < b.factor; });
     bool fits = static_cast<std::int32_t>(path_.gathers.size()) <= steps;
     if (fits && open) {
-      const std::optional<bool> answer = (*test_)(path_);
+      left_open_ = true;
+      const std::optional<bool> answer = test_ != nullptr ? (*test_)(path_) : false;
       if (!answer) undecided_ = true;
       fits = answer.value_or(false);
     }
@@ -302,6 +307,7 @@ class ExactSearch {
   Relative budget_left_ = 0;
   const ExactTest* test_ = nullptr;
   bool tight_ = false;
+  bool left_open_ = false;
   bool complete_ = true;
   bool undecided_ = false;
 };

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <memory>
 #include <set>
 #include <tuple>
@@ -41,7 +42,7 @@ WeakPath direct_path(const Problem& problem) {
   const std::size_t rank = problem.from.rank();
   std::vector<Size> slice(rank, 1);
   std::vector<Size> gather(rank, 1);
-  std::vector<std::vector<Size>> move(rank, std::vector<Size>(rank, 1));
+  std::map<std::pair<std::size_t, std::size_t>, Size> move;
   for (const PrimePower& power : factorize(problem.from.devices())) {
     const Size p = power.prime;
     std::vector<Size> surplus(
@@ -59,9 +60,12 @@ WeakPath direct_path(const Problem& problem) {
       for (; balance < 0 && surplus[i] < 0; ++balance, ++surplus[i]) slice[i] *= p;
       for (; balance > 0 && surplus[i] > 0; --balance, --surplus[i]) gather[i] *= p;
     }
-    for (std::size_t i = 0; i < rank; ++i) {
-      for (std::size_t j = 0; j < rank; ++j) {
-        for (; surplus[i] > 0 && surplus[j] < 0; --surplus[i], ++surplus[j]) move[i][j] *= p;
+    for (std::size_t i = 0, j = 0; i < rank; ++i) {
+      while (surplus[i] > 0) {
+        while (surplus[j] >= 0) ++j;
+        --surplus[i];
+        ++surplus[j];
+        move.try_emplace({i, j}, 1).first->second *= p;
       }
     }
   }
@@ -69,10 +73,8 @@ WeakPath direct_path(const Problem& problem) {
   for (std::size_t i = 0; i < rank; ++i) {
     if (slice[i] > 1) path.slices.push_back({i, slice[i]});
     if (gather[i] > 1) path.gathers.push_back({i, gather[i]});
-    for (std::size_t j = 0; j < rank; ++j) {
-      if (move[i][j] > 1) path.moves.push_back({i, j, move[i][j]});
-    }
   }
+  for (const auto& [dims, factor] : move) path.moves.push_back({dims.first, dims.second, factor});
   std::stable_sort(path.gathers.begin(), path.gathers.end(),
                    [](const auto& a, const auto& b) { return a.factor < b.factor; });
   return path;

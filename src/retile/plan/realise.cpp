@@ -288,17 +288,14 @@ std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path)
   for (const Size count : bottom) tiles *= count;
   if (tiles > most_tiles) return std::nullopt;
   if (tiles % pairs != 0) return false;
-  std::vector<Size> held(static_cast<std::size_t>(pairs), 0);
-  // A stride coprime to the number of tiles comes by all of them, and soon by one that tells.
-  Size stride = tiles / 3 * 2 + 1;
-  while (std::gcd(stride, tiles) != 1) ++stride;
   std::vector<Size> before(rank);
   std::vector<Size> tile(rank);
-  for (Size k = 0, o = 0; k < tiles; ++k, o = (o + stride) % tiles) {
-    Size left = o;
+  /// The pair of tiles that bottom tile `o` lies in before and after; nothing when no device holds
+  /// both.
+  const auto pair_of = [&](Size o) -> std::optional<Size> {
     for (std::size_t i = 0; i < rank; ++i) {
-      tile[i] = left % bottom[i];
-      left /= bottom[i];
+      tile[i] = o % bottom[i];
+      o /= bottom[i];
       before[i] = tile[i] / sliced[i];
     }
     for (const WeakPath::Move& move : path.moves) {
@@ -313,10 +310,23 @@ std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path)
       };
       const Size here = part.source.weight != 0 ? value(part.source, before) : value(part.target, tile);
       if (part.source.weight != 0 && part.target.weight != 0 && value(part.target, tile) != here)
-        return false;  // no device holds both
+        return std::nullopt;
       pair = pair * part.size + here;
     }
-    if (++held[static_cast<std::size_t>(pair)] > tiles / pairs) return false;
+    return pair;
+  };
+  // A stride coprime to the number of tiles comes by all of them, and soon by one that tells.
+  Size stride = tiles / 3 * 2 + 1;
+  while (std::gcd(stride, tiles) != 1) ++stride;
+  Size o = 0;
+  for (Size k = 0; k < std::min<Size>(tiles, 256); ++k, o = (o + stride) % tiles) {
+    if (!pair_of(o)) return false;
+  }
+  std::vector<Size> held(static_cast<std::size_t>(pairs), 0);
+  o = 0;
+  for (Size k = 0; k < tiles; ++k, o = (o + stride) % tiles) {
+    const std::optional<Size> pair = pair_of(o);
+    if (!pair || ++held[static_cast<std::size_t>(*pair)] > tiles / pairs) return false;
   }
   return true;
 }
