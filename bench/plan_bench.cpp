@@ -3,13 +3,13 @@
 //
 //   plan_bench [problems per mesh] [seed]
 //
-// One line per mesh and array: the median, the 99th percentile and the largest processor time of one call of
-// `plan`, how many plans are proved optimal, how many have a permutation, and the most weak types
-// looked at. A calibration loop says how fast the machine is.
+// One line per mesh and array: the median, the 99th percentile and the largest processor time of
+// one call of `plan`, how many plans are proved optimal, how many have a permutation, and the most
+// weak types looked at. A calibration loop says how fast the machine is.
 #include <algorithm>
-#include <ctime>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <random>
 #include <string>
 #include <vector>
@@ -126,9 +126,11 @@ void run(const Case& test, int problems, std::uint64_t seed, const retile::PlanO
     }
   }
   std::sort(times.begin(), times.end());
-  std::printf("%-34s %6zu problems  median %8.3f  p99 %8.3f  max %8.3f ms  optimal %5d  permuted %5d  states %lld\n",
-              test.name.c_str(), times.size(), times[times.size() / 2], times[times.size() * 99 / 100],
-              times.back(), optimal, permuted, static_cast<long long>(states));
+  std::printf(
+      "%-34s %6zu problems  median %8.3f  p99 %8.3f  max %8.3f ms  optimal %5d  permuted %5d  "
+      "states %lld\n",
+      test.name.c_str(), times.size(), times[times.size() / 2], times[times.size() * 99 / 100],
+      times.back(), optimal, permuted, static_cast<long long>(states));
   if (std::getenv("PLAN_BENCH_SLOWEST") != nullptr) {
     std::printf("    --mesh %s %s\n", test.mesh.c_str(), slowest_pair.c_str());
   }
@@ -153,7 +155,8 @@ int main(int argc, char** argv) {
               calibration());
   const Size k = 1024;
   std::vector<Case> cases;
-  for (const char* mesh : {"x:2,y:2,z:2", "x:4,y:2,z:4", "x:8,y:4,z:4", "x:6,y:4,z:5", "x:16,y:8,z:8"}) {
+  for (const char* mesh :
+       {"x:2,y:2,z:2", "x:4,y:2,z:4", "x:8,y:4,z:4", "x:6,y:4,z:5", "x:16,y:8,z:8"}) {
     cases.push_back({std::string("section 8 ") + mesh, mesh, {}, true});
   }
   // Every dimension divisible by the number of devices, beyond 800 MB.
@@ -171,10 +174,18 @@ int main(int argc, char** argv) {
   cases.push_back({"65536 = 16^4, rank 8", axes(4, "16"), {rank8}, true});
   cases.push_back({"65536 = 2^16, rank 8, no replicas", axes(16, "2"), {rank8}, false});
   const Size m = 107520;
-  cases.push_back({"2^10*3*5*7, rank 4", "a:32,b:32,c:3,d:5,e:7", {{m, m, m, 105}, {m, m, 4 * k, 4 * k}}, true});
-  cases.push_back({"2^10*3*5*7 in small axes, rank 4", axes(10, "2") + ",c:3,d:5,e:7",
-                   {{m, m, m, 105}, {m, m, 4 * k, 4 * k}, {16 * 105, 16 * 105, 16 * 105, 16 * 105}}, true});
-  cases.push_back({"2^10*3*5*7 in 3 axes, rank 4", "a:48,b:80,c:28", {{m, m, m, 105}, {m, m, 4 * k, 4 * k}}, true});
+  cases.push_back({"2^10*3*5*7, rank 4",
+                   "a:32,b:32,c:3,d:5,e:7",
+                   {{m, m, m, 105}, {m, m, 4 * k, 4 * k}},
+                   true});
+  cases.push_back({"2^10*3*5*7 in small axes, rank 4",
+                   axes(10, "2") + ",c:3,d:5,e:7",
+                   {{m, m, m, 105}, {m, m, 4 * k, 4 * k}, {16 * 105, 16 * 105, 16 * 105, 16 * 105}},
+                   true});
+  cases.push_back({"2^10*3*5*7 in 3 axes, rank 4",
+                   "a:48,b:80,c:28",
+                   {{m, m, m, 105}, {m, m, 4 * k, 4 * k}},
+                   true});
   cases.push_back({"2^20 = 2^20, rank 4", axes(20, "2"), {Shape(4, 32 * k)}, true});
   cases.push_back({"2^20 = 32^4, rank 4", axes(4, "32"), {Shape(4, 32 * k)}, true});
   for (const Case& test : cases) {

@@ -24,7 +24,8 @@ std::vector<Size> cuts_of(const Problem& problem, const std::vector<PrimePower>&
     }
   }
   if (primes.size() == 1) {
-    for (Size cut = 1; cut < problem.from.devices(); cut *= primes.front().prime) cuts.push_back(cut);
+    for (Size cut = 1; cut < problem.from.devices(); cut *= primes.front().prime)
+      cuts.push_back(cut);
   }
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
@@ -162,9 +163,8 @@ void DigitAlphabet::mix(DigitLists& lists, std::size_t i, Size n) {
   };
   const auto in_use = [&](std::size_t number) {
     return contains(contains, digits, number) ||
-           std::any_of(lists.begin(), lists.end(), [&](const DigitList& other) {
-             return contains(contains, other, number);
-           });
+           std::any_of(lists.begin(), lists.end(),
+                       [&](const DigitList& other) { return contains(contains, other, number); });
   };
   std::size_t number = 0;
   for (; number < mixed_.size(); ++number) {
@@ -260,14 +260,15 @@ void DigitAlphabet::find_wishes() {
 
 int DigitAlphabet::count_moves(const DigitLists& lists, bool before_slices) const {
   const std::size_t ground = below_.size();
-  int both = 0;   // a kept digit on the wrong one: one neighbourhood must go, one must come
-  int go = 0;     // others that must go
-  int come = 0;   // others that must come: fresh digits on a kept one
+  int both = 0;  // a kept digit on the wrong one: one neighbourhood must go, one must come
+  int go = 0;    // others that must go
+  int come = 0;  // others that must come: fresh digits on a kept one
   for (std::size_t i = 0; i < lists.size(); ++i) {
     const DigitList& list = lists[i];
     std::size_t below = ground + i;
     for (const char16_t digit : list) {
-      const std::size_t wish = below == fresh_digit || below == lost_digit ? nothing : above_[below];
+      const std::size_t wish =
+          below == fresh_digit || below == lost_digit ? nothing : above_[below];
       if (wish == fresh_digit && digit != fresh_digit) ++come;
       if (digit == lost_digit) {
         if (wish != nothing) ++go;
@@ -279,7 +280,9 @@ int DigitAlphabet::count_moves(const DigitLists& lists, bool before_slices) cons
       below = digit;
     }
     // The minor end: slices may still put a fresh digit there.
-    if (!before_slices && below != fresh_digit && below != lost_digit && above_[below] == fresh_digit) ++come;
+    if (!before_slices && below != fresh_digit && below != lost_digit &&
+        above_[below] == fresh_digit)
+      ++come;
   }
   return both + std::max(go, come);
 }

@@ -1,11 +1,12 @@
-// Tile maps as lists of digits, for deciding whether a weak normal form can do without a permutation
-// (S4).
+// Tile maps as lists of digits, for deciding whether a weak normal form can do without a
+// permutation (S4).
 //
 // A list holds the digits of one dimension, *major to minor*: alltoalls work on its end. A digit is
 // * kept: a digit of the device number that source and target both use,
 // * lost: one that only the source uses; which one does not matter, it must be gathered in the end,
 // * fresh: sliced; it may become any digit that only the target uses, or be gathered again,
-// * mixed: a part (value div stride) mod size of a number made of several digits. Popping 3 off digits
+// * mixed: a part (value div stride) mod size of a number made of several digits. Popping 3 off
+// digits
 //   2,3 makes such parts; side by side again they turn back into the digits.
 //
 // On meshes of one prime all digits have that prime's size, and there are no mixed ones.
@@ -41,7 +42,8 @@ class DigitAlphabet {
   /// Whether the problem's digits nest in the device number; if not, nothing here may be used.
   [[nodiscard]] bool usable() const { return usable_; }
   [[nodiscard]] bool one_prime() const { return prime_ > 0; }
-  /// Number of pairs (tile before, tile after) that devices hold: no fewer tiles can tell them apart.
+  /// Number of pairs (tile before, tile after) that devices hold: no fewer tiles can tell them
+  /// apart.
   [[nodiscard]] Size pairs() const { return pairs_; }
 
   [[nodiscard]] const DigitLists& source() const { return source_; }
@@ -77,8 +79,9 @@ class DigitAlphabet {
   void append(DigitList& list, Letter letter);
   [[nodiscard]] Letter major_part(const Letter& letter, Size n) const;
   void mix(DigitLists& lists, std::size_t i, Size n);
-  void add_list(const Problem& problem, std::size_t dim, bool is_source, const std::vector<Size>& cuts,
-                const std::vector<bool>& in_source, const std::vector<bool>& in_target);
+  void add_list(const Problem& problem, std::size_t dim, bool is_source,
+                const std::vector<Size>& cuts, const std::vector<bool>& in_source,
+                const std::vector<bool>& in_target);
   void find_wishes();
   [[nodiscard]] int count_moves(const DigitLists& lists, bool before_slices) const;
 
@@ -91,7 +94,8 @@ class DigitAlphabet {
   std::map<Letter, char16_t> numbers_;
   std::vector<DigitList> mixed_;  // what mixed numbers are made of, major to minor
 
-  // One prime: what the target has below and above a digit. `ground` + i is the floor of dimension i.
+  // One prime: what the target has below and above a digit. `ground` + i is the floor of dimension
+  // i.
   static constexpr std::size_t nothing = static_cast<std::size_t>(-1);
   std::vector<std::size_t> below_;  // by letter
   std::vector<std::size_t> above_;  // by letter, then by dimension for the floors

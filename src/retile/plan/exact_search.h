@@ -3,7 +3,8 @@
 // 1. A *corridor*: the weak types on paths from a bottom to the target that cost at most the limit,
 //    with the alltoalls between them, and for each type and dimension the major part that no way on
 //    ever pops.
-// 2. A depth-first search over digit lists along it. What is never popped again must be the target's
+// 2. A depth-first search over digit lists along it. What is never popped again must be the
+// target's
 //    already; on meshes of one prime the neighbourhoods that must still be made bound the number of
 //    moves left. Both are proved, so a search that ends without a path is a refutation.
 //
@@ -39,15 +40,18 @@ using ExactTest = std::function<std::optional<bool>(const WeakPath&)>;
 template <class Key>
 class ExactSearch {
  public:
-  ExactSearch(const WeakSpace& space, LevelSearch<Key>& level, DigitAlphabet& alphabet, SearchLimits& limits)
+  ExactSearch(const WeakSpace& space, LevelSearch<Key>& level, DigitAlphabet& alphabet,
+              SearchLimits& limits)
       : space_(space), level_(level), alphabet_(alphabet), limits_(limits) {}
 
-  /// A cheapest path of cost at most `limit`, among those one of fewest steps if `tight`; nothing when there is none, or the work limit came first (`complete` says which).
-  /// \param tight  no path of this level is cheaper than `limit`
+  /// A cheapest path of cost at most `limit`, among those one of fewest steps if `tight`; nothing
+  /// when there is none, or the work limit came first (`complete` says which). \param tight  no
+  /// path of this level is cheaper than `limit`
   std::optional<ExactPath> run(Relative limit, bool tight, const ExactTest& test) {
     tight_ = tight;
     if (alphabet_.pairs() > space_.devices() / replicas()) return std::nullopt;
-    if (alphabet_.one_prime() && alphabet_.least_moves_from_source() > most_moves(limit)) return std::nullopt;
+    if (alphabet_.one_prime() && alphabet_.least_moves_from_source() > most_moves(limit))
+      return std::nullopt;
     level_.settle_all(limit);
     complete_ = level_.complete();
     if (!complete_) return std::nullopt;
@@ -57,7 +61,8 @@ class ExactSearch {
       std::optional<ExactPath> found = search(limit, steps, nullptr);
       // What lists leave open is dear to decide, and it is no cheaper to run: only where it is the
       // last hope.
-      if (!found && complete_ && left_open_ && (!best || !tight_)) found = search(limit, steps, &test);
+      if (!found && complete_ && left_open_ && (!best || !tight_))
+        found = search(limit, steps, &test);
       if (!found) return best;
       best = std::move(found);
       // What costs the same may have fewer steps.
@@ -126,7 +131,8 @@ class ExactSearch {
       place.steps = level_.node(node).steps;
       place.before = before;
       place.gathers = level_.gather_cost(place.key);
-      for (std::size_t i = 0; i < space_.rank(); ++i) place.kept.push_back(level_.lane(place.key, i));
+      for (std::size_t i = 0; i < space_.rank(); ++i)
+        place.kept.push_back(level_.lane(place.key, i));
       places_.push_back(std::move(place));
       nodes_.push_back(node);
     }
@@ -167,7 +173,8 @@ class ExactSearch {
           if (next + level_.node(*node).cost > limit) return false;
           const std::uint32_t to = place_of(*node, next);
           if (next < places_[to].before) places_[to].before = next;
-          edges_.push_back({to, static_cast<std::uint16_t>(i), static_cast<std::uint16_t>(j), block});
+          edges_.push_back(
+              {to, static_cast<std::uint16_t>(i), static_cast<std::uint16_t>(j), block});
           push(next, to);
           return false;
         });
@@ -247,14 +254,17 @@ class ExactSearch {
     std::u16string name;
     for (const DigitList& list : lists) (name += list) += u'\xffff';
     const auto failed = failures_.find(name);
-    if (failed != failures_.end() && failed->second.budget >= budget && failed->second.steps >= steps) return false;
+    if (failed != failures_.end() && failed->second.budget >= budget &&
+        failed->second.steps >= steps)
+      return false;
     DigitLists next;
     for (std::uint32_t e = place.first; e < place.last; ++e) {
       const Edge& edge = edges_[e];
       if (places_[edge.to].cost + edge.block.cost > budget) continue;
       next = lists;
       alphabet_.move(next, edge.from_dim, edge.to_dim, edge.block.factor);
-      path_.moves.push_back({space_.dim(edge.from_dim), space_.dim(edge.to_dim), edge.block.factor});
+      path_.moves.push_back(
+          {space_.dim(edge.from_dim), space_.dim(edge.to_dim), edge.block.factor});
       if (walk(edge.to, next, budget - edge.block.cost, steps - 1)) return true;
       path_.moves.pop_back();
       if (!complete_) return false;

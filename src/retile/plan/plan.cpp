@@ -1,15 +1,16 @@
 // The planner that reaches the optimum. See plan.h.
 //
-// 1. For each possible valley size V the least cost of a weak path (weak_search.h); the least over all
+// 1. For each possible valley size V the least cost of a weak path (weak_search.h); the least over
+// all
 //    levels is W, and the least of path + permutation is what must be beaten (S2).
 // 2. Levels whose cheapest path alone beats it, cheapest first: a path that needs no permutation
 //    (exact_search.h).
 //
 // What is proved. In the paper's model: the optimum of all sequences, within the bound eq. (4) or
-// not, is a normal form with at most one permutation, in the valley (S3), and both parts are complete.
-// For bytes, and under a memory limit: the optimum of these normal forms (within the limit). That
-// the place of the permutation does not matter and that any path becomes exact by one (S2) holds in
-// all of them; levels are told apart by cost, not by model.
+// not, is a normal form with at most one permutation, in the valley (S3), and both parts are
+// complete. For bytes, and under a memory limit: the optimum of these normal forms (within the
+// limit). That the place of the permutation does not matter and that any path becomes exact by one
+// (S2) holds in all of them; levels are told apart by cost, not by model.
 #include "retile/plan/plan.h"
 
 #include <fmt/format.h>
@@ -286,8 +287,8 @@ class Planner {
         for (std::size_t i = 0; i < space_.rank(); ++i) dims.push_back(space_.dim(i));
         alphabet.emplace(problem_, dims);
       }
-      // In the paper's model all costs of a level are multiples of V, and so is the permutation that
-      // makes a cheapest path exact: a dearer path is no better. Not so where there is none.
+      // In the paper's model all costs of a level are multiples of V, and so is the permutation
+      // that makes a cheapest path exact: a dearer path is no better. Not so where there is none.
       const bool tight = space_.cost_model() == CostModel::paper && permutable(level);
       const Relative limit = tight    ? *search->best()
                              : found_ ? space_.relative(choice_.cost, level)
@@ -296,7 +297,8 @@ class Planner {
       if (alphabet->usable()) {
         const Size states = search->states();
         ExactSearch<Key> exact(space_, *search, *alphabet, limits_);
-        const auto got = exact.run(limit, tight, [&](const WeakPath& path) { return decide(problem_, path); });
+        const auto got =
+            exact.run(limit, tight, [&](const WeakPath& path) { return decide(problem_, path); });
         choice_.states += search->states() - states;
         complete = exact.complete() && !exact.undecided();
         if (got) {
@@ -315,7 +317,8 @@ class Planner {
 
   template <class Path>
   void offer(Wide cost, std::int32_t steps, bool permute, const Path& path) {
-    if (found_ && std::tuple{cost, steps, permute} >= std::tuple{choice_.cost, steps_, choice_.permute})
+    if (found_ &&
+        std::tuple{cost, steps, permute} >= std::tuple{choice_.cost, steps_, choice_.permute})
       return;
     choice_.path = path();
     choice_.permute = permute;
@@ -339,15 +342,16 @@ class Planner {
         gathers += search.lane(node.key, i) != space_.target(i) ? 1 : 0;
       }
       if (gathers == node.steps && search.gather_cost(node.key) == node.cost) break;
-      const bool moved = search.for_each_move(node.key, [&](std::size_t i, std::size_t j, const Block& block) {
-        const auto next = search.find(search.moved(node.key, i, j, block.lane));
-        if (!next || search.node(*next).cost + block.cost != node.cost ||
-            search.node(*next).steps + 1 != node.steps)
-          return false;
-        path.moves.push_back({space_.dim(i), space_.dim(j), block.factor});
-        at = *next;
-        return true;
-      });
+      const bool moved =
+          search.for_each_move(node.key, [&](std::size_t i, std::size_t j, const Block& block) {
+            const auto next = search.find(search.moved(node.key, i, j, block.lane));
+            if (!next || search.node(*next).cost + block.cost != node.cost ||
+                search.node(*next).steps + 1 != node.steps)
+              return false;
+            path.moves.push_back({space_.dim(i), space_.dim(j), block.factor});
+            at = *next;
+            return true;
+          });
       RETILE_ASSERT(moved, "a state that has a cost has a way on or gathers of that cost");
     }
     for (std::size_t i = 0; i < space_.rank(); ++i) {
@@ -385,7 +389,8 @@ class Planner {
     Wide tile = problem_.from.tile_size();
     for (const auto& slice : path.slices) tile /= slice.factor;
     if (limits_.resident) {
-      if ((choice_.permute || !path.moves.empty()) && 2 * tile > *limits_.resident) return std::nullopt;
+      if ((choice_.permute || !path.moves.empty()) && 2 * tile > *limits_.resident)
+        return std::nullopt;
       for (const auto& gather : path.gathers) {
         if (tile + tile * gather.factor > *limits_.resident) return std::nullopt;
         tile *= gather.factor;
@@ -417,7 +422,8 @@ std::optional<Choice> choose(const Problem& problem, const PlanOptions& options,
     // More dimensions than any state holds: a right plan, and no search.
     return Planner<Key128>(problem, options, space, resident).direct_only();
   }
-  if (space.key_bits() <= 64) return Planner<std::uint64_t>(problem, options, space, resident).run();
+  if (space.key_bits() <= 64)
+    return Planner<std::uint64_t>(problem, options, space, resident).run();
   return Planner<Key128>(problem, options, space, resident).run();
 }
 

@@ -2,6 +2,7 @@
 #include "retile/plan/realise.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -46,7 +47,8 @@ void prepend(Items& list, Item item, const std::vector<Items>& mixed) {
     Size whole = 1;
     for (const Item& digit : digits) whole *= digit.digit.size;
     if (item.digit.size == whole) {
-      for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit) prepend(list, *digit, mixed);
+      for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit)
+        prepend(list, *digit, mixed);
       return;
     }
   }
@@ -199,7 +201,8 @@ std::optional<SliceDigits> unify(const Problem& problem, const WeakPath& path) {
   std::vector<Items> lists(rank);
   std::vector<Items> mixed;
   for (std::size_t i = 0; i < rank; ++i) {
-    for (const Digit& digit : problem.from.digits()[i]) lists[i].push_back({Item::Of::device, 0, digit});
+    for (const Digit& digit : problem.from.digits()[i])
+      lists[i].push_back({Item::Of::device, 0, digit});
   }
   for (std::size_t k = 0; k < path.slices.size(); ++k) {
     prepend(lists[path.slices[k].dim], {Item::Of::slice, k, {1, path.slices[k].factor}}, mixed);
@@ -256,7 +259,6 @@ std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path)
     Place target;
   };
   std::vector<Part> parts;
-  Size pairs = 1;
   const auto find = [&](const TileMap& map, Size stride) {
     Place place;
     for (std::size_t i = 0; i < rank; ++i) {
@@ -274,59 +276,64 @@ std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path)
     if (cuts[k + 1] % cuts[k] != 0) return std::nullopt;
     const Part part{cuts[k + 1] / cuts[k], find(problem.from, cuts[k]), find(problem.to, cuts[k])};
     if (part.source.weight == 0 && part.target.weight == 0) continue;
-    pairs *= part.size;
     parts.push_back(part);
   }
-  std::vector<Size> bottom(rank);
+  // Bottom tiles in the order of the source tile that they lie in: all devices of one source tile
+  // must find their new tiles among its pieces, each as often. What fails does so for most source
+  // tiles.
+  std::vector<Size> source(rank);
   std::vector<Size> sliced(rank, 1);
-  for (std::size_t i = 0; i < rank; ++i) bottom[i] = problem.from.global()[i] / problem.from.tile()[i];
-  Size tiles = 1;
-  for (const WeakPath::Slice& slice : path.slices) {
-    bottom[slice.dim] *= slice.factor;
-    sliced[slice.dim] *= slice.factor;
+  for (std::size_t i = 0; i < rank; ++i) {
+    source[i] = problem.from.global()[i] / problem.from.tile()[i];
   }
-  for (const Size count : bottom) tiles *= count;
-  if (tiles > most_tiles) return std::nullopt;
-  if (tiles % pairs != 0) return false;
+  for (const WeakPath::Slice& slice : path.slices) sliced[slice.dim] *= slice.factor;
+  const auto product = [](const std::vector<Size>& counts) {
+    return std::accumulate(counts.begin(), counts.end(), Size{1}, std::multiplies<>());
+  };
+  const Size sources = product(source);
+  const Size pieces = product(sliced);
+  if (sources * pieces > most_tiles) return std::nullopt;
+  Size targets = 1;  // target tiles that the devices of one source tile hold
+  for (const Part& part : parts) targets *= part.source.weight == 0 ? part.size : 1;
+  if (pieces % targets != 0) return false;
   std::vector<Size> before(rank);
   std::vector<Size> tile(rank);
-  /// The pair of tiles that bottom tile `o` lies in before and after; nothing when no device holds
-  /// both.
-  const auto pair_of = [&](Size o) -> std::optional<Size> {
-    for (std::size_t i = 0; i < rank; ++i) {
-      tile[i] = o % bottom[i];
-      o /= bottom[i];
-      before[i] = tile[i] / sliced[i];
-    }
-    for (const WeakPath::Move& move : path.moves) {
-      tile[move.to_dim] = tile[move.to_dim] * move.factor + tile[move.from_dim] % move.factor;
-      tile[move.from_dim] /= move.factor;
-    }
-    for (const WeakPath::Gather& gather : path.gathers) tile[gather.dim] /= gather.factor;
-    Size pair = 0;
-    for (const Part& part : parts) {
-      const auto value = [&](const Place& place, const std::vector<Size>& of) {
-        return of[place.dim] / place.weight % part.size;
-      };
-      const Size here = part.source.weight != 0 ? value(part.source, before) : value(part.target, tile);
-      if (part.source.weight != 0 && part.target.weight != 0 && value(part.target, tile) != here)
-        return std::nullopt;
-      pair = pair * part.size + here;
-    }
-    return pair;
+  std::vector<Size> held(static_cast<std::size_t>(targets));
+  const auto part_of = [](const Place& place, const std::vector<Size>& of, Size size) {
+    return of[place.dim] / place.weight % size;
   };
   // A stride coprime to the number of tiles comes by all of them, and soon by one that tells.
-  Size stride = tiles / 3 * 2 + 1;
-  while (std::gcd(stride, tiles) != 1) ++stride;
-  Size o = 0;
-  for (Size k = 0; k < std::min<Size>(tiles, 256); ++k, o = (o + stride) % tiles) {
-    if (!pair_of(o)) return false;
-  }
-  std::vector<Size> held(static_cast<std::size_t>(pairs), 0);
-  o = 0;
-  for (Size k = 0; k < tiles; ++k, o = (o + stride) % tiles) {
-    const std::optional<Size> pair = pair_of(o);
-    if (!pair || ++held[static_cast<std::size_t>(*pair)] > tiles / pairs) return false;
+  Size stride = sources / 3 * 2 + 1;
+  while (std::gcd(stride, sources) != 1) ++stride;
+  for (Size k = 0, u = 0; k < sources; ++k, u = (u + stride) % sources) {
+    for (std::size_t i = 0, left = static_cast<std::size_t>(u); i < rank; ++i) {
+      before[i] = static_cast<Size>(left) % source[i];
+      left /= static_cast<std::size_t>(source[i]);
+    }
+    std::fill(held.begin(), held.end(), Size{0});
+    for (Size piece = 0; piece < pieces; ++piece) {
+      Size left = piece;
+      for (std::size_t i = 0; i < rank; ++i) {
+        tile[i] = before[i] * sliced[i] + left % sliced[i];
+        left /= sliced[i];
+      }
+      for (const WeakPath::Move& move : path.moves) {
+        tile[move.to_dim] = tile[move.to_dim] * move.factor + tile[move.from_dim] % move.factor;
+        tile[move.from_dim] /= move.factor;
+      }
+      for (const WeakPath::Gather& gather : path.gathers) tile[gather.dim] /= gather.factor;
+      Size target = 0;
+      for (const Part& part : parts) {
+        if (part.target.weight == 0) continue;
+        const Size after = part_of(part.target, tile, part.size);
+        if (part.source.weight == 0) {
+          target = target * part.size + after;
+        } else if (part_of(part.source, before, part.size) != after) {
+          return false;  // no device holds both
+        }
+      }
+      if (++held[static_cast<std::size_t>(target)] > pieces / targets) return false;
+    }
   }
   return true;
 }

@@ -55,9 +55,9 @@ WeakSpace::WeakSpace(const Problem& problem, const PlanOptions& options)
     for (Lane lane = 0; lane < lanes; ++lane) {
       const Size factor = factor_[excess(source_[i], lane)];
       // Several moves cost no less than one: 1 - 1/(ab) <= (1 - 1/a) + (1 - 1/b).
-      leaving_[i * lanes + lane] = factor == 1                            ? 0
+      leaving_[i * lanes + lane] = factor == 1                       ? 0
                                    : cost_model_ == CostModel::paper ? 1
-                                                                       : devices_ - devices_ / factor;
+                                                                     : devices_ - devices_ / factor;
     }
   }
   blocks_.resize(lanes);
@@ -169,9 +169,8 @@ Wide WeakSpace::absolute(Relative cost, const Level& level) const {
 }
 
 Relative WeakSpace::relative(Wide cost, const Level& level) const {
-  const Wide out = cost_model_ == CostModel::paper
-                       ? cost / level.tile
-                       : cost / element_bytes_ * devices_ / level.tile;
+  const Wide out = cost_model_ == CostModel::paper ? cost / level.tile
+                                                   : cost / element_bytes_ * devices_ / level.tile;
   return static_cast<Relative>(std::min<Wide>(out, no_cost));
 }
 

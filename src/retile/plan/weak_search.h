@@ -2,8 +2,8 @@
 //
 // A weak type is a tile shape c (Lemma 5.1); here it is held as the exponents of the primes in the
 // numbers of tiles N_i = g_i / c_i. Every cheapest weak sequence is a normal form: slices from the
-// source to a *bottom*, alltoalls that keep the tile size V, gathers from a *top* to the target. For
-// one V an A* search runs backwards from all tops at once over alltoall edges.
+// source to a *bottom*, alltoalls that keep the tile size V, gathers from a *top* to the target.
+// For one V an A* search runs backwards from all tops at once over alltoall edges.
 //
 // Exponents of one dimension lie in a *lane*, one field per prime; the lanes of all dimensions make
 // up a state in one or two machine words. So an alltoall is one addition and one subtraction.
@@ -28,7 +28,7 @@
 namespace retile {
 
 /// Costs across levels: sums may pass 63 bits before the answer is known not to.
-__extension__ typedef __int128 Wide;         // NOLINT(modernize-use-using): the marker needs a typedef
+__extension__ typedef __int128 Wide;  // NOLINT(modernize-use-using): the marker needs a typedef
 __extension__ typedef unsigned __int128 Key128;  // NOLINT(modernize-use-using)
 
 /// A cost relative to the level's V.
@@ -127,9 +127,9 @@ class WeakSpace {
   std::vector<Lane> source_;
   std::vector<Lane> target_;
   std::vector<Lane> cap_;
-  std::vector<Size> factor_;                         // by lane
-  std::vector<Relative> leaving_;                    // by dimension and lane
-  mutable std::vector<std::vector<Block>> blocks_;   // by box; filled on demand
+  std::vector<Size> factor_;                        // by lane
+  std::vector<Relative> leaving_;                   // by dimension and lane
+  mutable std::vector<std::vector<Block>> blocks_;  // by box; filled on demand
   Size devices_ = 1;
   Size global_size_ = 1;
   Size target_tile_ = 1;
@@ -139,7 +139,7 @@ class WeakSpace {
 
 struct SearchLimits {
   std::optional<Wide> resident;  // elements: no step may hold more
-  Size work = 0;                 // edges to look at; PlanOptions::search_limit says how states count
+  Size work = 0;  // edges to look at; PlanOptions::search_limit says how states count
 };
 
 /// A* from all tops of one level towards the bottoms. `Key` holds all lanes of a state.
@@ -148,17 +148,18 @@ class LevelSearch {
  public:
   struct Node {
     Key key{};
-    Relative cost = no_cost;     // to the target by alltoalls and gathers
-    Relative leaving = 0;        // bound on what comes before
-    std::int32_t steps = 0;      // least number of steps at that cost
-    std::int32_t leavers = 0;    // bound on the number of alltoalls before
+    Relative cost = no_cost;   // to the target by alltoalls and gathers
+    Relative leaving = 0;      // bound on what comes before
+    std::int32_t steps = 0;    // least number of steps at that cost
+    std::int32_t leavers = 0;  // bound on the number of alltoalls before
     bool settled = false;
   };
 
   /// Paths dearer than `cutoff` are of no interest. Takes its work off `limits`.
   LevelSearch(const WeakSpace& space, const Level& level, SearchLimits& limits, Relative cutoff)
       : space_(space), level_(level), limits_(limits), cutoff_(cutoff) {
-    for (std::size_t i = 0; i < space.rank(); ++i) shift_.push_back(static_cast<unsigned>(i * space.lane_bits()));
+    for (std::size_t i = 0; i < space.rank(); ++i)
+      shift_.push_back(static_cast<unsigned>(i * space.lane_bits()));
     slots_.assign(64, 0);
     may_move_ = !limits.resident || *limits.resident >= 2 * static_cast<Wide>(level.tile);
     add_tops();
@@ -185,7 +186,8 @@ class LevelSearch {
     return static_cast<Lane>(key >> shift_[i]) & lane_mask();
   }
   [[nodiscard]] Key moved(Key key, std::size_t from, std::size_t to, Lane block) const {
-    return key - (static_cast<Key>(block) << shift_[from]) + (static_cast<Key>(block) << shift_[to]);
+    return key - (static_cast<Key>(block) << shift_[from]) +
+           (static_cast<Key>(block) << shift_[to]);
   }
   [[nodiscard]] std::optional<std::uint32_t> find(Key key) const {
     for (std::size_t slot = hash(key) & (slots_.size() - 1); slots_[slot] != 0;
@@ -302,7 +304,8 @@ class LevelSearch {
     }
     std::vector<Size> factors;
     Key key{};
-    const auto spread = [&](const auto& self, std::size_t i, Relative leaving, std::int32_t leavers) -> void {
+    const auto spread = [&](const auto& self, std::size_t i, Relative leaving,
+                            std::int32_t leavers) -> void {
       if (!complete_) return;
       for (std::size_t q = 0; q < primes; ++q) {
         if (left[q] > room[i][q]) return;
@@ -375,7 +378,8 @@ class LevelSearch {
       node.settled = true;
       if (node.leaving == 0) {
         std::int32_t slices = 0;
-        for (std::size_t i = 0; i < space_.rank(); ++i) slices += lane(node.key, i) != space_.source(i) ? 1 : 0;
+        for (std::size_t i = 0; i < space_.rank(); ++i)
+          slices += lane(node.key, i) != space_.source(i) ? 1 : 0;
         bottoms_.push_back(entry.node);
         push({node.cost, node.steps + slices, false, entry.node});
       }
