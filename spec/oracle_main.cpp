@@ -1,5 +1,6 @@
 /// retile-oracle: the paper's own definitions as a command. Each verb has a header oracle_VERB.h.
 #include "oracle_apply.h"
+#include "oracle_certify.h"
 #include "oracle_check.h"
 #include "oracle_help.h"
 #include "oracle_normalize.h"
@@ -12,11 +13,11 @@ int answer(const Words& words, std::ostream& out) {
   using Verb = int (*)(const Words&, std::ostream&);
   static const std::map<std::string, Verb> verbs = {
       {"types", types},         {"apply", apply},     {"height", height}, {"cost", cost},
-      {"normalize", normalize}, {"optimum", optimum}, {"check", check}};
+      {"normalize", normalize}, {"optimum", optimum}, {"check", check},   {"certify", certify}};
   if (about_itself(words, out)) return yes;
   const auto verb = verbs.find(words.empty() ? "" : words[0]);
   if (verb != verbs.end()) return verb->second(words, out);
-  refuse(words, 0, "expected types, apply, height, cost, normalize, optimum or check");
+  refuse(words, 0, "expected types, apply, height, cost, normalize, optimum, check or certify");
 }
 
 }  // namespace spec::oracle
