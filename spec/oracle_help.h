@@ -163,9 +163,9 @@ Exit codes: 0 right and proved, 1 wrong or not proved, 2 usage or syntax error, 
 memory or no output.
 
 Examples:
-  retile-oracle certify plan.cert
-  retile plan --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]' --certificate plan.cert &&
-    retile-oracle certify plan.cert
+  retile-oracle certify program.txt
+  printf '%s\n' retile.program/1 'mesh x:2' 'from [2{x}4]' 'to [4]' \
+    'allgather dim=0 groups=[[0,1]]' 'lower_bound 4' 'potential [4] 0 4' | retile-oracle certify
 )"},
   };
   return all;

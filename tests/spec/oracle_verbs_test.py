@@ -445,7 +445,7 @@ class Input(Case):
         self.assertEqual(oracle("cost", stdin="mesh x:2\n" + wide + steps * 1022).returncode, 1)
 
     def test_unknown_verbs_and_no_verb(self):
-        self.refused([], "expected types, apply, height, cost, normalize, optimum or check", 14)
+        self.refused([], "expected types, apply, height, cost, normalize, optimum, check or certify", 14)
         self.refused(["prove"], "expected types", 14)
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "needs /dev/full")
@@ -461,7 +461,7 @@ class Help(Case):
         general = oracle("--help")
         self.assertEqual((general.returncode, general.stderr), (0, ""))
         verbs = re.findall(r"(?m)^  (\w+)  +[a-z]", general.stdout.split("Queries")[0])
-        self.assertEqual(verbs, ["types", "apply", "height", "cost", "normalize", "optimum", "check"])
+        self.assertEqual(verbs, ["types", "apply", "height", "cost", "normalize", "optimum", "check", "certify"])
         count = 0
         for verb in verbs:
             done = oracle(verb, "--help")

@@ -72,7 +72,8 @@ struct Plan {
   /// only the least found.
   Size weak_cost = 0;
   bool complete = true;  ///< the search ended before its limit
-  /// Proved: no plan within the bound eq. (4) is cheaper, whatever it holds at once.
+  /// Proved: no sequence within the bound eq. (4), and within the memory limit if there is one, is
+  /// cheaper. For bytes: W, or what some device lacks, whichever is more.
   Size lower_bound = 0;
   bool optimal = false;  ///< cost == lower_bound
   Size states = 0;       ///< weak types visited by the search
