@@ -239,7 +239,11 @@ class Planner {
   void search_levels() {
     const WeakPath path = direct_path(problem_);
     std::optional<Wide> known;  // a plan of this cost exists
-    for (const Level& level : space_.levels()) {
+    const std::vector<Level> levels = space_.levels();
+    Size largest = 0;
+    for (const Level& level : levels) largest = std::max(largest, level.tile);
+    for (const Level& level : levels) {
+      if (level.tile < largest && !options_.over_partition) continue;
       if (!known && !limits_.resident) known = cost_of(path, true);
       Relative cutoff = no_cost;
       if (known) {
@@ -486,11 +490,13 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   // For bytes only W is proved: gathering and slicing with factor 2 costs less than an alltoall and
   // a permutation, so that a sequence that is no normal form may be cheaper (not S3). And what some
   // device lacks.
-  Wide bound = choice->complete ? static_cast<Wide>(made->cost) : choice->lower_bound;
+  const bool searched_all = choice->complete && options.over_partition;
+  Wide bound = searched_all ? static_cast<Wide>(made->cost) : choice->lower_bound;
+  if (!options.over_partition) bound = 0;
   if (options.cost_model == CostModel::bytes) {
     bound = std::max(std::min(bound, choice->weak_cost),
                      missing_bytes(problem, options.element_bytes));
-  } else if (!choice->complete && made->cost > 0) {
+  } else if (!searched_all && made->cost > 0) {
     bound = std::max<Wide>(bound, problem.to.tile_size());
   }
   made->lower_bound = static_cast<Size>(std::min<Wide>(bound, made->cost));

@@ -49,6 +49,9 @@ struct PlanOptions {
   Size element_bytes = 4;  ///< for bytes costs and the memory limit
   /// bound on resident bytes: tile before + tile after of the worst step
   std::optional<Size> memory_limit_bytes = {};
+  /// Whether to look at valleys below the largest one that the ends allow. Without them less is
+  /// proved: only what holds for every sequence (S5).
+  bool over_partition = true;
   /// How much the search may look at, in alltoall edges (a weak type kept counts as eight). Past it
   /// the plan is the best found so far, still right and within the bound.
   Size search_limit = Size{1} << 24;
@@ -85,6 +88,7 @@ struct Plan {
 /// tile.
 ///
 /// Axes are split into prime factors first, so one step may move part of an axis.
+/// The same problem and options give the same plan, in every process and build.
 /// \error infeasible (the memory limit; notes and `smallest_feasible_bytes` say the least one),
 /// size_overflow (costs),
 ///        unsupported (explicit tile maps)
