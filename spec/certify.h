@@ -48,6 +48,7 @@ class Certifier {
     c_1_ = program.from.tile;
     c_2_ = program.to.tile;
     bound_ = std::max(localsize(c_1_), localsize(c_2_));
+    require(!program.from.at && !program.to.at, "tiling", c_1_);  // f_1, f_2 are T⟦τ⟧ ∘ φ⁻¹
     for (Size d = 0; d < delta_; ++d) {
       f_1_f_2_.push_back(joined(base_offset(program.from, d), base_offset(program.to, d)));
     }

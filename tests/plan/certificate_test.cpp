@@ -121,6 +121,16 @@ TEST(Certificate, one_that_is_too_large_is_refused) {
   }
 }
 
+TEST(Certificate, tilings_that_are_no_types_are_refused) {
+  const std::string rest =
+      "to [4]\nallgather dim=0 groups=[[0,1]]\nlower_bound 4\npotential [4] 0 4\n";
+  const std::string start = "retile.program/1\ndevices 2\n";
+  EXPECT_TRUE(ask(start + "from [2{1:2}4]\n" + rest).optimal());
+  const Answer answer = ask(start + "from tile=[2] global=[4] at=[[0],[2]]\n" + rest);
+  EXPECT_TRUE(answer.right);
+  EXPECT_EQ(answer.why, "tiling");
+}
+
 // Random problems.
 
 constexpr const char* meshes[] = {"a:2,b:2,c:61", "a:4,b:4,c:4", "a:6,b:4,c:5", "a:8,b:9",
