@@ -484,18 +484,17 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
     RETILE_ASSERT(made->resident <= *limit, "a plan under a memory limit obeys it");
   }
 
-  // In the paper's model a search that came to its end proves the cost. Else the levels that it left
-  // open bound it, and S5: whoever does not reach the target by slices alone pays for at least one
-  // tile of the target.
-  // For bytes only W is proved: gathering and slicing with factor 2 costs less than an alltoall and
-  // a permutation, so that a sequence that is no normal form may be cheaper (not S3). And what some
-  // device lacks.
+  // In the paper's model a search that came to its end proves the cost. Else the levels that it
+  // left open bound it, and S5: whoever does not reach the target by slices alone pays for at least
+  // one tile of the target. For bytes only W is proved: gathering and slicing with factor 2 costs
+  // less than an alltoall and a permutation, so that a sequence that is no normal form may be
+  // cheaper (not S3). And what some device lacks.
   const bool searched_all = choice->complete && options.over_partition;
   Wide bound = searched_all ? static_cast<Wide>(made->cost) : choice->lower_bound;
   if (!options.over_partition) bound = 0;
   if (options.cost_model == CostModel::bytes) {
-    bound = std::max(std::min(bound, choice->weak_cost),
-                     missing_bytes(problem, options.element_bytes));
+    bound =
+        std::max(std::min(bound, choice->weak_cost), missing_bytes(problem, options.element_bytes));
   } else if (!searched_all && made->cost > 0) {
     bound = std::max<Wide>(bound, problem.to.tile_size());
   }
