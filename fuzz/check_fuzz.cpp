@@ -38,10 +38,12 @@ using retile::Size;
 using retile::Verdict;
 using support::Choose;
 
-constexpr Size most_elements = 4096;  // of all devices together
+// Of all devices together; written Programs are few and may be larger than drawn ones.
+constexpr Size most_written_elements = 4096;
+constexpr Size most_drawn_elements = 1024;
 
 /// Whether the explicit replay can hold all states up to the first step that does not apply.
-bool is_replayable(const Program& program) {
+bool is_replayable(const Program& program, Size most_elements) {
   if (program.devices > 64) return false;
   const auto holds = [&](const Shape& tile) {
     const auto size = retile::checked_product(tile);
@@ -171,14 +173,15 @@ std::string show(const Verdict& verdict) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes = fuzz::input(data, size);
   Program program;
-  if (bytes.substr(0, 6) == "retile") {
+  const bool is_text = bytes.substr(0, 6) == "retile";
+  if (is_text) {
     auto read = retile::parse_programs(bytes);
     if (!read) return 0;
     program = std::move(read->front());
   } else {
     program = choose_program(support::byte_choices(bytes));
   }
-  if (!is_replayable(program)) {
+  if (!is_replayable(program, is_text ? most_written_elements : most_drawn_elements)) {
     fuzz::tally("too large for the explicit replay");
     return 0;
   }

@@ -11,7 +11,8 @@
 ///                               allgather(i)
 ///
 /// What is checked is local: a potential against the steps that lead there, a refutation against
-/// the steps that lead on. Nothing is searched.
+/// the steps that lead on. Nothing is searched. Nor is anything decided above 2^32 units of work,
+/// or when the devices and the tiles of all `refuted` lines take more than 2^29 numbers.
 ///
 /// Why it is enough. Every step has a weak step of the same cost (6.4). So π and π' are lower
 /// bounds if no step lowers them by more than its cost, and an allpermute not π' to less than π.
@@ -43,40 +44,63 @@ struct Unproved {
 
 class Certifier {
  public:
-  Certifier(const Program& program, const Certificate& lines)
-      : lines_(lines), g_(program.from.global), delta_(program.devices), r_(g_.size()) {
+  static constexpr Size most_work = Size{1} << 32, most_numbers = Size{1} << 29;
+
+  Certifier(const Program& program, const Certificate& lines, Size most = most_work,
+            Size most_kept = most_numbers)
+      : lines_(lines),
+        g_(program.from.global),
+        delta_(program.devices),
+        r_(g_.size()),
+        work_left_(most),
+        room_(most_kept) {
     c_1_ = program.from.tile;
     c_2_ = program.to.tile;
     bound_ = std::max(localsize(c_1_), localsize(c_2_));
     require(!program.from.at && !program.to.at, "tiling", c_1_);  // f_1, f_2 are T⟦τ⟧ ∘ φ⁻¹
+    hold(delta_, 2 * r_);
     for (Size d = 0; d < delta_; ++d) {
       f_1_f_2_.push_back(joined(base_offset(program.from, d), base_offset(program.to, d)));
     }
     std::sort(f_1_f_2_.begin(), f_1_f_2_.end());
   }
 
-  void run() {  // throws Unproved
+  void run() {  // throws Unproved, TooLarge
     require(pi(0, c_2_) == 0, "target", c_2_);
     require(pi(1, c_1_) == lines_.C, "source", c_1_);
     for (const auto& [c, pi_c] : lines_.pi) potential(c, pi_c);
     for (const auto& [b, p] : lines_.refuted) {
       const State f = after(b, p);
-      refuted_[{f.b, f.s}] = f;
+      hold(static_cast<Size>(f.s.size()), r_);
+      refuted_[{b, f.s}] = {f.c, f.cost};
     }
     for (const auto& [b, pi_b] : lines_.pi) {
       if (divides(b, c_1_)) refuted(start(b));
     }
-    for (const auto& [bs, f] : refuted_) refutation(f);
+    for (const auto& [bs, f] : refuted_) refutation({bs.first, f.first, f.second, bs.second});
   }
 
  private:
-  /// Sliced to tiles o of localtype b, and after steps of this cost: the localtype c, the tiles s.
+  /// Sliced to localtype b, and after steps of this cost: the localtype c, the tiles s.
   struct State {
     Sizes b, c;
     Size cost = 0;
-    Rows o, s;
+    Rows s;
   };
 
+  /// Units of work: one for each n that could divide δ, and each number written or compared.
+  void work(Size rows, Index numbers) {
+    const auto units = times(rows, static_cast<Size>(numbers) + 1);
+    if (!units || *units > work_left_) throw TooLarge{"more than 2^32 units of work"};
+    work_left_ -= *units;
+  }
+  /// A row that is kept takes its numbers, and room for 4 more.
+  void hold(Size rows, Index numbers) {
+    work(rows, numbers);
+    const auto taken = times(rows, static_cast<Size>(numbers) + 4);
+    if (!taken || *taken > room_) throw TooLarge{"more than 2^29 numbers in tiles to be kept"};
+    room_ -= *taken;
+  }
   static void require(bool holds, const char* reason, const Sizes& c) {
     if (!holds) throw Unproved{reason, c};
   }
@@ -112,9 +136,12 @@ class Certifier {
     return spec::cost(p, localsize(c), localsize(next));
   }
   template <class Visit>
-  void for_each_step(const Sizes& c, const Visit& visit) const {
+  void for_each_step(const Sizes& c, const Visit& visit) {
+    work(delta_, 0);
     for (Size n = 2; n <= delta_; ++n) {
-      for (Index i = 0; i <= r_ && delta_ % n == 0; ++i) {
+      if (delta_ % n != 0) continue;
+      work(static_cast<Size>((r_ + 1) * (r_ + 1)), r_);
+      for (Index i = 0; i <= r_; ++i) {
         for (Index j = 0; j <= r_; ++j) {
           if (const auto next = step(i, j, n, c)) visit(i, j, n, *next);
         }
@@ -123,7 +150,7 @@ class Certifier {
   }
 
   /// No step c' ▶ c, and no allpermute at c, lowers the potential by more than its cost.
-  void potential(const Sizes& c, const Sizes& pi_c) const {
+  void potential(const Sizes& c, const Sizes& pi_c) {
     require(allowed(c) && pi_c[0] <= lines_.C && pi_c[1] <= lines_.C, "localtype", c);
     require(pi_c[1] - pi_c[0] <= localsize(c), "allpermute", c);
     for_each_step(c, [&](Index j, Index i, Size, const Sizes& before) {
@@ -132,7 +159,7 @@ class Certifier {
     });
   }
 
-  State start(const Sizes& b) const {
+  State start(const Sizes& b) {
     Rows o = {Sizes()};
     for (Index i = 0; i < r_; ++i) {
       Rows longer;
@@ -140,10 +167,11 @@ class Certifier {
         for (Size o_i = 0; o_i < g_[i] / b[i]; ++o_i) longer.push_back(joined(tile, {o_i}));
       }
       o = longer;
+      work(static_cast<Size>(o.size()), i);
     }
-    return {b, b, 0, o, o};
+    return {b, b, 0, o};
   }
-  State after(const Sizes& b, const Rows& p) const {
+  State after(const Sizes& b, const Rows& p) {
     require(allowed(b) && divides(b, c_1_), "bottom", b);
     State f = start(b);
     for (const Sizes& ijn : p) {
@@ -154,7 +182,8 @@ class Certifier {
     }
     return f;
   }
-  State then(State f, Index i, Index j, Size n, const Sizes& next) const {
+  State then(State f, Index i, Index j, Size n, const Sizes& next) {
+    work(static_cast<Size>(f.s.size()), r_);
     f.cost += price(i, j, f.c, next);
     f.c = next;
     for (Sizes& t : f.s) {
@@ -168,16 +197,18 @@ class Certifier {
   void refuted(const State& f) const {
     if (pi(0, f.c) >= lines_.C - f.cost) return;
     const auto known = refuted_.find({f.b, f.s});
-    require(known != refuted_.end() && known->second.cost <= f.cost, "open", f.c);
+    require(known != refuted_.end() && known->second.second <= f.cost, "open", f.c);
   }
   /// f is not f_2, however the slices are chosen, and every way on is refuted.
-  void refutation(const State& f) const {
-    Rows made;  // u in f_1 and v in f_2 of the devices that hold tile o of b
-    for (Index k = 0; k < f.o.size() && f.c == c_2_; ++k) {
-      Sizes u = f.o[k], v = f.s[k];
+  void refutation(const State& f) {
+    const bool ends = f.c == c_2_;
+    Rows o, made;  // u in f_1 and v in f_2 of the devices that hold tile o of b
+    if (ends) work(delta_, 2 * r_), o = start(f.b).s;
+    for (Index k = 0; k < o.size(); ++k) {
+      Sizes u = o[k], v = f.s[k];
       for (Index i = 0; i < r_; ++i) u[i] = u[i] * f.b[i] / c_1_[i] * c_1_[i];
       for (Index i = 0; i < r_; ++i) v[i] *= c_2_[i];
-      made.insert(made.end(), f_1_f_2_.size() / f.o.size(), joined(u, v));
+      made.insert(made.end(), f_1_f_2_.size() / o.size(), joined(u, v));
     }
     std::sort(made.begin(), made.end());
     require(made != f_1_f_2_, "exact", f.b);
@@ -194,7 +225,8 @@ class Certifier {
   Sizes c_1_, c_2_;
   Size bound_ = 0;
   Rows f_1_f_2_;  // the base offsets of each device before and after
-  std::map<std::pair<Sizes, Rows>, State> refuted_;
+  std::map<std::pair<Sizes, Rows>, std::pair<Sizes, Size>> refuted_;  // b and s: c and cost
+  Size work_left_, room_;
 };
 
 }  // namespace spec

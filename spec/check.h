@@ -5,8 +5,11 @@
 /// its box of `to`, in order.
 ///
 /// Blocks move whole: each dimension is first divided by the gcd of all tile extents along it, the
-/// pieces cut from tiles and listed base offsets included. Above 2^28 tags nothing is decided.
+/// pieces cut from tiles and listed base offsets included. Above 2^28 tags nothing is decided, nor
+/// when the steps together need more than 2^32 units of work.
 #pragma once
+
+#include <new>
 
 #include "check_blocks.h"
 #include "fig11_cost.h"
@@ -22,24 +25,26 @@ struct Wrong {
   std::optional<Sizes> at, element, found;
 };
 
-/// Sizes in elements per device. If not decided, nothing else is meant.
+constexpr TooLarge too_many_tags = {"more than 2^28 tags on all devices together"};
+constexpr TooLarge too_much_work = {"more than 2^32 units of work"};
+
+/// Sizes in elements per device. If not decided, only why that is so is meant.
 struct Verdict {
   bool decided = true, right = false, within_bound = false;
+  const char* why_undecided = "";
   Size height = 0, bound = 0, cost = 0, steps = 0;
   std::optional<Wrong> wrong;
 };
 
 class Replay {
  public:
-  static constexpr Size most_tags = Size{1} << 28;
+  static constexpr Size most_tags = Size{1} << 28;  // of all devices together
+  static constexpr Size most_work = Size{1} << 32;
 
-  explicit Replay(const Program& program)
-      : program_(program), D_(program.devices), blocks_(program) {}
+  explicit Replay(const Program& program, Size limit = most_work)
+      : program_(program), D_(program.devices), work_left_(limit), blocks_(program) {}
 
   Verdict run() {  // throws TooLarge
-    if (D_ > most_tags) throw TooLarge();
-    all_.resize(static_cast<Index>(D_));
-    std::iota(all_.begin(), all_.end(), Size{0});
     out_.steps = static_cast<Size>(program_.steps.size());
     out_.bound = std::max(localsize(program_.from.tile), localsize(program_.to.tile));
     out_.height = out_.bound;
@@ -58,7 +63,7 @@ class Replay {
 
   static Size localsize(const Sizes& c) {
     const auto size = product(c);
-    return size ? *size : throw TooLarge();
+    return size ? *size : throw size_too_large;
   }
   static bool next(Sizes& l, const Sizes& c) {  // the next local index in C order, if there is one
     for (Index i = c.size(); i-- > 0;) {
@@ -69,11 +74,26 @@ class Replay {
   }
   Size tags_in(const Sizes& c) const {
     const Size size = localsize(c);
-    return size <= most_tags / D_ ? size : throw TooLarge();
+    return size <= most_tags / D_ ? size : throw too_many_tags;
+  }
+  /// The state at the start, and each step, need for every tag a unit and one per dimension; each
+  /// step needs for every device a unit and one per dimension of its iota's stages.
+  void work_on_table(const Table& table) {
+    Index dimensions = 0;
+    for (const Stage& stage : table.stages) dimensions += stage.shape.size();
+    work(1, dimensions);
+  }
+  void work(Size per_device, Index dimensions) {
+    const auto units = times(D_ * per_device, static_cast<Size>(dimensions) + 1);
+    if (!units || *units > work_left_) throw too_much_work;
+    work_left_ -= *units;
   }
   void start() {
     c_ = blocks_.of(program_.from.tile);
     size_ = tags_in(c_);
+    work(size_, c_.size());
+    all_.resize(static_cast<Index>(D_));
+    std::iota(all_.begin(), all_.end(), Size{0});
     tags_.reserve(static_cast<Index>(size_ * D_));
     for (const Size d : all_) {
       const Size base = blocks_.tag(blocks_.of(base_offset(program_.from, d)));
@@ -148,14 +168,16 @@ class Replay {
   std::optional<Wrong> apply(Index number) {
     const Step& step = program_.steps[number];
     const Size k = static_cast<Size>(number);
+    work_on_table(step.table);
     if (auto wrong = table_error(step, k)) return wrong;
     const auto cut = piece(step, blocks_.elements(c_));
     if (!cut) return Wrong{k, "indivisible", 0, {}, {}, {}};
     const auto tile = joined(step, *cut);
-    if (!tile) throw TooLarge();
+    if (!tile) throw size_too_large;
     const Size before = localsize(blocks_.elements(c_)), after = localsize(*tile);
     const Sizes c = blocks_.of(*tile);
     const Size size = tags_in(c);
+    work(size, c.size());
     const Table table = table_of(step);
     const bool permutes = step.p == Op::allpermute;
     std::vector<Size> tags(static_cast<Index>(size * D_));
@@ -179,7 +201,9 @@ class Replay {
     if (wrong) return wrong;
     const bool moves = permutes ? row(table, 0) != all_ : pieces(step) > 1;
     const Size price = moves ? cost(step.p, before, after) : 0;
-    if (__builtin_add_overflow(out_.cost, price, &out_.cost)) throw TooLarge();
+    if (__builtin_add_overflow(out_.cost, price, &out_.cost)) {
+      throw TooLarge{"the cost is not below 2^63"};
+    }
     out_.height = std::max(out_.height, after);
     for (Size d = 0; d < D_ && !not_a_box_; ++d) {
       not_a_box_ = differs(d, blocks_.block(first_tag(d)), "not_a_box", k);
@@ -209,6 +233,7 @@ class Replay {
 
   const Program& program_;
   const Size D_;
+  Size work_left_;
   Sizes all_;  // the devices 0..D-1
   const Blocks blocks_;
   Sizes c_;
@@ -220,13 +245,19 @@ class Replay {
 
 /// Replays a Program. Undecided when it is too large, or when a size is not below 2^63.
 inline Verdict check(const Program& program) {
+  Verdict undecided;
+  undecided.decided = false;
   try {
+    const auto shapes = static_cast<Size>(program.steps.size() + 1);  // that Blocks looks at
+    const auto work = times(shapes, static_cast<Size>(program.from.tile.size()));
+    if (!work || *work > Replay::most_work) throw too_much_work;
     return Replay(program).run();
-  } catch (const TooLarge&) {
-    Verdict undecided;
-    undecided.decided = false;
-    return undecided;
+  } catch (const TooLarge& what) {
+    undecided.why_undecided = what.why;
+  } catch (const std::bad_alloc&) {
+    undecided.why_undecided = "out of memory";
   }
+  return undecided;
 }
 
 }  // namespace spec

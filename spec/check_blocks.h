@@ -14,8 +14,11 @@
 
 namespace spec {
 
-/// Thrown where a size is not below 2^63, or a state has too many tags.
-struct TooLarge {};
+/// Thrown where nothing can be decided: a limit, or a size that is not below 2^63.
+struct TooLarge {
+  const char* why;
+};
+constexpr TooLarge size_too_large = {"a size is not below 2^63"};
 
 class Blocks {
  public:
@@ -42,7 +45,7 @@ class Blocks {
       const Size extra = largest[i] / g_[i] - 1;
       const bool fits = last(i) < std::numeric_limits<Size>::max() - extra;
       const auto more = fits ? times(room, last(i) + 1 + extra) : std::nullopt;
-      if (!more) throw TooLarge();
+      if (!more) throw size_too_large;
       room = *more;
     }
   }

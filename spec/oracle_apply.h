@@ -6,37 +6,39 @@
 
 namespace spec::oracle {
 
-/// A type and collectives; whether they apply is the answer.
+/// A type and collectives; whether they apply is the answer. Of a run beyond the limit nothing is
+/// kept.
 struct Run {
-  GivenMesh mesh;
+  SharedMesh mesh;
   Type tau;
   std::vector<MultiCollective> p;
+  bool is_too_long = false;
 };
 
-/// All types along a run together have at most this many dimensions.
-constexpr Index most_run_dimensions = Index{1} << 22;
+/// What a type over H of this rank takes at most: its dimensions, and every axis of the mesh.
+inline Index room(const Mesh& H, Index rank) { return rank + H.size() + long_names(H); }
 
 /// TYPE { COLLECTIVE }
-inline Run read_run(Tokens& in, const GivenMesh& mesh) {
-  Run out = {mesh, well_formed_type(in, mesh), {}};
-  while (in.peek() != Tokens::end_of_line) {
-    if (rank(out.tau) * (out.p.size() + 2) > most_run_dimensions) {
-      Tokens::fail(in.here(), "this is too long: more than 2^22 dimensions in all types together");
-    }
-    out.p.push_back(read_collective(in, mesh.all));
-    MultiCollective& p = out.p.back();
-    if (p.p == Op::allpermute && in.peek() == Tokens::end_of_line && p.to.empty()) in.expect("[");
-    p.to = without_unit_axes(mesh.all, p.to);
+inline Run read_run(Tokens& in, const SharedMesh& mesh) {
+  Run out = {mesh, well_formed_type(in, *mesh), {}};
+  const Index most = static_cast<Index>(run_limit.most), r = rank(out.tau);
+  const Index axes = room(mesh->H, 0);
+  Index all = r + axes;
+  while (true) {
+    if (all > most) out = {mesh, {}, {}, true};
+    if (in.peek() == Tokens::end_of_line) return out;
+    MultiCollective p = read_collective(in, mesh->all);
+    p.to = without_unit_axes(mesh->all, std::move(p.to));
+    all = std::min(all, most + 1) + std::max(r, rank(p.to)) + axes;
+    if (!out.is_too_long) out.p.push_back(std::move(p));
   }
-  return out;
 }
 
 /// The premise that fails when p does not apply to τ, in words, with the rule's name.
 inline std::string why_not(const Mesh& H, const MultiCollective& p, const Type& tau) {
-  const auto no_dimension = [&](Index i) { return "there is no dimension " + std::to_string(i); };
-  const auto said = [](Size n) { return std::to_string(n); };
+  const auto said = [](auto n) { return std::to_string(n); };
   if (p.p == Op::allpermute) {
-    if (!wf_type(H, p.to)) return "the type after it is not well-formed [WF-TYPE]";
+    if (!wf_type(H, p.to)) return "the type that it leads to is not well-formed [WF-TYPE]";
     if (globaltype(p.to) != globaltype(tau)) return "the globaltypes differ [T-PERMUTE]";
     return "the localtypes differ [T-PERMUTE]";
   }
@@ -44,21 +46,38 @@ inline std::string why_not(const Mesh& H, const MultiCollective& p, const Type& 
   const std::string rule = slices      ? " [T-DYNSLICE]"
                            : exchanges ? " [T-ALLTOALL]"
                                        : " [T-ALLGATHER]";
-  if (p.i >= rank(tau)) return no_dimension(p.i) + rule;
-  if (exchanges && p.j >= rank(tau)) return no_dimension(p.j) + rule;
+  const auto no_dimension = [&](Index i) {
+    return "there is no dimension " + said(i) + ", the rank is " + said(rank(tau)) + rule;
+  };
+  if (p.i >= rank(tau)) return no_dimension(p.i);
+  if (exchanges && p.j >= rank(tau)) return no_dimension(p.j);
   if (exchanges && p.i == p.j) return "the two dimensions are the same" + rule;
-  if (p.x.empty()) return "it has no axis of size 2 or more to move" + rule;
+  if (p.x.empty()) {
+    const bool has_none = !slices && tau[p.i].xs.empty();
+    return (has_none ? "dimension " + said(p.i) + " has no axes"
+                     : std::string("all axes that it names have size 1")) +
+           rule;
+  }
   for (const Name& x : p.x) {
     if (!lookup(H, x)) return "axis " + to_text(x) + " is not in the mesh" + rule;
   }
-  if (slices && !pairwise_distinct(append(p.x, axes(tau)))) {
-    return "an axis of " + to_text(p.x) + " is in use" + rule;
+  if (slices) {
+    Names used = axes(tau);
+    std::sort(used.begin(), used.end());
+    for (const Name& x : p.x) {
+      if (std::binary_search(used.begin(), used.end(), x)) {
+        return "axis " + to_text(x) + " is in use" + rule;
+      }
+    }
+    if (!pairwise_distinct(p.x)) return "it names an axis twice" + rule;
   }
   if (!slices && !after(p.x, tau[p.i].xs)) {
-    return "{" + to_text(p.x) + "} is not the minor end of {" + to_text(tau[p.i].xs) + "}" + rule;
+    return "the axes {" + to_text(tau[p.i].xs) + "} of dimension " + said(p.i) +
+           " do not begin with {" + to_text(p.x) + "}" + rule;
   }
   const Size n = lookup(H, p.x).value_or(0), c = tau[exchanges ? p.j : p.i].c;
-  return said(n) + " does not divide the tile size " + said(c) + rule;
+  return "the size " + said(n) + " of {" + to_text(p.x) + "} does not divide the tile extent " +
+         said(c) + " of dimension " + said(exchanges ? p.j : p.i) + rule;
 }
 
 /// The sequence as far as it goes, and why it goes no further.
@@ -72,55 +91,63 @@ inline Walk walk(const Run& run) {
   for (Index k = 0; k < run.p.size() && out.wrong.empty(); ++k) {
     const Type& sigma_k = out.s.sigma.back();
     MultiCollective p = with_axes(run.p[k], sigma_k);
-    std::erase_if(p.x, [&](const Name& x) { return lookup(run.mesh.all, x) == Size{1}; });
-    if (const auto next = apply(run.mesh.H, p, sigma_k)) {
+    std::erase_if(p.x, [&](const Name& x) { return lookup(run.mesh->all, x) == Size{1}; });
+    if (const auto next = apply(run.mesh->H, p, sigma_k)) {
       out.s.sigma.push_back(*next);
       out.s.p.push_back(p.p);
     } else {
-      out.wrong = "no: step " + std::to_string(k) + ", " + to_text(p) + ": " +
-                  why_not(run.mesh.H, p, sigma_k) + "\n";
+      out.wrong = "no: step " + std::to_string(k) + ", " + to_text(run.p[k]) + ": " +
+                  why_not(run.mesh->H, p, sigma_k) + "\n";
     }
   }
   return out;
 }
 
+/// Answers each run as far as it goes; a run beyond the limit is undecided.
+template <class Answer>
+int answer_runs(const std::vector<Run>& runs, std::ostream& out, const char* between,
+                Answer answer) {
+  return answer_all(runs, out, between, [&](const Run& run, std::ostream& text) {
+    return run.is_too_long ? beyond(run_limit, text) : int{answer(run, walk(run), text)};
+  });
+}
+
 /// words: apply --mesh MESH TYPE COLLECTIVE..
 inline int apply(const Words& words, std::ostream& out) {
-  const auto queries = read_queries(questions(words), [](Tokens& in, const GivenMesh& mesh) {
+  const auto runs = read_queries(questions(words), [](Tokens& in, const SharedMesh& mesh) {
     Run run = read_run(in, mesh);
-    if (run.p.empty()) Tokens::fail(in.here(), "expected a collective");
+    if (run.p.empty() && !run.is_too_long) Tokens::fail(in.here(), "expected a collective");
     return run;
   });
-  return answer_all(queries, out, "\n", [&](const Run& run) {
-    const Walk w = walk(run);
-    for (Index k = 1; k < w.s.sigma.size(); ++k) out << to_text(w.s.sigma[k]) << "\n";
-    out << w.wrong;
+  return answer_runs(runs, out, "\n", [](const Run&, const Walk& w, std::ostream& text) {
+    for (Index k = 1; k < w.s.sigma.size(); ++k) text << to_text(w.s.sigma[k]) << "\n";
+    text << w.wrong;
     return w.wrong.empty() ? yes : no;
   });
 }
 
 /// words: height --mesh MESH TYPE COLLECTIVE..
 inline int height(const Words& words, std::ostream& out) {
-  return answer_all(read_queries(questions(words), read_run), out, "", [&](const Run& run) {
-    const auto [s, wrong] = walk(run);
-    out << wrong;
-    if (!wrong.empty()) return no;
-    const Size bound = std::max(localsize(s.sigma.front()), localsize(s.sigma.back()));
-    out << std::boolalpha << spec::height(s) << " bound=" << bound
-        << " within_bound=" << is_memory_constrained(s) << " normal_form=" << is_normal_form(s.p)
-        << "\n";
+  const auto runs = read_queries(questions(words), read_run);
+  return answer_runs(runs, out, "", [](const Run&, const Walk& w, std::ostream& text) {
+    text << w.wrong;
+    if (!w.wrong.empty()) return no;
+    const Size bound = std::max(localsize(w.s.sigma.front()), localsize(w.s.sigma.back()));
+    text << std::boolalpha << spec::height(w.s) << " bound=" << bound
+         << " within_bound=" << is_memory_constrained(w.s)
+         << " normal_form=" << is_normal_form(w.s.p) << "\n";
     return yes;
   });
 }
 
 /// words: cost --mesh MESH TYPE COLLECTIVE..
 inline int cost(const Words& words, std::ostream& out) {
-  return answer_all(read_queries(questions(words), read_run), out, "", [&](const Run& run) {
-    const auto [s, wrong] = walk(run);
-    out << wrong;
-    if (!wrong.empty()) return no;
-    const auto sum = spec::cost(s);
-    out << (sum ? std::to_string(*sum) : "undecided: the cost is not below 2^63") << "\n";
+  const auto runs = read_queries(questions(words), read_run);
+  return answer_runs(runs, out, "", [](const Run&, const Walk& w, std::ostream& text) {
+    text << w.wrong;
+    if (!w.wrong.empty()) return no;
+    const auto sum = spec::cost(w.s);
+    text << (sum ? std::to_string(*sum) : "undecided: the cost is not below 2^63") << "\n";
     return sum ? yes : undecided;
   });
 }

@@ -9,15 +9,15 @@
 
 namespace spec::oracle {
 
+inline void print(std::ostream& out, const char* name, const std::optional<Sizes>& numbers) {
+  out << name << ": " << (numbers ? "[" : "null");
+  for (Index i = 0; numbers && i < numbers->size(); ++i) out << (i > 0 ? "," : "") << (*numbers)[i];
+  out << (numbers ? "]\n" : "\n");
+}
+
 inline int print(std::ostream& out, const Verdict& verdict) {
-  const auto list = [&](const char* name, const std::optional<Sizes>& numbers) {
-    out << name << ": " << (numbers ? "[" : "null");
-    for (Index i = 0; numbers && i < numbers->size(); ++i)
-      out << (i > 0 ? "," : "") << (*numbers)[i];
-    out << (numbers ? "]\n" : "\n");
-  };
   if (!verdict.decided) {
-    out << "right: undecided\nreason: limit\n";
+    out << "right: undecided\nreason: limit\n# undecided: " << verdict.why_undecided << "\n";
     return undecided;
   }
   out << std::boolalpha << "right: " << verdict.right << "\nwithin_bound: " << verdict.within_bound
@@ -27,25 +27,35 @@ inline int print(std::ostream& out, const Verdict& verdict) {
   const Wrong& wrong = *verdict.wrong;
   out << "first_wrong_step: " << wrong.first_wrong_step << "\nreason: " << wrong.reason
       << "\ndevice: " << (wrong.device ? std::to_string(*wrong.device) : "null") << "\n";
-  list("at", wrong.at);
-  list("element", wrong.element);
-  list("found", wrong.found);
+  print(out, "at", wrong.at);
+  print(out, "element", wrong.element);
+  print(out, "found", wrong.found);
   return no;
 }
 
-/// words: check [PROGRAM|-]
+inline std::string file_text(const Words& words, Index at) {
+  std::ifstream file(words[at], std::ios::binary);
+  file.peek();  // a directory opens, but cannot be read
+  if (!file.is_open() || file.bad()) refuse(words, at, "cannot read " + words[at]);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// What stands in the file that VERB [--] [FILE|-] names; nothing is wrong there yet.
+inline Refused input(const Words& words) {
+  const bool ended = words.size() > 1 && words[1] == "--";  // the options
+  const Index at = ended ? 2 : 1;
+  const std::string path = words.size() > at ? words[at] : "-";
+  const bool is_option = !ended && path != "-" && path.rfind('-', 0) == 0;
+  if (is_option) refuse(words, at, words[0] + " has no option " + path);
+  if (words.size() > at + 1) refuse(words, at + 1, "expected one file, or - for standard input");
+  if (path == "-") return {"<stdin>", standard_input(words), {}};
+  return {path, file_text(words, at), {}};
+}
+
 inline int check(const Words& words, std::ostream& out) {
-  const std::string path = words.size() > 1 ? words[1] : "-";
-  if (path.rfind('-', 0) == 0 && path != "-") refuse(words, 1, "check has no option " + path);
-  if (words.size() > 2) refuse(words, 2, "expected one file, or - for standard input");
-  std::ifstream file;
-  if (path != "-") file.open(path, std::ios::binary);
-  std::istream& in = path == "-" ? std::cin : file;
-  in.peek();  // a directory opens, but cannot be read
-  if (in.bad() || (path != "-" && !file.is_open())) refuse(words, 1, "cannot read " + path);
-  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const auto [source, text, place] = input(words);
   const Programs programs = parse_programs(text);
-  if (programs.error) throw Refused{path == "-" ? "<stdin>" : path, text, *programs.error};
+  if (programs.error) throw Refused{source, text, *programs.error};
   int code = yes;
   for (const Program& program : programs.programs) {
     if (&program != &programs.programs.front()) out << "\n";

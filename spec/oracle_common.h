@@ -4,8 +4,10 @@
 /// result is printed whole or not at all.
 #pragma once
 
+#include <cstdio>
 #include <iostream>
 #include <iterator>
+#include <new>
 #include <sstream>
 
 #include "program_tokens.h"
@@ -33,7 +35,7 @@ struct Refused {
   throw Refused{"", text, {1, column, message}};
 }
 
-/// The error, its line, at most 80 characters of it, and a caret below.
+/// The error, at most 200 characters of it, its line, at most 80, and a caret below.
 inline void explain(const Refused& what) {
   const auto printable = [](std::string text) {
     for (char& c : text) c = ' ' <= c && c <= '~' ? c : ' ';
@@ -47,10 +49,14 @@ inline void explain(const Refused& what) {
   line = first < line.size() ? line.substr(first, 80) : "";
   std::cerr << "error: ";
   if (!source.empty()) std::cerr << source << ":" << error.line << ":" << error.column << ": ";
-  std::cerr << printable(error.message) << "\n  " << printable(line) << "\n  "
+  std::cerr << printable(error.message.substr(0, 200)) << "\n  " << printable(line) << "\n  "
             << std::string(column - first, ' ') << "^\n";
 }
 
-inline std::string standard_input() { return {std::istreambuf_iterator<char>(std::cin), {}}; }
+inline std::string standard_input(const Words& words) {
+  std::string text(std::istreambuf_iterator<char>(std::cin), {});
+  if (std::ferror(stdin) != 0) refuse(words, words.size(), "cannot read standard input");
+  return text;
+}
 
 }  // namespace spec::oracle

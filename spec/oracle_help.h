@@ -3,13 +3,12 @@
 
 #include <map>
 
-#include "oracle_common.h"
-
-#ifndef RETILE_VERSION
-#define RETILE_VERSION "(no version)"
-#endif
+#include "oracle_limits.h"
 
 namespace spec::oracle {
+
+/// The version of the project, which a test compares.
+constexpr const char* version = "0.1.0";
 
 constexpr const char* general_help =
     R"(usage: retile-oracle VERB .. | VERB --help | --help | --version
@@ -34,11 +33,14 @@ printed before all queries were read.
   collective  allgather(0)                the minor-most axis of dimension 0
               dynslice(1,x)               dimension 1, over axis x
               alltoall(0,1)               the minor-most axis of dimension 0 to dimension 1
-              allpermute [6{y}12, 12]     to a type
+              allpermute [6{y}12, 12]     to a type, which has to be named
               allgather(0,{x,y})  dynslice(1,{x,y})  alltoall(0,1,{x,y})    several axes at once
 
-Dimensions and steps count from 0. Exit codes: 0 yes, 1 no, 2 the input cannot be read, 3 undecided
-because a limit was reached, 4 out of memory or no output. Of several answers the largest counts.
+Dimensions and steps count from 0. Behind -- no word is an option. Exit codes: 0 yes, 1 no, 2 the
+input cannot be read, 3 undecided because of a limit or the memory, 4 no output. Of several answers
+the largest counts.
+
+Limits. Beyond them the answer to a query is undecided:
 )";
 
 inline const std::map<std::string, const char*>& verb_help() {
@@ -51,8 +53,7 @@ Examples:
   retile-oracle types --mesh x:2,y:2 '[4, 4]'
   printf '%s\n' 'mesh x:2' '[4]' 'mesh x:3' '[6, 3]' | retile-oracle types
 
-Exit codes: 0; 2 the input cannot be read; 3 there are more than 64 dimensions, or all types together
-may have more than 2^20.
+Exit codes: 0; 2 the input cannot be read; 3 undecided: `retile-oracle --help` lists the limits.
 )"},
       {"apply", R"(usage: retile-oracle apply --mesh MESH [TYPE COLLECTIVE.. | -]
 
@@ -64,7 +65,8 @@ Examples:
   retile-oracle apply --mesh x:2,y:2 '[1{x,y}4, 4]' 'alltoall(0,1,{x,y})'
   printf '%s\n' 'mesh x:2,y:2' '[2{x}4] allpermute [2{y}4]' '[4] dynslice(0,z)' | retile-oracle apply
 
-Exit codes: 0 every rule applies; 1 one does not; 2 the input cannot be read.
+Exit codes: 0 every rule applies; 1 one does not; 2 the input cannot be read; 3 undecided:
+`retile-oracle --help` lists the limits.
 )"},
       {"height", R"(usage: retile-oracle height --mesh MESH [TYPE COLLECTIVE.. | -]
 
@@ -76,7 +78,8 @@ Examples:
   retile-oracle height --mesh x:4 '[2{x}8, 8]' 'allgather(0)' 'dynslice(1,x)'
   my-partitioner --print-sequences | retile-oracle height
 
-Exit codes: 0 every rule applies; 1 one does not; 2 the input cannot be read.
+Exit codes: 0 every rule applies; 1 one does not; 2 the input cannot be read; 3 undecided:
+`retile-oracle --help` lists the limits.
 )"},
       {"cost", R"(usage: retile-oracle cost --mesh MESH [TYPE COLLECTIVE.. | -]
 
@@ -88,8 +91,8 @@ Examples:
   retile-oracle cost --mesh x:4 '[2{x}8, 8]' 'allgather(0)' 'dynslice(1,x)'
   printf '%s\n' 'mesh x:2' '[1{x}2, 2] alltoall(0,1)' '[1{x}2, 2]' | retile-oracle cost
 
-Exit codes: 0 every rule applies; 1 one does not; 2 the input cannot be read; 3 the cost is not
-below 2^63.
+Exit codes: 0 every rule applies; 1 one does not; 2 the input cannot be read; 3 undecided: the cost
+is not below 2^63, or a limit that `retile-oracle --help` lists was reached.
 )"},
       {"normalize", R"(usage: retile-oracle normalize --mesh MESH [TYPE COLLECTIVE.. | -]
 
@@ -105,8 +108,8 @@ Examples:
   retile-oracle normalize --mesh x:2,y:2 '[1{x}2, 4]' 'allgather(0)' 'dynslice(1,y)' 'dynslice(1,x)'
   retile-oracle normalize --mesh x:2 '[1{x}2, 2]' 'allgather(0)' 'dynslice(1,x)' | retile-oracle cost
 
-Exit codes: 0; 1 a rule does not apply; 2 the input cannot be read; 3 an axis is larger than 2^31, or
-all sequences together have more than 2^18 steps.
+Exit codes: 0; 1 a rule does not apply; 2 the input cannot be read; 3 undecided: `retile-oracle
+--help` lists the limits.
 )"},
       {"optimum", R"(usage: retile-oracle optimum --mesh MESH [--unbounded] [FROM TO | -]
 
@@ -120,8 +123,8 @@ Examples:
   retile-oracle optimum --mesh x:2,y:3 '[1{x,y}6, 6]' '[6, 1{x,y}6]' | retile-oracle check
   printf '%s\n' 'mesh x:4' '[2{x}8] [8]' '[8] [2{x}8]' | retile-oracle optimum | grep optimum
 
-Exit codes: 0; 2 the input cannot be read; 3 there are more than 127 devices, 2^16 localtypes or
-2^22 tile maps to look at, or every cost is 2^63 or more.
+Exit codes: 0; 2 the input cannot be read; 3 undecided: every cost is 2^63 or more, or a limit that
+`retile-oracle --help` lists was reached.
 )"},
       {"check", R"(usage: retile-oracle check [PROGRAM|-]
 
@@ -130,11 +133,14 @@ each one: an array of global indices per device, moved element by element. Print
 lines right, within_bound, height, bound, cost and steps; when it is wrong also first_wrong_step,
 reason, device, at (local index), element (global index expected there) and found.
 
-Dimensions are first divided by the gcd of all tile extents along them: blocks move whole. A Program
-that still has more than 2^28 elements on all devices together is undecided.
+An undecided Program has right: undecided, reason: limit, and a comment that says which limit.
+Dimensions are first divided by the gcd of all tile extents along them: blocks move whole, and each
+has one tag. Above 2^28 tags on all devices together a Program is undecided. So it is above 2^32 units
+of work: one for every tag and each of its coordinates, at the start and in each step; and in each
+step one for every device and each dimension of the stages of an iota.
 
-Exit codes: 0 right, 1 wrong, 2 usage or syntax error, 3 undecided, 4 out of memory or no output.
-Of several Programs the largest code counts.
+Exit codes: 0 right, 1 wrong, 2 usage or syntax error, 3 undecided, 4 no output. Of several Programs
+the largest code counts.
 
 Examples:
   retile-oracle check program.txt
@@ -159,8 +165,13 @@ the proof, and searches for nothing. What is proved is the cost in elements per 
 Prints the lines of check, then certified, lower_bound, and whether the Program is optimal: it is
 when its cost is the lower bound. When the proof fails: why, and the localtype at which that shows.
 
-Exit codes: 0 right and proved, 1 wrong or not proved, 2 usage or syntax error, 3 undecided, 4 out of
-memory or no output.
+When the Program or the proof is undecided: reason: limit, and a comment that says which limit. For
+the Program they are those of check. The proof may take 2^32 units of work, one for every number up
+to that of the devices in each line, and for every number of a tile that is written or compared; and
+the tiles of the devices and of all refuted lines are kept: at most 2^29 numbers, with 4 more a tile.
+
+Exit codes: 0 right and proved, 1 wrong or not proved, 2 usage or syntax error, 3 undecided, 4 no
+output.
 
 Examples:
   retile-oracle certify program.txt
@@ -171,18 +182,27 @@ Examples:
   return all;
 }
 
+inline bool asks_about_itself(const std::string& word) {
+  return word == "--help" || word == "-h" || word == "--version";
+}
+
 /// Whether the words ask for help or the version; if so, that is printed.
 inline bool about_itself(const Words& words, std::ostream& out) {
-  const auto has = [&](const char* word) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-  };
-  if (has("--help") || has("-h")) {
-    const auto help = verb_help().find(words[0]);
-    out << (help == verb_help().end() ? general_help : help->second);
+  const auto end = std::find(words.begin(), words.end(), "--");
+  const auto has = [&](const char* word) { return std::find(words.begin(), end, word) != end; };
+  const bool helps = has("--help") || has("-h");
+  if (!helps && has("--version")) out << "retile-oracle " << version << "\n";
+  if (!helps) return has("--version");
+  if (const auto help = verb_help().find(words[0]); help != verb_help().end()) {
+    out << help->second;
     return true;
   }
-  if (has("--version")) out << "retile-oracle " RETILE_VERSION "\n";
-  return has("--version");
+  out << general_help;
+  for (const Limit& limit : all_limits) {
+    const std::string verbs = limit.verbs;
+    out << "  " << verbs << std::string(32 - verbs.size(), ' ') << described(limit) << "\n";
+  }
+  return true;
 }
 
 }  // namespace spec::oracle

@@ -14,10 +14,13 @@ int answer(const Words& words, std::ostream& out) {
   static const std::map<std::string, Verb> verbs = {
       {"types", types},         {"apply", apply},     {"height", height}, {"cost", cost},
       {"normalize", normalize}, {"optimum", optimum}, {"check", check},   {"certify", certify}};
-  if (about_itself(words, out)) return yes;
-  const auto verb = verbs.find(words.empty() ? "" : words[0]);
-  if (verb != verbs.end()) return verb->second(words, out);
-  refuse(words, 0, "expected types, apply, height, cost, normalize, optimum, check or certify");
+  Index at = 0;  // of the verb; what asks about the program may stand in front of it
+  while (at < words.size() && asks_about_itself(words[at])) ++at;
+  const auto verb = verbs.find(at < words.size() ? words[at] : "");
+  if (verb == verbs.end() && (at < words.size() || words.empty())) {
+    refuse(words, at, "expected types, apply, height, cost, normalize, optimum, check or certify");
+  }
+  return about_itself(words, out) ? yes : verb->second(words, out);
 }
 
 }  // namespace spec::oracle
@@ -33,7 +36,10 @@ int main(int argc, char** argv) {
   } catch (const Refused& what) {
     explain(what);
     return refused;
-  } catch (const std::exception& error) {  // such as std::bad_alloc
+  } catch (const std::bad_alloc&) {
+    std::cerr << "error: out of memory\n";
+    return undecided;
+  } catch (const std::exception& error) {
     std::cerr << "error: " << error.what() << "\n";
   }
   return environment;

@@ -10,7 +10,8 @@
 namespace spec::oracle {
 
 inline std::string to_text(const Collective& p) {
-  return spec::to_text(MultiCollective{p.p, p.i, p.j, p.x.empty() ? Names() : Names{p.x}, p.to});
+  const Names x = p.p == Op::dynslice ? Names{p.x} : Names();
+  return spec::to_text(MultiCollective{p.p, p.i, p.j, x, p.to});
 }
 
 /// A step from τ to τ' over the list x̄' as steps over one axis each. Allgathers take x̄' from the
@@ -36,7 +37,7 @@ struct PrimeRun {
 
 /// The run over the prime factors of the axes. Its steps must apply.
 inline PrimeRun prime_run(const Run& run, const Sequence& s) {
-  const FactoredMesh mesh = factor(run.mesh.H, into_primes(run.mesh.H)).value();
+  const FactoredMesh mesh = factor(run.mesh->H, into_primes(run.mesh->H)).value();
   PrimeRun out = {mesh.H, factor(mesh, run.tau).value(), {}};
   for (Index k = 0; k < run.p.size(); ++k) {
     MultiCollective p = with_axes(run.p[k], s.sigma[k]);
@@ -47,17 +48,20 @@ inline PrimeRun prime_run(const Run& run, const Sequence& s) {
   return out;
 }
 
-/// Axes are at most 2^31, and all sequences of a rewriting together have at most 2^18 steps: a
-/// rewriting may double an alltoall, so sequences can become long.
-constexpr Size largest_axis = Size{1} << 31;
-constexpr Index most_steps = Index{1} << 18;
-struct TooLong {};
+/// A rewriting may double an alltoall, so sequences can become long.
+struct TooLong {
+  Limit limit;
+};
 
 inline void print_rewriting(std::ostream& out, const PrimeRun& run) {
-  Index steps = 0;
+  Size steps = 0, all = 0;
+  const Index each = room(run.H, rank(run.tau));
   const auto limited = [&](const std::vector<Label>& labels) {
-    steps += labels.size();
-    return steps <= most_steps ? measure(labels) : throw TooLong();
+    steps += static_cast<Size>(labels.size());
+    all += static_cast<Size>((labels.size() + 1) * each);
+    if (steps > steps_limit.most) throw TooLong{steps_limit};
+    if (all > rewriting_limit.most) throw TooLong{rewriting_limit};
+    return measure(labels);
   };
   const auto rewriting = spec::normalize(run.H, run.tau, run.p, first, lemma_4, limited).value();
   const auto line = [&](const std::vector<Collective>& p, const Measure& m,
@@ -77,21 +81,22 @@ inline void print_rewriting(std::ostream& out, const PrimeRun& run) {
 
 /// words: normalize --mesh MESH TYPE COLLECTIVE..
 inline int normalize(const Words& words, std::ostream& out) {
-  return answer_all(read_queries(questions(words), read_run), out, "\n", [&](const Run& run) {
-    const auto [s, wrong] = walk(run);
-    out << wrong;
-    if (!wrong.empty()) return no;
-    for (const Axis& alpha : run.mesh.H) {
-      if (alpha.k <= largest_axis) continue;
-      out << "undecided: an axis is larger than 2^31\n";
-      return undecided;
+  const auto runs = read_queries(questions(words), read_run);
+  return answer_runs(runs, out, "\n", [](const Run& run, const Walk& w, std::ostream& text) {
+    text << w.wrong;
+    if (!w.wrong.empty()) return int{no};
+    if (static_cast<Size>(run.p.size()) > steps_limit.most) return beyond(steps_limit, text);
+    for (const Axis& alpha : run.mesh->H) {
+      if (alpha.k > axis_limit.most) return beyond(axis_limit, text);
     }
+    const Mesh primes = factor(run.mesh->H, into_primes(run.mesh->H)).value().H;
+    const auto all = static_cast<Size>((run.p.size() + 1) * room(primes, rank(run.tau)));
+    if (all > rewriting_limit.most) return beyond(rewriting_limit, text);
     try {
-      print_rewriting(out, prime_run(run, s));
-      return yes;
-    } catch (const TooLong&) {
-      out << "undecided: the rewriting has more than 2^18 steps\n";
-      return undecided;
+      print_rewriting(text, prime_run(run, w.s));
+      return int{yes};
+    } catch (const TooLong& what) {
+      return beyond(what.limit, text);
     }
   });
 }

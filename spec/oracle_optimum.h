@@ -8,14 +8,9 @@
 
 namespace spec::oracle {
 
-/// The search is given up beyond these: devices, localtypes, tile maps looked at.
-constexpr Size most_searched_devices = 127;
-constexpr double most_localtypes = 1 << 16;
-constexpr Size most_tile_maps = Size{1} << 22;
-
 /// A redistribution problem τ_1 ⇝ τ_2.
 struct Problem {
-  Mesh H;
+  SharedMesh mesh;
   Type tau_1, tau_2;
 };
 
@@ -32,48 +27,51 @@ inline double localtypes(Size delta, const Sizes& g) {
 
 /// W, the optimum and an optimal Program; or why there are none.
 inline int print_optimum(std::ostream& out, const Problem& problem, bool bounded) {
-  const auto& [H, tau_1, tau_2] = problem;
+  const auto& [mesh, tau_1, tau_2] = problem;
+  const Mesh& H = mesh->H;
   const Size delta = device_count(H).value();
   const Sizes g = globaltype(tau_1);
-  std::string limit;
-  if (delta > most_searched_devices) {
-    limit = "more than " + std::to_string(most_searched_devices) + " devices";
-  } else if (localtypes(delta, g) > most_localtypes) {
-    limit = "more than 2^16 localtypes";
-  } else {
-    try {
-      const auto W = cheapest_weak(delta, g, localtype(tau_1), localtype(tau_2), {false, bounded});
-      TileSearch search;
-      search.bounded = bounded;
-      search.limit = most_tile_maps;
-      const auto best = optimum(H, tau_1, tau_2, search);
-      if (W && best) {
-        out << "# W: " << W->cost << "\n# optimum: " << best->cost << "\n"
-            << spec::to_text(H, tau_1, tau_2, *best);
-        return yes;
-      }
-      limit = "every cost is 2^63 or more";
-    } catch (const SearchLimit&) {
-      limit = "more than 2^22 tile maps to look at";
-    }
+  const auto give_up = [&](const Limit& limit) {
+    out << "# ";
+    return beyond(limit, out);
+  };
+  if (g.size() > static_cast<Index>(searched_rank_limit.most)) return give_up(searched_rank_limit);
+  if (delta > devices_limit.most) return give_up(devices_limit);
+  if (localtypes(delta, g) > static_cast<double>(localtypes_limit.most)) {
+    return give_up(localtypes_limit);
   }
-  out << "# undecided: " << limit << "\n";
-  return undecided;
+  try {
+    const auto W = cheapest_weak(delta, g, localtype(tau_1), localtype(tau_2), {false, bounded});
+    TileSearch search;
+    search.bounded = bounded;
+    search.limit = tile_maps_limit.most;
+    const auto best = optimum(H, tau_1, tau_2, search);
+    if (!W || !best) {
+      out << "# undecided: every cost is 2^63 or more\n";
+      return undecided;
+    }
+    out << "# W: " << W->cost << "\n# optimum: " << best->cost << "\n"
+        << spec::to_text(H, tau_1, tau_2, *best);
+    return yes;
+  } catch (const SearchLimit&) {
+    return give_up(tile_maps_limit);
+  }
 }
 
 /// words: optimum --mesh MESH [--unbounded] FROM TO
 inline int optimum(const Words& words, std::ostream& out) {
   const Questions asked = questions(words, {"--unbounded"});
-  const auto queries = read_queries(asked, [](Tokens& in, const GivenMesh& mesh) {
-    Type tau_1 = well_formed_type(in, mesh);
+  const auto queries = read_queries(asked, [](Tokens& in, const SharedMesh& mesh) {
+    Type tau_1 = well_formed_type(in, *mesh);
     const ParseError place = in.here();
-    Type tau_2 = well_formed_type(in, mesh);
+    Type tau_2 = well_formed_type(in, *mesh);
     if (globaltype(tau_1) != globaltype(tau_2)) Tokens::fail(place, "the globaltypes differ");
-    return Problem{mesh.H, std::move(tau_1), std::move(tau_2)};
+    return Problem{mesh, std::move(tau_1), std::move(tau_2)};
   });
-  return answer_all(queries, out, "\n", [&](const Problem& problem) {
-    return print_optimum(out, problem, asked.flags.empty());
-  });
+  const auto answer = [&](const Problem& problem, std::ostream& text) {
+    return print_optimum(text, problem, asked.flags.empty());
+  };
+  return answer_all(queries, out, "\n", answer, "# ");
 }
 
 }  // namespace spec::oracle

@@ -1,33 +1,48 @@
 /// Queries of retile-oracle: how every verb but `check` is asked.
 ///
-///   retile-oracle VERB [--mesh MESH] [QUERY.. | -]
+///   retile-oracle VERB [--mesh MESH] [--] [QUERY.. | -]
 ///
 /// The words after the options are one query, joined by blanks; `-` or none stands for standard
 /// input, a query a line. There a line `mesh x:4,y:2` gives the mesh of the lines below it, blank
 /// lines are passed over, and # starts a comment. All queries are read before one is answered.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <set>
 
-#include "oracle_common.h"
+#include "oracle_limits.h"
 #include "type_text.h"
 
 namespace spec::oracle {
 
-/// The mesh as given, and without the axes of size 1, which the definitions do not know (E6).
+/// The axes as given, and the mesh without those of size 1, which the definitions do not know (E6).
 struct GivenMesh {
-  Mesh all, H;
+  AxisSizes all;
+  Mesh H;
 };
 
-inline GivenMesh given_mesh(Tokens& in) {
+/// What the names of the axes take in a type beyond that they are axes: 1 for every 32 bytes.
+inline Index long_names(const Mesh& H) {
+  Index out = 0;
+  for (const Axis& alpha : H) out += alpha.x.size() / 32;
+  return out;
+}
+
+/// All queries below a mesh share it.
+using SharedMesh = std::shared_ptr<const GivenMesh>;
+
+inline SharedMesh given_mesh(Tokens& in) {
   const ParseError start = in.here();
-  Mesh all = read_mesh(in);
-  Names xs;
-  for (const Axis& alpha : all) xs.push_back(alpha.x);
-  if (!pairwise_distinct(xs)) Tokens::fail(start, "an axis stands twice in the mesh");
+  const Mesh all = read_mesh(in);
+  AxisSizes sizes;
+  for (const Axis& alpha : all) {
+    if (!sizes.emplace(alpha.x, alpha.k).second) {
+      Tokens::fail(start, "an axis stands twice in the mesh");
+    }
+  }
   if (!device_count(all)) Tokens::fail(start, "the number of devices is not below 2^63");
-  Mesh H = without_unit_axes(all);
-  return {std::move(all), std::move(H)};
+  return std::make_shared<GivenMesh>(GivenMesh{std::move(sizes), without_unit_axes(all)});
 }
 
 /// A type that is well-formed in the mesh.
@@ -51,19 +66,22 @@ inline Type well_formed_type(Tokens& in, const GivenMesh& mesh) {
 /// What a verb was asked, not yet read.
 struct Questions {
   std::string source, text;  // source: <stdin>, or nothing for the command line
-  std::optional<GivenMesh> mesh;
+  SharedMesh mesh;           // of --mesh
   std::set<std::string> flags;
 };
 
-/// words: VERB [--mesh MESH] [FLAG..] [QUERY.. | -], where the verb has these flags.
+/// words: VERB [--mesh MESH] [FLAG..] [--] [QUERY.. | -], where the verb has these flags.
 inline Questions questions(const Words& words, const std::set<std::string>& flags = {}) {
   Questions out;
   Words query;
+  bool ended = false;  // the options
   for (Index k = 1; k < words.size(); ++k) {
     const std::string& word = words[k];
-    if (flags.count(word) != 0) {
+    if (!ended && word == "--") {
+      ended = true;
+    } else if (!ended && flags.count(word) != 0) {
       out.flags.insert(word);
-    } else if (word == "--mesh" || word.rfind("--mesh=", 0) == 0) {
+    } else if (!ended && (word == "--mesh" || word.rfind("--mesh=", 0) == 0)) {
       if (out.mesh) refuse(words, k, "--mesh stands twice");
       if (word == "--mesh" && ++k == words.size()) refuse(words, k, "expected a mesh");
       const std::string text = word == "--mesh" ? words[k] : word.substr(7);
@@ -77,7 +95,7 @@ inline Questions questions(const Words& words, const std::set<std::string>& flag
       } catch (const ParseError& error) {
         throw Refused{"", text, error};
       }
-    } else if (word != "-" && word.rfind('-', 0) == 0) {
+    } else if (!ended && word != "-" && word.rfind('-', 0) == 0) {
       refuse(words, k, words[0] + " has no option " + word);
     } else {
       if (word == "-" ? !query.empty() : query == Words{"-"}) {
@@ -88,7 +106,7 @@ inline Questions questions(const Words& words, const std::set<std::string>& flag
   }
   if (query.empty() || query == Words{"-"}) {
     out.source = "<stdin>";
-    out.text.assign(std::istreambuf_iterator<char>(std::cin), {});
+    out.text = standard_input(words);
     return out;
   }
   for (const std::string& word : query) out.text += (out.text.empty() ? "" : " ") + word;
@@ -98,9 +116,9 @@ inline Questions questions(const Words& words, const std::set<std::string>& flag
 /// Every query of the text, as `read` reads one from its line. Throws Refused.
 template <class Read>
 auto read_queries(const Questions& asked, Read read) {
-  using Query = decltype(read(std::declval<Tokens&>(), std::declval<const GivenMesh&>()));
+  using Query = decltype(read(std::declval<Tokens&>(), std::declval<const SharedMesh&>()));
   std::vector<Query> out;
-  std::optional<GivenMesh> mesh = asked.mesh;
+  SharedMesh mesh = asked.mesh;
   Tokens in(asked.text);
   try {
     while (in.next_line()) {
@@ -108,10 +126,11 @@ auto read_queries(const Questions& asked, Read read) {
       const ParseError start = in.here();
       if (in.peek() == '[') {
         if (!mesh) Tokens::fail(start, "there is no mesh: give --mesh x:4 or a line mesh x:4");
-        out.push_back(read(in, *mesh));
+        out.push_back(read(in, mesh));
       } else {
-        if (!in.accept("mesh "))
+        if (in.word() != "mesh") {
           Tokens::fail(start, "a query starts with [, or with the word mesh");
+        }
         mesh = given_mesh(in);
       }
       if (in.peek() != Tokens::end_of_line) Tokens::fail(in.here(), "unexpected text");
@@ -123,14 +142,24 @@ auto read_queries(const Questions& asked, Read read) {
   return out;
 }
 
-/// Answers each query in turn, with a blank line between answers of several lines.
+/// Answers each query in turn, with a blank line between answers of several lines. Where the memory
+/// does not suffice for one, the others are answered all the same.
 template <class Query, class Answer>
 int answer_all(const std::vector<Query>& queries, std::ostream& out, const char* between,
-               Answer answer) {
+               Answer answer, const char* comment = "") {
   int code = yes;
   for (const Query& query : queries) {
     if (&query != &queries.front()) out << between;
-    code = std::max<int>(code, answer(query));
+    std::ostringstream text;
+    int own = undecided;
+    try {
+      own = answer(query, text);
+    } catch (const std::bad_alloc&) {
+      text = std::ostringstream();
+      text << comment << "undecided: out of memory\n";
+    }
+    out << text.str();
+    code = std::max(code, own);
   }
   return code;
 }

@@ -108,7 +108,8 @@ class ProgramReader : protected Tokens {
     Size stride = 1;  // row-major, so the last axis is the fastest
     for (Index a = H.size(); a-- > 0;) {
       const auto& [x, k] = H[a];
-      if (!axes_.emplace(x, Digit{stride, k}).second) fail(start, "axis " + x + " stands twice");
+      if (!axes_.emplace(x, Digit{stride, k}).second)
+        fail(start, "axis " + to_text(x) + " stands twice");
       if (k > most_devices / stride) fail(start, "a mesh has at most 2^31 devices");
       stride *= k;
     }
@@ -166,9 +167,11 @@ class ProgramReader : protected Tokens {
     }
     const Name x = name();
     const auto found = axes_.find(x);
-    if (found == axes_.end()) fail(start, "axis " + x + " is not in the mesh");
+    if (found == axes_.end()) fail(start, "axis " + to_text(x) + " is not in the mesh");
     const Size k = found->second.size;
-    if (accept(":") && integer() != k) fail(start, "axis " + x + " has size " + std::to_string(k));
+    if (accept(":") && integer() != k) {
+      fail(start, "axis " + to_text(x) + " has size " + std::to_string(k));
+    }
     return found->second;
   }
 

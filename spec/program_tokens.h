@@ -25,6 +25,8 @@ class Tokens {
  public:
   static constexpr int end_of_line = -1;
   static constexpr Size most = std::numeric_limits<Size>::max();
+  static constexpr std::string_view letters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789.-";
 
   explicit Tokens(std::string_view text) : rest_(text) {}
 
@@ -88,14 +90,21 @@ class Tokens {
     return value;
   }
 
+  /// The letters, digits and _ . - that stand here, if any.
+  Name word() {
+    peek();
+    const std::size_t start = position_;
+    position_ = std::min(line_.find_first_not_of(letters, start), line_.size());
+    return Name(line_.substr(start, position_ - start));
+  }
+  static bool is_bare(const Name& x) {
+    return !x.empty() && letters.find(x[0]) <= letters.find('_') &&
+           x.find_first_not_of(letters) == Name::npos;
+  }
   Name bare_name() {
-    static constexpr std::string_view letters =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789.-";
     const ParseError place = here();
-    const std::size_t end = std::min(line_.find_first_not_of(letters, position_), line_.size());
-    Name out(line_.substr(position_, end - position_));
-    if (out.empty() || letters.find(out[0]) > letters.find('_')) fail(place, "expected a name");
-    position_ = end;
+    Name out = word();
+    if (!is_bare(out)) fail(place, "expected a name");
     return out;
   }
   Name name() {
@@ -167,15 +176,18 @@ class Tokens {
     const Index m = out.shape.size();
     out.stride.assign(m, 1);
     for (Index k = m; k-- > 1;) out.stride[k - 1] = out.stride[k] * out.shape[k];
-    std::vector<Index> all(m);
-    std::iota(all.begin(), all.end(), Index{0});
-    out.T = all;
+    out.T.resize(m);
+    std::iota(out.T.begin(), out.T.end(), Index{0});
     if (!accept("T")) return out;
     expect("(");
     out.T = items([&] { return static_cast<Index>(integer()); });
     expect(")");
-    if (!std::is_permutation(out.T.begin(), out.T.end(), all.begin(), all.end())) {
-      fail(start, "T must name each dimension of its stage once");
+    std::vector<bool> named(m, false);
+    for (const Index k : out.T) {
+      if (out.T.size() != m || k >= m || named[k]) {
+        fail(start, "T must name each dimension of its stage once");
+      }
+      named[k] = true;
     }
     return out;
   }
@@ -191,5 +203,8 @@ class Tokens {
   std::string_view rest_, line_;
   std::size_t position_ = 0, line_number_ = 0;
 };
+
+/// x, or "x" where only quotes make it a name.
+inline std::string to_text(const Name& x) { return Tokens::is_bare(x) ? x : '"' + x + '"'; }
 
 }  // namespace spec

@@ -8,6 +8,9 @@
 
 namespace spec {
 
+/// The number of a tile is kept in a char, and there are no more tiles than devices.
+constexpr Size most_searched_devices = 127;
+
 /// The number of tile t of localtype c, row-major.
 inline Index tile_number(const Sizes& g, const Sizes& c, const Sizes& t) {
   Size number = 0;

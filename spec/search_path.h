@@ -148,22 +148,27 @@ class TileWalk {
 };
 
 /// A cheapest sequence from f_1 to f_2. nullopt: they are not of one globaltype and one number of
-/// devices, or no sequence of the kind asked for leads there. Throws SearchLimit.
+/// devices, or not balanced, or no sequence of the kind asked for leads there. Throws SearchLimit,
+/// or std::invalid_argument if normal forms are asked for: of those only the cost is to be had.
 inline std::optional<TilePath> optimum(const TileMap& f_1, const TileMap& f_2,
                                        const TileSearch& search = {}) {
+  if (search.normal_form) throw std::invalid_argument("a path is not searched as a normal form");
   if (f_1.g != f_2.g || f_1.t.size() != f_2.t.size()) return std::nullopt;
-  if (!is_balanced(f_1) || !is_balanced(f_2) || search.normal_form) return std::nullopt;
+  if (!is_balanced(f_1) || !is_balanced(f_2)) return std::nullopt;
   TileDistances distances(static_cast<Size>(f_1.t.size()), f_1.g, f_2.c, size_of(f_1.c), search);
   const auto cost = distances.cost(f_1, f_2);
   return cost ? std::optional(TileWalk(distances, f_2).walk(f_1, *cost)) : std::nullopt;
 }
 
-/// A cheapest sequence between two types, over any number of devices for which the limit suffices.
-/// nullopt: they are not well-formed, or not of one globaltype. Throws SearchLimit.
+/// A cheapest sequence between two types. nullopt: they are not well-formed, or not of one
+/// globaltype, or no sequence of the kind asked for leads there. Throws as above.
 inline std::optional<TilePath> optimum(const Mesh& H, const Type& tau_1, const Type& tau_2,
                                        const TileSearch& search = {}) {
-  const auto f_1 = tiles(H, tau_1), f_2 = tiles(H, tau_2);
-  return f_1 && f_2 ? optimum(*f_1, *f_2, search) : std::nullopt;
+  if (search.normal_form) throw std::invalid_argument("a path is not searched as a normal form");
+  if (!wf_mesh(H) || !wf_type(H, tau_1) || !wf_type(H, tau_2)) return std::nullopt;  // H ⊢ τ
+  if (globaltype(tau_1) != globaltype(tau_2)) return std::nullopt;
+  if (*device_count(H) > most_searched_devices) throw SearchLimit();
+  return optimum(*tiles(H, tau_1), *tiles(H, tau_2), search);
 }
 
 }  // namespace spec

@@ -2,8 +2,8 @@
 ///
 /// Paper: Sec. 6.2, the optimal-cost problem with or without the memory bound (4), modulo Def. 6.2.
 /// States are all tile maps f : D → tiles, steps are the physical form in fig10_low_level.h:
-/// dynslice with every balanced digit, allpermute with every π. Ideas that save time, each tested
-/// against a search without any of them (search_tiles_test.cpp):
+/// dynslice with every balanced digit, allpermute with every π. Ideas that save time; all of them
+/// together are tested against a search without any (search_tiles_test.cpp):
 ///
 /// 1. Backwards from f_2: one search gives the cost from every f_1. Backwards, a dynslice is
 ///    t_i := t_i div n, an alltoall(i,j,n) is alltoall(j,i,n), an allgather is every balanced
@@ -18,7 +18,6 @@
 ///    Refinements are listed only when the search has come to their cost.
 #pragma once
 
-#include <limits>
 #include <queue>
 #include <stdexcept>
 #include <unordered_map>
@@ -38,7 +37,7 @@ struct TileSearch {
   Size limit = Size{1} << 22;  // how many tile maps to look at, counted each time
 };
 
-/// The search was given up: nothing is known.
+/// The search was given up, or there are too many devices for it: nothing is known.
 struct SearchLimit : std::runtime_error {
   SearchLimit() : std::runtime_error("too many tile maps to look at") {}
 };
@@ -55,9 +54,14 @@ struct TileStepRule {
 /// The costs of reaching tile maps of one localtype c_2 from all tile maps.
 class TileDistances {
  public:
-  /// L_1 is the localsize of the sources, for the limits on localsizes.
+  /// L_1 is the localsize of the sources, for the limits on localsizes. Throws SearchLimit, or
+  /// std::invalid_argument if c_2 is no localtype.
   TileDistances(Size delta, const Sizes& g, const Sizes& c_2, Size L_1, const TileSearch& search)
-      : search_(search), g_(g) {
+      : search_(search), g_(g), c_2_(c_2) {
+    if (delta > most_searched_devices) throw SearchLimit();
+    if (delta < 1 || !product(g) || !is_localtype(delta, g, c_2)) {
+      throw std::invalid_argument("no localtype");
+    }
     const Size L_2 = size_of(c_2);
     for (const Sizes& c : all_localtypes(delta, g)) {
       if (search.bounded && size_of(c) > std::max(L_1, L_2)) continue;  // (4)
@@ -65,7 +69,6 @@ class TileDistances {
       number_[c] = localtypes_.size();
       localtypes_.push_back(c);
     }
-    if (delta > std::numeric_limits<char>::max()) throw SearchLimit();
     into_.resize(localtypes_.size());
     any_.resize(3, std::vector<std::optional<Size>>(localtypes_.size()));
     near_.resize(3, std::vector<std::unordered_map<Pairs, Size>>(localtypes_.size()));
@@ -77,15 +80,23 @@ class TileDistances {
       }
     }
     const TileMap u = every_tile(g, c_2);
-    holders_ = static_cast<Index>(delta) / u.t.size();
+    delta_ = static_cast<Index>(delta);
+    holders_ = delta_ / u.t.size();
     Pairs f_2;
     for (Index t = 0; t < u.t.size(); ++t) f_2.append(holders_, static_cast<char>(t));
     reach(last, number_.at(c_2), f_2, 0);
   }
 
-  /// The cost from f_1 to f_2; nullopt when no sequence leads there. Throws SearchLimit.
+  /// The cost from f_1 to f_2; nullopt when no sequence leads there. Throws SearchLimit, from then
+  /// on always; and std::invalid_argument if they are not balanced tile maps of δ devices and the
+  /// globaltype g, f_2 is not of localtype c_2, or f_1 not within the limits that L_1 set.
   std::optional<Size> cost(const TileMap& f_1, const TileMap& f_2) {
-    return cost(number_.at(f_1.c), pairs(f_2, f_1));
+    const auto number_1 = number_.find(f_1.c);
+    if (number_1 == number_.end() || f_2.c != c_2_ || !is_of(f_1) || !is_of(f_2)) {
+      throw std::invalid_argument("a tile map of which this search says nothing");
+    }
+    if (looks_ > search_.limit) throw SearchLimit();  // what was being looked at is lost
+    return cost(number_1->second, pairs(f_2, f_1));
   }
 
   // What search_path.h walks along, where searches are not for normal forms only.
@@ -96,7 +107,30 @@ class TileDistances {
   const std::unordered_map<Pairs, Size>& near(Index a) const { return near_[last][a]; }
   const std::optional<Pairs>& nearest(Index a) const { return nearest_[a]; }
   Index holders() const { return holders_; }
-  Size looks() const { return looks_; }
+
+ private:
+  /// f, or any f, of localtype a, and what it costs from there; or, if a step is given, all tile
+  /// maps that it gathers to f. In normal forms the next step is of the phase q: 0 dynslice,
+  /// 1 alltoall and allpermute, 2 allgather; otherwise q = 2.
+  struct Node {
+    Size cost = 0;
+    bool is_any = false;
+    Index q = 0, a = 0;
+    Pairs f;
+    const TileStepRule* gathers = nullptr;
+    bool operator<(const Node& other) const {  // the cheapest is the last
+      return std::tie(other.cost, other.is_any, other.q, other.a, other.f) <
+             std::tie(cost, is_any, q, a, f);
+    }
+  };
+  static constexpr Index last = 2;
+
+  /// Whether f, of a localtype of g, is a balanced tile map of this search's devices.
+  bool is_of(const TileMap& f) const {
+    const auto has_rank = [&](const Sizes& t) { return t.size() == g_.size(); };
+    return f.g == g_ && f.t.size() == delta_ && std::all_of(f.t.begin(), f.t.end(), has_rank) &&
+           is_balanced(f);
+  }
 
   std::optional<Size> cost(Index a, const Pairs& f) {
     while (true) {
@@ -116,23 +150,6 @@ class TileDistances {
       }
     }
   }
-
- private:
-  /// f, or any f, of localtype a, and what it costs from there; or, if a step is given, all tile
-  /// maps that it gathers to f. In normal forms the next step is of the phase q: 0 dynslice,
-  /// 1 alltoall and allpermute, 2 allgather; otherwise q = 2.
-  struct Node {
-    Size cost = 0;
-    bool is_any = false;
-    Index q = 0, a = 0;
-    Pairs f;
-    const TileStepRule* gathers = nullptr;
-    bool operator<(const Node& other) const {  // the cheapest is the last
-      return std::tie(other.cost, other.is_any, other.q, other.a, other.f) <
-             std::tie(cost, is_any, q, a, f);
-    }
-  };
-  static constexpr Index last = 2;
 
   TileStepRule rule(const WeakCollective& p, Index from, Index to) const {
     const Sizes& c = localtypes_[from];
@@ -214,7 +231,8 @@ class TileDistances {
   }
 
   TileSearch search_;
-  Sizes g_;
+  Sizes g_, c_2_;
+  Index delta_ = 1;
   Index holders_ = 1;  // of each tile of f_2
   std::vector<Sizes> localtypes_;
   std::map<Sizes, Index> number_;

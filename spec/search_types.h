@@ -76,8 +76,8 @@ class StrongTypes {
 
   const std::vector<Type>& types() const { return types_; }
 
-  /// A cheapest sequence from τ_1 to each type of localsize L_2, or from τ_1 to τ_2 only; nullopt
-  /// when there is none.
+  /// A cheapest sequence from τ_1 to each type, by its number; nullopt when there is none or the
+  /// type's localsize is not L_2.
   std::vector<std::optional<StrongSequence>> cheapest(const Type& tau_1, Size L_2) {
     const Size bound = std::max(localsize(tau_1), L_2);
     std::vector<std::optional<Arrival>> best(types_.size());

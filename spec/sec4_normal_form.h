@@ -143,6 +143,10 @@ inline std::optional<StrongReplacement> lemma_4(const Mesh& H, const Type& sigma
 using StrongLemma = std::function<std::optional<StrongReplacement>(
     const Mesh&, const Type&, const Collective&, const Collective&)>;
 
+inline std::optional<std::vector<Type>> types_of(const std::optional<Sequence>& s) {
+  return s ? std::optional(s->sigma) : std::nullopt;
+}
+
 /// Rewrites τ -p_0-> ... to normal form, keeping both ends. The last rewriting has the result; if
 /// there is none, p is in normal form already. nullopt: p does not apply to τ, or H is not prime.
 /// Throws std::logic_error when a lemma is wrong or the measure does not fall.
@@ -152,15 +156,14 @@ inline std::optional<Rewriting<Collective>> normalize(const Mesh& H, const Type&
                                                       const Choose& choose = first,
                                                       const StrongLemma& lemma = lemma_4,
                                                       const MeasureOf& measure_of = measure) {
-  if (!is_prime(H) || !sequence(H, tau, p)) return std::nullopt;
-  const auto lemma_at = [&](const std::vector<Collective>& now, Index k) {
-    const Sequence s = *sequence(H, tau, part(now, 0, k + 2));
-    const auto r = lemma(H, s.sigma[k], now[k], now[k + 1]);
-    const auto s_r = r ? sequence(H, s.sigma[k], r->p) : std::nullopt;
-    if (s_r && s_r->sigma.back() != s.sigma[k + 2]) throw std::logic_error("another end");
-    return s_r ? r : std::nullopt;
-  };
-  return rewrite(p, choose, lemma_at, measure_of);
+  if (!is_prime(H)) return std::nullopt;
+  return rewrite(
+      tau, p, choose,
+      [&](const Type& sigma, const auto& q) { return types_of(sequence(H, sigma, q)); },
+      [&](const Type& sigma, const Collective& q, const Collective& r) {
+        return lemma(H, sigma, q, r);
+      },
+      measure_of);
 }
 
 }  // namespace spec

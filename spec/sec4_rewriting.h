@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 #include <vector>
@@ -118,18 +119,27 @@ std::vector<P> replaced(const std::vector<P>& p, Index k, const std::vector<P>& 
   return out;
 }
 
-/// Rewrites p until nothing is left to rewrite. lemma(p, k) says what replaces p_k p_{k+1}.
-/// Throws std::logic_error when it says nothing, or the measure does not fall. Paper: Theorem 4.8.
-template <class P, class Lemma>
-Rewriting<P> rewrite(std::vector<P> p, const Choose& choose, const Lemma& lemma,
-                     const MeasureOf& measure_of) {
+/// Rewrites the sequence p from τ until nothing is left to rewrite, keeping both ends. states(τ, p)
+/// are σ_0 = τ, ..., σ_n, and lemma(σ_k, p_k, p_{k+1}) is what replaces two steps. nullopt: p does
+/// not apply to τ. Throws std::logic_error when no lemma applies, a replacement leads elsewhere, or
+/// the measure does not fall. Paper: Theorem 4.8.
+template <class State, class P, class States, class Lemma>
+std::optional<Rewriting<P>> rewrite(const State& tau, std::vector<P> p, const Choose& choose,
+                                    const States& states, const Lemma& lemma,
+                                    const MeasureOf& measure_of) {
+  auto sigma = states(tau, p);
+  if (!sigma) return std::nullopt;
   Rewriting<P> out = {measure_of(labels(p)), {}};
   Measure before = out.measure;
   for (auto ks = redexes(labels(p)); !ks.empty(); ks = redexes(labels(p))) {
     const Index k = choose(ks);
-    const auto r = lemma(p, k);
-    if (!r) throw std::logic_error("no lemma applies");
+    const State sigma_k = (*sigma)[k], sigma_k_2 = (*sigma)[k + 2];
+    const auto r = lemma(sigma_k, p[k], p[k + 1]);
+    const auto s_r = r ? states(sigma_k, r->p) : std::nullopt;
+    if (!s_r) throw std::logic_error("no lemma applies");
+    if (s_r->back() != sigma_k_2) throw std::logic_error("another end");
     p = replaced(p, k, r->p);
+    sigma = states(tau, p);
     const Measure after = measure_of(labels(p));
     if (!(after < before)) throw std::logic_error(r->lemma + ": the measure does not fall");
     out.rewrites.push_back({r->lemma, k, p, after});

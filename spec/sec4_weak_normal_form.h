@@ -100,7 +100,7 @@ inline std::optional<WeakReplacement> weak_lemma_4_7_rising(Size delta, const Si
   if (i != l) return WeakReplacement{"Lemma 4.7 (1, 3)", {q, p}};
   const Size e = std::gcd(m, n);  // what goes from k to i for what is gathered: n/e | c_i
   WeakCollective less = {Op::allgather, i, 0, m / e}, more = {Op::allgather, k, 0, e};
-  if (more.n < less.n) std::swap(less, more);  // the cheaper one first
+  if (more.n < less.n) std::swap(less, more);  // the smaller first: it costs less
   return WeakReplacement{"Lemma 4.7 (2)", without_units({{Op::alltoall, k, i, n / e}, less, more})};
 }
 
@@ -139,15 +139,13 @@ inline std::optional<Rewriting<WeakCollective>> normalize(Size delta, const Size
                                                           const Choose& choose = first,
                                                           const WeakLemma& lemma = weak_lemma_4,
                                                           const MeasureOf& measure_of = measure) {
-  if (!weak_sequence(delta, g, c, p)) return std::nullopt;
-  const auto lemma_at = [&](const std::vector<WeakCollective>& now, Index k) {
-    const auto s = *weak_sequence(delta, g, c, part(now, 0, k + 2));
-    const auto r = lemma(delta, g, s[k], now[k], now[k + 1]);
-    const auto s_r = r ? weak_sequence(delta, g, s[k], r->p) : std::nullopt;
-    if (s_r && s_r->back() != s[k + 2]) throw std::logic_error("another end");
-    return s_r ? r : std::nullopt;
-  };
-  return rewrite(p, choose, lemma_at, measure_of);
+  return rewrite(
+      c, p, choose,
+      [&](const Sizes& c_k, const auto& q) { return weak_sequence(delta, g, c_k, q); },
+      [&](const Sizes& c_k, const WeakCollective& q, const WeakCollective& r) {
+        return lemma(delta, g, c_k, q, r);
+      },
+      measure_of);
 }
 
 }  // namespace spec

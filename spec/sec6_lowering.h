@@ -127,7 +127,7 @@ inline std::vector<PhysicalStep> reversed(const std::vector<TileMap>& f,
 
 /// (8), with the permutation after k steps of the weak sequence p (S2): what comes before is
 /// realised forwards from f_1, what comes after backwards from f_2. The paper's (8) is k = |p|.
-/// Result: f_1 => ... => f_2 of the cost of p and, if an allpermute is needed, localsize at k.
+/// Result: f_1 => ... => f_2 of the cost of p and, unless the two halves meet, localsize at k.
 /// nullopt: p does not lead from the class of f_1 to that of f_2, or k > |p|.
 inline std::optional<std::vector<PhysicalStep>> realised(const TileMap& f_1, const TileMap& f_2,
                                                          const std::vector<WeakCollective>& p,

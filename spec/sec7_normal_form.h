@@ -5,7 +5,7 @@
 /// P A P G G, or in the mirror image two first dynslices; Theorem 4.8 holds all the same.
 ///
 /// The weak lemmas say how much moves where. Here their steps get axes: dynslices forwards from
-/// σ_0, allgathers backwards from σ_2, and as few allpermutes around the alltoall as that leaves.
+/// σ_0, allgathers backwards from σ_2, and no more allpermutes than any realisation of them needs.
 #pragma once
 
 #include "sec4_normal_form.h"
@@ -161,15 +161,14 @@ inline std::optional<Rewriting<MultiCollective>> normalize(const Mesh& H, const 
                                                            const Choose& choose = first,
                                                            const MultiLemma& lemma = multi_lemma_4,
                                                            const MeasureOf& measure_of = measure) {
-  if (!is_prime(H) || !sequence(H, tau, p)) return std::nullopt;
-  const auto lemma_at = [&](const std::vector<MultiCollective>& now, Index k) {
-    const Sequence s = *sequence(H, tau, part(now, 0, k + 2));
-    const auto r = lemma(H, s.sigma[k], now[k], now[k + 1]);
-    const auto s_r = r ? sequence(H, s.sigma[k], r->p) : std::nullopt;
-    if (s_r && s_r->sigma.back() != s.sigma[k + 2]) throw std::logic_error("another end");
-    return s_r ? r : std::nullopt;
-  };
-  return rewrite(p, choose, lemma_at, measure_of);
+  if (!is_prime(H)) return std::nullopt;
+  return rewrite(
+      tau, p, choose,
+      [&](const Type& sigma, const auto& q) { return types_of(sequence(H, sigma, q)); },
+      [&](const Type& sigma, const MultiCollective& q, const MultiCollective& r) {
+        return lemma(H, sigma, q, r);
+      },
+      measure_of);
 }
 
 }  // namespace spec

@@ -5,6 +5,8 @@
 /// `read_` takes the next tokens and throws ParseError; `parse_` reads a text of one line.
 #pragma once
 
+#include <map>
+
 #include "program_tokens.h"
 #include "sec7_multi_axis.h"
 
@@ -19,8 +21,17 @@ inline Mesh read_mesh(Tokens& in) {
   });
 }
 
-/// [3{x}12, 2{y:6}12, 12], where 12 is short for 12{}12.
-inline Type read_type(Tokens& in, const Mesh& H) {
+/// The sizes of axes by name: what a reader looks up where there may be very many.
+using AxisSizes = std::map<Name, Size>;
+
+inline std::optional<Size> lookup(const AxisSizes& sizes, const Name& x) {
+  const auto at = sizes.find(x);
+  return at == sizes.end() ? std::nullopt : std::optional(at->second);
+}
+
+/// [3{x}12, 2{y:6}12, 12], where 12 is short for 12{}12. H: a Mesh or AxisSizes.
+template <class Axes>
+Type read_type(Tokens& in, const Axes& H) {
   return in.list('[', [&] {
     Dim d;
     d.c = d.s = in.integer(1);
@@ -29,7 +40,9 @@ inline Type read_type(Tokens& in, const Mesh& H) {
       Name x = in.name();
       if (!in.accept(":")) return x;
       const ParseError place = in.here();
-      if (lookup(H, x) != in.integer()) Tokens::fail(place, "this is not the size of axis " + x);
+      if (lookup(H, x) != in.integer()) {
+        Tokens::fail(place, "this is not the size of axis " + to_text(x));
+      }
       return x;
     });
     d.s = in.integer(1);
@@ -46,9 +59,10 @@ inline const std::vector<std::pair<Name, Op>>& op_names() {
 }
 
 /// allgather(i), dynslice(i,x), alltoall(i,j), or over several axes allgather(i,{x,y}),
-/// dynslice(i,{x,y}), alltoall(i,j,{x,y}); allpermute [3{x}12], or allpermute alone, which leaves
-/// open to what type. Where no axes are named there are none yet: see `with_axes`.
-inline MultiCollective read_collective(Tokens& in, const Mesh& H) {
+/// dynslice(i,{x,y}), alltoall(i,j,{x,y}); allpermute [3{x}12], or, where `to` is given, allpermute
+/// alone, which leads there. Where no axes are named there are none yet: see `with_axes`.
+template <class Axes>
+MultiCollective read_collective(Tokens& in, const Axes& H, const Type* to = nullptr) {
   const ParseError start = in.here();
   const Name word = in.bare_name();
   const auto op = std::find_if(op_names().begin(), op_names().end(),
@@ -59,7 +73,10 @@ inline MultiCollective read_collective(Tokens& in, const Mesh& H) {
   MultiCollective p;
   p.p = op->second;
   if (p.p == Op::allpermute) {
-    if (in.peek() == '[') p.to = read_type(in, H);
+    if (in.peek() != '[' && to == nullptr) {
+      Tokens::fail(in.here(), "expected the type to which this allpermute leads, as in [6{y}12]");
+    }
+    p.to = in.peek() == '[' ? read_type(in, H) : *to;
     return p;
   }
   in.expect("(");
@@ -111,20 +128,10 @@ inline std::optional<Type> parse_type(const Mesh& H, std::string_view text) {
 inline std::optional<MultiCollective> parse_collective(std::string_view text, const Type& tau,
                                                        const Type& to) {
   return read_line<MultiCollective>(text, [&](Tokens& in) {
-    MultiCollective p = with_axes(read_collective(in, {}), tau);
+    MultiCollective p = with_axes(read_collective(in, Mesh(), &to), tau);
     if (p.p == Op::allpermute) p.to = to;
     return p;
   });
-}
-
-/// x, or "x" where only quotes make it a name.
-inline std::string to_text(const Name& x) {
-  try {
-    Tokens in(x);
-    if (in.next_line() && in.bare_name() == x) return x;
-  } catch (const ParseError&) {
-  }
-  return '"' + x + '"';
 }
 
 /// x,y
@@ -168,7 +175,8 @@ inline Mesh without_unit_axes(Mesh H) {
 }
 
 /// τ without the axes that have size 1 in H.
-inline Type without_unit_axes(const Mesh& H, Type tau) {
+template <class Axes>
+Type without_unit_axes(const Axes& H, Type tau) {
   for (Dim& d : tau) {
     std::erase_if(d.xs, [&](const Name& x) { return lookup(H, x) == Size{1}; });
   }

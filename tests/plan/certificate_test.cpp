@@ -131,6 +131,29 @@ TEST(Certificate, tilings_that_are_no_types_are_refused) {
   EXPECT_EQ(answer.why, "tiling");
 }
 
+TEST(Certificate, beyond_its_limits_the_oracle_decides_nothing) {
+  const Proved proved =
+      prove(parse_problem("x:4,y:6", "[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]").value());
+  const std::string text = proved.text();
+  spec::CertificateReader reader(text);
+  const auto programs = reader.programs();
+  const auto decides = [&](Size work, Size numbers) {
+    try {
+      spec::Certifier(programs[0], reader.lines, work, numbers).run();
+      return true;
+    } catch (const spec::TooLarge&) {
+      return false;
+    }
+  };
+  // 24 devices with 4 numbers, and five lines with 24 tiles of 2, and 4 more for each.
+  EXPECT_TRUE(decides(spec::Certifier::most_work, 24 * 8 + 5 * 24 * 6));
+  EXPECT_FALSE(decides(spec::Certifier::most_work, 24 * 8 + 5 * 24 * 6 - 1));
+  Size least = 1;
+  while (!decides(least, spec::Certifier::most_numbers)) ++least;
+  std::cout << least << " units of work\n";
+  EXPECT_GT(least, 24 * 4);
+}
+
 // Random problems.
 
 constexpr const char* meshes[] = {"a:2,b:2,c:61", "a:4,b:4,c:4", "a:6,b:4,c:5", "a:8,b:9",

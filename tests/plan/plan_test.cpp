@@ -150,10 +150,12 @@ TEST(Plan, bytes_count_what_others_send) {
   options.element_bytes = 4;
   const Plan alltoall = planned("devs:32", "[32,64{devs}2048]", "[1{devs}32,2048]", options);
   EXPECT_EQ(alltoall.cost, (2048 - 64) * 4);
+  EXPECT_EQ(alltoall.weak_cost, (2048 - 64) * 4);  // the search counts as the steps do
   EXPECT_EQ(alltoall.lower_bound, (2048 - 64) * 4);
   EXPECT_TRUE(alltoall.optimal);
   const Plan gather = planned("x:4", "[4{x}16]", "[16]", options);
   EXPECT_EQ(gather.cost, (16 - 4) * 4);
+  EXPECT_EQ(gather.weak_cost, (16 - 4) * 4);
   const Plan permute = planned("x:2,y:2", "[2{x}4]", "[2{y}4]", options);
   EXPECT_EQ(permute.cost, 2 * 4);
 }

@@ -20,9 +20,9 @@ Verdict verdict_of(const std::string& text) {
   return read.error ? Verdict() : check(read.programs.at(0));
 }
 
-/// "right", or "reason step", or "undecided".
+/// "right", or "reason step", or "undecided: " and why.
 std::string outcome(const Verdict& verdict) {
-  if (!verdict.decided) return "undecided";
+  if (!verdict.decided) return "undecided: " + std::string(verdict.why_undecided);
   if (!verdict.wrong) return verdict.right ? "right" : "neither";
   return verdict.wrong->reason + " " + std::to_string(verdict.wrong->first_wrong_step);
 }
@@ -298,30 +298,79 @@ TEST(Limits, blocks_make_large_tiles_small) {
   EXPECT_EQ(outcome(replaced(program, "[[0,1]]", "[[1,0]]")), "not_a_box 0");
 }
 TEST(Limits, too_large_is_undecided) {
-  EXPECT_EQ(outcome("retile.program/1\ndevices 2147483648\nfrom [1]\nto [1]\n"), "undecided");
+  EXPECT_EQ(outcome("retile.program/1\ndevices 2147483648\nfrom [1]\nto [1]\n"),
+            "undecided: more than 2^28 tags on all devices together");
   // Coprime tiles do not shrink: 2^31 · 3 tags.
   EXPECT_EQ(
       outcome(
           "retile.program/1\ndevices 2\nfrom tile=[2147483647] global=[2147483648] at=[[0],[1]]\n"
           "to [2147483648]\n"),
-      "undecided");
+      "undecided: more than 2^28 tags on all devices together");
   // A size that does not fit below 2^63.
   EXPECT_EQ(
       outcome("retile.program/1\ndevices 2\nfrom [4611686018427387904]\nto [4611686018427387904]\n"
               "allgather dim=0 groups=[[0,1]]\n"),
-      "undecided");
+      "undecided: a size is not below 2^63");
   // Cost does not fit.
   const std::string swap = "allpermute source=[1,0]\n";
   EXPECT_EQ(
       outcome(
           "retile.program/1\ndevices 2\nfrom [4611686018427387904]\nto [4611686018427387904]\n" +
           swap + swap),
-      "undecided");
+      "undecided: the cost is not below 2^63");
   // Wrong before it is too large: decided.
   EXPECT_EQ(
       outcome("retile.program/1\ndevices 2\nfrom [4611686018427387904]\nto [4611686018427387904]\n"
               "allgather dim=0 groups=[[0],[1,1]]\nallgather dim=0 groups=[[0,1]]\n"),
       "groups 0");
+}
+TEST(Limits, a_long_chain_of_iotas_over_many_devices_is_undecided_at_once) {
+  const std::string D = std::to_string(Size{1} << 20);
+  std::string program = "retile.program/1\ndevices " + D + "\nfrom [1]\nto [1]\n";
+  program += "allpermute source=[" + D + "]";
+  for (int k = 0; k < 5000; ++k) program += "<=[" + D + "]";
+  EXPECT_EQ(outcome(program + "\n"), "undecided: more than 2^32 units of work");
+  // Many steps over many dimensions, on one device.
+  std::string wide = "1";
+  for (int k = 0; k < 70000; ++k) wide += ",1";
+  program = "retile.program/1\ndevices 1\nfrom [" + wide + "]\nto [" + wide + "]\n";
+  for (int k = 0; k < 70000; ++k) program += "allgather dim=0 groups=[[0]]\n";
+  EXPECT_EQ(outcome(program), "undecided: more than 2^32 units of work");
+}
+/// The reasons are written out; the limits that they name are those that hold.
+TEST(Limits, reasons_name_the_limits) {
+  const auto said = [](Size most, const std::string& of_what) {
+    Size power = 0;
+    while (Size{1} << power < most) ++power;
+    EXPECT_EQ(Size{1} << power, most);
+    return "more than 2^" + std::to_string(power) + of_what;
+  };
+  EXPECT_EQ(too_many_tags.why, said(Replay::most_tags, " tags on all devices together"));
+  EXPECT_EQ(too_much_work.why, said(Replay::most_work, " units of work"));
+}
+/// The work that suffices, which is what docs/oracle.md says, and no verdict other than undecided
+/// with less. 6 devices, 2 tags each in 2 dimensions; 3 steps, the second with an iota of 3.
+TEST(Limits, work_is_counted_per_tag_and_per_entry_of_a_table) {
+  const std::string program =
+      "retile.program/1\ndevices 6\nfrom tile=[1,2] global=[1,2] at=[[0,0],[0,0],[0,0],[0,0],[0,0],"
+      "[0,0]]\nto tile=[1,1] global=[1,2] at=[[0,0],[0,1],[0,0],[0,1],[0,0],[0,1]]\n"
+      "dynslice dim=1 parts=2 part=[0,0,0,1,1,1]\n"
+      "allpermute source=[6]<=[3,2]T(1,0)<=[6]\n"
+      "allpermute pairs=[]\n";
+  const Programs read = parse_programs(program);
+  ASSERT_FALSE(read.error) << read.error->message;
+  // Start: 6 · 2 tags · (1 + 2); then per step 6 · (1 + dimensions of stages) and 6 · 1 · (1 + 2).
+  const Size work = 36 + (6 + 18) + (24 + 18) + (6 + 18);
+  const auto decides = [&](Size limit) {
+    try {
+      Replay(read.programs.front(), limit).run();
+      return true;
+    } catch (const TooLarge&) {
+      return false;
+    }
+  };
+  EXPECT_TRUE(decides(work));
+  for (Size limit = 0; limit < work; ++limit) EXPECT_FALSE(decides(limit)) << limit;
 }
 TEST(Limits, a_tile_that_grows_beyond_the_global_array_is_no_box) {
   EXPECT_EQ(

@@ -43,29 +43,39 @@ TEST(Weak_ALLPERMUTE, does_not_exist) {
 }
 
 /// Lemma 5.1: equal localtypes iff equivalent base offset maps; and the localtypes that occur are
-/// those that `is_localtype` describes.
+/// those that `is_localtype` describes. Mutants: the maps themselves are equal; ∏ N_i need not
+/// divide δ. Large spaces of rank 3 are asked for their localtypes only.
 TEST(Lemma_5_1, localtypes_are_the_weak_types) {
-  std::size_t pairs = 0, equal = 0;
-  for (const auto& [H, g] : spaces(2, 9)) {
+  std::size_t pairs = 0, equal = 0, unequal_maps = 0, too_many = 0;
+  for (const auto& [H, g] : prime_spaces(3)) {
     const Size delta = device_count(H).value();
     const auto types = all_types(H, g);
     std::set<Sizes> occurring;
     for (const Type& tau_1 : types) {
       occurring.insert(localtype(tau_1));
+      if (g.size() == 3 && types.size() > 40) continue;
       const auto beta_1 = base_offset_map(H, tau_1).value();
       for (const Type& tau_2 : types) {
         ++pairs;
         const bool same = localtype(tau_1) == localtype(tau_2);
         equal += same ? 1U : 0U;
-        ASSERT_EQ(equivalent(beta_1, base_offset_map(H, tau_2).value()), same);
+        const auto beta_2 = base_offset_map(H, tau_2).value();
+        unequal_maps += same && beta_1 != beta_2 ? 1U : 0U;
+        ASSERT_EQ(equivalent(beta_1, beta_2), same);
       }
     }
     const auto all = all_localtypes(delta, g);
     ASSERT_EQ(occurring, std::set<Sizes>(all.begin(), all.end()));
+    std::size_t divisors = 1;
+    for (const Size s : g) divisors *= all_localtypes(s, {s}).size();  // any c_i | g_i
+    too_many += divisors - all.size();
   }
-  std::cout << pairs << " pairs, " << equal << " of equal localtype\n";
-  EXPECT_GT(pairs, 2000U);
-  EXPECT_LT(equal, pairs);
+  std::cout << pairs << " pairs, " << equal << " of equal localtype, " << unequal_maps
+            << " of them with unequal maps; " << too_many << " localtypes too many by a mutant\n";
+  EXPECT_GT(pairs, 50000U);
+  EXPECT_LT(equal, pairs / 2);
+  EXPECT_GT(unequal_maps, 1000U);
+  EXPECT_GT(too_many, 100U);
 }
 
 TEST(Def_5_2, equivalence_counts_the_points_of_each_offset) {
@@ -75,11 +85,12 @@ TEST(Def_5_2, equivalence_counts_the_points_of_each_offset) {
 }
 
 /// Def. 5.3, read existentially (E11), with one axis and with several: the weak steps are what the
-/// strong steps become when only localtypes are looked at. The mutant drops n · ∏ N | δ.
+/// strong steps become when only localtypes are looked at. One mutant drops n · ∏ N | δ; the other
+/// slices only where c_i | δ, which is no restriction as long as all sizes divide δ.
 TEST(Def_5_3, weak_steps_are_the_strong_steps_between_classes) {
   using Arrow = std::tuple<Sizes, Op, Index, Index, Size, Sizes>;
-  std::size_t arrows = 0, caught = 0;
-  for (const auto& [H, g] : spaces(2)) {
+  std::size_t arrows = 0, caught = 0, full_only = 0;
+  for (const auto& [H, g] : prime_spaces(3)) {
     const Size delta = device_count(H).value();
     std::set<Arrow> strong_one, strong_all, weak_one, weak_all;
     // all lists of distinct axes
@@ -127,12 +138,17 @@ TEST(Def_5_3, weak_steps_are_the_strong_steps_between_classes) {
       }
     }
     arrows += weak_all.size();
+    for (const auto& [c, p, i, j, n, next] : strong_all) {
+      full_only += p == Op::dynslice && delta % c[i] != 0 ? 1U : 0U;
+    }
     ASSERT_EQ(weak_one, strong_one) << to_text(H);
     ASSERT_EQ(weak_all, strong_all) << to_text(H);
   }
-  std::cout << arrows << " weak steps, the mutant has " << caught << " more\n";
-  EXPECT_GT(arrows, 500U);
-  EXPECT_GT(caught, 0U);
+  std::cout << arrows << " weak steps, one mutant has " << caught << " more, the other "
+            << full_only << " fewer\n";
+  EXPECT_GT(arrows, 20000U);
+  EXPECT_GT(caught, 1000U);
+  EXPECT_GT(full_only, 300U);
 }
 
 }  // namespace

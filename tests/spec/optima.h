@@ -26,16 +26,19 @@ inline std::vector<Sizes> shapes(const Sizes& sizes, Index most_rank) {
   return out;
 }
 
-/// W between all localtypes, in the order of `all_localtypes`: the Floyd-Warshall algorithm.
+constexpr Size unreachable = Size{1} << 60;
+
+/// W between all localtypes, in the order of `all_localtypes`: the Floyd-Warshall algorithm. As a
+/// control, without dynslice.
 inline std::vector<std::vector<Size>> weak_costs(Size delta, const Sizes& g,
-                                                 const std::vector<Sizes>& c) {
+                                                 const std::vector<Sizes>& c, bool slices = true) {
   std::map<Sizes, Index> number;
   for (Index a = 0; a < c.size(); ++a) number[c[a]] = a;
-  constexpr Size far = Size{1} << 60;
-  std::vector<std::vector<Size>> W(c.size(), std::vector<Size>(c.size(), far));
+  std::vector<std::vector<Size>> W(c.size(), std::vector<Size>(c.size(), unreachable));
   for (Index a = 0; a < c.size(); ++a) {
     W[a][a] = 0;
     for (const WeakCollective& p : weak_steps(delta, g, c[a])) {
+      if (p.p == Op::dynslice && !slices) continue;
       const Sizes next = *weak_step(delta, g, p, c[a]);
       Size& known = W[a][number.at(next)];
       known = std::min(known, cost(p.p, size_of(c[a]), size_of(next)));

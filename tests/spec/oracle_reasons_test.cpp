@@ -38,10 +38,19 @@ bool fails(const Mesh& H, const MultiCollective& p, const Type& tau, const std::
   const bool exchanges = p.p == Op::alltoall;
   if (says(reason, "no dimension")) return p.i >= rank(tau) || (exchanges && p.j >= rank(tau));
   if (says(reason, "are the same")) return exchanges && p.i == p.j;
-  if (says(reason, "no axis of size")) return p.x.empty();
+  const bool is_sliced = p.p == Op::dynslice;
+  if (says(reason, "has no axes")) return p.x.empty() && !is_sliced && tau.at(p.i).xs.empty();
+  if (says(reason, "have size 1")) return p.x.empty() && (is_sliced || !tau.at(p.i).xs.empty());
   if (says(reason, "not in the mesh")) return !lookup(H, p.x);
-  if (says(reason, "in use")) return !pairwise_distinct(append(p.x, axes(tau)));
-  if (says(reason, "minor end")) return !after(p.x, tau.at(p.i).xs);
+  if (says(reason, "in use")) {
+    const Names used = axes(tau);
+    return std::any_of(p.x.begin(), p.x.end(), [&](const Name& x) {
+      return says(reason, ("axis " + x + " is").c_str()) &&
+             std::find(used.begin(), used.end(), x) != used.end();
+    });
+  }
+  if (says(reason, "names an axis twice")) return !pairwise_distinct(p.x);
+  if (says(reason, "do not begin with")) return !after(p.x, tau.at(p.i).xs);
   if (says(reason, "does not divide"))
     return tau.at(exchanges ? p.j : p.i).c % *lookup(H, p.x) != 0;
   return false;

@@ -1,9 +1,13 @@
 # Runs retile-oracle: exit codes, what stands on which stream, and the promises about its source.
-#   cmake -DORACLE=.. -DCOMPILER=.. -DSPEC=.. -DWORK=.. -P oracle_test.cmake
+#   cmake -DORACLE=.. -DVERSION=.. -DCOMPILER=.. -DSPEC=.. -DWORK=.. -P oracle_test.cmake
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE "${WORK}")
 file(MAKE_DIRECTORY "${WORK}/directory")
 set(failures 0)
+string(REPLACE "." "\\." version "${VERSION}")
+if(version STREQUAL "")
+  message(FATAL_ERROR "VERSION is missing")
+endif()
 
 macro(complain text)
   message("FAILED ${text}")
@@ -48,7 +52,7 @@ expect(right 0 "${verdict_right}" "^$" check "${WORK}/right")
 expect(standard_input 0 "${verdict_right}" "^$" check -)
 expect(no_argument 0 "${verdict_right}" "^$" check)
 expect(wrong 1 "${verdict_wrong}" "^$" check "${WORK}/wrong")
-expect(undecided 3 "^right: undecided\nreason: limit\n$" "^$" check "${WORK}/large")
+expect(undecided 3 "^right: undecided\nreason: limit\n# undecided: more than 2\\^28 tags on all devices together\n$" "^$" check "${WORK}/large")
 expect(several 3 "steps: 1\n\nright: false\n.*\n\nright: undecided\n" "^$" check "${WORK}/all")
 expect(broken 2 "^$" "^error: [^\n]*broken:5:[0-9]+: [^\n]*\n  allgather dim=0 groups=\\[\\[0,2\\]\\]\n                             \\^\n$" check
        "${WORK}/broken")
@@ -63,7 +67,7 @@ expect(unknown_option 2 "^$" "^error: check has no option --json${at_check}" che
 expect(two_files 2 "^$" "^error: expected one file[^\n]*\n  retile-oracle check - right\n                        \\^\n$" check - right)
 expect(help 0 "Exit codes" "^$" --help)
 expect(help_of_check 0 "Examples" "^$" check --help)
-expect(version 0 "^retile-oracle [^\n]+\n$" "^$" --version)
+expect(version 0 "^retile-oracle ${version}\n$" "^$" --version)
 
 # No result that nobody can read: a full disk is exit 4.
 if(EXISTS /dev/full)
@@ -147,7 +151,8 @@ foreach(other IN ITEMS type_text.h fig08_typing.h oracle_queries.h search_tiles.
   endif()
 endforeach()
 
-# `certify` replays with the code of `check`, and the proof itself needs little beyond that.
+# `certify` replays with the code of `check`, and the proof itself needs little beyond that. How many lines of both it executes,
+# certify_lines_test.py measures.
 closure(proof oracle_certify.h)
 foreach(needed IN ITEMS certify.h certify_text.h check.h)
   if(NOT needed IN_LIST proof)
@@ -157,8 +162,8 @@ endforeach()
 list(REMOVE_ITEM proof ${seen})
 count_files(code ${proof})
 message("${code} lines of code more in: ${proof}")
-if(code LESS 100 OR NOT code LESS 180)
-  complain("certify has ${code} lines beyond check, expected less than 180")
+if(code LESS 100 OR NOT code LESS 200)
+  complain("certify has ${code} lines beyond check, expected less than 200")
 endif()
 
 file(GLOB headers "${SPEC}/*.h")

@@ -8,8 +8,10 @@ import itertools
 import os
 import random
 import re
+import resource
 import subprocess
 import sys
+import time
 import unittest
 
 ORACLE = os.environ["ORACLE"]
@@ -194,9 +196,9 @@ class Types(Case):
 
     def test_too_many_are_undecided(self):
         mesh = ",".join(f"x{k}:2" for k in range(12))
-        self.says(["types", "--mesh", mesh, "[4096, 4096]"], "undecided: there may be more than 2^20 dimensions in all types\n", 3)
+        self.says(["types", "--mesh", mesh, "[4096, 4096]"], "undecided: more than 2^20 dimensions in all types, by an upper bound\n", 3)
         self.says(["types", "--mesh", mesh, "[1, 3]"], "[1, 3]\n")
-        self.says(["types", "--mesh", "x:2"], "undecided: there are more than 64 dimensions\n", 3, stdin=str([1] * 100000))
+        self.says(["types", "--mesh", "x:2"], "undecided: more than 64 dimensions\n", 3, stdin=str([1] * 100000))
         self.says(["types", "--mesh", "x:2"], str([1] * 64) + "\n", stdin=str([1] * 64))
 
 
@@ -213,21 +215,22 @@ class Apply(Case):
 
     def test_the_first_rule_that_does_not_apply_is_named(self):
         for steps, answer in [
-                ("allgather(0) allgather(0)", "[4, 6]\nno: step 1, allgather(0): it has no axis of size 2 or more to move [T-ALLGATHER]"),
-                ("allgather(7)", "no: step 0, allgather(7): there is no dimension 7 [T-ALLGATHER]"),
-                ("allgather(0,y)", "no: step 0, allgather(0,y): {y} is not the minor end of {x} [T-ALLGATHER]"),
-                ("dynslice(1,x)", "no: step 0, dynslice(1,x): an axis of x is in use [T-DYNSLICE]"),
-                ("dynslice(1,{y,y})", "no: step 0, dynslice(1,{y,y}): an axis of y,y is in use [T-DYNSLICE]"),
-                ("dynslice(0,y)", "no: step 0, dynslice(0,y): 3 does not divide the tile size 2 [T-DYNSLICE]"),
+                ("allgather(0) allgather(0)", "[4, 6]\nno: step 1, allgather(0): dimension 0 has no axes [T-ALLGATHER]"),
+                ("allgather(7)", "no: step 0, allgather(7): there is no dimension 7, the rank is 2 [T-ALLGATHER]"),
+                ("allgather(0,y)", "no: step 0, allgather(0,y): the axes {x} of dimension 0 do not begin with {y} [T-ALLGATHER]"),
+                ("dynslice(1,x)", "no: step 0, dynslice(1,x): axis x is in use [T-DYNSLICE]"),
+                ("dynslice(1,{y,y})", "no: step 0, dynslice(1,{y,y}): it names an axis twice [T-DYNSLICE]"),
+                ("dynslice(1,{y,x})", "no: step 0, dynslice(1,{y,x}): axis x is in use [T-DYNSLICE]"),
+                ("dynslice(0,y)", "no: step 0, dynslice(0,y): the size 3 of {y} does not divide the tile extent 2 of dimension 0 [T-DYNSLICE]"),
                 ("dynslice(0,z)", "no: step 0, dynslice(0,z): axis z is not in the mesh [T-DYNSLICE]"),
-                ("dynslice(0,u)", "no: step 0, dynslice(0): it has no axis of size 2 or more to move [T-DYNSLICE]"),
-                ("alltoall(0,0)", "no: step 0, alltoall(0,0,x): the two dimensions are the same [T-ALLTOALL]"),
-                ("alltoall(0,2)", "no: step 0, alltoall(0,2,x): there is no dimension 2 [T-ALLTOALL]"),
+                ("dynslice(0,u)", "no: step 0, dynslice(0,u): all axes that it names have size 1 [T-DYNSLICE]"),
+                ("alltoall(0,0)", "no: step 0, alltoall(0,0): the two dimensions are the same [T-ALLTOALL]"),
+                ("alltoall(0,2)", "no: step 0, alltoall(0,2): there is no dimension 2, the rank is 2 [T-ALLTOALL]"),
                 ("dynslice(1,y) allgather(0) alltoall(1,0)",
-                 "[2{x}4, 2{y}6]\n[4, 2{y}6]\nno: step 2, alltoall(1,0,y): 3 does not divide the tile size 4 [T-ALLTOALL]"),
+                 "[2{x}4, 2{y}6]\n[4, 2{y}6]\nno: step 2, alltoall(1,0): the size 3 of {y} does not divide the tile extent 4 of dimension 0 [T-ALLTOALL]"),
                 ("allpermute[4, 6]", "no: step 0, allpermute[4, 6]: the localtypes differ [T-PERMUTE]"),
                 ("allpermute[2, 6]", "no: step 0, allpermute[2, 6]: the globaltypes differ [T-PERMUTE]"),
-                ("allpermute[2{z}4, 6]", "no: step 0, allpermute[2{z}4, 6]: the type after it is not well-formed [WF-TYPE]"),
+                ("allpermute[2{z}4, 6]", "no: step 0, allpermute[2{z}4, 6]: the type that it leads to is not well-formed [WF-TYPE]"),
         ]:
             with self.subTest(steps):
                 self.says(["apply", "--mesh", "x:2,y:3,u:1", "[2{x}4, 6] " + steps], answer + "\n", 1)
@@ -289,7 +292,7 @@ class Normalize(Case):
                   "[1{x}2, 4] dynslice(1,y) alltoall(0,1)  # measure 0 {0}, Lemma 4.6 (3) at step 1\n")
         self.says(["normalize", "--mesh", "u:1", "[4]"], "mesh x:1\n[4]  # measure 0 {}\n")
         self.says(["normalize", "--mesh", "x:2", "[4] allgather(0)"],
-                  "no: step 0, allgather(0): it has no axis of size 2 or more to move [T-ALLGATHER]\n", 1)
+                  "no: step 0, allgather(0): dimension 0 has no axes [T-ALLGATHER]\n", 1)
 
     def test_axes_are_split_into_primes(self):
         self.says(["normalize", "--mesh", "x:4", "[1{x}4, 4]", "alltoall(0,1)"],
@@ -323,12 +326,26 @@ class Normalize(Case):
         self.assertGreater(lines - len(runs), 600)
 
     def test_limits(self):
-        self.says(["normalize", "--mesh", "x:4294967296", "[4]"], "undecided: an axis is larger than 2^31\n", 3)
+        self.says(["normalize", "--mesh", "x:4294967296", "[4]"], "undecided: more than 2^31 devices along an axis\n", 3)
         axes = ["x%d" % k for k in range(40)]
         long = f"[1{{{','.join(axes)}}}{2**40}, 1048576]" + " allgather(0)" * 30 + " alltoall(0,1)" * 9
-        done = oracle("normalize", "--mesh", ",".join(x + ":2" for x in axes), long)
-        self.assertEqual((done.returncode, done.stderr), (3, ""))
-        self.assertRegex(done.stdout, r"^undecided: the rewriting has more than 2\^18 steps\n$")
+        self.says(["normalize", "--mesh", ",".join(x + ":2" for x in axes), long],
+                  "undecided: more than 2^22 dimensions and mesh axes, over the types of all sequences\n", 3)
+        long = "[2]" + " dynslice(0,x) allgather(0)" * 600
+        self.says(["normalize", "--mesh", "x:2", long], "undecided: more than 2^18 steps in all sequences together\n", 3)
+        # Wide sequences and few: the memory of one query stays bounded, and the next one is answered.
+        wide = "[1{x}2, 2" + ", 1" * 10000 + "]" + " allgather(0) dynslice(0,x)" * 60
+        self.says(["normalize", "--mesh", "x:2"], "undecided: more than 2^22 dimensions and mesh axes, over the types of all sequences\n\n"
+                  "mesh x:2\n[4]  # measure 0 {}\n", 3, stdin=wide + "\n[4]\n")
+
+
+    def test_a_sequence_that_is_too_long_from_the_start_is_not_looked_at(self):
+        size = 2**31  # 31 axes and a dimension in every type
+        step = f" allpermute [1{{x}}{size}]"
+        answer = "undecided: more than 2^22 dimensions and mesh axes, over the types of all sequences\n"
+        self.says(["normalize"], answer, 3, stdin=f"mesh x:{size}\n[1{{x}}{size}]" + step * 2**17)
+        self.says(["normalize"], "undecided: more than 2^18 steps in all sequences together\n", 3,
+                  stdin="mesh x:2\n[2]" + " allpermute [2]" * (2**18 + 1))
 
 
 class Optimum(Case):
@@ -369,8 +386,15 @@ class Optimum(Case):
         self.says(["optimum", "--mesh", "x:128", "[128]", "[1{x}128]"], "# undecided: more than 127 devices\n", 3)
         self.assertEqual(oracle("optimum", "--mesh", "x:127", "[127]", "[1{x}127]").returncode, 0)
         self.says(["optimum", "--mesh", "x:9223372036854775807", "[2]", "[2]"], "# undecided: more than 127 devices\n", 3)
-        many = str([2] * 20)
-        self.says(["optimum", "--mesh", "x:2", many, many], "# undecided: more than 2^16 localtypes\n", 3)
+        many = str([2] * 13)
+        self.says(["optimum", "--mesh", "x:2", many, many], "# undecided: more than 2^12 localtypes, by an upper bound\n", 3)
+        self.assertEqual(oracle("optimum", "--mesh", "x:2", str([2] * 12), str([2] * 12)).returncode, 0)
+        for rank in (17, 100000):
+            flat = "[" + ", ".join(["1"] * rank) + "]"
+            answer = oracle("optimum", "--mesh", "x:2", stdin=f"{flat} {flat}\n[2] [1{{x}}2]\n")
+            self.assertEqual((answer.returncode, answer.stderr), (3, ""))
+            self.assertRegex(answer.stdout, r"^# undecided: more than 16 dimensions\n\n# W: 0\n# optimum: 0\nretile.program/1\n")
+        self.assertEqual(oracle("optimum", "--mesh", "x:2", str([1] * 16), str([1] * 16)).returncode, 0)
 
     def test_refuses_what_is_no_problem(self):
         self.refused(["optimum", "--mesh", "x:2", "[4]", "[5]"], "the globaltypes differ", 4)
@@ -403,8 +427,10 @@ class Input(Case):
         for query, message, column in [("[4] gather(0)", "expected allgather, dynslice", 4), ("[4]", "expected a collective", 3),
                                        ("[4] allgather(", "expected a number", 14), ("[4] allgather(-1)", "expected a number", 14),
                                        ("[4] dynslice(0)", "expected ','", 14), ("[4] alltoall(0)", "expected ','", 14),
-                                       ("[4] dynslice(0,{})", "at least one axis", 15), ("[4] allpermute", r"expected '\['", 14),
-                                       ("[4] allpermute(0)", "expected a name", 14), ("[4{z}4] allgather(0)", "axis z is not in the mesh", 0),
+                                       ("[4] dynslice(0,{})", "at least one axis", 15), ("[4] allpermute", "expected the type to which this allpermute leads", 14),
+                                       ("[4] allpermute(0)", "expected the type to which", 14),
+                                       ("[4] allpermute dynslice(0,x)", "expected the type to which", 15),
+                                       ("[4] allpermute allpermute [4]", "expected the type to which", 15), ("[4{z}4] allgather(0)", "axis z is not in the mesh", 0),
                                        ("[4{x}4]", r"WF-DIM", 0), ("[2{x}4, 2{x}4]", r"stands twice \[WF-TYPE\]", 0),
                                        ("[1{x,x}4]", "stands twice", 0), ("[2{x:3}4]", "not the size of axis x", 5),
                                        ("[0]", "at least 1", 1), ("[-4]", "expected a number", 1), ("[9223372036854775808]", "below 2.63", 1),
@@ -441,12 +467,161 @@ class Input(Case):
 
     def test_sequences_that_are_too_long(self):
         wide, steps = "[" + ", ".join(["1"] * 4096) + "]", " allpermute [4]"
-        self.refused(["apply"], "too long", stdin="mesh x:2\n" + wide + steps * 1024)
+        answer = "undecided: more than 2^22 dimensions and mesh axes, over the types of a sequence\n"
+        self.says(["cost"], answer + "0\n", 3, stdin="mesh x:2\n" + wide + steps * 1024 + "\n[4]\n")
         self.assertEqual(oracle("cost", stdin="mesh x:2\n" + wide + steps * 1022).returncode, 1)
+        # One type that is too long, and one that is as long as can be.
+        for verb, short in (("apply", "[4] dynslice(0,x)"), ("height", "[4]"), ("cost", "[4]"), ("normalize", "[4]")):
+            after = oracle(verb, "--mesh", "x:2", short).stdout
+            between = "\n" if verb in ("apply", "normalize") else ""
+            self.says([verb], answer + between + after, 3, stdin="mesh x:2\n[" + "1," * 2**22 + "1]\n" + short + "\n")
+        self.says(["cost"], "0\n", stdin="mesh x:2\n[" + "1," * (2**22 - 2) + "1]\n")
+        # What stands behind is read all the same, and refused when it is no collective.
+        self.refused(["cost"], "<stdin>:2:8388613: expected allgather", stdin="mesh x:2\n[" + "1," * 2**22 + "1] gather(0)\n")
+
+    def test_the_axes_of_the_mesh_count_in_every_type(self):
+        """And long names more, as every type has its own copies."""
+        started = time.monotonic()
+        answer = "undecided: more than 2^22 dimensions and mesh axes, over the types of a sequence\n"
+        axes = [f"x{k}" for k in range(62)]
+        mesh = "mesh " + ",".join(x + ":2" for x in axes) + "\n"
+        long = mesh + f"[1{{{','.join(axes)}}}{2**62}]" + " allgather(0) dynslice(0,x0)" * 200000
+        for verb in ("apply", "height", "cost", "normalize"):
+            self.says([verb], answer, 3, stdin=long)
+        # 1024 types of 4034 dimensions and 62 axes just fit; the first allpermute does not apply.
+        wide = mesh + "[" + ", ".join(["1"] * 4034) + "]"
+        self.assertEqual(oracle("cost", stdin=wide + " allpermute [4]" * 1023).returncode, 1)
+        self.says(["cost"], answer, 3, stdin=wide + " allpermute [4]" * 1024)
+        # A name of 32 * 4094 bytes counts 4095 with its axis, so 1024 types of rank 1 fit.
+        name = "n" * (32 * 4094)
+        swaps = f"mesh {name}:2\n[2]" + " allpermute [4]" * 1023
+        self.assertEqual(oracle("cost", stdin=swaps).returncode, 1)
+        self.says(["cost"], answer, 3, stdin=swaps + " allpermute [4]")
+        self.assertRegex(oracle("types", stdin=f"mesh {'n' * 2**25}:2\n[2]\n").stdout, "^undecided: more than 2.20 dimensions")
+        self.assertLess(time.monotonic() - started, 30)
+
+    def test_a_name_is_only_a_name(self):
+        """Whatever the axes are called, also "", the answers are the same."""
+        odd = ["", "# {", "4th, "]
+
+        def renamed(words):
+            return re.sub(r"q(\d)((?:\.\d+)*)", lambda m: f'"{odd[int(m[1])]}{m[2]}"', words)
+
+        def with_q(run):
+            q = dict(zip("abc", ("q0", "q1", "q2")))
+            tau = lambda t: [(c, [q[x] for x in xs], s) for c, xs, s in t]
+            return ({q[x]: k for x, k in run[0].items()}, tau(run[1]),
+                    [(op, i, j, tau(xs) if op == "allpermute" else [q[x] for x in xs]) for op, i, j, xs in run[2]])
+
+        queries = stream([with_q(random_run(random.Random(seed))) for seed in range(500)])
+        streams = {verb: queries for verb in ("apply", "height", "cost", "normalize")}
+        streams["types"] = "mesh q0:4,q1:2,q2:3\n[12, 4]\n[6]\n"
+        streams["optimum"] = "mesh q0:2,q1:2,q2:2\n[4, 1{q0,q1}4] [1{q0,q2}4, 4]\n[1{q0}2] [1{q1}2]\n"
+        answers_of = {}
+        for verb, text_of_queries in streams.items():
+            plain, got = oracle(verb, stdin=text_of_queries), oracle(verb, stdin=renamed(text_of_queries))
+            self.assertEqual((got.returncode, got.stderr), (plain.returncode, ""))
+            self.assertEqual(got.stdout, renamed(plain.stdout), verb)
+            answers_of[verb] = got.stdout
+        # What normalize and optimum print is read again.
+        again = re.sub(r"(?m)^no: .*\n", "", answers_of["normalize"])
+        for verb in ("height", "cost", "normalize"):
+            self.assertEqual(oracle(verb, stdin=again).returncode, 0)
+        self.assertIn('dynslice(1,"")', again)
+        self.assertEqual(oracle("check", stdin=answers_of["optimum"]).returncode, 0)
+        # Control: the names matter to the text.
+        self.assertNotEqual(oracle("apply", stdin=queries).stdout, answers_of["apply"])
+
+    def test_names_in_messages_are_quoted_and_messages_are_not_long(self):
+        for name, said in [("a b", '"a b"'), ("", '""'), ("x", "x"), ("n" * 1000, "n" * 100)]:
+            with self.subTest(name[:10]):
+                self.refused(["cost", "--mesh", f'"{name}":2', f'[2{{"{name}":3}}4]'], f"this is not the size of axis {said}")
+                self.refused(["cost", "--mesh", "y:2", f'[2{{"{name}"}}4]'], f"axis {said}")
+                header = f'retile.program/1\nmesh y:2\nfrom [2{{"{name}"}}4]\nto [4]\n'
+                self.refused(["check"], f"axis {said}", stdin=header)
+                self.refused(["check"], f"axis {said}.*", stdin=header.replace("y:2", f'"{name}":3').replace('"}', '":2}'))
+        done = oracle("check", stdin=header)
+        self.assertLess(len(done.stderr.splitlines()[0]), 260)
 
     def test_unknown_verbs_and_no_verb(self):
         self.refused([], "expected types, apply, height, cost, normalize, optimum, check or certify", 14)
         self.refused(["prove"], "expected types", 14)
+        for word in ("--help", "-h", "--version"):
+            self.refused(["prove", word], "expected types", 14)
+            self.refused([word, "prove"], "expected types", 15 + len(word))
+        self.refused(["--json"], "expected types", 14)
+
+    def test_behind_two_hyphens_no_word_is_an_option(self):
+        self.says(["cost", "--mesh", "x:2", "--", "[4]"], "0\n")
+        self.says(["cost", "--mesh", "x:2", "--"], "0\n", stdin="[4]")
+        self.says(["cost", "--mesh", "x:2", "--", "-"], "0\n", stdin="[4]")
+        self.refused(["cost", "--mesh", "x:2", "--", "--help"], "a query starts with", 0)
+        self.refused(["cost", "--mesh", "x:2", "--", "--", "[4]"], "a query starts with", 0)
+        self.refused(["check", "--", "--help"], "cannot read --help", 23)
+        self.refused(["check", "--", "a", "b"], "expected one file", 25)
+        self.assertEqual(oracle("check", "--", "-", stdin="retile.program/1\ndevices 1\nfrom []\nto []\n").returncode, 0)
+
+    def test_a_tab_stands_behind_mesh_as_well_as_a_blank(self):
+        for space in ("\t", "\t ", " \t"):
+            self.says(["cost"], "0\n", stdin=f"mesh{space}x:2\n[4]\n")
+
+    def test_mesh_ends_where_its_letters_end_as_in_programs(self):
+        self.says(["cost"], "2\n", stdin='mesh"x":2\n[1{x}2] allgather(0)\n')
+        self.assertEqual(oracle("check", stdin='retile.program/1\nmesh"x":2\nfrom [1{x}2]\nto [1{x}2]\n').returncode, 0)
+        for word in ("meshx:2", "mesh.x:2", "mesh-x:2", "mesh4:2", "Mesh x:2", "mes x:2"):
+            self.refused(["cost"], "a query starts with", 0, stdin=word + "\n[4]\n")
+
+    def test_rank_zero(self):
+        self.says(["types", "--mesh", "x:2", "[]"], "[]\n")
+        self.says(["apply", "--mesh", "x:2", "[] allpermute []"], "[]\n")
+        self.says(["apply", "--mesh", "x:2", "[]", "allpermute", "[]", "allpermute []"], "[]\n[]\n")
+        self.says(["height", "--mesh", "x:2", "[] allpermute []"], "1 bound=1 within_bound=true normal_form=true\n")
+        self.says(["cost", "--mesh", "x:2", "[] allpermute []"], "1\n")
+        self.says(["normalize", "--mesh", "x:2", "[] allpermute []"], "mesh x:2\n[] allpermute[]  # measure 0 {0}\n")
+        self.assertEqual(oracle("optimum", "--mesh", "x:2", "[] []").returncode, 0)
+
+    def test_standard_input_that_cannot_be_read(self):
+        for verb in [*self.VERBS, "check", "certify"]:
+            for words in (["bash", "-c", f'"$ORACLE" {verb} <&-'], ["bash", "-c", f'"$ORACLE" {verb} < /']):
+                done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
+                self.assertEqual((done.returncode, done.stdout), (2, b""), words)
+                self.assertTrue(done.stderr.startswith(b"error: cannot read standard input\n"), done.stderr)
+
+    def test_many_axes_and_many_queries_take_little(self):
+        """Below a second; with a copy of the mesh per query, or a search per axis, minutes or gigabytes."""
+        axes = [f"axis{k}" for k in range(50000)]
+        mesh = "mesh " + ",".join(x + ":1" for x in axes) + "\n"
+        started = time.monotonic()
+        self.says(["cost"], "0\n" * 20000, stdin=mesh + "[4]\n" * 20000)
+        self.says(["cost"], "0\n", stdin=mesh + "[4{" + ",".join(x + ":1" for x in axes) + "}4]\n")
+        done = oracle("cost", stdin=mesh + "[4] dynslice(0,{" + ",".join(axes) + "})\n")
+        self.assertRegex(done.stdout, "all axes that it names have size 1")
+        stage = "<=[2" + ",1" * 100000 + "]T(" + ",".join(str(k) for k in reversed(range(100001))) + ")"
+        done = oracle("check", stdin=f"retile.program/1\ndevices 2\nfrom [1]\nto [1]\nallpermute source=[2]{stage}\n")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertLess(time.monotonic() - started, 20)
+
+    def test_memory_that_runs_out_leaves_the_other_answers(self):
+        limit = 128 * 2**20  # bytes
+
+        def little(*words, stdin):
+            return subprocess.run([ORACLE, *words], input=stdin.encode(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+                                  check=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+
+        if little("--version", stdin="").returncode != 0:
+            self.skipTest("a sanitizer needs more address space than that")
+        small = "retile.program/1\ndevices 1\nfrom []\nto []\n"
+        done = little("check", stdin=small + f"retile.program/1\ndevices {2**28}\nfrom [1]\nto [1]\n" + small)
+        self.assertEqual((done.returncode, done.stderr), (3, b""))
+        self.assertEqual(re.findall(rb"right: (\w+)", done.stdout), [b"true", b"undecided", b"true"])
+        self.assertIn(b"right: undecided\nreason: limit\n# undecided: out of memory\n\n", done.stdout)
+        # The first type fits, but not all types along the sequence.
+        wide = "[2," + "1," * 2**18 + "1]"
+        done = little("cost", stdin="mesh x:2\n[4]\n" + wide + " dynslice(0,x) allgather(0)" * 7 + "\n" + "[4]\n")
+        self.assertEqual((done.returncode, done.stderr), (3, b""))
+        self.assertEqual(done.stdout, b"0\nundecided: out of memory\n0\n")
+        done = little("types", stdin="mesh x:2\n" + "[4]\n" * 10**7)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (3, b"", b"error: out of memory\n"))
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "needs /dev/full")
     def test_an_answer_that_nobody_can_read_is_exit_code_4(self):
@@ -454,6 +629,64 @@ class Input(Case):
             with open("/dev/full", "wb") as full:
                 done = subprocess.run([ORACLE, verb, "--mesh", "x:2", query], stdout=full, stderr=subprocess.PIPE, check=False)
             self.assertEqual((done.returncode, done.stderr), (4, b"error: cannot write to standard output\n"))
+
+
+class Certify(Case):
+    PROOF = ("retile.program/1\nmesh x:2\nfrom [2{x}4]\nto [4]\nallgather dim=0 groups=[[0,1]]\n"
+             "lower_bound 4\npotential [4] 0 4\n")
+    VERDICT = "right: true\nwithin_bound: true\nheight: 4\nbound: 4\ncost: 4\nsteps: 1\n"
+
+    def test_a_proof_is_accepted_from_a_file_and_from_standard_input(self):
+        answer = self.VERDICT + "certified: true\nlower_bound: 4\noptimal: true\n"
+        for words in (["certify"], ["certify", "-"], ["certify", "--"], ["certify", "--", "-"], ["certify", "/dev/stdin"]):
+            self.says(words, answer, stdin=self.PROOF)
+
+    def test_a_lower_bound_below_the_cost_proves_no_optimum(self):
+        proof = self.PROOF.replace("lower_bound 4", "lower_bound 3").replace("0 4", "0 3")
+        self.says(["certify"], self.VERDICT + "certified: true\nlower_bound: 3\noptimal: false\n", stdin=proof)
+
+    def test_what_proves_nothing_says_why_and_where(self):
+        for old, new, why, localtype in [
+                ("lower_bound 4", "lower_bound 5", "potential", "[4]"), ("[4] 0 4", "[4] 1 4", "target", "[4]"),
+                ("[4] 0 4", "[4] 0 5", "localtype", "[4]"), ("potential", "potential [3] 0 0\npotential", "localtype", "[3]"),
+                ("[2{x}4]\n", "tile=[2] global=[4] at=[[0],[2]]\n", "tiling", "[2]")]:
+            with self.subTest(new):
+                self.says(["certify"], f"{self.VERDICT}certified: false\nwhy: {why}\nlocaltype: {localtype}\n", 1,
+                          stdin=self.PROOF.replace(old, new))
+
+    def test_a_wrong_program_proves_nothing(self):
+        wrong = self.PROOF.replace("[0,1]", "[1,0]")
+        done = oracle("certify", stdin=wrong)
+        checked = oracle("check", stdin=re.sub("(lower_bound|potential).*\n", "", wrong))
+        self.assertEqual((done.returncode, done.stdout), (1, checked.stdout))
+        self.assertNotIn("certified", done.stdout)
+
+    def test_what_cannot_be_read_is_refused(self):
+        self.refused(["certify"], "<stdin>:7:12: this number must be at least 1", stdin=self.PROOF.replace("[4] 0", "[0] 0"))
+        self.refused(["certify"], "<stdin>:6:13: expected a number", stdin=self.PROOF.replace("lower_bound 4", "lower_bound x"))
+        self.refused(["certify"], r"<stdin>:8:14: expected \[i,j,n\]", stdin=self.PROOF + "refuted [2] [[0,1]]\n")
+        self.refused(["certify"], "a certificate is for one Program", stdin=self.PROOF + self.PROOF)
+        self.refused(["check"], "<stdin>:6:1: no line starts with lower_bound", stdin=self.PROOF)
+        self.refused(["certify", "--json"], "certify has no option --json", 22)
+        self.refused(["certify", "a", "b"], "expected one file", 24)
+        self.refused(["certify", "/"], "cannot read /", 22)
+
+    def test_undecided_says_why(self):
+        header = "retile.program/1\ndevices {}\nfrom [1]\nto [1]\nlower_bound 0\n"
+        self.says(["certify"], "right: undecided\nreason: limit\n# undecided: more than 2^28 tags on all devices together\n", 3,
+                  stdin=header.format(2**31))
+        limit = 128 * 2**20  # bytes
+
+        def little(devices):
+            return subprocess.run([ORACLE, "certify"], input=header.format(devices).encode(), stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, timeout=60, check=False,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+
+        if little(1).returncode != 0:
+            self.skipTest("a sanitizer needs more address space than that")
+        done = little(2**22)
+        self.assertEqual((done.returncode, done.stderr), (3, b""))
+        self.assertTrue(done.stdout.endswith(b"\ncertified: undecided\nreason: limit\n# undecided: out of memory\n"), done.stdout)
 
 
 class Help(Case):
@@ -467,7 +700,10 @@ class Help(Case):
             done = oracle(verb, "--help")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertTrue(done.stdout.startswith(f"usage: retile-oracle {verb} "), done.stdout)
-            self.assertIn("Exit codes:", done.stdout)
+            codes = {"1 "} if verb in ("apply", "height", "cost", "normalize", "check", "certify") else set()
+            said = done.stdout.split("Exit codes: ")[1]
+            for code in codes | {"0", "2 ", "3 undecided"}:
+                self.assertIn(code, said, verb)
             self.assertEqual(oracle("-h", verb).stdout, general.stdout)
             examples = re.search(r"Examples:\n((?:  .*\n)+)", done.stdout).group(1).replace("\\\n", " ")
             for example in examples.splitlines():
@@ -482,6 +718,17 @@ class Help(Case):
                     self.assertNotEqual(ran.stdout, b"")
                 count += 1
         self.assertGreater(count, 13)
+
+    def test_the_limits_stand_in_the_help_and_in_the_documents(self):
+        limits = oracle("--help").stdout.split("Limits.")[1].splitlines()[1:]
+        said = [tuple(re.fullmatch(r"  ([a-z, ]+?)  +(\d\S*) (.*)", line).groups()) for line in limits]
+        self.assertEqual([limit[:2] for limit in said], [
+            ("apply, height, cost, normalize", "2^22"), ("types", "64"), ("types", "2^20"), ("normalize", "2^31"), ("normalize", "2^18"),
+            ("normalize", "2^22"), ("optimum", "16"), ("optimum", "127"), ("optimum", "2^12"), ("optimum", "2^22"), ("check, certify", "2^28"),
+            ("check, certify", "2^32"), ("certify", "2^29")])
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/oracle.md")) as file:
+            document = file.read()
+        self.assertIn("\n".join(limits) + "\n", document)
 
 
 class Control(unittest.TestCase):

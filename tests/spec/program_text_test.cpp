@@ -95,6 +95,30 @@ TEST(ProgramText, the_iota_of_hlo) {
   EXPECT_EQ(groups_of("[1,1]<=[]", "1"), (Rows{{0}}));
 }
 
+TEST(ProgramText, T_names_every_dimension_of_its_stage_once) {
+  const auto is_read = [](const std::string& T) {
+    return is_program(
+        with_header("devices 6\nfrom [1]\nto [1]\nallpermute source=[6]<=[2,3]T" + T));
+  };
+  EXPECT_TRUE(is_read("(0,1)"));
+  EXPECT_TRUE(is_read("(1,0)"));
+  for (const char* T : {"(0)", "(0,0)", "(1,1)", "(0,2)", "(0,1,1)", "(0,1,2)", "()",
+                        "(0,9223372036854775807)", "(0,-1)"}) {
+    EXPECT_FALSE(is_read(T)) << T;
+  }
+}
+
+/// A transposition of 2^18 dimensions is read at once; quadratic work would take minutes.
+TEST(ProgramText, T_of_very_many_dimensions) {
+  const Size m = Size{1} << 18;
+  std::string shape = "2", T = std::to_string(m - 1);
+  for (Size k = m - 1; k-- > 0;) {
+    shape += ",1";
+    T += "," + std::to_string(k);
+  }
+  EXPECT_EQ(groups_of("[1,2]<=[" + shape + "]T(" + T + ")", "2"), (Rows{{0, 1}}));
+}
+
 /// Against an array that is reshaped and transposed element by element.
 TEST(ProgramText, iota_agrees_with_explicit_transposition) {
   const Sizes shape = {2, 3, 5};

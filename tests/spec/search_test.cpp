@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "optima.h"
 #include "spec/sec3_factor.h"
 #include "values.h"
 
@@ -61,17 +62,22 @@ TEST(CheapestWeak, known_optima) {
   EXPECT_FALSE(cheapest_weak(8, {8, 8}, {1, 1}, {8, 1}));  // 64 tiles on 8 devices
 }
 
-/// Sec. 7.2 and Lemma 6.5: a cheapest path is a normal form within (4), and dropping the bound does
-/// not lower the cost. S5: W = 0 or W ≥ L2. The mutant search without dynslice costs more.
+/// Sec. 7.2 and Lemma 6.5: the cheapest path that is found is a normal form within (4), and
+/// dropping the bound does not lower the cost. S5: W = 0 or W ≥ L2. The mutant without dynslice
+/// leads nowhere or, on three axes, sometimes costs more.
 TEST(CheapestWeak, optimal_paths_are_normal_forms_within_the_bound) {
-  std::size_t problems = 0, over_partitioned = 0;
+  Counts problems, over_partitioned, dearer;
   for (const auto& [H, g] : spaces(2)) {
+    const std::string text = to_text(H);
     const Size delta = device_count(H).value();
-    for (const Sizes& c_1 : all_localtypes(delta, g)) {
-      for (const Sizes& c_2 : all_localtypes(delta, g)) {
+    const auto all = all_localtypes(delta, g);
+    const auto mutant = weak_costs(delta, g, all, false);
+    for (Index a = 0; a < all.size(); ++a) {
+      for (Index b = 0; b < all.size(); ++b) {
+        const Sizes &c_1 = all[a], &c_2 = all[b];
         const auto w = cheapest_weak(delta, g, c_1, c_2);
         ASSERT_TRUE(w);
-        ++problems;
+        ++problems[text];
         std::vector<Op> p;
         Sizes sizes;
         for (const auto& step : w->p) p.push_back(step.p);
@@ -84,18 +90,22 @@ TEST(CheapestWeak, optimal_paths_are_normal_forms_within_the_bound) {
         ASSERT_TRUE(is_memory_constrained(sizes));
         ASSERT_EQ(cheapest_weak(delta, g, c_1, c_2, {false, false})->cost, w->cost);
         ASSERT_TRUE(w->cost == 0 || w->cost >= size_of(c_2));
-        over_partitioned += valley(sizes) < std::min(sizes.front(), sizes.back()) ? 1U : 0U;
+        if (valley(sizes) < std::min(sizes.front(), sizes.back())) ++over_partitioned[text];
+        ASSERT_GE(mutant[a][b], w->cost);
+        if (mutant[a][b] > w->cost && mutant[a][b] != unreachable) ++dearer[text];
       }
     }
   }
-  std::cout << problems << " problems, " << over_partitioned << " over-partitioned\n";
-  EXPECT_GT(problems, 1000U);
-  EXPECT_GT(over_partitioned, 0U);
+  expect_on_each("problems", problems, 5, 50);
+  // With two dimensions it needs two primes or three axes.
+  expect_on_each("over-partitioned", over_partitioned, 3, 10);
+  expect_on_each("the mutant costs more", dearer, 2, 10);
 }
 
-/// W by listing every normal form of up to four steps, against the shortest path.
+/// W by listing every sequence of up to four steps, normal forms or not, against the shortest path.
+/// Without the bound (4), which does not raise W.
 TEST(CheapestWeak, agrees_with_listing_all_sequences) {
-  std::size_t problems = 0;
+  Counts problems;
   for (const Space& space : spaces(2, 6)) {
     const Sizes& g = space.g;
     const Size delta = device_count(space.H).value();
@@ -112,13 +122,12 @@ TEST(CheapestWeak, agrees_with_listing_all_sequences) {
       };
       visit(visit, c_1, 0, 4);
       for (const Sizes& c_2 : all_localtypes(delta, g)) {
-        ++problems;
+        ++problems[to_text(space.H)];
         ASSERT_EQ(cheapest_weak(delta, g, c_1, c_2)->cost, best.at(c_2));
       }
     }
   }
-  std::cout << problems << " problems\n";
-  EXPECT_GT(problems, 100U);
+  expect_on_each("problems", problems, 2, 50);
 }
 
 }  // namespace

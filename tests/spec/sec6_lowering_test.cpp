@@ -2,25 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
 #include <set>
 #include <tuple>
 
 #include "normal_form_search.h"
 #include "values.h"
+#include "walks.h"
 
 namespace spec {
 namespace {
 
 Size devices(const Space& space) { return device_count(space.H).value(); }
-
-DeviceMap identity(const Mesh& H) {
-  DeviceMap phi(static_cast<Index>(device_count(H).value()));
-  std::iota(phi.begin(), phi.end(), Size{0});
-  return phi;
-}
-
-TileMap tiles(const Mesh& H, const Type& tau) { return physical(H, {identity(H), tau}).value(); }
 
 /// A tile map of the class with localtype c, in order of the tiles.
 TileMap some_map(Size delta, const Sizes& g, const Sizes& c) {
@@ -64,44 +56,70 @@ std::map<Arrow, std::set<Pairs>> strong_pairs(const Mesh& H, const Sizes& g) {
   return out;
 }
 
-/// Every tile map of a class with up to 6 devices, 20 at random with more, 3 in rank 3; every weak
-/// step. What results is what some strong step does. The mutant takes the
-/// device's number as digit.
+/// How many tile maps the class of f has: δ! / (k!)^N when each of its N tiles has k holders.
+Size maps_of_class(const TileMap& f) {
+  std::map<Sizes, Size> holders;
+  Size out = 1, devices = 0;
+  for (const Sizes& t : f.t) {
+    const Size k = ++holders[t];
+    out = times(out, ++devices).value_or(0) / k;  // a multinomial coefficient at every step
+    if (out == 0 || out > (Size{1} << 40)) return Size{1} << 40;
+  }
+  return out;
+}
+
+/// Every weak step, from every tile map of the classes that have at most 800 of them in rank 3 and
+/// 2600 below; of the other classes from every T⟦τ⟧ and from 20 tile maps at random. What results
+/// is what some strong step does. All tile maps of a class are one, up to the names of the devices.
+/// The mutant takes the device's number as digit.
 TEST(Lemma_6_3, every_weak_step_lowers_from_every_tile_map) {
-  std::size_t steps = 0, maps = 0, caught = 0;
+  Counts steps, whole_classes, maps, caught;
   std::mt19937 random(63);
   for (const Space& space : prime_spaces(3)) {
-    const auto& [H, g] = space;
+    const Mesh& H = space.H;
+    const Sizes& g = space.g;
+    const std::string text = to_text(H);
     const Size delta = devices(space);
-    const bool every_map = delta <= 6 && g.size() < 3;
     const auto strong = strong_pairs(H, g);
+    std::map<Sizes, std::vector<TileMap>> of_types;
+    for (const Type& tau : all_types(H, g)) of_types[localtype(tau)].push_back(tiles(H, tau));
     for (const Sizes& c : all_localtypes(delta, g)) {
-      TileMap f = some_map(delta, g, c);
-      std::sort(f.t.begin(), f.t.end());
-      for (int count = 0; every_map || count < (g.size() < 3 ? 20 : 3); ++count) {
-        if (every_map) {
-          if (count > 0 && !std::next_permutation(f.t.begin(), f.t.end())) break;
-        } else {
-          std::shuffle(f.t.begin(), f.t.end(), random);
-        }
-        ++maps;
-        for (const WeakCollective& p : weak_steps(delta, g, c)) {
+      const auto weak = weak_steps(delta, g, c);
+      const auto lower = [&](const TileMap& f) {
+        ++maps[text];
+        for (const WeakCollective& p : weak) {
           PhysicalStep q = lowered(f, p);
           const auto f_1 = apply(q, f);
           ASSERT_TRUE(f_1);
           ASSERT_TRUE(is_balanced(*f_1));
           ASSERT_EQ(f_1->c, weak_step(delta, g, p, c));
           ASSERT_EQ(strong.at({c, p.p, p.i, p.j, p.n}).count(pairs_of(f, *f_1)), 1U);
-          ++steps;
+          ++steps[text];
           for (Index d = 0; d < q.e.size(); ++d) q.e[d] = static_cast<Size>(d) % p.n;
-          caught += apply(q, f) ? 0U : 1U;
+          caught[text] += apply(q, f) ? 0U : 1U;
+        }
+      };
+      TileMap f = some_map(delta, g, c);
+      std::sort(f.t.begin(), f.t.end());
+      if (maps_of_class(f) <= (g.size() == 3 ? 800 : 2600)) {
+        ++whole_classes[text];
+        do {
+          lower(f);
+        } while (std::next_permutation(f.t.begin(), f.t.end()));
+      } else {
+        for (const TileMap& f_tau : of_types.at(c)) lower(f_tau);
+        for (int count = 0; count < 20; ++count) {
+          std::shuffle(f.t.begin(), f.t.end(), random);
+          lower(f);
         }
       }
+      if (HasFatalFailure()) return;
     }
   }
-  std::cout << maps << " tile maps, " << steps << " steps, the mutant fails on " << caught << "\n";
-  EXPECT_GT(steps, 100000U);
-  EXPECT_GT(caught, 1000U);
+  expect_on_each("classes with all their tile maps", whole_classes, 6, 5);
+  expect_on_each("tile maps", maps, 6, 1000);
+  expect_on_each("steps lowered", steps, 6, 5000);
+  expect_on_each("the mutant fails", caught, 6, 400);
 }
 
 /// 6.3 as printed, (a): a β of the class that is no semantic type has no step at all by Fig. 10.
@@ -140,27 +158,29 @@ TEST(Lemma_6_3, as_printed_b_needs_a_free_axis) {
   EXPECT_TRUE(apply(lowered(tiles(H, beta), {Op::dynslice, 0, 0, 2}), tiles(H, beta)));
 }
 
-/// (7) between all types of one localtype. The mutant takes π the other way round.
+/// (7) between all types. The mutant takes π the other way round.
 TEST(Eq_7, types_of_one_localtype_are_a_permutation_apart) {
-  std::size_t pairs = 0, caught = 0;
-  for (const auto& [H, g] : prime_spaces(2)) {
-    const auto types = all_types(H, g);
-    for (const Type& tau_1 : types) {
-      for (const Type& tau_2 : types) {
-        const TileMap f_1 = tiles(H, tau_1), f_2 = tiles(H, tau_2);
+  Counts pairs, permutations, caught;
+  for (const auto& [H, g] : prime_spaces(3)) {
+    const std::string text = to_text(H);
+    std::vector<TileMap> maps;
+    for (const Type& tau : all_types(H, g)) maps.push_back(tiles(H, tau));
+    for (const TileMap& f_1 : maps) {
+      for (const TileMap& f_2 : maps) {
+        ++pairs[text];
         const auto pi = permutation(f_1, f_2);
-        ASSERT_EQ(pi.has_value(), localtype(tau_1) == localtype(tau_2));
+        ASSERT_EQ(pi.has_value(), f_1.c == f_2.c);
         if (!pi) continue;
         ASSERT_EQ(allpermute(f_1, *pi), f_2);
         ASSERT_EQ(permuted(f_1, f_2)->size(), f_1 == f_2 ? 0U : 1U);
-        ++pairs;
-        caught += allpermute(f_2, *pi) == f_1 ? 0U : 1U;
+        ++permutations[text];
+        if (allpermute(f_2, *pi) != f_1) ++caught[text];
       }
     }
   }
-  std::cout << pairs << " pairs, the mutant fails on " << caught << "\n";
-  EXPECT_GT(pairs, 5000U);
-  EXPECT_GT(caught, 100U);
+  expect_on_each("pairs", pairs, 6, 1000);
+  expect_on_each("of one localtype", permutations, 6, 300);
+  expect_on_each("the mutant fails", caught, 4, 50);  // over 2x2 and 3x3 each π is its own inverse
 }
 
 struct Walk {

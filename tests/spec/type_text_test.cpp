@@ -53,5 +53,18 @@ TEST(TypeText, reads_collectives) {
   }
 }
 
+TEST(TypeText, an_allpermute_alone_needs_a_type_to_lead_to) {
+  const Mesh H = mesh("x:2");
+  const Type rank_0;
+  const auto read = [&](const char* text, const Type* to) {
+    return read_line<MultiCollective>(text, [&](Tokens& in) { return read_collective(in, H, to); });
+  };
+  EXPECT_FALSE(read("allpermute", nullptr));
+  EXPECT_TRUE(read("allpermute", &rank_0));
+  ASSERT_TRUE(read("allpermute []", nullptr));
+  EXPECT_EQ(read("allpermute []", nullptr)->to, rank_0);
+  EXPECT_EQ(read("allpermute [2{x}4]", &rank_0)->to, type(H, "[2{x}4]"));
+}
+
 }  // namespace
 }  // namespace spec

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <iostream>
+#include <map>
 #include <string_view>
 
 #include "spec/type_text.h"
@@ -25,14 +27,32 @@ inline Type type(const Mesh& H, std::string_view text) {
 /// The outcome of a rule in notation; "none" when it does not apply.
 inline std::string shown(const std::optional<Type>& tau) { return tau ? to_text(*tau) : "none"; }
 
+/// How often something was seen, by mesh.
+using Counts = std::map<std::string, std::size_t>;
+
+/// Prints the counts; expects so many meshes, and more than `least` on each.
+inline void expect_on_each(const char* what, const Counts& counts, std::size_t meshes,
+                           std::size_t least) {
+  std::size_t sum = 0;
+  std::cout << what << ": ";
+  for (const auto& [text, count] : counts) {
+    std::cout << text << " " << count << "; ";
+    sum += count;
+    EXPECT_GT(count, least) << what << " over " << text;
+  }
+  std::cout << "in all " << sum << "\n";
+  EXPECT_EQ(counts.size(), meshes) << what;
+}
+
 /// A mesh with a globaltype, for enumerations.
 struct Space {
   Mesh H;
   Sizes g;
 };
 
-/// The prime meshes on which the statements of the paper are enumerated, with all global shapes of
-/// rank 1 to `most_rank` whose sizes divide the number of devices.
+/// Prime meshes of up to 12 devices, with all global shapes of rank 1 to `most_rank` whose sizes
+/// divide the number of devices: every split dimension can be split to its end. For sizes that do
+/// not divide it, more devices and rank 3 see `prime_spaces`.
 inline std::vector<Space> spaces(Index most_rank, Size most_devices = 12) {
   std::vector<Space> out;
   for (const char* text : {"x:2,y:2", "x:2,y:3", "x:3,y:3", "x:2,y:2,z:2", "x:2,y:2,z:3"}) {

@@ -384,8 +384,10 @@ inline TypedStep choose_typed_step(const Choose& choose, const Bounds& bounds = 
   for (retile::DistDim& dim : dims) {
     if (choose(2) == 0) continue;
     const retile::Size factor = detail::pick(choose, out.mesh.axes()).size;
+    const auto global = retile::checked_mul(dim.global, factor);
+    if (!global) continue;  // tile <= global
     dim.tile *= factor;
-    dim.global *= factor;
+    dim.global = *global;
   }
   if (auto type = retile::DistType::make(out.mesh, std::move(dims))) {
     out.from = std::move(*type);

@@ -140,30 +140,32 @@ inline std::size_t pick_other(const Choose& choose, std::size_t bound, std::size
   return value < other ? value : value + 1;
 }
 
+/// Rows may have been mutated before, so that they are not of one length.
 inline bool mutate_rows(Mutation mutation, retile::Size devices, const Choose& choose, Rows& rows) {
-  if (rows.empty() || rows.front().empty()) return false;
-  const std::size_t n = rows.front().size();
+  if (rows.empty()) return false;
   switch (mutation) {
     case Mutation::devices_swapped: {
-      if (n < 2) return false;
       auto& row = rows[pick(choose, rows.size())];
-      const auto [a, b] = pick_two(choose, n);
+      if (row.size() < 2) return false;
+      const auto [a, b] = pick_two(choose, row.size());
       std::swap(row[a], row[b]);
       return true;
     }
     case Mutation::wrong_group: {
-      if (n < 2 || rows.size() < 2) return false;
+      if (rows.size() < 2) return false;
       const auto [r, s] = pick_two(choose, rows.size());
-      const std::size_t a = pick(choose, n);
-      const std::size_t b = pick(choose, n);
+      if (rows[r].empty() || rows[s].empty() || rows[r].size() + rows[s].size() < 3) return false;
+      const std::size_t a = pick(choose, rows[r].size());
+      const std::size_t b = pick(choose, rows[s].size());
       std::swap(rows[r][a], rows[s][b]);
       return true;
     }
     case Mutation::wrong_part_order: {
+      const std::size_t n = rows.front().size();
       if (n < 2) return false;
       const bool rotate = n > 2 && choose(2) == 1;
       for (auto& row : rows) {
-        if (rotate) {
+        if (rotate && !row.empty()) {
           std::rotate(row.begin(), row.begin() + 1, row.end());
         } else {
           std::reverse(row.begin(), row.end());
@@ -174,6 +176,8 @@ inline bool mutate_rows(Mutation mutation, retile::Size devices, const Choose& c
     case Mutation::device_missing_or_repeated: {
       if (devices < 2) return false;
       const std::size_t r = pick(choose, rows.size());
+      const std::size_t n = rows[r].size();
+      if (n == 0) return false;
       switch (choose(4)) {
         case 0: {  // a device replaced by another one
           const std::size_t a = pick(choose, n);
@@ -199,13 +203,14 @@ inline bool mutate_rows(Mutation mutation, retile::Size devices, const Choose& c
   }
 }
 
-/// The same dynslice with `parts` and `part`.
+/// The same dynslice with `parts` and `part`, if its groups hold devices only.
 inline void use_parts(retile::Dynslice& dynslice, retile::Size devices) {
   const auto* groups = std::get_if<retile::DeviceTable>(&dynslice.pieces);
   if (groups == nullptr) return;
   std::vector<retile::Size> part(static_cast<std::size_t>(devices));
   for (const auto& row : groups->to_rows()) {
     for (std::size_t q = 0; q < row.size(); ++q) {
+      if (row[q] < 0 || row[q] >= devices) return;
       part[static_cast<std::size_t>(row[q])] = static_cast<retile::Size>(q);
     }
   }
@@ -214,22 +219,23 @@ inline void use_parts(retile::Dynslice& dynslice, retile::Size devices) {
 
 inline bool mutate_parts(retile::Size devices, const Choose& choose, retile::Dynslice& dynslice) {
   use_parts(dynslice, devices);
-  auto& list = std::get<retile::PartList>(dynslice.pieces);
-  if (list.parts < 2) return false;
-  auto entries = list.part.entries();
+  auto* list = std::get_if<retile::PartList>(&dynslice.pieces);
+  if (list == nullptr || list->parts < 2) return false;
+  auto entries = list->part.entries();
+  if (entries.empty()) return false;
   switch (choose(3)) {
     case 0:  // all parts in opposite order
-      for (auto& entry : entries) entry = list.parts - 1 - entry;
+      for (auto& entry : entries) entry = list->parts - 1 - entry;
       break;
     case 1:  // all parts one further
-      for (auto& entry : entries) entry = (entry + 1) % list.parts;
+      for (auto& entry : entries) entry = (entry + 1) % list->parts;
       break;
     default: {  // one device takes another part
       auto& entry = entries[pick(choose, entries.size())];
-      entry = (entry + 1) % list.parts;
+      entry = (entry + 1) % list->parts;
     }
   }
-  list.part = retile::DeviceTable::list(std::move(entries));
+  list->part = retile::DeviceTable::list(std::move(entries));
   return true;
 }
 
@@ -240,6 +246,7 @@ inline bool mutate_permutation(retile::Size devices, const Choose& choose,
   if (table == nullptr || devices < 2) return false;
   auto source = table->entries();
   const auto count = static_cast<std::size_t>(devices);
+  if (source.size() != count) return false;
   const bool as_pairs = choose(2) == 1;
   if (choose(2) == 0) {
     const auto [a, b] = pick_two(choose, count);

@@ -69,8 +69,8 @@ class TileMap {
   /// forms are alike.
   [[nodiscard]] bool equivalent(const TileMap& other) const;
 
-  // The moves of formal_spec 6 on balanced maps. Preconditions (asserted): not explicit, the
-  // factors divide.
+  // What collectives do to balanced maps (Fig. 10): a gather pops, a slice pushes, an alltoall does
+  // both (docs/statements.md, S1). Preconditions (asserted): not explicit, the factors divide.
 
   /// Removes the factor n from the minor end of dimension i: t_i := t_i div n, the tile grows by n.
   /// Returns the digits that said t_i mod n before, over the positions of the *new* order(), minor

@@ -1,0 +1,113 @@
+/// Theorem 4.8 on every short sequence, and from every type to every other.
+#include <gtest/gtest.h>
+
+#include "spec/sec4_easy.h"
+#include "spec/sec4_normal_form.h"
+#include "walks.h"
+
+namespace spec {
+namespace {
+
+#ifdef RETILE_SLOW_TESTS
+constexpr std::size_t most_types = 106;  // every space
+#else
+constexpr std::size_t most_types = 34;
+#endif
+
+Index last(const std::vector<Index>& redexes) { return redexes.back(); }
+
+/// What is wrong with the normal form of τ_1 -p-> τ_2; empty when nothing is.
+std::string flaw(const Mesh& H, const Type& tau_1, const std::vector<Collective>& p,
+                 const Type& tau_2, const Choose& choose, const StrongLemma& lemma) {
+  std::vector<Collective> nf = p;
+  try {
+    const auto r = normalize(H, tau_1, p, choose, lemma);
+    if (!r) return "not well-typed";
+    if (!r->rewrites.empty()) nf = r->rewrites.back().p;
+  } catch (const std::logic_error& error) {
+    return error.what();
+  }
+  const auto s = sequence(H, tau_1, nf);
+  if (!s || s->sigma.back() != tau_2) return "another end";
+  if (!is_normal_form(s->p)) return "not a normal form";
+  if (!is_memory_constrained(*s)) return "above the bound";
+  return "";
+}
+
+/// Lemmas that always commute; and that forget their allpermutes.
+std::optional<StrongReplacement> commuting(const Mesh& H, const Type& sigma_0, const Collective& p,
+                                           const Collective& q) {
+  auto r = lemma_4(H, sigma_0, p, q);
+  r->p = {q, p};
+  return r;
+}
+std::optional<StrongReplacement> without_permutes(const Mesh& H, const Type& sigma_0,
+                                                  const Collective& p, const Collective& q) {
+  auto r = lemma_4(H, sigma_0, p, q);
+  std::erase_if(r->p, [](const Collective& a) { return a.p == Op::allpermute; });
+  return r;
+}
+
+/// Sequences by mesh and rank; by mesh those that are no normal forms, and those on which each
+/// mutant fails.
+struct Seen {
+  Counts sequences, rewritten, commuting_fails, without_permutes_fails;
+};
+void see(const Space& space, const Type& tau_1, const std::vector<Collective>& p, const Type& tau_2,
+         const Choose& choose, bool mutants, Seen& seen) {
+  const Mesh& H = space.H;
+  const std::string text = to_text(H);
+  ++seen.sequences[mesh_and_rank(space)];
+  if (redexes(labels(p)).empty()) return;
+  ++seen.rewritten[text];
+  ASSERT_EQ(flaw(H, tau_1, p, tau_2, choose, lemma_4), "") << text << " " << to_text(tau_1);
+  if (!mutants) return;
+  const auto fails = [&](const StrongLemma& lemma) {
+    return flaw(H, tau_1, p, tau_2, choose, lemma) != "" ? 1U : 0U;
+  };
+  seen.commuting_fails[text] += fails(commuting);
+  seen.without_permutes_fails[text] += fails(without_permutes);
+}
+void expect(const Seen& seen, std::size_t least) {
+  expect_on_each("sequences", seen.sequences, 18, 30);
+  expect_on_each("not in normal form", seen.rewritten, 6, least);
+  expect_on_each("the mutant that always commutes fails", seen.commuting_fails, 6, 10);
+  expect_on_each("the mutant without allpermutes fails", seen.without_permutes_fails, 6, 10);
+}
+
+/// From the easy redistribution (2) between all types.
+TEST(Theorem_4_8, from_every_type_to_every_other_there_is_a_normal_form) {
+  Seen seen;
+  for (const Space& space : prime_spaces(3)) {
+    const Mesh& H = space.H;
+    const auto types = all_types(H, space.g);
+    for (const Type& tau_1 : types) {
+      for (const Type& tau_2 : types) {
+        const auto p = easy_redistribution(H, tau_1, tau_2).value();
+        see(space, tau_1, p, tau_2, first, types.size() < 20, seen);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+  expect(seen, 2500);
+}
+
+/// Every sequence of up to three steps over the spaces of not too many types, whether the first
+/// redex is rewritten or the last.
+TEST(Theorem_4_8, every_sequence_of_three_steps_has_a_normal_form) {
+  for (const Choose& choose : {Choose(first), Choose(last)}) {
+    Seen seen;
+    for (const Space& space : with_types(prime_spaces(3), most_types)) {
+      for_each_walk(strong_steps(space), 3,
+                    [&](const auto& tau_1, const auto& p, const auto& tau_2) {
+                      if (HasFatalFailure()) return;
+                      see(space, tau_1, p, tau_2, choose, space.g.size() < 3, seen);
+                    });
+      if (HasFatalFailure()) return;
+    }
+    expect(seen, 10000);
+  }
+}
+
+}  // namespace
+}  // namespace spec
