@@ -148,6 +148,21 @@ TEST_P(EveryPair, lower_bounds_in_bytes_hold) {
             << " times " << worst_text << "\n";
 }
 
+/// S3 is about costs in elements: in bytes a sequence that is no normal form can be cheaper than
+/// every normal form with at most one permutation.
+TEST(S11, in_bytes_the_cheapest_sequence_need_not_be_a_normal_form) {
+  const Problem problem = parse_problem("a:2,b:2", "[4, 3{a}6]", "[1{b,a}4, 6]").value();
+  const Plan normal_form =
+      plan(problem, {.cost_model = CostModel::bytes, .element_bytes = 1}).value();
+  Truth bytes(problem.from);
+  const Size optimum = bytes(Minimise::bytes, problem.to).value();
+  EXPECT_EQ(2 * normal_form.cost * problem.from.devices(), 3 * optimum);
+  EXPECT_FALSE(normal_form.optimal);
+  EXPECT_LE(normal_form.lower_bound * problem.from.devices(), optimum);
+  // Control: in elements the same normal form is the cheapest.
+  EXPECT_TRUE(plan(problem).value().optimal);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Small, EveryPair,
     ::testing::Values(Row{"a:2,b:2", {{8}, {4, 4}, {4, 6}, {12, 4}, {8, 2}, {2, 4, 2}, {4, 2, 3}}},

@@ -6,8 +6,7 @@
 // * lost: one that only the source uses; which one does not matter, it must be gathered in the end,
 // * fresh: sliced; it may become any digit that only the target uses, or be gathered again,
 // * mixed: a part (value div stride) mod size of a number made of several digits. Popping 3 off
-// digits
-//   2,3 makes such parts; side by side again they turn back into the digits.
+//   digits 2,3 makes such parts; side by side again they turn back into the digits.
 //
 // On meshes of one prime all digits have that prime's size, and there are no mixed ones.
 #pragma once

@@ -4,9 +4,8 @@
 //    with the alltoalls between them, and for each type and dimension the major part that no way on
 //    ever pops.
 // 2. A depth-first search over digit lists along it. What is never popped again must be the
-// target's
-//    already; on meshes of one prime the neighbourhoods that must still be made bound the number of
-//    moves left. Both are proved, so a search that ends without a path is a refutation.
+//    target's already; on meshes of one prime the neighbourhoods that must still be made bound the
+//    number of moves left. Both are proved, so a search that ends without a path is a refutation.
 //
 // In the paper's model every cost of a level is a multiple of V, as is a permutation. So only
 // cheapest paths of a level can beat cheapest path + permutation; for bytes dearer ones can.
@@ -45,8 +44,8 @@ class ExactSearch {
       : space_(space), level_(level), alphabet_(alphabet), limits_(limits) {}
 
   /// A cheapest path of cost at most `limit`, among those one of fewest steps if `tight`; nothing
-  /// when there is none, or the work limit came first (`complete` says which). \param tight  no
-  /// path of this level is cheaper than `limit`
+  /// when there is none, or the work limit came first (`complete` says which).
+  /// \param tight  no path of this level is cheaper than `limit`
   std::optional<ExactPath> run(Relative limit, bool tight, const ExactTest& test) {
     tight_ = tight;
     if (alphabet_.pairs() > space_.devices() / replicas()) return std::nullopt;
