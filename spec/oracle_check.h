@@ -9,13 +9,13 @@
 
 namespace spec::oracle {
 
+inline void print(std::ostream& out, const char* name, const std::optional<Sizes>& numbers) {
+  out << name << ": " << (numbers ? "[" : "null");
+  for (Index i = 0; numbers && i < numbers->size(); ++i) out << (i > 0 ? "," : "") << (*numbers)[i];
+  out << (numbers ? "]\n" : "\n");
+}
+
 inline int print(std::ostream& out, const Verdict& verdict) {
-  const auto list = [&](const char* name, const std::optional<Sizes>& numbers) {
-    out << name << ": " << (numbers ? "[" : "null");
-    for (Index i = 0; numbers && i < numbers->size(); ++i)
-      out << (i > 0 ? "," : "") << (*numbers)[i];
-    out << (numbers ? "]\n" : "\n");
-  };
   if (!verdict.decided) {
     out << "right: undecided\nreason: limit\n# undecided: " << verdict.why_undecided << "\n";
     return undecided;
@@ -27,9 +27,9 @@ inline int print(std::ostream& out, const Verdict& verdict) {
   const Wrong& wrong = *verdict.wrong;
   out << "first_wrong_step: " << wrong.first_wrong_step << "\nreason: " << wrong.reason
       << "\ndevice: " << (wrong.device ? std::to_string(*wrong.device) : "null") << "\n";
-  list("at", wrong.at);
-  list("element", wrong.element);
-  list("found", wrong.found);
+  print(out, "at", wrong.at);
+  print(out, "element", wrong.element);
+  print(out, "found", wrong.found);
   return no;
 }
 
@@ -40,17 +40,22 @@ inline std::string file_text(const Words& words, Index at) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// words: check [--] [PROGRAM|-]
-inline int check(const Words& words, std::ostream& out) {
+/// What stands in the file that VERB [--] [FILE|-] names; nothing is wrong there yet.
+inline Refused input(const Words& words) {
   const bool ended = words.size() > 1 && words[1] == "--";  // the options
   const Index at = ended ? 2 : 1;
   const std::string path = words.size() > at ? words[at] : "-";
   const bool is_option = !ended && path != "-" && path.rfind('-', 0) == 0;
-  if (is_option) refuse(words, at, "check has no option " + path);
+  if (is_option) refuse(words, at, words[0] + " has no option " + path);
   if (words.size() > at + 1) refuse(words, at + 1, "expected one file, or - for standard input");
-  const std::string text = path == "-" ? standard_input(words) : file_text(words, at);
+  if (path == "-") return {"<stdin>", standard_input(words), {}};
+  return {path, file_text(words, at), {}};
+}
+
+inline int check(const Words& words, std::ostream& out) {
+  const auto [source, text, place] = input(words);
   const Programs programs = parse_programs(text);
-  if (programs.error) throw Refused{path == "-" ? "<stdin>" : path, text, *programs.error};
+  if (programs.error) throw Refused{source, text, *programs.error};
   int code = yes;
   for (const Program& program : programs.programs) {
     if (&program != &programs.programs.front()) out << "\n";

@@ -22,6 +22,7 @@ The paper's definitions, executable; built from the folder spec/ and the standar
   normalize  a sequence rewritten to normal form, step by step
   optimum    the cheapest sequence, by brute force, as a Program
   check      whether Programs are right, by moving every element
+  certify    whether a Program is right and nothing is cheaper, by a proof that stands with it
 
 Queries are words, or lines of standard input. There `mesh x:4,y:2` gives the mesh of the lines
 below it, and # starts a comment. Answers of several lines are separated by a blank line. Nothing is
@@ -146,6 +147,36 @@ Examples:
   my-partitioner --print-program | retile-oracle check
   printf '%s\n' retile.program/1 'mesh x:2' 'from [2{x}4]' 'to [4]' \
     'allgather dim=0 groups=[[0,1]]' | retile-oracle check -
+)"},
+      {"certify", R"(usage: retile-oracle certify [CERTIFICATE|-]
+
+Reads one Program and the lines that prove how cheap a sequence from its `from` to its `to` can be
+at all when no tile is larger than the larger of both (4). Replays the Program, checks each line of
+the proof, and searches for nothing. What is proved is the cost in elements per device (Fig. 11):
+
+  lower_bound C
+  potential [c_0,..] P Q     from localtype c the cost is at least P, and at least Q with an
+                             allpermute on the way; from what is not listed it is at least C
+  refuted [b_0,..] [p,..]    slicing `from` to localtype b and then doing the steps p does not lead
+                             to `to` for less than C without an allpermute, whatever follows; p is
+                             [i,j,n], an alltoall(i,j) of the factor n, or, if j is the rank, an
+                             allgather(i)
+
+Prints the lines of check, then certified, lower_bound, and whether the Program is optimal: it is
+when its cost is the lower bound. When the proof fails: why, and the localtype at which that shows.
+
+When the Program or the proof is undecided: reason: limit, and a comment that says which limit. For
+the Program they are those of check. The proof may take 2^32 units of work, one for every number up
+to that of the devices in each line, and for every number of a tile that is written or compared; and
+the tiles of the devices and of all refuted lines are kept: at most 2^29 numbers, with 4 more a tile.
+
+Exit codes: 0 right and proved, 1 wrong or not proved, 2 usage or syntax error, 3 undecided, 4 no
+output.
+
+Examples:
+  retile-oracle certify program.txt
+  printf '%s\n' retile.program/1 'mesh x:2' 'from [2{x}4]' 'to [4]' \
+    'allgather dim=0 groups=[[0,1]]' 'lower_bound 4' 'potential [4] 0 4' | retile-oracle certify
 )"},
   };
   return all;

@@ -3,6 +3,7 @@
 /// Beyond a limit a query is undecided, and the other queries are answered all the same.
 #pragma once
 
+#include "certify.h"
 #include "check.h"
 #include "oracle_common.h"
 #include "search_pairs.h"
@@ -29,13 +30,14 @@ constexpr Limit rewriting_limit = {"normalize", Size{1} << 22,
 constexpr Limit devices_limit = {"optimum", most_searched_devices, "devices"};
 constexpr Limit localtypes_limit = {"optimum", Size{1} << 12, "localtypes, by an upper bound"};
 constexpr Limit tile_maps_limit = {"optimum", Size{1} << 22, "tile maps to look at"};
-constexpr Limit tags_limit = {"check", Replay::most_tags, "tags on all devices together"};
-constexpr Limit work_limit = {"check", Replay::most_work, "units of work"};
+constexpr Limit tags_limit = {"check, certify", Replay::most_tags, "tags on all devices together"};
+constexpr Limit work_limit = {"check, certify", Replay::most_work, "units of work"};
+constexpr Limit numbers_limit = {"certify", Certifier::most_numbers, "numbers in tiles to be kept"};
 
-constexpr Limit all_limits[] = {run_limit,           rank_limit,    types_limit,
-                                axis_limit,          steps_limit,   rewriting_limit,
-                                searched_rank_limit, devices_limit, localtypes_limit,
-                                tile_maps_limit,     tags_limit,    work_limit};
+constexpr Limit all_limits[] = {
+    run_limit,       rank_limit,          types_limit,   axis_limit,       steps_limit,
+    rewriting_limit, searched_rank_limit, devices_limit, localtypes_limit, tile_maps_limit,
+    tags_limit,      work_limit,          numbers_limit};
 
 /// 64 dimensions, 2^20 tags
 inline std::string described(const Limit& limit) {

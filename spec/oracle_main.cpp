@@ -1,5 +1,6 @@
 /// retile-oracle: the paper's own definitions as a command. Each verb has a header oracle_VERB.h.
 #include "oracle_apply.h"
+#include "oracle_certify.h"
 #include "oracle_check.h"
 #include "oracle_help.h"
 #include "oracle_normalize.h"
@@ -12,12 +13,12 @@ int answer(const Words& words, std::ostream& out) {
   using Verb = int (*)(const Words&, std::ostream&);
   static const std::map<std::string, Verb> verbs = {
       {"types", types},         {"apply", apply},     {"height", height}, {"cost", cost},
-      {"normalize", normalize}, {"optimum", optimum}, {"check", check}};
+      {"normalize", normalize}, {"optimum", optimum}, {"check", check},   {"certify", certify}};
   Index at = 0;  // of the verb; what asks about the program may stand in front of it
   while (at < words.size() && asks_about_itself(words[at])) ++at;
   const auto verb = verbs.find(at < words.size() ? words[at] : "");
   if (verb == verbs.end() && (at < words.size() || words.empty())) {
-    refuse(words, at, "expected types, apply, height, cost, normalize, optimum or check");
+    refuse(words, at, "expected types, apply, height, cost, normalize, optimum, check or certify");
   }
   return about_itself(words, out) ? yes : verb->second(words, out);
 }

@@ -27,9 +27,10 @@ struct Programs {
   std::optional<ParseError> error;
 };
 
-class ProgramReader : private Tokens {
+class ProgramReader : protected Tokens {
  public:
   explicit ProgramReader(std::string_view text) : Tokens(text) {}
+  virtual ~ProgramReader() = default;
 
   std::vector<Program> programs() {  // throws ParseError
     std::vector<Program> out;
@@ -54,6 +55,10 @@ class ProgramReader : private Tokens {
     return out;
   }
 
+ protected:
+  /// Whether a line that is none of a Program is one of what stands with it (certify_text.h).
+  virtual bool is_other_line(const Name&) { return false; }
+
  private:
   static constexpr Size most_devices = Size{1} << 31;
 
@@ -71,6 +76,7 @@ class ProgramReader : private Tokens {
       return;
     }
     if (reserved.count(word) != 0) fail(start, word + " is reserved; it is not a step yet");
+    if (is_other_line(word)) return;
     if (header.count(word) == 0) fail(start, "no line starts with " + word);
     if (!program_->steps.empty()) fail(start, word + " must stand before the first step");
     header_.emplace(word, start);

@@ -3,20 +3,25 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <iostream>
 #include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "check/judge.h"
 #include "check/mutant_trial.h"
 #include "check/random_programs.h"
+#include "retile/core/notation.h"
 #include "retile/core/problem.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/plan.h"
 #include "support/mutants.h"
+#include "support/random_problems.h"
 
 namespace check_tests {
 namespace {
@@ -130,6 +135,51 @@ TEST(Mutants, of_hundreds_of_planned_programs_are_found) {
   for (const support::Mutation mutation : support::all_mutations) {
     EXPECT_GT(tally.rows[static_cast<std::size_t>(mutation)].wrong, 0) << support::name(mutation);
   }
+}
+
+/// The same Program with the base offsets of `from` in a list, so that nothing is said in digits.
+Program with_listed_start(Program program) {
+  program.from = retile::TileMap::explicit_map(program.devices, program.from.global(),
+                                               program.from.tile(), program.from.base_offsets())
+                     .value();
+  return program;
+}
+
+/// On more devices than the other checkers can replay, with digits that do and do not fit.
+TEST(Check, digits_and_lists_of_base_offsets_get_one_verdict) {
+  std::map<std::string, Size> outcomes;
+  std::array<Size, 2> first_steps = {0, 0};  // wrong at the first step, and later
+  for (const char* text : {"a:16,b:8,c:8", "a:2,b:3,c:5,d:7", "a:6,b:4,c:5", "a:36,b:30",
+                           "a:2,b:2,c:2,d:2,e:2,f:2,g:2,h:2", "a:12,b:18,c:9"}) {
+    support::Random random(7);
+    const retile::Mesh mesh = retile::parse_mesh(text).value();
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      const Choose choose = support::random_choices(seed);
+      std::vector<Program> programs = {
+          retile::lower(retile::plan(support::draw_problem(random, mesh)).value())};
+      if (seed % 2 == 0) {  // claims name the fault first
+        for (retile::Step& step : programs.front().steps) step.claims = {};
+      }
+      for (int mutants = 0; mutants < 4; ++mutants) {
+        if (auto mutant = any_mutant(programs.front(), choose)) {
+          programs.push_back(std::move(mutant->program));
+        }
+      }
+      for (const Program& program : programs) {
+        const Verdict digits = retile::check(program);
+        const Verdict lists = retile::check(with_listed_start(program));
+        ASSERT_EQ(show(digits), show(lists)) << retile::to_text(program);
+        ++outcomes[outcome(digits)];
+        if (digits.answer == Answer::wrong) ++first_steps[*digits.first_wrong_step > 0 ? 1 : 0];
+      }
+    }
+  }
+  for (const auto& [seen, count] : outcomes) std::cout << seen << ": " << count << '\n';
+  for (const std::string seen : {"right", "map_claim", "not_a_box", "end"}) {
+    EXPECT_GT(outcomes[seen], 10) << seen;
+  }
+  EXPECT_GT(first_steps[0], 10);
+  EXPECT_GT(first_steps[1], 10);
 }
 
 /// Control: the comparison that the properties rest on tells a faulty checker from a sound one

@@ -10,6 +10,7 @@ FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
 LISTING_3 = ["--mesh", "devs:32", "[32,64{devs}2048]", "[1{devs}32,2048]"]
 P1 = ["--mesh", "a:2,b:2,c:2", "[360, 184{c:2}368, 320]", "[90{c:2,a:2}360, 368, 160{b:2}320]"]
 REPLICAS = ["--mesh", "a:2,b:2,c:2", "[4, 1{a,b}4]", "[1{a,c}4, 4]"]
+OVER_PARTITIONED = ["--mesh", "x:4,y:2,z:4", "[8{x}32, 16{y}32, 32]", "[32, 32, 4{x,y}32]"]
 UNEQUAL = ["--mesh", "a:2,b:3,c:5", "[1{a,b}6, 3{c}15]", "[6, 15]"]
 QUOTED = ["--mesh", '"the axis":2,_y.z-1:1', '[2{"the axis"}4, 1{_y.z-1}1]', '[4, 1]']
 
@@ -18,6 +19,8 @@ CASES = {
     "plan_example_3_1.txt": ["plan", *EXAMPLE],
     "plan_example_3_1_bytes.json": ["plan", *EXAMPLE, "--json", "--cost", "bytes", "--dtype", "f64"],
     "plan_example_3_1_explained.txt": ["plan", *EXAMPLE, "--explain"],
+    "plan_over_partitioned_explained.txt": ["plan", *OVER_PARTITIONED, "--explain"],
+    "plan_replicas_explained.txt": ["plan", *REPLICAS, "--explain"],
     "plan_listing_3.json": ["plan", *LISTING_3, "--json"],
     "plan_listing_3.txt": ["plan", *LISTING_3],
     "plan_p1.json": ["plan", *P1, "--json"],

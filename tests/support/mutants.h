@@ -203,18 +203,23 @@ inline bool mutate_rows(Mutation mutation, retile::Size devices, const Choose& c
   }
 }
 
-/// The same dynslice with `parts` and `part`, if its groups hold devices only.
+/// The same dynslice with `parts` and `part`, if its groups are of one length and hold devices
+/// only.
 inline void use_parts(retile::Dynslice& dynslice, retile::Size devices) {
   const auto* groups = std::get_if<retile::DeviceTable>(&dynslice.pieces);
   if (groups == nullptr) return;
+  const Rows rows = groups->to_rows();
   std::vector<retile::Size> part(static_cast<std::size_t>(devices));
-  for (const auto& row : groups->to_rows()) {
+  for (const auto& row : rows) {
+    if (row.size() != rows.front().size()) return;
     for (std::size_t q = 0; q < row.size(); ++q) {
       if (row[q] < 0 || row[q] >= devices) return;
       part[static_cast<std::size_t>(row[q])] = static_cast<retile::Size>(q);
     }
   }
-  dynslice.pieces = retile::PartList{groups->columns(), retile::DeviceTable::list(std::move(part))};
+  if (rows.empty()) return;
+  const auto parts = static_cast<retile::Size>(rows.front().size());
+  dynslice.pieces = retile::PartList{parts, retile::DeviceTable::list(std::move(part))};
 }
 
 inline bool mutate_parts(retile::Size devices, const Choose& choose, retile::Dynslice& dynslice) {

@@ -4,8 +4,8 @@
 // translated boxes. Such a piece is {origin, extent, shift}: the local indices origin .. origin +
 // extent - 1 hold the global indices local + shift. A device holds one box in order iff all its
 // pieces have one shift. While that is true of every device, a state is only a base offset per
-// device (what our planner makes never leaves this); otherwise each device refers to a list of
-// pieces.
+// device (what our planner makes never leaves this): as weighted digits of the device number while
+// that can say it, then as a list. Otherwise each device refers to a list of pieces.
 #include "retile/check/check.h"
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <span>
 #include <utility>
 
+#include "retile/check/digit_weights.h"
 #include "retile/core/assert.h"
 
 namespace retile {
@@ -34,43 +35,6 @@ struct Witness {
 
 // ---- Expected base offsets ----------------------------------------------------------------------
 
-/// tile * (digits of d) for every device d. Digits are minor to major in value, in any order of
-/// strides.
-std::vector<Size> compact_column(Size devices, Size tile, const std::vector<Digit>& digits) {
-  struct Weighted {
-    Size stride;
-    Size size;
-    Size weight;  // what one more of the digit adds to the offset
-  };
-  std::vector<Weighted> by_stride;
-  Size weight = tile;
-  for (const Digit& digit : digits) {
-    by_stride.push_back(Weighted{digit.stride, digit.size, weight});
-    weight *= digit.size;  // at most the global extent
-  }
-  std::sort(by_stride.begin(), by_stride.end(),
-            [](const Weighted& a, const Weighted& b) { return a.stride < b.stride; });
-
-  // The offsets of the devices below `known` repeat with every larger digit: no division per
-  // device.
-  std::vector<Size> column(index(devices));
-  Size known = 1;
-  const auto repeat = [&column, &known](Size copies, Size step) {
-    for (Size copy = 1; copy < copies; ++copy) {
-      for (Size d = 0; d < known; ++d) {
-        column[index(copy * known + d)] = column[index(d)] + copy * step;
-      }
-    }
-    known *= copies;
-  };
-  for (const Weighted& digit : by_stride) {
-    repeat(digit.stride / known, 0);
-    repeat(digit.size, digit.weight);
-  }
-  repeat(devices / known, 0);
-  return column;
-}
-
 /// Columns of base offsets that are given device after device.
 Columns columns_of_rows(Size devices, std::size_t rank, const std::vector<Size>& rows) {
   Columns columns(rank, std::vector<Size>(index(devices)));
@@ -81,12 +45,8 @@ Columns columns_of_rows(Size devices, std::size_t rank, const std::vector<Size>&
 }
 
 Columns columns_of(const TileMap& map) {
-  if (!map.is_compact()) return columns_of_rows(map.devices(), map.rank(), map.base_offsets());
-  Columns columns;
-  for (std::size_t k = 0; k < map.rank(); ++k) {
-    columns.push_back(compact_column(map.devices(), map.tile()[k], map.digits()[k]));
-  }
-  return columns;
+  if (const auto weights = DigitWeights::of(map)) return weights->columns();
+  return columns_of_rows(map.devices(), map.rank(), map.base_offsets());
 }
 
 // ---- Pieces -------------------------------------------------------------------------------------
@@ -209,17 +169,6 @@ std::optional<Witness> first_difference(PiecesView pieces, std::span<const Size>
 
 // ---- The state ----------------------------------------------------------------------------------
 
-/// A step on groups: position q of a row gets piece q (or, without a split, all) of every member's
-/// array along `split`, put together along `concat`, `stride` apart. An allgather has width = the
-/// whole extent and one piece.
-struct Exchange {
-  std::size_t split = 0;
-  Size width = 1;  ///< extent of a piece along `split`
-  std::size_t concat = 0;
-  Size stride = 0;      ///< extent of a piece along `concat`
-  bool splits = false;  ///< false: all positions get the same array
-};
-
 /// What all devices hold after some steps.
 class State {
  public:
@@ -227,7 +176,8 @@ class State {
   State(const TileMap& from, Size room)
       : devices_(index(from.devices())),
         tile_(from.tile()),
-        base_(columns_of(from)),
+        weights_(DigitWeights::of(from)),
+        base_(weights_ ? Columns() : columns_of(from)),
         room_(index(room)) {}
 
   /// How many numbers a state of boxes needs, with a step's table and the next state or a claim
@@ -242,9 +192,10 @@ class State {
   /// the room.
   [[nodiscard]] bool apply(const Step& step, const Shape& after);
 
-  /// The first device and local index where the arrays are not boxes in order with these base
-  /// offsets.
-  [[nodiscard]] std::optional<Witness> difference(const Columns& expected) const;
+  /// The first device and local index where the arrays are not boxes in order as this map, or with
+  /// these base offsets.
+  [[nodiscard]] std::optional<Witness> difference(const TileMap& expected);
+  [[nodiscard]] std::optional<Witness> difference(const Columns& expected);
 
   /// The first device that holds no box in order, seen from the element at its local index 0.
   [[nodiscard]] std::optional<Witness> not_a_box() const;
@@ -272,6 +223,7 @@ class State {
   [[nodiscard]] bool exchange(const DeviceTable& groups, const Exchange& what, const Shape& after);
   void permute(const Allpermute& step);
 
+  void list_base();
   [[nodiscard]] bool exchange_boxes(const std::vector<Size>& groups, std::size_t n,
                                     const Exchange& what);
   [[nodiscard]] bool to_lists();
@@ -282,8 +234,9 @@ class State {
 
   std::size_t devices_;
   Shape tile_;
-  Columns base_;                // while every device holds one box
-  std::optional<Lists> lists_;  // otherwise
+  std::optional<DigitWeights> weights_;  // while every device holds one box,
+  Columns base_;                         // the one or the other
+  std::optional<Lists> lists_;           // otherwise
   std::size_t room_;
 };
 
@@ -306,7 +259,17 @@ bool State::apply(const Step& step, const Shape& after) {
   return fits;
 }
 
+/// Says by a list what the digits said.
+void State::list_base() {
+  if (!weights_) return;
+  base_ = weights_->columns();
+  weights_.reset();
+}
+
 void State::permute(const Allpermute& step) {
+  const auto* const table = std::get_if<DeviceTable>(&step.source);
+  if (weights_ && table != nullptr && weights_->permute(*table)) return;
+  list_base();
   const std::vector<Size> source = sources(step, static_cast<Size>(devices_));
   const auto pull = [&source](auto& values) {
     auto old = values;
@@ -320,8 +283,12 @@ void State::permute(const Allpermute& step) {
 }
 
 bool State::slice(const Dynslice& step, const Shape& after) {
+  const Size width = after[step.dim];
+  const auto* const groups = std::get_if<DeviceTable>(&step.pieces);
+  if (weights_ && groups != nullptr && weights_->slice(*groups, step.dim, width)) return true;
+  list_base();
   std::vector<Size> piece;
-  if (const auto* groups = std::get_if<DeviceTable>(&step.pieces)) {
+  if (groups != nullptr) {
     const std::vector<Size> members = groups->entries();
     const Size n = groups->columns();
     piece.resize(devices_);
@@ -333,7 +300,6 @@ bool State::slice(const Dynslice& step, const Shape& after) {
   } else {
     piece = std::get<PartList>(step.pieces).part.entries();
   }
-  const Size width = after[step.dim];
   if (!lists_) {
     for (std::size_t d = 0; d < devices_; ++d) base_[step.dim][d] += piece[d] * width;
     return true;
@@ -378,9 +344,11 @@ bool State::slice(const Dynslice& step, const Shape& after) {
 }
 
 bool State::exchange(const DeviceTable& table, const Exchange& what, const Shape& after) {
-  const std::vector<Size> groups = table.entries();
   const std::size_t n = index(table.columns());
   if (n == 1) return true;
+  if (weights_ && weights_->exchange(table, what)) return true;
+  list_base();
+  const std::vector<Size> groups = table.entries();
   if (!lists_) {
     if (exchange_boxes(groups, n, what)) return true;
     if (!to_lists()) return false;
@@ -505,7 +473,16 @@ void State::to_boxes_if_possible() {
   lists_.reset();
 }
 
-std::optional<Witness> State::difference(const Columns& expected) const {
+std::optional<Witness> State::difference(const TileMap& expected) {
+  if (weights_) {
+    const auto digits = DigitWeights::of(expected);
+    if (digits && weights_->equal(*digits) == true) return std::nullopt;
+  }
+  return difference(columns_of(expected));
+}
+
+std::optional<Witness> State::difference(const Columns& expected) {
+  list_base();
   const auto row = [this](const Columns& columns, std::size_t d) {
     Shape numbers;
     for (std::size_t k = 0; k < rank(); ++k) numbers.push_back(columns[k][d]);
@@ -573,10 +550,10 @@ void assert_well_formed(const Program& program) {
 }
 
 /// How a map claim fails, if it does: with a witness, or for all devices as the shape is another.
-std::optional<Witness> broken_claim(const Claims& claims, const State& state, Size devices) {
+std::optional<Witness> broken_claim(const Claims& claims, State& state, Size devices) {
   if (claims.map) {
     if (claims.map->tile() != state.tile()) return Witness{};
-    if (auto witness = state.difference(columns_of(*claims.map))) return witness;
+    if (auto witness = state.difference(*claims.map)) return witness;
   }
   if (claims.at) {
     return state.difference(columns_of_rows(devices, state.tile().size(), *claims.at));
@@ -634,7 +611,7 @@ class Judge {
     if (state.tile() != program_.to.tile()) {
       difference = Witness{};
     } else {
-      difference = state.difference(columns_of(program_.to));
+      difference = state.difference(program_.to);
     }
     if (!difference) return answer(Answer::right);
     if (left_boxes) return wrong(left_boxes->first, Reason::not_a_box, left_boxes->second);

@@ -38,7 +38,9 @@ struct CheckOptions {
 
 /// Replays `program` on the devices' arrays of global indices, held as boxes where they are boxes.
 /// Exact for every Program; undecided only past the limit or when a size overflows.
-/// \complexity O(devices * rank) per step as long as every device holds one box
+/// \complexity O(devices * rank) per step as long as every device holds one box; independent of the
+/// devices as long as base offsets are sums over digits of the device number, which Programs of the
+/// planner keep
 [[nodiscard]] Verdict check(const Program& program, const CheckOptions& options = {});
 
 }  // namespace retile

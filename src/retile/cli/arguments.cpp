@@ -124,12 +124,16 @@ Examples:
 `retile VERB --help` says more about a verb.)";
 
 constexpr const char* plan_footer = R"(
-Exit codes: 0 a plan, 1 none within --memory-limit, 2 the input cannot be read.
+Exit codes: 0 a plan, 1 none within --memory-limit, 2 the input cannot be read, 3 the certificate is
+too large, 4 it cannot be written.
+
+`retile-oracle certify` checks a certificate line by line, with code of its own.
 
 Examples:
   retile plan --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]'
   retile plan --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]' --explain
-  retile plan --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --dtype f64 --memory-limit 8KiB --json)";
+  retile plan --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --dtype f64 --memory-limit 8KiB --json
+  retile plan --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --certificate - | retile-oracle certify)";
 
 constexpr const char* lower_footer = R"(
 Exit codes: 0 a Program, 2 the input cannot be read.
@@ -236,6 +240,9 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
            "most bytes per device, tile before and after a step together; KiB, MiB, GiB, TiB",
            "BYTES");
   add_text(*plan_app, "--dtype", plan.dtype, std::string(element_type_help), "TYPE");
+  add_text(*plan_app, "--certificate", plan.certificate,
+           "write the Program and the proof of its lower bound; - for stdout, without the plan",
+           "FILE");
   plan_app->footer(plan_footer);
 
   CLI::App* lower_app = app.add_subcommand("lower", "print the plan as a Program");

@@ -24,6 +24,7 @@ struct PlanArguments {
   std::optional<std::string> cost;
   std::optional<std::string> memory_limit;
   std::optional<std::string> dtype;
+  std::optional<std::string> certificate;
 };
 
 struct LowerArguments {

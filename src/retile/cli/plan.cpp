@@ -3,10 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "retile/cli/report.h"
 #include "retile/cli/verbs.h"
+#include "retile/lower/lower.h"
+#include "retile/plan/certificate.h"
+#include "retile/program/text.h"
 
 namespace retile::cli {
 namespace {
@@ -65,6 +69,19 @@ Outcome plan_verb(const PlanArguments& arguments) {
       return infeasible(*problem, *options, "retile.plan/1", arguments.json);
     }
     return failed(planned.error());
+  }
+  if (arguments.certificate) {
+    const Result<Certificate> certificate = certify(*planned);
+    if (!certificate) return failed(certificate.error());
+    const std::string text = to_text(lower(*planned)) + to_text(*certificate);
+    if (*arguments.certificate == "-") return {.exit = Exit::yes, .out = text};
+    std::ofstream file(*arguments.certificate, std::ios::binary);
+    file << text << std::flush;
+    if (!file) {
+      return failed(Exit::environment,
+                    about_argument(Code::file_error, "--certificate", *arguments.certificate,
+                                   "the file cannot be written"));
+    }
   }
   const std::string explanation = arguments.explain ? plan_explanation(*planned) : "";
   if (arguments.json) {

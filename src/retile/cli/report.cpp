@@ -316,6 +316,35 @@ std::string plan_text(const Plan& plan) {
   return text + sums_text(plan) + "\n";
 }
 
+namespace {
+
+/// What the next best kind of plan costs, and why it is another kind; empty when there is none.
+std::string runner_up(const Plan& plan) {
+  std::optional<Size> cost;
+  std::string_view how;
+  const Size smaller = std::min(plan.problem.from.tile_size(), plan.problem.to.tile_size());
+  if (plan.valley < smaller && plan.options.over_partition) {
+    PlanOptions options = plan.options;
+    options.over_partition = false;
+    const Result<Plan> shallow = retile::plan(plan.problem, options);
+    if (shallow && shallow->valley > plan.valley) {
+      cost = shallow->cost;
+      how = "with the largest valley that the ends allow";
+    }
+  }
+  if (!plan.permutation && plan.cost > 0 && plan.options.cost_model == CostModel::paper) {
+    Size permuted = 0;
+    if (!__builtin_add_overflow(plan.cost, plan.valley, &permuted) && (!cost || permuted < *cost)) {
+      cost = permuted;
+      how = "with these steps where they need a permutation";
+    }
+  }
+  if (!cost) return "";
+  return fmt::format("runner-up: {}{}, {}\n", *cost, cost_unit(plan), how);
+}
+
+}  // namespace
+
 std::string plan_explanation(const Plan& plan) {
   const std::string_view unit = cost_unit(plan);
   std::vector<std::string> labels = step_labels(plan);
@@ -363,9 +392,12 @@ std::string plan_explanation(const Plan& plan) {
     text += "permutation: none, the steps alone put every tile on its device\n";
   }
   text += plan.optimal
-              ? fmt::format("optimal: no sequence costs less than {}{}\n", plan.lower_bound, unit)
+              ? fmt::format("optimal: no sequence{} costs less than {}{}\n",
+                            plan.options.memory_limit_bytes ? " within the memory limit" : "",
+                            plan.lower_bound, unit)
               : fmt::format("proved lower bound {}{}: a sequence cheaper than {} is not excluded\n",
                             plan.lower_bound, unit, plan.cost);
+  text += runner_up(plan);
   text += fmt::format(
       "memory: no tile is larger than the larger end ({}); a step holds at most {} elements, "
       "before and after together\n",

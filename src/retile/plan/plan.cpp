@@ -1,25 +1,31 @@
-// The planner of Sec. 7.2 with the permutation in the valley (S2). See plan.h.
+// The planner that reaches the optimum. See plan.h.
 //
-// 1. For each possible valley size, weak distances to the target (weak_search.h); the least over
-// all levels is W.
-// 2. Cheapest level first: among the cheapest normal forms of a level look for one that needs no
-// permutation (realise.h).
-// 3. Where there is none, one permutation in the valley makes any of them exact. The cheapest of
-// all this is the plan;
-//    it costs at most W + the valley of a W-optimal path.
-// Dearer normal forms of a level that need no permutation are not looked for, so the plan need not
-// be optimal.
+// 1. For each possible valley size V the least cost of a weak path (weak_search.h); the least over
+// all
+//    levels is W, and the least of path + permutation is what must be beaten (S2).
+// 2. Levels whose cheapest path alone beats it, cheapest first: a path that needs no permutation
+//    (exact_search.h).
+//
+// What is proved. In the paper's model: the optimum of all sequences, within the bound eq. (4) or
+// not, is a normal form with at most one permutation, in the valley (S3), and both parts are
+// complete. For bytes, and under a memory limit: the optimum of these normal forms (within the
+// limit). That the place of the permutation does not matter and that any path becomes exact by one
+// (S2) holds in all of them; levels are told apart by cost, not by model.
 #include "retile/plan/plan.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <memory>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "retile/core/assert.h"
 #include "retile/core/primes.h"
+#include "retile/plan/exact_search.h"
 #include "retile/plan/realise.h"
 #include "retile/plan/weak_search.h"
 
@@ -27,103 +33,8 @@ namespace retile {
 
 namespace {
 
-// Enumerating cheapest paths stops here; the plan may then have a permutation that it could do
-// without.
-constexpr std::size_t max_paths = 256;
-constexpr std::size_t max_path_nodes = 1 << 14;
-// Paths that the axis-list test refuses are run on tile maps, but only where that is quick.
-constexpr std::size_t max_runs = 8;
+// Numbers of devices up to which something is decided device by device.
 constexpr Size max_run_devices = Size{1} << 17;
-
-/// All cheapest paths of one level, in a fixed order, until `visit` says stop.
-class PathEnumerator {
- public:
-  PathEnumerator(const WeakSpace& space, const Problem& problem, const LevelResult& level,
-                 std::optional<Wide> resident)
-      : space_(space), problem_(problem), level_(level), resident_(resident) {}
-
-  /// visit(path) -> true to stop.
-  template <typename Visit>
-  void run(Visit visit) {
-    for (const WeakState& bottom : level_.best_bottoms) {
-      WeakPath path;
-      const Shape tile = space_.tile(bottom);
-      for (std::size_t i = 0; i < tile.size(); ++i) {
-        const Size factor = problem_.from.tile()[i] / tile[i];
-        if (factor > 1) path.slices.push_back({i, factor});
-      }
-      if (walk(bottom, path, visit)) return;
-    }
-  }
-
- private:
-  // Depth: the number of alltoalls of a cheapest path, at most the number of prime factors of the
-  // device count.
-  template <typename Visit>
-  bool walk(const WeakState& state, WeakPath& path, Visit& visit) {
-    if (++nodes_ > max_path_nodes) return true;
-    const Wide here = level_.cost_to_go.at(state);
-    // A top whose gathers hold too much may lie on a path to one whose gathers cost the same.
-    const auto fits = [&] {
-      return !resident_ || space_.gather_resident(state, level_.level) <= *resident_;
-    };
-    if (space_.is_top(state) && space_.gather_cost(state, level_.level) == here && fits()) {
-      for (const auto& gather : space_.gathers(state))
-        path.gathers.push_back({gather.dim, gather.factor});
-      const bool stop = visit(path);
-      path.gathers.clear();
-      if (stop) return true;
-    }
-    std::vector<WeakMove> moves;
-    space_.moves(state, moves);
-    for (const WeakMove& move : moves) {
-      const auto next = level_.cost_to_go.find(move.next);
-      if (next == level_.cost_to_go.end()) continue;
-      if (next->second + space_.alltoall_cost(level_.level, move.factor) != here) continue;
-      path.moves.push_back({move.from_dim, move.to_dim, move.factor});
-      const bool stop = walk(move.next, path, visit);
-      path.moves.pop_back();
-      if (stop) return true;
-    }
-    return false;
-  }
-
-  const WeakSpace& space_;
-  const Problem& problem_;
-  const LevelResult& level_;
-  std::optional<Wide> resident_;
-  std::size_t nodes_ = 0;
-};
-
-/// What one level offers.
-struct Offer {
-  Size level = 0;
-  Wide weak_cost = 0;
-  WeakPath first;                                         // any cheapest path
-  std::optional<std::pair<WeakPath, SliceDigits>> exact;  // one without permutation
-};
-
-Offer offer_of(const WeakSpace& space, const Problem& problem, const LevelResult& level,
-               std::optional<Wide> resident) {
-  Offer offer{level.level, *level.best, {}, {}};
-  const bool one_prime = factorize(problem.from.devices()).size() <= 1;
-  std::size_t paths = 0;
-  std::size_t runs = 0;
-  PathEnumerator(space, problem, level, resident).run([&](const WeakPath& path) {
-    if (paths == 0) offer.first = path;
-    ++paths;
-    if (auto digits = unify(problem, path)) {
-      offer.exact = std::pair{path, std::move(*digits)};
-    } else if (!one_prime && problem.from.devices() <= max_run_devices && runs < max_runs) {
-      ++runs;
-      SliceDigits any = default_digits(problem, path);
-      if (reaches_target(problem, path, any)) offer.exact = std::pair{path, std::move(any)};
-    }
-    return offer.exact.has_value() || paths >= max_paths;
-  });
-  RETILE_ASSERT(paths > 0, "a level with a best cost has a path of that cost");
-  return offer;
-}
 
 /// A normal form that always exists, without search: per prime, slice what the target needs and the
 /// source lacks, move what is in the wrong dimension, gather the rest. The fallback where a search
@@ -132,7 +43,7 @@ WeakPath direct_path(const Problem& problem) {
   const std::size_t rank = problem.from.rank();
   std::vector<Size> slice(rank, 1);
   std::vector<Size> gather(rank, 1);
-  std::vector<std::vector<Size>> move(rank, std::vector<Size>(rank, 1));
+  std::map<std::pair<std::size_t, std::size_t>, Size> move;
   for (const PrimePower& power : factorize(problem.from.devices())) {
     const Size p = power.prime;
     std::vector<Size> surplus(
@@ -150,9 +61,12 @@ WeakPath direct_path(const Problem& problem) {
       for (; balance < 0 && surplus[i] < 0; ++balance, ++surplus[i]) slice[i] *= p;
       for (; balance > 0 && surplus[i] > 0; --balance, --surplus[i]) gather[i] *= p;
     }
-    for (std::size_t i = 0; i < rank; ++i) {
-      for (std::size_t j = 0; j < rank; ++j) {
-        for (; surplus[i] > 0 && surplus[j] < 0; --surplus[i], ++surplus[j]) move[i][j] *= p;
+    for (std::size_t i = 0, j = 0; i < rank; ++i) {
+      while (surplus[i] > 0) {
+        while (surplus[j] >= 0) ++j;
+        --surplus[i];
+        ++surplus[j];
+        move.try_emplace({i, j}, 1).first->second *= p;
       }
     }
   }
@@ -160,10 +74,8 @@ WeakPath direct_path(const Problem& problem) {
   for (std::size_t i = 0; i < rank; ++i) {
     if (slice[i] > 1) path.slices.push_back({i, slice[i]});
     if (gather[i] > 1) path.gathers.push_back({i, gather[i]});
-    for (std::size_t j = 0; j < rank; ++j) {
-      if (move[i][j] > 1) path.moves.push_back({i, j, move[i][j]});
-    }
   }
+  for (const auto& [dims, factor] : move) path.moves.push_back({dims.first, dims.second, factor});
   std::stable_sort(path.gathers.begin(), path.gathers.end(),
                    [](const auto& a, const auto& b) { return a.factor < b.factor; });
   return path;
@@ -254,14 +166,253 @@ Result<Plan> assemble(const Problem& problem, const PlanOptions& options, const 
   return plan;
 }
 
-/// The choice between the levels' offers.
+/// What the search settled on.
 struct Choice {
   WeakPath path;
   SliceDigits digits;
   bool permute = false;
-  Wide weak_cost = 0;  // W, or the best found when the search was not complete
+  Wide cost = 0;
+  Wide weak_cost = 0;    // W, or the best found when the search was not complete
+  Wide lower_bound = 0;  // proved
   bool complete = true;
   Size states = 0;
+};
+
+/// Whether `path` needs no permutation, where digit lists alone do not say it. A slice that no
+/// digits can say is no answer: lowering could not follow it.
+std::optional<bool> decide(const Problem& problem, const WeakPath& path) {
+  if (unify(problem, path)) return true;
+  const std::optional<bool> possible = can_do_without(problem, path);
+  if (!possible || !*possible) return possible;
+  if (problem.from.devices() <= max_run_devices &&
+      reaches_target(problem, path, default_digits(problem, path)))
+    return true;
+  return std::nullopt;
+}
+
+template <class Key>
+class Planner {
+ public:
+  Planner(const Problem& problem, const PlanOptions& options, const WeakSpace& space,
+          std::optional<Wide> resident)
+      : problem_(problem), options_(options), space_(space) {
+    limits_.resident = resident;
+    limits_.work = options.search_limit;
+  }
+
+  /// A plan without search.
+  std::optional<Choice> direct_only() {
+    choice_.complete = false;
+    return direct();
+  }
+
+  /// Nothing when no plan obeys the limit.
+  std::optional<Choice> run() {
+    search_levels();
+    if (!weak_) return direct();
+    std::stable_sort(searches_.begin(), searches_.end(), [&](const auto& a, const auto& b) {
+      const Wide a_cost = space_.absolute(*a->best(), a->level());
+      const Wide b_cost = space_.absolute(*b->best(), b->level());
+      return std::pair{a_cost, a->level().tile} < std::pair{b_cost, b->level().tile};
+    });
+    choose_permuted();
+    choose_exact();
+    if (!found_) {
+      // No level may permute and none can do without; that is an answer if it is a proof.
+      if (choice_.complete) return std::nullopt;
+      return direct();
+    }
+    choice_.weak_cost = *weak_;
+    choice_.lower_bound = choice_.cost;
+    for (const Wide bound : open_) choice_.lower_bound = std::min(choice_.lower_bound, bound);
+    return choice_;
+  }
+
+ private:
+  using Search = LevelSearch<Key>;
+
+  [[nodiscard]] bool permutable(const Level& level) const {
+    return !limits_.resident || 2 * static_cast<Wide>(level.tile) <= *limits_.resident;
+  }
+
+  /// Part 1. Levels that cannot give a plan below what is known are left out.
+  void search_levels() {
+    const WeakPath path = direct_path(problem_);
+    std::optional<Wide> known;  // a plan of this cost exists
+    const std::vector<Level> levels = space_.levels();
+    Size largest = 0;
+    for (const Level& level : levels) largest = std::max(largest, level.tile);
+    for (const Level& level : levels) {
+      if (level.tile < largest && !options_.over_partition) continue;
+      if (!known && !limits_.resident) known = cost_of(path, true);
+      Relative cutoff = no_cost;
+      if (known) {
+        if (space_.absolute(level.bound, level) > *known) continue;
+        cutoff = space_.relative(*known, level);
+      }
+      auto search = std::make_unique<Search>(space_, level, limits_, cutoff);
+      search->settle_best();
+      choice_.states += search->states();
+      if (!search->complete()) {
+        choice_.complete = false;
+        open_.push_back(space_.absolute(level.bound, level));
+      }
+      if (!search->best()) continue;
+      const Wide weak = space_.absolute(*search->best(), level);
+      weak_ = weak_ ? std::min(*weak_, weak) : weak;
+      if (permutable(level)) {
+        const Wide cost = weak + space_.absolute(space_.permute_cost(), level);
+        known = known ? std::min(*known, cost) : cost;
+      }
+      searches_.push_back(std::move(search));
+    }
+  }
+
+  /// The cheapest path + permutation; fewest steps among equals, then the smallest valley.
+  void choose_permuted() {
+    for (const auto& search : searches_) {
+      const Level& level = search->level();
+      if (!permutable(level)) continue;
+      const Relative cost = *search->best() + space_.permute_cost();
+      offer(space_.absolute(cost, level), search->best_steps() + 1, true,
+            [&] { return path_from(*search, search->best_bottom()); });
+    }
+  }
+
+  /// Part 2. At equal cost fewer steps win, then no permutation.
+  void choose_exact() {
+    std::optional<DigitAlphabet> alphabet;
+    for (const auto& search : searches_) {
+      const Level& level = search->level();
+      const Wide weak = space_.absolute(*search->best(), level);
+      if (found_ && weak > choice_.cost) break;
+      if (!alphabet) {
+        std::vector<std::size_t> dims;
+        for (std::size_t i = 0; i < space_.rank(); ++i) dims.push_back(space_.dim(i));
+        alphabet.emplace(problem_, dims);
+      }
+      // In the paper's model all costs of a level are multiples of V, and so is the permutation
+      // that makes a cheapest path exact: a dearer path is no better. Not so where there is none.
+      const bool tight = space_.cost_model() == CostModel::paper && permutable(level);
+      const Relative limit = tight    ? *search->best()
+                             : found_ ? space_.relative(choice_.cost, level)
+                                      : no_cost;
+      bool complete = false;
+      if (alphabet->usable()) {
+        const Size states = search->states();
+        ExactSearch<Key> exact(space_, *search, *alphabet, limits_);
+        const auto got =
+            exact.run(limit, tight, [&](const WeakPath& path) { return decide(problem_, path); });
+        choice_.states += search->states() - states;
+        complete = exact.complete() && !exact.undecided();
+        if (got) {
+          offer(space_.absolute(got->cost, level), got->steps, false, [&] { return got->path; });
+        }
+      }
+      if (!complete && (!found_ || weak < choice_.cost)) {
+        choice_.complete = false;
+        open_.push_back(weak);
+      }
+    }
+    if (!found_) return;
+    const auto digits = choice_.permute ? std::nullopt : unify(problem_, choice_.path);
+    choice_.digits = digits ? *digits : default_digits(problem_, choice_.path);
+  }
+
+  template <class Path>
+  void offer(Wide cost, std::int32_t steps, bool permute, const Path& path) {
+    if (found_ &&
+        std::tuple{cost, steps, permute} >= std::tuple{choice_.cost, steps_, choice_.permute})
+      return;
+    choice_.path = path();
+    choice_.permute = permute;
+    choice_.cost = cost;
+    steps_ = steps;
+    found_ = true;
+  }
+
+  /// Follows least costs from a bottom, first way in a fixed order.
+  WeakPath path_from(const Search& search, std::uint32_t bottom) const {
+    WeakPath path;
+    std::uint32_t at = bottom;
+    for (std::size_t i = 0; i < space_.rank(); ++i) {
+      const Lane slice = search.lane(search.node(at).key, i) - space_.source(i);
+      if (slice != 0) path.slices.push_back({space_.dim(i), space_.factor(slice)});
+    }
+    while (true) {
+      const auto& node = search.node(at);
+      std::int32_t gathers = 0;
+      for (std::size_t i = 0; i < space_.rank(); ++i) {
+        gathers += search.lane(node.key, i) != space_.target(i) ? 1 : 0;
+      }
+      if (gathers == node.steps && search.gather_cost(node.key) == node.cost) break;
+      const bool moved =
+          search.for_each_move(node.key, [&](std::size_t i, std::size_t j, const Block& block) {
+            const auto next = search.find(search.moved(node.key, i, j, block.lane));
+            if (!next || search.node(*next).cost + block.cost != node.cost ||
+                search.node(*next).steps + 1 != node.steps)
+              return false;
+            path.moves.push_back({space_.dim(i), space_.dim(j), block.factor});
+            at = *next;
+            return true;
+          });
+      RETILE_ASSERT(moved, "a state that has a cost has a way on or gathers of that cost");
+    }
+    for (std::size_t i = 0; i < space_.rank(); ++i) {
+      const Lane gather = search.lane(search.node(at).key, i) - space_.target(i);
+      if (gather != 0) path.gathers.push_back({space_.dim(i), space_.factor(gather)});
+    }
+    std::stable_sort(path.gathers.begin(), path.gathers.end(),
+                     [](const auto& a, const auto& b) { return a.factor < b.factor; });
+    return path;
+  }
+
+  [[nodiscard]] Wide cost_of(const WeakPath& path, bool permute) const {
+    Wide tile = problem_.from.tile_size();
+    for (const auto& slice : path.slices) tile /= slice.factor;
+    const bool paper = options_.cost_model == CostModel::paper;
+    Wide cost = permute ? tile : 0;
+    for (const auto& move : path.moves) cost += paper ? tile : tile - tile / move.factor;
+    for (const auto& gather : path.gathers) {
+      cost += paper ? tile * gather.factor : tile * (gather.factor - 1);
+      tile *= gather.factor;
+    }
+    return paper ? cost : cost * options_.element_bytes;
+  }
+
+  /// The fallback where the search stopped before it found anything.
+  std::optional<Choice> direct() {
+    if (choice_.complete) return std::nullopt;
+    choice_.path = direct_path(problem_);
+    const WeakPath& path = choice_.path;
+    choice_.weak_cost = cost_of(path, false);
+    auto digits = unify(problem_, path);
+    choice_.permute = !digits;
+    choice_.digits = digits ? *digits : default_digits(problem_, path);
+    choice_.cost = cost_of(path, choice_.permute);
+    Wide tile = problem_.from.tile_size();
+    for (const auto& slice : path.slices) tile /= slice.factor;
+    if (limits_.resident) {
+      if ((choice_.permute || !path.moves.empty()) && 2 * tile > *limits_.resident)
+        return std::nullopt;
+      for (const auto& gather : path.gathers) {
+        if (tile + tile * gather.factor > *limits_.resident) return std::nullopt;
+        tile *= gather.factor;
+      }
+    }
+    return choice_;
+  }
+
+  const Problem& problem_;
+  const PlanOptions& options_;
+  const WeakSpace& space_;
+  SearchLimits limits_;
+  std::vector<std::unique_ptr<Search>> searches_;
+  std::optional<Wide> weak_;
+  std::vector<Wide> open_;  // bounds of what was not searched to its end
+  Choice choice_;
+  std::int32_t steps_ = 0;
+  bool found_ = false;
 };
 
 /// \param resident  most elements a step may hold, before and after together
@@ -271,76 +422,13 @@ std::optional<Choice> choose(const Problem& problem, const PlanOptions& options,
   if (resident && std::max(problem.from.tile_size(), problem.to.tile_size()) > *resident)
     return std::nullopt;
   const WeakSpace space(problem, options);
-  SearchLimits limits;
-  limits.resident = resident;
-  limits.work = options.search_limit;
-  Choice choice;
-  std::vector<LevelResult> levels;
-  std::optional<Wide> least;  // W
-  std::optional<Wide>
-      incumbent;  // a plan of this cost exists: cheapest path of a level and a permutation
-  const auto permutable = [&](Size level) {
-    return !resident || 2 * static_cast<Wide>(level) <= *resident;
-  };
-  for (const Size level : space.levels()) {
-    LevelResult result = search_level(space, level, incumbent, limits);
-    limits.work -= std::min(limits.work, result.work);  // one budget for all levels
-    choice.states += result.states;
-    choice.complete = choice.complete && result.complete;
-    if (!result.best) continue;
-    least = least ? std::min(*least, *result.best) : *result.best;
-    if (permutable(level)) {
-      const Wide cost = *result.best + space.permute_cost(level);
-      incumbent = incumbent ? std::min(*incumbent, cost) : cost;
-    }
-    levels.push_back(std::move(result));
+  if (space.key_bits() > 128) {
+    // More dimensions than any state holds: a right plan, and no search.
+    return Planner<Key128>(problem, options, space, resident).direct_only();
   }
-  if (!least) {
-    choice.path = direct_path(problem);
-    choice.complete = false;
-    Wide level = problem.from.tile_size();
-    for (const auto& slice : choice.path.slices) level /= slice.factor;
-    for (const auto& move : choice.path.moves)
-      choice.weak_cost += space.alltoall_cost(static_cast<Size>(level), move.factor);
-    Wide tile = level;
-    for (const auto& gather : choice.path.gathers) {
-      choice.weak_cost += options.cost_model == CostModel::paper
-                              ? tile * gather.factor
-                              : tile * (gather.factor - 1) * options.element_bytes;
-      if (resident && tile + tile * gather.factor > *resident) return std::nullopt;
-      tile *= gather.factor;
-    }
-    if (!permutable(static_cast<Size>(level))) return std::nullopt;
-    auto digits = unify(problem, choice.path);
-    choice.permute = !digits;
-    choice.digits = digits ? *digits : default_digits(problem, choice.path);
-    return choice;
-  }
-  choice.weak_cost = *least;
-  // Cheapest first; among equals the smallest valley, where a permutation costs least.
-  std::stable_sort(levels.begin(), levels.end(), [](const LevelResult& a, const LevelResult& b) {
-    return std::pair{*a.best, a.level} < std::pair{*b.best, b.level};
-  });
-  std::optional<Wide> cost;
-  for (const LevelResult& level : levels) {
-    if (cost && *level.best >= *cost) break;
-    Offer offer = offer_of(space, problem, level, resident);
-    if (offer.exact) {
-      choice.path = std::move(offer.exact->first);
-      choice.digits = std::move(offer.exact->second);
-      choice.permute = false;
-      return choice;  // later levels are no cheaper
-    }
-    const Wide permuted = *level.best + space.permute_cost(level.level);
-    if (permutable(level.level) && (!cost || permuted < *cost)) {
-      cost = permuted;
-      choice.digits = default_digits(problem, offer.first);
-      choice.path = std::move(offer.first);
-      choice.permute = true;
-    }
-  }
-  if (!cost) return std::nullopt;
-  return choice;
+  if (space.key_bits() <= 64)
+    return Planner<std::uint64_t>(problem, options, space, resident).run();
+  return Planner<Key128>(problem, options, space, resident).run();
 }
 
 Result<void> check_arguments(const Problem& problem, Size element_bytes) {
@@ -396,16 +484,19 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
     RETILE_ASSERT(made->resident <= *limit, "a plan under a memory limit obeys it");
   }
 
-  // S5: whoever does not reach the target by slices alone pays for at least one tile of the target
-  // (paper's model). A permutation at W = 0 means just that the lists are no suffixes.
-  const bool reaches_by_slices = made->cost == 0;
-  Wide bound = 0;
+  // In the paper's model a search that came to its end proves the cost. Else the levels that it
+  // left open bound it, and S5: whoever does not reach the target by slices alone pays for at least
+  // one tile of the target. For bytes only W is proved: gathering and slicing with factor 2 costs
+  // less than an alltoall and a permutation, so that a sequence that is no normal form may be
+  // cheaper (not S3). And what some device lacks.
+  const bool searched_all = choice->complete && options.over_partition;
+  Wide bound = searched_all ? static_cast<Wide>(made->cost) : choice->lower_bound;
+  if (!options.over_partition) bound = 0;
   if (options.cost_model == CostModel::bytes) {
-    bound = missing_bytes(problem, options.element_bytes);
-  } else if (!reaches_by_slices) {
-    // Under a memory limit W is that of the paths within it, which bounds no others.
-    const bool proved = choice->complete && !options.memory_limit_bytes;
-    bound = std::max<Wide>(proved ? choice->weak_cost : 0, problem.to.tile_size());
+    bound =
+        std::max(std::min(bound, choice->weak_cost), missing_bytes(problem, options.element_bytes));
+  } else if (!searched_all && made->cost > 0) {
+    bound = std::max<Wide>(bound, problem.to.tile_size());
   }
   made->lower_bound = static_cast<Size>(std::min<Wide>(bound, made->cost));
   made->optimal = made->cost == made->lower_bound;
@@ -419,7 +510,7 @@ Result<Size> smallest_feasible_bytes(const Problem& problem, Size element_bytes)
   // What a plan holds at most is one of these: an end, two valley tiles, or the last gather with
   // factor f, L2 + L2/f.
   std::set<Wide> candidates{problem.from.tile_size(), problem.to.tile_size()};
-  for (const Size level : space.levels()) candidates.insert(2 * static_cast<Wide>(level));
+  for (const Level& level : space.levels()) candidates.insert(2 * static_cast<Wide>(level.tile));
   const Wide target = problem.to.tile_size();
   for (Size d = 1; d * d <= problem.from.devices(); ++d) {
     if (problem.from.devices() % d != 0) continue;

@@ -49,6 +49,9 @@ struct PlanOptions {
   Size element_bytes = 4;  ///< for bytes costs and the memory limit
   /// bound on resident bytes: tile before + tile after of the worst step
   std::optional<Size> memory_limit_bytes = {};
+  /// Whether to look at valleys below the largest one that the ends allow. Without them less is
+  /// proved: only what holds for every sequence (S5).
+  bool over_partition = true;
   /// How much the search may look at, in alltoall edges (a weak type kept counts as eight). Past it
   /// the plan is the best found so far, still right and within the bound.
   Size search_limit = Size{1} << 24;
@@ -72,7 +75,8 @@ struct Plan {
   /// only the least found.
   Size weak_cost = 0;
   bool complete = true;  ///< the search ended before its limit
-  /// Proved: no plan within the bound eq. (4) is cheaper, whatever it holds at once.
+  /// Proved: no sequence within the bound eq. (4), and within the memory limit if there is one, is
+  /// cheaper. For bytes: W, or what some device lacks, whichever is more.
   Size lower_bound = 0;
   bool optimal = false;  ///< cost == lower_bound
   Size states = 0;       ///< weak types visited by the search
@@ -84,6 +88,7 @@ struct Plan {
 /// tile.
 ///
 /// Axes are split into prime factors first, so one step may move part of an axis.
+/// The same problem and options give the same plan, in every process and build.
 /// \error infeasible (the memory limit; notes and `smallest_feasible_bytes` say the least one),
 /// size_overflow (costs),
 ///        unsupported (explicit tile maps)

@@ -2,6 +2,7 @@
 #include "retile/plan/realise.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -11,37 +12,80 @@ namespace retile {
 
 namespace {
 
-/// One entry of a digit list: a device digit, or a part of the fresh digit that slice number
-/// `slice` introduces.
+/// One entry of a digit list: a part of the device number, of what slice number `index` introduces,
+/// or of a number mixed of several digits.
 struct Item {
-  std::optional<std::size_t> slice;  // nothing: a device digit
-  Digit digit;                       // of the device number, or of the fresh digit's own value
+  enum class Of { device, slice, mixed };
+  Of of = Of::device;
+  std::size_t index = 0;
+  Digit digit;
 };
+
+/// A list of digits, minor to major, and the numbers that were mixed on the way.
+using Items = std::vector<Item>;
 
 /// Cuts the minor part of size n off an item; n divides its size.
 Item cut_minor(Item& item, Size n) {
-  const Item minor{item.slice, {item.digit.stride, n}};
+  const Item minor{item.of, item.index, {item.digit.stride, n}};
   item.digit = {item.digit.stride * n, item.digit.size / n};
   return minor;
 }
 
-/// Pops the factor n off the minor end of a list, or nothing when it cuts across digits.
-std::optional<std::vector<Item>> pop(std::vector<Item>& list, Size n) {
-  std::vector<Item> popped;
-  std::size_t whole = 0;
-  for (; n > 1 && whole < list.size(); ++whole) {
-    Item& item = list[whole];
-    if (n % item.digit.size == 0) {
-      popped.push_back(item);
-      n /= item.digit.size;
-    } else if (item.digit.size % n == 0) {
-      popped.push_back(cut_minor(item, n));
-      break;
-    } else {
-      return std::nullopt;
+/// Puts an item on the minor end, joined to what is there. A mixed number that is whole again turns
+/// back into its digits.
+void prepend(Items& list, Item item, const std::vector<Items>& mixed) {
+  if (!list.empty()) {
+    const Item& last = list.front();
+    if (last.of == item.of && last.index == item.index &&
+        item.digit.stride * item.digit.size == last.digit.stride) {
+      item.digit.size *= last.digit.size;
+      list.erase(list.begin());
     }
   }
-  list.erase(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(whole));
+  if (item.of == Item::Of::mixed && item.digit.stride == 1) {
+    const Items& digits = mixed[item.index];
+    Size whole = 1;
+    for (const Item& digit : digits) whole *= digit.digit.size;
+    if (item.digit.size == whole) {
+      for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit)
+        prepend(list, *digit, mixed);
+      return;
+    }
+  }
+  list.insert(list.begin(), item);
+}
+
+/// Makes the minor end of a list one number, so that n can be cut off it.
+void mix(Items& list, Size n, std::vector<Items>& mixed) {
+  Items digits;
+  Size size = 1;
+  for (Size need = n; need > 1; need = n / std::gcd(n, size)) {
+    Item& item = list.front();
+    if (item.digit.size % need == 0 && item.digit.size != need) {
+      digits.push_back(cut_minor(item, need));
+    } else {
+      digits.push_back(item);
+      list.erase(list.begin());
+    }
+    size *= digits.back().digit.size;
+  }
+  list.insert(list.begin(), {Item::Of::mixed, mixed.size(), {1, size}});
+  mixed.push_back(std::move(digits));
+}
+
+/// Pops the factor n off the minor end of a list; n divides the product of its sizes.
+Items pop(Items& list, Size n, std::vector<Items>& mixed) {
+  Items popped;
+  while (n > 1) {
+    const Size part = std::gcd(n, list.front().digit.size);
+    if (part == 1) {
+      mix(list, n, mixed);
+      continue;
+    }
+    popped.push_back(cut_minor(list.front(), part));
+    if (list.front().digit.size == 1) list.erase(list.begin());
+    n /= part;
+  }
   return popped;
 }
 
@@ -92,19 +136,20 @@ struct Binding {
 };
 
 /// Matches a list against the target's digits from the minor end; fills `bindings` for fresh parts.
-bool match(std::vector<Item> list, std::vector<Digit> target, FreeDigits& free,
+bool match(Items list, std::vector<Digit> target, FreeDigits& free,
            std::vector<std::vector<Binding>>& bindings) {
   std::size_t a = 0;
   std::size_t b = 0;
   while (a < list.size() && b < target.size()) {
     const Size n = std::gcd(list[a].digit.size, target[b].size);
-    if (n != list[a].digit.size && n != target[b].size) return false;
+    if (n == 1) return false;
     const Item item = cut_minor(list[a], n);
     const Digit wanted{target[b].stride, n};
     target[b] = {target[b].stride * n, target[b].size / n};
-    if (item.slice) {
+    if (item.of == Item::Of::mixed) return false;
+    if (item.of == Item::Of::slice) {
       if (!free.take(wanted)) return false;
-      bindings[*item.slice].push_back({item.digit, wanted});
+      bindings[item.index].push_back({item.digit, wanted});
     } else if (item.digit != wanted) {
       return false;
     }
@@ -153,23 +198,22 @@ void undo_move(TileMap& map, const WeakPath::Move& move) {
 
 std::optional<SliceDigits> unify(const Problem& problem, const WeakPath& path) {
   const std::size_t rank = problem.from.rank();
-  std::vector<std::vector<Item>> lists(rank);
+  std::vector<Items> lists(rank);
+  std::vector<Items> mixed;
   for (std::size_t i = 0; i < rank; ++i) {
-    for (const Digit& digit : problem.from.digits()[i]) lists[i].push_back({std::nullopt, digit});
+    for (const Digit& digit : problem.from.digits()[i])
+      lists[i].push_back({Item::Of::device, 0, digit});
   }
   for (std::size_t k = 0; k < path.slices.size(); ++k) {
-    auto& list = lists[path.slices[k].dim];
-    list.insert(list.begin(), Item{k, {1, path.slices[k].factor}});
+    prepend(lists[path.slices[k].dim], {Item::Of::slice, k, {1, path.slices[k].factor}}, mixed);
   }
   for (const WeakPath::Move& move : path.moves) {
-    const auto popped = pop(lists[move.from_dim], move.factor);
-    if (!popped) return std::nullopt;
-    auto& list = lists[move.to_dim];
-    list.insert(list.begin(), popped->begin(), popped->end());
+    const Items popped = pop(lists[move.from_dim], move.factor, mixed);
+    for (auto item = popped.rbegin(); item != popped.rend(); ++item) {
+      prepend(lists[move.to_dim], *item, mixed);
+    }
   }
-  for (const WeakPath::Gather& gather : path.gathers) {
-    if (!pop(lists[gather.dim], gather.factor)) return std::nullopt;
-  }
+  for (const WeakPath::Gather& gather : path.gathers) pop(lists[gather.dim], gather.factor, mixed);
   FreeDigits free(problem.from.unused());
   std::vector<std::vector<Binding>> bindings(path.slices.size());
   for (std::size_t i = 0; i < rank; ++i) {
@@ -187,6 +231,111 @@ SliceDigits default_digits(const Problem& problem, const WeakPath& path) {
   SliceDigits out;
   for (const WeakPath::Slice& slice : path.slices) out.push_back(free.take_any(slice.factor));
   return out;
+}
+
+std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path) {
+  constexpr Size most_tiles = Size{1} << 22;
+  const std::size_t rank = problem.from.rank();
+  const Size devices = problem.from.devices();
+  // Parts of the device number between all the places where a digit of either map begins or ends.
+  std::vector<Size> cuts{1, devices};
+  for (const TileMap* map : {&problem.from, &problem.to}) {
+    for (const auto& list : map->digits()) {
+      for (const Digit& digit : list) {
+        cuts.push_back(digit.stride);
+        cuts.push_back(digit.stride * digit.size);
+      }
+    }
+  }
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  struct Place {  // of a part in a map: (tile number div weight) mod size
+    std::size_t dim = 0;
+    Size weight = 0;  // 0: not there
+  };
+  struct Part {
+    Size size = 1;
+    Place source;
+    Place target;
+  };
+  std::vector<Part> parts;
+  const auto find = [&](const TileMap& map, Size stride) {
+    Place place;
+    for (std::size_t i = 0; i < rank; ++i) {
+      Size weight = 1;
+      for (const Digit& digit : map.digits()[i]) {
+        if (stride >= digit.stride && stride < digit.stride * digit.size) {
+          place = {i, weight * (stride / digit.stride)};
+        }
+        weight *= digit.size;
+      }
+    }
+    return place;
+  };
+  for (std::size_t k = 0; k + 1 < cuts.size(); ++k) {
+    if (cuts[k + 1] % cuts[k] != 0) return std::nullopt;
+    const Part part{cuts[k + 1] / cuts[k], find(problem.from, cuts[k]), find(problem.to, cuts[k])};
+    if (part.source.weight == 0 && part.target.weight == 0) continue;
+    parts.push_back(part);
+  }
+  // Bottom tiles in the order of the source tile that they lie in: all devices of one source tile
+  // must find their new tiles among its pieces, each as often. What fails does so for most source
+  // tiles.
+  std::vector<Size> source(rank);
+  std::vector<Size> sliced(rank, 1);
+  for (std::size_t i = 0; i < rank; ++i) {
+    source[i] = problem.from.global()[i] / problem.from.tile()[i];
+  }
+  for (const WeakPath::Slice& slice : path.slices) sliced[slice.dim] *= slice.factor;
+  const auto product = [](const std::vector<Size>& counts) {
+    return std::accumulate(counts.begin(), counts.end(), Size{1}, std::multiplies<>());
+  };
+  const Size sources = product(source);
+  const Size pieces = product(sliced);
+  if (sources * pieces > most_tiles) return std::nullopt;
+  Size targets = 1;  // target tiles that the devices of one source tile hold
+  for (const Part& part : parts) targets *= part.source.weight == 0 ? part.size : 1;
+  if (pieces % targets != 0) return false;
+  std::vector<Size> before(rank);
+  std::vector<Size> tile(rank);
+  std::vector<Size> held(static_cast<std::size_t>(targets));
+  const auto part_of = [](const Place& place, const std::vector<Size>& of, Size size) {
+    return of[place.dim] / place.weight % size;
+  };
+  // A stride coprime to the number of tiles comes by all of them, and soon by one that tells.
+  Size stride = sources / 3 * 2 + 1;
+  while (std::gcd(stride, sources) != 1) ++stride;
+  for (Size k = 0, u = 0; k < sources; ++k, u = (u + stride) % sources) {
+    for (std::size_t i = 0, left = static_cast<std::size_t>(u); i < rank; ++i) {
+      before[i] = static_cast<Size>(left) % source[i];
+      left /= static_cast<std::size_t>(source[i]);
+    }
+    std::fill(held.begin(), held.end(), Size{0});
+    for (Size piece = 0; piece < pieces; ++piece) {
+      Size left = piece;
+      for (std::size_t i = 0; i < rank; ++i) {
+        tile[i] = before[i] * sliced[i] + left % sliced[i];
+        left /= sliced[i];
+      }
+      for (const WeakPath::Move& move : path.moves) {
+        tile[move.to_dim] = tile[move.to_dim] * move.factor + tile[move.from_dim] % move.factor;
+        tile[move.from_dim] /= move.factor;
+      }
+      for (const WeakPath::Gather& gather : path.gathers) tile[gather.dim] /= gather.factor;
+      Size target = 0;
+      for (const Part& part : parts) {
+        if (part.target.weight == 0) continue;
+        const Size after = part_of(part.target, tile, part.size);
+        if (part.source.weight == 0) {
+          target = target * part.size + after;
+        } else if (part_of(part.source, before, part.size) != after) {
+          return false;  // no device holds both
+        }
+      }
+      if (++held[static_cast<std::size_t>(target)] > pieces / targets) return false;
+    }
+  }
+  return true;
 }
 
 bool reaches_target(const Problem& problem, const WeakPath& path, const SliceDigits& digits) {

@@ -37,9 +37,14 @@ using SliceDigits = std::vector<std::vector<Digit>>;
 
 /// Slice digits with which `path` leads from problem.from to problem.to without a permutation, by
 /// the axis-list test: run the path on digit lists with fresh names for the slices, and unify with
-/// the target's lists. Nothing when the lists do not unify or a factor is cut across digits.
-/// Complete on meshes of one prime (S4), sound on all.
+/// the target's lists. A factor that cuts across digits mixes them; side by side again they are
+/// digits. Nothing when the lists do not unify. Complete on meshes of one prime (S4), sound on all.
 [[nodiscard]] std::optional<SliceDigits> unify(const Problem& problem, const WeakPath& path);
+
+/// Whether some choice of slices, not always sayable in digits, makes `path` reach the target: the
+/// contingency criterion S4, decided by running all tiles of the bottom. Nothing when they are too
+/// many.
+[[nodiscard]] std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path);
 
 /// Any digits for the slices of a path, from those that problem.from leaves unused.
 [[nodiscard]] SliceDigits default_digits(const Problem& problem, const WeakPath& path);

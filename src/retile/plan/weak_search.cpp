@@ -1,246 +1,177 @@
-// Shortest paths over weak types. See weak_search.h.
+// The weak types between two tile shapes. See weak_search.h.
 #include "retile/plan/weak_search.h"
 
-#include <algorithm>
 #include <numeric>
-#include <queue>
 #include <utility>
-
-#include "retile/core/assert.h"
 
 namespace retile {
 
-namespace {
-
-/// Divisors of n in ascending order; n >= 1. Trial up to the square root: n is at most the number
-/// of devices.
-std::vector<Size> divisors(Size n) {
-  std::vector<Size> low;
-  std::vector<Size> high;
-  for (Size d = 1; d * d <= n; ++d) {
-    if (n % d != 0) continue;
-    low.push_back(d);
-    if (d * d != n) high.push_back(n / d);
-  }
-  low.insert(low.end(), high.rbegin(), high.rend());
-  return low;
-}
-
-Size product(const std::vector<Size>& factors) {
-  const auto out = checked_product(factors);
-  RETILE_ASSERT(out.has_value(), "tile counts multiply to at most the number of devices");
-  return *out;
-}
-
-std::optional<char16_t> index_of(const std::vector<Size>& sorted, Size value) {
-  const auto found = std::lower_bound(sorted.begin(), sorted.end(), value);
-  if (found == sorted.end() || *found != value) return std::nullopt;
-  return static_cast<char16_t>(found - sorted.begin());
-}
-
-}  // namespace
-
 WeakSpace::WeakSpace(const Problem& problem, const PlanOptions& options)
-    : global_(problem.from.global()),
+    : primes_(factorize(problem.from.devices())),
       devices_(problem.from.devices()),
       global_size_(problem.from.global_size()),
+      target_tile_(problem.to.tile_size()),
       cost_model_(options.cost_model),
       element_bytes_(options.element_bytes) {
-  for (std::size_t i = 0; i < global_.size(); ++i) {
-    source_.push_back(global_[i] / problem.from.tile()[i]);
-    target_.push_back(global_[i] / problem.to.tile()[i]);
-    counts_.push_back(divisors(std::gcd(global_[i], devices_)));
-  }
-}
-
-Shape WeakSpace::tile(const WeakState& state) const {
-  Shape out;
-  for (std::size_t i = 0; i < rank(); ++i) out.push_back(global_[i] / count(state, i));
-  return out;
-}
-
-std::vector<Size> WeakSpace::levels() const {
-  const Size source = product(source_);
-  const Size target = product(target_);
-  const Size least = source / std::gcd(source, target) * target;
-  std::vector<Size> out;
-  for (const Size tiles : divisors(devices_)) {
-    if (tiles % least == 0 && global_size_ % tiles == 0) out.push_back(global_size_ / tiles);
-  }
-  return out;
-}
-
-bool WeakSpace::tops(Size level, std::size_t limit, std::vector<WeakState>& out) const {
-  // N_i = target_i * e_i with the product of the e_i given. room[i] is what the dimensions from i
-  // on can still take of it, so every branch that is entered ends in a state.
-  const Size extra = global_size_ / level / product(target_);
-  WeakState state(rank(), u'\0');
-  std::vector<Size> room(rank() + 1, 1);
-  for (std::size_t i = rank(); i-- > 0;) {
-    state[i] = index_of(counts_[i], target_[i]).value();
-    room[i] = std::gcd(extra, room[i + 1] * std::gcd(extra, counts_[i].back() / target_[i]));
-  }
-  bool complete = true;
-  // Depth: every level takes a factor, so at most the number of prime factors of the device count.
-  const auto spread = [&](const auto& self, std::size_t first, Size left) -> void {
-    if (left == 1) {
-      if (out.size() >= limit) {
-        complete = false;
-      } else {
-        out.push_back(state);
-      }
-      return;
-    }
-    for (std::size_t i = first; i < rank() && room[i] % left == 0; ++i) {
-      const char16_t least = state[i];
-      for (std::size_t k = least + std::size_t{1}; k < counts_[i].size() && complete; ++k) {
-        const Size tiles = counts_[i][k];
-        if (tiles % target_[i] != 0) continue;
-        const Size factor = tiles / target_[i];
-        if (left % factor != 0 || room[i + 1] % (left / factor) != 0) continue;
-        state[i] = static_cast<char16_t>(k);
-        self(self, i + 1, left / factor);
-      }
-      state[i] = least;
-    }
-  };
-  if (room[0] % extra == 0) spread(spread, 0, extra);
-  return complete;
-}
-
-bool WeakSpace::is_bottom(const WeakState& state) const {
-  for (std::size_t i = 0; i < rank(); ++i) {
-    if (count(state, i) % source_[i] != 0) return false;
-  }
-  return true;
-}
-
-bool WeakSpace::is_top(const WeakState& state) const {
-  for (std::size_t i = 0; i < rank(); ++i) {
-    if (count(state, i) % target_[i] != 0) return false;
-  }
-  return true;
-}
-
-void WeakSpace::moves(const WeakState& state, std::vector<WeakMove>& out) const {
-  out.clear();
-  for (std::size_t i = rank(); i-- > 0;) {
-    const Size from = count(state, i);
-    if (from == 1) continue;
-    for (std::size_t k = 0; k < state[i]; ++k) {
-      if (from % counts_[i][k] != 0) continue;
-      const Size factor = from / counts_[i][k];
-      for (std::size_t j = 0; j < rank(); ++j) {
-        if (j == i) continue;
-        const auto to = index_of(counts_[j], count(state, j) * factor);
-        if (!to) continue;
-        WeakMove move{i, j, factor, state};
-        move.next[i] = static_cast<char16_t>(k);
-        move.next[j] = *to;
-        out.push_back(std::move(move));
-      }
+  const Shape& global = problem.from.global();
+  std::vector<int> most(primes_.size(), 0);  // largest exponent of any dimension
+  for (std::size_t i = 0; i < global.size(); ++i) {
+    const Size count = std::gcd(global[i], devices_);
+    if (count == 1) continue;
+    dims_.push_back(i);
+    for (std::size_t q = 0; q < primes_.size(); ++q) {
+      int exponent = 0;
+      for (Size left = count; left % primes_[q].prime == 0; left /= primes_[q].prime) ++exponent;
+      most[q] = std::max(most[q], exponent);
     }
   }
-}
-
-std::vector<WeakSpace::Gather> WeakSpace::gathers(const WeakState& top) const {
-  std::vector<Gather> out;
-  for (std::size_t i = 0; i < rank(); ++i) {
-    const Size factor = count(top, i) / target_[i];
-    if (factor > 1) out.push_back({i, factor});
+  unsigned shift = 0;
+  for (std::size_t q = 0; q < primes_.size(); ++q) {
+    unsigned bits = 1;
+    while ((1 << bits) <= most[q]) ++bits;
+    shifts_.push_back(shift);
+    masks_.push_back(((Lane{1} << bits) - 1) << shift);
+    shift += bits;
   }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const Gather& a, const Gather& b) { return a.factor < b.factor; });
-  return out;
-}
-
-Wide WeakSpace::gather_cost(const WeakState& top, Size level) const {
-  Wide cost = 0;
-  Wide tile = level;
-  for (const Gather& gather : gathers(top)) {
-    const Wide after = tile * gather.factor;
-    cost += cost_model_ == CostModel::paper ? after : (after - tile) * element_bytes_;
-    tile = after;
-  }
-  return cost;
-}
-
-Wide WeakSpace::gather_resident(const WeakState& top, Size level) const {
-  Wide resident = 0;
-  Wide tile = level;
-  for (const Gather& gather : gathers(top)) {
-    resident = tile + tile * gather.factor;  // grows with every gather
-    tile *= gather.factor;
-  }
-  return resident;
-}
-
-Wide WeakSpace::alltoall_cost(Size level, Size factor) const {
-  if (cost_model_ == CostModel::paper) return level;
-  return static_cast<Wide>(level - level / factor) * element_bytes_;  // factor divides the tile
-}
-
-Wide WeakSpace::permute_cost(Size level) const {
-  return cost_model_ == CostModel::paper ? static_cast<Wide>(level)
-                                         : static_cast<Wide>(level) * element_bytes_;
-}
-
-LevelResult search_level(const WeakSpace& space, Size level, std::optional<Wide> cutoff,
-                         const SearchLimits& limits) {
-  LevelResult result;
-  result.level = level;
-  const Size state_work = 8 + static_cast<Size>(space.rank());  // what keeping a state counts
-  std::vector<WeakState> tops;
-  result.complete = space.tops(level, static_cast<std::size_t>(limits.work / state_work), tops);
-  Size work = static_cast<Size>(tops.size()) * state_work;
-  const bool may_move = !limits.resident || *limits.resident >= 2 * static_cast<Wide>(level);
-
-  using Entry = std::pair<Wide, WeakState>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
-  std::unordered_map<WeakState, Wide> tentative;
-  for (const WeakState& top : tops) {
-    if (limits.resident && space.gather_resident(top, level) > *limits.resident) continue;
-    const Wide cost = space.gather_cost(top, level);
-    if (cutoff && cost > *cutoff) continue;
-    tentative.emplace(top, cost);
-    queue.emplace(cost, top);
-  }
-  std::vector<WeakMove> moves;
-  while (!queue.empty()) {
-    const auto [cost, state] = queue.top();
-    queue.pop();
-    if (tentative.at(state) != cost) continue;  // an older, dearer entry
-    if (result.best && cost > *result.best) break;
-    result.cost_to_go.emplace(state, cost);
-    if (space.is_bottom(state)) {
-      result.best = cost;
-      result.best_bottoms.push_back(state);
-    }
-    if (!may_move) continue;
-    if (work > limits.work) {
-      result.complete = false;
+  lane_bits_ = std::max(1U, shift);
+  const std::size_t lanes = std::size_t{1} << lane_bits_;
+  factor_.assign(lanes, 1);
+  for (Lane lane = 1; lane < lanes; ++lane) {
+    // The product of another lane with one exponent less; lanes beyond any count are not used.
+    for (std::size_t q = 0; q < primes_.size(); ++q) {
+      if ((lane & masks_[q]) == 0) continue;
+      const auto product = checked_mul(factor_[lane - (Lane{1} << shifts_[q])], primes_[q].prime);
+      factor_[lane] = product && *product <= devices_ ? *product : devices_;
       break;
     }
-    space.moves(state, moves);
-    work += static_cast<Size>(moves.size());
-    for (const WeakMove& move : moves) {
-      // Backwards: an alltoall from move.next to state moves the same factor the other way.
-      const Wide next = cost + space.alltoall_cost(level, move.factor);
-      if ((cutoff && next > *cutoff) || (result.best && next > *result.best)) continue;
-      const auto [known, fresh] = tentative.emplace(move.next, next);
-      if (fresh) {
-        work += state_work;
-      } else {
-        if (known->second <= next) continue;
-        known->second = next;
-      }
-      queue.emplace(next, move.next);
+  }
+  for (const std::size_t i : dims_) {
+    cap_.push_back(lane_of_count(std::gcd(global[i], devices_)));
+    source_.push_back(lane_of_count(global[i] / problem.from.tile()[i]));
+    target_.push_back(lane_of_count(global[i] / problem.to.tile()[i]));
+  }
+  leaving_.assign(lanes * rank(), 0);
+  for (std::size_t i = 0; i < rank(); ++i) {
+    for (Lane lane = 0; lane < lanes; ++lane) {
+      const Size factor = factor_[excess(source_[i], lane)];
+      // Several moves cost no less than one: 1 - 1/(ab) <= (1 - 1/a) + (1 - 1/b).
+      leaving_[i * lanes + lane] = factor == 1                       ? 0
+                                   : cost_model_ == CostModel::paper ? 1
+                                                                     : devices_ - devices_ / factor;
     }
   }
-  result.states = static_cast<Size>(tentative.size());
-  result.work = work;
-  std::sort(result.best_bottoms.begin(), result.best_bottoms.end());
-  return result;
+  blocks_.resize(lanes);
+}
+
+Lane WeakSpace::lane_of_count(Size count) const {
+  Lane lane = 0;
+  for (std::size_t q = 0; q < primes_.size(); ++q) {
+    for (; count % primes_[q].prime == 0; count /= primes_[q].prime) lane += Lane{1} << shifts_[q];
+  }
+  RETILE_ASSERT(count == 1, "tile counts divide the number of devices");
+  return lane;
+}
+
+const std::vector<Block>& WeakSpace::blocks(Lane box) const {
+  std::vector<Block>& out = blocks_[box];
+  if (!out.empty() || box == 0) return out;
+  // Counts through the box, first prime fastest.
+  Lane lane = 0;
+  while (lane != box) {
+    for (std::size_t q = 0; q < primes_.size(); ++q) {
+      if ((lane & masks_[q]) != (box & masks_[q])) {
+        lane += Lane{1} << shifts_[q];
+        break;
+      }
+      lane &= ~masks_[q];
+    }
+    const Size n = factor_[lane];
+    out.push_back({lane, n, cost_model_ == CostModel::paper ? 1 : devices_ - devices_ / n});
+  }
+  return out;
+}
+
+std::vector<Level> WeakSpace::levels() const {
+  std::vector<int> least(primes_.size(), 0);
+  std::vector<int> most(primes_.size(), 0);
+  std::vector<int> source(primes_.size(), 0);
+  std::vector<int> target(primes_.size(), 0);
+  Relative surplus = 0;  // dimensions that something must leave
+  Relative deficit = 0;  // dimensions that something must enter
+  for (std::size_t i = 0; i < rank(); ++i) {
+    surplus += covers(target_[i], source_[i]) ? 0 : 1;
+    deficit += covers(source_[i], target_[i]) ? 0 : 1;
+    for (std::size_t q = 0; q < primes_.size(); ++q) {
+      source[q] += exponent(source_[i], q);
+      target[q] += exponent(target_[i], q);
+      most[q] += exponent(cap_[i], q);
+    }
+  }
+  for (std::size_t q = 0; q < primes_.size(); ++q) {
+    least[q] = std::max(source[q], target[q]);
+    most[q] = std::min(most[q], static_cast<int>(primes_[q].exponent));
+  }
+  std::vector<Level> out;
+  Level level;
+  level.totals = least;
+  while (true) {
+    Size tiles = 1;
+    Size target_tiles = 1;
+    Relative slices = 0;  // prime factors that dynslices add
+    for (std::size_t q = 0; q < primes_.size(); ++q) {
+      for (int k = 0; k < level.totals[q]; ++k) tiles *= primes_[q].prime;
+      for (int k = 0; k < target[q]; ++k) target_tiles *= primes_[q].prime;
+      slices += level.totals[q] - source[q];
+    }
+    level.tile = global_size_ / tiles;
+    level.gathered = tiles / target_tiles;
+    // A move serves one dimension that something leaves and one that something enters. A gather
+    // saves one at most, and each but the last costs more than a move.
+    const Relative gathers = level.gathered > 1 ? 1 : 0;
+    const Relative moves = std::max({Relative{0}, surplus - gathers, deficit - slices});
+    level.bound = cost_model_ == CostModel::paper
+                      ? moves + (level.gathered > 1 ? level.gathered : 0)
+                      : std::max({Relative{0}, surplus - static_cast<Relative>(rank()) * gathers,
+                                  deficit - slices}) *
+                                least_move() +
+                            (level.gathered - 1) * devices_;
+    out.push_back(level);
+    std::size_t q = 0;
+    for (; q < primes_.size(); ++q) {
+      if (level.totals[q] < most[q]) {
+        ++level.totals[q];
+        break;
+      }
+      level.totals[q] = least[q];
+    }
+    if (q == primes_.size()) break;
+  }
+  std::stable_sort(out.begin(), out.end(), [&](const Level& a, const Level& b) {
+    return std::pair{absolute(a.bound, a), a.tile} < std::pair{absolute(b.bound, b), b.tile};
+  });
+  return out;
+}
+
+Relative WeakSpace::gather_cost(std::vector<Size>& factors) const {
+  std::sort(factors.begin(), factors.end());
+  Relative cost = 0;
+  Relative product = 1;
+  for (const Size factor : factors) {
+    product *= factor;
+    cost += product;
+  }
+  return cost_model_ == CostModel::paper ? cost : (product - 1) * devices_;
+}
+
+Wide WeakSpace::absolute(Relative cost, const Level& level) const {
+  const Wide elements = static_cast<Wide>(cost) * level.tile;
+  return cost_model_ == CostModel::paper ? elements : elements / devices_ * element_bytes_;
+}
+
+Relative WeakSpace::relative(Wide cost, const Level& level) const {
+  const Wide out = cost_model_ == CostModel::paper ? cost / level.tile
+                                                   : cost / element_bytes_ * devices_ / level.tile;
+  return static_cast<Relative>(std::min<Wide>(out, no_cost));
 }
 
 }  // namespace retile

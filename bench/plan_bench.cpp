@@ -1,0 +1,236 @@
+// How long does planning take, and do plans for many devices lower and check fast? Random problems
+// drawn as in the paper's evaluation (Sec. 8, tests/support/random_problems.h).
+//
+//   plan_bench [--problems N] [--seed S] [--only TEXT] [--output FILE.json]
+//
+// A line per case: median, 99th percentile and maximum of the processor time of one call of `plan`,
+// the target, and how many plans are proved optimal. The raw file has every time, the calibration
+// loop before and after, the compiler and the peak memory of the process after each case.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "retile/check/check.h"
+#include "retile/core/notation.h"
+#include "retile/lower/lower.h"
+#include "retile/plan/plan.h"
+#include "retile/program/text.h"
+#include "support/random_problems.h"
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using retile::Mesh;
+using retile::Shape;
+using retile::Size;
+
+struct Case {
+  std::string name;
+  std::string mesh;
+  std::vector<Shape> shapes;  // taken in turn; empty: drawn as in Sec. 8
+  double median_target_ms = 0;
+  double most_target_ms = 0;
+  bool replicate = true;
+};
+
+/// Time of this process's processor, in milliseconds: what others do on the machine does not count.
+double now_ms() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
+}
+
+/// Time of a fixed amount of integer work, in milliseconds.
+double calibration_ms() {
+  const double start = now_ms();
+  std::uint64_t x = 1;
+  for (int k = 0; k < 100'000'000; ++k) x = x * 6364136223846793005U + 1442695040888963407U;
+  const double time = now_ms() - start;
+  return x == 0 ? 0 : time;
+}
+
+double peak_mib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+double quantile(std::vector<double> values, double part) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(static_cast<double>(values.size() - 1) * part)];
+}
+
+std::string axes(int count, const std::string& size) {
+  std::string out;
+  for (int k = 0; k < count; ++k) out += (k == 0 ? "a" : ",a") + std::to_string(k) + ":" + size;
+  return out;
+}
+
+std::vector<Case> cases() {
+  constexpr Size k = 1024;
+  constexpr Size m = 107520;  // 2^10 * 3 * 5 * 7
+  std::vector<Case> out;
+  for (const char* mesh :
+       {"x:2,y:2,z:2", "x:4,y:2,z:4", "x:8,y:4,z:4", "x:6,y:4,z:5", "x:16,y:8,z:8"}) {
+    out.push_back({std::string("section 8, ") + mesh, mesh, {}, 0.1, 5});
+  }
+  const Shape rank8(8, 128);
+  out.push_back({"1,024 = 2^10, rank 8", axes(10, "2"), {rank8}, 0, 20});
+  out.push_back({"1,024 = 4^5, rank 8", axes(5, "4"), {rank8}, 0, 20});
+  out.push_back({"1,024 = 16*8*8, rank 8", "x:16,y:8,z:8", {rank8}, 0, 20});
+  out.push_back({"65,536 = 2^16, rank 6", axes(16, "2"), {Shape(6, k)}, 0, 50});
+  out.push_back({"65,536 = 16^4, rank 6", axes(4, "16"), {Shape(6, k)}, 0, 50});
+  out.push_back({"65,536 = 256^2, rank 6", axes(2, "256"), {Shape(6, k)}, 0, 50});
+  out.push_back({"65,536 = 2^16, rank 8", axes(16, "2"), {rank8}, 0, 500});
+  out.push_back({"65,536 = 2^16, rank 8, no replicas", axes(16, "2"), {rank8}, 0, 500, false});
+  out.push_back({"65,536 = 4^8, rank 8", axes(8, "4"), {rank8}, 0, 500});
+  out.push_back({"65,536 = 16^4, rank 8", axes(4, "16"), {rank8}, 0, 500});
+  const std::vector<Shape> mixed = {{m, m, m, 105}, {m, m, 4 * k, 4 * k}, {1680, 1680, 1680, 1680}};
+  out.push_back({"2^10*3*5*7 = 32*32*3*5*7, rank 4", "a:32,b:32,c:3,d:5,e:7", mixed, 0, 50});
+  out.push_back({"2^10*3*5*7 = 2^10*3*5*7, rank 4", axes(10, "2") + ",c:3,d:5,e:7", mixed, 0, 50});
+  out.push_back({"2^10*3*5*7 = 48*80*28, rank 4", "a:48,b:80,c:28", mixed, 0, 50});
+  out.push_back({"2^20 = 2^20, rank 4", axes(20, "2"), {Shape(4, 32 * k)}, 0, 20});
+  out.push_back({"2^20 = 32^4, rank 4", axes(4, "32"), {Shape(4, 32 * k)}, 0, 20});
+  return out;
+}
+
+Json run(const Case& test, int problems, std::uint64_t seed) {
+  support::Random random(seed);
+  const Mesh mesh = retile::parse_mesh(test.mesh).value();
+  std::vector<double> times;
+  std::vector<double> lower_times;
+  std::vector<double> check_times;
+  int optimal = 0;
+  int permuted = 0;
+  Size states = 0;
+  std::size_t lines = 0;
+  double slowest = -1;
+  std::string slowest_pair;
+  for (int k = 0; k < problems; ++k) {
+    const Shape global = test.shapes.empty()
+                             ? support::draw_shape(random, mesh)
+                             : test.shapes[static_cast<std::size_t>(k) % test.shapes.size()];
+    const auto from = support::draw_type(random, mesh, global, test.replicate);
+    const auto to = support::draw_type(random, mesh, global, test.replicate);
+    const auto problem = retile::Problem::make(mesh, from, to).value();
+    const double start = now_ms();
+    const auto plan = retile::plan(problem);
+    const double time = now_ms() - start;
+    if (!plan) {
+      fmt::print(stderr, "{}", retile::render(plan.error()));
+      std::exit(1);
+    }
+    times.push_back(time);
+    optimal += plan->optimal ? 1 : 0;
+    permuted += plan->permutes() > 0 ? 1 : 0;
+    states = std::max(states, plan->states);
+    if (time > slowest) {
+      slowest = time;
+      slowest_pair = "'" + retile::to_text(from) + "' '" + retile::to_text(to) + "'";
+    }
+    if (mesh.device_count() != 65536 || k % 20 != 0) continue;
+    const double before = now_ms();
+    const retile::Program program = retile::lower(*plan);
+    const double lowered = now_ms();
+    const retile::Verdict verdict = retile::check(program);
+    check_times.push_back(now_ms() - lowered);
+    lower_times.push_back(lowered - before);
+    if (verdict.answer == retile::Answer::wrong) {
+      fmt::print(stderr, "a plan is wrong: {}\n", slowest_pair);
+      std::exit(1);
+    }
+    const std::string text = retile::to_text(program);
+    lines = std::max(lines, static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')));
+  }
+  const double median = quantile(times, 0.5);
+  const double most = quantile(times, 1);
+  const bool met = (test.median_target_ms == 0 || median <= test.median_target_ms) &&
+                   most <= test.most_target_ms;
+  fmt::print(
+      "{:36} median {:8.3f}  p99 {:8.3f}  max {:8.3f} ms  (target {}{} ms: {})  optimal {}"
+      "/{}\n",
+      test.name, median, quantile(times, 0.99), most,
+      test.median_target_ms == 0 ? "" : fmt::format("{} and ", test.median_target_ms),
+      test.most_target_ms, met ? "met" : "MISSED", optimal, problems);
+  std::fflush(stdout);
+  Json out;
+  out["case"] = test.name;
+  out["mesh"] = test.mesh;
+  out["problems"] = problems;
+  out["median_ms"] = median;
+  out["p99_ms"] = quantile(times, 0.99);
+  out["max_ms"] = most;
+  if (test.median_target_ms != 0) out["median_target_ms"] = test.median_target_ms;
+  out["max_target_ms"] = test.most_target_ms;
+  out["met"] = met;
+  out["optimal"] = optimal;
+  out["permuted"] = permuted;
+  out["most_states"] = states;
+  out["slowest"] = slowest_pair;
+  out["peak_mib_of_the_process_so_far"] = peak_mib();
+  if (!lower_times.empty()) {
+    out["lowered_and_checked"] = lower_times.size();
+    out["lower_median_ms"] = quantile(lower_times, 0.5);
+    out["lower_max_ms"] = quantile(lower_times, 1);
+    out["check_median_ms"] = quantile(check_times, 0.5);
+    out["check_max_ms"] = quantile(check_times, 1);
+    out["most_program_lines"] = lines;
+    fmt::print(
+        "  lower: median {:.3f}, max {:.3f} ms; check: median {:.3f}, max {:.3f} ms; at most "
+        "{} lines\n",
+        quantile(lower_times, 0.5), quantile(lower_times, 1), quantile(check_times, 0.5),
+        quantile(check_times, 1), lines);
+  }
+  out["times_ms"] = Json::array();
+  for (const double time : times) {
+    out["times_ms"].push_back(static_cast<double>(static_cast<long>(time * 1e4 + 0.5)) / 1e4);
+  }
+  return out;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int problems = 1000;
+  std::uint64_t seed = 1;
+  std::string only;
+  std::string output;
+  for (int k = 1; k + 1 < argc; k += 2) {
+    const std::string key = argv[k];
+    if (key == "--problems") problems = std::atoi(argv[k + 1]);
+    if (key == "--seed") seed = std::strtoull(argv[k + 1], nullptr, 10);
+    if (key == "--only") only = argv[k + 1];
+    if (key == "--output") output = argv[k + 1];
+  }
+  Json result;
+  result["schema"] = "retile.bench.plan/1";
+#ifdef NDEBUG
+  result["build"] = "release";
+#else
+  result["build"] = "with assertions";
+#endif
+  result["compiler"] = __VERSION__;
+  result["seed"] = seed;
+  result["calibration"] = "10^8 steps of a 64-bit linear congruential generator, in ms";
+  result["calibration_before_ms"] = calibration_ms();
+  fmt::print("calibration: {:.1f} ms\n", result["calibration_before_ms"].get<double>());
+  result["cases"] = Json::array();
+  for (const Case& test : cases()) {
+    if (test.name.find(only) != std::string::npos)
+      result["cases"].push_back(run(test, problems, seed));
+  }
+  result["calibration_after_ms"] = calibration_ms();
+  fmt::print("calibration: {:.1f} ms; peak memory {:.0f} MiB\n",
+             result["calibration_after_ms"].get<double>(), peak_mib());
+  if (!output.empty()) std::ofstream(output) << result.dump() << "\n";
+  return 0;
+}

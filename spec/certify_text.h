@@ -1,0 +1,39 @@
+/// Reads a Program and the lines of its certificate.
+///
+///   line = "lower_bound" INT | "potential" ints INT INT | "refuted" ints rows    (see certify.h)
+#pragma once
+
+#include "certify.h"
+#include "program_text.h"
+
+namespace spec {
+
+class CertificateReader : public ProgramReader {
+ public:
+  explicit CertificateReader(std::string_view text) : ProgramReader(text) {}
+  Certificate lines;
+
+ protected:
+  bool is_other_line(const Name& word) override {
+    if (word == "lower_bound") {
+      lines.C = integer();
+    } else if (word == "potential") {
+      const Sizes c = ints(1);
+      const Size pi = integer();
+      lines.pi[c] = {pi, integer()};
+    } else if (word == "refuted") {
+      const Sizes b = ints(1);
+      lines.refuted.emplace_back(b, list('[', [&] {
+                                   const ParseError place = here();
+                                   const Sizes ijn = ints();
+                                   if (ijn.size() != 3) fail(place, "expected [i,j,n]");
+                                   return ijn;
+                                 }));
+    } else {
+      return false;
+    }
+    return true;
+  }
+};
+
+}  // namespace spec

@@ -1,0 +1,54 @@
+// Certificates: why nothing is cheaper than a plan's lower bound, in lines that can be checked one
+// by one, without a search and without trusting the planner.
+//
+// A *potential* of a tile shape is the least cost of a weak sequence from there to the target, and
+// the least with a permutation on the way; shapes without one are at least as dear as the lower
+// bound. A *refutation* is a state that slices, alltoalls and gathers can come to below the lower
+// bound: it is not the target, whatever the slices are, and what can follow below the lower bound
+// is refuted too. Both are found here by plain searches that share nothing with the planner's.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "retile/core/result.h"
+#include "retile/core/size.h"
+#include "retile/plan/plan.h"
+
+namespace retile {
+
+struct Certificate {
+  struct Potential {
+    Shape tile;
+    Size cost = 0;
+    Size permuted = 0;
+  };
+  /// What is sliced, and the steps after that: from_dim, to_dim, factor; a gather has to_dim =
+  /// rank.
+  struct Refutation {
+    Shape bottom;
+    std::vector<std::array<Size, 3>> steps;
+  };
+  Size lower_bound = 0;
+  std::vector<Potential> potentials;    ///< by tile shape, ascending
+  std::vector<Refutation> refutations;  ///< bottom by bottom, cheapest first
+};
+
+struct CertificateOptions {
+  std::size_t most_lines = std::size_t{1} << 17;
+  /// How much the searches may look at: steps, and for refutations tiles.
+  Size search_limit = Size{1} << 30;
+};
+
+/// The proof of plan.lower_bound.
+/// \error unsupported (costs in bytes, or a memory limit: what is proved is the paper's problem),
+/// limit_reached
+/// \paper formal_spec S1, S3, S4; Theorems 6.4, 6.5
+[[nodiscard]] Result<Certificate> certify(const Plan& plan, const CertificateOptions& options = {});
+
+/// The lines `lower_bound`, `potential` and `refuted`, which stand behind the plan's Program.
+[[nodiscard]] std::string to_text(const Certificate& certificate);
+
+}  // namespace retile
