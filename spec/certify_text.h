@@ -1,9 +1,11 @@
 /// Reads a Program and the lines of its certificate.
 ///
 ///   line = "lower_bound" INT | "potential" ints INT INT | "refuted" ints rows    (see certify.h)
+///        | "fact" NAME ints                                                       (see facts.h)
 #pragma once
 
 #include "certify.h"
+#include "facts.h"
 #include "program_text.h"
 
 namespace spec {
@@ -12,9 +14,16 @@ class CertificateReader : public ProgramReader {
  public:
   explicit CertificateReader(std::string_view text) : ProgramReader(text) {}
   Certificate lines;
+  bool has_lines = false;  // of the proof that nothing is cheaper
+  std::vector<Fact> facts;
 
  protected:
   bool is_other_line(const Name& word) override {
+    if (word == "fact") {
+      const Name what = bare_name();
+      facts.emplace_back(what, ints());
+      return true;
+    }
     if (word == "lower_bound") {
       lines.C = integer();
     } else if (word == "potential") {
@@ -32,7 +41,7 @@ class CertificateReader : public ProgramReader {
     } else {
       return false;
     }
-    return true;
+    return has_lines = true;
   }
 };
 

@@ -1,4 +1,4 @@
-/// retile-oracle certify: whether a Program is right, and whether no sequence is cheaper.
+/// retile-oracle certify: whether a Program is right, its facts hold, and no sequence is cheaper.
 #pragma once
 
 #include "certify_text.h"
@@ -23,6 +23,16 @@ inline int certify(const Words& words, std::ostream& out) {
     out << "certified: undecided\nreason: limit\n# undecided: " << why << "\n";
     return undecided;
   };
+  if (!reader.facts.empty()) {
+    if (const auto at = no_fact(programs.front(), verdict, reader.facts)) {
+      out << "certified: false\nwhy: fact\nfact: " << *at << "\n";
+      return no;
+    }
+    if (!reader.has_lines) {
+      out << "certified: true\nfacts: " << reader.facts.size() << "\n";
+      return yes;
+    }
+  }
   try {
     Certifier(programs.front(), reader.lines).run();
   } catch (const Unproved& why) {

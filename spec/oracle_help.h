@@ -162,8 +162,21 @@ the proof, and searches for nothing. What is proved is the cost in elements per 
                              [i,j,n], an alltoall(i,j) of the factor n, or, if j is the rank, an
                              allgather(i)
 
+With lines of `retile prove` in their place, or before them, it checks what these say of every device:
+
+  fact groups [k,m,n]        step k has m groups of n devices, and every device is in one of them
+  fact bijection [k]         step k gives the tile of every device to one device
+  fact inside [k]            step k reads no element outside a tile
+  fact map [k,c_0,..]        after step k the tiles have localtype c, and lie as the step claims
+  fact end [c_0,..]          in the end the tiles have localtype c, and lie as `to` says
+  fact bound [h,b]           the largest tile has h elements; h is at most b, the larger end
+  fact cost [C]              the steps cost C
+
+All facts must be there, in the order of the steps.
+
 Prints the lines of check, then certified, lower_bound, and whether the Program is optimal: it is
-when its cost is the lower bound. When the proof fails: why, and the localtype at which that shows.
+when its cost is the lower bound. When the proof fails: why, and the localtype or the number of the
+fact at which that shows. Of facts alone it prints how many they are in place of a lower bound.
 
 When the Program or the proof is undecided: reason: limit, and a comment that says which limit. For
 the Program they are those of check. The proof may take 2^32 units of work, one for every number up

@@ -163,7 +163,8 @@ Exit codes: 0 proved, 1 refuted, 2 the input cannot be read, 3 undecided, 4 no s
 Examples:
   retile prove --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]'
   retile prove sequence.txt --solver both --smt2 queries --json
-  retile lower --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' | retile prove -)";
+  retile lower --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' | retile prove -
+  retile prove sequence.txt --certificate - | retile-oracle certify)";
 
 constexpr const char* run_footer = R"(
 Device d of the mesh is process d. Without an input, an element's bytes are the low bytes of
@@ -268,6 +269,8 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   add_text(*prove_app, "--timeout", prove.timeout, "seconds for each Program (default 60)", "S");
   add_text(*prove_app, "--smt2", prove.smt2, "write every query to this folder, as SMT-LIB 2",
            "DIR");
+  add_text(*prove_app, "--certificate", prove.certificate,
+           "if proved, write the Program and the facts; - for stdout, without the verdict", "FILE");
   prove_app->add_flag("--json", prove.json, "print one JSON object per Program, retile.proof/1");
   prove_app->footer(prove_footer);
 

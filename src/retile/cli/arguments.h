@@ -44,6 +44,7 @@ struct ProveArguments {
   std::optional<std::string> solver;
   std::optional<std::string> timeout;
   std::optional<std::string> smt2;
+  std::optional<std::string> certificate;
   bool json = false;
 };
 

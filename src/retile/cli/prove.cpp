@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "retile/lower/lower.h"
 #include "retile/plan/plan.h"
 #include "retile/program/json.h"
+#include "retile/program/text.h"
 #ifdef RETILE_WITH_Z3
 #include "retile/prove/prove.h"
 #endif
@@ -116,6 +118,10 @@ Outcome prove_verb(const ProveArguments& arguments) {
   }
   const Result<std::vector<Program>> programs = programs_of(arguments);
   if (!programs) return failed(programs.error());
+  if (arguments.certificate && programs->size() != 1) {
+    return failed(about_argument(Code::bad_argument, "--certificate", *arguments.certificate,
+                                 "a certificate is for one Program"));
+  }
   if (arguments.smt2) {
     std::error_code error;
     std::filesystem::create_directories(*arguments.smt2, error);
@@ -142,6 +148,19 @@ Outcome prove_verb(const ProveArguments& arguments) {
         arguments.json ? proof_json(*proof, program.devices) : proof_text(*proof, program.devices);
     outcome.out += '\n';
     outcome.exit = std::max(outcome.exit, exit_of(*proof));
+    if (!arguments.certificate || !proof->proved()) continue;
+    const std::string certificate = to_text(program) + facts(program, proof->verdict);
+    if (*arguments.certificate == "-") {
+      outcome.out = certificate;
+      continue;
+    }
+    std::ofstream file(*arguments.certificate, std::ios::binary);
+    file << certificate << std::flush;
+    if (!file) {
+      return failed(Exit::environment,
+                    about_argument(Code::file_error, "--certificate", *arguments.certificate,
+                                   "the file cannot be written"));
+    }
   }
   return outcome;
 }

@@ -66,4 +66,8 @@ struct Proof {
 /// \error file_error (a query cannot be written), unsupported (cvc5 is asked for and cannot be run)
 [[nodiscard]] Result<Proof> prove(const Program& program, const ProveOptions& options = {});
 
+/// What was proved, as the lines `fact` of a certificate, which stand behind the Program; one for
+/// each question of a symbolic proof. Precondition: the Program was proved, with this verdict.
+[[nodiscard]] std::string facts(const Program& program, const Verdict& verdict);
+
 }  // namespace retile
