@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import tempfile
 
 from support import EXAMPLE, Case, environment, main, retile
 
@@ -117,6 +118,30 @@ class Prove(Case):
         done = retile("prove", *EXAMPLE, "--solver", "both", "--timeout", "100")
         self.accepted(done)
         self.assertRegex(done.stdout, r"by Z3 [\d.]+ and cvc5 [\d.]+, ")
+
+    def test_a_certificate_is_the_program_and_its_facts(self):
+        facts = "fact bijection [0]\nfact inside [0]\nfact end [2,2]\nfact bound [4,4]\nfact cost [4]\n"
+        for text in (IOTA, ROWS):  # by a solver, by evaluation
+            done = retile("prove", "-", "--certificate", "-", stdin=text)
+            self.accepted(done)
+            self.assertEqual(done.stdout, text + facts)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "certificate")
+            done = retile("prove", "-", "--certificate", path, stdin=IOTA)
+            self.accepted(done)
+            self.assertTrue(done.stdout.startswith("proved for 4 devices"))
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(file.read(), IOTA + facts)
+
+    def test_what_is_not_proved_has_no_certificate(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "certificate")
+            for text in (WRONG, HIGH):
+                self.assertEqual(retile("prove", "-", "--certificate", path, stdin=text).returncode, 1)
+                self.assertFalse(os.path.exists(path))
+        self.assertNotIn("fact", retile("prove", "-", "--certificate", "-", stdin=WRONG).stdout)
+        self.refused(retile("prove", "-", "--certificate", "-", stdin=IOTA + IOTA), 2, "a certificate is for one Program")
+        self.refused(retile("prove", "-", "--certificate", "/no/such/folder/file", stdin=IOTA), 4, "cannot be written")
 
     def test_bad_arguments(self):
         for arguments, words in (

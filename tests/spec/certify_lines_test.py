@@ -2,7 +2,7 @@
 
 usage: certify_lines_test.py COMPILER GCOV SPEC WORK
 
-Measured are the certificates under tests/spec/certificates, which the planner has written, as they are and with every line
+Measured are the certificates under tests/spec/certificates, which `retile plan` and `retile prove` have written, as they are and with every line
 left out, doubled, and with every number of it changed, and what is undecided. Texts that cannot be read are not: what refuses them is the reader of
 `check`. Lines are those that hold code in the eyes of gcov, of all headers together.
 """
@@ -64,7 +64,7 @@ def main():
         with open(path, encoding="utf-8") as file:
             text = file.read()
         done = run(oracle, "certify", path)
-        assert (done.returncode, done.stdout.splitlines()[-1]) == (0, b"optimal: true"), (path, done)
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (0, b"facts: 12" if path.endswith("/facts.txt") else b"optimal: true"), (path, done)
         codes[0] += 1
         for corrupted in corruptions(text):
             before = {name: open(name, "rb").read() for name in glob.glob(os.path.join(WORK, "*.gcda"))}

@@ -661,6 +661,17 @@ class Certify(Case):
         self.assertEqual((done.returncode, done.stdout), (1, checked.stdout))
         self.assertNotIn("certified", done.stdout)
 
+    def test_facts_are_accepted_alone_and_with_a_lower_bound(self):
+        program, bound = self.PROOF[:self.PROOF.index("lower_bound")], self.PROOF[self.PROOF.index("lower_bound"):]
+        facts = "fact groups [0,1,2]\nfact inside [0]\nfact end [4]\nfact bound [4,4]\nfact cost [4]\n"
+        self.says(["certify"], self.VERDICT + "certified: true\nfacts: 5\n", stdin=program + facts)
+        self.says(["certify"], self.VERDICT + "certified: true\nlower_bound: 4\noptimal: true\n", stdin=program + facts + bound)
+        for line, number in (("groups [0,1,2]", 0), ("end [4]", 2), ("cost [4]", 4)):
+            for wrong in (facts.replace(f"fact {line}\n", ""), facts.replace(line, line.replace("[", "[1"))):
+                self.says(["certify"], f"{self.VERDICT}certified: false\nwhy: fact\nfact: {number}\n", 1, stdin=program + wrong + bound)
+        self.refused(["certify"], "<stdin>:6:6: expected", stdin=program + "fact [4]\n")
+        self.refused(["check"], "<stdin>:6:1: no line starts with fact", stdin=program + facts)
+
     def test_what_cannot_be_read_is_refused(self):
         self.refused(["certify"], "<stdin>:7:12: this number must be at least 1", stdin=self.PROOF.replace("[4] 0", "[0] 0"))
         self.refused(["certify"], "<stdin>:6:13: expected a number", stdin=self.PROOF.replace("lower_bound 4", "lower_bound x"))
