@@ -3,6 +3,8 @@
 ///   line = "lower_bound" INT | "potential" ints INT INT | "refuted" ints rows    (see certify.h)
 #pragma once
 
+#include <utility>
+
 #include "certify.h"
 #include "program_text.h"
 
@@ -16,6 +18,7 @@ class CertificateReader : public ProgramReader {
  protected:
   bool is_other_line(const Name& word) override {
     if (word == "lower_bound") {
+      if (std::exchange(bounded_, true)) fail(here(), "lower_bound stands too often");
       lines.C = integer();
     } else if (word == "potential") {
       const Sizes c = ints(1);
@@ -34,6 +37,9 @@ class CertificateReader : public ProgramReader {
     }
     return true;
   }
+
+ private:
+  bool bounded_ = false;
 };
 
 }  // namespace spec

@@ -121,6 +121,33 @@ TEST(Certificate, one_that_is_too_large_is_refused) {
   }
 }
 
+TEST(Certificate, beyond_a_number_of_devices_there_is_none) {
+  EXPECT_TRUE(
+      certify(plan(parse_problem("x:1048576", "[1{x}1048576]", "[1{x}1048576]").value()).value())
+          .has_value());
+  const auto got = certify(
+      plan(parse_problem("x:2147483647", "[1{x}2147483647]", "[2147483647]").value()).value());
+  ASSERT_FALSE(got.has_value());
+  EXPECT_EQ(got.error().code, Code::limit_reached);
+}
+
+TEST(Certificate, a_search_that_would_keep_too_many_tiles_ends_in_time) {
+  const auto got = certify(
+      plan(parse_problem("x:524288,y:2", "[1{y,x}1048576,1048576]", "[1048576,1{x,y}1048576]")
+               .value())
+          .value());
+  ASSERT_FALSE(got.has_value());
+  EXPECT_EQ(got.error().code, Code::limit_reached);
+}
+
+TEST(Certificate, has_one_lower_bound) {
+  const std::string text = "retile.program/1\ndevices 2\nfrom [2{1:2}4]\nto [2{1:2}4]\n";
+  spec::CertificateReader once(text + "lower_bound 0\n");
+  EXPECT_EQ(once.programs().size(), 1);
+  spec::CertificateReader twice(text + "lower_bound 0\nlower_bound 0\n");
+  EXPECT_THROW(twice.programs(), spec::ParseError);
+}
+
 TEST(Certificate, tilings_that_are_no_types_are_refused) {
   const std::string rest =
       "to [4]\nallgather dim=0 groups=[[0,1]]\nlower_bound 4\npotential [4] 0 4\n";

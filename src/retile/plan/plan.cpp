@@ -166,11 +166,29 @@ std::optional<WeakPath> slicing_path(const WeakSpace& space) {
   return path;
 }
 
+/// The valleys that the options allow.
+std::vector<Level> allowed_levels(const PlanOptions& options, const WeakSpace& space) {
+  std::vector<Level> levels = space.levels();
+  Size largest = 0;
+  for (const Level& level : levels) largest = std::max(largest, level.tile);
+  const auto left_out = [&](const Level& level) {
+    return (level.tile < largest && !options.over_partition) || level.tile == options.except_valley;
+  };
+  levels.erase(std::remove_if(levels.begin(), levels.end(), left_out), levels.end());
+  return levels;
+}
+
+/// The tile of the bottom of a path.
+Wide valley_of(const Problem& problem, const WeakPath& path) {
+  Wide tile = problem.from.tile_size();
+  for (const auto& slice : path.slices) tile /= slice.factor;
+  return tile;
+}
+
 /// The most elements that a step of `path` holds, before and after together.
 Wide resident_of(const Problem& problem, const WeakPath& path, bool permute) {
   Wide most = std::max(problem.from.tile_size(), problem.to.tile_size());
-  Wide tile = problem.from.tile_size();
-  for (const auto& slice : path.slices) tile /= slice.factor;
+  Wide tile = valley_of(problem, path);
   if (permute || !path.moves.empty()) most = std::max(most, 2 * tile);
   for (const auto& gather : path.gathers) {
     most = std::max(most, tile + tile * gather.factor);
@@ -293,7 +311,10 @@ class Planner {
  public:
   Planner(const Problem& problem, const PlanOptions& options, const WeakSpace& space,
           std::optional<Wide> resident)
-      : problem_(problem), options_(options), space_(space) {
+      : problem_(problem),
+        options_(options),
+        space_(space),
+        levels_(allowed_levels(options, space)) {
     limits_.resident = resident;
     limits_.work = options.search_limit;
   }
@@ -329,12 +350,8 @@ class Planner {
   void search_levels() {
     const WeakPath path = direct_path(problem_);
     std::optional<Wide> known;  // a plan of this cost exists
-    const std::vector<Level> levels = space_.levels();
-    Size largest = 0;
-    for (const Level& level : levels) largest = std::max(largest, level.tile);
-    for (const Level& level : levels) {
-      if (level.tile < largest && !options_.over_partition) continue;
-      if (!known && !limits_.resident) known = cost_of(path, true);
+    for (const Level& level : levels_) {
+      if (!known && !limits_.resident && is_allowed(path)) known = cost_of(path, true);
       Relative cutoff = no_cost;
       if (known) {
         if (space_.absolute(level.bound, level) > *known) continue;
@@ -455,8 +472,7 @@ class Planner {
   }
 
   [[nodiscard]] Wide cost_of(const WeakPath& path, bool permute) const {
-    Wide tile = problem_.from.tile_size();
-    for (const auto& slice : path.slices) tile /= slice.factor;
+    Wide tile = valley_of(problem_, path);
     const bool paper = options_.cost_model == CostModel::paper;
     Wide cost = permute ? tile : 0;
     for (const auto& move : path.moves) cost += paper ? tile : tile - tile / move.factor;
@@ -471,17 +487,20 @@ class Planner {
   void offer_fallbacks() {
     offer_fallback(direct_path(problem_));
     if (const auto path = slicing_path(space_)) offer_fallback(*path);
-    const std::vector<Level> levels = space_.levels();
-    Size largest = 0;
-    for (const Level& level : levels) largest = std::max(largest, level.tile);
-    for (const Level& level : levels) {
-      if (level.tile < largest && !options_.over_partition) continue;
+    for (const Level& level : levels_) {
       offer_fallback(greedy_path(space_, level, true));
       offer_fallback(greedy_path(space_, level, false));
     }
   }
 
+  [[nodiscard]] bool is_allowed(const WeakPath& path) const {
+    const Wide valley = valley_of(problem_, path);
+    return std::any_of(levels_.begin(), levels_.end(),
+                       [&](const Level& level) { return level.tile == valley; });
+  }
+
   void offer_fallback(const WeakPath& path) {
+    if (!is_allowed(path)) return;
     const Wide weak = cost_of(path, false);
     if (limits_.resident && resident_of(problem_, path, false) > *limits_.resident) return;
     weak_ = weak_ ? std::min(*weak_, weak) : weak;
@@ -509,6 +528,7 @@ class Planner {
   const Problem& problem_;
   const PlanOptions& options_;
   const WeakSpace& space_;
+  std::vector<Level> levels_;
   SearchLimits limits_;
   std::vector<std::unique_ptr<Search>> searches_;
   std::optional<Wide> weak_;
@@ -522,17 +542,17 @@ class Planner {
 /// valley, or the last gather up from there. A smaller valley makes none of them larger, but for a
 /// last gather where there was none, and that holds less than two tiles of the target.
 Wide least_resident(const Problem& problem, const PlanOptions& options, const WeakSpace& space) {
-  const std::vector<Level> levels = space.levels();
-  const auto by_tile = [](const Level& a, const Level& b) { return a.tile < b.tile; };
-  const Level& level = options.over_partition
-                           ? *std::min_element(levels.begin(), levels.end(), by_tile)
-                           : *std::max_element(levels.begin(), levels.end(), by_tile);
-  return resident_of(problem, greedy_path(space, level, false), true);
+  const std::vector<Level> levels = allowed_levels(options, space);
+  const auto smallest = std::min_element(
+      levels.begin(), levels.end(), [](const Level& a, const Level& b) { return a.tile < b.tile; });
+  return resident_of(problem, greedy_path(space, *smallest, false), true);
 }
 
 /// Whether slices alone, which hold no more than the source's tile, reach the target. Nothing when
 /// that could not be decided.
-std::optional<bool> slices_suffice(const Problem& problem, const WeakSpace& space) {
+std::optional<bool> slices_suffice(const Problem& problem, const PlanOptions& options,
+                                   const WeakSpace& space) {
+  if (options.except_valley == problem.to.tile_size()) return false;
   const auto path = slicing_path(space);
   return path ? decide(problem, *path) : false;
 }
@@ -544,7 +564,7 @@ std::optional<bool> feasible(const Problem& problem, const PlanOptions& options,
                              const WeakSpace& space, Wide limit) {
   if (least_resident(problem, options, space) <= limit) return true;
   if (std::max(problem.from.tile_size(), problem.to.tile_size()) > limit) return false;
-  return slices_suffice(problem, space);
+  return slices_suffice(problem, options, space);
 }
 
 /// \param resident  most elements a step may hold, before and after together
@@ -552,6 +572,8 @@ std::optional<bool> feasible(const Problem& problem, const PlanOptions& options,
 Result<Choice> choose(const Problem& problem, const PlanOptions& options,
                       std::optional<Wide> resident) {
   const WeakSpace space(problem, options);
+  if (allowed_levels(options, space).empty())
+    return refuse({.code = Code::infeasible, .message = "no plan has another valley"});
   if (resident) {
     const std::optional<bool> answer = feasible(problem, options, space, *resident);
     if (!answer) {
@@ -629,9 +651,9 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   // one tile of the target. For bytes only W is proved: gathering and slicing with factor 2 costs
   // less than an alltoall and a permutation, so that a sequence that is no normal form may be
   // cheaper (not S3). And what some device lacks.
-  const bool searched_all = choice->complete && options.over_partition;
+  const bool searched_all = choice->complete && options.over_partition && !options.except_valley;
   Wide bound = searched_all ? static_cast<Wide>(made->cost) : choice->lower_bound;
-  if (!options.over_partition) bound = 0;
+  if (!options.over_partition || options.except_valley) bound = 0;
   if (options.cost_model == CostModel::bytes) {
     bound =
         std::max(std::min(bound, choice->weak_cost), missing_bytes(problem, options.element_bytes));
@@ -650,7 +672,7 @@ Result<Size> smallest_feasible_bytes(const Problem& problem, Size element_bytes)
   Wide least = least_resident(problem, {}, space);
   const Wide ends = std::max(problem.from.tile_size(), problem.to.tile_size());
   if (ends < least) {
-    const std::optional<bool> sliced = slices_suffice(problem, space);
+    const std::optional<bool> sliced = slices_suffice(problem, {}, space);
     if (!sliced) {
       return refuse({.code = Code::limit_reached,
                      .message = "the smallest feasible limit takes too long to decide"});

@@ -52,6 +52,8 @@ struct PlanOptions {
   /// Whether to look at valleys below the largest one that the ends allow. Without them less is
   /// proved: only what holds for every sequence (S5).
   bool over_partition = true;
+  /// Plans with a valley of just this size are left out. Nothing is proved then.
+  std::optional<Size> except_valley = {};
   /// How much the search may look at, in alltoall edges (a weak type kept counts as eight). Past it
   /// the plan is the best found so far, still right and within the bound.
   Size search_limit = Size{1} << 24;
