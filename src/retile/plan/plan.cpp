@@ -10,9 +10,10 @@
 //
 // What is proved. In the paper's model: the optimum of all sequences, within the bound eq. (4) or
 // not, is a normal form with at most one permutation, in the valley (S3), and both parts are
-// complete. For bytes, and under a memory limit: the optimum of these normal forms (within the
-// limit). That the place of the permutation does not matter and that any path becomes exact by one
-// (S2) holds in all of them; levels are told apart by cost, not by model.
+// complete where the search ends before its limit and each path can be decided; else the lower
+// bound says what is proved. For bytes, and under a memory limit: the optimum of these normal forms
+// (within the limit). That the place of the permutation does not matter and that any path becomes
+// exact by one (S2) holds in all of them; levels are told apart by cost, not by model.
 #include "retile/plan/plan.h"
 
 #include <fmt/format.h>
