@@ -237,15 +237,9 @@ inline Outcome one_axis_shortest_path(const Problem& problem, const Network& net
 }
 
 /// The planner of the paper (Secs. 7.2, 7.3): a shortest weak path, axes taken from the target
-/// where that helps, else one allpermute in front of the trailing allgathers.
-struct PaperPlanner {
-  Outcome any;    // ties at random
-  Outcome lucky;  // ties as luck would have it: no permutation if one of the paths needs none
-};
-
+/// where that helps, else one allpermute in front of the trailing allgathers; ties at random.
 template <class Key>
-PaperPlanner paper_planner(const Problem& problem, const retile::Plan& plan,
-                           support::Random& random) {
+Outcome paper_planner(const Problem& problem, const retile::Plan& plan, support::Random& random) {
   const retile::PlanOptions options;
   const retile::WeakSpace space(problem, options);
   retile::SearchLimits limits{{}, retile::Size{1} << 30};
@@ -304,14 +298,7 @@ PaperPlanner paper_planner(const Problem& problem, const retile::Plan& plan,
   for (std::size_t k = 0; k < path.moves.size(); ++k) count.move();
   if (!retile::unify(problem, path)) count.move();  // the permutation
   for (const auto& gather : path.gathers) count.gather(gather.factor);
-  PaperPlanner out{count.outcome(), count.outcome()};
-  out.lucky.cost = plan.weak_cost;
-  if (plan.cost != plan.weak_cost) {
-    Size valley = cheapest.front()->level().tile;
-    for (const auto* each : cheapest) valley = std::min(valley, each->level().tile);
-    out.lucky.cost += valley;
-  }
-  return out;
+  return count.outcome();
 }
 
 }  // namespace baselines

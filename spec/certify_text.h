@@ -4,6 +4,8 @@
 ///        | "fact" NAME ints                                                       (see facts.h)
 #pragma once
 
+#include <utility>
+
 #include "certify.h"
 #include "facts.h"
 #include "program_text.h"
@@ -25,6 +27,7 @@ class CertificateReader : public ProgramReader {
       return true;
     }
     if (word == "lower_bound") {
+      if (std::exchange(bounded_, true)) fail(here(), "lower_bound stands too often");
       lines.C = integer();
     } else if (word == "potential") {
       const Sizes c = ints(1);
@@ -43,6 +46,9 @@ class CertificateReader : public ProgramReader {
     }
     return has_lines = true;
   }
+
+ private:
+  bool bounded_ = false;
 };
 
 }  // namespace spec

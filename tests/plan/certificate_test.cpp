@@ -113,12 +113,35 @@ TEST(Certificate, one_that_is_too_large_is_refused) {
   const Plan made =
       plan(parse_problem("x:4,y:6", "[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]").value()).value();
   ASSERT_TRUE(certify(made, {.most_lines = 9}).has_value());
-  for (const CertificateOptions& options :
-       {CertificateOptions{.most_lines = 3}, {.most_lines = 8}, {.search_limit = 9}}) {
+  // Five lines with 24 tiles, each tile counted as 16, take the last one's whole limit.
+  for (const CertificateOptions& options : {CertificateOptions{.most_lines = 3},
+                                            {.most_lines = 8},
+                                            {.search_limit = 9},
+                                            {.search_limit = 16 * 24 * 5}}) {
     const auto got = certify(made, options);
     ASSERT_FALSE(got.has_value());
     EXPECT_EQ(got.error().code, Code::limit_reached);
   }
+}
+
+TEST(Certificate, beyond_a_number_of_devices_there_is_none) {
+  EXPECT_TRUE(
+      certify(plan(parse_problem("x:1048576", "[1{x}1048576]", "[1{x}1048576]").value()).value())
+          .has_value());
+  const auto got = certify(
+      plan(parse_problem("x:2147483647", "[1{x}2147483647]", "[2147483647]").value()).value());
+  ASSERT_FALSE(got.has_value());
+  EXPECT_EQ(got.error().code, Code::limit_reached);
+}
+
+TEST(Certificate, has_one_lower_bound) {
+  const std::string text =
+      "retile.program/1\ndevices 2\nfrom [2{1:2}4]\nto [2{1:2}4]\nlower_bound 0\n";
+  const std::string again = text + "lower_bound 0\n";
+  spec::CertificateReader once(text);
+  EXPECT_EQ(once.programs().size(), 1);
+  spec::CertificateReader twice(again);
+  EXPECT_THROW(twice.programs(), spec::ParseError);
 }
 
 TEST(Certificate, tilings_that_are_no_types_are_refused) {

@@ -133,6 +133,7 @@ TEST_P(EveryPair, is_planned_at_the_optimum) {
   std::cout << (first_excess.empty() ? "\n" : "\n  first: " + first_excess + "\n");
   EXPECT_GT(pairs, 3000);
   EXPECT_EQ(exact, pairs) << first_excess;
+  EXPECT_EQ(proved, pairs) << "plans without a proof";
 }
 
 #ifdef RETILE_SLOW_TESTS

@@ -206,6 +206,51 @@ TEST(Plan, two_gathers_of_equal_cost_are_told_apart_by_what_they_hold) {
   EXPECT_EQ(smallest_feasible_bytes(example, 4).value(), 168);
 }
 
+TEST(Plan, a_search_that_stops_never_makes_a_memory_limit_infeasible) {
+  // The way without a search that comes to mind first, a large valley, holds too much; the
+  // smallest valley does not.
+  const Problem example = problem("a:2,b:3,c:5", "[2{b}6,30,30{a}60,6,6]", "[6,30,60,2{b}6,3{a}6]");
+  const Size least = smallest_feasible_bytes(example, 4).value();
+  const PlanOptions full{.memory_limit_bytes = least};
+  EXPECT_TRUE(plan(example, full)->complete);
+  for (const Size limit : {Size{0}, Size{1}, Size{20}, Size{400}, Size{8000}}) {
+    PlanOptions options = full;
+    options.search_limit = limit;
+    const auto got = plan(example, options);
+    ASSERT_TRUE(got.has_value()) << limit << ": " << render(got.error());
+    EXPECT_LE(4 * got->resident, least);
+    options.memory_limit_bytes = least - 1;
+    EXPECT_EQ(plan(example, options).error().code, Code::infeasible) << limit;
+  }
+}
+
+TEST(Plan, more_dimensions_than_a_search_can_hold_do_not_make_a_memory_limit_infeasible) {
+  std::string more;
+  for (int i = 0; i < 19; ++i) more += ", 2";
+  const Problem example =
+      problem("a:2,b:15015", "[1{a}2, 2, 15015" + more + "]", "[2, 1{a}2, 15015" + more + "]");
+  const Size least = smallest_feasible_bytes(example, 4).value();
+  // The target's tile, gathered from a 15015th of it.
+  EXPECT_EQ(least, Size{4} * (15015 + 1) * (Size{1} << 20));
+  for (const Size limit : {least, Size{94466211840}}) {
+    const auto got = plan(example, {.memory_limit_bytes = limit});
+    ASSERT_TRUE(got.has_value()) << limit << ": " << render(got.error());
+    EXPECT_FALSE(got->complete);
+    EXPECT_LE(4 * got->resident, limit);
+  }
+  EXPECT_EQ(plan(example, {.memory_limit_bytes = least - 1}).error().code, Code::infeasible);
+}
+
+TEST(Plan, a_search_that_stops_costs_no_more_without_a_memory_limit_than_with_one) {
+  const Problem example = problem("a:2,b:3,c:5", "[2{b}6,30,30{a}60,6,6]", "[6,30,60,2{b}6,3{a}6]");
+  for (const Size limit : {Size{0}, Size{100}, Size{1000}}) {
+    PlanOptions options{.search_limit = limit};
+    const Size free = plan(example, options)->cost;
+    options.memory_limit_bytes = smallest_feasible_bytes(example, 4).value();
+    EXPECT_LE(free, plan(example, options)->cost) << limit;
+  }
+}
+
 TEST(Plan, the_smallest_feasible_limit_is_feasible_and_no_smaller_one_is) {
   const Mesh mesh = parse_mesh("a:2,b:2,c:3").value();
   std::vector<DistType> types;

@@ -300,8 +300,14 @@ std::string plan_json(const Plan& plan) {
 
 std::string plan_text(const Plan& plan) {
   const std::vector<std::string> labels = step_labels(plan);
-  if (labels.empty()) return fmt::format("nothing to do; {}\n", sums_text(plan));
-  if (labels.size() == 1) return fmt::format("{}; {}\n", labels.front(), sums_text(plan));
+  // An end to `sums_text` that only a plan without a proof has.
+  const std::string end =
+      plan.optimal ? "\n"
+                   : fmt::format("\nnot proved optimal: the proved lower bound is {}{}{}\n",
+                                 plan.lower_bound, cost_unit(plan),
+                                 plan.complete ? "" : "; the search stopped at its limit");
+  if (labels.empty()) return fmt::format("nothing to do; {}{}", sums_text(plan), end);
+  if (labels.size() == 1) return fmt::format("{}; {}{}", labels.front(), sums_text(plan), end);
   std::size_t label_width = 0;
   std::size_t tile_width = 0;
   for (std::size_t k = 0; k < labels.size(); ++k) {
@@ -313,34 +319,39 @@ std::string plan_text(const Plan& plan) {
     text += fmt::format("{:<{}}  tile {:<{}}  cost {}\n", labels[k], label_width,
                         shape_text(plan.steps[k].tile), tile_width, plan.steps[k].cost);
   }
-  return text + sums_text(plan) + "\n";
+  return text + sums_text(plan) + end;
 }
 
 namespace {
 
-/// What the next best kind of plan costs, and why it is another kind; empty when there is none.
+/// What the cheapest plan with another valley or with a permutation costs, and which of the two it
+/// is; empty when there is none.
 std::string runner_up(const Plan& plan) {
+  if (plan.cost == 0) return "";
   std::optional<Size> cost;
-  std::string_view how;
-  const Size smaller = std::min(plan.problem.from.tile_size(), plan.problem.to.tile_size());
-  if (plan.valley < smaller && plan.options.over_partition) {
-    PlanOptions options = plan.options;
-    options.over_partition = false;
-    const Result<Plan> shallow = retile::plan(plan.problem, options);
-    if (shallow && shallow->valley > plan.valley) {
-      cost = shallow->cost;
-      how = "with the largest valley that the ends allow";
-    }
+  std::string how;
+  PlanOptions options = plan.options;
+  options.except_valley = plan.valley;
+  const Result<Plan> other = retile::plan(plan.problem, options);
+  if (other) {
+    cost = other->cost;
+    how = fmt::format("with a valley of {} elements", other->valley);
   }
-  if (!plan.permutation && plan.cost > 0 && plan.options.cost_model == CostModel::paper) {
-    Size permuted = 0;
-    if (!__builtin_add_overflow(plan.cost, plan.valley, &permuted) && (!cost || permuted < *cost)) {
+  // These steps are the cheapest of their valley, so that with a permutation they are, too. In
+  // bytes dearer ones than the cheapest may be taken to do without.
+  const std::optional<Size> limit = plan.options.memory_limit_bytes;
+  const bool may_permute = !limit || *limit / plan.options.element_bytes / 2 >= plan.valley;
+  if (!plan.permutation && may_permute && plan.options.cost_model == CostModel::paper) {
+    const std::optional<Size> permuted = checked_add(plan.cost, plan.valley);
+    if (permuted && (!cost || *permuted < *cost)) {
       cost = permuted;
-      how = "with these steps where they need a permutation";
+      how = "with these steps and a permutation";
     }
   }
   if (!cost) return "";
-  return fmt::format("runner-up: {}{}, {}\n", *cost, cost_unit(plan), how);
+  return fmt::format("runner-up: {}{}{}, {}\n",
+                     plan.complete && (!other || other->complete) ? "" : "at most ", *cost,
+                     cost_unit(plan), how);
 }
 
 }  // namespace

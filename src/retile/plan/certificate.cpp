@@ -18,6 +18,10 @@ namespace retile {
 
 namespace {
 
+constexpr Size most_devices = Size{1} << 20;
+/// What a tile that is kept counts as.
+constexpr Size tile_work = 16;
+
 /// A weak step: `factor` leaves the tiles of from_dim and cuts those of to_dim. Where one of them
 /// is the rank, it is a dynslice or an allgather.
 struct WeakStep {
@@ -82,11 +86,13 @@ class Prover {
     if (step.from_dim == rank_) return 0;
     return size_of(step.to_dim == rank_ ? after : before);
   }
+  /// A visit charges what it looks at to `looked`; none comes after the limit.
   template <class Visit>
-  void for_each_step(const Visit& visit) const {
+  void for_each_step(const Size& looked, const Visit& visit) const {
     for (const Size n : factors_) {
       for (std::size_t i = 0; i <= rank_; ++i) {
         for (std::size_t j = 0; j <= rank_; ++j) {
+          if (looked > work_) return;
           if (i != j) visit(WeakStep{i, j, n});
         }
       }
@@ -105,7 +111,7 @@ class Prover {
       if (costs.at(tile) != here) continue;
       if (costs.size() > options_.most_lines) return false;
       Size looked = 0;
-      for_each_step([&](const WeakStep& step) {
+      for_each_step(looked, [&](const WeakStep& step) {
         ++looked;
         const auto before = after(entry.second, {step.to_dim, step.from_dim, step.factor});
         if (!before) return;
@@ -185,6 +191,7 @@ class Prover {
   bool refute_bottoms() {
     const Shape from = counts(problem_.from.tile());
     const Shape to = counts(problem_.to.tile());
+    if (!work(tile_work * problem_.from.devices())) return false;
     const std::vector<Size> before = problem_.from.base_offsets();
     const std::vector<Size> afterwards = problem_.to.base_offsets();
     for (std::size_t d = 0; d < static_cast<std::size_t>(problem_.from.devices()); ++d) {
@@ -209,6 +216,7 @@ class Prover {
   /// Cheapest states first, so that each needs one line.
   bool refute_bottom(const Shape& bottom) {
     const Shape tiles = counts(bottom);
+    if (!work(tile_work * size_of(tiles))) return false;
     std::vector<Size> same(static_cast<std::size_t>(size_of(tiles)));
     std::vector<Size> source(same.size());
     for (std::size_t number = 0; number < same.size(); ++number) {
@@ -232,7 +240,7 @@ class Prover {
       RETILE_ASSERT(state.tile != problem_.to.tile() || !reaches_target(source, state.tiles),
                     "nothing without a permutation is below the lower bound");
       Size looked = 0;
-      for_each_step([&](const WeakStep& step) {
+      for_each_step(looked, [&](const WeakStep& step) {
         ++looked;
         if (step.from_dim == rank_) return;
         const auto tile = after(state.tile, step);
@@ -242,10 +250,11 @@ class Prover {
         if (ahead == costs_.end() || price >= out_.lower_bound - ahead->second - state.cost) {
           return;
         }
+        looked += tile_work * static_cast<Size>(state.tiles.size());
+        if (looked > work_) return;
         const std::vector<Size> where = moved(step, state.tile, *tile);
         State next{state.cost + price, 0, *tile, state.tiles};
         for (Size& at : next.tiles) at = where[static_cast<std::size_t>(at)];
-        looked += static_cast<Size>(next.tiles.size());
         const auto [seen, fresh] = known.emplace(std::pair(next.tile, next.tiles), next.cost);
         if (!fresh && seen->second <= next.cost) return;
         seen->second = next.cost;
@@ -287,6 +296,11 @@ Result<Certificate> certify(const Plan& plan, const CertificateOptions& options)
   if (plan.options.cost_model != CostModel::paper || plan.options.memory_limit_bytes) {
     return refuse({.code = Code::unsupported,
                    .message = "a certificate is for costs in elements and without a memory limit"});
+  }
+  if (plan.problem.from.devices() > most_devices) {
+    return refuse(
+        {.code = Code::limit_reached,
+         .message = fmt::format("a certificate is for at most {} devices", most_devices)});
   }
   return Prover(plan, options).run();
 }

@@ -38,14 +38,15 @@ struct Certificate {
 
 struct CertificateOptions {
   std::size_t most_lines = std::size_t{1} << 17;
-  /// How much the searches may look at: steps, and for refutations tiles.
+  /// How much the searches may look at: steps, and for refutations tiles (one kept counts as 16,
+  /// as it takes memory).
   Size search_limit = Size{1} << 30;
 };
 
-/// The proof of plan.lower_bound.
+/// The proof of plan.lower_bound, on at most 2^20 devices.
 /// \error unsupported (costs in bytes, or a memory limit: what is proved is the paper's problem),
 /// limit_reached
-/// \paper formal_spec S1, S3, S4; Theorems 6.4, 6.5
+/// \paper S1, S3, S4 (docs/statements.md); Theorems 6.4, 6.5
 [[nodiscard]] Result<Certificate> certify(const Plan& plan, const CertificateOptions& options = {});
 
 /// The lines `lower_bound`, `potential` and `refuted`, which stand behind the plan's Program.

@@ -133,7 +133,6 @@ class ExactSearch {
       for (std::size_t i = 0; i < space_.rank(); ++i)
         place.kept.push_back(level_.lane(place.key, i));
       places_.push_back(std::move(place));
-      nodes_.push_back(node);
     }
     return at->second;
   }
@@ -308,7 +307,6 @@ class ExactSearch {
   SearchLimits& limits_;
   std::unordered_map<std::uint32_t, std::uint32_t> place_at_;  // node to place; never iterated
   std::vector<Place> places_;
-  std::vector<std::uint32_t> nodes_;
   std::vector<Edge> edges_;
   std::vector<std::uint32_t> bottoms_;
   std::unordered_map<std::u16string, Failure> failures_;

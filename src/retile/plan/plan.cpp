@@ -1,16 +1,19 @@
 // The planner that reaches the optimum. See plan.h.
 //
 // 1. For each possible valley size V the least cost of a weak path (weak_search.h); the least over
-// all
-//    levels is W, and the least of path + permutation is what must be beaten (S2).
+//    all levels is W, and the least of path + permutation is what must be beaten (S2).
 // 2. Levels whose cheapest path alone beats it, cheapest first: a path that needs no permutation
 //    (exact_search.h).
 //
+// Whether a memory limit can be obeyed is decided before and without a search (`feasible`), so that
+// a search that stops at its limit never turns into a "no".
+//
 // What is proved. In the paper's model: the optimum of all sequences, within the bound eq. (4) or
 // not, is a normal form with at most one permutation, in the valley (S3), and both parts are
-// complete. For bytes, and under a memory limit: the optimum of these normal forms (within the
-// limit). That the place of the permutation does not matter and that any path becomes exact by one
-// (S2) holds in all of them; levels are told apart by cost, not by model.
+// complete where the search ends before its limit and each path can be decided; else the lower
+// bound says what is proved. For bytes, and under a memory limit: the optimum of these normal forms
+// (within the limit). That the place of the permutation does not matter and that any path becomes
+// exact by one (S2) holds in all of them; levels are told apart by cost, not by model.
 #include "retile/plan/plan.h"
 
 #include <fmt/format.h>
@@ -19,7 +22,6 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -79,6 +81,121 @@ WeakPath direct_path(const Problem& problem) {
   std::stable_sort(path.gathers.begin(), path.gathers.end(),
                    [](const auto& a, const auto& b) { return a.factor < b.factor; });
   return path;
+}
+
+/// A normal form through a level that always exists, without search: one bottom, one top, and the
+/// moves between them.
+/// \param from_source  whether factors that the source has too many of are gathered first, to save
+///                     moves; else all gathers are as few and as large as they can be, so that the
+///                     last one holds least
+WeakPath greedy_path(const WeakSpace& space, const Level& level, bool from_source) {
+  const std::size_t rank = space.rank();
+  const std::size_t primes = space.primes().size();
+  // What the level has more of each prime than these dimensions.
+  const auto missing = [&](const std::vector<Lane>& lanes) {
+    std::vector<int> out(level.totals);
+    for (const Lane lane : lanes) {
+      for (std::size_t q = 0; q < primes; ++q) out[q] -= space.exponent(lane, q);
+    }
+    return out;
+  };
+  const auto put = [&](std::vector<Lane>& lanes, std::size_t i, Lane room) {
+    const std::vector<int> left = missing(lanes);
+    for (std::size_t q = 0; q < primes; ++q) {
+      lanes[i] += space.lane_of(q, std::min(space.exponent(room, q), left[q]));
+    }
+  };
+  std::vector<Lane> source;
+  std::vector<Lane> target;
+  for (std::size_t i = 0; i < rank; ++i) {
+    source.push_back(space.source(i));
+    target.push_back(space.target(i));
+  }
+  std::vector<Lane> top = target;
+  for (std::size_t i = 0; i < rank && from_source; ++i) {
+    put(top, i, space.excess(source[i], top[i]));
+  }
+  std::size_t widest = 0;
+  Size most = 0;
+  for (std::size_t i = 0; i < rank; ++i) {
+    std::vector<Lane> tried = top;
+    put(tried, i, space.cap(i) - top[i]);
+    const Size factor = space.factor(tried[i] - target[i]);
+    if (factor > most) widest = i;
+    most = std::max(most, factor);
+  }
+  for (std::size_t k = 0; k < rank; ++k) {
+    const std::size_t i = (widest + k) % rank;
+    put(top, i, space.cap(i) - top[i]);
+  }
+  std::vector<Lane> here = source;
+  for (std::size_t i = 0; i < rank; ++i) put(here, i, space.excess(top[i], here[i]));
+  for (std::size_t i = 0; i < rank; ++i) put(here, i, space.cap(i) - here[i]);
+
+  WeakPath path;
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (here[i] != source[i])
+      path.slices.push_back({space.dim(i), space.factor(here[i] - source[i])});
+  }
+  for (std::size_t i = 0; i < rank; ++i) {
+    for (std::size_t j = 0; j < rank; ++j) {
+      const Lane block = space.min(space.excess(here[i], top[i]), space.excess(top[j], here[j]));
+      if (block == 0) continue;
+      path.moves.push_back({space.dim(i), space.dim(j), space.factor(block)});
+      here[i] -= block;
+      here[j] += block;
+    }
+  }
+  RETILE_ASSERT(here == top, "within a level moves lead from any weak type to any other");
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (top[i] != target[i])
+      path.gathers.push_back({space.dim(i), space.factor(top[i] - target[i])});
+  }
+  std::stable_sort(path.gathers.begin(), path.gathers.end(),
+                   [](const auto& a, const auto& b) { return a.factor < b.factor; });
+  return path;
+}
+
+/// The path that only slices, where tiles of the target can be cut out of the source's.
+std::optional<WeakPath> slicing_path(const WeakSpace& space) {
+  WeakPath path;
+  for (std::size_t i = 0; i < space.rank(); ++i) {
+    if (!space.covers(space.target(i), space.source(i))) return std::nullopt;
+    const Lane slice = space.target(i) - space.source(i);
+    if (slice != 0) path.slices.push_back({space.dim(i), space.factor(slice)});
+  }
+  return path;
+}
+
+/// The valleys that the options allow.
+std::vector<Level> allowed_levels(const PlanOptions& options, const WeakSpace& space) {
+  std::vector<Level> levels = space.levels();
+  Size largest = 0;
+  for (const Level& level : levels) largest = std::max(largest, level.tile);
+  const auto left_out = [&](const Level& level) {
+    return (level.tile < largest && !options.over_partition) || level.tile == options.except_valley;
+  };
+  levels.erase(std::remove_if(levels.begin(), levels.end(), left_out), levels.end());
+  return levels;
+}
+
+/// The tile of the bottom of a path.
+Wide valley_of(const Problem& problem, const WeakPath& path) {
+  Wide tile = problem.from.tile_size();
+  for (const auto& slice : path.slices) tile /= slice.factor;
+  return tile;
+}
+
+/// The most elements that a step of `path` holds, before and after together.
+Wide resident_of(const Problem& problem, const WeakPath& path, bool permute) {
+  Wide most = std::max(problem.from.tile_size(), problem.to.tile_size());
+  Wide tile = valley_of(problem, path);
+  if (permute || !path.moves.empty()) most = std::max(most, 2 * tile);
+  for (const auto& gather : path.gathers) {
+    most = std::max(most, tile + tile * gather.factor);
+    tile *= gather.factor;
+  }
+  return most;
 }
 
 /// A bound from below on what some device must receive, in bytes: the elements of its new tile that
@@ -195,21 +312,24 @@ class Planner {
  public:
   Planner(const Problem& problem, const PlanOptions& options, const WeakSpace& space,
           std::optional<Wide> resident)
-      : problem_(problem), options_(options), space_(space) {
+      : problem_(problem),
+        options_(options),
+        space_(space),
+        levels_(allowed_levels(options, space)) {
     limits_.resident = resident;
     limits_.work = options.search_limit;
   }
 
-  /// A plan without search.
-  std::optional<Choice> direct_only() {
+  /// A plan without search. Some plan obeys the limit.
+  Choice without_search() {
     choice_.complete = false;
-    return direct();
+    open_.push_back(0);
+    return settled();
   }
 
-  /// Nothing when no plan obeys the limit.
-  std::optional<Choice> run() {
+  /// Some plan obeys the limit.
+  Choice run() {
     search_levels();
-    if (!weak_) return direct();
     std::stable_sort(searches_.begin(), searches_.end(), [&](const auto& a, const auto& b) {
       const Wide a_cost = space_.absolute(*a->best(), a->level());
       const Wide b_cost = space_.absolute(*b->best(), b->level());
@@ -217,15 +337,7 @@ class Planner {
     });
     choose_permuted();
     choose_exact();
-    if (!found_) {
-      // No level may permute and none can do without; that is an answer if it is a proof.
-      if (choice_.complete) return std::nullopt;
-      return direct();
-    }
-    choice_.weak_cost = *weak_;
-    choice_.lower_bound = choice_.cost;
-    for (const Wide bound : open_) choice_.lower_bound = std::min(choice_.lower_bound, bound);
-    return choice_;
+    return settled();
   }
 
  private:
@@ -239,12 +351,8 @@ class Planner {
   void search_levels() {
     const WeakPath path = direct_path(problem_);
     std::optional<Wide> known;  // a plan of this cost exists
-    const std::vector<Level> levels = space_.levels();
-    Size largest = 0;
-    for (const Level& level : levels) largest = std::max(largest, level.tile);
-    for (const Level& level : levels) {
-      if (level.tile < largest && !options_.over_partition) continue;
-      if (!known && !limits_.resident) known = cost_of(path, true);
+    for (const Level& level : levels_) {
+      if (!known && !limits_.resident && is_allowed(path)) known = cost_of(path, true);
       Relative cutoff = no_cost;
       if (known) {
         if (space_.absolute(level.bound, level) > *known) continue;
@@ -314,9 +422,6 @@ class Planner {
         open_.push_back(weak);
       }
     }
-    if (!found_) return;
-    const auto digits = choice_.permute ? std::nullopt : unify(problem_, choice_.path);
-    choice_.digits = digits ? *digits : default_digits(problem_, choice_.path);
   }
 
   template <class Path>
@@ -368,8 +473,7 @@ class Planner {
   }
 
   [[nodiscard]] Wide cost_of(const WeakPath& path, bool permute) const {
-    Wide tile = problem_.from.tile_size();
-    for (const auto& slice : path.slices) tile /= slice.factor;
+    Wide tile = valley_of(problem_, path);
     const bool paper = options_.cost_model == CostModel::paper;
     Wide cost = permute ? tile : 0;
     for (const auto& move : path.moves) cost += paper ? tile : tile - tile / move.factor;
@@ -380,32 +484,52 @@ class Planner {
     return paper ? cost : cost * options_.element_bytes;
   }
 
-  /// The fallback where the search stopped before it found anything.
-  std::optional<Choice> direct() {
-    if (choice_.complete) return std::nullopt;
-    choice_.path = direct_path(problem_);
-    const WeakPath& path = choice_.path;
-    choice_.weak_cost = cost_of(path, false);
-    auto digits = unify(problem_, path);
-    choice_.permute = !digits;
-    choice_.digits = digits ? *digits : default_digits(problem_, path);
-    choice_.cost = cost_of(path, choice_.permute);
-    Wide tile = problem_.from.tile_size();
-    for (const auto& slice : path.slices) tile /= slice.factor;
-    if (limits_.resident) {
-      if ((choice_.permute || !path.moves.empty()) && 2 * tile > *limits_.resident)
-        return std::nullopt;
-      for (const auto& gather : path.gathers) {
-        if (tile + tile * gather.factor > *limits_.resident) return std::nullopt;
-        tile *= gather.factor;
-      }
+  /// Where the search stopped at its limit: paths that need no search.
+  void offer_fallbacks() {
+    offer_fallback(direct_path(problem_));
+    if (const auto path = slicing_path(space_)) offer_fallback(*path);
+    for (const Level& level : levels_) {
+      offer_fallback(greedy_path(space_, level, true));
+      offer_fallback(greedy_path(space_, level, false));
     }
+  }
+
+  [[nodiscard]] bool is_allowed(const WeakPath& path) const {
+    const Wide valley = valley_of(problem_, path);
+    return std::any_of(levels_.begin(), levels_.end(),
+                       [&](const Level& level) { return level.tile == valley; });
+  }
+
+  void offer_fallback(const WeakPath& path) {
+    if (!is_allowed(path)) return;
+    const Wide weak = cost_of(path, false);
+    if (limits_.resident && resident_of(problem_, path, false) > *limits_.resident) return;
+    weak_ = weak_ ? std::min(*weak_, weak) : weak;
+    if (found_ && weak >= choice_.cost) return;
+    const bool only_slices = path.moves.empty() && path.gathers.empty();
+    const bool permute =
+        only_slices ? !decide(problem_, path).value_or(false) : !unify(problem_, path);
+    if (limits_.resident && resident_of(problem_, path, permute) > *limits_.resident) return;
+    const auto steps = path.slices.size() + path.moves.size() + path.gathers.size();
+    offer(cost_of(path, permute), static_cast<std::int32_t>(steps) + (permute ? 1 : 0), permute,
+          [&] { return path; });
+  }
+
+  Choice settled() {
+    if (!choice_.complete) offer_fallbacks();
+    RETILE_ASSERT(found_ && weak_, "where a plan obeys the limit, one is found");
+    const auto digits = choice_.permute ? std::nullopt : unify(problem_, choice_.path);
+    choice_.digits = digits ? *digits : default_digits(problem_, choice_.path);
+    choice_.weak_cost = *weak_;
+    choice_.lower_bound = choice_.cost;
+    for (const Wide bound : open_) choice_.lower_bound = std::min(choice_.lower_bound, bound);
     return choice_;
   }
 
   const Problem& problem_;
   const PlanOptions& options_;
   const WeakSpace& space_;
+  std::vector<Level> levels_;
   SearchLimits limits_;
   std::vector<std::unique_ptr<Search>> searches_;
   std::optional<Wide> weak_;
@@ -415,16 +539,59 @@ class Planner {
   bool found_ = false;
 };
 
+/// The least that plans which may move and permute hold at most: an end, two tiles of the smallest
+/// valley, or the last gather up from there. A smaller valley makes none of them larger, but for a
+/// last gather where there was none, and that holds less than two tiles of the target.
+Wide least_resident(const Problem& problem, const PlanOptions& options, const WeakSpace& space) {
+  const std::vector<Level> levels = allowed_levels(options, space);
+  const auto smallest = std::min_element(
+      levels.begin(), levels.end(), [](const Level& a, const Level& b) { return a.tile < b.tile; });
+  return resident_of(problem, greedy_path(space, *smallest, false), true);
+}
+
+/// Whether slices alone, which hold no more than the source's tile, reach the target. Nothing when
+/// that could not be decided.
+std::optional<bool> slices_suffice(const Problem& problem, const PlanOptions& options,
+                                   const WeakSpace& space) {
+  if (options.except_valley == problem.to.tile_size()) return false;
+  const auto path = slicing_path(space);
+  return path ? decide(problem, *path) : false;
+}
+
+/// Whether some plan holds at most `limit` elements at every step. Below two tiles of its valley it
+/// can neither move nor permute, nor gather: a gather holds the target's tile, of at least two
+/// valleys, and more. Nothing when that could not be decided.
+std::optional<bool> feasible(const Problem& problem, const PlanOptions& options,
+                             const WeakSpace& space, Wide limit) {
+  if (least_resident(problem, options, space) <= limit) return true;
+  if (std::max(problem.from.tile_size(), problem.to.tile_size()) > limit) return false;
+  return slices_suffice(problem, options, space);
+}
+
 /// \param resident  most elements a step may hold, before and after together
-/// Nothing when no plan obeys the limit.
-std::optional<Choice> choose(const Problem& problem, const PlanOptions& options,
-                             std::optional<Wide> resident) {
-  if (resident && std::max(problem.from.tile_size(), problem.to.tile_size()) > *resident)
-    return std::nullopt;
+/// \error infeasible, limit_reached
+Result<Choice> choose(const Problem& problem, const PlanOptions& options,
+                      std::optional<Wide> resident) {
   const WeakSpace space(problem, options);
+  if (allowed_levels(options, space).empty())
+    return refuse({.code = Code::infeasible, .message = "no plan has another valley"});
+  if (resident) {
+    const std::optional<bool> answer = feasible(problem, options, space, *resident);
+    if (!answer) {
+      return refuse({.code = Code::limit_reached,
+                     .message = fmt::format("whether a plan holds at most {} bytes at every step "
+                                            "takes too long to decide",
+                                            options.memory_limit_bytes.value_or(0))});
+    }
+    if (!*answer) {
+      return refuse({.code = Code::infeasible,
+                     .message = fmt::format("no plan holds at most {} bytes at every step",
+                                            options.memory_limit_bytes.value_or(0))});
+    }
+  }
   if (space.key_bits() > 128) {
     // More dimensions than any state holds: a right plan, and no search.
-    return Planner<Key128>(problem, options, space, resident).direct_only();
+    return Planner<Key128>(problem, options, space, resident).without_search();
   }
   if (space.key_bits() <= 64)
     return Planner<std::uint64_t>(problem, options, space, resident).run();
@@ -468,11 +635,7 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   if (const auto checked = check_arguments(problem, options.element_bytes); !checked)
     return refuse(checked.error());
   const auto choice = choose(problem, options, resident_limit(options));
-  if (!choice) {
-    return refuse({.code = Code::infeasible,
-                   .message = fmt::format("no plan holds at most {} bytes at every step",
-                                          options.memory_limit_bytes.value_or(0))});
-  }
+  if (!choice) return refuse(choice.error());
   std::optional<Placement> placement;
   if (choice->permute) placement = place_permutation(problem, choice->path, choice->digits);
   auto made = assemble(problem, options, choice->path, choice->digits, std::move(placement));
@@ -489,9 +652,9 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   // one tile of the target. For bytes only W is proved: gathering and slicing with factor 2 costs
   // less than an alltoall and a permutation, so that a sequence that is no normal form may be
   // cheaper (not S3). And what some device lacks.
-  const bool searched_all = choice->complete && options.over_partition;
+  const bool searched_all = choice->complete && options.over_partition && !options.except_valley;
   Wide bound = searched_all ? static_cast<Wide>(made->cost) : choice->lower_bound;
-  if (!options.over_partition) bound = 0;
+  if (!options.over_partition || options.except_valley) bound = 0;
   if (options.cost_model == CostModel::bytes) {
     bound =
         std::max(std::min(bound, choice->weak_cost), missing_bytes(problem, options.element_bytes));
@@ -507,26 +670,21 @@ Result<Size> smallest_feasible_bytes(const Problem& problem, Size element_bytes)
   if (const auto checked = check_arguments(problem, element_bytes); !checked)
     return refuse(checked.error());
   const WeakSpace space(problem, {});
-  // What a plan holds at most is one of these: an end, two valley tiles, or the last gather with
-  // factor f, L2 + L2/f.
-  std::set<Wide> candidates{problem.from.tile_size(), problem.to.tile_size()};
-  for (const Level& level : space.levels()) candidates.insert(2 * static_cast<Wide>(level.tile));
-  const Wide target = problem.to.tile_size();
-  for (Size d = 1; d * d <= problem.from.devices(); ++d) {
-    if (problem.from.devices() % d != 0) continue;
-    for (const Size factor : {d, problem.from.devices() / d}) {
-      if (factor > 1 && target % factor == 0) candidates.insert(target + target / factor);
+  Wide least = least_resident(problem, {}, space);
+  const Wide ends = std::max(problem.from.tile_size(), problem.to.tile_size());
+  if (ends < least) {
+    const std::optional<bool> sliced = slices_suffice(problem, {}, space);
+    if (!sliced) {
+      return refuse({.code = Code::limit_reached,
+                     .message = "the smallest feasible limit takes too long to decide"});
     }
+    if (*sliced) least = ends;
   }
-  std::vector<Wide> sorted(candidates.begin(), candidates.end());
-  const auto feasible = [&](Wide limit) { return choose(problem, {}, limit).has_value(); };
-  const auto least = std::partition_point(sorted.begin(), sorted.end(),
-                                          [&](Wide limit) { return !feasible(limit); });
-  if (least == sorted.end() || *least > std::numeric_limits<Size>::max() / element_bytes) {
+  if (least > std::numeric_limits<Size>::max() / element_bytes) {
     return refuse({.code = Code::size_overflow,
                    .message = "the smallest feasible limit does not fit in 63 bits"});
   }
-  return static_cast<Size>(*least) * element_bytes;
+  return static_cast<Size>(least) * element_bytes;
 }
 
 }  // namespace retile

@@ -52,6 +52,8 @@ struct PlanOptions {
   /// Whether to look at valleys below the largest one that the ends allow. Without them less is
   /// proved: only what holds for every sequence (S5).
   bool over_partition = true;
+  /// Plans with a valley of just this size are left out. Nothing is proved then.
+  std::optional<Size> except_valley = {};
   /// How much the search may look at, in alltoall edges (a weak type kept counts as eight). Past it
   /// the plan is the best found so far, still right and within the bound.
   Size search_limit = Size{1} << 24;
@@ -89,14 +91,15 @@ struct Plan {
 ///
 /// Axes are split into prime factors first, so one step may move part of an axis.
 /// The same problem and options give the same plan, in every process and build.
-/// \error infeasible (the memory limit; notes and `smallest_feasible_bytes` say the least one),
-/// size_overflow (costs),
+/// \error infeasible (the memory limit; `smallest_feasible_bytes` says the least one),
+///        limit_reached (whether the memory limit can be obeyed), size_overflow (costs),
 ///        unsupported (explicit tile maps)
 /// \paper Sec. 7.2; placement of the permutation S2; bound from Thm. 6.7 with valley for
 /// localsize(t2)
 [[nodiscard]] Result<Plan> plan(const Problem& problem, const PlanOptions& options = {});
 
-/// The smallest memory limit, in bytes, for which `plan` finds a plan: a bottleneck path.
+/// The smallest memory limit, in bytes, for which `plan` finds a plan; decided without a search.
+/// \error limit_reached, size_overflow, unsupported
 [[nodiscard]] Result<Size> smallest_feasible_bytes(const Problem& problem, Size element_bytes);
 
 }  // namespace retile
