@@ -240,8 +240,5 @@ static const std::vector<std::string> vocabulary = {
     "}"};
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t max_size, unsigned seed) {
-  const bool is_text =
-      size >= 6 && std::string_view(reinterpret_cast<const char*>(data), 6) == "retile";
-  return is_text ? fuzz::mutate_text(data, size, max_size, seed, vocabulary)
-                 : LLVMFuzzerMutate(data, size, max_size);
+  return fuzz::mutate_text_or_choices("retile", data, size, max_size, seed, vocabulary);
 }

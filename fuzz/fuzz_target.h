@@ -122,6 +122,15 @@ inline std::size_t mutate_text(std::uint8_t* data, std::size_t size, std::size_t
   return store(support::mutate_text(text, seed / 8, vocabulary), data, max_size);
 }
 
+/// For targets whose inputs are texts if they begin with `mark`, else choices.
+inline std::size_t mutate_text_or_choices(std::string_view mark, std::uint8_t* data,
+                                          std::size_t size, std::size_t max_size, unsigned seed,
+                                          const std::vector<std::string>& vocabulary) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  return bytes.substr(0, mark.size()) == mark ? mutate_text(data, size, max_size, seed, vocabulary)
+                                              : LLVMFuzzerMutate(data, size, max_size);
+}
+
 inline std::size_t splice(const std::uint8_t* data1, std::size_t size1, const std::uint8_t* data2,
                           std::size_t size2, std::uint8_t* out, std::size_t max_size,
                           unsigned seed) {

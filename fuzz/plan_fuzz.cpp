@@ -207,8 +207,5 @@ static const std::vector<std::string> vocabulary = {
     "y:3",   "z:2",   "[",   "]",   ", 4",   ", 12",  "1{x}2", "{", "}", ",", ":"};
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t max_size, unsigned seed) {
-  const bool is_text =
-      size >= 5 && std::string_view(reinterpret_cast<const char*>(data), 5) == "mesh ";
-  return is_text ? fuzz::mutate_text(data, size, max_size, seed, vocabulary)
-                 : LLVMFuzzerMutate(data, size, max_size);
+  return fuzz::mutate_text_or_choices("mesh ", data, size, max_size, seed, vocabulary);
 }

@@ -104,4 +104,37 @@ inline Index draw(std::mt19937& random, Index n) {
   return std::uniform_int_distribution<Index>(0, n - 1)(random);
 }
 
+/// One of the steps; nullopt when there is none. Labels are equally likely where several occur;
+/// else almost every step would be an allpermute.
+template <class Step>
+std::optional<Step> draw_step(std::mt19937& random, const std::vector<Step>& steps) {
+  std::map<Op, std::vector<Step>> by_label;
+  for (const Step& p : steps) by_label[p.p].push_back(p);
+  if (by_label.empty()) return std::nullopt;
+  auto label = by_label.begin();
+  std::advance(label, static_cast<std::ptrdiff_t>(draw(random, by_label.size())));
+  return label->second[draw(random, label->second.size())];
+}
+
+/// A sequence of up to 12 steps from one of the types of a mesh, to others of them.
+template <class Step>
+struct Walk {
+  Mesh H;
+  Type tau;
+  std::vector<Step> p;
+};
+template <class Step, class StepsFrom>
+Walk<Step> random_walk(std::mt19937& random, const Mesh& H, const std::vector<Type>& types,
+                       const StepsFrom& steps_from_type) {
+  Walk<Step> out = {H, types[draw(random, types.size())], {}};
+  Type sigma = out.tau;
+  for (Index length = draw(random, 13); length > 0; --length) {
+    const std::optional<Step> p = draw_step<Step>(random, steps_from_type(sigma));
+    if (!p) break;
+    out.p.push_back(*p);
+    sigma = *apply(H, *p, sigma);
+  }
+  return out;
+}
+
 }  // namespace spec

@@ -226,27 +226,11 @@ TEST(Theorem_4_8, example_4_9) {
   EXPECT_EQ(cost(nf), 48);  // as the paper's (5)
 }
 
-struct Walk {
-  Mesh H;
-  Type tau;
-  std::vector<Collective> p;
-};
-
-/// A walk of up to 12 steps. The four labels are equally likely where several apply; else almost
-/// every step would be an allpermute.
-Walk random_walk(std::mt19937& random, const Space& space, const std::vector<Type>& types) {
-  Walk out = {space.H, types[draw(random, types.size())], {}};
-  Type sigma = out.tau;
-  for (Index length = draw(random, 13); length > 0; --length) {
-    std::map<Op, std::vector<Collective>> by_label;
-    for (const Collective& p : collectives_from(space.H, sigma, types)) by_label[p.p].push_back(p);
-    if (by_label.empty()) break;
-    auto label = by_label.begin();
-    std::advance(label, static_cast<std::ptrdiff_t>(draw(random, by_label.size())));
-    out.p.push_back(label->second[draw(random, label->second.size())]);
-    sigma = *apply(space.H, out.p.back(), sigma);
-  }
-  return out;
+Walk<Collective> random_walk(std::mt19937& random, const Space& space,
+                             const std::vector<Type>& types) {
+  return random_walk<Collective>(random, space.H, types, [&](const Type& sigma) {
+    return collectives_from(space.H, sigma, types);
+  });
 }
 
 TEST(Theorem_4_8, random_sequences_reach_a_normal_form_whatever_redex_is_chosen) {
@@ -304,7 +288,7 @@ TEST(Theorem_4_8, wrong_lemmas_and_wrong_measures_are_noticed) {
   const auto spaces = prime_spaces(2);
   for (int walk = 0; walk < 1000; ++walk) {
     const Space& space = spaces[draw(random, spaces.size())];
-    const Walk w = random_walk(random, space, all_types(space.H, space.g));
+    const Walk<Collective> w = random_walk(random, space, all_types(space.H, space.g));
     const auto try_one = [&](const char* name, const StrongLemma& lemma, const MeasureOf& of) {
       try {
         (void)normalize(w.H, w.tau, w.p, first, lemma, of);

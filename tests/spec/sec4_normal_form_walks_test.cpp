@@ -11,24 +11,6 @@ namespace {
 
 Index last(const std::vector<Index>& redexes) { return redexes.back(); }
 
-/// What is wrong with the normal form of τ_1 -p-> τ_2; empty when nothing is.
-std::string flaw(const Mesh& H, const Type& tau_1, const std::vector<Collective>& p,
-                 const Type& tau_2, const Choose& choose, const StrongLemma& lemma) {
-  std::vector<Collective> nf = p;
-  try {
-    const auto r = normalize(H, tau_1, p, choose, lemma);
-    if (!r) return "not well-typed";
-    if (!r->rewrites.empty()) nf = r->rewrites.back().p;
-  } catch (const std::logic_error& error) {
-    return error.what();
-  }
-  const auto s = sequence(H, tau_1, nf);
-  if (!s || s->sigma.back() != tau_2) return "another end";
-  if (!is_normal_form(s->p)) return "not a normal form";
-  if (!is_memory_constrained(*s)) return "above the bound";
-  return "";
-}
-
 /// Lemmas that always commute; and that forget their allpermutes.
 std::optional<StrongReplacement> commuting(const Mesh& H, const Type& sigma_0, const Collective& p,
                                            const Collective& q) {
@@ -56,10 +38,11 @@ void see(const Space& space, const Type& tau_1, const std::vector<Collective>& p
   ++seen.sequences[text];
   if (redexes(labels(p)).empty()) return;
   ++seen.rewritten[text];
-  ASSERT_EQ(flaw(H, tau_1, p, tau_2, choose, lemma_4), "") << text << " " << to_text(tau_1);
+  ASSERT_EQ(normal_form_flaw(H, tau_1, p, tau_2, choose, lemma_4), "")
+      << text << " " << to_text(tau_1);
   if (!mutants) return;
   const auto fails = [&](const StrongLemma& lemma) {
-    return flaw(H, tau_1, p, tau_2, choose, lemma) != "" ? 1U : 0U;
+    return normal_form_flaw(H, tau_1, p, tau_2, choose, lemma) != "" ? 1U : 0U;
   };
   seen.commuting_fails[text] += fails(commuting);
   seen.without_permutes_fails[text] += fails(without_permutes);

@@ -239,25 +239,21 @@ TEST(Lemmas_4_6_and_4_7_weak, several_axes_need_longer_replacements) {
   EXPECT_EQ(letters(labels(peak->p)), "DAG");
 }
 
-struct Walk {
+struct WeakWalk {
   Size delta = 1;
   Sizes g, c;
   std::vector<WeakCollective> p;
 };
-Walk random_walk(std::mt19937& random, const Space& space, bool one_axis) {
+WeakWalk random_walk(std::mt19937& random, const Space& space, bool one_axis) {
   const Size delta = devices(space);
   const auto all = all_localtypes(delta, space.g);
-  Walk out = {delta, space.g, all[draw(random, all.size())], {}};
+  WeakWalk out = {delta, space.g, all[draw(random, all.size())], {}};
   Sizes c = out.c;
   for (Index length = draw(random, 13); length > 0; --length) {
-    std::map<Op, std::vector<WeakCollective>> by_label;
-    for (const WeakCollective& p : weak_steps(delta, space.g, c, one_axis))
-      by_label[p.p].push_back(p);
-    if (by_label.empty()) break;
-    auto label = by_label.begin();
-    std::advance(label, static_cast<std::ptrdiff_t>(draw(random, by_label.size())));
-    out.p.push_back(label->second[draw(random, label->second.size())]);
-    c = *weak_step(delta, space.g, out.p.back(), c);
+    const auto p = draw_step(random, weak_steps(delta, space.g, c, one_axis));
+    if (!p) break;
+    out.p.push_back(*p);
+    c = *weak_step(delta, space.g, *p, c);
   }
   return out;
 }
@@ -319,7 +315,7 @@ TEST(Theorem_4_8_weak, wrong_lemmas_and_wrong_measures_are_noticed) {
   std::mt19937 random(650);
   const auto spaces = prime_spaces(3);
   for (int walk = 0; walk < 4000; ++walk) {
-    const Walk w = random_walk(random, spaces[draw(random, spaces.size())], false);
+    const WeakWalk w = random_walk(random, spaces[draw(random, spaces.size())], false);
     const auto try_one = [&](const char* name, const WeakLemma& lemma, const MeasureOf& of) {
       try {
         (void)normalize(w.delta, w.g, w.c, w.p, first, lemma, of);

@@ -327,24 +327,11 @@ TEST(Lemma_4_7_over_several_axes, the_counterexample_needs_two_final_allgathers)
   EXPECT_TRUE(one_is_enough(H, sigma_0, type(H, "[2{z}4, 1{y}2]"), Op::allgather));
 }
 
-struct Walk {
-  Mesh H;
-  Type tau;
-  std::vector<MultiCollective> p;
-};
-Walk random_walk(std::mt19937& random, const Space& space, const std::vector<Type>& types) {
-  Walk out = {space.H, types[draw(random, types.size())], {}};
-  Type sigma = out.tau;
-  for (Index length = draw(random, 13); length > 0; --length) {
-    std::map<Op, std::vector<MultiCollective>> by_label;
-    for (const auto& p : steps_from(space.H, sigma, false, types)) by_label[p.p].push_back(p);
-    if (by_label.empty()) break;
-    auto label = by_label.begin();
-    std::advance(label, static_cast<std::ptrdiff_t>(draw(random, by_label.size())));
-    out.p.push_back(label->second[draw(random, label->second.size())]);
-    sigma = *apply(space.H, out.p.back(), sigma);
-  }
-  return out;
+Walk<MultiCollective> random_walk(std::mt19937& random, const Space& space,
+                                  const std::vector<Type>& types) {
+  return random_walk<MultiCollective>(random, space.H, types, [&](const Type& sigma) {
+    return steps_from(space.H, sigma, false, types);
+  });
 }
 
 /// Theorem 4.8 over several axes, whatever redex is chosen. The mutants of the measure and of the
@@ -362,7 +349,7 @@ TEST(Theorem_4_8_over_several_axes, random_sequences_reach_a_normal_form) {
   };
   for (std::size_t walk = 0; walk < walks; ++walk) {
     const Space& space = spaces[draw(random, spaces.size())];
-    const Walk w = random_walk(random, space, all_types(space.H, space.g));
+    const Walk<MultiCollective> w = random_walk(random, space, all_types(space.H, space.g));
     const Sequence s = sequence(w.H, w.tau, w.p).value();
     const auto r = normalize(w.H, w.tau, w.p, any);  // throws when the measure does not fall
     ASSERT_TRUE(r);

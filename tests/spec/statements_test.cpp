@@ -695,6 +695,22 @@ Size most_zero_blocks(const Sizes& differences) {
   return most.back();
 }
 
+/// The fewest alltoalls from b to each localtype, on the way through `allowed` ones only.
+std::map<Sizes, Size> fewest_alltoalls(Size delta, const Sizes& g, const Sizes& b,
+                                       const std::function<bool(const Sizes&)>& allowed) {
+  std::map<Sizes, Size> steps = {{b, 0}};
+  std::vector<Sizes> open = {b};
+  for (Index k = 0; k < open.size(); ++k) {
+    for (const WeakCollective& w : weak_steps(delta, g, open[k])) {
+      if (w.p != Op::alltoall) continue;
+      const Sizes next = *weak_step(delta, g, w, open[k]);
+      if (allowed(next) && steps.emplace(next, steps.at(open[k]) + 1).second) open.push_back(next);
+    }
+  }
+  return steps;
+}
+bool anywhere(const Sizes&) { return true; }
+
 /// S9, one prime: the least number of multi-axes alltoalls from b to t is the number of changed
 /// dimensions minus the largest number of blocks of sum 0 of the exponent differences. The mutant
 /// counts one block; of two, each has two dimensions or more.
@@ -708,16 +724,7 @@ TEST(S9, fewest_alltoalls_on_meshes_of_one_prime) {
                                     {2, 32, {8, 4, 32, 8}}}) {
     const std::string text = std::to_string(delta) + " devices, " + ::testing::PrintToString(g);
     for (const Sizes& b : all_localtypes(delta, g)) {
-      std::map<Sizes, Size> steps = {{b, 0}};
-      std::vector<Sizes> open = {b};
-      for (Index k = 0; k < open.size(); ++k) {
-        for (const WeakCollective& w : weak_steps(delta, g, open[k])) {
-          if (w.p != Op::alltoall) continue;
-          const Sizes next = *weak_step(delta, g, w, open[k]);
-          if (steps.emplace(next, steps.at(open[k]) + 1).second) open.push_back(next);
-        }
-      }
-      for (const auto& [t, least] : steps) {
+      for (const auto& [t, least] : fewest_alltoalls(delta, g, b, anywhere)) {
         Sizes differences;
         for (Index i = 0; i < g.size(); ++i) {
           const Size difference = exponent(p, t[i]) - exponent(p, b[i]);
@@ -736,24 +743,18 @@ TEST(S9, fewest_alltoalls_on_meshes_of_one_prime) {
 /// S9, several primes: if one dimension can hold everything in transit 2(r - 1) alltoalls suffice,
 /// and going through a third dimension can help. The mutant takes the r - 1 of one prime.
 TEST(S9, transshipment_helps_with_several_primes) {
-  const auto fewest = [](Size delta, const Sizes& g, const Sizes& b, const Sizes& t,
-                         bool transship) {
-    std::map<Sizes, Size> steps = {{b, 0}};
-    std::vector<Sizes> open = {b};
-    for (Index k = 0; k < open.size(); ++k) {
-      for (const WeakCollective& w : weak_steps(delta, g, open[k])) {
-        if (w.p != Op::alltoall) continue;
-        // Without transshipment every dimension stays between its two ends.
-        const Sizes next = *weak_step(delta, g, w, open[k]);
-        bool direct = true;
-        for (Index i = 0; i < g.size(); ++i) {
-          direct =
-              direct && next[i] % std::gcd(b[i], t[i]) == 0 && std::lcm(b[i], t[i]) % next[i] == 0;
-        }
-        if (!transship && !direct) continue;
-        if (steps.emplace(next, steps.at(open[k]) + 1).second) open.push_back(next);
+  // Without transshipment every dimension stays between its two ends.
+  const auto between = [](const Sizes& b, const Sizes& t) {
+    return [&b, &t](const Sizes& next) {
+      for (Index i = 0; i < next.size(); ++i) {
+        if (next[i] % std::gcd(b[i], t[i]) != 0 || std::lcm(b[i], t[i]) % next[i] != 0)
+          return false;
       }
-    }
+      return true;
+    };
+  };
+  // -1 when they do not lead there.
+  const auto to = [](const std::map<Sizes, Size>& steps, const Sizes& t) {
     return steps.count(t) != 0 ? steps.at(t) : -1;
   };
   Counts compared, helped, mutant_wrong;
@@ -762,12 +763,13 @@ TEST(S9, transshipment_helps_with_several_primes) {
     const Size delta = g[0];
     const std::string text = std::to_string(delta) + " devices";
     for (const Sizes& b : all_localtypes(delta, g)) {
+      const auto steps = fewest_alltoalls(delta, g, b, anywhere);
       for (const Sizes& t : all_localtypes(delta, g)) {
         if (size_of(b) != size_of(t)) continue;
-        const Size least = fewest(delta, g, b, t, true);
+        const Size least = to(steps, t);
         ASSERT_GE(least, 0);
         ASSERT_LE(least, 2 * (static_cast<Size>(g.size()) - 1));
-        const Size direct = fewest(delta, g, b, t, false);
+        const Size direct = to(fewest_alltoalls(delta, g, b, between(b, t)), t);
         ++compared[text];
         mutant_wrong[text] += least > static_cast<Size>(g.size()) - 1 ? 1U : 0U;
         helped[text] += direct > least ? 1U : 0U;

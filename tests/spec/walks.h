@@ -29,6 +29,26 @@ inline Size stride(Size all, Size most) {
   return k;
 }
 
+/// What is wrong with the normal form of τ_1 -p-> τ_2 over one axis or several; empty when nothing
+/// is.
+template <class Step, class Lemma>
+std::string normal_form_flaw(const Mesh& H, const Type& tau_1, const std::vector<Step>& p,
+                             const Type& tau_2, const Choose& choose, const Lemma& lemma) {
+  std::vector<Step> nf = p;
+  try {
+    const auto r = normalize(H, tau_1, p, choose, lemma);
+    if (!r) return "not well-typed";
+    if (!r->rewrites.empty()) nf = r->rewrites.back().p;
+  } catch (const std::logic_error& error) {
+    return error.what();
+  }
+  const auto s = sequence(H, tau_1, nf);
+  if (!s || s->sigma.back() != tau_2) return "another end";
+  if (!is_normal_form(s->p)) return "not a normal form";
+  if (!is_memory_constrained(*s)) return "above the bound";
+  return "";
+}
+
 /// How much was visited of the spaces of one mesh, rank and divisibility.
 struct Covered {
   std::size_t spaces = 0, whole = 0;
