@@ -40,6 +40,7 @@ class Replay {
  public:
   static constexpr Size most_tags = Size{1} << 28;  // of all devices together
   static constexpr Size most_work = Size{1} << 32;
+  static constexpr Size nobodys = -1, twice = -2;  // no tags: an element that nobody gave, or two
 
   explicit Replay(const Program& program, Size limit = most_work)
       : program_(program), D_(program.devices), work_left_(limit), blocks_(program) {}
@@ -78,20 +79,21 @@ class Replay {
   }
   /// The state at the start, and each step, need for every tag a unit and one per dimension; each
   /// step needs for every device a unit and one per dimension of its iota's stages.
+  /// A box needs for every tag what a tile does.
   void work_on_table(const Table& table) {
     Index dimensions = 0;
     for (const Stage& stage : table.stages) dimensions += stage.shape.size();
-    work(1, dimensions);
+    work(D_, dimensions);
   }
-  void work(Size per_device, Index dimensions) {
-    const auto units = times(D_ * per_device, static_cast<Size>(dimensions) + 1);
+  void work(Size tags, Index dimensions) {
+    const auto units = times(tags, static_cast<Size>(dimensions) + 1);
     if (!units || *units > work_left_) throw too_much_work;
     work_left_ -= *units;
   }
   void start() {
     c_ = blocks_.of(program_.from.tile);
     size_ = tags_in(c_);
-    work(size_, c_.size());
+    work(D_ * size_, c_.size());
     all_.resize(static_cast<Index>(D_));
     std::iota(all_.begin(), all_.end(), Size{0});
     tags_.reserve(static_cast<Index>(size_ * D_));
@@ -143,7 +145,7 @@ class Replay {
   }
   /// Groups hold every device once and are of one length; a permutation takes every device once.
   std::optional<Wrong> table_error(const Step& step, Size k) const {
-    if (step.parts) return std::nullopt;
+    if (step.parts || step.transfers) return std::nullopt;
     const char* const reason = step.p == Op::allpermute ? "bijection" : "groups";
     Sizes gives(all_.size(), 0), gets(all_.size(), step.pairs ? 0 : 1);
     bool ragged = false;
@@ -177,10 +179,11 @@ class Replay {
     const Size before = localsize(blocks_.elements(c_)), after = localsize(*tile);
     const Sizes c = blocks_.of(*tile);
     const Size size = tags_in(c);
-    work(size, c.size());
+    work(D_ * size, c.size());
     const Table table = table_of(step);
     const bool permutes = step.p == Op::allpermute;
-    std::vector<Size> tags(static_cast<Index>(size * D_));
+    std::vector<Size> tags(static_cast<Index>(size * D_), nobodys);
+    if (auto wrong = step.transfers ? exchange(step, k, tags) : std::nullopt) return wrong;
     for (Size r = 0; r < row_count(table); ++r) {
       const Sizes members = row(table, r);
       for (Index q = 0; q < members.size(); ++q) {
@@ -199,14 +202,48 @@ class Replay {
     if (step.map) wrong = lies(*step.map, "map_claim", k);
     if (step.at && !wrong) wrong = lies({*tile, {}, {}, step.at}, "map_claim", k);
     if (wrong) return wrong;
-    const bool moves = permutes ? row(table, 0) != all_ : pieces(step) > 1;
-    const Size price = moves ? cost(step.p, before, after) : 0;
+    bool moves = permutes ? !step.transfers && row(table, 0) != all_ : pieces(step) > 1;
+    if (step.transfers) moves = sends(step);
+    const Size price = !moves ? 0 : step.transfers ? after : cost(step.p, before, after);
     if (__builtin_add_overflow(out_.cost, price, &out_.cost)) {
       throw TooLarge{"the cost is not below 2^63"};
     }
     out_.height = std::max(out_.height, after);
     for (Size d = 0; d < D_ && !not_a_box_; ++d) {
       not_a_box_ = differs(d, blocks_.block(first_tag(d)), "not_a_box", k);
+    }
+    return std::nullopt;
+  }
+
+  /// Each box goes from tile to tile. It lies in both, and every element is put in its place once.
+  std::optional<Wrong> exchange(const Step& step, Size k, std::vector<Size>& tags) {
+    const Sizes whole[] = {*step.tile, blocks_.elements(c_)}, c = blocks_.of(*step.tile);
+    const Index r = c.size();
+    for (const Sizes& row : *step.transfers) {
+      std::vector<Sizes> lies = box(row, r);
+      for (Index n = 0; n < 2 * r; ++n) {
+        const bool inside = lies[n / r][n % r] <= whole[n / r][n % r] - lies[2][n % r];
+        if (!inside) return Wrong{k, "transfers", row[n / r], lies[n / r], {}, {}};
+      }
+      for (Sizes& numbers : lies) numbers = blocks_.of(numbers);
+      work(localsize(lies[2]), r);
+      Sizes l(r, 0);
+      do {
+        Size target = row[0], source = row[1];
+        for (Index i = 0; i < r; ++i) {
+          target = target * c[i] + lies[0][i] + l[i];
+          source = source * c_[i] + lies[1][i] + l[i];
+        }
+        Size& tag = tags[static_cast<Index>(target)];
+        tag = tag == nobodys ? tags_[static_cast<Index>(source)] : twice;
+      } while (next(l, lies[2]));
+    }
+    Index n = 0;
+    for (const Size d : all_) {
+      Sizes l(r, 0);
+      do
+        if (tags[n++] < 0) return Wrong{k, "transfers", d, blocks_.elements(l), {}, {}};
+      while (next(l, c));
     }
     return std::nullopt;
   }

@@ -1,8 +1,9 @@
 /// Blocks and tags: the global array of a Program in units that every step moves whole.
 ///
 /// Along each dimension a block has as many elements as the gcd of all tile extents that occur, of
-/// the pieces that are cut, and of the base offsets that are listed. So no tile, piece or box
-/// begins or ends inside a block, and what is said about blocks is said about elements.
+/// the pieces that are cut, of boxes that are moved, and of the base offsets that are listed. So no
+/// tile, piece or box begins or ends inside a block, and what is said about blocks is said about
+/// elements.
 #pragma once
 
 #include <algorithm>
@@ -36,6 +37,7 @@ class Blocks {
       divide(*cut);
       divide(c);
       divide_rows(step.at);
+      if (step.transfers) divide_boxes(*step.transfers);
       for (Index i = 0; i < c.size(); ++i) largest[i] = std::max(largest[i], c[i]);
     }
     stride_.assign(g_.size(), 1);
@@ -86,6 +88,11 @@ class Blocks {
   void divide_rows(const std::optional<Rows>& at) {
     if (!at) return;
     for (const Sizes& b : *at) divide(b);
+  }
+  void divide_boxes(const Rows& transfers) {
+    for (const Sizes& row : transfers) {
+      for (const Sizes& numbers : box(row, g_.size())) divide(numbers);
+    }
   }
 
   Sizes global_, g_, stride_;

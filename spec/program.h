@@ -36,15 +36,17 @@ struct Table {
   Size count = 0, length = 0;
 };
 
-/// A step p. dynslice cuts along `split`, allgather joins along `concat`, alltoall does both.
+/// A step p. dynslice cuts along `split`, allgather joins along `concat`, alltoall does both. An
+/// exchange is an allpermute of `transfers`: elements move whole, but not tiles.
 struct Step {
   Op p = Op::allgather;
   Index split = 0, concat = 0;
-  Table table;                // groups, part or source, as the keys below and p decide
-  std::optional<Size> parts;  // dynslice by part: the table is a row, the part of each device
-  std::optional<Rows> pairs;  // allpermute by pairs: no table
-  std::optional<Sizes> tile;  // three claims: the shape of every tile,
-  std::optional<Tiling> map;  // and where the tiles lie
+  Table table;                    // groups, part or source, as the keys below and p decide
+  std::optional<Size> parts;      // dynslice by part: the table is a row, the part of each device
+  std::optional<Rows> pairs;      // allpermute by pairs: no table
+  std::optional<Rows> transfers;  // exchange: [target, source, starts in both, extents]; no table
+  std::optional<Sizes> tile;      // three claims: the shape of every tile,
+  std::optional<Tiling> map;      // and where the tiles lie
   std::optional<Rows> at;
 };
 
@@ -78,6 +80,31 @@ inline Sizes row(const Table& table, Size r) {
   for (Index q = 0; q < out.size(); ++q) {
     out[q] = iota_element(table.stages, r * table.length + static_cast<Size>(q));
   }
+  return out;
+}
+
+/// Whether the numbers of an exchange are as many as D devices and the rank demand, extents not 0.
+inline bool is_exchange(const Step& step, Size D, Index rank) {
+  bool out = step.tile->size() == rank;
+  for (const Size extent : *step.tile) out = out && extent > 0;
+  for (const Sizes& row : *step.transfers) {
+    out = out && row.size() == 2 + 3 * rank && row[0] < D && row[1] < D;
+    for (Index n = 2 + 2 * rank; out && n < row.size(); ++n) out = row[n] > 0;
+  }
+  return out;
+}
+
+/// Of a row of transfers: where its box lies in the target and in the source, and its extents.
+inline std::vector<Sizes> box(const Sizes& row, Index rank) {
+  std::vector<Sizes> out(3);
+  for (Index n = 0; n < 3 * rank; ++n) out[n / rank].push_back(row[n + 2]);
+  return out;
+}
+
+/// Whether an exchange gives any device something of another one.
+inline bool sends(const Step& step) {
+  bool out = false;
+  for (const Sizes& row : *step.transfers) out = out || row[0] != row[1];
   return out;
 }
 
@@ -115,9 +142,9 @@ inline std::optional<Sizes> piece(const Step& step, Sizes c) {
   return c;
 }
 
-/// The tile that n pieces c make, or nullopt when it is too large.
+/// The tile that n pieces c make, or nullopt when it is too large. An exchange says what it makes.
 inline std::optional<Sizes> joined(const Step& step, Sizes c) {
-  if (!joins(step)) return c;
+  if (!joins(step)) return step.transfers ? step.tile : c;
   const auto c_n = times(c[step.concat], pieces(step));
   if (!c_n) return std::nullopt;
   c[step.concat] = *c_n;  // c_i · n

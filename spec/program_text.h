@@ -66,10 +66,11 @@ class ProgramReader : protected Tokens {
     static const std::map<Name, Op> ops = {{"allgather", Op::allgather},
                                            {"dynslice", Op::dynslice},
                                            {"alltoall", Op::alltoall},
-                                           {"allpermute", Op::allpermute}};
+                                           {"allpermute", Op::allpermute},
+                                           {"exchange", Op::allpermute}};
     static const std::set<Name> header = {"mesh", "devices", "from", "to"};
-    static const std::set<Name> reserved = {"exchange",  "allreduce", "reducescatter", "reshape",
-                                            "transpose", "pad",       "concat"};
+    static const std::set<Name> reserved = {"allreduce", "reducescatter", "reshape",
+                                            "transpose", "pad",           "concat"};
     if (const auto op = ops.find(word); op != ops.end()) {
       finish_header();
       program_->steps.push_back(step(op->first, op->second, start));
@@ -217,7 +218,8 @@ class ProgramReader : protected Tokens {
   Step step(const Name& op, Op p, const ParseError& start) {
     static const std::set<std::string> forms = {
         "dynslice dim groups",          "dynslice dim part parts", "allgather dim groups",
-        "alltoall concat groups split", "allpermute pairs",        "allpermute source"};
+        "alltoall concat groups split", "allpermute pairs",        "allpermute source",
+        "exchange tile transfers"};
     const Size D = program_->devices;
     const Index rank = program_->from.tile.size();
     Step out;
@@ -251,15 +253,19 @@ class ProgramReader : protected Tokens {
         for (const Sizes& b : *out.at) {
           if (b.size() != rank) fail(place, "one number per dimension");
         }
+      } else if (key == "transfers") {
+        out.transfers = rows();
       } else {
         fail(place, key + " is not a key");
       }
     }
     std::string form = op;
     for (const Name& key : keys) {
-      if (key != "tile" && key != "map" && key != "at") form += " " + key;
+      if (key != "map" && key != "at" && (key != "tile" || out.transfers)) form += " " + key;
     }
-    if (forms.count(form) == 0) fail(start, "the keys of this step are missing or do not fit it");
+    if (forms.count(form) == 0 || (out.transfers && !is_exchange(out, D, rank))) {
+      fail(start, "the keys of this step are missing, or do not fit it or each other");
+    }
     for (const Sizes& pair : out.pairs.value_or(Rows())) {
       if (pair.size() != 2) fail(start, "a pair is [source,target]");
     }

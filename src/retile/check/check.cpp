@@ -167,6 +167,28 @@ std::optional<Witness> first_difference(PiecesView pieces, std::span<const Size>
   return witness;
 }
 
+/// Adds to `pieces` what of `piece` a transfer takes, where it puts it; false when that is nothing.
+bool add_part(const PieceView& piece, const Transfer& transfer, Pieces& pieces) {
+  const std::size_t rank = transfer.shape.size();
+  const std::size_t old_size = pieces.size();
+  pieces.resize(old_size + 3 * rank);
+  Size* const origin = pieces.data() + old_size;
+  for (std::size_t k = 0; k < rank; ++k) {
+    const Size source_start = transfer.source_start[k];
+    const Size begin = std::max(piece.origin[k], source_start);
+    const Size end = std::min(piece.origin[k] + piece.extent[k], source_start + transfer.shape[k]);
+    if (begin >= end) {
+      pieces.resize(old_size);
+      return false;
+    }
+    const Size moved = source_start - transfer.target_start[k];
+    origin[k] = begin - moved;
+    origin[rank + k] = end - begin;
+    origin[2 * rank + k] = piece.shift[k] + moved;
+  }
+  return true;
+}
+
 // ---- The state ----------------------------------------------------------------------------------
 
 /// What all devices hold after some steps.
@@ -220,15 +242,16 @@ class State {
 
   [[nodiscard]] std::size_t rank() const { return tile_.size(); }
   [[nodiscard]] bool slice(const Dynslice& step, const Shape& after);
-  [[nodiscard]] bool exchange(const DeviceTable& groups, const Exchange& what, const Shape& after);
+  [[nodiscard]] bool exchange(const DeviceTable& groups, const Regroup& what, const Shape& after);
   void permute(const Allpermute& step);
+  [[nodiscard]] bool transfer(const std::vector<Transfer>& transfers, const Shape& after);
 
   void list_base();
   [[nodiscard]] bool exchange_boxes(const std::vector<Size>& groups, std::size_t n,
-                                    const Exchange& what);
+                                    const Regroup& what);
   [[nodiscard]] bool to_lists();
   void to_boxes_if_possible();
-  [[nodiscard]] bool cut(PiecesView list, const Exchange& what, Size place,
+  [[nodiscard]] bool cut(PiecesView list, const Regroup& what, Size place,
                          std::span<const Size> wanted, std::span<Pieces> parts,
                          std::size_t& held) const;
 
@@ -252,6 +275,8 @@ bool State::apply(const Step& step, const Shape& after) {
     const std::size_t i = alltoall->concat;
     const Size width = tile_[j] / alltoall->groups.columns();
     fits = exchange(alltoall->groups, {j, width, i, i == j ? width : tile_[i], true}, after);
+  } else if (const auto* listed = std::get_if<Exchange>(&step.op)) {
+    fits = transfer(listed->transfers, after);
   } else {
     permute(std::get<Allpermute>(step.op));
   }
@@ -280,6 +305,36 @@ void State::permute(const Allpermute& step) {
   } else {
     for (auto& column : base_) pull(column);
   }
+}
+
+/// Every new array from the parts of the sources' pieces that lie in the boxes.
+bool State::transfer(const std::vector<Transfer>& transfers, const Shape& after) {
+  if (rank() == 0) return true;  // there is one element, and everybody has it
+  list_base();
+  if (!lists_ && !to_lists()) return false;
+  const std::vector<std::size_t> order = by_target(transfers);
+  const std::size_t numbers = 3 * rank();
+  std::size_t held = lists_->numbers.size();
+  Lists next;
+  next.list_of.resize(devices_);
+  std::size_t place = 0;
+  for (std::size_t d = 0; d < devices_; ++d) {
+    Pieces pieces;
+    for (; place < order.size() && index(transfers[order[place]].target) == d; ++place) {
+      const Transfer& moved = transfers[order[place]];
+      const PiecesView list = lists_->list(lists_->list_of[index(moved.source)]);
+      for (std::size_t n = 0; n < list.size() / numbers; ++n) {
+        if (!add_part(piece_at(list, rank(), n), moved, pieces)) continue;
+        held += numbers;
+        if (held > room_) return false;
+      }
+    }
+    merge(after, pieces);
+    next.list_of[d] = next.add(pieces);
+  }
+  lists_ = std::move(next);
+  to_boxes_if_possible();
+  return true;
 }
 
 bool State::slice(const Dynslice& step, const Shape& after) {
@@ -343,7 +398,7 @@ bool State::slice(const Dynslice& step, const Shape& after) {
   return true;
 }
 
-bool State::exchange(const DeviceTable& table, const Exchange& what, const Shape& after) {
+bool State::exchange(const DeviceTable& table, const Regroup& what, const Shape& after) {
   const std::size_t n = index(table.columns());
   if (n == 1) return true;
   if (weights_ && weights_->exchange(table, what)) return true;
@@ -385,7 +440,7 @@ bool State::exchange(const DeviceTable& table, const Exchange& what, const Shape
 
 /// The same while all devices hold boxes and go on doing so; otherwise returns false and changes
 /// nothing.
-bool State::exchange_boxes(const std::vector<Size>& groups, std::size_t n, const Exchange& what) {
+bool State::exchange_boxes(const std::vector<Size>& groups, std::size_t n, const Regroup& what) {
   for (std::size_t k = 0; k < rank(); ++k) {
     const std::vector<Size>& base = base_[k];
     const Size stride = k == what.concat ? what.stride : 0;
@@ -415,7 +470,7 @@ bool State::exchange_boxes(const std::vector<Size>& groups, std::size_t n, const
 
 /// Adds to parts[w] what piece wanted[w] (ascending) of a list holds, put at `place` along
 /// `concat`. `held` counts all numbers of this step; false when they pass the room.
-bool State::cut(PiecesView list, const Exchange& what, Size place, std::span<const Size> wanted,
+bool State::cut(PiecesView list, const Regroup& what, Size place, std::span<const Size> wanted,
                 std::span<Pieces> parts, std::size_t& held) const {
   const std::size_t numbers = 3 * rank();
   for (std::size_t n = 0; n < list.size() / numbers; ++n) {
@@ -541,8 +596,12 @@ void assert_well_formed(const Program& program) {
     if (const auto* alltoall = std::get_if<Alltoall>(&step.op)) {
       dim = std::max(alltoall->split, alltoall->concat);
     }
-    RETILE_ASSERT(dim < rank || std::holds_alternative<Allpermute>(step.op),
-                  "dimensions are below the rank");
+    const bool names_none =
+        std::holds_alternative<Allpermute>(step.op) || std::holds_alternative<Exchange>(step.op);
+    RETILE_ASSERT(dim < rank || names_none, "dimensions are below the rank");
+    RETILE_ASSERT(
+        !std::holds_alternative<Exchange>(step.op) || well_made(step, rank, program.devices),
+        "an exchange says the shape of the new tiles and of every box");
     RETILE_ASSERT(!step.claims.map || fits(*step.claims.map), "a map claim is of the same array");
     RETILE_ASSERT(!step.claims.at || step.claims.at->size() == index(program.devices) * rank,
                   "an at claim has a row per device");
@@ -584,6 +643,7 @@ class Judge {
       if (!after) {
         if (after.error().reason == Reason::limit) return undecided();
         verdict_.device = after.error().device;
+        verdict_.at = after.error().at;
         if (after.error().reason == Reason::indivisible) verdict_.device = 0;  // one shape for all
         return wrong(number, after.error().reason);
       }

@@ -25,7 +25,7 @@ struct Verdict {
   std::optional<Size> first_wrong_step;
   std::optional<Reason> reason;
   std::optional<Size> device;
-  std::optional<Shape> at;       ///< local index
+  std::optional<Shape> at;       ///< local index; of transfers alone without element and found
   std::optional<Shape> element;  ///< global index expected there
   std::optional<Shape> found;    ///< global index that is there
 };

@@ -82,7 +82,7 @@ bool DigitWeights::slice(const DeviceTable& groups, std::size_t dim, Size width)
   return true;
 }
 
-bool DigitWeights::exchange(const DeviceTable& groups, const Exchange& what) {
+bool DigitWeights::exchange(const DeviceTable& groups, const Regroup& what) {
   const auto all = places(groups, groups.columns());
   if (!all) return false;
   for (const Place& place : *all) {

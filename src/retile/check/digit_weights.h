@@ -14,7 +14,7 @@ namespace retile {
 /// A step on groups: position q of a row gets piece q (or, without a split, all) of every member's
 /// array along `split`, put together along `concat`, `stride` apart. An allgather has width = the
 /// whole extent and one piece.
-struct Exchange {
+struct Regroup {
   std::size_t split = 0;
   Size width = 1;  ///< extent of a piece along `split`
   std::size_t concat = 0;
@@ -37,7 +37,7 @@ class DigitWeights {
   // stage of an iota whose digits fit, or when devices of a group do not hold neighbours in order.
 
   [[nodiscard]] bool slice(const DeviceTable& groups, std::size_t dim, Size width);
-  [[nodiscard]] bool exchange(const DeviceTable& groups, const Exchange& what);
+  [[nodiscard]] bool exchange(const DeviceTable& groups, const Regroup& what);
   [[nodiscard]] bool permute(const DeviceTable& source);
 
   /// Whether both are the same function. Nothing when their digits do not fit.

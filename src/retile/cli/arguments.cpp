@@ -136,11 +136,12 @@ Examples:
   retile plan --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --certificate - | retile-oracle certify)";
 
 constexpr const char* lower_footer = R"(
-Exit codes: 0 a Program, 2 the input cannot be read.
+Exit codes: 0 a Program, 2 the input cannot be read, 3 with --direct, more than 2^22 transfers.
 
 Examples:
   retile lower --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]'
-  retile lower --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]' --json)";
+  retile lower --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]' --json
+  retile lower --mesh x:2 '[2{x}4, 4]' '[4, 2{x}4]' --direct)";
 
 constexpr const char* check_footer = R"(
 The input holds one or more Programs, in text or JSON form; each gets a verdict, and the exit code
@@ -248,6 +249,8 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
 
   CLI::App* lower_app = app.add_subcommand("lower", "print the plan as a Program");
   add_problem(*lower_app, lower.problem);
+  lower_app->add_flag("--direct", lower.direct,
+                      "no plan: one exchange that moves every element straight to its new tile");
   lower_app->add_flag("--json", lower.json, "print one JSON object, retile.program/1");
   lower_app->footer(lower_footer);
 

@@ -29,6 +29,7 @@ struct PlanArguments {
 
 struct LowerArguments {
   ProblemArguments problem;
+  bool direct = false;
   bool json = false;
 };
 

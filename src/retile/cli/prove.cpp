@@ -122,6 +122,15 @@ Outcome prove_verb(const ProveArguments& arguments) {
     return failed(about_argument(Code::bad_argument, "--certificate", *arguments.certificate,
                                  "a certificate is for one Program"));
   }
+  const auto is_exchange = [](const Step& step) {
+    return std::holds_alternative<Exchange>(step.op);
+  };
+  if (arguments.certificate && std::any_of(programs->front().steps.begin(),
+                                           programs->front().steps.end(), is_exchange)) {
+    return failed(about_argument(Code::unsupported, "--certificate", *arguments.certificate,
+                                 "there are no facts to certify about an exchange",
+                                 {"`retile-oracle check` judges the Program itself"}));
+  }
   if (arguments.smt2) {
     std::error_code error;
     std::filesystem::create_directories(*arguments.smt2, error);

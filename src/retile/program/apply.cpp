@@ -5,13 +5,15 @@
 #include <numeric>
 #include <utility>
 
+#include "coverage.h"
 #include "retile/core/assert.h"
 
 namespace retile {
 
 std::string_view reason_name(Reason reason) {
-  static constexpr std::array<std::string_view, 8> names = {
-      "groups", "bijection", "indivisible", "tile_claim", "map_claim", "not_a_box", "end", "limit"};
+  static constexpr std::array<std::string_view, 9> names = {
+      "groups",    "bijection", "indivisible", "transfers", "tile_claim",
+      "map_claim", "not_a_box", "end",         "limit"};
   return names[static_cast<std::size_t>(reason)];
 }
 
@@ -119,6 +121,46 @@ std::optional<Refusal> check_table(const Step& step, Size devices) {
   return Refusal{.reason = Reason::bijection, .device = found.witness};
 }
 
+/// Boxes that may be looked at to see whether they cover the tiles: seconds.
+constexpr Size most_coverage_work = Size{1} << 30;
+
+bool lies_inside(const Shape& start, const Shape& shape, const Shape& tile) {
+  for (std::size_t k = 0; k < tile.size(); ++k) {
+    if (start[k] > tile[k] - shape[k]) return false;
+  }
+  return true;
+}
+
+/// Whether every box lies in both tiles, and every element of every new tile in one box.
+std::optional<Refusal> check_transfers(const std::vector<Transfer>& transfers, const Shape& before,
+                                       const Shape& after, Size devices) {
+  const auto fault = [](Size device, const Shape& at) {
+    return Refusal{.reason = Reason::transfers, .device = device, .at = at};
+  };
+  for (const Transfer& transfer : transfers) {
+    if (!lies_inside(transfer.target_start, transfer.shape, after)) {
+      return fault(transfer.target, transfer.target_start);
+    }
+    if (!lies_inside(transfer.source_start, transfer.shape, before)) {
+      return fault(transfer.source, transfer.source_start);
+    }
+  }
+  const std::vector<std::size_t> order = by_target(transfers);
+  Size work_left = most_coverage_work;
+  std::size_t next = 0;
+  for (Size device = 0; device < devices; ++device) {
+    std::vector<detail::Box> boxes;
+    for (; next < order.size() && transfers[order[next]].target == device; ++next) {
+      const Transfer& transfer = transfers[order[next]];
+      boxes.push_back({.start = &transfer.target_start, .shape = &transfer.shape});
+    }
+    const auto found = detail::first_not_covered_once(after, std::move(boxes), work_left);
+    if (!found) return Refusal{.reason = Reason::limit, .device = std::nullopt};
+    if (*found) return fault(device, **found);
+  }
+  return std::nullopt;
+}
+
 /// What a step does to the tile's extents.
 struct Change {
   std::optional<std::size_t> divided;
@@ -200,8 +242,26 @@ bool well_made(const Step& step, std::size_t rank, Size devices) {
   if (const auto* gather = std::get_if<Allgather>(&step.op)) {
     return gather->dim < rank && in_range(gather->groups, devices);
   }
-  if (const auto* exchange = std::get_if<Alltoall>(&step.op)) {
-    return exchange->split < rank && exchange->concat < rank && in_range(exchange->groups, devices);
+  if (const auto* alltoall = std::get_if<Alltoall>(&step.op)) {
+    return alltoall->split < rank && alltoall->concat < rank && in_range(alltoall->groups, devices);
+  }
+  if (const auto* exchange = std::get_if<Exchange>(&step.op)) {
+    const auto is_shape = [rank](const Shape& shape) {
+      return shape.size() == rank &&
+             std::all_of(shape.begin(), shape.end(), [](Size extent) { return extent >= 1; });
+    };
+    const auto is_start = [rank](const Shape& start) {
+      return start.size() == rank &&
+             std::all_of(start.begin(), start.end(), [](Size offset) { return offset >= 0; });
+    };
+    const auto exists = [devices](Size device) { return device >= 0 && device < devices; };
+    return step.claims.tile && is_shape(*step.claims.tile) &&
+           std::all_of(exchange->transfers.begin(), exchange->transfers.end(),
+                       [&](const Transfer& transfer) {
+                         return exists(transfer.target) && exists(transfer.source) &&
+                                is_start(transfer.target_start) &&
+                                is_start(transfer.source_start) && is_shape(transfer.shape);
+                       });
   }
   const auto& permute = std::get<Allpermute>(step.op);
   if (const auto* list = std::get_if<DeviceTable>(&permute.source)) return in_range(*list, devices);
@@ -212,7 +272,18 @@ bool well_made(const Step& step, std::size_t rank, Size devices) {
 }
 
 tl::expected<Shape, Refusal> shape_after(const Step& step, const Shape& tile, Size devices) {
-  if (const auto refusal = check_table(step, devices)) return tl::unexpected(*refusal);
+  const Refusal overflow{.reason = Reason::limit, .device = std::nullopt};
+  if (const auto* exchange = std::get_if<Exchange>(&step.op)) {
+    RETILE_ASSERT(step.claims.tile && step.claims.tile->size() == tile.size(),
+                  "an exchange says the shape of the new tiles");
+    const Shape& after = *step.claims.tile;
+    if (!checked_product(after)) return tl::unexpected(overflow);
+    if (auto refusal = check_transfers(exchange->transfers, tile, after, devices)) {
+      return tl::unexpected(*std::move(refusal));
+    }
+    return after;
+  }
+  if (auto refusal = check_table(step, devices)) return tl::unexpected(*std::move(refusal));
   const Change change = change_of(step);
   Shape out = tile;
   if (change.divided) {
@@ -223,7 +294,6 @@ tl::expected<Shape, Refusal> shape_after(const Step& step, const Shape& tile, Si
     }
     extent /= change.factor;
   }
-  const Refusal overflow{.reason = Reason::limit, .device = std::nullopt};
   if (change.multiplied) {
     RETILE_ASSERT(*change.multiplied < tile.size(), "dimensions of a Program are below its rank");
     const auto extent = checked_mul(out[*change.multiplied], change.factor);
@@ -275,12 +345,18 @@ bool moves_nothing(const Step& step, Size /*devices*/) {
     return std::all_of(pairs.begin(), pairs.end(),
                        [](const auto& pair) { return pair[0] == pair[1]; });
   }
+  if (const auto* exchange = std::get_if<Exchange>(&step.op)) {
+    return std::all_of(exchange->transfers.begin(), exchange->transfers.end(),
+                       [](const Transfer& transfer) { return transfer.source == transfer.target; });
+  }
   return change_of(step).factor == 1;
 }
 
 Size step_cost(const Step& step, Size before, Size after, Size devices) {
   if (std::holds_alternative<Dynslice>(step.op) || moves_nothing(step, devices)) return 0;
-  return std::holds_alternative<Allgather>(step.op) ? after : before;
+  const bool grows =
+      std::holds_alternative<Allgather>(step.op) || std::holds_alternative<Exchange>(step.op);
+  return grows ? after : before;
 }
 
 }  // namespace retile

@@ -13,25 +13,41 @@
 namespace retile {
 
 /// Why a Program is wrong, in the words of the verdict.
-enum class Reason { groups, bijection, indivisible, tile_claim, map_claim, not_a_box, end, limit };
+enum class Reason {
+  groups,
+  bijection,
+  indivisible,
+  transfers,
+  tile_claim,
+  map_claim,
+  not_a_box,
+  end,
+  limit
+};
 
 /// `groups`, `bijection`, ...
 [[nodiscard]] std::string_view reason_name(Reason reason);
 
 /// What readers of Programs guarantee and a hand-made one may break: dimensions below `rank`, table
-/// entries below `devices`, a part below `parts` for every device.
+/// entries below `devices`, a part below `parts` for every device, an exchange with a tile claim,
+/// extents of at least 1 and as many numbers as dimensions.
 [[nodiscard]] bool well_made(const Step& step, std::size_t rank, Size devices);
 
-/// Why a step cannot be applied: groups, bijection or indivisible; limit when a size overflows.
+/// Why a step cannot be applied: groups, bijection, indivisible or transfers; limit when a size
+/// overflows, or when transfers are too many and too irregular to say whether they cover the tiles.
 struct Refusal {
   Reason reason{};
-  std::optional<Size> device;  ///< a missing or repeated device
+  std::optional<Size> device;  ///< a missing or repeated device; of transfers, the one at fault
+  /// Of transfers only: the start of a box that does not lie in the device's tile, or the first
+  /// local index of the new tile that no transfer or several write.
+  std::optional<Shape> at = {};
 };
 
 /// The shape of every tile after `step`, or why the step cannot be applied to tiles of shape `tile`
 /// on `devices` devices. Order of checks: the table (groups: no ragged row, every device once;
-/// bijection), then divisibility, then overflow. Iota tables that cover all devices need no
-/// enumeration. Claims are not looked at.
+/// bijection), then divisibility, then overflow. For an exchange: overflow, then the transfers in
+/// order, each of which must lie inside both tiles, then the new tiles device by device. Iota
+/// tables that cover all devices need no enumeration. Claims are not looked at.
 [[nodiscard]] tl::expected<Shape, Refusal> shape_after(const Step& step, const Shape& tile,
                                                        Size devices);
 
@@ -54,10 +70,12 @@ struct Membership {
 /// source[d] for every device d, also from pairs. Precondition: applicable.
 [[nodiscard]] std::vector<Size> sources(const Allpermute& step, Size devices);
 
-/// Whether a step moves nothing: n = 1, or the identity permutation. Precondition: applicable.
+/// Whether a step moves nothing between devices: n = 1, the identity permutation, or transfers of
+/// devices to themselves. Precondition: applicable.
 [[nodiscard]] bool moves_nothing(const Step& step, Size devices);
 
-/// Cost of an applicable step by Fig. 11, in elements per device; 0 when nothing moves. `before`,
+/// Cost of an applicable step by Fig. 11, in elements per device; 0 when nothing moves. An exchange
+/// costs the new tile, as the gathers do that it may stand for. `before`,
 /// `after`: tile sizes.
 [[nodiscard]] Size step_cost(const Step& step, Size before, Size after, Size devices);
 

@@ -93,9 +93,9 @@ const std::vector<std::string>& program_keys() {
 }
 
 const std::vector<std::string>& step_keys() {
-  static const std::vector<std::string> keys = {"op",     "dim",   "split", "concat",
-                                                "groups", "parts", "part",  "source",
-                                                "pairs",  "tile",  "map",   "at"};
+  static const std::vector<std::string> keys = {"op",    "dim",  "split",  "concat", "groups",
+                                                "parts", "part", "source", "pairs",  "transfers",
+                                                "tile",  "map",  "at"};
   return keys;
 }
 
@@ -427,6 +427,7 @@ class JsonReader {
       if (key == "part") out.part = list(member);
       if (key == "source") out.source = list(member);
       if (key == "pairs") out.pairs = rows(member);
+      if (key == "transfers") out.transfers = rows(member);
       if (key == "tile") out.tile = ints(member);
       if (key == "map") out.map = bracket_tiling(member, axes_in_force);
       if (key == "at") out.at = rows(member);
@@ -639,6 +640,9 @@ Json step_json(const Step& step, const Program& program, const Mesh* mesh) {
     out["split"] = alltoall->split;
     out["concat"] = alltoall->concat;
     out["groups"] = groups_json(alltoall->groups);
+  } else if (const auto* exchange = std::get_if<Exchange>(&step.op)) {
+    Json& transfers = out["transfers"] = Json::array();
+    for (const Transfer& transfer : exchange->transfers) transfers.push_back(row_of(transfer));
   } else {
     const auto& allpermute = std::get<Allpermute>(step.op);
     if (const auto* source = std::get_if<DeviceTable>(&allpermute.source)) {

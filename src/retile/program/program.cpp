@@ -5,8 +5,8 @@
 namespace retile {
 
 std::string_view op_name(const Step& step) {
-  static constexpr std::array<std::string_view, 4> names = {"dynslice", "allgather", "alltoall",
-                                                            "allpermute"};
+  static constexpr std::array<std::string_view, 5> names = {"dynslice", "allgather", "alltoall",
+                                                            "allpermute", "exchange"};
   static_assert(std::variant_size_v<decltype(Step::op)> == names.size());
   return names[step.op.index()];
 }

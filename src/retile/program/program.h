@@ -16,6 +16,7 @@
 #include "retile/core/mesh.h"
 #include "retile/core/size.h"
 #include "retile/core/tile_map.h"
+#include "retile/program/exchange.h"
 
 namespace retile {
 
@@ -69,16 +70,17 @@ struct Claims {
 };
 
 struct Step {
-  std::variant<Dynslice, Allgather, Alltoall, Allpermute> op;
+  std::variant<Dynslice, Allgather, Alltoall, Allpermute, Exchange> op;
   Claims claims;
   friend bool operator==(const Step&, const Step&) = default;
 };
 
-/// `dynslice`, `allgather`, `alltoall` or `allpermute`.
+/// `dynslice`, `allgather`, `alltoall`, `allpermute` or `exchange`.
 [[nodiscard]] std::string_view op_name(const Step& step);
 
 /// One Program. Meshes are only for printing. from, to and map claims have the same global shape;
-/// tables hold numbers below `devices`; dimensions are below the rank: readers and `lower`
+/// tables hold numbers below `devices`; dimensions are below the rank; an exchange has a tile
+/// claim, and the tile and its boxes have the rank and extents of at least 1: readers and `lower`
 /// establish this, whoever builds one by hand must, too.
 struct Program {
   Size devices = 1;

@@ -111,9 +111,10 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
 // -------------------------------------------------------------------------------------------
 
 OpKind op_kind(std::string_view word, const Place& place) {
-  static const std::vector<std::string> names = {"dynslice", "allgather", "alltoall", "allpermute"};
-  static const std::vector<std::string> reserved = {
-      "exchange", "allreduce", "reducescatter", "reshape", "transpose", "pad", "concat"};
+  static const std::vector<std::string> names = {"dynslice", "allgather", "alltoall", "allpermute",
+                                                 "exchange"};
+  static const std::vector<std::string> reserved = {"allreduce", "reducescatter", "reshape",
+                                                    "transpose", "pad",           "concat"};
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] == word) return static_cast<OpKind>(i);
   }
@@ -121,7 +122,7 @@ OpKind op_kind(std::string_view word, const Place& place) {
     fail(place,
          {.code = Code::bad_program,
           .message = fmt::format("{} is a reserved word: no step of that name exists yet", word),
-          .notes = {"steps are dynslice, allgather, alltoall and allpermute"}});
+          .notes = {"steps are dynslice, allgather, alltoall, allpermute and exchange"}});
   }
   std::vector<std::string> words = names;
   words.insert(words.end(), {"mesh", "devices", "from", "to"});
@@ -131,21 +132,22 @@ OpKind op_kind(std::string_view word, const Place& place) {
         .message = fmt::format("{} is neither a header line nor a step", shortened(word)),
         .notes = {meant ? fmt::format("did you mean {}?", *meant)
                         : std::string("a line begins with mesh, devices, from, to, dynslice, "
-                                      "allgather, alltoall or allpermute")}});
+                                      "allgather, alltoall, allpermute or exchange")}});
 }
 
 std::string_view op_kind_name(OpKind op) {
-  static constexpr std::array<std::string_view, 4> names = {"dynslice", "allgather", "alltoall",
-                                                            "allpermute"};
+  static constexpr std::array<std::string_view, 5> names = {"dynslice", "allgather", "alltoall",
+                                                            "allpermute", "exchange"};
   return names[static_cast<std::size_t>(op)];
 }
 
 const std::vector<std::string>& op_keys(OpKind op) {
-  static const std::array<std::vector<std::string>, 4> keys = {{
+  static const std::array<std::vector<std::string>, 5> keys = {{
       {"dim", "groups", "parts", "part", "tile", "map", "at"},
       {"dim", "groups", "tile", "map", "at"},
       {"split", "concat", "groups", "tile", "map", "at"},
       {"source", "pairs", "tile", "map", "at"},
+      {"transfers", "tile", "map", "at"},
   }};
   return keys[static_cast<std::size_t>(op)];
 }
@@ -843,6 +845,11 @@ void Builder::check_keys(const StepDraft& step) const {
       if (step.source && step.pairs) fail_both("allpermute has either source or pairs, not both");
       if (!step.source && !step.pairs) fail_keys("source or pairs");
       break;
+    case OpKind::exchange:
+      if (!step.transfers || !step.tile) {
+        fail_keys("transfers, and tile, which says the shape of the new tiles");
+      }
+      break;
   }
 }
 
@@ -859,15 +866,16 @@ std::size_t Builder::dimension(const Field<Size>& dim, std::string_view key) con
   return static_cast<std::size_t>(dim.value);
 }
 
+void Builder::check_device(Size device, const Place& place, std::size_t number) const {
+  if (device < program_.devices) return;
+  fail(number_place(place, number),
+       {.code = Code::bad_device,
+        .message = fmt::format("device {} does not exist", device),
+        .notes = {fmt::format("the devices are 0 to {}", program_.devices - 1)}});
+}
+
 void Builder::check_devices(const std::vector<Size>& entries, const Place& place) const {
-  for (std::size_t e = 0; e < entries.size(); ++e) {
-    if (entries[e] >= program_.devices) {
-      fail(number_place(place, e),
-           {.code = Code::bad_device,
-            .message = fmt::format("device {} does not exist", entries[e]),
-            .notes = {fmt::format("the devices are 0 to {}", program_.devices - 1)}});
-    }
-  }
+  for (std::size_t e = 0; e < entries.size(); ++e) check_device(entries[e], place, e);
 }
 
 DeviceTable Builder::iota(const Field<TableDraft>& table) const {
@@ -1019,6 +1027,56 @@ PairList Builder::pairs(const Field<RowsDraft>& rows) const {
   return out;
 }
 
+Exchange Builder::exchange(const StepDraft& step) const {
+  const std::size_t rank = program_.from.rank();
+  const Field<std::vector<Size>>& tile = *step.tile;
+  if (tile.value.size() != rank) {
+    fail(tile.place, {.code = Code::bad_program,
+                      .message = fmt::format("the new tiles have {}, the array has {}",
+                                             count_of(tile.value.size(), "extent"),
+                                             count_of(rank, "dimension")),
+                      .notes = {"tile of an exchange says the shape of the new tiles"}});
+  }
+  const auto fail_extent = [](const Place& extent) {
+    fail(extent, {.code = Code::bad_number,
+                  .message = "the extents of tiles and boxes are at least 1",
+                  .notes = {"a box without elements is left out"}});
+  };
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (tile.value[i] < 1) fail_extent(number_place(tile.place, i));
+  }
+
+  const RowsDraft& draft = step.transfers->value;
+  const Place& place = step.transfers->place;
+  Exchange out;
+  out.transfers.reserve(draft.lengths.size());
+  std::size_t entry = 0;
+  for (const std::size_t length : draft.lengths) {
+    if (length != 2 + 3 * rank) {
+      fail(length == 0 ? place : number_place(place, entry),
+           {.code = Code::bad_program,
+            .message =
+                fmt::format("transfer {} has {}, of an array of {} it has {}", out.transfers.size(),
+                            count_of(length, "number"), count_of(rank, "dimension"), 2 + 3 * rank),
+            .notes = {"a transfer is [target, source, start in the target's new tile, start in the "
+                      "source's tile, shape]"}});
+    }
+    for (std::size_t k = 0; k < 2; ++k) check_device(draft.entries[entry + k], place, entry + k);
+    for (std::size_t k = entry + 2 + 2 * rank; k < entry + length; ++k) {
+      if (draft.entries[k] < 1) fail_extent(number_place(place, k));
+    }
+    const auto begin = draft.entries.begin() + static_cast<std::ptrdiff_t>(entry) + 2;
+    const auto dims = static_cast<std::ptrdiff_t>(rank);
+    out.transfers.push_back({.target = draft.entries[entry],
+                             .source = draft.entries[entry + 1],
+                             .target_start = Shape(begin, begin + dims),
+                             .source_start = Shape(begin + dims, begin + 2 * dims),
+                             .shape = Shape(begin + 2 * dims, begin + 3 * dims)});
+    entry += length;
+  }
+  return out;
+}
+
 void Builder::check_offset_rows(const Field<RowsDraft>& rows, std::size_t rank) const {
   const auto& lengths = rows.value.lengths;
   if (static_cast<Size>(lengths.size()) != program_.devices) {
@@ -1091,6 +1149,9 @@ void Builder::step(const StepDraft& step) {
       out.op = std::move(op);
       break;
     }
+    case OpKind::exchange:
+      out.op = exchange(step);
+      break;
   }
   out.claims = claims(step);
   program_.steps.push_back(std::move(out));

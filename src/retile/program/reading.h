@@ -117,7 +117,7 @@ struct AxisDraft {
   Place size_place;
 };
 
-enum class OpKind { dynslice, allgather, alltoall, allpermute };
+enum class OpKind { dynslice, allgather, alltoall, allpermute, exchange };
 
 /// A step with the keys that it has; which ones it needs is the Builder's question.
 struct StepDraft {
@@ -125,7 +125,7 @@ struct StepDraft {
   Place place;
   std::optional<Field<Size>> dim, split, concat, parts;
   std::optional<Field<TableDraft>> groups, part, source;
-  std::optional<Field<RowsDraft>> pairs;
+  std::optional<Field<RowsDraft>> pairs, transfers;
   std::optional<Field<std::vector<Size>>> tile;
   std::optional<TilingDraft> map;
   std::optional<Field<RowsDraft>> at;
@@ -249,9 +249,11 @@ class Builder {
   [[nodiscard]] DeviceTable groups(const Field<TableDraft>& table) const;
   [[nodiscard]] DeviceTable list(const Field<TableDraft>& table) const;
   [[nodiscard]] DeviceTable iota(const Field<TableDraft>& table) const;
+  void check_device(Size device, const Place& place, std::size_t number) const;
   void check_devices(const std::vector<Size>& entries, const Place& place) const;
   [[nodiscard]] PartList part_list(const Field<Size>& parts, const Field<TableDraft>& part) const;
   [[nodiscard]] PairList pairs(const Field<RowsDraft>& rows) const;
+  [[nodiscard]] Exchange exchange(const StepDraft& step) const;
   [[nodiscard]] Claims claims(const StepDraft& step) const;
   void check_offset_rows(const Field<RowsDraft>& rows, std::size_t rank) const;
 

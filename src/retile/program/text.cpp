@@ -163,6 +163,7 @@ class TextReader {
     if (name == "part") return once(out.part, scanner.list_or_iota(name));
     if (name == "source") return once(out.source, scanner.list_or_iota(name));
     if (name == "pairs") return once(out.pairs, scanner.rows());
+    if (name == "transfers") return once(out.transfers, scanner.rows());
     if (name == "tile") return once(out.tile, scanner.ints());
     if (name == "at") return once(out.at, scanner.rows());
     return once(out.map, scanner.bracket_tiling(builder_->axes()));
@@ -289,6 +290,14 @@ void append_op(std::string& out, const Step& step) {
     append_key(out, "split", alltoall->split);
     append_key(out, "concat", alltoall->concat);
     out += " groups=" + groups_to_text(alltoall->groups);
+  } else if (const auto* exchange = std::get_if<Exchange>(&step.op)) {
+    out += " transfers=[";
+    bool first = true;
+    for (const Transfer& transfer : exchange->transfers) {
+      if (!std::exchange(first, false)) out += ',';
+      append_list(out, row_of(transfer));
+    }
+    out += ']';
   } else {
     const auto& allpermute = std::get<Allpermute>(step.op);
     if (const auto* source = std::get_if<DeviceTable>(&allpermute.source)) {

@@ -21,6 +21,7 @@ bool is_regular(const Step& step) {
     return is_regular(allgather->groups);
   }
   if (const auto* alltoall = std::get_if<Alltoall>(&step.op)) return is_regular(alltoall->groups);
+  if (std::holds_alternative<Exchange>(step.op)) return false;
   const auto* source = std::get_if<DeviceTable>(&std::get<Allpermute>(step.op).source);
   return source != nullptr && is_regular(*source);
 }

@@ -273,6 +273,10 @@ Result<std::vector<Shape>> shapes_of(const Program& program, Size element_bytes)
                      fmt::format("step {} ({}) names a dimension or a device that does not exist",
                                  i, op_name(step)));
     }
+    if (std::holds_alternative<Exchange>(step.op)) {
+      return refused(Code::unsupported,
+                     fmt::format("step {} (exchange) is not run by the collectives", i));
+    }
     const auto shape = shape_after(step, shapes.back(), program.devices);
     if (!shape || !fits(*shape)) {
       const bool overflow = shape || shape.error().reason == Reason::limit;

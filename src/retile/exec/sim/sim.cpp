@@ -4,6 +4,7 @@
 #include "retile/exec/sim/sim.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -66,6 +67,7 @@ Tile concatenated(const std::vector<const Tile*>& tiles, const Shape& shape, std
 struct State {
   Tiles tiles;
   Shape shape;
+  Shape shape_after;  // of the step that is applied
   Size element_bytes = 1;
   std::vector<Size> received_bytes;  // per device
 };
@@ -143,14 +145,51 @@ Tiles apply(const Allpermute& step, State& state) {
   return after;
 }
 
+Tiles apply(const Exchange& step, State& state) {
+  const Shape& after = state.shape_after;
+  const auto size = checked_product(after).value_or(0) * state.element_bytes;
+  Tiles tiles(state.tiles.size(), Tile(static_cast<std::size_t>(size)));
+  const std::size_t rank = after.size();
+  for (const Transfer& transfer : step.transfers) {
+    const Tile& from = state.tiles[static_cast<std::size_t>(transfer.source)];
+    Tile& to = tiles[static_cast<std::size_t>(transfer.target)];
+    Shape at(rank, 0);  // within the box
+    bool done = false;
+    while (!done) {
+      Size source = 0;
+      Size target = 0;
+      for (std::size_t k = 0; k < rank; ++k) {
+        source = source * state.shape[k] + transfer.source_start[k] + at[k];
+        target = target * after[k] + transfer.target_start[k] + at[k];
+      }
+      std::memcpy(to.data() + target * state.element_bytes,
+                  from.data() + source * state.element_bytes,
+                  static_cast<std::size_t>(state.element_bytes));
+      if (transfer.source != transfer.target) {
+        state.received_bytes[static_cast<std::size_t>(transfer.target)] += state.element_bytes;
+      }
+      std::size_t k = rank;
+      while (k > 0 && ++at[k - 1] == transfer.shape[k - 1]) at[--k] = 0;
+      done = k == 0;
+    }
+  }
+  return tiles;
+}
+
 tl::unexpected<Diagnostic> inapplicable(std::size_t index, const Step& step,
                                         const Refusal& refusal) {
   Diagnostic diagnostic{
       .code = refusal.reason == Reason::limit ? Code::size_overflow : Code::inapplicable,
       .message = fmt::format("step {} ({}) cannot be applied", index, op_name(step)),
       .rule = std::string(reason_name(refusal.reason))};
-  if (refusal.device)
+  if (refusal.reason == Reason::transfers && refusal.device && refusal.at) {
+    diagnostic.notes.push_back(fmt::format(
+        "a box lies outside the tile of device {0} at [{1}], or not exactly one transfer "
+        "writes element [{1}] of its new tile",
+        *refusal.device, fmt::join(*refusal.at, ",")));
+  } else if (refusal.device) {
     diagnostic.notes.push_back(fmt::format("device {} is missing or repeated", *refusal.device));
+  }
   return refuse(std::move(diagnostic));
 }
 
@@ -181,6 +220,7 @@ Result<Outcome> run(const Program& program, Tiles tiles, Size element_bytes) {
 
   State state{.tiles = std::move(tiles),
               .shape = program.from.tile(),
+              .shape_after = program.from.tile(),
               .element_bytes = element_bytes,
               .received_bytes = std::vector<Size>(static_cast<std::size_t>(program.devices), 0)};
   Outcome outcome;
@@ -198,6 +238,7 @@ Result<Outcome> run(const Program& program, Tiles tiles, Size element_bytes) {
     const auto both = bytes ? checked_add(*bytes, bytes_of(state.tiles.front())) : std::nullopt;
     if (!both) return inapplicable(index, step, {.reason = Reason::limit, .device = {}});
     outcome.peak_bytes_per_device = std::max(outcome.peak_bytes_per_device, *both);
+    state.shape_after = *shape;
     state.tiles = std::visit([&](const auto& op) { return apply(op, state); }, step.op);
     state.shape = *shape;
   }

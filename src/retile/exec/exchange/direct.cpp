@@ -1,0 +1,374 @@
+// Old tiles are found by where they begin: per dimension by number among the sorted base offsets,
+// all dimensions together by a sorted list of such numbers, a corner. Devices with one corner are
+// replicas. No device has two corners, so what each has to send can be counted corner by corner.
+#include "retile/exec/exchange/direct.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace retile {
+namespace {
+
+std::size_t index(Size value) { return static_cast<std::size_t>(value); }
+
+/// A range of numbers, end excluded.
+struct Range {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+/// Old tiles along one dimension.
+class Edges {
+ public:
+  /// \param begins  where tiles begin, in any order
+  Edges(std::vector<Size> begins, Size extent) : begins_(std::move(begins)) {
+    std::sort(begins_.begin(), begins_.end());
+    begins_.erase(std::unique(begins_.begin(), begins_.end()), begins_.end());
+    cuts_ = begins_;
+    for (const Size begin : begins_) cuts_.push_back(begin + extent);
+    std::sort(cuts_.begin(), cuts_.end());
+    cuts_.erase(std::unique(cuts_.begin(), cuts_.end()), cuts_.end());
+    looks_.push_back(0);
+    for (std::size_t piece = 0; piece + 1 < cuts_.size(); ++piece) {
+      const auto held = static_cast<std::size_t>(
+          std::upper_bound(begins_.begin(), begins_.end(), cuts_[piece]) - begins_.begin());
+      const auto ended = static_cast<std::size_t>(
+          std::upper_bound(begins_.begin(), begins_.end(), cuts_[piece] - extent) -
+          begins_.begin());
+      holders_.push_back({ended, held});
+      overlaps_ = overlaps_ || held > ended + 1;
+      looks_.push_back(looks_.back() + static_cast<Size>(std::max<std::size_t>(held - ended, 1)));
+    }
+  }
+
+  [[nodiscard]] std::size_t number_of(Size begin) const {
+    return static_cast<std::size_t>(std::lower_bound(begins_.begin(), begins_.end(), begin) -
+                                    begins_.begin());
+  }
+
+  /// The pieces between cuts that [begin, end) meets; nothing where it sticks out.
+  [[nodiscard]] std::optional<Range> pieces(Size begin, Size end) const {
+    if (begin < cuts_.front() || end > cuts_.back()) return std::nullopt;
+    const auto first = std::upper_bound(cuts_.begin(), cuts_.end(), begin) - 1;
+    const auto last = std::lower_bound(first, cuts_.end(), end);
+    return Range{static_cast<std::size_t>(first - cuts_.begin()),
+                 static_cast<std::size_t>(last - cuts_.begin())};
+  }
+
+  [[nodiscard]] Size cut(std::size_t number) const { return cuts_[number]; }
+  /// Numbers of the begins whose tiles hold a piece.
+  [[nodiscard]] Range holders(std::size_t piece) const { return holders_[piece]; }
+  /// Holders of these pieces, at least one for each.
+  [[nodiscard]] Size looks(const Range& pieces) const {
+    return looks_[pieces.end] - looks_[pieces.begin];
+  }
+  [[nodiscard]] bool overlaps() const { return overlaps_; }
+
+ private:
+  std::vector<Size> begins_;
+  std::vector<Size> cuts_;
+  std::vector<Range> holders_;  // per piece
+  std::vector<Size> looks_;     // sums over the pieces before
+  bool overlaps_ = false;
+};
+
+/// Calls use(numbers) for all combinations of numbers in the ranges, the last one fastest.
+template <typename Use>
+void for_each(const std::vector<Range>& ranges, const Use& use) {
+  std::vector<std::size_t> numbers;
+  for (const Range& range : ranges) {
+    if (range.begin == range.end) return;
+    numbers.push_back(range.begin);
+  }
+  while (true) {
+    use(numbers);
+    std::size_t k = ranges.size();
+    while (k > 0 && ++numbers[k - 1] == ranges[k - 1].end) {
+      numbers[k - 1] = ranges[k - 1].begin;
+      --k;
+    }
+    if (k == 0) return;
+  }
+}
+
+/// Transfers that touch along dimension k, between the same two devices and with the same shift,
+/// become one.
+bool joined_along(std::size_t k, std::vector<Transfer>& transfers) {
+  const auto key = [k](const Transfer& transfer) {
+    Shape numbers = {transfer.target, transfer.source};
+    for (std::size_t i = 0; i < transfer.shape.size(); ++i) {
+      numbers.push_back(transfer.target_start[i] - transfer.source_start[i]);
+      numbers.push_back(i == k ? 0 : transfer.target_start[i]);
+      numbers.push_back(i == k ? 0 : transfer.shape[i]);
+    }
+    return numbers;
+  };
+  std::stable_sort(transfers.begin(), transfers.end(),
+                   [&key, k](const Transfer& a, const Transfer& b) {
+                     const Shape left = key(a);
+                     const Shape right = key(b);
+                     return left != right ? left < right : a.target_start[k] < b.target_start[k];
+                   });
+  std::vector<Transfer> joined;
+  for (Transfer& transfer : transfers) {
+    if (!joined.empty() && key(joined.back()) == key(transfer) &&
+        joined.back().target_start[k] + joined.back().shape[k] == transfer.target_start[k]) {
+      joined.back().shape[k] += transfer.shape[k];
+    } else {
+      joined.push_back(std::move(transfer));
+    }
+  }
+  const bool some = joined.size() < transfers.size();
+  transfers = std::move(joined);
+  return some;
+}
+
+class Maker {
+ public:
+  explicit Maker(const Program& program)
+      : rank_(program.from.rank()),
+        devices_(program.devices),
+        old_tile_(program.from.tile()),
+        new_tile_(program.to.tile()),
+        old_at_(program.from.base_offsets()),
+        new_at_(program.to.base_offsets()) {
+    for (std::size_t k = 0; k < rank_; ++k) {
+      std::vector<Size> begins;
+      begins.reserve(index(devices_));
+      for (Size d = 0; d < devices_; ++d) begins.push_back(old_begin(d, k));
+      edges_.emplace_back(std::move(begins), old_tile_[k]);
+    }
+    find_corners();
+  }
+
+  Result<std::vector<Transfer>> make(Size limit) {
+    Size count = 0;
+    for (Size d = 0; d < devices_; ++d) {
+      Size looks = 1;
+      for (std::size_t k = 0; k < rank_; ++k) {
+        const auto pieces = pieces_of(d, k);
+        if (!pieces) return not_held(d);
+        looks = checked_mul(looks, edges_[k].looks(*pieces)).value_or(max_size);
+      }
+      count = checked_add(count, looks).value_or(max_size);
+      if (count > limit) {
+        return refuse(
+            {.code = Code::limit_reached,
+             .message = fmt::format("the direct exchange needs more than {} transfers", limit),
+             .notes = {"the steps of a plan have no such limit"}});
+      }
+    }
+    transfers_.reserve(index(count));
+    for (Size d = 0; d < devices_; ++d) cut_tile(d);
+    if (const auto missing = choose_sources()) return not_held(*missing);
+    join();
+    return std::move(transfers_);
+  }
+
+ private:
+  static constexpr Size nobody = -1;
+  static constexpr Size max_size = std::numeric_limits<Size>::max();
+
+  /// What a device has sent so far. The least comes first, of equals the lowest device.
+  struct Load {
+    Size sent = 0;
+    Size device = 0;
+    friend bool operator>(const Load& a, const Load& b) {
+      return a.sent != b.sent ? a.sent > b.sent : a.device > b.device;
+    }
+  };
+
+  [[nodiscard]] Size old_begin(Size device, std::size_t k) const {
+    return old_at_[index(device) * rank_ + k];
+  }
+  [[nodiscard]] Size new_begin(Size device, std::size_t k) const {
+    return new_at_[index(device) * rank_ + k];
+  }
+  [[nodiscard]] std::optional<Range> pieces_of(Size device, std::size_t k) const {
+    const Size begin = new_begin(device, k);
+    return edges_[k].pieces(begin, begin + new_tile_[k]);
+  }
+
+  /// The corners that occur, in order, and the heap of each one's devices.
+  void find_corners() {
+    std::vector<std::size_t> corners(index(devices_) * rank_);
+    for (Size d = 0; d < devices_; ++d) {
+      for (std::size_t k = 0; k < rank_; ++k) {
+        corners[index(d) * rank_ + k] = edges_[k].number_of(old_begin(d, k));
+      }
+    }
+    std::vector<std::size_t> order(index(devices_));
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto compare = [&](std::size_t a, std::size_t b) {
+      for (std::size_t k = 0; k < rank_; ++k) {
+        const std::size_t left = corners[a * rank_ + k];
+        const std::size_t right = corners[b * rank_ + k];
+        if (left != right) return left < right ? -1 : 1;
+      }
+      return 0;
+    };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return compare(a, b) < 0; });
+    for (std::size_t n = 0; n < order.size(); ++n) {
+      if (n == 0 || compare(order[n - 1], order[n]) != 0) {
+        loads_.emplace_back();
+        for (std::size_t k = 0; k < rank_; ++k) corners_.push_back(corners[order[n] * rank_ + k]);
+      }
+      // In ascending order of devices, so this is a heap.
+      loads_.back().push_back({.sent = 0, .device = static_cast<Size>(order[n])});
+    }
+  }
+
+  /// The heap of the devices whose tiles begin there, or null.
+  [[nodiscard]] std::vector<Load>* loads_at(const std::vector<std::size_t>& corner) {
+    std::size_t low = 0;
+    std::size_t high = loads_.size();
+    while (low < high) {
+      const std::size_t middle = low + (high - low) / 2;
+      const auto begin = corners_.begin() + static_cast<std::ptrdiff_t>(middle * rank_);
+      const auto end = begin + static_cast<std::ptrdiff_t>(rank_);
+      if (std::lexicographical_compare(begin, end, corner.begin(), corner.end())) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    if (low == loads_.size()) return nullptr;
+    const auto begin = corners_.begin() + static_cast<std::ptrdiff_t>(low * rank_);
+    return std::equal(corner.begin(), corner.end(), begin) ? &loads_[low] : nullptr;
+  }
+
+  /// The transfers to one device; those that are not its own have no source yet, and their
+  /// source_start is in the array.
+  void cut_tile(Size device) {
+    std::vector<Range> ranges;
+    for (std::size_t k = 0; k < rank_; ++k) ranges.push_back(*pieces_of(device, k));
+    for_each(ranges, [&](const std::vector<std::size_t>& pieces) {
+      Transfer transfer{.target = device,
+                        .source = device,
+                        .target_start = Shape(rank_),
+                        .source_start = Shape(rank_),
+                        .shape = Shape(rank_)};
+      for (std::size_t k = 0; k < rank_; ++k) {
+        const Size tile_begin = new_begin(device, k);
+        const Size begin = std::max(edges_[k].cut(pieces[k]), tile_begin);
+        const Size end = std::min(edges_[k].cut(pieces[k] + 1), tile_begin + new_tile_[k]);
+        transfer.target_start[k] = begin - tile_begin;
+        transfer.source_start[k] = begin;
+        transfer.shape[k] = end - begin;
+        const Size own = old_begin(device, k);
+        if (begin < own || end > own + old_tile_[k]) transfer.source = nobody;
+      }
+      if (transfer.source == device) start_in_source(transfer);
+      transfers_.push_back(std::move(transfer));
+    });
+  }
+
+  void start_in_source(Transfer& transfer) const {
+    for (std::size_t k = 0; k < rank_; ++k) {
+      transfer.source_start[k] -= old_begin(transfer.source, k);
+    }
+  }
+
+  /// The largest boxes first: small ones even out what large ones left. Returns a device that needs
+  /// what nobody has, if there is one.
+  std::optional<Size> choose_sources() {
+    std::vector<std::pair<Size, std::size_t>> order;  // size, number
+    for (std::size_t n = 0; n < transfers_.size(); ++n) {
+      if (transfers_[n].source != nobody) continue;
+      order.emplace_back(checked_product(transfers_[n].shape).value_or(max_size), n);
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<Range> ranges(rank_);
+    for (const auto& [size, number] : order) {
+      Transfer& transfer = transfers_[number];
+      for (std::size_t k = 0; k < rank_; ++k) {
+        const Size begin = transfer.source_start[k];
+        const auto piece = edges_[k].pieces(begin, begin + transfer.shape[k]);
+        ranges[k] = edges_[k].holders(piece->begin);
+      }
+      std::vector<Load>* least = nullptr;
+      for_each(ranges, [&](const std::vector<std::size_t>& corner) {
+        std::vector<Load>* const loads = loads_at(corner);
+        if (loads != nullptr && (least == nullptr || least->front() > loads->front())) {
+          least = loads;
+        }
+      });
+      if (least == nullptr) return transfer.target;
+      std::pop_heap(least->begin(), least->end(), std::greater<>());
+      Load& load = least->back();
+      transfer.source = load.device;
+      load.sent = checked_add(load.sent, size).value_or(max_size);
+      std::push_heap(least->begin(), least->end(), std::greater<>());
+      start_in_source(transfer);
+    }
+    return std::nullopt;
+  }
+
+  /// Where old tiles overlap there are cuts that not every old tile needs.
+  void join() {
+    const bool overlap = std::any_of(edges_.begin(), edges_.end(),
+                                     [](const Edges& edges) { return edges.overlaps(); });
+    if (!overlap) return;
+    for (bool again = true; again;) {
+      again = false;
+      for (std::size_t k = 0; k < rank_; ++k) again = joined_along(k, transfers_) || again;
+    }
+    std::sort(transfers_.begin(), transfers_.end(), [](const Transfer& a, const Transfer& b) {
+      return std::tie(a.target, a.target_start) < std::tie(b.target, b.target_start);
+    });
+  }
+
+  static tl::unexpected<Diagnostic> not_held(Size device) {
+    return refuse({.code = Code::inapplicable,
+                   .message = fmt::format(
+                       "device {} needs an element that no device holds at the start", device),
+                   .notes = {"the tiles of from must hold all that the tiles of to hold"}});
+  }
+
+  std::size_t rank_;
+  Size devices_;
+  Shape old_tile_;
+  Shape new_tile_;
+  std::vector<Size> old_at_;
+  std::vector<Size> new_at_;
+  std::vector<Edges> edges_;              // per dimension
+  std::vector<std::size_t> corners_;      // rank_ numbers each
+  std::vector<std::vector<Load>> loads_;  // per corner
+  std::vector<Transfer> transfers_;
+};
+
+}  // namespace
+
+Result<Program> direct(const Program& program, const DirectOptions& options) {
+  if (program.devices > options.transfer_limit) {
+    return refuse({.code = Code::limit_reached,
+                   .message = fmt::format("the direct exchange needs more than {} transfers",
+                                          options.transfer_limit)});
+  }
+  auto transfers = Maker(program).make(options.transfer_limit);
+  if (!transfers) return refuse(std::move(transfers.error()));
+  Program out;
+  out.devices = program.devices;
+  out.mesh = program.mesh;
+  out.mesh_to = program.mesh_to;
+  out.from = program.from;
+  out.to = program.to;
+  Step step;
+  step.op = Exchange{std::move(*transfers)};
+  step.claims.tile = program.to.tile();
+  out.steps.push_back(std::move(step));
+  return out;
+}
+
+}  // namespace retile

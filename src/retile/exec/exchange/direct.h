@@ -1,0 +1,28 @@
+// The whole of a Program as one exchange: every element of the new tiles straight from a device
+// that holds it at the start.
+#pragma once
+
+#include "retile/core/result.h"
+#include "retile/core/size.h"
+#include "retile/program/program.h"
+
+namespace retile {
+
+struct DirectOptions {
+  /// Most transfers that are made. About 250 bytes each, so this is what bounds the memory. Where
+  /// old tiles overlap, every old tile that holds a part of a new one counts.
+  Size transfer_limit = Size{1} << 22;
+};
+
+/// A Program with the ends of `program` and one step; its steps are not looked at.
+///
+/// Every new tile is cut where old tiles begin and end, into boxes as large as that allows, in C
+/// order. What the device holds itself it keeps, so nobody receives more than it must. Everything
+/// else comes from the one of its holders that has the least to send so far, the largest boxes
+/// first, of equals the lowest device. The result is the same on every machine.
+/// \error limit_reached (more transfers than the limit), inapplicable (an element of a new tile
+/// that no device holds at the start, which only listed tilings allow) \complexity O((devices +
+/// transfers) * rank * log) ; no pair of devices is looked at that exchanges nothing
+[[nodiscard]] Result<Program> direct(const Program& program, const DirectOptions& options = {});
+
+}  // namespace retile

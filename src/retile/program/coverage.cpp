@@ -1,0 +1,69 @@
+#include "coverage.h"
+
+#include <algorithm>
+
+namespace retile::detail {
+namespace {
+
+class Sweep {
+ public:
+  Sweep(const Shape& tile, Size& work_left) : tile_(tile), work_left_(work_left) {}
+
+  /// Whether some index has a wrong number of boxes over it; then `at` is the first one from
+  /// dimension k on. `boxes` are those that hold the stretch of all dimensions before.
+  tl::expected<bool, TooMuchWork> sweep(std::size_t k, const std::vector<Box>& boxes, Shape& at) {
+    work_left_ -= static_cast<Size>(boxes.size());
+    if (work_left_ < 0) return tl::unexpected(TooMuchWork{});
+    if (k == tile_.size()) return boxes.size() != 1;
+    if (boxes.empty()) return true;
+    std::vector<Size> ends = {0, tile_[k]};
+    for (const Box& box : boxes) {
+      ends.push_back((*box.start)[k]);
+      ends.push_back((*box.start)[k] + (*box.shape)[k]);
+    }
+    std::sort(ends.begin(), ends.end());
+    ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+
+    // Along one stretch between two ends the same boxes lie over every index.
+    std::vector<Box> coming = boxes;
+    std::sort(coming.begin(), coming.end(),
+              [k](const Box& a, const Box& b) { return (*a.start)[k] < (*b.start)[k]; });
+    std::size_t next = 0;
+    std::vector<Box> over;
+    for (std::size_t e = 0; e + 1 < ends.size(); ++e) {
+      const Size begin = ends[e];
+      over.erase(std::remove_if(over.begin(), over.end(),
+                                [k, begin](const Box& box) {
+                                  return (*box.start)[k] + (*box.shape)[k] <= begin;
+                                }),
+                 over.end());
+      for (; next < coming.size() && (*coming[next].start)[k] == begin; ++next) {
+        over.push_back(coming[next]);
+      }
+      const auto found = sweep(k + 1, over, at);
+      if (!found) return tl::unexpected(found.error());
+      if (*found) {
+        at[k] = begin;
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  const Shape& tile_;
+  Size& work_left_;
+};
+
+}  // namespace
+
+tl::expected<std::optional<Shape>, TooMuchWork> first_not_covered_once(const Shape& tile,
+                                                                       std::vector<Box> boxes,
+                                                                       Size& work_left) {
+  Shape at(tile.size(), 0);
+  const auto found = Sweep(tile, work_left).sweep(0, boxes, at);
+  if (!found) return tl::unexpected(found.error());
+  return *found ? std::optional(std::move(at)) : std::nullopt;
+}
+
+}  // namespace retile::detail
