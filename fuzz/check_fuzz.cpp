@@ -144,8 +144,8 @@ Verdict to_src(const spec::Verdict& verdict) {
   if (!verdict.wrong) return out;
   out.first_wrong_step = verdict.wrong->first_wrong_step;
   for (const Reason reason :
-       {Reason::groups, Reason::bijection, Reason::indivisible, Reason::tile_claim,
-        Reason::map_claim, Reason::not_a_box, Reason::end}) {
+       {Reason::groups, Reason::bijection, Reason::indivisible, Reason::transfers,
+        Reason::tile_claim, Reason::map_claim, Reason::not_a_box, Reason::end}) {
     if (retile::reason_name(reason) == verdict.wrong->reason) out.reason = reason;
   }
   out.device = verdict.wrong->device;

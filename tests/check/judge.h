@@ -64,8 +64,8 @@ inline Verdict spec_check(const Program& program) {
   if (!verdict.wrong) return out;
   out.first_wrong_step = static_cast<Size>(verdict.wrong->first_wrong_step);
   for (const Reason reason :
-       {Reason::groups, Reason::bijection, Reason::indivisible, Reason::tile_claim,
-        Reason::map_claim, Reason::not_a_box, Reason::end}) {
+       {Reason::groups, Reason::bijection, Reason::indivisible, Reason::transfers,
+        Reason::tile_claim, Reason::map_claim, Reason::not_a_box, Reason::end}) {
     if (retile::reason_name(reason) == verdict.wrong->reason) out.reason = reason;
   }
   if (verdict.wrong->device) out.device = static_cast<Size>(*verdict.wrong->device);

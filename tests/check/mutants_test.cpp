@@ -37,6 +37,23 @@ Program planned(const std::string& mesh, const std::string& from, const std::str
   return retile::lower(*plan);
 }
 
+constexpr std::string_view one_exchange = R"(retile.program/1
+mesh x:2
+from [2{x}4, 4]
+to [4, 2{x}4]
+exchange transfers=[[0,0,0,0,0,0,2,2],[0,1,2,0,0,0,2,2],[1,0,0,0,0,2,2,2],[1,1,2,0,0,2,2,2]] tile=[4,2]
+)";
+
+// Uneven boxes between tiles that overlap, and a step of the paper behind.
+constexpr std::string_view exchanges_and_steps = R"(retile.program/1
+mesh x:3
+from [2{x}6]
+to [2{x}6]
+exchange transfers=[[2,1,0,1,1],[0,0,0,0,2],[1,1,0,0,2],[0,1,2,0,1],[2,2,1,0,2],[1,2,2,0,1]] tile=[3] at=[[0],[2],[3]]
+exchange transfers=[[0,0,0,0,3],[0,2,3,0,3],[1,0,0,0,3],[1,2,3,0,3],[2,0,0,0,3],[2,2,3,0,3]] tile=[6] map=[6]
+dynslice dim=0 groups=[1,3]<=[3] tile=[2]
+)";
+
 /// The Programs of docs/program.md and the paper's examples as planned, long dimensions shortened
 /// by whole blocks.
 std::vector<Example> examples() {
@@ -52,6 +69,8 @@ std::vector<Example> examples() {
        planned("x:2,y:2,z:2", "[1{x,y}4, 1{z}2]", "[2{z}4, 2]")},
       {"four steps (Lemma 4.6)", planned("x:2,y:2,z:3", "[12, 3{x,y}12]", "[2{z,y}12, 12]")},
       {"factor two (S6)", planned("a:2,b:2,c:3", "[12, 3{a,b}12]", "[6{b}12, 6{a}12]")},
+      {"one exchange", program(one_exchange)},
+      {"exchanges before and after steps", program(exchanges_and_steps)},
       {"slices and a permutation", planned("a:2,b:2,c:2", "[4{a}8, 8]", "[2{b,c}8, 8]")},
   };
 }

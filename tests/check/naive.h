@@ -119,6 +119,7 @@ enum class Fault {
   replicas,      ///< demands nothing of which tile a device holds, only that all tiles are there
   end,           ///< does not look at the end
   divisibility,  ///< drops what does not divide
+  coverage,      ///< lets transfers write an element twice, or never
 };
 
 inline bool covers(const std::vector<std::vector<Size>>& rows, Size devices) {
@@ -129,9 +130,10 @@ inline bool covers(const std::vector<std::vector<Size>>& rows, Size devices) {
   return seen == all;
 }
 
-inline constexpr std::array<Fault, 8> all_faults = {
+inline constexpr std::array<Fault, 9> all_faults = {
     Fault::claims,           Fault::last_dimension, Fault::last_device, Fault::order_in_groups,
-    Fault::repeated_devices, Fault::replicas,       Fault::end,         Fault::divisibility};
+    Fault::repeated_devices, Fault::replicas,       Fault::end,         Fault::divisibility,
+    Fault::coverage};
 
 /// Every device's array after a step, or why it cannot be applied.
 struct Applied {
@@ -163,6 +165,40 @@ inline Applied apply(const Step& step, const Arrays& before, Size devices,
     Arrays after = before;
     for (Size d = 0; d < devices; ++d)
       after.held[to_index(d)] = before.held[to_index(source[to_index(d)])];
+    return {after, {}};
+  }
+
+  if (const auto* exchange = std::get_if<retile::Exchange>(&step.op)) {
+    Arrays after;
+    after.tile = *step.claims.tile;
+    const std::size_t rank = after.tile.size();
+    const auto elements = to_index(volume(after.tile));
+    // Only a faulty checker leaves any of these as they are.
+    after.held.assign(to_index(devices), std::vector<Shape>(elements, Shape(rank, 0)));
+    std::vector<std::vector<int>> written(to_index(devices), std::vector<int>(elements, 0));
+    const auto inside = [](const Shape& start, const Shape& shape, const Shape& tile) {
+      for (std::size_t k = 0; k < tile.size(); ++k) {
+        if (start[k] > tile[k] || shape[k] > tile[k] - start[k]) return false;
+      }
+      return true;
+    };
+    for (const retile::Transfer& transfer : exchange->transfers) {
+      if (!inside(transfer.target_start, transfer.shape, after.tile) ||
+          !inside(transfer.source_start, transfer.shape, before.tile)) {
+        return {std::nullopt, Reason::transfers};
+      }
+      const auto target = to_index(transfer.target);
+      for (const Shape& at : indices(transfer.shape)) {
+        const auto place = to_index(position(after.tile, sum(transfer.target_start, at)));
+        const auto from = to_index(position(before.tile, sum(transfer.source_start, at)));
+        after.held[target][place] = before.held[to_index(transfer.source)][from];
+        ++written[target][place];
+      }
+    }
+    for (const auto& counts : written) {
+      const bool once = std::all_of(counts.begin(), counts.end(), [](int n) { return n == 1; });
+      if (!once && fault != Fault::coverage) return {std::nullopt, Reason::transfers};
+    }
     return {after, {}};
   }
 
@@ -283,6 +319,12 @@ inline Size cost(const Step& step, const Shape& before, const Shape& after, Size
   if (const auto* alltoall = std::get_if<retile::Alltoall>(&step.op)) {
     return alltoall->groups.to_rows()[0].size() == 1 ? 0 : volume(before);
   }
+  if (const auto* exchange = std::get_if<retile::Exchange>(&step.op)) {
+    for (const retile::Transfer& transfer : exchange->transfers) {
+      if (transfer.source != transfer.target) return volume(after);
+    }
+    return 0;
+  }
   // Moving numbers instead of tiles shows whether anything moves.
   const Arrays numbers = boxes(devices, {1}, [](Size d) { return Shape{d}; });
   return apply(step, numbers, devices).arrays == numbers ? 0 : volume(before);
@@ -343,7 +385,12 @@ inline bool same_judgement(const retile::Verdict& a, const retile::Verdict& b) {
 inline std::string witness_fault(const Program& program, const retile::Verdict& verdict) {
   const auto states = replay(program);
   const bool names_element = verdict.at.has_value();
-  if (verdict.element.has_value() != names_element || verdict.found.has_value() != names_element) {
+  const bool of_transfers = verdict.reason == Reason::transfers;
+  if (of_transfers && (!names_element || verdict.element || verdict.found)) {
+    return "transfers have a local index and no element";
+  }
+  if (!of_transfers && (verdict.element.has_value() != names_element ||
+                        verdict.found.has_value() != names_element)) {
     return "at, element and found must stand together";
   }
   if (!verdict.first_wrong_step || !verdict.reason)
@@ -390,6 +437,47 @@ inline std::string witness_fault(const Program& program, const retile::Verdict& 
     }
     case Reason::indivisible:
       return wrong_step + 1 == states.size() && !names_element ? "" : "the step can be applied";
+    case Reason::transfers: {
+      if (wrong_step + 1 != states.size()) return "an earlier or later step cannot be applied";
+      // Everything before the place is right: no transfer sticks out, or this one does; and no
+      // place before it is written other than once.
+      const auto& transfers = std::get<retile::Exchange>(step->op).transfers;
+      const Shape& tile = *step->claims.tile;
+      const auto sticks_out = [&](const Shape& start, const Shape& shape, const Shape& whole) {
+        for (std::size_t k = 0; k < whole.size(); ++k) {
+          if (start[k] > whole[k] || shape[k] > whole[k] - start[k]) return true;
+        }
+        return false;
+      };
+      for (const retile::Transfer& transfer : transfers) {
+        if (sticks_out(transfer.target_start, transfer.shape, tile)) {
+          return verdict.device == transfer.target && verdict.at == transfer.target_start
+                     ? ""
+                     : "another box lies outside a new tile first";
+        }
+        if (sticks_out(transfer.source_start, transfer.shape, states.back().tile)) {
+          return verdict.device == transfer.source && verdict.at == transfer.source_start
+                     ? ""
+                     : "another box lies outside an old tile first";
+        }
+      }
+      for (Size d = 0; d < program.devices; ++d) {
+        for (const Shape& at : indices(tile)) {
+          int writers = 0;
+          for (const retile::Transfer& transfer : transfers) {
+            bool writes = transfer.target == d;
+            for (std::size_t k = 0; k < tile.size(); ++k) {
+              writes = writes && transfer.target_start[k] <= at[k] &&
+                       at[k] < transfer.target_start[k] + transfer.shape[k];
+            }
+            writers += writes ? 1 : 0;
+          }
+          if (writers == 1) continue;
+          return verdict.device == d && verdict.at == at ? "" : "another element is wrong first";
+        }
+      }
+      return "every element is written once";
+    }
     case Reason::tile_claim:
       if (names_element || wrong_step + 1 >= states.size()) return "no claim there";
       return step->claims.tile && *step->claims.tile != states[wrong_step + 1].tile

@@ -141,6 +141,59 @@ inline retile::DeviceTable random_groups(const Choose& choose, retile::Size devi
   return retile::DeviceTable::rows(std::move(rows));
 }
 
+/// New tiles of any shape, each cut into boxes that come from anywhere; now and then one of them is
+/// left out, doubled or moved.
+inline retile::Step random_exchange(const Choose& choose, const retile::Shape& tile,
+                                    retile::Size devices) {
+  retile::Shape after;
+  for (const retile::Size extent : tile) {
+    after.push_back(choose(3) == 0 ? 1 + choose(std::min<retile::Size>(2 * extent, 6)) : extent);
+  }
+  const bool whole = after == tile && choose(2) == 0;
+  retile::Exchange out;
+  for (retile::Size d = 0; d < devices; ++d) {
+    std::vector<retile::Transfer> boxes = {{.target = d,
+                                            .source = 0,
+                                            .target_start = retile::Shape(tile.size(), 0),
+                                            .source_start = retile::Shape(tile.size(), 0),
+                                            .shape = after}};
+    for (std::size_t b = 0; b < boxes.size(); ++b) {
+      for (std::size_t k = 0; k < tile.size(); ++k) {
+        while (boxes[b].shape[k] > tile[k] ||
+               (boxes[b].shape[k] > 1 && boxes.size() < 4 && !whole && choose(3) == 0)) {
+          retile::Transfer rest = boxes[b];
+          const retile::Size cut = 1 + choose(std::min(tile[k], rest.shape[k] - 1));
+          boxes[b].shape[k] = cut;
+          rest.target_start[k] += cut;
+          rest.shape[k] -= cut;
+          boxes.push_back(std::move(rest));
+        }
+      }
+    }
+    for (retile::Transfer& box : boxes) {
+      box.source = choose(devices);
+      for (std::size_t k = 0; k < tile.size(); ++k) {
+        const bool stays = box.target_start[k] <= tile[k] - box.shape[k];
+        box.source_start[k] =
+            stays && choose(3) > 0 ? box.target_start[k] : choose(tile[k] - box.shape[k] + 1);
+      }
+      out.transfers.push_back(std::move(box));
+    }
+  }
+  if (choose(8) == 0) {
+    retile::Transfer& any = out.transfers[static_cast<std::size_t>(
+        choose(static_cast<retile::Size>(out.transfers.size())))];
+    const retile::Size kind = choose(3);
+    if (kind == 0) std::swap(any, out.transfers.back());
+    if (kind == 0) out.transfers.pop_back();
+    if (kind == 1) out.transfers.push_back(retile::Transfer(any));
+    if (kind == 2 && !tile.empty()) ++(choose(2) == 0 ? any.source_start : any.target_start)[0];
+  }
+  retile::Step step{std::move(out), {}};
+  step.claims.tile = after;
+  return step;
+}
+
 inline retile::Step random_step(const Choose& choose, const retile::Shape& tile,
                                 retile::Size devices) {
   const auto rank = static_cast<retile::Size>(tile.size());
@@ -149,6 +202,7 @@ inline retile::Step random_step(const Choose& choose, const retile::Shape& tile,
   retile::Size size = 1;
   for (const retile::Size extent : tile) size *= extent;
   if (kind == 0) {
+    if (choose(3) == 2) return random_exchange(choose, tile, devices);
     if (choose(2) == 0) {
       return {retile::Allpermute{retile::DeviceTable::list(random_permutation(choose, devices))},
               {}};
@@ -245,7 +299,7 @@ inline retile::Program random_program(const Choose& choose) {
       break;
     }
     state = *std::move(next.arrays);
-    if (choose(2) == 0) {
+    if (!std::holds_alternative<retile::Exchange>(step.op) && choose(2) == 0) {
       step.claims.tile = state.tile;
       if (!state.tile.empty() && choose(32) == 0) step.claims.tile->front() += 1;
     }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <random>
 #include <string_view>
@@ -66,16 +67,18 @@ enum class Mutation {
   pair_changed,  ///< one or two entries of a permutation are others
   wrong_final_type,
   device_missing_or_repeated,
+  transfer_changed,  ///< left out, doubled, moved by one, shrunk, cut off, or with another's source
 };
 
-inline constexpr std::array<Mutation, 9> all_mutations = {
+inline constexpr std::array<Mutation, 10> all_mutations = {
     Mutation::devices_swapped,  Mutation::wrong_group,      Mutation::wrong_dimension,
     Mutation::wrong_part_order, Mutation::step_left_out,    Mutation::step_doubled,
     Mutation::pair_changed,     Mutation::wrong_final_type, Mutation::device_missing_or_repeated,
+    Mutation::transfer_changed,
 };
 
 [[nodiscard]] inline std::string_view name(Mutation mutation) {
-  constexpr std::array<std::string_view, 9> names = {
+  constexpr std::array<std::string_view, 10> names = {
       "two devices of a group swapped",
       "a group of the wrong devices",
       "wrong dimension",
@@ -85,6 +88,7 @@ inline constexpr std::array<Mutation, 9> all_mutations = {
       "a permutation changed",
       "a wrong final type",
       "a device missing or repeated",
+      "a transfer changed",
   };
   return names[static_cast<std::size_t>(mutation)];
 }
@@ -96,9 +100,12 @@ struct Mutant {
   retile::Program program;
 };
 
-/// The Program without any claim.
+/// The Program without any claim, but for the tiles that exchanges make.
 [[nodiscard]] inline retile::Program without_claims(retile::Program program) {
-  for (retile::Step& step : program.steps) step.claims = {};
+  for (retile::Step& step : program.steps) {
+    const bool makes_tile = std::holds_alternative<retile::Exchange>(step.op);
+    step.claims = {.tile = makes_tile ? step.claims.tile : std::nullopt, .map = {}, .at = {}};
+  }
   return program;
 }
 
@@ -272,6 +279,45 @@ inline bool mutate_permutation(retile::Size devices, const Choose& choose,
   return true;
 }
 
+inline bool mutate_transfers(const Choose& choose, retile::Exchange& step) {
+  auto& transfers = step.transfers;
+  if (transfers.empty()) return false;
+  const std::size_t n = pick(choose, transfers.size());
+  retile::Transfer& transfer = transfers[n];
+  const std::size_t rank = transfer.shape.size();
+  const retile::Size kind = choose(rank == 0 ? 3 : 6);
+  if (kind == 0) {
+    transfers.erase(transfers.begin() + static_cast<std::ptrdiff_t>(n));
+    return true;
+  }
+  if (kind == 1) {
+    const retile::Transfer copy = transfer;
+    transfers.push_back(copy);
+    return true;
+  }
+  if (kind == 2) {
+    if (transfers.size() < 2) return false;
+    retile::Transfer& other = transfers[pick_other(choose, transfers.size(), n)];
+    if (other.source == transfer.source) return false;
+    std::swap(other.source, transfer.source);
+    return true;
+  }
+  const std::size_t k = pick(choose, rank);
+  if (kind == 3) {  // one start by one
+    retile::Size& start = choose(2) == 0 ? transfer.target_start[k] : transfer.source_start[k];
+    start += start > 0 && choose(2) == 0 ? -1 : 1;
+    return true;
+  }
+  if (kind == 4) {
+    if (transfer.shape[k] < 2) return false;
+    --transfer.shape[k];
+    return true;
+  }
+  transfer.source_start[k] = std::array<retile::Size, 2>{
+      1'000'000, std::numeric_limits<retile::Size>::max()}[pick(choose, 2)];
+  return true;
+}
+
 /// Another target over the same array: a dimension whole, its digits in another order, a digit in
 /// another dimension, or two devices' tiles exchanged.
 inline bool mutate_target(const Choose& choose, retile::TileMap& to) {
@@ -345,6 +391,11 @@ inline bool mutate_target(const Choose& choose, retile::TileMap& to) {
     auto* allpermute = std::get_if<retile::Allpermute>(&step.op);
     if (allpermute == nullptr) return std::nullopt;
     if (!detail::mutate_permutation(program.devices, choose, *allpermute)) return std::nullopt;
+    return mutant;
+  }
+  if (mutation == Mutation::transfer_changed) {
+    auto* exchange = std::get_if<retile::Exchange>(&step.op);
+    if (exchange == nullptr || !detail::mutate_transfers(choose, *exchange)) return std::nullopt;
     return mutant;
   }
   if (mutation == Mutation::wrong_dimension) {

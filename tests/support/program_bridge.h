@@ -55,6 +55,12 @@ inline spec::Step to_spec(const retile::Step& step, std::size_t rank, retile::Si
     p.split = alltoall->split;
     p.concat = alltoall->concat;
     p.table = to_table(alltoall->groups);
+  } else if (const auto* exchange = std::get_if<retile::Exchange>(&step.op)) {
+    p.p = spec::Op::allpermute;
+    p.transfers.emplace();
+    for (const retile::Transfer& transfer : exchange->transfers) {
+      p.transfers->push_back(retile::row_of(transfer));
+    }
   } else {
     p.p = spec::Op::allpermute;
     const auto& source = std::get<retile::Allpermute>(step.op).source;
@@ -94,7 +100,8 @@ inline bool same_tiling(const spec::Tiling& a, const spec::Tiling& b, spec::Size
 }
 
 inline bool same_step(const spec::Step& a, const spec::Step& b, spec::Size devices) {
-  if (a.p != b.p || a.parts != b.parts || a.pairs != b.pairs || a.tile != b.tile || a.at != b.at)
+  if (a.p != b.p || a.parts != b.parts || a.pairs != b.pairs || a.tile != b.tile || a.at != b.at ||
+      a.transfers != b.transfers)
     return false;
   if (spec::splits(a) && a.split != b.split) return false;
   if (spec::joins(a) && a.concat != b.concat) return false;

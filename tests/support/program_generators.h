@@ -194,6 +194,8 @@ inline retile::Step choose_step(const Choose& choose, retile::Size devices,
                                 const retile::Shape& global) {
   const std::size_t rank = global.size();
   retile::Step out;
+  static const std::vector<retile::Size> any = {
+      1, 2, 0, 3, 12, 1'000'000, std::numeric_limits<retile::Size>::max()};
   const auto dim = [&] { return detail::pick_index(choose, rank); };
   switch (rank == 0 ? 3 : choose(4)) {
     case 0:
@@ -214,7 +216,23 @@ inline retile::Step choose_step(const Choose& choose, retile::Size devices,
           .split = dim(), .concat = dim(), .groups = choose_groups(choose, devices)};
       break;
     default:
-      if (choose(2) == 0) {
+      if (choose(3) == 2) {
+        retile::Exchange exchange;
+        exchange.transfers.resize(detail::pick_index(choose, 5));
+        const auto number = [&choose] { return detail::pick(choose, any); };
+        for (auto& transfer : exchange.transfers) {
+          transfer.target = choose(devices);
+          transfer.source = choose(devices);
+          for (std::size_t i = 0; i < rank; ++i) {
+            transfer.target_start.push_back(number());
+            transfer.source_start.push_back(number());
+            transfer.shape.push_back(std::max<retile::Size>(number(), 1));
+          }
+        }
+        out.op = std::move(exchange);
+        auto& tile = out.claims.tile.emplace();
+        while (tile.size() < rank) tile.push_back(std::max<retile::Size>(number(), 1));
+      } else if (choose(2) == 0) {
         out.op = retile::Allpermute{.source = choose_list(choose, devices, devices, true)};
       } else {
         retile::PairList pairs(detail::pick_index(choose, 5));
@@ -222,9 +240,7 @@ inline retile::Step choose_step(const Choose& choose, retile::Size devices,
         out.op = retile::Allpermute{.source = std::move(pairs)};
       }
   }
-  static const std::vector<retile::Size> any = {
-      1, 2, 0, 3, 12, 1'000'000, std::numeric_limits<retile::Size>::max()};
-  if (choose(2) == 0) {
+  if (!out.claims.tile && choose(2) == 0) {
     auto& tile =
         out.claims.tile.emplace(detail::maybe(choose, 6) ? detail::pick_index(choose, 4) : rank);
     for (auto& extent : tile) extent = detail::pick(choose, any);
@@ -390,7 +406,7 @@ inline void damage_meaning(const Choose& choose, std::vector<std::string>& token
   };
   const auto is_op = [&](std::size_t t) {
     return tokens[t] == "dynslice" || tokens[t] == "allgather" || tokens[t] == "alltoall" ||
-           tokens[t] == "allpermute";
+           tokens[t] == "allpermute" || tokens[t] == "exchange";
   };
   const auto is_key = [&](std::size_t t) {
     return t + 1 < tokens.size() && tokens[t + 1] == "=" &&
@@ -405,7 +421,7 @@ inline void damage_meaning(const Choose& choose, std::vector<std::string>& token
         "part=[1]<=[1]",   "part=[1,1]<=[1]",   "source=[0]",
         "source=[1]<=[1]", "source=[1,1]<=[1]", "pairs=[]",
         "pairs=[[0]]",     "tile=[1]",          "map=[1]",
-        "at=[[0]]"};
+        "at=[[0]]",        "transfers=[]",      "transfers=[[0,0,0,0,1]]"};
     static const std::vector<std::string> ops = {"dynslice", "allgather", "alltoall", "allpermute",
                                                  "exchange", "pad",       "transpose"};
     std::size_t at = tokens.size();
@@ -522,6 +538,8 @@ inline std::string choose_damage(const Choose& choose, std::string text) {
                                                  "source=[0]",
                                                  "pairs=[[0,0]]",
                                                  "pairs=[[0]]",
+                                                 "transfers=[[0,0,0,0,1]]",
+                                                 "transfers=[[0,0]]",
                                                  "tile=[1]",
                                                  "map=[1]",
                                                  "at=[[0]]",

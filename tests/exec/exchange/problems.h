@@ -1,0 +1,123 @@
+// Ends for direct(), small enough to look at every element.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "retile/check/check.h"
+#include "retile/exec/exchange/direct.h"
+#include "retile/exec/sim/sim.h"
+#include "retile/program/text.h"
+#include "spec/check.h"
+#include "support/mutants.h"
+#include "support/program_bridge.h"
+
+namespace retile::test {
+
+/// All maps of an array over a mesh with these axes: every axis replicates or cuts a dimension, in
+/// every order.
+inline std::vector<TileMap> all_maps(const Shape& axes, const Shape& global) {
+  Size devices = 1;
+  for (const Size axis : axes) devices *= axis;
+  std::vector<TileMap> out;
+  support::Odometer all;
+  do {
+    const support::Choose choose = all.choose();
+    Shape tile = global;
+    std::vector<std::vector<Digit>> digits(global.size());
+    Size stride = 1;
+    bool divides = true;
+    for (std::size_t a = axes.size(); a-- > 0;) {
+      const auto dim = static_cast<std::size_t>(choose(static_cast<Size>(global.size()) + 1));
+      if (dim < global.size()) {
+        auto& list = digits[dim];
+        const Size place = choose(static_cast<Size>(list.size()) + 1);
+        list.insert(list.begin() + place, Digit{.stride = stride, .size = axes[a]});
+        divides = divides && tile[dim] % axes[a] == 0;
+        tile[dim] /= axes[a];
+      }
+      stride *= axes[a];
+    }
+    if (!divides) continue;
+    out.push_back(TileMap::compact(devices, global, tile, digits).value());
+  } while (all.advance());
+  return out;
+}
+
+inline Program ends(const TileMap& from, const TileMap& to) {
+  Program out;
+  out.devices = from.devices();
+  out.from = from;
+  out.to = to;
+  return out;
+}
+
+/// Per device, the row-major number of every element, 8 bytes each.
+inline sim::Tiles tags(const TileMap& map) {
+  sim::Tiles tiles;
+  for (Size device = 0; device < map.devices(); ++device) {
+    const Shape base = map.base_offset(device);
+    std::vector<std::byte> bytes;
+    for (Size local = 0; local < map.tile_size(); ++local) {
+      Size rest = local;
+      std::int64_t number = 0;
+      Size stride = 1;
+      for (std::size_t i = map.rank(); i-- > 0;) {
+        number += (base[i] + rest % map.tile()[i]) * stride;
+        rest /= map.tile()[i];
+        stride *= map.global()[i];
+      }
+      const auto* const raw = reinterpret_cast<const std::byte*>(&number);
+      bytes.insert(bytes.end(), raw, raw + sizeof number);
+    }
+    tiles.push_back(std::move(bytes));
+  }
+  return tiles;
+}
+
+/// Whether check and the oracle say the same, in every field; empty if so.
+inline std::string disagreement(const Program& program) {
+  const Verdict got = check(program);
+  const spec::Verdict want = spec::check(support::to_spec(program));
+  const auto same = [](const std::optional<Shape>& a, const std::optional<spec::Sizes>& b) {
+    return a.has_value() == b.has_value() && (!a || *a == *b);
+  };
+  if (!want.decided || got.answer == Answer::undecided) return "undecided: " + to_text(program);
+  bool agree = support::same_judgement(got, want);
+  if (agree && want.wrong) {
+    agree = got.device == want.wrong->device && same(got.at, want.wrong->at) &&
+            same(got.element, want.wrong->element) && same(got.found, want.wrong->found);
+  }
+  return agree ? "" : "check and the oracle disagree about\n" + to_text(program);
+}
+
+/// What is wrong with the direct exchange between these ends; empty if nothing is.
+inline std::string direct_fault(const TileMap& from, const TileMap& to) {
+  const auto made = direct(ends(from, to));
+  if (!made) return render(made.error());
+  if (auto fault = disagreement(*made); !fault.empty()) return fault;
+  const Verdict verdict = check(*made);
+  if (verdict.answer != Answer::right || !verdict.within_bound) {
+    return "not right:\n" + to_text(*made);
+  }
+  const auto outcome = sim::run(*made, tags(from), 8);
+  if (!outcome) return render(outcome.error());
+  if (outcome->tiles != tags(to)) return "a wrong element after\n" + to_text(*made);
+  return "";
+}
+
+/// Elements that each device sends to others.
+inline std::vector<Size> sent(const Program& program) {
+  std::vector<Size> out(static_cast<std::size_t>(program.devices), 0);
+  for (const Transfer& transfer : std::get<Exchange>(program.steps.front().op).transfers) {
+    if (transfer.source == transfer.target) continue;
+    out[static_cast<std::size_t>(transfer.source)] += checked_product(transfer.shape).value();
+  }
+  return out;
+}
+
+}  // namespace retile::test
