@@ -17,6 +17,7 @@ Prints one line per violation, `file:line: rule: what`, and ends with 1 if there
   cuda              CUDA only in exec/cuda
   mpi-wrapper       MPI functions are called in exec/mpi/mpi_wrapper.{h,cpp} only; mpi.h is included there and in public headers
                     of exec/mpi, which name its types
+  intrinsics        processor intrinsics only in .cpp files of exec/copy
   system-header     POSIX headers only in exec/* and cli; everywhere else the standard library, fmt and tl::expected
   unknown           an include that is none of these, a file in no room
 
@@ -52,6 +53,7 @@ ROOMS = {
     "lower": {"core", "plan", "program"},
     "check": {"core", "program"},
     "prove": {"core", "program", "check"},
+    "exec/copy": {"core", "program"},
     "exec/npy": {"core"},
     "exec/sim": {"core", "program", "exec/npy"},
     "exec/exchange": {"core", "program"},
@@ -193,6 +195,9 @@ class Checker:
         elif re.match(r"(mpi|mpi-ext|mpio|pmix)\.h$", name):
             if path.with_suffix("") != self.mpi_wrapper and not (room == "exec/mpi" and self.is_public(path)):
                 self.report(path, line, "mpi-wrapper", f"includes {name}")
+        elif name == "immintrin.h":
+            if room != "exec/copy" or not implementation:
+                self.report(path, line, "intrinsics", f"includes {name}")
         elif name in POSIX:
             if not room.startswith("exec/") and room != "cli":
                 self.report(path, line, "system-header", f"includes {name}")

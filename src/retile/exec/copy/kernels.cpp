@@ -1,0 +1,220 @@
+#include "retile/exec/copy/kernels.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include "retile/core/assert.h"
+
+// ThreadSanitizer does not see GCC's streaming stores, so it gets ordinary ones.
+#if defined(__SANITIZE_THREAD__)
+#define RETILE_NO_STREAMING 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define RETILE_NO_STREAMING 1
+#endif
+#endif
+#if defined(__x86_64__) && !defined(RETILE_NO_STREAMING) && !defined(RETILE_ORDINARY_STORES)
+#define RETILE_STREAMING 1
+#include <immintrin.h>
+#endif
+
+namespace retile::copy {
+
+namespace {
+
+template <Size run_bytes>
+void spread_of(std::byte* target, Size target_stride, const std::byte* source, Size source_stride,
+               Size rows) {
+  for (Size row = 0; row < rows; ++row) {
+    std::memcpy(target + row * target_stride, source + row * source_stride, run_bytes);
+  }
+}
+
+// Two loads of `half` bytes that may overlap: any length from half to 2 * half without a loop.
+template <std::size_t half>
+void spread_overlapping(std::byte* target, Size target_stride, const std::byte* source,
+                        Size source_stride, Size run_bytes, Size rows) {
+  const Size second = run_bytes - static_cast<Size>(half);
+  for (Size row = 0; row < rows; ++row) {
+    std::array<std::byte, half> first;
+    std::array<std::byte, half> last;
+    std::memcpy(first.data(), source + row * source_stride, half);
+    std::memcpy(last.data(), source + row * source_stride + second, half);
+    std::memcpy(target + row * target_stride, first.data(), half);
+    std::memcpy(target + row * target_stride + second, last.data(), half);
+  }
+}
+
+}  // namespace
+
+void spread(std::byte* target, Size target_stride, const std::byte* source, Size source_stride,
+            Size run_bytes, Size rows) {
+  switch (run_bytes) {
+    case 1:
+      return spread_of<1>(target, target_stride, source, source_stride, rows);
+    case 2:
+      return spread_of<2>(target, target_stride, source, source_stride, rows);
+    case 4:
+      return spread_of<4>(target, target_stride, source, source_stride, rows);
+    case 8:
+      return spread_of<8>(target, target_stride, source, source_stride, rows);
+    case 16:
+      return spread_of<16>(target, target_stride, source, source_stride, rows);
+    case 32:
+      return spread_of<32>(target, target_stride, source, source_stride, rows);
+    default:
+      break;
+  }
+  if (run_bytes == 3) {
+    return spread_overlapping<2>(target, target_stride, source, source_stride, run_bytes, rows);
+  }
+  if (run_bytes < 8) {
+    return spread_overlapping<4>(target, target_stride, source, source_stride, run_bytes, rows);
+  }
+  if (run_bytes < 16) {
+    return spread_overlapping<8>(target, target_stride, source, source_stride, run_bytes, rows);
+  }
+  if (run_bytes < 32) {
+    return spread_overlapping<16>(target, target_stride, source, source_stride, run_bytes, rows);
+  }
+  if (run_bytes <= 64) {
+    return spread_overlapping<32>(target, target_stride, source, source_stride, run_bytes, rows);
+  }
+  for (Size row = 0; row < rows; ++row) {
+    std::memcpy(target + row * target_stride, source + row * source_stride,
+                static_cast<std::size_t>(run_bytes));
+  }
+}
+
+void ordinary_runs(const Segment& segment, Order order) {
+  // Blocks of rows small enough that the source of all members stays in the first cache.
+  constexpr Size block_bytes = 1024;
+  const Size row_bytes = std::max(segment.run_bytes, Size{1});
+  const Size most_rows =
+      order == Order::members_outer ? segment.rows : std::max(block_bytes / row_bytes, Size{1});
+  for (Size first = 0; first < segment.rows; first += most_rows) {
+    const Size rows = std::min(most_rows, segment.rows - first);
+    for (Size m = 0; m < segment.members; ++m) {
+      spread(segment.targets[m] + first * segment.target_stride, segment.target_stride,
+             segment.sources[m] + first * segment.source_stride, segment.source_stride,
+             segment.run_bytes, rows);
+    }
+  }
+  if (segment.last_extra_bytes > 0) {
+    const Size last = segment.rows - 1;
+    for (Size m = 0; m < segment.members; ++m) {
+      std::memcpy(segment.targets[m] + last * segment.target_stride + segment.run_bytes,
+                  segment.sources[m] + last * segment.source_stride + segment.run_bytes,
+                  static_cast<std::size_t>(segment.last_extra_bytes));
+    }
+  }
+}
+
+namespace {
+
+#ifdef RETILE_STREAMING
+
+using Quarter = __m128i;
+
+[[nodiscard]] inline Quarter load_16(const std::byte* from) {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+}
+
+inline void stream_quarter(std::byte* target, Quarter value) {
+  _mm_stream_si128(reinterpret_cast<__m128i*>(target), value);
+}
+
+template <typename Word>
+[[nodiscard]] inline Word load_word(const std::byte* from) {
+  Word out;
+  std::memcpy(&out, from, sizeof out);
+  return out;
+}
+
+[[nodiscard]] inline Quarter gather_8(const std::byte* from, Size stride) {
+  return _mm_set_epi64x(load_word<std::int64_t>(from + stride), load_word<std::int64_t>(from));
+}
+
+[[nodiscard]] inline Quarter gather_4(const std::byte* from, Size stride) {
+  return _mm_set_epi32(load_word<int>(from + 3 * stride), load_word<int>(from + 2 * stride),
+                       load_word<int>(from + stride), load_word<int>(from));
+}
+
+[[nodiscard]] inline Quarter gather_2(const std::byte* from, Size stride) {
+  const auto at = [from, stride](Size row) { return load_word<short>(from + row * stride); };
+  return _mm_set_epi16(at(7), at(6), at(5), at(4), at(3), at(2), at(1), at(0));
+}
+
+[[nodiscard]] inline Quarter gather_1(const std::byte* from, Size stride) {
+  const auto half = [stride](const std::byte* first) {
+    std::uint64_t out = 0;
+    for (Size row = 0; row < 8; ++row) {
+      out |= std::to_integer<std::uint64_t>(first[row * stride]) << (8 * row);
+    }
+    return static_cast<std::int64_t>(out);
+  };
+  return _mm_set_epi64x(half(from + 8 * stride), half(from));
+}
+
+void fence() { _mm_sfence(); }
+
+namespace sse2 {
+#define RETILE_KERNEL
+inline void stream_line(std::byte* target, const std::byte* source) {
+  const Quarter a = load_16(source);
+  const Quarter b = load_16(source + 16);
+  const Quarter c = load_16(source + 32);
+  const Quarter d = load_16(source + 48);
+  stream_quarter(target, a);
+  stream_quarter(target + 16, b);
+  stream_quarter(target + 32, c);
+  stream_quarter(target + 48, d);
+}
+#include "retile/exec/copy/streaming_kernels.inc"
+#undef RETILE_KERNEL
+}  // namespace sse2
+
+namespace avx {
+#define RETILE_KERNEL __attribute__((target("avx")))
+RETILE_KERNEL inline void stream_line(std::byte* target, const std::byte* source) {
+  const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source));
+  const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source + 32));
+  _mm256_stream_si256(reinterpret_cast<__m256i*>(target), a);
+  _mm256_stream_si256(reinterpret_cast<__m256i*>(target + 32), b);
+}
+#include "retile/exec/copy/streaming_kernels.inc"
+#undef RETILE_KERNEL
+}  // namespace avx
+
+#else
+
+void lines(std::byte* target, const std::byte* source, Size bytes) {
+  std::memcpy(target, source, static_cast<std::size_t>(bytes));
+}
+
+void gathered(const Segment& segment) { ordinary_runs(segment, Order::members_inner); }
+
+void fence() {}
+
+#endif
+
+[[nodiscard]] Kernels chosen_kernels() {
+#ifdef RETILE_STREAMING
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx")) return {true, avx::lines, avx::runs, avx::gathered, fence};
+  return {true, sse2::lines, sse2::runs, sse2::gathered, fence};
+#else
+  return {false, lines, ordinary_runs, gathered, fence};
+#endif
+}
+
+}  // namespace
+
+const Kernels& kernels() {
+  static const Kernels chosen = chosen_kernels();
+  return chosen;
+}
+
+}  // namespace retile::copy

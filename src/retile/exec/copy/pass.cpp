@@ -1,0 +1,491 @@
+#include "retile/exec/copy/pass.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "retile/core/assert.h"
+#include "retile/exec/copy/kernels.h"
+
+namespace retile::copy {
+
+namespace {
+
+// A run is cut into pieces of about this, so that parts of a pass can be equal.
+constexpr Size longest_run_bytes = Size{64} << 10;
+
+// Up to this, runs that are not whole lines are staged, where their neighbours complete the lines.
+constexpr Size longest_staged_run_bytes = 512;
+
+// From this on it pays to read one source in order and to let the target be written with jumps.
+constexpr Size in_order_run_bytes = 256;
+
+// Staging for all members: most of a first cache of 32 KiB, and for each member of a full segment
+// room for its longest run, what a block left behind and what is lost to alignment.
+constexpr Size staging_bytes = Size{24} << 10;
+static_assert(staging_bytes / max_members >= longest_staged_run_bytes + 2 * line_bytes);
+
+// Bytes of one chain that are staged before they are streamed.
+constexpr Size staged_block_bytes = 256;
+
+// Every loop counts at least two, and no tile has 2^63 elements.
+constexpr std::size_t max_loops = 64;
+
+[[nodiscard]] Result<Size> tile_bytes(const Shape& tile, Size element_bytes) {
+  for (const Size extent : tile) {
+    if (extent < 1) {
+      return refuse({.code = Code::bad_argument,
+                     .message = fmt::format("a tile's extents are at least 1, not {}", extent)});
+    }
+  }
+  const auto elements = checked_product(tile);
+  const auto bytes = elements ? checked_mul(*elements, element_bytes) : std::nullopt;
+  if (!bytes) {
+    return refuse({.code = Code::size_overflow, .message = "a tile does not fit in 2^63 bytes"});
+  }
+  return *bytes;
+}
+
+// The box's place in its tile, in elements; or why it is not inside.
+[[nodiscard]] Result<Size> box_offset(const Shape& tile, const Shape& start, const Shape& shape) {
+  if (start.size() != tile.size() || shape.size() != tile.size()) {
+    return refuse({.code = Code::rank_mismatch,
+                   .message = fmt::format("a box of {} starts and {} extents in a tile of rank {}",
+                                          start.size(), shape.size(), tile.size())});
+  }
+  Size offset = 0;
+  for (std::size_t i = 0; i < tile.size(); ++i) {
+    if (shape[i] < 1 || shape[i] > tile[i] || start[i] < 0 || start[i] > tile[i] - shape[i]) {
+      return refuse({.code = Code::bad_argument,
+                     .message = fmt::format("a box of {} from {} on is not inside of a tile's {} "
+                                            "in dimension {}",
+                                            shape[i], start[i], tile[i], i)});
+    }
+    offset = offset * tile[i] + start[i];
+  }
+  return offset;
+}
+
+[[nodiscard]] Size share(Size total, Part part) {
+  // total * index / count without leaving 64 bits
+  return total / part.count * part.index + total % part.count * part.index / part.count;
+}
+
+struct Rows {
+  Size begin = 0;
+  Size end = 0;
+};
+
+[[nodiscard]] Rows rows_of(Size rows, Part part) {
+  RETILE_ASSERT(
+      part.count >= 1 && part.count < max_devices && part.index >= 0 && part.index < part.count,
+      fmt::format("part {} of {}", part.index, part.count));
+  return {share(rows, part), share(rows, {part.index + 1, part.count})};
+}
+
+}  // namespace
+
+Result<Pass> Pass::make(Size element_bytes, const Shape& source_tile, const Shape& target_tile,
+                        std::span<const Transfer> transfers, Options options) {
+  if (element_bytes < 1 || element_bytes > 16 || (element_bytes & (element_bytes - 1)) != 0) {
+    return refuse(
+        {.code = Code::bad_argument,
+         .message = fmt::format("an element has 1, 2, 4, 8 or 16 bytes, not {}", element_bytes)});
+  }
+  if (options.cache_share_bytes < 0) {
+    return refuse({.code = Code::bad_argument, .message = "a share of a cache is not negative"});
+  }
+  for (const Shape* tile : {&source_tile, &target_tile}) {
+    if (const auto bytes = tile_bytes(*tile, element_bytes); !bytes) return refuse(bytes.error());
+  }
+
+  Pass out;
+  std::map<Shape, std::vector<Member>> members_of_shape;
+  Size all_bytes = 0;
+  for (const Transfer& transfer : transfers) {
+    for (const Size device : {transfer.source, transfer.target}) {
+      if (device < 0 || device >= max_devices) {
+        return refuse({.code = Code::bad_argument,
+                       .message = fmt::format("device {} of a transfer is out of range", device)});
+      }
+    }
+    const auto from = box_offset(source_tile, transfer.source_start, transfer.shape);
+    if (!from) return refuse(from.error());
+    const auto to = box_offset(target_tile, transfer.target_start, transfer.shape);
+    if (!to) return refuse(to.error());
+    const Size box_bytes = checked_product(transfer.shape).value() * element_bytes;
+    const auto sum = checked_add(all_bytes, box_bytes);
+    if (!sum) {
+      return refuse({.code = Code::size_overflow, .message = "transfers of 2^63 bytes or more"});
+    }
+    all_bytes = *sum;
+    members_of_shape[transfer.shape].push_back(
+        {transfer.source, transfer.target, *from * element_bytes, *to * element_bytes});
+    const bool first = out.sources_ == 0;
+    out.one_source_ = first || out.one_source_ == transfer.source ? transfer.source : -1;
+    out.one_target_ = first || out.one_target_ == transfer.target ? transfer.target : -1;
+    out.sources_ = std::max(out.sources_, transfer.source + 1);
+    out.targets_ = std::max(out.targets_, transfer.target + 1);
+  }
+
+  for (auto& [shape, members] : members_of_shape) {
+    Group group;
+    group.members = std::move(members);
+    // From the innermost dimension outwards: as long as a loop continues the one inside it in both
+    // tiles, they are one.
+    group.run_bytes = element_bytes;
+    Size source_stride = element_bytes;
+    Size target_stride = element_bytes;
+    for (std::size_t i = shape.size(); i-- > 0;) {
+      const Size count = shape[i];
+      if (count > 1) {
+        if (group.loops.empty() && source_stride == group.run_bytes &&
+            target_stride == group.run_bytes) {
+          group.run_bytes *= count;
+        } else if (!group.loops.empty() &&
+                   source_stride == group.loops.back().source_stride * group.loops.back().count &&
+                   target_stride == group.loops.back().target_stride * group.loops.back().count) {
+          group.loops.back().count *= count;
+        } else {
+          group.loops.push_back({count, source_stride, target_stride});
+        }
+      }
+      source_stride *= source_tile[i];
+      target_stride *= target_tile[i];
+    }
+    std::reverse(group.loops.begin(), group.loops.end());
+    if (group.run_bytes > longest_run_bytes) {
+      const Size pieces = group.run_bytes / longest_run_bytes;
+      const Size piece_bytes = group.run_bytes / pieces / line_bytes * line_bytes;
+      group.last_extra_bytes = group.run_bytes - pieces * piece_bytes;
+      group.run_bytes = piece_bytes;
+      group.loops.push_back({pieces, piece_bytes, piece_bytes});
+    }
+    if (group.loops.empty()) group.loops.push_back({1, group.run_bytes, group.run_bytes});
+    for (const Loop& loop : group.loops) group.rows *= loop.count;
+    arrange(group);
+    // Segments hold so many members at most, chains stay whole.
+    const auto most = static_cast<std::size_t>(max_members / group.chain * group.chain);
+    for (std::size_t begin = 0; begin < group.members.size(); begin += most) {
+      Group part = group;
+      const auto end = std::min(begin + most, group.members.size());
+      part.members.assign(group.members.begin() + static_cast<std::ptrdiff_t>(begin),
+                          group.members.begin() + static_cast<std::ptrdiff_t>(end));
+      const Member& first = part.members.front();
+      part.same_source =
+          part.members.size() > 1 &&
+          std::all_of(part.members.begin(), part.members.end(), [&first](const Member& member) {
+            return member.source == first.source && member.source_offset == first.source_offset;
+          });
+      out.groups_.push_back(std::move(part));
+    }
+  }
+
+  const Size cache_share =
+      options.cache_share_bytes > 0 ? options.cache_share_bytes : detected_cache_share_bytes();
+  out.streaming_ = can_stream() && (options.stores == Stores::streaming ||
+                                    (options.stores == Stores::automatic &&
+                                     streams(out.typical_run_bytes(), all_bytes, cache_share)));
+  return out;
+}
+
+// Finds chains of members that lie end to end in a target, and the members' order.
+void Pass::arrange(Group& group) {
+  group.source_in_order =
+      group.loops.back().source_stride == group.run_bytes && group.loops.back().count > 1;
+  if (group.run_bytes <= longest_staged_run_bytes) {
+    const auto in_target = [](const Member& member) {
+      return std::make_tuple(member.target, member.target_offset);
+    };
+    std::sort(group.members.begin(), group.members.end(),
+              [&](const Member& a, const Member& b) { return in_target(a) < in_target(b); });
+    Size common = 0;
+    Size length = 1;
+    for (std::size_t i = 1; i <= group.members.size(); ++i) {
+      const bool continues =
+          i < group.members.size() && group.members[i].target == group.members[i - 1].target &&
+          group.members[i].target_offset == group.members[i - 1].target_offset + group.run_bytes;
+      if (continues) {
+        ++length;
+      } else {
+        common = std::gcd(common, length);
+        length = 1;
+      }
+    }
+    const Size longest =
+        std::min(max_members, (staging_bytes / 4 - 2 * line_bytes) / group.run_bytes);
+    group.chain = 1;
+    for (Size chain = 1; chain <= std::min(common, longest); ++chain) {
+      if (common % chain == 0) group.chain = chain;
+    }
+  }
+  if (group.chain == 1) {
+    std::sort(group.members.begin(), group.members.end(), [](const Member& a, const Member& b) {
+      return std::tie(a.source, a.source_offset, a.target, a.target_offset) <
+             std::tie(b.source, b.source_offset, b.target, b.target_offset);
+    });
+  }
+}
+
+/// One run of a pass: where the tiles are, and what is staged.
+class Pass::Execution {
+ public:
+  Execution(const Pass& pass, std::span<const std::byte* const> sources,
+            std::span<std::byte* const> targets)
+      : pass_(pass), sources_(sources), targets_(targets), kernels_(kernels()) {}
+
+  // From here on there is one source (target), whatever its number.
+  void use_one_source() { only_source_ = true; }
+  void use_one_target() { only_target_ = true; }
+
+  void run(Part part) {
+    for (const Group& group : pass_.groups_) {
+      const Rows rows = rows_of(group.rows, part);
+      if (rows.begin < rows.end) run_rows(group, rows);
+    }
+    if (pass_.streaming_) kernels_.fence();
+  }
+
+ private:
+  // Puts the end-to-end bytes of one chain together to lines. buffer[i] belongs at target + i.
+  struct Writer {
+    std::byte* buffer = nullptr;
+    std::byte* target = nullptr;  // aligned to lines
+    Size begin = 0;               // bytes before this are somebody else's
+    Size end = 0;
+  };
+
+  [[nodiscard]] const std::byte* source_of(const Member& member) const {
+    return sources_[only_source_ ? 0 : static_cast<std::size_t>(member.source)];
+  }
+  [[nodiscard]] std::byte* target_of(const Member& member) const {
+    return targets_[only_target_ ? 0 : static_cast<std::size_t>(member.target)];
+  }
+
+  void run_rows(const Group& group, Rows rows) {
+    const Loop& inner = group.loops.back();
+    const std::size_t outer = group.loops.size() - 1;
+    std::array<Size, max_loops> at;
+    Size index = rows.begin / inner.count;
+    Size source_offset = 0;
+    Size target_offset = 0;
+    for (std::size_t i = outer; i-- > 0;) {
+      const Loop& loop = group.loops[i];
+      at[i] = index % loop.count;
+      index /= loop.count;
+      source_offset += at[i] * loop.source_stride;
+      target_offset += at[i] * loop.target_stride;
+    }
+    open_writers(group);
+    Size first = rows.begin % inner.count;
+    for (Size left = rows.end - rows.begin; left > 0;) {
+      const Size count = std::min(left, inner.count - first);
+      run_segment(group, source_offset + first * inner.source_stride,
+                  target_offset + first * inner.target_stride, count,
+                  first + count == inner.count ? group.last_extra_bytes : 0);
+      left -= count;
+      first = 0;
+      for (std::size_t i = outer; i-- > 0;) {
+        const Loop& loop = group.loops[i];
+        source_offset += loop.source_stride;
+        target_offset += loop.target_stride;
+        if (++at[i] < loop.count) break;
+        source_offset -= loop.count * loop.source_stride;
+        target_offset -= loop.count * loop.target_stride;
+        at[i] = 0;
+      }
+    }
+    for (Size i = 0; i < chains_; ++i) close(writers_[static_cast<std::size_t>(i)]);
+  }
+
+  void run_segment(const Group& group, Size source_offset, Size target_offset, Size rows,
+                   Size last_extra_bytes) {
+    const Loop& inner = group.loops.back();
+    std::array<const std::byte*, max_members> sources;
+    std::array<std::byte*, max_members> targets;
+    Size bits = inner.target_stride;
+    for (std::size_t i = 0; i < group.members.size(); ++i) {
+      const Member& member = group.members[i];
+      sources[i] = source_of(member) + member.source_offset + source_offset;
+      targets[i] = target_of(member) + member.target_offset + target_offset;
+      bits |= static_cast<Size>(reinterpret_cast<std::uintptr_t>(targets[i]) % line_bytes);
+    }
+    const Segment segment{sources.data(),
+                          targets.data(),
+                          static_cast<Size>(group.members.size()),
+                          rows,
+                          inner.source_stride,
+                          inner.target_stride,
+                          group.run_bytes,
+                          last_extra_bytes};
+    const bool in_order = group.source_in_order && group.run_bytes >= in_order_run_bytes;
+    const Order order = group.same_source ? Order::dealt
+                        : in_order        ? Order::members_outer
+                                          : Order::members_inner;
+    const Size run = group.run_bytes;
+    const Size chain_bytes = group.chain * run;
+    const bool end_to_end = inner.target_stride == chain_bytes;
+    const bool whole_lines = (bits | run) % line_bytes == 0;
+    const bool completed = end_to_end || (group.chain > 1 && chain_bytes >= line_bytes);
+    if (!pass_.streaming_) {
+      ordinary_runs(segment, order);
+    } else if (run >= line_bytes && (whole_lines || !completed || run > longest_staged_run_bytes)) {
+      kernels_.runs(segment, order);
+    } else if (!completed) {
+      ordinary_runs(segment, order);
+    } else if (group.chain == 1 && run <= 32 && (run & (run - 1)) == 0 && bits % run == 0 &&
+               rows * run >= 4 * line_bytes) {
+      kernels_.gathered(segment);
+    } else {
+      stage(group, segment);
+    }
+  }
+
+  void open_writers(const Group& group) {
+    chains_ = static_cast<Size>(group.members.size()) / group.chain;
+    capacity_ = staging_bytes / chains_ / line_bytes * line_bytes;
+    for (Size i = 0; i < chains_; ++i) {
+      writers_[static_cast<std::size_t>(i)] = {staging_.data() + i * capacity_, nullptr, 0, 0};
+    }
+  }
+
+  void stage(const Group& group, const Segment& segment) {
+    const Size run = group.run_bytes;
+    const Size chain_bytes = group.chain * run;
+    // What one block leaves behind is less than a line, and a line is lost to alignment.
+    const Size room =
+        std::min(capacity_ - 2 * line_bytes, std::max(staged_block_bytes, chain_bytes));
+    const bool end_to_end = segment.target_stride == chain_bytes;
+    const Size block_rows = end_to_end ? std::max(room / chain_bytes, Size{1}) : 1;
+    for (Size first = 0; first < segment.rows; first += block_rows) {
+      const Size rows = std::min(block_rows, segment.rows - first);
+      for (Size c = 0; c < chains_; ++c) {
+        Writer& writer = writers_[static_cast<std::size_t>(c)];
+        continue_at(writer, segment.targets[c * group.chain] + first * segment.target_stride);
+        RETILE_ASSERT(writer.end + rows * chain_bytes <= capacity_, "a block fits in its staging");
+        for (Size k = 0; k < group.chain; ++k) {
+          spread(writer.buffer + writer.end + k * run, chain_bytes,
+                 segment.sources[c * group.chain + k] + first * segment.source_stride,
+                 segment.source_stride, run, rows);
+        }
+        writer.end += rows * chain_bytes;
+        stream_whole_lines(writer);
+      }
+    }
+  }
+
+  void continue_at(Writer& writer, std::byte* target) {
+    if (writer.target != nullptr && writer.target + writer.end == target) return;
+    close(writer);
+    writer.begin = static_cast<Size>(reinterpret_cast<std::uintptr_t>(target) % line_bytes);
+    writer.end = writer.begin;
+    writer.target = target - writer.begin;
+  }
+
+  void stream_whole_lines(Writer& writer) const {
+    if (writer.end < line_bytes) return;
+    if (writer.begin > 0) {
+      put(writer, writer.begin, line_bytes);
+      shift(writer, line_bytes);
+    }
+    const Size whole = writer.end / line_bytes * line_bytes;
+    kernels_.lines(writer.target, writer.buffer, whole);
+    shift(writer, whole);
+  }
+
+  static void put(const Writer& writer, Size begin, Size end) {
+    if (begin == end) return;
+    std::memcpy(writer.target + begin, writer.buffer + begin,
+                static_cast<std::size_t>(end - begin));
+  }
+
+  // The first `lines` bytes are written; what follows them moves to the front.
+  static void shift(Writer& writer, Size lines) {
+    writer.target += lines;
+    writer.end -= lines;
+    writer.begin = 0;
+    std::memmove(writer.buffer, writer.buffer + lines, static_cast<std::size_t>(writer.end));
+  }
+
+  static void close(Writer& writer) {
+    if (writer.target == nullptr) return;
+    put(writer, writer.begin, writer.end);
+    writer.target = nullptr;
+  }
+
+  const Pass& pass_;
+  std::span<const std::byte* const> sources_;
+  std::span<std::byte* const> targets_;
+  const Kernels& kernels_;
+  bool only_source_ = false;
+  bool only_target_ = false;
+  Size chains_ = 0;
+  Size capacity_ = 0;
+  std::array<Writer, max_members> writers_;
+  alignas(line_bytes) std::array<std::byte, staging_bytes> staging_;
+};
+
+void Pass::run(std::span<const std::byte* const> sources, std::span<std::byte* const> targets,
+               Part part) const {
+  RETILE_ASSERT(static_cast<Size>(sources.size()) >= sources_ &&
+                    static_cast<Size>(targets.size()) >= targets_,
+                fmt::format("{} of {} sources, {} of {} targets", sources.size(), sources_,
+                            targets.size(), targets_));
+  Execution(*this, sources, targets).run(part);
+}
+
+void Pass::push(const std::byte* source, std::span<std::byte* const> targets, Part part) const {
+  RETILE_ASSERT(one_source_ >= 0 || sources_ == 0, "a pass that pushes has one source");
+  RETILE_ASSERT(static_cast<Size>(targets.size()) >= targets_,
+                fmt::format("{} of {} targets", targets.size(), targets_));
+  Execution execution(*this, {&source, 1}, targets);
+  execution.use_one_source();
+  execution.run(part);
+}
+
+void Pass::pull(std::span<const std::byte* const> sources, std::byte* target, Part part) const {
+  RETILE_ASSERT(one_target_ >= 0 || targets_ == 0, "a pass that pulls has one target");
+  RETILE_ASSERT(static_cast<Size>(sources.size()) >= sources_,
+                fmt::format("{} of {} sources", sources.size(), sources_));
+  Execution execution(*this, sources, {&target, 1});
+  execution.use_one_target();
+  execution.run(part);
+}
+
+Size Pass::bytes(Part part) const {
+  Size out = 0;
+  for (const Group& group : groups_) {
+    const Rows rows = rows_of(group.rows, part);
+    const Size last_runs =
+        rows.end / group.loops.back().count - rows.begin / group.loops.back().count;
+    out += ((rows.end - rows.begin) * group.run_bytes + last_runs * group.last_extra_bytes) *
+           static_cast<Size>(group.members.size());
+  }
+  return out;
+}
+
+Size Pass::typical_run_bytes() const {
+  std::map<Size, Size> bytes_of_run;
+  Size all = 0;
+  for (const Group& group : groups_) {
+    const Size bytes = group.rows * group.run_bytes * static_cast<Size>(group.members.size());
+    bytes_of_run[group.run_bytes] += bytes;
+    all += bytes;
+  }
+  Size longer = 0;
+  for (auto at = bytes_of_run.rbegin(); at != bytes_of_run.rend(); ++at) {
+    longer += at->second;
+    if (longer >= all - longer) return at->first;
+  }
+  return 0;
+}
+
+}  // namespace retile::copy

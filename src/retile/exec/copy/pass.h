@@ -1,0 +1,116 @@
+// One pass over memory: boxes of tiles to boxes of other tiles, at the speed of memory.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "retile/core/result.h"
+#include "retile/core/size.h"
+#include "retile/exec/copy/stores.h"
+#include "retile/program/exchange.h"
+
+namespace retile::copy {
+
+/// A share of a pass's work: number `index` of `count`, 0 <= index < count < 2^31.
+struct Part {
+  Size index = 0;
+  Size count = 1;
+};
+
+struct Options {
+  Stores stores = Stores::automatic;
+  Size cache_share_bytes = 0;  ///< this process's share of the last cache; 0: detected
+};
+
+/// Copies boxes from source tiles to target tiles, compiled once and run many times.
+///
+/// All source tiles have one shape and all target tiles have one; which tiles there are is said by
+/// the numbers in the transfers. A pass of the transfers of one source pushes, one of the
+/// transfers to one target pulls; any other mixture works as well.
+///
+///     tiles of a 4 x 6 array, rows to columns over two devices, what device 0 pushes:
+///     Pass::make(4, {2, 6}, {4, 3}, {{0, 0, {0, 0}, {0, 0}, {2, 3}}, {1, 0, {0, 0}, {0, 3}, {2,
+///     3}}})
+///
+/// Dimensions that lie alike in both tiles are fused, so that what is copied is runs of bytes that
+/// are as long as possible. Transfers of one shape go together, in the order in which their source
+/// lies in memory; runs that are shorter than a line of 64 bytes or not aligned are put together to
+/// whole lines of their target before these are streamed. docs/execution.md says what was measured.
+///
+/// Const and thread-safe: threads may run parts of one pass at the same time.
+class Pass {
+ public:
+  /// \param element_bytes  1, 2, 4, 8 or 16
+  /// \param source_tile,target_tile  extents >= 1, C order
+  /// \param transfers      boxes inside the tiles; no two write the same element, which is not
+  ///                       checked
+  /// \error  bad_argument (element size, options, empty extents, a box outside of its tile, device
+  ///         numbers out of range), rank_mismatch, size_overflow (a tile of 2^63 bytes or more, or
+  ///         transfers of as many)
+  [[nodiscard]] static Result<Pass> make(Size element_bytes, const Shape& source_tile,
+                                         const Shape& target_tile,
+                                         std::span<const Transfer> transfers, Options options = {});
+
+  /// Copies the part's share. Tiles are looked up by the transfers' numbers, so `sources` has at
+  /// least sources() entries and `targets` targets(); entries that no transfer names are not read.
+  /// Tiles that are read and tiles that are written must not overlap. Any alignment is right;
+  /// multiples of 64 bytes are fast. Allocates nothing. Where the pass streams it ends with the
+  /// store fence, so that a flag which is set afterwards says to other processes that the bytes are
+  /// there.
+  void run(std::span<const std::byte* const> sources, std::span<std::byte* const> targets,
+           Part part = {}) const;
+
+  /// The same for a pass with one source (its number does not matter), which pushes.
+  void push(const std::byte* source, std::span<std::byte* const> targets, Part part = {}) const;
+
+  /// The same for a pass with one target (its number does not matter), which pulls.
+  void pull(std::span<const std::byte* const> sources, std::byte* target, Part part = {}) const;
+
+  /// Bytes written by the part. Parts are equal to within a row of runs: 64 KiB for each transfer.
+  [[nodiscard]] Size bytes(Part part = {}) const;
+
+  [[nodiscard]] Size sources() const { return sources_; }
+  [[nodiscard]] Size targets() const { return targets_; }
+
+  /// Whether this pass writes past the caches.
+  [[nodiscard]] bool streaming() const { return streaming_; }
+
+  /// The length of runs in which at least half of the bytes are copied, for `--explain`.
+  [[nodiscard]] Size typical_run_bytes() const;
+
+ private:
+  struct Loop {
+    Size count = 0;
+    Size source_stride = 0;
+    Size target_stride = 0;
+  };
+  struct Member {
+    Size source = 0;
+    Size target = 0;
+    Size source_offset = 0;
+    Size target_offset = 0;
+  };
+  struct Group {
+    Size run_bytes = 0;
+    Size last_extra_bytes = 0;  // the last run of the innermost loop is longer by this
+    std::vector<Loop> loops;    // outermost first, at least one
+    Size rows = 1;              // runs of each member
+    std::vector<Member> members;
+    Size chain = 1;                // so many members in turn lie end to end in their target
+    bool same_source = false;      // all members copy the same bytes
+    bool source_in_order = false;  // a member's runs lie end to end in the source
+  };
+  class Execution;
+
+  static void arrange(Group& group);
+
+  std::vector<Group> groups_;
+  Size sources_ = 0;
+  Size targets_ = 0;
+  Size one_source_ = -1;  // the number, where all transfers have the same
+  Size one_target_ = -1;
+  bool streaming_ = false;
+};
+
+}  // namespace retile::copy
