@@ -19,6 +19,7 @@
 #include "retile/exec/mpi/mpi_wrapper.h"
 #include "retile/program/apply.h"
 #include "retile/program/text.h"
+#include "retile/program/tile_shapes.h"
 
 namespace retile::mpi {
 namespace {
@@ -247,56 +248,6 @@ Rounds rounds_of(const ExchangeMove& move, const Limits& limits) {
 
 tl::unexpected<Diagnostic> refused(Code code, std::string message, std::string rule = {}) {
   return refuse({.code = code, .message = std::move(message), .rule = std::move(rule)});
-}
-
-/// The shape of every tile before the first step and after each.
-Result<std::vector<Shape>> shapes_of(const Program& program, Size element_bytes) {
-  if (program.devices < 1 || program.from.devices() != program.devices ||
-      program.to.devices() != program.devices || program.from.global() != program.to.global()) {
-    return refused(Code::bad_program,
-                   "the Program's ends are not tilings of one array over its devices");
-  }
-  std::vector<Shape> shapes{program.from.tile()};
-  // Every sum of buffers that is ever formed is below 8 tiles, so it is enough that these fit.
-  const auto fits = [&](const Shape& shape) {
-    const auto elements = checked_product(shape);
-    const auto bytes = elements ? checked_mul(*elements, element_bytes) : std::nullopt;
-    return bytes && checked_mul(*bytes, 8);
-  };
-  if (!fits(program.from.tile()) || !fits(program.to.tile())) {
-    return refused(Code::size_overflow, "a tile has more bytes than can be counted");
-  }
-  for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const Step& step = program.steps[i];
-    if (!well_made(step, shapes.back().size(), program.devices)) {
-      return refused(Code::bad_program,
-                     fmt::format("step {} ({}) names a dimension or a device that does not exist",
-                                 i, op_name(step)));
-    }
-    if (std::holds_alternative<Exchange>(step.op)) {
-      return refused(Code::unsupported,
-                     fmt::format("step {} (exchange) is not run by the collectives", i));
-    }
-    const auto shape = shape_after(step, shapes.back(), program.devices);
-    if (!shape || !fits(*shape)) {
-      const bool overflow = shape || shape.error().reason == Reason::limit;
-      Diagnostic diagnostic{
-          .code = overflow ? Code::size_overflow : Code::inapplicable,
-          .message = fmt::format("step {} ({}) cannot be applied", i, op_name(step)),
-          .rule = std::string(reason_name(overflow ? Reason::limit : shape.error().reason))};
-      if (!shape && shape.error().device) {
-        diagnostic.notes.push_back(
-            fmt::format("device {} is missing or repeated", *shape.error().device));
-      }
-      return refuse(std::move(diagnostic));
-    }
-    shapes.push_back(*shape);
-  }
-  if (shapes.back() != program.to.tile()) {
-    return refused(Code::inapplicable, "the steps do not end with tiles of the shape of `to`",
-                   "end");
-  }
-  return shapes;
 }
 
 /// The Program without what does not change the data: names of axes, claims, and the form of its
@@ -662,7 +613,7 @@ Result<Redistributor> Redistributor::make(MPI_Comm comm, const Program& program,
                      fmt::format("the Program is for {} devices, the communicator has {} processes",
                                  program.devices, state->comm.processes()));
     }
-    auto found = shapes_of(program, element_bytes);
+    auto found = tile_shapes(program, element_bytes);
     if (!found) return tl::unexpected(found.error());
     shapes = std::move(*found);
     program_hash = hash_of(to_text(canonical(program)));

@@ -1,0 +1,411 @@
+#include "retile/exec/team/in_place.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <variant>
+
+#include "retile/exec/team/turn.h"
+#include "retile/program/apply.h"
+#include "retile/program/tile_shapes.h"
+
+namespace retile::team {
+namespace {
+
+/// A mark for every block: enough up to a tile of 2^18 panels.
+constexpr Size mark_bytes = Size{64} << 10;
+
+std::size_t bytes_of(Size bytes) { return static_cast<std::size_t>(bytes); }
+
+/// Pieces between the members of a group: every batch is a matrix of runs, one row (or, turned,
+/// column) per member, of which this member has `runs` runs for each.
+struct PiecesStep {
+  std::vector<int> members;
+  Size position = 0;
+  Size batches = 1;
+  Size runs = 1;
+  Size run_bytes = 1;
+  bool turned_before = false;  ///< [runs][members] becomes [members][runs]; else the other way
+  bool apart = false;          ///< pieces are swapped as they lie, batches turned by each member
+};
+
+struct GatherStep {
+  std::vector<int> members;
+  Size position = 0;
+  Size batches = 1;
+  Size segment_bytes = 1;  // of one member's tile
+};
+
+struct SliceStep {
+  Size pieces = 1;
+  Size position = 0;
+  Size batches = 1;
+  Size segment_bytes = 1;  // of the piece
+};
+
+/// The tiles of a cycle: device cycle[k] gets that of cycle[k + 1].
+struct PermuteStep {
+  std::vector<int> cycle;
+  Size share = 0;  // which slices are this member's
+  Size tile_bytes = 1;
+};
+
+using Move = std::variant<PiecesStep, GatherStep, SliceStep, PermuteStep>;
+
+Size product(const Shape& shape, std::size_t begin, std::size_t end) {
+  Size out = 1;
+  for (std::size_t i = begin; i < end; ++i) out *= shape[i];
+  return out;
+}
+
+PiecesStep pieces_of(const Alltoall& step, const Shape& shape, Size element_bytes,
+                     Size panel_bytes) {
+  const Size n = step.groups.columns();
+  const std::size_t rank = shape.size();
+  PiecesStep out;
+  const std::size_t outer = std::min(step.split, step.concat);
+  const std::size_t inner = std::max(step.split, step.concat);
+  out.batches = product(shape, 0, outer);
+  if (step.split == step.concat) {
+    out.run_bytes = shape[outer] / n * product(shape, outer + 1, rank) * element_bytes;
+  } else if (step.split < step.concat) {
+    // [n, m, B, c_i, C] becomes [m, B, n, c_i, C].
+    out.runs = shape[outer] / n * product(shape, outer + 1, inner);
+    out.run_bytes = product(shape, inner, rank) * element_bytes;
+  } else {
+    // [c_i, B, n, m, C] becomes [n, c_i, B, m, C].
+    out.turned_before = true;
+    out.runs = product(shape, outer, inner);
+    out.run_bytes = shape[inner] / n * product(shape, inner + 1, rank) * element_bytes;
+  }
+  // Panels of a few bytes, where the number of runs has no better divisor, would take too many
+  // rounds.
+  constexpr Size least_bytes = 4096;
+  const Size width = panel_columns(n, out.runs, out.run_bytes, panel_bytes);
+  out.apart = width < out.runs && width * out.run_bytes < least_bytes;
+  return out;
+}
+
+/// `count` runs, from places `from_stride` bytes apart to places `to_stride` apart.
+template <typename Copy>
+void copy_each(std::byte* to, Size to_stride, const std::byte* from, Size from_stride, Size count,
+               const Copy& copy) {
+  for (Size i = 0; i < count; ++i, to += to_stride, from += from_stride) copy(to, from);
+}
+
+void copy_runs(std::byte* to, Size to_stride, const std::byte* from, Size from_stride, Size count,
+               Size run_bytes) {
+  const auto fixed = [&](auto width) {
+    copy_each(to, to_stride, from, from_stride, count,
+              [](std::byte* target, const std::byte* source) {
+                std::memcpy(target, source, decltype(width)::value);
+              });
+  };
+  switch (run_bytes) {
+    case 1:
+      return fixed(std::integral_constant<std::size_t, 1>{});
+    case 2:
+      return fixed(std::integral_constant<std::size_t, 2>{});
+    case 4:
+      return fixed(std::integral_constant<std::size_t, 4>{});
+    case 8:
+      return fixed(std::integral_constant<std::size_t, 8>{});
+    case 16:
+      return fixed(std::integral_constant<std::size_t, 16>{});
+    case 32:
+      return fixed(std::integral_constant<std::size_t, 32>{});
+    case 64:
+      return fixed(std::integral_constant<std::size_t, 64>{});
+    default:
+      copy_each(to, to_stride, from, from_stride, count,
+                [run_bytes](std::byte* target, const std::byte* source) {
+                  std::memcpy(target, source, bytes_of(run_bytes));
+                });
+  }
+}
+
+}  // namespace
+
+struct InPlace::State {
+  Size in_bytes = 0;
+  Size out_bytes = 0;
+  Size memory_bytes = 0;
+  std::vector<Move> moves;
+  Size panel_bytes = 0;
+  std::unique_ptr<std::byte[]> memory;
+  Scratch scratch;
+
+  Result<void> exchange(const PiecesStep& step, Team& team) const;
+  Result<void> run(const PiecesStep& step, Team& team) const;
+  Result<void> run(const GatherStep& step, Team& team) const;
+  Result<void> run(const SliceStep& step, Team& team) const;
+  Result<void> run(const PermuteStep& step, Team& team) const;
+};
+
+/// Rounds: every member loads a panel (what all have for one range of runs), and when all have,
+/// puts it into the places that this has freed. Which place is freed by which part does not matter
+/// as long as whole blocks are moved: turn_blocks puts them right.
+Result<void> InPlace::State::exchange(const PiecesStep& step, Team& team) const {
+  const auto n = static_cast<Size>(step.members.size());
+  const Size width = panel_columns(n, step.runs, step.run_bytes, panel_bytes);
+  const Size blocks = step.runs / width;
+  const Size block_bytes = width * step.run_bytes;
+  const Size row_bytes = step.runs * step.run_bytes;
+  const Size batch_bytes = n * row_bytes;
+  // A block too large for the panel goes in slices, small batches go together.
+  const Size slice_bytes = std::min(block_bytes, panel_bytes / n);
+  const Size together = blocks == 1 ? std::max<Size>(1, panel_bytes / batch_bytes) : 1;
+  std::byte* const panel = scratch.panel.data();
+  std::byte* const mine = team.memory(team.member()).data();
+  std::uint64_t round = team.counter(team.member(), team.member());
+  for (Size batch = 0; batch < step.batches; batch += together) {
+    const Size batches = std::min(together, step.batches - batch);
+    for (Size block = 0; block < blocks; ++block) {
+      for (Size begin = 0; begin < block_bytes; begin += slice_bytes) {
+        const Size bytes = std::min(slice_bytes, block_bytes - begin);
+        const bool whole = bytes == block_bytes;
+        // Of a sliced block the panel holds a stretch of one run per member.
+        const Size runs = whole ? width : 1;
+        const Size run = whole ? step.run_bytes : bytes;
+        const auto place = [&](Size in_batch, Size row) {
+          return (batch + in_batch) * batch_bytes + row * row_bytes + block * block_bytes + begin;
+        };
+        for (Size b = 0; b < batches; ++b) {
+          std::byte* const part = panel + b * n * bytes;
+          for (Size s = 0; s < n; ++s) {
+            if (step.turned_before) {
+              std::memcpy(part + s * bytes, mine + place(b, s), bytes_of(bytes));
+            } else {
+              const std::byte* from = team.memory(step.members[static_cast<std::size_t>(s)]).data();
+              copy_runs(part + s * run, n * run, from + place(b, step.position), run, runs, run);
+            }
+          }
+        }
+        team.advance(team.member(), ++round);
+        for (const int member : step.members) {
+          if (member == team.member()) continue;
+          if (auto loaded = team.await(member, member, round); !loaded) return loaded;
+        }
+        for (Size b = 0; b < batches; ++b) {
+          const std::byte* const part = panel + b * n * bytes;
+          for (Size s = 0; s < n; ++s) {
+            if (step.turned_before) {
+              std::byte* to = team.memory(step.members[static_cast<std::size_t>(s)]).data();
+              copy_runs(to + place(b, step.position), run, part + s * run, n * run, runs, run);
+            } else {
+              std::memcpy(mine + place(b, s), part + s * bytes, bytes_of(bytes));
+            }
+          }
+        }
+      }
+    }
+  }
+  return {};
+}
+
+Result<void> InPlace::State::run(const PiecesStep& step, Team& team) const {
+  const auto n = static_cast<Size>(step.members.size());
+  const Size width = panel_columns(n, step.runs, step.run_bytes, panel_bytes);
+  const Size batch_bytes = n * step.runs * step.run_bytes;
+  std::byte* const mine = team.memory(team.member()).data();
+  PiecesStep rows = step;
+  if (step.apart) {
+    rows.runs = 1;
+    rows.run_bytes = step.runs * step.run_bytes;
+    rows.turned_before = false;
+  }
+  const auto turn_batches = [&] {
+    for (Size batch = 0; batch < step.batches; ++batch) {
+      std::byte* const data = mine + batch * batch_bytes;
+      const Size blocks = step.runs / width;
+      if (step.apart) {
+        turn(data, step.turned_before ? step.runs : n, step.turned_before ? n : step.runs,
+             step.run_bytes, scratch);
+      } else {
+        turn_blocks(data, step.turned_before ? blocks : n, step.turned_before ? n : blocks,
+                    width * step.run_bytes, scratch);
+      }
+    }
+  };
+  if (step.turned_before) turn_batches();
+  if (auto all = team.barrier(); !all) return all;
+  if (auto exchanged = exchange(rows, team); !exchanged) return exchanged;
+  if (!step.turned_before) {
+    turn_batches();
+    return {};
+  }
+  return team.barrier();  // the others have written here
+}
+
+Result<void> InPlace::State::run(const GatherStep& step, Team& team) const {
+  const auto n = static_cast<Size>(step.members.size());
+  std::byte* const mine = team.memory(team.member()).data();
+  const auto place = [&](Size batch) { return (batch * n + step.position) * step.segment_bytes; };
+  for (Size batch = step.batches; batch-- > 0;) {
+    std::memmove(mine + place(batch), mine + batch * step.segment_bytes,
+                 bytes_of(step.segment_bytes));
+  }
+  if (auto all = team.barrier(); !all) return all;
+  // In stretches that stay in the cache while they go to all members.
+  const Size together = std::max<Size>(1, panel_bytes / 2 / step.segment_bytes);
+  for (Size batch = 0; batch < step.batches; batch += together) {
+    const Size batches = std::min(together, step.batches - batch);
+    for (Size begin = 0; begin < step.segment_bytes; begin += panel_bytes / 2) {
+      const Size bytes = std::min(panel_bytes / 2, step.segment_bytes - begin);
+      for (Size k = 1; k < n; ++k) {  // everyone starts with another member
+        const auto s = static_cast<std::size_t>((step.position + k) % n);
+        std::byte* const to = team.memory(step.members[s]).data();
+        const Size at = place(batch) + begin;
+        const Size stride = n * step.segment_bytes;
+        copy_runs(to + at, stride, mine + at, stride, batches, bytes);
+      }
+    }
+  }
+  return team.barrier();
+}
+
+Result<void> InPlace::State::run(const SliceStep& step, Team& team) const {
+  std::byte* const mine = team.memory(team.member()).data();
+  for (Size batch = 0; batch < step.batches; ++batch) {
+    std::memmove(mine + batch * step.segment_bytes,
+                 mine + (batch * step.pieces + step.position) * step.segment_bytes,
+                 bytes_of(step.segment_bytes));
+  }
+  return {};
+}
+
+Result<void> InPlace::State::run(const PermuteStep& step, Team& team) const {
+  if (auto all = team.barrier(); !all) return all;
+  const auto length = static_cast<Size>(step.cycle.size());
+  const Size slice = panel_bytes;
+  for (Size begin = step.share * slice; length > 1 && begin < step.tile_bytes;
+       begin += length * slice) {
+    const std::size_t bytes = bytes_of(std::min(slice, step.tile_bytes - begin));
+    const auto at = [&](std::size_t k) { return team.memory(step.cycle[k]).data() + begin; };
+    std::memcpy(scratch.panel.data(), at(0), bytes);
+    for (std::size_t k = 0; k + 1 < step.cycle.size(); ++k) std::memcpy(at(k), at(k + 1), bytes);
+    std::memcpy(at(step.cycle.size() - 1), scratch.panel.data(), bytes);
+    if (begin > step.tile_bytes - length * slice) break;  // begin must not overflow
+  }
+  return team.barrier();
+}
+
+InPlace::InPlace(std::unique_ptr<State> state) : state_(std::move(state)) {}
+InPlace::InPlace(InPlace&&) noexcept = default;
+InPlace& InPlace::operator=(InPlace&&) noexcept = default;
+InPlace::~InPlace() = default;
+
+namespace {
+
+std::vector<int> numbers(const std::vector<Size>& devices) {
+  std::vector<int> out;
+  out.reserve(devices.size());
+  for (const Size device : devices) out.push_back(static_cast<int>(device));
+  return out;
+}
+
+/// The cycle through `device`, from its lowest device on.
+PermuteStep permute_of(const Allpermute& step, Size devices, Size device, Size tile_bytes) {
+  const std::vector<Size> source = sources(step, devices);
+  Size lowest = device;
+  for (Size d = source[static_cast<std::size_t>(device)]; d != device;
+       d = source[static_cast<std::size_t>(d)]) {
+    lowest = std::min(lowest, d);
+  }
+  PermuteStep out{.cycle = {}, .share = 0, .tile_bytes = tile_bytes};
+  Size d = lowest;
+  do {
+    if (d == device) out.share = static_cast<Size>(out.cycle.size());
+    out.cycle.push_back(static_cast<int>(d));
+    d = source[static_cast<std::size_t>(d)];
+  } while (d != lowest);
+  return out;
+}
+
+}  // namespace
+
+Result<InPlace> InPlace::make(const Program& program, Size element_bytes, int member,
+                              Size panel_bytes) {
+  const auto refused = [](Code code, std::string message) {
+    return refuse({.code = code, .message = std::move(message)});
+  };
+  if (element_bytes != 1 && element_bytes != 2 && element_bytes != 4 && element_bytes != 8 &&
+      element_bytes != 16) {
+    return refused(Code::bad_argument,
+                   fmt::format("elements of {} bytes cannot be moved", element_bytes));
+  }
+  if (member < 0 || member >= program.devices) {
+    return refused(Code::bad_argument, fmt::format("there is no member {}", member));
+  }
+  if (panel_bytes < program.devices * element_bytes) {
+    return refused(
+        Code::bad_argument,
+        fmt::format("a panel of {} bytes holds less than an element per member", panel_bytes));
+  }
+  auto shapes = tile_shapes(program, element_bytes);
+  if (!shapes) return tl::unexpected(shapes.error());
+  const auto tile_bytes = [&](std::size_t i) {
+    const Shape& shape = (*shapes)[i];
+    return product(shape, 0, shape.size()) * element_bytes;
+  };
+  auto state = std::make_unique<State>();
+  state->panel_bytes = panel_bytes;
+  state->in_bytes = tile_bytes(0);
+  state->out_bytes = tile_bytes(program.steps.size());
+  state->memory_bytes = state->in_bytes;
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    state->memory_bytes = std::max(state->memory_bytes, tile_bytes(i + 1));
+    const Step& step = program.steps[i];
+    const Shape& shape = (*shapes)[i];
+    if (moves_nothing(step, program.devices)) continue;
+    if (const auto* slice = std::get_if<Dynslice>(&step.op)) {
+      const Size n = group_size(*slice);
+      state->moves.emplace_back(
+          SliceStep{.pieces = n,
+                    .position = piece_of(*slice, member),
+                    .batches = product(shape, 0, slice->dim),
+                    .segment_bytes = product(shape, slice->dim, shape.size()) / n * element_bytes});
+    } else if (const auto* gather = std::get_if<Allgather>(&step.op)) {
+      const Membership mine = membership(gather->groups, member);
+      state->moves.emplace_back(
+          GatherStep{.members = numbers(mine.members),
+                     .position = static_cast<Size>(mine.position),
+                     .batches = product(shape, 0, gather->dim),
+                     .segment_bytes = product(shape, gather->dim, shape.size()) * element_bytes});
+    } else if (const auto* exchange = std::get_if<Alltoall>(&step.op)) {
+      const Membership mine = membership(exchange->groups, member);
+      PiecesStep pieces = pieces_of(*exchange, shape, element_bytes, panel_bytes);
+      pieces.members = numbers(mine.members);
+      pieces.position = static_cast<Size>(mine.position);
+      state->moves.emplace_back(std::move(pieces));
+    } else {
+      state->moves.emplace_back(
+          permute_of(std::get<Allpermute>(step.op), program.devices, member, tile_bytes(i)));
+    }
+  }
+  const std::size_t scratch_bytes = bytes_of(panel_bytes + mark_bytes);
+  state->memory.reset(new (std::nothrow) std::byte[scratch_bytes]);
+  if (state->memory == nullptr) return refused(Code::mpi_error, "out of memory");
+  const std::span<std::byte> scratch(state->memory.get(), scratch_bytes);
+  state->scratch = {.panel = scratch.first(bytes_of(panel_bytes)),
+                    .marks = scratch.subspan(bytes_of(panel_bytes))};
+  return InPlace(std::move(state));
+}
+
+Size InPlace::in_bytes() const { return state_->in_bytes; }
+Size InPlace::out_bytes() const { return state_->out_bytes; }
+Size InPlace::memory_bytes() const { return state_->memory_bytes; }
+Size InPlace::scratch_bytes() const { return state_->panel_bytes + mark_bytes; }
+
+Result<void> InPlace::run(Team& team) {
+  for (const Move& move : state_->moves) {
+    auto moved = std::visit([&](const auto& step) { return state_->run(step, team); }, move);
+    if (!moved) return moved;
+  }
+  return {};
+}
+
+}  // namespace retile::team

@@ -1,0 +1,59 @@
+// A Program run where the tiles lie: every member's tile is at the start of its memory, before,
+// between and after the steps, and nothing else is needed but a bounded scratch.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "retile/core/result.h"
+#include "retile/core/size.h"
+#include "retile/exec/team/team.h"
+#include "retile/program/program.h"
+
+namespace retile::team {
+
+/// Small enough to stay in a level-2 cache.
+inline constexpr Size default_panel_bytes = Size{512} << 10;
+
+/// One member's part of a Program in place; device d is member d. Made once, run many times; a run
+/// allocates nothing.
+///
+/// - alltoall: pieces go straight to the peers' places for them in panels of the scratch's size,
+/// and
+///   whole blocks follow their cycles afterwards (or before, when pieces are joined further out).
+/// - allgather: the tile is spread to its places, from the end, and then written to the peers'
+/// tiles.
+/// - dynslice: the piece closes up at the start.
+/// - allpermute: the tiles of a cycle move on by one in slices, which its members share out.
+class InPlace {
+ public:
+  /// Not collective. \param element_bytes 1, 2, 4, 8 or 16
+  /// \param panel_bytes  the same on all members; at least an element per device
+  /// \error bad_argument, bad_program, inapplicable, size_overflow as Redistributor::make;
+  ///        unsupported for an exchange
+  [[nodiscard]] static Result<InPlace> make(const Program& program, Size element_bytes, int member,
+                                            Size panel_bytes = default_panel_bytes);
+
+  InPlace(InPlace&&) noexcept;
+  InPlace& operator=(InPlace&&) noexcept;
+  ~InPlace();
+
+  [[nodiscard]] Size in_bytes() const;
+  [[nodiscard]] Size out_bytes() const;
+  /// The largest tile of the Program, which every member's memory must hold: max(in, out) for every
+  /// Program within its bound.
+  [[nodiscard]] Size memory_bytes() const;
+  /// Bytes of the scratch, on every member: panel_bytes + 64 KiB.
+  [[nodiscard]] Size scratch_bytes() const;
+
+  /// Collective over the team. \error team_broken; the tiles are then lost
+  [[nodiscard]] Result<void> run(Team& team);
+
+ private:
+  struct State;
+  explicit InPlace(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace retile::team

@@ -1,0 +1,189 @@
+#include "retile/exec/team/turn.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+namespace retile::team {
+namespace {
+
+std::size_t bytes_of(Size bytes) { return static_cast<std::size_t>(bytes); }
+
+/// Marks of blocks that a cycle has passed. Where there are more blocks than marks, a cycle is
+/// followed from its smallest block only, which takes longer and needs no mark.
+class Marks {
+ public:
+  Marks(std::span<std::byte> bits, Size blocks)
+      : bits_(bits.data()), enough_(blocks <= static_cast<Size>(bits.size()) * 8) {
+    if (enough_) std::memset(bits_, 0, bytes_of(blocks / 8 + (blocks % 8 != 0 ? 1 : 0)));
+  }
+  void set(Size block) {
+    if (enough_) bits_[block / 8] |= std::byte{1} << (block % 8);
+  }
+  /// Whether the cycle through `block` was or will be followed from another of its blocks.
+  template <typename Next>
+  [[nodiscard]] bool passed(Size block, const Next& next) const {
+    if (enough_) return (bits_[block / 8] >> (block % 8) & std::byte{1}) != std::byte{0};
+    for (Size at = next(block); at != block; at = next(at)) {
+      if (at < block) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::byte* bits_;
+  bool enough_;
+};
+
+template <typename Copy>
+void turn_runs(std::byte* target, const std::byte* source, Size rows, Size columns, Size run,
+               const Copy& copy) {
+  // Blocks of columns, so that the lines of the target that a block touches stay in the cache.
+  constexpr Size together = 64;
+  for (Size begin = 0; begin < columns; begin += together) {
+    const Size end = std::min(columns, begin + together);
+    for (Size r = 0; r < rows; ++r) {
+      const std::byte* from = source + (r * columns + begin) * run;
+      std::byte* to = target + (begin * rows + r) * run;
+      for (Size c = begin; c < end; ++c, from += run, to += rows * run) copy(to, from);
+    }
+  }
+}
+
+template <std::size_t width>
+void turn_runs_of(std::byte* target, const std::byte* source, Size rows, Size columns) {
+  turn_runs(target, source, rows, columns, static_cast<Size>(width),
+            [](std::byte* to, const std::byte* from) { std::memcpy(to, from, width); });
+}
+
+}  // namespace
+
+void turn_into(std::byte* target, const std::byte* source, Size rows, Size columns,
+               Size run_bytes) {
+  switch (run_bytes) {
+    case 1:
+      return turn_runs_of<1>(target, source, rows, columns);
+    case 2:
+      return turn_runs_of<2>(target, source, rows, columns);
+    case 4:
+      return turn_runs_of<4>(target, source, rows, columns);
+    case 8:
+      return turn_runs_of<8>(target, source, rows, columns);
+    case 16:
+      return turn_runs_of<16>(target, source, rows, columns);
+    case 32:
+      return turn_runs_of<32>(target, source, rows, columns);
+    case 64:
+      return turn_runs_of<64>(target, source, rows, columns);
+    default:
+      turn_runs(target, source, rows, columns, run_bytes,
+                [run_bytes](std::byte* to, const std::byte* from) {
+                  std::memcpy(to, from, bytes_of(run_bytes));
+                });
+  }
+}
+
+void turn_blocks(std::byte* data, Size rows, Size columns, Size block_bytes,
+                 const Scratch& scratch) {
+  if (rows == 1 || columns == 1) return;
+  const Size blocks = rows * columns;
+  const auto panel_bytes = static_cast<Size>(scratch.panel.size());
+  // Position p afterwards holds what position(p) held.
+  const auto position = [rows, columns](Size p) { return p % rows * columns + p / rows; };
+  // A block larger than the scratch moves in slices; each follows all cycles once more.
+  for (Size begin = 0; begin < block_bytes; begin += panel_bytes) {
+    const std::size_t bytes = bytes_of(std::min(panel_bytes, block_bytes - begin));
+    const auto at = [&](Size p) { return data + p * block_bytes + begin; };
+    Marks marks(scratch.marks, blocks);
+    for (Size first = 1; first < blocks - 1; ++first) {  // the ends stay where they are
+      if (position(first) == first || marks.passed(first, position)) continue;
+      std::memcpy(scratch.panel.data(), at(first), bytes);
+      Size to = first;
+      for (Size from = position(to); from != first; from = position(to)) {
+        std::memcpy(at(to), at(from), bytes);
+        marks.set(to);
+        to = from;
+      }
+      std::memcpy(at(to), scratch.panel.data(), bytes);
+      marks.set(to);
+    }
+  }
+}
+
+Size panel_columns(Size rows, Size columns, Size run_bytes, Size panel_bytes) {
+  const Size most = std::min(columns, panel_bytes / rows / run_bytes);
+  Size best = 1;
+  for (Size divisor = 1; divisor * divisor <= columns; ++divisor) {
+    if (columns % divisor != 0) continue;
+    if (divisor <= most) best = std::max(best, divisor);
+    if (columns / divisor <= most) best = std::max(best, columns / divisor);
+  }
+  return best;
+}
+
+namespace {
+
+/// Turns [rows][columns] through the scratch, which holds it.
+void turn_panel(std::byte* data, Size rows, Size columns, Size run, const Scratch& scratch) {
+  const Size bytes = rows * columns * run;
+  turn_into(scratch.panel.data(), data, rows, columns, run);
+  std::memcpy(data, scratch.panel.data(), bytes_of(bytes));
+}
+
+}  // namespace
+
+void turn(std::byte* data, Size rows, Size columns, Size run_bytes, const Scratch& scratch) {
+  if (rows == 1 || columns == 1) return;
+  const auto panel_bytes = static_cast<Size>(scratch.panel.size());
+  if (rows * columns * run_bytes <= panel_bytes) {
+    return turn_panel(data, rows, columns, run_bytes, scratch);
+  }
+  const bool wide = rows <= columns;
+  const Size narrow = wide ? rows : columns;  // blocks in a panel
+  const Size length = wide ? columns : rows;
+  const Size most = std::max<Size>(1, panel_bytes / narrow / run_bytes);
+  Size width = panel_columns(narrow, length, run_bytes, panel_bytes);
+  if (width <= most / 4) width = most;  // no divisor near: leave a rest
+  const Size panels = length / width;
+  const Size rest = length % width;
+  const Size even = panels * width;
+  const Size panel_run = narrow * width * run_bytes;
+  std::byte* const end = data + narrow * even * run_bytes;
+  const std::size_t rest_bytes = bytes_of(narrow * rest * run_bytes);
+  if (wide) {
+    if (rest != 0) {
+      // The last columns, turned, are the last rows: out of the way with them, the others close up.
+      for (Size r = 0; r < rows; ++r) {
+        const std::byte* from = data + (r * columns + even) * run_bytes;
+        for (Size c = 0; c < rest; ++c) {
+          std::memcpy(scratch.panel.data() + (c * rows + r) * run_bytes, from + c * run_bytes,
+                      bytes_of(run_bytes));
+        }
+      }
+      for (Size r = 1; r < rows; ++r) {
+        std::memmove(data + r * even * run_bytes, data + r * columns * run_bytes,
+                     bytes_of(even * run_bytes));
+      }
+      std::memcpy(end, scratch.panel.data(), rest_bytes);
+    }
+    turn_blocks(data, rows, panels, width * run_bytes, scratch);
+    for (Size k = 0; k < panels && width > 1; ++k) {
+      turn_panel(data + k * panel_run, rows, width, run_bytes, scratch);
+    }
+    return;
+  }
+  for (Size k = 0; k < panels && width > 1; ++k) {
+    turn_panel(data + k * panel_run, width, columns, run_bytes, scratch);
+  }
+  turn_blocks(data, panels, columns, width * run_bytes, scratch);
+  if (rest == 0) return;
+  turn_into(scratch.panel.data(), end, rest, columns, run_bytes);
+  for (Size c = columns; c-- > 0;) {
+    std::byte* const to = data + c * rows * run_bytes;
+    std::memmove(to, data + c * even * run_bytes, bytes_of(even * run_bytes));
+    std::memcpy(to + even * run_bytes, scratch.panel.data() + c * rest * run_bytes,
+                bytes_of(rest * run_bytes));
+  }
+}
+
+}  // namespace retile::team
