@@ -41,8 +41,8 @@ STANDARD = set(
 )
 POSIX = set(
     """dirent.h errno.h fcntl.h grp.h poll.h pthread.h pwd.h sched.h signal.h spawn.h termios.h unistd.h
-    sys/file.h sys/ioctl.h sys/mman.h sys/prctl.h sys/resource.h sys/socket.h sys/stat.h sys/statvfs.h sys/time.h sys/types.h sys/uio.h
-    sys/un.h sys/wait.h""".split()
+    sys/file.h sys/ioctl.h sys/mman.h sys/prctl.h sys/resource.h sys/socket.h sys/stat.h sys/statvfs.h sys/syscall.h sys/time.h sys/types.h
+    sys/uio.h sys/un.h sys/wait.h linux/futex.h""".split()
 )
 
 # The table. Every room may include itself.
@@ -57,7 +57,8 @@ ROOMS = {
     "exec/npy": {"core"},
     "exec/sim": {"core", "program", "exec/npy"},
     "exec/exchange": {"core", "program"},
-    "exec/mpi": {"core", "program", "exec/npy"},
+    "exec/team": {"core", "program", "exec/copy"},
+    "exec/mpi": {"core", "program", "exec/npy", "exec/copy", "exec/exchange", "exec/team"},
     "exec/cuda": {"core", "program", "exec/npy"},
     "notation": {"core", "program"},
 }

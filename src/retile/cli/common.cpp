@@ -43,6 +43,8 @@ Exit exit_of(const Diagnostic& diagnostic) {
     case Code::limit_reached:
       return Exit::undecided;
     case Code::mpi_error:
+    case Code::team_broken:
+    case Code::shared_memory_error:
       return Exit::environment;
     default:
       return Exit::usage;

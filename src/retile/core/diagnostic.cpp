@@ -10,14 +10,15 @@ namespace retile {
 namespace {
 
 constexpr std::array codes = {
-    Code::syntax,          Code::bad_number,      Code::size_overflow,
-    Code::empty_mesh,      Code::duplicate_axis,  Code::too_many_devices,
-    Code::unknown_axis,    Code::axis_used_twice, Code::axis_size_mismatch,
-    Code::ill_formed_type, Code::rank_mismatch,   Code::globaltype_mismatch,
-    Code::bad_program,     Code::bad_device,      Code::bad_dimension,
-    Code::inapplicable,    Code::unsupported,     Code::file_error,
-    Code::bad_file,        Code::bad_argument,    Code::limit_reached,
-    Code::infeasible,      Code::disagreement,    Code::mpi_error,
+    Code::syntax,          Code::bad_number,          Code::size_overflow,
+    Code::empty_mesh,      Code::duplicate_axis,      Code::too_many_devices,
+    Code::unknown_axis,    Code::axis_used_twice,     Code::axis_size_mismatch,
+    Code::ill_formed_type, Code::rank_mismatch,       Code::globaltype_mismatch,
+    Code::bad_program,     Code::bad_device,          Code::bad_dimension,
+    Code::inapplicable,    Code::unsupported,         Code::file_error,
+    Code::bad_file,        Code::bad_argument,        Code::limit_reached,
+    Code::infeasible,      Code::disagreement,        Code::mpi_error,
+    Code::team_broken,     Code::shared_memory_error,
 };
 
 /// Columns of a line of input shown at most, marks of the cut included.
@@ -246,6 +247,10 @@ std::string_view code_name(Code code) {
       return "disagreement";
     case Code::mpi_error:
       return "mpi_error";
+    case Code::team_broken:
+      return "team_broken";
+    case Code::shared_memory_error:
+      return "shared_memory_error";
   }
   RETILE_ASSERT(false, "a code that the enumeration does not have");
 }

@@ -40,8 +40,10 @@ enum class Code {
   limit_reached,  ///< a search or replay stopped at its limit: neither yes nor no
   infeasible,     ///< no plan within the memory limit
   // execution
-  disagreement,  ///< processes were given different arguments
-  mpi_error,     ///< MPI reported an error
+  disagreement,         ///< processes were given different arguments
+  mpi_error,            ///< MPI reported an error
+  team_broken,          ///< a member of a team that shares memory gave up or died
+  shared_memory_error,  ///< memory for several processes cannot be made or reached
 };
 
 /// The identifier of a code, as written in docs/errors.md and in JSON: `unknown_axis`.

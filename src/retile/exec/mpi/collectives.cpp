@@ -1,0 +1,469 @@
+// The Program's steps as MPI collectives: portable, and the order in which the Program says it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "retile/exec/mpi/mover.h"
+#include "retile/program/apply.h"
+
+namespace retile::mpi {
+namespace {
+
+constexpr Size most_message_bytes = Size{1} << 30;
+
+// ---- Copying -----------------------------------------------------------------------------------
+
+/// One of n pieces of a tile along a dimension: segments of `segment_bytes`, every n-th is the
+/// piece's, from the q-th on.
+struct Piece {
+  Size segment_bytes = 1;
+  Size n = 1;
+  Size q = 0;
+};
+
+enum class Direction { pack, unpack };
+
+template <Direction direction>
+void copy_bytes(std::byte* packed, std::byte* tile, std::size_t bytes) {
+  if constexpr (direction == Direction::pack) {
+    std::memcpy(packed, tile, bytes);
+  } else {
+    std::memcpy(tile, packed, bytes);
+  }
+}
+
+template <std::size_t width, Direction direction>
+void copy_segments(std::byte* packed, std::byte* tile, Size count, Size stride_bytes) {
+  for (Size i = 0; i < count; ++i) {
+    copy_bytes<direction>(packed + i * static_cast<Size>(width), tile + i * stride_bytes, width);
+  }
+}
+
+/// Copies the bytes [begin, begin + bytes) of a piece, counted in the piece, from or to its tile.
+template <Direction direction>
+void transfer(std::byte* packed, std::byte* tile, const Piece& piece, Size begin, Size bytes) {
+  const Size segment = piece.segment_bytes;
+  const Size stride = segment * piece.n;
+  const Size inside = begin % segment;
+  Size at =
+      begin / segment * stride + piece.q * segment;  // where in the tile the current segment starts
+  if (inside != 0) {  // the rest of a segment that an earlier round began
+    const Size length = std::min(segment - inside, bytes);
+    copy_bytes<direction>(packed, tile + at + inside, static_cast<std::size_t>(length));
+    packed += length;
+    bytes -= length;
+    at += stride;
+  }
+  const Size count = bytes / segment;
+  // Single elements are common (a dimension cut to 1 at the fast end); copies of known width are
+  // much faster.
+  switch (count == 0 ? 0 : segment) {
+    case 0:
+      break;
+    case 1:
+      copy_segments<1, direction>(packed, tile + at, count, stride);
+      break;
+    case 2:
+      copy_segments<2, direction>(packed, tile + at, count, stride);
+      break;
+    case 4:
+      copy_segments<4, direction>(packed, tile + at, count, stride);
+      break;
+    case 8:
+      copy_segments<8, direction>(packed, tile + at, count, stride);
+      break;
+    case 16:
+      copy_segments<16, direction>(packed, tile + at, count, stride);
+      break;
+    default:
+      for (Size i = 0; i < count; ++i) {
+        copy_bytes<direction>(packed + i * segment, tile + at + i * stride,
+                              static_cast<std::size_t>(segment));
+      }
+  }
+  const Size rest = bytes % segment;
+  if (rest != 0) {
+    copy_bytes<direction>(packed + count * segment, tile + at + count * stride,
+                          static_cast<std::size_t>(rest));
+  }
+}
+
+/// Packing only reads the tile; one template serves both directions.
+void pack(std::byte* packed, const std::byte* tile, const Piece& piece, Size begin, Size bytes) {
+  transfer<Direction::pack>(packed, const_cast<std::byte*>(tile), piece, begin, bytes);
+}
+
+void unpack(const std::byte* packed, std::byte* tile, const Piece& piece, Size begin, Size bytes) {
+  transfer<Direction::unpack>(const_cast<std::byte*>(packed), tile, piece, begin, bytes);
+}
+
+/// Bytes of the slices of `shape` behind dimension `dim`, times its extent.
+Size block_bytes(const Shape& shape, std::size_t dim, Size element_bytes) {
+  Size bytes = element_bytes;
+  for (std::size_t i = dim; i < shape.size(); ++i) bytes *= shape[i];
+  return bytes;
+}
+
+// ---- The moves of one process ------------------------------------------------------------------
+
+enum class Slot : std::size_t { in, out, first, second };
+
+struct SliceMove {
+  Piece piece;
+};
+struct GatherMove {
+  std::size_t communicator = 0;
+  Size members = 1;
+  Size segment_bytes = 1;  // of one member's tile in the result
+};
+struct ExchangeMove {
+  std::size_t communicator = 0;
+  Size members = 1;
+  Size piece_bytes = 1;
+  Size send_segment_bytes = 1;
+  Size receive_segment_bytes = 1;
+};
+struct PermuteMove {
+  int source = 0;
+  int target = 0;
+};
+struct CopyMove {};
+
+struct Move {
+  std::variant<SliceMove, GatherMove, ExchangeMove, PermuteMove, CopyMove> what;
+  std::size_t step = 0;      // of the Program, for messages
+  Size in_bytes = 0;         // of the tile it reads
+  Size out_bytes = 0;        // of the tile it writes
+  Size in_offset_bytes = 0;  // where that tile starts in its slot
+  Slot from = Slot::in;
+  Slot to = Slot::out;
+};
+
+/// The most bytes of each member's part that one round may take: whole elements, at least one.
+Size round_bytes(Size budget_bytes, Size parts, Size part_bytes, Size element_bytes) {
+  const Size share = budget_bytes / parts / element_bytes * element_bytes;
+  return std::min(part_bytes, std::max(share, element_bytes));
+}
+
+// How each collective goes: straight between tiles where they lie in one piece, else in rounds
+// through a buffer.
+struct Rounds {
+  bool straight_send = false;
+  bool straight_receive = false;
+  Size bytes = 0;  // of one member's part per round
+  [[nodiscard]] Size buffer_bytes(Size parts_sent, Size parts_received) const {
+    return (straight_send ? 0 : parts_sent * bytes) +
+           (straight_receive ? 0 : parts_received * bytes);
+  }
+};
+
+Rounds rounds_of(const GatherMove& move, Size tile_bytes, const Limits& limits) {
+  // What is sent is the tile as it lies; only what is received may have to be spread.
+  Rounds rounds{.straight_send = true};
+  const bool in_one_piece = move.segment_bytes == tile_bytes;
+  if (in_one_piece && tile_bytes <= limits.message_bytes / move.members) {
+    rounds.straight_receive = true;
+    rounds.bytes = tile_bytes;
+    return rounds;
+  }
+  rounds.bytes = round_bytes(std::min(limits.chunk_bytes, most_message_bytes), move.members,
+                             tile_bytes, limits.element_bytes);
+  return rounds;
+}
+
+Rounds rounds_of(const ExchangeMove& move, const Limits& limits) {
+  const bool send_in_one_piece = move.send_segment_bytes == move.piece_bytes;
+  const bool receive_in_one_piece = move.receive_segment_bytes == move.piece_bytes;
+  const Size parts =
+      (send_in_one_piece ? 0 : move.members) + (receive_in_one_piece ? 0 : move.members);
+  if (move.piece_bytes <= limits.message_bytes / move.members &&
+      (parts == 0 || move.piece_bytes <= limits.chunk_bytes / parts)) {
+    return {.straight_send = send_in_one_piece,
+            .straight_receive = receive_in_one_piece,
+            .bytes = move.piece_bytes};
+  }
+  return {.straight_send = false,
+          .straight_receive = false,
+          .bytes = round_bytes(std::min(limits.chunk_bytes, most_message_bytes), 2 * move.members,
+                               move.piece_bytes, limits.element_bytes)};
+}
+
+/// What the collectives need of one process.
+class Collectives final : public Mover {
+ public:
+  Collectives(const Communicator& comm, const MoverProblem& problem)
+      : comm(comm), limits(problem.limits), in_bytes(problem.in_bytes), out_bytes(problem.out_bytes), meter(*problem.meter) {}
+
+  Result<void> move(const std::byte* in, std::byte* out) override { return move_data(in, out); }
+  [[nodiscard]] Size received() const override { return received_bytes; }
+  [[nodiscard]] Size extra_limit() const override { return extra_limit_bytes; }
+
+  const Communicator& comm;
+  std::vector<Communicator> groups;
+  std::vector<Move> moves;
+  Limits limits{};
+  Size in_bytes = 0;
+  Size out_bytes = 0;
+  Size received_bytes = 0;
+  Size peak_limit_bytes = 0;
+  Meter meter;
+  Buffer first;
+  Buffer second;
+  Buffer chunk;
+
+  void plan(const Program& program, const std::vector<Shape>& shapes);
+  void find_groups(const Program& program);
+  void split_groups();
+  [[nodiscard]] bool allocate();
+  Result<void> move(const Move& move, const std::byte* from, std::byte* to);
+  Result<void> move_data(const std::byte* in, std::byte* out);
+
+ private:
+  /// What this process says in the split that makes a communicator.
+  struct Split {
+    int color;
+    int key;
+  };
+  // From find_groups: what split_groups has to make, and for plan, which of it each step uses.
+  std::vector<Split> splits_;
+  std::vector<std::size_t> communicator_of_step_;
+  void place(std::vector<Move>& planned);
+};
+
+/// Everything about the groups that can fail on one process alone, so that split_groups cannot.
+void Collectives::find_groups(const Program& program) {
+  std::vector<const DeviceTable*> tables;
+  communicator_of_step_.assign(program.steps.size(), 0);
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const DeviceTable* table = nullptr;
+    if (const auto* gather = std::get_if<Allgather>(&program.steps[i].op)) table = &gather->groups;
+    if (const auto* exchange = std::get_if<Alltoall>(&program.steps[i].op))
+      table = &exchange->groups;
+    if (table == nullptr || table->columns() == 1) continue;
+    const auto known = std::find_if(tables.begin(), tables.end(),
+                                    [&](const DeviceTable* other) { return *other == *table; });
+    communicator_of_step_[i] = static_cast<std::size_t>(known - tables.begin());
+    if (known != tables.end()) continue;
+    const Membership mine = membership(*table, comm.process());
+    const Size lowest = *std::min_element(mine.members.begin(), mine.members.end());
+    splits_.push_back({.color = static_cast<int>(lowest), .key = static_cast<int>(mine.position)});
+    tables.push_back(table);
+  }
+  groups.reserve(splits_.size());
+}
+
+/// Collective.
+void Collectives::split_groups() {
+  for (const Split& split : splits_) {
+    auto group = comm.split(split.color, split.key);
+    // The others are in this split or already in the next one, and nobody could tell them.
+    if (!group) comm.abort(environment_failed, group.error().message);
+    groups.push_back(std::move(*group));
+  }
+}
+
+void Collectives::plan(const Program& program, const std::vector<Shape>& shapes) {
+  const Size device = comm.process();
+  const Size width = limits.element_bytes;
+  std::vector<Move> planned;
+  Size offset_bytes = 0;  // a dynslice of whole rows only moves the start
+  const auto add = [&](std::size_t i, auto what) {
+    planned.push_back({.what = what,
+                       .step = i,
+                       .in_bytes = block_bytes(shapes[i], 0, width),
+                       .out_bytes = block_bytes(shapes[i + 1], 0, width),
+                       .in_offset_bytes = std::exchange(offset_bytes, 0)});
+  };
+  const auto receive = [&](Size bytes) {
+    received_bytes = checked_add(received_bytes, bytes).value_or(std::numeric_limits<Size>::max());
+  };
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const Shape& shape = shapes[i];
+    const Size tile_bytes = block_bytes(shape, 0, width);
+    if (const auto* slice = std::get_if<Dynslice>(&program.steps[i].op)) {
+      const Size n = group_size(*slice);
+      if (n == 1) continue;
+      const Piece piece{.segment_bytes = block_bytes(shape, slice->dim, width) / n,
+                        .n = n,
+                        .q = piece_of(*slice, device)};
+      if (piece.segment_bytes == tile_bytes / n) {
+        offset_bytes += piece.q * piece.segment_bytes;
+      } else {
+        add(i, SliceMove{.piece = piece});
+      }
+    } else if (const auto* gather = std::get_if<Allgather>(&program.steps[i].op)) {
+      const Size n = gather->groups.columns();
+      if (n == 1) continue;
+      add(i, GatherMove{.communicator = communicator_of_step_[i],
+                        .members = n,
+                        .segment_bytes = block_bytes(shape, gather->dim, width)});
+      receive((n - 1) * tile_bytes);
+    } else if (const auto* exchange = std::get_if<Alltoall>(&program.steps[i].op)) {
+      const Size n = exchange->groups.columns();
+      if (n == 1) continue;
+      Shape piece_shape = shape;
+      piece_shape[exchange->split] /= n;
+      add(i,
+          ExchangeMove{.communicator = communicator_of_step_[i],
+                       .members = n,
+                       .piece_bytes = tile_bytes / n,
+                       .send_segment_bytes = block_bytes(piece_shape, exchange->split, width),
+                       .receive_segment_bytes = block_bytes(piece_shape, exchange->concat, width)});
+      receive((n - 1) * (tile_bytes / n));
+    } else {
+      const std::vector<Size> source =
+          sources(std::get<Allpermute>(program.steps[i].op), program.devices);
+      if (source[static_cast<std::size_t>(device)] == device)
+        continue;  // then it is its own target as well
+      const auto target = std::find(source.begin(), source.end(), device) - source.begin();
+      add(i, PermuteMove{.source = static_cast<int>(source[static_cast<std::size_t>(device)]),
+                         .target = static_cast<int>(target)});
+      receive(tile_bytes);
+    }
+  }
+  if (planned.empty() || offset_bytes != 0 || planned.back().out_bytes != out_bytes) {
+    planned.push_back({.what = CopyMove{},
+                       .step = program.steps.size(),
+                       .in_bytes = out_bytes,
+                       .out_bytes = out_bytes,
+                       .in_offset_bytes = offset_bytes});
+  }
+  place(planned);
+
+  // The bound that the header states; the same on all processes, whatever each of them could save.
+  Size between = 0;
+  Size between_over_out = 0;
+  Size largest_group = 1;
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    if (i + 1 < program.steps.size()) {
+      const Size bytes = block_bytes(shapes[i + 1], 0, width);
+      between = std::max(between, bytes);
+      if (bytes > out_bytes) between_over_out = std::max(between_over_out, bytes);
+    }
+    const auto& op = program.steps[i].op;
+    if (const auto* gather = std::get_if<Allgather>(&op)) {
+      largest_group = std::max(largest_group, gather->groups.columns());
+    } else if (const auto* exchange = std::get_if<Alltoall>(&op)) {
+      largest_group = std::max(largest_group, exchange->groups.columns());
+    }
+  }
+  peak_limit_bytes = in_bytes + out_bytes + between + between_over_out +
+                     std::max(limits.chunk_bytes, 2 * largest_group * width);
+}
+
+/// Gives every move its slots. The last one writes `out`; backwards from there the results
+/// alternate between one scratch buffer and `out`, or a second scratch buffer where `out` is too
+/// small.
+void Collectives::place(std::vector<Move>& planned) {
+  moves = std::move(planned);
+  for (std::size_t back = 0; back < moves.size(); ++back) {
+    Move& move = moves[moves.size() - 1 - back];
+    move.to = back % 2 == 1 ? Slot::first : move.out_bytes <= out_bytes ? Slot::out : Slot::second;
+  }
+  for (std::size_t i = 1; i < moves.size(); ++i) moves[i].from = moves[i - 1].to;
+}
+
+bool Collectives::allocate() {
+  Size first_bytes = 0;
+  Size second_bytes = 0;
+  Size chunk_bytes = 0;
+  for (const Move& move : moves) {
+    if (move.to == Slot::first) first_bytes = std::max(first_bytes, move.out_bytes);
+    if (move.to == Slot::second) second_bytes = std::max(second_bytes, move.out_bytes);
+    if (const auto* gather = std::get_if<GatherMove>(&move.what)) {
+      const Rounds rounds = rounds_of(*gather, move.in_bytes, limits);
+      chunk_bytes = std::max(chunk_bytes, rounds.buffer_bytes(1, gather->members));
+    } else if (const auto* exchange = std::get_if<ExchangeMove>(&move.what)) {
+      const Rounds rounds = rounds_of(*exchange, limits);
+      chunk_bytes =
+          std::max(chunk_bytes, rounds.buffer_bytes(exchange->members, exchange->members));
+    }
+  }
+  return first.allocate(first_bytes, meter) && second.allocate(second_bytes, meter) &&
+         chunk.allocate(chunk_bytes, meter);
+}
+
+Result<void> Collectives::move(const Move& move, const std::byte* from, std::byte* to) {
+  if (const auto* slice = std::get_if<SliceMove>(&move.what)) {
+    pack(to, from, slice->piece, 0, move.out_bytes);
+    return {};
+  }
+  if (const auto* gather = std::get_if<GatherMove>(&move.what)) {
+    const Communicator& group = groups[gather->communicator];
+    const Rounds rounds = rounds_of(*gather, move.in_bytes, limits);
+    if (rounds.straight_receive) return group.allgather(from, to, move.in_bytes);
+    for (Size begin = 0; begin < move.in_bytes; begin += rounds.bytes) {
+      const Size bytes = std::min(rounds.bytes, move.in_bytes - begin);
+      if (auto sent = group.allgather(from + begin, chunk.data(), bytes); !sent) return sent;
+      for (Size q = 0; q < gather->members; ++q) {
+        const Piece piece{.segment_bytes = gather->segment_bytes, .n = gather->members, .q = q};
+        unpack(chunk.data() + q * bytes, to, piece, begin, bytes);
+      }
+    }
+    return {};
+  }
+  if (const auto* exchange = std::get_if<ExchangeMove>(&move.what)) {
+    const Communicator& group = groups[exchange->communicator];
+    const Rounds rounds = rounds_of(*exchange, limits);
+    const Size n = exchange->members;
+    std::byte* const to_send = chunk.data();
+    std::byte* const received = chunk.data() + (rounds.straight_send ? 0 : n * rounds.bytes);
+    for (Size begin = 0; begin < exchange->piece_bytes; begin += rounds.bytes) {
+      const Size bytes = std::min(rounds.bytes, exchange->piece_bytes - begin);
+      for (Size q = 0; q < n && !rounds.straight_send; ++q) {
+        pack(to_send + q * bytes, from,
+             {.segment_bytes = exchange->send_segment_bytes, .n = n, .q = q}, begin, bytes);
+      }
+      if (auto sent = group.alltoall(rounds.straight_send ? from : to_send,
+                                     rounds.straight_receive ? to : received, bytes);
+          !sent) {
+        return sent;
+      }
+      for (Size q = 0; q < n && !rounds.straight_receive; ++q) {
+        unpack(received + q * bytes, to,
+               {.segment_bytes = exchange->receive_segment_bytes, .n = n, .q = q}, begin, bytes);
+      }
+    }
+    return {};
+  }
+  if (const auto* permute = std::get_if<PermuteMove>(&move.what)) {
+    const Size most = round_bytes(limits.message_bytes, 1, move.in_bytes, limits.element_bytes);
+    for (Size begin = 0; begin < move.in_bytes; begin += most) {
+      const auto bytes = static_cast<std::size_t>(std::min(most, move.in_bytes - begin));
+      if (auto sent = comm.send_receive({from + begin, bytes}, permute->target, {to + begin, bytes},
+                                        permute->source);
+          !sent) {
+        return sent;
+      }
+    }
+    return {};
+  }
+  std::memcpy(to, from, static_cast<std::size_t>(move.out_bytes));
+  return {};
+}
+
+Result<void> Collectives::move_data(const std::byte* in, std::byte* out) {
+  const auto writable = [&](Slot slot) {
+    return slot == Slot::out ? out : slot == Slot::first ? first.data() : second.data();
+  };
+  for (const Move& next : moves) {
+    const std::byte* from =
+        (next.from == Slot::in ? in : writable(next.from)) + next.in_offset_bytes;
+    if (auto moved = move(next, from, writable(next.to)); !moved) {
+      Diagnostic diagnostic = moved.error();
+      diagnostic.message = fmt::format("step {}: {}", next.step, diagnostic.message);
+      return refuse(std::move(diagnostic));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+}  // namespace retile::mpi

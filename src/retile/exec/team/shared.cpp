@@ -1,0 +1,427 @@
+#include "retile/exec/team/shared.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <functional>
+#include <new>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "retile/exec/team/shared_protocol.h"
+
+namespace retile::team {
+namespace {
+
+constexpr Size most_slot_bytes = Size{512} << 10;
+constexpr Size slot_alignment = 64;
+
+/// C-order strides of a box without gaps, in bytes.
+Shape packed_strides(const Shape& shape, Size element_bytes) {
+  Shape out(shape.size());
+  Size stride = element_bytes;
+  for (std::size_t i = shape.size(); i-- > 0; stride *= shape[i]) out[i] = stride;
+  return out;
+}
+
+Size offset_of(const Shape& start, const Shape& strides) {
+  Size out = 0;
+  for (std::size_t i = 0; i < start.size(); ++i) out += start[i] * strides[i];
+  return out;
+}
+
+/// A number without dimensions is a row of one.
+Shape at_least_one_dimension(Shape shape, Size value) {
+  if (shape.empty()) shape.push_back(value);
+  return shape;
+}
+
+/// FNV-1a over 64-bit words. It guards against mistakes, not against malice.
+class Hash {
+ public:
+  void add(Size value) {
+    hash_ = (hash_ ^ static_cast<std::uint64_t>(value)) * 0x100000001b3U;
+    hash_ ^= hash_ >> 29;
+  }
+  void add(const Shape& shape) {
+    add(static_cast<Size>(shape.size()));
+    for (const Size extent : shape) add(extent);
+  }
+  [[nodiscard]] std::uint64_t value() const { return hash_; }
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325U;
+};
+
+std::uint64_t hash_of(const SharedProblem& problem, const SharedOptions& options) {
+  Hash hash;
+  hash.add(problem.in_tile);
+  hash.add(problem.out_tile);
+  for (const Size number : {problem.element_bytes, options.slots_offset, options.slots_bytes,
+                            static_cast<Size>(problem.exchange.transfers.size())}) {
+    hash.add(number);
+  }
+  for (const Transfer& transfer : problem.exchange.transfers) {
+    hash.add(transfer.target);
+    hash.add(transfer.source);
+    hash.add(transfer.target_start);
+    hash.add(transfer.source_start);
+    hash.add(transfer.shape);
+  }
+  return hash.value();
+}
+
+Diagnostic bad(Code code, std::string message) {
+  return {.code = code, .message = std::move(message)};
+}
+
+std::optional<Size> bytes_of(const Shape& tile, Size element_bytes) {
+  const auto elements = checked_product(tile);
+  return elements ? checked_mul(*elements, element_bytes) : std::nullopt;
+}
+
+bool lies_within(const Shape& start, const Shape& shape, const Shape& tile) {
+  for (std::size_t i = 0; i < tile.size(); ++i) {
+    if (shape[i] < 1 || shape[i] > tile[i] || start[i] < 0 || start[i] > tile[i] - shape[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// What is wrong with the arguments, if anything.
+std::optional<Diagnostic> fault(const Team& team, const SharedProblem& problem) {
+  const std::size_t rank = problem.in_tile.size();
+  const Size members = team.members();
+  if (problem.element_bytes < 1) return bad(Code::bad_argument, "an element needs at least a byte");
+  if (problem.out_tile.size() != rank) {
+    return bad(Code::bad_dimension, "the tiles before and after have different ranks");
+  }
+  for (const Shape* tile : {&problem.in_tile, &problem.out_tile}) {
+    if (std::any_of(tile->begin(), tile->end(), [](Size extent) { return extent < 1; })) {
+      return bad(Code::bad_argument, "a tile without elements");
+    }
+    if (!bytes_of(*tile, problem.element_bytes)) {
+      return bad(Code::size_overflow, "the bytes of a tile do not fit in 63 bits");
+    }
+  }
+  std::vector<Size> covered(static_cast<std::size_t>(members), 0);
+  for (std::size_t k = 0; k < problem.exchange.transfers.size(); ++k) {
+    const Transfer& transfer = problem.exchange.transfers[k];
+    for (const Size device : {transfer.source, transfer.target}) {
+      if (device < 0 || device >= members) {
+        return bad(Code::bad_device,
+                   fmt::format("transfer {}: device {} of a team of {}", k, device, members));
+      }
+    }
+    if (transfer.shape.size() != rank || transfer.source_start.size() != rank ||
+        transfer.target_start.size() != rank) {
+      return bad(Code::bad_dimension,
+                 fmt::format("transfer {}: a box of another rank than the tiles", k));
+    }
+    if (!lies_within(transfer.source_start, transfer.shape, problem.in_tile) ||
+        !lies_within(transfer.target_start, transfer.shape, problem.out_tile)) {
+      return bad(Code::bad_argument, fmt::format("transfer {}: its box leaves the tile", k));
+    }
+    Size& sum = covered[static_cast<std::size_t>(transfer.target)];
+    const auto more = checked_add(sum, *checked_product(transfer.shape));
+    if (!more) return bad(Code::size_overflow, "the transfers' sizes do not fit in 63 bits");
+    sum = *more;
+  }
+  const Size size = *checked_product(problem.out_tile);
+  for (Size target = 0; target < members; ++target) {
+    const Size sum = covered[static_cast<std::size_t>(target)];
+    if (sum != size) {
+      return bad(Code::bad_argument,
+                 fmt::format("device {} gets {} elements for a tile of {}", target, sum, size));
+    }
+  }
+  return std::nullopt;
+}
+
+/// The size of a slot: two for every other member fit into the slots; 0 where none are wanted.
+Result<Size> slot_bytes_of(const Team& team, const SharedProblem& problem,
+                           const SharedOptions& options) {
+  if (options.slots_offset < 0 || options.slots_bytes < 0 ||
+      !checked_add(options.slots_offset, options.slots_bytes)) {
+    return refuse(bad(Code::bad_argument, "the place of the slots is out of range"));
+  }
+  const Size others = team.members() - 1;
+  if (options.slots_bytes == 0 || others == 0) return Size{0};
+  const Size each = std::min(options.slots_bytes / (2 * others), most_slot_bytes);
+  const Size aligned = each / slot_alignment * slot_alignment;
+  if (aligned < problem.element_bytes || aligned < 1) {
+    return refuse(bad(Code::bad_argument,
+                      fmt::format("{} bytes of slots are too few for {} members and elements of {} "
+                                  "bytes",
+                                  options.slots_bytes, team.members(), problem.element_bytes)));
+  }
+  return aligned;
+}
+
+SharedBox box_of(const Transfer& transfer, const SharedProtocol::Plan& plan) {
+  SharedBox out;
+  out.shape = at_least_one_dimension(transfer.shape, 1);
+  out.packed = packed_strides(out.shape, plan.element_bytes);
+  out.in_offset = offset_of(transfer.source_start, plan.in_strides);
+  out.out_offset = offset_of(transfer.target_start, plan.out_strides);
+  out.bytes = out.shape.front() * out.packed.front();
+  return out;
+}
+
+/// The boxes of one peer in the exchange's order, appended: one end sends them in the order in
+/// which the other receives them.
+template <typename Wanted>
+std::pair<std::size_t, std::size_t> append(std::vector<SharedBox>& boxes,
+                                           const SharedProblem& problem,
+                                           const SharedProtocol::Plan& plan, Wanted wanted) {
+  const std::size_t begin = boxes.size();
+  for (const Transfer& transfer : problem.exchange.transfers) {
+    if (wanted(transfer)) boxes.push_back(box_of(transfer, plan));
+  }
+  return {begin, boxes.size()};
+}
+
+SharedProtocol::Plan plan_of(Team& team, const SharedProblem& problem, const SharedOptions& options,
+                             Size slot_bytes) {
+  SharedProtocol::Plan plan;
+  plan.team = &team;
+  plan.element_bytes = problem.element_bytes;
+  plan.in_bytes = *bytes_of(problem.in_tile, problem.element_bytes);
+  plan.out_bytes = *bytes_of(problem.out_tile, problem.element_bytes);
+  plan.in_strides =
+      packed_strides(at_least_one_dimension(problem.in_tile, 1), problem.element_bytes);
+  plan.out_strides =
+      packed_strides(at_least_one_dimension(problem.out_tile, 1), problem.element_bytes);
+  plan.slots_offset = options.slots_offset;
+  plan.slots_bytes = options.slots_bytes;
+  plan.slot_bytes = slot_bytes;
+
+  const int members = team.members();
+  const Size self = team.member();
+  const auto& transfers = problem.exchange.transfers;
+  plan.outgoing.reserve(static_cast<std::size_t>(
+      std::count_if(transfers.begin(), transfers.end(),
+                    [&](const Transfer& transfer) { return transfer.source == self; })));
+  plan.incoming.reserve(static_cast<std::size_t>(
+      std::count_if(transfers.begin(), transfers.end(), [&](const Transfer& transfer) {
+        return transfer.target == self && transfer.source != self;
+      })));
+  plan.peers.resize(static_cast<std::size_t>(members));
+  for (int distance = 0; distance < members; ++distance) {
+    const Size to = (self + distance) % members;
+    SharedPeer& target = plan.peers[static_cast<std::size_t>(to)];
+    std::tie(target.send_begin, target.send_end) = append(
+        plan.outgoing, problem, plan,
+        [&](const Transfer& transfer) { return transfer.source == self && transfer.target == to; });
+    if (distance == 0) continue;
+    const Size from = (self + members - distance) % members;
+    SharedPeer& source = plan.peers[static_cast<std::size_t>(from)];
+    std::tie(source.receive_begin, source.receive_end) =
+        append(plan.incoming, problem, plan, [&](const Transfer& transfer) {
+          return transfer.source == from && transfer.target == self;
+        });
+  }
+  return plan;
+}
+
+bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
+  const std::less<const std::byte*> before;
+  return !a.empty() && !b.empty() && before(a.data(), b.data() + b.size()) &&
+         before(b.data(), a.data() + a.size());
+}
+
+bool contains(std::span<const std::byte> whole, std::span<const std::byte> part) {
+  const std::less_equal<const std::byte*> before;
+  return before(whole.data(), part.data()) &&
+         before(part.data() + part.size(), whole.data() + whole.size());
+}
+
+Size bytes_of_boxes(const std::vector<SharedBox>& boxes) {
+  Size out = static_cast<Size>(boxes.capacity() * sizeof(SharedBox));
+  for (const SharedBox& box : boxes) {
+    out += static_cast<Size>((box.shape.capacity() + box.packed.capacity()) * sizeof(Size));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SharedProtocol>> SharedProtocol::create(Team& team,
+                                                               const SharedProblem& problem,
+                                                               const SharedOptions& options) {
+  std::optional<Diagnostic> mine;
+  std::unique_ptr<SharedProtocol> made;
+  try {
+    mine = fault(team, problem);
+    if (!mine) {
+      const auto slot = slot_bytes_of(team, problem, options);
+      if (slot) {
+        made = std::make_unique<SharedProtocol>(plan_of(team, problem, options, *slot));
+      } else {
+        mine = slot.error();
+      }
+    }
+  } catch (const std::bad_alloc&) {
+    made.reset();
+    mine = bad(Code::limit_reached, "out of memory");
+  }
+
+  // Even: the code of a failure. Odd: the hash of what this member was asked for.
+  const std::uint64_t word =
+      mine ? static_cast<std::uint64_t>(mine->code) << 1 : hash_of(problem, options) << 1 | 1;
+  if (auto told = team.tell(word); !told) return refuse(told.error());
+  if (mine) return refuse(std::move(*mine));
+  for (int member = 0; member < team.members(); ++member) {
+    if ((team.told(member) & 1) == 0) {
+      return refuse(bad(static_cast<Code>(team.told(member) >> 1),
+                        fmt::format("member {} cannot take part in the exchange", member)));
+    }
+  }
+  for (int member = 1; member < team.members(); ++member) {
+    if (team.told(member) != team.told(0)) {
+      return refuse(bad(Code::disagreement,
+                        fmt::format("members 0 and {} were given different exchanges", member)));
+    }
+  }
+  return made;
+}
+
+std::string SharedProtocol::objection(std::span<const std::byte> in,
+                                      std::span<const std::byte> out) const {
+  if (static_cast<Size>(in.size()) != plan_.in_bytes ||
+      static_cast<Size>(out.size()) != plan_.out_bytes) {
+    return fmt::format("tiles of {} and {} bytes, where the exchange has {} and {}", in.size(),
+                       out.size(), plan_.in_bytes, plan_.out_bytes);
+  }
+  if (overlap(in, out)) return "the tiles before and after overlap";
+  const auto memory = team().memory(team().member());
+  const auto size = static_cast<Size>(memory.size());
+  if (plan_.slots_offset <= size && plan_.slots_bytes <= size - plan_.slots_offset) {
+    const auto slots = memory.subspan(static_cast<std::size_t>(plan_.slots_offset),
+                                      static_cast<std::size_t>(plan_.slots_bytes));
+    if (overlap(slots, in) || overlap(slots, out)) return "a tile overlaps the slots";
+  }
+  return {};
+}
+
+std::uint64_t SharedProtocol::entry_word(std::span<const std::byte> out) const {
+  const auto memory = team().memory(team().member());
+  const auto size = static_cast<Size>(memory.size());
+  std::uint64_t word = fine;
+  const bool alone = team().members() == 1;
+  if (alone || (plan_.slot_bytes > 0 && plan_.slots_offset <= size &&
+                plan_.slots_bytes <= size - plan_.slots_offset)) {
+    word |= can_stage;
+  }
+  if (contains(memory, out)) {
+    const auto offset = static_cast<std::uint64_t>(out.data() - memory.data());
+    word |= is_shared | offset << offset_shift;
+  }
+  return word;
+}
+
+Result<SharedPath> SharedProtocol::decide(const std::string& objection) const {
+  if (!objection.empty()) return refuse(bad(Code::bad_argument, objection));
+  std::uint64_t all = fine | can_stage | is_shared;
+  for (std::size_t member = 0; member < words_.size(); ++member) {
+    if ((words_[member] & fine) == 0) {
+      return refuse(bad(Code::bad_argument, fmt::format("member {} refused its tiles", member)));
+    }
+    all &= words_[member];
+  }
+  if ((all & is_shared) != 0) return SharedPath::direct;
+  if ((all & can_stage) != 0) return SharedPath::staged;
+  return refuse(bad(Code::bad_argument,
+                    "a tile lies outside shared memory, and there are no slots to stage it"));
+}
+
+void SharedProtocol::rewind() {
+  const int self = team().member();
+  for (int member = 0; member < team().members(); ++member) {
+    SharedPeer& it = peer(member);
+    it.send = {it.send_begin, it.send_end, 0};
+    it.receive = {it.receive_begin, it.receive_end, 0};
+    it.given = it.given_start = team().counter(self, member);
+    it.taken_start = team().counter(member, team().members() + self);
+    it.given_by_start = team().counter(member, self);
+    it.taken = team().counter(self, team().members() + member);
+    it.received = 0;
+  }
+}
+
+std::byte* SharedProtocol::slot(int source, int target, std::uint64_t chunk) const {
+  const int members = team().members();
+  const Size place =
+      2 * Size{(target - source + members) % members - 1} + static_cast<Size>(chunk % 2);
+  return team().memory(source).data() + plan_.slots_offset + place * plan_.slot_bytes;
+}
+
+SharedProtocol::Piece SharedProtocol::take(const std::vector<SharedBox>& boxes,
+                                           SharedCursor& cursor, Size room) {
+  const SharedBox& box = boxes[cursor.box];
+  // The outermost dimension of which whole indices begin here and at least one fits. The innermost
+  // one always does.
+  std::size_t cut = 0;
+  while (cursor.at % box.packed[cut] != 0 || box.packed[cut] > room) ++cut;
+  Piece piece{.in_offset = box.in_offset, .out_offset = box.out_offset, .bytes = 0};
+  for (std::size_t i = 0; i < box.shape.size(); ++i) {
+    const Size index = cursor.at / box.packed[i] % box.shape[i];
+    piece.in_offset += index * plan_.in_strides[i];
+    piece.out_offset += index * plan_.out_strides[i];
+    piece_shape_[i] = i < cut    ? 1
+                      : i == cut ? std::min(box.shape[i] - index, room / box.packed[i])
+                                 : box.shape[i];
+  }
+  piece.bytes = piece_shape_[cut] * box.packed[cut];
+  cursor.at += piece.bytes;
+  if (cursor.at == box.bytes) {
+    ++cursor.box;
+    cursor.at = 0;
+  }
+  return piece;
+}
+
+Size SharedProtocol::held_bytes() const {
+  const Size others = team().members() - 1;
+  const std::size_t numbers =
+      plan_.in_strides.capacity() + plan_.out_strides.capacity() + piece_shape_.capacity();
+  return static_cast<Size>(sizeof *this + numbers * sizeof(Size) +
+                           plan_.peers.capacity() * sizeof(SharedPeer) +
+                           words_.capacity() * sizeof(std::uint64_t)) +
+         bytes_of_boxes(plan_.outgoing) + bytes_of_boxes(plan_.incoming) +
+         2 * others * plan_.slot_bytes;
+}
+
+Size shared_bound_bytes(int members, Size transfers, std::size_t rank,
+                        const SharedOptions& options) {
+  const auto dimensions = static_cast<Size>(std::max<std::size_t>(rank, 1));
+  const Size numbers = Size{sizeof(Size)};
+  return options.slots_bytes + Size{sizeof(SharedProtocol)} + 3 * dimensions * numbers +
+         members * Size{sizeof(SharedPeer) + sizeof(std::uint64_t)} +
+         transfers * (Size{sizeof(SharedBox)} + 2 * dimensions * numbers);
+}
+
+SharedExchange::SharedExchange(std::unique_ptr<SharedProtocol> protocol)
+    : protocol_(std::move(protocol)) {}
+SharedExchange::SharedExchange(SharedExchange&&) noexcept = default;
+SharedExchange& SharedExchange::operator=(SharedExchange&&) noexcept = default;
+SharedExchange::~SharedExchange() = default;
+
+Result<SharedExchange> SharedExchange::create(Team& team, const SharedProblem& problem,
+                                              const SharedOptions& options) {
+  auto protocol = SharedProtocol::create(team, problem, options);
+  if (!protocol) return refuse(protocol.error());
+  return SharedExchange(std::move(*protocol));
+}
+
+Result<SharedPath> SharedExchange::run(std::span<const std::byte> in, std::span<std::byte> out) {
+  Unwatched watch;
+  return protocol_->run(in, out, watch);
+}
+
+Size SharedExchange::held_bytes() const { return protocol_->held_bytes(); }
+
+}  // namespace retile::team
