@@ -15,7 +15,14 @@
 namespace retile::mpi {
 namespace {
 
+constexpr int environment_failed = 4;  // the exit code that the command line promises
 constexpr Size most_message_bytes = Size{1} << 30;
+
+struct Limits {
+  Size chunk_bytes = 1;
+  Size message_bytes = 1;
+  Size element_bytes = 1;
+};
 
 // ---- Copying -----------------------------------------------------------------------------------
 
@@ -194,15 +201,26 @@ Rounds rounds_of(const ExchangeMove& move, const Limits& limits) {
                                move.piece_bytes, limits.element_bytes)};
 }
 
-/// What the collectives need of one process.
-class Collectives final : public Mover {
- public:
-  Collectives(const Communicator& comm, const MoverProblem& problem)
-      : comm(comm), limits(problem.limits), in_bytes(problem.in_bytes), out_bytes(problem.out_bytes), meter(*problem.meter) {}
+Limits limits_of(const MoverProblem& problem) {
+  return {.chunk_bytes = problem.options.chunk_bytes,
+          .message_bytes = problem.options.message_bytes,
+          .element_bytes = problem.element_bytes};
+}
 
-  Result<void> move(const std::byte* in, std::byte* out) override { return move_data(in, out); }
-  [[nodiscard]] Size received() const override { return received_bytes; }
-  [[nodiscard]] Size extra_limit() const override { return extra_limit_bytes; }
+/// What the collectives need of one process.
+struct Collectives final : public Mover {
+  explicit Collectives(const MoverProblem& problem)
+      : comm(problem.comm),
+        limits(limits_of(problem)),
+        in_bytes(problem.in_bytes),
+        out_bytes(problem.out_bytes),
+        meter(problem.meter) {}
+
+  [[nodiscard]] Result<void> move(std::span<const std::byte> in,
+                                  std::span<std::byte> out) override {
+    return move_data(in.data(), out.data());
+  }
+  [[nodiscard]] Size received_bytes() const override { return received; }
 
   const Communicator& comm;
   std::vector<Communicator> groups;
@@ -210,9 +228,8 @@ class Collectives final : public Mover {
   Limits limits{};
   Size in_bytes = 0;
   Size out_bytes = 0;
-  Size received_bytes = 0;
-  Size peak_limit_bytes = 0;
-  Meter meter;
+  Size received = 0;
+  Meter& meter;
   Buffer first;
   Buffer second;
   Buffer chunk;
@@ -221,7 +238,7 @@ class Collectives final : public Mover {
   void find_groups(const Program& program);
   void split_groups();
   [[nodiscard]] bool allocate();
-  Result<void> move(const Move& move, const std::byte* from, std::byte* to);
+  Result<void> run(const Move& move, const std::byte* from, std::byte* to);
   Result<void> move_data(const std::byte* in, std::byte* out);
 
  private:
@@ -281,7 +298,7 @@ void Collectives::plan(const Program& program, const std::vector<Shape>& shapes)
                        .in_offset_bytes = std::exchange(offset_bytes, 0)});
   };
   const auto receive = [&](Size bytes) {
-    received_bytes = checked_add(received_bytes, bytes).value_or(std::numeric_limits<Size>::max());
+    received = checked_add(received, bytes).value_or(std::numeric_limits<Size>::max());
   };
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Shape& shape = shapes[i];
@@ -335,26 +352,6 @@ void Collectives::plan(const Program& program, const std::vector<Shape>& shapes)
                        .in_offset_bytes = offset_bytes});
   }
   place(planned);
-
-  // The bound that the header states; the same on all processes, whatever each of them could save.
-  Size between = 0;
-  Size between_over_out = 0;
-  Size largest_group = 1;
-  for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    if (i + 1 < program.steps.size()) {
-      const Size bytes = block_bytes(shapes[i + 1], 0, width);
-      between = std::max(between, bytes);
-      if (bytes > out_bytes) between_over_out = std::max(between_over_out, bytes);
-    }
-    const auto& op = program.steps[i].op;
-    if (const auto* gather = std::get_if<Allgather>(&op)) {
-      largest_group = std::max(largest_group, gather->groups.columns());
-    } else if (const auto* exchange = std::get_if<Alltoall>(&op)) {
-      largest_group = std::max(largest_group, exchange->groups.columns());
-    }
-  }
-  peak_limit_bytes = in_bytes + out_bytes + between + between_over_out +
-                     std::max(limits.chunk_bytes, 2 * largest_group * width);
 }
 
 /// Gives every move its slots. The last one writes `out`; backwards from there the results
@@ -389,7 +386,7 @@ bool Collectives::allocate() {
          chunk.allocate(chunk_bytes, meter);
 }
 
-Result<void> Collectives::move(const Move& move, const std::byte* from, std::byte* to) {
+Result<void> Collectives::run(const Move& move, const std::byte* from, std::byte* to) {
   if (const auto* slice = std::get_if<SliceMove>(&move.what)) {
     pack(to, from, slice->piece, 0, move.out_bytes);
     return {};
@@ -413,7 +410,7 @@ Result<void> Collectives::move(const Move& move, const std::byte* from, std::byt
     const Rounds rounds = rounds_of(*exchange, limits);
     const Size n = exchange->members;
     std::byte* const to_send = chunk.data();
-    std::byte* const received = chunk.data() + (rounds.straight_send ? 0 : n * rounds.bytes);
+    std::byte* const to_unpack = chunk.data() + (rounds.straight_send ? 0 : n * rounds.bytes);
     for (Size begin = 0; begin < exchange->piece_bytes; begin += rounds.bytes) {
       const Size bytes = std::min(rounds.bytes, exchange->piece_bytes - begin);
       for (Size q = 0; q < n && !rounds.straight_send; ++q) {
@@ -421,12 +418,12 @@ Result<void> Collectives::move(const Move& move, const std::byte* from, std::byt
              {.segment_bytes = exchange->send_segment_bytes, .n = n, .q = q}, begin, bytes);
       }
       if (auto sent = group.alltoall(rounds.straight_send ? from : to_send,
-                                     rounds.straight_receive ? to : received, bytes);
+                                     rounds.straight_receive ? to : to_unpack, bytes);
           !sent) {
         return sent;
       }
       for (Size q = 0; q < n && !rounds.straight_receive; ++q) {
-        unpack(received + q * bytes, to,
+        unpack(to_unpack + q * bytes, to,
                {.segment_bytes = exchange->receive_segment_bytes, .n = n, .q = q}, begin, bytes);
       }
     }
@@ -455,7 +452,7 @@ Result<void> Collectives::move_data(const std::byte* in, std::byte* out) {
   for (const Move& next : moves) {
     const std::byte* from =
         (next.from == Slot::in ? in : writable(next.from)) + next.in_offset_bytes;
-    if (auto moved = move(next, from, writable(next.to)); !moved) {
+    if (auto moved = run(next, from, writable(next.to)); !moved) {
       Diagnostic diagnostic = moved.error();
       diagnostic.message = fmt::format("step {}: {}", next.step, diagnostic.message);
       return refuse(std::move(diagnostic));
@@ -464,6 +461,62 @@ Result<void> Collectives::move_data(const std::byte* in, std::byte* out) {
   return {};
 }
 
+/// The bound that redistribute.h states; the same on all processes, whatever each of them could
+/// save.
+Size limit_of(const MoverProblem& problem) {
+  Size between = 0;
+  Size between_over_out = 0;
+  Size largest_group = 1;
+  for (std::size_t i = 0; i < problem.program.steps.size(); ++i) {
+    if (i + 1 < problem.program.steps.size()) {
+      const Size bytes = block_bytes(problem.shapes[i + 1], 0, problem.element_bytes);
+      between = std::max(between, bytes);
+      if (bytes > problem.out_bytes) between_over_out = std::max(between_over_out, bytes);
+    }
+    const auto& op = problem.program.steps[i].op;
+    if (const auto* gather = std::get_if<Allgather>(&op)) {
+      largest_group = std::max(largest_group, gather->groups.columns());
+    } else if (const auto* exchange = std::get_if<Alltoall>(&op)) {
+      largest_group = std::max(largest_group, exchange->groups.columns());
+    }
+  }
+  return problem.in_bytes + problem.out_bytes + between + between_over_out +
+         std::max(problem.options.chunk_bytes, 2 * largest_group * problem.element_bytes);
+}
+
+Result<std::unique_ptr<Mover>> make(const MoverProblem& problem) {
+  auto mover = std::make_unique<Collectives>(problem);
+  const auto found = or_out_of_memory([&]() -> Result<void> {
+    mover->find_groups(problem.program);
+    return {};
+  });
+  if (auto agreed = agree(problem.comm, found); !agreed) return tl::unexpected(agreed.error());
+  mover->split_groups();
+  const auto ready = or_out_of_memory([&]() -> Result<void> {
+    mover->plan(problem.program, problem.shapes);
+    if (!mover->allocate()) {
+      return refused(Code::mpi_error,
+                     fmt::format("out of memory: buffers of up to {} bytes cannot be allocated",
+                                 limit_of(problem) - problem.in_bytes - problem.out_bytes));
+    }
+    return {};
+  });
+  if (auto agreed = agree(problem.comm, ready); !agreed) return tl::unexpected(agreed.error());
+  return mover;
+}
+
 }  // namespace
+
+Result<Prepared> prepare_collectives(const MoverProblem& problem) {
+  for (std::size_t i = 0; i < problem.program.steps.size(); ++i) {
+    if (std::holds_alternative<Exchange>(problem.program.steps[i].op)) {
+      return refused(Code::unsupported,
+                     fmt::format("step {} (exchange) is not run by the collectives", i));
+    }
+  }
+  return Prepared{.strategy = Strategy::collectives,
+                  .limit_bytes = limit_of(problem),
+                  .make = [&problem] { return make(problem); }};
+}
 
 }  // namespace retile::mpi

@@ -106,6 +106,14 @@ Result<Communicator> Communicator::split(int color, int key) const {
   return Communicator(handle);
 }
 
+Result<Communicator> Communicator::node() const {
+  MPI_Comm handle = MPI_COMM_NULL;
+  const int code =
+      MPI_Comm_split_type(handle_, MPI_COMM_TYPE_SHARED, process_, MPI_INFO_NULL, &handle);
+  if (code != MPI_SUCCESS) return failed(code, "MPI_Comm_split_type");
+  return Communicator(handle);
+}
+
 Result<void> Communicator::allgather(const std::byte* send, std::byte* receive, Size bytes) const {
   const int count = count_of(bytes);
   return outcome(MPI_Allgather(send, count, MPI_BYTE, receive, count, MPI_BYTE, handle_),
@@ -177,6 +185,30 @@ Result<std::string> Communicator::broadcast_text(const std::string& text, int ro
     rest = rest.subspan(now.size());
   }
   return copy;
+}
+
+Messages::Messages(const Communicator& comm, std::size_t places)
+    : comm_(&comm), requests_(places, MPI_REQUEST_NULL) {}
+
+Result<void> Messages::send(std::size_t place, std::span<const std::byte> bytes, int target) {
+  return outcome(MPI_Isend(bytes.data(), count_of(bytes.size()), MPI_BYTE, target, data_tag,
+                           comm_->handle(), &requests_[place]),
+                 "MPI_Isend");
+}
+
+Result<void> Messages::receive(std::size_t place, std::span<std::byte> bytes, int source) {
+  return outcome(MPI_Irecv(bytes.data(), count_of(bytes.size()), MPI_BYTE, source, data_tag,
+                           comm_->handle(), &requests_[place]),
+                 "MPI_Irecv");
+}
+
+Result<std::size_t> Messages::wait() {
+  int place = MPI_UNDEFINED;
+  const int code =
+      MPI_Waitany(count_of(requests_.size()), requests_.data(), &place, MPI_STATUS_IGNORE);
+  if (code != MPI_SUCCESS) return failed(code, "MPI_Waitany");
+  RETILE_ASSERT(place != MPI_UNDEFINED, "a wait for no message");
+  return static_cast<std::size_t>(place);
 }
 
 void Communicator::abort(int exit_code, const std::string& message) const {

@@ -2,7 +2,7 @@
 // through it.
 //
 // Codes become Diagnostics (mpi_error). No function here allocates when it succeeds, but for split,
-// duplicate and text.
+// node, duplicate and text.
 #pragma once
 
 #include <mpi.h>
@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "retile/core/result.h"
 #include "retile/core/size.h"
@@ -46,6 +47,9 @@ class Communicator {
   /// Collective: processes with the same `color` form one communicator, in order of `key`.
   [[nodiscard]] Result<Communicator> split(int color, int key) const;
 
+  /// Collective: this process with those that can share memory with it, in the same order.
+  [[nodiscard]] Result<Communicator> node() const;
+
   /// Every process sends `bytes` bytes to all.
   [[nodiscard]] Result<void> allgather(const std::byte* send, std::byte* receive, Size bytes) const;
   /// Every process sends `bytes` bytes to each.
@@ -75,6 +79,25 @@ class Communicator {
   MPI_Comm handle_ = MPI_COMM_NULL;
   int process_ = 0;
   int processes_ = 0;
+};
+
+/// Messages that are on their way, each in a place of its own.
+///
+/// Between two processes messages are received in the order in which they were sent. Destroyed with
+/// messages under way it waits for nothing: whoever gives up ends the job (abort).
+class Messages {
+ public:
+  Messages(const Communicator& comm, std::size_t places);
+  /// Begins a message in a free place; the bytes are the message's until wait() returns the place.
+  [[nodiscard]] Result<void> send(std::size_t place, std::span<const std::byte> bytes, int target);
+  [[nodiscard]] Result<void> receive(std::size_t place, std::span<std::byte> bytes, int source);
+  /// Waits until some message is through and returns its place, which is then free.
+  /// Precondition: one is under way.
+  [[nodiscard]] Result<std::size_t> wait();
+
+ private:
+  const Communicator* comm_;
+  std::vector<MPI_Request> requests_;
 };
 
 /// Collective: one outcome for all. When every process gives a value, nothing happens; else all

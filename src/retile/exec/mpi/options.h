@@ -1,18 +1,43 @@
-// How the MPI executor may use memory.
+// How the MPI executor moves data and what memory it may use.
 #pragma once
+
+#include <optional>
+#include <string_view>
 
 #include "retile/core/size.h"
 
 namespace retile::mpi {
 
+/// How the data goes.
+enum class Strategy {
+  automatic,    ///< the first of shared, direct, collectives, in_place that is possible and fits
+  collectives,  ///< the Program's steps, each an MPI collective; everywhere
+  direct,    ///< the whole Program as one exchange of messages, through bounded slots; everywhere
+  shared,    ///< one exchange through memory that all processes share; on one node
+  in_place,  ///< the Program's steps where the tiles lie; on one node, in memory of our own
+};
+
+/// `automatic`, `collectives`, `direct`, `shared`, `inplace`.
+[[nodiscard]] std::string_view strategy_name(Strategy strategy);
+[[nodiscard]] std::optional<Strategy> strategy_named(std::string_view name);
+
 /// The same on all processes. Small values are slow, never wrong.
 struct Options {
   /// Most bytes of the buffers through which tiles are packed and unpacked; 2 * n elements (n:
-  /// largest group) are always allowed. >= 1.
+  /// largest group; direct and shared: all processes) are always allowed. >= 1.
   Size chunk_bytes = Size{8} << 20;
   /// Most bytes that one process sends or receives in one MPI call made without such a buffer;
   /// larger ones are split. 1 <= message_bytes <= 2^30; one element per process is always allowed.
   Size message_bytes = Size{1} << 30;
+  Strategy strategy = Strategy::automatic;
+  /// Whether the Redistributor makes the buffers for the tiles (input(), output()), in memory that
+  /// processes of a node share where the strategy has use for that. Required for in_place.
+  bool own_buffers = false;
+  /// Most bytes on any process, tiles included: peak_limit_bytes() of what is chosen is within it.
+  std::optional<Size> memory_limit_bytes = {};
+  /// At most so many neighbouring processes are taken to share memory; 0: as many as do. For
+  /// containers that split a node, and for tests.
+  Size node_processes = 0;
 };
 
 }  // namespace retile::mpi

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <limits>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,8 +14,9 @@
 #include <vector>
 
 #include "retile/core/assert.h"
+#include "retile/exec/exchange/direct.h"
+#include "retile/exec/mpi/mover.h"
 #include "retile/exec/mpi/mpi_wrapper.h"
-#include "retile/program/apply.h"
 #include "retile/program/text.h"
 #include "retile/program/tile_shapes.h"
 
@@ -27,228 +26,7 @@ namespace {
 constexpr int environment_failed = 4;  // the exit code that the command line promises
 constexpr Size most_message_bytes = Size{1} << 30;
 
-// ---- Memory ------------------------------------------------------------------------------------
-
-/// Counts what is alive, and the most that ever was.
-struct Meter {
-  Size live_bytes = 0;
-  Size peak_bytes = 0;
-  void add(Size bytes) {
-    live_bytes += bytes;
-    peak_bytes = std::max(peak_bytes, live_bytes);
-  }
-  void remove(Size bytes) { live_bytes -= bytes; }
-};
-
-/// Uninitialised bytes that a meter knows of.
-class Buffer {
- public:
-  Buffer() = default;
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-
-  [[nodiscard]] bool allocate(Size bytes, Meter& meter) {
-    if (bytes == 0) return true;
-    data_.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(bytes)]);
-    if (data_ == nullptr) return false;
-    meter.add(bytes);
-    return true;
-  }
-
-  [[nodiscard]] std::byte* data() const { return data_.get(); }
-
- private:
-  std::unique_ptr<std::byte[]> data_;
-};
-
-// ---- Copying -----------------------------------------------------------------------------------
-
-/// One of n pieces of a tile along a dimension: segments of `segment_bytes`, every n-th is the
-/// piece's, from the q-th on.
-struct Piece {
-  Size segment_bytes = 1;
-  Size n = 1;
-  Size q = 0;
-};
-
-enum class Direction { pack, unpack };
-
-template <Direction direction>
-void copy_bytes(std::byte* packed, std::byte* tile, std::size_t bytes) {
-  if constexpr (direction == Direction::pack) {
-    std::memcpy(packed, tile, bytes);
-  } else {
-    std::memcpy(tile, packed, bytes);
-  }
-}
-
-template <std::size_t width, Direction direction>
-void copy_segments(std::byte* packed, std::byte* tile, Size count, Size stride_bytes) {
-  for (Size i = 0; i < count; ++i) {
-    copy_bytes<direction>(packed + i * static_cast<Size>(width), tile + i * stride_bytes, width);
-  }
-}
-
-/// Copies the bytes [begin, begin + bytes) of a piece, counted in the piece, from or to its tile.
-template <Direction direction>
-void transfer(std::byte* packed, std::byte* tile, const Piece& piece, Size begin, Size bytes) {
-  const Size segment = piece.segment_bytes;
-  const Size stride = segment * piece.n;
-  const Size inside = begin % segment;
-  Size at =
-      begin / segment * stride + piece.q * segment;  // where in the tile the current segment starts
-  if (inside != 0) {  // the rest of a segment that an earlier round began
-    const Size length = std::min(segment - inside, bytes);
-    copy_bytes<direction>(packed, tile + at + inside, static_cast<std::size_t>(length));
-    packed += length;
-    bytes -= length;
-    at += stride;
-  }
-  const Size count = bytes / segment;
-  // Single elements are common (a dimension cut to 1 at the fast end); copies of known width are
-  // much faster.
-  switch (count == 0 ? 0 : segment) {
-    case 0:
-      break;
-    case 1:
-      copy_segments<1, direction>(packed, tile + at, count, stride);
-      break;
-    case 2:
-      copy_segments<2, direction>(packed, tile + at, count, stride);
-      break;
-    case 4:
-      copy_segments<4, direction>(packed, tile + at, count, stride);
-      break;
-    case 8:
-      copy_segments<8, direction>(packed, tile + at, count, stride);
-      break;
-    case 16:
-      copy_segments<16, direction>(packed, tile + at, count, stride);
-      break;
-    default:
-      for (Size i = 0; i < count; ++i) {
-        copy_bytes<direction>(packed + i * segment, tile + at + i * stride,
-                              static_cast<std::size_t>(segment));
-      }
-  }
-  const Size rest = bytes % segment;
-  if (rest != 0) {
-    copy_bytes<direction>(packed + count * segment, tile + at + count * stride,
-                          static_cast<std::size_t>(rest));
-  }
-}
-
-/// Packing only reads the tile; one template serves both directions.
-void pack(std::byte* packed, const std::byte* tile, const Piece& piece, Size begin, Size bytes) {
-  transfer<Direction::pack>(packed, const_cast<std::byte*>(tile), piece, begin, bytes);
-}
-
-void unpack(const std::byte* packed, std::byte* tile, const Piece& piece, Size begin, Size bytes) {
-  transfer<Direction::unpack>(const_cast<std::byte*>(packed), tile, piece, begin, bytes);
-}
-
-/// Bytes of the slices of `shape` behind dimension `dim`, times its extent.
-Size block_bytes(const Shape& shape, std::size_t dim, Size element_bytes) {
-  Size bytes = element_bytes;
-  for (std::size_t i = dim; i < shape.size(); ++i) bytes *= shape[i];
-  return bytes;
-}
-
-// ---- The moves of one process ------------------------------------------------------------------
-
-enum class Slot : std::size_t { in, out, first, second };
-
-struct SliceMove {
-  Piece piece;
-};
-struct GatherMove {
-  std::size_t communicator = 0;
-  Size members = 1;
-  Size segment_bytes = 1;  // of one member's tile in the result
-};
-struct ExchangeMove {
-  std::size_t communicator = 0;
-  Size members = 1;
-  Size piece_bytes = 1;
-  Size send_segment_bytes = 1;
-  Size receive_segment_bytes = 1;
-};
-struct PermuteMove {
-  int source = 0;
-  int target = 0;
-};
-struct CopyMove {};
-
-struct Move {
-  std::variant<SliceMove, GatherMove, ExchangeMove, PermuteMove, CopyMove> what;
-  std::size_t step = 0;      // of the Program, for messages
-  Size in_bytes = 0;         // of the tile it reads
-  Size out_bytes = 0;        // of the tile it writes
-  Size in_offset_bytes = 0;  // where that tile starts in its slot
-  Slot from = Slot::in;
-  Slot to = Slot::out;
-};
-
-/// The most bytes of each member's part that one round may take: whole elements, at least one.
-Size round_bytes(Size budget_bytes, Size parts, Size part_bytes, Size element_bytes) {
-  const Size share = budget_bytes / parts / element_bytes * element_bytes;
-  return std::min(part_bytes, std::max(share, element_bytes));
-}
-
-struct Limits {
-  Size chunk_bytes;
-  Size message_bytes;
-  Size element_bytes;
-};
-
-// How each collective goes: straight between tiles where they lie in one piece, else in rounds
-// through a buffer.
-struct Rounds {
-  bool straight_send = false;
-  bool straight_receive = false;
-  Size bytes = 0;  // of one member's part per round
-  [[nodiscard]] Size buffer_bytes(Size parts_sent, Size parts_received) const {
-    return (straight_send ? 0 : parts_sent * bytes) +
-           (straight_receive ? 0 : parts_received * bytes);
-  }
-};
-
-Rounds rounds_of(const GatherMove& move, Size tile_bytes, const Limits& limits) {
-  // What is sent is the tile as it lies; only what is received may have to be spread.
-  Rounds rounds{.straight_send = true};
-  const bool in_one_piece = move.segment_bytes == tile_bytes;
-  if (in_one_piece && tile_bytes <= limits.message_bytes / move.members) {
-    rounds.straight_receive = true;
-    rounds.bytes = tile_bytes;
-    return rounds;
-  }
-  rounds.bytes = round_bytes(std::min(limits.chunk_bytes, most_message_bytes), move.members,
-                             tile_bytes, limits.element_bytes);
-  return rounds;
-}
-
-Rounds rounds_of(const ExchangeMove& move, const Limits& limits) {
-  const bool send_in_one_piece = move.send_segment_bytes == move.piece_bytes;
-  const bool receive_in_one_piece = move.receive_segment_bytes == move.piece_bytes;
-  const Size parts =
-      (send_in_one_piece ? 0 : move.members) + (receive_in_one_piece ? 0 : move.members);
-  if (move.piece_bytes <= limits.message_bytes / move.members &&
-      (parts == 0 || move.piece_bytes <= limits.chunk_bytes / parts)) {
-    return {.straight_send = send_in_one_piece,
-            .straight_receive = receive_in_one_piece,
-            .bytes = move.piece_bytes};
-  }
-  return {.straight_send = false,
-          .straight_receive = false,
-          .bytes = round_bytes(std::min(limits.chunk_bytes, most_message_bytes), 2 * move.members,
-                               move.piece_bytes, limits.element_bytes)};
-}
-
 // ---- Checking what was given -------------------------------------------------------------------
-
-tl::unexpected<Diagnostic> refused(Code code, std::string message, std::string rule = {}) {
-  return refuse({.code = code, .message = std::move(message), .rule = std::move(rule)});
-}
 
 /// The Program without what does not change the data: names of axes, claims, and the form of its
 /// end tilings.
@@ -265,7 +43,11 @@ Program canonical(const Program& program) {
               .from = plain(program.from),
               .to = plain(program.to),
               .steps = program.steps};
-  for (Step& step : out.steps) step.claims = {};
+  for (Step& step : out.steps) {
+    // Only an exchange says the shape of its tiles nowhere else.
+    const bool needs_tile = std::holds_alternative<Exchange>(step.op);
+    step.claims = {.tile = needs_tile ? step.claims.tile : std::nullopt, .map = {}, .at = {}};
+  }
   return out;
 }
 
@@ -277,43 +59,67 @@ std::uint64_t hash_of(const std::string& text) {
   return hash;
 }
 
-/// An exception on one process would leave the others waiting, so it becomes an error to agree on.
-template <typename Function>
-Result<void> or_out_of_memory(const Function& function) {
-  try {
-    return function();
-  } catch (const std::bad_alloc&) {
-    return refused(Code::mpi_error, "out of memory");
-  }
-}
+/// What all processes must be given alike, and what to call it.
+struct Given {
+  const char* name;
+  std::uint64_t value;
+};
 
 /// One MPI_Allreduce: the processes agree that all succeeded and were given the same, or on what
 /// went wrong.
+template <std::size_t count>
 Result<void> agree_on_arguments(const Communicator& comm, const Result<void>& mine,
-                                std::uint64_t program_hash, Size element_bytes,
-                                const Options& options) {
-  const std::array<std::uint64_t, 4> given{program_hash, static_cast<std::uint64_t>(element_bytes),
-                                           static_cast<std::uint64_t>(options.chunk_bytes),
-                                           static_cast<std::uint64_t>(options.message_bytes)};
+                                const std::array<Given, count>& given) {
   // The maximum of x and of ~x: equal everywhere iff the first is the complement of the second.
-  std::array<std::uint64_t, 9> values{};
+  std::array<std::uint64_t, 2 * count + 1> values{};
   values[0] = mine ? 0 : 1;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    values[1 + 2 * i] = given[i];
-    values[2 + 2 * i] = ~given[i];
+  for (std::size_t i = 0; i < count; ++i) {
+    values[1 + 2 * i] = given[i].value;
+    values[2 + 2 * i] = ~given[i].value;
   }
   if (auto reduced = comm.maximum(values); !reduced) return reduced;
-  constexpr std::array<const char*, 4> names{"Programs", "element sizes", "options (chunk_bytes)",
-                                             "options (message_bytes)"};
   if (values[0] != 0) return agree(comm, mine);
-  for (std::size_t i = 0; i < names.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     if (values[1 + 2 * i] != ~values[2 + 2 * i]) {
       return refused(Code::disagreement,
-                     fmt::format("the processes were given different {}", names[i]));
+                     fmt::format("the processes were given different {}", given[i].name));
     }
   }
   return {};
 }
+
+Result<void> check_options(const Options& options) {
+  constexpr Size most_chunk_bytes = std::numeric_limits<Size>::max() / 8;
+  if (options.chunk_bytes < 1 || options.chunk_bytes > most_chunk_bytes ||
+      options.message_bytes < 1 || options.message_bytes > most_message_bytes) {
+    return refused(Code::bad_argument, "chunk_bytes or message_bytes is out of range");
+  }
+  if (options.memory_limit_bytes.value_or(0) < 0 || options.node_processes < 0) {
+    return refused(Code::bad_argument, "memory_limit_bytes or node_processes is negative");
+  }
+  if (strategy_name(options.strategy).empty()) {
+    return refused(Code::bad_argument, "there is no such strategy");
+  }
+  return {};
+}
+
+/// Collective: whether all processes share memory.
+Result<bool> one_node(const Communicator& comm, const Options& options) {
+  if (options.node_processes != 0 && comm.processes() > options.node_processes) return false;
+  auto node = comm.node();
+  if (!node) return tl::unexpected(node.error());
+  std::uint64_t apart = node->processes() == comm.processes() ? 0 : 1;
+  if (auto reduced = comm.maximum(std::span(&apart, 1)); !reduced) {
+    return tl::unexpected(reduced.error());
+  }
+  return apart == 0;
+}
+
+/// The tiles of a strategy that makes none itself, where own ones are wanted.
+struct Tiles {
+  Buffer in;
+  Buffer out;
+};
 
 }  // namespace
 
@@ -321,262 +127,123 @@ Result<void> agree_on_arguments(const Communicator& comm, const Result<void>& mi
 
 struct Redistributor::State {
   Communicator comm;
-  std::vector<Communicator> groups;
-  std::vector<Move> moves;
-  Limits limits{};
+  Meter meter;
   Size in_bytes = 0;
   Size out_bytes = 0;
-  Size received_bytes = 0;
   Size peak_limit_bytes = 0;
-  Meter meter;
-  Buffer first;
-  Buffer second;
-  Buffer chunk;
+  Strategy strategy = Strategy::collectives;
+  std::vector<std::string> reasons;
+  std::span<std::byte> input;
+  std::span<std::byte> output;
+  Tiles tiles;
+  std::unique_ptr<Mover> mover;
 
-  void plan(const Program& program, const std::vector<Shape>& shapes);
-  void find_groups(const Program& program);
-  void split_groups();
-  [[nodiscard]] bool allocate();
-  Result<void> move(const Move& move, const std::byte* from, std::byte* to);
-  Result<void> move_data(const std::byte* in, std::byte* out);
-
- private:
-  /// What this process says in the split that makes a communicator.
-  struct Split {
-    int color;
-    int key;
-  };
-  // From find_groups: what split_groups has to make, and for plan, which of it each step uses.
-  std::vector<Split> splits_;
-  std::vector<std::size_t> communicator_of_step_;
-  void place(std::vector<Move>& planned);
+  Result<void> choose(const MoverProblem& problem);
+  Result<void> allocate_tiles();
 };
 
-/// Everything about the groups that can fail on one process alone, so that split_groups cannot.
-void Redistributor::State::find_groups(const Program& program) {
-  std::vector<const DeviceTable*> tables;
-  communicator_of_step_.assign(program.steps.size(), 0);
-  for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const DeviceTable* table = nullptr;
-    if (const auto* gather = std::get_if<Allgather>(&program.steps[i].op)) table = &gather->groups;
-    if (const auto* exchange = std::get_if<Alltoall>(&program.steps[i].op))
-      table = &exchange->groups;
-    if (table == nullptr || table->columns() == 1) continue;
-    const auto known = std::find_if(tables.begin(), tables.end(),
-                                    [&](const DeviceTable* other) { return *other == *table; });
-    communicator_of_step_[i] = static_cast<std::size_t>(known - tables.begin());
-    if (known != tables.end()) continue;
-    const Membership mine = membership(*table, comm.process());
-    const Size lowest = *std::min_element(mine.members.begin(), mine.members.end());
-    splits_.push_back({.color = static_cast<int>(lowest), .key = static_cast<int>(mine.position)});
-    tables.push_back(table);
-  }
-  groups.reserve(splits_.size());
-}
+/// Tries the strategies in their order and keeps the first that is possible. Collective; the same
+/// on all processes.
+Result<void> Redistributor::State::choose(const MoverProblem& problem) {
+  const Options& options = problem.options;
+  const bool automatic = options.strategy == Strategy::automatic;
+  auto together = one_node(comm, options);
+  if (!together) return tl::unexpected(together.error());
 
-/// Collective.
-void Redistributor::State::split_groups() {
-  for (const Split& split : splits_) {
-    auto group = comm.split(split.color, split.key);
-    // The others are in this split or already in the next one, and nobody could tell them.
-    if (!group) comm.abort(environment_failed, group.error().message);
-    groups.push_back(std::move(*group));
-  }
-}
-
-void Redistributor::State::plan(const Program& program, const std::vector<Shape>& shapes) {
-  const Size device = comm.process();
-  const Size width = limits.element_bytes;
-  std::vector<Move> planned;
-  Size offset_bytes = 0;  // a dynslice of whole rows only moves the start
-  const auto add = [&](std::size_t i, auto what) {
-    planned.push_back({.what = what,
-                       .step = i,
-                       .in_bytes = block_bytes(shapes[i], 0, width),
-                       .out_bytes = block_bytes(shapes[i + 1], 0, width),
-                       .in_offset_bytes = std::exchange(offset_bytes, 0)});
-  };
-  const auto receive = [&](Size bytes) {
-    received_bytes = checked_add(received_bytes, bytes).value_or(std::numeric_limits<Size>::max());
-  };
-  for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const Shape& shape = shapes[i];
-    const Size tile_bytes = block_bytes(shape, 0, width);
-    if (const auto* slice = std::get_if<Dynslice>(&program.steps[i].op)) {
-      const Size n = group_size(*slice);
-      if (n == 1) continue;
-      const Piece piece{.segment_bytes = block_bytes(shape, slice->dim, width) / n,
-                        .n = n,
-                        .q = piece_of(*slice, device)};
-      if (piece.segment_bytes == tile_bytes / n) {
-        offset_bytes += piece.q * piece.segment_bytes;
+  // A Program that is one exchange is taken at its word.
+  Result<Exchange> exchange = refused(Code::unsupported, "not needed");
+  if (automatic || options.strategy == Strategy::direct || options.strategy == Strategy::shared) {
+    const auto found = or_out_of_memory([&]() -> Result<void> {
+      const auto& steps = problem.program.steps;
+      const auto* const given =
+          steps.size() == 1 ? std::get_if<Exchange>(&steps.front().op) : nullptr;
+      if (given != nullptr) {
+        exchange = *given;
+        return {};
+      }
+      auto made = retile::direct(problem.program);
+      if (made) {
+        exchange = std::get<Exchange>(made->steps.front().op);
       } else {
-        add(i, SliceMove{.piece = piece});
+        exchange = tl::unexpected(made.error());
       }
-    } else if (const auto* gather = std::get_if<Allgather>(&program.steps[i].op)) {
-      const Size n = gather->groups.columns();
-      if (n == 1) continue;
-      add(i, GatherMove{.communicator = communicator_of_step_[i],
-                        .members = n,
-                        .segment_bytes = block_bytes(shape, gather->dim, width)});
-      receive((n - 1) * tile_bytes);
-    } else if (const auto* exchange = std::get_if<Alltoall>(&program.steps[i].op)) {
-      const Size n = exchange->groups.columns();
-      if (n == 1) continue;
-      Shape piece_shape = shape;
-      piece_shape[exchange->split] /= n;
-      add(i,
-          ExchangeMove{.communicator = communicator_of_step_[i],
-                       .members = n,
-                       .piece_bytes = tile_bytes / n,
-                       .send_segment_bytes = block_bytes(piece_shape, exchange->split, width),
-                       .receive_segment_bytes = block_bytes(piece_shape, exchange->concat, width)});
-      receive((n - 1) * (tile_bytes / n));
-    } else {
-      const std::vector<Size> source =
-          sources(std::get<Allpermute>(program.steps[i].op), program.devices);
-      if (source[static_cast<std::size_t>(device)] == device)
-        continue;  // then it is its own target as well
-      const auto target = std::find(source.begin(), source.end(), device) - source.begin();
-      add(i, PermuteMove{.source = static_cast<int>(source[static_cast<std::size_t>(device)]),
-                         .target = static_cast<int>(target)});
-      receive(tile_bytes);
-    }
+      return {};
+    });
+    if (auto agreed = agree(comm, found); !agreed) return agreed;
   }
-  if (planned.empty() || offset_bytes != 0 || planned.back().out_bytes != out_bytes) {
-    planned.push_back({.what = CopyMove{},
-                       .step = program.steps.size(),
-                       .in_bytes = out_bytes,
-                       .out_bytes = out_bytes,
-                       .in_offset_bytes = offset_bytes});
-  }
-  place(planned);
 
-  // The bound that the header states; the same on all processes, whatever each of them could save.
-  Size between = 0;
-  Size between_over_out = 0;
-  Size largest_group = 1;
-  for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    if (i + 1 < program.steps.size()) {
-      const Size bytes = block_bytes(shapes[i + 1], 0, width);
-      between = std::max(between, bytes);
-      if (bytes > out_bytes) between_over_out = std::max(between_over_out, bytes);
+  const auto prepared = [&](Strategy candidate) -> Result<Prepared> {
+    if (!*together && (candidate == Strategy::shared || candidate == Strategy::in_place)) {
+      return refused(Code::unsupported, "the processes do not all share memory");
     }
-    const auto& op = program.steps[i].op;
-    if (const auto* gather = std::get_if<Allgather>(&op)) {
-      largest_group = std::max(largest_group, gather->groups.columns());
-    } else if (const auto* exchange = std::get_if<Alltoall>(&op)) {
-      largest_group = std::max(largest_group, exchange->groups.columns());
+    switch (candidate) {
+      case Strategy::shared:
+        return exchange ? prepare_shared(problem, *exchange) : tl::unexpected(exchange.error());
+      case Strategy::direct:
+        return exchange ? prepare_direct(problem, *exchange) : tl::unexpected(exchange.error());
+      case Strategy::in_place:
+        return prepare_in_place(problem);
+      default:
+        return prepare_collectives(problem);
     }
-  }
-  peak_limit_bytes = in_bytes + out_bytes + between + between_over_out +
-                     std::max(limits.chunk_bytes, 2 * largest_group * width);
-}
-
-/// Gives every move its slots. The last one writes `out`; backwards from there the results
-/// alternate between one scratch buffer and `out`, or a second scratch buffer where `out` is too
-/// small.
-void Redistributor::State::place(std::vector<Move>& planned) {
-  moves = std::move(planned);
-  for (std::size_t back = 0; back < moves.size(); ++back) {
-    Move& move = moves[moves.size() - 1 - back];
-    move.to = back % 2 == 1 ? Slot::first : move.out_bytes <= out_bytes ? Slot::out : Slot::second;
-  }
-  for (std::size_t i = 1; i < moves.size(); ++i) moves[i].from = moves[i - 1].to;
-}
-
-bool Redistributor::State::allocate() {
-  Size first_bytes = 0;
-  Size second_bytes = 0;
-  Size chunk_bytes = 0;
-  for (const Move& move : moves) {
-    if (move.to == Slot::first) first_bytes = std::max(first_bytes, move.out_bytes);
-    if (move.to == Slot::second) second_bytes = std::max(second_bytes, move.out_bytes);
-    if (const auto* gather = std::get_if<GatherMove>(&move.what)) {
-      const Rounds rounds = rounds_of(*gather, move.in_bytes, limits);
-      chunk_bytes = std::max(chunk_bytes, rounds.buffer_bytes(1, gather->members));
-    } else if (const auto* exchange = std::get_if<ExchangeMove>(&move.what)) {
-      const Rounds rounds = rounds_of(*exchange, limits);
-      chunk_bytes =
-          std::max(chunk_bytes, rounds.buffer_bytes(exchange->members, exchange->members));
-    }
-  }
-  return first.allocate(first_bytes, meter) && second.allocate(second_bytes, meter) &&
-         chunk.allocate(chunk_bytes, meter);
-}
-
-Result<void> Redistributor::State::move(const Move& move, const std::byte* from, std::byte* to) {
-  if (const auto* slice = std::get_if<SliceMove>(&move.what)) {
-    pack(to, from, slice->piece, 0, move.out_bytes);
-    return {};
-  }
-  if (const auto* gather = std::get_if<GatherMove>(&move.what)) {
-    const Communicator& group = groups[gather->communicator];
-    const Rounds rounds = rounds_of(*gather, move.in_bytes, limits);
-    if (rounds.straight_receive) return group.allgather(from, to, move.in_bytes);
-    for (Size begin = 0; begin < move.in_bytes; begin += rounds.bytes) {
-      const Size bytes = std::min(rounds.bytes, move.in_bytes - begin);
-      if (auto sent = group.allgather(from + begin, chunk.data(), bytes); !sent) return sent;
-      for (Size q = 0; q < gather->members; ++q) {
-        const Piece piece{.segment_bytes = gather->segment_bytes, .n = gather->members, .q = q};
-        unpack(chunk.data() + q * bytes, to, piece, begin, bytes);
-      }
-    }
-    return {};
-  }
-  if (const auto* exchange = std::get_if<ExchangeMove>(&move.what)) {
-    const Communicator& group = groups[exchange->communicator];
-    const Rounds rounds = rounds_of(*exchange, limits);
-    const Size n = exchange->members;
-    std::byte* const to_send = chunk.data();
-    std::byte* const received = chunk.data() + (rounds.straight_send ? 0 : n * rounds.bytes);
-    for (Size begin = 0; begin < exchange->piece_bytes; begin += rounds.bytes) {
-      const Size bytes = std::min(rounds.bytes, exchange->piece_bytes - begin);
-      for (Size q = 0; q < n && !rounds.straight_send; ++q) {
-        pack(to_send + q * bytes, from,
-             {.segment_bytes = exchange->send_segment_bytes, .n = n, .q = q}, begin, bytes);
-      }
-      if (auto sent = group.alltoall(rounds.straight_send ? from : to_send,
-                                     rounds.straight_receive ? to : received, bytes);
-          !sent) {
-        return sent;
-      }
-      for (Size q = 0; q < n && !rounds.straight_receive; ++q) {
-        unpack(received + q * bytes, to,
-               {.segment_bytes = exchange->receive_segment_bytes, .n = n, .q = q}, begin, bytes);
-      }
-    }
-    return {};
-  }
-  if (const auto* permute = std::get_if<PermuteMove>(&move.what)) {
-    const Size most = round_bytes(limits.message_bytes, 1, move.in_bytes, limits.element_bytes);
-    for (Size begin = 0; begin < move.in_bytes; begin += most) {
-      const auto bytes = static_cast<std::size_t>(std::min(most, move.in_bytes - begin));
-      if (auto sent = comm.send_receive({from + begin, bytes}, permute->target, {to + begin, bytes},
-                                        permute->source);
-          !sent) {
-        return sent;
-      }
-    }
-    return {};
-  }
-  std::memcpy(to, from, static_cast<std::size_t>(move.out_bytes));
-  return {};
-}
-
-Result<void> Redistributor::State::move_data(const std::byte* in, std::byte* out) {
-  const auto writable = [&](Slot slot) {
-    return slot == Slot::out ? out : slot == Slot::first ? first.data() : second.data();
   };
-  for (const Move& next : moves) {
-    const std::byte* from =
-        (next.from == Slot::in ? in : writable(next.from)) + next.in_offset_bytes;
-    if (auto moved = move(next, from, writable(next.to)); !moved) {
-      Diagnostic diagnostic = moved.error();
-      diagnostic.message = fmt::format("step {}: {}", next.step, diagnostic.message);
-      return refuse(std::move(diagnostic));
+  std::vector<Strategy> candidates{Strategy::shared, Strategy::direct, Strategy::collectives,
+                                   Strategy::in_place};
+  if (!automatic) candidates = {options.strategy};
+  std::optional<Size> smallest;
+  std::optional<Diagnostic> last;
+  for (const Strategy candidate : candidates) {
+    const auto name = strategy_name(candidate);
+    auto way = prepared(candidate);
+    if (!way) {
+      reasons.push_back(fmt::format("{}: {}", name, way.error().message));
+      last = way.error();
+      continue;
     }
+    if (options.memory_limit_bytes && way->limit_bytes > *options.memory_limit_bytes) {
+      reasons.push_back(fmt::format("{}: needs up to {} bytes, the limit is {}", name,
+                                    way->limit_bytes, *options.memory_limit_bytes));
+      smallest = std::min(smallest.value_or(way->limit_bytes), way->limit_bytes);
+      continue;
+    }
+    auto made = way->make();
+    if (!made) {
+      reasons.push_back(fmt::format("{}: {}", name, made.error().message));
+      last = made.error();
+      continue;
+    }
+    mover = std::move(*made);
+    strategy = candidate;
+    peak_limit_bytes = way->limit_bytes;
+    reasons.push_back(fmt::format("{}: chosen, needs up to {} bytes", name, way->limit_bytes));
+    return {};
   }
+  if (smallest) {
+    Diagnostic diagnostic{
+        .code = Code::infeasible,
+        .message = fmt::format("no way to run the Program within {} bytes per process; the least "
+                               "that one of them needs is {}",
+                               *options.memory_limit_bytes, *smallest),
+        .rule = "memory limit",
+        .notes = reasons};
+    return refuse(std::move(diagnostic));
+  }
+  last->notes.insert(last->notes.end(), reasons.begin(), reasons.end());
+  if (!automatic) last->notes.clear();
+  return refuse(std::move(*last));
+}
+
+Result<void> Redistributor::State::allocate_tiles() {
+  input = mover->input();
+  output = mover->output();
+  if (input.data() != nullptr) return {};
+  if (!tiles.in.allocate(in_bytes, meter) || !tiles.out.allocate(out_bytes, meter)) {
+    return refused(Code::mpi_error,
+                   fmt::format("out of memory: tiles of {} and {} bytes cannot be allocated",
+                               in_bytes, out_bytes));
+  }
+  input = {tiles.in.data(), static_cast<std::size_t>(in_bytes)};
+  output = {tiles.out.data(), static_cast<std::size_t>(out_bytes)};
   return {};
 }
 
@@ -591,9 +258,6 @@ Result<Redistributor> Redistributor::make(MPI_Comm comm, const Program& program,
   if (!duplicate) return tl::unexpected(duplicate.error());
   auto state = std::make_unique<State>();
   state->comm = std::move(*duplicate);
-  state->limits = {.chunk_bytes = options.chunk_bytes,
-                   .message_bytes = options.message_bytes,
-                   .element_bytes = element_bytes};
 
   std::vector<Shape> shapes;
   std::uint64_t program_hash = 0;
@@ -603,11 +267,7 @@ Result<Redistributor> Redistributor::make(MPI_Comm comm, const Program& program,
       return refused(Code::bad_argument,
                      fmt::format("elements of {} bytes cannot be moved", element_bytes));
     }
-    constexpr Size most_chunk_bytes = std::numeric_limits<Size>::max() / 8;
-    if (options.chunk_bytes < 1 || options.chunk_bytes > most_chunk_bytes ||
-        options.message_bytes < 1 || options.message_bytes > most_message_bytes) {
-      return refused(Code::bad_argument, "chunk_bytes or message_bytes is out of range");
-    }
+    if (auto good = check_options(options); !good) return good;
     if (program.devices != state->comm.processes()) {
       return refused(Code::bad_argument,
                      fmt::format("the Program is for {} devices, the communicator has {} processes",
@@ -617,38 +277,56 @@ Result<Redistributor> Redistributor::make(MPI_Comm comm, const Program& program,
     if (!found) return tl::unexpected(found.error());
     shapes = std::move(*found);
     program_hash = hash_of(to_text(canonical(program)));
-    state->find_groups(program);
     return {};
   });
-  if (auto agreed = agree_on_arguments(state->comm, checked, program_hash, element_bytes, options);
-      !agreed) {
+  const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
+  const std::array<Given, 8> given{{
+      {"Programs", program_hash},
+      {"element sizes", number(element_bytes)},
+      {"options (chunk_bytes)", number(options.chunk_bytes)},
+      {"options (message_bytes)", number(options.message_bytes)},
+      {"options (strategy)", number(options.strategy)},
+      {"options (own_buffers)", number(options.own_buffers)},
+      {"options (memory_limit_bytes)", number(options.memory_limit_bytes.value_or(-1))},
+      {"options (node_processes)", number(options.node_processes)},
+  }};
+  if (auto agreed = agree_on_arguments(state->comm, checked, given); !agreed) {
     return tl::unexpected(agreed.error());
   }
 
-  state->in_bytes = block_bytes(shapes.front(), 0, element_bytes);
-  state->out_bytes = block_bytes(shapes.back(), 0, element_bytes);
-  state->split_groups();
-  const auto ready = or_out_of_memory([&]() -> Result<void> {
-    state->plan(program, shapes);
-    if (!state->allocate()) {
-      return refused(Code::mpi_error,
-                     fmt::format("out of memory: buffers of up to {} bytes cannot be allocated",
-                                 state->peak_limit_bytes - state->in_bytes - state->out_bytes));
+  state->in_bytes = tile_bytes(shapes.front(), element_bytes);
+  state->out_bytes = tile_bytes(shapes.back(), element_bytes);
+  const MoverProblem problem{.comm = state->comm,
+                             .program = program,
+                             .shapes = shapes,
+                             .element_bytes = element_bytes,
+                             .in_bytes = state->in_bytes,
+                             .out_bytes = state->out_bytes,
+                             .options = options,
+                             .meter = state->meter};
+  if (auto chosen = state->choose(problem); !chosen) return tl::unexpected(chosen.error());
+  if (options.own_buffers) {
+    if (auto agreed = agree(state->comm, state->allocate_tiles()); !agreed) {
+      return tl::unexpected(agreed.error());
     }
-    return {};
-  });
-  if (auto agreed = agree(state->comm, ready); !agreed) return tl::unexpected(agreed.error());
+  }
   return Redistributor(std::move(state));
 }
 
 Result<void> Redistributor::run(std::span<const std::byte> in, std::span<std::byte> out) {
   State& state = *state_;
+  const bool own = in.data() == state.input.data() && out.data() == state.output.data() &&
+                   state.input.data() != nullptr;
   const auto checked = [&]() -> Result<void> {
     if (static_cast<Size>(in.size()) != state.in_bytes ||
         static_cast<Size>(out.size()) != state.out_bytes) {
       return refused(Code::bad_argument,
                      fmt::format("buffers of {} and {} bytes were given, the tiles have {} and {}",
                                  in.size(), out.size(), state.in_bytes, state.out_bytes));
+    }
+    if (own) return {};
+    if (state.strategy == Strategy::in_place) {
+      return refused(Code::bad_argument, "in place moves the buffers of its own, and no others");
     }
     const std::less<const std::byte*> before;
     if (before(in.data(), out.data() + out.size()) && before(out.data(), in.data() + in.size())) {
@@ -657,18 +335,28 @@ Result<void> Redistributor::run(std::span<const std::byte> in, std::span<std::by
     return {};
   }();
   if (auto agreed = agree(state.comm, checked); !agreed) return agreed;
-  state.meter.add(state.in_bytes + state.out_bytes);
-  if (auto moved = state.move_data(in.data(), out.data()); !moved) {
+  const Size given_bytes = own ? 0 : state.in_bytes + state.out_bytes;
+  state.meter.add(given_bytes);
+  if (auto moved = state.mover->move(in, out); !moved) {
     // The others are inside a collective or on their way to one, and nobody could tell them.
     state.comm.abort(environment_failed, moved.error().message);
   }
-  state.meter.remove(state.in_bytes + state.out_bytes);
+  state.meter.remove(given_bytes);
   return {};
+}
+
+Result<void> Redistributor::run() {
+  RETILE_ASSERT(state_->input.data() != nullptr, "run() without buffers of its own");
+  return run(state_->input, state_->output);
 }
 
 Size Redistributor::in_bytes() const { return state_->in_bytes; }
 Size Redistributor::out_bytes() const { return state_->out_bytes; }
-Size Redistributor::received_bytes() const { return state_->received_bytes; }
+std::span<std::byte> Redistributor::input() const { return state_->input; }
+std::span<std::byte> Redistributor::output() const { return state_->output; }
+Strategy Redistributor::strategy() const { return state_->strategy; }
+const std::vector<std::string>& Redistributor::reasons() const { return state_->reasons; }
+Size Redistributor::received_bytes() const { return state_->mover->received_bytes(); }
 Size Redistributor::peak_bytes() const { return state_->meter.peak_bytes; }
 Size Redistributor::peak_limit_bytes() const { return state_->peak_limit_bytes; }
 

@@ -1,11 +1,11 @@
-// Running a Program on MPI processes: device d is process d of a communicator, every step is an MPI
-// collective.
+// Running a Program on MPI processes: device d is process d of a communicator.
 //
-// allgather and alltoall steps are MPI_Allgather and MPI_Alltoall on sub-communicators of the
-// step's groups, a permutation is send and receive, a dynslice is local. Tiles are packed and
-// unpacked through bounded buffers in rounds, so tiles and arrays of more than 2^31 elements work
-// and memory stays within a stated bound. This is one of the two headers that show <mpi.h>; who
-// does not want to see it includes run.h and environment.h.
+// There are several ways (Strategy in options.h): the Program's steps as MPI collectives, the whole
+// of it as one exchange of messages or through memory that the processes share, or the steps in
+// place. All give the same bytes for a Program that `check` calls right; direct and shared look at
+// its ends only. All work through bounded buffers, so tiles and arrays of more than 2^31 elements
+// work and memory stays within a stated bound. This is one of the two headers that show <mpi.h>;
+// who does not want to see it includes run.h and environment.h.
 #pragma once
 
 #include <mpi.h>
@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "retile/core/result.h"
 #include "retile/core/size.h"
@@ -21,8 +23,8 @@
 
 namespace retile::mpi {
 
-/// A Program made ready for one communicator, to be run many times: communicators are split once,
-/// buffers allocated once.
+/// A Program made ready for one communicator, to be run many times: the strategy is chosen, and
+/// communicators, shared memory and buffers are made, once.
 ///
 /// Ownership: holds a duplicate of the communicator, so its messages meet no others; `comm` may be
 /// freed after make(). The Program is not kept. Destroy it on all processes, in the same order,
@@ -31,13 +33,16 @@ namespace retile::mpi {
 class Redistributor {
  public:
   /// Collective over `comm`. Checks the Program on every process and that all were given the same
-  /// one (text, element size, options), splits communicators and allocates buffers. All processes
-  /// return the same error, or none does. \param comm           an intra-communicator of
-  /// program.devices processes; device d is process d \param element_bytes  1, 2, 4, 8 or 16 \error
-  /// bad_argument (communicator, its size, element size, options), disagreement, inapplicable (a
-  /// step that cannot
-  ///        be applied, or an end whose tiles are not of the shape of `to`), bad_program (a
-  ///        hand-made Program with devices or dimensions that do not exist), size_overflow, out of
+  /// one (text, element size, options), chooses the strategy and makes what it needs. All processes
+  /// return the same error, or none does.
+  /// \param comm           an intra-communicator of program.devices processes
+  /// \param element_bytes  1, 2, 4, 8 or 16
+  /// \error bad_argument (communicator, its size, element size, options), disagreement,
+  ///        inapplicable (a step that cannot be applied, or an end whose tiles are not of the shape
+  ///        of `to`), bad_program (a hand-made Program with devices or dimensions that do not
+  ///        exist), size_overflow, infeasible (no strategy that was allowed stays within the memory
+  ///        limit; names the least that would do), unsupported and shared_memory_error (the
+  ///        strategy that was asked for cannot be used here; `automatic` takes another), out of
   ///        memory and MPI's own errors as mpi_error
   [[nodiscard]] static Result<Redistributor> make(MPI_Comm comm, const Program& program,
                                                   Size element_bytes, const Options& options = {});
@@ -49,12 +54,25 @@ class Redistributor {
   ~Redistributor();
 
   /// Collective. Moves the data: `in` is this process's tile of `from`, `out` its tile of `to`,
-  /// both in C order. `in` is left as it is, `out` is also scratch space. Allocates nothing. \error
-  /// bad_argument on all processes when a buffer of any process has another size than in_bytes(),
-  /// out_bytes(), or
-  ///        they overlap. An MPI error after this check ends the whole job (MPI_Abort, code 4) with
-  ///        a message: the other processes already wait inside a collective.
+  /// both in C order. `in` is left as it is, `out` is also scratch space. Allocates nothing.
+  /// \error bad_argument on all processes when a buffer of any process has another size than
+  ///        in_bytes(), out_bytes(), or they overlap; with in_place, when they are not input() and
+  ///        output(). An error after this check ends the whole job (MPI_Abort, code 4) with a
+  ///        message: the other processes already wait inside a collective.
   [[nodiscard]] Result<void> run(std::span<const std::byte> in, std::span<std::byte> out);
+  /// The same from input() to output(). Precondition: options.own_buffers.
+  [[nodiscard]] Result<void> run();
+
+  /// With options.own_buffers, the tiles of `from` and of `to` to work on; else empty. They belong
+  /// to this object. With in_place both begin at the same byte, and run() overwrites the input.
+  [[nodiscard]] std::span<std::byte> input() const;
+  [[nodiscard]] std::span<std::byte> output() const;
+
+  /// The strategy that was chosen; never automatic.
+  [[nodiscard]] Strategy strategy() const;
+  /// Why: a line for each strategy that was looked at, the chosen one last. The same on all
+  /// processes.
+  [[nodiscard]] const std::vector<std::string>& reasons() const;
 
   [[nodiscard]] Size in_bytes() const;   ///< size of the tile of `from`
   [[nodiscard]] Size out_bytes() const;  ///< size of the tile of `to`
@@ -64,10 +82,17 @@ class Redistributor {
   /// Largest sum so far of buffers given to this object and allocated by it on this process. MPI's
   /// internals are not counted.
   [[nodiscard]] Size peak_bytes() const;
-  /// What peak_bytes() never exceeds:
-  ///   in + out + I + J + max(options.chunk_bytes, 2 * n * element_bytes)
-  /// with I the largest tile between steps (0 when there are fewer than two steps), J the largest
-  /// of those that are larger than `out` (0 when none is), n the largest group.
+  /// What peak_bytes() never exceeds on any process. With T = in + out, P processes, and d(t) the
+  /// description of t boxes (16 bytes per box and dimension, and a little):
+  ///   collectives  T + I + J + max(options.chunk_bytes, 2 * n * element_bytes), I being the
+  ///                largest tile between steps (0 when there are fewer than two steps), J the
+  ///                largest of those that are larger than `out` (0 when none is), n the largest
+  ///                group
+  ///   direct       T + min(chunk_bytes, 8 MiB) + d(t), t the most boxes that a process sends and
+  ///                receives
+  ///   shared       T + d(t) + a control block, and without own_buffers slots of
+  ///                min(chunk_bytes, 1 MiB)
+  ///   in_place     the largest tile + 576 KiB + a control block
   [[nodiscard]] Size peak_limit_bytes() const;
 
  private:

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <new>
 #include <utility>
 #include <variant>
 
@@ -14,9 +16,6 @@
 
 namespace retile::team {
 namespace {
-
-/// A mark for every block: enough up to a tile of 2^18 panels.
-constexpr Size mark_bytes = Size{64} << 10;
 
 std::size_t bytes_of(Size bytes) { return static_cast<std::size_t>(bytes); }
 
@@ -133,6 +132,7 @@ struct InPlace::State {
   Size in_bytes = 0;
   Size out_bytes = 0;
   Size memory_bytes = 0;
+  Size received_bytes = 0;
   std::vector<Move> moves;
   Size panel_bytes = 0;
   std::unique_ptr<std::byte[]> memory;
@@ -361,6 +361,10 @@ Result<InPlace> InPlace::make(const Program& program, Size element_bytes, int me
     const Step& step = program.steps[i];
     const Shape& shape = (*shapes)[i];
     if (moves_nothing(step, program.devices)) continue;
+    const auto receive = [&](Size bytes) {
+      state->received_bytes =
+          checked_add(state->received_bytes, bytes).value_or(std::numeric_limits<Size>::max());
+    };
     if (const auto* slice = std::get_if<Dynslice>(&step.op)) {
       const Size n = group_size(*slice);
       state->moves.emplace_back(
@@ -370,23 +374,29 @@ Result<InPlace> InPlace::make(const Program& program, Size element_bytes, int me
                     .segment_bytes = product(shape, slice->dim, shape.size()) / n * element_bytes});
     } else if (const auto* gather = std::get_if<Allgather>(&step.op)) {
       const Membership mine = membership(gather->groups, member);
+      receive(tile_bytes(i + 1) - tile_bytes(i));
       state->moves.emplace_back(
           GatherStep{.members = numbers(mine.members),
                      .position = static_cast<Size>(mine.position),
                      .batches = product(shape, 0, gather->dim),
                      .segment_bytes = product(shape, gather->dim, shape.size()) * element_bytes});
+    } else if (std::holds_alternative<Exchange>(step.op)) {
+      return refused(Code::unsupported, fmt::format("step {} (exchange) is not run in place", i));
     } else if (const auto* exchange = std::get_if<Alltoall>(&step.op)) {
       const Membership mine = membership(exchange->groups, member);
       PiecesStep pieces = pieces_of(*exchange, shape, element_bytes, panel_bytes);
       pieces.members = numbers(mine.members);
+      receive(tile_bytes(i) - tile_bytes(i) / static_cast<Size>(pieces.members.size()));
       pieces.position = static_cast<Size>(mine.position);
       state->moves.emplace_back(std::move(pieces));
     } else {
-      state->moves.emplace_back(
-          permute_of(std::get<Allpermute>(step.op), program.devices, member, tile_bytes(i)));
+      PermuteStep permute =
+          permute_of(std::get<Allpermute>(step.op), program.devices, member, tile_bytes(i));
+      if (permute.cycle.size() > 1) receive(tile_bytes(i));
+      state->moves.emplace_back(std::move(permute));
     }
   }
-  const std::size_t scratch_bytes = bytes_of(panel_bytes + mark_bytes);
+  const std::size_t scratch_bytes = bytes_of(in_place_scratch_bytes(panel_bytes));
   state->memory.reset(new (std::nothrow) std::byte[scratch_bytes]);
   if (state->memory == nullptr) return refused(Code::mpi_error, "out of memory");
   const std::span<std::byte> scratch(state->memory.get(), scratch_bytes);
@@ -398,7 +408,8 @@ Result<InPlace> InPlace::make(const Program& program, Size element_bytes, int me
 Size InPlace::in_bytes() const { return state_->in_bytes; }
 Size InPlace::out_bytes() const { return state_->out_bytes; }
 Size InPlace::memory_bytes() const { return state_->memory_bytes; }
-Size InPlace::scratch_bytes() const { return state_->panel_bytes + mark_bytes; }
+Size InPlace::received_bytes() const { return state_->received_bytes; }
+Size InPlace::scratch_bytes() const { return in_place_scratch_bytes(state_->panel_bytes); }
 
 Result<void> InPlace::run(Team& team) {
   for (const Move& move : state_->moves) {

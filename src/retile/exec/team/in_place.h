@@ -16,6 +16,11 @@ namespace retile::team {
 /// Small enough to stay in a level-2 cache.
 inline constexpr Size default_panel_bytes = Size{512} << 10;
 
+/// Bytes of scratch with panels of `panel_bytes`.
+[[nodiscard]] constexpr Size in_place_scratch_bytes(Size panel_bytes) {
+  return panel_bytes + (Size{64} << 10);
+}
+
 /// One member's part of a Program in place; device d is member d. Made once, run many times; a run
 /// allocates nothing.
 ///
@@ -44,8 +49,10 @@ class InPlace {
   /// The largest tile of the Program, which every member's memory must hold: max(in, out) for every
   /// Program within its bound.
   [[nodiscard]] Size memory_bytes() const;
-  /// Bytes of the scratch, on every member: panel_bytes + 64 KiB.
+  /// Bytes of the scratch, on every member: in_place_scratch_bytes().
   [[nodiscard]] Size scratch_bytes() const;
+  /// Bytes that this member gets from others in one run.
+  [[nodiscard]] Size received_bytes() const;
 
   /// Collective over the team. \error team_broken; the tiles are then lost
   [[nodiscard]] Result<void> run(Team& team);

@@ -1,0 +1,169 @@
+#include "retile/exec/copy/box_stream.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+namespace retile::copy {
+namespace {
+
+/// A box whose innermost dimensions have become one run; strides in bytes.
+struct Loops {
+  const Size* shape;
+  const Size* source_strides;
+  const Size* target_strides;
+  std::size_t rank;
+
+  template <typename Copy>
+  void run(std::size_t dimension, const std::byte* source, std::byte* target,
+           const Copy& copy) const {
+    const Size count = shape[dimension];
+    const Size source_stride = source_strides[dimension];
+    const Size target_stride = target_strides[dimension];
+    if (dimension + 1 == rank) {
+      for (Size k = 0; k < count; ++k, source += source_stride, target += target_stride) {
+        copy(target, source);
+      }
+      return;
+    }
+    for (Size k = 0; k < count; ++k, source += source_stride, target += target_stride) {
+      run(dimension + 1, source, target, copy);
+    }
+  }
+};
+
+void copy_box(const Size* shape, std::size_t rank, Size element_bytes, const std::byte* source,
+              const Size* source_strides, std::byte* target, const Size* target_strides) {
+  Size bytes = element_bytes;
+  while (rank > 0 && (shape[rank - 1] == 1 ||
+                      (source_strides[rank - 1] == bytes && target_strides[rank - 1] == bytes))) {
+    bytes *= shape[--rank];
+  }
+  if (rank == 0) {
+    std::memcpy(target, source, static_cast<std::size_t>(bytes));
+    return;
+  }
+  const Loops loops{shape, source_strides, target_strides, rank};
+  // Runs of a known length are loads and stores.
+  const auto known = [&](auto length) {
+    loops.run(0, source, target, [](std::byte* to, const std::byte* from) {
+      std::memcpy(to, from, decltype(length)::value);
+    });
+  };
+  switch (bytes) {
+    case 1:
+      return known(std::integral_constant<std::size_t, 1>{});
+    case 2:
+      return known(std::integral_constant<std::size_t, 2>{});
+    case 4:
+      return known(std::integral_constant<std::size_t, 4>{});
+    case 8:
+      return known(std::integral_constant<std::size_t, 8>{});
+    case 16:
+      return known(std::integral_constant<std::size_t, 16>{});
+    case 32:
+      return known(std::integral_constant<std::size_t, 32>{});
+    case 64:
+      return known(std::integral_constant<std::size_t, 64>{});
+    default:
+      loops.run(0, source, target, [bytes](std::byte* to, const std::byte* from) {
+        std::memcpy(to, from, static_cast<std::size_t>(bytes));
+      });
+  }
+}
+
+}  // namespace
+
+BoxStream::BoxStream(End end, Size element_bytes, const Shape& tile,
+                     std::span<const Transfer> transfers)
+    : rank_(std::max<std::size_t>(tile.size(), 1)),
+      strides_(rank_, element_bytes),
+      element_bytes_(element_bytes),
+      piece_(rank_, 1) {
+  for (std::size_t i = tile.size(); i-- > 1;) strides_[i - 1] = strides_[i] * tile[i];
+  numbers_.reserve(transfers.size() * 2 * rank_);
+  boxes_.reserve(transfers.size());
+  for (const Transfer& transfer : transfers) {
+    const Shape& start = end == End::source ? transfer.source_start : transfer.target_start;
+    Box box{.offset = 0, .bytes = element_bytes, .shape = numbers_.size()};
+    numbers_.resize(numbers_.size() + 2 * rank_, 1);
+    Size* const shape = numbers_.data() + box.shape;
+    Size* const packed = shape + rank_;
+    for (std::size_t i = 0; i < tile.size(); ++i) {
+      shape[i] = transfer.shape[i];
+      box.offset += start[i] * strides_[i];
+    }
+    for (std::size_t i = rank_; i-- > 0;) {
+      packed[i] = box.bytes;
+      box.bytes *= shape[i];
+    }
+    bytes_ += box.bytes;
+    boxes_.push_back(box);
+  }
+}
+
+/// Whole boxes, then of the one that does not fit any more a box within it that does.
+template <typename Copy>
+Size BoxStream::pieces(Cursor& cursor, Size room, const Copy& copy) {
+  Size filled = 0;
+  while (!finished(cursor) && room - filled >= element_bytes_) {
+    const Box& box = boxes_[cursor.box];
+    const Size* const shape = numbers_.data() + box.shape;
+    const Size* const packed = shape + rank_;
+    // The outermost dimension of which whole indices begin here and at least one fits. The
+    // innermost one always does.
+    std::size_t cut = 0;
+    while (cursor.at % packed[cut] != 0 || packed[cut] > room - filled) ++cut;
+    Size offset = box.offset;
+    for (std::size_t i = 0; i < rank_; ++i) {
+      const Size index = cursor.at / packed[i] % shape[i];
+      offset += index * strides_[i];
+      piece_[i] = i < cut    ? 1
+                  : i == cut ? std::min(shape[i] - index, (room - filled) / packed[i])
+                             : shape[i];
+    }
+    const Size bytes = piece_[cut] * packed[cut];
+    copy(offset, filled, packed);
+    filled += bytes;
+    cursor.at += bytes;
+    if (cursor.at == box.bytes) {
+      ++cursor.box;
+      cursor.at = 0;
+    }
+  }
+  return filled;
+}
+
+Size BoxStream::pack(Cursor& cursor, const std::byte* tile, std::byte* packed, Size room) {
+  return pieces(cursor, room, [&](Size offset, Size filled, const Size* packed_strides) {
+    copy_box(piece_.data(), rank_, element_bytes_, tile + offset, strides_.data(), packed + filled,
+             packed_strides);
+  });
+}
+
+Size BoxStream::unpack(Cursor& cursor, const std::byte* packed, std::byte* tile, Size room) {
+  return pieces(cursor, room, [&](Size offset, Size filled, const Size* packed_strides) {
+    copy_box(piece_.data(), rank_, element_bytes_, packed + filled, packed_strides, tile + offset,
+             strides_.data());
+  });
+}
+
+Size BoxStream::skip(Cursor& cursor, Size room) {
+  return pieces(cursor, room, [](Size, Size, const Size*) {});
+}
+
+Size BoxStream::held_bytes() const {
+  const std::size_t numbers = numbers_.capacity() + strides_.capacity() + piece_.capacity();
+  return static_cast<Size>(sizeof(*this) + numbers * sizeof(Size) +
+                           boxes_.capacity() * sizeof(Box));
+}
+
+Size BoxStream::object_bytes(std::size_t rank) {
+  return static_cast<Size>(sizeof(BoxStream) + 2 * std::max<std::size_t>(rank, 1) * sizeof(Size));
+}
+
+Size BoxStream::box_bytes(std::size_t rank) {
+  return static_cast<Size>(sizeof(Box) + 2 * std::max<std::size_t>(rank, 1) * sizeof(Size));
+}
+
+}  // namespace retile::copy

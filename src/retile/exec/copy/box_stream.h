@@ -1,0 +1,67 @@
+// Boxes of a tile as a stream of packed bytes, cut where a buffer is full: how data goes through
+// messages and slots that are smaller than it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "retile/core/size.h"
+#include "retile/program/exchange.h"
+
+namespace retile::copy {
+
+/// Which end of its transfers a stream belongs to.
+enum class End { source, target };
+
+/// The boxes of some transfers, one after the other, each in C order without gaps.
+///
+/// Both ends of a stream hold the same transfers in the same order and give the same room to every
+/// piece, so both cut it alike: what one pack() wrote, one unpack() reads. Nothing is allocated
+/// after construction. One thread at a time.
+class BoxStream {
+ public:
+  /// Preconditions: boxes inside `tile`, of its rank; the tile has fewer than 2^63 bytes.
+  BoxStream(End end, Size element_bytes, const Shape& tile, std::span<const Transfer> transfers);
+
+  /// A place in the stream; the default is its begin.
+  struct Cursor {
+    std::size_t box = 0;
+    Size at = 0;  ///< bytes of the box behind the cursor
+  };
+
+  [[nodiscard]] bool finished(const Cursor& cursor) const { return cursor.box == boxes_.size(); }
+  /// Bytes of all boxes.
+  [[nodiscard]] Size bytes() const { return bytes_; }
+
+  /// The next bytes of the stream, as many as fit in `room` (at least an element) in whole rows:
+  /// from the tile to `packed`, or back. Moves the cursor on; returns the number of bytes.
+  Size pack(Cursor& cursor, const std::byte* tile, std::byte* packed, Size room);
+  Size unpack(Cursor& cursor, const std::byte* packed, std::byte* tile, Size room);
+  /// What pack() or unpack() would return with this room; moves on like them.
+  Size skip(Cursor& cursor, Size room);
+
+  /// Bytes that this object holds: at most object_bytes() and box_bytes() for each of its boxes.
+  [[nodiscard]] Size held_bytes() const;
+  [[nodiscard]] static Size object_bytes(std::size_t rank);
+  [[nodiscard]] static Size box_bytes(std::size_t rank);
+
+ private:
+  struct Box {
+    Size offset = 0;  // of its first byte in the tile
+    Size bytes = 0;
+    std::size_t shape = 0;  // where its extents and packed strides begin in numbers_
+  };
+  template <typename Copy>
+  Size pieces(Cursor& cursor, Size room, const Copy& copy);
+
+  std::size_t rank_ = 1;  // at least one dimension
+  Shape strides_;         // of the tile, in bytes
+  std::vector<Size> numbers_;
+  std::vector<Box> boxes_;
+  Size element_bytes_ = 1;
+  Size bytes_ = 0;
+  Shape piece_;  // extents of a piece; here so that nothing is allocated later
+};
+
+}  // namespace retile::copy

@@ -1,0 +1,263 @@
+// Strategies over memory that all processes share: the one exchange, and the Program in place.
+#include "retile/exec/team/shared.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "retile/exec/mpi/mover.h"
+#include "retile/exec/team/in_place.h"
+#include "retile/exec/team/memory.h"
+#include "retile/exec/team/team.h"
+
+namespace retile::mpi {
+namespace {
+
+using team::SharedMemory;
+using team::Team;
+
+constexpr Size page_bytes = 4096;
+constexpr Size most_slots_bytes = Size{1} << 20;  // more would leave the caches
+constexpr Size slot_alignment = 64;
+
+Size in_pages(Size bytes) { return (bytes + page_bytes - 1) / page_bytes * page_bytes; }
+
+/// Bytes of the control block, with the page in which it lies.
+Size control_bytes(const MoverProblem& problem) {
+  return in_pages(Team::control_bytes(problem.comm.processes()));
+}
+
+/// All processes of a communicator as a team with `memory_bytes` of shared memory each.
+class TeamOfProcesses {
+ public:
+  /// Collective; fails on all processes or on none. \error shared_memory_error
+  [[nodiscard]] Result<void> make(const MoverProblem& problem, Size memory_bytes) {
+    const Communicator& comm = problem.comm;
+    const bool first = comm.process() == 0;
+    Result<void> mine;
+    std::array<std::uint64_t, 2> words{};
+    if (first) {
+      auto made = SharedMemory::create(control_bytes(problem));
+      if (made) {
+        control_ = std::move(*made);
+        Team::initialise(control_.bytes().data(), comm.processes());
+        words = {control_.handle().place, control_.handle().identity};
+      } else {
+        mine = tl::unexpected(made.error());
+      }
+    }
+    if (auto agreed = agree(comm, mine); !agreed) return agreed;
+    if (auto told = comm.broadcast(std::as_writable_bytes(std::span(words)), 0); !told) return told;
+    if (!first) {
+      auto found =
+          SharedMemory::attach({.place = words[0], .identity = words[1]}, control_bytes(problem));
+      if (found) {
+        control_ = std::move(*found);
+      } else {
+        mine = tl::unexpected(found.error());
+      }
+    }
+    if (auto agreed = agree(comm, mine); !agreed) return agreed;
+    Team empty(control_.bytes().data(), comm.process(),
+               std::vector<std::span<std::byte>>(static_cast<std::size_t>(comm.processes())));
+    auto shared = team::share_memory(empty, memory_bytes);
+    if (!shared) mine = tl::unexpected(shared.error());
+    if (auto agreed = agree(comm, mine); !agreed) return agreed;
+    memories_ = std::move(*shared);
+    team_.emplace(control_.bytes().data(), comm.process(), team::spans_of(memories_));
+    return {};
+  }
+
+  [[nodiscard]] Team& team() { return *team_; }
+  [[nodiscard]] std::span<std::byte> memory() const { return team_->memory(team_->member()); }
+
+ private:
+  SharedMemory control_;
+  std::vector<SharedMemory> memories_;
+  std::optional<Team> team_;
+};
+
+// ---- One exchange ------------------------------------------------------------------------------
+
+/// Where tiles and slots lie in a process's memory.
+struct Layout {
+  Size output_offset = 0;
+  Size slots_bytes = 0;
+  Size bytes = 0;
+};
+
+Layout layout_of(const MoverProblem& problem) {
+  if (problem.options.own_buffers) {
+    const Size output_offset = in_pages(problem.in_bytes);
+    return {.output_offset = output_offset,
+            .slots_bytes = 0,
+            .bytes = output_offset + in_pages(problem.out_bytes)};
+  }
+  // Two slots for every other process.
+  const Size least = 2 * (problem.comm.processes() - 1) * slot_alignment;
+  const Size slots =
+      std::max(std::min(problem.options.chunk_bytes, most_slots_bytes) / page_bytes * page_bytes,
+               in_pages(std::max<Size>(least, 1)));
+  return {.output_offset = 0, .slots_bytes = slots, .bytes = slots};
+}
+
+class Shared final : public Mover {
+ public:
+  Shared(const MoverProblem& problem, const Layout& layout)
+      : problem_in_bytes_(problem.in_bytes),
+        problem_out_bytes_(problem.out_bytes),
+        layout_(layout) {}
+
+  [[nodiscard]] Result<void> make(const MoverProblem& problem, const Exchange& exchange) {
+    if (auto made = team_.make(problem, layout_.bytes); !made) return made;
+    const team::SharedProblem shared{.exchange = exchange,
+                                     .in_tile = problem.shapes.front(),
+                                     .out_tile = problem.shapes.back(),
+                                     .element_bytes = problem.element_bytes};
+    auto made = team::SharedExchange::create(
+        team_.team(), shared, {.slots_offset = 0, .slots_bytes = layout_.slots_bytes});
+    if (!made) return tl::unexpected(made.error());
+    exchange_.emplace(std::move(*made));
+    own_buffers_ = problem.options.own_buffers;
+    // Own tiles are counted here for good; those of others when they are given.
+    problem.meter.add(exchange_->held_bytes() - layout_.slots_bytes + layout_.bytes +
+                      control_bytes(problem));
+    for (const Transfer& transfer : exchange.transfers) {
+      if (transfer.target != problem.comm.process() || transfer.source == transfer.target) continue;
+      received_bytes_ += tile_bytes(transfer.shape, problem.element_bytes);
+    }
+    return {};
+  }
+
+  [[nodiscard]] Result<void> move(std::span<const std::byte> in,
+                                  std::span<std::byte> out) override {
+    auto moved = exchange_->run(in, out);
+    if (!moved) return tl::unexpected(moved.error());
+    return {};
+  }
+  [[nodiscard]] Size received_bytes() const override { return received_bytes_; }
+  [[nodiscard]] std::span<std::byte> input() const override { return tile(0, problem_in_bytes_); }
+  [[nodiscard]] std::span<std::byte> output() const override {
+    return tile(layout_.output_offset, problem_out_bytes_);
+  }
+
+ private:
+  [[nodiscard]] std::span<std::byte> tile(Size offset, Size bytes) const {
+    if (!own_buffers_) return {};
+    return team_.memory().subspan(static_cast<std::size_t>(offset),
+                                  static_cast<std::size_t>(bytes));
+  }
+
+  Size problem_in_bytes_ = 0;
+  Size problem_out_bytes_ = 0;
+  Layout layout_;
+  TeamOfProcesses team_;
+  std::optional<team::SharedExchange> exchange_;
+  bool own_buffers_ = false;
+  Size received_bytes_ = 0;
+};
+
+/// The most transfers in which one process takes part; one from it to itself counts twice.
+Size most_transfers(const MoverProblem& problem, const Exchange& exchange) {
+  std::vector<Size> transfers(static_cast<std::size_t>(problem.program.devices), 0);
+  for (const Transfer& transfer : exchange.transfers) {
+    ++transfers[static_cast<std::size_t>(transfer.source)];
+    ++transfers[static_cast<std::size_t>(transfer.target)];
+  }
+  return *std::max_element(transfers.begin(), transfers.end());
+}
+
+// ---- In place ----------------------------------------------------------------------------------
+
+class InPlaceMover final : public Mover {
+ public:
+  InPlaceMover(const MoverProblem& problem, team::InPlace in_place)
+      : in_place_(std::move(in_place)) {
+    received_bytes_ = in_place_.received_bytes();
+    static_cast<void>(problem);
+  }
+
+  [[nodiscard]] Result<void> make(const MoverProblem& problem) {
+    if (auto made = team_.make(problem, in_pages(in_place_.memory_bytes())); !made) return made;
+    problem.meter.add(in_pages(in_place_.memory_bytes()) + in_place_.scratch_bytes() +
+                      control_bytes(problem));
+    return {};
+  }
+  [[nodiscard]] Result<void> move(std::span<const std::byte>, std::span<std::byte>) override {
+    return in_place_.run(team_.team());
+  }
+  [[nodiscard]] Size received_bytes() const override { return received_bytes_; }
+  [[nodiscard]] std::span<std::byte> input() const override {
+    return team_.memory().first(static_cast<std::size_t>(in_place_.in_bytes()));
+  }
+  [[nodiscard]] std::span<std::byte> output() const override {
+    return team_.memory().first(static_cast<std::size_t>(in_place_.out_bytes()));
+  }
+
+ private:
+  team::InPlace in_place_;
+  TeamOfProcesses team_;
+  Size received_bytes_ = 0;
+};
+
+}  // namespace
+
+Result<Prepared> prepare_shared(const MoverProblem& problem, const Exchange& exchange) {
+  const Layout layout = layout_of(problem);
+  const Size described = team::shared_bound_bytes(
+      problem.comm.processes(), most_transfers(problem, exchange), problem.shapes.front().size(),
+      {.slots_offset = 0, .slots_bytes = 0});
+  const Size tiles = problem.options.own_buffers ? 0 : problem.in_bytes + problem.out_bytes;
+  return Prepared{.strategy = Strategy::shared,
+                  .limit_bytes = tiles + layout.bytes + described + control_bytes(problem),
+                  .make = [&problem, &exchange, layout]() -> Result<std::unique_ptr<Mover>> {
+                    auto mover = std::make_unique<Shared>(problem, layout);
+                    if (auto made = mover->make(problem, exchange); !made) {
+                      return tl::unexpected(made.error());
+                    }
+                    return mover;
+                  }};
+}
+
+Result<Prepared> prepare_in_place(const MoverProblem& problem) {
+  if (!problem.options.own_buffers) {
+    return refused(Code::unsupported, "in place needs buffers of the library's own (own_buffers)");
+  }
+  for (std::size_t i = 0; i < problem.program.steps.size(); ++i) {
+    if (std::holds_alternative<Exchange>(problem.program.steps[i].op)) {
+      return refused(Code::unsupported, fmt::format("step {} (exchange) is not run in place", i));
+    }
+  }
+  Size memory = 0;
+  for (const Shape& shape : problem.shapes) {
+    memory = std::max(memory, tile_bytes(shape, problem.element_bytes));
+  }
+  const Size panel =
+      std::max(team::default_panel_bytes, problem.program.devices * problem.element_bytes);
+  return Prepared{.strategy = Strategy::in_place,
+                  .limit_bytes = in_pages(memory) + team::in_place_scratch_bytes(panel) +
+                                 control_bytes(problem),
+                  .make = [&problem, panel]() -> Result<std::unique_ptr<Mover>> {
+                    std::unique_ptr<InPlaceMover> mover;
+                    const auto ready = or_out_of_memory([&]() -> Result<void> {
+                      auto made = team::InPlace::make(problem.program, problem.element_bytes,
+                                                      problem.comm.process(), panel);
+                      if (!made) return tl::unexpected(made.error());
+                      mover = std::make_unique<InPlaceMover>(problem, std::move(*made));
+                      return {};
+                    });
+                    if (auto agreed = agree(problem.comm, ready); !agreed) {
+                      return tl::unexpected(agreed.error());
+                    }
+                    if (auto made = mover->make(problem); !made)
+                      return tl::unexpected(made.error());
+                    return mover;
+                  }};
+}
+
+}  // namespace retile::mpi
