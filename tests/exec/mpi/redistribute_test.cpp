@@ -20,6 +20,7 @@ namespace {
 
 using mpi::Options;
 using mpi::Redistributor;
+using mpi::Strategy;
 using test::element_sizes;
 using test::parsed;
 using test::pattern_tile;
@@ -28,10 +29,28 @@ using test::allocations;
 
 using Bytes = std::vector<std::byte>;
 
-const Options one_element_at_a_time{.chunk_bytes = 1, .message_bytes = 1};
+constexpr Strategy steps = Strategy::collectives;
+const Options by_steps{.strategy = steps};
+const Options one_element_at_a_time{.chunk_bytes = 1, .message_bytes = 1, .strategy = steps};
 // No multiple of anything, so that rounds end in the middle of segments.
-const Options odd_sizes{.chunk_bytes = 1000, .message_bytes = 777};
-const Options nothing_straight{.chunk_bytes = Size{1} << 16, .message_bytes = 1};
+const Options odd_sizes{.chunk_bytes = 1000, .message_bytes = 777, .strategy = steps};
+const Options nothing_straight{.chunk_bytes = Size{1} << 16, .message_bytes = 1, .strategy = steps};
+
+/// Every strategy, with the caller's buffers and with its own.
+std::vector<Options> with_all_strategies(const Options& sizes) {
+  std::vector<Options> all;
+  for (const Strategy strategy :
+       {Strategy::collectives, Strategy::direct, Strategy::shared, Strategy::in_place}) {
+    for (const bool own : {false, true}) {
+      if (strategy == Strategy::in_place && !own) continue;
+      Options options = sizes;
+      options.strategy = strategy;
+      options.own_buffers = own;
+      all.push_back(options);
+    }
+  }
+  return all;
+}
 
 /// What every device holds at the end by the simulator, from generated tiles.
 sim::Tiles simulated(const Program& program, Size element_bytes) {
@@ -44,7 +63,7 @@ sim::Tiles simulated(const Program& program, Size element_bytes) {
   return outcome ? outcome->tiles : sim::Tiles(static_cast<std::size_t>(program.devices));
 }
 
-/// Runs `program` on `comm` and compares with the simulator; returns this process's tile.
+/// Runs `program` on `comm` twice and compares with the simulator; returns this process's tile.
 Bytes run_and_compare(MPI_Comm comm, const Program& program, Size element_bytes,
                       const Options& options) {
   const auto device = static_cast<std::size_t>(test::process_of(comm));
@@ -57,13 +76,38 @@ Bytes run_and_compare(MPI_Comm comm, const Program& program, Size element_bytes,
   }
   EXPECT_EQ(redistributor->in_bytes(), static_cast<Size>(in.size()));
   EXPECT_EQ(redistributor->out_bytes(), static_cast<Size>(out.size()));
-  const Bytes before = in;
-  const auto done = redistributor->run(in, out);
-  EXPECT_TRUE(done) << render(done.error());
-  EXPECT_EQ(in, before);
-  EXPECT_EQ(out, simulated(program, element_bytes)[device]);
-  EXPECT_LE(redistributor->peak_bytes(), redistributor->peak_limit_bytes());
-  EXPECT_GE(redistributor->peak_bytes(), static_cast<Size>(in.size() + out.size()));
+  const bool in_place = options.strategy == Strategy::in_place;
+  const auto expected = simulated(program, element_bytes)[device];
+  for (int time = 0; time < 2; ++time) {
+    if (options.own_buffers) {
+      const auto input = redistributor->input();
+      const auto output = redistributor->output();
+      EXPECT_EQ(input.size(), in.size());
+      EXPECT_EQ(output.size(), out.size());
+      EXPECT_EQ(input.data() == output.data(), in_place);
+      if (!in_place) std::fill(output.begin(), output.end(), std::byte{0xee});
+      std::copy(in.begin(), in.end(), input.begin());
+      const auto done = redistributor->run();
+      EXPECT_TRUE(done) << render(done.error());
+      if (!in_place) {
+        EXPECT_TRUE(std::equal(in.begin(), in.end(), input.begin()));
+      }
+      out.assign(output.begin(), output.end());
+    } else {
+      const Bytes before = in;
+      const auto done = redistributor->run(in, out);
+      EXPECT_TRUE(done) << render(done.error());
+      EXPECT_EQ(in, before);
+    }
+    EXPECT_EQ(out, expected);
+  }
+  EXPECT_LE(redistributor->peak_bytes(), redistributor->peak_limit_bytes())
+      << strategy_name(redistributor->strategy());
+  const std::size_t tiles = in_place ? std::max(in.size(), out.size()) : in.size() + out.size();
+  EXPECT_GE(redistributor->peak_bytes(), static_cast<Size>(tiles));
+  if (options.strategy != Strategy::automatic) {
+    EXPECT_EQ(redistributor->strategy(), options.strategy);
+  }
   return out;
 }
 
@@ -80,8 +124,14 @@ TEST(Redistribute, right_programs_bring_every_element_to_its_place) {
     const MPI_Comm comm = test::first_processes(program.devices);
     if (comm == MPI_COMM_NULL) continue;
     for (const Size element_bytes : element_sizes) {
-      for (const Options& options :
-           {Options{}, one_element_at_a_time, odd_sizes, nothing_straight}) {
+      std::vector<Options> all{Options{}};
+      for (const Options& sizes : {by_steps, one_element_at_a_time, odd_sizes, nothing_straight}) {
+        // Element by element takes long; once is enough.
+        if (sizes.chunk_bytes == 1 && element_bytes != 2) continue;
+        for (const Options& options : with_all_strategies(sizes)) all.push_back(options);
+      }
+      for (const Options& options : all) {
+        SCOPED_TRACE(strategy_name(options.strategy));
         const Bytes out = run_and_compare(comm, program, element_bytes, options);
         EXPECT_EQ(find_pattern_mismatch(program.to, test::process_of(comm), element_bytes, out),
                   std::nullopt);
@@ -108,16 +158,17 @@ TEST(Redistribute, random_steps_do_what_the_simulator_does) {
       permutations += std::holds_alternative<Allpermute>(step.op) ? 1 : 0;
     }
     const Size element_bytes = element_sizes[seed % 5];
-    const Options options = seed % 3 == 0   ? Options{}
-                            : seed % 3 == 1 ? odd_sizes
-                                            : nothing_straight;
+    const Options options = seed % 3 == 0 ? by_steps : seed % 3 == 1 ? odd_sizes : nothing_straight;
     run_and_compare(MPI_COMM_WORLD, program, element_bytes, options);
+    // The other one that does the steps and not what the ends say.
+    run_and_compare(MPI_COMM_WORLD, program, element_bytes,
+                    {.strategy = Strategy::in_place, .own_buffers = true});
   }
   EXPECT_GT(std::min({gathers, exchanges, permutations}), 0);
 }
 
-/// A Program for any number of processes that uses every collective and leaves its data where it
-/// was.
+/// A Program for any number of processes that uses every collective and says something wrong about
+/// where it leaves its data: by steps, executors do the same with it.
 Program round_trip(Size processes) {
   const std::string d = std::to_string(processes);
   std::string rows;
@@ -139,24 +190,40 @@ Program round_trip(Size processes) {
       "]\ndynslice dim=0 groups=[1," + d + "]<=[" + d + "]\n");
 }
 
+/// A right Program for any number of processes.
+Program rows_to_columns(Size processes) {
+  return parsed("retile.program/1\nmesh d:" + std::to_string(processes) + "\nfrom [2{d}" +
+                std::to_string(2 * processes) + ", " + std::to_string(6 * processes) + "]\nto [" +
+                std::to_string(2 * processes) + ", 6{d}" + std::to_string(6 * processes) +
+                "]\nalltoall split=1 concat=0 groups=[1," + std::to_string(processes) + "]<=[" +
+                std::to_string(processes) + "]\n");
+}
+
 TEST(Redistribute, repeated_runs_allocate_nothing_and_give_the_same) {
   const Size processes = test::processes_of(MPI_COMM_WORLD);
   const Program program = round_trip(processes);
-  for (const Options& options : {Options{}, odd_sizes}) {
+  for (const Options& options : with_all_strategies(odd_sizes)) {
+    SCOPED_TRACE(strategy_name(options.strategy));
     const std::size_t before_make = allocations();
     auto redistributor = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
     ASSERT_TRUE(redistributor) << render(redistributor.error());
     EXPECT_GT(allocations(), before_make);  // the counter counts
     const Bytes in = pattern_tile(program.from, test::process_of(MPI_COMM_WORLD), 4);
-    Bytes out(static_cast<std::size_t>(redistributor->out_bytes()));
-    ASSERT_TRUE(redistributor->run(in, out));
-    const Bytes first = out;
+    Bytes own(options.own_buffers ? 0 : static_cast<std::size_t>(redistributor->out_bytes()));
+    const auto out = options.own_buffers ? redistributor->output() : std::span<std::byte>(own);
+    const auto run = [&] {
+      if (!options.own_buffers) return redistributor->run(in, out);
+      std::copy(in.begin(), in.end(), redistributor->input().begin());
+      return redistributor->run();
+    };
+    ASSERT_TRUE(run());
+    const Bytes first(out.begin(), out.end());
     const Size peak = redistributor->peak_bytes();
     const std::size_t before = allocations();
     bool good = true;
     for (int repetition = 0; repetition < 5; ++repetition) {
       std::fill(out.begin(), out.end(), std::byte{0});
-      good = good && redistributor->run(in, out).has_value() && out == first;
+      good = good && run().has_value() && std::equal(out.begin(), out.end(), first.begin());
     }
     EXPECT_EQ(allocations(), before);
     EXPECT_TRUE(good);
@@ -180,7 +247,7 @@ TEST(Redistribute, the_peak_limit_is_the_stated_formula) {
 TEST(Redistribute, counts_what_it_receives) {
   const Size processes = test::processes_of(MPI_COMM_WORLD);
   const Program program = round_trip(processes);
-  const auto redistributor = Redistributor::make(MPI_COMM_WORLD, program, 8);
+  const auto redistributor = Redistributor::make(MPI_COMM_WORLD, program, 8, by_steps);
   ASSERT_TRUE(redistributor);
   const Size tile = 4 * 3 * processes * 8;
   const Size want = processes == 1 ? 0
@@ -189,16 +256,26 @@ TEST(Redistribute, counts_what_it_receives) {
                                          + tile * (processes - 1)        // allgather
                                          + tile * processes;  // allpermute of what was gathered
   EXPECT_EQ(redistributor->received_bytes(), want);
+  const auto in_place = Redistributor::make(MPI_COMM_WORLD, program, 8,
+                                            {.strategy = Strategy::in_place, .own_buffers = true});
+  ASSERT_TRUE(in_place) << render(in_place.error());
+  EXPECT_EQ(in_place->received_bytes(), want);
+  // At once, only the tile of the next process has to come here.
+  for (const Strategy strategy : {Strategy::direct, Strategy::shared}) {
+    const auto at_once = Redistributor::make(MPI_COMM_WORLD, program, 8, {.strategy = strategy});
+    ASSERT_TRUE(at_once) << render(at_once.error());
+    EXPECT_EQ(at_once->received_bytes(), processes == 1 ? 0 : tile);
+  }
 }
 
 TEST(Redistribute, in_one_call) {
-  const Program program = round_trip(test::processes_of(MPI_COMM_WORLD));
+  const Program program = rows_to_columns(test::processes_of(MPI_COMM_WORLD));
   const int device = test::process_of(MPI_COMM_WORLD);
   const Bytes in = pattern_tile(program.from, device, 4);
   Bytes out(static_cast<std::size_t>(program.to.tile_size() * 4));
   const auto done = mpi::redistribute(MPI_COMM_WORLD, program, in, out, 4);
   ASSERT_TRUE(done) << render(done.error());
-  EXPECT_EQ(out, simulated(program, 4)[static_cast<std::size_t>(device)]);
+  EXPECT_EQ(find_pattern_mismatch(program.to, device, 4, out), std::nullopt);
 }
 
 TEST(Redistribute, its_messages_meet_no_others) {
@@ -208,8 +285,10 @@ TEST(Redistribute, its_messages_meet_no_others) {
   int caught = -1;
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Irecv(&caught, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
-  const Program program = round_trip(processes);
-  run_and_compare(MPI_COMM_WORLD, program, 4, {});
+  const Program program = rows_to_columns(processes);
+  for (const Options& options : with_all_strategies({})) {
+    run_and_compare(MPI_COMM_WORLD, program, 4, options);
+  }
   const int mine = device;
   MPI_Send(&mine, 1, MPI_INT, (device + 1) % processes, 0, MPI_COMM_WORLD);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -219,7 +298,7 @@ TEST(Redistribute, its_messages_meet_no_others) {
 TEST(Redistribute, two_objects_live_side_by_side_and_can_be_moved) {
   const Size processes = test::processes_of(MPI_COMM_WORLD);
   const Program program = round_trip(processes);
-  auto first = Redistributor::make(MPI_COMM_WORLD, program, 4);
+  auto first = Redistributor::make(MPI_COMM_WORLD, program, 4, by_steps);
   auto second = Redistributor::make(MPI_COMM_WORLD, program, 8, odd_sizes);
   ASSERT_TRUE(first && second);
   Redistributor moved = std::move(*first);
@@ -232,18 +311,84 @@ TEST(Redistribute, two_objects_live_side_by_side_and_can_be_moved) {
   EXPECT_EQ(out8, simulated(program, 8)[static_cast<std::size_t>(device)]);
 }
 
+TEST(Redistribute, takes_the_first_strategy_that_fits_the_memory_and_says_why) {
+  const Size processes = test::processes_of(MPI_COMM_WORLD);
+  const Program program = round_trip(processes);
+  const auto limit = [&](Strategy strategy, bool own) {
+    const auto made = Redistributor::make(MPI_COMM_WORLD, program, 16,
+                                          {.strategy = strategy, .own_buffers = own});
+    EXPECT_TRUE(made) << render(made.error());
+    return made ? made->peak_limit_bytes() : 0;
+  };
+  const auto chosen = [&](Size bytes, bool own, Size node) -> std::string {
+    const auto made = Redistributor::make(
+        MPI_COMM_WORLD, program, 16,
+        {.own_buffers = own, .memory_limit_bytes = bytes, .node_processes = node});
+    if (!made) return std::string(code_name(made.error().code));
+    EXPECT_LE(made->peak_limit_bytes(), bytes);
+    EXPECT_THAT(made->reasons().back(), testing::HasSubstr(": chosen, "));
+    return std::string(strategy_name(made->strategy()));
+  };
+  constexpr Size plenty = Size{1} << 30;
+  EXPECT_EQ(chosen(plenty, true, 0), "shared");
+  EXPECT_EQ(chosen(plenty, false, 0), "shared");
+  if (processes > 1) {
+    EXPECT_EQ(chosen(plenty, true, 1), "direct");
+    EXPECT_EQ(chosen(plenty, false, processes - 1), "direct");
+  }
+  Size least = plenty;
+  for (const Strategy strategy : {Strategy::collectives, Strategy::direct, Strategy::shared}) {
+    least = std::min(least, limit(strategy, true));
+  }
+  least = std::min(least, limit(Strategy::in_place, true));
+  EXPECT_NE(chosen(least, true, 0), "infeasible");
+  EXPECT_EQ(chosen(least - 1, true, 0), "infeasible");
+  const auto refused = Redistributor::make(MPI_COMM_WORLD, program, 16,
+                                           {.own_buffers = true, .memory_limit_bytes = 0});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr(std::to_string(least)));
+  EXPECT_EQ(refused.error().notes.size(), 4U);
+}
+
+TEST(Redistribute, strategies_that_cannot_be_used_are_refused_on_all_processes) {
+  const Size processes = test::processes_of(MPI_COMM_WORLD);
+  const Program program = round_trip(processes);
+  const auto code = [&](const Options& options) {
+    const auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
+    return made ? "made" : std::string(code_name(made.error().code));
+  };
+  EXPECT_EQ(code({.strategy = Strategy::in_place}), "unsupported");
+  EXPECT_EQ(code({.memory_limit_bytes = -1}), "bad_argument");
+  EXPECT_EQ(code({.node_processes = -1}), "bad_argument");
+  EXPECT_EQ(code({.strategy = static_cast<Strategy>(77)}), "bad_argument");
+  if (processes == 1) return;
+  EXPECT_EQ(code({.strategy = Strategy::shared, .node_processes = 1}), "unsupported");
+  EXPECT_EQ(code({.strategy = Strategy::in_place, .own_buffers = true, .node_processes = 1}),
+            "unsupported");
+  const bool first = test::process_of(MPI_COMM_WORLD) == 0;
+  EXPECT_EQ(code({.strategy = first ? Strategy::shared : Strategy::direct}), "disagreement");
+  EXPECT_EQ(code({.own_buffers = first}), "disagreement");
+}
+
+TEST(Redistribute, in_place_moves_no_buffers_but_its_own) {
+  const Program program = round_trip(test::processes_of(MPI_COMM_WORLD));
+  auto made = Redistributor::make(MPI_COMM_WORLD, program, 4,
+                                  {.strategy = Strategy::in_place, .own_buffers = true});
+  ASSERT_TRUE(made) << render(made.error());
+  const Bytes in = pattern_tile(program.from, test::process_of(MPI_COMM_WORLD), 4);
+  Bytes out(static_cast<std::size_t>(made->out_bytes()));
+  const auto ran = made->run(in, out);
+  ASSERT_FALSE(ran);
+  EXPECT_EQ(ran.error().code, Code::bad_argument);
+}
+
 // The comparison itself must be able to fail, for every element size: two tiles, then two elements
 // change places behind its back.
 TEST(Redistribute, exchanged_tiles_are_caught) {
   const int processes = test::processes_of(MPI_COMM_WORLD);
   if (processes == 1) GTEST_SKIP() << "one process has no tile to exchange";
   const int device = test::process_of(MPI_COMM_WORLD);
-  const Program program =
-      parsed("retile.program/1\nmesh d:" + std::to_string(processes) + "\nfrom [2{d}" +
-             std::to_string(2 * processes) + ", " + std::to_string(6 * processes) + "]\nto [" +
-             std::to_string(2 * processes) + ", 6{d}" + std::to_string(6 * processes) +
-             "]\nalltoall split=1 concat=0 groups=[1," + std::to_string(processes) + "]<=[" +
-             std::to_string(processes) + "]\n");
+  const Program program = rows_to_columns(processes);
   for (const Size element_bytes : element_sizes) {
     Bytes out = run_and_compare(MPI_COMM_WORLD, program, element_bytes, {});
     EXPECT_EQ(find_pattern_mismatch(program.to, device, element_bytes, out), std::nullopt);

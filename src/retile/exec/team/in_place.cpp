@@ -31,6 +31,13 @@ struct PiecesStep {
   bool apart = false;          ///< pieces are swapped as they lie, batches turned by each member
 };
 
+/// The matrix of runs that is exchanged between the members.
+struct Pieces {
+  Size runs = 1;
+  Size run_bytes = 1;
+  bool turned_before = false;
+};
+
 struct GatherStep {
   std::vector<int> members;
   Size position = 0;
@@ -138,7 +145,7 @@ struct InPlace::State {
   std::unique_ptr<std::byte[]> memory;
   Scratch scratch;
 
-  Result<void> exchange(const PiecesStep& step, Team& team) const;
+  Result<void> exchange(const PiecesStep& step, const Pieces& pieces, Team& team) const;
   Result<void> run(const PiecesStep& step, Team& team) const;
   Result<void> run(const GatherStep& step, Team& team) const;
   Result<void> run(const SliceStep& step, Team& team) const;
@@ -148,12 +155,13 @@ struct InPlace::State {
 /// Rounds: every member loads a panel (what all have for one range of runs), and when all have,
 /// puts it into the places that this has freed. Which place is freed by which part does not matter
 /// as long as whole blocks are moved: turn_blocks puts them right.
-Result<void> InPlace::State::exchange(const PiecesStep& step, Team& team) const {
+Result<void> InPlace::State::exchange(const PiecesStep& step, const Pieces& pieces,
+                                      Team& team) const {
   const auto n = static_cast<Size>(step.members.size());
-  const Size width = panel_columns(n, step.runs, step.run_bytes, panel_bytes);
-  const Size blocks = step.runs / width;
-  const Size block_bytes = width * step.run_bytes;
-  const Size row_bytes = step.runs * step.run_bytes;
+  const Size width = panel_columns(n, pieces.runs, pieces.run_bytes, panel_bytes);
+  const Size blocks = pieces.runs / width;
+  const Size block_bytes = width * pieces.run_bytes;
+  const Size row_bytes = pieces.runs * pieces.run_bytes;
   const Size batch_bytes = n * row_bytes;
   // A block too large for the panel goes in slices, small batches go together.
   const Size slice_bytes = std::min(block_bytes, panel_bytes / n);
@@ -169,14 +177,14 @@ Result<void> InPlace::State::exchange(const PiecesStep& step, Team& team) const 
         const bool whole = bytes == block_bytes;
         // Of a sliced block the panel holds a stretch of one run per member.
         const Size runs = whole ? width : 1;
-        const Size run = whole ? step.run_bytes : bytes;
+        const Size run = whole ? pieces.run_bytes : bytes;
         const auto place = [&](Size in_batch, Size row) {
           return (batch + in_batch) * batch_bytes + row * row_bytes + block * block_bytes + begin;
         };
         for (Size b = 0; b < batches; ++b) {
           std::byte* const part = panel + b * n * bytes;
           for (Size s = 0; s < n; ++s) {
-            if (step.turned_before) {
+            if (pieces.turned_before) {
               std::memcpy(part + s * bytes, mine + place(b, s), bytes_of(bytes));
             } else {
               const std::byte* from = team.memory(step.members[static_cast<std::size_t>(s)]).data();
@@ -192,7 +200,7 @@ Result<void> InPlace::State::exchange(const PiecesStep& step, Team& team) const 
         for (Size b = 0; b < batches; ++b) {
           const std::byte* const part = panel + b * n * bytes;
           for (Size s = 0; s < n; ++s) {
-            if (step.turned_before) {
+            if (pieces.turned_before) {
               std::byte* to = team.memory(step.members[static_cast<std::size_t>(s)]).data();
               copy_runs(to + place(b, step.position), run, part + s * run, n * run, runs, run);
             } else {
@@ -211,12 +219,11 @@ Result<void> InPlace::State::run(const PiecesStep& step, Team& team) const {
   const Size width = panel_columns(n, step.runs, step.run_bytes, panel_bytes);
   const Size batch_bytes = n * step.runs * step.run_bytes;
   std::byte* const mine = team.memory(team.member()).data();
-  PiecesStep rows = step;
-  if (step.apart) {
-    rows.runs = 1;
-    rows.run_bytes = step.runs * step.run_bytes;
-    rows.turned_before = false;
-  }
+  // Apart, what is exchanged is one long run per member.
+  const Pieces pieces = step.apart ? Pieces{.runs = 1, .run_bytes = step.runs * step.run_bytes}
+                                   : Pieces{.runs = step.runs,
+                                            .run_bytes = step.run_bytes,
+                                            .turned_before = step.turned_before};
   const auto turn_batches = [&] {
     for (Size batch = 0; batch < step.batches; ++batch) {
       std::byte* const data = mine + batch * batch_bytes;
@@ -232,7 +239,7 @@ Result<void> InPlace::State::run(const PiecesStep& step, Team& team) const {
   };
   if (step.turned_before) turn_batches();
   if (auto all = team.barrier(); !all) return all;
-  if (auto exchanged = exchange(rows, team); !exchanged) return exchanged;
+  if (auto exchanged = exchange(step, pieces, team); !exchanged) return exchanged;
   if (!step.turned_before) {
     turn_batches();
     return {};
