@@ -178,6 +178,7 @@ Examples:
   retile run --mesh a:2,b:2 '[8{a}16, 16]' '[16, 4{b,a}16]'
   retile run --mesh a:2,b:2 '[8{a}16, 16]' '[16, 4{b,a}16]' -n 4 --dtype f64 --repeat 10 --json
   retile run --program sequence.txt --input a.npy --output b.npy
+  retile run --mesh a:2,b:2 '[8{a}1024, 4096]' '[1024, 1024{b,a}4096]' --strategy inplace --explain
   mpirun -n 4 retile run --mesh a:2,b:2 '[8{a}16, 16]' '[16, 4{b,a}16]')";
 
 std::string version_text() {
@@ -293,6 +294,10 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   add_text(*run_app, "--memory-limit", run.memory_limit,
            "most bytes per process, tile before and after a step together; KiB, MiB, GiB, TiB",
            "BYTES");
+  add_text(*run_app, "--strategy", run.strategy,
+           "how the data goes: automatic (default), collectives, direct, shared or inplace",
+           "NAME");
+  run_app->add_flag("--explain", run.explain, "also say why this strategy");
   run_app->add_flag("--json", run.json, "print one JSON object, retile.run/1");
   run_app->footer(run_footer);
 

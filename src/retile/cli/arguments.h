@@ -59,6 +59,8 @@ struct RunArguments {
   std::optional<std::string> output;
   std::optional<std::string> repeat;
   std::optional<std::string> memory_limit;
+  std::optional<std::string> strategy;
+  bool explain = false;
   bool json = false;
 };
 

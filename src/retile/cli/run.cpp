@@ -127,6 +127,19 @@ Result<RunRequest> read_run_values(const RunArguments& arguments) {
       return refuse(about_argument(Code::bad_argument, option, "''", "an empty file name"));
     }
   }
+  if (arguments.strategy) {
+    const std::vector<std::string_view> names{"automatic", "collectives", "direct", "shared",
+                                              "inplace"};
+    const auto strategy = parse_choice(*arguments.strategy, "--strategy", names);
+    if (!strategy) return refuse(strategy.error());
+    request.strategy = names[*strategy];
+  }
+  if (arguments.memory_limit) {
+    const auto limit = parse_bytes(*arguments.memory_limit, "--memory-limit");
+    if (!limit) return refuse(limit.error());
+    request.memory_limit_bytes = *limit;
+  }
+  request.explain = arguments.explain;
   request.input = arguments.input.value_or("");
   request.output = arguments.output.value_or("");
   return request;
@@ -146,12 +159,9 @@ tl::expected<RunRequest, Outcome> prepare_run(const RunArguments& arguments,
     if (!count) return fail(count.error());
     processes = *count;
   }
-  std::optional<Size> limit_bytes;
-  if (arguments.memory_limit) {
-    const auto limit = parse_bytes(*arguments.memory_limit, "--memory-limit");
-    if (!limit) return fail(limit.error());
-    limit_bytes = *limit;
-  }
+  const std::optional<Size> limit_bytes = request.memory_limit_bytes;
+  // MPI processes have several ways to run a Program and say themselves whether one of them fits.
+  const bool by_steps = arguments.backend.value_or("mpi") != "mpi";
 
   // The problem is read before the input file: where both are at fault, the text is what was typed.
   std::optional<Problem> problem;
@@ -208,7 +218,11 @@ tl::expected<RunRequest, Outcome> prepare_run(const RunArguments& arguments,
     PlanOptions options;
     options.element_bytes = request.element_bytes;
     options.memory_limit_bytes = limit_bytes;
-    const Result<Plan> planned = plan(*problem, options);
+    Result<Plan> planned = plan(*problem, options);
+    if (!planned && planned.error().code == Code::infeasible && !by_steps) {
+      options.memory_limit_bytes = {};
+      planned = plan(*problem, options);
+    }
     if (!planned) {
       if (planned.error().code == Code::infeasible) {
         return tl::unexpected<Outcome>(
@@ -226,7 +240,7 @@ tl::expected<RunRequest, Outcome> prepare_run(const RunArguments& arguments,
                                  : "not run: " + verdict_text(verdict, false) + "\n";
     return tl::unexpected<Outcome>(std::move(outcome));
   }
-  if (limit_bytes) {
+  if (limit_bytes && by_steps) {
     const std::optional<Size> elements = resident_elements(request.program);
     const std::optional<Size> resident_bytes =
         elements ? checked_mul(*elements, request.element_bytes) : std::nullopt;
@@ -237,13 +251,29 @@ tl::expected<RunRequest, Outcome> prepare_run(const RunArguments& arguments,
   return request;
 }
 
-Outcome report_run(const RunFigures& figures, bool json) {
+Outcome over_limit(const RunRequest& request, const Diagnostic& diagnostic) {
+  if (request.json) {
+    nlohmann::ordered_json object;
+    object["schema"] = "retile.run/1";
+    object["feasible"] = false;
+    object["limit_bytes"] = request.memory_limit_bytes.value_or(0);
+    object["reasons"] = diagnostic.notes;
+    return {.exit = Exit::no, .out = object.dump() + "\n"};
+  }
+  std::string text = "not run: " + diagnostic.message + "\n";
+  for (const std::string& note : diagnostic.notes) text += "  " + note + "\n";
+  return {.exit = Exit::no, .out = std::move(text)};
+}
+
+Outcome report_run(const RunFigures& figures, const RunRequest& request) {
   const Exit exit = figures.right ? Exit::yes : Exit::no;
-  if (json) {
+  if (request.json) {
     nlohmann::ordered_json object;
     object["schema"] = "retile.run/1";
     object["right"] = figures.right;
     object["backend"] = figures.backend;
+    if (!figures.strategy.empty()) object["strategy"] = figures.strategy;
+    if (request.explain && !figures.reasons.empty()) object["reasons"] = figures.reasons;
     object["processes"] = figures.processes;
     object["repetitions"] = figures.repetitions;
     object["elements_checked"] = figures.elements_checked;
@@ -260,7 +290,8 @@ Outcome report_run(const RunFigures& figures, bool json) {
     text = fmt::format(
         "right: {} compared on {} ({})\n", counted(figures.elements_checked, "element"),
         figures.processes == 1 ? "1 process" : fmt::format("{} processes", figures.processes),
-        figures.backend);
+        figures.strategy.empty() ? std::string(figures.backend)
+                                 : fmt::format("{}, {}", figures.backend, figures.strategy));
   } else {
     text = fmt::format("wrong: process {} holds a wrong element at position {} of its tile\n",
                        figures.wrong_device.value_or(0), figures.wrong_index.value_or(0));
@@ -271,6 +302,9 @@ Outcome report_run(const RunFigures& figures, bool json) {
       fmt::format("memory per process: peak {} (limit {}), resident {}, larger end tile {}\n",
                   bytes_text(figures.peak_bytes_per_process), bytes_text(figures.peak_limit_bytes),
                   bytes_text(figures.resident_bytes), bytes_text(figures.bound_bytes));
+  for (const std::string& reason : figures.reasons) {
+    if (request.explain) text += "  " + reason + "\n";
+  }
   return {.exit = exit, .out = std::move(text)};
 }
 

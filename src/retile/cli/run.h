@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "retile/cli/arguments.h"
 #include "retile/cli/common.h"
@@ -27,6 +28,9 @@ struct RunRequest {
   std::string input;   ///< empty: the generated array
   std::string output;  ///< empty: none
   Size repetitions = 1;
+  std::string strategy = "automatic";      ///< how MPI processes move the data
+  std::optional<Size> memory_limit_bytes;  ///< of a process; for the simulator, of a device's tiles
+  bool explain = false;
   bool json = false;
 };
 
@@ -34,6 +38,8 @@ struct RunRequest {
 struct RunFigures {
   bool right = false;
   std::string_view backend;
+  std::string_view strategy = {};         ///< empty: the backend knows but one way
+  std::vector<std::string> reasons = {};  ///< why this one
   Size processes = 0;
   Size repetitions = 0;
   Size elements_checked = 0;
@@ -47,8 +53,11 @@ struct RunFigures {
   std::optional<Size> wrong_index = {};  ///< linear, in the device's tile
 };
 
+/// The answer where no way to run stays within the memory limit: exit code no.
+[[nodiscard]] Outcome over_limit(const RunRequest& request, const Diagnostic& diagnostic);
+
 /// The report of a run that came to its end: exit code yes or no.
-[[nodiscard]] Outcome report_run(const RunFigures& figures, bool json);
+[[nodiscard]] Outcome report_run(const RunFigures& figures, const RunRequest& request);
 
 /// The exit code of an error met while running: files that cannot be written or read to their end
 /// are the environment's fault.

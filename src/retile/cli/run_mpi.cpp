@@ -26,6 +26,11 @@ Outcome run_mpi_launch(const RunRequest& request) {
   if (request.dtype_given) arguments.push_back("--dtype=" + request.dtype_name);
   if (!request.input.empty()) arguments.push_back("--input=" + request.input);
   if (!request.output.empty()) arguments.push_back("--output=" + request.output);
+  if (request.strategy != "automatic") arguments.push_back("--strategy=" + request.strategy);
+  if (request.memory_limit_bytes) {
+    arguments.push_back(fmt::format("--memory-limit={}", *request.memory_limit_bytes));
+  }
+  if (request.explain) arguments.emplace_back("--explain");
   if (request.json) arguments.emplace_back("--json");
   return launch(request.program.devices, arguments, to_text(request.program));
 }
@@ -47,6 +52,9 @@ mpi::RunOptions run_options(const RunRequest& request, Progress& progress) {
   options.input = request.input;
   options.output = request.output;
   options.repetitions = request.repetitions;
+  options.options.strategy =
+      mpi::strategy_named(request.strategy).value_or(mpi::Strategy::automatic);
+  options.options.memory_limit_bytes = request.memory_limit_bytes;
   const bool generated = request.input.empty();
   options.progress = [&progress, generated](std::string_view stage, Size done, Size total) {
     progress.update(generated && stage == "read" ? "generate" : stage, done, total);
@@ -112,6 +120,9 @@ Result<Outcome> run_process(const mpi::Environment& environment,
   Progress progress(!first);
   const Result<mpi::RunReport> report =
       mpi::run(environment, request.program, run_options(request, progress));
+  if (!report && report.error().code == Code::infeasible) {
+    return first ? over_limit(request, report.error()) : silent(static_cast<int>(Exit::no));
+  }
   if (!report) {
     const Exit exit = exit_of_run(report.error());
     return first ? failed(exit, report.error()) : silent(static_cast<int>(exit));
@@ -119,6 +130,8 @@ Result<Outcome> run_process(const mpi::Environment& environment,
   RunFigures figures;
   figures.right = report->right;
   figures.backend = "mpi";
+  figures.strategy = mpi::strategy_name(report->strategy);
+  figures.reasons = report->reasons;
   figures.processes = report->processes;
   figures.repetitions = report->repetitions;
   figures.elements_checked = report->elements_checked;
@@ -132,7 +145,7 @@ Result<Outcome> run_process(const mpi::Environment& environment,
     figures.wrong_device = report->mismatch->device;
     figures.wrong_index = report->mismatch->local_index;
   }
-  Outcome outcome = report_run(figures, request.json);
+  Outcome outcome = report_run(figures, request);
   return first ? outcome : silent(static_cast<int>(outcome.exit));
 }
 

@@ -206,7 +206,7 @@ Outcome run_sim(const RunRequest& request) {
       return fail(written.error());
     }
   }
-  return report_run(figures, request.json);
+  return report_run(figures, request);
 }
 
 }  // namespace retile::cli

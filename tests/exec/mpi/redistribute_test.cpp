@@ -314,12 +314,6 @@ TEST(Redistribute, two_objects_live_side_by_side_and_can_be_moved) {
 TEST(Redistribute, takes_the_first_strategy_that_fits_the_memory_and_says_why) {
   const Size processes = test::processes_of(MPI_COMM_WORLD);
   const Program program = round_trip(processes);
-  const auto limit = [&](Strategy strategy, bool own) {
-    const auto made = Redistributor::make(MPI_COMM_WORLD, program, 16,
-                                          {.strategy = strategy, .own_buffers = own});
-    EXPECT_TRUE(made) << render(made.error());
-    return made ? made->peak_limit_bytes() : 0;
-  };
   const auto chosen = [&](Size bytes, bool own, Size node) -> std::string {
     const auto made = Redistributor::make(
         MPI_COMM_WORLD, program, 16,
@@ -336,18 +330,36 @@ TEST(Redistribute, takes_the_first_strategy_that_fits_the_memory_and_says_why) {
     EXPECT_EQ(chosen(plenty, true, 1), "direct");
     EXPECT_EQ(chosen(plenty, false, processes - 1), "direct");
   }
-  Size least = plenty;
-  for (const Strategy strategy : {Strategy::collectives, Strategy::direct, Strategy::shared}) {
-    least = std::min(least, limit(strategy, true));
-  }
-  least = std::min(least, limit(Strategy::in_place, true));
+  // Less than the largest tile on the way is too little for every strategy.
+  const Size tile = 4 * 3 * processes * 16;
+  const auto refused = Redistributor::make(MPI_COMM_WORLD, program, 16,
+                                           {.own_buffers = true, .memory_limit_bytes = tile - 1});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::infeasible);
+  EXPECT_EQ(refused.error().notes.size(), 4U);
+  // The least that is named does.
+  const std::string& message = refused.error().message;
+  const Size least = std::stoll(message.substr(message.rfind(' ')));
+  EXPECT_GT(least, tile);
   EXPECT_NE(chosen(least, true, 0), "infeasible");
   EXPECT_EQ(chosen(least - 1, true, 0), "infeasible");
-  const auto refused = Redistributor::make(MPI_COMM_WORLD, program, 16,
-                                           {.own_buffers = true, .memory_limit_bytes = 0});
-  ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message, testing::HasSubstr(std::to_string(least)));
-  EXPECT_EQ(refused.error().notes.size(), 4U);
+}
+
+TEST(Redistribute, buffers_shrink_to_a_memory_limit) {
+  const Program program = rows_to_columns(test::processes_of(MPI_COMM_WORLD));
+  for (const bool own : {false, true}) {
+    for (const Strategy strategy : {Strategy::collectives, Strategy::direct, Strategy::shared}) {
+      Options options{.strategy = strategy, .own_buffers = own};
+      const auto free = Redistributor::make(MPI_COMM_WORLD, program, 8, options);
+      ASSERT_TRUE(free) << render(free.error());
+      for (const Size less : {1, 5000, 100'000}) {
+        if (strategy == Strategy::shared && (own || less > 5000)) continue;  // no chunk to shrink
+        options.memory_limit_bytes = free->peak_limit_bytes() - less;
+        SCOPED_TRACE(strategy_name(strategy));
+        run_and_compare(MPI_COMM_WORLD, program, 8, options);
+      }
+    }
+  }
 }
 
 TEST(Redistribute, strategies_that_cannot_be_used_are_refused_on_all_processes) {

@@ -34,6 +34,7 @@ struct Options {
   /// processes of a node share where the strategy has use for that. Required for in_place.
   bool own_buffers = false;
   /// Most bytes on any process, tiles included: peak_limit_bytes() of what is chosen is within it.
+  /// chunk_bytes is made smaller for it where that helps.
   std::optional<Size> memory_limit_bytes = {};
   /// At most so many neighbouring processes are taken to share memory; 0: as many as do. For
   /// containers that split a node, and for tests.

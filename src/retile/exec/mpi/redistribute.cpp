@@ -138,14 +138,15 @@ struct Redistributor::State {
   Tiles tiles;
   std::unique_ptr<Mover> mover;
 
-  Result<void> choose(const MoverProblem& problem);
+  Result<void> choose(const MoverProblem& problem, const Options& options, Options& fitted);
   Result<void> allocate_tiles();
 };
 
 /// Tries the strategies in their order and keeps the first that is possible. Collective; the same
-/// on all processes.
-Result<void> Redistributor::State::choose(const MoverProblem& problem) {
-  const Options& options = problem.options;
+/// on all processes. `fitted` are the options that the problem refers to: where a memory limit asks
+/// for it, with smaller buffers than `options`.
+Result<void> Redistributor::State::choose(const MoverProblem& problem, const Options& options,
+                                          Options& fitted) {
   const bool automatic = options.strategy == Strategy::automatic;
   auto together = one_node(comm, options);
   if (!together) return tl::unexpected(together.error());
@@ -194,14 +195,28 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem) {
   std::optional<Diagnostic> last;
   for (const Strategy candidate : candidates) {
     const auto name = strategy_name(candidate);
+    fitted = options;
     auto way = prepared(candidate);
+    const auto over = [&] {
+      return way && options.memory_limit_bytes && way->limit_bytes > *options.memory_limit_bytes;
+    };
+    if (over()) {
+      fitted.chunk_bytes = 1;
+      way = prepared(candidate);
+      if (way && !over()) {
+        const Size spare = *options.memory_limit_bytes - way->limit_bytes;
+        fitted.chunk_bytes = std::min(options.chunk_bytes, 1 + spare);
+        way = prepared(candidate);
+        RETILE_ASSERT(!over(), "larger buffers need more than they have");
+      }
+    }
     if (!way) {
       reasons.push_back(fmt::format("{}: {}", name, way.error().message));
       last = way.error();
       continue;
     }
-    if (options.memory_limit_bytes && way->limit_bytes > *options.memory_limit_bytes) {
-      reasons.push_back(fmt::format("{}: needs up to {} bytes, the limit is {}", name,
+    if (over()) {
+      reasons.push_back(fmt::format("{}: needs at least {} bytes, the limit is {}", name,
                                     way->limit_bytes, *options.memory_limit_bytes));
       smallest = std::min(smallest.value_or(way->limit_bytes), way->limit_bytes);
       continue;
@@ -296,15 +311,17 @@ Result<Redistributor> Redistributor::make(MPI_Comm comm, const Program& program,
 
   state->in_bytes = tile_bytes(shapes.front(), element_bytes);
   state->out_bytes = tile_bytes(shapes.back(), element_bytes);
+  Options fitted = options;
   const MoverProblem problem{.comm = state->comm,
                              .program = program,
                              .shapes = shapes,
                              .element_bytes = element_bytes,
                              .in_bytes = state->in_bytes,
                              .out_bytes = state->out_bytes,
-                             .options = options,
+                             .options = fitted,
                              .meter = state->meter};
-  if (auto chosen = state->choose(problem); !chosen) return tl::unexpected(chosen.error());
+  if (auto chosen = state->choose(problem, options, fitted); !chosen)
+    return tl::unexpected(chosen.error());
   if (options.own_buffers) {
     if (auto agreed = agree(state->comm, state->allocate_tiles()); !agreed) {
       return tl::unexpected(agreed.error());

@@ -6,8 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <memory>
-#include <new>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -138,12 +136,8 @@ class Runner {
   void progress(std::string_view stage, Size done, Size total) const {
     if (comm_.process() == 0 && options_.progress) options_.progress(stage, done, total);
   }
-  [[nodiscard]] std::span<std::byte> in() const {
-    return {in_.get(), static_cast<std::size_t>(mover_->in_bytes())};
-  }
-  [[nodiscard]] std::span<std::byte> out() const {
-    return {out_.get(), static_cast<std::size_t>(mover_->out_bytes())};
-  }
+  [[nodiscard]] std::span<std::byte> in() const { return mover_->input(); }
+  [[nodiscard]] std::span<std::byte> out() const { return mover_->output(); }
   [[nodiscard]] Shape base(const TileMap& map, int process) const {
     return map.base_offset(process);
   }
@@ -160,8 +154,6 @@ class Runner {
   std::vector<char> writes_by_stream_;  // per process
   Size element_bytes_ = 0;
   std::optional<Redistributor> mover_;
-  std::unique_ptr<std::byte[]> in_;
-  std::unique_ptr<std::byte[]> out_;
   std::vector<std::byte> piece_;
   Size file_buffer_bytes_ = 0;
   Size checked_ = 0;
@@ -363,18 +355,14 @@ Result<void> Runner::open_output() {
 }
 
 Result<void> Runner::prepare() {
-  auto mover = Redistributor::make(comm_.handle(), program_, element_bytes_, options_.options);
+  Options options = options_.options;
+  options.own_buffers = true;
+  auto mover = Redistributor::make(comm_.handle(), program_, element_bytes_, options);
   if (!mover) return tl::unexpected(mover.error());
   mover_ = std::move(*mover);
-  Result<void> mine;
-  in_.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(mover_->in_bytes())]);
-  out_.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(mover_->out_bytes())]);
-  if (in_ == nullptr || out_ == nullptr) {
-    mine = refused(Code::mpi_error,
-                   fmt::format("out of memory: tiles of {} and {} bytes cannot be allocated",
-                               mover_->in_bytes(), mover_->out_bytes()));
-  }
-  return agree(comm_, mine);
+  report_.strategy = mover_->strategy();
+  report_.reasons = mover_->reasons();
+  return {};
 }
 
 Result<void> Runner::serve_input(const TileMap& map, int process) {
@@ -453,7 +441,7 @@ Result<void> Runner::read_tile() {
   } else {
     auto read = for_each_input_piece(program_.from, "read",
                                      [&](Size begin, std::span<const std::byte> part) {
-                                       std::memcpy(in_.get() + begin, part.data(), part.size());
+                                       std::memcpy(in().data() + begin, part.data(), part.size());
                                      });
     if (!read) return read;
   }
@@ -466,10 +454,14 @@ Result<void> Runner::move() {
   for (Size repetition = 0; repetition < options_.repetitions; ++repetition) {
     progress("move", repetition, options_.repetitions);
     // What an earlier repetition left must not make up for this one.
-    std::memset(out_.get(), 0, out().size());
+    if (mover_->strategy() != Strategy::in_place) {
+      std::memset(out().data(), 0, out().size());
+    } else if (repetition > 0) {
+      if (auto again = read_tile(); !again) return again;
+    }
     if (auto met = comm_.barrier(); !met) return met;
     const double start = seconds_now();
-    if (auto moved = mover_->run(in(), out()); !moved) return moved;
+    if (auto moved = mover_->run(); !moved) return moved;
     auto slowest = comm_.maximum(seconds_now() - start);
     if (!slowest) return tl::unexpected(slowest.error());
     seconds.push_back(*slowest);
@@ -492,9 +484,9 @@ Result<void> Runner::verify() {
   } else {
     auto read = for_each_input_piece(
         program_.to, "verify", [&](Size begin, std::span<const std::byte> expected) {
-          if (std::memcmp(out_.get() + begin, expected.data(), expected.size()) == 0) return;
+          if (std::memcmp(out().data() + begin, expected.data(), expected.size()) == 0) return;
           const auto differing =
-              std::mismatch(expected.begin(), expected.end(), out_.get() + begin).first;
+              std::mismatch(expected.begin(), expected.end(), out().data() + begin).first;
           note_mismatch((begin + (differing - expected.begin())) / element_bytes_);
         });
     if (!read) return read;

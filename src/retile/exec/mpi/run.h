@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "retile/core/result.h"
 #include "retile/core/size.h"
@@ -26,6 +27,7 @@ struct RunOptions {
   std::string input = {};   ///< path of a .npy file, or empty for the generated array
   std::string output = {};  ///< path of the .npy file to write, or empty
   Size repetitions = 1;     ///< >= 1
+  /// own_buffers is taken as true.
   Options options = {};
 
   /// Whether this process may open the files itself; false makes it take the way of a process that
@@ -48,6 +50,8 @@ struct Mismatch {
 struct RunReport {
   bool right = false;
   Size processes = 0;
+  Strategy strategy = Strategy::automatic;  ///< the one that was chosen
+  std::vector<std::string> reasons;         ///< Redistributor::reasons()
   Size repetitions = 0;
   Size element_bytes = 0;
   Size elements_checked = 0;  ///< summed over processes

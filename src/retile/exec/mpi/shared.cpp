@@ -99,10 +99,9 @@ Layout layout_of(const MoverProblem& problem) {
             .bytes = output_offset + in_pages(problem.out_bytes)};
   }
   // Two slots for every other process.
-  const Size least = 2 * (problem.comm.processes() - 1) * slot_alignment;
-  const Size slots =
-      std::max(std::min(problem.options.chunk_bytes, most_slots_bytes) / page_bytes * page_bytes,
-               in_pages(std::max<Size>(least, 1)));
+  const Size least = in_pages(2 * problem.comm.processes() * slot_alignment);
+  const Size most = std::min(problem.options.chunk_bytes, most_slots_bytes);
+  const Size slots = std::max(most / page_bytes * page_bytes, least);
   return {.output_offset = 0, .slots_bytes = slots, .bytes = slots};
 }
 
