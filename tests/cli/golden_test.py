@@ -83,7 +83,7 @@ class Golden(Case):
                 self.assertEqual(printed(arguments), golden(name))
 
     def test_no_file_is_left_over(self):
-        self.assertEqual(sorted(os.listdir(FOLDER)), sorted([*CASES, "wrong_program.txt"]))
+        self.assertEqual(sorted(os.listdir(FOLDER)), sorted([*CASES, "wrong_program.txt", "wrong_transfers.txt"]))
 
     def test_a_changed_byte_would_be_seen(self):
         self.assertNotEqual(printed(CASES["plan_listing_3.txt"]), golden("plan_listing_3.txt").replace("2048", "2047", 1))
