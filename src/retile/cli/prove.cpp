@@ -125,8 +125,8 @@ Outcome prove_verb(const ProveArguments& arguments) {
   const auto is_exchange = [](const Step& step) {
     return std::holds_alternative<Exchange>(step.op);
   };
-  if (arguments.certificate && std::any_of(programs->front().steps.begin(),
-                                           programs->front().steps.end(), is_exchange)) {
+  if (arguments.certificate &&
+      std::any_of(programs->front().steps.begin(), programs->front().steps.end(), is_exchange)) {
     return failed(about_argument(Code::unsupported, "--certificate", *arguments.certificate,
                                  "there are no facts to certify about an exchange",
                                  {"`retile-oracle check` judges the Program itself"}));
