@@ -52,6 +52,8 @@ bool is_replayable(const Program& program, Size most_elements) {
   if (!holds(program.from.tile()) || !holds(program.to.tile())) return false;
   Shape tile = program.from.tile();
   for (const retile::Step& step : program.steps) {
+    if (std::holds_alternative<retile::Exchange>(step.op) && !holds(*step.claims.tile))
+      return false;
     const auto next = retile::shape_after(step, tile, program.devices);
     if (!next) return next.error().reason != retile::Reason::limit;
     tile = *next;
@@ -112,6 +114,12 @@ void edit(const Choose& choose, Program& program) {
       step.claims.map =
           check_tests::random_tile_map(choose, program.devices, program.from.global());
       if (!step.claims.map->is_compact()) step.claims.map.reset();
+  }
+  for (retile::Step& any : program.steps) {  // what no form can say
+    const bool is_exchange = std::holds_alternative<retile::Exchange>(any.op);
+    if (is_exchange && !well_made(any, program.from.rank(), program.devices)) {
+      any.op = retile::Allpermute{retile::PairList{}};
+    }
   }
 }
 
@@ -229,6 +237,8 @@ static const std::vector<std::string> vocabulary = {
     "\nalltoall split=0 concat=1 groups=[[0,1],[2,3]]\n",
     "\nallpermute source=[4]<=[2,2]T(1,0)\n",
     "\nallpermute pairs=[[0,1],[1,0]]\n",
+    "\nexchange tile=[3] transfers=[[0,1,0,0,3],[1,0,0,0,3]]\n",
+    " transfers=",
     "[",
     "]",
     ",",

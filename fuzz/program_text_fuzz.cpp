@@ -109,6 +109,8 @@ static const std::vector<std::string> vocabulary = {
     "global",
     "at",
     "exchange",
+    "\nexchange tile=[1] transfers=[[0,0,0,0,1]]\n",
+    "transfers",
     "pad",
     "[",
     "]",

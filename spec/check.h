@@ -40,7 +40,6 @@ class Replay {
  public:
   static constexpr Size most_tags = Size{1} << 28;  // of all devices together
   static constexpr Size most_work = Size{1} << 32;
-  static constexpr Size nobodys = -1, twice = -2;  // no tags: an element that nobody gave, or two
 
   explicit Replay(const Program& program, Size limit = most_work)
       : program_(program), D_(program.devices), work_left_(limit), blocks_(program) {}
@@ -182,8 +181,9 @@ class Replay {
     work(D_ * size, c.size());
     const Table table = table_of(step);
     const bool permutes = step.p == Op::allpermute;
-    std::vector<Size> tags(static_cast<Index>(size * D_), nobodys);
-    if (auto wrong = step.transfers ? exchange(step, k, tags) : std::nullopt) return wrong;
+    std::vector<Size> tags(static_cast<Index>(size * D_), -1);
+    bool moves = permutes ? !step.transfers && row(table, 0) != all_ : pieces(step) > 1;
+    if (auto wrong = step.transfers ? exchange(step, k, tags, moves) : std::nullopt) return wrong;
     for (Size r = 0; r < row_count(table); ++r) {
       const Sizes members = row(table, r);
       for (Index q = 0; q < members.size(); ++q) {
@@ -202,8 +202,6 @@ class Replay {
     if (step.map) wrong = lies(*step.map, "map_claim", k);
     if (step.at && !wrong) wrong = lies({*tile, {}, {}, step.at}, "map_claim", k);
     if (wrong) return wrong;
-    bool moves = permutes ? !step.transfers && row(table, 0) != all_ : pieces(step) > 1;
-    if (step.transfers) moves = sends(step);
     const Size price = !moves ? 0 : step.transfers ? after : cost(step.p, before, after);
     if (__builtin_add_overflow(out_.cost, price, &out_.cost)) {
       throw TooLarge{"the cost is not below 2^63"};
@@ -215,37 +213,36 @@ class Replay {
     return std::nullopt;
   }
 
-  /// Each box goes from tile to tile. It lies in both, and every element is put in its place once.
-  std::optional<Wrong> exchange(const Step& step, Size k, std::vector<Size>& tags) {
-    const Sizes whole[] = {*step.tile, blocks_.elements(c_)}, c = blocks_.of(*step.tile);
-    const Index r = c.size();
+  /// Each box goes from tile to tile and lies in both; every element is put in its place once. A
+  /// place where none is has the tag -1.
+  std::optional<Wrong> exchange(const Step& step, Size k, std::vector<Size>& tags, bool& moves) {
+    const Sizes c[] = {blocks_.of(*step.tile), c_};
+    const Index r = c_.size();
+    Sizes l(r, 0);
     for (const Sizes& row : *step.transfers) {
-      std::vector<Sizes> lies = box(row, r);
-      for (Index n = 0; n < 2 * r; ++n) {
-        const bool inside = lies[n / r][n % r] <= whole[n / r][n % r] - lies[2][n % r];
-        if (!inside) return Wrong{k, "transfers", row[n / r], lies[n / r], {}, {}};
-      }
+      Sizes lies[3];  // its starts in the target and in the source, its extents
+      for (Index n = 0; n < 3 * r; ++n) lies[n / r].push_back(row[n + 2]);
       for (Sizes& numbers : lies) numbers = blocks_.of(numbers);
+      for (Index n = 0; n < 2 * r; ++n) {
+        if (lies[n / r][n % r] <= c[n / r][n % r] - lies[2][n % r]) continue;
+        return Wrong{k, "transfers", row[n / r], blocks_.elements(lies[n / r]), {}, {}};
+      }
       work(localsize(lies[2]), r);
-      Sizes l(r, 0);
       do {
-        Size target = row[0], source = row[1];
-        for (Index i = 0; i < r; ++i) {
-          target = target * c[i] + lies[0][i] + l[i];
-          source = source * c_[i] + lies[1][i] + l[i];
+        Size at[] = {row[0], row[1]};
+        for (Index n = 0; n < 2 * r; ++n) {
+          at[n / r] = at[n / r] * c[n / r][n % r] + lies[n / r][n % r] + l[n % r];
         }
-        Size& tag = tags[static_cast<Index>(target)];
-        tag = tag == nobodys ? tags_[static_cast<Index>(source)] : twice;
+        Size& tag = tags[static_cast<Index>(at[0])];
+        tag = tag == -1 ? tags_[static_cast<Index>(at[1])] : -2;  // the second to be put there
       } while (next(l, lies[2]));
+      moves = moves || row[0] != row[1];
     }
-    Index n = 0;
-    for (const Size d : all_) {
-      Sizes l(r, 0);
-      do
-        if (tags[n++] < 0) return Wrong{k, "transfers", d, blocks_.elements(l), {}, {}};
-      while (next(l, c));
-    }
-    return std::nullopt;
+    Size n =
+        std::find_if(tags.begin(), tags.end(), [](Size tag) { return tag < 0; }) - tags.begin();
+    if (n == static_cast<Size>(tags.size())) return std::nullopt;
+    for (Index i = r; i-- > 0; n /= c[0][i]) l[i] = n % c[0][i];
+    return Wrong{k, "transfers", n, blocks_.elements(l), {}, {}};
   }
 
   /// One device gets piece q of each member's tile, concatenated along dimension i. Without a

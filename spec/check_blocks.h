@@ -37,7 +37,11 @@ class Blocks {
       divide(*cut);
       divide(c);
       divide_rows(step.at);
-      if (step.transfers) divide_boxes(*step.transfers);
+      for (const Sizes& row : step.transfers.value_or(Rows())) {
+        for (Index n = 0; n + 2 < row.size(); ++n) {
+          g_[n % c.size()] = std::gcd(g_[n % c.size()], row[n + 2]);
+        }
+      }
       for (Index i = 0; i < c.size(); ++i) largest[i] = std::max(largest[i], c[i]);
     }
     stride_.assign(g_.size(), 1);
@@ -88,11 +92,6 @@ class Blocks {
   void divide_rows(const std::optional<Rows>& at) {
     if (!at) return;
     for (const Sizes& b : *at) divide(b);
-  }
-  void divide_boxes(const Rows& transfers) {
-    for (const Sizes& row : transfers) {
-      for (const Sizes& numbers : box(row, g_.size())) divide(numbers);
-    }
   }
 
   Sizes global_, g_, stride_;

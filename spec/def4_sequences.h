@@ -63,6 +63,18 @@ inline Size valley(const Sizes& localsizes) {
   return *std::min_element(localsizes.begin(), localsizes.end());
 }
 
+/// cost(σ_0 -p_0-> ... -> σ_n) = Σ cost(σ_i -p_i-> σ_{i+1}), from n labels and n + 1 localsizes.
+/// nullopt: the lengths do not fit, or the sum is not below 2^63.
+inline std::optional<Size> cost(const std::vector<Op>& p, const Sizes& localsizes) {
+  if (localsizes.size() != p.size() + 1) return std::nullopt;
+  Size sum = 0;
+  for (Index i = 0; i < p.size(); ++i) {
+    const Size step = cost(p[i], localsizes[i], localsizes[i + 1]);
+    if (__builtin_add_overflow(sum, step, &sum)) return std::nullopt;
+  }
+  return sum;
+}
+
 /// cost(σ_0 -> ... -> σ_n). Paper: Fig. 11.
 inline std::optional<Size> cost(const Sequence& s) { return cost(s.p, localsizes(s)); }
 

@@ -83,31 +83,6 @@ inline Sizes row(const Table& table, Size r) {
   return out;
 }
 
-/// Whether the numbers of an exchange are as many as D devices and the rank demand, extents not 0.
-inline bool is_exchange(const Step& step, Size D, Index rank) {
-  bool out = step.tile->size() == rank;
-  for (const Size extent : *step.tile) out = out && extent > 0;
-  for (const Sizes& row : *step.transfers) {
-    out = out && row.size() == 2 + 3 * rank && row[0] < D && row[1] < D;
-    for (Index n = 2 + 2 * rank; out && n < row.size(); ++n) out = row[n] > 0;
-  }
-  return out;
-}
-
-/// Of a row of transfers: where its box lies in the target and in the source, and its extents.
-inline std::vector<Sizes> box(const Sizes& row, Index rank) {
-  std::vector<Sizes> out(3);
-  for (Index n = 0; n < 3 * rank; ++n) out[n / rank].push_back(row[n + 2]);
-  return out;
-}
-
-/// Whether an exchange gives any device something of another one.
-inline bool sends(const Step& step) {
-  bool out = false;
-  for (const Sizes& row : *step.transfers) out = out || row[0] != row[1];
-  return out;
-}
-
 /// The base offset of device d (Fig. 7a): a digit counts in units of what the ones before it cover.
 inline Sizes base_offset(const Tiling& tiling, Size d) {
   if (tiling.at) return (*tiling.at)[static_cast<Index>(d)];

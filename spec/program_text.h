@@ -63,20 +63,13 @@ class ProgramReader : protected Tokens {
   static constexpr Size most_devices = Size{1} << 31;
 
   void line(const Name& word, const ParseError& start) {
-    static const std::map<Name, Op> ops = {{"allgather", Op::allgather},
-                                           {"dynslice", Op::dynslice},
-                                           {"alltoall", Op::alltoall},
-                                           {"allpermute", Op::allpermute},
-                                           {"exchange", Op::allpermute}};
+    static const Name ops[] = {"allgather", "dynslice", "alltoall", "allpermute", "exchange"};
     static const std::set<Name> header = {"mesh", "devices", "from", "to"};
-    static const std::set<Name> reserved = {"allreduce", "reducescatter", "reshape",
-                                            "transpose", "pad",           "concat"};
-    if (const auto op = ops.find(word); op != ops.end()) {
+    if (const auto* op = std::find(ops, std::end(ops), word); op != std::end(ops)) {
       finish_header();
-      program_->steps.push_back(step(op->first, op->second, start));
+      program_->steps.push_back(step(word, op - ops, start));
       return;
     }
-    if (reserved.count(word) != 0) fail(start, word + " is reserved; it is not a step yet");
     if (is_other_line(word)) return;
     if (header.count(word) == 0) fail(start, "no line starts with " + word);
     if (!program_->steps.empty()) fail(start, word + " must stand before the first step");
@@ -194,11 +187,11 @@ class ProgramReader : protected Tokens {
   Tiling explicit_tiling() {
     const ParseError start = here();
     Tiling out;
-    expect_key("tile");
+    expect("tile"), expect("=");
     out.tile = ints(1);
-    expect_key("global");
+    expect("global"), expect("=");
     out.global = ints(1);
-    expect_key("at");
+    expect("at"), expect("=");
     out.at = rows();
     if (!product(out.global)) fail(start, "the global size is not below 2^63");
     bool inside = out.tile.size() == out.global.size();
@@ -215,7 +208,7 @@ class ProgramReader : protected Tokens {
 
   // Steps.
 
-  Step step(const Name& op, Op p, const ParseError& start) {
+  Step step(const Name& op, Size number, const ParseError& start) {
     static const std::set<std::string> forms = {
         "dynslice dim groups",          "dynslice dim part parts", "allgather dim groups",
         "alltoall concat groups split", "allpermute pairs",        "allpermute source",
@@ -223,7 +216,7 @@ class ProgramReader : protected Tokens {
     const Size D = program_->devices;
     const Index rank = program_->from.tile.size();
     Step out;
-    out.p = p;
+    out.p = static_cast<Op>(std::min<Size>(number, 3));  // an exchange permutes boxes
     std::set<Name> keys;
     while (peek() != end_of_line) {
       const ParseError place = here();
@@ -242,7 +235,7 @@ class ProgramReader : protected Tokens {
       } else if (key == "pairs") {
         out.pairs = rows(D - 1);
       } else if (key == "tile") {
-        out.tile = ints();
+        out.tile = ints(op == "exchange" ? 1 : 0);
       } else if (key == "map") {
         out.map = bracket_tiling();
         check_digits(*out.map, place);
@@ -255,6 +248,12 @@ class ProgramReader : protected Tokens {
         }
       } else if (key == "transfers") {
         out.transfers = rows();
+        for (const Sizes& t : *out.transfers) {
+          const bool fits = t.size() == 2 + 3 * rank && t[0] < D && t[1] < D;
+          if (!fits || std::count(t.data() + 2 + 2 * rank, t.data() + t.size(), 0) > 0) {
+            fail(place, "a transfer is [target,source,start in each,extents], with extents not 0");
+          }
+        }
       } else {
         fail(place, key + " is not a key");
       }
@@ -263,7 +262,7 @@ class ProgramReader : protected Tokens {
     for (const Name& key : keys) {
       if (key != "map" && key != "at" && (key != "tile" || out.transfers)) form += " " + key;
     }
-    if (forms.count(form) == 0 || (out.transfers && !is_exchange(out, D, rank))) {
+    if (forms.count(form) == 0 || (out.transfers && out.tile->size() != rank)) {
       fail(start, "the keys of this step are missing, or do not fit it or each other");
     }
     for (const Sizes& pair : out.pairs.value_or(Rows())) {

@@ -72,11 +72,6 @@ class Tokens {
     if (!accept(symbol)) fail(place, "expected '" + std::string(symbol) + "'");
   }
 
-  void expect_key(const char* key) {
-    const ParseError place = here();
-    if (!accept(key) || !accept("=")) fail(place, "expected " + std::string(key) + "=");
-  }
-
   Size integer(Size low = 0, Size high = most) {
     const ParseError place = here();
     if (!at_digit()) fail(place, "expected a number");

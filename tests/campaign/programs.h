@@ -8,6 +8,7 @@
 #include "campaign/types.h"
 #include "check/random_programs.h"
 #include "retile/check/check.h"
+#include "retile/exec/exchange/direct.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/plan.h"
 #include "retile/program/text.h"
@@ -67,6 +68,13 @@ inline void compare_planned(Tally& tally, const Choose& choose, const retile::Pr
     if (const auto mutant = support::mutate(program, mutation, choose))
       compare_verdict(tally, mutant->program);
   }
+  // The same in one exchange, and what may be wrong about that.
+  const auto exchange = retile::direct(program);
+  if (!exchange) return;  // too large: small problems are not
+  compare_verdict(tally, *exchange);
+  const auto mutation = support::Mutation::transfer_changed;
+  if (const auto mutant = support::mutate(*exchange, mutation, choose))
+    compare_verdict(tally, mutant->program);
 }
 
 /// A Program of others, right about as often as wrong, and a mutant of it.

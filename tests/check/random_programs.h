@@ -198,11 +198,11 @@ inline retile::Step random_step(const Choose& choose, const retile::Shape& tile,
                                 retile::Size devices) {
   const auto rank = static_cast<retile::Size>(tile.size());
   const auto dim = [&choose, rank] { return static_cast<std::size_t>(choose(rank)); };
-  const retile::Size kind = rank == 0 ? 0 : choose(8);
+  const retile::Size kind = rank == 0 ? 0 : choose(9);
+  if (kind == 8 || (rank == 0 && choose(4) == 3)) return random_exchange(choose, tile, devices);
   retile::Size size = 1;
   for (const retile::Size extent : tile) size *= extent;
   if (kind == 0) {
-    if (choose(3) == 2) return random_exchange(choose, tile, devices);
     if (choose(2) == 0) {
       return {retile::Allpermute{retile::DeviceTable::list(random_permutation(choose, devices))},
               {}};

@@ -49,6 +49,10 @@ CASES = {
     "lower_replicas.txt": ["lower", *REPLICAS],
     "lower_unequal.txt": ["lower", *UNEQUAL],
     "lower_p1.txt": ["lower", *P1],
+    "lower_direct.txt": ["lower", *REPLICAS, "--direct"],
+    "lower_direct.json": ["lower", "--mesh", "x:2", "[2{x}4, 4]", "[4, 2{x}4]", "--direct", "--json"],
+    "check_transfers.txt": ["check", os.path.join(FOLDER, "wrong_transfers.txt")],
+    "check_transfers.json": ["check", "--json", os.path.join(FOLDER, "wrong_transfers.txt")],
     "check_right.json": ["check", "--json", os.path.join(FOLDER, "lower_example_3_1.txt")],
     "check_right.txt": ["check", os.path.join(FOLDER, "lower_example_3_1.txt")],
     "check_wrong.json": ["check", "--json", os.path.join(FOLDER, "wrong_program.txt")],
@@ -79,7 +83,7 @@ class Golden(Case):
                 self.assertEqual(printed(arguments), golden(name))
 
     def test_no_file_is_left_over(self):
-        self.assertEqual(sorted(os.listdir(FOLDER)), sorted([*CASES, "wrong_program.txt"]))
+        self.assertEqual(sorted(os.listdir(FOLDER)), sorted([*CASES, "wrong_program.txt", "wrong_transfers.txt"]))
 
     def test_a_changed_byte_would_be_seen(self):
         self.assertNotEqual(printed(CASES["plan_listing_3.txt"]), golden("plan_listing_3.txt").replace("2048", "2047", 1))

@@ -141,6 +141,9 @@ class Prove(Case):
                 self.assertFalse(os.path.exists(path))
         self.assertNotIn("fact", retile("prove", "-", "--certificate", "-", stdin=WRONG).stdout)
         self.refused(retile("prove", "-", "--certificate", "-", stdin=IOTA + IOTA), 2, "a certificate is for one Program")
+        exchange = "retile.program/1\ndevices 1\nfrom [4]\nto [4]\nexchange transfers=[[0,0,0,0,4]] tile=[4]\n"
+        self.assertIn("(by evaluation): right", retile("prove", "-", stdin=exchange).stdout)
+        self.refused(retile("prove", "-", "--certificate", "-", stdin=exchange), 2, "no facts to certify about an exchange")
         self.refused(retile("prove", "-", "--certificate", "/no/such/folder/file", stdin=IOTA), 4, "cannot be written")
 
     def test_bad_arguments(self):

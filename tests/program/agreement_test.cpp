@@ -103,6 +103,12 @@ std::string summary(const retile::Program& program) {
     } else if (const auto* alltoall = std::get_if<retile::Alltoall>(&step.op)) {
       out.list(std::vector<std::size_t>{alltoall->split, alltoall->concat});
       out.lists(alltoall->groups.to_rows());
+    } else if (const auto* exchange = std::get_if<retile::Exchange>(&step.op)) {
+      std::vector<std::vector<Size>> rows;
+      for (const retile::Transfer& transfer : exchange->transfers) {
+        rows.push_back(retile::row_of(transfer));
+      }
+      out.lists(rows);
     } else {
       const auto& source = std::get<retile::Allpermute>(step.op).source;
       if (const auto* table = std::get_if<retile::DeviceTable>(&source)) {
@@ -129,11 +135,13 @@ std::string summary(const spec::Program& program) {
   add(out, program.from, program.devices);
   add(out, program.to, program.devices);
   for (const spec::Step& step : program.steps) {
-    out.word(names.at(step.p));
+    out.word(step.transfers ? "exchange" : names.at(step.p));
     if (step.p == spec::Op::dynslice) out.list(std::vector<spec::Index>{step.split});
     if (step.p == spec::Op::allgather) out.list(std::vector<spec::Index>{step.concat});
     if (step.p == spec::Op::alltoall) out.list(std::vector<spec::Index>{step.split, step.concat});
-    if (step.pairs) {
+    if (step.transfers) {
+      out.lists(*step.transfers);
+    } else if (step.pairs) {
       out.word("pairs").lists(*step.pairs);
     } else {
       spec::Rows rows;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "retile/program/coverage.h"
 #include "retile/program/text.h"
 #include "support/program_generators.h"
 
@@ -65,6 +66,100 @@ TEST(ShapeAfter, allpermute_keeps) {
   EXPECT_EQ(after("allpermute source=[5,4,3,2,1,0]"), "6,4");
   EXPECT_EQ(after("allpermute pairs=[[0,1],[1,0]]"), "6,4");
   EXPECT_EQ(after("allpermute pairs=[]"), "6,4");
+}
+
+// ---- Transfers
+// ----------------------------------------------------------------------------------------------------------
+
+/// An exchange to one device of a tile, from a tile of the same shape; boxes are start and shape.
+std::string covered(const Shape& tile, const std::vector<std::pair<Shape, Shape>>& boxes) {
+  retile::Exchange exchange;
+  for (const auto& [start, shape] : boxes) {
+    exchange.transfers.push_back({.target = 0,
+                                  .source = 0,
+                                  .target_start = start,
+                                  .source_start = Shape(tile.size(), 0),
+                                  .shape = shape});
+  }
+  const retile::Step step{exchange, {.tile = tile, .map = {}, .at = {}}};
+  const auto shape = shape_after(step, tile, 1);
+  if (shape) return *shape == tile ? "covered" : "another shape";
+  std::string out(reason_name(shape.error().reason));
+  if (shape.error().at) {
+    for (const Size at : *shape.error().at) out += " " + std::to_string(at);
+  }
+  return out;
+}
+
+TEST(ShapeAfter, transfers_write_every_element_once) {
+  EXPECT_EQ(covered({4}, {{{2}, {2}}, {{0}, {2}}}), "covered");
+  EXPECT_EQ(covered({4}, {{{2}, {2}}, {{0}, {1}}}), "transfers 1");
+  EXPECT_EQ(covered({4}, {{{2}, {2}}, {{0}, {3}}}), "transfers 2");
+  EXPECT_EQ(covered({4}, {}), "transfers 0");
+  EXPECT_EQ(covered({2, 2}, {{{0, 0}, {2, 1}}, {{0, 1}, {1, 1}}}), "transfers 1 1");
+  EXPECT_EQ(covered({}, {{{}, {}}}), "covered");
+  EXPECT_EQ(covered({}, {{{}, {}}, {{}, {}}}), "transfers");
+  // Five boxes that interlock like a pinwheel; then one of them a row too high.
+  EXPECT_EQ(covered({3, 3}, {{{0, 0}, {1, 2}},
+                             {{0, 2}, {2, 1}},
+                             {{2, 1}, {1, 2}},
+                             {{1, 0}, {2, 1}},
+                             {{1, 1}, {1, 1}}}),
+            "covered");
+  EXPECT_EQ(covered({3, 3}, {{{0, 0}, {1, 2}},
+                             {{0, 2}, {2, 1}},
+                             {{1, 1}, {1, 2}},
+                             {{1, 0}, {2, 1}},
+                             {{1, 1}, {1, 1}}}),
+            "transfers 1 1");
+}
+TEST(ShapeAfter, boxes_lie_inside_both_tiles) {
+  EXPECT_EQ(covered({4}, {{{1}, {4}}}), "transfers 1");
+  EXPECT_EQ(covered({4}, {{{9223372036854775807}, {9223372036854775807}}}),
+            "transfers 9223372036854775807");
+  EXPECT_EQ(after("exchange tile=[9,9] transfers=[[0,5,0,0,0,0,7,1]]"), "transfers 5");
+  EXPECT_EQ(after("exchange tile=[9,9] transfers=[[3,5,3,0,0,0,7,1]]"), "transfers 3");
+}
+TEST(ShapeAfter, large_tiles_take_no_time) {
+  const Size most = Size{1} << 62;
+  EXPECT_EQ(covered({most}, {{{0}, {most - 1}}, {{most - 1}, {1}}}), "covered");
+  EXPECT_EQ(after("exchange tile=[4294967296,4294967296] transfers=[]"), "limit");
+}
+TEST(ShapeAfter, irregular_transfers_may_take_too_much_work) {
+  // Columns, each cut elsewhere: every one of them has a box over each stretch between two cuts.
+  constexpr Size columns = 30;
+  std::vector<std::pair<Shape, Shape>> boxes;
+  for (Size column = 0; column < columns; ++column) {
+    boxes.push_back({{0, column}, {column + 1, 1}});
+    boxes.push_back({{column + 1, column}, {columns - column, 1}});
+  }
+  const Shape tile = {columns + 1, columns};
+  EXPECT_EQ(covered(tile, boxes), "covered");
+  std::vector<retile::detail::Box> views;
+  for (const auto& [start, shape] : boxes) views.push_back({.start = &start, .shape = &shape});
+  Size work_left = 10'000;
+  const auto found = retile::detail::first_not_covered_once(tile, views, work_left);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(*found, std::nullopt);
+  EXPECT_LT(work_left, 10'000 - columns * columns);
+  work_left = columns * columns;
+  EXPECT_FALSE(retile::detail::first_not_covered_once(tile, views, work_left));
+}
+TEST(WellMade, an_exchange_says_its_tile_and_boxes_of_the_rank) {
+  const auto made = [](const retile::Transfer& transfer, std::optional<Shape> tile) {
+    return retile::well_made(
+        {retile::Exchange{{transfer}}, {.tile = std::move(tile), .map = {}, .at = {}}}, 1, 2);
+  };
+  const retile::Transfer good{0, 1, {0}, {0}, {1}};
+  EXPECT_TRUE(made(good, Shape{1}));
+  EXPECT_FALSE(made(good, std::nullopt));
+  EXPECT_FALSE(made(good, Shape{1, 1}));
+  EXPECT_FALSE(made(good, Shape{0}));
+  EXPECT_FALSE(made({2, 1, {0}, {0}, {1}}, Shape{1}));
+  EXPECT_FALSE(made({0, -1, {0}, {0}, {1}}, Shape{1}));
+  EXPECT_FALSE(made({0, 1, {0, 0}, {0}, {1}}, Shape{1}));
+  EXPECT_FALSE(made({0, 1, {0}, {-1}, {1}}, Shape{1}));
+  EXPECT_FALSE(made({0, 1, {0}, {0}, {0}}, Shape{1}));
 }
 
 // ---- Tables
@@ -284,8 +379,9 @@ RC_GTEST_PROP(StepCostProperty, permutations_cost_iff_a_device_gets_another_tile
 }
 
 TEST(ReasonName, is_the_verdicts_word) {
-  const std::vector<std::string_view> names = {
-      "groups", "bijection", "indivisible", "tile_claim", "map_claim", "not_a_box", "end", "limit"};
+  const std::vector<std::string_view> names = {"groups",    "bijection",  "indivisible",
+                                               "transfers", "tile_claim", "map_claim",
+                                               "not_a_box", "end",        "limit"};
   for (std::size_t r = 0; r < names.size(); ++r)
     EXPECT_EQ(reason_name(static_cast<Reason>(r)), names[r]);
 }

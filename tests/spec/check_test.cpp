@@ -216,6 +216,39 @@ TEST(Reasons, indivisible) {
   EXPECT_EQ(outcome(small("dynslice dim=0 parts=9223372036854775807 part=[0,0,0,0,0,0]")),
             "indivisible 0");
 }
+TEST(Reasons, transfers) {
+  const auto exchange = [](const std::string& transfers) {
+    return verdict_of(
+        "retile.program/1\ndevices 2\nfrom [2{1:2}4]\nto [4]\n"
+        "exchange tile=[4] transfers=[[0,0,0,0,2],[0,1,2,0,2],[1,0,0,0,2]," +
+        transfers + "]\n");
+  };
+  const Verdict right = exchange("[1,1,2,0,2]");
+  EXPECT_EQ(outcome(right), "right");
+  EXPECT_EQ(right.cost, 4);
+  EXPECT_EQ(right.height, 4);
+  const auto wrong_at = [&](const std::string& transfers, Size device, Size at) {
+    const Verdict verdict = exchange(transfers);
+    EXPECT_EQ(outcome(verdict), "transfers 0") << transfers;
+    if (!verdict.wrong) return;
+    EXPECT_EQ(verdict.wrong->device, device) << transfers;
+    EXPECT_EQ(verdict.wrong->at, Sizes{at}) << transfers;
+    EXPECT_FALSE(verdict.wrong->element || verdict.wrong->found);
+  };
+  wrong_at("[1,1,3,0,1]", 1, 2);              // a gap
+  wrong_at("[1,1,1,0,2],[1,1,3,1,1]", 1, 1);  // twice
+  wrong_at("[1,1,3,0,2]", 1, 3);              // outside the new tile
+  wrong_at("[1,1,2,1,2]", 1, 1);              // outside the old one
+  wrong_at("[1,0,2,9223372036854775807,2]", 0, 9223372036854775807);
+  EXPECT_EQ(outcome(exchange("[1,1,2,0,1],[1,0,3,1,1]")), "not_a_box 0");
+  EXPECT_EQ(outcome("retile.program/1\ndevices 2\nfrom []\nto []\n"
+                    "exchange tile=[] transfers=[[0,1],[1,1]]\n"),
+            "right");
+  EXPECT_EQ(outcome("retile.program/1\ndevices 2\nfrom []\nto []\n"
+                    "exchange tile=[] transfers=[[0,1],[0,0]]\n"),
+            "transfers 0");
+}
+
 TEST(Reasons, tile_claim) {
   const std::string step = "allgather dim=0 groups=[[0,3,1,4,2,5]]";
   EXPECT_EQ(outcome(small(step + " tile=[12]")), "right");

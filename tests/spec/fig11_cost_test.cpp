@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "spec/def4_sequences.h"
+
 namespace spec {
 namespace {
 

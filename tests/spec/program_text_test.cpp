@@ -294,6 +294,8 @@ TEST(ProgramText, step_table) {
       "allpermute source=[0,0]",     // likewise
       "allpermute source=[2]<=[2]",  // likewise
       "allpermute pairs=[]",
+      "exchange transfers=[] tile=[1,1]",
+      "exchange tile=[1,9] transfers=[[5,0,9,9,9,9,9,9]] map=[12, 12]",
       "allpermute pairs=[[0,1],[1,0]]",
       "allpermute pairs=[[0,1],[0,1]]",      // wrong: bijection
       "allgather dim=0 groups=[]",           // wrong: groups
@@ -399,6 +401,16 @@ TEST(ProgramText, step_table) {
       "allgather dim=0 groups=[1,6]<=[6] at=[]",
       "reshape",
       "exchange dim=0",
+      "exchange transfers=[]",
+      "exchange tile=[12,12]",
+      "exchange tile=[12] transfers=[]",
+      "exchange tile=[12,0] transfers=[]",
+      "exchange tile=[1,1] transfers=[[0,0,0,0,0,0,1]]",
+      "exchange tile=[1,1] transfers=[[0,0,0,0,0,0,1,1,1]]",
+      "exchange tile=[1,1] transfers=[[0,0,0,0,0,0,1,0]]",
+      "exchange tile=[1,1] transfers=[[0,0,0,0,0,0,0,1]]",
+      "exchange tile=[1,1] transfers=[[6,0,0,0,0,0,1,1]]",
+      "exchange tile=[1,1] transfers=[[0,6,0,0,0,0,1,1]]",
       "allreduce",
       "reducescatter",
       "transpose",

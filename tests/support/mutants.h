@@ -77,6 +77,11 @@ inline constexpr std::array<Mutation, 10> all_mutations = {
     Mutation::transfer_changed,
 };
 
+/// Whether Programs of the planner have such mutants.
+[[nodiscard]] constexpr bool changes_plans(Mutation mutation) {
+  return mutation != Mutation::transfer_changed;  // plans have no exchange
+}
+
 [[nodiscard]] inline std::string_view name(Mutation mutation) {
   constexpr std::array<std::string_view, 10> names = {
       "two devices of a group swapped",

@@ -220,13 +220,11 @@ std::string verdict_text(const Verdict& verdict, bool within_bound) {
                          : device + " is missing or stands twice, so this is no permutation");
     case Reason::indivisible:
       return text + "the tile does not divide into so many pieces";
-    case Reason::transfers: {
-      const std::string at = verdict.at ? index_text(*verdict.at) : "";
+    case Reason::transfers:
       return text + fmt::format(
-                        "a box lies outside the tile of {0} at {1}, or not exactly one "
-                        "transfer writes element {1} of its new tile",
-                        device, at);
-    }
+                        "{} at {}: a box that begins here leaves the tile, or not exactly "
+                        "one transfer writes this element",
+                        device, verdict.at ? index_text(*verdict.at) : "");
     case Reason::tile_claim:
       return text + "the tile has another shape than claimed";
     case Reason::map_claim:

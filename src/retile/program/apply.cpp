@@ -122,7 +122,7 @@ std::optional<Refusal> check_table(const Step& step, Size devices) {
 }
 
 /// Boxes that may be looked at to see whether they cover the tiles: seconds.
-constexpr Size most_coverage_work = Size{1} << 30;
+constexpr Size most_coverage_work = Size{1} << 27;
 
 bool lies_inside(const Shape& start, const Shape& shape, const Shape& tile) {
   for (std::size_t k = 0; k < tile.size(); ++k) {

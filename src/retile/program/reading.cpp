@@ -1056,7 +1056,7 @@ Exchange Builder::exchange(const StepDraft& step) const {
       fail(length == 0 ? place : number_place(place, entry),
            {.code = Code::bad_program,
             .message =
-                fmt::format("transfer {} has {}, of an array of {} it has {}", out.transfers.size(),
+                fmt::format("transfer {} has {}, an array of {} needs {}", out.transfers.size(),
                             count_of(length, "number"), count_of(rank, "dimension"), 2 + 3 * rank),
             .notes = {"a transfer is [target, source, start in the target's new tile, start in the "
                       "source's tile, shape]"}});

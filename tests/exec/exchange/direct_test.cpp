@@ -114,10 +114,10 @@ TEST(Direct, refuses_more_transfers_than_the_limit) {
 }
 
 TEST(Direct, thousands_of_devices_take_no_time_for_pairs) {
-  // 16384 devices that exchange with 16 others each: 2^18 transfers, of 2^28 pairs.
+  // 4096 devices that exchange with 16 others each: 2^16 transfers, of 2^24 pairs.
   const Program made =
-      direct(ends_of("x:16,y:1024", "[1{x}16, 1{y}1024, 16]", "[16, 1{y}1024, 1{x}16]")).value();
-  EXPECT_EQ(transfers(made).size(), std::size_t{1} << 18);
+      direct(ends_of("x:16,y:256", "[1{x}16, 1{y}256, 16]", "[16, 1{y}256, 1{x}16]")).value();
+  EXPECT_EQ(transfers(made).size(), std::size_t{1} << 16);
   EXPECT_EQ(check(made).answer, Answer::right);
 }
 
@@ -125,7 +125,7 @@ TEST(Direct, thousands_of_devices_take_no_time_for_pairs) {
 TEST(Direct, random_ends_are_right_or_refused_for_a_reason) {
   Size right = 0;
   Size refused = 0;
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+  for (std::uint64_t seed = 0; seed < 800; ++seed) {
     const support::Choose choose = support::random_choices(seed);
     const Size devices = 1 + choose(12);
     Shape global;
@@ -175,7 +175,7 @@ TEST(Direct, random_ends_are_right_or_refused_for_a_reason) {
     ++right;
   }
   std::cout << right << " right, " << refused << " refused\n";
-  EXPECT_GT(right, 400);
+  EXPECT_GT(right, 300);
   EXPECT_GT(refused, 50);
 }
 

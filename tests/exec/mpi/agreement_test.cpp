@@ -126,6 +126,25 @@ TEST(Agreement, programs_whose_steps_cannot_be_applied) {
   }
 }
 
+TEST(Agreement, an_exchange_is_not_for_the_collectives) {
+  Program program = square();
+  Exchange exchange;
+  for (Size d = 0; d < program.devices; ++d) {
+    const Shape zeros(program.from.rank(), 0);
+    exchange.transfers.push_back({.target = d,
+                                  .source = d,
+                                  .target_start = zeros,
+                                  .source_start = zeros,
+                                  .shape = program.from.tile()});
+  }
+  program.steps = {{exchange, {.tile = program.from.tile(), .map = {}, .at = {}}}};
+  program.to = program.from;
+  const std::string outcome = make_outcome(program);
+  EXPECT_THAT(outcome, StartsWith("unsupported"));
+  EXPECT_THAT(outcome, HasSubstr("exchange"));
+  EXPECT_TRUE(same_everywhere(outcome));
+}
+
 TEST(Agreement, hand_made_programs_of_devices_and_dimensions_that_do_not_exist) {
   Program program = square();
   const Size devices = program.devices;

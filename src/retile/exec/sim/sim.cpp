@@ -184,8 +184,8 @@ tl::unexpected<Diagnostic> inapplicable(std::size_t index, const Step& step,
       .rule = std::string(reason_name(refusal.reason))};
   if (refusal.reason == Reason::transfers && refusal.device && refusal.at) {
     diagnostic.notes.push_back(fmt::format(
-        "a box lies outside the tile of device {0} at [{1}], or not exactly one transfer "
-        "writes element [{1}] of its new tile",
+        "device {} at [{}]: a box that begins here leaves the tile, or not exactly one transfer "
+        "writes this element",
         *refusal.device, fmt::join(*refusal.at, ",")));
   } else if (refusal.device) {
     diagnostic.notes.push_back(fmt::format("device {} is missing or repeated", *refusal.device));
