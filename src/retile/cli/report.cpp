@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -133,7 +134,7 @@ Size size_of(const Shape& tile) {
 }
 
 std::string_view cost_unit(const Plan& plan) {
-  return plan.options.cost_model == CostModel::bytes ? " bytes" : "";
+  return prices_of(plan.problem, plan.options).in_bytes() ? " bytes" : "";
 }
 
 std::string sums_text(const Plan& plan) {
@@ -155,18 +156,16 @@ Baseline gather_everything(const Plan& plan) {
     factors.push_back(from.global()[i] / from.tile()[i]);
   // Smallest factor first is the cheapest order of gathers (S8).
   std::sort(factors.begin(), factors.end());
-  Baseline baseline;
-  baseline.cost = 0;
-  baseline.height = from.global_size();
-  Size tile = from.tile_size();
+  const Prices prices = prices_of(plan.problem, plan.options);
+  Wide cost = 0;
+  Wide tile = from.tile_size();
   for (const Size factor : factors) {
     if (factor == 1) continue;
-    const Size before = tile;
+    cost += prices.allgather(tile, factor) * prices.element();
     tile *= factor;
-    const bool bytes = plan.options.cost_model == CostModel::bytes;
-    const auto step = bytes ? checked_mul(tile - before, plan.options.element_bytes) : tile;
-    baseline.cost = baseline.cost && step ? checked_add(*baseline.cost, *step) : std::nullopt;
   }
+  Baseline baseline{{}, from.global_size()};
+  if (cost <= std::numeric_limits<Size>::max()) baseline.cost = static_cast<Size>(cost);
   return baseline;
 }
 
@@ -337,11 +336,12 @@ std::string runner_up(const Plan& plan) {
     cost = other->cost;
     how = fmt::format("with a valley of {} elements", other->valley);
   }
-  // These steps are the cheapest of their valley, so that with a permutation they are, too. In
-  // bytes dearer ones than the cheapest may be taken to do without.
+  // These steps are the cheapest of their valley, so that with a permutation they are, too; unless
+  // dearer ones were taken to do without.
   const std::optional<Size> limit = plan.options.memory_limit_bytes;
   const bool may_permute = !limit || *limit / plan.options.element_bytes / 2 >= plan.valley;
-  if (!plan.permutation && may_permute && plan.options.cost_model == CostModel::paper) {
+  if (!plan.permutation && may_permute &&
+      prices_of(plan.problem, plan.options).differ_by_a_permutation()) {
     const std::optional<Size> permuted = checked_add(plan.cost, plan.valley);
     if (permuted && (!cost || *permuted < *cost)) {
       cost = permuted;

@@ -7,8 +7,8 @@
 //    target's already; on meshes of one prime the neighbourhoods that must still be made bound the
 //    number of moves left. Both are proved, so a search that ends without a path is a refutation.
 //
-// In the paper's model every cost of a level is a multiple of V, as is a permutation. So only
-// cheapest paths of a level can beat cheapest path + permutation; for bytes dearer ones can.
+// Where paths of a level differ by no less than a permutation costs, only cheapest ones can beat
+// cheapest path + permutation; else dearer ones can.
 #pragma once
 
 #include <algorithm>

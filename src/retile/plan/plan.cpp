@@ -13,7 +13,7 @@
 // complete where the search ends before its limit and each path can be decided; else the lower
 // bound says what is proved. For bytes, and under a memory limit: the optimum of these normal forms
 // (within the limit). That the place of the permutation does not matter and that any path becomes
-// exact by one (S2) holds in all of them; levels are told apart by cost, not by model.
+// exact by one (S2) holds in all of them; what differs from model to model, Prices says.
 #include "retile/plan/plan.h"
 
 #include <fmt/format.h>
@@ -198,9 +198,9 @@ Wide resident_of(const Problem& problem, const WeakPath& path, bool permute) {
   return most;
 }
 
-/// A bound from below on what some device must receive, in bytes: the elements of its new tile that
-/// it does not hold.
-Wide missing_bytes(const Problem& problem, Size element_bytes) {
+/// The most elements of its new tile that a device does not hold; 0 where devices are too many to
+/// look at each.
+Size most_lacking(const Problem& problem) {
   if (problem.from.devices() > max_run_devices) return 0;
   const std::vector<Size> from = problem.from.base_offsets();
   const std::vector<Size> to = problem.to.base_offsets();
@@ -216,12 +216,13 @@ Wide missing_bytes(const Problem& problem, Size element_bytes) {
     }
     least_kept = std::min(least_kept, kept);
   }
-  return static_cast<Wide>(problem.to.tile_size() - least_kept) * element_bytes;
+  return problem.to.tile_size() - least_kept;
 }
 
 /// Turns a path and its choices into a Plan's steps. \error size_overflow
 Result<Plan> assemble(const Problem& problem, const PlanOptions& options, const WeakPath& path,
                       const SliceDigits& digits, std::optional<Placement> placement) {
+  const Prices prices = prices_of(problem, options);
   Plan plan;
   plan.problem = problem;
   plan.options = options;
@@ -231,14 +232,13 @@ Result<Plan> assemble(const Problem& problem, const PlanOptions& options, const 
   Wide height = std::max(problem.from.tile_size(), problem.to.tile_size());
   Wide valley = std::min(problem.from.tile_size(), problem.to.tile_size());
   Wide resident = height;
-  const bool bytes = options.cost_model == CostModel::bytes;
   const auto add = [&](PlanStep step, Wide step_cost) {
     Wide after = 1;
     for (const Size extent : tile) after *= extent;
     resident = std::max(resident, step.op == Collective::dynslice ? size : size + after);
     height = std::max(height, after);
     valley = std::min(valley, after);
-    if (bytes) step_cost *= options.element_bytes;
+    step_cost *= prices.element();
     size = after;
     cost += step_cost;
     step.tile = tile;
@@ -248,22 +248,23 @@ Result<Plan> assemble(const Problem& problem, const PlanOptions& options, const 
   for (std::size_t k = 0; k < path.slices.size(); ++k) {
     const auto& slice = path.slices[k];
     tile[slice.dim] /= slice.factor;
-    add({Collective::dynslice, slice.dim, 0, slice.factor, {}, 0, digits[k]}, 0);
+    add({Collective::dynslice, slice.dim, 0, slice.factor, {}, 0, digits[k]},
+        prices.dynslice(size));
   }
   for (std::size_t k = 0; k <= path.moves.size(); ++k) {
     if (placement && placement->moves_before == k)
-      add({Collective::allpermute, 0, 0, 1, {}, 0, {}}, size);
+      add({Collective::allpermute, 0, 0, 1, {}, 0, {}}, prices.allpermute(size));
     if (k == path.moves.size()) break;
     const auto& move = path.moves[k];
     tile[move.from_dim] *= move.factor;
     tile[move.to_dim] /= move.factor;
     add({Collective::alltoall, move.from_dim, move.to_dim, move.factor, {}, 0, {}},
-        bytes ? size - size / move.factor : size);
+        prices.alltoall(size, move.factor));
   }
   for (const auto& gather : path.gathers) {
     tile[gather.dim] *= gather.factor;
     add({Collective::allgather, gather.dim, 0, gather.factor, {}, 0, {}},
-        bytes ? size * gather.factor - size : size * gather.factor);
+        prices.allgather(size, gather.factor));
   }
   RETILE_ASSERT(tile == problem.to.tile(), "a path ends in the target's tile shape");
   constexpr Wide most = std::numeric_limits<Size>::max();
@@ -399,9 +400,9 @@ class Planner {
         for (std::size_t i = 0; i < space_.rank(); ++i) dims.push_back(space_.dim(i));
         alphabet.emplace(problem_, dims);
       }
-      // In the paper's model all costs of a level are multiples of V, and so is the permutation
-      // that makes a cheapest path exact: a dearer path is no better. Not so where there is none.
-      const bool tight = space_.cost_model() == CostModel::paper && permutable(level);
+      // Where the permutation that makes a cheapest path exact costs no more than a dearer path
+      // does, that one is no better. Not so where there is none.
+      const bool tight = space_.prices().differ_by_a_permutation() && permutable(level);
       const Relative limit = tight    ? *search->best()
                              : found_ ? space_.relative(choice_.cost, level)
                                       : no_cost;
@@ -474,14 +475,14 @@ class Planner {
 
   [[nodiscard]] Wide cost_of(const WeakPath& path, bool permute) const {
     Wide tile = valley_of(problem_, path);
-    const bool paper = options_.cost_model == CostModel::paper;
-    Wide cost = permute ? tile : 0;
-    for (const auto& move : path.moves) cost += paper ? tile : tile - tile / move.factor;
+    const Prices& prices = space_.prices();
+    Wide cost = permute ? prices.allpermute(tile) : 0;
+    for (const auto& move : path.moves) cost += prices.alltoall(tile, move.factor);
     for (const auto& gather : path.gathers) {
-      cost += paper ? tile * gather.factor : tile * (gather.factor - 1);
+      cost += prices.allgather(tile, gather.factor);
       tile *= gather.factor;
     }
-    return paper ? cost : cost * options_.element_bytes;
+    return cost * prices.element();
   }
 
   /// Where the search stopped at its limit: paths that need no search.
@@ -647,19 +648,17 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
     RETILE_ASSERT(made->resident <= *limit, "a plan under a memory limit obeys it");
   }
 
-  // In the paper's model a search that came to its end proves the cost. Else the levels that it
-  // left open bound it, and S5: whoever does not reach the target by slices alone pays for at least
-  // one tile of the target. For bytes only W is proved: gathering and slicing with factor 2 costs
-  // less than an alltoall and a permutation, so that a sequence that is no normal form may be
-  // cheaper (not S3). And what some device lacks.
+  // Where normal forms suffice a search that came to its end proves the cost, else the levels that
+  // it left open bound it. Where they do not only W is proved. What every sequence pays is proved
+  // anyway; slices alone are free.
   const bool searched_all = choice->complete && options.over_partition && !options.except_valley;
   Wide bound = searched_all ? static_cast<Wide>(made->cost) : choice->lower_bound;
   if (!options.over_partition || options.except_valley) bound = 0;
-  if (options.cost_model == CostModel::bytes) {
-    bound =
-        std::max(std::min(bound, choice->weak_cost), missing_bytes(problem, options.element_bytes));
-  } else if (!searched_all && made->cost > 0) {
-    bound = std::max<Wide>(bound, problem.to.tile_size());
+  const Prices prices = prices_of(problem, options);
+  if (!prices.normal_forms_suffice()) bound = std::min(bound, choice->weak_cost);
+  if (made->cost > 0 && (!searched_all || !prices.normal_forms_suffice())) {
+    const Wide least = prices.least_of_any_sequence(problem.to.tile_size(), most_lacking(problem));
+    bound = std::max(bound, least * prices.element());
   }
   made->lower_bound = static_cast<Size>(std::min<Wide>(bound, made->cost));
   made->optimal = made->cost == made->lower_bound;

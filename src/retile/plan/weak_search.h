@@ -8,8 +8,8 @@
 // Exponents of one dimension lie in a *lane*, one field per prime; the lanes of all dimensions make
 // up a state in one or two machine words. So an alltoall is one addition and one subtraction.
 //
-// Costs within a level are relative to V: in the paper's model in units of V, for bytes in units of
-// V / devices elements (alltoall by n: devices - devices/n), so that they are whole numbers.
+// Costs within a level are relative to V: counted in its Prices::unit()-th part, so that they are
+// whole numbers.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,6 @@
 
 namespace retile {
 
-/// Costs across levels: sums may pass 63 bits before the answer is known not to.
-__extension__ typedef __int128 Wide;  // NOLINT(modernize-use-using): the marker needs a typedef
 __extension__ typedef unsigned __int128 Key128;  // NOLINT(modernize-use-using)
 
 /// A cost relative to the level's V.
@@ -65,7 +63,7 @@ class WeakSpace {
   [[nodiscard]] unsigned lane_bits() const { return lane_bits_; }
   [[nodiscard]] const std::vector<PrimePower>& primes() const { return primes_; }
   [[nodiscard]] Size devices() const { return devices_; }
-  [[nodiscard]] CostModel cost_model() const { return cost_model_; }
+  [[nodiscard]] const Prices& prices() const { return prices_; }
 
   [[nodiscard]] Lane source(std::size_t i) const { return source_[i]; }
   [[nodiscard]] Lane target(std::size_t i) const { return target_[i]; }
@@ -97,13 +95,11 @@ class WeakSpace {
 
   /// Cost and number of the gathers whose factors are given (S8: smallest first).
   [[nodiscard]] Relative gather_cost(std::vector<Size>& factors) const;
-  [[nodiscard]] Relative permute_cost() const {
-    return cost_model_ == CostModel::paper ? 1 : devices_;
-  }
+  [[nodiscard]] Relative permute_cost() const { return prices_.allpermute(prices_.unit()); }
+  [[nodiscard]] Relative move_cost(Size n) const { return prices_.alltoall(prices_.unit(), n); }
   /// The least that an alltoall can cost.
   [[nodiscard]] Relative least_move() const {
-    if (cost_model_ == CostModel::paper || primes_.empty()) return 1;
-    return devices_ - devices_ / primes_.front().prime;
+    return primes_.empty() ? 1 : move_cost(primes_.front().prime);
   }
 
   /// What the moves out of dimension i cost at least when it must come down to this lane from the
@@ -133,8 +129,7 @@ class WeakSpace {
   Size devices_ = 1;
   Size global_size_ = 1;
   Size target_tile_ = 1;
-  CostModel cost_model_ = CostModel::paper;
-  Size element_bytes_ = 1;
+  Prices prices_;
 };
 
 struct SearchLimits {
@@ -329,11 +324,10 @@ class LevelSearch {
       }
       // Putting more into a list of factors does not make its smaller products cheaper, and its
       // last product is known.
-      if (space_.cost_model() == CostModel::paper && !sorted.empty()) {
-        Relative product = 1;
-        for (const Size factor : sorted) product *= factor;
-        if (chosen - product + level_.gathered + leaving > cutoff_) return;
-      }
+      Relative product = 1;
+      for (const Size factor : sorted) product *= factor;
+      const Relative more = (level_.gathered - product) * space_.prices().unit();
+      if (chosen + more + leaving > cutoff_) return;
       Lane box = 0;
       const Lane spare = space_.cap(i) - space_.target(i);
       for (std::size_t q = 0; q < primes; ++q) {
