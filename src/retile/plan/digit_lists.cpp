@@ -91,7 +91,12 @@ void DigitAlphabet::add_list(const Problem& problem, std::size_t dim, bool is_so
 char16_t DigitAlphabet::intern(const Letter& letter) {
   const auto [at, fresh] = numbers_.emplace(letter, static_cast<char16_t>(letters_.size()));
   if (fresh) {
-    RETILE_ASSERT(letters_.size() < 0xffff, "a search is stopped before it makes so many digits");
+    // The last value ends a list's name.
+    if (letters_.size() >= 0xffff) {
+      full_ = true;
+      numbers_.erase(at);
+      return 0;
+    }
     letters_.push_back(letter);
   }
   return at->second;
@@ -155,6 +160,7 @@ void DigitAlphabet::mix(DigitLists& lists, std::size_t i, Size n) {
   std::reverse(digits.begin(), digits.end());
   // Fresh and lost digits have no names; another number made of the like may be around.
   const auto contains = [&](const auto& self, const DigitList& in, std::size_t number) -> bool {
+    work_ += 1 + static_cast<Size>(in.size());
     return std::any_of(in.begin(), in.end(), [&](char16_t digit) {
       const Letter letter = letters_[digit];
       return letter.kind == Kind::mixed &&
@@ -166,11 +172,13 @@ void DigitAlphabet::mix(DigitLists& lists, std::size_t i, Size n) {
            std::any_of(lists.begin(), lists.end(),
                        [&](const DigitList& other) { return contains(contains, other, number); });
   };
-  std::size_t number = 0;
-  for (; number < mixed_.size(); ++number) {
-    if (mixed_[number] == digits && !in_use(number)) break;
+  std::vector<std::size_t>& numbers = mixed_of_[digits];
+  const auto unused = std::find_if_not(numbers.begin(), numbers.end(), in_use);
+  const std::size_t number = unused == numbers.end() ? mixed_.size() : *unused;
+  if (number == mixed_.size()) {
+    numbers.push_back(number);
+    mixed_.push_back(digits);
   }
-  if (number == mixed_.size()) mixed_.push_back(digits);
   // Not joined: append would turn the whole number back into its digits.
   list.push_back(intern({Kind::mixed, number, 1, size}));
 }

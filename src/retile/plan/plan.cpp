@@ -35,8 +35,8 @@ namespace retile {
 
 namespace {
 
-// Numbers of devices up to which something is decided device by device.
-constexpr Size max_run_devices = Size{1} << 17;
+// Devices times dimensions up to which something is looked up device by device.
+constexpr Size most_places = Size{1} << 21;
 
 /// A normal form that always exists, without search: per prime, slice what the target needs and the
 /// source lacks, move what is in the wrong dimension, gather the rest. The fallback where a search
@@ -201,7 +201,8 @@ Wide resident_of(const Problem& problem, const WeakPath& path, bool permute) {
 /// The most elements of its new tile that a device does not hold; 0 where devices are too many to
 /// look at each.
 Size most_lacking(const Problem& problem) {
-  if (problem.from.devices() > max_run_devices) return 0;
+  const auto places = checked_mul(problem.from.devices(), static_cast<Size>(problem.from.rank()));
+  if (!places || *places > most_places) return 0;
   const std::vector<Size> from = problem.from.base_offsets();
   const std::vector<Size> to = problem.to.base_offsets();
   const std::size_t rank = problem.from.rank();
@@ -294,15 +295,21 @@ struct Choice {
   Wide lower_bound = 0;  // proved
   bool complete = true;
   Size states = 0;
+  Size work = 0;
 };
 
 /// Whether `path` needs no permutation, where digit lists alone do not say it. A slice that no
 /// digits can say is no answer: lowering could not follow it.
-std::optional<bool> decide(const Problem& problem, const WeakPath& path) {
+std::optional<bool> decide(const Problem& problem, const WeakPath& path, SearchLimits& limits) {
   if (unify(problem, path)) return true;
-  const std::optional<bool> possible = can_do_without(problem, path);
+  // Slices leave lists of which the target's are refinements: no digit of a list is a function of
+  // what comes out of the middle of another (S5).
+  if (path.moves.empty() && path.gathers.empty()) return false;
+  limits.spend(static_cast<Size>(16 * (path.moves.size() + problem.from.rank())));
+  const std::optional<bool> possible = can_do_without(problem, path, limits.work);
   if (!possible || !*possible) return possible;
-  if (problem.from.devices() <= max_run_devices &&
+  const auto places = checked_mul(problem.from.devices(), static_cast<Size>(problem.from.rank()));
+  if (places && *places <= limits.work / 4 && limits.spend(4 * *places) &&
       reaches_target(problem, path, default_digits(problem, path)))
     return true;
   return std::nullopt;
@@ -410,8 +417,8 @@ class Planner {
       if (alphabet->usable()) {
         const Size states = search->states();
         ExactSearch<Key> exact(space_, *search, *alphabet, limits_);
-        const auto got =
-            exact.run(limit, tight, [&](const WeakPath& path) { return decide(problem_, path); });
+        const auto got = exact.run(
+            limit, tight, [&](const WeakPath& path) { return decide(problem_, path, limits_); });
         choice_.states += search->states() - states;
         complete = exact.complete() && !exact.undecided();
         if (got) {
@@ -507,9 +514,7 @@ class Planner {
     if (limits_.resident && resident_of(problem_, path, false) > *limits_.resident) return;
     weak_ = weak_ ? std::min(*weak_, weak) : weak;
     if (found_ && weak >= choice_.cost) return;
-    const bool only_slices = path.moves.empty() && path.gathers.empty();
-    const bool permute =
-        only_slices ? !decide(problem_, path).value_or(false) : !unify(problem_, path);
+    const bool permute = !unify(problem_, path);
     if (limits_.resident && resident_of(problem_, path, permute) > *limits_.resident) return;
     const auto steps = path.slices.size() + path.moves.size() + path.gathers.size();
     offer(cost_of(path, permute), static_cast<std::int32_t>(steps) + (permute ? 1 : 0), permute,
@@ -522,6 +527,7 @@ class Planner {
     const auto digits = choice_.permute ? std::nullopt : unify(problem_, choice_.path);
     choice_.digits = digits ? *digits : default_digits(problem_, choice_.path);
     choice_.weak_cost = *weak_;
+    choice_.work = options_.search_limit - limits_.work;
     choice_.lower_bound = choice_.cost;
     for (const Wide bound : open_) choice_.lower_bound = std::min(choice_.lower_bound, bound);
     return choice_;
@@ -550,41 +556,32 @@ Wide least_resident(const Problem& problem, const PlanOptions& options, const We
   return resident_of(problem, greedy_path(space, *smallest, false), true);
 }
 
-/// Whether slices alone, which hold no more than the source's tile, reach the target. Nothing when
-/// that could not be decided.
-std::optional<bool> slices_suffice(const Problem& problem, const PlanOptions& options,
-                                   const WeakSpace& space) {
+/// Whether slices alone, which hold no more than the source's tile, reach the target.
+bool slices_suffice(const Problem& problem, const PlanOptions& options, const WeakSpace& space) {
   if (options.except_valley == problem.to.tile_size()) return false;
   const auto path = slicing_path(space);
-  return path ? decide(problem, *path) : false;
+  return path && unify(problem, *path);
 }
 
 /// Whether some plan holds at most `limit` elements at every step. Below two tiles of its valley it
 /// can neither move nor permute, nor gather: a gather holds the target's tile, of at least two
-/// valleys, and more. Nothing when that could not be decided.
-std::optional<bool> feasible(const Problem& problem, const PlanOptions& options,
-                             const WeakSpace& space, Wide limit) {
+/// valleys, and more.
+bool feasible(const Problem& problem, const PlanOptions& options, const WeakSpace& space,
+              Wide limit) {
   if (least_resident(problem, options, space) <= limit) return true;
   if (std::max(problem.from.tile_size(), problem.to.tile_size()) > limit) return false;
   return slices_suffice(problem, options, space);
 }
 
 /// \param resident  most elements a step may hold, before and after together
-/// \error infeasible, limit_reached
+/// \error infeasible
 Result<Choice> choose(const Problem& problem, const PlanOptions& options,
                       std::optional<Wide> resident) {
   const WeakSpace space(problem, options);
   if (allowed_levels(options, space).empty())
     return refuse({.code = Code::infeasible, .message = "no plan has another valley"});
   if (resident) {
-    const std::optional<bool> answer = feasible(problem, options, space, *resident);
-    if (!answer) {
-      return refuse({.code = Code::limit_reached,
-                     .message = fmt::format("whether a plan holds at most {} bytes at every step "
-                                            "takes too long to decide",
-                                            options.memory_limit_bytes.value_or(0))});
-    }
-    if (!*answer) {
+    if (!feasible(problem, options, space, *resident)) {
       return refuse({.code = Code::infeasible,
                      .message = fmt::format("no plan holds at most {} bytes at every step",
                                             options.memory_limit_bytes.value_or(0))});
@@ -642,6 +639,7 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   auto made = assemble(problem, options, choice->path, choice->digits, std::move(placement));
   if (!made) return made;
   made->states = choice->states;
+  made->work = choice->work;
   made->weak_cost = static_cast<Size>(choice->weak_cost);  // at most the cost, which fits
   made->complete = choice->complete;
   if (const auto limit = resident_limit(options)) {
@@ -672,12 +670,7 @@ Result<Size> smallest_feasible_bytes(const Problem& problem, Size element_bytes)
   Wide least = least_resident(problem, {}, space);
   const Wide ends = std::max(problem.from.tile_size(), problem.to.tile_size());
   if (ends < least) {
-    const std::optional<bool> sliced = slices_suffice(problem, {}, space);
-    if (!sliced) {
-      return refuse({.code = Code::limit_reached,
-                     .message = "the smallest feasible limit takes too long to decide"});
-    }
-    if (*sliced) least = ends;
+    if (slices_suffice(problem, {}, space)) least = ends;
   }
   if (least > std::numeric_limits<Size>::max() / element_bytes) {
     return refuse({.code = Code::size_overflow,

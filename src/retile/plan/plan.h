@@ -50,8 +50,9 @@ struct PlanOptions {
   bool over_partition = true;
   /// Plans with a valley of just this size are left out. Nothing is proved then.
   std::optional<Size> except_valley = {};
-  /// How much the search may look at, in alltoall edges (a weak type kept counts as eight). Past it
-  /// the plan is the best found so far, still right and within the bound.
+  /// How much all parts of the search together may look at, in alltoall edges between weak types;
+  /// what takes longer counts as more of them (a weak type or digit lists kept, a tile run to see
+  /// where it ends). Past it the plan is the best found so far, still right and within the bound.
   Size search_limit = Size{1} << 24;
 };
 
@@ -83,6 +84,7 @@ struct Plan {
   Size lower_bound = 0;
   bool optimal = false;  ///< cost == lower_bound
   Size states = 0;       ///< weak types visited by the search
+  Size work = 0;         ///< what the search looked at, as PlanOptions::search_limit counts
 
   [[nodiscard]] std::size_t permutes() const { return permutation ? 1 : 0; }
 };
@@ -93,14 +95,13 @@ struct Plan {
 /// Axes are split into prime factors first, so one step may move part of an axis.
 /// The same problem and options give the same plan, in every process and build.
 /// \error infeasible (the memory limit; `smallest_feasible_bytes` says the least one),
-///        limit_reached (whether the memory limit can be obeyed), size_overflow (costs),
-///        unsupported (explicit tile maps)
+///        size_overflow (costs), unsupported (explicit tile maps)
 /// \paper Sec. 7.2; placement of the permutation S2; bound from Thm. 6.7 with valley for
 /// localsize(t2)
 [[nodiscard]] Result<Plan> plan(const Problem& problem, const PlanOptions& options = {});
 
 /// The smallest memory limit, in bytes, for which `plan` finds a plan; decided without a search.
-/// \error limit_reached, size_overflow, unsupported
+/// \error size_overflow, unsupported
 [[nodiscard]] Result<Size> smallest_feasible_bytes(const Problem& problem, Size element_bytes);
 
 }  // namespace retile

@@ -233,7 +233,7 @@ SliceDigits default_digits(const Problem& problem, const WeakPath& path) {
   return out;
 }
 
-std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path) {
+std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path, Size& work) {
   constexpr Size most_tiles = Size{1} << 22;
   const std::size_t rank = problem.from.rank();
   const Size devices = problem.from.devices();
@@ -296,6 +296,9 @@ std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path)
   Size targets = 1;  // target tiles that the devices of one source tile hold
   for (const Part& part : parts) targets *= part.source.weight == 0 ? part.size : 1;
   if (pieces % targets != 0) return false;
+  // About a division of two numbers each.
+  const auto piece_work =
+      static_cast<Size>(rank + path.moves.size() + path.gathers.size() + parts.size()) / 2 + 1;
   std::vector<Size> before(rank);
   std::vector<Size> tile(rank);
   std::vector<Size> held(static_cast<std::size_t>(targets));
@@ -310,8 +313,11 @@ std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path)
       before[i] = static_cast<Size>(left) % source[i];
       left /= static_cast<std::size_t>(source[i]);
     }
+    work -= targets / 4;
     std::fill(held.begin(), held.end(), Size{0});
     for (Size piece = 0; piece < pieces; ++piece) {
+      work -= piece_work;
+      if (work < 0) return std::nullopt;
       Size left = piece;
       for (std::size_t i = 0; i < rank; ++i) {
         tile[i] = before[i] * sliced[i] + left % sliced[i];

@@ -43,8 +43,9 @@ using SliceDigits = std::vector<std::vector<Digit>>;
 
 /// Whether some choice of slices, not always sayable in digits, makes `path` reach the target: the
 /// contingency criterion S4, decided by running all tiles of the bottom. Nothing when they are too
-/// many.
-[[nodiscard]] std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path);
+/// many for `work`, of which what was looked at is taken off.
+[[nodiscard]] std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path,
+                                                 Size& work);
 
 /// Any digits for the slices of a path, from those that problem.from leaves unused.
 [[nodiscard]] SliceDigits default_digits(const Problem& problem, const WeakPath& path);

@@ -134,7 +134,13 @@ class WeakSpace {
 
 struct SearchLimits {
   std::optional<Wide> resident;  // elements: no step may hold more
-  Size work = 0;  // edges to look at; PlanOptions::search_limit says how states count
+  Size work = 0;                 // what is left of PlanOptions::search_limit
+
+  /// False when that was too much: whoever works stops.
+  bool spend(Size amount) {
+    work -= amount;
+    return work >= 0;
+  }
 };
 
 /// A* from all tops of one level towards the bottoms. `Key` holds all lanes of a state.
@@ -243,6 +249,11 @@ class LevelSearch {
   }
   [[nodiscard]] Size state_work() const { return 8 + static_cast<Size>(space_.rank()); }
 
+  bool spend(Size amount) {
+    complete_ = limits_.spend(amount) && complete_;
+    return complete_;
+  }
+
   static std::size_t hash(Key key) {
     std::uint64_t x = static_cast<std::uint64_t>(key);
     if constexpr (sizeof(Key) > sizeof(std::uint64_t)) {
@@ -301,7 +312,7 @@ class LevelSearch {
     Key key{};
     const auto spread = [&](const auto& self, std::size_t i, Relative leaving,
                             std::int32_t leavers) -> void {
-      if (!complete_) return;
+      if (!spend(2)) return;
       for (std::size_t q = 0; q < primes; ++q) {
         if (left[q] > room[i][q]) return;
       }
@@ -309,11 +320,7 @@ class LevelSearch {
       const Relative chosen = space_.gather_cost(sorted);
       if (i == rank) {
         if (chosen + leaving > cutoff_ || !fits(sorted)) return;
-        limits_.work -= state_work();
-        if (limits_.work < 0) {
-          complete_ = false;
-          return;
-        }
+        if (!spend(state_work())) return;
         const auto at = add(key).first;
         nodes_[at].cost = chosen;
         nodes_[at].steps = static_cast<std::int32_t>(factors.size());
@@ -396,7 +403,7 @@ class LevelSearch {
         if (box == 0) continue;
         const Relative from_leaving = space_.leaving_cost(i, from);
         const std::vector<Block>& blocks = space_.blocks(box);
-        limits_.work -= static_cast<Size>(blocks.size());
+        if (!spend(1 + static_cast<Size>(blocks.size()))) return;
         for (const Block& block : blocks) {
           const Relative j_leaving = space_.leaving_cost(j, to - block.lane);
           const Relative i_leaving = space_.leaving_cost(i, from + block.lane);
@@ -407,7 +414,7 @@ class LevelSearch {
           const auto [n, fresh] = add(moved(node.key, j, i, block.lane));
           Node& next = nodes_[n];
           if (fresh) {
-            limits_.work -= state_work();
+            spend(state_work());
             next.leaving = leaving;
             next.leavers = node.leavers - (to_leaving > 0 ? 1 : 0) - (from_leaving > 0 ? 1 : 0) +
                            (j_leaving > 0 ? 1 : 0) + (i_leaving > 0 ? 1 : 0);
@@ -420,7 +427,6 @@ class LevelSearch {
         }
       }
     }
-    if (limits_.work < 0) complete_ = false;
   }
 
   const WeakSpace& space_;
