@@ -287,6 +287,7 @@ std::string plan_json(const Plan& plan) {
   json["cost"] = plan.cost;
   json["height"] = plan.height;
   json["bound"] = plan.bound;
+  if (plan.options.exceed_bound) json["exceed_bound"] = true;
   json["valley"] = plan.valley;
   json["resident"] = plan.resident;
   json["weak_cost"] = plan.weak_cost;
@@ -410,9 +411,9 @@ std::string plan_explanation(const Plan& plan) {
                             plan.lower_bound, unit, plan.cost);
   text += runner_up(plan);
   text += fmt::format(
-      "memory: no tile is larger than the larger end ({}); a step holds at most {} elements, "
+      "memory: no tile is larger than the larger end ({}){}; a step holds at most {} elements, "
       "before and after together\n",
-      plan.bound, plan.resident);
+      plan.bound, plan.options.exceed_bound ? ", though it may be" : "", plan.resident);
   const Baseline baseline = gather_everything(plan);
   text += fmt::format("gathering everything, then slicing: cost {}{}, height {}\n",
                       baseline.cost ? fmt::format("{}", *baseline.cost) : "beyond 2^63", unit,

@@ -293,8 +293,7 @@ class ExactSearch {
       const Lane gathered = level_.lane(place.key, i) - space_.target(i);
       if (gathered != 0) path_.gathers.push_back({space_.dim(i), space_.factor(gathered)});
     }
-    std::stable_sort(path_.gathers.begin(), path_.gathers.end(),
-                     [](const auto& a, const auto& b) { return a.factor < b.factor; });
+    path_.sort_gathers();
     bool fits = static_cast<std::int32_t>(path_.gathers.size()) <= steps;
     if (fits && open) {
       left_open_ = true;

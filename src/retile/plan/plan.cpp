@@ -12,7 +12,11 @@
 // not, is a normal form with at most one permutation, in the valley (S3), and both parts are
 // complete where the search ends before its limit and each path can be decided; else the lower
 // bound says what is proved. For bytes, and under a memory limit: the optimum of these normal forms
-// (within the limit). That the place of the permutation does not matter and that any path becomes
+// (within the limit). In elements no sequence with larger tiles than both ends' is cheaper, nor
+// needs less memory: what takes the place of a peak in the proof of S3 is lower, so no step of it
+// holds more. In bytes W bounds those from below, too. So `exceed_bound` changes no search.
+//
+// That the place of the permutation does not matter and that any path becomes
 // exact by one (S2) holds in all of them; what differs from model to model, Prices says.
 #include "retile/plan/plan.h"
 
@@ -78,8 +82,7 @@ WeakPath direct_path(const Problem& problem) {
     if (gather[i] > 1) path.gathers.push_back({i, gather[i]});
   }
   for (const auto& [dims, factor] : move) path.moves.push_back({dims.first, dims.second, factor});
-  std::stable_sort(path.gathers.begin(), path.gathers.end(),
-                   [](const auto& a, const auto& b) { return a.factor < b.factor; });
+  path.sort_gathers();
   return path;
 }
 
@@ -151,8 +154,7 @@ WeakPath greedy_path(const WeakSpace& space, const Level& level, bool from_sourc
     if (top[i] != target[i])
       path.gathers.push_back({space.dim(i), space.factor(top[i] - target[i])});
   }
-  std::stable_sort(path.gathers.begin(), path.gathers.end(),
-                   [](const auto& a, const auto& b) { return a.factor < b.factor; });
+  path.sort_gathers();
   return path;
 }
 
@@ -475,8 +477,7 @@ class Planner {
       const Lane gather = search.lane(search.node(at).key, i) - space_.target(i);
       if (gather != 0) path.gathers.push_back({space_.dim(i), space_.factor(gather)});
     }
-    std::stable_sort(path.gathers.begin(), path.gathers.end(),
-                     [](const auto& a, const auto& b) { return a.factor < b.factor; });
+    path.sort_gathers();
     return path;
   }
 
@@ -596,14 +597,18 @@ Result<Choice> choose(const Problem& problem, const PlanOptions& options,
   return Planner<Key128>(problem, options, space, resident).run();
 }
 
-Result<void> check_arguments(const Problem& problem, Size element_bytes) {
+Result<void> check_arguments(const Problem& problem, const PlanOptions& options) {
   if (problem.from.is_explicit() || problem.to.is_explicit() || !problem.from.is_compact() ||
       !problem.to.is_compact()) {
     return refuse(
         {.code = Code::unsupported, .message = "only tilings given by digits can be planned"});
   }
-  if (element_bytes < 1) {
+  if (options.element_bytes < 1) {
     return refuse({.code = Code::bad_argument, .message = "an element has at least one byte"});
+  }
+  if (options.exceed_bound && !options.memory_limit_bytes) {
+    return refuse({.code = Code::bad_argument,
+                   .message = "only within a memory limit may tiles be larger than both ends"});
   }
   return {};
 }
@@ -630,7 +635,7 @@ std::string_view collective_name(Collective collective) {
 }
 
 Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
-  if (const auto checked = check_arguments(problem, options.element_bytes); !checked)
+  if (const auto checked = check_arguments(problem, options); !checked)
     return refuse(checked.error());
   const auto choice = choose(problem, options, resident_limit(options));
   if (!choice) return refuse(choice.error());
@@ -664,7 +669,7 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
 }
 
 Result<Size> smallest_feasible_bytes(const Problem& problem, Size element_bytes) {
-  if (const auto checked = check_arguments(problem, element_bytes); !checked)
+  if (const auto checked = check_arguments(problem, {.element_bytes = element_bytes}); !checked)
     return refuse(checked.error());
   const WeakSpace space(problem, {});
   Wide least = least_resident(problem, {}, space);

@@ -45,6 +45,10 @@ struct PlanOptions {
   Size element_bytes = 4;  ///< for bytes costs and the memory limit
   /// bound on resident bytes: tile before + tile after of the worst step
   std::optional<Size> memory_limit_bytes = {};
+  /// Whether tiles may be larger than both ends' where the memory limit, which must be given, has
+  /// room for them. What is proved is proved of such sequences, too, and none that is cheaper is
+  /// known, so that no plan makes use of it.
+  bool exceed_bound = false;
   /// Whether to look at valleys below the largest one that the ends allow. Without them less is
   /// proved: only what holds for every sequence (S5).
   bool over_partition = true;
@@ -79,8 +83,8 @@ struct Plan {
   /// only the least found.
   Size weak_cost = 0;
   bool complete = true;  ///< the search ended before its limit
-  /// Proved: no sequence within the bound eq. (4), and within the memory limit if there is one, is
-  /// cheaper. For bytes: W, or what some device lacks, whichever is more.
+  /// Proved: no sequence within the memory limit, if there is one, is cheaper, be its tiles within
+  /// the bound eq. (4) or not. For bytes: W, or what some device lacks, whichever is more.
   Size lower_bound = 0;
   bool optimal = false;  ///< cost == lower_bound
   Size states = 0;       ///< weak types visited by the search
@@ -95,7 +99,8 @@ struct Plan {
 /// Axes are split into prime factors first, so one step may move part of an axis.
 /// The same problem and options give the same plan, in every process and build.
 /// \error infeasible (the memory limit; `smallest_feasible_bytes` says the least one),
-///        size_overflow (costs), unsupported (explicit tile maps)
+///        size_overflow (costs), unsupported (explicit tile maps), bad_argument (`exceed_bound`
+///        without a memory limit)
 /// \paper Sec. 7.2; placement of the permutation S2; bound from Thm. 6.7 with valley for
 /// localsize(t2)
 [[nodiscard]] Result<Plan> plan(const Problem& problem, const PlanOptions& options = {});

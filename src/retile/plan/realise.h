@@ -2,6 +2,7 @@
 // the one permutation goes if there must be one (Theorem 6.4 with S2 and S4).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -30,6 +31,12 @@ struct WeakPath {
   std::vector<Slice> slices;
   std::vector<Move> moves;
   std::vector<Gather> gathers;
+
+  /// The cheapest order of the gathers (S8).
+  void sort_gathers() {
+    std::stable_sort(gathers.begin(), gathers.end(),
+                     [](const Gather& a, const Gather& b) { return a.factor < b.factor; });
+  }
 };
 
 /// The digits of each slice of a path, minor to major, over device numbers.
