@@ -405,7 +405,9 @@ std::string plan_explanation(const Plan& plan) {
   }
   text += plan.optimal
               ? fmt::format("optimal: no sequence{} costs less than {}{}\n",
-                            plan.options.memory_limit_bytes ? " within the memory limit" : "",
+                            plan.options.exceed_bound ? " within the memory limit, of any height,"
+                            : plan.options.memory_limit_bytes ? " within the memory limit"
+                                                              : "",
                             plan.lower_bound, unit)
               : fmt::format("proved lower bound {}{}: a sequence cheaper than {} is not excluded\n",
                             plan.lower_bound, unit, plan.cost);

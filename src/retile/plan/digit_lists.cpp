@@ -12,26 +12,6 @@ namespace retile {
 
 namespace {
 
-/// The strides at which any digit of either map begins or ends, ascending.
-std::vector<Size> cuts_of(const Problem& problem, const std::vector<PrimePower>& primes) {
-  std::vector<Size> cuts{1, problem.from.devices()};
-  for (const TileMap* map : {&problem.from, &problem.to}) {
-    for (const auto& list : map->digits()) {
-      for (const Digit& digit : list) {
-        cuts.push_back(digit.stride);
-        cuts.push_back(digit.stride * digit.size);
-      }
-    }
-  }
-  if (primes.size() == 1) {
-    for (Size cut = 1; cut < problem.from.devices(); cut *= primes.front().prime)
-      cuts.push_back(cut);
-  }
-  std::sort(cuts.begin(), cuts.end());
-  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-  return cuts;
-}
-
 std::vector<bool> used_by(const TileMap& map, const std::vector<Size>& cuts) {
   std::vector<bool> used(cuts.size(), false);
   for (const auto& list : map.digits()) {
@@ -46,14 +26,32 @@ std::vector<bool> used_by(const TileMap& map, const std::vector<Size>& cuts) {
 
 }  // namespace
 
+std::vector<Size> digit_cuts(const Problem& problem) {
+  std::vector<Size> cuts{1, problem.from.devices()};
+  for (const TileMap* map : {&problem.from, &problem.to}) {
+    for (const auto& list : map->digits()) {
+      for (const Digit& digit : list) {
+        cuts.push_back(digit.stride);
+        cuts.push_back(digit.stride * digit.size);
+      }
+    }
+  }
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  return cuts;
+}
+
 DigitAlphabet::DigitAlphabet(const Problem& problem, const std::vector<std::size_t>& dims) {
   const std::vector<PrimePower> primes = factorize(problem.from.devices());
+  std::vector<Size> cuts = digit_cuts(problem);
   if (primes.size() == 1) {
     prime_ = primes.front().prime;
+    cuts.clear();
+    for (Size cut = 1; cut < problem.from.devices(); cut *= prime_) cuts.push_back(cut);
+    cuts.push_back(problem.from.devices());
     intern({Kind::fresh, 0, 1, prime_});
     intern({Kind::lost, 0, 1, prime_});
   }
-  const std::vector<Size> cuts = cuts_of(problem, primes);
   for (std::size_t k = 1; k < cuts.size(); ++k) usable_ = usable_ && cuts[k] % cuts[k - 1] == 0;
   if (!usable_) return;
   const std::vector<bool> in_source = used_by(problem.from, cuts);

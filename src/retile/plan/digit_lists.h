@@ -30,6 +30,10 @@ using DigitLists = std::vector<DigitList>;
 
 enum class Match { yes, no, unknown };
 
+/// The strides at which any digit of either map begins or ends, and the number of devices;
+/// ascending. Where each divides the next, the device number is made of the parts between them.
+[[nodiscard]] std::vector<Size> digit_cuts(const Problem& problem);
+
 /// The digits of one problem, and what alltoalls do to lists of them.
 class DigitAlphabet {
  public:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/plan/digit_lists.h"
 
 namespace retile {
 
@@ -236,19 +237,7 @@ SliceDigits default_digits(const Problem& problem, const WeakPath& path) {
 std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path, Size& work) {
   constexpr Size most_tiles = Size{1} << 22;
   const std::size_t rank = problem.from.rank();
-  const Size devices = problem.from.devices();
-  // Parts of the device number between all the places where a digit of either map begins or ends.
-  std::vector<Size> cuts{1, devices};
-  for (const TileMap* map : {&problem.from, &problem.to}) {
-    for (const auto& list : map->digits()) {
-      for (const Digit& digit : list) {
-        cuts.push_back(digit.stride);
-        cuts.push_back(digit.stride * digit.size);
-      }
-    }
-  }
-  std::sort(cuts.begin(), cuts.end());
-  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  const std::vector<Size> cuts = digit_cuts(problem);
   struct Place {  // of a part in a map: (tile number div weight) mod size
     std::size_t dim = 0;
     Size weight = 0;  // 0: not there
