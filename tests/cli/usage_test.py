@@ -81,7 +81,7 @@ BAD_PLAN_OPTIONS = [
     ("option without value", ["--memory-limit"], ["--memory-limit", "1000"], "--memory-limit"),
     ("exceeded bound without a limit", ["--exceed-bound"], ["--exceed-bound", "--memory-limit", "1KiB"], "--memory-limit"),
     ("a proof and an object on stdout", ["--certificate", "-", "--json"], ["--certificate", "-"], "--json"),
-    ("a proof and an explanation on stdout", ["--explain", "--certificate", "-"], ["--certificate", "/dev/null", "--json", "--explain"],
+    ("a proof and an explanation on stdout", ["--explain", "--certificate", "-"], ["--certificate", "/dev/null", "--explain"],
      "--explain"),
 ]
 
