@@ -18,14 +18,20 @@ namespace {
 retile::Size allocations = 0;
 }
 
-__attribute__((noinline)) void* operator new(std::size_t size) {
+__attribute__((noinline)) void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   ++allocations;
-  void* out = std::malloc(size == 0 ? 1 : size);
+  return std::malloc(size == 0 ? 1 : size);
+}
+__attribute__((noinline)) void* operator new(std::size_t size) {
+  void* out = ::operator new(size, std::nothrow);
   if (out == nullptr) throw std::bad_alloc();
   return out;
 }
 __attribute__((noinline)) void operator delete(void* at) noexcept { std::free(at); }
 __attribute__((noinline)) void operator delete(void* at, std::size_t) noexcept { std::free(at); }
+__attribute__((noinline)) void operator delete(void* at, const std::nothrow_t&) noexcept {
+  std::free(at);
+}
 
 namespace retile {
 namespace {
