@@ -1,13 +1,19 @@
 #include "retile/prove/solver.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <z3++.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -20,6 +26,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// What cvc5 gets to start, and to end by itself when its time is over.
+constexpr double patience_seconds = 2;
+
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -28,23 +37,44 @@ unsigned milliseconds(double seconds) {
   return static_cast<unsigned>(std::clamp(std::ceil(seconds * 1000), 1.0, 4e9));
 }
 
-std::string output_of(const std::string& command) {
+/// What a program prints, up to a limit. It is ended when the time is over or the limit is reached.
+std::string output_of(const std::vector<std::string>& command, double seconds) {
+  constexpr std::size_t most_bytes = std::size_t{1} << 20;
   std::string output;
-  FILE* const pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return output;
-  std::array<char, 4096> buffer{};
-  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
-    output.append(buffer.data(), count);
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return output;
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  std::vector<std::string> words = command;
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  pid_t child = 0;
+  const bool runs =
+      posix_spawnp(&child, arguments[0], &files, nullptr, arguments.data(), environ) == 0;
+  posix_spawn_file_actions_destroy(&files);
+  close(ends[1]);
+  if (runs) {
+    const auto start = Clock::now();
+    std::array<char, 4096> buffer{};
+    while (output.size() < most_bytes) {
+      const double left = seconds - seconds_since(start);
+      if (left <= 0) break;
+      pollfd waited{ends[0], POLLIN, 0};
+      const int ready = poll(&waited, 1, static_cast<int>(std::min(std::ceil(left * 1000), 1e9)));
+      if (ready < 0 && errno == EINTR) continue;
+      if (ready <= 0) break;
+      const ssize_t count = read(ends[0], buffer.data(), buffer.size());
+      if (count <= 0) break;
+      output.append(buffer.data(), static_cast<std::size_t>(count));
+    }
+    kill(child, SIGKILL);  // no harm when it has ended: it is not yet waited for
+    waitpid(child, nullptr, 0);
   }
-  pclose(pipe);
+  close(ends[0]);
   return output;
-}
-
-/// A word for the shell, whatever is in it.
-std::string quoted(const std::string& word) {
-  std::string out = "'";
-  for (const char letter : word) out += letter == '\'' ? "'\\''" : std::string(1, letter);
-  return out + "'";
 }
 
 /// A file that is gone when this is.
@@ -74,6 +104,7 @@ Satisfiable ask_z3(const std::string& text, const std::vector<std::string>& name
   z3::solver solver(z, "QF_LIA");
   z3::params params(z);
   params.set("timeout", milliseconds(seconds));
+  params.set("ctrl_c", false);  // an interrupt ends the program, not only the question
   solver.set(params);
   try {
     solver.from_string(text.c_str());
@@ -111,8 +142,9 @@ Satisfiable ask_cvc5(const std::string& path, const std::string& text,
                      std::map<std::string, Size>& values) {
   const ScratchFile file(complete_query("", text, names));
   const std::string output =
-      output_of(fmt::format("{} --lang=smt2 --produce-models --tlimit={} {} 2>/dev/null",
-                            quoted(path), milliseconds(seconds), quoted(file.path())));
+      output_of({path, "--lang=smt2", "--produce-models",
+                 fmt::format("--tlimit={}", milliseconds(seconds)), file.path()},
+                seconds + patience_seconds);
   const std::string first = output.substr(0, output.find('\n'));
   if (first == "unsat") return Satisfiable::no;
   if (first != "sat") return Satisfiable::unknown;
@@ -155,7 +187,7 @@ std::string cvc5_path() {
 
 std::string cvc5_version(const std::string& path) {
   if (path.empty()) return "";
-  const std::string text = output_of(quoted(path) + " --version 2>/dev/null");
+  const std::string text = output_of({path, "--version"}, patience_seconds);
   const std::string_view before = "version ";
   const auto at = text.find(before);
   if (at == std::string::npos) return "";
