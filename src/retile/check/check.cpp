@@ -579,8 +579,7 @@ void assert_well_formed(const Program& program) {
 }
 
 /// A tile of another shape on device 0.
-std::optional<Witness> other_shape(const State& state, const Shape& expected,
-                                   const std::optional<Shape>& base) {
+Witness other_shape(const State& state, const Shape& expected, const std::optional<Shape>& base) {
   return shape_witness(state.tile(), expected, base,
                        [&state](const Shape& at) { return state.held(0, at); });
 }
@@ -629,14 +628,10 @@ class Judge {
       }
       const bool fits = state.apply(step, *after);
       if (step.claims.tile && *step.claims.tile != *after) {
-        std::optional<Witness> witness;
-        if (fits) {
-          witness =
-              other_shape(state, *step.claims.tile, claimed_base(step.claims, *step.claims.tile));
-        }
-        if (witness) return wrong(number, Reason::tile_claim, *witness);
-        verdict_.device = 0;
-        return wrong(number, Reason::tile_claim);
+        const Shape& claimed = *step.claims.tile;
+        const Witness witness =
+            fits ? other_shape(state, claimed, claimed_base(step.claims, claimed)) : Witness{};
+        return wrong(number, Reason::tile_claim, witness);
       }
       if (!fits) return undecided();
       if (const auto witness = broken_claim(step.claims, state, program_.devices)) {
@@ -699,28 +694,25 @@ class Judge {
 
 }  // namespace
 
-std::optional<Witness> shape_witness(const Shape& tile, const Shape& expected,
-                                     const std::optional<Shape>& base,
-                                     const std::function<Shape(const Shape&)>& held) {
-  if (tile.size() != expected.size()) return std::nullopt;
-  Witness witness{0, Shape(tile.size(), 0), {}, {}};
+Witness shape_witness(const Shape& tile, const Shape& expected, const std::optional<Shape>& base,
+                      const std::function<Shape(const Shape&)>& held) {
+  if (tile.size() != expected.size()) return {};
+  Shape at(tile.size(), 0);
   for (std::size_t k = tile.size(); k-- > 0;) {
     if (tile[k] <= expected[k]) continue;
-    witness.at[k] = expected[k];
-    witness.found = held(witness.at);
-    return witness;
+    at[k] = expected[k];
+    return {0, at, {}, held(at)};
   }
-  if (!base) return std::nullopt;
-  for (std::size_t k = tile.size(); k-- > 0;) {
+  for (std::size_t k = tile.size(); base && k-- > 0;) {
     if (tile[k] == expected[k]) continue;
-    const auto element = checked_add((*base)[k], tile[k]);
-    if (!element) return std::nullopt;  // a claim may name any number
-    witness.at[k] = tile[k];
-    witness.element = *base;
-    (*witness.element)[k] = *element;
-    return witness;
+    const auto sum = checked_add((*base)[k], tile[k]);
+    if (!sum) break;  // a claim may name any number
+    at[k] = tile[k];
+    Shape element = *base;
+    element[k] = *sum;
+    return {0, at, element, {}};
   }
-  return std::nullopt;
+  return {};
 }
 
 std::optional<Shape> claimed_base(const Claims& claims, const Shape& tile) {

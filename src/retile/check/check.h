@@ -35,18 +35,18 @@ struct Verdict {
 /// A place that shows that a Program is wrong; fields as in `Verdict`.
 struct Witness {
   Size device = 0;
-  Shape at;
+  std::optional<Shape> at;
   std::optional<Shape> element;
   std::optional<Shape> found;
 };
 
 /// Of tiles with another shape than the expected one: a local index of device 0 that only one of
-/// the two has. Nothing when no element is known there, or in another rank.
+/// the two has. No index when no element is known there, or in another rank.
 /// \param base  where the expected tile of device 0 lies, if that is known
 /// \param held  the global index that device 0 holds at a local index of its tile
-[[nodiscard]] std::optional<Witness> shape_witness(const Shape& tile, const Shape& expected,
-                                                   const std::optional<Shape>& base,
-                                                   const std::function<Shape(const Shape&)>& held);
+[[nodiscard]] Witness shape_witness(const Shape& tile, const Shape& expected,
+                                    const std::optional<Shape>& base,
+                                    const std::function<Shape(const Shape&)>& held);
 
 /// Where the tile of device 0 lies when tiles of this shape lie as a step claims, if it claims
 /// that.

@@ -120,11 +120,7 @@ class Judge {
     const auto held = [this](const Shape& at) {
       return global_index(program_, tiles_, tiles_.size() - 1, {0, at});
     };
-    if (const auto witness = shape_witness(tiles_.back(), expected, base, held)) {
-      return wrong(step, reason, *witness);
-    }
-    proof_.verdict.device = 0;
-    return wrong(step, reason);
+    return wrong(step, reason, shape_witness(tiles_.back(), expected, base, held));
   }
 
   bool count(const Step& step, std::size_t k) {

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <sys/wait.h>
 #include <unistd.h>
 #include <z3++.h>
@@ -26,7 +29,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What cvc5 gets to start, and to end by itself when its time is over.
+/// What a solver gets to start, and to end by itself when its time is over.
 constexpr double patience_seconds = 2;
 
 double seconds_since(Clock::time_point start) {
@@ -37,12 +40,32 @@ unsigned milliseconds(double seconds) {
   return static_cast<unsigned>(std::clamp(std::ceil(seconds * 1000), 1.0, 4e9));
 }
 
-/// What a program prints, up to a limit. It is ended when the time is over or the limit is reached.
-std::string output_of(const std::vector<std::string>& command, double seconds) {
+/// What a child writes, up to a limit. It is ended when the time is over or the limit is reached.
+std::string output_of(pid_t child, int from, double seconds) {
   constexpr std::size_t most_bytes = std::size_t{1} << 20;
   std::string output;
+  const auto start = Clock::now();
+  std::array<char, 4096> buffer{};
+  while (output.size() < most_bytes) {
+    const double left = seconds - seconds_since(start);
+    if (left <= 0) break;
+    pollfd waited{from, POLLIN, 0};
+    const int ready = poll(&waited, 1, static_cast<int>(std::min(std::ceil(left * 1000), 1e9)));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) break;
+    const ssize_t count = read(from, buffer.data(), buffer.size());
+    if (count <= 0) break;
+    output.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+  kill(child, SIGKILL);  // no harm when it has ended: it is not yet waited for
+  waitpid(child, nullptr, 0);
+  close(from);
+  return output;
+}
+
+std::string output_of(const std::vector<std::string>& command, double seconds) {
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return output;
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return "";
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
@@ -56,25 +79,9 @@ std::string output_of(const std::vector<std::string>& command, double seconds) {
       posix_spawnp(&child, arguments[0], &files, nullptr, arguments.data(), environ) == 0;
   posix_spawn_file_actions_destroy(&files);
   close(ends[1]);
-  if (runs) {
-    const auto start = Clock::now();
-    std::array<char, 4096> buffer{};
-    while (output.size() < most_bytes) {
-      const double left = seconds - seconds_since(start);
-      if (left <= 0) break;
-      pollfd waited{ends[0], POLLIN, 0};
-      const int ready = poll(&waited, 1, static_cast<int>(std::min(std::ceil(left * 1000), 1e9)));
-      if (ready < 0 && errno == EINTR) continue;
-      if (ready <= 0) break;
-      const ssize_t count = read(ends[0], buffer.data(), buffer.size());
-      if (count <= 0) break;
-      output.append(buffer.data(), static_cast<std::size_t>(count));
-    }
-    kill(child, SIGKILL);  // no harm when it has ended: it is not yet waited for
-    waitpid(child, nullptr, 0);
-  }
+  if (runs) return output_of(child, ends[0], seconds);
   close(ends[0]);
-  return output;
+  return "";
 }
 
 /// A file that is gone when this is.
@@ -98,33 +105,6 @@ class ScratchFile {
   std::filesystem::path path_;
 };
 
-Satisfiable ask_z3(const std::string& text, const std::vector<std::string>& names, double seconds,
-                   std::map<std::string, Size>& values) {
-  z3::context z;
-  z3::solver solver(z, "QF_LIA");
-  z3::params params(z);
-  params.set("timeout", milliseconds(seconds));
-  params.set("ctrl_c", false);  // an interrupt ends the program, not only the question
-  solver.set(params);
-  try {
-    solver.from_string(text.c_str());
-    const z3::check_result result = solver.check();
-    if (result == z3::unsat) return Satisfiable::no;
-    if (result != z3::sat) return Satisfiable::unknown;
-    const z3::model model = solver.get_model();
-    for (const std::string& name : names) {
-      std::int64_t value = 0;
-      if (!model.eval(z.int_const(name.c_str()), true).is_numeral_i64(value)) {
-        return Satisfiable::unknown;
-      }
-      values[name] = value;
-    }
-    return Satisfiable::yes;
-  } catch (const z3::exception&) {  // out of memory, an interrupt
-    return Satisfiable::unknown;
-  }
-}
-
 /// Reads `((device 3) (at_0 (- 1)))`; numbers here are never negative.
 void read_values(const std::string& output, std::map<std::string, Size>& values) {
   std::string words = output;
@@ -137,6 +117,65 @@ void read_values(const std::string& output, std::map<std::string, Size>& values)
   while (in >> name >> value) values[name] = value;
 }
 
+/// `unsat`, or `sat` and the values, or something else.
+std::string z3_says(const std::string& text, const std::vector<std::string>& names,
+                    double seconds) {
+  try {
+    z3::context z;
+    z3::solver solver(z, "QF_LIA");
+    z3::params params(z);
+    params.set("timeout", milliseconds(seconds));
+    params.set("ctrl_c", false);  // an interrupt ends the program, not only the question
+    solver.set(params);
+    solver.from_string(text.c_str());
+    const z3::check_result result = solver.check();
+    if (result == z3::unsat) return "unsat\n";
+    if (result != z3::sat) return "unknown\n";
+    std::string out = "sat\n";
+    const z3::model model = solver.get_model();
+    for (const std::string& name : names) {
+      std::int64_t value = 0;
+      if (!model.eval(z.int_const(name.c_str()), true).is_numeral_i64(value)) return "unknown\n";
+      out += fmt::format("({} {})\n", name, value);
+    }
+    return out;
+  } catch (const std::exception&) {  // z3's own, out of memory
+    return "unknown\n";
+  }
+}
+
+Satisfiable read_answer(const std::string& output, std::map<std::string, Size>& values) {
+  const std::string first = output.substr(0, output.find('\n'));
+  if (first == "unsat") return Satisfiable::no;
+  if (first != "sat") return Satisfiable::unknown;
+  read_values(output.substr(first.size()), values);
+  return Satisfiable::yes;
+}
+
+/// In a process of its own, which can be ended: Z3 4.8.12 may lock itself up when its time is over.
+Satisfiable ask_z3(const std::string& text, const std::vector<std::string>& names, double seconds,
+                   std::map<std::string, Size>& values) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return Satisfiable::unknown;
+  const pid_t child = fork();
+  if (child == 0) {
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    const std::string answer = z3_says(text, names, seconds);
+    for (std::string_view left = answer; !left.empty();) {
+      const ssize_t count = write(ends[1], left.data(), left.size());
+      if (count <= 0) break;
+      left.remove_prefix(static_cast<std::size_t>(count));
+    }
+    _exit(0);
+  }
+  close(ends[1]);
+  if (child > 0) return read_answer(output_of(child, ends[0], seconds + patience_seconds), values);
+  close(ends[0]);
+  return Satisfiable::unknown;
+}
+
 Satisfiable ask_cvc5(const std::string& path, const std::string& text,
                      const std::vector<std::string>& names, double seconds,
                      std::map<std::string, Size>& values) {
@@ -145,11 +184,7 @@ Satisfiable ask_cvc5(const std::string& path, const std::string& text,
       output_of({path, "--lang=smt2", "--produce-models",
                  fmt::format("--tlimit={}", milliseconds(seconds)), file.path()},
                 seconds + patience_seconds);
-  const std::string first = output.substr(0, output.find('\n'));
-  if (first == "unsat") return Satisfiable::no;
-  if (first != "sat") return Satisfiable::unknown;
-  read_values(output.substr(first.size()), values);
-  return Satisfiable::yes;
+  return read_answer(output, values);
 }
 
 }  // namespace
