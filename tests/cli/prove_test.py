@@ -144,7 +144,7 @@ allpermute source=[37800]<=[1,21,150,3,4]T(2,0,1,3,4)<=[135,2,140]T(1,0,2)<=[14,
         if not shutil.which("cvc5"):
             self.skipTest("cvc5 is not installed")
         done = retile("prove", *EXAMPLE, "--solver", "both", "--timeout", "100")
-        self.accepted(done)
+        self.assertEqual(done.returncode, 0, done)  # on a busy machine it reports progress on stderr
         self.assertRegex(done.stdout, r"by Z3 [\d.]+ and cvc5 [\d.]+, ")
 
     def test_a_certificate_is_the_program_and_its_facts(self):

@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <sstream>
 
@@ -118,13 +119,14 @@ void read_values(const std::string& output, std::map<std::string, Size>& values)
 }
 
 /// `unsat`, or `sat` and the values, or something else.
+/// \param bounds  sets what ends the search
 std::string z3_says(const std::string& text, const std::vector<std::string>& names,
-                    double seconds) {
+                    const std::function<void(z3::params&)>& bounds) {
   try {
     z3::context z;
     z3::solver solver(z, "QF_LIA");
     z3::params params(z);
-    params.set("timeout", milliseconds(seconds));
+    bounds(params);
     params.set("ctrl_c", false);  // an interrupt ends the program, not only the question
     solver.set(params);
     solver.from_string(text.c_str());
@@ -152,9 +154,14 @@ Satisfiable read_answer(const std::string& output, std::map<std::string, Size>& 
   return Satisfiable::yes;
 }
 
-/// In a process of its own, which can be ended: Z3 4.8.12 may lock itself up when its time is over.
+/// First with a bound on Z3's own steps, some tenths of a second. What that leaves open is asked in
+/// a process of its own, which can be ended: Z3 4.8.12 may lock itself up when its time is over.
 Satisfiable ask_z3(const std::string& text, const std::vector<std::string>& names, double seconds,
                    std::map<std::string, Size>& values) {
+  constexpr unsigned easy_steps = 1'000'000;
+  const Satisfiable easy = read_answer(
+      z3_says(text, names, [](z3::params& params) { params.set("rlimit", easy_steps); }), values);
+  if (easy != Satisfiable::unknown) return easy;
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return Satisfiable::unknown;
   const pid_t child = fork();
@@ -162,7 +169,9 @@ Satisfiable ask_z3(const std::string& text, const std::vector<std::string>& name
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-    const std::string answer = z3_says(text, names, seconds);
+    const std::string answer = z3_says(text, names, [seconds](z3::params& params) {
+      params.set("timeout", milliseconds(seconds));
+    });
     for (std::string_view left = answer; !left.empty();) {
       const ssize_t count = write(ends[1], left.data(), left.size());
       if (count <= 0) break;
