@@ -339,12 +339,50 @@ inline bool same_judgement(const retile::Verdict& a, const retile::Verdict& b) {
          a.cost == b.cost && a.steps == b.steps;
 }
 
+/// Whether the verdict names what its device holds at local index 0.
+inline bool names_first_element(const Arrays& state, const retile::Verdict& verdict) {
+  return !verdict.found && verdict.at == Shape(state.tile.size(), 0) &&
+         verdict.element == state.held[to_index(*verdict.device)].front();
+}
+
+/// Empty when the verdict names an element that shows that tiles do not have the shape `expected`,
+/// else what is wrong with it. `base`: where the expected tile of device 0 lies, if that is said.
+inline std::string shape_fault(const Arrays& state, const Shape& expected,
+                               const std::optional<Shape>& base, const retile::Verdict& verdict) {
+  const Shape& tile = state.tile;
+  if (verdict.device != Size{0}) return "another device is meant";
+  if (!verdict.at) {
+    bool some = false;
+    for (std::size_t k = 0; tile.size() == expected.size() && k < tile.size(); ++k) {
+      Size element = 0;
+      const bool fits = base && !__builtin_add_overflow((*base)[k], tile[k], &element);
+      some = some || tile[k] > expected[k] || (tile[k] < expected[k] && fits);
+    }
+    return some ? "an element is meant, but none is named" : "";
+  }
+  const auto inside = [&verdict](const Shape& shape) {
+    bool all = verdict.at->size() == shape.size();
+    for (std::size_t k = 0; all && k < shape.size(); ++k) {
+      all = (*verdict.at)[k] >= 0 && (*verdict.at)[k] < shape[k];
+    }
+    return all;
+  };
+  if (verdict.found && verdict.element) return "no place is in both shapes";
+  if (verdict.found) {
+    if (!inside(tile) || inside(expected)) return "not only the tile has that place";
+    const auto where = to_index(position(tile, *verdict.at));
+    return state.held[0][where] == *verdict.found ? "" : "another element is there";
+  }
+  if (!base || !inside(expected) || inside(tile)) return "no element is claimed there";
+  return sum(*base, *verdict.at) == *verdict.element ? "" : "another element is expected";
+}
+
 /// Empty when the verdict on a wrong Program carries a true witness, else what is wrong with it.
 inline std::string witness_fault(const Program& program, const retile::Verdict& verdict) {
   const auto states = replay(program);
   const bool names_element = verdict.at.has_value();
-  if (verdict.element.has_value() != names_element || verdict.found.has_value() != names_element) {
-    return "at, element and found must stand together";
+  if (names_element != (verdict.element.has_value() || verdict.found.has_value())) {
+    return "an element that is expected or found has a place, and a place has one";
   }
   if (!verdict.first_wrong_step || !verdict.reason)
     return "a wrong Program has a step and a reason";
@@ -356,9 +394,9 @@ inline std::string witness_fault(const Program& program, const retile::Verdict& 
   switch (*verdict.reason) {
     case Reason::groups:
     case Reason::bijection: {
-      if (names_element) return "a table has no elements";
       if (wrong_step + 1 != states.size()) return "an earlier or later step cannot be applied";
-      if (!verdict.device) return "";
+      if (!verdict.device) return names_element ? "an element of no device" : "";
+      if (!names_first_element(states.back(), verdict)) return "another element is meant";
       std::map<Size, int> seen;
       std::map<Size, int> targets;
       if (const auto* permute = std::get_if<retile::Allpermute>(&step->op)) {
@@ -389,12 +427,24 @@ inline std::string witness_fault(const Program& program, const retile::Verdict& 
       return seen[*verdict.device] == 1 ? "the device stands once in the table" : "";
     }
     case Reason::indivisible:
-      return wrong_step + 1 == states.size() && !names_element ? "" : "the step can be applied";
-    case Reason::tile_claim:
-      if (names_element || wrong_step + 1 >= states.size()) return "no claim there";
-      return step->claims.tile && *step->claims.tile != states[wrong_step + 1].tile
+      if (wrong_step + 1 != states.size()) return "the step can be applied";
+      return verdict.device == Size{0} && names_first_element(states.back(), verdict)
                  ? ""
-                 : "the claim is true";
+                 : "another element is meant";
+    case Reason::tile_claim: {
+      if (wrong_step + 1 >= states.size()) return "no claim there";
+      const Arrays& there = states[wrong_step + 1];
+      if (!step->claims.tile || *step->claims.tile == there.tile) return "the claim is true";
+      const Shape& claimed = *step->claims.tile;
+      std::optional<Shape> base;
+      if (step->claims.map) {
+        if (step->claims.map->tile() == claimed) base = step->claims.map->base_offset(0);
+      } else if (step->claims.at && claimed.size() == there.tile.size()) {
+        const auto first = step->claims.at->begin();
+        base = Shape(first, first + static_cast<std::ptrdiff_t>(claimed.size()));
+      }
+      return shape_fault(there, claimed, base, verdict);
+    }
     default:
       break;
   }
@@ -413,12 +463,12 @@ inline std::string witness_fault(const Program& program, const retile::Verdict& 
   } else if (at_end) {
     claimed.push_back(boxes(program.to));
   }
-  if (!names_element) {
-    const bool other_shape =
-        std::any_of(claimed.begin(), claimed.end(),
-                    [&state](const Arrays& claim) { return claim.tile != state.tile; });
-    return other_shape ? "" : "an element is meant, but none is named";
+  for (const Arrays& claim : claimed) {
+    if (*verdict.reason != Reason::not_a_box && claim.tile != state.tile) {
+      return shape_fault(state, claim.tile, claim.held[0].front(), verdict);
+    }
   }
+  if (!verdict.element || !verdict.found) return "an element is meant, but none is named";
   const Shape& at = *verdict.at;
   if (at.size() != state.tile.size()) return "the local index has another rank";
   for (std::size_t k = 0; k < at.size(); ++k) {

@@ -209,24 +209,38 @@ std::string verdict_text(const Verdict& verdict, bool within_bound) {
                               index_text(*verdict.element));
   }
   const std::string device = verdict.device ? fmt::format("device {}", *verdict.device) : "";
+  // Either an element alone, of a step that cannot be applied, or one of a tile of another shape.
+  std::string stuck;
+  std::string shape;
+  if (verdict.at && verdict.element) {
+    const std::string element =
+        fmt::format("element {} at {}", index_text(*verdict.element), index_text(*verdict.at));
+    stuck = fmt::format("; after it {} of {} has no place, or several", element, device);
+    shape = fmt::format("; {} lacks {}", device, element);
+  } else if (verdict.at && verdict.found) {
+    shape = fmt::format("; {} holds element {} at {}, where none is expected", device,
+                        index_text(*verdict.found), index_text(*verdict.at));
+  }
   switch (reason) {
     case Reason::groups:
-      return text + (device.empty() ? "the groups differ in length"
-                                    : device + " is missing or stands in more than one place");
-    case Reason::bijection:
       return text + (device.empty()
-                         ? "not a permutation of the devices"
-                         : device + " is missing or stands twice, so this is no permutation");
+                         ? "the groups differ in length"
+                         : device + " is missing or stands in more than one place" + stuck);
+    case Reason::bijection:
+      return text +
+             (device.empty()
+                  ? "not a permutation of the devices"
+                  : device + " is missing or stands twice, so this is no permutation" + stuck);
     case Reason::indivisible:
-      return text + "the tile does not divide into so many pieces";
+      return text + "the tile does not divide into so many pieces" + stuck;
     case Reason::tile_claim:
-      return text + "the tile has another shape than claimed";
+      return text + "the tile has another shape than claimed" + shape;
     case Reason::map_claim:
-      return text + "the tiles do not lie where claimed";
+      return text + "the tiles have another shape than claimed" + shape;
     case Reason::not_a_box:
       return text + "a device does not hold one box in order";
     case Reason::end:
-      return text + "the tiles at the end have another shape than the target's";
+      return text + "the tiles at the end have another shape than the target's" + shape;
     case Reason::limit:
       break;
   }
