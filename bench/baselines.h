@@ -291,8 +291,7 @@ Outcome paper_planner(const Problem& problem, const retile::Plan& plan, support:
     const retile::Lane gather = search.lane(search.node(at).key, i) - space.target(i);
     if (gather != 0) path.gathers.push_back({space.dim(i), space.factor(gather)});
   }
-  std::stable_sort(path.gathers.begin(), path.gathers.end(),
-                   [](const auto& a, const auto& b) { return a.factor < b.factor; });
+  path.sort_gathers();
   Count count(problem);
   for (const auto& slice : path.slices) count.slice(slice.factor);
   for (std::size_t k = 0; k < path.moves.size(); ++k) count.move();

@@ -17,7 +17,8 @@
 namespace spec {
 
 /// Why a Program is wrong, with a witness: on `device`, at local index `at`, stands the global
-/// index `found` and not `element`. Absent where no element is meant.
+/// index `found` and not `element`. Of a step that cannot be applied, `element` stands there before
+/// the step. Absent where no element is meant.
 struct Wrong {
   Size first_wrong_step = 0;
   std::string reason;
@@ -123,9 +124,51 @@ class Replay {
     } while (next(l, c_));
     return std::nullopt;
   }
+  /// A step cannot be applied: what device d holds at local index 0 goes nowhere, or to two places.
+  Wrong stuck(Size step, const char* reason, Size d) const {
+    return {step, reason, d, Sizes(c_.size(), 0), blocks_.elements(blocks_.block(first_tag(d))),
+            {}};
+  }
+  /// Tiles are not of localtype c. At `at` device 0 holds an element and none is expected, or, as
+  /// it has to lie at `base`, an element is expected and it holds none.
+  Wrong other_shape(Size step, const char* reason, const Sizes& c,
+                    const std::optional<Sizes>& base) const {
+    const Sizes tile = blocks_.elements(c_);
+    const Wrong no_element{step, reason, 0, {}, {}, {}};
+    if (c.size() != tile.size()) return no_element;
+    Sizes at(c.size(), 0);
+    for (Index i = c.size(); i-- > 0;) {
+      if (tile[i] <= c[i]) continue;
+      at[i] = c[i];
+      Sizes block(c.size(), 0);
+      const Size extent = tile[i] / c_[i];  // of a block, which a claim alone may cut
+      block[i] = c[i] / extent;
+      Size number = 0;
+      for (Index j = 0; j < c.size(); ++j) number = number * c_[j] + block[j];
+      Sizes found = blocks_.elements(blocks_.block(tags_[static_cast<Index>(number)]));
+      found[i] += c[i] % extent;
+      return {step, reason, 0, at, {}, found};
+    }
+    for (Index i = c.size(); base && i-- > 0;) {
+      if (tile[i] == c[i]) continue;
+      at[i] = tile[i];
+      Sizes element = *base;
+      if (__builtin_add_overflow(element[i], tile[i], &element[i])) return no_element;
+      return {step, reason, 0, at, element, {}};
+    }
+    return no_element;
+  }
+  /// Where device 0 has to lie when its tile is of localtype c, if the step claims that.
+  static std::optional<Sizes> claimed_base(const Step& step, const Sizes& c) {
+    if (step.map)
+      return step.map->tile == c ? std::optional(base_offset(*step.map, 0)) : std::nullopt;
+    return step.at ? std::optional(step.at->front()) : std::nullopt;
+  }
   /// Whether every device holds exactly its box of `tiling`.
   std::optional<Wrong> lies(const Tiling& tiling, const char* reason, Size step) const {
-    if (tiling.tile != blocks_.elements(c_)) return Wrong{step, reason, 0, {}, {}, {}};
+    if (tiling.tile != blocks_.elements(c_)) {
+      return other_shape(step, reason, tiling.tile, base_offset(tiling, 0));
+    }
     for (const Size d : all_) {
       auto wrong = differs(d, blocks_.of(base_offset(tiling, d)), reason, step);
       if (wrong) return wrong;
@@ -160,7 +203,7 @@ class Replay {
       for (const Size d : group) ++gives[static_cast<Index>(d)];
     }
     for (Index d = 0; d < all_.size(); ++d) {
-      if (gives[d] != gets[d] || gives[d] > 1) return Wrong{k, reason, all_[d], {}, {}, {}};
+      if (gives[d] != gets[d] || gives[d] > 1) return stuck(k, reason, all_[d]);
     }
     if (ragged) return Wrong{k, reason, {}, {}, {}, {}};
     return std::nullopt;
@@ -172,7 +215,7 @@ class Replay {
     work_on_table(step.table);
     if (auto wrong = table_error(step, k)) return wrong;
     const auto cut = piece(step, blocks_.elements(c_));
-    if (!cut) return Wrong{k, "indivisible", 0, {}, {}, {}};
+    if (!cut) return stuck(k, "indivisible", 0);
     const auto tile = joined(step, *cut);
     if (!tile) throw size_too_large;
     const Size before = localsize(blocks_.elements(c_)), after = localsize(*tile);
@@ -197,7 +240,9 @@ class Replay {
     c_ = c;
     size_ = size;
     tags_ = std::move(tags);
-    if (step.tile && *step.tile != *tile) return Wrong{k, "tile_claim", 0, {}, {}, {}};
+    if (step.tile && *step.tile != *tile) {
+      return other_shape(k, "tile_claim", *step.tile, claimed_base(step, *step.tile));
+    }
     std::optional<Wrong> wrong;
     if (step.map) wrong = lies(*step.map, "map_claim", k);
     if (step.at && !wrong) wrong = lies({*tile, {}, {}, step.at}, "map_claim", k);

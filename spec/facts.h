@@ -24,9 +24,9 @@ inline std::vector<Fact> facts(const Program& program, const Verdict& verdict) {
   Sizes c = program.from.tile;
   for (Size k = 0; k < verdict.steps; ++k) {
     const Step& step = program.steps[static_cast<Index>(k)];
-    if (step.p == Op::allpermute) {
+    if (step.p == Op::allpermute && !step.transfers) {
       out.push_back({"bijection", {k}});
-    } else if (!step.parts) {
+    } else if (!step.parts && !step.transfers) {
       out.push_back({"groups", {k, row_count(step.table), pieces(step)}});
     }
     out.push_back({"inside", {k}});

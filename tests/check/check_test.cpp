@@ -90,8 +90,19 @@ TEST(Check, a_program_without_steps_is_right_iff_the_ends_are_equal) {
                {0, Reason::end, 1, {{0}}, {{2}}, {{0}}});
 }
 
-TEST(Check, another_shape_at_the_end_names_no_element) {
-  expect_wrong(judge_lines("mesh x:2\nfrom [2{x}4]\nto [4]\n"), {0, Reason::end, 0, {}, {}, {}});
+TEST(Check, of_another_shape_an_element_that_only_one_of_them_has) {
+  expect_wrong(judge_lines("mesh x:2\nfrom [2{x}4]\nto [4]\n"),
+               {0, Reason::end, 0, {{2}}, {{2}}, {}});
+  expect_wrong(judge_lines("mesh x:2\nfrom [4]\nto [2{x}4]\n"),
+               {0, Reason::end, 0, {{2}}, {}, {{2}}});
+  expect_wrong(judge_lines("mesh x:2\nfrom [2{x}4, 4]\nto [4, 2{x}4]\n"),
+               {0, Reason::end, 0, {{0, 2}}, {}, {{0, 2}}});
+  expect_wrong(
+      judge_lines("mesh x:2\nfrom [4, 2{x}4]\nto tile=[2,4] global=[4,4] at=[[2,0],[0,0]]\n"),
+      {0, Reason::end, 0, {{2, 0}}, {}, {{2, 0}}});
+  expect_wrong(
+      judge_lines("mesh x:2\nfrom [4, 2{x}4]\nto tile=[4,4] global=[4,4] at=[[0,0],[0,0]]\n"),
+      {0, Reason::end, 0, {{0, 2}}, {{0, 2}}, {}});
 }
 
 TEST(Check, rank_0_is_one_element) {
@@ -264,8 +275,22 @@ TEST(Check, permutations_must_be_bijections) {
         judge_lines(ends + "allgather dim=0 groups=[4,1]<=[4]\nallpermute " + permutation + '\n');
     EXPECT_EQ(verdict.reason, Reason::bijection) << permutation;
     EXPECT_EQ(verdict.first_wrong_step, 1);
-    EXPECT_EQ(verdict.at, std::nullopt);
+    // What the device holds there before the step has no place after it, or two.
+    ASSERT_TRUE(verdict.device) << permutation;
+    EXPECT_EQ(verdict.at, Shape{0});
+    EXPECT_EQ(verdict.element, Shape{*verdict.device});
+    EXPECT_EQ(verdict.found, std::nullopt);
   }
+}
+
+TEST(Check, a_device_without_a_group_is_named_with_what_it_holds) {
+  const std::string ends = "mesh x:4\nfrom [1{x}4]\nto [4]\n";
+  expect_wrong(judge_lines(ends + "allgather dim=0 groups=[[0,1,3]]\n"),
+               {0, Reason::groups, 2, {{0}}, {{2}}, {}});
+  // Also when the arrays are no boxes any more: the parts hold 0 2 | 1 3.
+  expect_wrong(judge_lines("mesh x:2\nfrom [2{x}4]\nto [4]\nallgather dim=0 groups=[[1,0]]\n"
+                           "allgather dim=0 groups=[[0]]\n"),
+               {1, Reason::groups, 1, {{0}}, {{2}}, {}});
 }
 
 TEST(Check, a_tile_must_divide) {
@@ -278,7 +303,9 @@ TEST(Check, a_tile_must_divide) {
     EXPECT_EQ(verdict.reason, Reason::indivisible) << step;
     EXPECT_THAT(verdict.device, Optional(0)) << "the shape is the same on all";
     EXPECT_EQ(verdict.first_wrong_step, 1);
-    EXPECT_EQ(verdict.at, std::nullopt);
+    EXPECT_EQ(verdict.at, (Shape{0, 0}));
+    EXPECT_EQ(verdict.element, (Shape{0, 0}));
+    EXPECT_EQ(verdict.found, std::nullopt);
   }
   expect_right(
       judge_lines("mesh x:3\nfrom [4, 3{x}9]\nto tile=[4,1] global=[4,9] at=[[0,0],[0,4],[0,8]]\n"
@@ -303,14 +330,24 @@ TEST(Check, the_table_comes_before_divisibility_and_that_before_claims) {
 TEST(Check, a_false_tile_claim_is_wrong) {
   const std::string ends = "mesh x:2\nfrom [2{x}4]\nto [4]\n";
   expect_right(judge_lines(ends + "allgather dim=0 groups=[[0,1]] tile=[4]\n"), 4, 4);
-  for (const std::string claim : {"tile=[2]", "tile=[]", "tile=[4,1]"}) {
+  for (const std::string claim :
+       {"tile=[]", "tile=[4,1]", "tile=[8]", "tile=[8] at=[[9223372036854775807],[0]]"}) {
     const Verdict verdict = judge_lines(ends + "allgather dim=0 groups=[[0,1]] " + claim + '\n');
     EXPECT_EQ(verdict.reason, Reason::tile_claim);
     EXPECT_THAT(verdict.device, Optional(0));
     EXPECT_EQ(verdict.first_wrong_step, 0);
     EXPECT_EQ(verdict.cost, 0) << "counts the steps before";
-    EXPECT_EQ(verdict.at, std::nullopt);
+    EXPECT_EQ(verdict.at, std::nullopt) << "nobody says which element is meant";
   }
+  const std::string step = ends + "allgather dim=0 groups=[[0,1]] ";
+  expect_wrong(judge_lines(step + "tile=[2]\n"), {0, Reason::tile_claim, 0, {{2}}, {}, {{2}}});
+  expect_wrong(judge_lines(step + "tile=[3]\n"), {0, Reason::tile_claim, 0, {{3}}, {}, {{3}}});
+  expect_wrong(judge_lines("mesh x:2\nfrom [2{x}4]\nto [2{x}4]\nallpermute pairs=[] tile=[4] "
+                           "map=[4]\n"),
+               {0, Reason::tile_claim, 0, {{2}}, {{2}}, {}});
+  expect_wrong(judge_lines("mesh x:2\nfrom [2{x}4]\nto [2{x}4]\nallpermute pairs=[] tile=[4] "
+                           "at=[[7],[0]]\n"),
+               {0, Reason::tile_claim, 0, {{2}}, {{9}}, {}});
 }
 
 TEST(Check, a_false_map_claim_is_wrong_though_the_end_is_right) {
@@ -327,9 +364,9 @@ TEST(Check, a_false_map_claim_is_wrong_though_the_end_is_right) {
   // Both must hold; `map` is looked at first.
   expect_wrong(judge_lines(ends + swap + " at=[[2],[2],[0],[1]] map=[2{y}4]\n" + swap + '\n'),
                {0, Reason::map_claim, 0, {{0}}, {{0}}, {{2}}});
-  // A map of another tile shape claims no element of this one.
+  // A map of another tile shape claims an element that this one lacks.
   expect_wrong(judge_lines(ends + swap + " map=[4]\n" + swap + '\n'),
-               {0, Reason::map_claim, 0, {}, {}, {}});
+               {0, Reason::map_claim, 0, {{2}}, {{2}}, {}});
 }
 
 TEST(Check, a_map_claim_fails_inside_an_array_that_is_no_box) {

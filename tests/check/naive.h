@@ -381,6 +381,44 @@ inline bool same_judgement(const retile::Verdict& a, const retile::Verdict& b) {
          a.cost == b.cost && a.steps == b.steps;
 }
 
+/// Whether the verdict names what its device holds at local index 0.
+inline bool names_first_element(const Arrays& state, const retile::Verdict& verdict) {
+  return !verdict.found && verdict.at == Shape(state.tile.size(), 0) &&
+         verdict.element == state.held[to_index(*verdict.device)].front();
+}
+
+/// Empty when the verdict names an element that shows that tiles do not have the shape `expected`,
+/// else what is wrong with it. `base`: where the expected tile of device 0 lies, if that is said.
+inline std::string shape_fault(const Arrays& state, const Shape& expected,
+                               const std::optional<Shape>& base, const retile::Verdict& verdict) {
+  const Shape& tile = state.tile;
+  if (verdict.device != Size{0}) return "another device is meant";
+  if (!verdict.at) {
+    bool some = false;
+    for (std::size_t k = 0; tile.size() == expected.size() && k < tile.size(); ++k) {
+      Size element = 0;
+      const bool fits = base && !__builtin_add_overflow((*base)[k], tile[k], &element);
+      some = some || tile[k] > expected[k] || (tile[k] < expected[k] && fits);
+    }
+    return some ? "an element is meant, but none is named" : "";
+  }
+  const auto inside = [&verdict](const Shape& shape) {
+    bool all = verdict.at->size() == shape.size();
+    for (std::size_t k = 0; all && k < shape.size(); ++k) {
+      all = (*verdict.at)[k] >= 0 && (*verdict.at)[k] < shape[k];
+    }
+    return all;
+  };
+  if (verdict.found && verdict.element) return "no place is in both shapes";
+  if (verdict.found) {
+    if (!inside(tile) || inside(expected)) return "not only the tile has that place";
+    const auto where = to_index(position(tile, *verdict.at));
+    return state.held[0][where] == *verdict.found ? "" : "another element is there";
+  }
+  if (!base || !inside(expected) || inside(tile)) return "no element is claimed there";
+  return sum(*base, *verdict.at) == *verdict.element ? "" : "another element is expected";
+}
+
 /// Empty when the verdict on a wrong Program carries a true witness, else what is wrong with it.
 inline std::string witness_fault(const Program& program, const retile::Verdict& verdict) {
   const auto states = replay(program);
@@ -389,9 +427,9 @@ inline std::string witness_fault(const Program& program, const retile::Verdict& 
   if (of_transfers && (!names_element || verdict.element || verdict.found)) {
     return "transfers have a local index and no element";
   }
-  if (!of_transfers && (verdict.element.has_value() != names_element ||
-                        verdict.found.has_value() != names_element)) {
-    return "at, element and found must stand together";
+  if (!of_transfers &&
+      names_element != (verdict.element.has_value() || verdict.found.has_value())) {
+    return "an element that is expected or found has a place, and a place has one";
   }
   if (!verdict.first_wrong_step || !verdict.reason)
     return "a wrong Program has a step and a reason";
@@ -403,9 +441,9 @@ inline std::string witness_fault(const Program& program, const retile::Verdict& 
   switch (*verdict.reason) {
     case Reason::groups:
     case Reason::bijection: {
-      if (names_element) return "a table has no elements";
       if (wrong_step + 1 != states.size()) return "an earlier or later step cannot be applied";
-      if (!verdict.device) return "";
+      if (!verdict.device) return names_element ? "an element of no device" : "";
+      if (!names_first_element(states.back(), verdict)) return "another element is meant";
       std::map<Size, int> seen;
       std::map<Size, int> targets;
       if (const auto* permute = std::get_if<retile::Allpermute>(&step->op)) {
@@ -436,7 +474,10 @@ inline std::string witness_fault(const Program& program, const retile::Verdict& 
       return seen[*verdict.device] == 1 ? "the device stands once in the table" : "";
     }
     case Reason::indivisible:
-      return wrong_step + 1 == states.size() && !names_element ? "" : "the step can be applied";
+      if (wrong_step + 1 != states.size()) return "the step can be applied";
+      return verdict.device == Size{0} && names_first_element(states.back(), verdict)
+                 ? ""
+                 : "another element is meant";
     case Reason::transfers: {
       if (wrong_step + 1 != states.size()) return "an earlier or later step cannot be applied";
       // Everything before the place is right: no transfer sticks out, or this one does; and no
@@ -478,11 +519,20 @@ inline std::string witness_fault(const Program& program, const retile::Verdict& 
       }
       return "every element is written once";
     }
-    case Reason::tile_claim:
-      if (names_element || wrong_step + 1 >= states.size()) return "no claim there";
-      return step->claims.tile && *step->claims.tile != states[wrong_step + 1].tile
-                 ? ""
-                 : "the claim is true";
+    case Reason::tile_claim: {
+      if (wrong_step + 1 >= states.size()) return "no claim there";
+      const Arrays& there = states[wrong_step + 1];
+      if (!step->claims.tile || *step->claims.tile == there.tile) return "the claim is true";
+      const Shape& claimed = *step->claims.tile;
+      std::optional<Shape> base;
+      if (step->claims.map) {
+        if (step->claims.map->tile() == claimed) base = step->claims.map->base_offset(0);
+      } else if (step->claims.at && claimed.size() == there.tile.size()) {
+        const auto first = step->claims.at->begin();
+        base = Shape(first, first + static_cast<std::ptrdiff_t>(claimed.size()));
+      }
+      return shape_fault(there, claimed, base, verdict);
+    }
     default:
       break;
   }
@@ -501,12 +551,12 @@ inline std::string witness_fault(const Program& program, const retile::Verdict& 
   } else if (at_end) {
     claimed.push_back(boxes(program.to));
   }
-  if (!names_element) {
-    const bool other_shape =
-        std::any_of(claimed.begin(), claimed.end(),
-                    [&state](const Arrays& claim) { return claim.tile != state.tile; });
-    return other_shape ? "" : "an element is meant, but none is named";
+  for (const Arrays& claim : claimed) {
+    if (*verdict.reason != Reason::not_a_box && claim.tile != state.tile) {
+      return shape_fault(state, claim.tile, claim.held[0].front(), verdict);
+    }
   }
+  if (!verdict.element || !verdict.found) return "an element is meant, but none is named";
   const Shape& at = *verdict.at;
   if (at.size() != state.tile.size()) return "the local index has another rank";
   for (std::size_t k = 0; k < at.size(); ++k) {

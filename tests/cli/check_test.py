@@ -32,15 +32,15 @@ WRONG_FIELDS = FIELDS + ["first_wrong_step", "reason", "device", "at", "element"
 # name: Program, verdict in words, witness fields
 WRONG = {
     "groups, repeated": (LINE + "allgather dim=0 groups=[[0,0]]\n", r"^wrong at step 0 \(groups\): device \d is missing or stands",
-                         {"first_wrong_step": 0, "reason": "groups", "element": None}),
+                         {"first_wrong_step": 0, "reason": "groups", "at": [0], "found": None}),
     "groups, ragged": (LINE + "allgather dim=0 groups=[[0,1],[]]\n", r"^wrong at step 0 \(groups\): ",
                        {"first_wrong_step": 0, "reason": "groups", "found": None}),
     "bijection": (LINE + "allpermute source=[0,0]\n", r"^wrong at step 0 \(bijection\): ",
-                  {"first_wrong_step": 0, "reason": "bijection", "at": None}),
+                  {"first_wrong_step": 0, "reason": "bijection", "at": [0], "found": None}),
     "indivisible": (LINE + "dynslice dim=0 parts=3 part=[0,1]\n", r"^wrong at step 0 \(indivisible\): ",
-                    {"first_wrong_step": 0, "reason": "indivisible", "element": None}),
+                    {"first_wrong_step": 0, "reason": "indivisible", "element": [0], "found": None}),
     "tile_claim": (LINE + "allgather dim=0 groups=[1,2]<=[2] tile=[4]\n", r"^wrong at step 0 \(tile_claim\): ",
-                   {"first_wrong_step": 0, "reason": "tile_claim"}),
+                   {"first_wrong_step": 0, "reason": "tile_claim", "at": [4], "found": [4], "element": None}),
     "map_claim": (LINE + "allpermute source=[1,0] map=[4{1:2}8]\nallpermute source=[1,0]\n",
                   r"^wrong at step 0 \(map_claim\): device \d holds element \[\d\] at \[\d\], expected \[\d\]",
                   {"first_wrong_step": 0, "reason": "map_claim"}),
@@ -51,7 +51,7 @@ WRONG = {
                       r"^wrong at step 1 \(end\): device \d holds element \[\d\] at \[\d\], expected \[\d\]",
                       {"first_wrong_step": 1, "reason": "end"}),
     "end, shape": (LINE + "allgather dim=0 groups=[1,2]<=[2]\n", r"^wrong at step 1 \(end\): .*another shape",
-                   {"first_wrong_step": 1, "reason": "end", "at": None}),
+                   {"first_wrong_step": 1, "reason": "end", "at": [4], "found": [4], "element": None}),
 }
 
 

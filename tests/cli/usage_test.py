@@ -79,6 +79,10 @@ BAD_PLAN_OPTIONS = [
     ("limit beyond 63 bits", ["--memory-limit", "8388608TiB"], ["--memory-limit", "8388607TiB"], "2\\^63"),
     ("limit of 20 digits", ["--memory-limit", "99999999999999999999"], ["--memory-limit", "1000"], "2\\^63"),
     ("option without value", ["--memory-limit"], ["--memory-limit", "1000"], "--memory-limit"),
+    ("exceeded bound without a limit", ["--exceed-bound"], ["--exceed-bound", "--memory-limit", "1KiB"], "--memory-limit"),
+    ("a proof and an object on stdout", ["--certificate", "-", "--json"], ["--certificate", "-"], "--json"),
+    ("a proof and an explanation on stdout", ["--explain", "--certificate", "-"], ["--certificate", "/dev/null", "--explain"],
+     "--explain"),
 ]
 
 BAD_RUN_OPTIONS = [
@@ -292,6 +296,17 @@ class Answers(Case):
         self.assertEqual(retile("plan", *EXAMPLE, "--memory-limit", least).returncode, 0)
         self.assertEqual(retile("plan", *EXAMPLE, "--memory-limit", str(int(least) - 1)).returncode, 1)
         self.assertIn(least, retile("plan", *EXAMPLE, "--memory-limit", "1").stdout)
+
+    def test_a_plan_that_may_exceed_the_bound_says_so(self):
+        limited = ["plan", *EXAMPLE, "--memory-limit", "1KiB", "--json"]
+        plain = json.loads(retile(*limited).stdout)
+        asked = json.loads(retile(*limited, "--exceed-bound").stdout)
+        self.assertNotIn("exceed_bound", plain)
+        self.assertIs(asked.pop("exceed_bound"), True)
+        self.assertEqual(asked, plain)
+        words = retile(*limited, "--exceed-bound", "--explain").stderr
+        self.assertIn("no sequence within the memory limit, of any height, costs less", words)
+        self.assertIn("though it may be", words)
 
     def test_units_of_the_limit(self):
         for text, limit in {"0": 0, "1": 1, "2B": 2}.items():

@@ -220,25 +220,6 @@ TEST_P(RandomPairs, are_proved_and_the_proof_is_accepted) {
 
 INSTANTIATE_TEST_SUITE_P(FiveMeshes, RandomPairs, ::testing::ValuesIn(meshes));
 
-/// Text of plans and proofs, as one number that every build must find: compilers, optimisation and
-/// the order of addresses do not matter.
-TEST(Certificate, plans_and_proofs_are_the_same_in_every_build) {
-  support::Random random(4);
-  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
-  std::size_t bytes = 0;
-  for (const char* text : meshes) {
-    const Mesh mesh = parse_mesh(text).value();
-    for (int k = 0; k < 40; ++k) {
-      for (const char c : prove(support::draw_problem(random, mesh)).text()) {
-        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-        ++bytes;
-      }
-    }
-  }
-  std::cout << bytes << " bytes of plans and proofs hash to " << hash << "\n";
-  EXPECT_EQ(hash, 6623563953057115485U);
-}
-
 // Corruptions. Each changes something; nothing when there is nothing of the kind to change. All are
 // of proofs of optimal plans, so none may still be called one.
 

@@ -50,14 +50,20 @@ class Truth {
  public:
   explicit Truth(TileMap from) : from_(std::move(from)) {}
   std::optional<Size> operator()(Minimise minimise, const TileMap& to, Size limit = no_limit) {
-    const Size bound = std::max(from_.tile_size(), to.tile_size());
+    return cost(minimise, to, limit, std::max(from_.tile_size(), to.tile_size()));
+  }
+  std::optional<Size> above_the_bound(Minimise minimise, const TileMap& to, Size limit) {
+    return cost(minimise, to, limit, no_limit);
+  }
+
+ private:
+  std::optional<Size> cost(Minimise minimise, const TileMap& to, Size limit, Size bound) {
     const std::tuple key{minimise, bound, limit};
     const auto at = known_.try_emplace(key, from_, minimise, bound, limit).first;
     // Nobody holds an end that is over the limit.
     return to.tile_size() > limit ? std::nullopt : at->second.cost(to);
   }
 
- private:
   TileMap from_;
   std::map<std::tuple<Minimise, Size, Size>, BruteForce> known_;
 };
@@ -109,6 +115,72 @@ TEST_P(EveryPair, obeys_every_memory_limit_at_the_least_cost) {
             << " limits: " << infeasible << " infeasible, " << dearer
             << " cost more than without a limit\n";
   EXPECT_GT(infeasible, 0);
+}
+
+/// Sequences whose tiles may be larger than both ends' (`exceed_bound`): none is cheaper than the
+/// plan, nor needs less memory, whatever the limit. In bytes none is below the lower bound; how
+/// many are cheaper than all sequences within the bound is printed.
+TEST_P(EveryPair, no_sequence_above_the_bound_refutes_a_plan) {
+  const Mesh mesh = parse_mesh(GetParam().mesh).value();
+  const Size devices = mesh.device_count();
+  Size asked = 0, infeasible = 0, proved = 0, at_optimum = 0, gained = 0, too_much = 0;
+  for (const Shape& shape : GetParam().shapes) {
+    const std::vector<DistType> types = all_types(mesh, shape);
+    for (const DistType& from : types) {
+      Truth truth(Problem::make(mesh, from, from).value().from);
+      for (const DistType& to : types) {
+        const Problem problem = Problem::make(mesh, from, to).value();
+        const std::string text = to_text(from) + " ~> " + to_text(to);
+        const Size least =
+            std::max(truth.above_the_bound(Minimise::resident, problem.to, no_limit).value(),
+                     problem.to.tile_size());
+        ASSERT_EQ(smallest_feasible_bytes(problem, 1).value(), least) << text;
+        const Size ends = std::max(problem.from.tile_size(), problem.to.tile_size());
+        for (const Size limit :
+             {least - 1, least, ends + ends / 2, 2 * ends, 3 * ends, 99 * ends}) {
+          PlanOptions options{
+              .element_bytes = 1, .memory_limit_bytes = limit, .exceed_bound = true};
+          const auto got = plan(problem, options);
+          const auto want = truth.above_the_bound(Minimise::paper, problem.to, limit);
+          ++asked;
+          ASSERT_EQ(got.has_value(), want.has_value()) << text << " within " << limit;
+          if (!got) {
+            ++infeasible;
+            continue;
+          }
+          ASSERT_EQ(got->cost, *want) << text << " within " << limit;
+          ASSERT_TRUE(got->optimal);
+          ASSERT_LE(got->resident, limit);
+          // Control: W and a permutation, as a lower bound, would be refuted.
+          too_much += got->weak_cost + got->valley > *want ? 1 : 0;
+
+          options.cost_model = CostModel::bytes;
+          const Plan bytes = plan(problem, options).value();
+          const Size optimum = truth.above_the_bound(Minimise::bytes, problem.to, limit).value();
+          ASSERT_LE(bytes.lower_bound * devices, optimum) << text << " within " << limit;
+          ASSERT_LE(optimum, bytes.cost * devices) << text << " within " << limit;
+          ASSERT_EQ(bytes.optimal, bytes.cost == bytes.lower_bound);
+          proved += bytes.optimal ? 1 : 0;
+          at_optimum += bytes.cost * devices == optimum ? 1 : 0;
+          gained += truth(Minimise::bytes, problem.to, limit).value() > optimum ? 1 : 0;
+        }
+      }
+    }
+  }
+  std::cout << "mesh " << GetParam().mesh << ": " << asked << " limits, " << infeasible
+            << " infeasible; in bytes " << at_optimum << " plans at the optimum (" << proved
+            << " proved), " << gained << " optima above the bound are cheaper\n";
+  EXPECT_GT(infeasible, 0);
+  EXPECT_GT(too_much, 0);
+}
+
+// Control: brute force without the bound does go above it.
+TEST(EveryPairControl, brute_force_without_the_bound_reaches_more_tile_maps) {
+  const Problem problem = parse_problem("a:2,b:2", "[2{a}4, 2{b}4]", "[2{b}4, 2{a}4]").value();
+  const Size bound = problem.from.tile_size();
+  const BruteForce within(problem.from, Minimise::paper, bound, no_limit);
+  const BruteForce above(problem.from, Minimise::paper, no_limit, no_limit);
+  EXPECT_GT(above.states(), within.states());
 }
 
 TEST_P(EveryPair, lower_bounds_in_bytes_hold) {

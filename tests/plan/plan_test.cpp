@@ -334,6 +334,19 @@ TEST(Plan, large_meshes_plan) {
   EXPECT_LE(got.height, got.bound);
 }
 
+TEST(Plan, may_exceed_the_bound_only_with_a_memory_limit) {
+  const Problem example = problem("x:4,y:6", "[3{x}12,2{y}12]", "[2{y}12,3{x}12]");
+  PlanOptions options{.memory_limit_bytes = Size{1} << 20};
+  const Plan bounded = plan(example, options).value();
+  EXPECT_LE(bounded.height, bounded.bound);  // a generous limit does not raise it
+  options.exceed_bound = true;
+  const Plan free = plan(example, options).value();
+  EXPECT_EQ(free.cost, bounded.cost);
+  EXPECT_TRUE(free.optimal);
+  options.memory_limit_bytes.reset();
+  EXPECT_EQ(plan(example, options).error().code, Code::bad_argument);
+}
+
 TEST(Plan, explicit_tilings_are_not_planned) {
   Problem example = problem("x:2", "[2{x}4]", "[4]");
   example.from = TileMap::explicit_map(2, {4}, {2}, {0, 2}).value();

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -203,6 +204,67 @@ TEST(Prove, solvers_that_contradict_each_other_are_no_proof) {
   const Proof proof = proof_of(program(check_tests::example_3_1), {.solver = SolverChoice::both});
   EXPECT_EQ(proof.verdict.answer, Answer::undecided);
   EXPECT_THAT(proof.undecided, HasSubstr("contradict"));
+}
+
+/// Answers the questions about tables and reads truly, and those about elements as it likes.
+std::string lies_about_elements(const std::string& says) {
+  return "for file; do :; done; if grep -q found_0 $file; then " + says +
+         "; elif grep -q '(not' $file; then echo unsat; else echo sat; fi";
+}
+
+TEST(Prove, a_solver_that_names_no_element_is_no_refutation) {
+  for (const std::string values :
+       {"", "((device 3))", "((device 3) (at_0 1) (at_1 1))", "((device 24) (at_0 0) (at_1 0))",
+        "((device (- 3)) (at_0 0) (at_1 0))", "((device 0) (at_0 500) (at_1 0))",
+        "((device 0) (at_0 0) (at_1 9223372036854775808))"}) {
+    const FalseCvc5 liar(lies_about_elements("echo sat; echo '" + values + "'"));
+    const Proof proof = proof_of(program(check_tests::example_3_1), {.solver = SolverChoice::cvc5});
+    EXPECT_EQ(proof.verdict.answer, Answer::undecided) << values;
+    EXPECT_THAT(proof.undecided, HasSubstr("is no element")) << values;
+  }
+  const FalseCvc5 liar(
+      lies_about_elements("echo sat; echo '((device 0) (at_0 0) (at_1 0))'"));  // a right one
+  EXPECT_THAT(proof_of(program(check_tests::example_3_1), {.solver = SolverChoice::cvc5}).undecided,
+              HasSubstr("the replay does not confirm"));
+}
+
+TEST(Prove, a_solver_that_hangs_or_babbles_is_ended) {
+  for (const std::string says : {"sleep 100", "exec yes sat"}) {
+    const FalseCvc5 endless(says);
+    const auto start = std::chrono::steady_clock::now();
+    const Proof proof = proof_of(program(check_tests::example_3_1),
+                                 {.solver = SolverChoice::cvc5, .timeout_seconds = 0.1});
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(proof.verdict.answer, Answer::undecided) << says;
+    EXPECT_LT(spent.count(), 30) << says;
+  }
+}
+
+TEST(Prove, an_evaluation_has_the_same_time_limit) {
+  // Groups across all devices leave arrays in many pieces, more with every step.
+  std::string text =
+      "retile.program/1\nmesh x:16,y:16\nfrom [1{x}16, 1{y}16, 16]\n"
+      "to [1{x}16, 1{y}16, 16]\n";
+  for (Size k = 0; k < 8; ++k) {
+    std::string rows;
+    for (Size row = 0; row < 16; ++row) {
+      rows += row == 0 ? "[" : ",[";
+      for (Size q = 0; q < 16; ++q) {
+        rows += (q == 0 ? "" : ",") + std::to_string((row * 16 + q) * (2 * k + 37) % 256);
+      }
+      rows += "]";
+    }
+    text +=
+        (k % 2 == 0 ? "alltoall split=2 concat=0 groups=[" : "alltoall split=0 concat=2 groups=[") +
+        rows + "]\n";
+  }
+  const Program scattered = program(text);
+  const Proof decided = proof_of(scattered);
+  EXPECT_EQ(decided.method, ProofMethod::evaluation);
+  EXPECT_EQ(decided.verdict.answer, Answer::wrong);
+  const Proof late = proof_of(scattered, {.timeout_seconds = 1e-6});
+  EXPECT_EQ(late.verdict.answer, Answer::undecided);
+  EXPECT_THAT(late.undecided, HasSubstr("no answer in time"));
 }
 
 TEST(Prove, a_solver_that_is_not_there_is_refused) {

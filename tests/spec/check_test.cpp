@@ -187,6 +187,7 @@ TEST(Reasons, groups) {
   EXPECT_EQ(outcome(small("allgather dim=0 groups=[[0,3,1,4],[2,5]]")), "groups 0");
   const auto ragged = verdict_of(small("allgather dim=0 groups=[[0,3,1,4],[2,5]]"));
   EXPECT_EQ(ragged.wrong->device, std::nullopt);
+  EXPECT_EQ(ragged.wrong->element, std::nullopt);
   EXPECT_EQ(verdict_of(small("allgather dim=0 groups=[[0,3,1,4,2]]")).wrong->device, 5);
 }
 TEST(Reasons, bijection) {
@@ -290,6 +291,31 @@ TEST(Witness, names_an_element_that_is_really_there) {
   EXPECT_EQ(box.wrong->at, Sizes{2});
   EXPECT_EQ(box.wrong->element, Sizes{6});
   EXPECT_EQ(box.wrong->found, Sizes{10});
+}
+
+TEST(Witness, names_an_element_that_has_no_place_after_the_step) {
+  const Verdict groups = verdict_of(small("allgather dim=0 groups=[[0,3,1,4,2]]"));
+  EXPECT_EQ(groups.wrong->device, 5);
+  EXPECT_EQ(groups.wrong->at, Sizes{0});
+  EXPECT_EQ(groups.wrong->element, Sizes{10});
+  EXPECT_EQ(groups.wrong->found, std::nullopt);
+  const Verdict piece = verdict_of(small("dynslice dim=0 groups=[2,3]<=[6]"));
+  EXPECT_EQ(outcome(piece), "indivisible 0");
+  EXPECT_EQ(piece.wrong->element, Sizes{0});
+}
+
+TEST(Witness, names_an_element_that_one_of_two_shapes_lacks) {
+  const std::string all = "allgather dim=0 groups=[[0,3,1,4,2,5]]";
+  const Verdict more = verdict_of(small(all + " tile=[5]"));
+  EXPECT_EQ(outcome(more), "tile_claim 0");
+  EXPECT_EQ(more.wrong->at, Sizes{5});
+  EXPECT_EQ(more.wrong->found, Sizes{5});
+  EXPECT_EQ(more.wrong->element, std::nullopt);
+  const Verdict less = verdict_of(small("allgather dim=0 groups=[[0,3],[1,4],[2,5]]", "[12]"));
+  EXPECT_EQ(outcome(less), "end 1");
+  EXPECT_EQ(less.wrong->at, Sizes{4});
+  EXPECT_EQ(less.wrong->element, Sizes{4});
+  EXPECT_EQ(less.wrong->found, std::nullopt);
 }
 
 TEST(Measures, cost_is_0_where_nothing_moves) {
@@ -652,7 +678,7 @@ TEST(Replay, agrees_with_a_replay_element_by_element) {
     ASSERT_EQ(got.height, std::max(height_so_far, product(target.c).value()));
     ++seen[want.substr(0, want.find(' '))];
     // The witness, by replaying up to its step.
-    if (!got.wrong || !got.wrong->at) continue;
+    if (!got.wrong || !got.wrong->element || !got.wrong->found) continue;
     Naive there = placed(program.from, D);
     const Index last =
         std::min(static_cast<Index>(got.wrong->first_wrong_step) + 1, program.steps.size());

@@ -9,6 +9,7 @@
 #include "retile/check/check.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <numeric>
 #include <span>
@@ -20,16 +21,10 @@
 namespace retile {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 /// Base offsets, one vector per dimension, one entry per device.
 using Columns = std::vector<std::vector<Size>>;
-
-/// A place where an array is not what was expected.
-struct Witness {
-  Size device = 0;
-  Shape at;
-  Shape element;
-  Shape found;
-};
 
 [[nodiscard]] std::size_t index(Size value) { return static_cast<std::size_t>(value); }
 
@@ -156,15 +151,15 @@ std::optional<Witness> first_difference(PiecesView pieces, std::span<const Size>
     }
   }
   if (!first) return std::nullopt;
-  Witness witness;
-  witness.device = device;
+  Shape at;
+  Shape element;
+  Shape found;
   for (std::size_t k = 0; k < rank; ++k) {
-    const Size at = first->origin[k];
-    witness.at.push_back(at);
-    witness.element.push_back(at + shift[k]);
-    witness.found.push_back(at + first->shift[k]);
+    at.push_back(first->origin[k]);
+    element.push_back(at[k] + shift[k]);
+    found.push_back(at[k] + first->shift[k]);
   }
-  return witness;
+  return Witness{device, at, element, found};
 }
 
 /// Adds to `pieces` what of `piece` a transfer takes, where it puts it; false when that is nothing.
@@ -194,13 +189,15 @@ bool add_part(const PieceView& piece, const Transfer& transfer, Pieces& pieces) 
 /// What all devices hold after some steps.
 class State {
  public:
-  /// \param room  how many numbers of 8 bytes may be held at once
-  State(const TileMap& from, Size room)
+  /// \param room     how many numbers of 8 bytes may be held at once
+  /// \param timeout  seconds from now, after which nothing fits any more
+  State(const TileMap& from, Size room, double timeout)
       : devices_(index(from.devices())),
         tile_(from.tile()),
         weights_(DigitWeights::of(from)),
         base_(weights_ ? Columns() : columns_of(from)),
-        room_(index(room)) {}
+        room_(index(room)),
+        timeout_(timeout) {}
 
   /// How many numbers a state of boxes needs, with a step's table and the next state or a claim
   /// beside it.
@@ -221,6 +218,9 @@ class State {
 
   /// The first device that holds no box in order, seen from the element at its local index 0.
   [[nodiscard]] std::optional<Witness> not_a_box() const;
+
+  /// The global index that a device holds at a local index.
+  [[nodiscard]] Shape held(Size device, const Shape& at) const;
 
  private:
   /// Lists of pieces, shared by devices that hold the same.
@@ -260,10 +260,17 @@ class State {
   std::optional<DigitWeights> weights_;  // while every device holds one box,
   Columns base_;                         // the one or the other
   std::optional<Lists> lists_;           // otherwise
+  [[nodiscard]] bool in_time() const {
+    return std::chrono::duration<double>(Clock::now() - start_).count() < timeout_;
+  }
+
   std::size_t room_;
+  double timeout_;
+  Clock::time_point start_ = Clock::now();
 };
 
 bool State::apply(const Step& step, const Shape& after) {
+  if (!in_time()) return false;
   bool fits = true;
   if (const auto* dynslice = std::get_if<Dynslice>(&step.op)) {
     fits = slice(*dynslice, after);
@@ -472,6 +479,7 @@ bool State::exchange_boxes(const std::vector<Size>& groups, std::size_t n, const
 /// `concat`. `held` counts all numbers of this step; false when they pass the room.
 bool State::cut(PiecesView list, const Regroup& what, Size place, std::span<const Size> wanted,
                 std::span<Pieces> parts, std::size_t& held) const {
+  if (!in_time()) return false;
   const std::size_t numbers = 3 * rank();
   for (std::size_t n = 0; n < list.size() / numbers; ++n) {
     const PieceView piece = piece_at(list, rank(), n);
@@ -562,6 +570,27 @@ std::optional<Witness> State::difference(const Columns& expected) {
                  row(base_, device)};
 }
 
+Shape State::held(Size device, const Shape& at) const {
+  Shape out = at;
+  if (lists_) {
+    const PiecesView list = lists_->list(lists_->list_of[index(device)]);
+    for (std::size_t n = 0; rank() > 0; ++n) {
+      const PieceView piece = piece_at(list, rank(), n);
+      bool inside = true;
+      for (std::size_t k = 0; k < rank(); ++k) {
+        inside = inside && at[k] >= piece.origin[k] && at[k] - piece.origin[k] < piece.extent[k];
+      }
+      if (!inside) continue;
+      for (std::size_t k = 0; k < rank(); ++k) out[k] += piece.shift[k];
+      return out;
+    }
+  }
+  for (std::size_t k = 0; k < rank(); ++k) {
+    out[k] += weights_ ? weights_->base_offset(device, k) : base_[k][index(device)];
+  }
+  return out;
+}
+
 std::optional<Witness> State::not_a_box() const {
   if (!lists_) return std::nullopt;
   for (std::size_t d = 0; d < devices_; ++d) {
@@ -608,10 +637,17 @@ void assert_well_formed(const Program& program) {
   }
 }
 
-/// How a map claim fails, if it does: with a witness, or for all devices as the shape is another.
+/// A tile of another shape on device 0.
+Witness other_shape(const State& state, const Shape& expected, const std::optional<Shape>& base) {
+  return shape_witness(state.tile(), expected, base,
+                       [&state](const Shape& at) { return state.held(0, at); });
+}
+
+/// How a map claim fails, if it does.
 std::optional<Witness> broken_claim(const Claims& claims, State& state, Size devices) {
   if (claims.map) {
-    if (claims.map->tile() != state.tile()) return Witness{};
+    const Shape& tile = claims.map->tile();
+    if (tile != state.tile()) return other_shape(state, tile, claims.map->base_offset(0));
     if (auto witness = state.difference(*claims.map)) return witness;
   }
   if (claims.at) {
@@ -622,7 +658,8 @@ std::optional<Witness> broken_claim(const Claims& claims, State& state, Size dev
 
 class Judge {
  public:
-  Judge(const Program& program, const CheckOptions& options) : program_(program) {
+  Judge(const Program& program, const CheckOptions& options)
+      : program_(program), timeout_seconds_(options.timeout_seconds) {
     verdict_.steps = static_cast<Size>(program.steps.size());
     verdict_.bound = std::max(program.from.tile_size(), program.to.tile_size());
     verdict_.height = verdict_.bound;
@@ -633,7 +670,7 @@ class Judge {
     const auto least_room = State::least_room(program_.devices, program_.from.rank());
     if (!least_room || *least_room > room_) return undecided();
 
-    State state(program_.from, room_);
+    State state(program_.from, room_, timeout_seconds_);
     Size tile_size = program_.from.tile_size();
     std::optional<std::pair<Size, Witness>> left_boxes;
     for (std::size_t k = 0; k < program_.steps.size(); ++k) {
@@ -642,16 +679,25 @@ class Judge {
       const auto after = shape_after(step, state.tile(), program_.devices);
       if (!after) {
         if (after.error().reason == Reason::limit) return undecided();
-        verdict_.device = after.error().device;
-        verdict_.at = after.error().at;
-        if (after.error().reason == Reason::indivisible) verdict_.device = 0;  // one shape for all
-        return wrong(number, after.error().reason);
+        const Reason reason = after.error().reason;
+        const auto device = reason == Reason::indivisible ? Size{0} : after.error().device;
+        if (reason == Reason::transfers) {
+          verdict_.device = device;
+          verdict_.at = after.error().at;
+          return wrong(number, reason);
+        }
+        if (!device) return wrong(number, reason);
+        const Shape first(state.tile().size(), 0);
+        return wrong(number, reason, Witness{*device, first, state.held(*device, first), {}});
       }
+      const bool fits = state.apply(step, *after);
       if (step.claims.tile && *step.claims.tile != *after) {
-        verdict_.device = 0;
-        return wrong(number, Reason::tile_claim);
+        const Shape& claimed = *step.claims.tile;
+        const Witness witness =
+            fits ? other_shape(state, claimed, claimed_base(step.claims, claimed)) : Witness{};
+        return wrong(number, Reason::tile_claim, witness);
       }
-      if (!state.apply(step, *after)) return undecided();
+      if (!fits) return undecided();
       if (const auto witness = broken_claim(step.claims, state, program_.devices)) {
         return wrong(number, Reason::map_claim, *witness);
       }
@@ -669,7 +715,7 @@ class Judge {
 
     std::optional<Witness> difference;
     if (state.tile() != program_.to.tile()) {
-      difference = Witness{};
+      difference = other_shape(state, program_.to.tile(), program_.to.base_offset(0));
     } else {
       difference = state.difference(program_.to);
     }
@@ -698,22 +744,47 @@ class Judge {
 
   Verdict wrong(Size step, Reason reason, const Witness& witness) {
     verdict_.device = witness.device;
-    // A witness of another shape names no element. In rank 0 there is one element, so it can only
-    // be right.
-    if (!witness.at.empty()) {
-      verdict_.at = witness.at;
-      verdict_.element = witness.element;
-      verdict_.found = witness.found;
-    }
+    verdict_.at = witness.at;
+    verdict_.element = witness.element;
+    verdict_.found = witness.found;
     return wrong(step, reason);
   }
 
   const Program& program_;
+  double timeout_seconds_;
   Size room_ = 0;
   Verdict verdict_;
 };
 
 }  // namespace
+
+Witness shape_witness(const Shape& tile, const Shape& expected, const std::optional<Shape>& base,
+                      const std::function<Shape(const Shape&)>& held) {
+  if (tile.size() != expected.size()) return {};
+  Shape at(tile.size(), 0);
+  for (std::size_t k = tile.size(); k-- > 0;) {
+    if (tile[k] <= expected[k]) continue;
+    at[k] = expected[k];
+    return {0, at, {}, held(at)};
+  }
+  for (std::size_t k = tile.size(); base && k-- > 0;) {
+    if (tile[k] == expected[k]) continue;
+    const auto sum = checked_add((*base)[k], tile[k]);
+    if (!sum) break;  // a claim may name any number
+    at[k] = tile[k];
+    Shape element = *base;
+    element[k] = *sum;
+    return {0, at, element, {}};
+  }
+  return {};
+}
+
+std::optional<Shape> claimed_base(const Claims& claims, const Shape& tile) {
+  if (claims.map && claims.map->tile() == tile) return claims.map->base_offset(0);
+  const std::size_t rank = tile.size();
+  if (claims.map || !claims.at || claims.at->size() < rank) return std::nullopt;
+  return Shape(claims.at->begin(), claims.at->begin() + static_cast<std::ptrdiff_t>(rank));
+}
 
 Verdict check(const Program& program, const CheckOptions& options) {
   assert_well_formed(program);

@@ -1,6 +1,8 @@
 // Checking: replays a Program and says whether it is right, and if not, where it goes wrong first.
 #pragma once
 
+#include <functional>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -30,10 +32,32 @@ struct Verdict {
   std::optional<Shape> found;    ///< global index that is there
 };
 
+/// A place that shows that a Program is wrong; fields as in `Verdict`.
+struct Witness {
+  Size device = 0;
+  std::optional<Shape> at;
+  std::optional<Shape> element;
+  std::optional<Shape> found;
+};
+
+/// Of tiles with another shape than the expected one: a local index of device 0 that only one of
+/// the two has. No index when no element is known there, or in another rank.
+/// \param base  where the expected tile of device 0 lies, if that is known
+/// \param held  the global index that device 0 holds at a local index of its tile
+[[nodiscard]] Witness shape_witness(const Shape& tile, const Shape& expected,
+                                    const std::optional<Shape>& base,
+                                    const std::function<Shape(const Shape&)>& held);
+
+/// Where the tile of device 0 lies when tiles of this shape lie as a step claims, if it claims
+/// that.
+[[nodiscard]] std::optional<Shape> claimed_base(const Claims& claims, const Shape& tile);
+
 struct CheckOptions {
   /// Most pieces (boxes of elements that lie together) that the replay may hold over all devices;
   /// 64 bytes each, so this is what bounds the memory.
   Size piece_limit = Size{1} << 26;
+  /// After which the verdict is undecided; looked at between pieces.
+  double timeout_seconds = std::numeric_limits<double>::infinity();
 };
 
 /// Replays `program` on the devices' arrays of global indices, held as boxes where they are boxes.

@@ -139,6 +139,14 @@ std::optional<bool> DigitWeights::equal(DigitWeights other) const {
   return true;
 }
 
+Size DigitWeights::base_offset(Size device, std::size_t dim) const {
+  Size out = 0;
+  for (const WeightedDigit& digit : digits_) {
+    out += device / digit.stride % digit.size * digit.weight[dim];
+  }
+  return out;
+}
+
 std::vector<std::vector<Size>> DigitWeights::columns() const {
   std::vector<std::vector<Size>> out;
   for (std::size_t k = 0; k < rank_; ++k) {

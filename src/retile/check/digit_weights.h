@@ -43,6 +43,9 @@ class DigitWeights {
   /// Whether both are the same function. Nothing when their digits do not fit.
   [[nodiscard]] std::optional<bool> equal(DigitWeights other) const;
 
+  /// The base offset of one device in one dimension.
+  [[nodiscard]] Size base_offset(Size device, std::size_t dim) const;
+
   /// The base offsets of all devices, one vector per dimension.
   [[nodiscard]] std::vector<std::vector<Size>> columns() const;
 

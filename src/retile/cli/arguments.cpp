@@ -242,6 +242,8 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   add_text(*plan_app, "--memory-limit", plan.memory_limit,
            "most bytes per device, tile before and after a step together; KiB, MiB, GiB, TiB",
            "BYTES");
+  plan_app->add_flag("--exceed-bound", plan.exceed_bound,
+                     "with --memory-limit: tiles within it may be larger than both ends");
   add_text(*plan_app, "--dtype", plan.dtype, std::string(element_type_help), "TYPE");
   add_text(*plan_app, "--certificate", plan.certificate,
            "write the Program and the proof of its lower bound; - for stdout, without the plan",

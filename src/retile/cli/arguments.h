@@ -21,6 +21,7 @@ struct PlanArguments {
   ProblemArguments problem;
   bool json = false;
   bool explain = false;
+  bool exceed_bound = false;
   std::optional<std::string> cost;
   std::optional<std::string> memory_limit;
   std::optional<std::string> dtype;

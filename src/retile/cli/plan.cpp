@@ -32,6 +32,18 @@ Result<PlanOptions> read_options(const PlanArguments& arguments) {
     if (!limit) return refuse(limit.error());
     options.memory_limit_bytes = *limit;
   }
+  if (arguments.exceed_bound && !arguments.memory_limit) {
+    return refuse(about_argument(Code::bad_argument, "--exceed-bound", "--exceed-bound",
+                                 "--memory-limit is missing, which must bound such tiles"));
+  }
+  options.exceed_bound = arguments.exceed_bound;
+  if (arguments.certificate == "-" && (arguments.json || arguments.explain)) {
+    return refuse(
+        about_argument(Code::bad_argument, "--certificate", "-",
+                       fmt::format("the Program and its proof stand on stdout alone, without {}",
+                                   arguments.json ? "--json" : "--explain"),
+                       {"a file takes them beside it: --certificate FILE"}));
+  }
   return options;
 }
 

@@ -136,9 +136,8 @@ Outcome prove_verb(const ProveArguments& arguments) {
     std::filesystem::create_directories(*arguments.smt2, error);
     if (error) {
       return failed(Exit::environment,
-                    {.code = Code::file_error,
-                     .message = fmt::format("cannot make the folder: {}", error.message()),
-                     .source = "--smt2"});
+                    about_argument(Code::file_error, "--smt2", *arguments.smt2,
+                                   fmt::format("cannot make the folder: {}", error.message())));
     }
   }
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -133,7 +134,7 @@ Size size_of(const Shape& tile) {
 }
 
 std::string_view cost_unit(const Plan& plan) {
-  return plan.options.cost_model == CostModel::bytes ? " bytes" : "";
+  return prices_of(plan.problem, plan.options).in_bytes() ? " bytes" : "";
 }
 
 std::string sums_text(const Plan& plan) {
@@ -155,18 +156,16 @@ Baseline gather_everything(const Plan& plan) {
     factors.push_back(from.global()[i] / from.tile()[i]);
   // Smallest factor first is the cheapest order of gathers (S8).
   std::sort(factors.begin(), factors.end());
-  Baseline baseline;
-  baseline.cost = 0;
-  baseline.height = from.global_size();
-  Size tile = from.tile_size();
+  const Prices prices = prices_of(plan.problem, plan.options);
+  Wide cost = 0;
+  Wide tile = from.tile_size();
   for (const Size factor : factors) {
     if (factor == 1) continue;
-    const Size before = tile;
+    cost += prices.allgather(tile, factor) * prices.element();
     tile *= factor;
-    const bool bytes = plan.options.cost_model == CostModel::bytes;
-    const auto step = bytes ? checked_mul(tile - before, plan.options.element_bytes) : tile;
-    baseline.cost = baseline.cost && step ? checked_add(*baseline.cost, *step) : std::nullopt;
   }
+  Baseline baseline{{}, from.global_size()};
+  if (cost <= std::numeric_limits<Size>::max()) baseline.cost = static_cast<Size>(cost);
   return baseline;
 }
 
@@ -210,29 +209,43 @@ std::string verdict_text(const Verdict& verdict, bool within_bound) {
                               index_text(*verdict.element));
   }
   const std::string device = verdict.device ? fmt::format("device {}", *verdict.device) : "";
+  // Either an element alone, of a step that cannot be applied, or one of a tile of another shape.
+  std::string stuck;
+  std::string shape;
+  if (verdict.at && verdict.element) {
+    const std::string element =
+        fmt::format("element {} at {}", index_text(*verdict.element), index_text(*verdict.at));
+    stuck = fmt::format("; after it {} of {} has no place, or several", element, device);
+    shape = fmt::format("; {} lacks {}", device, element);
+  } else if (verdict.at && verdict.found) {
+    shape = fmt::format("; {} holds element {} at {}, where none is expected", device,
+                        index_text(*verdict.found), index_text(*verdict.at));
+  }
   switch (reason) {
     case Reason::groups:
-      return text + (device.empty() ? "the groups differ in length"
-                                    : device + " is missing or stands in more than one place");
-    case Reason::bijection:
       return text + (device.empty()
-                         ? "not a permutation of the devices"
-                         : device + " is missing or stands twice, so this is no permutation");
+                         ? "the groups differ in length"
+                         : device + " is missing or stands in more than one place" + stuck);
+    case Reason::bijection:
+      return text +
+             (device.empty()
+                  ? "not a permutation of the devices"
+                  : device + " is missing or stands twice, so this is no permutation" + stuck);
     case Reason::indivisible:
-      return text + "the tile does not divide into so many pieces";
+      return text + "the tile does not divide into so many pieces" + stuck;
     case Reason::transfers:
       return text + fmt::format(
                         "{} at {}: a box that begins here leaves the tile, or not exactly "
                         "one transfer writes this element",
                         device, verdict.at ? index_text(*verdict.at) : "");
     case Reason::tile_claim:
-      return text + "the tile has another shape than claimed";
+      return text + "the tile has another shape than claimed" + shape;
     case Reason::map_claim:
-      return text + "the tiles do not lie where claimed";
+      return text + "the tiles have another shape than claimed" + shape;
     case Reason::not_a_box:
       return text + "a device does not hold one box in order";
     case Reason::end:
-      return text + "the tiles at the end have another shape than the target's";
+      return text + "the tiles at the end have another shape than the target's" + shape;
     case Reason::limit:
       break;
   }
@@ -293,6 +306,7 @@ std::string plan_json(const Plan& plan) {
   json["cost"] = plan.cost;
   json["height"] = plan.height;
   json["bound"] = plan.bound;
+  if (plan.options.exceed_bound) json["exceed_bound"] = true;
   json["valley"] = plan.valley;
   json["resident"] = plan.resident;
   json["weak_cost"] = plan.weak_cost;
@@ -342,11 +356,12 @@ std::string runner_up(const Plan& plan) {
     cost = other->cost;
     how = fmt::format("with a valley of {} elements", other->valley);
   }
-  // These steps are the cheapest of their valley, so that with a permutation they are, too. In
-  // bytes dearer ones than the cheapest may be taken to do without.
+  // These steps are the cheapest of their valley, so that with a permutation they are, too; unless
+  // dearer ones were taken to do without.
   const std::optional<Size> limit = plan.options.memory_limit_bytes;
   const bool may_permute = !limit || *limit / plan.options.element_bytes / 2 >= plan.valley;
-  if (!plan.permutation && may_permute && plan.options.cost_model == CostModel::paper) {
+  if (!plan.permutation && may_permute &&
+      prices_of(plan.problem, plan.options).differ_by_a_permutation()) {
     const std::optional<Size> permuted = checked_add(plan.cost, plan.valley);
     if (permuted && (!cost || *permuted < *cost)) {
       cost = permuted;
@@ -409,15 +424,17 @@ std::string plan_explanation(const Plan& plan) {
   }
   text += plan.optimal
               ? fmt::format("optimal: no sequence{} costs less than {}{}\n",
-                            plan.options.memory_limit_bytes ? " within the memory limit" : "",
+                            plan.options.exceed_bound ? " within the memory limit, of any height,"
+                            : plan.options.memory_limit_bytes ? " within the memory limit"
+                                                              : "",
                             plan.lower_bound, unit)
               : fmt::format("proved lower bound {}{}: a sequence cheaper than {} is not excluded\n",
                             plan.lower_bound, unit, plan.cost);
   text += runner_up(plan);
   text += fmt::format(
-      "memory: no tile is larger than the larger end ({}); a step holds at most {} elements, "
+      "memory: no tile is larger than the larger end ({}){}; a step holds at most {} elements, "
       "before and after together\n",
-      plan.bound, plan.resident);
+      plan.bound, plan.options.exceed_bound ? ", though it may be" : "", plan.resident);
   const Baseline baseline = gather_everything(plan);
   text += fmt::format("gathering everything, then slicing: cost {}{}, height {}\n",
                       baseline.cost ? fmt::format("{}", *baseline.cost) : "beyond 2^63", unit,

@@ -37,6 +37,7 @@ class Prover {
         options_(options),
         bound_(plan.bound),
         rank_(plan.problem.from.rank()),
+        prices_(prices_of(plan.problem, plan.options)),
         work_(options.search_limit) {
     out_.lower_bound = plan.lower_bound;
     for (Size n = 2; n <= problem_.from.devices(); ++n) {
@@ -82,9 +83,11 @@ class Prover {
     }
     return tile;
   }
-  [[nodiscard]] Size cost(const WeakStep& step, const Shape& before, const Shape& after) const {
-    if (step.from_dim == rank_) return 0;
-    return size_of(step.to_dim == rank_ ? after : before);
+  [[nodiscard]] Size cost(const WeakStep& step, const Shape& before) const {
+    const Size tile = size_of(before);
+    if (step.from_dim == rank_) return prices_.dynslice(tile);
+    return step.to_dim == rank_ ? prices_.allgather(tile, step.factor)
+                                : prices_.alltoall(tile, step.factor);
   }
   /// A visit charges what it looks at to `looked`; none comes after the limit.
   template <class Visit>
@@ -115,7 +118,7 @@ class Prover {
         ++looked;
         const auto before = after(entry.second, {step.to_dim, step.from_dim, step.factor});
         if (!before) return;
-        const Size price = cost(step, *before, entry.second);
+        const Size price = cost(step, *before);
         if (price >= out_.lower_bound - entry.first) return;
         const auto [known, fresh] = costs.emplace(*before, entry.first + price);
         if (!fresh && known->second <= entry.first + price) return;
@@ -133,7 +136,8 @@ class Prover {
     if (!relax(costs_)) return false;
     Costs permuted;
     for (const auto& [tile, cost] : costs_) {
-      if (size_of(tile) < out_.lower_bound - cost) permuted[tile] = cost + size_of(tile);
+      const Size price = prices_.allpermute(size_of(tile));
+      if (price < out_.lower_bound - cost) permuted[tile] = cost + price;
     }
     if (!relax(permuted)) return false;
     RETILE_ASSERT(permuted.count(problem_.from.tile()) == 0,
@@ -245,7 +249,7 @@ class Prover {
         if (step.from_dim == rank_) return;
         const auto tile = after(state.tile, step);
         if (!tile) return;
-        const Size price = cost(step, state.tile, *tile);
+        const Size price = cost(step, state.tile);
         const auto ahead = costs_.find(*tile);
         if (ahead == costs_.end() || price >= out_.lower_bound - ahead->second - state.cost) {
           return;
@@ -283,6 +287,7 @@ class Prover {
   const CertificateOptions& options_;
   Size bound_;
   std::size_t rank_;
+  Prices prices_;
   std::vector<Size> factors_;
   Size work_;
   Costs costs_;

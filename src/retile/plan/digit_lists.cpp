@@ -12,26 +12,6 @@ namespace retile {
 
 namespace {
 
-/// The strides at which any digit of either map begins or ends, ascending.
-std::vector<Size> cuts_of(const Problem& problem, const std::vector<PrimePower>& primes) {
-  std::vector<Size> cuts{1, problem.from.devices()};
-  for (const TileMap* map : {&problem.from, &problem.to}) {
-    for (const auto& list : map->digits()) {
-      for (const Digit& digit : list) {
-        cuts.push_back(digit.stride);
-        cuts.push_back(digit.stride * digit.size);
-      }
-    }
-  }
-  if (primes.size() == 1) {
-    for (Size cut = 1; cut < problem.from.devices(); cut *= primes.front().prime)
-      cuts.push_back(cut);
-  }
-  std::sort(cuts.begin(), cuts.end());
-  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-  return cuts;
-}
-
 std::vector<bool> used_by(const TileMap& map, const std::vector<Size>& cuts) {
   std::vector<bool> used(cuts.size(), false);
   for (const auto& list : map.digits()) {
@@ -46,14 +26,32 @@ std::vector<bool> used_by(const TileMap& map, const std::vector<Size>& cuts) {
 
 }  // namespace
 
+std::vector<Size> digit_cuts(const Problem& problem) {
+  std::vector<Size> cuts{1, problem.from.devices()};
+  for (const TileMap* map : {&problem.from, &problem.to}) {
+    for (const auto& list : map->digits()) {
+      for (const Digit& digit : list) {
+        cuts.push_back(digit.stride);
+        cuts.push_back(digit.stride * digit.size);
+      }
+    }
+  }
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  return cuts;
+}
+
 DigitAlphabet::DigitAlphabet(const Problem& problem, const std::vector<std::size_t>& dims) {
   const std::vector<PrimePower> primes = factorize(problem.from.devices());
+  std::vector<Size> cuts = digit_cuts(problem);
   if (primes.size() == 1) {
     prime_ = primes.front().prime;
+    cuts.clear();
+    for (Size cut = 1; cut < problem.from.devices(); cut *= prime_) cuts.push_back(cut);
+    cuts.push_back(problem.from.devices());
     intern({Kind::fresh, 0, 1, prime_});
     intern({Kind::lost, 0, 1, prime_});
   }
-  const std::vector<Size> cuts = cuts_of(problem, primes);
   for (std::size_t k = 1; k < cuts.size(); ++k) usable_ = usable_ && cuts[k] % cuts[k - 1] == 0;
   if (!usable_) return;
   const std::vector<bool> in_source = used_by(problem.from, cuts);
@@ -91,7 +89,12 @@ void DigitAlphabet::add_list(const Problem& problem, std::size_t dim, bool is_so
 char16_t DigitAlphabet::intern(const Letter& letter) {
   const auto [at, fresh] = numbers_.emplace(letter, static_cast<char16_t>(letters_.size()));
   if (fresh) {
-    RETILE_ASSERT(letters_.size() < 0xffff, "a search is stopped before it makes so many digits");
+    // The last value ends a list's name.
+    if (letters_.size() >= 0xffff) {
+      full_ = true;
+      numbers_.erase(at);
+      return 0;
+    }
     letters_.push_back(letter);
   }
   return at->second;
@@ -155,6 +158,7 @@ void DigitAlphabet::mix(DigitLists& lists, std::size_t i, Size n) {
   std::reverse(digits.begin(), digits.end());
   // Fresh and lost digits have no names; another number made of the like may be around.
   const auto contains = [&](const auto& self, const DigitList& in, std::size_t number) -> bool {
+    work_ += 1 + static_cast<Size>(in.size());
     return std::any_of(in.begin(), in.end(), [&](char16_t digit) {
       const Letter letter = letters_[digit];
       return letter.kind == Kind::mixed &&
@@ -166,11 +170,13 @@ void DigitAlphabet::mix(DigitLists& lists, std::size_t i, Size n) {
            std::any_of(lists.begin(), lists.end(),
                        [&](const DigitList& other) { return contains(contains, other, number); });
   };
-  std::size_t number = 0;
-  for (; number < mixed_.size(); ++number) {
-    if (mixed_[number] == digits && !in_use(number)) break;
+  std::vector<std::size_t>& numbers = mixed_of_[digits];
+  const auto unused = std::find_if_not(numbers.begin(), numbers.end(), in_use);
+  const std::size_t number = unused == numbers.end() ? mixed_.size() : *unused;
+  if (number == mixed_.size()) {
+    numbers.push_back(number);
+    mixed_.push_back(digits);
   }
-  if (number == mixed_.size()) mixed_.push_back(digits);
   // Not joined: append would turn the whole number back into its digits.
   list.push_back(intern({Kind::mixed, number, 1, size}));
 }

@@ -15,6 +15,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "retile/core/problem.h"
@@ -28,6 +29,10 @@ using DigitList = std::u16string;
 using DigitLists = std::vector<DigitList>;
 
 enum class Match { yes, no, unknown };
+
+/// The strides at which any digit of either map begins or ends, and the number of devices;
+/// ascending. Where each divides the next, the device number is made of the parts between them.
+[[nodiscard]] std::vector<Size> digit_cuts(const Problem& problem);
 
 /// The digits of one problem, and what alltoalls do to lists of them.
 class DigitAlphabet {
@@ -48,6 +53,11 @@ class DigitAlphabet {
   [[nodiscard]] const DigitLists& source() const { return source_; }
   /// As source(); fresh digits stand for those that only the target uses.
   [[nodiscard]] const DigitLists& target() const { return target_; }
+
+  /// More digits than have numbers: from then on lists mean nothing, and a search must stop.
+  [[nodiscard]] bool full() const { return full_; }
+  /// What was looked at since the last call, to find out which mixed numbers are new.
+  Size take_work() { return std::exchange(work_, 0); }
 
   /// Appends a fresh digit of size n.
   void slice(DigitList& list, Size n);
@@ -92,6 +102,9 @@ class DigitAlphabet {
   std::vector<Letter> letters_;
   std::map<Letter, char16_t> numbers_;
   std::vector<DigitList> mixed_;  // what mixed numbers are made of, major to minor
+  std::map<DigitList, std::vector<std::size_t>> mixed_of_;  // the numbers made of these, ascending
+  bool full_ = false;
+  Size work_ = 0;
 
   // One prime: what the target has below and above a digit. `ground` + i is the floor of dimension
   // i.

@@ -7,8 +7,8 @@
 //    target's already; on meshes of one prime the neighbourhoods that must still be made bound the
 //    number of moves left. Both are proved, so a search that ends without a path is a refutation.
 //
-// In the paper's model every cost of a level is a multiple of V, as is a permutation. So only
-// cheapest paths of a level can beat cheapest path + permutation; for bytes dearer ones can.
+// Where paths of a level differ by no less than a permutation costs, only cheapest ones can beat
+// cheapest path + permutation; else dearer ones can.
 #pragma once
 
 #include <algorithm>
@@ -116,14 +116,17 @@ class ExactSearch {
   }
 
   bool work(Size amount) {
-    limits_.work -= amount;
-    if (limits_.work < 0) complete_ = false;
+    complete_ = limits_.spend(amount) && complete_;
     return complete_;
   }
+
+  /// What a state costs that is kept, for each of its dimensions a little.
+  [[nodiscard]] Size state_work() const { return 8 + static_cast<Size>(space_.rank()); }
 
   std::uint32_t place_of(std::uint32_t node, Relative before) {
     const auto [at, fresh] = place_at_.emplace(node, static_cast<std::uint32_t>(places_.size()));
     if (fresh) {
+      work(2 * state_work());
       Place place;
       place.key = level_.node(node).key;
       place.cost = level_.node(node).cost;
@@ -174,7 +177,8 @@ class ExactSearch {
           edges_.push_back(
               {to, static_cast<std::uint16_t>(i), static_cast<std::uint16_t>(j), block});
           push(next, to);
-          return false;
+          looked += 4;
+          return !complete_;
         });
       }
       places_[place].last = static_cast<std::uint32_t>(edges_.size());
@@ -191,7 +195,7 @@ class ExactSearch {
       changed = false;
       for (const std::uint32_t n : order) {
         Place& place = places_[n];
-        if (!work(static_cast<Size>(place.last - place.first))) return false;
+        if (!work(static_cast<Size>((place.last - place.first) * space_.rank()))) return false;
         for (std::uint32_t e = place.first; e < place.last; ++e) {
           const Place& next = places_[edges_[e].to];
           for (std::size_t i = 0; i < space_.rank(); ++i) {
@@ -237,7 +241,9 @@ class ExactSearch {
   /// Depth: every move costs, so at most most_moves(limit).
   bool walk(std::uint32_t at, const DigitLists& lists, Relative budget, std::int32_t steps) {
     const Place& place = places_[at];
-    if (place.cost > budget || !work(8)) return false;
+    Size letters = 0;
+    for (const DigitList& list : lists) letters += static_cast<Size>(list.size());
+    if (place.cost > budget || !work(2 * state_work() + letters)) return false;
     if (tight_ && place.steps > steps) return false;
     for (std::size_t i = 0; i < space_.rank(); ++i) {
       const Lane common = space_.min(place.kept[i], space_.target(i));
@@ -261,6 +267,10 @@ class ExactSearch {
       if (places_[edge.to].cost + edge.block.cost > budget) continue;
       next = lists;
       alphabet_.move(next, edge.from_dim, edge.to_dim, edge.block.factor);
+      if (!work(state_work() + alphabet_.take_work()) || alphabet_.full()) {
+        complete_ = false;
+        return false;
+      }
       path_.moves.push_back(
           {space_.dim(edge.from_dim), space_.dim(edge.to_dim), edge.block.factor});
       if (walk(edge.to, next, budget - edge.block.cost, steps - 1)) return true;
@@ -283,8 +293,7 @@ class ExactSearch {
       const Lane gathered = level_.lane(place.key, i) - space_.target(i);
       if (gathered != 0) path_.gathers.push_back({space_.dim(i), space_.factor(gathered)});
     }
-    std::stable_sort(path_.gathers.begin(), path_.gathers.end(),
-                     [](const auto& a, const auto& b) { return a.factor < b.factor; });
+    path_.sort_gathers();
     bool fits = static_cast<std::int32_t>(path_.gathers.size()) <= steps;
     if (fits && open) {
       left_open_ = true;

@@ -12,8 +12,12 @@
 // not, is a normal form with at most one permutation, in the valley (S3), and both parts are
 // complete where the search ends before its limit and each path can be decided; else the lower
 // bound says what is proved. For bytes, and under a memory limit: the optimum of these normal forms
-// (within the limit). That the place of the permutation does not matter and that any path becomes
-// exact by one (S2) holds in all of them; levels are told apart by cost, not by model.
+// (within the limit). In elements no sequence with larger tiles than both ends' is cheaper, nor
+// needs less memory: what takes the place of a peak in the proof of S3 is lower, so no step of it
+// holds more. In bytes W bounds those from below, too. So `exceed_bound` changes no search.
+//
+// That the place of the permutation does not matter and that any path becomes
+// exact by one (S2) holds in all of them; what differs from model to model, Prices says.
 #include "retile/plan/plan.h"
 
 #include <fmt/format.h>
@@ -35,8 +39,8 @@ namespace retile {
 
 namespace {
 
-// Numbers of devices up to which something is decided device by device.
-constexpr Size max_run_devices = Size{1} << 17;
+// Devices times dimensions up to which something is looked up device by device.
+constexpr Size most_places = Size{1} << 21;
 
 /// A normal form that always exists, without search: per prime, slice what the target needs and the
 /// source lacks, move what is in the wrong dimension, gather the rest. The fallback where a search
@@ -78,8 +82,7 @@ WeakPath direct_path(const Problem& problem) {
     if (gather[i] > 1) path.gathers.push_back({i, gather[i]});
   }
   for (const auto& [dims, factor] : move) path.moves.push_back({dims.first, dims.second, factor});
-  std::stable_sort(path.gathers.begin(), path.gathers.end(),
-                   [](const auto& a, const auto& b) { return a.factor < b.factor; });
+  path.sort_gathers();
   return path;
 }
 
@@ -151,8 +154,7 @@ WeakPath greedy_path(const WeakSpace& space, const Level& level, bool from_sourc
     if (top[i] != target[i])
       path.gathers.push_back({space.dim(i), space.factor(top[i] - target[i])});
   }
-  std::stable_sort(path.gathers.begin(), path.gathers.end(),
-                   [](const auto& a, const auto& b) { return a.factor < b.factor; });
+  path.sort_gathers();
   return path;
 }
 
@@ -198,10 +200,11 @@ Wide resident_of(const Problem& problem, const WeakPath& path, bool permute) {
   return most;
 }
 
-/// A bound from below on what some device must receive, in bytes: the elements of its new tile that
-/// it does not hold.
-Wide missing_bytes(const Problem& problem, Size element_bytes) {
-  if (problem.from.devices() > max_run_devices) return 0;
+/// The most elements of its new tile that a device does not hold; 0 where devices are too many to
+/// look at each.
+Size most_lacking(const Problem& problem) {
+  const auto places = checked_mul(problem.from.devices(), static_cast<Size>(problem.from.rank()));
+  if (!places || *places > most_places) return 0;
   const std::vector<Size> from = problem.from.base_offsets();
   const std::vector<Size> to = problem.to.base_offsets();
   const std::size_t rank = problem.from.rank();
@@ -216,12 +219,13 @@ Wide missing_bytes(const Problem& problem, Size element_bytes) {
     }
     least_kept = std::min(least_kept, kept);
   }
-  return static_cast<Wide>(problem.to.tile_size() - least_kept) * element_bytes;
+  return problem.to.tile_size() - least_kept;
 }
 
 /// Turns a path and its choices into a Plan's steps. \error size_overflow
 Result<Plan> assemble(const Problem& problem, const PlanOptions& options, const WeakPath& path,
                       const SliceDigits& digits, std::optional<Placement> placement) {
+  const Prices prices = prices_of(problem, options);
   Plan plan;
   plan.problem = problem;
   plan.options = options;
@@ -231,14 +235,13 @@ Result<Plan> assemble(const Problem& problem, const PlanOptions& options, const 
   Wide height = std::max(problem.from.tile_size(), problem.to.tile_size());
   Wide valley = std::min(problem.from.tile_size(), problem.to.tile_size());
   Wide resident = height;
-  const bool bytes = options.cost_model == CostModel::bytes;
   const auto add = [&](PlanStep step, Wide step_cost) {
     Wide after = 1;
     for (const Size extent : tile) after *= extent;
     resident = std::max(resident, step.op == Collective::dynslice ? size : size + after);
     height = std::max(height, after);
     valley = std::min(valley, after);
-    if (bytes) step_cost *= options.element_bytes;
+    step_cost *= prices.element();
     size = after;
     cost += step_cost;
     step.tile = tile;
@@ -248,22 +251,23 @@ Result<Plan> assemble(const Problem& problem, const PlanOptions& options, const 
   for (std::size_t k = 0; k < path.slices.size(); ++k) {
     const auto& slice = path.slices[k];
     tile[slice.dim] /= slice.factor;
-    add({Collective::dynslice, slice.dim, 0, slice.factor, {}, 0, digits[k]}, 0);
+    add({Collective::dynslice, slice.dim, 0, slice.factor, {}, 0, digits[k]},
+        prices.dynslice(size));
   }
   for (std::size_t k = 0; k <= path.moves.size(); ++k) {
     if (placement && placement->moves_before == k)
-      add({Collective::allpermute, 0, 0, 1, {}, 0, {}}, size);
+      add({Collective::allpermute, 0, 0, 1, {}, 0, {}}, prices.allpermute(size));
     if (k == path.moves.size()) break;
     const auto& move = path.moves[k];
     tile[move.from_dim] *= move.factor;
     tile[move.to_dim] /= move.factor;
     add({Collective::alltoall, move.from_dim, move.to_dim, move.factor, {}, 0, {}},
-        bytes ? size - size / move.factor : size);
+        prices.alltoall(size, move.factor));
   }
   for (const auto& gather : path.gathers) {
     tile[gather.dim] *= gather.factor;
     add({Collective::allgather, gather.dim, 0, gather.factor, {}, 0, {}},
-        bytes ? size * gather.factor - size : size * gather.factor);
+        prices.allgather(size, gather.factor));
   }
   RETILE_ASSERT(tile == problem.to.tile(), "a path ends in the target's tile shape");
   constexpr Wide most = std::numeric_limits<Size>::max();
@@ -293,15 +297,21 @@ struct Choice {
   Wide lower_bound = 0;  // proved
   bool complete = true;
   Size states = 0;
+  Size work = 0;
 };
 
 /// Whether `path` needs no permutation, where digit lists alone do not say it. A slice that no
 /// digits can say is no answer: lowering could not follow it.
-std::optional<bool> decide(const Problem& problem, const WeakPath& path) {
+std::optional<bool> decide(const Problem& problem, const WeakPath& path, SearchLimits& limits) {
   if (unify(problem, path)) return true;
-  const std::optional<bool> possible = can_do_without(problem, path);
+  // Slices leave lists of which the target's are refinements: no digit of a list is a function of
+  // what comes out of the middle of another (S5).
+  if (path.moves.empty() && path.gathers.empty()) return false;
+  limits.spend(static_cast<Size>(16 * (path.moves.size() + problem.from.rank())));
+  const std::optional<bool> possible = can_do_without(problem, path, limits.work);
   if (!possible || !*possible) return possible;
-  if (problem.from.devices() <= max_run_devices &&
+  const auto places = checked_mul(problem.from.devices(), static_cast<Size>(problem.from.rank()));
+  if (places && *places <= limits.work / 4 && limits.spend(4 * *places) &&
       reaches_target(problem, path, default_digits(problem, path)))
     return true;
   return std::nullopt;
@@ -399,9 +409,9 @@ class Planner {
         for (std::size_t i = 0; i < space_.rank(); ++i) dims.push_back(space_.dim(i));
         alphabet.emplace(problem_, dims);
       }
-      // In the paper's model all costs of a level are multiples of V, and so is the permutation
-      // that makes a cheapest path exact: a dearer path is no better. Not so where there is none.
-      const bool tight = space_.cost_model() == CostModel::paper && permutable(level);
+      // Where the permutation that makes a cheapest path exact costs no more than a dearer path
+      // does, that one is no better. Not so where there is none.
+      const bool tight = space_.prices().differ_by_a_permutation() && permutable(level);
       const Relative limit = tight    ? *search->best()
                              : found_ ? space_.relative(choice_.cost, level)
                                       : no_cost;
@@ -409,8 +419,8 @@ class Planner {
       if (alphabet->usable()) {
         const Size states = search->states();
         ExactSearch<Key> exact(space_, *search, *alphabet, limits_);
-        const auto got =
-            exact.run(limit, tight, [&](const WeakPath& path) { return decide(problem_, path); });
+        const auto got = exact.run(
+            limit, tight, [&](const WeakPath& path) { return decide(problem_, path, limits_); });
         choice_.states += search->states() - states;
         complete = exact.complete() && !exact.undecided();
         if (got) {
@@ -467,21 +477,20 @@ class Planner {
       const Lane gather = search.lane(search.node(at).key, i) - space_.target(i);
       if (gather != 0) path.gathers.push_back({space_.dim(i), space_.factor(gather)});
     }
-    std::stable_sort(path.gathers.begin(), path.gathers.end(),
-                     [](const auto& a, const auto& b) { return a.factor < b.factor; });
+    path.sort_gathers();
     return path;
   }
 
   [[nodiscard]] Wide cost_of(const WeakPath& path, bool permute) const {
     Wide tile = valley_of(problem_, path);
-    const bool paper = options_.cost_model == CostModel::paper;
-    Wide cost = permute ? tile : 0;
-    for (const auto& move : path.moves) cost += paper ? tile : tile - tile / move.factor;
+    const Prices& prices = space_.prices();
+    Wide cost = permute ? prices.allpermute(tile) : 0;
+    for (const auto& move : path.moves) cost += prices.alltoall(tile, move.factor);
     for (const auto& gather : path.gathers) {
-      cost += paper ? tile * gather.factor : tile * (gather.factor - 1);
+      cost += prices.allgather(tile, gather.factor);
       tile *= gather.factor;
     }
-    return paper ? cost : cost * options_.element_bytes;
+    return cost * prices.element();
   }
 
   /// Where the search stopped at its limit: paths that need no search.
@@ -506,9 +515,7 @@ class Planner {
     if (limits_.resident && resident_of(problem_, path, false) > *limits_.resident) return;
     weak_ = weak_ ? std::min(*weak_, weak) : weak;
     if (found_ && weak >= choice_.cost) return;
-    const bool only_slices = path.moves.empty() && path.gathers.empty();
-    const bool permute =
-        only_slices ? !decide(problem_, path).value_or(false) : !unify(problem_, path);
+    const bool permute = !unify(problem_, path);
     if (limits_.resident && resident_of(problem_, path, permute) > *limits_.resident) return;
     const auto steps = path.slices.size() + path.moves.size() + path.gathers.size();
     offer(cost_of(path, permute), static_cast<std::int32_t>(steps) + (permute ? 1 : 0), permute,
@@ -521,6 +528,7 @@ class Planner {
     const auto digits = choice_.permute ? std::nullopt : unify(problem_, choice_.path);
     choice_.digits = digits ? *digits : default_digits(problem_, choice_.path);
     choice_.weak_cost = *weak_;
+    choice_.work = options_.search_limit - limits_.work;
     choice_.lower_bound = choice_.cost;
     for (const Wide bound : open_) choice_.lower_bound = std::min(choice_.lower_bound, bound);
     return choice_;
@@ -549,41 +557,32 @@ Wide least_resident(const Problem& problem, const PlanOptions& options, const We
   return resident_of(problem, greedy_path(space, *smallest, false), true);
 }
 
-/// Whether slices alone, which hold no more than the source's tile, reach the target. Nothing when
-/// that could not be decided.
-std::optional<bool> slices_suffice(const Problem& problem, const PlanOptions& options,
-                                   const WeakSpace& space) {
+/// Whether slices alone, which hold no more than the source's tile, reach the target.
+bool slices_suffice(const Problem& problem, const PlanOptions& options, const WeakSpace& space) {
   if (options.except_valley == problem.to.tile_size()) return false;
   const auto path = slicing_path(space);
-  return path ? decide(problem, *path) : false;
+  return path && unify(problem, *path);
 }
 
 /// Whether some plan holds at most `limit` elements at every step. Below two tiles of its valley it
 /// can neither move nor permute, nor gather: a gather holds the target's tile, of at least two
-/// valleys, and more. Nothing when that could not be decided.
-std::optional<bool> feasible(const Problem& problem, const PlanOptions& options,
-                             const WeakSpace& space, Wide limit) {
+/// valleys, and more.
+bool feasible(const Problem& problem, const PlanOptions& options, const WeakSpace& space,
+              Wide limit) {
   if (least_resident(problem, options, space) <= limit) return true;
   if (std::max(problem.from.tile_size(), problem.to.tile_size()) > limit) return false;
   return slices_suffice(problem, options, space);
 }
 
 /// \param resident  most elements a step may hold, before and after together
-/// \error infeasible, limit_reached
+/// \error infeasible
 Result<Choice> choose(const Problem& problem, const PlanOptions& options,
                       std::optional<Wide> resident) {
   const WeakSpace space(problem, options);
   if (allowed_levels(options, space).empty())
     return refuse({.code = Code::infeasible, .message = "no plan has another valley"});
   if (resident) {
-    const std::optional<bool> answer = feasible(problem, options, space, *resident);
-    if (!answer) {
-      return refuse({.code = Code::limit_reached,
-                     .message = fmt::format("whether a plan holds at most {} bytes at every step "
-                                            "takes too long to decide",
-                                            options.memory_limit_bytes.value_or(0))});
-    }
-    if (!*answer) {
+    if (!feasible(problem, options, space, *resident)) {
       return refuse({.code = Code::infeasible,
                      .message = fmt::format("no plan holds at most {} bytes at every step",
                                             options.memory_limit_bytes.value_or(0))});
@@ -598,14 +597,18 @@ Result<Choice> choose(const Problem& problem, const PlanOptions& options,
   return Planner<Key128>(problem, options, space, resident).run();
 }
 
-Result<void> check_arguments(const Problem& problem, Size element_bytes) {
+Result<void> check_arguments(const Problem& problem, const PlanOptions& options) {
   if (problem.from.is_explicit() || problem.to.is_explicit() || !problem.from.is_compact() ||
       !problem.to.is_compact()) {
     return refuse(
         {.code = Code::unsupported, .message = "only tilings given by digits can be planned"});
   }
-  if (element_bytes < 1) {
+  if (options.element_bytes < 1) {
     return refuse({.code = Code::bad_argument, .message = "an element has at least one byte"});
+  }
+  if (options.exceed_bound && !options.memory_limit_bytes) {
+    return refuse({.code = Code::bad_argument,
+                   .message = "only within a memory limit may tiles be larger than both ends"});
   }
   return {};
 }
@@ -632,7 +635,7 @@ std::string_view collective_name(Collective collective) {
 }
 
 Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
-  if (const auto checked = check_arguments(problem, options.element_bytes); !checked)
+  if (const auto checked = check_arguments(problem, options); !checked)
     return refuse(checked.error());
   const auto choice = choose(problem, options, resident_limit(options));
   if (!choice) return refuse(choice.error());
@@ -641,25 +644,24 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   auto made = assemble(problem, options, choice->path, choice->digits, std::move(placement));
   if (!made) return made;
   made->states = choice->states;
+  made->work = choice->work;
   made->weak_cost = static_cast<Size>(choice->weak_cost);  // at most the cost, which fits
   made->complete = choice->complete;
   if (const auto limit = resident_limit(options)) {
     RETILE_ASSERT(made->resident <= *limit, "a plan under a memory limit obeys it");
   }
 
-  // In the paper's model a search that came to its end proves the cost. Else the levels that it
-  // left open bound it, and S5: whoever does not reach the target by slices alone pays for at least
-  // one tile of the target. For bytes only W is proved: gathering and slicing with factor 2 costs
-  // less than an alltoall and a permutation, so that a sequence that is no normal form may be
-  // cheaper (not S3). And what some device lacks.
+  // Where normal forms suffice a search that came to its end proves the cost, else the levels that
+  // it left open bound it. Where they do not only W is proved. What every sequence pays is proved
+  // anyway; slices alone are free.
   const bool searched_all = choice->complete && options.over_partition && !options.except_valley;
   Wide bound = searched_all ? static_cast<Wide>(made->cost) : choice->lower_bound;
   if (!options.over_partition || options.except_valley) bound = 0;
-  if (options.cost_model == CostModel::bytes) {
-    bound =
-        std::max(std::min(bound, choice->weak_cost), missing_bytes(problem, options.element_bytes));
-  } else if (!searched_all && made->cost > 0) {
-    bound = std::max<Wide>(bound, problem.to.tile_size());
+  const Prices prices = prices_of(problem, options);
+  if (!prices.normal_forms_suffice()) bound = std::min(bound, choice->weak_cost);
+  if (made->cost > 0 && (!searched_all || !prices.normal_forms_suffice())) {
+    const Wide least = prices.least_of_any_sequence(problem.to.tile_size(), most_lacking(problem));
+    bound = std::max(bound, least * prices.element());
   }
   made->lower_bound = static_cast<Size>(std::min<Wide>(bound, made->cost));
   made->optimal = made->cost == made->lower_bound;
@@ -667,18 +669,13 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
 }
 
 Result<Size> smallest_feasible_bytes(const Problem& problem, Size element_bytes) {
-  if (const auto checked = check_arguments(problem, element_bytes); !checked)
+  if (const auto checked = check_arguments(problem, {.element_bytes = element_bytes}); !checked)
     return refuse(checked.error());
   const WeakSpace space(problem, {});
   Wide least = least_resident(problem, {}, space);
   const Wide ends = std::max(problem.from.tile_size(), problem.to.tile_size());
   if (ends < least) {
-    const std::optional<bool> sliced = slices_suffice(problem, {}, space);
-    if (!sliced) {
-      return refuse({.code = Code::limit_reached,
-                     .message = "the smallest feasible limit takes too long to decide"});
-    }
-    if (*sliced) least = ends;
+    if (slices_suffice(problem, {}, space)) least = ends;
   }
   if (least > std::numeric_limits<Size>::max() / element_bytes) {
     return refuse({.code = Code::size_overflow,

@@ -10,6 +10,7 @@
 #include "retile/core/result.h"
 #include "retile/core/size.h"
 #include "retile/core/tile_map.h"
+#include "retile/plan/cost_model.h"
 
 namespace retile {
 
@@ -39,25 +40,30 @@ struct Permutation {
   TileMap after;
 };
 
-enum class CostModel {
-  paper,  ///< Fig. 11, elements per device
-  bytes,  ///< exact bytes one device receives from others
-};
-
 struct PlanOptions {
   CostModel cost_model = CostModel::paper;
   Size element_bytes = 4;  ///< for bytes costs and the memory limit
   /// bound on resident bytes: tile before + tile after of the worst step
   std::optional<Size> memory_limit_bytes = {};
+  /// Whether tiles may be larger than both ends' where the memory limit, which must be given, has
+  /// room for them. What is proved is proved of such sequences, too, and none that is cheaper is
+  /// known, so that no plan makes use of it.
+  bool exceed_bound = false;
   /// Whether to look at valleys below the largest one that the ends allow. Without them less is
   /// proved: only what holds for every sequence (S5).
   bool over_partition = true;
   /// Plans with a valley of just this size are left out. Nothing is proved then.
   std::optional<Size> except_valley = {};
-  /// How much the search may look at, in alltoall edges (a weak type kept counts as eight). Past it
-  /// the plan is the best found so far, still right and within the bound.
+  /// How much all parts of the search together may look at, in alltoall edges between weak types;
+  /// what takes longer counts as more of them (a weak type or digit lists kept, a tile run to see
+  /// where it ends). Past it the plan is the best found so far, still right and within the bound.
   Size search_limit = Size{1} << 24;
 };
+
+/// The cost model that the options choose.
+[[nodiscard]] inline Prices prices_of(const Problem& problem, const PlanOptions& options) {
+  return {options.cost_model, problem.from.devices(), options.element_bytes};
+}
 
 /// A plan in normal form (Def. 4.5): dynslices, alltoalls, allgathers, and at most one allpermute,
 /// in the valley. Sizes and (in the paper's model) costs count elements per device.
@@ -77,11 +83,12 @@ struct Plan {
   /// only the least found.
   Size weak_cost = 0;
   bool complete = true;  ///< the search ended before its limit
-  /// Proved: no sequence within the bound eq. (4), and within the memory limit if there is one, is
-  /// cheaper. For bytes: W, or what some device lacks, whichever is more.
+  /// Proved: no sequence within the memory limit, if there is one, is cheaper, be its tiles within
+  /// the bound eq. (4) or not. For bytes: W, or what some device lacks, whichever is more.
   Size lower_bound = 0;
   bool optimal = false;  ///< cost == lower_bound
   Size states = 0;       ///< weak types visited by the search
+  Size work = 0;         ///< what the search looked at, as PlanOptions::search_limit counts
 
   [[nodiscard]] std::size_t permutes() const { return permutation ? 1 : 0; }
 };
@@ -92,14 +99,14 @@ struct Plan {
 /// Axes are split into prime factors first, so one step may move part of an axis.
 /// The same problem and options give the same plan, in every process and build.
 /// \error infeasible (the memory limit; `smallest_feasible_bytes` says the least one),
-///        limit_reached (whether the memory limit can be obeyed), size_overflow (costs),
-///        unsupported (explicit tile maps)
+///        size_overflow (costs), unsupported (explicit tile maps), bad_argument (`exceed_bound`
+///        without a memory limit)
 /// \paper Sec. 7.2; placement of the permutation S2; bound from Thm. 6.7 with valley for
 /// localsize(t2)
 [[nodiscard]] Result<Plan> plan(const Problem& problem, const PlanOptions& options = {});
 
 /// The smallest memory limit, in bytes, for which `plan` finds a plan; decided without a search.
-/// \error limit_reached, size_overflow, unsupported
+/// \error size_overflow, unsupported
 [[nodiscard]] Result<Size> smallest_feasible_bytes(const Problem& problem, Size element_bytes);
 
 }  // namespace retile

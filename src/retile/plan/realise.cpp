@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/plan/digit_lists.h"
 
 namespace retile {
 
@@ -233,22 +234,10 @@ SliceDigits default_digits(const Problem& problem, const WeakPath& path) {
   return out;
 }
 
-std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path) {
+std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path, Size& work) {
   constexpr Size most_tiles = Size{1} << 22;
   const std::size_t rank = problem.from.rank();
-  const Size devices = problem.from.devices();
-  // Parts of the device number between all the places where a digit of either map begins or ends.
-  std::vector<Size> cuts{1, devices};
-  for (const TileMap* map : {&problem.from, &problem.to}) {
-    for (const auto& list : map->digits()) {
-      for (const Digit& digit : list) {
-        cuts.push_back(digit.stride);
-        cuts.push_back(digit.stride * digit.size);
-      }
-    }
-  }
-  std::sort(cuts.begin(), cuts.end());
-  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  const std::vector<Size> cuts = digit_cuts(problem);
   struct Place {  // of a part in a map: (tile number div weight) mod size
     std::size_t dim = 0;
     Size weight = 0;  // 0: not there
@@ -296,6 +285,9 @@ std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path)
   Size targets = 1;  // target tiles that the devices of one source tile hold
   for (const Part& part : parts) targets *= part.source.weight == 0 ? part.size : 1;
   if (pieces % targets != 0) return false;
+  // About a division of two numbers each.
+  const auto piece_work =
+      static_cast<Size>(rank + path.moves.size() + path.gathers.size() + parts.size()) / 2 + 1;
   std::vector<Size> before(rank);
   std::vector<Size> tile(rank);
   std::vector<Size> held(static_cast<std::size_t>(targets));
@@ -310,8 +302,11 @@ std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path)
       before[i] = static_cast<Size>(left) % source[i];
       left /= static_cast<std::size_t>(source[i]);
     }
+    work -= targets / 4;
     std::fill(held.begin(), held.end(), Size{0});
     for (Size piece = 0; piece < pieces; ++piece) {
+      work -= piece_work;
+      if (work < 0) return std::nullopt;
       Size left = piece;
       for (std::size_t i = 0; i < rank; ++i) {
         tile[i] = before[i] * sliced[i] + left % sliced[i];

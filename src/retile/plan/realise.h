@@ -2,6 +2,7 @@
 // the one permutation goes if there must be one (Theorem 6.4 with S2 and S4).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -30,6 +31,12 @@ struct WeakPath {
   std::vector<Slice> slices;
   std::vector<Move> moves;
   std::vector<Gather> gathers;
+
+  /// The cheapest order of the gathers (S8).
+  void sort_gathers() {
+    std::stable_sort(gathers.begin(), gathers.end(),
+                     [](const Gather& a, const Gather& b) { return a.factor < b.factor; });
+  }
 };
 
 /// The digits of each slice of a path, minor to major, over device numbers.
@@ -43,8 +50,9 @@ using SliceDigits = std::vector<std::vector<Digit>>;
 
 /// Whether some choice of slices, not always sayable in digits, makes `path` reach the target: the
 /// contingency criterion S4, decided by running all tiles of the bottom. Nothing when they are too
-/// many.
-[[nodiscard]] std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path);
+/// many for `work`, of which what was looked at is taken off.
+[[nodiscard]] std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path,
+                                                 Size& work);
 
 /// Any digits for the slices of a path, from those that problem.from leaves unused.
 [[nodiscard]] SliceDigits default_digits(const Problem& problem, const WeakPath& path);

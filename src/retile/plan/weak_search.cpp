@@ -11,8 +11,7 @@ WeakSpace::WeakSpace(const Problem& problem, const PlanOptions& options)
       devices_(problem.from.devices()),
       global_size_(problem.from.global_size()),
       target_tile_(problem.to.tile_size()),
-      cost_model_(options.cost_model),
-      element_bytes_(options.element_bytes) {
+      prices_(prices_of(problem, options)) {
   const Shape& global = problem.from.global();
   std::vector<int> most(primes_.size(), 0);  // largest exponent of any dimension
   for (std::size_t i = 0; i < global.size(); ++i) {
@@ -55,9 +54,7 @@ WeakSpace::WeakSpace(const Problem& problem, const PlanOptions& options)
     for (Lane lane = 0; lane < lanes; ++lane) {
       const Size factor = factor_[excess(source_[i], lane)];
       // Several moves cost no less than one: 1 - 1/(ab) <= (1 - 1/a) + (1 - 1/b).
-      leaving_[i * lanes + lane] = factor == 1                       ? 0
-                                   : cost_model_ == CostModel::paper ? 1
-                                                                     : devices_ - devices_ / factor;
+      leaving_[i * lanes + lane] = factor == 1 ? 0 : move_cost(factor);
     }
   }
   blocks_.resize(lanes);
@@ -86,7 +83,7 @@ const std::vector<Block>& WeakSpace::blocks(Lane box) const {
       lane &= ~masks_[q];
     }
     const Size n = factor_[lane];
-    out.push_back({lane, n, cost_model_ == CostModel::paper ? 1 : devices_ - devices_ / n});
+    out.push_back({lane, n, move_cost(n)});
   }
   return out;
 }
@@ -125,16 +122,14 @@ std::vector<Level> WeakSpace::levels() const {
     }
     level.tile = global_size_ / tiles;
     level.gathered = tiles / target_tiles;
-    // A move serves one dimension that something leaves and one that something enters. A gather
-    // saves one at most, and each but the last costs more than a move.
-    const Relative gathers = level.gathered > 1 ? 1 : 0;
-    const Relative moves = std::max({Relative{0}, surplus - gathers, deficit - slices});
-    level.bound = cost_model_ == CostModel::paper
-                      ? moves + (level.gathered > 1 ? level.gathered : 0)
-                      : std::max({Relative{0}, surplus - static_cast<Relative>(rank()) * gathers,
-                                  deficit - slices}) *
-                                least_move() +
-                            (level.gathered - 1) * devices_;
+    // A move serves one dimension that something leaves and one that something enters; gathers
+    // serve some that something leaves.
+    std::vector<Size> gathers;
+    if (level.gathered > 1) gathers.push_back(level.gathered);
+    const Relative served =
+        gathers.empty() ? 0 : prices_.dimensions_served_by_gathers(static_cast<Size>(rank()));
+    level.bound = std::max({Relative{0}, surplus - served, deficit - slices}) * least_move() +
+                  gather_cost(gathers);
     out.push_back(level);
     std::size_t q = 0;
     for (; q < primes_.size(); ++q) {
@@ -155,22 +150,20 @@ std::vector<Level> WeakSpace::levels() const {
 Relative WeakSpace::gather_cost(std::vector<Size>& factors) const {
   std::sort(factors.begin(), factors.end());
   Relative cost = 0;
-  Relative product = 1;
+  Relative tile = prices_.unit();
   for (const Size factor : factors) {
-    product *= factor;
-    cost += product;
+    cost += prices_.allgather(tile, factor);
+    tile *= factor;
   }
-  return cost_model_ == CostModel::paper ? cost : (product - 1) * devices_;
+  return cost;
 }
 
 Wide WeakSpace::absolute(Relative cost, const Level& level) const {
-  const Wide elements = static_cast<Wide>(cost) * level.tile;
-  return cost_model_ == CostModel::paper ? elements : elements / devices_ * element_bytes_;
+  return static_cast<Wide>(cost) * level.tile / prices_.unit() * prices_.element();
 }
 
 Relative WeakSpace::relative(Wide cost, const Level& level) const {
-  const Wide out = cost_model_ == CostModel::paper ? cost / level.tile
-                                                   : cost / element_bytes_ * devices_ / level.tile;
+  const Wide out = cost / prices_.element() * prices_.unit() / level.tile;
   return static_cast<Relative>(std::min<Wide>(out, no_cost));
 }
 

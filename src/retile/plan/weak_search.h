@@ -8,8 +8,8 @@
 // Exponents of one dimension lie in a *lane*, one field per prime; the lanes of all dimensions make
 // up a state in one or two machine words. So an alltoall is one addition and one subtraction.
 //
-// Costs within a level are relative to V: in the paper's model in units of V, for bytes in units of
-// V / devices elements (alltoall by n: devices - devices/n), so that they are whole numbers.
+// Costs within a level are relative to V: counted in its Prices::unit()-th part, so that they are
+// whole numbers.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,6 @@
 
 namespace retile {
 
-/// Costs across levels: sums may pass 63 bits before the answer is known not to.
-__extension__ typedef __int128 Wide;  // NOLINT(modernize-use-using): the marker needs a typedef
 __extension__ typedef unsigned __int128 Key128;  // NOLINT(modernize-use-using)
 
 /// A cost relative to the level's V.
@@ -65,7 +63,7 @@ class WeakSpace {
   [[nodiscard]] unsigned lane_bits() const { return lane_bits_; }
   [[nodiscard]] const std::vector<PrimePower>& primes() const { return primes_; }
   [[nodiscard]] Size devices() const { return devices_; }
-  [[nodiscard]] CostModel cost_model() const { return cost_model_; }
+  [[nodiscard]] const Prices& prices() const { return prices_; }
 
   [[nodiscard]] Lane source(std::size_t i) const { return source_[i]; }
   [[nodiscard]] Lane target(std::size_t i) const { return target_[i]; }
@@ -97,13 +95,11 @@ class WeakSpace {
 
   /// Cost and number of the gathers whose factors are given (S8: smallest first).
   [[nodiscard]] Relative gather_cost(std::vector<Size>& factors) const;
-  [[nodiscard]] Relative permute_cost() const {
-    return cost_model_ == CostModel::paper ? 1 : devices_;
-  }
+  [[nodiscard]] Relative permute_cost() const { return prices_.allpermute(prices_.unit()); }
+  [[nodiscard]] Relative move_cost(Size n) const { return prices_.alltoall(prices_.unit(), n); }
   /// The least that an alltoall can cost.
   [[nodiscard]] Relative least_move() const {
-    if (cost_model_ == CostModel::paper || primes_.empty()) return 1;
-    return devices_ - devices_ / primes_.front().prime;
+    return primes_.empty() ? 1 : move_cost(primes_.front().prime);
   }
 
   /// What the moves out of dimension i cost at least when it must come down to this lane from the
@@ -133,13 +129,18 @@ class WeakSpace {
   Size devices_ = 1;
   Size global_size_ = 1;
   Size target_tile_ = 1;
-  CostModel cost_model_ = CostModel::paper;
-  Size element_bytes_ = 1;
+  Prices prices_;
 };
 
 struct SearchLimits {
   std::optional<Wide> resident;  // elements: no step may hold more
-  Size work = 0;  // edges to look at; PlanOptions::search_limit says how states count
+  Size work = 0;                 // what is left of PlanOptions::search_limit
+
+  /// False when that was too much: whoever works stops.
+  bool spend(Size amount) {
+    work -= amount;
+    return work >= 0;
+  }
 };
 
 /// A* from all tops of one level towards the bottoms. `Key` holds all lanes of a state.
@@ -248,6 +249,11 @@ class LevelSearch {
   }
   [[nodiscard]] Size state_work() const { return 8 + static_cast<Size>(space_.rank()); }
 
+  bool spend(Size amount) {
+    complete_ = limits_.spend(amount) && complete_;
+    return complete_;
+  }
+
   static std::size_t hash(Key key) {
     std::uint64_t x = static_cast<std::uint64_t>(key);
     if constexpr (sizeof(Key) > sizeof(std::uint64_t)) {
@@ -306,7 +312,7 @@ class LevelSearch {
     Key key{};
     const auto spread = [&](const auto& self, std::size_t i, Relative leaving,
                             std::int32_t leavers) -> void {
-      if (!complete_) return;
+      if (!spend(2)) return;
       for (std::size_t q = 0; q < primes; ++q) {
         if (left[q] > room[i][q]) return;
       }
@@ -314,11 +320,7 @@ class LevelSearch {
       const Relative chosen = space_.gather_cost(sorted);
       if (i == rank) {
         if (chosen + leaving > cutoff_ || !fits(sorted)) return;
-        limits_.work -= state_work();
-        if (limits_.work < 0) {
-          complete_ = false;
-          return;
-        }
+        if (!spend(state_work())) return;
         const auto at = add(key).first;
         nodes_[at].cost = chosen;
         nodes_[at].steps = static_cast<std::int32_t>(factors.size());
@@ -329,11 +331,10 @@ class LevelSearch {
       }
       // Putting more into a list of factors does not make its smaller products cheaper, and its
       // last product is known.
-      if (space_.cost_model() == CostModel::paper && !sorted.empty()) {
-        Relative product = 1;
-        for (const Size factor : sorted) product *= factor;
-        if (chosen - product + level_.gathered + leaving > cutoff_) return;
-      }
+      Relative product = 1;
+      for (const Size factor : sorted) product *= factor;
+      const Relative more = (level_.gathered - product) * space_.prices().unit();
+      if (chosen + more + leaving > cutoff_) return;
       Lane box = 0;
       const Lane spare = space_.cap(i) - space_.target(i);
       for (std::size_t q = 0; q < primes; ++q) {
@@ -402,7 +403,7 @@ class LevelSearch {
         if (box == 0) continue;
         const Relative from_leaving = space_.leaving_cost(i, from);
         const std::vector<Block>& blocks = space_.blocks(box);
-        limits_.work -= static_cast<Size>(blocks.size());
+        if (!spend(1 + static_cast<Size>(blocks.size()))) return;
         for (const Block& block : blocks) {
           const Relative j_leaving = space_.leaving_cost(j, to - block.lane);
           const Relative i_leaving = space_.leaving_cost(i, from + block.lane);
@@ -413,7 +414,7 @@ class LevelSearch {
           const auto [n, fresh] = add(moved(node.key, j, i, block.lane));
           Node& next = nodes_[n];
           if (fresh) {
-            limits_.work -= state_work();
+            spend(state_work());
             next.leaving = leaving;
             next.leavers = node.leavers - (to_leaving > 0 ? 1 : 0) - (from_leaving > 0 ? 1 : 0) +
                            (j_leaving > 0 ? 1 : 0) + (i_leaving > 0 ? 1 : 0);
@@ -426,7 +427,6 @@ class LevelSearch {
         }
       }
     }
-    if (limits_.work < 0) complete_ = false;
   }
 
   const WeakSpace& space_;

@@ -20,14 +20,6 @@ using symbolic::Element;
 using symbolic::Encoder;
 using symbolic::Number;
 
-/// A device and a local index where the arrays are not what was expected.
-struct Counterexample {
-  Size device = 0;
-  Shape at;
-  Shape element;
-  Shape found;
-};
-
 std::string numbered(std::string_view name, std::size_t number) {
   return fmt::format("{}_{}", name, number);
 }
@@ -76,20 +68,19 @@ class Judge {
       if (!after) return refused(k, after.error());
       tiles_.push_back(*after);
       if (step.claims.tile && *step.claims.tile != *after) {
-        proof_.verdict.device = 0;
-        return wrong(k, Reason::tile_claim);
+        return other_shape(k, Reason::tile_claim, *step.claims.tile,
+                           claimed_base(step.claims, *step.claims.tile));
       }
       if (const Decision decision = tables(k); decision != Decision::right) return decision;
       if (const Decision decision = reads(k); decision != Decision::right) return decision;
       if (step.claims.map) {
         const TileMap& claim = *step.claims.map;
         if (claim.tile() != *after) {
-          proof_.verdict.device = 0;
-          return wrong(k, Reason::map_claim);
+          return other_shape(k, Reason::map_claim, claim.tile(), claim.base_offset(0));
         }
-        const Decision decision = compare(
-            fmt::format("step {}: the tiles lie as its map says", k), known, k + 1, claim,
-            [&](const Counterexample& found) { return wrong(k, Reason::map_claim, found); });
+        const Decision decision =
+            compare(fmt::format("step {}: the tiles lie as its map says", k), known, k + 1, claim,
+                    [&](const Witness& found) { return wrong(k, Reason::map_claim, found); });
         if (decision != Decision::right) return decision;
         known = {k + 1, &claim};
       }
@@ -97,7 +88,7 @@ class Judge {
     }
 
     // A wrong end is blamed on the first step that left a device without one box in order.
-    const auto wrong_end = [&](const Counterexample* found) {
+    const auto wrong_end = [&](const Witness* found) {
       for (std::size_t k = 0; k < program_.steps.size(); ++k) {
         const bool is_known = k + 1 < before.size() && before[k + 1].steps == k + 1;
         if (is_known || (k + 1 == program_.steps.size() && known.steps == k + 1)) continue;
@@ -105,20 +96,31 @@ class Judge {
           return decision;
         }
       }
-      if (found != nullptr) return wrong(program_.steps.size(), Reason::end, *found);
-      proof_.verdict.device = 0;
-      return wrong(program_.steps.size(), Reason::end);
+      const std::size_t end = program_.steps.size();
+      if (found != nullptr) return wrong(end, Reason::end, *found);
+      return other_shape(end, Reason::end, program_.to.tile(), program_.to.base_offset(0));
     };
     if (tiles_.back() != program_.to.tile()) return wrong_end(nullptr);
     return compare("the end is the target", known, program_.steps.size(), program_.to,
-                   [&](const Counterexample& found) { return wrong_end(&found); });
+                   [&](const Witness& found) { return wrong_end(&found); });
   }
 
   Decision refused(std::size_t k, const Refusal& refusal) {
     if (refusal.reason == Reason::limit) return undecided("a tile does not fit in 63 bits");
-    proof_.verdict.device = refusal.device;
-    if (refusal.reason == Reason::indivisible) proof_.verdict.device = 0;
-    return wrong(k, refusal.reason);
+    const auto device = refusal.reason == Reason::indivisible ? Size{0} : refusal.device;
+    if (!device) return wrong(k, refusal.reason);
+    const Shape first(tiles_[k].size(), 0);
+    return wrong(k, refusal.reason,
+                 Witness{*device, first, global_index(program_, tiles_, k, {*device, first}), {}});
+  }
+
+  /// The tiles that are there last have another shape than `expected`, which lies at `base`.
+  Decision other_shape(std::size_t step, Reason reason, const Shape& expected,
+                       const std::optional<Shape>& base) {
+    const auto held = [this](const Shape& at) {
+      return global_index(program_, tiles_, tiles_.size() - 1, {0, at});
+    };
+    return wrong(step, reason, shape_witness(tiles_.back(), expected, base, held));
   }
 
   bool count(const Step& step, std::size_t k) {
@@ -229,9 +231,7 @@ class Judge {
           for (std::size_t i = 0; i < index.size(); ++i) index[i] += held.at[i];
           return index;
         },
-        [&](const Counterexample& counterexample) {
-          return wrong(k, Reason::not_a_box, counterexample);
-        });
+        [&](const Witness& counterexample) { return wrong(k, Reason::not_a_box, counterexample); });
   }
 
   /// Asks whether some element has an unexpected global index; hands the first one to `refuted`.
@@ -269,8 +269,15 @@ class Judge {
     // The first device, and its first local index in C order.
     std::string fixed = text + denied(goal);
     HeldElement held;
+    const auto lies = [&] {
+      return undecided(fmt::format("{}: the solver's counterexample is no element", name));
+    };
     for (const std::string& number : place) {
-      Size high = answer.values.at(number);
+      const Size below = number == "device" ? program_.devices : tiles_[steps][held.at.size()];
+      const auto first = answer.values.find(number);
+      if (first == answer.values.end()) return lies();
+      Size high = first->second;
+      if (high < 0 || high >= below) return lies();
       for (Size low = 0; low < high;) {
         const Size middle = low + (high - low) / 2;
         const SolverAnswer half = solvers_.ask(
@@ -278,7 +285,11 @@ class Judge {
         if (half.together() == Satisfiable::unknown) return unanswered(half, name);
         if (half.together() == Satisfiable::yes) {
           answer = half;
-          high = half.values.at(number);
+          const auto value = half.values.find(number);
+          if (value == half.values.end() || value->second < low || value->second > middle) {
+            return lies();
+          }
+          high = value->second;
         } else {
           low = middle + 1;
         }
@@ -290,8 +301,8 @@ class Judge {
         held.at.push_back(high);
       }
     }
-    const Counterexample counterexample{held.device, held.at, expected_at(held),
-                                        global_index(program_, tiles_, steps, held)};
+    const Witness counterexample{held.device, held.at, expected_at(held),
+                                 global_index(program_, tiles_, steps, held)};
     if (replays_ && counterexample.element == counterexample.found) {
       return undecided(
           fmt::format("{}: the replay does not confirm the solver's counterexample", name));
@@ -378,7 +389,7 @@ class Judge {
     return Decision::wrong;
   }
 
-  Decision wrong(std::size_t step, Reason reason, const Counterexample& found) {
+  Decision wrong(std::size_t step, Reason reason, const Witness& found) {
     proof_.verdict.device = found.device;
     proof_.verdict.at = found.at;
     proof_.verdict.element = found.element;
@@ -409,9 +420,14 @@ Result<Proof> prove_with(const Program& program, const ProveOptions& options,
   if (!symbolic::is_regular(program)) {
     Proof proof;
     proof.method = ProofMethod::evaluation;
-    proof.verdict = check(program, {.piece_limit = options.piece_limit});
+    const auto start = std::chrono::steady_clock::now();
+    proof.verdict = check(
+        program, {.piece_limit = options.piece_limit, .timeout_seconds = options.timeout_seconds});
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
     if (proof.verdict.answer == Answer::undecided) {
-      proof.undecided = "the evaluation needs too much memory";
+      proof.undecided = spent.count() >= options.timeout_seconds
+                            ? "the evaluation has no answer in time"
+                            : "the evaluation needs too much memory";
     }
     return proof;
   }
