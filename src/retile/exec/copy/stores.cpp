@@ -1,9 +1,10 @@
 #include "retile/exec/copy/stores.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
+#include <fstream>
+#include <sstream>
+#include <string>
 
 #include "retile/exec/copy/kernels.h"
 
@@ -12,6 +13,41 @@ namespace retile::copy {
 namespace {
 
 constexpr std::array<StreamingRow, 1> table{{{0, 1.0}}};
+
+constexpr Size least_cache_share_bytes = Size{1} << 20;
+
+// How many processors a list such as `0-3,8` names.
+Size processors_in(const std::string& list) {
+  std::istringstream in(list);
+  Size out = 0;
+  for (Size first = 0; in >> first;) {
+    Size last = first;
+    if (in.peek() == '-') {
+      in.get();
+      in >> last;
+    }
+    out += std::max<Size>(last - first + 1, 0);
+    if (in.peek() == ',') in.get();
+  }
+  return out;
+}
+
+// sysconf would be simpler, but in virtual machines it has been seen to answer with the last caches
+// of the whole host, twelve times what there was.
+Size cache_share_of_system() {
+  Size out = 0;
+  for (int index = 0; index < 8; ++index) {
+    const std::string directory =
+        "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
+    std::ifstream size_file(directory + "size");
+    std::ifstream processors_file(directory + "shared_cpu_list");
+    Size kibibytes = 0;  // `32768K`
+    std::string processors;
+    if (!(size_file >> kibibytes) || !(processors_file >> processors)) break;
+    out = kibibytes * 1024 / std::max<Size>(processors_in(processors), 1);
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -26,12 +62,8 @@ bool streams(Size run_bytes, Size bytes, Size cache_share_bytes) {
 }
 
 Size detected_cache_share_bytes() {
-  Size cache_bytes = 0;
-#ifdef _SC_LEVEL3_CACHE_SIZE
-  cache_bytes = std::max<Size>(sysconf(_SC_LEVEL3_CACHE_SIZE), 0);
-#endif
-  const Size processors = std::max<Size>(sysconf(_SC_NPROCESSORS_ONLN), 1);
-  return std::max(cache_bytes / processors, Size{1} << 20);
+  static const Size share = std::max(cache_share_of_system(), least_cache_share_bytes);
+  return share;
 }
 
 bool can_stream() { return kernels().streaming; }
