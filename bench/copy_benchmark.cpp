@@ -49,7 +49,8 @@ std::vector<Problem> problems(Size processes, Size total_bytes) {
 
 nlohmann::ordered_json measure(Team& team, const Problem& problem, Size total_bytes, int rounds) {
   const copy_bench::Tiles tiles(team, problem);
-  const Options options{.cache_share_bytes = 0};
+  const Options options{.cache_share_bytes =
+                            retile::copy::detected_cache_share_bytes(problem.processes)};
   const copy_bench::Passes push(problem, true, options);
   const copy_bench::Passes pull(problem, false, options);
   const Size bytes = problem.target_bytes();
@@ -88,6 +89,9 @@ nlohmann::ordered_json measure(Team& team, const Problem& problem, Size total_by
   nlohmann::ordered_json out{{"problem", problem.name},    {"processes", problem.processes},
                              {"total_bytes", total_bytes}, {"run_bytes", problem.run_bytes},
                              {"rounds", rounds},           {"repeats", repeats}};
+  const bool pushes = push.of_process[0].in_order_bytes() >= pull.of_process[0].in_order_bytes();
+  out["chosen"] = pushes ? "push" : "pull";
+  out["streaming"] = (pushes ? push : pull).of_process[0].streaming();
   for (std::size_t c = 0; c < contestants.size(); ++c) {
     std::vector<double> processor;
     std::vector<double> wall;
@@ -106,7 +110,7 @@ nlohmann::ordered_json measure(Team& team, const Problem& problem, Size total_by
          {copy_bench::quantile(wall, 0.25), copy_bench::quantile(wall, 0.75)}},
         {"processor_seconds", copy_bench::quantile(seconds, 0.5)}};
   }
-  std::printf("%-16s P %lld %9lld B run %6lld |", problem.name.c_str(),
+  std::printf("%s %-16s P %lld %9lld B run %6lld |", pushes ? "push" : "pull", problem.name.c_str(),
               static_cast<long long>(problem.processes), static_cast<long long>(total_bytes),
               static_cast<long long>(problem.run_bytes));
   for (const char* name : {"push", "pull"}) {

@@ -56,7 +56,7 @@ int main(int count, char** arguments) {
     if (option == "--output") output = arguments[i + 1];
   }
   if (!retile::copy::can_stream()) copy_bench::fail("this build cannot stream");
-  const Size share = retile::copy::detected_cache_share_bytes();
+  const Size share = retile::copy::detected_cache_share_bytes(processes);
   const std::vector<Size> tile_bytes{1 << 16, 1 << 18, 1 << 20, 1 << 21, 1 << 22,
                                      1 << 23, 1 << 24, 1 << 25, 1 << 26};
   nlohmann::ordered_json all{{"schema", "retile.copy_table/1"},

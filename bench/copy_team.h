@@ -379,7 +379,7 @@ inline nlohmann::ordered_json machine() {
     }
   }
   out["processors"] = sysconf(_SC_NPROCESSORS_ONLN);
-  out["cache_share_bytes"] = retile::copy::detected_cache_share_bytes();
+  out["cache_share_bytes"] = retile::copy::detected_cache_share_bytes(1);
   std::ifstream load("/proc/loadavg");
   std::string average;
   load >> average;

@@ -12,7 +12,12 @@ namespace retile::copy {
 
 namespace {
 
-constexpr std::array<StreamingRow, 1> table{{{0, 1.0}}};
+constexpr std::array<StreamingRow, 3> table{{{0, 0.125}, {4096, 0.25}, {16384, 0.5}}};
+
+struct Cache {
+  Size bytes = 0;
+  Size processors = 1;
+};
 
 constexpr Size least_cache_share_bytes = Size{1} << 20;
 
@@ -34,8 +39,8 @@ Size processors_in(const std::string& list) {
 
 // sysconf would be simpler, but in virtual machines it has been seen to answer with the last caches
 // of the whole host, twelve times what there was.
-Size cache_share_of_system() {
-  Size out = 0;
+Cache last_cache() {
+  Cache out;
   for (int index = 0; index < 8; ++index) {
     const std::string directory =
         "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
@@ -44,7 +49,7 @@ Size cache_share_of_system() {
     Size kibibytes = 0;  // `32768K`
     std::string processors;
     if (!(size_file >> kibibytes) || !(processors_file >> processors)) break;
-    out = kibibytes * 1024 / std::max<Size>(processors_in(processors), 1);
+    out = {kibibytes * 1024, std::max<Size>(processors_in(processors), 1)};
   }
   return out;
 }
@@ -61,9 +66,9 @@ bool streams(Size run_bytes, Size bytes, Size cache_share_bytes) {
   return static_cast<double>(bytes) >= row->cache_shares * static_cast<double>(cache_share_bytes);
 }
 
-Size detected_cache_share_bytes() {
-  static const Size share = std::max(cache_share_of_system(), least_cache_share_bytes);
-  return share;
+Size detected_cache_share_bytes(Size processes) {
+  static const Cache cache = last_cache();
+  return std::max(cache.bytes / std::max(cache.processors, processes), least_cache_share_bytes);
 }
 
 bool can_stream() { return kernels().streaming; }
