@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "retile/core/assert.h"
 
@@ -212,22 +213,29 @@ void fence() {}
 
 #endif
 
-[[nodiscard]] Kernels chosen_kernels() {
+[[nodiscard]] std::vector<Kernels> find_kernels() {
 #ifdef RETILE_STREAMING
+  std::vector<Kernels> out{{true, sse2::lines, sse2::runs, sse2::gathered, sse2::zipped, fence}};
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx"))
-    return {true, avx::lines, avx::runs, avx::gathered, avx::zipped, fence};
-  return {true, sse2::lines, sse2::runs, sse2::gathered, sse2::zipped, fence};
+  if (__builtin_cpu_supports("avx")) {
+    out.push_back({true, avx::lines, avx::runs, avx::gathered, avx::zipped, fence});
+  }
+  return out;
 #else
-  return {false, lines, ordinary_runs, gathered, zipped, fence};
+  return {{false, lines, ordinary_runs, gathered, zipped, fence}};
 #endif
 }
 
 }  // namespace
 
+std::span<const Kernels> usable_kernels() {
+  static const std::vector<Kernels> found = find_kernels();
+  return found;
+}
+
 const Kernels& kernels() {
-  static const Kernels chosen = chosen_kernels();
-  return chosen;
+  static const Kernels& best = usable_kernels().back();
+  return best;
 }
 
 }  // namespace retile::copy

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "retile/core/size.h"
 
@@ -58,7 +59,10 @@ struct Kernels {
   void (*fence)() = nullptr;
 };
 
-/// The kernels for this machine.
+/// All kernels that this machine can run, the best one last.
+[[nodiscard]] std::span<const Kernels> usable_kernels();
+
+/// The best of them.
 [[nodiscard]] const Kernels& kernels();
 
 /// `rows` short runs from strided to strided places, ordinary stores.
