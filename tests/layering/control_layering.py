@@ -48,6 +48,10 @@ MUTANTS = [
      f'#include "retile/exec/sim/{PLANTED}.h"\n'),
     ("room-order", f"src/retile/exec/npy/{PLANTED}.cpp", '#include "retile/program/x.h"\n',
      f'#include "retile/exec/npy/{PLANTED}.h"\n'),
+    ("room-order", f"src/retile/exec/copy/{PLANTED}.cpp", '#include "retile/exec/npy/x.h"\n',
+     f'#include "retile/exec/copy/{PLANTED}.h"\n'),
+    ("intrinsics", f"src/retile/exec/sim/{PLANTED}.cpp", "#include <immintrin.h>\n", "#include <bit>\n"),
+    ("intrinsics", f"src/retile/exec/copy/{PLANTED}.h", "#include <immintrin.h>\n", "#include <bit>\n"),
     ("room-order", f"src/retile/exec/mpi/{PLANTED}.cpp", '#include "retile/plan/x.h"\n',
      f'#include "retile/exec/mpi/{PLANTED}.h"\n'),
     ("room-order", f"src/retile/exec/cuda/{PLANTED}.cu", '#include "retile/exec/mpi/x.h"\n',
@@ -86,7 +90,7 @@ def prepare(source, root):
         if (source / name).exists():
             shutil.copytree(source / name, root / name)
     retile = root / "src" / "retile"
-    for room in ("core", "program", "plan", "lower", "check", "prove", "exec/npy", "exec/sim", "exec/mpi", "exec/cuda",
+    for room in ("core", "program", "plan", "lower", "check", "prove", "exec/copy", "exec/npy", "exec/sim", "exec/mpi", "exec/cuda",
                  "cli"):
         (retile / room).mkdir(parents=True, exist_ok=True)
     (root / "spec").mkdir(exist_ok=True)

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "retile/core/assert.h"
 
@@ -133,29 +134,39 @@ template <typename Word>
   return out;
 }
 
-[[nodiscard]] inline Quarter gather_8(const std::byte* from, Size stride) {
-  return _mm_set_epi64x(load_word<std::int64_t>(from + stride), load_word<std::int64_t>(from));
+inline void store_quarter(std::byte* target, Quarter value) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(target), value);
 }
 
-[[nodiscard]] inline Quarter gather_4(const std::byte* from, Size stride) {
-  return _mm_set_epi32(load_word<int>(from + 3 * stride), load_word<int>(from + 2 * stride),
-                       load_word<int>(from + stride), load_word<int>(from));
+// A quarter out of runs of 8, 4, 2 and 1 bytes, the first of them from(first).
+template <typename From>
+[[nodiscard]] inline Quarter gather_8(const From& from, Size first) {
+  return _mm_set_epi64x(load_word<std::int64_t>(from(first + 1)),
+                        load_word<std::int64_t>(from(first)));
 }
 
-[[nodiscard]] inline Quarter gather_2(const std::byte* from, Size stride) {
-  const auto at = [from, stride](Size row) { return load_word<short>(from + row * stride); };
+template <typename From>
+[[nodiscard]] inline Quarter gather_4(const From& from, Size first) {
+  const auto at = [&from, first](Size run) { return load_word<std::int32_t>(from(first + run)); };
+  return _mm_set_epi32(at(3), at(2), at(1), at(0));
+}
+
+template <typename From>
+[[nodiscard]] inline Quarter gather_2(const From& from, Size first) {
+  const auto at = [&from, first](Size run) { return load_word<std::int16_t>(from(first + run)); };
   return _mm_set_epi16(at(7), at(6), at(5), at(4), at(3), at(2), at(1), at(0));
 }
 
-[[nodiscard]] inline Quarter gather_1(const std::byte* from, Size stride) {
-  const auto half = [stride](const std::byte* first) {
+template <typename From>
+[[nodiscard]] inline Quarter gather_1(const From& from, Size first) {
+  const auto half = [&from](Size begin) {
     std::uint64_t out = 0;
-    for (Size row = 0; row < 8; ++row) {
-      out |= std::to_integer<std::uint64_t>(first[row * stride]) << (8 * row);
+    for (Size run = 0; run < 8; ++run) {
+      out |= std::to_integer<std::uint64_t>(*from(begin + run)) << (8 * run);
     }
     return static_cast<std::int64_t>(out);
   };
-  return _mm_set_epi64x(half(from + 8 * stride), half(from));
+  return _mm_set_epi64x(half(first + 8), half(first));
 }
 
 void fence() { _mm_sfence(); }
@@ -194,27 +205,37 @@ void lines(std::byte* target, const std::byte* source, Size bytes) {
   std::memcpy(target, source, static_cast<std::size_t>(bytes));
 }
 
-void gathered(const Segment& segment) { ordinary_runs(segment, Order::members_inner); }
+void gathered(const Segment& segment, bool) { ordinary_runs(segment, Order::members_inner); }
+
+void zipped(const Segment& segment, bool) { ordinary_runs(segment, Order::members_inner); }
 
 void fence() {}
 
 #endif
 
-[[nodiscard]] Kernels chosen_kernels() {
+[[nodiscard]] std::vector<Kernels> find_kernels() {
 #ifdef RETILE_STREAMING
+  std::vector<Kernels> out{{true, sse2::lines, sse2::runs, sse2::gathered, sse2::zipped, fence}};
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx")) return {true, avx::lines, avx::runs, avx::gathered, fence};
-  return {true, sse2::lines, sse2::runs, sse2::gathered, fence};
+  if (__builtin_cpu_supports("avx")) {
+    out.push_back({true, avx::lines, avx::runs, avx::gathered, avx::zipped, fence});
+  }
+  return out;
 #else
-  return {false, lines, ordinary_runs, gathered, fence};
+  return {{false, lines, ordinary_runs, gathered, zipped, fence}};
 #endif
 }
 
 }  // namespace
 
+std::span<const Kernels> usable_kernels() {
+  static const std::vector<Kernels> found = find_kernels();
+  return found;
+}
+
 const Kernels& kernels() {
-  static const Kernels chosen = chosen_kernels();
-  return chosen;
+  static const Kernels& best = usable_kernels().back();
+  return best;
 }
 
 }  // namespace retile::copy

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "retile/core/size.h"
 
@@ -47,13 +48,21 @@ struct Kernels {
   /// All runs, whole lines streamed, what is left of a run's ends by ordinary stores.
   void (*runs)(const Segment& segment, Order order) = nullptr;
   /// Runs of 1, 2, 4, 8, 16 or 32 bytes whose targets lie end to end (target_stride == run_bytes)
-  /// and are aligned to run_bytes: put together in registers, a line of every member in turn.
-  void (*gathered)(const Segment& segment) = nullptr;
+  /// and, where they are streamed, are aligned to run_bytes: put together in registers, a line of
+  /// every member in turn.
+  void (*gathered)(const Segment& segment, bool streaming) = nullptr;
+  /// Such runs of members that take turns in one target: run r of member m goes to
+  /// targets[0] + (r * members + m) * run_bytes. Either members or the runs in a line are a
+  /// multiple of the other.
+  void (*zipped)(const Segment& segment, bool streaming) = nullptr;
   /// What was streamed is visible to whoever sees a later store of this thread.
   void (*fence)() = nullptr;
 };
 
-/// The kernels for this machine.
+/// All kernels that this machine can run, the best one last.
+[[nodiscard]] std::span<const Kernels> usable_kernels();
+
+/// The best of them.
 [[nodiscard]] const Kernels& kernels();
 
 /// `rows` short runs from strided to strided places, ordinary stores.

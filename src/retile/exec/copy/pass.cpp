@@ -190,36 +190,52 @@ Result<Pass> Pass::make(Size element_bytes, const Shape& source_tile, const Shap
   }
 
   const Size cache_share =
-      options.cache_share_bytes > 0 ? options.cache_share_bytes : detected_cache_share_bytes();
+      options.cache_share_bytes > 0 ? options.cache_share_bytes : detected_cache_share_bytes(1);
   out.streaming_ = can_stream() && (options.stores == Stores::streaming ||
                                     (options.stores == Stores::automatic &&
                                      streams(out.typical_run_bytes(), all_bytes, cache_share)));
   return out;
 }
 
+// Sorts the members by their place on one side. How many of them in turn lie end to end there: the
+// greatest number that divides the lengths of all such rows.
+Size Pass::end_to_end_members(Group& group, Size Member::*device, Size Member::*offset) {
+  const auto place = [device, offset](const Member& member) {
+    return std::make_tuple(member.*device, member.*offset);
+  };
+  std::sort(group.members.begin(), group.members.end(),
+            [&](const Member& a, const Member& b) { return place(a) < place(b); });
+  Size common = 0;
+  Size length = 1;
+  for (std::size_t i = 1; i <= group.members.size(); ++i) {
+    const bool continues =
+        i < group.members.size() && group.members[i].*device == group.members[i - 1].*device &&
+        group.members[i].*offset == group.members[i - 1].*offset + group.run_bytes;
+    if (continues) {
+      ++length;
+    } else {
+      common = std::gcd(common, length);
+      length = 1;
+    }
+  }
+  return common;
+}
+
 // Finds chains of members that lie end to end in a target, and the members' order.
 void Pass::arrange(Group& group) {
-  group.source_in_order =
-      group.loops.back().source_stride == group.run_bytes && group.loops.back().count > 1;
+  const Loop& inner = group.loops.back();
+  const auto in_order_bytes = [&group, &inner](Size members, Size stride) {
+    const Size bytes = members * group.run_bytes;
+    return stride == bytes ? bytes * inner.count : bytes;
+  };
+  group.in_order_bytes =
+      std::min(in_order_bytes(end_to_end_members(group, &Member::source, &Member::source_offset),
+                              inner.source_stride),
+               in_order_bytes(end_to_end_members(group, &Member::target, &Member::target_offset),
+                              inner.target_stride));
+  group.source_in_order = inner.source_stride == group.run_bytes && inner.count > 1;
   if (group.run_bytes <= longest_staged_run_bytes) {
-    const auto in_target = [](const Member& member) {
-      return std::make_tuple(member.target, member.target_offset);
-    };
-    std::sort(group.members.begin(), group.members.end(),
-              [&](const Member& a, const Member& b) { return in_target(a) < in_target(b); });
-    Size common = 0;
-    Size length = 1;
-    for (std::size_t i = 1; i <= group.members.size(); ++i) {
-      const bool continues =
-          i < group.members.size() && group.members[i].target == group.members[i - 1].target &&
-          group.members[i].target_offset == group.members[i - 1].target_offset + group.run_bytes;
-      if (continues) {
-        ++length;
-      } else {
-        common = std::gcd(common, length);
-        length = 1;
-      }
-    }
+    const Size common = end_to_end_members(group, &Member::target, &Member::target_offset);
     const Size longest =
         std::min(max_members, (staging_bytes / 4 - 2 * line_bytes) / group.run_bytes);
     group.chain = 1;
@@ -335,18 +351,27 @@ class Pass::Execution {
     const bool end_to_end = inner.target_stride == chain_bytes;
     const bool whole_lines = (bits | run) % line_bytes == 0;
     const bool completed = end_to_end || (group.chain > 1 && chain_bytes >= line_bytes);
-    if (!pass_.streaming_) {
-      ordinary_runs(segment, order);
-    } else if (run >= line_bytes && (whole_lines || !completed || run > longest_staged_run_bytes)) {
-      kernels_.runs(segment, order);
-    } else if (!completed) {
-      ordinary_runs(segment, order);
-    } else if (group.chain == 1 && run <= 32 && (run & (run - 1)) == 0 && bits % run == 0 &&
-               rows * run >= 4 * line_bytes) {
-      kernels_.gathered(segment);
-    } else {
-      stage(group, segment);
+    if (end_to_end && run <= 32 && (run & (run - 1)) == 0 && bits % run == 0 &&
+        rows * chain_bytes >= 4 * line_bytes) {
+      const Size line_runs = line_bytes / run;
+      if (group.chain == 1) return kernels_.gathered(segment, pass_.streaming_);
+      if (group.chain % line_runs == 0 || line_runs % group.chain == 0) {
+        for (Size first = 0; first < segment.members; first += group.chain) {
+          Segment one = segment;
+          one.sources += first;
+          one.targets += first;
+          one.members = group.chain;
+          kernels_.zipped(one, pass_.streaming_);
+        }
+        return;
+      }
     }
+    if (!pass_.streaming_) return ordinary_runs(segment, order);
+    if (run >= line_bytes && (whole_lines || !completed || run > longest_staged_run_bytes)) {
+      return kernels_.runs(segment, order);
+    }
+    if (!completed) return ordinary_runs(segment, order);
+    stage(group, segment);
   }
 
   void open_writers(const Group& group) {
@@ -472,16 +497,21 @@ Size Pass::bytes(Part part) const {
   return out;
 }
 
-Size Pass::typical_run_bytes() const {
-  std::map<Size, Size> bytes_of_run;
+Size Pass::typical_run_bytes() const { return typical(&Group::run_bytes); }
+
+Size Pass::in_order_bytes() const { return typical(&Group::in_order_bytes); }
+
+// What at least half of the bytes have at least.
+Size Pass::typical(Size Group::*what) const {
+  std::map<Size, Size> bytes_of;
   Size all = 0;
   for (const Group& group : groups_) {
     const Size bytes = group.rows * group.run_bytes * static_cast<Size>(group.members.size());
-    bytes_of_run[group.run_bytes] += bytes;
+    bytes_of[group.*what] += bytes;
     all += bytes;
   }
   Size longer = 0;
-  for (auto at = bytes_of_run.rbegin(); at != bytes_of_run.rend(); ++at) {
+  for (auto at = bytes_of.rbegin(); at != bytes_of.rend(); ++at) {
     longer += at->second;
     if (longer >= all - longer) return at->first;
   }

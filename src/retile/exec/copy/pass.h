@@ -79,6 +79,11 @@ class Pass {
   /// The length of runs in which at least half of the bytes are copied, for `--explain`.
   [[nodiscard]] Size typical_run_bytes() const;
 
+  /// How many bytes in turn typically lie end to end both where they are read and where they are
+  /// written. Who may push or pull takes the one for which this is larger, and pushes where both
+  /// are equal; docs/execution.md says what the wrong choice costs.
+  [[nodiscard]] Size in_order_bytes() const;
+
  private:
   struct Loop {
     Size count = 0;
@@ -97,13 +102,16 @@ class Pass {
     std::vector<Loop> loops;    // outermost first, at least one
     Size rows = 1;              // runs of each member
     std::vector<Member> members;
+    Size in_order_bytes = 0;       // see in_order_bytes()
     Size chain = 1;                // so many members in turn lie end to end in their target
     bool same_source = false;      // all members copy the same bytes
     bool source_in_order = false;  // a member's runs lie end to end in the source
   };
   class Execution;
 
+  static Size end_to_end_members(Group& group, Size Member::*device, Size Member::*offset);
   static void arrange(Group& group);
+  [[nodiscard]] Size typical(Size Group::*what) const;
 
   std::vector<Group> groups_;
   Size sources_ = 0;

@@ -1,9 +1,10 @@
 #include "retile/exec/copy/stores.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
+#include <fstream>
+#include <sstream>
+#include <string>
 
 #include "retile/exec/copy/kernels.h"
 
@@ -11,7 +12,47 @@ namespace retile::copy {
 
 namespace {
 
-constexpr std::array<StreamingRow, 1> table{{{0, 1.0}}};
+constexpr std::array<StreamingRow, 3> table{{{0, 0.125}, {4096, 0.25}, {16384, 0.5}}};
+
+struct Cache {
+  Size bytes = 0;
+  Size processors = 1;
+};
+
+constexpr Size least_cache_share_bytes = Size{1} << 20;
+
+// How many processors a list such as `0-3,8` names.
+Size processors_in(const std::string& list) {
+  std::istringstream in(list);
+  Size out = 0;
+  for (Size first = 0; in >> first;) {
+    Size last = first;
+    if (in.peek() == '-') {
+      in.get();
+      in >> last;
+    }
+    out += std::max<Size>(last - first + 1, 0);
+    if (in.peek() == ',') in.get();
+  }
+  return out;
+}
+
+// sysconf would be simpler, but in virtual machines it has been seen to answer with the last caches
+// of the whole host, twelve times what there was.
+Cache last_cache() {
+  Cache out;
+  for (int index = 0; index < 8; ++index) {
+    const std::string directory =
+        "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
+    std::ifstream size_file(directory + "size");
+    std::ifstream processors_file(directory + "shared_cpu_list");
+    Size kibibytes = 0;  // `32768K`
+    std::string processors;
+    if (!(size_file >> kibibytes) || !(processors_file >> processors)) break;
+    out = {kibibytes * 1024, std::max<Size>(processors_in(processors), 1)};
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -25,13 +66,9 @@ bool streams(Size run_bytes, Size bytes, Size cache_share_bytes) {
   return static_cast<double>(bytes) >= row->cache_shares * static_cast<double>(cache_share_bytes);
 }
 
-Size detected_cache_share_bytes() {
-  Size cache_bytes = 0;
-#ifdef _SC_LEVEL3_CACHE_SIZE
-  cache_bytes = std::max<Size>(sysconf(_SC_LEVEL3_CACHE_SIZE), 0);
-#endif
-  const Size processors = std::max<Size>(sysconf(_SC_NPROCESSORS_ONLN), 1);
-  return std::max(cache_bytes / processors, Size{1} << 20);
+Size detected_cache_share_bytes(Size processes) {
+  static const Cache cache = last_cache();
+  return std::max(cache.bytes / std::max(cache.processors, processes), least_cache_share_bytes);
 }
 
 bool can_stream() { return kernels().streaming; }

@@ -28,9 +28,10 @@ struct StreamingRow {
 /// Whether the table says that a pass over `bytes` in runs of `run_bytes` streams.
 [[nodiscard]] bool streams(Size run_bytes, Size bytes, Size cache_share_bytes);
 
-/// The last cache divided by the processors that share it, as the system reports them; 1 MiB where
-/// it does not.
-[[nodiscard]] Size detected_cache_share_bytes();
+/// The last cache that the first processor sees, as the system reports it, divided by the
+/// processors that share it or by the `processes` of this machine that copy at once, whichever are
+/// more. At least 1 MiB, which it also is where nothing is reported.
+[[nodiscard]] Size detected_cache_share_bytes(Size processes);
 
 /// Whether this build and machine can stream at all. False under ThreadSanitizer, with
 /// RETILE_ORDINARY_STORES and on processors without a kernel here: every store is ordinary then.
