@@ -7,13 +7,17 @@
 
 namespace team_test {
 
+/// Without its entry a staged run finds the counters in motion: it hangs or takes the wrong slots,
+/// but every access is still ordered by some counter. So this flaw is no race.
+constexpr std::string_view no_race = "no_entry_staged";
+
 /// Calls visit.operator()<flaw>(name, path) for each.
 template <typename Visit>
 void each_flaw(Visit visit) {
   visit.template operator()<Flaw::no_entry>("no_entry", SharedPath::direct);
   visit.template operator()<Flaw::no_fence>("no_fence", SharedPath::direct);
   visit.template operator()<Flaw::no_exit>("no_exit", SharedPath::direct);
-  visit.template operator()<Flaw::no_entry>("no_entry_staged", SharedPath::staged);
+  visit.template operator()<Flaw::no_entry>(no_race, SharedPath::staged);
   visit.template operator()<Flaw::no_fence>("no_fence_staged", SharedPath::staged);
   visit.template operator()<Flaw::no_slot_wait>("no_slot_wait", SharedPath::staged);
   visit.template operator()<Flaw::no_data_wait>("no_data_wait", SharedPath::staged);

@@ -2,7 +2,7 @@
 // the first race.
 //
 //     tsan_team none | NAME       (names: flaws.h)
-//     tsan_team list
+//     tsan_team list              the names of the flaws that are races
 #include <cstring>
 #include <iostream>
 #include <string_view>
@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   }
   bool known = wanted == "list";
   each_flaw([&]<Flaw flaw>(std::string_view name, SharedPath path) {
-    if (wanted == "list") std::cout << name << "\n";
+    if (wanted == "list" && name != no_race) std::cout << name << "\n";
     if (wanted != name) return;
     known = true;
     run<flaw>(path);
