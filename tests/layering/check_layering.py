@@ -54,7 +54,7 @@ ROOMS = {
     "prove": {"core", "program", "check"},
     "exec/npy": {"core"},
     "exec/sim": {"core", "program", "exec/npy"},
-    "exec/team": {"core", "program", "exec/copy"},
+    "exec/team": {"core", "program"},
     "exec/mpi": {"core", "program", "exec/npy"},
     "exec/cuda": {"core", "program", "exec/npy"},
     "notation": {"core", "program"},

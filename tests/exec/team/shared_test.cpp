@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <iostream>
 
+#include "exec/allocations.h"
 #include "exec/team/exchanges.h"
 #include "retile/exec/team/thread_team.h"
 
@@ -65,6 +68,8 @@ Size expect_right(const Case& test, Tiles tiles, Size slots_bytes) {
   return sum;
 }
 
+SharedOptions small_slots(int) { return {.slots_offset = 0, .slots_bytes = 1024}; }
+
 Size smallest_slots(const Case& test) { return Size{2} * std::max(test.members() - 1, 1) * 64; }
 
 TEST(SharedExchange, moves_every_element_of_all_small_problems) {
@@ -85,6 +90,112 @@ TEST(SharedExchange, moves_every_element_of_all_small_problems) {
   std::cout << cases << " cases, " << checked << " bytes right\n";
 }
 
+TEST(SharedExchange, one_private_tile_sends_all_through_the_slots) {
+  const Case test = make_case("x:4", "[8{x}32, 16]", "[32, 4{x}16]");
+  const Places places(test, 4096);
+  for (int who = 0; who < 4; ++who) {
+    const auto outcomes = run_threads(4, places.memory_bytes, [&](Team& team) -> Result<void> {
+      auto exchange =
+          SharedExchange::create(team, test.problem, {.slots_offset = 0, .slots_bytes = 4096});
+      if (!exchange) return retile::refuse(exchange.error());
+      std::vector<std::byte> in(512), own(512);
+      const std::span<std::byte> shared =
+          team.memory(team.member()).subspan(static_cast<std::size_t>(places.out_offset), 512);
+      // In turn, so that each path starts from what the other leaves behind.
+      for (std::uint32_t generation = 1; generation <= 6; ++generation) {
+        const bool one_private = generation % 2 == 0;
+        const std::span<std::byte> out =
+            one_private && team.member() == who ? std::span(own) : shared;
+        fill(test.from, team.member(), 4, generation, in);
+        const auto path = exchange->run(in, out);
+        if (!path) return retile::refuse(path.error());
+        EXPECT_EQ(*path, one_private ? SharedPath::staged : SharedPath::direct);
+        EXPECT_EQ(wrong_bytes(test.to, team.member(), 4, generation, out), 0);
+      }
+      return {};
+    });
+    for (const auto& outcome : outcomes) EXPECT_TRUE(outcome.has_value());
+  }
+}
+
+TEST(SharedExchange, two_exchanges_take_turns_on_one_team) {
+  const Case there = make_case("x:3", "[3{x}9, 24]", "[9, 8{x}24]");
+  const Case back = make_case("x:3", "[9, 8{x}24]", "[3{x}9, 24]");
+  const SharedOptions options{.slots_offset = 0, .slots_bytes = 2 * 2 * 64};
+  const auto outcomes = run_threads(3, 4096, [&](Team& team) -> Result<void> {
+    auto first = SharedExchange::create(team, there.problem, options);
+    auto second = SharedExchange::create(team, back.problem, options);
+    if (!first || !second) return retile::refuse((first ? second.error() : first.error()));
+    std::vector<std::byte> a(288), b(288);
+    for (std::uint32_t generation = 1; generation <= 5; ++generation) {
+      fill(there.from, team.member(), 4, generation, a);
+      if (auto went = first->run(a, b); !went) return retile::refuse(went.error());
+      EXPECT_EQ(wrong_bytes(there.to, team.member(), 4, generation, b), 0);
+      std::fill(a.begin(), a.end(), std::byte{0});
+      if (auto went = second->run(b, a); !went) return retile::refuse(went.error());
+      EXPECT_EQ(wrong_bytes(there.from, team.member(), 4, generation, a), 0);
+    }
+    return {};
+  });
+  for (const auto& outcome : outcomes) EXPECT_TRUE(outcome.has_value());
+}
+
+TEST(SharedExchange, running_allocates_nothing) {
+  const Case test = make_case("x:4", "[8{x}32, 16]", "[32, 4{x}16]");
+  const Places places(test, Size{2} * 3 * 64);
+  for (const SharedPath wanted : {SharedPath::direct, SharedPath::staged}) {
+    std::size_t during = 1;
+    const auto outcomes = run_threads(4, places.memory_bytes, [&](Team& team) -> Result<void> {
+      auto exchange = SharedExchange::create(
+          team, test.problem, {.slots_offset = 0, .slots_bytes = places.slots_bytes});
+      if (!exchange) return retile::refuse(exchange.error());
+      std::vector<std::byte> in(512), own(512);
+      const std::span<std::byte> out =
+          wanted == SharedPath::staged
+              ? std::span(own)
+              : team.memory(team.member())
+                    .subspan(static_cast<std::size_t>(places.out_offset), 512);
+      if (auto met = team.barrier(); !met) return met;
+      const std::size_t before = retile::test::allocations();
+      if (auto met = team.barrier(); !met) return met;
+      for (int run = 0; run < 10; ++run) {
+        if (auto went = exchange->run(in, out); !went) return retile::refuse(went.error());
+      }
+      if (auto met = team.barrier(); !met) return met;
+      if (team.member() == 0) during = retile::test::allocations() - before;
+      return team.barrier();
+    });
+    for (const auto& outcome : outcomes) EXPECT_TRUE(outcome.has_value());
+    EXPECT_EQ(during, 0U);
+  }
+}
+
+TEST(SharedExchange, a_member_without_heap_makes_all_refuse) {
+  const Case test = make_case("x:3", "[3{x}9, 24]", "[9, 8{x}24]");
+  for (int who = 0; who < 3; ++who) {
+    for (int allowed = 0; allowed < 20; ++allowed) {
+      const auto outcomes = run_threads(3, 4096, [&](Team& team) -> Result<void> {
+        if (team.member() == who) retile::test::fail_after(allowed);
+        auto made = SharedExchange::create(team, test.problem, small_slots(0));
+        retile::test::fail_after(-1);
+        if (auto met = team.barrier(); !met) return met;
+        if (!made) return retile::refuse(made.error());
+        return {};
+      });
+      // How many allocations it takes is not the test's business: all succeed or all refuse.
+      for (const auto& outcome : outcomes) {
+        ASSERT_EQ(outcome.has_value(), outcomes[0].has_value());
+        if (!outcome) {
+          EXPECT_EQ(outcome.error().code, Code::limit_reached);
+        }
+      }
+      if (allowed == 0) {
+        EXPECT_FALSE(outcomes[0].has_value());
+      }
+    }
+  }
+}
+
 /// What create() says to each member.
 std::vector<Result<void>> created(int members, const std::function<SharedProblem(int)>& problem,
                                   const std::function<SharedOptions(int)>& options) {
@@ -94,8 +205,6 @@ std::vector<Result<void>> created(int members, const std::function<SharedProblem
     return {};
   });
 }
-
-SharedOptions small_slots(int) { return {.slots_offset = 0, .slots_bytes = 1024}; }
 
 void expect_all(const std::vector<Result<void>>& outcomes, Code code) {
   for (const auto& outcome : outcomes) {
