@@ -1,13 +1,18 @@
 // The same exchanges between processes, and what becomes of a team whose members are killed or get
 // no memory.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <iostream>
-#include <numeric>
+#include <stdexcept>
+#include <string>
 
 #include "exec/team/exchanges.h"
 #include "retile/exec/team/fork_team.h"
@@ -192,6 +197,61 @@ TEST(ForkedTeam, memory_that_one_member_does_not_get_is_an_error_for_all) {
       EXPECT_EQ(end, (MemberEnd{no_memory, 0})) << "member " << who;
     EXPECT_LT(steady_clock::now() - began, seconds(5));
   }
+}
+
+/// Makes this process one whose descriptors nobody else may open, as processes of other containers
+/// are.
+bool hide() {
+  if (geteuid() == 0 && setuid(65534) != 0) return false;
+  return prctl(PR_SET_DUMPABLE, 0) == 0;
+}
+
+TEST(ForkedTeam, members_that_may_not_open_each_others_descriptors_share_by_name) {
+  const auto ends = run_forked(3, 64, [&](Team& control) {
+    if (!hide()) return 1;
+    auto segments = retile::team::share_memory(control, 8192);
+    if (!segments) return code_of(segments.error());
+    for (const auto& segment : *segments) {
+      if (segment.handle().place >> 63 != 1) return 2;  // it was not by name
+    }
+    Team team(control, retile::team::spans_of(*segments));
+    const int self = team.member();
+    team.memory(self)[0] = static_cast<std::byte>(self);
+    if (!team.barrier()) return team_was_broken;
+    for (int other = 0; other < 3; ++other) {
+      if (team.memory(other)[0] != static_cast<std::byte>(other)) return wrong_bytes_found;
+    }
+    // The names are gone although all still use what they named.
+    const std::string mine = "retile-" + std::to_string(getpid()) + "-";
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+      if (entry.path().filename().string().rfind(mine, 0) == 0) return 3;
+    }
+    return 0;
+  });
+  ASSERT_TRUE(ends.has_value());
+  for (const MemberEnd& end : *ends) EXPECT_EQ(end, MemberEnd{});
+}
+
+TEST(ForkedTeam, members_that_cannot_reach_each_other_at_all_get_an_error) {
+  constexpr int may_not_mount = 77;
+  const auto ends = run_forked(3, 64, [&](Team& control) {
+    // Each with a /dev/shm of its own.
+    if (unshare(CLONE_NEWNS) != 0 ||
+        mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=1m") != 0) {
+      return may_not_mount;
+    }
+    if (!hide()) return 1;
+    const auto segments = retile::team::share_memory(control, 8192);
+    if (segments) return 2;
+    // The team itself is as good as before.
+    return control.barrier() ? code_of(segments.error()) : 3;
+  });
+  ASSERT_TRUE(ends.has_value());
+  if ((*ends)[0].exit_code == may_not_mount) {
+    GTEST_SKIP() << "this process may not mount a file system";
+  }
+  for (const MemberEnd& end : *ends) EXPECT_EQ(end, (MemberEnd{no_memory, 0}));
 }
 
 TEST(ForkedTeam, a_member_killed_before_it_shares_its_memory_ends_the_others) {
