@@ -54,6 +54,8 @@ MUTANTS = [
     ("intrinsics", f"src/retile/exec/copy/{PLANTED}.h", "#include <immintrin.h>\n", "#include <bit>\n"),
     ("room-order", f"src/retile/exec/mpi/{PLANTED}.cpp", '#include "retile/plan/x.h"\n',
      f'#include "retile/exec/mpi/{PLANTED}.h"\n'),
+    ("room-order", f"src/retile/exec/team/{PLANTED}.cpp", '#include "retile/exec/mpi/x.h"\n',
+     f'#include "retile/exec/team/{PLANTED}.h"\n'),
     ("room-order", f"src/retile/exec/cuda/{PLANTED}.cu", '#include "retile/exec/mpi/x.h"\n',
      f'#include "retile/exec/cuda/{PLANTED}.h"\n'),
     ("room-order", f"src/retile/lower/{PLANTED}.cpp", '#include "retile/cli/x.h"\n', "#include <map>\n"),

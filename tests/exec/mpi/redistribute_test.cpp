@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "exec/mpi/allocations.h"
+#include "exec/allocations.h"
 #include "exec/mpi/processes.h"
 #include "exec/programs.h"
 #include "retile/exec/sim/sim.h"

@@ -292,7 +292,7 @@ Result<void> SharedProtocol::send_chunk(int target, std::span<const std::byte> i
              begin + filled, plan_.outgoing[box].packed, watch.store);
     filled += piece.bytes;
   }
-  watch.fence();
+  if constexpr (Watch::flaw != Flaw::no_fence) watch.fence();
   watch.at(Step::raise_ready);
   if constexpr (Watch::flaw != Flaw::early_ready) team().advance(target, to.given);
   return {};

@@ -44,9 +44,10 @@ constexpr Size line_bytes = 64;
 /// wakes the sleepers, but one that is just falling asleep may miss that.
 constexpr long sleep_ns = 50'000'000;
 
-// Members on cores of their own answer within a few microseconds, and a sleep costs some fifty.
-// Where there are more members than cores, spinning only keeps the core from who is waited for.
-constexpr int spins_on_own_core = 4000;
+// A member on a core of its own answers within a microsecond; a sleep and its end cost some ten.
+// Spinning for longer only hurts when the other has lost its core to somebody else, and where there
+// are more members than cores it keeps the core from who is waited for.
+constexpr int spins_on_own_core = 200;
 constexpr int spins_on_shared_core = 50;
 
 struct alignas(line_bytes) State {
@@ -158,6 +159,11 @@ Team::Team(std::byte* control, int member, std::vector<std::span<std::byte>> mem
     : control_(control), member_(member), memories_(std::move(memories)) {
   RETILE_ASSERT(member >= 0 && member < members(), "no such member");
   spins_ = members() <= cores() ? spins_on_own_core : spins_on_shared_core;
+}
+
+Team::Team(const Team& team, std::vector<std::span<std::byte>> memories)
+    : Team(team.control_, team.member_, std::move(memories)) {
+  RETILE_ASSERT(members() == team.members(), "another number of members");
 }
 
 std::span<std::byte> Team::memory(int member) const {

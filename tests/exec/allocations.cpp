@@ -1,6 +1,6 @@
 // In a file of its own: where the compiler sees both sides of these functions it mistakes them for
 // a mismatch.
-#include "exec/mpi/allocations.h"
+#include "exec/allocations.h"
 
 #include <atomic>
 #include <cstdlib>
@@ -9,20 +9,26 @@
 namespace {
 
 std::atomic<std::size_t> count{0};
+thread_local int left = -1;
+
+/// Counts a call; null where it is to fail.
+void* allocate(std::size_t size) {
+  ++count;
+  if (left == 0) return nullptr;
+  if (left > 0) --left;
+  return std::malloc(size == 0 ? 1 : size);
+}
 
 }  // namespace
 
 std::size_t retile::test::allocations() { return count; }
+void retile::test::fail_after(int allowed) { left = allowed; }
 
 void* operator new(std::size_t size) {
-  ++count;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  if (void* memory = allocate(size)) return memory;
   throw std::bad_alloc();
 }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  ++count;
-  return std::malloc(size == 0 ? 1 : size);
-}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
 void* operator new[](std::size_t size) { return operator new(size); }
 void* operator new[](std::size_t size, const std::nothrow_t& tag) noexcept {
   return operator new(size, tag);

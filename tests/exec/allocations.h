@@ -1,0 +1,15 @@
+// Counting every `new` of a test program, so that a test can say that there was none; and letting
+// one fail.
+#pragma once
+
+#include <cstddef>
+
+namespace retile::test {
+
+/// Calls of operator new so far, of any kind, anywhere in the program.
+std::size_t allocations();
+
+/// Lets this thread's operator new fail after `allowed` more calls; never with a negative number.
+void fail_after(int allowed);
+
+}  // namespace retile::test

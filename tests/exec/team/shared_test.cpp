@@ -1,0 +1,285 @@
+// Exchanges between threads: every element of every tile, on both paths, and what is refused.
+#include "retile/exec/team/shared.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <iostream>
+
+#include "exec/team/exchanges.h"
+#include "retile/exec/team/thread_team.h"
+
+namespace {
+
+using namespace team_test;
+using retile::Code;
+using retile::Result;
+using retile::team::run_threads;
+using retile::team::shared_bound_bytes;
+using retile::team::SharedExchange;
+using retile::team::SharedOptions;
+using retile::team::SharedPath;
+using retile::team::Team;
+
+/// Which tiles lie in shared memory.
+enum class Tiles { both_shared, only_out_shared, only_in_shared, both_private };
+
+/// Runs a case three times between threads; the bytes that were looked at.
+Size expect_right(const Case& test, Tiles tiles, Size slots_bytes) {
+  const Size element = test.problem.element_bytes;
+  const Places places(test, slots_bytes);
+  const bool in_shared = tiles == Tiles::both_shared || tiles == Tiles::only_in_shared;
+  const bool out_shared = tiles == Tiles::both_shared || tiles == Tiles::only_out_shared;
+  std::vector<Size> checked(static_cast<std::size_t>(test.members()), 0);
+  const auto outcomes =
+      run_threads(test.members(), places.memory_bytes, [&](Team& team) -> Result<void> {
+        auto exchange = SharedExchange::create(
+            team, test.problem, {.slots_offset = 0, .slots_bytes = places.slots_bytes});
+        if (!exchange) return retile::refuse(exchange.error());
+        const auto memory = team.memory(team.member());
+        const auto in_bytes = static_cast<std::size_t>(tile_bytes(test.from, element));
+        const auto out_bytes = static_cast<std::size_t>(tile_bytes(test.to, element));
+        std::vector<std::byte> own_in(in_bytes), own_out(out_bytes);
+        const std::span<std::byte> in =
+            in_shared ? memory.subspan(static_cast<std::size_t>(places.in_offset), in_bytes)
+                      : std::span(own_in);
+        const std::span<std::byte> out =
+            out_shared ? memory.subspan(static_cast<std::size_t>(places.out_offset), out_bytes)
+                       : std::span(own_out);
+        for (std::uint32_t generation = 1; generation <= 3; ++generation) {
+          fill(test.from, team.member(), element, generation, in);
+          const auto path = exchange->run(in, out);
+          if (!path) return retile::refuse(path.error());
+          EXPECT_EQ(*path, out_shared ? SharedPath::direct : SharedPath::staged);
+          EXPECT_EQ(wrong_bytes(test.to, team.member(), element, generation, out), 0);
+          EXPECT_EQ(wrong_bytes(test.from, team.member(), element, generation, in), 0);
+          checked[static_cast<std::size_t>(team.member())] += static_cast<Size>(out_bytes);
+        }
+        return {};
+      });
+  Size sum = 0;
+  for (std::size_t member = 0; member < outcomes.size(); ++member) {
+    EXPECT_TRUE(outcomes[member].has_value()) << test.name << "\n"
+                                              << retile::render(outcomes[member].error());
+    sum += checked[member];
+  }
+  return sum;
+}
+
+SharedOptions small_slots(int) { return {.slots_offset = 0, .slots_bytes = 1024}; }
+
+Size smallest_slots(const Case& test) { return Size{2} * std::max(test.members() - 1, 1) * 64; }
+
+TEST(SharedExchange, moves_every_element_of_all_small_problems) {
+  Size checked = 0;
+  int cases = 0;
+  for (const Case& test : small_cases()) {
+    SCOPED_TRACE(test.name);
+    for (const Tiles tiles :
+         {Tiles::both_shared, Tiles::only_out_shared, Tiles::only_in_shared, Tiles::both_private}) {
+      // Slots of 64 bytes cut rows and leave odd rests; the large ones hold a whole stream.
+      for (const Size slots : {smallest_slots(test), 5 * smallest_slots(test), Size{1} << 20}) {
+        checked += expect_right(test, tiles, slots);
+        ++cases;
+      }
+    }
+  }
+  EXPECT_GE(cases, 200);
+  std::cout << cases << " cases, " << checked << " bytes right\n";
+}
+
+TEST(SharedExchange, one_private_tile_sends_all_through_the_slots) {
+  const Case test = make_case("x:4", "[8{x}32, 16]", "[32, 4{x}16]");
+  const Places places(test, 4096);
+  for (int who = 0; who < 4; ++who) {
+    const auto outcomes = run_threads(4, places.memory_bytes, [&](Team& team) -> Result<void> {
+      auto exchange =
+          SharedExchange::create(team, test.problem, {.slots_offset = 0, .slots_bytes = 4096});
+      if (!exchange) return retile::refuse(exchange.error());
+      std::vector<std::byte> in(512), own(512);
+      const std::span<std::byte> shared =
+          team.memory(team.member()).subspan(static_cast<std::size_t>(places.out_offset), 512);
+      // In turn, so that each path starts from what the other leaves behind.
+      for (std::uint32_t generation = 1; generation <= 6; ++generation) {
+        const bool one_private = generation % 2 == 0;
+        const std::span<std::byte> out =
+            one_private && team.member() == who ? std::span(own) : shared;
+        fill(test.from, team.member(), 4, generation, in);
+        const auto path = exchange->run(in, out);
+        if (!path) return retile::refuse(path.error());
+        EXPECT_EQ(*path, one_private ? SharedPath::staged : SharedPath::direct);
+        EXPECT_EQ(wrong_bytes(test.to, team.member(), 4, generation, out), 0);
+      }
+      return {};
+    });
+    for (const auto& outcome : outcomes) EXPECT_TRUE(outcome.has_value());
+  }
+}
+
+TEST(SharedExchange, two_exchanges_take_turns_on_one_team) {
+  const Case there = make_case("x:3", "[3{x}9, 24]", "[9, 8{x}24]");
+  const Case back = make_case("x:3", "[9, 8{x}24]", "[3{x}9, 24]");
+  const SharedOptions options{.slots_offset = 0, .slots_bytes = 2 * 2 * 64};
+  const auto outcomes = run_threads(3, 4096, [&](Team& team) -> Result<void> {
+    auto first = SharedExchange::create(team, there.problem, options);
+    auto second = SharedExchange::create(team, back.problem, options);
+    if (!first || !second) return retile::refuse((first ? second.error() : first.error()));
+    std::vector<std::byte> a(288), b(288);
+    for (std::uint32_t generation = 1; generation <= 5; ++generation) {
+      fill(there.from, team.member(), 4, generation, a);
+      if (auto went = first->run(a, b); !went) return retile::refuse(went.error());
+      EXPECT_EQ(wrong_bytes(there.to, team.member(), 4, generation, b), 0);
+      std::fill(a.begin(), a.end(), std::byte{0});
+      if (auto went = second->run(b, a); !went) return retile::refuse(went.error());
+      EXPECT_EQ(wrong_bytes(there.from, team.member(), 4, generation, a), 0);
+    }
+    return {};
+  });
+  for (const auto& outcome : outcomes) EXPECT_TRUE(outcome.has_value());
+}
+
+/// What create() says to each member.
+std::vector<Result<void>> created(int members, const std::function<SharedProblem(int)>& problem,
+                                  const std::function<SharedOptions(int)>& options) {
+  return run_threads(members, 4096, [&](Team& team) -> Result<void> {
+    auto made = SharedExchange::create(team, problem(team.member()), options(team.member()));
+    if (!made) return retile::refuse(made.error());
+    return {};
+  });
+}
+
+void expect_all(const std::vector<Result<void>>& outcomes, Code code) {
+  for (const auto& outcome : outcomes) {
+    ASSERT_FALSE(outcome.has_value());
+    EXPECT_EQ(outcome.error().code, code) << retile::render(outcome.error());
+  }
+}
+
+TEST(SharedExchange, what_one_member_is_given_wrong_all_refuse_with_the_same_code) {
+  const Case test = make_case("x:3", "[3{x}9, 6]", "[9, 2{x}6]");
+  struct Fault {
+    Code code;
+    std::function<void(SharedProblem&)> plant;
+  };
+  const Fault faults[] = {
+      {Code::bad_device, [](SharedProblem& it) { it.exchange.transfers[0].source = 3; }},
+      {Code::bad_device, [](SharedProblem& it) { it.exchange.transfers[0].target = -1; }},
+      {Code::bad_dimension, [](SharedProblem& it) { it.exchange.transfers[1].shape = {3}; }},
+      {Code::bad_dimension, [](SharedProblem& it) { it.out_tile = {18}; }},
+      {Code::bad_argument, [](SharedProblem& it) { it.exchange.transfers[1].source_start[1] = 5; }},
+      {Code::bad_argument,
+       [](SharedProblem& it) { it.exchange.transfers[1].target_start[0] = -1; }},
+      {Code::bad_argument, [](SharedProblem& it) { it.exchange.transfers[1].shape[0] = 0; }},
+      {Code::bad_argument, [](SharedProblem& it) { it.exchange.transfers.pop_back(); }},
+      {Code::bad_argument, [](SharedProblem& it) { it.element_bytes = 0; }},
+      {Code::bad_argument, [](SharedProblem& it) { it.in_tile[0] = 0; }},
+      {Code::size_overflow, [](SharedProblem& it) { it.element_bytes = Size{1} << 62; }},
+  };
+  for (const Fault& fault : faults) {
+    for (int who = 0; who < 3; ++who) {
+      expect_all(created(
+                     3,
+                     [&](int member) {
+                       SharedProblem problem = test.problem;
+                       if (member == who) fault.plant(problem);
+                       return problem;
+                     },
+                     small_slots),
+                 fault.code);
+    }
+  }
+  for (const auto& outcome : created(
+           3, [&](int) { return test.problem; }, small_slots)) {
+    EXPECT_TRUE(outcome.has_value());
+  }
+}
+
+TEST(SharedExchange, members_that_were_given_different_things_all_say_so) {
+  const Case test = make_case("x:3", "[3{x}9, 6]", "[9, 2{x}6]");
+  const auto same = [&](int) { return test.problem; };
+  expect_all(created(
+                 3,
+                 [&](int member) {
+                   SharedProblem problem = test.problem;
+                   if (member == 2)
+                     std::swap(problem.exchange.transfers[0], problem.exchange.transfers[1]);
+                   return problem;
+                 },
+                 small_slots),
+             Code::disagreement);
+  expect_all(created(3, same,
+                     [](int member) {
+                       return SharedOptions{.slots_offset = 0,
+                                            .slots_bytes = member == 1 ? 2048 : 1024};
+                     }),
+             Code::disagreement);
+  expect_all(created(3, same,
+                     [](int member) {
+                       return SharedOptions{.slots_offset = 0,
+                                            .slots_bytes = member == 1 ? 100 : 1024};
+                     }),
+             Code::bad_argument);
+}
+
+TEST(SharedExchange, tiles_that_one_member_cannot_use_are_refused_by_all_and_nothing_moves) {
+  const Case test = make_case("x:2", "[6{x}12, 10]", "[12, 5{x}10]");
+  const Places places(test, 1024);
+  enum class Wrong { none, short_in, overlapping, on_slots, no_slots };
+  for (const Wrong wrong :
+       {Wrong::short_in, Wrong::overlapping, Wrong::on_slots, Wrong::no_slots, Wrong::none}) {
+    const auto outcomes = run_threads(2, places.memory_bytes, [&](Team& team) -> Result<void> {
+      auto exchange = SharedExchange::create(
+          team, test.problem,
+          {.slots_offset = 0, .slots_bytes = wrong == Wrong::no_slots ? 0 : places.slots_bytes});
+      if (!exchange) return retile::refuse(exchange.error());
+      const std::size_t bytes = 240;
+      std::vector<std::byte> both(2 * bytes), untouched(2 * bytes);
+      std::span<std::byte> in = std::span(both).first(bytes);
+      std::span<std::byte> out = std::span(both).last(bytes);
+      if (team.member() == 1) {
+        if (wrong == Wrong::short_in) in = in.first(bytes - 1);
+        if (wrong == Wrong::overlapping) out = std::span(both).subspan(bytes - 1, bytes);
+        if (wrong == Wrong::on_slots) out = team.memory(1).subspan(1023, bytes);
+      }
+      const auto path = exchange->run(in, out);
+      EXPECT_TRUE(wrong == Wrong::none || both == untouched);
+      // The team is as good as before.
+      const auto again = team.barrier();
+      EXPECT_TRUE(again.has_value());
+      if (!path) return retile::refuse(path.error());
+      return {};
+    });
+    if (wrong != Wrong::none) {
+      expect_all(outcomes, Code::bad_argument);
+    } else {
+      for (const auto& outcome : outcomes) EXPECT_TRUE(outcome.has_value());
+    }
+  }
+}
+
+TEST(SharedExchange, holds_no_more_bytes_than_its_bound_says) {
+  for (const Case& test : small_cases()) {
+    SCOPED_TRACE(test.name);
+    for (const Size slots : {smallest_slots(test), Size{1} << 20}) {
+      const SharedOptions options{.slots_offset = 0, .slots_bytes = slots};
+      const auto outcomes = run_threads(test.members(), 64, [&](Team& team) -> Result<void> {
+        const auto exchange = SharedExchange::create(team, test.problem, options);
+        if (!exchange) return retile::refuse(exchange.error());
+        Size transfers = 0;
+        for (const retile::Transfer& transfer : test.problem.exchange.transfers) {
+          transfers += transfer.source == team.member() || transfer.target == team.member();
+        }
+        const Size bound =
+            shared_bound_bytes(test.members(), transfers, test.problem.in_tile.size(), options);
+        EXPECT_LE(exchange->held_bytes(), bound);
+        // A bound that allows much more than is held says nothing.
+        EXPECT_GE(2 * exchange->held_bytes(), test.members() > 1 ? bound - slots : 0);
+        return {};
+      });
+      for (const auto& outcome : outcomes) EXPECT_TRUE(outcome.has_value());
+    }
+  }
+}
+
+}  // namespace
