@@ -174,7 +174,8 @@ TEST(SharedExchange, what_one_member_is_given_wrong_all_refuse_with_the_same_cod
       {Code::bad_argument, [](SharedProblem& it) { it.exchange.transfers.pop_back(); }},
       {Code::bad_argument, [](SharedProblem& it) { it.element_bytes = 0; }},
       {Code::bad_argument, [](SharedProblem& it) { it.in_tile[0] = 0; }},
-      {Code::size_overflow, [](SharedProblem& it) { it.element_bytes = Size{1} << 62; }},
+      {Code::bad_argument, [](SharedProblem& it) { it.element_bytes = 3; }},
+      {Code::size_overflow, [](SharedProblem& it) { it.in_tile.front() = Size{1} << 62; }},
   };
   for (const Fault& fault : faults) {
     for (int who = 0; who < 3; ++who) {

@@ -497,6 +497,21 @@ Size Pass::bytes(Part part) const {
   return out;
 }
 
+Size Pass::held_bytes() const {
+  auto bytes = static_cast<Size>(sizeof(*this) + groups_.capacity() * sizeof(Group));
+  for (const Group& group : groups_) {
+    bytes += static_cast<Size>(group.loops.capacity() * sizeof(Loop) +
+                               group.members.capacity() * sizeof(Member));
+  }
+  return bytes;
+}
+
+Size Pass::bound_bytes(Size transfers, std::size_t rank) {
+  // Vectors hold at most twice what is in them, and every transfer may be a group of its own.
+  const std::size_t each = 2 * (sizeof(Group) + sizeof(Member) + (rank + 2) * sizeof(Loop));
+  return static_cast<Size>(sizeof(Pass)) + transfers * static_cast<Size>(each);
+}
+
 Size Pass::typical_run_bytes() const { return typical(&Group::run_bytes); }
 
 Size Pass::in_order_bytes() const { return typical(&Group::in_order_bytes); }

@@ -84,6 +84,10 @@ class Pass {
   /// are equal; docs/execution.md says what the wrong choice costs.
   [[nodiscard]] Size in_order_bytes() const;
 
+  /// Bytes that this object holds, and what that never exceeds.
+  [[nodiscard]] Size held_bytes() const;
+  [[nodiscard]] static Size bound_bytes(Size transfers, std::size_t rank);
+
  private:
   struct Loop {
     Size count = 0;

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "retile/exec/copy/stores.h"
 #include "retile/exec/team/shared_protocol.h"
 
 namespace retile::team {
@@ -95,7 +96,11 @@ bool lies_within(const Shape& start, const Shape& shape, const Shape& tile) {
 std::optional<Diagnostic> fault(const Team& team, const SharedProblem& problem) {
   const std::size_t rank = problem.in_tile.size();
   const Size members = team.members();
-  if (problem.element_bytes < 1) return bad(Code::bad_argument, "an element needs at least a byte");
+  const Size width = problem.element_bytes;
+  if (width < 1 || width > 16 || (width & (width - 1)) != 0) {
+    return bad(Code::bad_argument,
+               fmt::format("an element has 1, 2, 4, 8 or 16 bytes, not {}", width));
+  }
   if (problem.out_tile.size() != rank) {
     return bad(Code::bad_dimension, "the tiles before and after have different ranks");
   }
@@ -227,6 +232,33 @@ SharedProtocol::Plan plan_of(Team& team, const SharedProblem& problem, const Sha
   return plan;
 }
 
+/// The passes of one member. Which of them is there for all must be the same on all, so it is
+/// decided by what member 0 would do.
+Result<void> add_passes(SharedProtocol::Plan& plan, const SharedProblem& problem) {
+  const Size cache_share = copy::detected_cache_share_bytes(plan.team->members());
+  const auto pass_of = [&](Size Transfer::*end, Size member) {
+    std::vector<Transfer> transfers;
+    for (const Transfer& transfer : problem.exchange.transfers) {
+      if (transfer.*end == member) transfers.push_back(transfer);
+    }
+    return copy::Pass::make(problem.element_bytes, problem.in_tile, problem.out_tile, transfers,
+                            {.cache_share_bytes = cache_share});
+  };
+  const Size self = plan.team->member();
+  auto push = pass_of(&Transfer::source, self);
+  if (!push) return tl::unexpected(push.error());
+  const auto first_push = pass_of(&Transfer::source, 0);
+  const auto first_pull = pass_of(&Transfer::target, 0);
+  if (!first_push) return tl::unexpected(first_push.error());
+  if (!first_pull) return tl::unexpected(first_pull.error());
+  plan.push.emplace(std::move(*push));
+  if (first_push->in_order_bytes() >= first_pull->in_order_bytes()) return {};
+  auto pull = pass_of(&Transfer::target, self);
+  if (!pull) return tl::unexpected(pull.error());
+  plan.pull.emplace(std::move(*pull));
+  return {};
+}
+
 bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
   const std::less<const std::byte*> before;
   return !a.empty() && !b.empty() && before(a.data(), b.data() + b.size()) &&
@@ -259,7 +291,12 @@ Result<std::unique_ptr<SharedProtocol>> SharedProtocol::create(Team& team,
     if (!mine) {
       const auto slot = slot_bytes_of(team, problem, options);
       if (slot) {
-        made = std::make_unique<SharedProtocol>(plan_of(team, problem, options, *slot));
+        SharedProtocol::Plan plan = plan_of(team, problem, options, *slot);
+        if (auto passes = add_passes(plan, problem); passes) {
+          made = std::make_unique<SharedProtocol>(std::move(plan));
+        } else {
+          mine = passes.error();
+        }
       } else {
         mine = slot.error();
       }
@@ -307,7 +344,8 @@ std::string SharedProtocol::objection(std::span<const std::byte> in,
   return {};
 }
 
-std::uint64_t SharedProtocol::entry_word(std::span<const std::byte> out) const {
+std::uint64_t SharedProtocol::word_of(std::span<const std::byte> in, std::span<const std::byte> out,
+                                      std::span<const std::byte> tile) const {
   const auto memory = team().memory(team().member());
   const auto size = static_cast<Size>(memory.size());
   std::uint64_t word = fine;
@@ -316,24 +354,34 @@ std::uint64_t SharedProtocol::entry_word(std::span<const std::byte> out) const {
                 plan_.slots_bytes <= size - plan_.slots_offset)) {
     word |= can_stage;
   }
-  if (contains(memory, out)) {
-    const auto offset = static_cast<std::uint64_t>(out.data() - memory.data());
-    word |= is_shared | offset << offset_shift;
+  if (contains(memory, in)) word |= in_is_shared;
+  if (contains(memory, out)) word |= out_is_shared;
+  if (contains(memory, tile)) {
+    word |= static_cast<std::uint64_t>(tile.data() - memory.data()) << offset_shift;
   }
   return word;
 }
 
-Result<SharedPath> SharedProtocol::decide(const std::string& objection) const {
+Result<void> SharedProtocol::hear(std::uint64_t word) {
+  if (auto told = team().tell(word); !told) return told;
+  for (int member = 0; member < team().members(); ++member) {
+    words_[static_cast<std::size_t>(member)] = team().told(member);
+  }
+  return {};
+}
+
+Result<SharedProtocol::Way> SharedProtocol::decide(const std::string& objection) const {
   if (!objection.empty()) return refuse(bad(Code::bad_argument, objection));
-  std::uint64_t all = fine | can_stage | is_shared;
+  std::uint64_t all = fine | can_stage | out_is_shared | in_is_shared;
   for (std::size_t member = 0; member < words_.size(); ++member) {
     if ((words_[member] & fine) == 0) {
       return refuse(bad(Code::bad_argument, fmt::format("member {} refused its tiles", member)));
     }
     all &= words_[member];
   }
-  if ((all & is_shared) != 0) return SharedPath::direct;
-  if ((all & can_stage) != 0) return SharedPath::staged;
+  if (plan_.pull && (all & in_is_shared) != 0) return Way::pull;
+  if ((all & out_is_shared) != 0) return Way::push;
+  if ((all & can_stage) != 0) return Way::staged;
   return refuse(bad(Code::bad_argument,
                     "a tile lies outside shared memory, and there are no slots to stage it"));
 }
@@ -391,6 +439,8 @@ Size SharedProtocol::held_bytes() const {
   return static_cast<Size>(sizeof *this + numbers * sizeof(Size) +
                            plan_.peers.capacity() * sizeof(SharedPeer) +
                            words_.capacity() * sizeof(std::uint64_t)) +
+         static_cast<Size>((sources_.capacity() + targets_.capacity()) * sizeof(std::byte*)) +
+         (plan_.push ? plan_.push->held_bytes() : 0) + (plan_.pull ? plan_.pull->held_bytes() : 0) +
          bytes_of_boxes(plan_.outgoing) + bytes_of_boxes(plan_.incoming) +
          2 * others * plan_.slot_bytes;
 }
@@ -400,7 +450,8 @@ Size shared_bound_bytes(int members, Size transfers, std::size_t rank,
   const auto dimensions = static_cast<Size>(std::max<std::size_t>(rank, 1));
   const Size numbers = Size{sizeof(Size)};
   return options.slots_bytes + Size{sizeof(SharedProtocol)} + 3 * dimensions * numbers +
-         members * Size{sizeof(SharedPeer) + sizeof(std::uint64_t)} +
+         members * Size{sizeof(SharedPeer) + sizeof(std::uint64_t) + 2 * sizeof(std::byte*)} +
+         2 * copy::Pass::bound_bytes(transfers, rank) +
          transfers * (Size{sizeof(SharedBox)} + 2 * dimensions * numbers);
 }
 

@@ -6,13 +6,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "retile/core/result.h"
 #include "retile/core/size.h"
+#include "retile/exec/copy/pass.h"
 #include "retile/exec/team/copy_box.h"
 #include "retile/exec/team/shared.h"
 #include "retile/exec/team/team.h"
@@ -106,6 +109,10 @@ class SharedProtocol {
     std::vector<SharedBox> outgoing;  ///< own first, then by distance of the target
     std::vector<SharedBox> incoming;  ///< by distance of the source, own left out
     std::vector<SharedPeer> peers;    ///< by member; [own] has the boxes that stay
+    // The same boxes for tiles in shared memory: one pass over what this member gives, and, where
+    // that jumps less, one over what it gets.
+    std::optional<copy::Pass> push;
+    std::optional<copy::Pass> pull;
   };
 
   /// Collective; what SharedExchange::create does.
@@ -116,7 +123,9 @@ class SharedProtocol {
   explicit SharedProtocol(Plan plan)
       : plan_(std::move(plan)),
         piece_shape_(plan_.in_strides.size(), 1),
-        words_(plan_.peers.size(), 0) {}
+        words_(plan_.peers.size(), 0),
+        sources_(plan_.peers.size(), nullptr),
+        targets_(plan_.peers.size(), nullptr) {}
 
   [[nodiscard]] Size held_bytes() const;
 
@@ -125,9 +134,10 @@ class SharedProtocol {
                                        Watch& watch);
 
  private:
-  // The word that a member tells at entry.
-  static constexpr std::uint64_t fine = 1, can_stage = 2, is_shared = 4;
-  static constexpr int offset_shift = 3;
+  // The word that a member tells at entry: flags, and where a tile of it lies in its memory.
+  static constexpr std::uint64_t fine = 1, can_stage = 2, out_is_shared = 4, in_is_shared = 8;
+  static constexpr int offset_shift = 4;
+  enum class Way { push, pull, staged };
 
   [[nodiscard]] Team& team() const { return *plan_.team; }
   [[nodiscard]] SharedPeer& peer(int member) {
@@ -138,17 +148,22 @@ class SharedProtocol {
     return (team().member() + distance) % team().members();
   }
 
-  /// Where the tile of `target` lies in its memory, as it has told.
-  [[nodiscard]] std::size_t out_offset(int target) const {
-    return static_cast<std::size_t>(words_[static_cast<std::size_t>(target)] >> offset_shift);
+  /// Where the tile of `member` that it has told of lies in this member's address space.
+  [[nodiscard]] std::byte* tile_of(int member) const {
+    const std::uint64_t offset = words_[static_cast<std::size_t>(member)] >> offset_shift;
+    return team().memory(member).data() + offset;
   }
+  /// Hears a word from every member. \error team_broken
+  [[nodiscard]] Result<void> hear(std::uint64_t word);
 
   /// Why these tiles cannot be taken; an empty text where they can.
   [[nodiscard]] std::string objection(std::span<const std::byte> in,
                                       std::span<const std::byte> out) const;
-  [[nodiscard]] std::uint64_t entry_word(std::span<const std::byte> out) const;
-  /// Whether all are fine, and which path they take.
-  [[nodiscard]] Result<SharedPath> decide(const std::string& objection) const;
+  /// Flags, and the place of `tile` if it lies in this member's memory.
+  [[nodiscard]] std::uint64_t word_of(std::span<const std::byte> in, std::span<const std::byte> out,
+                                      std::span<const std::byte> tile) const;
+  /// Whether all are fine, and which way they go.
+  [[nodiscard]] Result<Way> decide(const std::string& objection) const;
   void rewind();
   /// One of the two slots from `source` to `target`, which lie in the memory of the source.
   [[nodiscard]] std::byte* slot(int source, int target, std::uint64_t chunk) const;
@@ -161,7 +176,8 @@ class SharedProtocol {
   Piece take(const std::vector<SharedBox>& boxes, SharedCursor& cursor, Size room);
 
   template <typename Watch>
-  [[nodiscard]] Result<void> direct(std::span<const std::byte> in, Watch& watch);
+  [[nodiscard]] Result<void> direct(Way way, std::span<const std::byte> in,
+                                    std::span<std::byte> out, Watch& watch);
   template <typename Watch>
   [[nodiscard]] Result<void> staged(std::span<const std::byte> in, std::span<std::byte> out,
                                     Watch& watch);
@@ -175,6 +191,8 @@ class SharedProtocol {
   Plan plan_;
   Shape piece_shape_;
   std::vector<std::uint64_t> words_;  ///< what each member has told at entry
+  std::vector<const std::byte*> sources_;
+  std::vector<std::byte*> targets_;
 };
 
 template <typename Watch>
@@ -183,34 +201,54 @@ Result<SharedPath> SharedProtocol::run(std::span<const std::byte> in, std::span<
   const std::string complaint = objection(in, out);
   rewind();
   watch.at(Step::entry);
-  const std::uint64_t word = complaint.empty() ? entry_word(out) : 0;
+  // Where pulling is better, members tell where their old tiles lie, else where the new ones do.
+  const std::span<const std::byte> told = plan_.pull ? in : std::span<const std::byte>(out);
+  const std::uint64_t word = complaint.empty() ? word_of(in, out, told) : 0;
   if constexpr (Watch::flaw == Flaw::no_entry) {
     words_.assign(words_.size(), word);  // takes it that all are where it is itself
   } else {
-    if (auto told = team().tell(word); !told) return refuse(told.error());
-    for (int k = 0; k < team().members(); ++k) words_[static_cast<std::size_t>(k)] = team().told(k);
+    if (auto heard = hear(word); !heard) return refuse(heard.error());
   }
-  const auto path = decide(complaint);
-  if (!path) return path;
-  auto done = *path == SharedPath::direct ? direct(in, watch) : staged(in, out, watch);
+  const auto way = decide(complaint);
+  if (!way) return refuse(way.error());
+  if (*way == Way::push && plan_.pull) {  // not all old tiles are shared, but all new ones are
+    if (auto heard = hear(word_of(in, out, out)); !heard) return refuse(heard.error());
+  }
+  auto done = *way == Way::staged ? staged(in, out, watch) : direct(*way, in, out, watch);
   if (!done) return refuse(done.error());
-  return path;
+  return *way == Way::staged ? SharedPath::staged : SharedPath::direct;
 }
 
-// Entry: nobody writes into a tile before its owner has said where it is, so its owner has entered
-// run() and no longer reads what was there. Exit: nobody leaves before all have written, and what
-// they wrote (fenced, if streamed) happens before. A member only writes where no other does, since
-// transfers do not overlap.
+// Entry: nobody writes into or reads from a tile before its owner has said where it is, so its
+// owner has entered run(): its old tile is complete, and it no longer reads what was in the new
+// one. Exit: nobody leaves before all have copied, and what they wrote (fenced, if streamed)
+// happens before. A member only writes where no other does, since transfers do not overlap.
 template <typename Watch>
-Result<void> SharedProtocol::direct(std::span<const std::byte> in, Watch& watch) {
+Result<void> SharedProtocol::direct(Way way, std::span<const std::byte> in,
+                                    std::span<std::byte> out, Watch& watch) {
   watch.at(Step::copy);
-  for (int distance = 0; distance < team().members(); ++distance) {
-    const int target = after(distance);
-    std::byte* const out = team().memory(target).data() + out_offset(target);
-    for (std::size_t k = peer(target).send_begin; k < peer(target).send_end; ++k) {
-      const SharedBox& box = plan_.outgoing[k];
-      copy_box(box.shape, plan_.element_bytes, in.data() + box.in_offset, plan_.in_strides,
-               out + box.out_offset, plan_.out_strides, watch.store);
+  if constexpr (std::is_same_v<decltype(watch.store), PlainStore>) {
+    for (int member = 0; member < team().members(); ++member) {
+      const auto k = static_cast<std::size_t>(member);
+      if (way == Way::push) {
+        targets_[k] = tile_of(member);
+      } else {
+        sources_[k] = tile_of(member);
+      }
+    }
+    if (way == Way::push) {
+      plan_.push->push(in.data(), targets_);
+    } else {
+      plan_.pull->pull(sources_, out.data());
+    }
+  } else {  // a test's stores, run by run
+    for (int distance = 0; distance < team().members(); ++distance) {
+      const int target = after(distance);
+      for (std::size_t k = peer(target).send_begin; k < peer(target).send_end; ++k) {
+        const SharedBox& box = plan_.outgoing[k];
+        copy_box(box.shape, plan_.element_bytes, in.data() + box.in_offset, plan_.in_strides,
+                 tile_of(target) + box.out_offset, plan_.out_strides, watch.store);
+      }
     }
   }
   watch.at(Step::fence);
