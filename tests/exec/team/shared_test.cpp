@@ -51,7 +51,10 @@ Size expect_right(const Case& test, Tiles tiles, Size slots_bytes) {
           fill(test.from, team.member(), element, generation, in);
           const auto path = exchange->run(in, out);
           if (!path) return retile::refuse(path.error());
-          EXPECT_EQ(*path, out_shared ? SharedPath::direct : SharedPath::staged);
+          // Old tiles alone are enough where pulling is the better way.
+          if (out_shared || !in_shared) {
+            EXPECT_EQ(*path, out_shared ? SharedPath::direct : SharedPath::staged);
+          }
           EXPECT_EQ(wrong_bytes(test.to, team.member(), element, generation, out), 0);
           EXPECT_EQ(wrong_bytes(test.from, team.member(), element, generation, in), 0);
           checked[static_cast<std::size_t>(team.member())] += static_cast<Size>(out_bytes);
