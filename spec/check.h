@@ -18,12 +18,12 @@ namespace spec {
 
 /// Why a Program is wrong, with a witness: on `device`, at local index `at`, stands the global
 /// index `found` and not `element`. Of a step that cannot be applied, `element` stands there before
-/// the step. Absent where no element is meant.
+/// the step. Where tiles have another shape, or none is meant, no element is named.
 struct Wrong {
   Size first_wrong_step = 0;
-  std::string reason;
-  std::optional<Size> device;
-  std::optional<Sizes> at, element, found;
+  std::string reason = {};
+  std::optional<Size> device = {};
+  std::optional<Sizes> at = {}, element = {}, found = {};
 };
 
 constexpr TooLarge too_many_tags = {"more than 2^28 tags on all devices together"};
@@ -126,52 +126,13 @@ class Replay {
   }
   /// A step cannot be applied: what device d holds at local index 0 goes nowhere, or to two places.
   Wrong stuck(Size step, const char* reason, Size d) const {
-    return {step, reason, d, Sizes(c_.size(), 0), blocks_.elements(blocks_.block(first_tag(d))),
-            {}};
-  }
-  /// Tiles are not of localtype c. At `at` device 0 holds an element and none is expected, or, as
-  /// it has to lie at `base`, an element is expected and it holds none.
-  Wrong other_shape(Size step, const char* reason, const Sizes& c,
-                    const std::optional<Sizes>& base) const {
-    const Sizes tile = blocks_.elements(c_);
-    const Wrong no_element{step, reason, 0, {}, {}, {}};
-    if (c.size() != tile.size()) return no_element;
-    Sizes at(c.size(), 0);
-    for (Index i = c.size(); i-- > 0;) {
-      if (tile[i] <= c[i]) continue;
-      at[i] = c[i];
-      Sizes block(c.size(), 0);
-      const Size extent = tile[i] / c_[i];  // of a block, which a claim alone may cut
-      block[i] = c[i] / extent;
-      Size number = 0;
-      for (Index j = 0; j < c.size(); ++j) number = number * c_[j] + block[j];
-      Sizes found = blocks_.elements(blocks_.block(tags_[static_cast<Index>(number)]));
-      found[i] += c[i] % extent;
-      return {step, reason, 0, at, {}, found};
-    }
-    for (Index i = c.size(); base && i-- > 0;) {
-      if (tile[i] == c[i]) continue;
-      at[i] = tile[i];
-      Sizes element = *base;
-      if (__builtin_add_overflow(element[i], tile[i], &element[i])) return no_element;
-      return {step, reason, 0, at, element, {}};
-    }
-    return no_element;
-  }
-  /// Where device 0 has to lie when its tile is of localtype c, if the step claims that.
-  static std::optional<Sizes> claimed_base(const Step& step, const Sizes& c) {
-    if (step.map)
-      return step.map->tile == c ? std::optional(base_offset(*step.map, 0)) : std::nullopt;
-    return step.at ? std::optional(step.at->front()) : std::nullopt;
+    return {step, reason, d, Sizes(c_.size(), 0), blocks_.elements(blocks_.block(first_tag(d)))};
   }
   /// Whether every device holds exactly its box of `tiling`.
   std::optional<Wrong> lies(const Tiling& tiling, const char* reason, Size step) const {
-    if (tiling.tile != blocks_.elements(c_)) {
-      return other_shape(step, reason, tiling.tile, base_offset(tiling, 0));
-    }
+    if (tiling.tile != blocks_.elements(c_)) return Wrong{step, reason, 0};
     for (const Size d : all_) {
-      auto wrong = differs(d, blocks_.of(base_offset(tiling, d)), reason, step);
-      if (wrong) return wrong;
+      if (auto wrong = differs(d, blocks_.of(base_offset(tiling, d)), reason, step)) return wrong;
     }
     return std::nullopt;
   }
@@ -191,21 +152,19 @@ class Replay {
     const char* const reason = step.p == Op::allpermute ? "bijection" : "groups";
     Sizes gives(all_.size(), 0), gets(all_.size(), step.pairs ? 0 : 1);
     bool ragged = false;
-    Index length = 0;
     for (const Sizes& pair : step.pairs.value_or(Rows())) {
       ++gives[static_cast<Index>(pair[0])];
       ++gets[static_cast<Index>(pair[1])];
     }
     for (Size r = 0; !step.pairs && r < row_count(step.table); ++r) {
       const Sizes group = row(step.table, r);
-      length = r == 0 ? group.size() : length;
-      ragged = ragged || group.size() != length;
+      ragged = ragged || (r > 0 && static_cast<Size>(group.size()) != pieces(step));
       for (const Size d : group) ++gives[static_cast<Index>(d)];
     }
     for (Index d = 0; d < all_.size(); ++d) {
       if (gives[d] != gets[d] || gives[d] > 1) return stuck(k, reason, all_[d]);
     }
-    if (ragged) return Wrong{k, reason, {}, {}, {}, {}};
+    if (ragged) return Wrong{k, reason};
     return std::nullopt;
   }
 
@@ -240,13 +199,10 @@ class Replay {
     c_ = c;
     size_ = size;
     tags_ = std::move(tags);
-    if (step.tile && *step.tile != *tile) {
-      return other_shape(k, "tile_claim", *step.tile, claimed_base(step, *step.tile));
-    }
-    std::optional<Wrong> wrong;
-    if (step.map) wrong = lies(*step.map, "map_claim", k);
-    if (step.at && !wrong) wrong = lies({*tile, {}, {}, step.at}, "map_claim", k);
-    if (wrong) return wrong;
+    if (step.tile && *step.tile != *tile) return Wrong{k, "tile_claim", 0};
+    if (auto wrong = step.map ? lies(*step.map, "map_claim", k) : std::nullopt) return wrong;
+    const Tiling listed = {*tile, {}, {}, step.at};
+    if (auto wrong = step.at ? lies(listed, "map_claim", k) : std::nullopt) return wrong;
     const Size price = !moves ? 0 : step.transfers ? after : cost(step.p, before, after);
     if (__builtin_add_overflow(out_.cost, price, &out_.cost)) {
       throw TooLarge{"the cost is not below 2^63"};
@@ -270,7 +226,7 @@ class Replay {
       for (Sizes& numbers : lies) numbers = blocks_.of(numbers);
       for (Index n = 0; n < 2 * r; ++n) {
         if (lies[n / r][n % r] <= c[n / r][n % r] - lies[2][n % r]) continue;
-        return Wrong{k, "transfers", row[n / r], blocks_.elements(lies[n / r]), {}, {}};
+        return Wrong{k, "transfers", row[n / r], blocks_.elements(lies[n / r])};
       }
       work(localsize(lies[2]), r);
       do {
@@ -283,11 +239,13 @@ class Replay {
       } while (next(l, lies[2]));
       moves = moves || row[0] != row[1];
     }
-    Size n =
-        std::find_if(tags.begin(), tags.end(), [](Size tag) { return tag < 0; }) - tags.begin();
-    if (n == static_cast<Size>(tags.size())) return std::nullopt;
-    for (Index i = r; i-- > 0; n /= c[0][i]) l[i] = n % c[0][i];
-    return Wrong{k, "transfers", n, blocks_.elements(l), {}, {}};
+    auto tag = tags.begin();
+    for (const Size d : all_) {
+      do
+        if (*tag++ < 0) return Wrong{k, "transfers", d, blocks_.elements(l)};
+      while (next(l, c[0]));
+    }
+    return std::nullopt;
   }
 
   /// One device gets piece q of each member's tile, concatenated along dimension i. Without a

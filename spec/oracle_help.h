@@ -131,7 +131,8 @@ Exit codes: 0; 2 the input cannot be read; 3 undecided: every cost is 2^63 or mo
 Reads Programs in the text form retile.program/1 from a file, or from standard input, and replays
 each one: an array of global indices per device, moved element by element. Prints, per Program, the
 lines right, within_bound, height, bound, cost and steps; when it is wrong also first_wrong_step,
-reason, device, at (local index), element (global index expected there) and found.
+reason, device, at (local index), element (global index expected there) and found. Where tiles have
+another shape than is said, no element is named.
 
 An undecided Program has right: undecided, reason: limit, and a comment that says which limit.
 Dimensions are first divided by the gcd of all tile extents along them: blocks move whole, and each

@@ -115,7 +115,8 @@ inline std::string disagreement(const Program& program) {
     }
   }
   if (oracle.answer == Answer::wrong) {
-    if (const auto fault = naive::witness_fault(program, oracle); !fault.empty()) {
+    const auto fault = naive::witness_fault(program, oracle, naive::OtherShape::names_none);
+    if (!fault.empty()) {
       out += "witness of the oracle: " + fault + '\n';
     }
   }

@@ -387,12 +387,17 @@ inline bool names_first_element(const Arrays& state, const retile::Verdict& verd
          verdict.element == state.held[to_index(*verdict.device)].front();
 }
 
+/// What a checker names where tiles have another shape: `check` an element, the oracle none.
+enum class OtherShape { names_an_element, names_none };
+
 /// Empty when the verdict names an element that shows that tiles do not have the shape `expected`,
 /// else what is wrong with it. `base`: where the expected tile of device 0 lies, if that is said.
 inline std::string shape_fault(const Arrays& state, const Shape& expected,
-                               const std::optional<Shape>& base, const retile::Verdict& verdict) {
+                               const std::optional<Shape>& base, const retile::Verdict& verdict,
+                               OtherShape other_shape) {
   const Shape& tile = state.tile;
   if (verdict.device != Size{0}) return "another device is meant";
+  if (other_shape == OtherShape::names_none) return verdict.at ? "an element is named" : "";
   if (!verdict.at) {
     bool some = false;
     for (std::size_t k = 0; tile.size() == expected.size() && k < tile.size(); ++k) {
@@ -420,7 +425,8 @@ inline std::string shape_fault(const Arrays& state, const Shape& expected,
 }
 
 /// Empty when the verdict on a wrong Program carries a true witness, else what is wrong with it.
-inline std::string witness_fault(const Program& program, const retile::Verdict& verdict) {
+inline std::string witness_fault(const Program& program, const retile::Verdict& verdict,
+                                 OtherShape other_shape = OtherShape::names_an_element) {
   const auto states = replay(program);
   const bool names_element = verdict.at.has_value();
   const bool of_transfers = verdict.reason == Reason::transfers;
@@ -531,7 +537,7 @@ inline std::string witness_fault(const Program& program, const retile::Verdict& 
         const auto first = step->claims.at->begin();
         base = Shape(first, first + static_cast<std::ptrdiff_t>(claimed.size()));
       }
-      return shape_fault(there, claimed, base, verdict);
+      return shape_fault(there, claimed, base, verdict, other_shape);
     }
     default:
       break;
@@ -553,7 +559,7 @@ inline std::string witness_fault(const Program& program, const retile::Verdict& 
   }
   for (const Arrays& claim : claimed) {
     if (*verdict.reason != Reason::not_a_box && claim.tile != state.tile) {
-      return shape_fault(state, claim.tile, claim.held[0].front(), verdict);
+      return shape_fault(state, claim.tile, claim.held[0].front(), verdict, other_shape);
     }
   }
   if (!verdict.element || !verdict.found) return "an element is meant, but none is named";

@@ -304,18 +304,18 @@ TEST(Witness, names_an_element_that_has_no_place_after_the_step) {
   EXPECT_EQ(piece.wrong->element, Sizes{0});
 }
 
-TEST(Witness, names_an_element_that_one_of_two_shapes_lacks) {
-  const std::string all = "allgather dim=0 groups=[[0,3,1,4,2,5]]";
-  const Verdict more = verdict_of(small(all + " tile=[5]"));
-  EXPECT_EQ(outcome(more), "tile_claim 0");
-  EXPECT_EQ(more.wrong->at, Sizes{5});
-  EXPECT_EQ(more.wrong->found, Sizes{5});
-  EXPECT_EQ(more.wrong->element, std::nullopt);
-  const Verdict less = verdict_of(small("allgather dim=0 groups=[[0,3],[1,4],[2,5]]", "[12]"));
-  EXPECT_EQ(outcome(less), "end 1");
-  EXPECT_EQ(less.wrong->at, Sizes{4});
-  EXPECT_EQ(less.wrong->element, Sizes{4});
-  EXPECT_EQ(less.wrong->found, std::nullopt);
+TEST(Witness, names_device_0_and_no_element_where_tiles_have_another_shape) {
+  const auto names_none = [](const std::string& text, const std::string& what) {
+    const Verdict verdict = verdict_of(text);
+    EXPECT_EQ(outcome(verdict), what);
+    ASSERT_TRUE(verdict.wrong);
+    EXPECT_EQ(verdict.wrong->device, 0);
+    EXPECT_FALSE(verdict.wrong->at || verdict.wrong->element || verdict.wrong->found);
+  };
+  const std::string step = "allgather dim=0 groups=[[0,3],[1,4],[2,5]]";
+  names_none(small(step + " tile=[5]"), "tile_claim 0");
+  names_none(small(step + " map=[2{x,y}12]"), "map_claim 0");
+  names_none(small(step), "end 1");
 }
 
 TEST(Measures, cost_is_0_where_nothing_moves) {

@@ -178,7 +178,7 @@ Examples:
   retile run --mesh a:2,b:2 '[8{a}16, 16]' '[16, 4{b,a}16]'
   retile run --mesh a:2,b:2 '[8{a}16, 16]' '[16, 4{b,a}16]' -n 4 --dtype f64 --repeat 10 --json
   retile run --program sequence.txt --input a.npy --output b.npy
-  retile run --mesh a:2,b:2 '[8{a}1024, 4096]' '[1024, 1024{b,a}4096]' --strategy inplace --explain
+  retile run --mesh a:2,b:2 '[512{a}1024, 4096]' '[1024, 1024{b,a}4096]' --strategy inplace --explain
   mpirun -n 4 retile run --mesh a:2,b:2 '[8{a}16, 16]' '[16, 4{b,a}16]')";
 
 std::string version_text() {

@@ -4,14 +4,18 @@
 //   late_failure killed       process 1 is killed there
 //   late_failure split        MPI_Comm_split reports an error on process 1
 //   late_failure environment  process 1 gives up while the others wait in a collective
+//   late_failure STRATEGY     process 1 is killed while data goes that way; `staged` is shared with
+//                             tiles that are not
 //
 // The failures are put under the library by defining MPI functions here: MPI lets every function be
 // replaced that way.
 #include <mpi.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "exec/programs.h"
@@ -28,6 +32,30 @@ void give_up_alone() {
   if (environment->process() == 1) environment->abort(4, "cannot go on");
   // No collective that an abort which first makes a communicator could be mistaken for.
   MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// Moves data until it is killed.
+void move_until_killed(const retile::Program& program, retile::mpi::Strategy strategy, bool own) {
+  auto mover = retile::mpi::Redistributor::make(MPI_COMM_WORLD, program, 4,
+                                                {.strategy = strategy, .own_buffers = own});
+  if (!mover) {
+    std::printf("survived: %s\n", retile::render(mover.error()).c_str());
+    return;
+  }
+  int process = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &process);
+  if (process == 1) {
+    std::thread([] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      std::raise(SIGKILL);
+    }).detach();
+  }
+  std::vector<std::byte> in(static_cast<std::size_t>(mover->in_bytes()));
+  std::vector<std::byte> out(static_cast<std::size_t>(mover->out_bytes()));
+  for (;;) {
+    const auto moved = own ? mover->run() : mover->run(in, out);
+    if (!moved) std::printf("survived: %s\n", retile::render(moved.error()).c_str());
+  }
 }
 
 }  // namespace
@@ -59,9 +87,15 @@ to [16, 4{d}16]
 allpermute pairs=[[0,0]]
 alltoall split=1 concat=0 groups=[1,4]<=[4]
 )");
+  if (failure == "staged") move_until_killed(program, retile::mpi::Strategy::shared, false);
+  if (const auto strategy = retile::mpi::strategy_named(failure)) {
+    move_until_killed(program, *strategy, true);
+  }
   std::vector<std::byte> in(256);
   std::vector<std::byte> out(256);
-  const auto done = retile::mpi::redistribute(MPI_COMM_WORLD, program, in, out, 4);
+  auto mover = retile::mpi::Redistributor::make(MPI_COMM_WORLD, program, 4,
+                                                {.strategy = retile::mpi::Strategy::collectives});
+  const auto done = mover ? mover->run(in, out) : tl::unexpected(mover.error());
   std::printf("survived%s\n", done ? "" : (": " + retile::render(done.error())).c_str());
   MPI_Finalize();
   return 0;

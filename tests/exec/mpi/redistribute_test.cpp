@@ -4,8 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -392,6 +394,41 @@ TEST(Redistribute, in_place_moves_no_buffers_but_its_own) {
   const auto ran = made->run(in, out);
   ASSERT_FALSE(ran);
   EXPECT_EQ(ran.error().code, Code::bad_argument);
+}
+
+TEST(Redistribute, without_shared_memory_on_one_process_all_take_another_way_and_say_so) {
+  const int processes = test::processes_of(MPI_COMM_WORLD);
+  if (processes == 1) GTEST_SKIP() << "one process has nobody to share with";
+  // Large enough for the limit to matter, whatever the number of processes.
+  const std::string d = std::to_string(processes);
+  const std::string rows = std::to_string(1024 * processes);
+  const Program program = parsed(
+      "retile.program/1\nmesh d:" + d + "\nfrom [1024{d}" + rows + ", " + rows + "]\nto [" + rows +
+      ", 1024{d}" + rows + "]\nalltoall split=1 concat=0 groups=[1," + d + "]<=[" + d + "]\n");
+  const bool limited = test::process_of(MPI_COMM_WORLD) == processes - 1;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  if (limited) {
+    const rlimit small{.rlim_cur = rlim_t{1} << 20, .rlim_max = before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  }
+  const auto refused = Redistributor::make(MPI_COMM_WORLD, program, 1,
+                                           {.strategy = Strategy::shared, .own_buffers = true});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::shared_memory_error);
+  auto other = Redistributor::make(MPI_COMM_WORLD, program, 1, {.own_buffers = true});
+  if (limited) {
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  }
+  std::signal(SIGXFSZ, handler);
+  ASSERT_TRUE(other) << render(other.error());
+  EXPECT_EQ(other->strategy(), Strategy::direct);
+  EXPECT_THAT(other->reasons().front(), testing::StartsWith("shared: "));
+  const int device = test::process_of(MPI_COMM_WORLD);
+  fill_pattern(program.from, device, 1, other->input());
+  ASSERT_TRUE(other->run());
+  EXPECT_EQ(find_pattern_mismatch(program.to, device, 1, other->output()), std::nullopt);
 }
 
 // The comparison itself must be able to fail, for every element size: two tiles, then two elements
