@@ -86,6 +86,39 @@ class Launched(Case):
             self.accepted(done)
         self.assertEqual(read(self.path("sim.npy")), read(self.path("mpi.npy")))
 
+    def test_every_strategy_gives_the_same(self):
+        files = {}
+        for name in ("automatic", "collectives", "direct", "shared", "inplace"):
+            with self.subTest(strategy=name):
+                path = self.path(name + ".npy")
+                done = retile("run", *EXAMPLE, "--strategy", name, "--repeat", "3", "--output", path, "--explain", "--json")
+                self.accepted(done)
+                report = json.loads(done.stdout)
+                self.assertTrue(report["right"])
+                self.assertEqual(report["strategy"], "shared" if name == "automatic" else name)
+                self.assertRegex(report["reasons"][-1], f"^{report['strategy']}: chosen, needs up to \\d+ bytes$")
+                self.assertLessEqual(report["peak_bytes_per_process"], report["peak_limit_bytes"])
+                files[name] = read(path)
+        self.assertEqual(len(set(files.values())), 1)
+
+    def test_the_memory_limit_chooses_or_refuses(self):
+        big = ["--mesh", "a:2,b:2", "[512{a}1024, 1024]", "[1024, 256{b,a}1024]"]
+        for limit, strategy in {"1GiB": "shared", "4MiB": "inplace"}.items():
+            with self.subTest(limit=limit):
+                done = retile("run", *big, "--memory-limit", limit, "--json")
+                self.accepted(done)
+                report = json.loads(done.stdout)
+                self.assertEqual(report["strategy"], strategy)
+                self.assertLessEqual(report["peak_bytes_per_process"], 1 << (30 if limit == "1GiB" else 22))
+        done = retile("run", *big, "--memory-limit", "1MiB", "--json")
+        self.assertEqual((done.returncode, without_progress(done.stderr)), (1, ""), done)
+        report = json.loads(done.stdout)
+        self.assertEqual((report["feasible"], report["limit_bytes"], len(report["reasons"])), (False, 1 << 20, 4))
+        done = retile("run", *big, "--memory-limit", "1MiB")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertRegex(done.stdout, "^not run: no way to run the Program within 1048576 bytes per process; the least .* is \\d+\n  shared: ")
+        self.refused(retile("run", *big, "--strategy", "fast"), 2, "automatic, collectives, direct, shared, inplace")
+
     def test_a_file_goes_through_unchanged(self):
         for descr, size in {">f4": 4, "|u1": 1, "<c16": 16}.items():
             data = counting(16 * 12, size)
