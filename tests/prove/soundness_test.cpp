@@ -76,6 +76,7 @@ Program regular_program(const Choose& choose) {
     const auto after = shape_after(step, tile, program.devices);
     if (after && checked_product(*after).value_or(1 << 20) > 512) continue;
     if (after && choose(4) == 0) step.claims.tile = *after;
+    if (choose(12) == 0) step.claims.map = regular_map(choose, program.devices, global);
     program.steps.push_back(std::move(step));
     if (!after) break;
     tile = *after;
