@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <limits>
 #include <new>
 #include <string>
 #include <tuple>
@@ -65,6 +66,8 @@ TEST(SearchLimit, bounds_the_work_of_every_part_on_the_dearest_problems) {
   for (const Problem& problem : dear_problems()) {
     for (const CostModel model : {CostModel::paper, CostModel::bytes}) {
       for (const bool limited : {false, true}) {
+        Size proved = 0;
+        Size cheapest = std::numeric_limits<Size>::max();
         for (const Size limit : {Size{0}, Size{1} << 12, Size{1} << 16, Size{1} << 19}) {
           PlanOptions options{.cost_model = model, .search_limit = limit};
           if (limited) options.memory_limit_bytes = smallest_feasible_bytes(problem, 4).value();
@@ -78,7 +81,10 @@ TEST(SearchLimit, bounds_the_work_of_every_part_on_the_dearest_problems) {
           EXPECT_EQ(made->optimal, made->cost == made->lower_bound);
           EXPECT_EQ(made->steps.back().tile, problem.to.tile());
           stopped += made->complete ? 0 : 1;
+          proved = std::max(proved, made->lower_bound);
+          cheapest = std::min(cheapest, made->cost);
         }
+        EXPECT_LE(proved, cheapest);  // a search that stopped proves no more than is true
       }
     }
   }
