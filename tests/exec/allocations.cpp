@@ -10,11 +10,12 @@ namespace {
 
 std::atomic<std::size_t> count{0};
 thread_local int left = -1;
+thread_local std::size_t too_many = 0;
 
 /// Counts a call; null where it is to fail.
 void* allocate(std::size_t size) {
   ++count;
-  if (left == 0) return nullptr;
+  if (left == 0 || (too_many > 0 && size >= too_many)) return nullptr;
   if (left > 0) --left;
   return std::malloc(size == 0 ? 1 : size);
 }
@@ -23,6 +24,7 @@ void* allocate(std::size_t size) {
 
 std::size_t retile::test::allocations() { return count; }
 void retile::test::fail_after(int allowed) { left = allowed; }
+void retile::test::fail_from(std::size_t bytes) { too_many = bytes; }
 
 void* operator new(std::size_t size) {
   if (void* memory = allocate(size)) return memory;

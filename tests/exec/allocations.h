@@ -12,4 +12,7 @@ std::size_t allocations();
 /// Lets this thread's operator new fail after `allowed` more calls; never with a negative number.
 void fail_after(int allowed);
 
+/// Lets this thread's operator new fail for so many bytes or more; never with 0.
+void fail_from(std::size_t bytes);
+
 }  // namespace retile::test

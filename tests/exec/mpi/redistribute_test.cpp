@@ -348,6 +348,7 @@ TEST(Redistribute, takes_the_first_strategy_that_fits_the_memory_and_says_why) {
 }
 
 TEST(Redistribute, buffers_shrink_to_a_memory_limit) {
+  const bool alone = test::processes_of(MPI_COMM_WORLD) == 1;
   const Program program = rows_to_columns(test::processes_of(MPI_COMM_WORLD));
   for (const bool own : {false, true}) {
     for (const Strategy strategy : {Strategy::collectives, Strategy::direct, Strategy::shared}) {
@@ -355,7 +356,7 @@ TEST(Redistribute, buffers_shrink_to_a_memory_limit) {
       const auto free = Redistributor::make(MPI_COMM_WORLD, program, 8, options);
       ASSERT_TRUE(free) << render(free.error());
       for (const Size less : {1, 5000, 100'000}) {
-        if (strategy == Strategy::shared && (own || less > 5000)) continue;  // no chunk to shrink
+        if (strategy == Strategy::shared && (own || less > 5000 || alone)) continue;  // no slots
         options.memory_limit_bytes = free->peak_limit_bytes() - less;
         SCOPED_TRACE(strategy_name(strategy));
         run_and_compare(MPI_COMM_WORLD, program, 8, options);
@@ -384,16 +385,64 @@ TEST(Redistribute, strategies_that_cannot_be_used_are_refused_on_all_processes) 
   EXPECT_EQ(code({.own_buffers = first}), "disagreement");
 }
 
-TEST(Redistribute, in_place_moves_no_buffers_but_its_own) {
+TEST(Redistribute, with_buffers_of_its_own_it_moves_no_others) {
   const Program program = round_trip(test::processes_of(MPI_COMM_WORLD));
-  auto made = Redistributor::make(MPI_COMM_WORLD, program, 4,
-                                  {.strategy = Strategy::in_place, .own_buffers = true});
+  for (const Options& options : with_all_strategies({})) {
+    if (!options.own_buffers) continue;
+    SCOPED_TRACE(strategy_name(options.strategy));
+    auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
+    ASSERT_TRUE(made) << render(made.error());
+    const Bytes in = pattern_tile(program.from, test::process_of(MPI_COMM_WORLD), 4);
+    Bytes out(static_cast<std::size_t>(made->out_bytes()));
+    for (const auto& ran :
+         {made->run(in, out), made->run(made->input(), out), made->run(in, made->output())}) {
+      ASSERT_FALSE(ran);
+      EXPECT_EQ(ran.error().code, Code::bad_argument);
+    }
+    EXPECT_TRUE(made->run());
+    EXPECT_LE(made->peak_bytes(), made->peak_limit_bytes());
+  }
+}
+
+TEST(Redistribute, many_small_boxes_stay_within_the_peak_limit) {
+  // One element from everyone to everyone: descriptions weigh more than tiles and slots.
+  const Size processes = test::processes_of(MPI_COMM_WORLD);
+  const std::string d = std::to_string(processes);
+  const std::string all = std::to_string(processes * processes);
+  Program program = parsed("retile.program/1\nmesh d:" + d + "\nfrom [" + d + "{d}" + all +
+                           "]\nto [" + d + "{d}" + all + "]\n");
+  Exchange exchange;
+  for (Size target = 0; target < processes; ++target) {
+    for (Size source = 0; source < processes; ++source) {
+      exchange.transfers.push_back({.target = target,
+                                    .source = source,
+                                    .target_start = {source},
+                                    .source_start = {target},
+                                    .shape = {1}});
+    }
+  }
+  program.steps = {{exchange, {.tile = program.from.tile(), .map = {}, .at = {}}}};
+  for (const Options& options : with_all_strategies({.chunk_bytes = 1})) {
+    if (options.strategy != Strategy::direct && options.strategy != Strategy::shared) continue;
+    SCOPED_TRACE(strategy_name(options.strategy));
+    run_and_compare(MPI_COMM_WORLD, program, 4, options);
+  }
+}
+
+TEST(Redistribute, what_one_process_cannot_allocate_all_do_without_and_count_no_more) {
+  const int processes = test::processes_of(MPI_COMM_WORLD);
+  if (processes == 1) GTEST_SKIP() << "one process has nobody to wait for it";
+  const Program program = rows_to_columns(processes);
+  const bool limited = test::process_of(MPI_COMM_WORLD) == processes - 1;
+  if (limited) test::fail_from(std::size_t{1} << 20);
+  auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, {.node_processes = 1});
+  test::fail_from(0);
   ASSERT_TRUE(made) << render(made.error());
-  const Bytes in = pattern_tile(program.from, test::process_of(MPI_COMM_WORLD), 4);
+  EXPECT_EQ(made->strategy(), Strategy::collectives);  // direct has slots of 8 MiB
   Bytes out(static_cast<std::size_t>(made->out_bytes()));
-  const auto ran = made->run(in, out);
-  ASSERT_FALSE(ran);
-  EXPECT_EQ(ran.error().code, Code::bad_argument);
+  ASSERT_TRUE(made->run(pattern_tile(program.from, test::process_of(MPI_COMM_WORLD), 4), out));
+  EXPECT_LE(made->peak_bytes(), made->peak_limit_bytes());
+  EXPECT_LT(made->peak_bytes(), Size{8} << 20);
 }
 
 TEST(Redistribute, without_shared_memory_on_one_process_all_take_another_way_and_say_so) {
@@ -417,6 +466,7 @@ TEST(Redistribute, without_shared_memory_on_one_process_all_take_another_way_and
                                            {.strategy = Strategy::shared, .own_buffers = true});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::shared_memory_error);
+  EXPECT_FALSE(refused.error().notes.empty());
   auto other = Redistributor::make(MPI_COMM_WORLD, program, 1, {.own_buffers = true});
   if (limited) {
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);

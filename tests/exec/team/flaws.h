@@ -1,4 +1,4 @@
-// The ways to do it wrong, by name and by the path on which they matter.
+// The ways to do it wrong, by name and by the route on which they matter.
 #pragma once
 
 #include <string_view>
@@ -14,16 +14,20 @@ constexpr std::string_view no_race = "no_entry_staged";
 /// Calls visit.operator()<flaw>(name, path) for each.
 template <typename Visit>
 void each_flaw(Visit visit) {
-  visit.template operator()<Flaw::no_entry>("no_entry", SharedPath::direct);
-  visit.template operator()<Flaw::no_fence>("no_fence", SharedPath::direct);
-  visit.template operator()<Flaw::no_exit>("no_exit", SharedPath::direct);
-  visit.template operator()<Flaw::no_entry>(no_race, SharedPath::staged);
-  visit.template operator()<Flaw::no_fence>("no_fence_staged", SharedPath::staged);
-  visit.template operator()<Flaw::no_slot_wait>("no_slot_wait", SharedPath::staged);
-  visit.template operator()<Flaw::no_data_wait>("no_data_wait", SharedPath::staged);
-  visit.template operator()<Flaw::early_ready>("early_ready", SharedPath::staged);
-  visit.template operator()<Flaw::early_taken>("early_taken", SharedPath::staged);
-  visit.template operator()<Flaw::no_drain>("no_drain", SharedPath::staged);
+  visit.template operator()<Flaw::no_entry>("no_entry", Route::direct);
+  visit.template operator()<Flaw::no_fence>("no_fence", Route::direct);
+  visit.template operator()<Flaw::no_exit>("no_exit", Route::direct);
+  visit.template operator()<Flaw::no_entry>("no_entry_pushed", Route::pushed);
+  visit.template operator()<Flaw::no_exit>("no_exit_pushed", Route::pushed);
+  visit.template operator()<Flaw::no_entry>("no_entry_pulled", Route::pulled);
+  visit.template operator()<Flaw::no_exit>("no_exit_pulled", Route::pulled);
+  visit.template operator()<Flaw::no_entry>(no_race, Route::staged);
+  visit.template operator()<Flaw::no_fence>("no_fence_staged", Route::staged);
+  visit.template operator()<Flaw::no_slot_wait>("no_slot_wait", Route::staged);
+  visit.template operator()<Flaw::no_data_wait>("no_data_wait", Route::staged);
+  visit.template operator()<Flaw::early_ready>("early_ready", Route::staged);
+  visit.template operator()<Flaw::early_taken>("early_taken", Route::staged);
+  visit.template operator()<Flaw::no_drain>("no_drain", Route::staged);
 }
 
 }  // namespace team_test

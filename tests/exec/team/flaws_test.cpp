@@ -12,13 +12,13 @@ using namespace team_test;
 
 struct Catch {
   template <Flaw flaw>
-  void operator()(std::string_view name, SharedPath path) {
+  void operator()(std::string_view name, Route route) {
     constexpr std::uint64_t most_seeds = 200;
     int tries = 0;
     for (std::uint64_t seed = 1; seed <= most_seeds; ++seed) {
-      for (const Case& test : stress_cases()) {
+      for (const Case& test : stress_cases(route)) {
         ++tries;
-        const StressOutcome outcome = stress<flaw>(test, path, 3, seed);
+        const StressOutcome outcome = stress<flaw>(test, route, 3, seed);
         if (outcome.good()) continue;
         std::cout << name << ": caught in pattern " << tries << ", " << outcome.wrong
                   << " wrong bytes " << outcome.error << "\n";

@@ -102,6 +102,28 @@ struct StressWatch {
   void fence() { held.release(); }
 };
 
+/// The same delays around the stores of the library: its passes, which push or pull.
+template <Flaw which>
+struct PassWatch {
+  static constexpr Flaw flaw = which;
+  retile::team::PlainStore store;
+  Delays delays;
+
+  PassWatch(std::uint64_t seed, const Team& team) : delays(seed, team.members()) {
+    delays.be(team.member());
+  }
+  void at(Step step) { delays.at(step); }
+  void fence() const { retile::team::Unwatched{}.fence(); }
+};
+
+/// How the bytes go, made sure of by which tiles are shared.
+enum class Route {
+  direct,  ///< into the new tiles, by stores that are held back
+  staged,
+  pushed,  ///< into the new tiles, by a pass
+  pulled   ///< out of the old tiles, by a pass; the new ones are private
+};
+
 /// Breaks the team when a protocol that is wrong on purpose hangs.
 class Watchdog {
  public:
@@ -139,10 +161,13 @@ struct StressOutcome {
 /// `runs` runs one after the other with the delays of `seed`; every byte of every run is looked at.
 /// Slots are as small as they may be, so that every stream has many chunks.
 template <Flaw flaw>
-StressOutcome stress(const Case& test, SharedPath path, int runs, std::uint64_t seed) {
+StressOutcome stress(const Case& test, Route route, int runs, std::uint64_t seed) {
   const int members = test.members();
   const Size element = test.problem.element_bytes;
   const Places places(test, Size{2} * std::max(members - 1, 1) * 64);
+  const SharedPath path = route == Route::staged ? SharedPath::staged : SharedPath::direct;
+  const bool in_shared = route == Route::pulled;
+  const bool out_shared = route == Route::direct || route == Route::pushed;
   std::vector<StressOutcome> each(static_cast<std::size_t>(members));
   const auto outcomes = retile::team::run_threads(
       members, places.memory_bytes, [&](Team& team) -> retile::Result<void> {
@@ -154,23 +179,36 @@ StressOutcome stress(const Case& test, SharedPath path, int runs, std::uint64_t 
         const auto memory = team.memory(team.member());
         const auto in_bytes = static_cast<std::size_t>(tile_bytes(test.from, element));
         const auto out_bytes = static_cast<std::size_t>(tile_bytes(test.to, element));
-        std::vector<std::byte> in(in_bytes);
+        std::vector<std::byte> own_in(in_bytes);
         std::vector<std::byte> own_out(out_bytes);
+        const std::span<std::byte> in =
+            in_shared ? memory.subspan(static_cast<std::size_t>(places.in_offset), in_bytes)
+                      : std::span(own_in);
         const std::span<std::byte> out =
-            path == SharedPath::staged
-                ? std::span(own_out)
-                : memory.subspan(static_cast<std::size_t>(places.out_offset), out_bytes);
-        StressWatch<flaw> watch(seed, team);
-        for (int run = 1; run <= runs; ++run) {
-          const auto generation = static_cast<std::uint32_t>(run);
-          fill(test.from, team.member(), element, generation, in);
-          const auto went = (*protocol)->run(in, out, watch);
-          if (!went) return retile::refuse(went.error());
-          if (*went != path) mine.error = "took the other path";
-          watch.delays.at(Step::exit);
-          mine.wrong += wrong_bytes(test.to, team.member(), element, generation, out);
-          mine.checked += static_cast<Size>(out_bytes);
+            out_shared ? memory.subspan(static_cast<std::size_t>(places.out_offset), out_bytes)
+                       : std::span(own_out);
+        const auto run_all = [&](auto& watch) -> retile::Result<void> {
+          for (int run = 1; run <= runs; ++run) {
+            const auto generation = static_cast<std::uint32_t>(run);
+            fill(test.from, team.member(), element, generation, in);
+            const auto went = (*protocol)->run(in, out, watch);
+            if (!went) return retile::refuse(went.error());
+            if (*went != path) mine.error = "took the other path";
+            watch.delays.at(Step::exit);
+            mine.wrong += wrong_bytes(test.to, team.member(), element, generation, out);
+            mine.checked += static_cast<Size>(out_bytes);
+          }
+          return {};
+        };
+        retile::Result<void> ran;
+        if (route == Route::pushed || route == Route::pulled) {
+          PassWatch<flaw> watch(seed, team);
+          ran = run_all(watch);
+        } else {
+          StressWatch<flaw> watch(seed, team);
+          ran = run_all(watch);
         }
+        if (!ran) return ran;
         // The memory may go only when nobody writes into it any more, also in a wrong protocol.
         return team.barrier();
       });
@@ -184,8 +222,14 @@ StressOutcome stress(const Case& test, SharedPath path, int runs, std::uint64_t 
   return sum;
 }
 
-/// The problems that are put under stress: everybody with everybody, in unequal amounts too.
-inline std::vector<Case> stress_cases() {
+/// The problems that are put under stress: everybody with everybody, in unequal amounts too. Where
+/// they are pulled, such as jump less that way.
+inline std::vector<Case> stress_cases(Route route) {
+  if (route == Route::pulled) {
+    return {make_case("x:2", "[12, 10{x}20]", "[6{x}12, 20]"),
+            make_case("x:3", "[9, 8{x}24]", "[3{x}9, 24]"),
+            make_case("x:4", "[32, 4{x}16]", "[8{x}32, 16]")};
+  }
   return {make_case("x:2", "[6{x}12, 20]", "[12, 10{x}20]"),
           make_case("x:3", "[3{x}9, 24]", "[9, 8{x}24]"),
           make_case("x:4", "[8{x}32, 16]", "[32, 4{x}16]"),

@@ -10,14 +10,14 @@ namespace {
 
 using namespace team_test;
 
-void expect_good(SharedPath path) {
+void expect_good(Route route) {
   constexpr int seeds = 40;
   constexpr int runs = 3;
   int patterns = 0;
   Size checked = 0;
-  for (const Case& test : stress_cases()) {
+  for (const Case& test : stress_cases(route)) {
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-      const StressOutcome outcome = stress<Flaw::none>(test, path, runs, seed);
+      const StressOutcome outcome = stress<Flaw::none>(test, route, runs, seed);
       ASSERT_TRUE(outcome.good()) << test.name << ", seed " << seed << ": " << outcome.wrong
                                   << " wrong bytes " << outcome.error;
       checked += outcome.checked;
@@ -27,12 +27,12 @@ void expect_good(SharedPath path) {
   std::cout << patterns << " patterns of delays, " << checked << " bytes right\n";
 }
 
-TEST(TeamStress, direct_writes_come_in_time_and_never_too_early) {
-  expect_good(SharedPath::direct);
-}
+TEST(TeamStress, direct_writes_come_in_time_and_never_too_early) { expect_good(Route::direct); }
 
-TEST(TeamStress, slots_are_read_when_full_and_written_when_empty) {
-  expect_good(SharedPath::staged);
-}
+TEST(TeamStress, passes_push_in_time_and_never_too_early) { expect_good(Route::pushed); }
+
+TEST(TeamStress, passes_pull_what_is_complete_and_stays) { expect_good(Route::pulled); }
+
+TEST(TeamStress, slots_are_read_when_full_and_written_when_empty) { expect_good(Route::staged); }
 
 }  // namespace

@@ -17,11 +17,11 @@ constexpr std::uint64_t seeds = 12;
 
 /// Whether all runs were right.
 template <Flaw flaw>
-bool run(SharedPath path) {
+bool run(Route route) {
   bool good = true;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    for (const Case& test : stress_cases()) {
-      good = stress<flaw>(test, path, 3, seed).good() && good;
+    for (const Case& test : stress_cases(route)) {
+      good = stress<flaw>(test, route, 3, seed).good() && good;
     }
   }
   return good;
@@ -32,16 +32,17 @@ bool run(SharedPath path) {
 int main(int argc, char** argv) {
   const std::string_view wanted = argc == 2 ? argv[1] : "";
   if (wanted == "none") {
-    const bool good = run<Flaw::none>(SharedPath::direct) && run<Flaw::none>(SharedPath::staged);
+    const bool good = run<Flaw::none>(Route::direct) && run<Flaw::none>(Route::staged) &&
+                      run<Flaw::none>(Route::pushed) && run<Flaw::none>(Route::pulled);
     std::cout << (good ? "right\n" : "wrong\n");
     return good ? 0 : 1;
   }
   bool known = wanted == "list";
-  each_flaw([&]<Flaw flaw>(std::string_view name, SharedPath path) {
+  each_flaw([&]<Flaw flaw>(std::string_view name, Route route) {
     if (wanted == "list" && name != no_race) std::cout << name << "\n";
     if (wanted != name) return;
     known = true;
-    run<flaw>(path);
+    run<flaw>(route);
   });
   if (!known) std::cerr << "tsan_team: unknown flaw: " << wanted << "\n";
   return known ? 0 : 2;

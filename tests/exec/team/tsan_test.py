@@ -33,7 +33,7 @@ def main():
     results += [judge([program, flaw], race_wanted=True) for flaw in flaws]
     results += [judge([weak, "none"], race_wanted=True) for weak in relaxed]
     print(f"{len(flaws)} flaws and {len(relaxed)} weak orders, {results.count(False)} judged wrongly")
-    return 0 if all(results) and len(flaws) >= 9 and relaxed else 1
+    return 0 if all(results) and len(flaws) >= 13 and relaxed else 1
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ class Queue {
     BoxStream::Cursor cursor;
   };
 
+  void reserve(std::size_t others) { traffic_.reserve(others); }
   void add(int other, BoxStream boxes) { traffic_.push_back({other, std::move(boxes)}); }
   void rewind() { next_ = {}; }
   /// The next message, or nothing when all have gone; whoever takes it moves it on.
@@ -63,6 +64,10 @@ class Queue {
     auto sum = static_cast<Size>(traffic_.capacity() * sizeof(Traffic));
     for (const Traffic& traffic : traffic_) sum += traffic.boxes.held_bytes();
     return sum;
+  }
+  /// What held_bytes() never exceeds with room for `others` processes, but for their boxes.
+  [[nodiscard]] static Size bound_bytes(Size others, std::size_t rank) {
+    return others * (Size{sizeof(Traffic)} + BoxStream::object_bytes(rank));
   }
 
  private:
@@ -100,6 +105,8 @@ class Direct final : public Mover {
         from[static_cast<std::size_t>(transfer.source)].push_back(transfer);
       }
     }
+    sends_.reserve(static_cast<std::size_t>(processes - 1));
+    receives_.reserve(static_cast<std::size_t>(processes - 1));
     for (int distance = 1; distance < processes; ++distance) {
       const int target = (static_cast<int>(self) + distance) % processes;
       const int source = (static_cast<int>(self) + processes - distance) % processes;
@@ -125,7 +132,8 @@ class Direct final : public Mover {
       return refused(Code::mpi_error, fmt::format("out of memory: slots of {} bytes",
                                                   2 * slots_.count * slots_.bytes));
     }
-    problem.meter.add(sends_.held_bytes() + receives_.held_bytes());
+    problem.meter.add(sends_.held_bytes() + receives_.held_bytes() +
+                      (kept_ ? kept_->held_bytes() : 0));
     return {};
   }
 
@@ -199,22 +207,26 @@ class Direct final : public Mover {
   std::vector<Queue::Message> expected_;  // what a place receives
 };
 
-/// Exactly what Direct counts, for the process that holds most.
+/// What Direct never counts more than, on any process.
 Size limit_of(const MoverProblem& problem, const Exchange& exchange, const Slots& slots) {
-  // A box is described on both of its ends; the vectors that hold descriptions are never larger
-  // than twice what is in them.
   const auto processes = static_cast<std::size_t>(problem.program.devices);
-  std::vector<Size> ends(processes, 0);
+  std::vector<Size> ends(processes, 0);  // a box is described on both of its ends
+  std::vector<Size> kept(processes, 0);
   for (const Transfer& transfer : exchange.transfers) {
-    if (transfer.source == transfer.target) continue;
+    if (transfer.source == transfer.target) {
+      ++kept[static_cast<std::size_t>(transfer.source)];
+      continue;
+    }
     ++ends[static_cast<std::size_t>(transfer.source)];
     ++ends[static_cast<std::size_t>(transfer.target)];
   }
-  const Size most = *std::max_element(ends.begin(), ends.end());
+  const auto most = [](const std::vector<Size>& counts) {
+    return *std::max_element(counts.begin(), counts.end());
+  };
   const std::size_t rank = problem.shapes.front().size();
   return problem.in_bytes + problem.out_bytes + 2 * slots.count * slots.bytes +
-         2 * most * BoxStream::box_bytes(rank) +
-         4 * static_cast<Size>(processes) * BoxStream::object_bytes(rank);
+         2 * Queue::bound_bytes(problem.program.devices - 1, rank) +
+         most(ends) * BoxStream::box_bytes(rank) + copy::Pass::bound_bytes(most(kept), rank);
 }
 
 }  // namespace

@@ -223,6 +223,7 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
     }
     auto made = way->make();
     if (!made) {
+      meter = {};  // some processes may have got, and counted, what others did not
       reasons.push_back(fmt::format("{}: {}", name, made.error().message));
       last = made.error();
       continue;
@@ -243,8 +244,7 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
         .notes = reasons};
     return refuse(std::move(diagnostic));
   }
-  last->notes.insert(last->notes.end(), reasons.begin(), reasons.end());
-  if (!automatic) last->notes.clear();
+  if (automatic) last->notes.insert(last->notes.end(), reasons.begin(), reasons.end());
   return refuse(std::move(*last));
 }
 
@@ -342,8 +342,9 @@ Result<void> Redistributor::run(std::span<const std::byte> in, std::span<std::by
                                  in.size(), out.size(), state.in_bytes, state.out_bytes));
     }
     if (own) return {};
-    if (state.strategy == Strategy::in_place) {
-      return refused(Code::bad_argument, "in place moves the buffers of its own, and no others");
+    if (state.input.data() != nullptr) {
+      return refused(Code::bad_argument,
+                     "with buffers of its own it moves these, input() and output(), and no others");
     }
     const std::less<const std::byte*> before;
     if (before(in.data(), out.data() + out.size()) && before(out.data(), in.data() + in.size())) {

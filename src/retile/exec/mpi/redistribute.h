@@ -56,9 +56,9 @@ class Redistributor {
   /// Collective. Moves the data: `in` is this process's tile of `from`, `out` its tile of `to`,
   /// both in C order. `in` is left as it is, `out` is also scratch space. Allocates nothing.
   /// \error bad_argument on all processes when a buffer of any process has another size than
-  ///        in_bytes(), out_bytes(), or they overlap; with in_place, when they are not input() and
-  ///        output(). An error after this check ends the whole job (MPI_Abort, code 4) with a
-  ///        message: the other processes already wait inside a collective.
+  ///        in_bytes(), out_bytes(), or they overlap; with options.own_buffers, when they are not
+  ///        input() and output(). An error after this check ends the whole job (MPI_Abort, code 4)
+  ///        with a message: the other processes already wait inside a collective.
   [[nodiscard]] Result<void> run(std::span<const std::byte> in, std::span<std::byte> out);
   /// The same from input() to output(). Precondition: options.own_buffers.
   [[nodiscard]] Result<void> run();
@@ -79,20 +79,22 @@ class Redistributor {
 
   /// Bytes that this process receives from others in one run.
   [[nodiscard]] Size received_bytes() const;
-  /// Largest sum so far of buffers given to this object and allocated by it on this process. MPI's
-  /// internals are not counted.
+  /// Largest sum so far of buffers given to this object and allocated by it on this process. Not
+  /// counted: MPI's internals, and what make() needs for a while (for direct and shared, and for
+  /// automatic, which looks at them first, up to some 500 bytes per box of the whole Program).
   [[nodiscard]] Size peak_bytes() const;
-  /// What peak_bytes() never exceeds on any process. With T = in + out, P processes, and d(t) the
-  /// description of t boxes (16 bytes per box and dimension, and a little):
+  /// What peak_bytes() never exceeds on any process. With T = in + out:
   ///   collectives  T + I + J + max(options.chunk_bytes, 2 * n * element_bytes), I being the
   ///                largest tile between steps (0 when there are fewer than two steps), J the
   ///                largest of those that are larger than `out` (0 when none is), n the largest
   ///                group
-  ///   direct       T + min(chunk_bytes, 8 MiB) + d(t), t the most boxes that a process sends and
-  ///                receives
-  ///   shared       T + d(t) + a control block, and without own_buffers slots of
-  ///                min(chunk_bytes, 1 MiB)
-  ///   in_place     the largest tile + 576 KiB + a control block
+  ///   direct       T + min(max(chunk_bytes, 2 * element_bytes), 8 MiB) + 24 + 16 r bytes for every
+  ///                box of r dimensions that a process sends or receives, 352 + 48 r for one that
+  ///                it keeps, some hundred for every other process
+  ///   shared       T + 776 + 112 r bytes for every box, as above, + a control block, and without
+  ///                own_buffers slots of min(chunk_bytes, 1 MiB), but at least 128 bytes for every
+  ///                other process; each of these in whole pages
+  ///   in_place     the largest tile, in whole pages, + 576 KiB + a control block
   [[nodiscard]] Size peak_limit_bytes() const;
 
  private:

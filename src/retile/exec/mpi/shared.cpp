@@ -98,11 +98,13 @@ Layout layout_of(const MoverProblem& problem) {
             .slots_bytes = 0,
             .bytes = output_offset + in_pages(problem.out_bytes)};
   }
+  const Size others = problem.comm.processes() - 1;
+  if (others == 0) return {.output_offset = 0, .slots_bytes = 0, .bytes = page_bytes};
   // Two slots for every other process.
-  const Size least = in_pages(2 * problem.comm.processes() * slot_alignment);
-  const Size most = std::min(problem.options.chunk_bytes, most_slots_bytes);
-  const Size slots = std::max(most / page_bytes * page_bytes, least);
-  return {.output_offset = 0, .slots_bytes = slots, .bytes = slots};
+  const Size each = 2 * others * slot_alignment;
+  const Size most = std::min(problem.options.chunk_bytes, most_slots_bytes) / page_bytes;
+  const Size bytes = std::max(most * page_bytes, in_pages(each));
+  return {.output_offset = 0, .slots_bytes = bytes / each * each, .bytes = bytes};
 }
 
 class Shared final : public Mover {
@@ -114,13 +116,20 @@ class Shared final : public Mover {
 
   [[nodiscard]] Result<void> make(const MoverProblem& problem, const Exchange& exchange) {
     if (auto made = team_.make(problem, layout_.bytes); !made) return made;
-    const team::SharedProblem shared{.exchange = exchange,
-                                     .in_tile = problem.shapes.front(),
-                                     .out_tile = problem.shapes.back(),
-                                     .element_bytes = problem.element_bytes};
+    team::SharedProblem shared;
+    const auto copied = or_out_of_memory([&]() -> Result<void> {
+      shared = {.exchange = exchange,
+                .in_tile = problem.shapes.front(),
+                .out_tile = problem.shapes.back(),
+                .element_bytes = problem.element_bytes};
+      return {};
+    });
+    if (auto agreed = agree(problem.comm, copied); !agreed) return agreed;
     auto made = team::SharedExchange::create(
         team_.team(), shared, {.slots_offset = 0, .slots_bytes = layout_.slots_bytes});
-    if (!made) return tl::unexpected(made.error());
+    // All have failed or none has, but each with words of its own.
+    const Result<void> mine = made ? Result<void>() : tl::unexpected(made.error());
+    if (auto agreed = agree(problem.comm, mine); !agreed) return agreed;
     exchange_.emplace(std::move(*made));
     own_buffers_ = problem.options.own_buffers;
     // Own tiles are counted here for good; those of others when they are given.
@@ -175,10 +184,8 @@ Size most_transfers(const MoverProblem& problem, const Exchange& exchange) {
 
 class InPlaceMover final : public Mover {
  public:
-  InPlaceMover(const MoverProblem& problem, team::InPlace in_place)
-      : in_place_(std::move(in_place)) {
+  explicit InPlaceMover(team::InPlace in_place) : in_place_(std::move(in_place)) {
     received_bytes_ = in_place_.received_bytes();
-    static_cast<void>(problem);
   }
 
   [[nodiscard]] Result<void> make(const MoverProblem& problem) {
@@ -247,7 +254,7 @@ Result<Prepared> prepare_in_place(const MoverProblem& problem) {
                       auto made = team::InPlace::make(problem.program, problem.element_bytes,
                                                       problem.comm.process(), panel);
                       if (!made) return tl::unexpected(made.error());
-                      mover = std::make_unique<InPlaceMover>(problem, std::move(*made));
+                      mover = std::make_unique<InPlaceMover>(std::move(*made));
                       return {};
                     });
                     if (auto agreed = agree(problem.comm, ready); !agreed) {

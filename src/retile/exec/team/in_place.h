@@ -24,11 +24,9 @@ inline constexpr Size default_panel_bytes = Size{512} << 10;
 /// One member's part of a Program in place; device d is member d. Made once, run many times; a run
 /// allocates nothing.
 ///
-/// - alltoall: pieces go straight to the peers' places for them in panels of the scratch's size,
-/// and
+/// - alltoall: pieces go straight to the peers' places for them in panels of the scratch's size;
 ///   whole blocks follow their cycles afterwards (or before, when pieces are joined further out).
-/// - allgather: the tile is spread to its places, from the end, and then written to the peers'
-/// tiles.
+/// - allgather: the tile is spread to its places, from its end, then written to the peers' tiles.
 /// - dynslice: the piece closes up at the start.
 /// - allpermute: the tiles of a cycle move on by one in slices, which its members share out.
 class InPlace {

@@ -1,0 +1,127 @@
+// Boxes as packed bytes, cut by rooms of all sizes: the stream is the boxes' elements in order, and
+// what one end packs the other unpacks.
+#include "retile/exec/copy/box_stream.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <iostream>
+#include <random>
+#include <vector>
+
+namespace retile::copy {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+struct Problem {
+  Size element_bytes = 1;
+  Shape source_tile, target_tile;
+  std::vector<Transfer> transfers;
+};
+
+Size elements_of(const Shape& shape) { return checked_product(shape).value(); }
+
+Problem random_problem(std::mt19937_64& random) {
+  const auto below = [&](Size n) { return static_cast<Size>(random() % static_cast<unsigned>(n)); };
+  Problem out{
+      .element_bytes = Size{1} << below(5), .source_tile = {}, .target_tile = {}, .transfers = {}};
+  const Size rank = below(5);
+  for (Size i = 0; i < rank; ++i) {
+    out.source_tile.push_back(1 + below(6));
+    out.target_tile.push_back(1 + below(6));
+  }
+  const Size boxes = below(4);
+  for (Size k = 0; k < boxes; ++k) {
+    Transfer box{.target = 0, .source = 0, .target_start = {}, .source_start = {}, .shape = {}};
+    for (std::size_t i = 0; i < out.source_tile.size(); ++i) {
+      const Size extent = 1 + below(std::min(out.source_tile[i], out.target_tile[i]));
+      box.shape.push_back(extent);
+      box.source_start.push_back(below(out.source_tile[i] - extent + 1));
+      box.target_start.push_back(below(out.target_tile[i] - extent + 1));
+    }
+    out.transfers.push_back(std::move(box));
+  }
+  return out;
+}
+
+Bytes random_bytes(Size bytes, std::mt19937_64& random) {
+  Bytes out(static_cast<std::size_t>(bytes));
+  for (std::byte& byte : out) byte = static_cast<std::byte>(random());
+  return out;
+}
+
+/// Calls use(byte offset in the tile) for every element of all boxes in the stream's order.
+template <typename Use>
+void each_element(const Problem& problem, End end, const Use& use) {
+  const Shape& tile = end == End::source ? problem.source_tile : problem.target_tile;
+  for (const Transfer& box : problem.transfers) {
+    const Shape& start = end == End::source ? box.source_start : box.target_start;
+    for (Size k = 0; k < elements_of(box.shape); ++k) {
+      Size rest = k;
+      Size stride = problem.element_bytes;
+      Size offset = 0;
+      for (std::size_t i = tile.size(); i-- > 0;) {
+        offset += (start[i] + rest % box.shape[i]) * stride;
+        rest /= box.shape[i];
+        stride *= tile[i];
+      }
+      use(offset);
+    }
+  }
+}
+
+TEST(BoxStream, packs_and_unpacks_the_elements_of_its_boxes_in_order_whatever_the_room) {
+  std::mt19937_64 random(5);
+  Size pieces = 0;
+  Size cut = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const Problem problem = random_problem(random);
+    const Size element = problem.element_bytes;
+    const auto width = static_cast<std::size_t>(element);
+    const Bytes tile = random_bytes(elements_of(problem.source_tile) * element, random);
+    Bytes got = random_bytes(elements_of(problem.target_tile) * element, random);
+    Bytes stream;
+    each_element(problem, End::source, [&](Size offset) {
+      stream.insert(stream.end(), tile.begin() + offset, tile.begin() + offset + element);
+    });
+    Bytes expected = got;
+    std::size_t at = 0;
+    each_element(problem, End::target, [&](Size offset) {
+      std::memcpy(expected.data() + offset, stream.data() + at, width);
+      at += width;
+    });
+
+    BoxStream source(End::source, element, problem.source_tile, problem.transfers);
+    BoxStream target(End::target, element, problem.target_tile, problem.transfers);
+    ASSERT_EQ(source.bytes(), static_cast<Size>(stream.size()));
+    const auto boxes = static_cast<Size>(problem.transfers.size());
+    ASSERT_LE(source.held_bytes(), BoxStream::object_bytes(problem.source_tile.size()) +
+                                       boxes * BoxStream::box_bytes(problem.source_tile.size()));
+    const Size room = element + static_cast<Size>(random() % 40);
+    BoxStream::Cursor packing;
+    BoxStream::Cursor skipping;
+    BoxStream::Cursor unpacking;
+    Bytes packed;
+    while (!source.finished(packing)) {
+      Bytes piece(static_cast<std::size_t>(room) + 1, std::byte{0x5a});
+      const Size bytes = source.pack(packing, tile.data(), piece.data(), room);
+      ASSERT_GE(bytes, element);
+      ASSERT_LE(bytes, room);
+      ASSERT_EQ(piece.back(), std::byte{0x5a});
+      ASSERT_EQ(target.skip(skipping, room), bytes);
+      ASSERT_EQ(target.unpack(unpacking, piece.data(), got.data(), room), bytes);
+      packed.insert(packed.end(), piece.begin(), piece.begin() + bytes);
+      ++pieces;
+    }
+    ASSERT_TRUE(target.finished(skipping) && target.finished(unpacking));
+    ASSERT_EQ(packed, stream);
+    ASSERT_EQ(got, expected);
+    cut += static_cast<Size>(stream.size()) > room ? 1 : 0;
+  }
+  EXPECT_GT(cut, 500);
+  std::cout << pieces << " pieces, " << cut << " streams cut\n";
+}
+
+}  // namespace
+}  // namespace retile::copy
