@@ -21,6 +21,10 @@ class Sim(Case):
         self.assertEqual(done.stdout.count("\n"), 1)
         return json.loads(done.stdout)
 
+    def test_strategies_are_not_for_the_simulator(self):
+        for option in (["--strategy", "direct"], ["--explain"]):
+            self.refused(retile("run", *EXAMPLE, "--backend", "sim", *option), 2, f"so {option[0]} says nothing")
+
     def test_report_of_every_problem_and_element_type(self):
         for mesh, start, end in PROBLEMS.values():
             for dtype in ELEMENT_BYTES:

@@ -349,6 +349,12 @@ void Progress::print_until_ended() {
 Outcome run_verb(const RunArguments& arguments) {
   const Result<Backend> backend = read_backend(arguments);
   if (!backend) return failed(backend.error());
+  if (*backend == Backend::sim && (arguments.strategy || arguments.explain)) {
+    return failed(about_argument(Code::bad_argument, "--backend", "sim",
+                                 fmt::format("has but one way to move data, so {} says nothing",
+                                             arguments.strategy ? "--strategy" : "--explain"),
+                                 {"strategies are those of MPI processes"}));
+  }
   auto request = prepare_run(arguments, std::nullopt);
   if (!request) return request.error();
   const auto not_built = [](std::string message) {

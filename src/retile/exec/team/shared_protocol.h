@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "retile/core/assert.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
 #include "retile/exec/copy/pass.h"
@@ -242,6 +243,7 @@ Result<void> SharedProtocol::direct(Way way, std::span<const std::byte> in,
       plan_.pull->pull(sources_, out.data());
     }
   } else {  // a test's stores, run by run
+    RETILE_ASSERT(way == Way::push, "stores of a test are pushed");
     for (int distance = 0; distance < team().members(); ++distance) {
       const int target = after(distance);
       for (std::size_t k = peer(target).send_begin; k < peer(target).send_end; ++k) {
