@@ -2,32 +2,28 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
+
+#include "retile/exec/copy/runs.h"
 
 namespace retile::copy {
 namespace {
 
-/// A box whose innermost dimensions have become one run; strides in bytes.
+/// A box between two places with strides, all in bytes.
 struct Loops {
   const Size* shape;
   const Size* source_strides;
   const Size* target_strides;
-  std::size_t rank;
+  std::size_t last;  // the dimension of the runs
+  Size run_bytes;
 
-  template <typename Copy>
-  void run(std::size_t dimension, const std::byte* source, std::byte* target,
-           const Copy& copy) const {
-    const Size count = shape[dimension];
-    const Size source_stride = source_strides[dimension];
-    const Size target_stride = target_strides[dimension];
-    if (dimension + 1 == rank) {
-      for (Size k = 0; k < count; ++k, source += source_stride, target += target_stride) {
-        copy(target, source);
-      }
+  void run(std::size_t dimension, const std::byte* source, std::byte* target) const {
+    if (dimension == last) {
+      copy_runs(target, target_strides[last], source, source_strides[last], run_bytes, shape[last]);
       return;
     }
-    for (Size k = 0; k < count; ++k, source += source_stride, target += target_stride) {
-      run(dimension + 1, source, target, copy);
+    for (Size k = 0; k < shape[dimension]; ++k) {
+      run(dimension + 1, source + k * source_strides[dimension],
+          target + k * target_strides[dimension]);
     }
   }
 };
@@ -43,33 +39,7 @@ void copy_box(const Size* shape, std::size_t rank, Size element_bytes, const std
     std::memcpy(target, source, static_cast<std::size_t>(bytes));
     return;
   }
-  const Loops loops{shape, source_strides, target_strides, rank};
-  // Runs of a known length are loads and stores.
-  const auto known = [&](auto length) {
-    loops.run(0, source, target, [](std::byte* to, const std::byte* from) {
-      std::memcpy(to, from, decltype(length)::value);
-    });
-  };
-  switch (bytes) {
-    case 1:
-      return known(std::integral_constant<std::size_t, 1>{});
-    case 2:
-      return known(std::integral_constant<std::size_t, 2>{});
-    case 4:
-      return known(std::integral_constant<std::size_t, 4>{});
-    case 8:
-      return known(std::integral_constant<std::size_t, 8>{});
-    case 16:
-      return known(std::integral_constant<std::size_t, 16>{});
-    case 32:
-      return known(std::integral_constant<std::size_t, 32>{});
-    case 64:
-      return known(std::integral_constant<std::size_t, 64>{});
-    default:
-      loops.run(0, source, target, [bytes](std::byte* to, const std::byte* from) {
-        std::memcpy(to, from, static_cast<std::size_t>(bytes));
-      });
-  }
+  Loops{shape, source_strides, target_strides, rank - 1, bytes}.run(0, source, target);
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 #include "retile/exec/copy/kernels.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
 #include "retile/core/assert.h"
+#include "retile/exec/copy/runs.h"
 
 // ThreadSanitizer does not see GCC's streaming stores, so it gets ordinary ones.
 #if defined(__SANITIZE_THREAD__)
@@ -23,72 +23,6 @@
 
 namespace retile::copy {
 
-namespace {
-
-template <Size run_bytes>
-void spread_of(std::byte* target, Size target_stride, const std::byte* source, Size source_stride,
-               Size rows) {
-  for (Size row = 0; row < rows; ++row) {
-    std::memcpy(target + row * target_stride, source + row * source_stride, run_bytes);
-  }
-}
-
-// Two loads of `half` bytes that may overlap: any length from half to 2 * half without a loop.
-template <std::size_t half>
-void spread_overlapping(std::byte* target, Size target_stride, const std::byte* source,
-                        Size source_stride, Size run_bytes, Size rows) {
-  const Size second = run_bytes - static_cast<Size>(half);
-  for (Size row = 0; row < rows; ++row) {
-    std::array<std::byte, half> first;
-    std::array<std::byte, half> last;
-    std::memcpy(first.data(), source + row * source_stride, half);
-    std::memcpy(last.data(), source + row * source_stride + second, half);
-    std::memcpy(target + row * target_stride, first.data(), half);
-    std::memcpy(target + row * target_stride + second, last.data(), half);
-  }
-}
-
-}  // namespace
-
-void spread(std::byte* target, Size target_stride, const std::byte* source, Size source_stride,
-            Size run_bytes, Size rows) {
-  switch (run_bytes) {
-    case 1:
-      return spread_of<1>(target, target_stride, source, source_stride, rows);
-    case 2:
-      return spread_of<2>(target, target_stride, source, source_stride, rows);
-    case 4:
-      return spread_of<4>(target, target_stride, source, source_stride, rows);
-    case 8:
-      return spread_of<8>(target, target_stride, source, source_stride, rows);
-    case 16:
-      return spread_of<16>(target, target_stride, source, source_stride, rows);
-    case 32:
-      return spread_of<32>(target, target_stride, source, source_stride, rows);
-    default:
-      break;
-  }
-  if (run_bytes == 3) {
-    return spread_overlapping<2>(target, target_stride, source, source_stride, run_bytes, rows);
-  }
-  if (run_bytes < 8) {
-    return spread_overlapping<4>(target, target_stride, source, source_stride, run_bytes, rows);
-  }
-  if (run_bytes < 16) {
-    return spread_overlapping<8>(target, target_stride, source, source_stride, run_bytes, rows);
-  }
-  if (run_bytes < 32) {
-    return spread_overlapping<16>(target, target_stride, source, source_stride, run_bytes, rows);
-  }
-  if (run_bytes <= 64) {
-    return spread_overlapping<32>(target, target_stride, source, source_stride, run_bytes, rows);
-  }
-  for (Size row = 0; row < rows; ++row) {
-    std::memcpy(target + row * target_stride, source + row * source_stride,
-                static_cast<std::size_t>(run_bytes));
-  }
-}
-
 void ordinary_runs(const Segment& segment, Order order) {
   // Blocks of rows small enough that the source of all members stays in the first cache.
   constexpr Size block_bytes = 1024;
@@ -98,9 +32,9 @@ void ordinary_runs(const Segment& segment, Order order) {
   for (Size first = 0; first < segment.rows; first += most_rows) {
     const Size rows = std::min(most_rows, segment.rows - first);
     for (Size m = 0; m < segment.members; ++m) {
-      spread(segment.targets[m] + first * segment.target_stride, segment.target_stride,
-             segment.sources[m] + first * segment.source_stride, segment.source_stride,
-             segment.run_bytes, rows);
+      copy_runs(segment.targets[m] + first * segment.target_stride, segment.target_stride,
+                segment.sources[m] + first * segment.source_stride, segment.source_stride,
+                segment.run_bytes, rows);
     }
   }
   if (segment.last_extra_bytes > 0) {

@@ -65,10 +65,6 @@ struct Kernels {
 /// The best of them.
 [[nodiscard]] const Kernels& kernels();
 
-/// `rows` short runs from strided to strided places, ordinary stores.
-void spread(std::byte* target, Size target_stride, const std::byte* source, Size source_stride,
-            Size run_bytes, Size rows);
-
 /// All runs of a segment by ordinary stores.
 void ordinary_runs(const Segment& segment, Order order);
 

@@ -14,6 +14,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/exec/copy/kernels.h"
+#include "retile/exec/copy/runs.h"
 
 namespace retile::copy {
 
@@ -397,9 +398,9 @@ class Pass::Execution {
         continue_at(writer, segment.targets[c * group.chain] + first * segment.target_stride);
         RETILE_ASSERT(writer.end + rows * chain_bytes <= capacity_, "a block fits in its staging");
         for (Size k = 0; k < group.chain; ++k) {
-          spread(writer.buffer + writer.end + k * run, chain_bytes,
-                 segment.sources[c * group.chain + k] + first * segment.source_stride,
-                 segment.source_stride, run, rows);
+          copy_runs(writer.buffer + writer.end + k * run, chain_bytes,
+                    segment.sources[c * group.chain + k] + first * segment.source_stride,
+                    segment.source_stride, run, rows);
         }
         writer.end += rows * chain_bytes;
         stream_whole_lines(writer);

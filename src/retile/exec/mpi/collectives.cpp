@@ -9,14 +9,12 @@
 #include <variant>
 #include <vector>
 
+#include "retile/exec/copy/runs.h"
 #include "retile/exec/mpi/mover.h"
 #include "retile/program/apply.h"
 
 namespace retile::mpi {
 namespace {
-
-constexpr int environment_failed = 4;  // the exit code that the command line promises
-constexpr Size most_message_bytes = Size{1} << 30;
 
 struct Limits {
   Size chunk_bytes = 1;
@@ -45,13 +43,6 @@ void copy_bytes(std::byte* packed, std::byte* tile, std::size_t bytes) {
   }
 }
 
-template <std::size_t width, Direction direction>
-void copy_segments(std::byte* packed, std::byte* tile, Size count, Size stride_bytes) {
-  for (Size i = 0; i < count; ++i) {
-    copy_bytes<direction>(packed + i * static_cast<Size>(width), tile + i * stride_bytes, width);
-  }
-}
-
 /// Copies the bytes [begin, begin + bytes) of a piece, counted in the piece, from or to its tile.
 template <Direction direction>
 void transfer(std::byte* packed, std::byte* tile, const Piece& piece, Size begin, Size bytes) {
@@ -68,31 +59,10 @@ void transfer(std::byte* packed, std::byte* tile, const Piece& piece, Size begin
     at += stride;
   }
   const Size count = bytes / segment;
-  // Single elements are common (a dimension cut to 1 at the fast end); copies of known width are
-  // much faster.
-  switch (count == 0 ? 0 : segment) {
-    case 0:
-      break;
-    case 1:
-      copy_segments<1, direction>(packed, tile + at, count, stride);
-      break;
-    case 2:
-      copy_segments<2, direction>(packed, tile + at, count, stride);
-      break;
-    case 4:
-      copy_segments<4, direction>(packed, tile + at, count, stride);
-      break;
-    case 8:
-      copy_segments<8, direction>(packed, tile + at, count, stride);
-      break;
-    case 16:
-      copy_segments<16, direction>(packed, tile + at, count, stride);
-      break;
-    default:
-      for (Size i = 0; i < count; ++i) {
-        copy_bytes<direction>(packed + i * segment, tile + at + i * stride,
-                              static_cast<std::size_t>(segment));
-      }
+  if constexpr (direction == Direction::pack) {
+    copy::copy_runs(packed, segment, tile + at, stride, segment, count);
+  } else {
+    copy::copy_runs(tile + at, stride, packed, segment, segment, count);
   }
   const Size rest = bytes % segment;
   if (rest != 0) {
@@ -293,8 +263,8 @@ void Collectives::plan(const Program& program, const std::vector<Shape>& shapes)
   const auto add = [&](std::size_t i, auto what) {
     planned.push_back({.what = what,
                        .step = i,
-                       .in_bytes = block_bytes(shapes[i], 0, width),
-                       .out_bytes = block_bytes(shapes[i + 1], 0, width),
+                       .in_bytes = tile_bytes(shapes[i], width),
+                       .out_bytes = tile_bytes(shapes[i + 1], width),
                        .in_offset_bytes = std::exchange(offset_bytes, 0)});
   };
   const auto receive = [&](Size bytes) {
@@ -302,14 +272,14 @@ void Collectives::plan(const Program& program, const std::vector<Shape>& shapes)
   };
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Shape& shape = shapes[i];
-    const Size tile_bytes = block_bytes(shape, 0, width);
+    const Size whole_bytes = tile_bytes(shape, width);
     if (const auto* slice = std::get_if<Dynslice>(&program.steps[i].op)) {
       const Size n = group_size(*slice);
       if (n == 1) continue;
       const Piece piece{.segment_bytes = block_bytes(shape, slice->dim, width) / n,
                         .n = n,
                         .q = piece_of(*slice, device)};
-      if (piece.segment_bytes == tile_bytes / n) {
+      if (piece.segment_bytes == whole_bytes / n) {
         offset_bytes += piece.q * piece.segment_bytes;
       } else {
         add(i, SliceMove{.piece = piece});
@@ -320,7 +290,7 @@ void Collectives::plan(const Program& program, const std::vector<Shape>& shapes)
       add(i, GatherMove{.communicator = communicator_of_step_[i],
                         .members = n,
                         .segment_bytes = block_bytes(shape, gather->dim, width)});
-      receive((n - 1) * tile_bytes);
+      receive((n - 1) * whole_bytes);
     } else if (const auto* exchange = std::get_if<Alltoall>(&program.steps[i].op)) {
       const Size n = exchange->groups.columns();
       if (n == 1) continue;
@@ -329,10 +299,10 @@ void Collectives::plan(const Program& program, const std::vector<Shape>& shapes)
       add(i,
           ExchangeMove{.communicator = communicator_of_step_[i],
                        .members = n,
-                       .piece_bytes = tile_bytes / n,
+                       .piece_bytes = whole_bytes / n,
                        .send_segment_bytes = block_bytes(piece_shape, exchange->split, width),
                        .receive_segment_bytes = block_bytes(piece_shape, exchange->concat, width)});
-      receive((n - 1) * (tile_bytes / n));
+      receive((n - 1) * (whole_bytes / n));
     } else {
       const std::vector<Size> source =
           sources(std::get<Allpermute>(program.steps[i].op), program.devices);
@@ -341,7 +311,7 @@ void Collectives::plan(const Program& program, const std::vector<Shape>& shapes)
       const auto target = std::find(source.begin(), source.end(), device) - source.begin();
       add(i, PermuteMove{.source = static_cast<int>(source[static_cast<std::size_t>(device)]),
                          .target = static_cast<int>(target)});
-      receive(tile_bytes);
+      receive(whole_bytes);
     }
   }
   if (planned.empty() || offset_bytes != 0 || planned.back().out_bytes != out_bytes) {
@@ -469,7 +439,7 @@ Size limit_of(const MoverProblem& problem) {
   Size largest_group = 1;
   for (std::size_t i = 0; i < problem.program.steps.size(); ++i) {
     if (i + 1 < problem.program.steps.size()) {
-      const Size bytes = block_bytes(problem.shapes[i + 1], 0, problem.element_bytes);
+      const Size bytes = tile_bytes(problem.shapes[i + 1], problem.element_bytes);
       between = std::max(between, bytes);
       if (bytes > problem.out_bytes) between_over_out = std::max(between_over_out, bytes);
     }

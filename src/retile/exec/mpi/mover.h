@@ -18,6 +18,9 @@
 
 namespace retile::mpi {
 
+/// What Options::message_bytes may be at most.
+inline constexpr Size most_message_bytes = Size{1} << 30;
+
 /// Counts what is alive, and the most that ever was.
 struct Meter {
   Size live_bytes = 0;

@@ -19,6 +19,10 @@
 
 namespace retile::mpi {
 
+/// What abort() ends a job with where nobody could tell the others; the exit code that the command
+/// line promises.
+inline constexpr int environment_failed = 4;
+
 /// A communicator of our own, freed with the object. Errors are returned, not fatal.
 ///
 /// Counts are bytes; callers keep them below 2^31. Freeing is collective: destroy in the same order

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "retile/core/assert.h"
+#include "retile/core/hash.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/exec/mpi/mover.h"
 #include "retile/exec/mpi/mpi_wrapper.h"
@@ -22,9 +23,6 @@
 
 namespace retile::mpi {
 namespace {
-
-constexpr int environment_failed = 4;  // the exit code that the command line promises
-constexpr Size most_message_bytes = Size{1} << 30;
 
 // ---- Checking what was given -------------------------------------------------------------------
 
@@ -49,14 +47,6 @@ Program canonical(const Program& program) {
     step.claims = {.tile = needs_tile ? step.claims.tile : std::nullopt, .map = {}, .at = {}};
   }
   return out;
-}
-
-std::uint64_t hash_of(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a: tells honest mistakes apart
-  for (const char letter : text) {
-    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
-  }
-  return hash;
 }
 
 /// What all processes must be given alike, and what to call it.
@@ -164,7 +154,7 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
       }
       auto made = retile::direct(problem.program);
       if (made) {
-        exchange = std::get<Exchange>(made->steps.front().op);
+        exchange = std::move(std::get<Exchange>(made->steps.front().op));
       } else {
         exchange = tl::unexpected(made.error());
       }
@@ -291,7 +281,8 @@ Result<Redistributor> Redistributor::make(MPI_Comm comm, const Program& program,
     auto found = tile_shapes(program, element_bytes);
     if (!found) return tl::unexpected(found.error());
     shapes = std::move(*found);
-    program_hash = hash_of(to_text(canonical(program)));
+    const std::string text = to_text(canonical(program));
+    program_hash = hash_bytes(hash_start, std::as_bytes(std::span(text)));
     return {};
   });
   const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "retile/core/hash.h"
 #include "retile/exec/mpi/mpi_wrapper.h"
 #include "retile/exec/mpi/redistribute.h"
 #include "retile/exec/npy/npy.h"
@@ -22,7 +23,6 @@
 namespace retile::mpi {
 namespace {
 
-constexpr int environment_failed = 4;
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 // In front of every streamed piece: whether process 0 could read it.
 constexpr std::size_t status_bytes = 8;
@@ -161,12 +161,10 @@ class Runner {
 };
 
 Result<void> Runner::agree_on_options() const {
-  std::string text =
+  const std::string text =
       fmt::format("{} {} {}\n{}\n{}\n", options_.element_bytes.value_or(0), options_.repetitions,
                   options_.npy_descr, options_.input, options_.output);
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char letter : text)
-    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  const std::uint64_t hash = hash_bytes(hash_start, std::as_bytes(std::span(text)));
   std::array<std::uint64_t, 2> values{hash, ~hash};
   if (auto reduced = comm_.maximum(values); !reduced) return reduced;
   if (values[0] != ~values[1]) {

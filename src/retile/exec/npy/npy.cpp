@@ -421,8 +421,8 @@ Result<NpyFile> NpyFile::open(const std::string& path) {
                   status.st_size - expected, expected, status.st_size));
   }
   file.header_ = std::move(*header);
-  std::uint64_t hash = detail::hash_start;
-  hash = detail::hash_bytes(
+  std::uint64_t hash = hash_start;
+  hash = hash_bytes(
       hash, std::span(bytes).first(static_cast<std::size_t>(file.header_.data_offset_bytes)));
   hash = detail::hash_number(hash, static_cast<std::uint64_t>(status.st_size));
   hash = detail::hash_number(hash, static_cast<std::uint64_t>(status.st_mtim.tv_sec));

@@ -72,7 +72,7 @@ bool reserve(int descriptor, Size bytes) {
 
 std::uint64_t identity_of(const struct stat& status) {
   // Not the device number: two hosts may number one network file system differently.
-  std::uint64_t hash = detail::hash_number(detail::hash_start, status.st_ino);
+  std::uint64_t hash = detail::hash_number(hash_start, status.st_ino);
   return detail::hash_number(hash, static_cast<std::uint64_t>(status.st_size));
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "retile/exec/copy/runs.h"
 #include "retile/exec/team/turn.h"
 #include "retile/program/apply.h"
 #include "retile/program/tile_shapes.h"
@@ -28,6 +29,7 @@ struct PiecesStep {
   Size runs = 1;
   Size run_bytes = 1;
   bool turned_before = false;  ///< [runs][members] becomes [members][runs]; else the other way
+  Size width = 1;              ///< of a panel, in runs
   bool apart = false;          ///< pieces are swapped as they lie, batches turned by each member
 };
 
@@ -36,6 +38,7 @@ struct Pieces {
   Size runs = 1;
   Size run_bytes = 1;
   bool turned_before = false;
+  Size width = 1;
 };
 
 struct GatherStep {
@@ -90,47 +93,9 @@ PiecesStep pieces_of(const Alltoall& step, const Shape& shape, Size element_byte
   // Panels of a few bytes, where the number of runs has no better divisor, would take too many
   // rounds.
   constexpr Size least_bytes = 4096;
-  const Size width = panel_columns(n, out.runs, out.run_bytes, panel_bytes);
-  out.apart = width < out.runs && width * out.run_bytes < least_bytes;
+  out.width = panel_columns(n, out.runs, out.run_bytes, panel_bytes);
+  out.apart = out.width < out.runs && out.width * out.run_bytes < least_bytes;
   return out;
-}
-
-/// `count` runs, from places `from_stride` bytes apart to places `to_stride` apart.
-template <typename Copy>
-void copy_each(std::byte* to, Size to_stride, const std::byte* from, Size from_stride, Size count,
-               const Copy& copy) {
-  for (Size i = 0; i < count; ++i, to += to_stride, from += from_stride) copy(to, from);
-}
-
-void copy_runs(std::byte* to, Size to_stride, const std::byte* from, Size from_stride, Size count,
-               Size run_bytes) {
-  const auto fixed = [&](auto width) {
-    copy_each(to, to_stride, from, from_stride, count,
-              [](std::byte* target, const std::byte* source) {
-                std::memcpy(target, source, decltype(width)::value);
-              });
-  };
-  switch (run_bytes) {
-    case 1:
-      return fixed(std::integral_constant<std::size_t, 1>{});
-    case 2:
-      return fixed(std::integral_constant<std::size_t, 2>{});
-    case 4:
-      return fixed(std::integral_constant<std::size_t, 4>{});
-    case 8:
-      return fixed(std::integral_constant<std::size_t, 8>{});
-    case 16:
-      return fixed(std::integral_constant<std::size_t, 16>{});
-    case 32:
-      return fixed(std::integral_constant<std::size_t, 32>{});
-    case 64:
-      return fixed(std::integral_constant<std::size_t, 64>{});
-    default:
-      copy_each(to, to_stride, from, from_stride, count,
-                [run_bytes](std::byte* target, const std::byte* source) {
-                  std::memcpy(target, source, bytes_of(run_bytes));
-                });
-  }
 }
 
 }  // namespace
@@ -158,9 +123,8 @@ struct InPlace::State {
 Result<void> InPlace::State::exchange(const PiecesStep& step, const Pieces& pieces,
                                       Team& team) const {
   const auto n = static_cast<Size>(step.members.size());
-  const Size width = panel_columns(n, pieces.runs, pieces.run_bytes, panel_bytes);
-  const Size blocks = pieces.runs / width;
-  const Size block_bytes = width * pieces.run_bytes;
+  const Size blocks = pieces.runs / pieces.width;
+  const Size block_bytes = pieces.width * pieces.run_bytes;
   const Size row_bytes = pieces.runs * pieces.run_bytes;
   const Size batch_bytes = n * row_bytes;
   // A block too large for the panel goes in slices, small batches go together.
@@ -176,7 +140,7 @@ Result<void> InPlace::State::exchange(const PiecesStep& step, const Pieces& piec
         const Size bytes = std::min(slice_bytes, block_bytes - begin);
         const bool whole = bytes == block_bytes;
         // Of a sliced block the panel holds a stretch of one run per member.
-        const Size runs = whole ? width : 1;
+        const Size runs = whole ? pieces.width : 1;
         const Size run = whole ? pieces.run_bytes : bytes;
         const auto place = [&](Size in_batch, Size row) {
           return (batch + in_batch) * batch_bytes + row * row_bytes + block * block_bytes + begin;
@@ -188,7 +152,8 @@ Result<void> InPlace::State::exchange(const PiecesStep& step, const Pieces& piec
               std::memcpy(part + s * bytes, mine + place(b, s), bytes_of(bytes));
             } else {
               const std::byte* from = team.memory(step.members[static_cast<std::size_t>(s)]).data();
-              copy_runs(part + s * run, n * run, from + place(b, step.position), run, runs, run);
+              copy::copy_runs(part + s * run, n * run, from + place(b, step.position), run, run,
+                              runs);
             }
           }
         }
@@ -202,7 +167,8 @@ Result<void> InPlace::State::exchange(const PiecesStep& step, const Pieces& piec
           for (Size s = 0; s < n; ++s) {
             if (pieces.turned_before) {
               std::byte* to = team.memory(step.members[static_cast<std::size_t>(s)]).data();
-              copy_runs(to + place(b, step.position), run, part + s * run, n * run, runs, run);
+              copy::copy_runs(to + place(b, step.position), run, part + s * run, n * run, run,
+                              runs);
             } else {
               std::memcpy(mine + place(b, s), part + s * bytes, bytes_of(bytes));
             }
@@ -216,24 +182,24 @@ Result<void> InPlace::State::exchange(const PiecesStep& step, const Pieces& piec
 
 Result<void> InPlace::State::run(const PiecesStep& step, Team& team) const {
   const auto n = static_cast<Size>(step.members.size());
-  const Size width = panel_columns(n, step.runs, step.run_bytes, panel_bytes);
   const Size batch_bytes = n * step.runs * step.run_bytes;
   std::byte* const mine = team.memory(team.member()).data();
   // Apart, what is exchanged is one long run per member.
   const Pieces pieces = step.apart ? Pieces{.runs = 1, .run_bytes = step.runs * step.run_bytes}
                                    : Pieces{.runs = step.runs,
                                             .run_bytes = step.run_bytes,
-                                            .turned_before = step.turned_before};
+                                            .turned_before = step.turned_before,
+                                            .width = step.width};
   const auto turn_batches = [&] {
     for (Size batch = 0; batch < step.batches; ++batch) {
       std::byte* const data = mine + batch * batch_bytes;
-      const Size blocks = step.runs / width;
+      const Size blocks = step.runs / step.width;
       if (step.apart) {
         turn(data, step.turned_before ? step.runs : n, step.turned_before ? n : step.runs,
              step.run_bytes, scratch);
       } else {
         turn_blocks(data, step.turned_before ? blocks : n, step.turned_before ? n : blocks,
-                    width * step.run_bytes, scratch);
+                    step.width * step.run_bytes, scratch);
       }
     }
   };
@@ -267,7 +233,7 @@ Result<void> InPlace::State::run(const GatherStep& step, Team& team) const {
         std::byte* const to = team.memory(step.members[s]).data();
         const Size at = place(batch) + begin;
         const Size stride = n * step.segment_bytes;
-        copy_runs(to + at, stride, mine + at, stride, batches, bytes);
+        copy::copy_runs(to + at, stride, mine + at, stride, bytes, batches);
       }
     }
   }
@@ -295,7 +261,6 @@ Result<void> InPlace::State::run(const PermuteStep& step, Team& team) const {
     std::memcpy(scratch.panel.data(), at(0), bytes);
     for (std::size_t k = 0; k + 1 < step.cycle.size(); ++k) std::memcpy(at(k), at(k + 1), bytes);
     std::memcpy(at(step.cycle.size() - 1), scratch.panel.data(), bytes);
-    if (begin > step.tile_bytes - length * slice) break;  // begin must not overflow
   }
   return team.barrier();
 }

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "retile/exec/copy/runs.h"
+
 namespace retile::team {
 namespace {
 
@@ -35,51 +37,18 @@ class Marks {
   bool enough_;
 };
 
-template <typename Copy>
-void turn_runs(std::byte* target, const std::byte* source, Size rows, Size columns, Size run,
-               const Copy& copy) {
-  // Blocks of columns, so that the lines of the target that a block touches stay in the cache.
-  constexpr Size together = 64;
-  for (Size begin = 0; begin < columns; begin += together) {
-    const Size end = std::min(columns, begin + together);
-    for (Size r = 0; r < rows; ++r) {
-      const std::byte* from = source + (r * columns + begin) * run;
-      std::byte* to = target + (begin * rows + r) * run;
-      for (Size c = begin; c < end; ++c, from += run, to += rows * run) copy(to, from);
-    }
-  }
-}
-
-template <std::size_t width>
-void turn_runs_of(std::byte* target, const std::byte* source, Size rows, Size columns) {
-  turn_runs(target, source, rows, columns, static_cast<Size>(width),
-            [](std::byte* to, const std::byte* from) { std::memcpy(to, from, width); });
-}
-
 }  // namespace
 
 void turn_into(std::byte* target, const std::byte* source, Size rows, Size columns,
                Size run_bytes) {
-  switch (run_bytes) {
-    case 1:
-      return turn_runs_of<1>(target, source, rows, columns);
-    case 2:
-      return turn_runs_of<2>(target, source, rows, columns);
-    case 4:
-      return turn_runs_of<4>(target, source, rows, columns);
-    case 8:
-      return turn_runs_of<8>(target, source, rows, columns);
-    case 16:
-      return turn_runs_of<16>(target, source, rows, columns);
-    case 32:
-      return turn_runs_of<32>(target, source, rows, columns);
-    case 64:
-      return turn_runs_of<64>(target, source, rows, columns);
-    default:
-      turn_runs(target, source, rows, columns, run_bytes,
-                [run_bytes](std::byte* to, const std::byte* from) {
-                  std::memcpy(to, from, bytes_of(run_bytes));
-                });
+  // Blocks of columns, so that the lines of the target that a block touches stay in the cache.
+  constexpr Size together = 64;
+  for (Size begin = 0; begin < columns; begin += together) {
+    const Size count = std::min(together, columns - begin);
+    for (Size r = 0; r < rows; ++r) {
+      copy::copy_runs(target + (begin * rows + r) * run_bytes, rows * run_bytes,
+                      source + (r * columns + begin) * run_bytes, run_bytes, run_bytes, count);
+    }
   }
 }
 
@@ -154,11 +123,8 @@ void turn(std::byte* data, Size rows, Size columns, Size run_bytes, const Scratc
     if (rest != 0) {
       // The last columns, turned, are the last rows: out of the way with them, the others close up.
       for (Size r = 0; r < rows; ++r) {
-        const std::byte* from = data + (r * columns + even) * run_bytes;
-        for (Size c = 0; c < rest; ++c) {
-          std::memcpy(scratch.panel.data() + (c * rows + r) * run_bytes, from + c * run_bytes,
-                      bytes_of(run_bytes));
-        }
+        copy::copy_runs(scratch.panel.data() + r * run_bytes, rows * run_bytes,
+                        data + (r * columns + even) * run_bytes, run_bytes, run_bytes, rest);
       }
       for (Size r = 1; r < rows; ++r) {
         std::memmove(data + r * even * run_bytes, data + r * columns * run_bytes,

@@ -1,0 +1,16 @@
+// Equally long runs from strided to strided places: the innermost loop of everything that copies
+// boxes by ordinary stores.
+#pragma once
+
+#include <cstddef>
+
+#include "retile/core/size.h"
+
+namespace retile::copy {
+
+/// Run i of `count` goes from source + i * source_stride to target + i * target_stride, all in
+/// bytes. No run is written where another is read. Runs of up to 64 bytes are loads and stores.
+void copy_runs(std::byte* target, Size target_stride, const std::byte* source, Size source_stride,
+               Size run_bytes, Size count);
+
+}  // namespace retile::copy
