@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "retile/exec/copy/runs.h"
+#include "retile/exec/team/cycles.h"
 #include "retile/exec/team/turn.h"
 #include "retile/program/apply.h"
 #include "retile/program/tile_shapes.h"
@@ -18,10 +19,15 @@
 namespace retile::team {
 namespace {
 
+/// Runs of which blocks move on their own: longer ones gain nothing by being put together first.
+constexpr Size long_run_bytes = 1024;
+
 std::size_t bytes_of(Size bytes) { return static_cast<std::size_t>(bytes); }
 
-/// Pieces between the members of a group: every batch is a matrix of runs, one row (or, turned,
-/// column) per member, of which this member has `runs` runs for each.
+/// Pieces between the members of a group: every batch is a matrix of runs, one row (or, turned
+/// before, column) per member, of which this member has `runs` runs for each. Blocks of `width`
+/// runs follow their cycles through all memories; panels of one block for each member are turned
+/// apart.
 struct PiecesStep {
   std::vector<int> members;
   Size position = 0;
@@ -29,16 +35,16 @@ struct PiecesStep {
   Size runs = 1;
   Size run_bytes = 1;
   bool turned_before = false;  ///< [runs][members] becomes [members][runs]; else the other way
-  Size width = 1;              ///< of a panel, in runs
-  bool apart = false;          ///< pieces are swapped as they lie, batches turned by each member
-};
-
-/// The matrix of runs that is exchanged between the members.
-struct Pieces {
-  Size runs = 1;
-  Size run_bytes = 1;
-  bool turned_before = false;
   Size width = 1;
+  std::unique_ptr<Cycles> cycles;
+
+  [[nodiscard]] BlockTurn blocks() const {
+    return {.members = static_cast<Size>(members.size()),
+            .columns = runs / width,
+            .block_bytes = width * run_bytes,
+            .batches = batches,
+            .turned_before = turned_before};
+  }
 };
 
 struct GatherStep {
@@ -70,8 +76,8 @@ Size product(const Shape& shape, std::size_t begin, std::size_t end) {
   return out;
 }
 
-PiecesStep pieces_of(const Alltoall& step, const Shape& shape, Size element_bytes,
-                     Size panel_bytes) {
+PiecesStep pieces_of(const Alltoall& step, const Shape& shape, Size element_bytes, Size panel_bytes,
+                     Size most_blocks) {
   const Size n = step.groups.columns();
   const std::size_t rank = shape.size();
   PiecesStep out;
@@ -90,11 +96,14 @@ PiecesStep pieces_of(const Alltoall& step, const Shape& shape, Size element_byte
     out.runs = product(shape, outer, inner);
     out.run_bytes = shape[inner] / n * product(shape, inner + 1, rank) * element_bytes;
   }
-  // Panels of a few bytes, where the number of runs has no better divisor, would take too many
-  // rounds.
+  // Long runs move on their own. Where no panel of short ones has a good divisor, pieces are
+  // swapped as they lie.
   constexpr Size least_bytes = 4096;
+  if (out.run_bytes >= long_run_bytes && n * n * out.runs <= most_blocks) return out;
   out.width = panel_columns(n, out.runs, out.run_bytes, panel_bytes);
-  out.apart = out.width < out.runs && out.width * out.run_bytes < least_bytes;
+  const bool few =
+      out.width * out.run_bytes < least_bytes || n * n * out.runs / out.width > most_blocks;
+  if (few) out.width = out.runs;
   return out;
 }
 
@@ -110,107 +119,31 @@ struct InPlace::State {
   std::unique_ptr<std::byte[]> memory;
   Scratch scratch;
 
-  Result<void> exchange(const PiecesStep& step, const Pieces& pieces, Team& team) const;
   Result<void> run(const PiecesStep& step, Team& team) const;
   Result<void> run(const GatherStep& step, Team& team) const;
   Result<void> run(const SliceStep& step, Team& team) const;
   Result<void> run(const PermuteStep& step, Team& team) const;
 };
 
-/// Rounds: every member loads a panel (what all have for one range of runs), and when all have,
-/// puts it into the places that this has freed. Which place is freed by which part does not matter
-/// as long as whole blocks are moved: turn_blocks puts them right.
-Result<void> InPlace::State::exchange(const PiecesStep& step, const Pieces& pieces,
-                                      Team& team) const {
-  const auto n = static_cast<Size>(step.members.size());
-  const Size blocks = pieces.runs / pieces.width;
-  const Size block_bytes = pieces.width * pieces.run_bytes;
-  const Size row_bytes = pieces.runs * pieces.run_bytes;
-  const Size batch_bytes = n * row_bytes;
-  // A block too large for the panel goes in slices, small batches go together.
-  const Size slice_bytes = std::min(block_bytes, panel_bytes / n);
-  const Size together = blocks == 1 ? std::max<Size>(1, panel_bytes / batch_bytes) : 1;
-  std::byte* const panel = scratch.panel.data();
-  std::byte* const mine = team.memory(team.member()).data();
-  std::uint64_t round = team.counter(team.member(), team.member());
-  for (Size batch = 0; batch < step.batches; batch += together) {
-    const Size batches = std::min(together, step.batches - batch);
-    for (Size block = 0; block < blocks; ++block) {
-      for (Size begin = 0; begin < block_bytes; begin += slice_bytes) {
-        const Size bytes = std::min(slice_bytes, block_bytes - begin);
-        const bool whole = bytes == block_bytes;
-        // Of a sliced block the panel holds a stretch of one run per member.
-        const Size runs = whole ? pieces.width : 1;
-        const Size run = whole ? pieces.run_bytes : bytes;
-        const auto place = [&](Size in_batch, Size row) {
-          return (batch + in_batch) * batch_bytes + row * row_bytes + block * block_bytes + begin;
-        };
-        for (Size b = 0; b < batches; ++b) {
-          std::byte* const part = panel + b * n * bytes;
-          for (Size s = 0; s < n; ++s) {
-            if (pieces.turned_before) {
-              std::memcpy(part + s * bytes, mine + place(b, s), bytes_of(bytes));
-            } else {
-              const std::byte* from = team.memory(step.members[static_cast<std::size_t>(s)]).data();
-              copy::copy_runs(part + s * run, n * run, from + place(b, step.position), run, run,
-                              runs);
-            }
-          }
-        }
-        team.advance(team.member(), ++round);
-        for (const int member : step.members) {
-          if (member == team.member()) continue;
-          if (auto loaded = team.await(member, member, round); !loaded) return loaded;
-        }
-        for (Size b = 0; b < batches; ++b) {
-          const std::byte* const part = panel + b * n * bytes;
-          for (Size s = 0; s < n; ++s) {
-            if (pieces.turned_before) {
-              std::byte* to = team.memory(step.members[static_cast<std::size_t>(s)]).data();
-              copy::copy_runs(to + place(b, step.position), run, part + s * run, n * run, run,
-                              runs);
-            } else {
-              std::memcpy(mine + place(b, s), part + s * bytes, bytes_of(bytes));
-            }
-          }
-        }
-      }
-    }
-  }
-  return {};
-}
-
 Result<void> InPlace::State::run(const PiecesStep& step, Team& team) const {
   const auto n = static_cast<Size>(step.members.size());
-  const Size batch_bytes = n * step.runs * step.run_bytes;
   std::byte* const mine = team.memory(team.member()).data();
-  // Apart, what is exchanged is one long run per member.
-  const Pieces pieces = step.apart ? Pieces{.runs = 1, .run_bytes = step.runs * step.run_bytes}
-                                   : Pieces{.runs = step.runs,
-                                            .run_bytes = step.run_bytes,
-                                            .turned_before = step.turned_before,
-                                            .width = step.width};
-  const auto turn_batches = [&] {
-    for (Size batch = 0; batch < step.batches; ++batch) {
-      std::byte* const data = mine + batch * batch_bytes;
-      const Size blocks = step.runs / step.width;
-      if (step.apart) {
-        turn(data, step.turned_before ? step.runs : n, step.turned_before ? n : step.runs,
-             step.run_bytes, scratch);
-      } else {
-        turn_blocks(data, step.turned_before ? blocks : n, step.turned_before ? n : blocks,
-                    step.width * step.run_bytes, scratch);
-      }
+  const Size panel_runs = n * step.width;
+  const auto turn_panels = [&] {
+    const Size panels = step.batches * (step.runs / step.width);
+    for (Size panel = 0; panel < panels && step.width > 1; ++panel) {
+      turn(mine + panel * panel_runs * step.run_bytes, step.turned_before ? step.width : n,
+           step.turned_before ? n : step.width, step.run_bytes, scratch);
     }
   };
-  if (step.turned_before) turn_batches();
+  if (step.turned_before) turn_panels();
   if (auto all = team.barrier(); !all) return all;
-  if (auto exchanged = exchange(step, pieces, team); !exchanged) return exchanged;
-  if (!step.turned_before) {
-    turn_batches();
-    return {};
-  }
-  return team.barrier();  // the others have written here
+  step.cycles->keep(team, scratch.panel);
+  if (auto all = team.barrier(); !all) return all;
+  step.cycles->run(scratch.panel);
+  if (auto all = team.barrier(); !all) return all;
+  if (!step.turned_before) turn_panels();
+  return {};
 }
 
 Result<void> InPlace::State::run(const GatherStep& step, Team& team) const {
@@ -325,6 +258,13 @@ Result<InPlace> InPlace::make(const Program& program, Size element_bytes, int me
   };
   auto state = std::make_unique<State>();
   state->panel_bytes = panel_bytes;
+  const std::size_t scratch_bytes = bytes_of(in_place_scratch_bytes(panel_bytes));
+  state->memory.reset(new (std::nothrow) std::byte[scratch_bytes]);
+  if (state->memory == nullptr) return refused(Code::mpi_error, "out of memory");
+  const std::span<std::byte> scratch(state->memory.get(), scratch_bytes);
+  state->scratch = {.panel = scratch.first(bytes_of(panel_bytes)),
+                    .marks = scratch.subspan(bytes_of(panel_bytes), bytes_of(turn_marks_bytes))};
+  std::span<std::byte> leaders = scratch.last(bytes_of(cycle_marks_bytes));
   state->in_bytes = tile_bytes(0);
   state->out_bytes = tile_bytes(program.steps.size());
   state->memory_bytes = state->in_bytes;
@@ -356,10 +296,16 @@ Result<InPlace> InPlace::make(const Program& program, Size element_bytes, int me
       return refused(Code::unsupported, fmt::format("step {} (exchange) is not run in place", i));
     } else if (const auto* exchange = std::get_if<Alltoall>(&step.op)) {
       const Membership mine = membership(exchange->groups, member);
-      PiecesStep pieces = pieces_of(*exchange, shape, element_bytes, panel_bytes);
+      PiecesStep pieces = pieces_of(*exchange, shape, element_bytes, panel_bytes,
+                                    static_cast<Size>(leaders.size()) * 8);
       pieces.members = numbers(mine.members);
-      receive(tile_bytes(i) - tile_bytes(i) / static_cast<Size>(pieces.members.size()));
       pieces.position = static_cast<Size>(mine.position);
+      receive(tile_bytes(i) - tile_bytes(i) / static_cast<Size>(pieces.members.size()));
+      const BlockTurn blocks = pieces.blocks();
+      pieces.cycles =
+          std::make_unique<Cycles>(blocks, pieces.members, pieces.position, panel_bytes, leaders);
+      const Size used = Cycles::blocks_of(blocks) / 8 + 1;
+      if (used <= static_cast<Size>(leaders.size())) leaders = leaders.subspan(bytes_of(used));
       state->moves.emplace_back(std::move(pieces));
     } else {
       PermuteStep permute =
@@ -368,12 +314,6 @@ Result<InPlace> InPlace::make(const Program& program, Size element_bytes, int me
       state->moves.emplace_back(std::move(permute));
     }
   }
-  const std::size_t scratch_bytes = bytes_of(in_place_scratch_bytes(panel_bytes));
-  state->memory.reset(new (std::nothrow) std::byte[scratch_bytes]);
-  if (state->memory == nullptr) return refused(Code::mpi_error, "out of memory");
-  const std::span<std::byte> scratch(state->memory.get(), scratch_bytes);
-  state->scratch = {.panel = scratch.first(bytes_of(panel_bytes)),
-                    .marks = scratch.subspan(bytes_of(panel_bytes))};
   return InPlace(std::move(state));
 }
 

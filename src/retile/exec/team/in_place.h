@@ -16,9 +16,13 @@ namespace retile::team {
 /// Small enough to stay in a level-2 cache.
 inline constexpr Size default_panel_bytes = Size{512} << 10;
 
+/// Marks of blocks, a bit each: of those that turning has passed, and of those that begin a cycle.
+inline constexpr Size turn_marks_bytes = Size{64} << 10;
+inline constexpr Size cycle_marks_bytes = Size{256} << 10;
+
 /// Bytes of scratch with panels of `panel_bytes`.
 [[nodiscard]] constexpr Size in_place_scratch_bytes(Size panel_bytes) {
-  return panel_bytes + (Size{64} << 10);
+  return panel_bytes + turn_marks_bytes + cycle_marks_bytes;
 }
 
 /// One member's part of a Program in place; device d is member d. Made once, run many times; a run
