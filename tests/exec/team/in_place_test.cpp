@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <numeric>
 #include <random>
 #include <string>
 #include <thread>
@@ -13,6 +14,7 @@
 #include "exec/programs.h"
 #include "retile/exec/npy/pattern.h"
 #include "retile/exec/sim/sim.h"
+#include "retile/exec/team/cycles.h"
 #include "retile/exec/team/turn.h"
 
 namespace retile::team {
@@ -118,6 +120,7 @@ class Threads {
   Threads& operator=(const Threads&) = delete;
   ~Threads() { ::operator delete (control_, std::align_val_t{64}); }
 
+  [[nodiscard]] std::byte* control() const { return control_; }
   [[nodiscard]] std::vector<std::byte>& memory(int member) {
     return memory_[static_cast<std::size_t>(member)];
   }
@@ -139,6 +142,129 @@ class Threads {
   std::byte* control_ = nullptr;
   std::vector<std::vector<std::byte>> memory_;
 };
+
+// ---- Cycles ------------------------------------------------------------------------------------
+
+using Tiles = std::vector<std::vector<std::byte>>;
+
+/// What a BlockTurn means, block by block.
+Tiles turned(const BlockTurn& turn, const Tiles& tiles) {
+  Tiles out = tiles;
+  const Size bytes = turn.block_bytes;
+  const Size row = turn.members * turn.columns;
+  for (Size batch = 0; batch < turn.batches; ++batch) {
+    for (Size s = 0; s < turn.members; ++s) {
+      for (Size d = 0; d < turn.members; ++d) {
+        for (Size c = 0; c < turn.columns; ++c) {
+          const Size in_rows = d * turn.columns + c;  // of the blocks of s
+          const Size in_turn = c * turn.members + d;
+          const Size to_rows = s * turn.columns + c;
+          const Size to_turn = c * turn.members + s;
+          const Size from = batch * row + (turn.turned_before ? in_turn : in_rows);
+          const Size to = batch * row + (turn.turned_before ? to_rows : to_turn);
+          std::memcpy(out[static_cast<std::size_t>(d)].data() + to * bytes,
+                      tiles[static_cast<std::size_t>(s)].data() + from * bytes,
+                      static_cast<std::size_t>(bytes));
+        }
+      }
+    }
+  }
+  return out;
+}
+
+/// All members' shares one after the other, in `order`: after keep() no member needs another.
+/// \param shares  how many bytes each has changed
+Tiles cycled(const BlockTurn& turn, Tiles tiles, Size scratch_bytes, bool marked,
+             const std::vector<std::size_t>& order, std::vector<Size>& shares) {
+  const auto n = static_cast<std::size_t>(turn.members);
+  Threads team(static_cast<int>(turn.members), 0);
+  std::vector<std::span<std::byte>> views(tiles.begin(), tiles.end());
+  const Team any(team.control(), 0, views);
+  std::vector<int> members;
+  for (std::size_t m = 0; m < n; ++m) members.push_back(static_cast<int>(m));
+  std::vector<std::vector<std::byte>> marks(n);
+  std::vector<std::vector<std::byte>> scratch(n);
+  std::vector<Cycles> cycles;
+  for (std::size_t m = 0; m < n; ++m) {
+    if (marked) marks[m].resize(static_cast<std::size_t>(Cycles::blocks_of(turn) / 8 + 1));
+    scratch[m].resize(static_cast<std::size_t>(scratch_bytes));
+    cycles.emplace_back(turn, members, static_cast<Size>(m), scratch_bytes, marks[m]);
+    cycles.back().keep(any, scratch[m]);
+  }
+  shares.assign(n, 0);
+  for (const std::size_t m : order) {
+    const Tiles before = tiles;
+    cycles[m].run(scratch[m]);
+    for (std::size_t t = 0; t < n; ++t) {
+      for (std::size_t i = 0; i < tiles[t].size(); ++i) shares[m] += tiles[t][i] != before[t][i];
+    }
+  }
+  return tiles;
+}
+
+TEST(Cycles, every_small_exchange_is_right_in_any_order_of_the_members) {
+  std::mt19937_64 random(5);
+  Size exchanges = 0;
+  for (Size members = 1; members <= 5; ++members) {
+    for (Size columns = 1; columns <= 7; ++columns) {
+      for (const Size bytes : {1, 5, 64}) {
+        for (const Size batches : {1, 2, 7}) {
+          for (const bool before : {false, true}) {
+            const BlockTurn turn{.members = members,
+                                 .columns = columns,
+                                 .block_bytes = bytes,
+                                 .batches = batches,
+                                 .turned_before = before};
+            Tiles tiles;
+            for (Size m = 0; m < members; ++m) {
+              tiles.push_back(random_bytes(members * columns * bytes * batches, random()));
+            }
+            const Tiles expected = turned(turn, tiles);
+            std::vector<std::size_t> order(static_cast<std::size_t>(members));
+            std::iota(order.begin(), order.end(), std::size_t{0});
+            for (const Size scratch : {2, 9, 100, 1000}) {
+              std::shuffle(order.begin(), order.end(), random);
+              for (const bool marked : {false, true}) {
+                std::vector<Size> shares;
+                ASSERT_EQ(cycled(turn, tiles, scratch, marked, order, shares), expected)
+                    << members << " members, " << columns << " columns, " << batches << " times "
+                    << bytes << " bytes, before " << before << ", scratch " << scratch;
+                ++exchanges;
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  std::cout << exchanges << " exchanges\n";
+}
+
+TEST(Cycles, members_move_equally_much_even_of_a_single_cycle) {
+  for (const auto& [members, columns] :
+       {std::pair<Size, Size>{2, 1}, {2, 50}, {3, 37}, {4, 16}, {5, 1}}) {
+    for (const bool before : {false, true}) {
+      const BlockTurn turn{.members = members,
+                           .columns = columns,
+                           .block_bytes = 20'000,
+                           .batches = 1,
+                           .turned_before = before};
+      Tiles tiles;
+      for (Size m = 0; m < members; ++m) {
+        tiles.push_back(
+            random_bytes(members * columns * turn.block_bytes, static_cast<std::uint64_t>(m)));
+      }
+      std::vector<std::size_t> order(static_cast<std::size_t>(members));
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      std::vector<Size> shares;
+      ASSERT_EQ(cycled(turn, tiles, Size{1} << 16, true, order, shares), turned(turn, tiles));
+      const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
+      // A random byte is seldom what it was before; boundaries are those of copies.
+      EXPECT_GT(*least, 0);
+      EXPECT_LE(*most - *least, 2 * Cycles::most_bytes + *most / 50) << members << " " << columns;
+    }
+  }
+}
 
 constexpr std::byte guard{0xa5};
 constexpr Size guard_bytes = 64;

@@ -94,7 +94,7 @@ class Redistributor {
   ///   shared       T + 776 + 112 r bytes for every box, as above, + a control block, and without
   ///                own_buffers slots of min(chunk_bytes, 1 MiB), but at least 128 bytes for every
   ///                other process; each of these in whole pages
-  ///   in_place     the largest tile, in whole pages, + 576 KiB + a control block
+  ///   in_place     the largest tile, in whole pages, + 832 KiB + a control block
   [[nodiscard]] Size peak_limit_bytes() const;
 
  private:

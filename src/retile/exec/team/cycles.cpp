@@ -8,8 +8,17 @@
 namespace retile::team {
 namespace {
 
+constexpr Size line_bytes = 64;
+
 bool bit(std::span<const std::byte> bits, Size at) {
   return (bits[static_cast<std::size_t>(at / 8)] >> (at % 8) & std::byte{1}) != std::byte{0};
+}
+
+/// Asks for the beginning of a block that is copied soon: no processor foresees where a cycle goes
+/// on.
+void fetch(const std::byte* block, Size bytes) {
+  constexpr Size most = 1024;
+  for (Size at = 0; at < std::min(bytes, most); at += line_bytes) __builtin_prefetch(block + at);
 }
 
 Size rounded_up(Size a, Size b) { return a / b + (a % b != 0 ? 1 : 0); }
@@ -24,9 +33,14 @@ Cycles::Cycles(const BlockTurn& turn, std::vector<int> members, Size position, S
       row_(turn.members * turn.columns),
       batch_bytes_(row_ * turn.block_bytes) {
   const Size most = std::max<Size>(1, std::min(most_bytes, scratch_bytes / most_cuts));
-  slice_bytes_ = std::min(turn.block_bytes, most);
+  // Equal parts, of whole lines, so that equally many copies are equally many bytes.
+  slices_ = rounded_up(turn.block_bytes, most);
+  slice_bytes_ = rounded_up(turn.block_bytes, slices_);
+  if (slice_bytes_ + line_bytes <= most)
+    slice_bytes_ = rounded_up(slice_bytes_, line_bytes) * line_bytes;
   slices_ = rounded_up(turn.block_bytes, slice_bytes_);
-  together_ = std::min(turn.batches, std::max<Size>(1, most / turn.block_bytes));
+  const Size most_together = std::max<Size>(1, most / turn.block_bytes);
+  together_ = rounded_up(turn.batches, rounded_up(turn.batches, most_together));
   if (blocks_of(turn) <= static_cast<Size>(marks.size()) * 8) mark_leaders(marks);
 
   // All layers have the same cycles.
@@ -152,8 +166,10 @@ void Cycles::keep(const Team& team, std::span<std::byte> scratch) {
 
 void Cycles::follow(Size layer, const Walk& walk, const std::byte* kept) const {
   std::byte* to = at(layer, walk.first);
-  for (Place place = source_of(walk.first); !(place == walk.stop); place = source_of(place)) {
+  for (Place place = source_of(walk.first); !(place == walk.stop);) {
     std::byte* const from = at(layer, place);
+    place = source_of(place);
+    fetch(at(layer, place), turn_.block_bytes);
     copy(layer, to, batch_bytes_, from, batch_bytes_);
     to = from;
   }

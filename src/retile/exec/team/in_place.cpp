@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <new>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -18,9 +18,6 @@
 
 namespace retile::team {
 namespace {
-
-/// Runs of which blocks move on their own: longer ones gain nothing by being put together first.
-constexpr Size long_run_bytes = 1024;
 
 std::size_t bytes_of(Size bytes) { return static_cast<std::size_t>(bytes); }
 
@@ -36,7 +33,7 @@ struct PiecesStep {
   Size run_bytes = 1;
   bool turned_before = false;  ///< [runs][members] becomes [members][runs]; else the other way
   Size width = 1;
-  std::unique_ptr<Cycles> cycles;
+  std::optional<Cycles> cycles;
 
   [[nodiscard]] BlockTurn blocks() const {
     return {.members = static_cast<Size>(members.size()),
@@ -76,6 +73,7 @@ Size product(const Shape& shape, std::size_t begin, std::size_t end) {
   return out;
 }
 
+/// \param most_blocks  of a batch of all members
 PiecesStep pieces_of(const Alltoall& step, const Shape& shape, Size element_bytes, Size panel_bytes,
                      Size most_blocks) {
   const Size n = step.groups.columns();
@@ -96,14 +94,17 @@ PiecesStep pieces_of(const Alltoall& step, const Shape& shape, Size element_byte
     out.runs = product(shape, outer, inner);
     out.run_bytes = shape[inner] / n * product(shape, inner + 1, rank) * element_bytes;
   }
-  // Long runs move on their own. Where no panel of short ones has a good divisor, pieces are
-  // swapped as they lie.
-  constexpr Size least_bytes = 4096;
-  if (out.run_bytes >= long_run_bytes && n * n * out.runs <= most_blocks) return out;
+  // Runs of 512 bytes and more move on their own, in one pass. Shorter ones move in blocks, which
+  // are turned in a second pass: one pass of 256 bytes at a time takes longer than both. Where no
+  // panel has a good divisor, pieces are swapped as they lie.
+  constexpr Size long_run_bytes = 512;
+  constexpr Size least_block_bytes = 4096;
+  const Size most_columns = most_blocks / n / n;
+  if (out.run_bytes >= long_run_bytes && out.runs <= most_columns) return out;
   out.width = panel_columns(n, out.runs, out.run_bytes, panel_bytes);
-  const bool few =
-      out.width * out.run_bytes < least_bytes || n * n * out.runs / out.width > most_blocks;
-  if (few) out.width = out.runs;
+  if (out.width * out.run_bytes < least_block_bytes || out.runs / out.width > most_columns) {
+    out.width = out.runs;
+  }
   return out;
 }
 
@@ -119,20 +120,20 @@ struct InPlace::State {
   std::unique_ptr<std::byte[]> memory;
   Scratch scratch;
 
-  Result<void> run(const PiecesStep& step, Team& team) const;
+  Result<void> run(PiecesStep& step, Team& team) const;
   Result<void> run(const GatherStep& step, Team& team) const;
   Result<void> run(const SliceStep& step, Team& team) const;
   Result<void> run(const PermuteStep& step, Team& team) const;
 };
 
-Result<void> InPlace::State::run(const PiecesStep& step, Team& team) const {
+Result<void> InPlace::State::run(PiecesStep& step, Team& team) const {
   const auto n = static_cast<Size>(step.members.size());
-  std::byte* const mine = team.memory(team.member()).data();
-  const Size panel_runs = n * step.width;
   const auto turn_panels = [&] {
+    if (step.width == 1) return;
+    std::byte* const mine = team.memory(team.member()).data();
     const Size panels = step.batches * (step.runs / step.width);
-    for (Size panel = 0; panel < panels && step.width > 1; ++panel) {
-      turn(mine + panel * panel_runs * step.run_bytes, step.turned_before ? step.width : n,
+    for (Size panel = 0; panel < panels; ++panel) {
+      turn(mine + panel * n * step.width * step.run_bytes, step.turned_before ? step.width : n,
            step.turned_before ? n : step.width, step.run_bytes, scratch);
     }
   };
@@ -302,10 +303,9 @@ Result<InPlace> InPlace::make(const Program& program, Size element_bytes, int me
       pieces.position = static_cast<Size>(mine.position);
       receive(tile_bytes(i) - tile_bytes(i) / static_cast<Size>(pieces.members.size()));
       const BlockTurn blocks = pieces.blocks();
-      pieces.cycles =
-          std::make_unique<Cycles>(blocks, pieces.members, pieces.position, panel_bytes, leaders);
-      const Size used = Cycles::blocks_of(blocks) / 8 + 1;
-      if (used <= static_cast<Size>(leaders.size())) leaders = leaders.subspan(bytes_of(used));
+      pieces.cycles.emplace(blocks, pieces.members, pieces.position, panel_bytes, leaders);
+      const std::size_t used = bytes_of(Cycles::blocks_of(blocks) / 8 + 1);
+      if (used <= leaders.size()) leaders = leaders.subspan(used);
       state->moves.emplace_back(std::move(pieces));
     } else {
       PermuteStep permute =
@@ -324,8 +324,8 @@ Size InPlace::received_bytes() const { return state_->received_bytes; }
 Size InPlace::scratch_bytes() const { return in_place_scratch_bytes(state_->panel_bytes); }
 
 Result<void> InPlace::run(Team& team) {
-  for (const Move& move : state_->moves) {
-    auto moved = std::visit([&](const auto& step) { return state_->run(step, team); }, move);
+  for (Move& move : state_->moves) {
+    auto moved = std::visit([&](auto& step) { return state_->run(step, team); }, move);
     if (!moved) return moved;
   }
   return {};

@@ -28,8 +28,10 @@ inline constexpr Size cycle_marks_bytes = Size{256} << 10;
 /// One member's part of a Program in place; device d is member d. Made once, run many times; a run
 /// allocates nothing.
 ///
-/// - alltoall: pieces go straight to the peers' places for them in panels of the scratch's size;
-///   whole blocks follow their cycles afterwards (or before, when pieces are joined further out).
+/// - alltoall: blocks of runs follow the cycles of their permutation through all memories, each
+/// from
+///   where it lies to where it belongs; of short runs, every member turns the panels that this
+///   leaves (or makes them before, when pieces are joined further out).
 /// - allgather: the tile is spread to its places, from its end, then written to the peers' tiles.
 /// - dynslice: the piece closes up at the start.
 /// - allpermute: the tiles of a cycle move on by one in slices, which its members share out.

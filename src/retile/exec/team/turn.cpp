@@ -52,6 +52,20 @@ void turn_into(std::byte* target, const std::byte* source, Size rows, Size colum
   }
 }
 
+Size panel_columns(Size rows, Size columns, Size run_bytes, Size panel_bytes) {
+  const Size most = std::min(columns, panel_bytes / rows / run_bytes);
+  Size best = 1;
+  for (Size divisor = 1; divisor * divisor <= columns; ++divisor) {
+    if (columns % divisor != 0) continue;
+    if (divisor <= most) best = std::max(best, divisor);
+    if (columns / divisor <= most) best = std::max(best, columns / divisor);
+  }
+  return best;
+}
+
+namespace {
+
+/// Blocks of `block_bytes`: [rows][columns] becomes [columns][rows], by cycles alone.
 void turn_blocks(std::byte* data, Size rows, Size columns, Size block_bytes,
                  const Scratch& scratch) {
   if (rows == 1 || columns == 1) return;
@@ -78,19 +92,6 @@ void turn_blocks(std::byte* data, Size rows, Size columns, Size block_bytes,
     }
   }
 }
-
-Size panel_columns(Size rows, Size columns, Size run_bytes, Size panel_bytes) {
-  const Size most = std::min(columns, panel_bytes / rows / run_bytes);
-  Size best = 1;
-  for (Size divisor = 1; divisor * divisor <= columns; ++divisor) {
-    if (columns % divisor != 0) continue;
-    if (divisor <= most) best = std::max(best, divisor);
-    if (columns / divisor <= most) best = std::max(best, columns / divisor);
-  }
-  return best;
-}
-
-namespace {
 
 /// Turns [rows][columns] through the scratch, which holds it.
 void turn_panel(std::byte* data, Size rows, Size columns, Size run, const Scratch& scratch) {

@@ -26,10 +26,6 @@ void turn(std::byte* data, Size rows, Size columns, Size run_bytes, const Scratc
 /// overlap.
 void turn_into(std::byte* target, const std::byte* source, Size rows, Size columns, Size run_bytes);
 
-/// Blocks of `block_bytes`: [rows][columns] becomes [columns][rows], by cycles alone.
-void turn_blocks(std::byte* data, Size rows, Size columns, Size block_bytes,
-                 const Scratch& scratch);
-
 /// How wide a panel of `rows` rows should be: the largest divisor of `columns` with which it fits
 /// `panel_bytes`, or 1.
 [[nodiscard]] Size panel_columns(Size rows, Size columns, Size run_bytes, Size panel_bytes);
