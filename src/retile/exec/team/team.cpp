@@ -2,6 +2,7 @@
 // members may be processes, so the sleeping is done here.
 #include "retile/exec/team/team.h"
 
+#include <chrono>
 #include <cstring>
 #include <new>
 #include <thread>
@@ -16,8 +17,6 @@
 #include <unistd.h>
 
 #include <ctime>
-#else
-#include <chrono>
 #endif
 
 // How writes are published. The tests' negative controls build this file with weaker orders, which
@@ -44,11 +43,14 @@ constexpr Size line_bytes = 64;
 /// wakes the sleepers, but one that is just falling asleep may miss that.
 constexpr long sleep_ns = 50'000'000;
 
-// A member on a core of its own answers within a microsecond; a sleep and its end cost some ten.
-// Spinning for longer only hurts when the other has lost its core to somebody else, and where there
-// are more members than cores it keeps the core from who is waited for.
+// A member on a core of its own answers within a microsecond. Where there are more members than
+// cores, spinning keeps the core from who is waited for.
 constexpr int spins_on_own_core = 200;
-constexpr int spins_on_shared_core = 50;
+constexpr int spins_on_shared_core = 5;
+
+/// How long a member then gives up its core and looks again when it gets it back, which costs a
+/// tenth of a sleep and its end. For longer, it would only take the core from others now and then.
+constexpr std::chrono::microseconds yielding{500};
 
 struct alignas(line_bytes) State {
   Word broken{0};
@@ -176,6 +178,11 @@ Result<void> Team::wait(Ready ready, Word& event, Word& sleepers) {
     if (ready()) return {};
     relax();
   }
+  const auto began = std::chrono::steady_clock::now();
+  do {
+    if (ready()) return {};
+    std::this_thread::yield();
+  } while (std::chrono::steady_clock::now() - began < yielding);
   while (true) {
     if (broken()) return broken_team();
     // Either this member sees what it waits for, or the other sees the sleeper: both sides write

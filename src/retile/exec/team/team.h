@@ -19,9 +19,9 @@ namespace retile::team {
 /// Every member has a *memory* that all others can read and write, and a row of *counters*, two per
 /// member, that only grow: counter (owner, about) is written by `owner` alone; `about` is below
 /// 2 * members(). By convention (a, b) counts what a has given to b, (a, members() + b) what a has
-/// taken from b. Waiting sleeps after a short spin, so that more members than cores make progress.
-/// A wait ends with an error when the team is broken: some member called break_team(), or is known
-/// to have died.
+/// taken from b. Waiting gives up the core after a short spin, and sleeps after a while, so that
+/// more members than cores make progress. A wait ends with an error when the team is broken: some
+/// member called break_team(), or is known to have died.
 ///
 /// Happens-before: what a member wrote before it entered a barrier or advanced a counter is seen by
 /// whoever left that barrier or waited for that value. Streaming stores need a fence of their own
