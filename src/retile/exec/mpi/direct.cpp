@@ -227,9 +227,11 @@ Result<Prepared> prepare_direct(const MoverProblem& problem, const Exchange& exc
   return Prepared{.strategy = Strategy::direct,
                   .limit_bytes = limit_of(problem, exchange, slots),
                   .make = [&problem, &exchange, slots]() -> Result<std::unique_ptr<Mover>> {
-                    auto mover = std::make_unique<Direct>(problem, slots);
-                    const auto ready =
-                        or_out_of_memory([&] { return mover->prepare(problem, exchange); });
+                    std::unique_ptr<Direct> mover;
+                    const auto ready = or_out_of_memory([&] {
+                      mover = std::make_unique<Direct>(problem, slots);
+                      return mover->prepare(problem, exchange);
+                    });
                     if (auto agreed = agree(problem.comm, ready); !agreed) {
                       return tl::unexpected(agreed.error());
                     }
