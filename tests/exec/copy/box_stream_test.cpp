@@ -27,9 +27,12 @@ Problem random_problem(std::mt19937_64& random) {
   Problem out{
       .element_bytes = Size{1} << below(5), .source_tile = {}, .target_tile = {}, .transfers = {}};
   const Size rank = below(5);
+  // One dimension is longer, so that runs of all lengths come up.
+  const Size longer = below(5);
   for (Size i = 0; i < rank; ++i) {
-    out.source_tile.push_back(1 + below(6));
-    out.target_tile.push_back(1 + below(6));
+    const Size most = i == longer ? 70 : 6;
+    out.source_tile.push_back(1 + below(most));
+    out.target_tile.push_back(1 + below(most));
   }
   const Size boxes = below(4);
   for (Size k = 0; k < boxes; ++k) {
@@ -71,6 +74,40 @@ void each_element(const Problem& problem, End end, const Use& use) {
   }
 }
 
+TEST(DeviceTransfers, are_those_of_one_device_in_the_order_of_the_exchange) {
+  std::mt19937_64 random(6);
+  for (const Size devices : {1, 2, 3, 7}) {
+    Exchange exchange;
+    for (Size k = 0; k < 60; ++k) {
+      const auto any = [&] { return static_cast<Size>(random() % static_cast<unsigned>(devices)); };
+      exchange.transfers.push_back({.target = any(),
+                                    .source = any(),
+                                    .target_start = {k},
+                                    .source_start = {k},
+                                    .shape = {1}});
+    }
+    const auto between = [&](Size source, Size target) {
+      std::vector<Transfer> out;
+      for (const Transfer& transfer : exchange.transfers) {
+        if (transfer.source == source && transfer.target == target) out.push_back(transfer);
+      }
+      return out;
+    };
+    for (Size device = 0; device < devices; ++device) {
+      const DeviceTransfers own = transfers_of(device, devices, exchange);
+      EXPECT_EQ(own.kept, between(device, device));
+      ASSERT_EQ(own.to.size(), static_cast<std::size_t>(devices));
+      ASSERT_EQ(own.from.size(), static_cast<std::size_t>(devices));
+      for (Size other = 0; other < devices; ++other) {
+        const auto k = static_cast<std::size_t>(other);
+        const std::vector<Transfer> none;
+        EXPECT_EQ(own.to[k], other == device ? none : between(device, other));
+        EXPECT_EQ(own.from[k], other == device ? none : between(other, device));
+      }
+    }
+  }
+}
+
 TEST(BoxStream, packs_and_unpacks_the_elements_of_its_boxes_in_order_whatever_the_room) {
   std::mt19937_64 random(5);
   Size pieces = 0;
@@ -79,16 +116,22 @@ TEST(BoxStream, packs_and_unpacks_the_elements_of_its_boxes_in_order_whatever_th
     const Problem problem = random_problem(random);
     const Size element = problem.element_bytes;
     const auto width = static_cast<std::size_t>(element);
-    const Bytes tile = random_bytes(elements_of(problem.source_tile) * element, random);
-    Bytes got = random_bytes(elements_of(problem.target_tile) * element, random);
+    // Tiles and pieces begin anywhere, and nothing is written beside them.
+    const auto before = [&] { return static_cast<std::ptrdiff_t>(random() % 17); };
+    const std::ptrdiff_t tile_at = before();
+    const std::ptrdiff_t got_at = before();
+    const std::ptrdiff_t piece_at = before();
+    const Bytes tile = random_bytes(elements_of(problem.source_tile) * element + tile_at, random);
+    Bytes got = random_bytes(elements_of(problem.target_tile) * element + got_at + 5, random);
     Bytes stream;
     each_element(problem, End::source, [&](Size offset) {
-      stream.insert(stream.end(), tile.begin() + offset, tile.begin() + offset + element);
+      const auto begin = tile.begin() + tile_at + offset;
+      stream.insert(stream.end(), begin, begin + element);
     });
     Bytes expected = got;
     std::size_t at = 0;
     each_element(problem, End::target, [&](Size offset) {
-      std::memcpy(expected.data() + offset, stream.data() + at, width);
+      std::memcpy(expected.data() + got_at + offset, stream.data() + at, width);
       at += width;
     });
 
@@ -98,20 +141,22 @@ TEST(BoxStream, packs_and_unpacks_the_elements_of_its_boxes_in_order_whatever_th
     const auto boxes = static_cast<Size>(problem.transfers.size());
     ASSERT_LE(source.held_bytes(), BoxStream::object_bytes(problem.source_tile.size()) +
                                        boxes * BoxStream::box_bytes(problem.source_tile.size()));
-    const Size room = element + static_cast<Size>(random() % 40);
+    const Size room = element + static_cast<Size>(random() % (i % 2 == 0 ? 40 : 700));
     BoxStream::Cursor packing;
     BoxStream::Cursor skipping;
     BoxStream::Cursor unpacking;
     Bytes packed;
     while (!source.finished(packing)) {
-      Bytes piece(static_cast<std::size_t>(room) + 1, std::byte{0x5a});
-      const Size bytes = source.pack(packing, tile.data(), piece.data(), room);
+      Bytes piece(static_cast<std::size_t>(piece_at + room) + 1, std::byte{0x5a});
+      std::byte* const slot = piece.data() + piece_at;
+      const Size bytes = source.pack(packing, tile.data() + tile_at, slot, room);
       ASSERT_GE(bytes, element);
       ASSERT_LE(bytes, room);
       ASSERT_EQ(piece.back(), std::byte{0x5a});
       ASSERT_EQ(target.skip(skipping, room), bytes);
-      ASSERT_EQ(target.unpack(unpacking, piece.data(), got.data(), room), bytes);
-      packed.insert(packed.end(), piece.begin(), piece.begin() + bytes);
+      ASSERT_EQ(target.unpack(unpacking, slot, got.data() + got_at, room), bytes);
+      packed.insert(packed.end(), slot, slot + bytes);
+      ASSERT_LE(packed.size(), stream.size());
       ++pieces;
     }
     ASSERT_TRUE(target.finished(skipping) && target.finished(unpacking));

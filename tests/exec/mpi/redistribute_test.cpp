@@ -270,6 +270,77 @@ TEST(Redistribute, counts_what_it_receives) {
   }
 }
 
+TEST(Redistribute, slots_of_direct_are_as_large_as_they_may_be_and_no_larger) {
+  const Program program = rows_to_columns(test::processes_of(MPI_COMM_WORLD));
+  const auto limit = [&](Size chunk_bytes, Size message_bytes) {
+    const auto made = Redistributor::make(
+        MPI_COMM_WORLD, program, 8,
+        {.chunk_bytes = chunk_bytes, .message_bytes = message_bytes, .strategy = Strategy::direct});
+    EXPECT_TRUE(made) << render(made.error());
+    return made ? made->peak_limit_bytes() : 0;
+  };
+  constexpr Size most = Size{8} << 20;
+  // Two elements are always allowed: one comes while the other goes.
+  const Size least = limit(1, 1);
+  EXPECT_EQ(limit(2 * 8, most) - least, 0);
+  EXPECT_EQ(limit(6 * 8, most) - least, 4 * 8);
+  EXPECT_EQ(limit(1 << 16, most) - least, (1 << 16) - 2 * 8);
+  EXPECT_EQ(limit(most, most) - least, most - 2 * 8);
+  EXPECT_EQ(limit(2 * most, most) - least, most - 2 * 8);
+  EXPECT_EQ(limit(most, 1000) - least, 16 * 1000 - 2 * 8);
+}
+
+TEST(Redistribute, one_process_gives_all_and_gets_nothing) {
+  const Size processes = test::processes_of(MPI_COMM_WORLD);
+  const Size elements = 50'001;
+  const std::string n = std::to_string(elements);
+  Program program = parsed("retile.program/1\nmesh d:" + std::to_string(processes) + "\nfrom [" +
+                           n + "]\nto [" + n + "]\n");
+  Exchange exchange;
+  for (Size target = 0; target < processes; ++target) {
+    exchange.transfers.push_back({.target = target,
+                                  .source = 0,
+                                  .target_start = {0},
+                                  .source_start = {0},
+                                  .shape = {elements}});
+  }
+  program.steps = {{exchange, {.tile = program.from.tile(), .map = {}, .at = {}}}};
+  // Messages that wait for their receiver, and more of them than slots.
+  for (const Options& options : with_all_strategies({.chunk_bytes = Size{1} << 17})) {
+    if (options.strategy != Strategy::direct && options.strategy != Strategy::shared) continue;
+    SCOPED_TRACE(strategy_name(options.strategy));
+    run_and_compare(MPI_COMM_WORLD, program, 8, options);
+    const auto made = Redistributor::make(MPI_COMM_WORLD, program, 8, options);
+    ASSERT_TRUE(made) << render(made.error());
+    EXPECT_EQ(made->received_bytes(), test::process_of(MPI_COMM_WORLD) == 0 ? 0 : elements * 8);
+  }
+}
+
+TEST(Redistribute, buffers_that_share_their_last_byte_are_refused_on_all_processes) {
+  const int processes = test::processes_of(MPI_COMM_WORLD);
+  const Program program = rows_to_columns(processes);
+  for (const Options& options : with_all_strategies({})) {
+    if (options.own_buffers) continue;
+    SCOPED_TRACE(strategy_name(options.strategy));
+    auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
+    ASSERT_TRUE(made) << render(made.error());
+    const auto in_bytes = static_cast<std::size_t>(made->in_bytes());
+    const auto out_bytes = static_cast<std::size_t>(made->out_bytes());
+    Bytes both(in_bytes + out_bytes);
+    const std::span<std::byte> all(both);
+    const bool last = test::process_of(MPI_COMM_WORLD) == processes - 1;
+    const auto code = [&](std::span<const std::byte> in, std::span<std::byte> out) {
+      const auto ran = made->run(in, out);
+      return ran ? "moved" : std::string(code_name(ran.error().code));
+    };
+    EXPECT_EQ(code(all.first(in_bytes), all.subspan(in_bytes - (last ? 1 : 0), out_bytes)),
+              "bad_argument");
+    EXPECT_EQ(code(all.subspan(out_bytes - (last ? 1 : 0), in_bytes), all.first(out_bytes)),
+              "bad_argument");
+    EXPECT_EQ(code(all.first(in_bytes), all.last(out_bytes)), "moved");
+  }
+}
+
 TEST(Redistribute, in_one_call) {
   const Program program = rows_to_columns(test::processes_of(MPI_COMM_WORLD));
   const int device = test::process_of(MPI_COMM_WORLD);
@@ -328,6 +399,7 @@ TEST(Redistribute, takes_the_first_strategy_that_fits_the_memory_and_says_why) {
   constexpr Size plenty = Size{1} << 30;
   EXPECT_EQ(chosen(plenty, true, 0), "shared");
   EXPECT_EQ(chosen(plenty, false, 0), "shared");
+  EXPECT_EQ(chosen(plenty, true, processes), "shared");
   if (processes > 1) {
     EXPECT_EQ(chosen(plenty, true, 1), "direct");
     EXPECT_EQ(chosen(plenty, false, processes - 1), "direct");

@@ -23,14 +23,13 @@ namespace {
 
 using namespace team_test;
 using retile::Code;
-using retile::team::Flaw;
 using retile::team::MemberEnd;
-using retile::team::PlainStore;
 using retile::team::run_forked;
 using retile::team::SharedExchange;
 using retile::team::SharedPath;
 using retile::team::Step;
 using retile::team::Team;
+using retile::team::Unwatched;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
@@ -108,9 +107,7 @@ TEST(ForkedTeam, says_how_each_member_ended) {
 }
 
 /// Kills the process at the nth time that it comes to a step.
-struct KillingWatch {
-  static constexpr Flaw flaw = Flaw::none;
-  PlainStore store;
+struct KillingWatch : Unwatched {
   Step step{};
   int times = 0;  ///< 0: never
   void at(Step now) {

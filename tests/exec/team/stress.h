@@ -44,13 +44,6 @@ struct HeldStores {
   }
 };
 
-struct HoldingStore {
-  HeldStores* stores;
-  void operator()(std::byte* target, const std::byte* source, std::size_t bytes) const {
-    stores->hold(target, source, bytes);
-  }
-};
-
 /// Who is slow and where, drawn from a seed: one member always sleeps in one step, and all sleep
 /// now and then.
 struct Delays {
@@ -80,11 +73,11 @@ struct Delays {
   int member = 0;
 };
 
+/// The delays, and all that others may read is held back until the fence.
 template <Flaw which>
 struct StressWatch {
   static constexpr Flaw flaw = which;
   HeldStores held;
-  HoldingStore store{&held};
   Delays delays;
 
   StressWatch(std::uint64_t seed, const Team& team) : delays(seed, team.members()) {
@@ -100,20 +93,46 @@ struct StressWatch {
     if (step == Step::entry || step == Step::slot_wait || step == Step::data_wait) held.release();
   }
   void fence() { held.release(); }
+
+  /// A pass does not say what it writes. What it makes the same of two different grounds is that.
+  void push(const retile::copy::Pass& pass, const std::byte* in,
+            std::span<std::byte* const> targets, Size out_bytes) {
+    const auto bytes = static_cast<std::size_t>(out_bytes);
+    const auto written_over = [&](std::byte ground) {
+      std::vector<std::vector<std::byte>> tiles(targets.size(),
+                                                std::vector<std::byte>(bytes, ground));
+      std::vector<std::byte*> places;
+      for (std::vector<std::byte>& tile : tiles) places.push_back(tile.data());
+      pass.push(in, places);
+      return tiles;
+    };
+    const auto tiles = written_over(std::byte{0});
+    const auto again = written_over(std::byte{0xff});
+    for (std::size_t k = 0; k < targets.size(); ++k) {
+      for (std::size_t begin = 0, end = 0; begin < bytes; begin = end + 1) {
+        for (end = begin; end < bytes && tiles[k][end] == again[k][end];) ++end;
+        if (end > begin) held.hold(targets[k] + begin, tiles[k].data() + begin, end - begin);
+      }
+    }
+  }
+  void pack(retile::copy::BoxStream& boxes, retile::copy::BoxStream::Cursor& cursor,
+            const std::byte* tile, std::byte* slot, Size room) {
+    std::vector<std::byte> packed(static_cast<std::size_t>(room));
+    const Size bytes = boxes.pack(cursor, tile, packed.data(), room);
+    held.hold(slot, packed.data(), static_cast<std::size_t>(bytes));
+  }
 };
 
 /// The same delays around the stores of the library: its passes, which push or pull.
 template <Flaw which>
-struct PassWatch {
+struct PassWatch : retile::team::Unwatched {
   static constexpr Flaw flaw = which;
-  retile::team::PlainStore store;
   Delays delays;
 
   PassWatch(std::uint64_t seed, const Team& team) : delays(seed, team.members()) {
     delays.be(team.member());
   }
   void at(Step step) { delays.at(step); }
-  void fence() const { retile::team::Unwatched{}.fence(); }
 };
 
 /// How the bytes go, made sure of by which tiles are shared.

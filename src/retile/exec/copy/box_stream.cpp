@@ -44,6 +44,22 @@ void copy_box(const Size* shape, std::size_t rank, Size element_bytes, const std
 
 }  // namespace
 
+DeviceTransfers transfers_of(Size device, Size devices, const Exchange& exchange) {
+  DeviceTransfers out{.to = std::vector<std::vector<Transfer>>(static_cast<std::size_t>(devices)),
+                      .from = std::vector<std::vector<Transfer>>(static_cast<std::size_t>(devices)),
+                      .kept = {}};
+  for (const Transfer& transfer : exchange.transfers) {
+    if (transfer.source == device && transfer.target == device) {
+      out.kept.push_back(transfer);
+    } else if (transfer.source == device) {
+      out.to[static_cast<std::size_t>(transfer.target)].push_back(transfer);
+    } else if (transfer.target == device) {
+      out.from[static_cast<std::size_t>(transfer.source)].push_back(transfer);
+    }
+  }
+  return out;
+}
+
 BoxStream::BoxStream(End end, Size element_bytes, const Shape& tile,
                      std::span<const Transfer> transfers)
     : rank_(std::max<std::size_t>(tile.size(), 1)),

@@ -11,6 +11,15 @@
 
 namespace retile::copy {
 
+/// The transfers in which one device takes part, each list in the order of the exchange, so that
+/// both ends of a pair have the same.
+struct DeviceTransfers {
+  std::vector<std::vector<Transfer>> to;    ///< by target, without itself
+  std::vector<std::vector<Transfer>> from;  ///< by source, without itself
+  std::vector<Transfer> kept;               ///< from the device to itself
+};
+[[nodiscard]] DeviceTransfers transfers_of(Size device, Size devices, const Exchange& exchange);
+
 /// Which end of its transfers a stream belongs to.
 enum class End { source, target };
 

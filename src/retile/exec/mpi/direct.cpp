@@ -96,22 +96,14 @@ class Direct final : public Mover {
     const Size self = problem.comm.process();
     const Shape& in_tile = problem.shapes.front();
     const Shape& out_tile = problem.shapes.back();
-    std::vector<std::vector<Transfer>> to(static_cast<std::size_t>(processes));
-    std::vector<std::vector<Transfer>> from(static_cast<std::size_t>(processes));
-    for (const Transfer& transfer : exchange.transfers) {
-      if (transfer.source == self)
-        to[static_cast<std::size_t>(transfer.target)].push_back(transfer);
-      if (transfer.target == self) {
-        from[static_cast<std::size_t>(transfer.source)].push_back(transfer);
-      }
-    }
+    const copy::DeviceTransfers own = copy::transfers_of(self, processes, exchange);
     sends_.reserve(static_cast<std::size_t>(processes - 1));
     receives_.reserve(static_cast<std::size_t>(processes - 1));
     for (int distance = 1; distance < processes; ++distance) {
       const int target = (static_cast<int>(self) + distance) % processes;
       const int source = (static_cast<int>(self) + processes - distance) % processes;
-      const auto& sent = to[static_cast<std::size_t>(target)];
-      const auto& got = from[static_cast<std::size_t>(source)];
+      const auto& sent = own.to[static_cast<std::size_t>(target)];
+      const auto& got = own.from[static_cast<std::size_t>(source)];
       if (!sent.empty()) {
         sends_.add(target, {End::source, problem.element_bytes, in_tile, sent});
       }
@@ -119,9 +111,8 @@ class Direct final : public Mover {
         receives_.add(source, {End::target, problem.element_bytes, out_tile, got});
       }
     }
-    const auto& kept = to[static_cast<std::size_t>(self)];
-    if (!kept.empty()) {
-      auto pass = copy::Pass::make(problem.element_bytes, in_tile, out_tile, kept);
+    if (!own.kept.empty()) {
+      auto pass = copy::Pass::make(problem.element_bytes, in_tile, out_tile, own.kept);
       if (!pass) return tl::unexpected(pass.error());
       kept_.emplace(std::move(*pass));
     }
@@ -236,9 +227,11 @@ Result<Prepared> prepare_direct(const MoverProblem& problem, const Exchange& exc
   return Prepared{.strategy = Strategy::direct,
                   .limit_bytes = limit_of(problem, exchange, slots),
                   .make = [&problem, &exchange, slots]() -> Result<std::unique_ptr<Mover>> {
-                    auto mover = std::make_unique<Direct>(problem, slots);
-                    const auto ready =
-                        or_out_of_memory([&] { return mover->prepare(problem, exchange); });
+                    std::unique_ptr<Direct> mover;
+                    const auto ready = or_out_of_memory([&] {
+                      mover = std::make_unique<Direct>(problem, slots);
+                      return mover->prepare(problem, exchange);
+                    });
                     if (auto agreed = agree(problem.comm, ready); !agreed) {
                       return tl::unexpected(agreed.error());
                     }

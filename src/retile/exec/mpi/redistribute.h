@@ -91,9 +91,11 @@ class Redistributor {
   ///   direct       T + min(max(chunk_bytes, 2 * element_bytes), 8 MiB) + 24 + 16 r bytes for every
   ///                box of r dimensions that a process sends or receives, 352 + 48 r for one that
   ///                it keeps, some hundred for every other process
-  ///   shared       T + 776 + 112 r bytes for every box, as above, + a control block, and without
-  ///                own_buffers slots of min(chunk_bytes, 1 MiB), but at least 128 bytes for every
-  ///                other process; each of these in whole pages
+  ///   shared       T + 352 + 48 r bytes for every box that a process sends or receives (without
+  ///                own_buffers 528 + 72 r), twice that for one that it keeps, some hundred for
+  ///                every other process + a control block, and without own_buffers slots of
+  ///                min(chunk_bytes, 1 MiB), but at least 128 bytes for every other process; the
+  ///                last two in whole pages
   ///   in_place     the largest tile, in whole pages, + 832 KiB + a control block
   [[nodiscard]] Size peak_limit_bytes() const;
 

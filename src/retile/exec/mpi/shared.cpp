@@ -215,9 +215,11 @@ class InPlaceMover final : public Mover {
 
 Result<Prepared> prepare_shared(const MoverProblem& problem, const Exchange& exchange) {
   const Layout layout = layout_of(problem);
-  const Size described = team::shared_bound_bytes(
-      problem.comm.processes(), most_transfers(problem, exchange), problem.shapes.front().size(),
-      {.slots_offset = 0, .slots_bytes = 0});
+  const Size described =
+      team::shared_bound_bytes(problem.comm.processes(), most_transfers(problem, exchange),
+                               problem.shapes.front().size(),
+                               {.slots_offset = 0, .slots_bytes = layout.slots_bytes}) -
+      layout.slots_bytes;
   const Size tiles = problem.options.own_buffers ? 0 : problem.in_bytes + problem.out_bytes;
   return Prepared{.strategy = Strategy::shared,
                   .limit_bytes = tiles + layout.bytes + described + control_bytes(problem),

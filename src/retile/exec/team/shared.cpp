@@ -7,7 +7,6 @@
 #include <new>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "retile/exec/copy/stores.h"
@@ -18,26 +17,6 @@ namespace {
 
 constexpr Size most_slot_bytes = Size{512} << 10;
 constexpr Size slot_alignment = 64;
-
-/// C-order strides of a box without gaps, in bytes.
-Shape packed_strides(const Shape& shape, Size element_bytes) {
-  Shape out(shape.size());
-  Size stride = element_bytes;
-  for (std::size_t i = shape.size(); i-- > 0; stride *= shape[i]) out[i] = stride;
-  return out;
-}
-
-Size offset_of(const Shape& start, const Shape& strides) {
-  Size out = 0;
-  for (std::size_t i = 0; i < start.size(); ++i) out += start[i] * strides[i];
-  return out;
-}
-
-/// A number without dimensions is a row of one.
-Shape at_least_one_dimension(Shape shape, Size value) {
-  if (shape.empty()) shape.push_back(value);
-  return shape;
-}
 
 /// FNV-1a over 64-bit words. It guards against mistakes, not against malice.
 class Hash {
@@ -166,97 +145,65 @@ Result<Size> slot_bytes_of(const Team& team, const SharedProblem& problem,
   return aligned;
 }
 
-SharedBox box_of(const Transfer& transfer, const SharedProtocol::Plan& plan) {
-  SharedBox out;
-  out.shape = at_least_one_dimension(transfer.shape, 1);
-  out.packed = packed_strides(out.shape, plan.element_bytes);
-  out.in_offset = offset_of(transfer.source_start, plan.in_strides);
-  out.out_offset = offset_of(transfer.target_start, plan.out_strides);
-  out.bytes = out.shape.front() * out.packed.front();
-  return out;
-}
-
-/// The boxes of one peer in the exchange's order, appended: one end sends them in the order in
-/// which the other receives them.
-template <typename Wanted>
-std::pair<std::size_t, std::size_t> append(std::vector<SharedBox>& boxes,
-                                           const SharedProblem& problem,
-                                           const SharedProtocol::Plan& plan, Wanted wanted) {
-  const std::size_t begin = boxes.size();
-  for (const Transfer& transfer : problem.exchange.transfers) {
-    if (wanted(transfer)) boxes.push_back(box_of(transfer, plan));
-  }
-  return {begin, boxes.size()};
-}
-
-SharedProtocol::Plan plan_of(Team& team, const SharedProblem& problem, const SharedOptions& options,
-                             Size slot_bytes) {
+Result<SharedProtocol::Plan> plan_of(Team& team, const SharedProblem& problem,
+                                     const SharedOptions& options, Size slot_bytes) {
   SharedProtocol::Plan plan;
   plan.team = &team;
-  plan.element_bytes = problem.element_bytes;
   plan.in_bytes = *bytes_of(problem.in_tile, problem.element_bytes);
   plan.out_bytes = *bytes_of(problem.out_tile, problem.element_bytes);
-  plan.in_strides =
-      packed_strides(at_least_one_dimension(problem.in_tile, 1), problem.element_bytes);
-  plan.out_strides =
-      packed_strides(at_least_one_dimension(problem.out_tile, 1), problem.element_bytes);
   plan.slots_offset = options.slots_offset;
   plan.slots_bytes = options.slots_bytes;
   plan.slot_bytes = slot_bytes;
 
   const int members = team.members();
   const Size self = team.member();
-  const auto& transfers = problem.exchange.transfers;
-  plan.outgoing.reserve(static_cast<std::size_t>(
-      std::count_if(transfers.begin(), transfers.end(),
-                    [&](const Transfer& transfer) { return transfer.source == self; })));
-  plan.incoming.reserve(static_cast<std::size_t>(
-      std::count_if(transfers.begin(), transfers.end(), [&](const Transfer& transfer) {
-        return transfer.target == self && transfer.source != self;
-      })));
+  const Size cache_share = copy::detected_cache_share_bytes(members);
+  const auto pass_of = [&](std::span<const Transfer> transfers) {
+    return copy::Pass::make(problem.element_bytes, problem.in_tile, problem.out_tile, transfers,
+                            {.cache_share_bytes = cache_share});
+  };
   plan.peers.resize(static_cast<std::size_t>(members));
-  for (int distance = 0; distance < members; ++distance) {
-    const Size to = (self + distance) % members;
-    SharedPeer& target = plan.peers[static_cast<std::size_t>(to)];
-    std::tie(target.send_begin, target.send_end) = append(
-        plan.outgoing, problem, plan,
-        [&](const Transfer& transfer) { return transfer.source == self && transfer.target == to; });
-    if (distance == 0) continue;
-    const Size from = (self + members - distance) % members;
-    SharedPeer& source = plan.peers[static_cast<std::size_t>(from)];
-    std::tie(source.receive_begin, source.receive_end) =
-        append(plan.incoming, problem, plan, [&](const Transfer& transfer) {
-          return transfer.source == from && transfer.target == self;
-        });
+  if (slot_bytes > 0 || members == 1) {
+    const copy::DeviceTransfers own = copy::transfers_of(self, members, problem.exchange);
+    for (std::size_t other = 0; other < plan.peers.size(); ++other) {
+      SharedPeer& peer = plan.peers[other];
+      if (!own.to[other].empty()) {
+        peer.outgoing.emplace(copy::End::source, problem.element_bytes, problem.in_tile,
+                              own.to[other]);
+      }
+      if (!own.from[other].empty()) {
+        peer.incoming.emplace(copy::End::target, problem.element_bytes, problem.out_tile,
+                              own.from[other]);
+      }
+    }
+    if (!own.kept.empty()) {
+      auto kept = pass_of(own.kept);
+      if (!kept) return tl::unexpected(kept.error());
+      plan.kept.emplace(std::move(*kept));
+    }
   }
-  return plan;
-}
 
-/// The passes of one member. Which of them is there for all must be the same on all, so it is
-/// decided by what member 0 would do.
-Result<void> add_passes(SharedProtocol::Plan& plan, const SharedProblem& problem) {
-  const Size cache_share = copy::detected_cache_share_bytes(plan.team->members());
-  const auto pass_of = [&](Size Transfer::*end, Size member) {
+  // Which passes are there must be the same on all members, so it is decided by what member 0 would
+  // do.
+  const auto pass_of_end = [&](Size Transfer::*end, Size member) {
     std::vector<Transfer> transfers;
     for (const Transfer& transfer : problem.exchange.transfers) {
       if (transfer.*end == member) transfers.push_back(transfer);
     }
-    return copy::Pass::make(problem.element_bytes, problem.in_tile, problem.out_tile, transfers,
-                            {.cache_share_bytes = cache_share});
+    return pass_of(transfers);
   };
-  const Size self = plan.team->member();
-  auto push = pass_of(&Transfer::source, self);
+  auto push = pass_of_end(&Transfer::source, self);
   if (!push) return tl::unexpected(push.error());
-  const auto first_push = pass_of(&Transfer::source, 0);
-  const auto first_pull = pass_of(&Transfer::target, 0);
+  const auto first_push = pass_of_end(&Transfer::source, 0);
+  const auto first_pull = pass_of_end(&Transfer::target, 0);
   if (!first_push) return tl::unexpected(first_push.error());
   if (!first_pull) return tl::unexpected(first_pull.error());
   plan.push.emplace(std::move(*push));
-  if (first_push->in_order_bytes() >= first_pull->in_order_bytes()) return {};
-  auto pull = pass_of(&Transfer::target, self);
+  if (first_push->in_order_bytes() >= first_pull->in_order_bytes()) return plan;
+  auto pull = pass_of_end(&Transfer::target, self);
   if (!pull) return tl::unexpected(pull.error());
   plan.pull.emplace(std::move(*pull));
-  return {};
+  return plan;
 }
 
 bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
@@ -271,12 +218,10 @@ bool contains(std::span<const std::byte> whole, std::span<const std::byte> part)
          before(part.data() + part.size(), whole.data() + whole.size());
 }
 
-Size bytes_of_boxes(const std::vector<SharedBox>& boxes) {
-  Size out = static_cast<Size>(boxes.capacity() * sizeof(SharedBox));
-  for (const SharedBox& box : boxes) {
-    out += static_cast<Size>((box.shape.capacity() + box.packed.capacity()) * sizeof(Size));
-  }
-  return out;
+/// What it holds besides itself.
+template <typename T>
+Size bytes_beyond(const std::optional<T>& it) {
+  return it ? it->held_bytes() - Size{sizeof(T)} : 0;
 }
 
 }  // namespace
@@ -291,11 +236,10 @@ Result<std::unique_ptr<SharedProtocol>> SharedProtocol::create(Team& team,
     if (!mine) {
       const auto slot = slot_bytes_of(team, problem, options);
       if (slot) {
-        SharedProtocol::Plan plan = plan_of(team, problem, options, *slot);
-        if (auto passes = add_passes(plan, problem); passes) {
-          made = std::make_unique<SharedProtocol>(std::move(plan));
+        if (auto plan = plan_of(team, problem, options, *slot); plan) {
+          made = std::make_unique<SharedProtocol>(std::move(*plan));
         } else {
-          mine = passes.error();
+          mine = plan.error();
         }
       } else {
         mine = slot.error();
@@ -390,13 +334,12 @@ void SharedProtocol::rewind() {
   const int self = team().member();
   for (int member = 0; member < team().members(); ++member) {
     SharedPeer& it = peer(member);
-    it.send = {it.send_begin, it.send_end, 0};
-    it.receive = {it.receive_begin, it.receive_end, 0};
+    it.sent = it.received = {};
     it.given = it.given_start = team().counter(self, member);
     it.taken_start = team().counter(member, team().members() + self);
     it.given_by_start = team().counter(member, self);
     it.taken = team().counter(self, team().members() + member);
-    it.received = 0;
+    it.begun = 0;
   }
 }
 
@@ -407,52 +350,34 @@ std::byte* SharedProtocol::slot(int source, int target, std::uint64_t chunk) con
   return team().memory(source).data() + plan_.slots_offset + place * plan_.slot_bytes;
 }
 
-SharedProtocol::Piece SharedProtocol::take(const std::vector<SharedBox>& boxes,
-                                           SharedCursor& cursor, Size room) {
-  const SharedBox& box = boxes[cursor.box];
-  // The outermost dimension of which whole indices begin here and at least one fits. The innermost
-  // one always does.
-  std::size_t cut = 0;
-  while (cursor.at % box.packed[cut] != 0 || box.packed[cut] > room) ++cut;
-  Piece piece{.in_offset = box.in_offset, .out_offset = box.out_offset, .bytes = 0};
-  for (std::size_t i = 0; i < box.shape.size(); ++i) {
-    const Size index = cursor.at / box.packed[i] % box.shape[i];
-    piece.in_offset += index * plan_.in_strides[i];
-    piece.out_offset += index * plan_.out_strides[i];
-    piece_shape_[i] = i < cut    ? 1
-                      : i == cut ? std::min(box.shape[i] - index, room / box.packed[i])
-                                 : box.shape[i];
-  }
-  piece.bytes = piece_shape_[cut] * box.packed[cut];
-  cursor.at += piece.bytes;
-  if (cursor.at == box.bytes) {
-    ++cursor.box;
-    cursor.at = 0;
-  }
-  return piece;
-}
-
 Size SharedProtocol::held_bytes() const {
   const Size others = team().members() - 1;
-  const std::size_t numbers =
-      plan_.in_strides.capacity() + plan_.out_strides.capacity() + piece_shape_.capacity();
-  return static_cast<Size>(sizeof *this + numbers * sizeof(Size) +
-                           plan_.peers.capacity() * sizeof(SharedPeer) +
-                           words_.capacity() * sizeof(std::uint64_t)) +
-         static_cast<Size>((sources_.capacity() + targets_.capacity()) * sizeof(std::byte*)) +
-         (plan_.push ? plan_.push->held_bytes() : 0) + (plan_.pull ? plan_.pull->held_bytes() : 0) +
-         bytes_of_boxes(plan_.outgoing) + bytes_of_boxes(plan_.incoming) +
+  Size streams = static_cast<Size>(plan_.peers.capacity() * sizeof(SharedPeer));
+  for (const SharedPeer& peer : plan_.peers) {
+    streams += bytes_beyond(peer.outgoing) + bytes_beyond(peer.incoming);
+  }
+  return static_cast<Size>(sizeof *this + words_.capacity() * sizeof(std::uint64_t) +
+                           (sources_.capacity() + targets_.capacity()) * sizeof(std::byte*)) +
+         bytes_beyond(plan_.push) + bytes_beyond(plan_.pull) + bytes_beyond(plan_.kept) + streams +
          2 * others * plan_.slot_bytes;
 }
 
 Size shared_bound_bytes(int members, Size transfers, std::size_t rank,
                         const SharedOptions& options) {
-  const auto dimensions = static_cast<Size>(std::max<std::size_t>(rank, 1));
-  const Size numbers = Size{sizeof(Size)};
-  return options.slots_bytes + Size{sizeof(SharedProtocol)} + 3 * dimensions * numbers +
-         members * Size{sizeof(SharedPeer) + sizeof(std::uint64_t) + 2 * sizeof(std::byte*)} +
-         2 * copy::Pass::bound_bytes(transfers, rank) +
-         transfers * (Size{sizeof(SharedBox)} + 2 * dimensions * numbers);
+  const auto pass_bytes = [rank](Size boxes) {
+    return copy::Pass::bound_bytes(boxes, rank) - Size{sizeof(copy::Pass)};
+  };
+  const auto stream_bytes = copy::BoxStream::object_bytes(rank) - Size{sizeof(copy::BoxStream)};
+  const Size each =
+      Size{sizeof(SharedPeer)} + Size{sizeof(std::uint64_t)} + Size{2 * sizeof(std::byte*)};
+  // Either of push and pull has what is kept, which counts twice.
+  Size out =
+      options.slots_bytes + Size{sizeof(SharedProtocol)} + members * each + pass_bytes(transfers);
+  if (options.slots_bytes == 0 && members > 1) return out;
+  // A transfer is either kept or in a stream.
+  const Size others = members - 1;
+  return out + 2 * others * stream_bytes +
+         std::max(pass_bytes((transfers + 1) / 2), transfers * copy::BoxStream::box_bytes(rank));
 }
 
 SharedExchange::SharedExchange(std::unique_ptr<SharedProtocol> protocol)

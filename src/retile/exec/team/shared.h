@@ -69,8 +69,8 @@ class SharedExchange {
   std::unique_ptr<SharedProtocol> protocol_;
 };
 
-/// What held_bytes() never exceeds, for a member that takes part in `transfers` transfers (one that
-/// goes from it to itself counts twice) of arrays of `rank` dimensions.
+/// What held_bytes() never exceeds, slots included, for a member that takes part in `transfers`
+/// transfers (one that goes from it to itself counts twice) of arrays of `rank` dimensions.
 [[nodiscard]] Size shared_bound_bytes(int members, Size transfers, std::size_t rank,
                                       const SharedOptions& options);
 

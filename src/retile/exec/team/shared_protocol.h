@@ -1,6 +1,6 @@
 // The protocol of SharedExchange, written over a *watch*: what happens at each step, and how bytes
-// are stored. The library's own watch does nothing; tests delay steps, kill members in them, hold
-// stores back until the fence, and leave out one precaution at a time.
+// get where others see them. The library's own watch does nothing more; tests delay steps, kill
+// members in them, hold stores back until the fence, and leave out one precaution at a time.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,13 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "retile/core/assert.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
+#include "retile/exec/copy/box_stream.h"
 #include "retile/exec/copy/pass.h"
-#include "retile/exec/team/copy_box.h"
 #include "retile/exec/team/shared.h"
 #include "retile/exec/team/team.h"
 
@@ -54,8 +52,17 @@ enum class Flaw {
 /// The watch of the library.
 struct Unwatched {
   static constexpr Flaw flaw = Flaw::none;
-  PlainStore store;
   void at(Step) const {}
+  /// Writes into tiles of all members, of `out_bytes` each.
+  void push(const copy::Pass& pass, const std::byte* in, std::span<std::byte* const> targets,
+            [[maybe_unused]] Size out_bytes) const {
+    pass.push(in, targets);
+  }
+  /// Fills a slot with what comes next.
+  void pack(copy::BoxStream& boxes, copy::BoxStream::Cursor& cursor, const std::byte* tile,
+            std::byte* slot, Size room) const {
+    boxes.pack(cursor, tile, slot, room);
+  }
   /// Streaming stores are not ordered by the atomics of Team; ordinary ones are.
   void fence() const {
 #if defined(__x86_64__)
@@ -64,54 +71,37 @@ struct Unwatched {
   }
 };
 
-/// A box between a tile and a stream of packed bytes, or between two tiles. All in bytes.
-struct SharedBox {
-  Shape shape;   ///< elements, >= 1 dimension
-  Shape packed;  ///< strides of the box without gaps
-  Size in_offset = 0;
-  Size out_offset = 0;
-  Size bytes = 0;
-};
-
-/// How far a stream of boxes has been packed or unpacked. Both ends hold the same boxes in the same
-/// order, so both cut them alike.
-struct SharedCursor {
-  std::size_t box = 0;
-  std::size_t end = 0;
-  Size at = 0;  ///< bytes of the box behind us
-  [[nodiscard]] bool finished() const { return box == end; }
-};
-
 /// One member's side of the traffic with another member.
 struct SharedPeer {
-  std::size_t send_begin = 0, send_end = 0;        ///< of the outgoing boxes
-  std::size_t receive_begin = 0, receive_end = 0;  ///< of the incoming boxes
-  SharedCursor send, receive;
+  // Where there is nothing to send or no slot to send it through there is no stream.
+  std::optional<copy::BoxStream> outgoing, incoming;
+  copy::BoxStream::Cursor sent, received;
   // Chunks since the team was made: where the counters stood at entry plus those of this run.
   std::uint64_t given = 0;           ///< by this member to the peer
   std::uint64_t given_start = 0;     ///< the same at entry
   std::uint64_t taken_start = 0;     ///< by the peer from this member, at entry
   std::uint64_t given_by_start = 0;  ///< by the peer to this member, at entry
   std::uint64_t taken = 0;           ///< by this member from the peer
-  std::uint64_t received = 0;        ///< chunks of this run that this member has begun to unpack
+  std::uint64_t begun = 0;           ///< chunks of this run that this member has begun to unpack
+
+  [[nodiscard]] bool all_sent() const { return !outgoing || outgoing->finished(sent); }
+  [[nodiscard]] bool all_received() const { return !incoming || incoming->finished(received); }
 };
 
-/// Boxes of the transfers in which one member takes part, and how they move.
+/// The transfers in which one member takes part, and how they move.
 class SharedProtocol {
  public:
   /// What the members agreed on; every word of it is the same on all.
   struct Plan {
     Team* team = nullptr;
-    Size element_bytes = 0;
     Size in_bytes = 0, out_bytes = 0;
-    Shape in_strides, out_strides;
     Size slots_offset = 0, slots_bytes = 0;
-    Size slot_bytes = 0;              ///< 0: nothing can be staged
-    std::vector<SharedBox> outgoing;  ///< own first, then by distance of the target
-    std::vector<SharedBox> incoming;  ///< by distance of the source, own left out
-    std::vector<SharedPeer> peers;    ///< by member; [own] has the boxes that stay
-    // The same boxes for tiles in shared memory: one pass over what this member gives, and, where
-    // that jumps less, one over what it gets.
+    Size slot_bytes = 0;  ///< 0: no slots
+    // For tiles outside shared memory: what goes through slots, by member, and what stays.
+    std::vector<SharedPeer> peers;
+    std::optional<copy::Pass> kept;
+    // For tiles in shared memory: one pass over what this member gives, and, where that jumps less,
+    // one over what it gets.
     std::optional<copy::Pass> push;
     std::optional<copy::Pass> pull;
   };
@@ -123,7 +113,6 @@ class SharedProtocol {
 
   explicit SharedProtocol(Plan plan)
       : plan_(std::move(plan)),
-        piece_shape_(plan_.in_strides.size(), 1),
         words_(plan_.peers.size(), 0),
         sources_(plan_.peers.size(), nullptr),
         targets_(plan_.peers.size(), nullptr) {}
@@ -169,13 +158,6 @@ class SharedProtocol {
   /// One of the two slots from `source` to `target`, which lie in the memory of the source.
   [[nodiscard]] std::byte* slot(int source, int target, std::uint64_t chunk) const;
 
-  struct Piece {
-    Size in_offset = 0, out_offset = 0;
-    Size bytes = 0;
-  };
-  /// The next piece of at most `room` bytes, a box whose shape is then in piece_shape_.
-  Piece take(const std::vector<SharedBox>& boxes, SharedCursor& cursor, Size room);
-
   template <typename Watch>
   [[nodiscard]] Result<void> direct(Way way, std::span<const std::byte> in,
                                     std::span<std::byte> out, Watch& watch);
@@ -186,11 +168,8 @@ class SharedProtocol {
   [[nodiscard]] Result<void> send_chunk(int target, std::span<const std::byte> in, Watch& watch);
   template <typename Watch>
   [[nodiscard]] Result<void> receive_chunk(int source, std::span<std::byte> out, Watch& watch);
-  template <typename Watch>
-  void copy_own(std::span<const std::byte> in, std::byte* out, Watch& watch);
 
   Plan plan_;
-  Shape piece_shape_;
   std::vector<std::uint64_t> words_;  ///< what each member has told at entry
   std::vector<const std::byte*> sources_;
   std::vector<std::byte*> targets_;
@@ -228,30 +207,18 @@ template <typename Watch>
 Result<void> SharedProtocol::direct(Way way, std::span<const std::byte> in,
                                     std::span<std::byte> out, Watch& watch) {
   watch.at(Step::copy);
-  if constexpr (std::is_same_v<decltype(watch.store), PlainStore>) {
-    for (int member = 0; member < team().members(); ++member) {
-      const auto k = static_cast<std::size_t>(member);
-      if (way == Way::push) {
-        targets_[k] = tile_of(member);
-      } else {
-        sources_[k] = tile_of(member);
-      }
-    }
+  for (int member = 0; member < team().members(); ++member) {
+    const auto k = static_cast<std::size_t>(member);
     if (way == Way::push) {
-      plan_.push->push(in.data(), targets_);
+      targets_[k] = tile_of(member);
     } else {
-      plan_.pull->pull(sources_, out.data());
+      sources_[k] = tile_of(member);
     }
-  } else {  // a test's stores, run by run
-    RETILE_ASSERT(way == Way::push, "stores of a test are pushed");
-    for (int distance = 0; distance < team().members(); ++distance) {
-      const int target = after(distance);
-      for (std::size_t k = peer(target).send_begin; k < peer(target).send_end; ++k) {
-        const SharedBox& box = plan_.outgoing[k];
-        copy_box(box.shape, plan_.element_bytes, in.data() + box.in_offset, plan_.in_strides,
-                 tile_of(target) + box.out_offset, plan_.out_strides, watch.store);
-      }
-    }
+  }
+  if (way == Way::push) {
+    watch.push(*plan_.push, in.data(), targets_, plan_.out_bytes);
+  } else {
+    plan_.pull->pull(sources_, out.data());
   }
   watch.at(Step::fence);
   if constexpr (Watch::flaw != Flaw::no_fence) watch.fence();
@@ -281,19 +248,22 @@ Result<void> SharedProtocol::staged(std::span<const std::byte> in, std::span<std
   for (int step = 0; more; ++step) {
     more = false;
     for (int distance = 1; distance < team().members(); ++distance) {
-      SharedPeer& target = peer(after(distance));
-      if (target.send.finished()) continue;
+      if (peer(after(distance)).all_sent()) continue;
       if (auto sent = send_chunk(after(distance), in, watch); !sent) return sent;
       more = true;
     }
     if (step == 0) {
-      copy_own(in, out.data(), watch);
+      watch.at(Step::copy);
+      if (plan_.kept) {
+        targets_[static_cast<std::size_t>(team().member())] = out.data();
+        plan_.kept->push(in.data(), targets_);
+      }
       more = true;
       continue;
     }
     for (int distance = 1; distance < team().members(); ++distance) {
       const int source = after(team().members() - distance);
-      if (peer(source).receive.finished()) continue;
+      if (peer(source).all_received()) continue;
       if (auto received = receive_chunk(source, out, watch); !received) return received;
       more = true;
     }
@@ -323,15 +293,8 @@ Result<void> SharedProtocol::send_chunk(int target, std::span<const std::byte> i
   ++to.given;
   if constexpr (Watch::flaw == Flaw::early_ready) team().advance(target, to.given);
   watch.at(Step::pack);
-  std::byte* const begin = slot(team().member(), target, chunk);
-  Size filled = 0;
-  while (!to.send.finished() && plan_.slot_bytes - filled >= plan_.element_bytes) {
-    const std::size_t box = to.send.box;
-    const Piece piece = take(plan_.outgoing, to.send, plan_.slot_bytes - filled);
-    copy_box(piece_shape_, plan_.element_bytes, in.data() + piece.in_offset, plan_.in_strides,
-             begin + filled, plan_.outgoing[box].packed, watch.store);
-    filled += piece.bytes;
-  }
+  watch.pack(*to.outgoing, to.sent, in.data(), slot(team().member(), target, chunk),
+             plan_.slot_bytes);
   if constexpr (Watch::flaw != Flaw::no_fence) watch.fence();
   watch.at(Step::raise_ready);
   if constexpr (Watch::flaw != Flaw::early_ready) team().advance(target, to.given);
@@ -341,7 +304,7 @@ Result<void> SharedProtocol::send_chunk(int target, std::span<const std::byte> i
 template <typename Watch>
 Result<void> SharedProtocol::receive_chunk(int source, std::span<std::byte> out, Watch& watch) {
   SharedPeer& from = peer(source);
-  const std::uint64_t chunk = from.received++;
+  const std::uint64_t chunk = from.begun++;
   watch.at(Step::data_wait);
   if constexpr (Watch::flaw != Flaw::no_data_wait) {
     auto ready = team().await(source, team().member(), from.given_by_start + chunk + 1);
@@ -351,29 +314,11 @@ Result<void> SharedProtocol::receive_chunk(int source, std::span<std::byte> out,
   const int about = team().members() + source;
   if constexpr (Watch::flaw == Flaw::early_taken) team().advance(about, from.taken);
   watch.at(Step::unpack);
-  const std::byte* const begin = slot(source, team().member(), chunk);
-  Size read = 0;
-  while (!from.receive.finished() && plan_.slot_bytes - read >= plan_.element_bytes) {
-    const std::size_t box = from.receive.box;
-    const Piece piece = take(plan_.incoming, from.receive, plan_.slot_bytes - read);
-    copy_box(piece_shape_, plan_.element_bytes, begin + read, plan_.incoming[box].packed,
-             out.data() + piece.out_offset, plan_.out_strides, PlainStore{});
-    read += piece.bytes;
-  }
+  from.incoming->unpack(from.received, slot(source, team().member(), chunk), out.data(),
+                        plan_.slot_bytes);
   watch.at(Step::raise_taken);
   if constexpr (Watch::flaw != Flaw::early_taken) team().advance(about, from.taken);
   return {};
-}
-
-template <typename Watch>
-void SharedProtocol::copy_own(std::span<const std::byte> in, std::byte* out, Watch& watch) {
-  watch.at(Step::copy);
-  const SharedPeer& own = peer(team().member());
-  for (std::size_t k = own.send_begin; k < own.send_end; ++k) {
-    const SharedBox& box = plan_.outgoing[k];
-    copy_box(box.shape, plan_.element_bytes, in.data() + box.in_offset, plan_.in_strides,
-             out + box.out_offset, plan_.out_strides, PlainStore{});
-  }
 }
 
 }  // namespace retile::team
