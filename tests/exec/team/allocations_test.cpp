@@ -21,11 +21,11 @@ using retile::team::Team;
 TEST(SharedAllocations, running_allocates_nothing) {
   const Case test = make_case("x:4", "[8{x}32, 16]", "[32, 4{x}16]");
   const Places places(test, Size{2} * 3 * 64);
-  for (const SharedPath wanted : {SharedPath::direct, SharedPath::staged}) {
+  for (const SharedPath wanted : {SharedPath::direct, SharedPath::staged, SharedPath::copied}) {
     std::size_t during = 1;
     const auto outcomes = run_threads(4, places.memory_bytes, [&](Team& team) -> Result<void> {
-      auto exchange = SharedExchange::create(
-          team, test.problem, {.slots_offset = 0, .slots_bytes = places.slots_bytes});
+      auto exchange =
+          SharedExchange::create(team, test.problem, places.options(wanted == SharedPath::copied));
       if (!exchange) return retile::refuse(exchange.error());
       std::vector<std::byte> in(512), own(512);
       const std::span<std::byte> out =
@@ -37,7 +37,9 @@ TEST(SharedAllocations, running_allocates_nothing) {
       const std::size_t before = retile::test::allocations();
       if (auto met = team.barrier(); !met) return met;
       for (int run = 0; run < 10; ++run) {
-        if (auto went = exchange->run(in, out); !went) return retile::refuse(went.error());
+        const auto went = exchange->run(in, out);
+        if (!went) return retile::refuse(went.error());
+        EXPECT_EQ(*went, wanted);
       }
       if (auto met = team.barrier(); !met) return met;
       if (team.member() == 0) during = retile::test::allocations() - before;

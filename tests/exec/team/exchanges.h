@@ -139,15 +139,23 @@ inline Size wrong_bytes(const retile::TileMap& map, Size device, Size element_by
   return wrong;
 }
 
-/// Where the tiles of a test lie in each member's memory: slots, then two tiles.
+/// Where the tiles of a test lie in each member's memory: slots, two tiles, copies.
 struct Places {
-  Size slots_bytes, in_offset, out_offset, memory_bytes;
+  Size slots_bytes, in_offset, out_offset, copies_offset, memory_bytes;
   Places(const Case& test, Size slots) : slots_bytes(slots) {
     const auto rounded = [](Size bytes) { return (bytes + 63) / 64 * 64; };
     const Size element = test.problem.element_bytes;
     in_offset = rounded(slots);
     out_offset = in_offset + rounded(tile_bytes(test.from, element));
-    memory_bytes = out_offset + rounded(tile_bytes(test.to, element));
+    copies_offset = out_offset + rounded(tile_bytes(test.to, element));
+    memory_bytes = copies_offset + retile::team::copies_bytes(tile_bytes(test.from, element));
+  }
+  /// With slots, or copies instead.
+  [[nodiscard]] retile::team::SharedOptions options(bool copies = false) const {
+    return {.slots_offset = 0,
+            .slots_bytes = slots_bytes,
+            .copies = copies,
+            .copies_offset = copies_offset};
   }
 };
 

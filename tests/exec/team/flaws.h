@@ -28,6 +28,9 @@ void each_flaw(Visit visit) {
   visit.template operator()<Flaw::early_ready>("early_ready", Route::staged);
   visit.template operator()<Flaw::early_taken>("early_taken", Route::staged);
   visit.template operator()<Flaw::no_drain>("no_drain", Route::staged);
+  visit.template operator()<Flaw::no_entry>("no_entry_copied", Route::copied);
+  visit.template operator()<Flaw::no_fence>("no_fence_copied", Route::copied);
+  visit.template operator()<Flaw::one_copy>("one_copy", Route::copied);
 }
 
 }  // namespace team_test

@@ -59,8 +59,8 @@ struct Buffers {
 };
 
 int run_three_times(const Case& test, const Places& places, SharedPath path, Team& team) {
-  auto exchange = SharedExchange::create(team, test.problem,
-                                         {.slots_offset = 0, .slots_bytes = places.slots_bytes});
+  auto exchange =
+      SharedExchange::create(team, test.problem, places.options(path == SharedPath::copied));
   if (!exchange) return code_of(exchange.error());
   Buffers buffers(test, places, team, path);
   const Size element = test.problem.element_bytes;
@@ -79,7 +79,7 @@ int run_three_times(const Case& test, const Places& places, SharedPath path, Tea
 TEST(ForkedTeam, moves_every_element_of_all_small_problems) {
   int cases = 0;
   for (const Case& test : small_cases()) {
-    for (const SharedPath path : {SharedPath::direct, SharedPath::staged}) {
+    for (const SharedPath path : {SharedPath::direct, SharedPath::staged, SharedPath::copied}) {
       const Places places(test, Size{2} * std::max(test.members() - 1, 1) * 64);
       const auto ends = run_forked(test.members(), places.memory_bytes, [&](Team& team) {
         return run_three_times(test, places, path, team);
@@ -123,7 +123,7 @@ TEST(ForkedTeam, a_member_killed_at_any_step_ends_the_others_soon) {
     const auto began = steady_clock::now();
     const auto ends = run_forked(4, places.memory_bytes, [&](Team& team) {
       auto protocol = retile::team::SharedProtocol::create(
-          team, test.problem, {.slots_offset = 0, .slots_bytes = places.slots_bytes});
+          team, test.problem, places.options(path == SharedPath::copied));
       if (!protocol) return code_of(protocol.error());
       Buffers buffers(test, places, team, path);
       KillingWatch watch;
@@ -148,6 +148,7 @@ TEST(ForkedTeam, a_member_killed_at_any_step_ends_the_others_soon) {
   };
   for (const Step step : {Step::entry, Step::copy, Step::fence, Step::exit}) {
     kill_at(SharedPath::direct, step);
+    kill_at(SharedPath::copied, step);
   }
   for (const Step step : {Step::entry, Step::slot_wait, Step::pack, Step::raise_ready, Step::copy,
                           Step::data_wait, Step::unpack, Step::raise_taken, Step::drain}) {

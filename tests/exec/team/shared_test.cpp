@@ -70,6 +70,70 @@ Size expect_right(const Case& test, Tiles tiles, Size slots_bytes) {
   return sum;
 }
 
+TEST(SharedExchange, copies_of_small_tiles_bring_every_element_too) {
+  std::vector<Size> checked(8, 0);
+  for (const Case& test : small_cases()) {
+    const Size element = test.problem.element_bytes;
+    const Places places(test, 0);
+    const auto outcomes =
+        run_threads(test.members(), places.memory_bytes, [&](Team& team) -> Result<void> {
+          auto exchange = SharedExchange::create(team, test.problem, places.options(true));
+          if (!exchange) return retile::refuse(exchange.error());
+          std::vector<std::byte> in(static_cast<std::size_t>(tile_bytes(test.from, element)));
+          std::vector<std::byte> out(static_cast<std::size_t>(tile_bytes(test.to, element)));
+          for (std::uint32_t generation = 1; generation <= 5; ++generation) {
+            // A run that is refused leaves nothing behind.
+            const bool refused = generation == 3;
+            const bool empty = refused && team.member() == 0;
+            fill(test.from, team.member(), element, generation, in);
+            const auto path = exchange->run(
+                empty ? std::span<const std::byte>() : std::span<const std::byte>(in), out);
+            if (refused) {
+              EXPECT_FALSE(path);
+              continue;
+            }
+            if (!path) return retile::refuse(path.error());
+            EXPECT_EQ(*path, SharedPath::copied);
+            EXPECT_EQ(wrong_bytes(test.to, team.member(), element, generation, out), 0);
+            EXPECT_EQ(wrong_bytes(test.from, team.member(), element, generation, in), 0);
+            checked[static_cast<std::size_t>(team.member())] += static_cast<Size>(out.size());
+          }
+          return {};
+        });
+    for (const auto& outcome : outcomes) EXPECT_TRUE(outcome.has_value()) << test.name;
+  }
+  for (const Size bytes : checked) EXPECT_GT(bytes, 0);
+}
+
+TEST(SharedExchange, copies_need_a_place_of_their_own) {
+  const Case test = make_case("x:2", "[6{x}12, 20]", "[12, 10{x}20]");
+  const Places places(test, 0);
+  const auto code = [&](Size offset, bool in_the_copies) {
+    Code found{};
+    run_threads(2, places.memory_bytes, [&](Team& team) -> Result<void> {
+      SharedOptions options = places.options(true);
+      options.copies_offset = offset;
+      auto exchange = SharedExchange::create(team, test.problem, options);
+      if (!exchange) {
+        if (team.member() == 0) found = exchange.error().code;
+        return {};
+      }
+      std::vector<std::byte> in(480), out(480);
+      const auto ran = exchange->run(
+          in, in_the_copies
+                  ? team.memory(team.member()).subspan(static_cast<std::size_t>(offset), 480)
+                  : std::span(out));
+      EXPECT_FALSE(ran);
+      if (team.member() == 0 && !ran) found = ran.error().code;
+      return {};
+    });
+    return found;
+  };
+  EXPECT_EQ(code(-1, false), Code::bad_argument);
+  EXPECT_EQ(code(places.copies_offset + 1, false), Code::bad_argument);
+  EXPECT_EQ(code(places.copies_offset, true), Code::bad_argument);
+}
+
 SharedOptions small_slots(int) { return {.slots_offset = 0, .slots_bytes = 1024}; }
 
 Size smallest_slots(const Case& test) { return Size{2} * std::max(test.members() - 1, 1) * 64; }

@@ -115,6 +115,9 @@ struct StressWatch {
       }
     }
   }
+  void copy(std::span<const std::byte> tile, std::byte* copy) {
+    held.hold(copy, tile.data(), tile.size());
+  }
   void pack(retile::copy::BoxStream& boxes, retile::copy::BoxStream::Cursor& cursor,
             const std::byte* tile, std::byte* slot, Size room) {
     std::vector<std::byte> packed(static_cast<std::size_t>(room));
@@ -140,7 +143,8 @@ enum class Route {
   direct,  ///< into the new tiles, by stores that are held back
   staged,
   pushed,  ///< into the new tiles, by a pass
-  pulled   ///< out of the old tiles, by a pass; the new ones are private
+  pulled,  ///< out of the old tiles, by a pass; the new ones are private
+  copied   ///< out of copies of the old tiles
 };
 
 /// Breaks the team when a protocol that is wrong on purpose hangs.
@@ -184,7 +188,9 @@ StressOutcome stress(const Case& test, Route route, int runs, std::uint64_t seed
   const int members = test.members();
   const Size element = test.problem.element_bytes;
   const Places places(test, Size{2} * std::max(members - 1, 1) * 64);
-  const SharedPath path = route == Route::staged ? SharedPath::staged : SharedPath::direct;
+  const SharedPath path = route == Route::staged   ? SharedPath::staged
+                          : route == Route::copied ? SharedPath::copied
+                                                   : SharedPath::direct;
   const bool in_shared = route == Route::pulled;
   const bool out_shared = route == Route::direct || route == Route::pushed;
   std::vector<StressOutcome> each(static_cast<std::size_t>(members));
@@ -193,7 +199,7 @@ StressOutcome stress(const Case& test, Route route, int runs, std::uint64_t seed
         StressOutcome& mine = each[static_cast<std::size_t>(team.member())];
         const Watchdog watchdog(team, std::chrono::seconds(flaw == Flaw::none ? 60 : 2));
         auto protocol = retile::team::SharedProtocol::create(
-            team, test.problem, {.slots_offset = 0, .slots_bytes = places.slots_bytes});
+            team, test.problem, places.options(route == Route::copied));
         if (!protocol) return retile::refuse(protocol.error());
         const auto memory = team.memory(team.member());
         const auto in_bytes = static_cast<std::size_t>(tile_bytes(test.from, element));

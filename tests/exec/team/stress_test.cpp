@@ -33,6 +33,10 @@ TEST(TeamStress, passes_push_in_time_and_never_too_early) { expect_good(Route::p
 
 TEST(TeamStress, passes_pull_what_is_complete_and_stays) { expect_good(Route::pulled); }
 
+TEST(TeamStress, copies_are_read_when_made_and_overwritten_when_read) {
+  expect_good(Route::copied);
+}
+
 TEST(TeamStress, slots_are_read_when_full_and_written_when_empty) { expect_good(Route::staged); }
 
 }  // namespace

@@ -33,7 +33,8 @@ int main(int argc, char** argv) {
   const std::string_view wanted = argc == 2 ? argv[1] : "";
   if (wanted == "none") {
     const bool good = run<Flaw::none>(Route::direct) && run<Flaw::none>(Route::staged) &&
-                      run<Flaw::none>(Route::pushed) && run<Flaw::none>(Route::pulled);
+                      run<Flaw::none>(Route::pushed) && run<Flaw::none>(Route::pulled) &&
+                      run<Flaw::none>(Route::copied);
     std::cout << (good ? "right\n" : "wrong\n");
     return good ? 0 : 1;
   }

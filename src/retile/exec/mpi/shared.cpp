@@ -88,23 +88,46 @@ class TeamOfProcesses {
 struct Layout {
   Size output_offset = 0;
   Size slots_bytes = 0;
+  bool copies = false;
+  Size copies_offset = 0;
   Size bytes = 0;
+
+  [[nodiscard]] team::SharedOptions options() const {
+    return {.slots_offset = 0,
+            .slots_bytes = slots_bytes,
+            .copies = copies,
+            .copies_offset = copies_offset};
+  }
 };
 
+/// A tile up to here is copied in less time than a barrier takes, and the copies stay in the first
+/// caches.
+constexpr Size most_copied_bytes = Size{16} << 10;
+
 Layout layout_of(const MoverProblem& problem) {
+  Layout out;
   if (problem.options.own_buffers) {
-    const Size output_offset = in_pages(problem.in_bytes);
-    return {.output_offset = output_offset,
-            .slots_bytes = 0,
-            .bytes = output_offset + in_pages(problem.out_bytes)};
+    out.output_offset = in_pages(problem.in_bytes);
+    out.bytes = out.output_offset + in_pages(problem.out_bytes);
   }
+  if (problem.in_bytes <= most_copied_bytes) {
+    out.copies = true;
+    out.copies_offset = out.bytes;
+    out.bytes += in_pages(team::copies_bytes(problem.in_bytes));
+    return out;
+  }
+  if (problem.options.own_buffers) return out;
   const Size others = problem.comm.processes() - 1;
-  if (others == 0) return {.output_offset = 0, .slots_bytes = 0, .bytes = page_bytes};
+  if (others == 0) {
+    out.bytes = page_bytes;
+    return out;
+  }
   // Two slots for every other process.
   const Size each = 2 * others * slot_alignment;
   const Size most = std::min(problem.options.chunk_bytes, most_slots_bytes) / page_bytes;
-  const Size bytes = std::max(most * page_bytes, in_pages(each));
-  return {.output_offset = 0, .slots_bytes = bytes / each * each, .bytes = bytes};
+  out.bytes = std::max(most * page_bytes, in_pages(each));
+  out.slots_bytes = out.bytes / each * each;
+  return out;
 }
 
 class Shared final : public Mover {
@@ -125,8 +148,7 @@ class Shared final : public Mover {
       return {};
     });
     if (auto agreed = agree(problem.comm, copied); !agreed) return agreed;
-    auto made = team::SharedExchange::create(
-        team_.team(), shared, {.slots_offset = 0, .slots_bytes = layout_.slots_bytes});
+    auto made = team::SharedExchange::create(team_.team(), shared, layout_.options());
     // All have failed or none has, but each with words of its own.
     const Result<void> mine = made ? Result<void>() : tl::unexpected(made.error());
     if (auto agreed = agree(problem.comm, mine); !agreed) return agreed;
@@ -217,8 +239,7 @@ Result<Prepared> prepare_shared(const MoverProblem& problem, const Exchange& exc
   const Layout layout = layout_of(problem);
   const Size described =
       team::shared_bound_bytes(problem.comm.processes(), most_transfers(problem, exchange),
-                               problem.shapes.front().size(),
-                               {.slots_offset = 0, .slots_bytes = layout.slots_bytes}) -
+                               problem.shapes.front().size(), layout.options()) -
       layout.slots_bytes;
   const Size tiles = problem.options.own_buffers ? 0 : problem.in_bytes + problem.out_bytes;
   return Prepared{.strategy = Strategy::shared,

@@ -40,6 +40,7 @@ std::uint64_t hash_of(const SharedProblem& problem, const SharedOptions& options
   hash.add(problem.in_tile);
   hash.add(problem.out_tile);
   for (const Size number : {problem.element_bytes, options.slots_offset, options.slots_bytes,
+                            Size{options.copies ? 1 : 0}, options.copies_offset,
                             static_cast<Size>(problem.exchange.transfers.size())}) {
     hash.add(number);
   }
@@ -132,8 +133,11 @@ Result<Size> slot_bytes_of(const Team& team, const SharedProblem& problem,
       !checked_add(options.slots_offset, options.slots_bytes)) {
     return refuse(bad(Code::bad_argument, "the place of the slots is out of range"));
   }
+  if (options.copies_offset < 0) {
+    return refuse(bad(Code::bad_argument, "the place of the copies is out of range"));
+  }
   const Size others = team.members() - 1;
-  if (options.slots_bytes == 0 || others == 0) return Size{0};
+  if (options.slots_bytes == 0 || others == 0 || options.copies) return Size{0};
   const Size each = std::min(options.slots_bytes / (2 * others), most_slot_bytes);
   const Size aligned = each / slot_alignment * slot_alignment;
   if (aligned < problem.element_bytes || aligned < 1) {
@@ -154,6 +158,8 @@ Result<SharedProtocol::Plan> plan_of(Team& team, const SharedProblem& problem,
   plan.slots_offset = options.slots_offset;
   plan.slots_bytes = options.slots_bytes;
   plan.slot_bytes = slot_bytes;
+  plan.copies = options.copies;
+  plan.copies_offset = options.copies_offset;
 
   const int members = team.members();
   const Size self = team.member();
@@ -163,7 +169,7 @@ Result<SharedProtocol::Plan> plan_of(Team& team, const SharedProblem& problem,
                             {.cache_share_bytes = cache_share});
   };
   plan.peers.resize(static_cast<std::size_t>(members));
-  if (slot_bytes > 0 || members == 1) {
+  if (!plan.copies && (slot_bytes > 0 || members == 1)) {
     const copy::DeviceTransfers own = copy::transfers_of(self, members, problem.exchange);
     for (std::size_t other = 0; other < plan.peers.size(); ++other) {
       SharedPeer& peer = plan.peers[other];
@@ -192,6 +198,12 @@ Result<SharedProtocol::Plan> plan_of(Team& team, const SharedProblem& problem,
     }
     return pass_of(transfers);
   };
+  if (plan.copies) {
+    auto pull = pass_of_end(&Transfer::target, self);
+    if (!pull) return tl::unexpected(pull.error());
+    plan.pull.emplace(std::move(*pull));
+    return plan;
+  }
   auto push = pass_of_end(&Transfer::source, self);
   if (!push) return tl::unexpected(push.error());
   const auto first_push = pass_of_end(&Transfer::source, 0);
@@ -285,6 +297,15 @@ std::string SharedProtocol::objection(std::span<const std::byte> in,
                                       static_cast<std::size_t>(plan_.slots_bytes));
     if (overlap(slots, in) || overlap(slots, out)) return "a tile overlaps the slots";
   }
+  if (plan_.copies) {
+    const Size bytes = copies_bytes(plan_.in_bytes);
+    if (plan_.copies_offset > size || bytes > size - plan_.copies_offset) {
+      return "there is no room for copies of a tile";
+    }
+    const auto copies = memory.subspan(static_cast<std::size_t>(plan_.copies_offset),
+                                       static_cast<std::size_t>(bytes));
+    if (overlap(copies, in) || overlap(copies, out)) return "a tile overlaps the copies";
+  }
   return {};
 }
 
@@ -314,15 +335,19 @@ Result<void> SharedProtocol::hear(std::uint64_t word) {
   return {};
 }
 
-Result<SharedProtocol::Way> SharedProtocol::decide(const std::string& objection) const {
+Result<void> SharedProtocol::all_fine(const std::string& objection) const {
   if (!objection.empty()) return refuse(bad(Code::bad_argument, objection));
-  std::uint64_t all = fine | can_stage | out_is_shared | in_is_shared;
   for (std::size_t member = 0; member < words_.size(); ++member) {
     if ((words_[member] & fine) == 0) {
       return refuse(bad(Code::bad_argument, fmt::format("member {} refused its tiles", member)));
     }
-    all &= words_[member];
   }
+  return {};
+}
+
+Result<SharedProtocol::Way> SharedProtocol::decide() const {
+  std::uint64_t all = can_stage | out_is_shared | in_is_shared;
+  for (const std::uint64_t word : words_) all &= word;
   if (plan_.pull && (all & in_is_shared) != 0) return Way::pull;
   if ((all & out_is_shared) != 0) return Way::push;
   if ((all & can_stage) != 0) return Way::staged;
@@ -373,7 +398,7 @@ Size shared_bound_bytes(int members, Size transfers, std::size_t rank,
   // Either of push and pull has what is kept, which counts twice.
   Size out =
       options.slots_bytes + Size{sizeof(SharedProtocol)} + members * each + pass_bytes(transfers);
-  if (options.slots_bytes == 0 && members > 1) return out;
+  if (options.copies || (options.slots_bytes == 0 && members > 1)) return out;
   // A transfer is either kept or in a stream.
   const Size others = members - 1;
   return out + 2 * others * stream_bytes +

@@ -30,12 +30,21 @@ struct SharedOptions {
   /// Most bytes of slots per member, and the bytes of its memory that are kept for them. 0: the
   /// exchange refuses tiles outside shared memory.
   Size slots_bytes = Size{1} << 20;
+  /// For small tiles: a run copies the old tile to one of two places in shared memory, from where
+  /// the others take it, and waits once instead of twice. Slots are then not needed.
+  bool copies = false;
+  /// Where in every member's memory copies_bytes() begin that belong to this exchange alone.
+  Size copies_offset = 0;
 };
+
+/// Bytes that two copies of a tile take.
+[[nodiscard]] constexpr Size copies_bytes(Size in_bytes) { return 2 * ((in_bytes + 63) / 64 * 64); }
 
 /// The way a run took.
 enum class SharedPath {
   direct,  ///< written straight into the peers' tiles
   staged,  ///< through slots
+  copied,  ///< from copies of the old tiles
 };
 
 /// Built once, run many times. Building and running are collective: all members call them in the
@@ -56,12 +65,14 @@ class SharedExchange {
   ~SharedExchange();
 
   /// Moves `in`, this member's tile, to where it belongs; `out` is complete on return, and nobody
-  /// reads `in` any more. Direct where every member's `out` lies in its own shared memory, or every
-  /// `in` and pulling jumps less; else staged. The two may not overlap each other or the slots.
-  /// \error bad_argument (before anything moves, on all members), team_broken (`out` is undefined)
+  /// reads `in` any more. Copied if the options say so. Direct where every member's `out` lies in
+  /// its own shared memory, or every `in` and pulling jumps less; else staged. The two may not
+  /// overlap each other or the slots. \error bad_argument (before anything moves, on all members),
+  /// team_broken (`out` is undefined)
   [[nodiscard]] Result<SharedPath> run(std::span<const std::byte> in, std::span<std::byte> out);
 
-  /// Bytes that this member holds for the exchange: slots and descriptions of boxes; not the tiles.
+  /// Bytes that this member holds for the exchange: slots and descriptions of boxes; not the tiles
+  /// and their copies.
   [[nodiscard]] Size held_bytes() const;
 
  private:

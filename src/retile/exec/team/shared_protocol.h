@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -46,7 +47,8 @@ enum class Flaw {
   no_data_wait,  ///< unpacks a slot that is still being written
   early_ready,   ///< says "packed" before packing
   early_taken,   ///< says "unpacked" before unpacking
-  no_drain       ///< leaves before its last slots are read
+  no_drain,      ///< leaves before its last slots are read
+  one_copy       ///< overwrites a copy that others may still read
 };
 
 /// The watch of the library.
@@ -62,6 +64,10 @@ struct Unwatched {
   void pack(copy::BoxStream& boxes, copy::BoxStream::Cursor& cursor, const std::byte* tile,
             std::byte* slot, Size room) const {
     boxes.pack(cursor, tile, slot, room);
+  }
+  /// Copies an old tile to where others take it from.
+  void copy(std::span<const std::byte> tile, std::byte* copy) const {
+    std::memcpy(copy, tile.data(), tile.size());
   }
   /// Streaming stores are not ordered by the atomics of Team; ordinary ones are.
   void fence() const {
@@ -97,11 +103,13 @@ class SharedProtocol {
     Size in_bytes = 0, out_bytes = 0;
     Size slots_offset = 0, slots_bytes = 0;
     Size slot_bytes = 0;  ///< 0: no slots
+    bool copies = false;
+    Size copies_offset = 0;
     // For tiles outside shared memory: what goes through slots, by member, and what stays.
     std::vector<SharedPeer> peers;
     std::optional<copy::Pass> kept;
     // For tiles in shared memory: one pass over what this member gives, and, where that jumps less,
-    // one over what it gets.
+    // one over what it gets; with copies that one alone.
     std::optional<copy::Pass> push;
     std::optional<copy::Pass> pull;
   };
@@ -152,8 +160,10 @@ class SharedProtocol {
   /// Flags, and the place of `tile` if it lies in this member's memory.
   [[nodiscard]] std::uint64_t word_of(std::span<const std::byte> in, std::span<const std::byte> out,
                                       std::span<const std::byte> tile) const;
-  /// Whether all are fine, and which way they go.
-  [[nodiscard]] Result<Way> decide(const std::string& objection) const;
+  /// Whether all are fine.
+  [[nodiscard]] Result<void> all_fine(const std::string& objection) const;
+  /// Which way they go then.
+  [[nodiscard]] Result<Way> decide() const;
   void rewind();
   /// One of the two slots from `source` to `target`, which lie in the memory of the source.
   [[nodiscard]] std::byte* slot(int source, int target, std::uint64_t chunk) const;
@@ -161,6 +171,9 @@ class SharedProtocol {
   template <typename Watch>
   [[nodiscard]] Result<void> direct(Way way, std::span<const std::byte> in,
                                     std::span<std::byte> out, Watch& watch);
+  template <typename Watch>
+  [[nodiscard]] Result<void> copied(std::span<const std::byte> in, std::span<std::byte> out,
+                                    Watch& watch);
   template <typename Watch>
   [[nodiscard]] Result<void> staged(std::span<const std::byte> in, std::span<std::byte> out,
                                     Watch& watch);
@@ -170,6 +183,7 @@ class SharedProtocol {
   [[nodiscard]] Result<void> receive_chunk(int source, std::span<std::byte> out, Watch& watch);
 
   Plan plan_;
+  std::uint64_t runs_ = 0;            ///< with copies; the same on all members
   std::vector<std::uint64_t> words_;  ///< what each member has told at entry
   std::vector<const std::byte*> sources_;
   std::vector<std::byte*> targets_;
@@ -178,6 +192,10 @@ class SharedProtocol {
 template <typename Watch>
 Result<SharedPath> SharedProtocol::run(std::span<const std::byte> in, std::span<std::byte> out,
                                        Watch& watch) {
+  if (plan_.copies) {
+    if (auto done = copied(in, out, watch); !done) return refuse(done.error());
+    return SharedPath::copied;
+  }
   const std::string complaint = objection(in, out);
   rewind();
   watch.at(Step::entry);
@@ -189,7 +207,8 @@ Result<SharedPath> SharedProtocol::run(std::span<const std::byte> in, std::span<
   } else {
     if (auto heard = hear(word); !heard) return refuse(heard.error());
   }
-  const auto way = decide(complaint);
+  if (auto all = all_fine(complaint); !all) return refuse(all.error());
+  const auto way = decide();
   if (!way) return refuse(way.error());
   if (*way == Way::push && plan_.pull) {  // not all old tiles are shared, but all new ones are
     if (auto heard = hear(word_of(in, out, out)); !heard) return refuse(heard.error());
@@ -197,6 +216,38 @@ Result<SharedPath> SharedProtocol::run(std::span<const std::byte> in, std::span<
   auto done = *way == Way::staged ? staged(in, out, watch) : direct(*way, in, out, watch);
   if (!done) return refuse(done.error());
   return *way == Way::staged ? SharedPath::staged : SharedPath::direct;
+}
+
+// No early read: all copies are made before the one barrier, and are read behind it. No early
+// write: the copy of run k is overwritten in run k + 2, by a member that has left the barrier of
+// run k + 1, which all have entered when they had read those of run k.
+template <typename Watch>
+Result<void> SharedProtocol::copied(std::span<const std::byte> in, std::span<std::byte> out,
+                                    Watch& watch) {
+  const std::string complaint = objection(in, out);
+  const Size second = copies_bytes(plan_.in_bytes) / 2;
+  const std::uint64_t turn = Watch::flaw == Flaw::one_copy ? 0 : runs_++ % 2;
+  const auto offset = static_cast<std::size_t>(plan_.copies_offset + (turn == 0 ? 0 : second));
+  watch.at(Step::entry);
+  watch.at(Step::copy);
+  if (complaint.empty()) {
+    watch.copy(in, team().memory(team().member()).data() + offset);
+    watch.at(Step::fence);
+    if constexpr (Watch::flaw != Flaw::no_fence) watch.fence();
+  }
+  watch.at(Step::exit);
+  if constexpr (Watch::flaw == Flaw::no_entry) {
+    words_.assign(words_.size(), fine);
+  } else {
+    if (auto heard = hear(complaint.empty() ? fine : 0); !heard) return heard;
+  }
+  if (auto all = all_fine(complaint); !all) return all;
+  for (int member = 0; member < team().members(); ++member) {
+    sources_[static_cast<std::size_t>(member)] = team().memory(member).data() + offset;
+  }
+  watch.at(Step::unpack);
+  plan_.pull->pull(sources_, out.data());
+  return {};
 }
 
 // Entry: nobody writes into or reads from a tile before its owner has said where it is, so its

@@ -184,7 +184,8 @@ Result<void> Team::wait(Ready ready, Word& event, Word& sleepers) {
     std::this_thread::yield();
   } while (std::chrono::steady_clock::now() - began < yielding);
   while (true) {
-    if (broken()) return broken_team();
+    // What is waited for counts, also when somebody has given up since.
+    if (broken()) return ready() ? Result<void>() : broken_team();
     // Either this member sees what it waits for, or the other sees the sleeper: both sides write
     // one word and then read the other's, in one total order.
     sleepers.fetch_add(1);
