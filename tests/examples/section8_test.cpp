@@ -27,7 +27,7 @@ TEST(Section8, a_thousand_samples_plan_lower_and_check) {
   Size optimal = 0;
   for (int k = 0; k < 1000; ++k) {
     const support::Sample sample =
-        support::draw_problem(random, meshes[static_cast<std::size_t>(k) % meshes.size()]);
+        support::draw_sample(random, meshes[static_cast<std::size_t>(k) % meshes.size()]);
     SCOPED_TRACE(sample.mesh + " " + to_text(sample.problem.from_type) + " " +
                  to_text(sample.problem.to_type));
     const auto made = plan(sample.problem);

@@ -97,7 +97,7 @@ TEST(ProveScale, two_hundred_problems_as_in_section_8) {
       parse_mesh("a:2,b:3,c:2").value(), parse_mesh("a:6,b:4,c:5").value()};
   Times times;
   for (std::size_t k = 0; k < 200 && !HasFatalFailure(); ++k) {
-    prove_plan(support::draw_problem(random, meshes[k % meshes.size()]).problem, times);
+    prove_plan(support::draw_sample(random, meshes[k % meshes.size()]).problem, times);
   }
   times.report("problems drawn as in Sec. 8, three axes, up to six dimensions");
   EXPECT_LT(times.median(), limit_seconds);

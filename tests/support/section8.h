@@ -4,50 +4,22 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <random>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "retile/core/dist_type.h"
 #include "retile/core/mesh.h"
 #include "retile/core/notation.h"
 #include "retile/core/problem.h"
+#include "support/random_problems.h"
 
 namespace support {
-
-/// A number in [low, high], the same on every platform (std::uniform_int_distribution is not).
-inline retile::Size draw(std::mt19937_64& random, retile::Size low, retile::Size high) {
-  return low + static_cast<retile::Size>(random() % static_cast<std::uint64_t>(high - low + 1));
-}
-
-/// A type of this global shape: every axis replicated or prepended to a dimension that it divides.
-inline retile::DistType draw_type(std::mt19937_64& random, const retile::Mesh& mesh,
-                                  const retile::Shape& global) {
-  std::vector<retile::DistDim> dims;
-  for (const retile::Size extent : global) dims.push_back({extent, {}, extent});
-  std::vector<retile::Axis> axes = mesh.axes();
-  for (std::size_t k = axes.size(); k-- > 1;) {
-    std::swap(axes[k],
-              axes[static_cast<std::size_t>(draw(random, 0, static_cast<retile::Size>(k)))]);
-  }
-  for (const retile::Axis& axis : axes) {
-    const auto dim =
-        static_cast<std::size_t>(draw(random, 0, static_cast<retile::Size>(dims.size())));
-    if (dim == dims.size()) continue;
-    dims[dim].axes.insert(dims[dim].axes.begin(), axis.name);
-    dims[dim].tile /= axis.size;
-  }
-  return retile::DistType::make(mesh, dims).value();
-}
 
 struct Sample {
   std::string mesh;
   retile::Problem problem;
 };
 
-inline Sample draw_problem(std::mt19937_64& random, const retile::Mesh& mesh) {
+inline Sample draw_sample(Random& random, const retile::Mesh& mesh) {
   // Extents are multiples of the number of devices, as those of Fig. 13 are multiples of 8.
   while (true) {
     const auto rank = static_cast<std::size_t>(draw(random, 1, 6));

@@ -159,6 +159,26 @@ struct Places {
   }
 };
 
+/// The tiles of one member of a case, each in its shared memory or in its own.
+struct Buffers {
+  std::vector<std::byte> own_in, own_out;
+  std::span<std::byte> in, out;
+
+  Buffers(const Case& test, const Places& places, const retile::team::Team& team, bool in_shared,
+          bool out_shared)
+      : own_in(static_cast<std::size_t>(tile_bytes(test.from, test.problem.element_bytes))),
+        own_out(static_cast<std::size_t>(tile_bytes(test.to, test.problem.element_bytes))) {
+    const auto place = [&](bool shared, Size offset, std::vector<std::byte>& own) {
+      if (!shared) return std::span(own);
+      return team.memory(team.member()).subspan(static_cast<std::size_t>(offset), own.size());
+    };
+    in = place(in_shared, places.in_offset, own_in);
+    out = place(out_shared, places.out_offset, own_out);
+  }
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+};
+
 /// Small problems of all kinds: 1 to 8 members, ranks 0 to 4, elements of 1 to 16 bytes, gathers,
 /// slices, permutations, swaps, replicas that are not where they were.
 inline std::vector<Case> small_cases() {

@@ -45,28 +45,15 @@ int code_of(const retile::Diagnostic& diagnostic) {
   return refused;
 }
 
-/// The tiles of one member of a case, in its shared memory or in its own.
-struct Buffers {
-  Buffers(const Case& test, const Places& places, Team& team, SharedPath path)
-      : own_in(static_cast<std::size_t>(tile_bytes(test.from, test.problem.element_bytes))),
-        own_out(static_cast<std::size_t>(tile_bytes(test.to, test.problem.element_bytes))),
-        out(path == SharedPath::direct
-                ? team.memory(team.member())
-                      .subspan(static_cast<std::size_t>(places.out_offset), own_out.size())
-                : std::span(own_out)) {}
-  std::vector<std::byte> own_in, own_out;
-  std::span<std::byte> out;
-};
-
 int run_three_times(const Case& test, const Places& places, SharedPath path, Team& team) {
   auto exchange =
       SharedExchange::create(team, test.problem, places.options(path == SharedPath::copied));
   if (!exchange) return code_of(exchange.error());
-  Buffers buffers(test, places, team, path);
+  const Buffers buffers(test, places, team, false, path == SharedPath::direct);
   const Size element = test.problem.element_bytes;
   for (std::uint32_t generation = 1; generation <= 3; ++generation) {
-    fill(test.from, team.member(), element, generation, buffers.own_in);
-    const auto went = exchange->run(buffers.own_in, buffers.out);
+    fill(test.from, team.member(), element, generation, buffers.in);
+    const auto went = exchange->run(buffers.in, buffers.out);
     if (!went) return code_of(went.error());
     if (*went != path) return refused;
     if (wrong_bytes(test.to, team.member(), element, generation, buffers.out) != 0) {
@@ -125,13 +112,13 @@ TEST(ForkedTeam, a_member_killed_at_any_step_ends_the_others_soon) {
       auto protocol = retile::team::SharedProtocol::create(
           team, test.problem, places.options(path == SharedPath::copied));
       if (!protocol) return code_of(protocol.error());
-      Buffers buffers(test, places, team, path);
+      const Buffers buffers(test, places, team, false, path == SharedPath::direct);
       KillingWatch watch;
       watch.step = step;
       watch.times = team.member() == 1 ? 2 : 0;
       // More runs than the member that is killed can finish.
       for (int run = 0; run < 1000; ++run) {
-        const auto went = (*protocol)->run(buffers.own_in, buffers.out, watch);
+        const auto went = (*protocol)->run(buffers.in, buffers.out, watch);
         if (!went) return code_of(went.error());
       }
       return 0;

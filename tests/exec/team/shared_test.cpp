@@ -37,16 +37,9 @@ Size expect_right(const Case& test, Tiles tiles, Size slots_bytes) {
         auto exchange = SharedExchange::create(
             team, test.problem, {.slots_offset = 0, .slots_bytes = places.slots_bytes});
         if (!exchange) return retile::refuse(exchange.error());
-        const auto memory = team.memory(team.member());
-        const auto in_bytes = static_cast<std::size_t>(tile_bytes(test.from, element));
-        const auto out_bytes = static_cast<std::size_t>(tile_bytes(test.to, element));
-        std::vector<std::byte> own_in(in_bytes), own_out(out_bytes);
-        const std::span<std::byte> in =
-            in_shared ? memory.subspan(static_cast<std::size_t>(places.in_offset), in_bytes)
-                      : std::span(own_in);
-        const std::span<std::byte> out =
-            out_shared ? memory.subspan(static_cast<std::size_t>(places.out_offset), out_bytes)
-                       : std::span(own_out);
+        const Buffers buffers(test, places, team, in_shared, out_shared);
+        const auto in = buffers.in;
+        const auto out = buffers.out;
         for (std::uint32_t generation = 1; generation <= 3; ++generation) {
           fill(test.from, team.member(), element, generation, in);
           const auto path = exchange->run(in, out);
@@ -57,7 +50,7 @@ Size expect_right(const Case& test, Tiles tiles, Size slots_bytes) {
           }
           EXPECT_EQ(wrong_bytes(test.to, team.member(), element, generation, out), 0);
           EXPECT_EQ(wrong_bytes(test.from, team.member(), element, generation, in), 0);
-          checked[static_cast<std::size_t>(team.member())] += static_cast<Size>(out_bytes);
+          checked[static_cast<std::size_t>(team.member())] += static_cast<Size>(out.size());
         }
         return {};
       });

@@ -201,17 +201,9 @@ StressOutcome stress(const Case& test, Route route, int runs, std::uint64_t seed
         auto protocol = retile::team::SharedProtocol::create(
             team, test.problem, places.options(route == Route::copied));
         if (!protocol) return retile::refuse(protocol.error());
-        const auto memory = team.memory(team.member());
-        const auto in_bytes = static_cast<std::size_t>(tile_bytes(test.from, element));
-        const auto out_bytes = static_cast<std::size_t>(tile_bytes(test.to, element));
-        std::vector<std::byte> own_in(in_bytes);
-        std::vector<std::byte> own_out(out_bytes);
-        const std::span<std::byte> in =
-            in_shared ? memory.subspan(static_cast<std::size_t>(places.in_offset), in_bytes)
-                      : std::span(own_in);
-        const std::span<std::byte> out =
-            out_shared ? memory.subspan(static_cast<std::size_t>(places.out_offset), out_bytes)
-                       : std::span(own_out);
+        const Buffers buffers(test, places, team, in_shared, out_shared);
+        const auto in = buffers.in;
+        const auto out = buffers.out;
         const auto run_all = [&](auto& watch) -> retile::Result<void> {
           for (int run = 1; run <= runs; ++run) {
             const auto generation = static_cast<std::uint32_t>(run);
@@ -221,7 +213,7 @@ StressOutcome stress(const Case& test, Route route, int runs, std::uint64_t seed
             if (*went != path) mine.error = "took the other path";
             watch.delays.at(Step::exit);
             mine.wrong += wrong_bytes(test.to, team.member(), element, generation, out);
-            mine.checked += static_cast<Size>(out_bytes);
+            mine.checked += static_cast<Size>(out.size());
           }
           return {};
         };
