@@ -46,9 +46,11 @@ constexpr long sleep_ns = 50'000'000;
 
 // A member on a core of its own answers within a microsecond; a sleep and its end cost some ten.
 // Spinning for longer only hurts when the other has lost its core to somebody else, and where there
-// are more members than cores it keeps the core from who is waited for.
+// are more members than cores it keeps the core from who is waited for: there a member lets others
+// run at once. Taking turns is still cheaper than sleeping, as long as they are few.
 constexpr int spins_on_own_core = 200;
-constexpr int spins_on_shared_core = 50;
+constexpr int spins_on_shared_core = 1;
+constexpr int yields = 100;
 
 struct alignas(line_bytes) State {
   Word broken{0};
@@ -175,6 +177,10 @@ Result<void> Team::wait(Ready ready, Word& event, Word& sleepers) {
   for (int spin = 0; spin < spins_; ++spin) {
     if (ready()) return {};
     relax();
+  }
+  for (int turn = 0; turn < yields; ++turn) {
+    if (ready()) return {};
+    std::this_thread::yield();
   }
   while (true) {
     if (broken()) return broken_team();
