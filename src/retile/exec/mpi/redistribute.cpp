@@ -348,7 +348,7 @@ Result<void> Redistributor::run(std::span<const std::byte> in, std::span<std::by
   if (!mover_agrees) {
     if (auto agreed = agree(state.comm, checked); !agreed) return agreed;
   }
-  const Size given_bytes = own ? 0 : state.in_bytes + state.out_bytes;
+  const Size given_bytes = own || !checked ? 0 : state.in_bytes + state.out_bytes;
   state.meter.add(given_bytes);
   if (auto moved = checked ? state.mover->move(in, out) : state.mover->move({}, {}); !moved) {
     if (mover_agrees && moved.error().code == Code::bad_argument) {

@@ -18,6 +18,7 @@ namespace {
 
 constexpr Size most_slot_bytes = Size{512} << 10;
 constexpr Size slot_alignment = 64;
+constexpr Size page_bytes = 4096;
 
 /// C-order strides of a box without gaps, in bytes.
 Shape packed_strides(const Shape& shape, Size element_bytes) {
@@ -252,7 +253,10 @@ Result<void> add_passes(SharedProtocol::Plan& plan, const SharedProblem& problem
   if (!first_push) return tl::unexpected(first_push.error());
   if (!first_pull) return tl::unexpected(first_pull.error());
   plan.push.emplace(std::move(*push));
-  if (first_push->in_order_bytes() >= first_pull->in_order_bytes()) return {};
+  // Writers who take turns in a tile that stays in the caches take its lines, and what is fetched
+  // ahead of them, from each other. Readers can share them.
+  const bool contended = !first_push->streaming() && first_push->in_order_bytes() < page_bytes;
+  if (!contended && first_push->in_order_bytes() >= first_pull->in_order_bytes()) return {};
   auto pull = pass_of(&Transfer::target, self);
   if (!pull) return tl::unexpected(pull.error());
   plan.pull.emplace(std::move(*pull));
