@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "copy_team.h"
+#include "machine.h"
 #include "retile/exec/copy/limit.h"
 
 namespace {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "copy_team.h"
+#include "machine.h"
 
 namespace {
 

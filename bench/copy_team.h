@@ -15,9 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -366,31 +364,6 @@ struct Tiles {
 inline double quantile(std::vector<double> values, double at) {
   std::sort(values.begin(), values.end());
   return values[static_cast<std::size_t>(at * static_cast<double>(values.size() - 1) + 0.5)];
-}
-
-/// What a reader of the results must know of the machine.
-inline nlohmann::ordered_json machine() {
-  nlohmann::ordered_json out;
-  std::ifstream cpu("/proc/cpuinfo");
-  for (std::string line; std::getline(cpu, line);) {
-    if (line.rfind("model name", 0) == 0) {
-      out["processor"] = line.substr(line.find(": ") + 2);
-      break;
-    }
-  }
-  out["processors"] = sysconf(_SC_NPROCESSORS_ONLN);
-  out["cache_share_bytes"] = retile::copy::detected_cache_share_bytes(1);
-  std::ifstream load("/proc/loadavg");
-  std::string average;
-  load >> average;
-  out["load_average_at_start"] = average;
-#ifdef __clang__
-  out["compiler"] = "clang " __clang_version__;
-#else
-  out["compiler"] = "gcc " __VERSION__;
-#endif
-  out["can_stream"] = retile::copy::can_stream();
-  return out;
 }
 
 }  // namespace copy_bench

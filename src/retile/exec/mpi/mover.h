@@ -73,8 +73,12 @@ class Mover {
   Mover& operator=(const Mover&) = delete;
   virtual ~Mover() = default;
 
+  /// Whether move() itself makes sure that no process was given wrong buffers. Such a process calls
+  /// it with empty ones; then nothing moves, and the error is bad_argument on all.
+  [[nodiscard]] virtual bool agrees() const { return false; }
   /// Collective. The buffers have the right sizes on all processes and overlap only where the
-  /// strategy allows it. An error means that others may wait for this process.
+  /// strategy allows it. Another error than that of agrees() means that others may wait for this
+  /// process.
   [[nodiscard]] virtual Result<void> move(std::span<const std::byte> in,
                                           std::span<std::byte> out) = 0;
   /// Bytes that this process gets from others in one run.

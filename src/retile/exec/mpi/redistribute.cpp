@@ -343,10 +343,18 @@ Result<void> Redistributor::run(std::span<const std::byte> in, std::span<std::by
     }
     return {};
   }();
-  if (auto agreed = agree(state.comm, checked); !agreed) return agreed;
-  const Size given_bytes = own ? 0 : state.in_bytes + state.out_bytes;
+  // To agree costs about as much as to move a small tile.
+  const bool mover_agrees = state.mover->agrees();
+  if (!mover_agrees) {
+    if (auto agreed = agree(state.comm, checked); !agreed) return agreed;
+  }
+  const Size given_bytes = own || !checked ? 0 : state.in_bytes + state.out_bytes;
   state.meter.add(given_bytes);
-  if (auto moved = state.mover->move(in, out); !moved) {
+  if (auto moved = checked ? state.mover->move(in, out) : state.mover->move({}, {}); !moved) {
+    if (mover_agrees && moved.error().code == Code::bad_argument) {
+      state.meter.remove(given_bytes);
+      if (auto agreed = agree(state.comm, checked); !agreed) return agreed;
+    }
     // The others are inside a collective or on their way to one, and nobody could tell them.
     state.comm.abort(environment_failed, moved.error().message);
   }

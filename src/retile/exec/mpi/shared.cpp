@@ -164,6 +164,7 @@ class Shared final : public Mover {
     return {};
   }
 
+  [[nodiscard]] bool agrees() const override { return true; }
   [[nodiscard]] Result<void> move(std::span<const std::byte> in,
                                   std::span<std::byte> out) override {
     auto moved = exchange_->run(in, out);

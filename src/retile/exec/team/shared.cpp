@@ -17,6 +17,7 @@ namespace {
 
 constexpr Size most_slot_bytes = Size{512} << 10;
 constexpr Size slot_alignment = 64;
+constexpr Size page_bytes = 4096;
 
 /// FNV-1a over 64-bit words. It guards against mistakes, not against malice.
 class Hash {
@@ -211,7 +212,10 @@ Result<SharedProtocol::Plan> plan_of(Team& team, const SharedProblem& problem,
   if (!first_push) return tl::unexpected(first_push.error());
   if (!first_pull) return tl::unexpected(first_pull.error());
   plan.push.emplace(std::move(*push));
-  if (first_push->in_order_bytes() >= first_pull->in_order_bytes()) return plan;
+  // Writers who take turns in a tile that stays in the caches take its lines, and what is fetched
+  // ahead of them, from each other. Readers can share them.
+  const bool contended = !first_push->streaming() && first_push->in_order_bytes() < page_bytes;
+  if (!contended && first_push->in_order_bytes() >= first_pull->in_order_bytes()) return plan;
   auto pull = pass_of_end(&Transfer::target, self);
   if (!pull) return tl::unexpected(pull.error());
   plan.pull.emplace(std::move(*pull));
