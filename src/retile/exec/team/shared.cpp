@@ -19,6 +19,8 @@ namespace {
 constexpr Size most_slot_bytes = Size{512} << 10;
 constexpr Size slot_alignment = 64;
 constexpr Size page_bytes = 4096;
+// Below, what a run takes is waiting.
+constexpr Size least_contended_bytes = Size{8} << 10;
 
 /// C-order strides of a box without gaps, in bytes.
 Shape packed_strides(const Shape& shape, Size element_bytes) {
@@ -255,7 +257,8 @@ Result<void> add_passes(SharedProtocol::Plan& plan, const SharedProblem& problem
   plan.push.emplace(std::move(*push));
   // Writers who take turns in a tile that stays in the caches take its lines, and what is fetched
   // ahead of them, from each other. Readers can share them.
-  const bool contended = !first_push->streaming() && first_push->in_order_bytes() < page_bytes;
+  const bool contended = plan.out_bytes >= least_contended_bytes && !first_push->streaming() &&
+                         first_push->in_order_bytes() < page_bytes;
   if (!contended && first_push->in_order_bytes() >= first_pull->in_order_bytes()) return {};
   auto pull = pass_of(&Transfer::target, self);
   if (!pull) return tl::unexpected(pull.error());

@@ -2,6 +2,7 @@
 // members may be processes, so the sleeping is done here.
 #include "retile/exec/team/team.h"
 
+#include <chrono>
 #include <cstring>
 #include <new>
 #include <thread>
@@ -16,8 +17,6 @@
 #include <unistd.h>
 
 #include <ctime>
-#else
-#include <chrono>
 #endif
 
 // How writes are published. The tests' negative controls build this file with weaker orders, which
@@ -47,10 +46,10 @@ constexpr long sleep_ns = 50'000'000;
 // A member on a core of its own answers within a microsecond; a sleep and its end cost some ten.
 // Spinning for longer only hurts when the other has lost its core to somebody else, and where there
 // are more members than cores it keeps the core from who is waited for: there a member lets others
-// run at once. Taking turns is still cheaper than sleeping, as long as they are few.
+// run at once. Taking turns is cheaper than sleeping, unless others than members take them too.
 constexpr int spins_on_own_core = 200;
 constexpr int spins_on_shared_core = 1;
-constexpr int yields = 100;
+constexpr std::chrono::microseconds time_for_turns{50};
 
 struct alignas(line_bytes) State {
   Word broken{0};
@@ -178,10 +177,11 @@ Result<void> Team::wait(Ready ready, Word& event, Word& sleepers) {
     if (ready()) return {};
     relax();
   }
-  for (int turn = 0; turn < yields; ++turn) {
+  const auto end_of_turns = std::chrono::steady_clock::now() + time_for_turns;
+  do {
     if (ready()) return {};
     std::this_thread::yield();
-  }
+  } while (std::chrono::steady_clock::now() < end_of_turns);
   while (true) {
     if (broken()) return broken_team();
     // Either this member sees what it waits for, or the other sees the sleeper: both sides write
