@@ -179,11 +179,15 @@ Result<void> Team::wait(Ready ready, Word& event, Word& sleepers) {
   }
   const auto end_of_turns = std::chrono::steady_clock::now() + time_for_turns;
   do {
-    if (ready()) return {};
     std::this_thread::yield();
+    if (ready()) return {};
   } while (std::chrono::steady_clock::now() < end_of_turns);
   while (true) {
-    if (broken()) return broken_team();
+    if (broken()) {
+      // Who broke the team may have done so after what is waited for here.
+      if (ready()) return {};
+      return broken_team();
+    }
     // Either this member sees what it waits for, or the other sees the sleeper: both sides write
     // one word and then read the other's, in one total order.
     sleepers.fetch_add(1);
