@@ -93,9 +93,9 @@ class Redistributor {
   ///                it keeps, some hundred for every other process
   ///   shared       T + 352 + 48 r bytes for every box that a process sends or receives (without
   ///                own_buffers 528 + 72 r), twice that for one that it keeps, some hundred for
-  ///                every other process + a control block, and without own_buffers slots of
-  ///                min(chunk_bytes, 1 MiB), but at least 128 bytes for every other process; the
-  ///                last two in whole pages
+  ///                every other process + a control block, and two copies of an `in` of up to
+  ///                16 KiB; of a larger one, without own_buffers, slots of min(chunk_bytes, 1 MiB),
+  ///                but at least 128 bytes for every other process; the last three in whole pages
   ///   in_place     the largest tile, in whole pages, + 832 KiB + a control block
   [[nodiscard]] Size peak_limit_bytes() const;
 

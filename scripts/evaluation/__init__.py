@@ -1,0 +1,1 @@
+"""What scripts/evaluate and scripts/evaluate-execution share."""
