@@ -93,16 +93,44 @@ Result<void> check_options(const Options& options) {
   return {};
 }
 
-/// Collective: whether all processes share memory.
-Result<bool> one_node(const Communicator& comm, const Options& options) {
-  if (options.node_processes != 0 && comm.processes() > options.node_processes) return false;
-  auto node = comm.node();
-  if (!node) return tl::unexpected(node.error());
-  std::uint64_t apart = node->processes() == comm.processes() ? 0 : 1;
-  if (auto reduced = comm.maximum(std::span(&apart, 1)); !reduced) {
-    return tl::unexpected(reduced.error());
+/// Collective: who shares memory with whom.
+Result<Nodes> find_nodes(const Communicator& comm, const Options& options) {
+  const auto processes = static_cast<std::size_t>(comm.processes());
+  Nodes nodes;
+  std::vector<std::array<int, 2>> places;
+  const auto reserved = or_out_of_memory([&]() -> Result<void> {
+    places.resize(processes);
+    nodes.first.reserve(processes);
+    nodes.member.reserve(processes);
+    return {};
+  });
+  if (auto agreed = agree(comm, reserved); !agreed) return tl::unexpected(agreed.error());
+  auto mine = comm.node();
+  if (mine && options.node_processes != 0) {
+    const Size block = comm.process() / options.node_processes;
+    mine = mine->split(static_cast<int>(block), mine->process());
   }
-  return apart == 0;
+  if (!mine) return tl::unexpected(mine.error());
+  nodes.mine = std::move(*mine);
+  // The first process of this one's node, and this one's number there.
+  std::array<int, 2> place{comm.process(), nodes.mine.process()};
+  if (auto told = nodes.mine.broadcast(std::as_writable_bytes(std::span(place).first(1)), 0);
+      !told) {
+    return tl::unexpected(told.error());
+  }
+  if (auto gathered =
+          comm.allgather(std::as_bytes(std::span(place)).data(),
+                         std::as_writable_bytes(std::span(places)).data(), Size{sizeof place});
+      !gathered) {
+    return tl::unexpected(gathered.error());
+  }
+  for (const std::array<int, 2>& other : places) {
+    nodes.first.push_back(other[0]);
+    nodes.member.push_back(other[1]);
+    nodes.count += other[1] == 0 ? 1 : 0;
+    nodes.most_processes = std::max(nodes.most_processes, other[1] + 1);
+  }
+  return nodes;
 }
 
 /// The tiles of a strategy that makes none itself, where own ones are wanted.
@@ -117,6 +145,7 @@ struct Tiles {
 
 struct Redistributor::State {
   Communicator comm;
+  Nodes nodes;
   Meter meter;
   Size in_bytes = 0;
   Size out_bytes = 0;
@@ -138,12 +167,13 @@ struct Redistributor::State {
 Result<void> Redistributor::State::choose(const MoverProblem& problem, const Options& options,
                                           Options& fitted) {
   const bool automatic = options.strategy == Strategy::automatic;
-  auto together = one_node(comm, options);
-  if (!together) return tl::unexpected(together.error());
+  auto found_nodes = find_nodes(comm, options);
+  if (!found_nodes) return tl::unexpected(found_nodes.error());
+  nodes = std::move(*found_nodes);
 
   // A Program that is one exchange is taken at its word.
   Result<Exchange> exchange = refused(Code::unsupported, "not needed");
-  if (automatic || options.strategy == Strategy::direct || options.strategy == Strategy::shared) {
+  if (options.strategy != Strategy::collectives && options.strategy != Strategy::in_place) {
     const auto found = or_out_of_memory([&]() -> Result<void> {
       const auto& steps = problem.program.steps;
       const auto* const given =
@@ -163,13 +193,19 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
     if (auto agreed = agree(comm, found); !agreed) return agreed;
   }
 
-  const auto prepared = [&](Strategy candidate) -> Result<Prepared> {
-    if (!*together && (candidate == Strategy::shared || candidate == Strategy::in_place)) {
-      return refused(Code::unsupported, "the processes do not all share memory");
+  const auto look_at = [&](Strategy candidate) -> Result<Prepared> {
+    if (nodes.count > 1 && (candidate == Strategy::shared || candidate == Strategy::in_place)) {
+      return refused(
+          Code::unsupported,
+          fmt::format("the processes do not all share memory: they are on {} nodes", nodes.count));
     }
     switch (candidate) {
       case Strategy::shared:
-        return exchange ? prepare_shared(problem, *exchange) : tl::unexpected(exchange.error());
+        return exchange ? prepare_shared(problem, *exchange, nodes)
+                        : tl::unexpected(exchange.error());
+      case Strategy::mixed:
+        return exchange ? prepare_mixed(problem, *exchange, nodes)
+                        : tl::unexpected(exchange.error());
       case Strategy::direct:
         return exchange ? prepare_direct(problem, *exchange) : tl::unexpected(exchange.error());
       case Strategy::in_place:
@@ -178,9 +214,28 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
         return prepare_collectives(problem);
     }
   };
-  std::vector<Strategy> candidates{Strategy::shared, Strategy::direct, Strategy::collectives,
-                                   Strategy::in_place};
-  if (!automatic) candidates = {options.strategy};
+  // All see the same, but that one may have no memory left.
+  const auto prepared = [&](Strategy candidate) -> Result<Prepared> {
+    Result<Prepared> out;
+    const auto looked = or_out_of_memory([&]() -> Result<void> {
+      out = look_at(candidate);
+      return {};
+    });
+    if (auto agreed = agree(comm, looked); !agreed) return tl::unexpected(agreed.error());
+    return out;
+  };
+  // On one node mixed is shared, and where nothing stays on a node, direct.
+  const bool worth_mixing = nodes.count > 1 && exchange &&
+                            std::any_of(exchange->transfers.begin(), exchange->transfers.end(),
+                                        [&](const Transfer& transfer) {
+                                          return transfer.source != transfer.target &&
+                                                 nodes.together(transfer.source, transfer.target);
+                                        });
+  std::vector<Strategy> candidates{options.strategy};
+  if (automatic) {
+    candidates = {Strategy::shared, Strategy::direct, Strategy::collectives, Strategy::in_place};
+    if (worth_mixing) candidates.insert(candidates.begin() + 1, Strategy::mixed);
+  }
   std::optional<Size> smallest;
   std::optional<Diagnostic> last;
   for (const Strategy candidate : candidates) {
