@@ -58,7 +58,7 @@ bool one_node(const std::vector<int>& nodes) { return sizes_of(nodes).size() == 
 /// Sizes of blocks that make different nodes.
 std::vector<Size> blocks() {
   std::vector<Size> out;
-  for (const Size block : {0, 1, 2, 3, 5}) {
+  for (const Size block : {0, 1, 2, 3}) {
     if (block <= 1 || block < processes()) out.push_back(block);
   }
   return out;
@@ -160,7 +160,7 @@ TEST(Nodes, are_those_that_were_started) {
 
 TEST(Nodes, every_strategy_brings_every_element_to_its_place) {
   std::vector<Program> programs{rows_to_columns(), gather()};
-  for (std::uint64_t seed = 0; seed < 4; ++seed) programs.push_back(random_exchange(seed, 9));
+  for (std::uint64_t seed = 0; seed < 2; ++seed) programs.push_back(random_exchange(seed, 9));
   for (const auto& named : test::right_programs()) {
     Program program = test::parsed(named.text);
     if (program.devices == processes()) programs.push_back(std::move(program));
@@ -180,7 +180,9 @@ TEST(Nodes, every_strategy_brings_every_element_to_its_place) {
         if (given && by_steps) continue;  // an exchange has none
         for (const bool own : {false, true}) {
           if (strategy == Strategy::in_place && !own) continue;
-          for (const Size chunk : {Size{1}, Size{1000}, Size{8} << 20}) {
+          // Others than mixed are tested with all sizes elsewhere.
+          for (const Size chunk : {Size{1000}, Size{1}, Size{8} << 20}) {
+            if (chunk != 1000 && strategy != Strategy::mixed) continue;
             SCOPED_TRACE(std::string(strategy_name(strategy)) + ", program " + std::to_string(k) +
                          ", blocks of " + std::to_string(block) + ", chunks of " +
                          std::to_string(chunk));
@@ -273,7 +275,7 @@ TEST(Nodes, mixed_stays_within_its_bound_with_many_small_boxes_and_shrinks_to_a_
         options.memory_limit_bytes = needs - less;
         EXPECT_LE(moved(program, 4, options).peak_limit_bytes(), needs - less);
       }
-      options.memory_limit_bytes = needs - (Size{9} << 20);
+      options.memory_limit_bytes = 1;
       const auto refused = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
       ASSERT_FALSE(refused);
       EXPECT_EQ(refused.error().code, Code::infeasible);
@@ -281,24 +283,28 @@ TEST(Nodes, mixed_stays_within_its_bound_with_many_small_boxes_and_shrinks_to_a_
   }
 }
 
-TEST(Nodes, where_one_has_no_memory_to_share_all_do_without) {
-  if (processes() < 3) GTEST_SKIP() << "no node of several processes beside another";
-  // Nothing of a mebibyte can be allocated on the last process; slots have 8.
+TEST(Nodes, where_one_has_no_memory_for_messages_all_do_without) {
   const bool limited = process() == processes() - 1;
   const Program program = rows_to_columns();
-  if (limited) test::fail_from(std::size_t{1} << 20);
-  auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, {.node_processes = 2});
-  test::fail_from(0);
-  ASSERT_TRUE(made) << render(made.error());
-  EXPECT_EQ(made->strategy(), Strategy::collectives);
-  const auto& reasons = made->reasons();
-  EXPECT_TRUE(std::any_of(reasons.begin(), reasons.end(), [](const std::string& reason) {
-    return reason.find("mixed: out of memory") == 0;
-  }));
-  Bytes out(static_cast<std::size_t>(made->out_bytes()));
-  ASSERT_TRUE(made->run(pattern_tile(program.from, process(), 4), out));
-  EXPECT_EQ(find_pattern_mismatch(program.to, process(), 4, out), std::nullopt);
-  EXPECT_LE(made->peak_bytes(), made->peak_limit_bytes());
+  int looked_at = 0;
+  for (const Size block : blocks()) {
+    const auto nodes = nodes_of(MPI_COMM_WORLD, block);
+    if (one_node(nodes) || !shares(program, nodes)) continue;
+    ++looked_at;
+    // Slots of messages have 8 MiB.
+    if (limited) test::fail_from(std::size_t{1} << 20);
+    auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, {.node_processes = block});
+    test::fail_from(0);
+    ASSERT_TRUE(made) << render(made.error());
+    EXPECT_EQ(made->strategy(), Strategy::collectives);
+    EXPECT_THAT(made->reasons(), testing::Contains(testing::StartsWith("mixed: out of memory")));
+    Bytes out(static_cast<std::size_t>(made->out_bytes()));
+    ASSERT_TRUE(made->run(pattern_tile(program.from, process(), 4), out));
+    EXPECT_EQ(find_pattern_mismatch(program.to, process(), 4, out), std::nullopt);
+    EXPECT_LE(made->peak_bytes(), made->peak_limit_bytes());
+    EXPECT_LT(made->peak_bytes(), Size{8} << 20);  // nothing is left of what others could get
+  }
+  if (looked_at == 0) GTEST_SKIP() << "no node of several processes beside another";
 }
 
 }  // namespace
