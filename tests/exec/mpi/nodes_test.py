@@ -152,7 +152,7 @@ def main():
         _, *command = arguments
         enter(os.environ[NODE_B], *command)
     missing = [program for program in ("mpirun", "ip", "nsenter", "unshare") if shutil.which(program) is None]
-    if which == "TwoNodes" and INSIDE not in os.environ:
+    if which.startswith("TwoNodes") and INSIDE not in os.environ:
         if missing:
             print("skipped: no " + ", ".join(missing))
             return SKIPPED
