@@ -2,8 +2,10 @@
 // (Options::node_processes). nodes_test.py runs this on two nodes and over TCP.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <limits>
 #include <random>
@@ -305,6 +307,102 @@ TEST(Nodes, where_one_has_no_memory_for_messages_all_do_without) {
     EXPECT_LT(made->peak_bytes(), Size{8} << 20);  // nothing is left of what others could get
   }
   if (looked_at == 0) GTEST_SKIP() << "no node of several processes beside another";
+}
+
+TEST(Nodes, where_one_node_cannot_share_all_take_messages_and_say_why) {
+  const bool limited = process() == processes() - 1;
+  const Program program = with_processes("[4096{d}" + std::to_string(4096 * processes()) + ", " +
+                                             std::to_string(512 * processes()) + "]",
+                                         "[" + std::to_string(4096 * processes()) + ", 512{d}" +
+                                             std::to_string(512 * processes()) + "]",
+                                         "alltoall split=1 concat=0");
+  int looked_at = 0;
+  for (const Size block : blocks()) {
+    const auto nodes = nodes_of(MPI_COMM_WORLD, block);
+    if (one_node(nodes) || !shares(program, nodes)) continue;
+    ++looked_at;
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    if (limited) {
+      const rlimit small{.rlim_cur = rlim_t{1} << 20, .rlim_max = before.rlim_max};
+      ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+    }
+    auto made = Redistributor::make(MPI_COMM_WORLD, program, 1,
+                                    {.own_buffers = true, .node_processes = block});
+    if (limited) {
+      ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    }
+    std::signal(SIGXFSZ, handler);
+    ASSERT_TRUE(made) << render(made.error());
+    EXPECT_EQ(made->strategy(), Strategy::direct);
+    EXPECT_THAT(made->reasons(),
+                testing::Contains(testing::AllOf(
+                    testing::StartsWith("mixed: "),
+                    testing::HasSubstr("more than the limit of file sizes, 1048576 bytes"))));
+    fill_pattern(program.from, process(), 1, made->input());
+    ASSERT_TRUE(made->run());
+    EXPECT_EQ(find_pattern_mismatch(program.to, process(), 1, made->output()), std::nullopt);
+  }
+  if (looked_at == 0) GTEST_SKIP() << "no node of several processes beside another";
+}
+
+TEST(Nodes, making_needs_no_more_than_it_says) {
+  const std::vector<Program> programs{random_exchange(5, 2000), rows_to_columns(), gather()};
+  for (const Program& program : programs) {
+    for (const Size block : blocks()) {
+      for (const Strategy strategy : {Strategy::automatic, Strategy::mixed, Strategy::direct}) {
+        for (const bool own : {false, true}) {
+          SCOPED_TRACE(std::string(strategy_name(strategy)) + ", blocks of " +
+                       std::to_string(block));
+          Options options{.strategy = strategy, .own_buffers = own, .node_processes = block};
+          const std::size_t before = test::allocated_bytes();
+          test::forget_most_allocated();
+          const auto made = Redistributor::make(MPI_COMM_WORLD, program, 1, options);
+          const auto held = static_cast<Size>(test::most_allocated_bytes() - before);
+          ASSERT_TRUE(made) << render(made.error());
+          EXPECT_LE(held, made->preparing_limit_bytes());
+          EXPECT_GE(made->preparing_limit_bytes(), made->peak_limit_bytes());
+        }
+      }
+    }
+  }
+}
+
+TEST(Nodes, an_exchange_that_does_not_fit_the_limit_is_not_made) {
+  // Its tiles are small, and its descriptions are not.
+  const Program program = random_exchange(5, 2000);
+  const Size tiles = 2 * program.from.tile_size();
+  const auto refused = [&](const Options& options, const char* why) {
+    const std::size_t before = test::allocated_bytes();
+    test::forget_most_allocated();
+    const auto made = Redistributor::make(MPI_COMM_WORLD, program, 1, options);
+    EXPECT_FALSE(made);
+    if (!made) {
+      EXPECT_THAT(render(made.error()), testing::HasSubstr(why));
+    }
+    return test::most_allocated_bytes() - before;
+  };
+  // Reading and comparing the Program itself is what everybody does.
+  const std::size_t reading =
+      refused({.strategy = Strategy::collectives}, "is not run by the collectives");
+  for (const Strategy strategy : {Strategy::automatic, Strategy::direct, Strategy::mixed}) {
+    for (const Size room : {Size{0}, Size{1} << 16, Size{1} << 20}) {
+      EXPECT_LE(
+          refused({.strategy = strategy, .own_buffers = true, .memory_limit_bytes = tiles + room},
+                  "does not fit the memory limit"),
+          reading + (std::size_t{1} << 16));
+    }
+  }
+  // With room for it, it is made.
+  const auto free = Redistributor::make(MPI_COMM_WORLD, program, 1, {.own_buffers = true});
+  ASSERT_TRUE(free) << render(free.error());
+  const auto again = Redistributor::make(
+      MPI_COMM_WORLD, program, 1,
+      {.own_buffers = true, .memory_limit_bytes = free->preparing_limit_bytes()});
+  ASSERT_TRUE(again) << render(again.error());
+  EXPECT_EQ(again->strategy(), free->strategy());
+  EXPECT_LE(again->preparing_limit_bytes(), free->preparing_limit_bytes());
 }
 
 }  // namespace

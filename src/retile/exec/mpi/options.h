@@ -35,7 +35,8 @@ struct Options {
   /// Whether the Redistributor makes the buffers for the tiles (input(), output()), in memory that
   /// processes of a node share where the strategy has use for that. Required for in_place.
   bool own_buffers = false;
-  /// Most bytes on any process, tiles included: peak_limit_bytes() of what is chosen is within it.
+  /// Most bytes on any process, tiles included: peak_limit_bytes() of what is chosen is within it,
+  /// and so is what making it needs for a while (preparing_limit_bytes()).
   /// chunk_bytes is made smaller for it where that helps.
   std::optional<Size> memory_limit_bytes = {};
   /// Of the processes that share memory, only those are taken to that lie in one block of so many

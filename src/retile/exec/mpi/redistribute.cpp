@@ -133,6 +133,38 @@ Result<Nodes> find_nodes(const Communicator& comm, const Options& options) {
   return nodes;
 }
 
+/// What making a strategy of one exchange needs for a while, beside what it keeps: the exchange,
+/// and a copy of what concerns a node or a process.
+Size exchange_bytes(Size devices, Size transfers, Size most_of_one, std::size_t rank) {
+  const auto numbers = static_cast<Size>(rank) * Size{sizeof(Size)};
+  const Size copy = Size{sizeof(Transfer)} + 3 * (numbers + 16);
+  // Of one process: a growing list of copies, and two passes that are compared and one in the
+  // making.
+  const Size own = copy + 2 * Size{sizeof(Transfer)} + 3 * (512 + 8 * numbers);
+  return direct_bound_bytes(devices, transfers, rank) + transfers * copy + most_of_one * own +
+         devices * 256;
+}
+
+/// The most transfers in which one process takes part.
+Size most_of_one(const Exchange& exchange, Size devices) {
+  std::vector<Size> ends(static_cast<std::size_t>(devices), 0);
+  for (const Transfer& transfer : exchange.transfers) {
+    ++ends[static_cast<std::size_t>(transfer.source)];
+    if (transfer.source != transfer.target) ++ends[static_cast<std::size_t>(transfer.target)];
+  }
+  return *std::max_element(ends.begin(), ends.end());
+}
+
+/// How many transfers an exchange may have so that they fit beside the tiles.
+Size most_transfers_within(Size limit_bytes, const MoverProblem& problem) {
+  const Size devices = problem.program.devices;
+  const std::size_t rank = problem.shapes.front().size();
+  const Size room =
+      limit_bytes - problem.in_bytes - problem.out_bytes - exchange_bytes(devices, 0, 0, rank);
+  const Size each = exchange_bytes(devices, 1, 0, rank) - exchange_bytes(devices, 0, 0, rank);
+  return std::clamp(room / each, Size{0}, DirectOptions{}.transfer_limit);
+}
+
 /// The tiles of a strategy that makes none itself, where own ones are wanted.
 struct Tiles {
   Buffer in;
@@ -150,6 +182,7 @@ struct Redistributor::State {
   Size in_bytes = 0;
   Size out_bytes = 0;
   Size peak_limit_bytes = 0;
+  Size preparing_limit_bytes = 0;
   Strategy strategy = Strategy::collectives;
   std::vector<std::string> reasons;
   std::span<std::byte> input;
@@ -173,20 +206,30 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
 
   // A Program that is one exchange is taken at its word.
   Result<Exchange> exchange = refused(Code::unsupported, "not needed");
+  bool exchange_fits = true;
   if (options.strategy != Strategy::collectives && options.strategy != Strategy::in_place) {
     const auto found = or_out_of_memory([&]() -> Result<void> {
       const auto& steps = problem.program.steps;
       const auto* const given =
           steps.size() == 1 ? std::get_if<Exchange>(&steps.front().op) : nullptr;
+      const Size most = options.memory_limit_bytes
+                            ? most_transfers_within(*options.memory_limit_bytes, problem)
+                            : DirectOptions{}.transfer_limit;
+      exchange_fits = given == nullptr || static_cast<Size>(given->transfers.size()) <= most ||
+                      !options.memory_limit_bytes;
       if (given != nullptr) {
-        exchange = *given;
-        return {};
-      }
-      auto made = retile::direct(problem.program);
-      if (made) {
+        if (exchange_fits) exchange = *given;
+      } else if (auto made = retile::direct(problem.program, {.transfer_limit = most}); made) {
         exchange = std::move(std::get<Exchange>(made->steps.front().op));
       } else {
+        exchange_fits = made.error().code != Code::limit_reached || !options.memory_limit_bytes;
         exchange = tl::unexpected(made.error());
+      }
+      if (!exchange_fits) {
+        exchange = refused(
+            Code::limit_reached,
+            fmt::format("an exchange of more than {} transfers does not fit the memory limit",
+                        most));
       }
       return {};
     });
@@ -236,20 +279,36 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
     candidates = {Strategy::shared, Strategy::direct, Strategy::collectives, Strategy::in_place};
     if (worth_mixing) candidates.insert(candidates.begin() + 1, Strategy::mixed);
   }
+  // What the exchange needs while something is made of it. The lists of hand-made Programs may have
+  // room for more than they hold, but not their copies.
+  Size preparing = 0;
+  if (exchange) {
+    const auto most = or_out_of_memory([&]() -> Result<void> {
+      preparing = exchange_bytes(
+          problem.program.devices, static_cast<Size>(exchange->transfers.capacity()),
+          most_of_one(*exchange, problem.program.devices), problem.shapes.front().size());
+      return {};
+    });
+    if (auto agreed = agree(comm, most); !agreed) return agreed;
+  }
   std::optional<Size> smallest;
   std::optional<Diagnostic> last;
   for (const Strategy candidate : candidates) {
     const auto name = strategy_name(candidate);
     fitted = options;
+    const bool by_steps = candidate == Strategy::collectives || candidate == Strategy::in_place;
+    const Size exchange_needs = by_steps ? 0 : preparing;
+    if (by_steps) exchange = refused(Code::unsupported, "not needed any more");
     auto way = prepared(candidate);
+    const auto needs = [&] { return way->limit_bytes + exchange_needs; };
     const auto over = [&] {
-      return way && options.memory_limit_bytes && way->limit_bytes > *options.memory_limit_bytes;
+      return way && options.memory_limit_bytes && needs() > *options.memory_limit_bytes;
     };
     if (over()) {
       fitted.chunk_bytes = 1;
       way = prepared(candidate);
       if (way && !over()) {
-        const Size spare = *options.memory_limit_bytes - way->limit_bytes;
+        const Size spare = *options.memory_limit_bytes - needs();
         fitted.chunk_bytes = std::min(options.chunk_bytes, 1 + spare);
         way = prepared(candidate);
         RETILE_ASSERT(!over(), "larger buffers need more than they have");
@@ -261,9 +320,9 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
       continue;
     }
     if (over()) {
-      reasons.push_back(fmt::format("{}: needs at least {} bytes, the limit is {}", name,
-                                    way->limit_bytes, *options.memory_limit_bytes));
-      smallest = std::min(smallest.value_or(way->limit_bytes), way->limit_bytes);
+      reasons.push_back(fmt::format("{}: needs at least {} bytes, the limit is {}", name, needs(),
+                                    *options.memory_limit_bytes));
+      smallest = std::min(smallest.value_or(needs()), needs());
       continue;
     }
     auto made = way->make();
@@ -276,17 +335,22 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
     mover = std::move(*made);
     strategy = candidate;
     peak_limit_bytes = way->limit_bytes;
+    // Others were looked at before: then there was the exchange, beside tiles of the caller.
+    const Size looked_at = preparing + (options.own_buffers ? 0 : in_bytes + out_bytes);
+    preparing_limit_bytes = std::max(needs(), looked_at);
     reasons.push_back(fmt::format("{}: chosen, needs up to {} bytes", name, way->limit_bytes));
     return {};
   }
-  if (smallest) {
+  if (smallest || !exchange_fits) {
     Diagnostic diagnostic{
         .code = Code::infeasible,
-        .message = fmt::format("no way to run the Program within {} bytes per process; the least "
-                               "that one of them needs is {}",
-                               *options.memory_limit_bytes, *smallest),
+        .message = fmt::format("no way to run the Program within {} bytes per process",
+                               *options.memory_limit_bytes),
         .rule = "memory limit",
         .notes = reasons};
+    if (smallest) {
+      diagnostic.message += fmt::format("; the least that one of them needs is {}", *smallest);
+    }
     return refuse(std::move(diagnostic));
   }
   if (automatic) last->notes.insert(last->notes.end(), reasons.begin(), reasons.end());
@@ -423,6 +487,7 @@ const std::vector<std::string>& Redistributor::reasons() const { return state_->
 Size Redistributor::received_bytes() const { return state_->mover->received_bytes(); }
 Size Redistributor::peak_bytes() const { return state_->meter.peak_bytes; }
 Size Redistributor::peak_limit_bytes() const { return state_->peak_limit_bytes; }
+Size Redistributor::preparing_limit_bytes() const { return state_->preparing_limit_bytes; }
 
 Result<void> redistribute(MPI_Comm comm, const Program& program, std::span<const std::byte> in,
                           std::span<std::byte> out, Size element_bytes) {

@@ -143,11 +143,14 @@ class Shared final : public Mover {
                 .out_tile = problem.shapes.back(),
                 .element_bytes = problem.element_bytes,
                 .whole = nodes.count == 1};
+      const auto stays_here = [&](const Transfer& transfer) {
+        return nodes.together(transfer.source, transfer.target) &&
+               nodes.together(transfer.source, problem.comm.process());
+      };
+      shared.exchange.transfers.reserve(static_cast<std::size_t>(
+          std::count_if(exchange.transfers.begin(), exchange.transfers.end(), stays_here)));
       for (const Transfer& transfer : exchange.transfers) {
-        if (!nodes.together(transfer.source, transfer.target) ||
-            !nodes.together(transfer.source, problem.comm.process())) {
-          continue;
-        }
+        if (!stays_here(transfer)) continue;
         Transfer& here = shared.exchange.transfers.emplace_back(transfer);
         here.source = nodes.member[static_cast<std::size_t>(transfer.source)];
         here.target = nodes.member[static_cast<std::size_t>(transfer.target)];
