@@ -88,7 +88,7 @@ class Launched(Case):
 
     def test_every_strategy_gives_the_same(self):
         files = {}
-        for name in ("automatic", "collectives", "direct", "shared", "inplace"):
+        for name in ("automatic", "collectives", "direct", "shared", "mixed", "inplace"):
             with self.subTest(strategy=name):
                 path = self.path(name + ".npy")
                 done = retile("run", *EXAMPLE, "--strategy", name, "--repeat", "3", "--output", path, "--explain", "--json")
@@ -117,7 +117,7 @@ class Launched(Case):
         done = retile("run", *big, "--memory-limit", "1MiB")
         self.assertEqual(done.returncode, 1, done)
         self.assertRegex(done.stdout, "^not run: no way to run the Program within 1048576 bytes per process; the least .* is \\d+\n  shared: ")
-        self.refused(retile("run", *big, "--strategy", "fast"), 2, "automatic, collectives, direct, shared, inplace")
+        self.refused(retile("run", *big, "--strategy", "fast"), 2, "automatic, collectives, direct, shared, mixed, inplace")
 
     def test_a_file_goes_through_unchanged(self):
         for descr, size in {">f4": 4, "|u1": 1, "<c16": 16}.items():

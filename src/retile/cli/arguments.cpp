@@ -297,7 +297,7 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
            "most bytes per process, tile before and after a step together; KiB, MiB, GiB, TiB",
            "BYTES");
   add_text(*run_app, "--strategy", run.strategy,
-           "how the data goes: automatic (default), collectives, direct, shared or inplace",
+           "how the data goes: automatic (default), collectives, direct, shared, mixed or inplace",
            "NAME");
   run_app->add_flag("--explain", run.explain, "also say why this strategy");
   run_app->add_flag("--json", run.json, "print one JSON object, retile.run/1");

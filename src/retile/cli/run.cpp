@@ -128,8 +128,8 @@ Result<RunRequest> read_run_values(const RunArguments& arguments) {
     }
   }
   if (arguments.strategy) {
-    const std::vector<std::string_view> names{"automatic", "collectives", "direct", "shared",
-                                              "inplace"};
+    const std::vector<std::string_view> names{"automatic", "collectives", "direct",
+                                              "shared",    "mixed",       "inplace"};
     const auto strategy = parse_choice(*arguments.strategy, "--strategy", names);
     if (!strategy) return refuse(strategy.error());
     request.strategy = names[*strategy];

@@ -36,8 +36,11 @@ void give_up_alone() {
 
 /// Moves data until it is killed.
 void move_until_killed(const retile::Program& program, retile::mpi::Strategy strategy, bool own) {
-  auto mover = retile::mpi::Redistributor::make(MPI_COMM_WORLD, program, 4,
-                                                {.strategy = strategy, .own_buffers = own});
+  // Two nodes for mixed, if there is one only; the others are asked for what they can do.
+  const bool mixed = strategy == retile::mpi::Strategy::mixed;
+  auto mover = retile::mpi::Redistributor::make(
+      MPI_COMM_WORLD, program, 4,
+      {.strategy = strategy, .own_buffers = own, .node_processes = mixed ? 2 : 0});
   if (!mover) {
     std::printf("survived: %s\n", retile::render(mover.error()).c_str());
     return;

@@ -184,6 +184,26 @@ TEST(ForkedTeam, memory_that_one_member_does_not_get_is_an_error_for_all) {
   }
 }
 
+TEST(ForkedTeam, members_hear_why_another_one_gets_no_memory) {
+  const std::string why =
+      "cannot make 3145728 bytes of shared memory: more than the limit of file sizes, 4096 bytes";
+  const auto ends = run_forked(3, 64, [&](Team& control) {
+    if (control.member() == 1) {
+      const rlimit limit{4096, 4096};
+      if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
+    }
+    const auto segments = retile::team::share_memory(control, Size{3} << 20);
+    if (segments) return 2;
+    const std::string others =
+        "member 1 cannot make or reach 3145728 bytes of shared memory: " + why;
+    const std::string& message = segments.error().message;
+    if (message != (control.member() == 1 ? why : others)) return 3;
+    return control.barrier() ? 0 : team_was_broken;
+  });
+  ASSERT_TRUE(ends.has_value());
+  for (const MemberEnd& end : *ends) EXPECT_EQ(end, MemberEnd{});
+}
+
 /// Makes this process one whose descriptors nobody else may open, as processes of other containers
 /// are.
 bool hide() {

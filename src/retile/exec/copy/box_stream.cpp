@@ -44,11 +44,13 @@ void copy_box(const Size* shape, std::size_t rank, Size element_bytes, const std
 
 }  // namespace
 
-DeviceTransfers transfers_of(Size device, Size devices, const Exchange& exchange) {
+DeviceTransfers transfers_of(Size device, Size devices, const Exchange& exchange,
+                             const std::function<bool(const Transfer&)>& left_out) {
   DeviceTransfers out{.to = std::vector<std::vector<Transfer>>(static_cast<std::size_t>(devices)),
                       .from = std::vector<std::vector<Transfer>>(static_cast<std::size_t>(devices)),
                       .kept = {}};
   for (const Transfer& transfer : exchange.transfers) {
+    if (left_out && left_out(transfer)) continue;
     if (transfer.source == device && transfer.target == device) {
       out.kept.push_back(transfer);
     } else if (transfer.source == device) {

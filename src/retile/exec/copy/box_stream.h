@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -18,7 +19,10 @@ struct DeviceTransfers {
   std::vector<std::vector<Transfer>> from;  ///< by source, without itself
   std::vector<Transfer> kept;               ///< from the device to itself
 };
-[[nodiscard]] DeviceTransfers transfers_of(Size device, Size devices, const Exchange& exchange);
+/// \param left_out  what somebody else moves, if anything
+[[nodiscard]] DeviceTransfers transfers_of(
+    Size device, Size devices, const Exchange& exchange,
+    const std::function<bool(const Transfer&)>& left_out = {});
 
 /// Which end of its transfers a stream belongs to.
 enum class End { source, target };

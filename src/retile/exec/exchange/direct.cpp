@@ -118,17 +118,19 @@ bool joined_along(std::size_t k, std::vector<Transfer>& transfers) {
                      const Shape right = key(b);
                      return left != right ? left < right : a.target_start[k] < b.target_start[k];
                    });
-  std::vector<Transfer> joined;
-  for (Transfer& transfer : transfers) {
-    if (!joined.empty() && key(joined.back()) == key(transfer) &&
-        joined.back().target_start[k] + joined.back().shape[k] == transfer.target_start[k]) {
-      joined.back().shape[k] += transfer.shape[k];
-    } else {
-      joined.push_back(std::move(transfer));
+  // Within the list, so that it needs no more memory than before.
+  std::size_t kept = 0;
+  for (std::size_t n = 1; n < transfers.size(); ++n) {
+    Transfer& last = transfers[kept];
+    if (key(last) == key(transfers[n]) &&
+        last.target_start[k] + last.shape[k] == transfers[n].target_start[k]) {
+      last.shape[k] += transfers[n].shape[k];
+    } else if (++kept < n) {
+      transfers[kept] = std::move(transfers[n]);
     }
   }
-  const bool some = joined.size() < transfers.size();
-  transfers = std::move(joined);
+  const bool some = kept + 1 < transfers.size();
+  if (some) transfers.resize(kept + 1);
   return some;
 }
 
@@ -152,12 +154,16 @@ class Maker {
 
   Result<std::vector<Transfer>> make(Size limit) {
     Size count = 0;
+    Size pieces_in_all = 0;
     for (Size d = 0; d < devices_; ++d) {
       Size looks = 1;
+      Size pieces_here = 1;  // of which there are no more than looks
       for (std::size_t k = 0; k < rank_; ++k) {
         const auto pieces = pieces_of(d, k);
         if (!pieces) return not_held(d);
         looks = checked_mul(looks, edges_[k].looks(*pieces)).value_or(max_size);
+        pieces_here = checked_mul(pieces_here, static_cast<Size>(pieces->end - pieces->begin))
+                          .value_or(max_size);
       }
       count = checked_add(count, looks).value_or(max_size);
       if (count > limit) {
@@ -166,8 +172,9 @@ class Maker {
              .message = fmt::format("the direct exchange needs more than {} transfers", limit),
              .notes = {"the steps of a plan have no such limit"}});
       }
+      pieces_in_all += pieces_here;
     }
-    transfers_.reserve(index(count));
+    transfers_.reserve(index(pieces_in_all));
     for (Size d = 0; d < devices_; ++d) cut_tile(d);
     if (const auto missing = choose_sources()) return not_held(*missing);
     join();
@@ -349,6 +356,15 @@ class Maker {
 };
 
 }  // namespace
+
+Size direct_bound_bytes(Size devices, Size transfers, std::size_t rank) {
+  // A list of numbers may hold 16 bytes more than it has to. Sorting needs room for as many
+  // transfers again; for every device there are base offsets, cuts, holders and a heap.
+  const auto numbers = static_cast<Size>(rank) * Size{sizeof(Size)};
+  const Size transfer = 2 * Size{sizeof(Transfer)} + 3 * (numbers + 16);
+  const Size device = 24 * numbers + 256;
+  return transfers * transfer + devices * device + (Size{4} << 10);
+}
 
 Result<Program> direct(const Program& program, const DirectOptions& options) {
   if (program.devices > options.transfer_limit) {

@@ -8,9 +8,13 @@
 
 namespace retile {
 
+/// Most bytes that direct() holds at a time, its result included, where the result's list has room
+/// (its capacity) for `transfers`.
+[[nodiscard]] Size direct_bound_bytes(Size devices, Size transfers, std::size_t rank);
+
 struct DirectOptions {
-  /// Most transfers that are made. About 250 bytes each, so this is what bounds the memory. Where
-  /// old tiles overlap, every old tile that holds a part of a new one counts.
+  /// Most transfers that are made, which is what bounds the memory. Where old tiles overlap, every
+  /// old tile that holds a part of a new one counts.
   Size transfer_limit = Size{1} << 22;
 };
 

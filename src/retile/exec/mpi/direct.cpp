@@ -84,19 +84,23 @@ class Queue {
 ///
 /// No deadlock: of all messages that are not through, one to the least distance is in a slot of its
 /// sender, whose earlier ones are all through, and for the same reason expected in a slot of its
-/// receiver.
+/// receiver. What is done meanwhile waits for no message, so everyone gets past it.
 class Direct final : public Mover {
  public:
-  Direct(const MoverProblem& problem, const Slots& slots)
-      : slots_(slots), messages_(problem.comm, static_cast<std::size_t>(2 * slots.count)) {}
+  Direct(const MoverProblem& problem, const Slots& slots, std::unique_ptr<Mover> meanwhile)
+      : slots_(slots),
+        messages_(problem.comm, static_cast<std::size_t>(2 * slots.count)),
+        meanwhile_(std::move(meanwhile)) {}
 
   /// Only what can fail on this process alone. \error mpi_error (out of memory), and Pass's
-  [[nodiscard]] Result<void> prepare(const MoverProblem& problem, const Exchange& exchange) {
+  [[nodiscard]] Result<void> prepare(const MoverProblem& problem, const Exchange& exchange,
+                                     const Meanwhile& meanwhile) {
     const int processes = problem.comm.processes();
     const Size self = problem.comm.process();
     const Shape& in_tile = problem.shapes.front();
     const Shape& out_tile = problem.shapes.back();
-    const copy::DeviceTransfers own = copy::transfers_of(self, processes, exchange);
+    const copy::DeviceTransfers own =
+        copy::transfers_of(self, processes, exchange, meanwhile.moves);
     sends_.reserve(static_cast<std::size_t>(processes - 1));
     receives_.reserve(static_cast<std::size_t>(processes - 1));
     for (int distance = 1; distance < processes; ++distance) {
@@ -142,6 +146,9 @@ class Direct final : public Mover {
       targets_[self_] = out.data();
       kept_->push(in.data(), targets_);
     }
+    if (meanwhile_) {
+      if (auto moved = meanwhile_->move(in, out); !moved) return moved;
+    }
     while (under_way > 0) {
       const auto place = messages_.wait();
       if (!place) return tl::unexpected(place.error());
@@ -157,7 +164,15 @@ class Direct final : public Mover {
     return {};
   }
 
-  [[nodiscard]] Size received_bytes() const override { return receives_.bytes(); }
+  [[nodiscard]] Size received_bytes() const override {
+    return receives_.bytes() + (meanwhile_ ? meanwhile_->received_bytes() : 0);
+  }
+  [[nodiscard]] std::span<std::byte> input() const override {
+    return meanwhile_ ? meanwhile_->input() : std::span<std::byte>();
+  }
+  [[nodiscard]] std::span<std::byte> output() const override {
+    return meanwhile_ ? meanwhile_->output() : std::span<std::byte>();
+  }
 
  private:
   /// Begins the next message in a free place: the first half of them receive, the others send.
@@ -189,6 +204,7 @@ class Direct final : public Mover {
 
   Slots slots_;
   Messages messages_;
+  std::unique_ptr<Mover> meanwhile_;
   Queue sends_;
   Queue receives_;
   Buffer memory_;
@@ -199,11 +215,13 @@ class Direct final : public Mover {
 };
 
 /// What Direct never counts more than, on any process.
-Size limit_of(const MoverProblem& problem, const Exchange& exchange, const Slots& slots) {
+Size limit_of(const MoverProblem& problem, const Exchange& exchange, const Meanwhile& meanwhile,
+              const Slots& slots) {
   const auto processes = static_cast<std::size_t>(problem.program.devices);
   std::vector<Size> ends(processes, 0);  // a box is described on both of its ends
   std::vector<Size> kept(processes, 0);
   for (const Transfer& transfer : exchange.transfers) {
+    if (meanwhile.moves && meanwhile.moves(transfer)) continue;
     if (transfer.source == transfer.target) {
       ++kept[static_cast<std::size_t>(transfer.source)];
       continue;
@@ -222,21 +240,29 @@ Size limit_of(const MoverProblem& problem, const Exchange& exchange, const Slots
 
 }  // namespace
 
-Result<Prepared> prepare_direct(const MoverProblem& problem, const Exchange& exchange) {
+Result<Prepared> prepare_direct(const MoverProblem& problem, const Exchange& exchange,
+                                const Meanwhile& meanwhile) {
   const Slots slots = slots_of(problem);
-  return Prepared{.strategy = Strategy::direct,
-                  .limit_bytes = limit_of(problem, exchange, slots),
-                  .make = [&problem, &exchange, slots]() -> Result<std::unique_ptr<Mover>> {
-                    std::unique_ptr<Direct> mover;
-                    const auto ready = or_out_of_memory([&] {
-                      mover = std::make_unique<Direct>(problem, slots);
-                      return mover->prepare(problem, exchange);
-                    });
-                    if (auto agreed = agree(problem.comm, ready); !agreed) {
-                      return tl::unexpected(agreed.error());
-                    }
-                    return mover;
-                  }};
+  return Prepared{
+      .strategy = Strategy::direct,
+      .limit_bytes = limit_of(problem, exchange, meanwhile, slots),
+      .make = [&problem, &exchange, slots, meanwhile]() -> Result<std::unique_ptr<Mover>> {
+        std::unique_ptr<Mover> other;
+        if (meanwhile.make) {
+          auto made = meanwhile.make();
+          if (!made) return made;
+          other = std::move(*made);
+        }
+        std::unique_ptr<Direct> mover;
+        const auto ready = or_out_of_memory([&] {
+          mover = std::make_unique<Direct>(problem, slots, std::move(other));
+          return mover->prepare(problem, exchange, meanwhile);
+        });
+        if (auto agreed = agree(problem.comm, ready); !agreed) {
+          return tl::unexpected(agreed.error());
+        }
+        return mover;
+      }};
 }
 
 }  // namespace retile::mpi

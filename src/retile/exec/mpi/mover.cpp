@@ -6,11 +6,12 @@
 namespace retile::mpi {
 namespace {
 
-constexpr std::array<std::pair<Strategy, std::string_view>, 5> names{{
+constexpr std::array<std::pair<Strategy, std::string_view>, 6> names{{
     {Strategy::automatic, "automatic"},
     {Strategy::collectives, "collectives"},
     {Strategy::direct, "direct"},
     {Strategy::shared, "shared"},
+    {Strategy::mixed, "mixed"},
     {Strategy::in_place, "inplace"},
 }};
 

@@ -65,6 +65,18 @@ struct MoverProblem {
   Meter& meter;
 };
 
+/// Which processes share memory.
+struct Nodes {
+  Communicator mine;        ///< the processes of this one's node, in their order
+  std::vector<int> first;   ///< for every process, the first process of its node
+  std::vector<int> member;  ///< for every process, its number on its node
+  int count = 0;
+  int most_processes = 0;  ///< on one node
+  [[nodiscard]] bool together(Size one, Size other) const {
+    return first[static_cast<std::size_t>(one)] == first[static_cast<std::size_t>(other)];
+  }
+};
+
 /// One strategy, ready to run.
 class Mover {
  public:
@@ -97,14 +109,26 @@ struct Prepared {
   std::function<Result<std::unique_ptr<Mover>>()> make;
 };
 
+/// What another mover does of an exchange while messages are under way.
+struct Meanwhile {
+  /// Which transfers; none where this is empty.
+  std::function<bool(const Transfer&)> moves;
+  /// As in Prepared. What it needs is in nobody else's limit.
+  std::function<Result<std::unique_ptr<Mover>>()> make;
+};
+
 /// Not collective, and the same on all processes. The error says why the strategy cannot be used.
-/// The problem must outlive what is prepared; `exchange` is the whole Program as one exchange.
+/// All that is given must outlive what is prepared; `exchange` is the whole Program as one
+/// exchange.
 [[nodiscard]] Result<Prepared> prepare_collectives(const MoverProblem& problem);
-[[nodiscard]] Result<Prepared> prepare_direct(const MoverProblem& problem,
-                                              const Exchange& exchange);
-/// Also need all processes on one node, which the caller sees to.
-[[nodiscard]] Result<Prepared> prepare_shared(const MoverProblem& problem,
-                                              const Exchange& exchange);
+[[nodiscard]] Result<Prepared> prepare_direct(const MoverProblem& problem, const Exchange& exchange,
+                                              const Meanwhile& meanwhile = {});
+/// Of `exchange` only what stays on a node; the rest is left alone.
+[[nodiscard]] Result<Prepared> prepare_shared(const MoverProblem& problem, const Exchange& exchange,
+                                              const Nodes& nodes);
+[[nodiscard]] Result<Prepared> prepare_mixed(const MoverProblem& problem, const Exchange& exchange,
+                                             const Nodes& nodes);
+/// Also needs all processes on one node, which the caller sees to.
 [[nodiscard]] Result<Prepared> prepare_in_place(const MoverProblem& problem);
 
 // What several of them need.

@@ -10,14 +10,15 @@ namespace retile::mpi {
 
 /// How the data goes.
 enum class Strategy {
-  automatic,    ///< the first of shared, direct, collectives, in_place that is possible and fits
+  automatic,    ///< the first of shared, mixed, direct, collectives, in_place that fits
   collectives,  ///< the Program's steps, each an MPI collective; everywhere
   direct,    ///< the whole Program as one exchange of messages, through bounded slots; everywhere
   shared,    ///< one exchange through memory that all processes share; on one node
+  mixed,     ///< the same exchange, shared within each node and by messages across; everywhere
   in_place,  ///< the Program's steps where the tiles lie; on one node, in memory of our own
 };
 
-/// `automatic`, `collectives`, `direct`, `shared`, `inplace`.
+/// `automatic`, `collectives`, `direct`, `shared`, `mixed`, `inplace`.
 [[nodiscard]] std::string_view strategy_name(Strategy strategy);
 [[nodiscard]] std::optional<Strategy> strategy_named(std::string_view name);
 
@@ -34,11 +35,12 @@ struct Options {
   /// Whether the Redistributor makes the buffers for the tiles (input(), output()), in memory that
   /// processes of a node share where the strategy has use for that. Required for in_place.
   bool own_buffers = false;
-  /// Most bytes on any process, tiles included: peak_limit_bytes() of what is chosen is within it.
+  /// Most bytes on any process, tiles included: peak_limit_bytes() of what is chosen is within it,
+  /// and so is what making it needs for a while (preparing_limit_bytes()).
   /// chunk_bytes is made smaller for it where that helps.
   std::optional<Size> memory_limit_bytes = {};
-  /// At most so many neighbouring processes are taken to share memory; 0: as many as do. For
-  /// containers that split a node, and for tests.
+  /// Of the processes that share memory, only those are taken to that lie in one block of so many
+  /// (process / node_processes); 0: all. For containers that split a node, and for tests.
   Size node_processes = 0;
 };
 

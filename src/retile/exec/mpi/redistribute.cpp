@@ -93,16 +93,76 @@ Result<void> check_options(const Options& options) {
   return {};
 }
 
-/// Collective: whether all processes share memory.
-Result<bool> one_node(const Communicator& comm, const Options& options) {
-  if (options.node_processes != 0 && comm.processes() > options.node_processes) return false;
-  auto node = comm.node();
-  if (!node) return tl::unexpected(node.error());
-  std::uint64_t apart = node->processes() == comm.processes() ? 0 : 1;
-  if (auto reduced = comm.maximum(std::span(&apart, 1)); !reduced) {
-    return tl::unexpected(reduced.error());
+/// Collective: who shares memory with whom.
+Result<Nodes> find_nodes(const Communicator& comm, const Options& options) {
+  const auto processes = static_cast<std::size_t>(comm.processes());
+  Nodes nodes;
+  std::vector<std::array<int, 2>> places;
+  const auto reserved = or_out_of_memory([&]() -> Result<void> {
+    places.resize(processes);
+    nodes.first.reserve(processes);
+    nodes.member.reserve(processes);
+    return {};
+  });
+  if (auto agreed = agree(comm, reserved); !agreed) return tl::unexpected(agreed.error());
+  auto mine = comm.node();
+  if (mine && options.node_processes != 0) {
+    const Size block = comm.process() / options.node_processes;
+    mine = mine->split(static_cast<int>(block), mine->process());
   }
-  return apart == 0;
+  if (!mine) return tl::unexpected(mine.error());
+  nodes.mine = std::move(*mine);
+  // The first process of this one's node, and this one's number there.
+  std::array<int, 2> place{comm.process(), nodes.mine.process()};
+  if (auto told = nodes.mine.broadcast(std::as_writable_bytes(std::span(place).first(1)), 0);
+      !told) {
+    return tl::unexpected(told.error());
+  }
+  if (auto gathered =
+          comm.allgather(std::as_bytes(std::span(place)).data(),
+                         std::as_writable_bytes(std::span(places)).data(), Size{sizeof place});
+      !gathered) {
+    return tl::unexpected(gathered.error());
+  }
+  for (const std::array<int, 2>& other : places) {
+    nodes.first.push_back(other[0]);
+    nodes.member.push_back(other[1]);
+    nodes.count += other[1] == 0 ? 1 : 0;
+    nodes.most_processes = std::max(nodes.most_processes, other[1] + 1);
+  }
+  return nodes;
+}
+
+/// What making a strategy of one exchange needs for a while, beside what it keeps: the exchange,
+/// and a copy of what concerns a node or a process.
+Size exchange_bytes(Size devices, Size transfers, Size most_of_one, std::size_t rank) {
+  const auto numbers = static_cast<Size>(rank) * Size{sizeof(Size)};
+  const Size copy = Size{sizeof(Transfer)} + 3 * (numbers + 16);
+  // Of one process: a growing list of copies, and two passes that are compared and one in the
+  // making.
+  const Size own = copy + 2 * Size{sizeof(Transfer)} + 3 * (512 + 8 * numbers);
+  return direct_bound_bytes(devices, transfers, rank) + transfers * copy + most_of_one * own +
+         devices * 256;
+}
+
+/// The most transfers in which one process takes part.
+Size most_of_one(const Exchange& exchange, Size devices) {
+  std::vector<Size> ends(static_cast<std::size_t>(devices), 0);
+  for (const Transfer& transfer : exchange.transfers) {
+    ++ends[static_cast<std::size_t>(transfer.source)];
+    if (transfer.source != transfer.target) ++ends[static_cast<std::size_t>(transfer.target)];
+  }
+  return *std::max_element(ends.begin(), ends.end());
+}
+
+/// How many transfers an exchange may have so that they fit beside the tiles.
+Size most_transfers_within(Size limit_bytes, const MoverProblem& problem) {
+  const Size devices = problem.program.devices;
+  const std::size_t rank = problem.shapes.front().size();
+  const Size room =
+      limit_bytes - problem.in_bytes - problem.out_bytes - exchange_bytes(devices, 0, 0, rank);
+  const Size each = exchange_bytes(devices, 1, 0, rank) - exchange_bytes(devices, 0, 0, rank);
+  return std::clamp(room / each, Size{0}, DirectOptions{}.transfer_limit);
 }
 
 /// The tiles of a strategy that makes none itself, where own ones are wanted.
@@ -117,10 +177,12 @@ struct Tiles {
 
 struct Redistributor::State {
   Communicator comm;
+  Nodes nodes;
   Meter meter;
   Size in_bytes = 0;
   Size out_bytes = 0;
   Size peak_limit_bytes = 0;
+  Size preparing_limit_bytes = 0;
   Strategy strategy = Strategy::collectives;
   std::vector<std::string> reasons;
   std::span<std::byte> input;
@@ -138,38 +200,55 @@ struct Redistributor::State {
 Result<void> Redistributor::State::choose(const MoverProblem& problem, const Options& options,
                                           Options& fitted) {
   const bool automatic = options.strategy == Strategy::automatic;
-  auto together = one_node(comm, options);
-  if (!together) return tl::unexpected(together.error());
+  auto found_nodes = find_nodes(comm, options);
+  if (!found_nodes) return tl::unexpected(found_nodes.error());
+  nodes = std::move(*found_nodes);
 
   // A Program that is one exchange is taken at its word.
   Result<Exchange> exchange = refused(Code::unsupported, "not needed");
-  if (automatic || options.strategy == Strategy::direct || options.strategy == Strategy::shared) {
+  bool exchange_fits = true;
+  if (options.strategy != Strategy::collectives && options.strategy != Strategy::in_place) {
     const auto found = or_out_of_memory([&]() -> Result<void> {
       const auto& steps = problem.program.steps;
       const auto* const given =
           steps.size() == 1 ? std::get_if<Exchange>(&steps.front().op) : nullptr;
+      const Size most = options.memory_limit_bytes
+                            ? most_transfers_within(*options.memory_limit_bytes, problem)
+                            : DirectOptions{}.transfer_limit;
+      exchange_fits = given == nullptr || static_cast<Size>(given->transfers.size()) <= most ||
+                      !options.memory_limit_bytes;
       if (given != nullptr) {
-        exchange = *given;
-        return {};
-      }
-      auto made = retile::direct(problem.program);
-      if (made) {
+        if (exchange_fits) exchange = *given;
+      } else if (auto made = retile::direct(problem.program, {.transfer_limit = most}); made) {
         exchange = std::move(std::get<Exchange>(made->steps.front().op));
       } else {
+        exchange_fits = made.error().code != Code::limit_reached || !options.memory_limit_bytes;
         exchange = tl::unexpected(made.error());
+      }
+      if (!exchange_fits) {
+        exchange = refused(
+            Code::limit_reached,
+            fmt::format("an exchange of more than {} transfers does not fit the memory limit",
+                        most));
       }
       return {};
     });
     if (auto agreed = agree(comm, found); !agreed) return agreed;
   }
 
-  const auto prepared = [&](Strategy candidate) -> Result<Prepared> {
-    if (!*together && (candidate == Strategy::shared || candidate == Strategy::in_place)) {
-      return refused(Code::unsupported, "the processes do not all share memory");
+  const auto look_at = [&](Strategy candidate) -> Result<Prepared> {
+    if (nodes.count > 1 && (candidate == Strategy::shared || candidate == Strategy::in_place)) {
+      return refused(
+          Code::unsupported,
+          fmt::format("the processes do not all share memory: they are on {} nodes", nodes.count));
     }
     switch (candidate) {
       case Strategy::shared:
-        return exchange ? prepare_shared(problem, *exchange) : tl::unexpected(exchange.error());
+        return exchange ? prepare_shared(problem, *exchange, nodes)
+                        : tl::unexpected(exchange.error());
+      case Strategy::mixed:
+        return exchange ? prepare_mixed(problem, *exchange, nodes)
+                        : tl::unexpected(exchange.error());
       case Strategy::direct:
         return exchange ? prepare_direct(problem, *exchange) : tl::unexpected(exchange.error());
       case Strategy::in_place:
@@ -178,23 +257,58 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
         return prepare_collectives(problem);
     }
   };
-  std::vector<Strategy> candidates{Strategy::shared, Strategy::direct, Strategy::collectives,
-                                   Strategy::in_place};
-  if (!automatic) candidates = {options.strategy};
+  // All see the same, but that one may have no memory left.
+  const auto prepared = [&](Strategy candidate) -> Result<Prepared> {
+    Result<Prepared> out;
+    const auto looked = or_out_of_memory([&]() -> Result<void> {
+      out = look_at(candidate);
+      return {};
+    });
+    if (auto agreed = agree(comm, looked); !agreed) return tl::unexpected(agreed.error());
+    return out;
+  };
+  // On one node mixed is shared, and where nothing stays on a node, direct.
+  const bool worth_mixing = nodes.count > 1 && exchange &&
+                            std::any_of(exchange->transfers.begin(), exchange->transfers.end(),
+                                        [&](const Transfer& transfer) {
+                                          return transfer.source != transfer.target &&
+                                                 nodes.together(transfer.source, transfer.target);
+                                        });
+  std::vector<Strategy> candidates{options.strategy};
+  if (automatic) {
+    candidates = {Strategy::shared, Strategy::direct, Strategy::collectives, Strategy::in_place};
+    if (worth_mixing) candidates.insert(candidates.begin() + 1, Strategy::mixed);
+  }
+  // What the exchange needs while something is made of it. The lists of hand-made Programs may have
+  // room for more than they hold, but not their copies.
+  Size preparing = 0;
+  if (exchange) {
+    const auto most = or_out_of_memory([&]() -> Result<void> {
+      preparing = exchange_bytes(
+          problem.program.devices, static_cast<Size>(exchange->transfers.capacity()),
+          most_of_one(*exchange, problem.program.devices), problem.shapes.front().size());
+      return {};
+    });
+    if (auto agreed = agree(comm, most); !agreed) return agreed;
+  }
   std::optional<Size> smallest;
   std::optional<Diagnostic> last;
   for (const Strategy candidate : candidates) {
     const auto name = strategy_name(candidate);
     fitted = options;
+    const bool by_steps = candidate == Strategy::collectives || candidate == Strategy::in_place;
+    const Size exchange_needs = by_steps ? 0 : preparing;
+    if (by_steps) exchange = refused(Code::unsupported, "not needed any more");
     auto way = prepared(candidate);
+    const auto needs = [&] { return way->limit_bytes + exchange_needs; };
     const auto over = [&] {
-      return way && options.memory_limit_bytes && way->limit_bytes > *options.memory_limit_bytes;
+      return way && options.memory_limit_bytes && needs() > *options.memory_limit_bytes;
     };
     if (over()) {
       fitted.chunk_bytes = 1;
       way = prepared(candidate);
       if (way && !over()) {
-        const Size spare = *options.memory_limit_bytes - way->limit_bytes;
+        const Size spare = *options.memory_limit_bytes - needs();
         fitted.chunk_bytes = std::min(options.chunk_bytes, 1 + spare);
         way = prepared(candidate);
         RETILE_ASSERT(!over(), "larger buffers need more than they have");
@@ -206,9 +320,9 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
       continue;
     }
     if (over()) {
-      reasons.push_back(fmt::format("{}: needs at least {} bytes, the limit is {}", name,
-                                    way->limit_bytes, *options.memory_limit_bytes));
-      smallest = std::min(smallest.value_or(way->limit_bytes), way->limit_bytes);
+      reasons.push_back(fmt::format("{}: needs at least {} bytes, the limit is {}", name, needs(),
+                                    *options.memory_limit_bytes));
+      smallest = std::min(smallest.value_or(needs()), needs());
       continue;
     }
     auto made = way->make();
@@ -221,17 +335,22 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
     mover = std::move(*made);
     strategy = candidate;
     peak_limit_bytes = way->limit_bytes;
+    // Others were looked at before: then there was the exchange, beside tiles of the caller.
+    const Size looked_at = preparing + (options.own_buffers ? 0 : in_bytes + out_bytes);
+    preparing_limit_bytes = std::max(needs(), looked_at);
     reasons.push_back(fmt::format("{}: chosen, needs up to {} bytes", name, way->limit_bytes));
     return {};
   }
-  if (smallest) {
+  if (smallest || !exchange_fits) {
     Diagnostic diagnostic{
         .code = Code::infeasible,
-        .message = fmt::format("no way to run the Program within {} bytes per process; the least "
-                               "that one of them needs is {}",
-                               *options.memory_limit_bytes, *smallest),
+        .message = fmt::format("no way to run the Program within {} bytes per process",
+                               *options.memory_limit_bytes),
         .rule = "memory limit",
         .notes = reasons};
+    if (smallest) {
+      diagnostic.message += fmt::format("; the least that one of them needs is {}", *smallest);
+    }
     return refuse(std::move(diagnostic));
   }
   if (automatic) last->notes.insert(last->notes.end(), reasons.begin(), reasons.end());
@@ -376,6 +495,7 @@ const std::vector<std::string>& Redistributor::reasons() const { return state_->
 Size Redistributor::received_bytes() const { return state_->mover->received_bytes(); }
 Size Redistributor::peak_bytes() const { return state_->meter.peak_bytes; }
 Size Redistributor::peak_limit_bytes() const { return state_->peak_limit_bytes; }
+Size Redistributor::preparing_limit_bytes() const { return state_->preparing_limit_bytes; }
 
 Result<void> redistribute(MPI_Comm comm, const Program& program, std::span<const std::byte> in,
                           std::span<std::byte> out, Size element_bytes) {

@@ -80,8 +80,7 @@ class Redistributor {
   /// Bytes that this process receives from others in one run.
   [[nodiscard]] Size received_bytes() const;
   /// Largest sum so far of buffers given to this object and allocated by it on this process. Not
-  /// counted: MPI's internals, and what make() needs for a while (for direct and shared, and for
-  /// automatic, which looks at them first, up to some 500 bytes per box of the whole Program).
+  /// counted: MPI's internals, and what make() needs for a while (preparing_limit_bytes).
   [[nodiscard]] Size peak_bytes() const;
   /// What peak_bytes() never exceeds on any process. With T = in + out:
   ///   collectives  T + I + J + max(options.chunk_bytes, 2 * n * element_bytes), I being the
@@ -97,7 +96,14 @@ class Redistributor {
   ///                16 KiB; of a larger one, without own_buffers, slots of min(chunk_bytes, 1 MiB),
   ///                but at least 128 bytes for every other process; the last three in whole pages
   ///   in_place     the largest tile, in whole pages, + 832 KiB + a control block
+  ///   mixed        T + what shared (with the processes and boxes of one node) and direct (with
+  ///                the other boxes) add to it; chunk_bytes is divided between them
   [[nodiscard]] Size peak_limit_bytes() const;
+  /// What make() never held more than on any process, own tiles and the caller's included: for
+  /// direct, shared and mixed, peak_limit_bytes(), the whole exchange and a copy of it (some 400
+  /// bytes for each of its boxes) and some 2 KiB for every box of one process. Also within
+  /// options.memory_limit_bytes; an exchange that would not fit is not made.
+  [[nodiscard]] Size preparing_limit_bytes() const;
 
  private:
   struct State;

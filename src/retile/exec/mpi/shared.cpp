@@ -28,21 +28,19 @@ constexpr Size slot_alignment = 64;
 Size in_pages(Size bytes) { return (bytes + page_bytes - 1) / page_bytes * page_bytes; }
 
 /// Bytes of the control block, with the page in which it lies.
-Size control_bytes(const MoverProblem& problem) {
-  return in_pages(Team::control_bytes(problem.comm.processes()));
-}
+Size control_bytes(int processes) { return in_pages(Team::control_bytes(processes)); }
 
 /// All processes of a communicator as a team with `memory_bytes` of shared memory each.
 class TeamOfProcesses {
  public:
   /// Collective; fails on all processes or on none. \error shared_memory_error
-  [[nodiscard]] Result<void> make(const MoverProblem& problem, Size memory_bytes) {
-    const Communicator& comm = problem.comm;
+  [[nodiscard]] Result<void> make(const Communicator& comm, Size memory_bytes) {
+    const Size control = control_bytes(comm.processes());
     const bool first = comm.process() == 0;
     Result<void> mine;
     std::array<std::uint64_t, 2> words{};
     if (first) {
-      auto made = SharedMemory::create(control_bytes(problem));
+      auto made = SharedMemory::create(control);
       if (made) {
         control_ = std::move(*made);
         Team::initialise(control_.bytes().data(), comm.processes());
@@ -54,8 +52,7 @@ class TeamOfProcesses {
     if (auto agreed = agree(comm, mine); !agreed) return agreed;
     if (auto told = comm.broadcast(std::as_writable_bytes(std::span(words)), 0); !told) return told;
     if (!first) {
-      auto found =
-          SharedMemory::attach({.place = words[0], .identity = words[1]}, control_bytes(problem));
+      auto found = SharedMemory::attach({.place = words[0], .identity = words[1]}, control);
       if (found) {
         control_ = std::move(*found);
       } else {
@@ -104,7 +101,7 @@ struct Layout {
 /// caches.
 constexpr Size most_copied_bytes = Size{16} << 10;
 
-Layout layout_of(const MoverProblem& problem) {
+Layout layout_of(const MoverProblem& problem, int processes) {
   Layout out;
   if (problem.options.own_buffers) {
     out.output_offset = in_pages(problem.in_bytes);
@@ -117,7 +114,7 @@ Layout layout_of(const MoverProblem& problem) {
     return out;
   }
   if (problem.options.own_buffers) return out;
-  const Size others = problem.comm.processes() - 1;
+  const Size others = processes - 1;
   if (others == 0) {
     out.bytes = page_bytes;
     return out;
@@ -137,31 +134,11 @@ class Shared final : public Mover {
         problem_out_bytes_(problem.out_bytes),
         layout_(layout) {}
 
-  [[nodiscard]] Result<void> make(const MoverProblem& problem, const Exchange& exchange) {
-    if (auto made = team_.make(problem, layout_.bytes); !made) return made;
-    team::SharedProblem shared;
-    const auto copied = or_out_of_memory([&]() -> Result<void> {
-      shared = {.exchange = exchange,
-                .in_tile = problem.shapes.front(),
-                .out_tile = problem.shapes.back(),
-                .element_bytes = problem.element_bytes};
-      return {};
-    });
-    if (auto agreed = agree(problem.comm, copied); !agreed) return agreed;
-    auto made = team::SharedExchange::create(team_.team(), shared, layout_.options());
-    // All have failed or none has, but each with words of its own.
-    const Result<void> mine = made ? Result<void>() : tl::unexpected(made.error());
-    if (auto agreed = agree(problem.comm, mine); !agreed) return agreed;
-    exchange_.emplace(std::move(*made));
-    own_buffers_ = problem.options.own_buffers;
-    // Own tiles are counted here for good; those of others when they are given.
-    problem.meter.add(exchange_->held_bytes() - layout_.slots_bytes + layout_.bytes +
-                      control_bytes(problem));
-    for (const Transfer& transfer : exchange.transfers) {
-      if (transfer.target != problem.comm.process() || transfer.source == transfer.target) continue;
-      received_bytes_ += tile_bytes(transfer.shape, problem.element_bytes);
-    }
-    return {};
+  /// Collective; fails on all processes or on none.
+  [[nodiscard]] Result<void> make(const MoverProblem& problem, const Exchange& exchange,
+                                  const Nodes& nodes) {
+    // The processes of a node fail together, but other nodes do not know.
+    return agree(problem.comm, make_on_node(problem, exchange, nodes));
   }
 
   [[nodiscard]] bool agrees() const override { return true; }
@@ -178,6 +155,49 @@ class Shared final : public Mover {
   }
 
  private:
+  /// Collective over a node.
+  [[nodiscard]] Result<void> make_on_node(const MoverProblem& problem, const Exchange& exchange,
+                                          const Nodes& nodes) {
+    const Communicator& node = nodes.mine;
+    if (auto made = team_.make(node, layout_.bytes); !made) return made;
+    team::SharedProblem shared;
+    const auto copied = or_out_of_memory([&]() -> Result<void> {
+      shared = {.exchange = {},
+                .in_tile = problem.shapes.front(),
+                .out_tile = problem.shapes.back(),
+                .element_bytes = problem.element_bytes,
+                .whole = nodes.count == 1};
+      const auto stays_here = [&](const Transfer& transfer) {
+        return nodes.together(transfer.source, transfer.target) &&
+               nodes.together(transfer.source, problem.comm.process());
+      };
+      shared.exchange.transfers.reserve(static_cast<std::size_t>(
+          std::count_if(exchange.transfers.begin(), exchange.transfers.end(), stays_here)));
+      for (const Transfer& transfer : exchange.transfers) {
+        if (!stays_here(transfer)) continue;
+        Transfer& here = shared.exchange.transfers.emplace_back(transfer);
+        here.source = nodes.member[static_cast<std::size_t>(transfer.source)];
+        here.target = nodes.member[static_cast<std::size_t>(transfer.target)];
+      }
+      return {};
+    });
+    if (auto agreed = agree(node, copied); !agreed) return agreed;
+    auto made = team::SharedExchange::create(team_.team(), shared, layout_.options());
+    // All have failed or none has, but each with words of its own.
+    const Result<void> mine = made ? Result<void>() : tl::unexpected(made.error());
+    if (auto agreed = agree(node, mine); !agreed) return agreed;
+    exchange_.emplace(std::move(*made));
+    own_buffers_ = problem.options.own_buffers;
+    // Own tiles are counted here for good; those of others when they are given.
+    problem.meter.add(exchange_->held_bytes() - layout_.slots_bytes + layout_.bytes +
+                      control_bytes(node.processes()));
+    for (const Transfer& transfer : shared.exchange.transfers) {
+      if (transfer.target != node.process() || transfer.source == transfer.target) continue;
+      received_bytes_ += tile_bytes(transfer.shape, problem.element_bytes);
+    }
+    return {};
+  }
+
   [[nodiscard]] std::span<std::byte> tile(Size offset, Size bytes) const {
     if (!own_buffers_) return {};
     return team_.memory().subspan(static_cast<std::size_t>(offset),
@@ -193,10 +213,12 @@ class Shared final : public Mover {
   Size received_bytes_ = 0;
 };
 
-/// The most transfers in which one process takes part; one from it to itself counts twice.
-Size most_transfers(const MoverProblem& problem, const Exchange& exchange) {
-  std::vector<Size> transfers(static_cast<std::size_t>(problem.program.devices), 0);
+/// The most transfers within a node in which one process takes part; one from it to itself counts
+/// twice.
+Size most_transfers(const Exchange& exchange, const Nodes& nodes) {
+  std::vector<Size> transfers(nodes.first.size(), 0);
   for (const Transfer& transfer : exchange.transfers) {
+    if (!nodes.together(transfer.source, transfer.target)) continue;
     ++transfers[static_cast<std::size_t>(transfer.source)];
     ++transfers[static_cast<std::size_t>(transfer.target)];
   }
@@ -212,9 +234,10 @@ class InPlaceMover final : public Mover {
   }
 
   [[nodiscard]] Result<void> make(const MoverProblem& problem) {
-    if (auto made = team_.make(problem, in_pages(in_place_.memory_bytes())); !made) return made;
+    if (auto made = team_.make(problem.comm, in_pages(in_place_.memory_bytes())); !made)
+      return made;
     problem.meter.add(in_pages(in_place_.memory_bytes()) + in_place_.scratch_bytes() +
-                      control_bytes(problem));
+                      control_bytes(problem.comm.processes()));
     return {};
   }
   [[nodiscard]] Result<void> move(std::span<const std::byte>, std::span<std::byte>) override {
@@ -236,18 +259,20 @@ class InPlaceMover final : public Mover {
 
 }  // namespace
 
-Result<Prepared> prepare_shared(const MoverProblem& problem, const Exchange& exchange) {
-  const Layout layout = layout_of(problem);
-  const Size described =
-      team::shared_bound_bytes(problem.comm.processes(), most_transfers(problem, exchange),
-                               problem.shapes.front().size(), layout.options()) -
-      layout.slots_bytes;
+Result<Prepared> prepare_shared(const MoverProblem& problem, const Exchange& exchange,
+                                const Nodes& nodes) {
+  const int most = nodes.most_processes;
+  const Layout layout = layout_of(problem, most);
+  const Size described = team::shared_bound_bytes(most, most_transfers(exchange, nodes),
+                                                  problem.shapes.front().size(), layout.options()) -
+                         layout.slots_bytes;
   const Size tiles = problem.options.own_buffers ? 0 : problem.in_bytes + problem.out_bytes;
   return Prepared{.strategy = Strategy::shared,
-                  .limit_bytes = tiles + layout.bytes + described + control_bytes(problem),
-                  .make = [&problem, &exchange, layout]() -> Result<std::unique_ptr<Mover>> {
-                    auto mover = std::make_unique<Shared>(problem, layout);
-                    if (auto made = mover->make(problem, exchange); !made) {
+                  .limit_bytes = tiles + layout.bytes + described + control_bytes(most),
+                  .make = [&problem, &exchange, &nodes]() -> Result<std::unique_ptr<Mover>> {
+                    auto mover = std::make_unique<Shared>(
+                        problem, layout_of(problem, nodes.mine.processes()));
+                    if (auto made = mover->make(problem, exchange, nodes); !made) {
                       return tl::unexpected(made.error());
                     }
                     return mover;
@@ -271,7 +296,7 @@ Result<Prepared> prepare_in_place(const MoverProblem& problem) {
       std::max(team::default_panel_bytes, problem.program.devices * problem.element_bytes);
   return Prepared{.strategy = Strategy::in_place,
                   .limit_bytes = in_pages(memory) + team::in_place_scratch_bytes(panel) +
-                                 control_bytes(problem),
+                                 control_bytes(problem.comm.processes()),
                   .make = [&problem, panel]() -> Result<std::unique_ptr<Mover>> {
                     std::unique_ptr<InPlaceMover> mover;
                     const auto ready = or_out_of_memory([&]() -> Result<void> {

@@ -320,6 +320,23 @@ Result<Attempt> attempt(Team& team, Size bytes, SharedKind kind) {
   return out;
 }
 
+/// Most bytes of a member's words that the others hear.
+constexpr std::size_t most_told_bytes = 240;
+
+/// The text that `speaker` has, on all members, cut off after most_told_bytes.
+Result<std::string> hear_text(Team& team, int speaker, std::string text) {
+  text.resize(most_told_bytes);
+  for (std::size_t at = 0; at < most_told_bytes; at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, sizeof word);
+    if (auto told = team.tell(word); !told) return refuse(told.error());
+    word = team.told(speaker);
+    std::memcpy(text.data() + at, &word, sizeof word);
+  }
+  text.resize(text.find_last_not_of('\0') + 1);
+  return text;
+}
+
 }  // namespace
 
 Result<std::vector<SharedMemory>> share_memory(Team& team, Size bytes) {
@@ -335,9 +352,11 @@ Result<std::vector<SharedMemory>> share_memory(Team& team, Size bytes) {
   }
   if (!out) return refuse(out.error());
   if (out->failed < 0) return std::move(out->segments);
+  const auto why = hear_text(team, out->failed, out->mine ? out->mine->message : "");
+  if (!why) return refuse(why.error());
   if (out->mine) return refuse(*out->mine);
-  return refuse(failure(
-      fmt::format("member {} cannot make or reach {} bytes of shared memory", out->failed, bytes)));
+  return refuse(failure(fmt::format("member {} cannot make or reach {} bytes of shared memory: {}",
+                                    out->failed, bytes, *why)));
 }
 
 std::vector<std::span<std::byte>> spans_of(const std::vector<SharedMemory>& segments) {

@@ -58,9 +58,9 @@ class SharedMemory {
 
 /// All members make a segment of `bytes` bytes each and attach those of all others; element k is
 /// member k's. Where one member cannot, all release what they have and get shared_memory_error.
-/// Named segments are tried where anonymous ones cannot be reached.
-/// `team` needs a control block only; its counters are left alone.
-/// \error shared_memory_error, team_broken
+/// Named segments are tried where anonymous ones cannot be reached. The error of a member that
+/// could says which one could not, and why. `team` needs a control block only; its counters are
+/// left alone. \error shared_memory_error, team_broken
 [[nodiscard]] Result<std::vector<SharedMemory>> share_memory(Team& team, Size bytes);
 
 /// Where the segments lie, as Team's constructor wants it.

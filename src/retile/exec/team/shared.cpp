@@ -41,7 +41,7 @@ std::uint64_t hash_of(const SharedProblem& problem, const SharedOptions& options
   hash.add(problem.in_tile);
   hash.add(problem.out_tile);
   for (const Size number : {problem.element_bytes, options.slots_offset, options.slots_bytes,
-                            Size{options.copies ? 1 : 0}, options.copies_offset,
+                            Size{problem.whole}, Size{options.copies}, options.copies_offset,
                             static_cast<Size>(problem.exchange.transfers.size())}) {
     hash.add(number);
   }
@@ -119,7 +119,7 @@ std::optional<Diagnostic> fault(const Team& team, const SharedProblem& problem) 
   const Size size = *checked_product(problem.out_tile);
   for (Size target = 0; target < members; ++target) {
     const Size sum = covered[static_cast<std::size_t>(target)];
-    if (sum != size) {
+    if (problem.whole ? sum != size : sum > size) {
       return bad(Code::bad_argument,
                  fmt::format("device {} gets {} elements for a tile of {}", target, sum, size));
     }

@@ -21,6 +21,8 @@ struct SharedProblem {
   Shape in_tile;   ///< every member's tile before
   Shape out_tile;  ///< and after
   Size element_bytes = 0;
+  /// Whether the exchange fills the new tiles; else what it does not write is left as it is.
+  bool whole = true;
 };
 
 /// The same on all members.

@@ -1,0 +1,409 @@
+// Processes on several nodes: those that MPI sees, and blocks of processes that are taken for nodes
+// (Options::node_processes). nodes_test.py runs this on two nodes and over TCP.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "exec/allocations.h"
+#include "exec/mpi/processes.h"
+#include "exec/programs.h"
+#include "retile/exec/mpi/redistribute.h"
+
+namespace retile {
+namespace {
+
+using mpi::Options;
+using mpi::Redistributor;
+using mpi::Strategy;
+using test::pattern_tile;
+
+using Bytes = std::vector<std::byte>;
+
+int process() { return test::process_of(MPI_COMM_WORLD); }
+int processes() { return test::processes_of(MPI_COMM_WORLD); }
+
+/// For every process the first one that it shares memory with, in blocks of `node_processes`.
+std::vector<int> nodes_of(MPI_Comm comm, Size node_processes = 0) {
+  MPI_Comm shared = MPI_COMM_NULL;
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &shared);
+  const Size one = test::processes_of(comm);
+  const Size block = test::process_of(comm) / (node_processes == 0 ? one : node_processes);
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Comm_split(shared, static_cast<int>(block), 0, &node);
+  int first = test::process_of(comm);
+  MPI_Bcast(&first, 1, MPI_INT, 0, node);
+  std::vector<int> out(static_cast<std::size_t>(one));
+  MPI_Allgather(&first, 1, MPI_INT, out.data(), 1, MPI_INT, comm);
+  MPI_Comm_free(&node);
+  MPI_Comm_free(&shared);
+  return out;
+}
+
+/// How many processes are on each node, in order.
+std::vector<int> sizes_of(const std::vector<int>& nodes) {
+  std::vector<int> sizes(nodes.size(), 0);
+  for (const int first : nodes) ++sizes[static_cast<std::size_t>(first)];
+  sizes.erase(std::remove(sizes.begin(), sizes.end(), 0), sizes.end());
+  return sizes;
+}
+
+bool one_node(const std::vector<int>& nodes) { return sizes_of(nodes).size() == 1; }
+
+/// Sizes of blocks that make different nodes.
+std::vector<Size> blocks() {
+  std::vector<Size> out;
+  for (const Size block : {0, 1, 2, 3}) {
+    if (block <= 1 || block < processes()) out.push_back(block);
+  }
+  return out;
+}
+
+Program with_processes(const std::string& from, const std::string& to, const std::string& step) {
+  const std::string d = std::to_string(processes());
+  std::string text = "retile.program/1\nmesh d:D\nfrom " + from + "\nto " + to + "\n" + step +
+                     " groups=[1,D]<=[D]\n";
+  for (std::size_t at = text.find('D'); at != std::string::npos; at = text.find('D', at)) {
+    text.replace(at, 1, d);
+  }
+  return test::parsed(text);
+}
+
+Program rows_to_columns() {
+  const std::string whole = std::to_string(6 * processes());
+  return with_processes("[6{d}" + whole + ", " + whole + "]", "[" + whole + ", 6{d}" + whole + "]",
+                        "alltoall split=1 concat=0");
+}
+
+Program gather() {
+  const std::string whole = std::to_string(3 * processes());
+  return with_processes("[5, 3{d}" + whole + "]", "[5, " + whole + "]", "allgather dim=1");
+}
+
+/// Everybody has everything and gets every piece from somebody drawn by chance, some from itself.
+Program random_exchange(std::uint64_t seed, Size rows) {
+  std::mt19937_64 random(seed);
+  const Size columns = 7;
+  Program program;
+  program.devices = processes();
+  const std::vector<Size> at(static_cast<std::size_t>(2 * processes()), 0);
+  program.from = TileMap::explicit_map(processes(), {rows, columns}, {rows, columns}, at).value();
+  program.to = program.from;
+  Exchange exchange;
+  for (Size target = 0; target < processes(); ++target) {
+    for (Size row = 0; row < rows; ++row) {
+      const Size cut = 1 + static_cast<Size>(random() % 6);
+      for (const auto& [begin, end] : {std::pair(Size{0}, cut), std::pair(cut, columns)}) {
+        const auto source = static_cast<Size>(random() % static_cast<std::uint64_t>(processes()));
+        exchange.transfers.push_back({.target = target,
+                                      .source = source,
+                                      .target_start = {row, begin},
+                                      .source_start = {row, begin},
+                                      .shape = {1, end - begin}});
+      }
+    }
+  }
+  program.steps = {{exchange, {.tile = program.to.tile(), .map = {}, .at = {}}}};
+  return program;
+}
+
+/// Some process gets something from another one of its node.
+bool shares(const Program& program, const std::vector<int>& nodes) {
+  const auto* const exchange = std::get_if<Exchange>(&program.steps.front().op);
+  if (exchange == nullptr) return sizes_of(nodes).size() < nodes.size();  // all to all
+  return std::any_of(exchange->transfers.begin(), exchange->transfers.end(),
+                     [&](const Transfer& transfer) {
+                       return transfer.source != transfer.target &&
+                              nodes[static_cast<std::size_t>(transfer.source)] ==
+                                  nodes[static_cast<std::size_t>(transfer.target)];
+                     });
+}
+
+/// Makes what the options ask for, moves twice and looks at every element.
+Redistributor moved(const Program& program, Size element_bytes, const Options& options) {
+  auto made = Redistributor::make(MPI_COMM_WORLD, program, element_bytes, options);
+  if (!made) {
+    ADD_FAILURE() << render(made.error());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  const Bytes in = pattern_tile(program.from, process(), element_bytes);
+  Bytes own(options.own_buffers ? 0 : static_cast<std::size_t>(made->out_bytes()));
+  const auto out = options.own_buffers ? made->output() : std::span<std::byte>(own);
+  for (int time = 0; time < 2; ++time) {
+    std::fill(out.begin(), out.end(), std::byte{0xee});
+    if (options.own_buffers) std::copy(in.begin(), in.end(), made->input().begin());
+    const auto done = options.own_buffers ? made->run() : made->run(in, out);
+    EXPECT_TRUE(done) << render(done.error());
+    EXPECT_EQ(find_pattern_mismatch(program.to, process(), element_bytes, out), std::nullopt);
+    if (options.own_buffers && made->strategy() != Strategy::in_place) {
+      EXPECT_TRUE(std::equal(in.begin(), in.end(), made->input().begin()));
+    }
+  }
+  EXPECT_LE(made->peak_bytes(), made->peak_limit_bytes());
+  return std::move(*made);
+}
+
+TEST(Nodes, are_those_that_were_started) {
+  const char* const started = std::getenv("RETILE_TEST_NODES");
+  const std::string wanted = started != nullptr ? started : std::to_string(processes());
+  std::string seen;
+  for (const int size : sizes_of(nodes_of(MPI_COMM_WORLD))) {
+    seen += (seen.empty() ? "" : ",") + std::to_string(size);
+  }
+  EXPECT_EQ(seen, wanted);
+}
+
+TEST(Nodes, every_strategy_brings_every_element_to_its_place) {
+  std::vector<Program> programs{rows_to_columns(), gather()};
+  for (std::uint64_t seed = 0; seed < 2; ++seed) programs.push_back(random_exchange(seed, 9));
+  for (const auto& named : test::right_programs()) {
+    Program program = test::parsed(named.text);
+    if (program.devices == processes()) programs.push_back(std::move(program));
+  }
+  int mixed_with_both = 0;
+  for (const Size block : blocks()) {
+    const auto nodes = nodes_of(MPI_COMM_WORLD, block);
+    for (std::size_t k = 0; k < programs.size(); ++k) {
+      const Size element_bytes = test::element_sizes[k % 5];
+      for (const Strategy strategy : {Strategy::automatic, Strategy::collectives, Strategy::direct,
+                                      Strategy::shared, Strategy::mixed, Strategy::in_place}) {
+        const bool together = one_node(nodes);
+        if (!together && (strategy == Strategy::shared || strategy == Strategy::in_place)) continue;
+        const bool given = !programs[k].steps.empty() &&
+                           std::holds_alternative<Exchange>(programs[k].steps.front().op);
+        const bool by_steps = strategy == Strategy::collectives || strategy == Strategy::in_place;
+        if (given && by_steps) continue;  // an exchange has none
+        for (const bool own : {false, true}) {
+          if (strategy == Strategy::in_place && !own) continue;
+          // Others than mixed are tested with all sizes elsewhere.
+          for (const Size chunk : {Size{1000}, Size{1}, Size{8} << 20}) {
+            if (chunk != 1000 && strategy != Strategy::mixed) continue;
+            SCOPED_TRACE(std::string(strategy_name(strategy)) + ", program " + std::to_string(k) +
+                         ", blocks of " + std::to_string(block) + ", chunks of " +
+                         std::to_string(chunk));
+            const auto done = moved(programs[k], element_bytes,
+                                    {.chunk_bytes = chunk,
+                                     .strategy = strategy,
+                                     .own_buffers = own,
+                                     .node_processes = block});
+            if (strategy != Strategy::automatic) {
+              EXPECT_EQ(done.strategy(), strategy);
+            }
+            if (strategy == Strategy::mixed && !together && k < 2 && shares(programs[k], nodes)) {
+              ++mixed_with_both;
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(mixed_with_both > 0, processes() > 2);
+}
+
+TEST(Nodes, automatic_takes_shared_on_one_node_and_mixed_where_some_node_has_several) {
+  for (const Size block : blocks()) {
+    const auto nodes = nodes_of(MPI_COMM_WORLD, block);
+    for (const Program& program :
+         {rows_to_columns(), random_exchange(1, 1), random_exchange(2, 1)}) {
+      const auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, {.node_processes = block});
+      ASSERT_TRUE(made) << render(made.error());
+      const Strategy wanted = one_node(nodes)          ? Strategy::shared
+                              : shares(program, nodes) ? Strategy::mixed
+                                                       : Strategy::direct;
+      EXPECT_EQ(strategy_name(made->strategy()), strategy_name(wanted));
+      if (!one_node(nodes)) {
+        EXPECT_EQ(made->reasons().front(),
+                  "shared: the processes do not all share memory: they are on " +
+                      std::to_string(sizes_of(nodes).size()) + " nodes");
+      }
+      EXPECT_TRUE(test::same_everywhere(made->reasons().back()));
+    }
+  }
+}
+
+TEST(Nodes, shared_and_in_place_are_refused_on_several) {
+  for (const Size block : blocks()) {
+    if (one_node(nodes_of(MPI_COMM_WORLD, block))) continue;
+    for (const Strategy strategy : {Strategy::shared, Strategy::in_place}) {
+      const auto made =
+          Redistributor::make(MPI_COMM_WORLD, rows_to_columns(), 4,
+                              {.strategy = strategy, .own_buffers = true, .node_processes = block});
+      ASSERT_FALSE(made);
+      EXPECT_EQ(made.error().code, Code::unsupported);
+      EXPECT_THAT(made.error().message, testing::HasSubstr("do not all share memory"));
+    }
+  }
+}
+
+TEST(Nodes, mixed_receives_what_direct_does_and_allocates_nothing_again) {
+  for (const Size block : blocks()) {
+    const Program program = random_exchange(7, 20);
+    for (const bool own : {false, true}) {
+      auto direct = moved(program, 8, {.strategy = Strategy::direct, .own_buffers = own});
+      auto mixed = moved(
+          program, 8, {.strategy = Strategy::mixed, .own_buffers = own, .node_processes = block});
+      EXPECT_EQ(mixed.received_bytes(), direct.received_bytes());
+      const Bytes in = pattern_tile(program.from, process(), 8);
+      Bytes out(in.size());
+      const Size peak = mixed.peak_bytes();
+      const std::size_t before = test::allocations();
+      bool good = true;
+      for (int time = 0; time < 5; ++time) {
+        good = good && (own ? mixed.run() : mixed.run(in, out)).has_value();
+      }
+      EXPECT_EQ(test::allocations(), before);
+      EXPECT_TRUE(good);
+      EXPECT_EQ(mixed.peak_bytes(), peak);
+    }
+  }
+}
+
+TEST(Nodes, mixed_stays_within_its_bound_with_many_small_boxes_and_shrinks_to_a_limit) {
+  const Program program = random_exchange(3, 200);
+  for (const Size block : blocks()) {
+    for (const bool own : {false, true}) {
+      Options options{.strategy = Strategy::mixed, .own_buffers = own, .node_processes = block};
+      const Size needs = moved(program, 4, options).peak_limit_bytes();
+      // The slots of messages shrink; those in shared memory too, but they are whole pages.
+      for (const Size less : {Size{1}, Size{5000}, Size{3} << 20}) {
+        SCOPED_TRACE(less);
+        options.memory_limit_bytes = needs - less;
+        EXPECT_LE(moved(program, 4, options).peak_limit_bytes(), needs - less);
+      }
+      options.memory_limit_bytes = 1;
+      const auto refused = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
+      ASSERT_FALSE(refused);
+      EXPECT_EQ(refused.error().code, Code::infeasible);
+    }
+  }
+}
+
+TEST(Nodes, where_one_has_no_memory_for_messages_all_do_without) {
+  const bool limited = process() == processes() - 1;
+  const Program program = rows_to_columns();
+  int looked_at = 0;
+  for (const Size block : blocks()) {
+    const auto nodes = nodes_of(MPI_COMM_WORLD, block);
+    if (one_node(nodes) || !shares(program, nodes)) continue;
+    ++looked_at;
+    // Slots of messages have 8 MiB.
+    if (limited) test::fail_from(std::size_t{1} << 20);
+    auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, {.node_processes = block});
+    test::fail_from(0);
+    ASSERT_TRUE(made) << render(made.error());
+    EXPECT_EQ(made->strategy(), Strategy::collectives);
+    EXPECT_THAT(made->reasons(), testing::Contains(testing::StartsWith("mixed: out of memory")));
+    Bytes out(static_cast<std::size_t>(made->out_bytes()));
+    ASSERT_TRUE(made->run(pattern_tile(program.from, process(), 4), out));
+    EXPECT_EQ(find_pattern_mismatch(program.to, process(), 4, out), std::nullopt);
+    EXPECT_LE(made->peak_bytes(), made->peak_limit_bytes());
+    EXPECT_LT(made->peak_bytes(), Size{8} << 20);  // nothing is left of what others could get
+  }
+  if (looked_at == 0) GTEST_SKIP() << "no node of several processes beside another";
+}
+
+TEST(Nodes, where_one_node_cannot_share_all_take_messages_and_say_why) {
+  const bool limited = process() == processes() - 1;
+  const Program program = with_processes("[4096{d}" + std::to_string(4096 * processes()) + ", " +
+                                             std::to_string(512 * processes()) + "]",
+                                         "[" + std::to_string(4096 * processes()) + ", 512{d}" +
+                                             std::to_string(512 * processes()) + "]",
+                                         "alltoall split=1 concat=0");
+  int looked_at = 0;
+  for (const Size block : blocks()) {
+    const auto nodes = nodes_of(MPI_COMM_WORLD, block);
+    if (one_node(nodes) || !shares(program, nodes)) continue;
+    ++looked_at;
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    if (limited) {
+      const rlimit small{.rlim_cur = rlim_t{1} << 20, .rlim_max = before.rlim_max};
+      ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+    }
+    auto made = Redistributor::make(MPI_COMM_WORLD, program, 1,
+                                    {.own_buffers = true, .node_processes = block});
+    if (limited) {
+      ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    }
+    std::signal(SIGXFSZ, handler);
+    ASSERT_TRUE(made) << render(made.error());
+    EXPECT_EQ(made->strategy(), Strategy::direct);
+    EXPECT_THAT(made->reasons(),
+                testing::Contains(testing::AllOf(
+                    testing::StartsWith("mixed: "),
+                    testing::HasSubstr("more than the limit of file sizes, 1048576 bytes"))));
+    fill_pattern(program.from, process(), 1, made->input());
+    ASSERT_TRUE(made->run());
+    EXPECT_EQ(find_pattern_mismatch(program.to, process(), 1, made->output()), std::nullopt);
+  }
+  if (looked_at == 0) GTEST_SKIP() << "no node of several processes beside another";
+}
+
+TEST(Nodes, making_needs_no_more_than_it_says) {
+  const std::vector<Program> programs{random_exchange(5, 2000), rows_to_columns(), gather()};
+  for (const Program& program : programs) {
+    for (const Size block : blocks()) {
+      for (const Strategy strategy : {Strategy::automatic, Strategy::mixed, Strategy::direct}) {
+        for (const bool own : {false, true}) {
+          SCOPED_TRACE(std::string(strategy_name(strategy)) + ", blocks of " +
+                       std::to_string(block));
+          Options options{.strategy = strategy, .own_buffers = own, .node_processes = block};
+          const std::size_t before = test::allocated_bytes();
+          test::forget_most_allocated();
+          const auto made = Redistributor::make(MPI_COMM_WORLD, program, 1, options);
+          const auto held = static_cast<Size>(test::most_allocated_bytes() - before);
+          ASSERT_TRUE(made) << render(made.error());
+          EXPECT_LE(held, made->preparing_limit_bytes());
+          EXPECT_GE(made->preparing_limit_bytes(), made->peak_limit_bytes());
+        }
+      }
+    }
+  }
+}
+
+TEST(Nodes, an_exchange_that_does_not_fit_the_limit_is_not_made) {
+  // Its tiles are small, and its descriptions are not.
+  const Program program = random_exchange(5, 2000);
+  const Size tiles = 2 * program.from.tile_size();
+  const auto refused = [&](const Options& options, const char* why) {
+    const std::size_t before = test::allocated_bytes();
+    test::forget_most_allocated();
+    const auto made = Redistributor::make(MPI_COMM_WORLD, program, 1, options);
+    EXPECT_FALSE(made);
+    if (!made) {
+      EXPECT_THAT(render(made.error()), testing::HasSubstr(why));
+    }
+    return test::most_allocated_bytes() - before;
+  };
+  // Reading and comparing the Program itself is what everybody does.
+  const std::size_t reading =
+      refused({.strategy = Strategy::collectives}, "is not run by the collectives");
+  for (const Strategy strategy : {Strategy::automatic, Strategy::direct, Strategy::mixed}) {
+    for (const Size room : {Size{0}, Size{1} << 16, Size{1} << 20}) {
+      EXPECT_LE(
+          refused({.strategy = strategy, .own_buffers = true, .memory_limit_bytes = tiles + room},
+                  "does not fit the memory limit"),
+          reading + (std::size_t{1} << 16));
+    }
+  }
+  // With room for it, it is made.
+  const auto free = Redistributor::make(MPI_COMM_WORLD, program, 1, {.own_buffers = true});
+  ASSERT_TRUE(free) << render(free.error());
+  const auto again = Redistributor::make(
+      MPI_COMM_WORLD, program, 1,
+      {.own_buffers = true, .memory_limit_bytes = free->preparing_limit_bytes()});
+  ASSERT_TRUE(again) << render(again.error());
+  EXPECT_EQ(again->strategy(), free->strategy());
+  EXPECT_LE(again->preparing_limit_bytes(), free->preparing_limit_bytes());
+}
+
+}  // namespace
+}  // namespace retile

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Processes on two nodes, and over TCP.
+
+    nodes_test.py TwoNodes    on one machine: two sets of network, host name, process and shared memory namespaces
+    nodes_test.py Tcp         on one node, without shared memory between processes
+
+RETILE, NODES_TEST and LATE_FAILURE name the programs. Ends with 77 and the reason where namespaces are not permitted.
+
+Node b lies within the process namespace of node a, of which this script is the first process: however it ends, all that it has
+started ends with it, and namespaces without processes are gone. Nothing has a name that two runs could share.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+NAMESPACES = ["--net", "--uts", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
+INSIDE = "RETILE_TEST_NODE_A"
+NODE_B = "RETILE_TEST_NODE_B"  # the process that has made it
+SKIPPED = 77
+MPIRUN = ["mpirun", "--oversubscribe", "--allow-run-as-root"]
+PROBLEM = ["--mesh", "x:4", "[4{x}16, 12]", "[16, 3{x}12]"]
+
+
+def unshared():
+    """What puts a command into namespaces of its own."""
+    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    return ["unshare", *user, *NAMESPACES]
+
+
+def enter(holder, *command):
+    """Becomes the command on the node that process `holder` has made."""
+    nsenter = ["nsenter", f"--target={holder}", "--net", "--uts", "--ipc", "--mount",
+               f"--pid=/proc/{holder}/ns/pid_for_children", "sh", "-c", " ".join(command)]
+    os.execvp(nsenter[0], nsenter)
+
+
+def ran(command, **environment):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240, check=False,
+                          env=dict(os.environ, **environment))
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def passed(self, done):
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("[  PASSED  ]", done.stdout)
+        self.assertIn("[       OK ] Nodes.every_strategy_brings_every_element_to_its_place", done.stdout)
+
+    def saw_other_nodes(self, done):
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        self.assertIn("[  FAILED  ] Nodes.are_those_that_were_started", done.stdout)
+
+
+class TwoNodes(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.node_b = subprocess.Popen([*unshared()[:1], *NAMESPACES, "sh", "-c", "hostname retile-b && ip link set lo up && "
+                                       "mount -t tmpfs tmpfs /dev/shm && echo ready && exec cat"],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if cls.node_b.stdout.readline() != "ready\n":
+            raise RuntimeError("node b was not made")
+        pid = os.environ[NODE_B] = str(cls.node_b.pid)
+        for command in (["hostname", "retile-a"], ["mount", "-t", "tmpfs", "tmpfs", "/dev/shm"],
+                        ["ip", "link", "set", "lo", "up"],
+                        ["ip", "link", "add", "between", "type", "veth", "peer", "name", "between", "netns", pid],
+                        ["ip", "addr", "add", "10.0.0.1/24", "dev", "between"], ["ip", "link", "set", "between", "up"],
+                        ["nsenter", "--target=" + pid, "--net", "ip", "addr", "add", "10.0.0.2/24", "dev", "between"],
+                        ["nsenter", "--target=" + pid, "--net", "ip", "link", "set", "between", "up"]):
+            subprocess.run(command, check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.node_b.stdin.close()
+        cls.node_b.wait()
+        cls.node_b.stdout.close()
+
+    def mpirun(self, on_a, on_b, *command):
+        """The beginning of a command that runs so many processes on each node. Its files lie in each node's own /dev/shm."""
+        hosts = ",".join(f"{host}:{count}" for host, count in (("retile-a", on_a), ("retile-b", on_b)) if count > 0)
+        agent = f"{sys.executable} {os.path.abspath(__file__)} enter"
+        return [*MPIRUN, "--mca", "plm_rsh_agent", agent, "--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "orte_tmpdir_base",
+                "/dev/shm", "--mca", "btl_tcp_if_include", "between,lo" if on_b == 0 else "between", "--host", hosts, *command]
+
+    def test_every_strategy_moves_every_element(self):
+        for on_a, on_b in ((2, 2), (1, 1), (3, 1), (1, 2)):
+            with self.subTest(a=on_a, b=on_b):
+                self.passed(ran(self.mpirun(on_a, on_b, os.environ["NODES_TEST"]), RETILE_TEST_NODES=f"{on_a},{on_b}"))
+
+    def test_one_node_is_not_taken_for_two(self):
+        self.saw_other_nodes(ran(self.mpirun(4, 0, os.environ["NODES_TEST"]), RETILE_TEST_NODES="2,2"))
+
+    def test_two_nodes_are_not_taken_for_one(self):
+        self.saw_other_nodes(ran(self.mpirun(2, 2, os.environ["NODES_TEST"]), RETILE_TEST_NODES="4"))
+
+    def run_retile(self, *arguments):
+        done = subprocess.run(self.mpirun(2, 2, os.environ["RETILE"], "run", *PROBLEM, *arguments), stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        return done
+
+    def test_the_command_line_says_what_is_possible_on_two_nodes(self):
+        for asked, chosen in {"automatic": "mixed", "mixed": "mixed", "direct": "direct", "collectives": "collectives"}.items():
+            with self.subTest(strategy=asked):
+                done = self.run_retile("--strategy", asked, "--explain", "--json")
+                self.assertEqual(done.returncode, 0, done)
+                report = json.loads(done.stdout)
+                self.assertEqual((report["right"], report["strategy"]), (True, chosen))
+                self.assertRegex(report["reasons"][-1], f"^{chosen}: chosen, needs up to \\d+ bytes$")
+                if asked == "automatic":
+                    self.assertEqual(report["reasons"][0],
+                                     "shared: the processes do not all share memory: they are on 2 nodes")
+        for asked in ("shared", "inplace"):
+            with self.subTest(strategy=asked):
+                done = self.run_retile("--strategy", asked)
+                self.assertEqual(done.returncode, 2, done)
+                self.assertIn("the processes do not all share memory: they are on 2 nodes", done.stderr)
+
+    def test_a_killed_process_ends_the_job_on_both_nodes(self):
+        for strategy in ("collectives", "direct", "mixed"):
+            with self.subTest(strategy=strategy):
+                begun = time.monotonic()
+                done = ran(self.mpirun(2, 2, os.environ["LATE_FAILURE"], strategy))
+                self.assertLess(time.monotonic() - begun, 10)
+                self.assertNotEqual(done.returncode, 0, done.stdout)
+                self.assertRegex(done.stdout, "process rank 1 .* exited on signal 9")
+                self.assertNotIn("survived", done.stdout)
+
+
+class Tcp(Case):
+    def run_over(self, transports):
+        command = [*MPIRUN, "-n", "4", "--mca", "btl", transports, "--mca", "btl_tcp_if_include", "lo", os.environ["NODES_TEST"]]
+        return ran(command)
+
+    def test_every_strategy_moves_every_element(self):
+        self.passed(self.run_over("tcp,self"))
+
+    def test_there_is_no_other_transport(self):
+        done = self.run_over("self")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("unable to reach each other", " ".join(done.stdout.split()))
+
+
+def main():
+    which, *arguments = sys.argv[1:]
+    if which == "enter":
+        _, *command = arguments
+        enter(os.environ[NODE_B], *command)
+    missing = [program for program in ("mpirun", "ip", "nsenter", "unshare") if shutil.which(program) is None]
+    if which.startswith("TwoNodes") and INSIDE not in os.environ:
+        if missing:
+            print("skipped: no " + ", ".join(missing))
+            return SKIPPED
+        # The same things that are done for the nodes, so that what fails later is a fault.
+        probe = ran([*unshared(), "sh", "-c", "hostname retile-a && mount -t tmpfs tmpfs /dev/shm && ip link add between type veth "
+                     "peer name beyond && unshare " + " ".join(NAMESPACES) + " true"])
+        if probe.returncode != 0:
+            print("skipped: namespaces are not permitted here: " + probe.stdout.strip())
+            return SKIPPED
+        os.environ[INSIDE] = "1"
+        os.execvp("unshare", [*unshared(), sys.executable, os.path.abspath(__file__), which])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    program = unittest.main(argv=[sys.argv[0], which], exit=False, verbosity=2)
+    return 0 if program.result.wasSuccessful() and program.result.testsRun > 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
