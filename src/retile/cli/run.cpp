@@ -160,8 +160,8 @@ tl::expected<RunRequest, Outcome> prepare_run(const RunArguments& arguments,
     processes = *count;
   }
   const std::optional<Size> limit_bytes = request.memory_limit_bytes;
-  // MPI processes have several ways to run a Program and say themselves whether one of them fits.
-  const bool by_steps = arguments.backend.value_or("mpi") != "mpi";
+  // Processes have several ways to run a Program and say themselves whether one of them fits.
+  const bool by_steps = arguments.backend.value_or("mpi") == "sim";
 
   // The problem is read before the input file: where both are at fault, the text is what was typed.
   std::optional<Problem> problem;
@@ -366,7 +366,7 @@ Outcome run_verb(const RunArguments& arguments) {
     case Backend::sim:
       return run_sim(*request);
     case Backend::cuda:
-      return not_built("the backend cuda is not built into this program");
+      return run_cuda(*request);
     case Backend::mpi:
       break;
   }

@@ -95,6 +95,9 @@ class Progress {
 /// Runs all devices in this process.
 [[nodiscard]] Outcome run_sim(const RunRequest& request);
 
+/// Runs a process per device on the GPUs of this machine; generated arrays only.
+[[nodiscard]] Outcome run_cuda(const RunRequest& request);
+
 /// Whether this program was built with MPI.
 [[nodiscard]] bool mpi_is_built();
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "retile/core/result.h"
@@ -23,6 +25,10 @@ struct SharedProblem {
   Size element_bytes = 0;
 };
 
+/// What is wrong with a problem for that many members, if anything: bad_device, bad_dimension,
+/// bad_argument, size_overflow. Overlaps of boxes are not looked for.
+[[nodiscard]] std::optional<Diagnostic> fault(int members, const SharedProblem& problem);
+
 /// The same on all members.
 struct SharedOptions {
   /// Where in every member's memory its slots begin.
@@ -31,6 +37,9 @@ struct SharedOptions {
   /// exchange refuses tiles outside shared memory.
   Size slots_bytes = Size{1} << 20;
 };
+
+/// A number by which members find out that they were given different problems by mistake.
+[[nodiscard]] std::uint64_t hash_of(const SharedProblem& problem, const SharedOptions& options);
 
 /// The way a run took.
 enum class SharedPath {
