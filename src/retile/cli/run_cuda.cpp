@@ -28,7 +28,11 @@ Outcome run_cuda(const RunRequest& request) {
   auto report = cuda::run(program, options);
   if (!report) {
     Diagnostic diagnostic = std::move(report.error());
-    if (diagnostic.code == Code::infeasible) return over_limit(request, diagnostic);
+    if (diagnostic.code == Code::infeasible) {
+      diagnostic.notes = {
+          std::exchange(diagnostic.message, "no path on the GPUs stays within the memory limit")};
+      return over_limit(request, diagnostic);
+    }
     if (diagnostic.code == Code::unsupported && diagnostic.notes.empty()) {
       diagnostic.notes = {"--backend sim runs all devices in one process"};
     }
@@ -48,8 +52,8 @@ Outcome run_cuda(const RunRequest& request) {
   figures.bytes_per_process = report->bytes_per_process;
   figures.peak_bytes_per_process = report->peak_bytes_per_process;
   figures.peak_limit_bytes = report->peak_limit_bytes;
-  const Size ends = program.from.tile_size() + program.to.tile_size();
-  figures.resident_bytes = ends * request.element_bytes;
+  // The tiles fitted in memory, so their sizes in bytes fit in 63 bits.
+  figures.resident_bytes = resident_elements(program).value_or(0) * request.element_bytes;
   figures.bound_bytes =
       std::max(program.from.tile_size(), program.to.tile_size()) * request.element_bytes;
   if (report->mismatch) {

@@ -188,8 +188,8 @@ Result<RunReport> run(const Program& program, const RunOptions& options) {
   for (std::size_t k = 0; k < members; ++k) {
     if (answers[k].done == 0) {
       return refuse({.code = Code::cuda_error,
-                     .message = fmt::format("process {} ended early, by signal {}", k,
-                                            (*ends)[k].signal)});
+                     .message = fmt::format("process {} ended early, with exit code {}, signal {}",
+                                            k, (*ends)[k].exit_code, (*ends)[k].signal)});
     }
     // Who only saw that another gave up has less to say.
     const bool more = failed == nullptr || failed->code == Code::team_broken;
