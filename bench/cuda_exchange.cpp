@@ -127,8 +127,8 @@ T value_of(Result<T> result) {
 
 double slowest(cuda::Transport& transport, double mine) {
   std::vector<double> all(static_cast<std::size_t>(transport.members()));
-  must(transport.gather(std::as_bytes(std::span(&mine, 1)),
-                        std::as_writable_bytes(std::span(all))));
+  must(
+      transport.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all))));
   return *std::max_element(all.begin(), all.end());
 }
 
@@ -159,8 +159,8 @@ void measure(cuda::Transport& transport, const TileMap& from, const TileMap& to,
   const int member = transport.member();
   auto device = cuda::open_cuda_device(member);
   must(cuda::agree(transport, device ? Result<void>() : refuse(device.error())));
-  auto exchange = value_of(cuda::DeviceExchange::create(**device, transport, problem,
-                                                        {.path = arguments.path}));
+  auto exchange = value_of(
+      cuda::DeviceExchange::create(**device, transport, problem, {.path = arguments.path}));
   const auto before = value_of(cuda::pattern_tile(from, member, element_bytes));
   const auto after = value_of(cuda::pattern_tile(to, member, element_bytes));
   must((*device)->fill(before, exchange->input()));
@@ -291,9 +291,9 @@ int main(int argc, char** argv) {
     };
     const Json alone = ratios(rounds(answer.alone), rounds(answer.exchange));
     const Json together = ratios(rounds(answer.together), rounds(answer.exchange));
-    const double seconds = median({answer.exchange.begin(),
-                                   answer.exchange.begin() +
-                                       static_cast<std::ptrdiff_t>(arguments.rounds)});
+    const double seconds =
+        median({answer.exchange.begin(),
+                answer.exchange.begin() + static_cast<std::ptrdiff_t>(arguments.rounds)});
     const double all_bytes =
         static_cast<double>(answer.tile_bytes) * static_cast<double>(arguments.processes);
     report["device"] = answer.device.data();

@@ -1,4 +1,5 @@
-// retile run --backend cuda: a process per device, forked from this one, on the GPUs of this machine.
+// retile run --backend cuda: a process per device, forked from this one, on the GPUs of this
+// machine.
 #include <algorithm>
 #include <string>
 #include <utility>

@@ -141,8 +141,8 @@ bool copies_right(const Drawn& drawn, Size pieces, const Mutate& mutate) {
     const Size begin = elements * k / pieces * drawn.element_bytes;
     const Size end = elements * (k + 1) / pieces * drawn.element_bytes;
     if (begin == end) continue;
-    const auto added = builder.add(region, {0, source.address() + room},
-                                   {0, target.address() + room}, begin, end);
+    const auto added =
+        builder.add(region, {0, source.address() + room}, {0, target.address() + room}, begin, end);
     if (!added) return false;
   }
   BatchBuilder::Built built = std::move(builder).build(true);
@@ -180,9 +180,8 @@ TEST(Boxes, a_wrong_stride_extent_or_start_is_noticed) {
     EXPECT_TRUE(noticed(drawn, [](Box& box) { box.source_strides[1] += box.unit_bytes; }));
     EXPECT_TRUE(noticed(drawn, [](Box& box) { box.target_strides[1] += box.unit_bytes; }));
     EXPECT_TRUE(noticed(drawn, [](Box& box) { box.target_strides[2] -= box.unit_bytes; }));
-    EXPECT_TRUE(noticed(drawn, [](Box& box) {
-      box.extents[1] = divider_of(box.extents[1].divisor + 1);
-    }));
+    EXPECT_TRUE(
+        noticed(drawn, [](Box& box) { box.extents[1] = divider_of(box.extents[1].divisor + 1); }));
     EXPECT_TRUE(noticed(drawn, [](Box& box) { box.source += box.unit_bytes; }));
     EXPECT_TRUE(noticed(drawn, [](Box& box) { box.units -= 1; }));
   }
@@ -191,8 +190,8 @@ TEST(Boxes, a_wrong_stride_extent_or_start_is_noticed) {
 
 TEST(Boxes, dimensions_that_lie_alike_are_joined) {
   // Whole rows of both sides.
-  const Transfer rows{.target = 0, .source = 0, .target_start = {4, 0}, .source_start = {0, 0},
-                      .shape = {3, 8}};
+  const Transfer rows{
+      .target = 0, .source = 0, .target_start = {4, 0}, .source_start = {0, 0}, .shape = {3, 8}};
   const Region joined = between_tiles(rows, {3, 8}, {9, 8}, 4);
   EXPECT_EQ(joined.extents, (Shape{96}));
   EXPECT_EQ(joined.target_offset, 128);
@@ -214,16 +213,19 @@ std::vector<Box> boxes_of(const Region& region, std::uint64_t source = 0,
 
 TEST(Boxes, units_are_as_wide_as_alignment_allows) {
   const auto unit = [](Size columns, Size start, Size tile, Size element_bytes) {
-    const Transfer transfer{.target = 0, .source = 0, .target_start = {0, 0},
-                            .source_start = {0, start}, .shape = {3, columns}};
+    const Transfer transfer{.target = 0,
+                            .source = 0,
+                            .target_start = {0, 0},
+                            .source_start = {0, start},
+                            .shape = {3, columns}};
     const auto boxes = boxes_of(between_tiles(transfer, {3, tile}, {3, columns}, element_bytes));
     EXPECT_EQ(boxes.size(), std::size_t{1});
     return boxes.front().unit_bytes;
   };
   EXPECT_EQ(unit(8, 8, 16, 4), 16U);
-  EXPECT_EQ(unit(8, 6, 16, 4), 8U);   // begins in the middle of 16 bytes
-  EXPECT_EQ(unit(6, 8, 16, 4), 8U);   // ends there
-  EXPECT_EQ(unit(8, 8, 18, 4), 8U);   // the second row begins there
+  EXPECT_EQ(unit(8, 6, 16, 4), 8U);  // begins in the middle of 16 bytes
+  EXPECT_EQ(unit(6, 8, 16, 4), 8U);  // ends there
+  EXPECT_EQ(unit(8, 8, 18, 4), 8U);  // the second row begins there
   EXPECT_EQ(unit(7, 8, 16, 4), 4U);
   EXPECT_EQ(unit(7, 8, 16, 2), 2U);
   EXPECT_EQ(unit(7, 8, 16, 1), 1U);
@@ -303,10 +305,10 @@ TEST(Pattern, what_a_kernel_expects_is_the_generated_array) {
           const std::vector<std::byte> wanted = test::pattern_tile(*map, device, element_bytes);
           ASSERT_EQ(tile.elements, map->tile_size());
           for (Size i = 0; i < tile.elements; ++i) {
-            ASSERT_EQ(std::memcmp(test::device_element(tile, i).data(),
-                                  wanted.data() + i * element_bytes,
-                                  static_cast<std::size_t>(element_bytes)),
-                      0)
+            ASSERT_EQ(
+                std::memcmp(test::device_element(tile, i).data(), wanted.data() + i * element_bytes,
+                            static_cast<std::size_t>(element_bytes)),
+                0)
                 << named.name << ", device " << device << ", element " << i;
             ++compared;
           }

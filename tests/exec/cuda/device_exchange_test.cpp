@@ -1,5 +1,5 @@
-// The executor over a device that is host memory: both paths, what is counted, and what happens when
-// something fails on one member.
+// The executor over a device that is host memory: both paths, what is counted, and what happens
+// when something fails on one member.
 #include "retile/exec/cuda/device_exchange.h"
 
 #include <gtest/gtest.h>
@@ -67,16 +67,16 @@ Result<void> exchange(const Case& test, const Setting& setting, HostDevice& devi
 
 std::vector<Seen> run_all(const Case& test, const Setting& setting) {
   std::vector<Seen> seen(static_cast<std::size_t>(test.members()));
-  team::run_threads(
-      test.members(), TeamTransport::memory_bytes, [&](team::Team& team) -> Result<void> {
-        Seen& mine = seen[static_cast<std::size_t>(team.member())];
-        HostDevice device(setting.lazy, setting.faults(team.member()));
-        auto transport = TeamTransport::create(team, 1000);
-        if (!transport) return refuse(transport.error());
-        mine.outcome = exchange(test, setting, device, **transport, mine);
-        mine.left_behind = device.left_behind();
-        return {};
-      });
+  team::run_threads(test.members(), TeamTransport::memory_bytes,
+                    [&](team::Team& team) -> Result<void> {
+                      Seen& mine = seen[static_cast<std::size_t>(team.member())];
+                      HostDevice device(setting.lazy, setting.faults(team.member()));
+                      auto transport = TeamTransport::create(team, 1000);
+                      if (!transport) return refuse(transport.error());
+                      mine.outcome = exchange(test, setting, device, **transport, mine);
+                      mine.left_behind = device.left_behind();
+                      return {};
+                    });
   return seen;
 }
 
@@ -230,8 +230,8 @@ TEST(DeviceExchange, ill_formed_and_different_problems_are_refused_by_all) {
     ASSERT_FALSE(seen.outcome);
     EXPECT_EQ(seen.outcome.error().code, Code::bad_device);
   }
-  const auto outcomes = team::run_threads(
-      2, TeamTransport::memory_bytes, [&](team::Team& team) -> Result<void> {
+  const auto outcomes =
+      team::run_threads(2, TeamTransport::memory_bytes, [&](team::Team& team) -> Result<void> {
         HostDevice device(false);
         auto transport = TeamTransport::create(team);
         if (!transport) return refuse(transport.error());

@@ -1,5 +1,5 @@
-// What only a GPU can show: the kernels, memory of other processes, whole Programs. Skipped with the
-// reason where there is none. Only forked processes use CUDA, since it does not survive a fork.
+// What only a GPU can show: the kernels, memory of other processes, whole Programs. Skipped with
+// the reason where there is none. Only forked processes use CUDA, since it does not survive a fork.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -124,14 +124,14 @@ std::string compare_kernels(Device& device) {
         good(device.upload(Lane::out, lists, list(on_device.boxes), box_bytes)) &&
         good(device.upload(Lane::out, lists + bytes / 2, list(on_device.groups), group_bytes)) &&
         good(device.copy(Lane::out, batch)) &&
-        good(device.download(Lane::out, got.data(), target, bytes)) &&
-        good(device.wait(Lane::out));
+        good(device.download(Lane::out, got.data(), target, bytes)) && good(device.wait(Lane::out));
     if (!done) return "the device failed at transfer " + std::to_string(k);
 
     // Aligned as the device's memory is, so that the units are the same.
     std::vector<std::byte> space(2 * filled.size() + place_alignment, std::byte{0});
     const auto at = reinterpret_cast<std::uintptr_t>(space.data());
-    std::byte* const from = space.data() + (place_alignment - at % place_alignment) % place_alignment;
+    std::byte* const from =
+        space.data() + (place_alignment - at % place_alignment) % place_alignment;
     std::byte* const to = from + bytes;
     std::memcpy(from, filled.data(), filled.size());
     const auto on_host = built(from, to);
@@ -225,7 +225,7 @@ TEST_F(Gpu, every_example_of_the_paper_is_right) {
     ++run_there;
   }
   std::cout << run_there << " of " << spec::examples().size() << " examples\n";
-  EXPECT_GT(run_there, 20);
+  EXPECT_EQ(run_there, static_cast<int>(spec::examples().size()));
 }
 
 /// A device that is told to copy a box the wrong way round.
@@ -234,7 +234,9 @@ class MisledDevice final : public Device {
   explicit MisledDevice(std::unique_ptr<Device> device) : device_(std::move(device)) {}
   [[nodiscard]] std::string name() const override { return device_->name(); }
   [[nodiscard]] std::uint64_t identity() const override { return device_->identity(); }
-  [[nodiscard]] Result<std::byte*> allocate(Size bytes) override { return device_->allocate(bytes); }
+  [[nodiscard]] Result<std::byte*> allocate(Size bytes) override {
+    return device_->allocate(bytes);
+  }
   void release(std::byte* memory) override { device_->release(memory); }
   [[nodiscard]] Result<std::byte*> allocate_pinned(Size bytes) override {
     return device_->allocate_pinned(bytes);

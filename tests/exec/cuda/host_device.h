@@ -1,6 +1,6 @@
 // A device made of host memory, for tests: what a kernel would do is done by the same arithmetic,
-// and what is put into a lane is done at once or only when somebody waits for it, whichever is worse
-// for who forgets to wait.
+// and what is put into a lane is done at once or only when somebody waits for it, whichever is
+// worse for who forgets to wait.
 #pragma once
 
 #include <array>
@@ -55,7 +55,7 @@ struct DeviceFaults {
   int refuse_allocation = -1;  ///< the number of the allocation, pinned ones counted in
   int refuse_copy = -1;        ///< the number of the copy
   int die_at_copy = -1;
-  bool wrong_box = false;      ///< copies the first box of the first batch to a wrong place
+  bool wrong_box = false;  ///< copies the first box of the first batch to a wrong place
 };
 
 class HostDevice final : public cuda::Device {
@@ -121,8 +121,8 @@ class HostDevice final : public cuda::Device {
       }
       std::memcpy(boxes.data(), batch.boxes, boxes.size() * sizeof(cuda::Box));
       // The same units the other way round, so that no place outside is touched.
-      boxes.front().target += static_cast<std::uint64_t>(
-          boxes.front().unit_bytes * (boxes.front().extents[0].divisor - 1));
+      boxes.front().target += static_cast<std::uint64_t>(boxes.front().unit_bytes *
+                                                         (boxes.front().extents[0].divisor - 1));
       boxes.front().target_strides[0] = -boxes.front().target_strides[0];
       cuda::Batch other = batch;
       other.boxes = boxes.data();

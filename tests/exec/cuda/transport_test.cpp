@@ -79,13 +79,12 @@ TEST(TeamTransport, all_messages_arrive_between_threads) {
 
 TEST(TeamTransport, all_messages_arrive_between_processes) {
   for (const int members : {1, 2, 5, 8}) {
-    const auto ends =
-        team::run_forked(members, TeamTransport::memory_bytes, [&](team::Team& team) {
-          auto transport = TeamTransport::create(team, 256);
-          if (!transport) return 2;
-          const auto wrong = work(**transport, 10);
-          return wrong && *wrong == 0 ? 0 : 1;
-        });
+    const auto ends = team::run_forked(members, TeamTransport::memory_bytes, [&](team::Team& team) {
+      auto transport = TeamTransport::create(team, 256);
+      if (!transport) return 2;
+      const auto wrong = work(**transport, 10);
+      return wrong && *wrong == 0 ? 0 : 1;
+    });
     ASSERT_TRUE(ends);
     for (const team::MemberEnd& end : *ends) EXPECT_EQ(end, team::MemberEnd{});
   }
@@ -93,8 +92,8 @@ TEST(TeamTransport, all_messages_arrive_between_processes) {
 
 TEST(TeamTransport, who_gives_up_ends_the_waits_of_all) {
   for (const bool in_message : {false, true}) {
-    const auto outcomes = team::run_threads(
-        3, TeamTransport::memory_bytes, [&](team::Team& team) -> Result<void> {
+    const auto outcomes =
+        team::run_threads(3, TeamTransport::memory_bytes, [&](team::Team& team) -> Result<void> {
           auto transport = TeamTransport::create(team);
           if (!transport) return refuse(transport.error());
           if (team.member() == 1) {
@@ -115,8 +114,8 @@ TEST(TeamTransport, who_gives_up_ends_the_waits_of_all) {
 }
 
 TEST(TeamTransport, all_agree_on_the_first_failure) {
-  const auto outcomes = team::run_threads(
-      4, TeamTransport::memory_bytes, [&](team::Team& team) -> Result<void> {
+  const auto outcomes =
+      team::run_threads(4, TeamTransport::memory_bytes, [&](team::Team& team) -> Result<void> {
         auto transport = TeamTransport::create(team);
         if (!transport) return refuse(transport.error());
         if (auto good = agree(**transport, {}); !good) return good;

@@ -31,8 +31,8 @@ inline constexpr std::uint32_t division_limit = std::uint32_t{1} << 31;
 /// Granlund and Montgomery's division. Precondition: number < division_limit, which is why the sum
 /// stays within 32 bits.
 [[nodiscard]] constexpr std::uint32_t divide(std::uint32_t number, const Divider& divider) {
-  const auto high = static_cast<std::uint32_t>(
-      (static_cast<std::uint64_t>(number) * divider.multiplier) >> 32U);
+  const auto high =
+      static_cast<std::uint32_t>((static_cast<std::uint64_t>(number) * divider.multiplier) >> 32U);
   return (high + number) >> divider.shift;
 }
 
@@ -47,8 +47,8 @@ struct Box {
   std::uint32_t first = 0;
   std::uint32_t units = 0;  ///< first + units < division_limit
   std::uint32_t unit_bytes = 1;
-  std::uint32_t dims = 0;                       ///< 1 to max_box_dims
-  Divider extents[max_box_dims] = {};           ///< innermost first, in units
+  std::uint32_t dims = 0;                          ///< 1 to max_box_dims
+  Divider extents[max_box_dims] = {};              ///< innermost first, in units
   std::int64_t source_strides[max_box_dims] = {};  ///< bytes
   std::int64_t target_strides[max_box_dims] = {};
 };
@@ -80,8 +80,8 @@ struct Place {
 inline constexpr std::uint32_t block_threads = 256;
 inline constexpr std::uint32_t units_at_once = 4;
 
-/// Units of a portion, what a block copies before it looks for more: 16 KiB, or less for units below
-/// 4 bytes.
+/// Units of a portion, what a block copies before it looks for more: 16 KiB, or less for units
+/// below 4 bytes.
 [[nodiscard]] constexpr std::uint32_t portion_units(std::uint32_t unit_bytes) {
   const std::uint32_t rounds = unit_bytes >= 4 ? 16 / unit_bytes : 4;
   return block_threads * units_at_once * rounds;

@@ -37,9 +37,8 @@ Region joined(const Shape& extents, const Shape& source_strides, const Shape& ta
   // Built from the inside out, turned round at the end.
   for (std::size_t i = extents.size(); i-- > 0;) {
     if (extents[i] == 1) continue;
-    const bool follows =
-        source_strides[i] == out.extents.back() * out.source_strides.back() &&
-        target_strides[i] == out.extents.back() * out.target_strides.back();
+    const bool follows = source_strides[i] == out.extents.back() * out.source_strides.back() &&
+                         target_strides[i] == out.extents.back() * out.target_strides.back();
     if (follows) {
       out.extents.back() *= extents[i];
     } else {
@@ -135,8 +134,10 @@ Result<void> BatchBuilder::add(const Region& region, const Origin& source, const
     return refuse({.code = Code::limit_reached,
                    .message = fmt::format("more than {} boxes for one launch", most_boxes)});
   }
-  const std::uint64_t first_source = source.address + static_cast<std::uint64_t>(region.source_offset);
-  const std::uint64_t first_target = target.address + static_cast<std::uint64_t>(region.target_offset);
+  const std::uint64_t first_source =
+      source.address + static_cast<std::uint64_t>(region.source_offset);
+  const std::uint64_t first_target =
+      target.address + static_cast<std::uint64_t>(region.target_offset);
   std::uint64_t bits = first_source | first_target | static_cast<std::uint64_t>(begin) |
                        static_cast<std::uint64_t>(end) |
                        static_cast<std::uint64_t>(region.extents.back());
@@ -232,9 +233,9 @@ Result<PatternTile> pattern_tile(const TileMap& map, Size device, Size element_b
       if (follows) {
         out.extents[out.dims - 1] *= extent;
       } else if (out.dims == max_pattern_dims) {
-        return refuse({.code = Code::unsupported,
-                       .message = fmt::format("a tile of more than {} split dimensions",
-                                              max_pattern_dims)});
+        return refuse(
+            {.code = Code::unsupported,
+             .message = fmt::format("a tile of more than {} split dimensions", max_pattern_dims)});
       } else {
         out.extents[out.dims] = extent;
         out.strides[out.dims] = stride;

@@ -10,7 +10,8 @@ namespace {
 /// The portion's units from the source to the target: each thread has several loads under way
 /// before it stores, neighbouring threads take neighbouring units.
 template <typename Unit>
-__device__ __forceinline__ void copy_portion(const Box& box, std::uint32_t dims, const Portion& portion) {
+__device__ __forceinline__ void copy_portion(const Box& box, std::uint32_t dims,
+                                             const Portion& portion) {
   constexpr std::uint32_t step = block_threads * units_at_once;
   for (std::uint32_t begin = portion.begin + threadIdx.x; begin < portion.end; begin += step) {
     Unit units[units_at_once];
@@ -31,8 +32,8 @@ __device__ __forceinline__ void copy_portion(const Box& box, std::uint32_t dims,
   }
 }
 
-/// Where the number of dimensions is known the loop over them is unrolled, and the box, a copy of its
-/// own, lies in registers.
+/// Where the number of dimensions is known the loop over them is unrolled, and the box, a copy of
+/// its own, lies in registers.
 template <typename Unit, std::uint32_t dims>
 __device__ void copy_flat_portion(const Box box, const Portion& portion) {
   copy_portion<Unit>(box, dims, portion);
@@ -79,9 +80,7 @@ __device__ std::int64_t first_element() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
-__device__ std::int64_t element_step() {
-  return static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-}
+__device__ std::int64_t element_step() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
 
 /// An element of 8 bytes or less as a number, one of 16 as two.
 template <typename Element>
@@ -131,8 +130,8 @@ template <typename Element>
 void put_find(const PatternTile& tile, const void* memory, std::uint64_t* first, unsigned blocks,
               cudaStream_t stream) {
   static_assert(sizeof(unsigned long long) == sizeof(std::uint64_t));
-  find_mismatch<<<blocks, block_threads, 0, stream>>>(
-      tile, static_cast<const Element*>(memory), reinterpret_cast<unsigned long long*>(first));
+  find_mismatch<<<blocks, block_threads, 0, stream>>>(tile, static_cast<const Element*>(memory),
+                                                      reinterpret_cast<unsigned long long*>(first));
 }
 
 }  // namespace

@@ -90,8 +90,8 @@ Result<std::unique_ptr<Device>> CudaDevice::open(int member) {
     identity = (identity ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
   }
   out->identity_ = identity;
-  const int resident = std::max(1, properties.maxThreadsPerMultiProcessor /
-                                       static_cast<int>(block_threads));
+  const int resident =
+      std::max(1, properties.maxThreadsPerMultiProcessor / static_cast<int>(block_threads));
   out->blocks_ = static_cast<unsigned>(std::max(1, properties.multiProcessorCount * resident));
   for (cudaStream_t& stream : out->streams_) {
     auto made = checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
@@ -151,8 +151,7 @@ Result<void> CudaDevice::upload(Lane lane, std::byte* device, const std::byte* h
                  "cannot copy to the device");
 }
 
-Result<void> CudaDevice::download(Lane lane, std::byte* host, const std::byte* device,
-                                  Size bytes) {
+Result<void> CudaDevice::download(Lane lane, std::byte* host, const std::byte* device, Size bytes) {
   return checked(cudaMemcpyAsync(host, device, static_cast<std::size_t>(bytes),
                                  cudaMemcpyDeviceToHost, stream(lane)),
                  "cannot copy from the device");

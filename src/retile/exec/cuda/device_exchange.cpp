@@ -138,15 +138,14 @@ Result<void> DeviceExchange::same_everywhere(const DeviceProblem& problem) {
     mine = refuse({.code = Code::bad_argument, .message = "a chunk has at least a byte"});
   }
   if (auto agreed = agree(transport_, mine); !agreed) return agreed;
-  options_.chunk_bytes =
-      rounded_up(options_.chunk_bytes, static_cast<Size>(place_alignment));
+  options_.chunk_bytes = rounded_up(options_.chunk_bytes, static_cast<Size>(place_alignment));
   const std::array<std::uint64_t, 4> words{
       team::hash_of(problem, {}), static_cast<std::uint64_t>(options_.path),
       static_cast<std::uint64_t>(options_.chunk_bytes),
       static_cast<std::uint64_t>(options_.memory_limit_bytes.value_or(-1))};
   std::vector<std::array<std::uint64_t, 4>> all(static_cast<std::size_t>(transport_.members()));
-  auto gathered = transport_.gather(std::as_bytes(std::span(words)),
-                                    std::as_writable_bytes(std::span(all)));
+  auto gathered =
+      transport_.gather(std::as_bytes(std::span(words)), std::as_writable_bytes(std::span(all)));
   if (!gathered) return gathered;
   for (std::size_t k = 0; k < all.size(); ++k) {
     if (all[k] != all[0]) {
@@ -206,10 +205,10 @@ Result<void> DeviceExchange::take_peer_path(const DeviceProblem& problem) {
     return sent;
   }
   path_ = Path::peer;
-  reasons_.push_back(fmt::format(
-      "peer: chosen: every process reaches the tiles that it needs; {}",
-      push_ ? "writes into the peers' tiles, since runs are longer there"
-            : "reads from the peers' tiles, since runs are at least as long there"));
+  reasons_.push_back(
+      fmt::format("peer: chosen: every process reaches the tiles that it needs; {}",
+                  push_ ? "writes into the peers' tiles, since runs are longer there"
+                        : "reads from the peers' tiles, since runs are at least as long there"));
   return {};
 }
 
@@ -224,8 +223,8 @@ Result<void> DeviceExchange::reach_peers() {
     outcome = refuse(handle.error());
   }
   std::vector<Reach> all(static_cast<std::size_t>(transport_.members()));
-  auto gathered = transport_.gather(std::as_bytes(std::span(&mine, 1)),
-                                    std::as_writable_bytes(std::span(all)));
+  auto gathered =
+      transport_.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
   if (!gathered) {
     options_.path = Path::peer;  // there is no other path without a transport either
     return gathered;
@@ -247,8 +246,8 @@ Result<void> DeviceExchange::reach_peers() {
   if (auto agreed = agree(transport_, outcome); !agreed) return agreed;
   const auto own = [&](const Reach& reach) { return reach.identity == mine.identity; };
   const auto sharing = std::count_if(all.begin(), all.end(), own);
-  reasons_.push_back(fmt::format("device: {}, shared by {} of {} processes", device_.name(),
-                                 sharing, all.size()));
+  reasons_.push_back(
+      fmt::format("device: {}, shared by {} of {} processes", device_.name(), sharing, all.size()));
   return {};
 }
 
@@ -267,9 +266,8 @@ Result<void> DeviceExchange::take_staged_path(const DeviceProblem& problem) {
   };
   if (auto done = agree(transport_, allocated()); !done) return done;
   path_ = Path::staged;
-  reasons_.push_back(
-      fmt::format("staged: chosen: chunks of {} bytes through pinned host memory",
-                  options_.chunk_bytes));
+  reasons_.push_back(fmt::format("staged: chosen: chunks of {} bytes through pinned host memory",
+                                 options_.chunk_bytes));
   return {};
 }
 
@@ -350,8 +348,8 @@ Result<std::size_t> DeviceExchange::describe_chunk(const DeviceProblem& problem,
     const Region region =
         packs ? into_stream(transfer, problem.in_tile, problem.element_bytes, at)
               : out_of_stream(transfer, problem.out_tile, problem.element_bytes, at);
-    auto added = builder.add(region, packs ? tile : packed, packs ? packed : tile, from - at,
-                             to - at);
+    auto added =
+        builder.add(region, packs ? tile : packed, packs ? packed : tile, from - at, to - at);
     if (!added) return refuse(added.error());
   }
   return note(std::move(builder), packs);
@@ -444,9 +442,7 @@ Result<void> DeviceExchange::send_descriptions() {
     descriptions_ = *memory;
     const auto boxes_bytes = static_cast<Size>(boxes_.size() * sizeof(Box));
     const auto groups_bytes = static_cast<Size>(groups_.size() * sizeof(Group));
-    const auto bytes = [](const auto& list) {
-      return std::as_bytes(std::span(list)).data();
-    };
+    const auto bytes = [](const auto& list) { return std::as_bytes(std::span(list)).data(); };
     auto sent = device_.upload(Lane::out, descriptions_, bytes(boxes_), boxes_bytes);
     if (!sent) return sent;
     std::byte* const group_place = descriptions_ + description_bytes() - groups_bytes;
@@ -513,9 +509,8 @@ Result<void> DeviceExchange::run_staged() {
     // The chunk before the last has left the buffers for what comes in.
     if (auto empty = device_.wait(lane); !empty) return empty;
     const auto size = [](Size bytes) { return static_cast<std::size_t>(bytes); };
-    auto moved = transport_.send_receive(
-        chunk.target, {host_out_[turn], size(chunk.out_bytes)}, chunk.source,
-        {host_in_[turn], size(chunk.in_bytes)});
+    auto moved = transport_.send_receive(chunk.target, {host_out_[turn], size(chunk.out_bytes)},
+                                         chunk.source, {host_in_[turn], size(chunk.in_bytes)});
     if (!moved) return moved;
     if (chunk.in_bytes == 0) continue;
     auto put = device_.upload(lane, device_in_[turn], host_in_[turn], chunk.in_bytes);

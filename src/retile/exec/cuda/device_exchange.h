@@ -89,8 +89,8 @@ class DeviceExchange {
   /// Bytes that this member receives from others in a run.
   [[nodiscard]] Size received_bytes() const { return received_bytes_; }
   /// Bytes of the device and of pinned host memory that this member holds: tiles, descriptions of
-  /// boxes, chunks. Counted as they are allocated, and never more than limit_bytes(), which was known
-  /// before.
+  /// boxes, chunks. Counted as they are allocated, and never more than limit_bytes(), which was
+  /// known before.
   [[nodiscard]] Size held_bytes() const { return held_bytes_; }
   [[nodiscard]] Size limit_bytes() const { return limit_bytes_; }
 
@@ -165,8 +165,8 @@ class DeviceExchange {
   std::vector<std::uint32_t> source_places_;
   std::vector<std::uint32_t> target_places_;
   std::vector<Range> ranges_;
-  std::byte* descriptions_ = nullptr;     ///< boxes, then groups, on the device
-  const Group* group_list_ = nullptr;     ///< the groups there
+  std::byte* descriptions_ = nullptr;  ///< boxes, then groups, on the device
+  const Group* group_list_ = nullptr;  ///< the groups there
   std::size_t local_ = 0;  ///< the batch that needs no transport; on the peer path it is all
 
   std::vector<Chunk> chunks_;

@@ -1,5 +1,6 @@
 // What every element of a generated tile must be, for kernels; see box_math.h for how it is
-// compiled. The definition of the generated array is npy/pattern.h, and tests hold the two together.
+// compiled. The definition of the generated array is npy/pattern.h, and tests hold the two
+// together.
 #pragma once
 
 #include <cstdint>

@@ -60,8 +60,8 @@ std::vector<std::string> lines_of(const Answer& answer) {
 /// The largest of what the members bring.
 Result<double> slowest(Transport& transport, double mine) {
   std::vector<double> all(static_cast<std::size_t>(transport.members()));
-  auto gathered = transport.gather(std::as_bytes(std::span(&mine, 1)),
-                                   std::as_writable_bytes(std::span(all)));
+  auto gathered =
+      transport.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
   if (!gathered) return refuse(gathered.error());
   return *std::max_element(all.begin(), all.end());
 }
@@ -133,12 +133,12 @@ Diagnostic failure_of(const Answer& answer) {
 
 Result<RunReport> run(const Program& program, const RunOptions& options) {
   if (!options.open && !cuda_is_built()) {
-    return refuse({.code = Code::unsupported,
-                   .message = "the backend cuda is not built into this program"});
+    return refuse(
+        {.code = Code::unsupported, .message = "the backend cuda is not built into this program"});
   }
   if (options.repetitions < 1) {
-    return refuse({.code = Code::bad_argument,
-                   .message = "the number of repetitions must be at least 1"});
+    return refuse(
+        {.code = Code::bad_argument, .message = "the number of repetitions must be at least 1"});
   }
   constexpr Size most_processes = 1024;
   if (program.devices > most_processes) {
@@ -178,8 +178,8 @@ Result<RunReport> run(const Program& program, const RunOptions& options) {
     std::memcpy(place(static_cast<std::size_t>(team.member())), &answer, sizeof answer);
     return outcome ? 0 : 1;
   };
-  const auto ends = team::run_forked(static_cast<int>(program.devices),
-                                     TeamTransport::memory_bytes, body);
+  const auto ends =
+      team::run_forked(static_cast<int>(program.devices), TeamTransport::memory_bytes, body);
   if (!ends) return refuse(ends.error());
 
   std::vector<Answer> answers(members);

@@ -36,9 +36,9 @@ struct RunReport {
   std::vector<std::string> reasons;  ///< DeviceExchange::reasons() of member 0
   Size processes = 0;
   Size repetitions = 0;
-  Size elements_checked = 0;  ///< summed over processes
-  double seconds = 0;  ///< median over repetitions of the slowest process, between barriers
-  Size bytes_per_process = 0;       ///< most received from others by one, per repetition
+  Size elements_checked = 0;   ///< summed over processes
+  double seconds = 0;          ///< median over repetitions of the slowest process, between barriers
+  Size bytes_per_process = 0;  ///< most received from others by one, per repetition
   Size peak_bytes_per_process = 0;  ///< most held by one, on its device and pinned on the host
   Size peak_limit_bytes = 0;        ///< most that one said beforehand
   std::optional<Mismatch> mismatch = {};  ///< of the lowest process that found one

@@ -16,7 +16,8 @@ namespace retile::cuda {
 ///
 /// Over MPI: barrier() is MPI_Barrier, gather() MPI_Allgather of bytes, send_receive() MPI_Sendrecv
 /// with MPI_PROC_NULL for an end that is empty, give_up() MPI_Abort or whatever ends the waits of
-/// the others. Messages stay within one communicator of the transport's own, so they meet no others.
+/// the others. Messages stay within one communicator of the transport's own, so they meet no
+/// others.
 class Transport {
  public:
   /// Most bytes that a member may bring to gather().
