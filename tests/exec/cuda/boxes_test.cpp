@@ -319,6 +319,19 @@ TEST(Pattern, what_a_kernel_expects_is_the_generated_array) {
   EXPECT_GT(compared, 10000);
 }
 
+TEST(Pattern, words_are_zero_past_the_end_of_an_element) {
+  // A kernel compares an element as one number.
+  for (const std::uint64_t index : {0, 1, 1000}) {
+    for (const std::uint32_t bytes : {1U, 2U, 4U}) {
+      const PatternWords words = pattern_words(index, bytes);
+      EXPECT_EQ(words.low >> (8 * bytes), 0U);
+      EXPECT_EQ(words.high, 0U);
+    }
+    EXPECT_EQ(pattern_words(index, 8).high, 0U);
+    EXPECT_NE(pattern_words(index, 16).high, 0U);
+  }
+}
+
 TEST(Pattern, tiles_of_too_many_split_dimensions_are_refused) {
   const auto map = [](std::size_t rank) {
     // Two of four in every dimension: nothing can be joined.
