@@ -321,7 +321,7 @@ TEST(Pattern, what_a_kernel_expects_is_the_generated_array) {
 
 TEST(Pattern, words_are_zero_past_the_end_of_an_element) {
   // A kernel compares an element as one number.
-  for (const std::uint64_t index : {0, 1, 1000}) {
+  for (const std::uint64_t index : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1000}}) {
     for (const std::uint32_t bytes : {1U, 2U, 4U}) {
       const PatternWords words = pattern_words(index, bytes);
       EXPECT_EQ(words.low >> (8 * bytes), 0U);
