@@ -242,6 +242,7 @@ class MisledDevice final : public Device {
     return device_->allocate_pinned(bytes);
   }
   void release_pinned(std::byte* memory) override { device_->release_pinned(memory); }
+  [[nodiscard]] Size share_unit_bytes() const override { return device_->share_unit_bytes(); }
   [[nodiscard]] Result<MemoryHandle> share(std::byte* memory) override {
     return device_->share(memory);
   }

@@ -77,6 +77,7 @@ class HostDevice final : public cuda::Device {
   [[nodiscard]] Result<std::byte*> allocate_pinned(Size bytes) override { return allocate(bytes); }
   void release_pinned(std::byte* memory) override { release(memory); }
 
+  [[nodiscard]] Size share_unit_bytes() const override { return 4096; }
   [[nodiscard]] Result<cuda::MemoryHandle> share(std::byte* memory) override {
     if (auto refused = refuse_if(faults_.refuse_share); !refused) return refuse(refused.error());
     const team::SharedMemory& there = owned_.at(memory);

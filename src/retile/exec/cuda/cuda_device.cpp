@@ -39,6 +39,8 @@ class CudaDevice final : public Device {
   void release(std::byte* memory) override { static_cast<void>(cudaFree(memory)); }
   [[nodiscard]] Result<std::byte*> allocate_pinned(Size bytes) override;
   void release_pinned(std::byte* memory) override { static_cast<void>(cudaFreeHost(memory)); }
+  // As the CUDA programming guide recommends.
+  [[nodiscard]] Size share_unit_bytes() const override { return Size{2} << 20; }
   [[nodiscard]] Result<MemoryHandle> share(std::byte* memory) override;
   [[nodiscard]] Result<std::byte*> open(const MemoryHandle& handle) override;
   void close(std::byte* memory) override { static_cast<void>(cudaIpcCloseMemHandle(memory)); }

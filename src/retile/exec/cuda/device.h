@@ -44,6 +44,9 @@ class Device {
   [[nodiscard]] virtual Result<std::byte*> allocate_pinned(Size bytes) = 0;
   virtual void release_pinned(std::byte* memory) = 0;
 
+  /// Allocations that are shared have a multiple of this many bytes: smaller ones may lie in a
+  /// block with others, which would be shared along with them.
+  [[nodiscard]] virtual Size share_unit_bytes() const = 0;
   /// A handle by which other processes open what allocate() returned.
   [[nodiscard]] virtual Result<MemoryHandle> share(std::byte* memory) = 0;
   /// Memory of another process's device, as this device addresses it.

@@ -174,9 +174,20 @@ Result<std::byte*> DeviceExchange::allocate(Size bytes) {
   return memory;
 }
 
+/// Bytes of the allocations for the input and the output. The one that peers may open is rounded
+/// up.
+std::array<Size, 2> DeviceExchange::tile_allocations() const {
+  std::array<Size, 2> out{in_bytes_, out_bytes_};
+  if (options_.path != Path::staged) {
+    Size& shared = out[push_ ? 1 : 0];
+    shared = rounded_up(shared, device_.share_unit_bytes());
+  }
+  return out;
+}
+
 Result<void> DeviceExchange::allocate_tiles() {
-  for (const auto& [place, bytes] :
-       {std::pair(&input_, in_bytes_), std::pair(&output_, out_bytes_)}) {
+  const std::array<Size, 2> sizes = tile_allocations();
+  for (const auto& [place, bytes] : {std::pair(&input_, sizes[0]), std::pair(&output_, sizes[1])}) {
     if (*place != nullptr) continue;
     auto memory = allocate(bytes);
     if (!memory) return refuse(memory.error());
@@ -188,8 +199,8 @@ Result<void> DeviceExchange::allocate_tiles() {
 Result<void> DeviceExchange::take_peer_path(const DeviceProblem& problem) {
   auto described = agree(transport_, describe_peer_copies(problem));
   if (!described) return described;
-  const Size tiles = in_bytes_ + out_bytes_;
-  if (auto fits = within_limit(tiles + description_bytes()); !fits) return fits;
+  const std::array<Size, 2> tiles = tile_allocations();
+  if (auto fits = within_limit(tiles[0] + tiles[1] + description_bytes()); !fits) return fits;
   // A device that fails here fails on the other path as well, so that one is not looked for.
   if (auto tiles_there = agree(transport_, allocate_tiles()); !tiles_there) {
     options_.path = Path::peer;
@@ -256,11 +267,11 @@ Result<void> DeviceExchange::take_staged_path(const DeviceProblem& problem) {
   if (!described) return described;
   // On the device and on the host, for sending and for receiving, two each.
   const Size chunks = chunks_.empty() ? 0 : 8 * options_.chunk_bytes;
-  if (auto fits = within_limit(in_bytes_ + out_bytes_ + description_bytes() + chunks); !fits) {
-    return fits;
-  }
+  const std::array<Size, 2> tiles = tile_allocations();
+  const Size all = tiles[0] + tiles[1] + description_bytes() + chunks;
+  if (auto fits = within_limit(all); !fits) return fits;
   const auto allocated = [&]() -> Result<void> {
-    if (auto tiles = allocate_tiles(); !tiles) return tiles;
+    if (auto there = allocate_tiles(); !there) return there;
     if (auto there = allocate_chunks(); !there) return there;
     return send_descriptions();
   };

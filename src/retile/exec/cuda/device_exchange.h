@@ -121,6 +121,7 @@ class DeviceExchange {
   DeviceExchange(Device& device, Transport& transport, const DeviceOptions& options);
   [[nodiscard]] Result<void> prepare(const DeviceProblem& problem);
   [[nodiscard]] Result<void> same_everywhere(const DeviceProblem& problem);
+  [[nodiscard]] std::array<Size, 2> tile_allocations() const;
   [[nodiscard]] Result<void> allocate_tiles();
   [[nodiscard]] Result<std::byte*> allocate(Size bytes);
   [[nodiscard]] Result<void> reach_peers();
