@@ -96,7 +96,7 @@ TEST(DeviceExchange, every_small_problem_is_right_on_both_paths) {
   int runs = 0;
   for (const Case& test : team_test::small_cases()) {
     for (const bool lazy : {false, true}) {
-      for (const Size chunk : {Size{1}, Size{1} << 20}) {
+      for (const Size chunk : {Size{1}, Size{1} << 16}) {
         expect_right(test, {.options = {.path = Path::staged, .chunk_bytes = chunk}, .lazy = lazy},
                      Path::staged);
         ++runs;
@@ -171,7 +171,7 @@ TEST(DeviceExchange, an_allocation_that_fails_fails_for_all_and_leaves_nothing) 
   for (const Path path : {Path::automatic, Path::staged}) {
     const int allocations = path == Path::staged ? 11 : 3;
     for (int number = 0; number < allocations; ++number) {
-      Setting setting{.options = {.path = path}};
+      Setting setting{.options = {.path = path, .chunk_bytes = 4096}};
       setting.faults = [&](int member) {
         return DeviceFaults{.refuse_allocation = member == 1 ? number : -1};
       };
@@ -189,7 +189,7 @@ TEST(DeviceExchange, an_allocation_that_fails_fails_for_all_and_leaves_nothing) 
 TEST(DeviceExchange, a_device_that_fails_midway_ends_all) {
   const Case test = team_test::make_case("x:4", "[8{x}32, 32]", "[32, 8{x}32]");
   for (const Path path : {Path::peer, Path::staged}) {
-    Setting setting{.options = {.path = path}};
+    Setting setting{.options = {.path = path, .chunk_bytes = 4096}};
     setting.faults = [&](int member) {
       return DeviceFaults{.refuse_copy = member == 3 ? (path == Path::peer ? 0 : 2) : -1};
     };
@@ -252,7 +252,7 @@ TEST(DeviceExchange, ill_formed_and_different_problems_are_refused_by_all) {
 TEST(DeviceExchange, a_box_that_is_copied_to_a_wrong_place_is_noticed) {
   const Case test = team_test::make_case("x:4", "[8{x}32, 32]", "[32, 8{x}32]");
   for (const Path path : {Path::peer, Path::staged}) {
-    Setting setting{.options = {.path = path}};
+    Setting setting{.options = {.path = path, .chunk_bytes = 4096}};
     setting.faults = [](int member) { return DeviceFaults{.wrong_box = member == 0}; };
     Size wrong = 0;
     for (const Seen& seen : run_all(test, setting)) wrong += seen.wrong_bytes;

@@ -59,7 +59,7 @@ Result<int> work(Transport& transport, int messages) {
 
 TEST(TeamTransport, all_messages_arrive_between_threads) {
   for (const int members : {1, 2, 3, 8}) {
-    for (const Size slot : {Size{7}, Size{256}, TeamTransport::slot_bytes}) {
+    for (const Size slot : {Size{7}, TeamTransport::slot_bytes}) {
       const auto outcomes = team::run_threads(
           members, TeamTransport::memory_bytes, [&](team::Team& team) -> Result<void> {
             // Twice: the second begins where the first left the counters.
