@@ -39,6 +39,38 @@ struct Setting {
   bool lazy = false;
   int repetitions = 2;
   std::function<DeviceFaults(int member)> faults = [](int) { return DeviceFaults{}; };
+  std::function<int(int member)> machine = [](int) { return 0; };
+  std::function<bool(int member)> takes_device_memory = [](int) { return false; };
+};
+
+/// A transport between machines, or one that takes memory of a device. The memory of HostDevice may
+/// be followed, so that the team's transport serves.
+class Elsewhere final : public Transport {
+ public:
+  Elsewhere(Transport& inner, const Setting& setting) : inner_(inner), setting_(setting) {}
+  [[nodiscard]] int member() const override { return inner_.member(); }
+  [[nodiscard]] int members() const override { return inner_.members(); }
+  [[nodiscard]] int place_on_machine() const override { return inner_.place_on_machine(); }
+  [[nodiscard]] bool on_same_machine(int other) const override {
+    return setting_.machine(other) == setting_.machine(member());
+  }
+  [[nodiscard]] bool takes_device_memory() const override {
+    return setting_.takes_device_memory(member());
+  }
+  [[nodiscard]] Result<void> barrier() override { return inner_.barrier(); }
+  [[nodiscard]] Result<void> gather(std::span<const std::byte> mine,
+                                    std::span<std::byte> all) override {
+    return inner_.gather(mine, all);
+  }
+  [[nodiscard]] Result<void> send_receive(int target, std::span<const std::byte> out, int source,
+                                          std::span<std::byte> in) override {
+    return inner_.send_receive(target, out, source, in);
+  }
+  void give_up(const Diagnostic& why) override { inner_.give_up(why); }
+
+ private:
+  Transport& inner_;
+  const Setting& setting_;
 };
 
 Result<void> exchange(const Case& test, const Setting& setting, HostDevice& device,
@@ -73,7 +105,8 @@ std::vector<Seen> run_all(const Case& test, const Setting& setting) {
                       HostDevice device(setting.lazy, setting.faults(team.member()));
                       auto transport = TeamTransport::create(team, 1000);
                       if (!transport) return refuse(transport.error());
-                      mine.outcome = exchange(test, setting, device, **transport, mine);
+                      Elsewhere elsewhere(**transport, setting);
+                      mine.outcome = exchange(test, setting, device, elsewhere, mine);
                       mine.left_behind = device.left_behind();
                       return {};
                     });
@@ -163,6 +196,45 @@ TEST(DeviceExchange, peers_out_of_reach_mean_the_staged_path) {
       EXPECT_EQ(seen.left_behind, std::size_t{0});
     }
   }
+}
+
+TEST(DeviceExchange, peers_on_another_machine_mean_the_staged_path) {
+  const Case test = team_test::make_case("x:4", "[8{x}32, 32]", "[32, 8{x}32]");
+  Setting setting;
+  setting.machine = [](int member) { return member / 2; };
+  for (const Seen& seen : run_all(test, setting)) {
+    ASSERT_TRUE(seen.outcome) << render(seen.outcome.error());
+    EXPECT_EQ(seen.path, Path::staged);
+    EXPECT_EQ(seen.wrong_bytes, 0);
+    EXPECT_EQ(seen.left_behind, std::size_t{0});
+    EXPECT_NE(seen.reasons.front().find("another machine"), std::string::npos);
+  }
+  setting.options.path = Path::peer;
+  for (const Seen& seen : run_all(test, setting)) {
+    ASSERT_FALSE(seen.outcome);
+    EXPECT_EQ(seen.outcome.error().code, Code::cuda_error);
+  }
+  // Machines do not matter where nothing goes between them.
+  const Case within = team_test::make_case("x:2,y:2", "[16{x}32, 16{y}32]", "[16{x}32, 16{y}32]");
+  expect_right(within, setting, Path::peer);
+}
+
+TEST(DeviceExchange, messages_lie_on_the_device_where_all_transports_take_them_there) {
+  const Case test = team_test::make_case("x:4", "[96{x}384, 200]", "[384, 50{x}200]");
+  const Size chunk = 4096;
+  Size held[2] = {};
+  for (const int takers : {3, 4}) {
+    for (const bool lazy : {false, true}) {
+      Setting setting{.options = {.path = Path::staged, .chunk_bytes = chunk}, .lazy = lazy};
+      setting.takes_device_memory = [takers](int member) { return takers == 4 || member != 1; };
+      expect_right(test, setting, Path::staged);
+      const Seen seen = run_all(test, setting).front();
+      held[takers - 3] = seen.held_bytes;
+      EXPECT_EQ(seen.reasons.back().find("from device to device") != std::string::npos,
+                takers == 4);
+    }
+  }
+  EXPECT_EQ(held[0] - held[1], 4 * chunk);
 }
 
 TEST(DeviceExchange, an_allocation_that_fails_fails_for_all_and_leaves_nothing) {

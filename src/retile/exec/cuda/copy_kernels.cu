@@ -136,6 +136,11 @@ void put_find(const PatternTile& tile, const void* memory, std::uint64_t* first,
 
 }  // namespace
 
+int copy_blocks_per_multiprocessor(int* blocks) {
+  return static_cast<int>(
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, copy_boxes, block_threads, 0));
+}
+
 int launch_copy(const Batch& batch, unsigned blocks, void* stream) {
   copy_boxes<<<blocks, block_threads, 0, static_cast<cudaStream_t>(stream)>>>(batch);
   return static_cast<int>(cudaGetLastError());

@@ -13,6 +13,9 @@ inline constexpr std::uint64_t no_mismatch = ~std::uint64_t{0};
 
 // Each puts one kernel into a stream (a cudaStream_t) and returns a cudaError_t as a number.
 
+/// How many blocks of the copy a multiprocessor holds at once. Returns a cudaError_t as a number.
+int copy_blocks_per_multiprocessor(int* blocks);
+
 /// \param blocks  how many run at once; they share the portions among them
 int launch_copy(const Batch& batch, unsigned blocks, void* stream);
 

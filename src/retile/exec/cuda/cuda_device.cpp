@@ -7,9 +7,11 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "retile/core/hash.h"
 #include "retile/exec/cuda/copy_kernels.h"
 
 namespace retile::cuda {
@@ -30,7 +32,7 @@ Result<void> checked(cudaError_t error, const char* what) {
 
 class CudaDevice final : public Device {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<Device>> open(int member);
+  [[nodiscard]] static Result<std::unique_ptr<Device>> open(int place_on_machine);
   ~CudaDevice() override;
 
   [[nodiscard]] std::string name() const override { return name_; }
@@ -64,12 +66,13 @@ class CudaDevice final : public Device {
 
   std::string name_;
   std::uint64_t identity_ = 0;
-  unsigned blocks_ = 1;  // that the device runs at once
+  unsigned blocks_ = 1;       // of a small kernel that the device runs at once
+  unsigned copy_blocks_ = 1;  // of the copy
   std::array<cudaStream_t, lanes> streams_{};
   std::uint64_t* first_mismatch_ = nullptr;  // on the device
 };
 
-Result<std::unique_ptr<Device>> CudaDevice::open(int member) {
+Result<std::unique_ptr<Device>> CudaDevice::open(int place_on_machine) {
   int count = 0;
   if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess || count == 0) {
     const cudaError_t reason = error == cudaSuccess ? cudaErrorNoDevice : error;
@@ -77,7 +80,7 @@ Result<std::unique_ptr<Device>> CudaDevice::open(int member) {
     diagnostic.notes = {"--backend sim runs all devices in one process"};
     return refuse(std::move(diagnostic));
   }
-  const int number = member % count;
+  const int number = place_on_machine % count;
   if (auto set = checked(cudaSetDevice(number), "cannot use the CUDA device"); !set) {
     return refuse(set.error());
   }
@@ -87,14 +90,17 @@ Result<std::unique_ptr<Device>> CudaDevice::open(int member) {
 
   std::unique_ptr<CudaDevice> out(new CudaDevice());
   out->name_ = properties.name;
-  std::uint64_t identity = 0xcbf29ce484222325U;
-  for (const char byte : properties.uuid.bytes) {
-    identity = (identity ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
-  }
-  out->identity_ = identity;
+  out->identity_ = hash_bytes(hash_start, std::as_bytes(std::span(properties.uuid.bytes)));
   const int resident =
       std::max(1, properties.maxThreadsPerMultiProcessor / static_cast<int>(block_threads));
   out->blocks_ = static_cast<unsigned>(std::max(1, properties.multiProcessorCount * resident));
+  // Each block takes as many portions as every other, so that a second wave of blocks would run
+  // alone.
+  int copying = 1;
+  auto asked = checked(static_cast<cudaError_t>(copy_blocks_per_multiprocessor(&copying)),
+                       "this build has no kernels for the CUDA device");
+  if (!asked) return refuse(asked.error());
+  out->copy_blocks_ = static_cast<unsigned>(std::max(1, properties.multiProcessorCount * copying));
   for (cudaStream_t& stream : out->streams_) {
     auto made = checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
                         "cannot make a CUDA stream");
@@ -161,7 +167,7 @@ Result<void> CudaDevice::download(Lane lane, std::byte* host, const std::byte* d
 
 Result<void> CudaDevice::copy(Lane lane, const Batch& batch) {
   if (batch.portions == 0) return {};
-  const unsigned blocks = std::min(batch.portions, blocks_);
+  const unsigned blocks = std::min(batch.portions, copy_blocks_);
   return checked(static_cast<cudaError_t>(launch_copy(batch, blocks, stream(lane))),
                  "cannot launch the copy");
 }
@@ -205,6 +211,8 @@ Result<std::optional<Size>> CudaDevice::find_mismatch(const PatternTile& tile,
 
 bool cuda_is_built() { return true; }
 
-Result<std::unique_ptr<Device>> open_cuda_device(int member) { return CudaDevice::open(member); }
+Result<std::unique_ptr<Device>> open_cuda_device(int place_on_machine) {
+  return CudaDevice::open(place_on_machine);
+}
 
 }  // namespace retile::cuda

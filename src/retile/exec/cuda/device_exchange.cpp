@@ -139,20 +139,26 @@ Result<void> DeviceExchange::same_everywhere(const DeviceProblem& problem) {
   }
   if (auto agreed = agree(transport_, mine); !agreed) return agreed;
   options_.chunk_bytes = rounded_up(options_.chunk_bytes, static_cast<Size>(place_alignment));
-  const std::array<std::uint64_t, 4> words{
-      team::hash_of(problem, {}), static_cast<std::uint64_t>(options_.path),
-      static_cast<std::uint64_t>(options_.chunk_bytes),
-      static_cast<std::uint64_t>(options_.memory_limit_bytes.value_or(-1))};
-  std::vector<std::array<std::uint64_t, 4>> all(static_cast<std::size_t>(transport_.members()));
+  struct Word {
+    std::array<std::uint64_t, 4> given;
+    std::uint64_t takes_device_memory;
+  };
+  const Word word{{team::hash_of(problem, {}), static_cast<std::uint64_t>(options_.path),
+                   static_cast<std::uint64_t>(options_.chunk_bytes),
+                   static_cast<std::uint64_t>(options_.memory_limit_bytes.value_or(-1))},
+                  transport_.takes_device_memory() ? 1U : 0U};
+  std::vector<Word> all(static_cast<std::size_t>(transport_.members()));
   auto gathered =
-      transport_.gather(std::as_bytes(std::span(words)), std::as_writable_bytes(std::span(all)));
+      transport_.gather(std::as_bytes(std::span(&word, 1)), std::as_writable_bytes(std::span(all)));
   if (!gathered) return gathered;
+  through_host_ = false;
   for (std::size_t k = 0; k < all.size(); ++k) {
-    if (all[k] != all[0]) {
+    if (all[k].given != all[0].given) {
       return refuse({.code = Code::disagreement,
                      .message = fmt::format(
                          "processes 0 and {} were given different exchanges or options", k)});
     }
+    through_host_ = through_host_ || all[k].takes_device_memory == 0;
   }
   return {};
 }
@@ -227,10 +233,16 @@ Result<void> DeviceExchange::reach_peers() {
   Reach mine;
   mine.identity = device_.identity();
   Result<void> outcome;
+  for (int k = 0; k < transport_.members() && outcome; ++k) {
+    if (needed_[static_cast<std::size_t>(k)] == 0 || transport_.on_same_machine(k)) continue;
+    outcome = refuse({.code = Code::cuda_error,
+                      .message = fmt::format("process {} runs on another machine than process {}",
+                                             k, transport_.member())});
+  }
   if (auto handle = device_.share(push_ ? output_ : input_)) {
     mine.shared = 1;
     mine.handle = *handle;
-  } else {
+  } else if (outcome) {
     outcome = refuse(handle.error());
   }
   std::vector<Reach> all(static_cast<std::size_t>(transport_.members()));
@@ -265,8 +277,9 @@ Result<void> DeviceExchange::reach_peers() {
 Result<void> DeviceExchange::take_staged_path(const DeviceProblem& problem) {
   auto described = agree(transport_, describe_staged_copies(problem));
   if (!described) return described;
-  // On the device and on the host, for sending and for receiving, two each.
-  const Size chunks = chunks_.empty() ? 0 : 8 * options_.chunk_bytes;
+  // For sending and for receiving two each, on the device and, where messages need it, on the host.
+  const Size places = through_host_ ? 8 : 4;
+  const Size chunks = chunks_.empty() ? 0 : places * options_.chunk_bytes;
   const std::array<Size, 2> tiles = tile_allocations();
   const Size all = tiles[0] + tiles[1] + description_bytes() + chunks;
   if (auto fits = within_limit(all); !fits) return fits;
@@ -277,8 +290,9 @@ Result<void> DeviceExchange::take_staged_path(const DeviceProblem& problem) {
   };
   if (auto done = agree(transport_, allocated()); !done) return done;
   path_ = Path::staged;
-  reasons_.push_back(fmt::format("staged: chosen: chunks of {} bytes through pinned host memory",
-                                 options_.chunk_bytes));
+  reasons_.push_back(fmt::format(
+      "staged: chosen: chunks of {} bytes {}", options_.chunk_bytes,
+      through_host_ ? "through pinned host memory" : "in messages from device to device"));
   return {};
 }
 
@@ -291,6 +305,7 @@ Result<void> DeviceExchange::allocate_chunks() {
       *place = *memory;
     }
     for (std::byte** const place : {&host_out_[k], &host_in_[k]}) {
+      if (!through_host_) continue;
       auto memory = device_.allocate_pinned(options_.chunk_bytes);
       if (!memory) return refuse(memory.error());
       held_bytes_ += options_.chunk_bytes;
@@ -483,7 +498,7 @@ Batch DeviceExchange::batch(std::size_t range) const {
 
 Result<void> DeviceExchange::run() {
   auto done = path_ == Path::peer ? run_peer() : run_staged();
-  if (!done) transport_.give_up();
+  if (!done) transport_.give_up(done.error());
   return done;
 }
 
@@ -504,11 +519,14 @@ Result<void> DeviceExchange::run_staged() {
     const Chunk& chunk = chunks_[k];
     if (chunk.out_bytes == 0) return {};
     if (auto put = device_.copy(Lane::out, batch(chunk.pack)); !put) return put;
+    if (!through_host_) return {};
     return device_.download(Lane::out, host_out_[k % 2], device_out_[k % 2], chunk.out_bytes);
   };
   if (!chunks_.empty()) {
     if (auto put = fetch(0); !put) return put;
   }
+  const std::array<std::byte*, 2>& sent = through_host_ ? host_out_ : device_out_;
+  const std::array<std::byte*, 2>& received = through_host_ ? host_in_ : device_in_;
   for (std::size_t k = 0; k < chunks_.size(); ++k) {
     const Chunk& chunk = chunks_[k];
     const std::size_t turn = k % 2;
@@ -520,12 +538,14 @@ Result<void> DeviceExchange::run_staged() {
     // The chunk before the last has left the buffers for what comes in.
     if (auto empty = device_.wait(lane); !empty) return empty;
     const auto size = [](Size bytes) { return static_cast<std::size_t>(bytes); };
-    auto moved = transport_.send_receive(chunk.target, {host_out_[turn], size(chunk.out_bytes)},
-                                         chunk.source, {host_in_[turn], size(chunk.in_bytes)});
+    auto moved = transport_.send_receive(chunk.target, {sent[turn], size(chunk.out_bytes)},
+                                         chunk.source, {received[turn], size(chunk.in_bytes)});
     if (!moved) return moved;
     if (chunk.in_bytes == 0) continue;
-    auto put = device_.upload(lane, device_in_[turn], host_in_[turn], chunk.in_bytes);
-    if (!put) return put;
+    if (through_host_) {
+      auto put = device_.upload(lane, device_in_[turn], host_in_[turn], chunk.in_bytes);
+      if (!put) return put;
+    }
     if (auto unpacked = device_.copy(lane, batch(chunk.unpack)); !unpacked) return unpacked;
   }
   return device_.wait_for_all();

@@ -27,7 +27,7 @@ using DeviceProblem = team::SharedProblem;
 enum class Path {
   automatic,  ///< peer where all members can reach each other's tiles, else staged
   peer,       ///< one kernel per member, from its tile into the peers' or from theirs into its own
-  staged,     ///< packed on the device, through pinned host memory and the transport, and unpacked
+  staged,     ///< packed on the device, sent through the transport, and unpacked
 };
 
 [[nodiscard]] std::string_view path_name(Path path);
@@ -52,7 +52,8 @@ struct DeviceOptions {
 ///
 /// The staged path sends a member's boxes in rounds: in round r to the member r further on, from
 /// the one r before. While one chunk is on its way, the next is packed and fetched from the device
-/// and the one before is brought to the device and unpacked.
+/// and the one before is brought to the device and unpacked. Messages lie in pinned host memory, or
+/// on the device where every member's transport takes them from there.
 ///
 /// Precondition, judged by `check` and not here: no two transfers of a target overlap.
 class DeviceExchange {
@@ -171,6 +172,7 @@ class DeviceExchange {
   std::size_t local_ = 0;  ///< the batch that needs no transport; on the peer path it is all
 
   std::vector<Chunk> chunks_;
+  bool through_host_ = true;  ///< else messages go from device to device
   std::array<std::byte*, 2> device_out_{}, device_in_{}, host_out_{}, host_in_{};
 };
 

@@ -30,12 +30,15 @@ class TeamTransport final : public Transport {
 
   [[nodiscard]] int member() const override { return team_->member(); }
   [[nodiscard]] int members() const override { return team_->members(); }
+  [[nodiscard]] int place_on_machine() const override { return team_->member(); }
+  [[nodiscard]] bool on_same_machine(int) const override { return true; }
+  [[nodiscard]] bool takes_device_memory() const override { return false; }
   [[nodiscard]] Result<void> barrier() override { return team_->barrier(); }
   [[nodiscard]] Result<void> gather(std::span<const std::byte> mine,
                                     std::span<std::byte> all) override;
   [[nodiscard]] Result<void> send_receive(int target, std::span<const std::byte> out, int source,
                                           std::span<std::byte> in) override;
-  void give_up() override { team_->break_team(); }
+  void give_up(const Diagnostic&) override { team_->break_team(); }
 
  private:
   TeamTransport(team::Team& team, std::size_t slot);

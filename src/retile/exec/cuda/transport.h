@@ -11,13 +11,8 @@
 
 namespace retile::cuda {
 
-/// One member's view. All calls but the first two and give_up() are collective, or have a partner,
-/// and members make them in the same order.
-///
-/// Over MPI: barrier() is MPI_Barrier, gather() MPI_Allgather of bytes, send_receive() MPI_Sendrecv
-/// with MPI_PROC_NULL for an end that is empty, give_up() MPI_Abort or whatever ends the waits of
-/// the others. Messages stay within one communicator of the transport's own, so they meet no
-/// others.
+/// One member's view. barrier(), gather() and send_receive() are collective, or have a partner, and
+/// members make them in the same order.
 class Transport {
  public:
   /// Most bytes that a member may bring to gather().
@@ -30,6 +25,14 @@ class Transport {
 
   [[nodiscard]] virtual int member() const = 0;
   [[nodiscard]] virtual int members() const = 0;
+
+  /// How many members of lower number run on this member's machine: members of a machine take its
+  /// GPUs in turn.
+  [[nodiscard]] virtual int place_on_machine() const = 0;
+  /// Whether that member runs on this member's machine, without which it cannot open memory there.
+  [[nodiscard]] virtual bool on_same_machine(int member) const = 0;
+  /// Whether send_receive() takes memory of a device as well.
+  [[nodiscard]] virtual bool takes_device_memory() const = 0;
 
   /// Waits until all members have called it. What a member did on the host before is seen by all
   /// after it.
@@ -47,8 +50,8 @@ class Transport {
   [[nodiscard]] virtual Result<void> send_receive(int target, std::span<const std::byte> out,
                                                   int source, std::span<std::byte> in) = 0;
 
-  /// Ends the waits of the others with an error. For a member that cannot go on.
-  virtual void give_up() = 0;
+  /// Ends the waits of the others with an error. For a member that cannot go on; need not return.
+  virtual void give_up(const Diagnostic& why) = 0;
 };
 
 /// All members learn whether all could: nothing where everybody's `mine` is good, else an error on
