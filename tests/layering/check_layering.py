@@ -58,7 +58,7 @@ ROOMS = {
     "exec/sim": {"core", "program", "exec/npy"},
     "exec/exchange": {"core", "program"},
     "exec/team": {"core", "program", "exec/copy"},
-    "exec/mpi": {"core", "program", "exec/npy", "exec/copy", "exec/exchange", "exec/team"},
+    "exec/mpi": {"core", "program", "exec/npy", "exec/copy", "exec/exchange", "exec/team", "exec/cuda"},
     "exec/cuda": {"core", "program", "exec/npy", "exec/exchange", "exec/team"},
     "notation": {"core", "program"},
 }

@@ -1,34 +1,29 @@
-// retile run --backend cuda: a process per device, forked from this one, on the GPUs of this
-// machine.
+// retile run --backend cuda: generated arrays on GPUs, a process per device.
 #include <algorithm>
 #include <string>
 #include <utility>
 
 #include "retile/cli/run.h"
-#include "retile/exec/cuda/run.h"
 #include "retile/program/tile_shapes.h"
 
 namespace retile::cli {
 
+cuda::RunOptions cuda_options(const RunRequest& request) {
+  cuda::RunOptions out;
+  out.element_bytes = request.element_bytes;
+  out.repetitions = request.repetitions;
+  out.exchange.memory_limit_bytes = request.memory_limit_bytes;
+  return out;
+}
+
+// No progress is shown: its thread would not survive the forks.
 Outcome run_cuda(const RunRequest& request) {
-  const Program& program = request.program;
-  for (const auto& [path, option] :
-       {std::pair(&request.input, "--input"), std::pair(&request.output, "--output")}) {
-    if (!path->empty()) {
-      return failed(Exit::environment,
-                    about_argument(Code::unsupported, option, *path,
-                                   "the backend cuda moves the generated array, no files",
-                                   {"--backend mpi and --backend sim read and write files"}));
-    }
-  }
-  cuda::RunOptions options;
-  options.element_bytes = request.element_bytes;
-  options.repetitions = request.repetitions;
-  options.exchange.memory_limit_bytes = request.memory_limit_bytes;
-  // No progress is shown: its thread would not survive the forks.
-  auto report = cuda::run(program, options);
+  return report_cuda(cuda::run(request.program, cuda_options(request)), request);
+}
+
+Outcome report_cuda(const Result<cuda::RunReport>& report, const RunRequest& request) {
   if (!report) {
-    Diagnostic diagnostic = std::move(report.error());
+    Diagnostic diagnostic = report.error();
     if (diagnostic.code == Code::infeasible) {
       diagnostic.notes = {
           std::exchange(diagnostic.message, "no path on the GPUs stays within the memory limit")};
@@ -37,9 +32,10 @@ Outcome run_cuda(const RunRequest& request) {
     if (diagnostic.code == Code::unsupported && diagnostic.notes.empty()) {
       diagnostic.notes = {"--backend sim runs all devices in one process"};
     }
-    const Exit exit = exit_of_run(diagnostic);
+    const Exit exit = exit_of_backend(diagnostic);
     return failed(exit, std::move(diagnostic));
   }
+  const Program& program = request.program;
 
   RunFigures figures;
   figures.right = report->right;
