@@ -6,7 +6,9 @@
 // processes first copy as many bytes as their larger tile within the device by cudaMemcpyAsync, all
 // at once, and then run the exchange; the slowest process counts. Two ratios are reported, of the
 // time that copying takes to the time of the exchange: against all processes copying at once, and
-// against one process that copies all their bytes alone, which is the device's own copy rate.
+// against one process that copies all their bytes alone, which is the device's own copy rate. Where
+// every process moves 1 GiB and all together 8 GiB, 0.85 of that is what is asked for, and said of
+// each problem; smaller sizes are reported only.
 //
 // Without a GPU it says why and ends with 77.
 #include <cuda_runtime.h>
@@ -42,6 +44,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr Size element_bytes = 4;
 constexpr std::size_t most_rounds = 64;
+
+// What is asked for, and of whom.
+constexpr double wanted_ratio = 0.85;
+constexpr Size judged_mebibytes = 1024;
+constexpr Size judged_mebibytes_in_all = 8 * 1024;
 
 struct Arguments {
   int processes = 8;
@@ -235,7 +242,7 @@ Arguments read(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const Arguments arguments = read(argc, argv);
   Json report;
   report["processes"] = arguments.processes;
@@ -243,6 +250,10 @@ int main(int argc, char** argv) {
   report["path"] = cuda::path_name(arguments.path);
   report["rounds"] = arguments.rounds;
   report["cases"] = Json::array();
+  const bool judged = arguments.mebibytes >= judged_mebibytes &&
+                      arguments.mebibytes * arguments.processes >= judged_mebibytes_in_all;
+  report["judged"] = judged;
+  std::size_t reached = 0;
   bool all_right = true;
   for (const Case& test : cases(arguments.processes, arguments.mebibytes << 20)) {
     const Problem problem = value_of(parse_problem(test.mesh, test.from, test.to));
@@ -267,8 +278,8 @@ int main(int argc, char** argv) {
             try {
               measure(*transport, program.from, program.to, exchange, arguments, answer);
               answer.done = 1;
-            } catch (...) {
-              transport->give_up();
+            } catch (const std::exception& error) {
+              transport->give_up({.code = Code::cuda_error, .message = error.what()});
               throw;
             }
           } catch (const std::exception& error) {
@@ -310,10 +321,17 @@ int main(int argc, char** argv) {
                                {"of_all_copying", together},
                                {"reason", message}});
     all_right = all_right && answer.right != 0;
+    const bool enough = alone["median"].get<double>() >= wanted_ratio;
+    reached += enough ? 1 : 0;
+    if (judged) report["cases"].back()["reached"] = enough;
     std::cout << test.name << ": " << (answer.right != 0 ? "right" : "WRONG") << ", "
               << alone["median"] << " of the device's copy rate (" << alone["min"] << " to "
               << alone["max"] << "), " << together["median"] << " of all copying at once, "
               << all_bytes / seconds / 1e9 << " GB/s" << std::endl;
+  }
+  if (judged) {
+    std::cout << reached << " of " << report["cases"].size() << " problems reach " << wanted_ratio
+              << " of the device's copy rate\n";
   }
   if (!arguments.json.empty()) {
     std::ofstream file(arguments.json);
@@ -324,4 +342,7 @@ int main(int argc, char** argv) {
     }
   }
   return all_right ? 0 : 1;
+} catch (const std::exception& error) {
+  std::cerr << "cuda_exchange: " << error.what() << '\n';
+  return 4;
 }
