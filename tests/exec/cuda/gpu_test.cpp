@@ -108,12 +108,15 @@ std::string compare_kernels(Device& device) {
     Shape source_tile;
     Shape target_tile;
     for (std::size_t i = 0; i < rank; ++i) {
-      const Size extent = 1 + below(i + 1 == rank ? 40 : 7);
+      const Size extent = 1 + below(i + 1 == rank ? 40 : 5);
       transfer.shape.push_back(extent);
       transfer.source_start.push_back(below(2));
       transfer.target_start.push_back(below(2));
       source_tile.push_back(transfer.source_start.back() + extent);
       target_tile.push_back(transfer.target_start.back() + extent);
+    }
+    for (const Shape* tile : {&source_tile, &target_tile}) {
+      if (checked_product(*tile).value() * element > bytes) return "a tile larger than the memory";
     }
     const Region region = between_tiles(transfer, source_tile, target_tile, element);
     const auto built = [&](const std::byte* from, const std::byte* to) {
