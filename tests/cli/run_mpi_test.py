@@ -309,6 +309,18 @@ class UnderMpirun(Case):
         self.refused_once(self.mpirun("-n", "4", RETILE, "run", "--mesh", "x:4", "[1{y}4]", "[4]"), "WF-DIM")
         self.refused_once(self.mpirun("-n", "4", RETILE, "run", *FOUR, "--input", "missing.npy"), "missing.npy")
 
+    def test_cuda_under_mpirun_is_one_run(self):
+        done = self.mpirun("-n", "4", RETILE, "run", *FOUR, "--backend", "cuda")
+        if done.returncode == 0:  # there is a GPU
+            self.assertEqual(done.stdout.count("right: 192 elements compared on 4 processes (cuda, "), 1, done)
+        else:
+            self.assertEqual((done.returncode, done.stdout), (4, ""), done)
+            self.assertEqual(done.stderr.count("error: "), 1, done.stderr)
+            self.assertRegex(done.stderr, "no CUDA device: |cuda is not built")
+        self.refused_once(self.mpirun("-n", "4", RETILE, "run", *FOUR, "--backend", "cuda", "--strategy", "direct"),
+                          "--strategy says nothing")
+        self.refused_once(self.mpirun("-n", "3", RETILE, "run", *FOUR, "--backend", "cuda"), "4 devices")
+
     def test_processes_with_other_arguments(self):
         for change in (["--dtype", "f64"], ["--repeat", "2"], ["--bogus"]):
             with self.subTest(change=change):

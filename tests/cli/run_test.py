@@ -21,6 +21,9 @@ class Sim(Case):
         self.assertEqual(done.stdout.count("\n"), 1)
         return json.loads(done.stdout)
 
+    def test_strategies_are_not_for_gpus(self):
+        self.refused(retile("run", *EXAMPLE, "--backend", "cuda", "--strategy", "direct"), 2, "strategies are those of MPI")
+
     def test_strategies_are_not_for_the_simulator(self):
         for option in (["--strategy", "direct"], ["--explain"]):
             self.refused(retile("run", *EXAMPLE, "--backend", "sim", *option), 2, f"so {option[0]} says nothing")

@@ -317,8 +317,20 @@ class Answers(Case):
             done = retile("plan", *big, "--memory-limit", text)
             self.assertEqual(json.loads(done.stdout)["limit_bytes"], limit)
 
-    def test_backends_that_are_not_built(self):
-        self.refused(retile("run", *EXAMPLE, "--backend", "cuda"), 4, "cuda is not built")
+    def test_cuda_says_why_it_does_not_run(self):
+        done = retile("run", *EXAMPLE, "--backend", "cuda")
+        if "cuda" not in retile("--version").stdout:
+            self.refused(done, 4, "cuda is not built")
+        elif done.returncode == 0:  # there is a GPU
+            self.assertIn("right: 144 elements compared on 24 processes (cuda, ", done.stdout)
+        else:
+            self.refused(done, 4, "no CUDA device: ")
+
+    def test_cuda_moves_no_files(self):
+        output = ["--output", self.path("out.npy")]
+        self.refused(retile("run", *EXAMPLE, "--backend", "cuda", *output), 4, "no files")
+        self.accepted(retile("run", *EXAMPLE, "--backend", "sim", *output))
+        self.refused(retile("run", *EXAMPLE, "--backend", "cuda", "--input", self.path("out.npy")), 4, "no files")
 
     def test_the_wrong_program_is_not_run(self):
         wrong = PROGRAM.replace("[0,2,1,3]", "[0,1,2,3]")

@@ -58,8 +58,8 @@ ROOMS = {
     "exec/sim": {"core", "program", "exec/npy"},
     "exec/exchange": {"core", "program"},
     "exec/team": {"core", "program", "exec/copy"},
-    "exec/mpi": {"core", "program", "exec/npy", "exec/copy", "exec/exchange", "exec/team"},
-    "exec/cuda": {"core", "program", "exec/npy"},
+    "exec/mpi": {"core", "program", "exec/npy", "exec/copy", "exec/exchange", "exec/team", "exec/cuda"},
+    "exec/cuda": {"core", "program", "exec/npy", "exec/exchange", "exec/team"},
     "notation": {"core", "program"},
 }
 ROOMS["cli"] = set(ROOMS)

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "retile/cli/common.h"
+#include "retile/exec/cuda/cuda_device.h"
 
 namespace retile::cli {
 namespace {
@@ -186,6 +187,7 @@ std::string version_text() {
 #ifdef RETILE_WITH_MPI
   text += "mpi, ";
 #endif
+  if (cuda::cuda_is_built()) text += "cuda, ";
   return text + "sim)\n";
 }
 

@@ -45,6 +45,7 @@ Exit exit_of(const Diagnostic& diagnostic) {
     case Code::mpi_error:
     case Code::team_broken:
     case Code::shared_memory_error:
+    case Code::cuda_error:
       return Exit::environment;
     default:
       return Exit::usage;

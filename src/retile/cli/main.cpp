@@ -118,7 +118,7 @@ Outcome dispatch(const CommandLine& line) {
 bool is_parallel_run(const Result<CommandLine>& line, int argc, const char* const* argv) {
   if (line) {
     const auto* run = std::get_if<RunArguments>(&line->verb);
-    return run != nullptr && run->backend.value_or("mpi") == "mpi";
+    return run != nullptr && run->backend.value_or("mpi") != "sim";
   }
   return std::find(argv + 1, argv + argc, std::string_view("run")) != argv + argc;
 }

@@ -23,14 +23,6 @@ namespace {
 /// More processes than this are started only when -n says so.
 constexpr Size most_processes_unasked = 1024;
 
-enum class Backend : std::size_t { mpi, sim, cuda };
-
-Result<Backend> read_backend(const RunArguments& arguments) {
-  if (!arguments.backend) return Backend::mpi;
-  return parse_choice(*arguments.backend, "--backend", {"mpi", "sim", "cuda"})
-      .map([](std::size_t index) { return static_cast<Backend>(index); });
-}
-
 Result<Program> read_program(const std::string& path) {
   const Result<std::string> text = read_text(path, "--program");
   if (!text) return refuse(text.error());
@@ -80,9 +72,41 @@ Outcome over_limit(Size limit_bytes, std::optional<Size> resident_bytes, bool js
 
 }  // namespace
 
+Result<Backend> read_backend(const RunArguments& arguments) {
+  if (!arguments.backend) return Backend::mpi;
+  const auto index = parse_choice(*arguments.backend, "--backend", {"mpi", "sim", "cuda"});
+  if (!index) return refuse(index.error());
+  const auto backend = static_cast<Backend>(*index);
+  if (backend == Backend::sim && (arguments.strategy || arguments.explain)) {
+    return refuse(about_argument(Code::bad_argument, "--backend", "sim",
+                                 fmt::format("has but one way to move data, so {} says nothing",
+                                             arguments.strategy ? "--strategy" : "--explain"),
+                                 {"strategies are those of MPI processes"}));
+  }
+  if (backend != Backend::cuda) return backend;
+  if (arguments.strategy) {
+    return refuse(about_argument(Code::bad_argument, "--backend", "cuda",
+                                 "chooses its path by itself, so --strategy says nothing",
+                                 {"strategies are those of MPI processes"}));
+  }
+  for (const auto& [path, option] :
+       {std::pair(&arguments.input, "--input"), std::pair(&arguments.output, "--output")}) {
+    if (!*path) continue;
+    return refuse(about_argument(Code::unsupported, option, **path,
+                                 "the backend cuda moves the generated array, no files",
+                                 {"--backend mpi and --backend sim read and write files"}));
+  }
+  return backend;
+}
+
 Exit exit_of_run(const Diagnostic& diagnostic) {
   if (diagnostic.code == Code::file_error) return Exit::environment;
   return exit_of(diagnostic);
+}
+
+Exit exit_of_backend(const Diagnostic& diagnostic) {
+  if (diagnostic.code == Code::unsupported) return Exit::environment;
+  return exit_of_run(diagnostic);
 }
 
 Result<void> check_input(const NpyHeader& header, const std::string& path, const Shape& global,
@@ -160,8 +184,8 @@ tl::expected<RunRequest, Outcome> prepare_run(const RunArguments& arguments,
     processes = *count;
   }
   const std::optional<Size> limit_bytes = request.memory_limit_bytes;
-  // MPI processes have several ways to run a Program and say themselves whether one of them fits.
-  const bool by_steps = arguments.backend.value_or("mpi") != "mpi";
+  // Processes have several ways to run a Program and say themselves whether one of them fits.
+  const bool by_steps = arguments.backend.value_or("mpi") == "sim";
 
   // The problem is read before the input file: where both are at fault, the text is what was typed.
   std::optional<Problem> problem;
@@ -348,13 +372,7 @@ void Progress::print_until_ended() {
 
 Outcome run_verb(const RunArguments& arguments) {
   const Result<Backend> backend = read_backend(arguments);
-  if (!backend) return failed(backend.error());
-  if (*backend == Backend::sim && (arguments.strategy || arguments.explain)) {
-    return failed(about_argument(Code::bad_argument, "--backend", "sim",
-                                 fmt::format("has but one way to move data, so {} says nothing",
-                                             arguments.strategy ? "--strategy" : "--explain"),
-                                 {"strategies are those of MPI processes"}));
-  }
+  if (!backend) return failed(exit_of_backend(backend.error()), backend.error());
   auto request = prepare_run(arguments, std::nullopt);
   if (!request) return request.error();
   const auto not_built = [](std::string message) {
@@ -366,7 +384,7 @@ Outcome run_verb(const RunArguments& arguments) {
     case Backend::sim:
       return run_sim(*request);
     case Backend::cuda:
-      return not_built("the backend cuda is not built into this program");
+      return run_cuda(*request);
     case Backend::mpi:
       break;
   }

@@ -12,10 +12,17 @@
 
 #include "retile/cli/arguments.h"
 #include "retile/cli/common.h"
+#include "retile/exec/cuda/run.h"
 #include "retile/exec/npy/npy.h"
 #include "retile/program/program.h"
 
 namespace retile::cli {
+
+/// Who moves the data.
+enum class Backend : std::size_t { mpi, sim, cuda };
+
+/// The backend that was asked for. \error one that there is not, or options that it does not know
+[[nodiscard]] Result<Backend> read_backend(const RunArguments& arguments);
 
 /// A run whose arguments were read and whose Program `check` calls right.
 struct RunRequest {
@@ -63,6 +70,9 @@ struct RunFigures {
 /// are the environment's fault.
 [[nodiscard]] Exit exit_of_run(const Diagnostic& diagnostic);
 
+/// The same for a backend: what it cannot do at all is the environment's fault, too.
+[[nodiscard]] Exit exit_of_backend(const Diagnostic& diagnostic);
+
 /// Whether the array of a .npy file is the one that the Program starts from. `descr`: the type
 /// asked for, or empty.
 [[nodiscard]] Result<void> check_input(const NpyHeader& header, const std::string& path,
@@ -94,6 +104,13 @@ class Progress {
 
 /// Runs all devices in this process.
 [[nodiscard]] Outcome run_sim(const RunRequest& request);
+
+/// Forks a process per device, which work on the GPUs of this machine; generated arrays only.
+[[nodiscard]] Outcome run_cuda(const RunRequest& request);
+
+/// What a run on GPUs is told, and what is said of it.
+[[nodiscard]] cuda::RunOptions cuda_options(const RunRequest& request);
+[[nodiscard]] Outcome report_cuda(const Result<cuda::RunReport>& report, const RunRequest& request);
 
 /// Whether this program was built with MPI.
 [[nodiscard]] bool mpi_is_built();

@@ -12,6 +12,7 @@
 #include "retile/program/text.h"
 
 #ifdef RETILE_WITH_MPI
+#include "retile/exec/mpi/device_run.h"
 #include "retile/exec/mpi/environment.h"
 #include "retile/exec/mpi/run.h"
 #endif
@@ -89,6 +90,12 @@ Result<Outcome> run_process(const mpi::Environment& environment,
     return first ? failed(arguments.error()) : silent(static_cast<int>(Exit::usage));
   }
 
+  const Result<Backend> backend = read_backend(*arguments);
+  if (!backend) {
+    const Exit exit = exit_of_backend(backend.error());
+    return first ? failed(exit, backend.error()) : silent(static_cast<int>(exit));
+  }
+
   // Only process 0 is sure to see the files. The Program goes from it to all; the other values are
   // in the command line.
   Outcome refused;
@@ -115,6 +122,12 @@ Result<Outcome> run_process(const mpi::Environment& environment,
     Result<std::vector<Program>> programs = parse_programs(*sent, "process 0");
     if (!programs) return refuse(programs.error());
     request.program = std::move(programs->front());
+  }
+
+  if (*backend == Backend::cuda) {
+    Outcome outcome = report_cuda(
+        mpi::run_on_devices(environment, request.program, cuda_options(request)), request);
+    return first ? outcome : silent(static_cast<int>(outcome.exit));
   }
 
   Progress progress(!first);

@@ -18,7 +18,7 @@ constexpr std::array codes = {
     Code::inapplicable,    Code::unsupported,         Code::file_error,
     Code::bad_file,        Code::bad_argument,        Code::limit_reached,
     Code::infeasible,      Code::disagreement,        Code::mpi_error,
-    Code::team_broken,     Code::shared_memory_error,
+    Code::team_broken,     Code::shared_memory_error, Code::cuda_error,
 };
 
 /// Columns of a line of input shown at most, marks of the cut included.
@@ -251,6 +251,8 @@ std::string_view code_name(Code code) {
       return "team_broken";
     case Code::shared_memory_error:
       return "shared_memory_error";
+    case Code::cuda_error:
+      return "cuda_error";
   }
   RETILE_ASSERT(false, "a code that the enumeration does not have");
 }

@@ -44,6 +44,7 @@ enum class Code {
   mpi_error,            ///< MPI reported an error
   team_broken,          ///< a member of a team that shares memory gave up or died
   shared_memory_error,  ///< memory for several processes cannot be made or reached
+  cuda_error,           ///< no CUDA device, or CUDA reported an error
 };
 
 /// The identifier of a code, as written in docs/errors.md and in JSON: `unknown_axis`.

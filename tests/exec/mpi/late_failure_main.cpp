@@ -4,6 +4,7 @@
 //   late_failure killed       process 1 is killed there
 //   late_failure split        MPI_Comm_split reports an error on process 1
 //   late_failure environment  process 1 gives up while the others wait in a collective
+//   late_failure device       the device of process 1 fails while tiles move between devices
 //   late_failure STRATEGY     process 1 is killed while data goes that way; `staged` is shared with
 //                             tiles that are not
 //
@@ -14,11 +15,15 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "exec/cuda/host_device.h"
 #include "exec/programs.h"
+#include "retile/exec/cuda/run.h"
+#include "retile/exec/mpi/device_transport.h"
 #include "retile/exec/mpi/environment.h"
 #include "retile/exec/mpi/redistribute.h"
 
@@ -61,6 +66,20 @@ void move_until_killed(const retile::Program& program, retile::mpi::Strategy str
   }
 }
 
+void move_between_devices(const retile::Program& program) {
+  const auto transport = retile::mpi::device_transport(MPI_COMM_WORLD);
+  if (!transport) return;
+  retile::cuda::RunOptions options;
+  options.exchange.path = retile::cuda::Path::staged;
+  options.open = [&](int) -> retile::Result<std::unique_ptr<retile::cuda::Device>> {
+    const int copy = (*transport)->member() == 1 ? 2 : -1;
+    return std::make_unique<retile::test::HostDevice>(
+        false, retile::test::DeviceFaults{.refuse_copy = copy});
+  };
+  const auto report = retile::cuda::run(**transport, program, options);
+  std::printf("survived%s\n", report ? "" : (": " + retile::render(report.error())).c_str());
+}
+
 }  // namespace
 
 extern "C" int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* made) {
@@ -90,6 +109,7 @@ to [16, 4{d}16]
 allpermute pairs=[[0,0]]
 alltoall split=1 concat=0 groups=[1,4]<=[4]
 )");
+  if (failure == "device") move_between_devices(program);
   if (failure == "staged") move_until_killed(program, retile::mpi::Strategy::shared, false);
   if (const auto strategy = retile::mpi::strategy_named(failure)) {
     move_until_killed(program, *strategy, true);

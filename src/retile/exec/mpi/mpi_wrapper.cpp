@@ -11,6 +11,10 @@
 
 #include "retile/core/assert.h"
 
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
+
 namespace retile::mpi {
 namespace {
 
@@ -291,6 +295,14 @@ void abort_job(int process, int exit_code, std::string_view message) {
   std::fflush(stderr);
   if (mpi_runs()) MPI_Abort(MPI_COMM_WORLD, exit_code);
   std::_Exit(exit_code);  // MPI_Abort does not return, but nothing in its declaration says so
+}
+
+bool takes_cuda_memory() {
+#ifdef MPIX_CUDA_AWARE_SUPPORT
+  return MPIX_Query_cuda_support() == 1;
+#else
+  return false;
+#endif
 }
 
 double seconds_now() { return MPI_Wtime(); }

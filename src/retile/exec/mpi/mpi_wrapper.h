@@ -112,6 +112,10 @@ class Messages {
 /// be called whatever the others are doing. `process` is for the message.
 [[noreturn]] void abort_job(int process, int exit_code, std::string_view message);
 
+/// Whether the library says that messages may lie in memory of a CUDA device. False where it cannot
+/// be asked.
+[[nodiscard]] bool takes_cuda_memory();
+
 /// Seconds from some moment in the past, for differences on one process.
 [[nodiscard]] double seconds_now();
 

@@ -4,7 +4,7 @@
 // of it as one exchange of messages or through memory that the processes share, or the steps in
 // place. All give the same bytes for a Program that `check` calls right; direct and shared look at
 // its ends only. All work through bounded buffers, so tiles and arrays of more than 2^31 elements
-// work and memory stays within a stated bound. This is one of the two headers that show <mpi.h>;
+// work and memory stays within a stated bound. This is one of the headers that show <mpi.h>;
 // who does not want to see it includes run.h and environment.h.
 #pragma once
 

@@ -36,25 +36,6 @@ class Hash {
   std::uint64_t hash_ = 0xcbf29ce484222325U;
 };
 
-std::uint64_t hash_of(const SharedProblem& problem, const SharedOptions& options) {
-  Hash hash;
-  hash.add(problem.in_tile);
-  hash.add(problem.out_tile);
-  for (const Size number : {problem.element_bytes, options.slots_offset, options.slots_bytes,
-                            Size{problem.whole}, Size{options.copies}, options.copies_offset,
-                            static_cast<Size>(problem.exchange.transfers.size())}) {
-    hash.add(number);
-  }
-  for (const Transfer& transfer : problem.exchange.transfers) {
-    hash.add(transfer.target);
-    hash.add(transfer.source);
-    hash.add(transfer.target_start);
-    hash.add(transfer.source_start);
-    hash.add(transfer.shape);
-  }
-  return hash.value();
-}
-
 Diagnostic bad(Code code, std::string message) {
   return {.code = code, .message = std::move(message)};
 }
@@ -71,60 +52,6 @@ bool lies_within(const Shape& start, const Shape& shape, const Shape& tile) {
     }
   }
   return true;
-}
-
-/// What is wrong with the arguments, if anything.
-std::optional<Diagnostic> fault(const Team& team, const SharedProblem& problem) {
-  const std::size_t rank = problem.in_tile.size();
-  const Size members = team.members();
-  const Size width = problem.element_bytes;
-  if (width < 1 || width > 16 || (width & (width - 1)) != 0) {
-    return bad(Code::bad_argument,
-               fmt::format("an element has 1, 2, 4, 8 or 16 bytes, not {}", width));
-  }
-  if (problem.out_tile.size() != rank) {
-    return bad(Code::bad_dimension, "the tiles before and after have different ranks");
-  }
-  for (const Shape* tile : {&problem.in_tile, &problem.out_tile}) {
-    if (std::any_of(tile->begin(), tile->end(), [](Size extent) { return extent < 1; })) {
-      return bad(Code::bad_argument, "a tile without elements");
-    }
-    if (!bytes_of(*tile, problem.element_bytes)) {
-      return bad(Code::size_overflow, "the bytes of a tile do not fit in 63 bits");
-    }
-  }
-  std::vector<Size> covered(static_cast<std::size_t>(members), 0);
-  for (std::size_t k = 0; k < problem.exchange.transfers.size(); ++k) {
-    const Transfer& transfer = problem.exchange.transfers[k];
-    for (const Size device : {transfer.source, transfer.target}) {
-      if (device < 0 || device >= members) {
-        return bad(Code::bad_device,
-                   fmt::format("transfer {}: device {} of a team of {}", k, device, members));
-      }
-    }
-    if (transfer.shape.size() != rank || transfer.source_start.size() != rank ||
-        transfer.target_start.size() != rank) {
-      return bad(Code::bad_dimension,
-                 fmt::format("transfer {}: a box of another rank than the tiles", k));
-    }
-    if (!lies_within(transfer.source_start, transfer.shape, problem.in_tile) ||
-        !lies_within(transfer.target_start, transfer.shape, problem.out_tile)) {
-      return bad(Code::bad_argument, fmt::format("transfer {}: its box leaves the tile", k));
-    }
-    Size& sum = covered[static_cast<std::size_t>(transfer.target)];
-    const auto more = checked_add(sum, *checked_product(transfer.shape));
-    if (!more) return bad(Code::size_overflow, "the transfers' sizes do not fit in 63 bits");
-    sum = *more;
-  }
-  const Size size = *checked_product(problem.out_tile);
-  for (Size target = 0; target < members; ++target) {
-    const Size sum = covered[static_cast<std::size_t>(target)];
-    if (problem.whole ? sum != size : sum > size) {
-      return bad(Code::bad_argument,
-                 fmt::format("device {} gets {} elements for a tile of {}", target, sum, size));
-    }
-  }
-  return std::nullopt;
 }
 
 /// The size of a slot: two for every other member fit into the slots; 0 where none are wanted.
@@ -242,13 +169,85 @@ Size bytes_beyond(const std::optional<T>& it) {
 
 }  // namespace
 
+std::uint64_t hash_of(const SharedProblem& problem, const SharedOptions& options) {
+  Hash hash;
+  hash.add(problem.in_tile);
+  hash.add(problem.out_tile);
+  for (const Size number : {problem.element_bytes, options.slots_offset, options.slots_bytes,
+                            Size{problem.whole}, Size{options.copies}, options.copies_offset,
+                            static_cast<Size>(problem.exchange.transfers.size())}) {
+    hash.add(number);
+  }
+  for (const Transfer& transfer : problem.exchange.transfers) {
+    hash.add(transfer.target);
+    hash.add(transfer.source);
+    hash.add(transfer.target_start);
+    hash.add(transfer.source_start);
+    hash.add(transfer.shape);
+  }
+  return hash.value();
+}
+
+std::optional<Diagnostic> fault(int members_there, const SharedProblem& problem) {
+  const std::size_t rank = problem.in_tile.size();
+  const Size members = members_there;
+  const Size width = problem.element_bytes;
+  if (width < 1 || width > 16 || (width & (width - 1)) != 0) {
+    return bad(Code::bad_argument,
+               fmt::format("an element has 1, 2, 4, 8 or 16 bytes, not {}", width));
+  }
+  if (problem.out_tile.size() != rank) {
+    return bad(Code::bad_dimension, "the tiles before and after have different ranks");
+  }
+  for (const Shape* tile : {&problem.in_tile, &problem.out_tile}) {
+    if (std::any_of(tile->begin(), tile->end(), [](Size extent) { return extent < 1; })) {
+      return bad(Code::bad_argument, "a tile without elements");
+    }
+    if (!bytes_of(*tile, problem.element_bytes)) {
+      return bad(Code::size_overflow, "the bytes of a tile do not fit in 63 bits");
+    }
+  }
+  std::vector<Size> covered(static_cast<std::size_t>(members), 0);
+  for (std::size_t k = 0; k < problem.exchange.transfers.size(); ++k) {
+    const Transfer& transfer = problem.exchange.transfers[k];
+    for (const Size device : {transfer.source, transfer.target}) {
+      if (device < 0 || device >= members) {
+        return bad(Code::bad_device,
+                   fmt::format("transfer {}: device {} of a team of {}", k, device, members));
+      }
+    }
+    if (transfer.shape.size() != rank || transfer.source_start.size() != rank ||
+        transfer.target_start.size() != rank) {
+      return bad(Code::bad_dimension,
+                 fmt::format("transfer {}: a box of another rank than the tiles", k));
+    }
+    if (!lies_within(transfer.source_start, transfer.shape, problem.in_tile) ||
+        !lies_within(transfer.target_start, transfer.shape, problem.out_tile)) {
+      return bad(Code::bad_argument, fmt::format("transfer {}: its box leaves the tile", k));
+    }
+    Size& sum = covered[static_cast<std::size_t>(transfer.target)];
+    const auto more = checked_add(sum, *checked_product(transfer.shape));
+    if (!more) return bad(Code::size_overflow, "the transfers' sizes do not fit in 63 bits");
+    sum = *more;
+  }
+  const Size size = *checked_product(problem.out_tile);
+  for (Size target = 0; target < members; ++target) {
+    const Size sum = covered[static_cast<std::size_t>(target)];
+    if (problem.whole ? sum != size : sum > size) {
+      return bad(Code::bad_argument,
+                 fmt::format("device {} gets {} elements for a tile of {}", target, sum, size));
+    }
+  }
+  return std::nullopt;
+}
+
 Result<std::unique_ptr<SharedProtocol>> SharedProtocol::create(Team& team,
                                                                const SharedProblem& problem,
                                                                const SharedOptions& options) {
   std::optional<Diagnostic> mine;
   std::unique_ptr<SharedProtocol> made;
   try {
-    mine = fault(team, problem);
+    mine = fault(team.members(), problem);
     if (!mine) {
       const auto slot = slot_bytes_of(team, problem, options);
       if (slot) {

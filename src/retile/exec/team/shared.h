@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "retile/core/result.h"
@@ -25,6 +27,10 @@ struct SharedProblem {
   bool whole = true;
 };
 
+/// What is wrong with a problem for that many members, if anything: bad_device, bad_dimension,
+/// bad_argument, size_overflow. Overlaps of boxes are not looked for.
+[[nodiscard]] std::optional<Diagnostic> fault(int members, const SharedProblem& problem);
+
 /// The same on all members.
 struct SharedOptions {
   /// Where in every member's memory its slots begin.
@@ -41,6 +47,9 @@ struct SharedOptions {
 
 /// Bytes that two copies of a tile take.
 [[nodiscard]] constexpr Size copies_bytes(Size in_bytes) { return 2 * ((in_bytes + 63) / 64 * 64); }
+
+/// A number by which members find out that they were given different problems by mistake.
+[[nodiscard]] std::uint64_t hash_of(const SharedProblem& problem, const SharedOptions& options);
 
 /// The way a run took.
 enum class SharedPath {

@@ -1,0 +1,90 @@
+#include "retile/exec/mpi/device_transport.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "retile/core/assert.h"
+#include "retile/exec/mpi/mpi_wrapper.h"
+
+namespace retile::mpi {
+namespace {
+
+class MpiTransport final : public cuda::Transport {
+ public:
+  /// \param machines  by process, the lowest process that runs on the same machine
+  MpiTransport(Communicator comm, int place_on_machine, std::vector<int> machines, Size piece_bytes)
+      : comm_(std::move(comm)),
+        place_on_machine_(place_on_machine),
+        machines_(std::move(machines)),
+        piece_bytes_(static_cast<std::size_t>(piece_bytes)) {}
+
+  [[nodiscard]] int member() const override { return comm_.process(); }
+  [[nodiscard]] int members() const override { return comm_.processes(); }
+  [[nodiscard]] int place_on_machine() const override { return place_on_machine_; }
+  [[nodiscard]] bool on_same_machine(int member) const override {
+    return machines_[static_cast<std::size_t>(member)] ==
+           machines_[static_cast<std::size_t>(comm_.process())];
+  }
+  [[nodiscard]] bool takes_device_memory() const override { return takes_cuda_memory(); }
+
+  [[nodiscard]] Result<void> barrier() override { return through(comm_.barrier()); }
+
+  [[nodiscard]] Result<void> gather(std::span<const std::byte> mine,
+                                    std::span<std::byte> all) override {
+    RETILE_ASSERT(all.size() == mine.size() * static_cast<std::size_t>(members()),
+                  "a gather of other sizes");
+    return through(comm_.allgather(mine.data(), all.data(), static_cast<Size>(mine.size())));
+  }
+
+  [[nodiscard]] Result<void> send_receive(int target, std::span<const std::byte> out, int source,
+                                          std::span<std::byte> in) override {
+    while (!out.empty() || !in.empty()) {
+      const auto sent = out.first(std::min(out.size(), piece_bytes_));
+      const auto received = in.first(std::min(in.size(), piece_bytes_));
+      auto moved = through(comm_.send_receive(sent, out.empty() ? MPI_PROC_NULL : target, received,
+                                              in.empty() ? MPI_PROC_NULL : source));
+      if (!moved) return moved;
+      out = out.subspan(sent.size());
+      in = in.subspan(received.size());
+    }
+    return {};
+  }
+
+  void give_up(const Diagnostic& why) override { comm_.abort(environment_failed, why.message); }
+
+ private:
+  Result<void> through(Result<void> outcome) {
+    if (!outcome) give_up(outcome.error());
+    return outcome;
+  }
+
+  Communicator comm_;
+  int place_on_machine_;
+  std::vector<int> machines_;
+  std::size_t piece_bytes_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<cuda::Transport>> device_transport(MPI_Comm comm, Size piece_bytes) {
+  RETILE_ASSERT(piece_bytes >= 1 && piece_bytes <= most_message_bytes, "pieces of another size");
+  auto own = Communicator::duplicate(comm);
+  if (!own) return refuse(own.error());
+  const auto machine = own->node();
+  if (!machine) return refuse(machine.error());
+  int lowest = own->process();
+  auto told = machine->broadcast(std::as_writable_bytes(std::span(&lowest, 1)), 0);
+  if (!told) return refuse(told.error());
+  std::vector<int> machines(static_cast<std::size_t>(own->processes()));
+  auto gathered = own->allgather(std::as_bytes(std::span(&lowest, 1)).data(),
+                                 std::as_writable_bytes(std::span(machines)).data(), sizeof lowest);
+  if (!gathered) return refuse(gathered.error());
+  return std::make_unique<MpiTransport>(std::move(*own), machine->process(), std::move(machines),
+                                        piece_bytes);
+}
+
+}  // namespace retile::mpi

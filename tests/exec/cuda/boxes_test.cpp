@@ -1,0 +1,348 @@
+// What a kernel is told to copy, and the arithmetic by which it does.
+#include "retile/exec/cuda/boxes.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "exec/cuda/host_device.h"
+#include "exec/programs.h"
+#include "retile/exec/npy/pattern.h"
+
+namespace retile::cuda {
+namespace {
+
+TEST(BoxMath, division_is_division) {
+  std::vector<std::uint32_t> numbers{0, 1, 2, 3, 5, 7, 10, 31, 32, 33, 1000, 65535, 65536, 65537};
+  for (std::uint32_t bit = 17; bit < 31; ++bit) {
+    for (const std::uint32_t about : {(1U << bit) - 1, 1U << bit, (1U << bit) + 1}) {
+      numbers.push_back(about);
+    }
+  }
+  numbers.push_back(division_limit - 1);
+  std::mt19937 random(1);
+  for (int k = 0; k < 1000; ++k) numbers.push_back(random() % division_limit);
+  std::size_t compared = 0;
+  for (const std::uint32_t divisor : numbers) {
+    if (divisor == 0) continue;
+    const Divider divider = divider_of(divisor);
+    for (const std::uint32_t number : numbers) {
+      ASSERT_EQ(divide(number, divider), number / divisor) << number << " by " << divisor;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, std::size_t{1000000});
+}
+
+/// Memory that begins where device memory would.
+class Memory {
+ public:
+  explicit Memory(Size bytes)
+      : storage_(static_cast<std::size_t>(bytes) + place_alignment, std::byte{0}) {}
+  std::byte* data() {
+    const auto at = reinterpret_cast<std::uintptr_t>(storage_.data());
+    return storage_.data() + (place_alignment - at % place_alignment) % place_alignment;
+  }
+  std::uint64_t address() { return reinterpret_cast<std::uintptr_t>(data()); }
+
+ private:
+  std::vector<std::byte> storage_;
+};
+
+Batch batch_of(const BatchBuilder::Built& built) {
+  return {.boxes = built.boxes.data(),
+          .groups = built.groups.data(),
+          .group_count = static_cast<std::uint32_t>(built.groups.size()),
+          .portions = built.portions};
+}
+
+/// Copies element by element, index by index.
+void copy_naively(const Transfer& transfer, const Shape& source_tile, const Shape& target_tile,
+                  Size element_bytes, const std::byte* source, std::byte* target) {
+  Shape index(transfer.shape.size(), 0);
+  const Size elements = checked_product(transfer.shape).value();
+  for (Size k = 0; k < elements; ++k) {
+    Size rest = k;
+    for (std::size_t i = index.size(); i-- > 0;) {
+      index[i] = rest % transfer.shape[i];
+      rest /= transfer.shape[i];
+    }
+    Size from = 0;
+    Size to = 0;
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      from = from * source_tile[i] + transfer.source_start[i] + index[i];
+      to = to * target_tile[i] + transfer.target_start[i] + index[i];
+    }
+    std::memcpy(target + to * element_bytes, source + from * element_bytes,
+                static_cast<std::size_t>(element_bytes));
+  }
+}
+
+struct Drawn {
+  Shape source_tile, target_tile;
+  Transfer transfer;
+  Size element_bytes = 0;
+};
+
+Drawn draw(std::mt19937_64& random, std::size_t most_rank) {
+  const auto below = [&](Size end) {
+    return static_cast<Size>(random() % static_cast<std::uint64_t>(end));
+  };
+  Drawn out;
+  out.element_bytes = test::element_sizes[below(5)];
+  const auto rank = static_cast<std::size_t>(below(static_cast<Size>(most_rank) + 1));
+  const Size longest = rank > 6 ? 2 : 9;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const Size extent = 1 + below(longest);
+    out.transfer.shape.push_back(extent);
+    const bool whole = below(3) == 0;
+    for (const bool source : {true, false}) {
+      const Size before = whole ? 0 : below(3);
+      const Size after = whole ? 0 : below(3);
+      (source ? out.transfer.source_start : out.transfer.target_start).push_back(before);
+      (source ? out.source_tile : out.target_tile).push_back(before + extent + after);
+    }
+  }
+  return out;
+}
+
+Size bytes_of(const Shape& tile, Size element_bytes) {
+  return checked_product(tile).value() * element_bytes;
+}
+
+/// Whether the boxes of a transfer, copied in the cut pieces, give what copying naively gives.
+/// `mutate` changes the boxes first; `room` bytes on either side of the tiles are there for what it
+/// makes them touch.
+template <typename Mutate>
+bool copies_right(const Drawn& drawn, Size pieces, Size room, const Mutate& mutate) {
+  const Size in_bytes = bytes_of(drawn.source_tile, drawn.element_bytes);
+  const Size out_bytes = bytes_of(drawn.target_tile, drawn.element_bytes);
+  Memory source(in_bytes + 2 * room);
+  Memory target(out_bytes + 2 * room);
+  std::byte* const from = source.data() + room;
+  std::byte* const to = target.data() + room;
+  for (Size i = 0; i < in_bytes; ++i) {
+    from[i] = static_cast<std::byte>(splitmix64(static_cast<std::uint64_t>(i)) | 1U);
+  }
+  std::vector<std::byte> wanted(static_cast<std::size_t>(out_bytes), std::byte{0});
+  copy_naively(drawn.transfer, drawn.source_tile, drawn.target_tile, drawn.element_bytes, from,
+               wanted.data());
+  const Region region =
+      between_tiles(drawn.transfer, drawn.source_tile, drawn.target_tile, drawn.element_bytes);
+  const Size elements = bytes_of(region) / drawn.element_bytes;
+  BatchBuilder builder;
+  for (Size k = 0; k < pieces; ++k) {
+    const Size begin = elements * k / pieces * drawn.element_bytes;
+    const Size end = elements * (k + 1) / pieces * drawn.element_bytes;
+    if (begin == end) continue;
+    const auto added =
+        builder.add(region, {0, source.address() + static_cast<std::uint64_t>(room)},
+                    {0, target.address() + static_cast<std::uint64_t>(room)}, begin, end);
+    if (!added) return false;
+  }
+  BatchBuilder::Built built = std::move(builder).build(true);
+  for (Box& box : built.boxes) mutate(box);
+  test::copy_on_host(batch_of(built));
+  return std::memcmp(to, wanted.data(), wanted.size()) == 0;
+}
+
+TEST(Boxes, every_transfer_is_copied_whole_and_in_pieces) {
+  std::mt19937_64 random(7);
+  for (int k = 0; k < 1000; ++k) {
+    const Drawn drawn = draw(random, k % 10 == 0 ? 12 : 5);
+    for (const Size pieces : {1, 2, 5}) {
+      ASSERT_TRUE(copies_right(drawn, pieces, 0, [](Box&) {}))
+          << "transfer " << k << " in " << pieces << " pieces";
+    }
+  }
+}
+
+TEST(Boxes, a_wrong_stride_extent_or_start_is_noticed) {
+  std::mt19937_64 random(8);
+  constexpr Size most_touched_bytes = 16384;
+  int tried = 0;
+  const auto noticed = [&](const Drawn& drawn, const auto& mutate) {
+    ++tried;
+    return !copies_right(drawn, 1, most_touched_bytes, mutate);
+  };
+  for (int k = 0; k < 50; ++k) {
+    Drawn drawn = draw(random, 4);
+    // Boxes that need all that is in their description.
+    drawn.transfer.shape.assign({3, 4, 5});
+    drawn.transfer.source_start.assign({1, 1, 1});
+    drawn.transfer.target_start.assign({0, 2, 1});
+    drawn.source_tile.assign({5, 6, 7});
+    drawn.target_tile.assign({4, 7, 9});
+    EXPECT_TRUE(noticed(drawn, [](Box& box) { box.source_strides[1] += box.unit_bytes; }));
+    EXPECT_TRUE(noticed(drawn, [](Box& box) { box.target_strides[1] += box.unit_bytes; }));
+    EXPECT_TRUE(noticed(drawn, [](Box& box) { box.target_strides[2] -= box.unit_bytes; }));
+    EXPECT_TRUE(
+        noticed(drawn, [](Box& box) { box.extents[1] = divider_of(box.extents[1].divisor + 1); }));
+    EXPECT_TRUE(noticed(drawn, [](Box& box) { box.source += box.unit_bytes; }));
+    EXPECT_TRUE(noticed(drawn, [](Box& box) { box.units -= 1; }));
+  }
+  EXPECT_EQ(tried, 300);
+}
+
+TEST(Boxes, dimensions_that_lie_alike_are_joined) {
+  // Whole rows of both sides.
+  const Transfer rows{
+      .target = 0, .source = 0, .target_start = {4, 0}, .source_start = {0, 0}, .shape = {3, 8}};
+  const Region joined = between_tiles(rows, {3, 8}, {9, 8}, 4);
+  EXPECT_EQ(joined.extents, (Shape{96}));
+  EXPECT_EQ(joined.target_offset, 128);
+  // Whole rows of the target only.
+  const Region apart = between_tiles(
+      {.target = 0, .source = 0, .target_start = {0, 0}, .source_start = {0, 8}, .shape = {3, 8}},
+      {3, 16}, {3, 8}, 4);
+  EXPECT_EQ(apart.extents, (Shape{3, 32}));
+  EXPECT_EQ(runs_of(apart).source, 3);
+  EXPECT_EQ(runs_of(apart).target, 1);
+}
+
+std::vector<Box> boxes_of(const Region& region, std::uint64_t source = 0,
+                          std::uint64_t target = 0) {
+  BatchBuilder builder;
+  EXPECT_TRUE(builder.add(region, {0, source}, {0, target}, 0, bytes_of(region)));
+  return std::move(builder).build(true).boxes;
+}
+
+TEST(Boxes, units_are_as_wide_as_alignment_allows) {
+  const auto unit = [](Size columns, Size start, Size tile, Size element_bytes) {
+    const Transfer transfer{.target = 0,
+                            .source = 0,
+                            .target_start = {0, 0},
+                            .source_start = {0, start},
+                            .shape = {3, columns}};
+    const auto boxes = boxes_of(between_tiles(transfer, {3, tile}, {3, columns}, element_bytes));
+    EXPECT_EQ(boxes.size(), std::size_t{1});
+    return boxes.front().unit_bytes;
+  };
+  EXPECT_EQ(unit(8, 8, 16, 4), 16U);
+  EXPECT_EQ(unit(8, 6, 16, 4), 8U);  // begins in the middle of 16 bytes
+  EXPECT_EQ(unit(6, 8, 16, 4), 8U);  // ends there
+  EXPECT_EQ(unit(8, 8, 18, 4), 8U);  // the second row begins there
+  EXPECT_EQ(unit(7, 8, 16, 4), 4U);
+  EXPECT_EQ(unit(7, 8, 16, 2), 2U);
+  EXPECT_EQ(unit(7, 8, 16, 1), 1U);
+  EXPECT_EQ(unit(7, 8, 15, 16), 16U);
+}
+
+TEST(Boxes, more_units_than_32_bits_count_become_several_boxes) {
+  constexpr Size tera = Size{1} << 40;
+  for (const Shape& extents : {Shape{tera}, Shape{3, tera / 4}, Shape{tera / 64, 64}}) {
+    Region region;
+    region.extents = extents;
+    region.source_strides = region.target_strides = Shape(extents.size(), 1);
+    if (extents.size() == 2) {
+      region.source_strides[0] = extents[1] + 16;
+      region.target_strides[0] = extents[1];
+    }
+    std::vector<Box> boxes = boxes_of(region);
+    std::sort(boxes.begin(), boxes.end(),
+              [](const Box& a, const Box& b) { return a.target < b.target; });
+    // The target is filled without a gap, each box beginning where the one before ends.
+    std::uint64_t at = 0;
+    for (const Box& box : boxes) {
+      ASSERT_LT(box.first + std::uint64_t{box.units}, std::uint64_t{division_limit});
+      EXPECT_EQ(place_of(box, box.first, box.dims).target, at);
+      at += std::uint64_t{box.units} * box.unit_bytes;
+    }
+    EXPECT_EQ(at, static_cast<std::uint64_t>(bytes_of(region)));
+    EXPECT_GT(boxes.size(), std::size_t{1});
+  }
+}
+
+TEST(Boxes, portions_hold_every_unit_once_and_take_turns) {
+  BatchBuilder builder;
+  const auto region = [](Size rows, Size bytes) {
+    Region out;
+    out.extents = {rows, bytes};
+    out.source_strides = {bytes + 64, 1};
+    out.target_strides = {bytes + 16, 1};
+    return out;
+  };
+  for (std::uint64_t k = 0; k < 5; ++k) {
+    ASSERT_TRUE(builder.add(region(1000, 48), {0, 64 * k}, {0, 0}, 0, 48000));
+  }
+  ASSERT_TRUE(builder.add(region(7, 16), {0, 0}, {0, 0}, 16, 64));
+  ASSERT_TRUE(builder.add(region(3000, 3), {0, 0}, {0, 1}, 0, 9000));
+  const BatchBuilder::Built built = std::move(builder).build(false);
+  const Batch batch = batch_of(built);
+  std::vector<std::vector<int>> seen;
+  for (const Box& box : built.boxes) seen.emplace_back(box.units, 0);
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t number = 0; number < batch.portions; ++number) {
+    const Portion portion = portion_of(batch, number);
+    order.push_back(portion.box);
+    for (std::uint32_t unit = portion.begin; unit < portion.end; ++unit) {
+      ++seen.at(portion.box).at(unit - built.boxes[portion.box].first);
+    }
+  }
+  for (const auto& box : seen) EXPECT_EQ(std::count(box.begin(), box.end(), 1), Size(box.size()));
+  // The five equal boxes have three portions each.
+  ASSERT_EQ(built.groups.size(), std::size_t{3});
+  const auto five = std::find_if(built.groups.begin(), built.groups.end(),
+                                 [](const Group& group) { return group.boxes.divisor == 5; });
+  ASSERT_NE(five, built.groups.end());
+  for (std::uint32_t k = 0; k < 15; ++k) {
+    EXPECT_EQ(order.at(five->first_portion + k), five->first_box + k % 5);
+  }
+}
+
+TEST(Pattern, what_a_kernel_expects_is_the_generated_array) {
+  Size compared = 0;
+  for (const test::NamedProgram& named : test::right_programs()) {
+    const Program program = test::parsed(named.text);
+    for (const TileMap* map : {&program.from, &program.to}) {
+      for (Size device = 0; device < program.devices; ++device) {
+        for (const Size element_bytes : test::element_sizes) {
+          const PatternTile tile = pattern_tile(*map, device, element_bytes).value();
+          const std::vector<std::byte> wanted = test::pattern_tile(*map, device, element_bytes);
+          ASSERT_EQ(tile.elements, map->tile_size());
+          for (Size i = 0; i < tile.elements; ++i) {
+            ASSERT_EQ(
+                std::memcmp(test::device_element(tile, i).data(), wanted.data() + i * element_bytes,
+                            static_cast<std::size_t>(element_bytes)),
+                0)
+                << named.name << ", device " << device << ", element " << i;
+            ++compared;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, 10000);
+}
+
+TEST(Pattern, words_are_zero_past_the_end_of_an_element) {
+  // A kernel compares an element as one number.
+  for (const std::uint64_t index : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1000}}) {
+    for (const std::uint32_t bytes : {1U, 2U, 4U}) {
+      const PatternWords words = pattern_words(index, bytes);
+      EXPECT_EQ(words.low >> (8 * bytes), 0U);
+      EXPECT_EQ(words.high, 0U);
+    }
+    EXPECT_EQ(pattern_words(index, 8).high, 0U);
+    EXPECT_NE(pattern_words(index, 16).high, 0U);
+  }
+}
+
+TEST(Pattern, tiles_of_too_many_split_dimensions_are_refused) {
+  const auto map = [](std::size_t rank) {
+    // Two of four in every dimension: nothing can be joined.
+    return TileMap::explicit_map(1, Shape(rank, 4), Shape(rank, 2), Shape(rank, 2)).value();
+  };
+  EXPECT_TRUE(pattern_tile(map(max_pattern_dims), 0, 4));
+  const auto refused = pattern_tile(map(max_pattern_dims + 1), 0, 4);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::unsupported);
+}
+
+}  // namespace
+}  // namespace retile::cuda
