@@ -528,6 +528,10 @@ TEST(Redistribute, without_shared_memory_on_one_process_all_take_another_way_and
   const Program program = parsed(
       "retile.program/1\nmesh d:" + d + "\nfrom [1024{d}" + rows + ", " + rows + "]\nto [" + rows +
       ", 1024{d}" + rows + "]\nalltoall split=1 concat=0 groups=[1," + d + "]<=[" + d + "]\n");
+  const Options small_slots{.chunk_bytes = 1, .own_buffers = true};
+  const auto shared = Redistributor::make(MPI_COMM_WORLD, program, 1, small_slots);
+  ASSERT_TRUE(shared) << render(shared.error());
+  EXPECT_EQ(shared->strategy(), Strategy::shared);
   const bool limited = test::process_of(MPI_COMM_WORLD) == processes - 1;
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -542,10 +546,15 @@ TEST(Redistribute, without_shared_memory_on_one_process_all_take_another_way_and
   EXPECT_EQ(refused.error().code, Code::shared_memory_error);
   EXPECT_FALSE(refused.error().notes.empty());
   auto other = Redistributor::make(MPI_COMM_WORLD, program, 1, {.own_buffers = true});
+  const auto smaller = Redistributor::make(MPI_COMM_WORLD, program, 1, small_slots);
   if (limited) {
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   }
   std::signal(SIGXFSZ, handler);
+  // Those who could share held their tiles until they heard that one could not.
+  ASSERT_TRUE(smaller) << render(smaller.error());
+  EXPECT_LT(smaller->peak_limit_bytes(), shared->peak_limit_bytes());
+  EXPECT_GE(smaller->preparing_limit_bytes(), shared->preparing_limit_bytes());
   ASSERT_TRUE(other) << render(other.error());
   EXPECT_EQ(other->strategy(), Strategy::direct);
   EXPECT_THAT(other->reasons().front(), testing::StartsWith("shared: "));

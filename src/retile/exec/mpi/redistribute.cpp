@@ -293,6 +293,7 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
   }
   std::optional<Size> smallest;
   std::optional<Diagnostic> last;
+  Size tried = 0;  // what was held of ways that then failed, at most, and of the one that is taken
   for (const Strategy candidate : candidates) {
     const auto name = strategy_name(candidate);
     fitted = options;
@@ -325,6 +326,7 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
       smallest = std::min(smallest.value_or(needs()), needs());
       continue;
     }
+    tried = std::max(tried, needs());
     auto made = way->make();
     if (!made) {
       meter = {};  // some processes may have got, and counted, what others did not
@@ -337,7 +339,7 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
     peak_limit_bytes = way->limit_bytes;
     // Others were looked at before: then there was the exchange, beside tiles of the caller.
     const Size looked_at = preparing + (options.own_buffers ? 0 : in_bytes + out_bytes);
-    preparing_limit_bytes = std::max(needs(), looked_at);
+    preparing_limit_bytes = std::max(tried, looked_at);
     reasons.push_back(fmt::format("{}: chosen, needs up to {} bytes", name, way->limit_bytes));
     return {};
   }
