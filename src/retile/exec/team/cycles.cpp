@@ -33,10 +33,11 @@ Cycles::Cycles(const BlockTurn& turn, std::vector<int> members, Size position, S
       row_(turn.members * turn.columns),
       batch_bytes_(row_ * turn.block_bytes) {
   const Size most = std::max<Size>(1, std::min(most_bytes, scratch_bytes / most_cuts));
-  // Equal parts, of whole lines, so that equally many copies are equally many bytes.
+  // Equal parts, of whole lines, so that equally many copies are equally many bytes. A block that
+  // is not cut stays as long as it is: many of them move together.
   slices_ = rounded_up(turn.block_bytes, most);
   slice_bytes_ = rounded_up(turn.block_bytes, slices_);
-  if (slice_bytes_ + line_bytes <= most)
+  if (slices_ > 1 && slice_bytes_ + line_bytes <= most)
     slice_bytes_ = rounded_up(slice_bytes_, line_bytes) * line_bytes;
   slices_ = rounded_up(turn.block_bytes, slice_bytes_);
   const Size most_together = std::max<Size>(1, most / turn.block_bytes);
