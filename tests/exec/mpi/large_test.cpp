@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "exec/mpi/processes.h"
@@ -12,36 +13,49 @@
 namespace retile {
 namespace {
 
-/// Runs a Program of 1-byte elements on two processes and verifies every one.
-void run_and_verify(const std::string& text) {
-  ASSERT_EQ(test::processes_of(MPI_COMM_WORLD), 2);
-  const int device = test::process_of(MPI_COMM_WORLD);
-  const Program program = test::parsed(text);
-  ASSERT_GT(program.from.tile_size(), Size{1} << 31);
-  auto redistributor = mpi::Redistributor::make(MPI_COMM_WORLD, program, 1);
-  ASSERT_TRUE(redistributor) << render(redistributor.error());
-  const auto in_bytes = static_cast<std::size_t>(redistributor->in_bytes());
-  const auto out_bytes = static_cast<std::size_t>(redistributor->out_bytes());
-  const std::unique_ptr<std::byte[]> in(new std::byte[in_bytes]);
-  const std::unique_ptr<std::byte[]> out(new std::byte[out_bytes]);
-  fill_pattern(program.from, device, 1, {in.get(), in_bytes});
-  const auto done = redistributor->run({in.get(), in_bytes}, {out.get(), out_bytes});
-  ASSERT_TRUE(done) << render(done.error());
-  EXPECT_EQ(find_pattern_mismatch(program.to, device, 1, {out.get(), out_bytes}), std::nullopt);
-  EXPECT_LE(redistributor->peak_bytes(), redistributor->peak_limit_bytes());
-  const long long elements = test::sum_of(static_cast<long long>(out_bytes));
-  if (device == 0) {
-    std::printf("%lld elements verified; peak %lld bytes per process, limit %lld\n", elements,
-                static_cast<long long>(redistributor->peak_bytes()),
-                static_cast<long long>(redistributor->peak_limit_bytes()));
+struct Way {
+  const char* name;
+  mpi::Strategy strategy;
+  bool own_buffers;
+};
+
+class Large : public testing::TestWithParam<Way> {
+ protected:
+  /// Runs a Program of 1-byte elements on two processes and verifies every one.
+  static void run_and_verify(const std::string& text) {
+    ASSERT_EQ(test::processes_of(MPI_COMM_WORLD), 2);
+    const int device = test::process_of(MPI_COMM_WORLD);
+    const Program program = test::parsed(text);
+    ASSERT_GT(program.from.tile_size(), Size{1} << 31);
+    auto redistributor = mpi::Redistributor::make(
+        MPI_COMM_WORLD, program, 1,
+        {.strategy = GetParam().strategy, .own_buffers = GetParam().own_buffers});
+    ASSERT_TRUE(redistributor) << render(redistributor.error());
+    const bool own = GetParam().own_buffers;
+    const auto in_bytes = static_cast<std::size_t>(redistributor->in_bytes());
+    const auto out_bytes = static_cast<std::size_t>(redistributor->out_bytes());
+    const std::unique_ptr<std::byte[]> given_in(own ? nullptr : new std::byte[in_bytes]);
+    const std::unique_ptr<std::byte[]> given_out(own ? nullptr : new std::byte[out_bytes]);
+    const auto in = own ? redistributor->input() : std::span(given_in.get(), in_bytes);
+    const auto out = own ? redistributor->output() : std::span(given_out.get(), out_bytes);
+    fill_pattern(program.from, device, 1, in);
+    const auto done = own ? redistributor->run() : redistributor->run(in, out);
+    ASSERT_TRUE(done) << render(done.error());
+    EXPECT_EQ(find_pattern_mismatch(program.to, device, 1, out), std::nullopt);
+    EXPECT_LE(redistributor->peak_bytes(), redistributor->peak_limit_bytes());
+    const long long elements = test::sum_of(static_cast<long long>(out_bytes));
+    if (device == 0) {
+      std::printf("%lld elements verified; peak %lld bytes per process, limit %lld\n", elements,
+                  static_cast<long long>(redistributor->peak_bytes()),
+                  static_cast<long long>(redistributor->peak_limit_bytes()));
+    }
+    out.back() ^= std::byte{1};  // the verification reaches the very end
+    EXPECT_EQ(find_pattern_mismatch(program.to, device, 1, out), static_cast<Size>(out_bytes - 1));
   }
-  out[out_bytes - 1] ^= std::byte{1};  // the verification reaches the very end
-  EXPECT_EQ(find_pattern_mismatch(program.to, device, 1, {out.get(), out_bytes}),
-            static_cast<Size>(out_bytes - 1));
-}
+};
 
 // 2^31 + 2^27 + 2 = 2281701378 elements per tile.
-TEST(Large, a_permuted_tile_of_more_than_2_to_the_31_elements) {
+TEST_P(Large, a_permuted_tile_of_more_than_2_to_the_31_elements) {
   run_and_verify(R"(retile.program/1
 mesh x:2
 from [1{x}2, 2281701378]
@@ -50,7 +64,7 @@ allpermute pairs=[[0,1],[1,0]]
 )");
 }
 
-TEST(Large, an_alltoall_of_tiles_of_more_than_2_to_the_31_elements) {
+TEST_P(Large, an_alltoall_of_tiles_of_more_than_2_to_the_31_elements) {
   run_and_verify(R"(retile.program/1
 mesh x:2
 from [1{x}2, 2281701378]
@@ -59,7 +73,7 @@ alltoall split=1 concat=0 groups=[[0,1]]
 )");
 }
 
-TEST(Large, an_allgather_to_more_than_2_to_the_31_elements) {
+TEST_P(Large, an_allgather_to_more_than_2_to_the_31_elements) {
   // Gathered along the fast dimension: no tile lies in one piece.
   run_and_verify(R"(retile.program/1
 mesh x:2
@@ -69,6 +83,14 @@ dynslice dim=1 groups=[[0,1]]
 allgather dim=1 groups=[[0,1]]
 )");
 }
+
+INSTANTIATE_TEST_SUITE_P(By, Large,
+                         testing::Values(Way{"collectives", mpi::Strategy::collectives, false},
+                                         Way{"direct", mpi::Strategy::direct, false},
+                                         Way{"slots", mpi::Strategy::shared, false},
+                                         Way{"shared", mpi::Strategy::shared, true},
+                                         Way{"in_place", mpi::Strategy::in_place, true}),
+                         [](const auto& tested) { return std::string(tested.param.name); });
 
 }  // namespace
 }  // namespace retile

@@ -228,8 +228,11 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
       if (!exchange_fits) {
         exchange = refused(
             Code::limit_reached,
-            fmt::format("an exchange of more than {} transfers does not fit the memory limit",
-                        most));
+            most > 0
+                ? fmt::format("an exchange of more than {} transfers does not fit the memory limit",
+                              most)
+                : fmt::format("needs at least {} bytes, the limit is {}",
+                              problem.in_bytes + problem.out_bytes, *options.memory_limit_bytes));
       }
       return {};
     });
