@@ -5,6 +5,7 @@
 //   late_failure split        MPI_Comm_split reports an error on process 1
 //   late_failure environment  process 1 gives up while the others wait in a collective
 //   late_failure device       the device of process 1 fails while tiles move between devices
+//   late_failure memory       process 1 has no memory left while a Program is made ready
 //   late_failure STRATEGY     process 1 is killed while data goes that way; `staged` is shared with
 //                             tiles that are not
 //
@@ -16,10 +17,12 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "exec/allocations.h"
 #include "exec/cuda/host_device.h"
 #include "exec/programs.h"
 #include "retile/exec/cuda/run.h"
@@ -66,6 +69,21 @@ void move_until_killed(const retile::Program& program, retile::mpi::Strategy str
   }
 }
 
+/// As a user would who wants to go on with less.
+void make_without_memory(const retile::Program& program) {
+  int process = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &process);
+  try {
+    if (process == 1) retile::test::fail_after(20);
+    const auto made = retile::mpi::Redistributor::make(MPI_COMM_WORLD, program, 4);
+    retile::test::fail_after(-1);
+    std::printf("survived: %s\n", made ? "made" : retile::render(made.error()).c_str());
+  } catch (const std::bad_alloc&) {
+    retile::test::fail_after(-1);
+    std::printf("survived: an exception\n");
+  }
+}
+
 void move_between_devices(const retile::Program& program) {
   const auto transport = retile::mpi::device_transport(MPI_COMM_WORLD);
   if (!transport) return;
@@ -109,6 +127,7 @@ to [16, 4{d}16]
 allpermute pairs=[[0,0]]
 alltoall split=1 concat=0 groups=[1,4]<=[4]
 )");
+  if (failure == "memory") make_without_memory(program);
   if (failure == "device") move_between_devices(program);
   if (failure == "staged") move_until_killed(program, retile::mpi::Strategy::shared, false);
   if (const auto strategy = retile::mpi::strategy_named(failure)) {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -190,6 +192,7 @@ struct Redistributor::State {
   Tiles tiles;
   std::unique_ptr<Mover> mover;
 
+  Result<void> make_ready(const Program& program, Size element_bytes, const Options& options);
   Result<void> choose(const MoverProblem& problem, const Options& options, Options& fitted);
   Result<void> allocate_tiles();
 };
@@ -381,13 +384,9 @@ Redistributor::Redistributor(Redistributor&&) noexcept = default;
 Redistributor& Redistributor::operator=(Redistributor&&) noexcept = default;
 Redistributor::~Redistributor() = default;
 
-Result<Redistributor> Redistributor::make(MPI_Comm comm, const Program& program, Size element_bytes,
-                                          const Options& options) {
-  auto duplicate = Communicator::duplicate(comm);
-  if (!duplicate) return tl::unexpected(duplicate.error());
-  auto state = std::make_unique<State>();
-  state->comm = std::move(*duplicate);
-
+/// What make() does once there is a communicator. Collective.
+Result<void> Redistributor::State::make_ready(const Program& program, Size element_bytes,
+                                              const Options& options) {
   std::vector<Shape> shapes;
   std::uint64_t program_hash = 0;
   const auto checked = or_out_of_memory([&]() -> Result<void> {
@@ -397,10 +396,10 @@ Result<Redistributor> Redistributor::make(MPI_Comm comm, const Program& program,
                      fmt::format("elements of {} bytes cannot be moved", element_bytes));
     }
     if (auto good = check_options(options); !good) return good;
-    if (program.devices != state->comm.processes()) {
+    if (program.devices != comm.processes()) {
       return refused(Code::bad_argument,
                      fmt::format("the Program is for {} devices, the communicator has {} processes",
-                                 program.devices, state->comm.processes()));
+                                 program.devices, comm.processes()));
     }
     auto found = tile_shapes(program, element_bytes);
     if (!found) return tl::unexpected(found.error());
@@ -420,29 +419,42 @@ Result<Redistributor> Redistributor::make(MPI_Comm comm, const Program& program,
       {"options (memory_limit_bytes)", number(options.memory_limit_bytes.value_or(-1))},
       {"options (node_processes)", number(options.node_processes)},
   }};
-  if (auto agreed = agree_on_arguments(state->comm, checked, given); !agreed) {
-    return tl::unexpected(agreed.error());
-  }
+  if (auto agreed = agree_on_arguments(comm, checked, given); !agreed) return agreed;
 
-  state->in_bytes = tile_bytes(shapes.front(), element_bytes);
-  state->out_bytes = tile_bytes(shapes.back(), element_bytes);
+  in_bytes = tile_bytes(shapes.front(), element_bytes);
+  out_bytes = tile_bytes(shapes.back(), element_bytes);
   Options fitted = options;
-  const MoverProblem problem{.comm = state->comm,
+  const MoverProblem problem{.comm = comm,
                              .program = program,
                              .shapes = shapes,
                              .element_bytes = element_bytes,
-                             .in_bytes = state->in_bytes,
-                             .out_bytes = state->out_bytes,
+                             .in_bytes = in_bytes,
+                             .out_bytes = out_bytes,
                              .options = fitted,
-                             .meter = state->meter};
-  if (auto chosen = state->choose(problem, options, fitted); !chosen)
-    return tl::unexpected(chosen.error());
-  if (options.own_buffers) {
-    if (auto agreed = agree(state->comm, state->allocate_tiles()); !agreed) {
-      return tl::unexpected(agreed.error());
+                             .meter = meter};
+  if (auto chosen = choose(problem, options, fitted); !chosen) return chosen;
+  return options.own_buffers ? agree(comm, allocate_tiles()) : Result<void>();
+}
+
+Result<Redistributor> Redistributor::make(MPI_Comm comm, const Program& program, Size element_bytes,
+                                          const Options& options) {
+  auto duplicate = Communicator::duplicate(comm);
+  if (!duplicate) return tl::unexpected(duplicate.error());
+  const int process = duplicate->process();
+  const bool alone = duplicate->processes() == 1;
+  std::unique_ptr<State> state;
+  try {
+    state = std::make_unique<State>();
+    state->comm = std::move(*duplicate);
+    if (auto ready = state->make_ready(program, element_bytes, options); !ready) {
+      return tl::unexpected(ready.error());
     }
+    return Redistributor(std::move(state));
+  } catch (const std::bad_alloc&) {
+    if (alone) throw;
+    // Not even room to say so: the others would wait for this process for ever.
+    abort_job(process, environment_failed, "out of memory where the others could not be told");
   }
-  return Redistributor(std::move(state));
 }
 
 Result<void> Redistributor::run(std::span<const std::byte> in, std::span<std::byte> out) {

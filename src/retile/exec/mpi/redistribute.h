@@ -34,7 +34,8 @@ class Redistributor {
  public:
   /// Collective over `comm`. Checks the Program on every process and that all were given the same
   /// one (text, element size, options), chooses the strategy and makes what it needs. All processes
-  /// return the same error, or none does.
+  /// return the same error, or none does; only a process without memory for the few bytes that this
+  /// takes ends the whole job (MPI_Abort, code 4) with a message, or throws where it is alone.
   /// \param comm           an intra-communicator of program.devices processes
   /// \param element_bytes  1, 2, 4, 8 or 16
   /// \error bad_argument (communicator, its size, element size, options), disagreement,
