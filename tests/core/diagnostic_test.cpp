@@ -133,7 +133,7 @@ TEST(Diagnostic, every_code_has_a_name_of_its_own) {
   for (const Code code : retile::all_codes()) names.insert(retile::code_name(code));
   EXPECT_EQ(names.size(), retile::all_codes().size());
   // The enumeration's last value: whoever adds one must add it to all_codes() as well.
-  EXPECT_EQ(retile::all_codes().size(), static_cast<std::size_t>(Code::shared_memory_error) + 1);
+  EXPECT_EQ(retile::all_codes().size(), static_cast<std::size_t>(Code::cuda_error) + 1);
   for (std::size_t i = 0; i < retile::all_codes().size(); ++i) {
     EXPECT_EQ(static_cast<std::size_t>(retile::all_codes()[i]), i);
   }
