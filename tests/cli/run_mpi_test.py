@@ -103,7 +103,7 @@ class Launched(Case):
 
     def test_the_memory_limit_chooses_or_refuses(self):
         big = ["--mesh", "a:2,b:2", "[512{a}1024, 1024]", "[1024, 256{b,a}1024]"]
-        for limit, strategy in {"1GiB": "shared", "2816KiB": "inplace"}.items():
+        for limit, strategy in {"1GiB": "shared", "2944KiB": "inplace"}.items():
             with self.subTest(limit=limit):
                 done = retile("run", *big, "--memory-limit", limit, "--json")
                 self.accepted(done)

@@ -143,7 +143,8 @@ class Tcp(Case):
     def test_there_is_no_other_transport(self):
         done = self.run_over("self")
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("unable to reach each other", " ".join(done.stdout.split()))
+        # Which of its texts Open MPI gets printed before the job ends differs from run to run.
+        self.assertRegex(" ".join(done.stdout.split()), "unable to reach each other|unreachable from another")
 
 
 def main():
