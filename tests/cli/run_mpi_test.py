@@ -109,7 +109,7 @@ class Launched(Case):
                 self.accepted(done)
                 report = json.loads(done.stdout)
                 self.assertEqual(report["strategy"], strategy)
-                self.assertLessEqual(report["peak_bytes_per_process"], (1 << 30) if limit == "1GiB" else 2816 << 10)
+                self.assertLessEqual(report["peak_bytes_per_process"], (1 << 30) if limit == "1GiB" else 2944 << 10)
         done = retile("run", *big, "--memory-limit", "1MiB", "--json")
         self.assertEqual((done.returncode, without_progress(done.stderr)), (1, ""), done)
         report = json.loads(done.stdout)
