@@ -432,12 +432,12 @@ TEST(Redistribute, takes_the_first_strategy_that_fits_the_memory_and_says_why) {
 
 TEST(Redistribute, buffers_shrink_to_a_memory_limit) {
   const bool alone = test::processes_of(MPI_COMM_WORLD) == 1;
-  // Of tiles above 16 KiB, shared takes slots and no copies.
+  // Of tiles above 64 KiB, shared takes slots and no copies.
   const std::string d = std::to_string(test::processes_of(MPI_COMM_WORLD));
   const Size processes = test::processes_of(MPI_COMM_WORLD);
   const std::string rows = std::to_string(4 * processes);
-  const std::string part = std::to_string(544 / processes + 1);
-  const std::string columns = std::to_string((544 / processes + 1) * processes);
+  const std::string part = std::to_string(2112 / processes + 1);
+  const std::string columns = std::to_string((2112 / processes + 1) * processes);
   const Program program =
       parsed("retile.program/1\nmesh d:" + d + "\nfrom [4{d}" + rows + ", " + columns + "]\nto [" +
              rows + ", " + part + "{d}" + columns + "]\nalltoall split=1 concat=0 groups=[1," + d +

@@ -13,4 +13,11 @@ namespace retile::copy {
 void copy_runs(std::byte* target, Size target_stride, const std::byte* source, Size source_stride,
                Size run_bytes, Size count);
 
+/// Asks for the first KiB of `bytes` that will be read soon, where no processor would foresee it.
+inline void fetch(const std::byte* source, Size bytes) {
+  constexpr Size line = 64;
+  constexpr Size most = 1024;
+  for (Size at = 0; at < bytes && at < most; at += line) __builtin_prefetch(source + at);
+}
+
 }  // namespace retile::copy

@@ -95,8 +95,9 @@ class Redistributor {
   ///   shared       T + 352 + 48 r bytes for every box that a process sends or receives (without
   ///                own_buffers 528 + 72 r), twice that for one that it keeps, some hundred for
   ///                every other process + a control block, and two copies of an `in` of up to
-  ///                16 KiB; of a larger one, without own_buffers, slots of min(chunk_bytes, 1 MiB),
-  ///                but at least 128 bytes for every other process; the last three in whole pages
+  ///                4 KiB for every process, at most 64 KiB; of a larger one, without own_buffers,
+  ///                slots of min(chunk_bytes, 1 MiB), but at least 128 bytes for every other
+  ///                process; the last three in whole pages
   ///   in_place     the largest tile, in whole pages, + 832 KiB + a control block
   ///   mixed        T + what shared (with the processes and boxes of one node) and direct (with
   ///                the other boxes) add to it; chunk_bytes is divided between them

@@ -97,9 +97,11 @@ struct Layout {
   }
 };
 
-/// A tile up to here is copied in less time than a barrier takes, and the copies stay in the first
-/// caches.
-constexpr Size most_copied_bytes = Size{16} << 10;
+/// A tile up to here is copied in less time than a barrier takes, which is longer the more wait for
+/// it, and the copies stay in a second-level cache.
+Size most_copied_bytes(int processes) {
+  return std::min(Size{processes} * (Size{4} << 10), Size{64} << 10);
+}
 
 Layout layout_of(const MoverProblem& problem, int processes) {
   Layout out;
@@ -107,7 +109,7 @@ Layout layout_of(const MoverProblem& problem, int processes) {
     out.output_offset = in_pages(problem.in_bytes);
     out.bytes = out.output_offset + in_pages(problem.out_bytes);
   }
-  if (problem.in_bytes <= most_copied_bytes) {
+  if (problem.in_bytes <= most_copied_bytes(problem.comm.processes())) {
     out.copies = true;
     out.copies_offset = out.bytes;
     out.bytes += in_pages(team::copies_bytes(problem.in_bytes));

@@ -14,13 +14,6 @@ bool bit(std::span<const std::byte> bits, Size at) {
   return (bits[static_cast<std::size_t>(at / 8)] >> (at % 8) & std::byte{1}) != std::byte{0};
 }
 
-/// Asks for the beginning of a block that is copied soon: no processor foresees where a cycle goes
-/// on.
-void fetch(const std::byte* block, Size bytes) {
-  constexpr Size most = 1024;
-  for (Size at = 0; at < std::min(bytes, most); at += line_bytes) __builtin_prefetch(block + at);
-}
-
 Size rounded_up(Size a, Size b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 }  // namespace
@@ -170,7 +163,7 @@ void Cycles::follow(Size layer, const Walk& walk, const std::byte* kept) const {
   for (Place place = source_of(walk.first); !(place == walk.stop);) {
     std::byte* const from = at(layer, place);
     place = source_of(place);
-    fetch(at(layer, place), turn_.block_bytes);
+    copy::fetch(at(layer, place), turn_.block_bytes);
     copy(layer, to, batch_bytes_, from, batch_bytes_);
     to = from;
   }
