@@ -60,6 +60,29 @@ struct RunFigures {
   std::optional<Size> wrong_index = {};  ///< linear, in the device's tile
 };
 
+/// The figures that the reports of mpi::run and cuda::run have in common.
+template <typename Report>
+[[nodiscard]] RunFigures figures_of(std::string_view backend, std::string_view strategy,
+                                    const Report& report) {
+  RunFigures figures;
+  figures.right = report.right;
+  figures.backend = backend;
+  figures.strategy = strategy;
+  figures.reasons = report.reasons;
+  figures.processes = report.processes;
+  figures.repetitions = report.repetitions;
+  figures.elements_checked = report.elements_checked;
+  figures.seconds = report.seconds;
+  figures.bytes_per_process = report.bytes_per_process;
+  figures.peak_bytes_per_process = report.peak_bytes_per_process;
+  figures.peak_limit_bytes = report.peak_limit_bytes;
+  if (report.mismatch) {
+    figures.wrong_device = report.mismatch->device;
+    figures.wrong_index = report.mismatch->local_index;
+  }
+  return figures;
+}
+
 /// The answer where no way to run stays within the memory limit: exit code no.
 [[nodiscard]] Outcome over_limit(const RunRequest& request, const Diagnostic& diagnostic);
 

@@ -37,26 +37,11 @@ Outcome report_cuda(const Result<cuda::RunReport>& report, const RunRequest& req
   }
   const Program& program = request.program;
 
-  RunFigures figures;
-  figures.right = report->right;
-  figures.backend = "cuda";
-  figures.strategy = cuda::path_name(report->path);
-  figures.reasons = report->reasons;
-  figures.processes = report->processes;
-  figures.repetitions = report->repetitions;
-  figures.elements_checked = report->elements_checked;
-  figures.seconds = report->seconds;
-  figures.bytes_per_process = report->bytes_per_process;
-  figures.peak_bytes_per_process = report->peak_bytes_per_process;
-  figures.peak_limit_bytes = report->peak_limit_bytes;
+  RunFigures figures = figures_of("cuda", cuda::path_name(report->path), *report);
   // The tiles fitted in memory, so their sizes in bytes fit in 63 bits.
   figures.resident_bytes = resident_elements(program).value_or(0) * request.element_bytes;
   figures.bound_bytes =
       std::max(program.from.tile_size(), program.to.tile_size()) * request.element_bytes;
-  if (report->mismatch) {
-    figures.wrong_device = report->mismatch->device;
-    figures.wrong_index = report->mismatch->local_index;
-  }
   return report_run(figures, request);
 }
 

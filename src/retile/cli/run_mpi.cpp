@@ -140,24 +140,9 @@ Result<Outcome> run_process(const mpi::Environment& environment,
     const Exit exit = exit_of_run(report.error());
     return first ? failed(exit, report.error()) : silent(static_cast<int>(exit));
   }
-  RunFigures figures;
-  figures.right = report->right;
-  figures.backend = "mpi";
-  figures.strategy = mpi::strategy_name(report->strategy);
-  figures.reasons = report->reasons;
-  figures.processes = report->processes;
-  figures.repetitions = report->repetitions;
-  figures.elements_checked = report->elements_checked;
-  figures.seconds = report->seconds;
-  figures.bytes_per_process = report->bytes_per_process;
-  figures.peak_bytes_per_process = report->peak_bytes_per_process;
-  figures.peak_limit_bytes = report->peak_limit_bytes;
+  RunFigures figures = figures_of("mpi", mpi::strategy_name(report->strategy), *report);
   figures.resident_bytes = report->resident_bytes;
   figures.bound_bytes = report->bound_bytes;
-  if (report->mismatch) {
-    figures.wrong_device = report->mismatch->device;
-    figures.wrong_index = report->mismatch->local_index;
-  }
   Outcome outcome = report_run(figures, request);
   return first ? outcome : silent(static_cast<int>(outcome.exit));
 }

@@ -48,6 +48,9 @@ class Cycles {
     return turn.members * turn.members * turn.columns;
   }
 
+  /// Bytes of marks that it uses, if it gets so many.
+  [[nodiscard]] static Size mark_bytes(const BlockTurn& turn) { return (blocks_of(turn) + 7) / 8; }
+
   /// To be called on all members before run() is called on any.
   void keep(const Team& team, std::span<std::byte> scratch);
   /// Moves this member's part. \param scratch as keep() has left it

@@ -304,7 +304,7 @@ Result<InPlace> InPlace::make(const Program& program, Size element_bytes, int me
       receive(tile_bytes(i) - tile_bytes(i) / static_cast<Size>(pieces.members.size()));
       const BlockTurn blocks = pieces.blocks();
       pieces.cycles.emplace(blocks, pieces.members, pieces.position, panel_bytes, leaders);
-      const std::size_t used = bytes_of((Cycles::blocks_of(blocks) + 7) / 8);
+      const std::size_t used = bytes_of(Cycles::mark_bytes(blocks));
       if (used <= leaders.size()) leaders = leaders.subspan(used);
       state->moves.emplace_back(std::move(pieces));
     } else {
