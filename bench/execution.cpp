@@ -5,6 +5,7 @@
 // is through; where a run is short, as often as fills some milliseconds. The results are the
 // seconds of every round. scripts/evaluate-execution repeats the whole program and judges.
 #include <mpi.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <chrono>
@@ -91,15 +92,21 @@ struct Free {
   void operator()(std::byte* bytes) const { std::free(bytes); }
 };
 
+enum class Pages { huge, small };
+
 /// Memory that is touched once and used for all problems.
 class Buffer {
  public:
+  /// Huge pages as far as the kernel has them: those that the library's own tiles are in.
+  explicit Buffer(Pages pages) : pages_(pages) {}
+
   [[nodiscard]] std::span<std::byte> bytes(Size count) {
     constexpr std::size_t huge = std::size_t{2} << 20;
     const auto rounded = (static_cast<std::size_t>(count) + huge - 1) / huge * huge;
     if (rounded > capacity_) {
       bytes_.reset(static_cast<std::byte*>(std::aligned_alloc(huge, rounded)));
       if (bytes_ == nullptr) give_up("out of memory");
+      madvise(bytes_.get(), rounded, pages_ == Pages::huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
       std::memset(bytes_.get(), 1, rounded);
       capacity_ = rounded;
     }
@@ -107,12 +114,14 @@ class Buffer {
   }
 
  private:
+  Pages pages_;
   std::unique_ptr<std::byte, Free> bytes_;
   std::size_t capacity_ = 0;
 };
 
 struct Buffers {
-  Buffer in, out, packed, unpacked;
+  Buffer in{Pages::huge}, out{Pages::huge}, packed{Pages::huge}, unpacked{Pages::huge};
+  Buffer small_in{Pages::small}, small_out{Pages::small};
 };
 
 // ---- Contenders --------------------------------------------------------------------------------
@@ -290,6 +299,12 @@ class Bench {
     if (std::max(in_bytes(), out_bytes()) >= (Size{1} << 31)) give_up("tiles too large for peers");
     types_.emplace(exchange_, program_.from.tile(), program_.to.tile());
     add_peer("MPI_Alltoallw", [this] { types_->alltoallw(input().data(), output().data()); });
+    const std::span<std::byte> small_in = buffers.small_in.bytes(in_bytes());
+    const std::span<std::byte> small_out = buffers.small_out.bytes(out_bytes());
+    add_peer("MPI_Alltoallw, small pages",
+             [this, small_in, small_out] { types_->alltoallw(small_in.data(), small_out.data()); });
+    contenders_.back().input = small_in;
+    contenders_.back().output = small_out;
     std::byte* const packed = buffers.packed.bytes(types_->packed_bytes()).data();
     std::byte* const unpacked = buffers.unpacked.bytes(types_->unpacked_bytes()).data();
     add_peer("MPI_Pack, MPI_Alltoallv", [this, packed, unpacked] {

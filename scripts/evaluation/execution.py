@@ -27,6 +27,7 @@ COLUMNS = [  # of tables and pictures: contenders, short name, colour
     (["direct"], "direct", "#88bb44"),
     (["collectives"], "collectives", "#bbbb33"),
     ([ALLTOALLW], "MPI_Alltoallw", "#dd8833"),
+    (["MPI_Alltoallw, small pages"], "Alltoallw, small pages", "#eebb88"),
     (["MPI_Pack, MPI_Alltoallv"], "pack, Alltoallv", "#cc4444"),
     (["MPI_Alltoall, contiguous", "MPI_Allgather, contiguous"], "contiguous", "#aa66bb"),
     (["ScaLAPACK p?gemr2d"], "p?gemr2d", "#555555"),
@@ -356,7 +357,8 @@ it takes 3 ms. Every element of every output was compared before. A ratio is one
 median over its rounds. Here stands the median over the runs and, in brackets, the least and the most of them. The *copy limit* is all
 processes copying as many bytes as the larger tile at once by streaming stores over four pages; *one stream* is the same straight through, which
 on some machines is faster, and then the harder reference. Small arrays stay in the caches, where streaming stores are slow: there, only the ratio to
-the peers says something. *Contiguous* is `MPI_Alltoall` or `MPI_Allgather` of as many bytes, which do not bring them to their places.
+the peers says something. Everybody's memory lies in pages of 2 MiB, as the library's own tiles do (FFTW's in what it allocates); what `malloc` gives often does not, and
+*small pages* is `MPI_Alltoallw` in such memory. *Contiguous* is `MPI_Alltoall` or `MPI_Allgather` of as many bytes, which do not bring them to their places.
 
 ### Targets
 

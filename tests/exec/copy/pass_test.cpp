@@ -430,6 +430,31 @@ TEST(Pass, streams_only_what_is_larger_than_the_share_of_the_cache) {
   EXPECT_EQ(pass({.stores = Stores::streaming}).streaming(), retile::copy::can_stream());
 }
 
+TEST(Pass, writes_out_of_order_do_not_count_where_whole_lines_are_streamed) {
+  if (!retile::copy::can_stream()) GTEST_SKIP() << "no streaming stores";
+  // 32 rows of 4 runs, which are read in order; one goes to each device, into every second half
+  // row.
+  constexpr Size rows = 32;
+  constexpr Size devices = 4;
+  const auto in_order_bytes = [](Size run_elements, Stores stores) {
+    std::vector<Transfer> transfers;
+    for (Size device = 0; device < devices; ++device) {
+      transfers.push_back({device, 0, {0, 0}, {0, run_elements * device}, {rows, run_elements}});
+    }
+    const auto pass = Pass::make(4, {rows, run_elements * devices}, {rows, run_elements * 2},
+                                 transfers, {.stores = stores});
+    return pass.value().in_order_bytes();
+  };
+  for (const Size run_elements : {64, 80, 1024}) {
+    EXPECT_EQ(in_order_bytes(run_elements, Stores::streaming), 4 * run_elements * devices * rows)
+        << run_elements;
+    EXPECT_EQ(in_order_bytes(run_elements, Stores::ordinary), 4 * run_elements) << run_elements;
+  }
+  for (const Size run_elements : {16, 48, 65, 1025}) {  // short, or not of whole lines
+    EXPECT_EQ(in_order_bytes(run_elements, Stores::streaming), 4 * run_elements) << run_elements;
+  }
+}
+
 TEST(Pass, fuses_what_lies_alike_in_both_tiles) {
   // {4, 6, 8} -> {4, 3, 8}: the last two dimensions are one run of 24 elements.
   const Pass pass = Pass::make(4, {4, 6, 8}, {4, 3, 8},

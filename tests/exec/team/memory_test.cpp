@@ -11,8 +11,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <sstream>
 #include <string>
 
 namespace {
@@ -76,6 +79,58 @@ TEST(SharedMemory, large_segments_lie_at_multiples_of_huge_pages_and_have_all_th
     ASSERT_EQ(mincore(memory->bytes().data(), memory->bytes().size(), present.data()), 0);
     EXPECT_TRUE(
         std::all_of(present.begin(), present.end(), [](auto page) { return (page & 1) != 0; }));
+  }
+}
+
+/// Bytes of this process's mapping at `begin` that /proc/self/smaps counts under `name`.
+Size mapped_bytes(const void* begin, const std::string& name) {
+  std::ifstream maps("/proc/self/smaps");
+  std::ostringstream address;
+  address << std::hex << reinterpret_cast<std::uintptr_t>(begin) << '-';
+  bool here = false;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find('-') < line.find(' ')) here = line.rfind(address.str(), 0) == 0;
+    if (here && line.rfind(name + ":", 0) == 0)
+      return std::stoll(line.substr(name.size() + 1)) << 10;
+  }
+  return -1;
+}
+
+/// Whether this kernel makes huge pages of shared memory when told to: asked of it directly.
+bool huge_pages_can_be_had() {
+  constexpr std::size_t huge = std::size_t{2} << 20;
+  constexpr int collapse = 25;  // MADV_COLLAPSE, which older headers do not know
+  constexpr int access = PROT_READ | PROT_WRITE;
+  void* const hole = mmap(nullptr, 2 * huge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (hole == MAP_FAILED) return false;
+  const auto past = reinterpret_cast<std::uintptr_t>(hole) % huge;
+  void* const wanted = static_cast<std::byte*>(hole) + (huge - past) % huge;
+  void* const at = mmap(wanted, huge, access, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  bool had = false;
+  if (at != MAP_FAILED) {
+    std::memset(at, 1, huge);
+    had = madvise(at, huge, collapse) == 0;
+  }
+  munmap(hole, 2 * huge);
+  return had;
+}
+
+TEST(SharedMemory, whole_huge_pages_are_huge_for_all_and_take_no_more_memory) {
+  if (!huge_pages_can_be_had()) GTEST_SKIP() << "this kernel makes no huge pages of shared memory";
+  constexpr Size huge = Size{2} << 20;
+  for (const SharedKind kind : kinds) {
+    for (const Size bytes : {huge - 1, huge, 2 * huge + 5000, 3 * huge - 1}) {
+      const auto mine = SharedMemory::create(bytes, kind);
+      ASSERT_TRUE(mine.has_value());
+      const auto& all = mine->bytes();
+      EXPECT_EQ(std::count(all.begin(), all.end(), std::byte{0}), bytes);
+      EXPECT_EQ(mapped_bytes(all.data(), "ShmemPmdMapped"), bytes / huge * huge) << bytes;
+      EXPECT_EQ(mapped_bytes(all.data(), "Rss"), (bytes + 4095) / 4096 * 4096) << bytes;
+      const auto theirs = SharedMemory::attach(mine->handle(), bytes);
+      ASSERT_TRUE(theirs.has_value());
+      EXPECT_EQ(mapped_bytes(theirs->bytes().data(), "ShmemPmdMapped"), bytes / huge * huge)
+          << bytes;
+    }
   }
 }
 

@@ -195,6 +195,13 @@ Result<Pass> Pass::make(Size element_bytes, const Shape& source_tile, const Shap
   out.streaming_ = can_stream() && (options.stores == Stores::streaming ||
                                     (options.stores == Stores::automatic &&
                                      streams(out.typical_run_bytes(), all_bytes, cache_share)));
+  for (Group& group : out.groups_) {
+    // Lines that are streamed whole are waited for by nobody, wherever they go.
+    if (out.streaming_ && group.run_bytes >= in_order_run_bytes &&
+        group.run_bytes % line_bytes == 0) {
+      group.in_order_bytes = group.read_in_order_bytes;
+    }
+  }
   return out;
 }
 
@@ -229,9 +236,10 @@ void Pass::arrange(Group& group) {
     const Size bytes = members * group.run_bytes;
     return stride == bytes ? bytes * inner.count : bytes;
   };
+  group.read_in_order_bytes = in_order_bytes(
+      end_to_end_members(group, &Member::source, &Member::source_offset), inner.source_stride);
   group.in_order_bytes =
-      std::min(in_order_bytes(end_to_end_members(group, &Member::source, &Member::source_offset),
-                              inner.source_stride),
+      std::min(group.read_in_order_bytes,
                in_order_bytes(end_to_end_members(group, &Member::target, &Member::target_offset),
                               inner.target_stride));
   group.source_in_order = inner.source_stride == group.run_bytes && inner.count > 1;

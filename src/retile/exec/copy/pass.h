@@ -80,7 +80,8 @@ class Pass {
   [[nodiscard]] Size typical_run_bytes() const;
 
   /// How many bytes in turn typically lie end to end both where they are read and where they are
-  /// written. Who may push or pull takes the one for which this is larger, and pushes where both
+  /// written; the latter does not count for runs of 256 bytes and more of whole lines that are
+  /// streamed. Who may push or pull takes the one for which this is larger, and pushes where both
   /// are equal; docs/execution.md says what the wrong choice costs.
   [[nodiscard]] Size in_order_bytes() const;
 
@@ -107,6 +108,7 @@ class Pass {
     Size rows = 1;              // runs of each member
     std::vector<Member> members;
     Size in_order_bytes = 0;       // see in_order_bytes()
+    Size read_in_order_bytes = 0;  // the same of the sources alone
     Size chain = 1;                // so many members in turn lie end to end in their target
     bool same_source = false;      // all members copy the same bytes
     bool source_in_order = false;  // a member's runs lie end to end in the source

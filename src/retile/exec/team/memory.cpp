@@ -20,6 +20,10 @@ namespace {
 
 constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
+#if defined(__linux__) && !defined(MADV_COLLAPSE)
+#define MADV_COLLAPSE 25  // Linux 6.1; the C library's headers may be older than the kernel
+#endif
+
 // A place: 1 bit for the kind, 31 for the process, 32 for the descriptor or the number in the name.
 constexpr std::uint64_t named_bit = std::uint64_t{1} << 63;
 
@@ -111,6 +115,21 @@ int reserve(int descriptor, Size bytes) {
   return error;
 }
 
+/// Makes huge pages of what is whole. To ask for them is not enough: most systems give none to
+/// shared memory unless they are told to collapse small ones, and then fill up what is missing, so
+/// one small page is enough. The rest comes as small pages later, and so does everything from the
+/// first failure on: a kernel that found no huge page would look as long for each.
+void collapse(int descriptor, std::byte* begin, std::size_t bytes) {
+#ifdef MADV_COLLAPSE
+  for (std::size_t at = 0; bytes - at >= huge_page_bytes; at += huge_page_bytes) {
+    if (posix_fallocate(descriptor, static_cast<off_t>(at), 1) != 0) return;
+    if (madvise(begin + at, huge_page_bytes, MADV_COLLAPSE) != 0) return;
+  }
+#else
+  static_cast<void>(descriptor), static_cast<void>(begin), static_cast<void>(bytes);
+#endif
+}
+
 /// Puts all pages into this process's tables, so that no fault falls into a measured copy.
 int touch(std::byte* begin, std::size_t bytes, bool writing) {
 #if defined(MADV_POPULATE_WRITE) && defined(MADV_POPULATE_READ)
@@ -173,15 +192,7 @@ Result<SharedMemory> SharedMemory::create(Size bytes, SharedKind kind) {
     out.handle_.place = place_of(false, getpid(), static_cast<std::uint32_t>(number));
   }
 
-  int error = ftruncate(number, bytes) == 0 ? 0 : errno;
-  if (error == 0 && kind == SharedKind::named) error = reserve(number, bytes);
-  if (error == ENOSPC) {
-    return refuse(cannot_make(bytes, "no space left in the file system of shared memory",
-                              {"containers often have a /dev/shm of 64 MB; docker run --shm-size "
-                               "gives them more"}));
-  }
-  if (error != 0) return refuse(cannot_make(bytes, system_message(error)));
-
+  if (ftruncate(number, bytes) != 0) return refuse(cannot_make(bytes, system_message(errno)));
   struct stat status {};
   if (fstat(number, &status) != 0) return refuse(cannot_make(bytes, system_message(errno)));
   out.handle_.identity = identity_of(status);
@@ -193,7 +204,14 @@ Result<SharedMemory> SharedMemory::create(Size bytes, SharedKind kind) {
         cannot_make(bytes, system_message(errno), {"the address space may be limited: ulimit -v"}));
   }
   out.bytes_ = {begin, length};
-  error = touch(begin, length, true);
+  collapse(number, begin, length);
+  int error = kind == SharedKind::named ? reserve(number, bytes) : 0;
+  if (error == ENOSPC) {
+    return refuse(cannot_make(bytes, "no space left in the file system of shared memory",
+                              {"containers often have a /dev/shm of 64 MB; docker run --shm-size "
+                               "gives them more"}));
+  }
+  if (error == 0) error = touch(begin, length, true);
   // Where the kernel cannot touch pages for us, the file has to get them before we do.
   if (error == 0 && kind == SharedKind::anonymous) error = reserve(number, bytes);
   if (error != 0) return refuse(cannot_make(bytes, system_message(error)));

@@ -27,8 +27,10 @@ enum class SharedKind {
 };
 
 /// One segment of memory, mapped into this process. All its pages are there when create() returns,
-/// so that writing cannot fail later; 2 MiB pages are asked for. Nothing of an anonymous segment
-/// outlives its processes; a named one is unlinked by unlink() or the destructor of its maker.
+/// so that writing cannot fail later. They are of 2 MiB as far as the kernel makes such pages, in
+/// every process that attaches, and take no more memory than small ones. Nothing of an anonymous
+/// segment outlives its processes; a named one is unlinked by unlink() or the destructor of its
+/// maker.
 class SharedMemory {
  public:
   /// \error shared_memory_error with the limit that forbids it; bad_argument: bytes < 1
