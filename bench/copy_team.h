@@ -2,7 +2,6 @@
 #pragma once
 
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,10 +17,12 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "retile/core/size.h"
 #include "retile/exec/copy/pass.h"
+#include "retile/exec/team/memory.h"
 #include "retile/program/exchange.h"
 
 namespace copy_bench {
@@ -35,25 +36,20 @@ inline void fail(const std::string& message) {
   std::_Exit(1);
 }
 
-/// Pages that all processes see, touched before anything is timed.
+/// What all processes see, in the pages that tiles of the library lie in, touched before anything
+/// is timed.
 class SharedBytes {
  public:
-  explicit SharedBytes(Size bytes) : bytes_(static_cast<std::size_t>(bytes)) {
-    const int file = memfd_create("retile-bench", 0);
-    if (file < 0 || ftruncate(file, bytes) != 0) fail("no shared memory");
-    at_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
-    if (at_ == MAP_FAILED) fail("no room for shared memory");
-    std::memset(at_, 1, bytes_);
+  explicit SharedBytes(Size bytes) {
+    auto made = retile::team::SharedMemory::create(bytes);
+    if (!made) fail(made.error().message);
+    memory_ = std::move(*made);
+    std::memset(data(), 1, static_cast<std::size_t>(bytes));
   }
-  ~SharedBytes() { munmap(at_, bytes_); }
-  SharedBytes(const SharedBytes&) = delete;
-  SharedBytes& operator=(const SharedBytes&) = delete;
-  [[nodiscard]] std::byte* data() const { return static_cast<std::byte*>(at_); }
+  [[nodiscard]] std::byte* data() const { return memory_.bytes().data(); }
 
  private:
-  std::size_t bytes_;
-  void* at_ = nullptr;
+  retile::team::SharedMemory memory_;
 };
 
 /// A redistribution: what every device holds before and after.
