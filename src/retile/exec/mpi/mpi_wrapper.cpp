@@ -271,7 +271,7 @@ Result<void> agree(const Communicator& comm, const Result<void>& mine) {
   const auto processes = static_cast<std::uint64_t>(comm.processes());
   const auto process = static_cast<std::uint64_t>(comm.process());
   std::uint64_t worst = mine ? 0 : processes - process;
-  if (auto reduced = comm.maximum(std::span(&worst, 1)); !reduced) return reduced;
+  or_abort(comm, comm.maximum(std::span(&worst, 1)));
   if (worst == 0) return {};
   const auto failed_process = static_cast<int>(processes - worst);
   std::string text;
@@ -283,9 +283,7 @@ Result<void> agree(const Communicator& comm, const Result<void>& mine) {
     }
     text = pack(diagnostic);
   }
-  auto shared = comm.broadcast_text(text, failed_process);
-  if (!shared) return tl::unexpected(shared.error());
-  return refuse(unpack(*shared));
+  return refuse(unpack(or_abort(comm, comm.broadcast_text(text, failed_process))));
 }
 
 void abort_job(int process, int exit_code, std::string_view message) {

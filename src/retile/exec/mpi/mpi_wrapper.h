@@ -12,6 +12,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "retile/core/result.h"
@@ -104,8 +106,17 @@ class Messages {
   std::vector<MPI_Request> requests_;
 };
 
+/// What a collective gave. One that fails on this process ends the job: the others are inside it or
+/// beyond it, and nobody could tell them.
+template <typename T>
+T or_abort(const Communicator& comm, Result<T> result) {
+  if (!result) comm.abort(environment_failed, result.error().message);
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
 /// Collective: one outcome for all. When every process gives a value, nothing happens; else all
-/// return the Diagnostic of the lowest process that failed, with its number as a note.
+/// return the Diagnostic of the lowest process that failed, with its number as a note. An error of
+/// MPI itself ends the job.
 [[nodiscard]] Result<void> agree(const Communicator& comm, const Result<void>& mine);
 
 /// What Communicator::abort does, where there is no communicator: needs no other process, so it can

@@ -69,7 +69,7 @@ Result<void> agree_on_arguments(const Communicator& comm, const Result<void>& mi
     values[1 + 2 * i] = given[i].value;
     values[2 + 2 * i] = ~given[i].value;
   }
-  if (auto reduced = comm.maximum(values); !reduced) return reduced;
+  or_abort(comm, comm.maximum(values));
   if (values[0] != 0) return agree(comm, mine);
   for (std::size_t i = 0; i < count; ++i) {
     if (values[1 + 2 * i] != ~values[2 + 2 * i]) {
@@ -107,25 +107,17 @@ Result<Nodes> find_nodes(const Communicator& comm, const Options& options) {
     return {};
   });
   if (auto agreed = agree(comm, reserved); !agreed) return tl::unexpected(agreed.error());
-  auto mine = comm.node();
-  if (mine && options.node_processes != 0) {
+  nodes.mine = or_abort(comm, comm.node());
+  if (options.node_processes != 0) {
     const Size block = comm.process() / options.node_processes;
-    mine = mine->split(static_cast<int>(block), mine->process());
+    nodes.mine = or_abort(comm, nodes.mine.split(static_cast<int>(block), nodes.mine.process()));
   }
-  if (!mine) return tl::unexpected(mine.error());
-  nodes.mine = std::move(*mine);
   // The first process of this one's node, and this one's number there.
   std::array<int, 2> place{comm.process(), nodes.mine.process()};
-  if (auto told = nodes.mine.broadcast(std::as_writable_bytes(std::span(place).first(1)), 0);
-      !told) {
-    return tl::unexpected(told.error());
-  }
-  if (auto gathered =
-          comm.allgather(std::as_bytes(std::span(place)).data(),
-                         std::as_writable_bytes(std::span(places)).data(), Size{sizeof place});
-      !gathered) {
-    return tl::unexpected(gathered.error());
-  }
+  or_abort(comm, nodes.mine.broadcast(std::as_writable_bytes(std::span(place).first(1)), 0));
+  or_abort(comm,
+           comm.allgather(std::as_bytes(std::span(place)).data(),
+                          std::as_writable_bytes(std::span(places)).data(), Size{sizeof place}));
   for (const std::array<int, 2>& other : places) {
     nodes.first.push_back(other[0]);
     nodes.member.push_back(other[1]);
