@@ -4,11 +4,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -16,6 +19,7 @@
 #include "exec/mpi/processes.h"
 #include "exec/programs.h"
 #include "retile/exec/sim/sim.h"
+#include "retile/exec/team/memory.h"
 
 namespace retile {
 namespace {
@@ -591,6 +595,102 @@ TEST(Redistribute, without_shared_memory_on_one_process_all_take_another_way_and
   fill_pattern(program.from, device, 1, other->input());
   ASSERT_TRUE(other->run());
   EXPECT_EQ(find_pattern_mismatch(program.to, device, 1, other->output()), std::nullopt);
+}
+
+/// While it lives, no other process may open what this one has open, as with processes of other
+/// containers.
+class Hidden {
+ public:
+  Hidden() {
+    if (user_ == 0) good_ = seteuid(65534) == 0;
+    good_ = prctl(PR_SET_DUMPABLE, 0) == 0 && good_;
+  }
+  Hidden(const Hidden&) = delete;
+  Hidden& operator=(const Hidden&) = delete;
+  ~Hidden() {
+    if (user_ == 0) good_ = seteuid(user_) == 0 && good_;
+    good_ = prctl(PR_SET_DUMPABLE, 1) == 0 && good_;
+    EXPECT_TRUE(good_);
+  }
+
+ private:
+  uid_t user_ = geteuid();
+  bool good_ = true;
+};
+
+/// Collective: whether this process may open a file that process 0 has open.
+bool reaches_process_0() {
+  auto segment = team::SharedMemory::create(1);
+  team::SharedHandle handle = segment ? segment->handle() : team::SharedHandle{};
+  MPI_Bcast(&handle, sizeof handle, MPI_BYTE, 0, MPI_COMM_WORLD);
+  const bool reached = team::SharedMemory::attach(handle, 1).has_value();
+  MPI_Barrier(MPI_COMM_WORLD);  // before process 0 closes it
+  return reached;
+}
+
+/// Segments that this process has left behind.
+int names_left() {
+  const std::string mine = "retile-" + std::to_string(getpid()) + "-";
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+    count += entry.path().filename().string().rfind(mine, 0) == 0 ? 1 : 0;
+  }
+  return count;
+}
+
+TEST(Redistribute, processes_that_may_not_open_each_others_files_share_memory_by_name) {
+  const int processes = test::processes_of(MPI_COMM_WORLD);
+  if (processes == 1) GTEST_SKIP() << "one process has nobody to hide from";
+  const int device = test::process_of(MPI_COMM_WORLD);
+  const Program program = rows_to_columns(processes);
+  EXPECT_TRUE(reaches_process_0());
+  for (const Options& options : with_all_strategies({})) {
+    if (options.strategy != Strategy::shared && options.strategy != Strategy::in_place) continue;
+    SCOPED_TRACE(strategy_name(options.strategy));
+    const auto made = [&] {
+      const Hidden hidden;
+      MPI_Barrier(MPI_COMM_WORLD);
+      EXPECT_EQ(reaches_process_0(), device == 0);
+      auto out = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
+      MPI_Barrier(MPI_COMM_WORLD);
+      return out;
+    };
+    auto redistributor = made();
+    ASSERT_TRUE(redistributor) << render(redistributor.error());
+    EXPECT_EQ(names_left(), 0);
+    const Bytes in = pattern_tile(program.from, device, 4);
+    Bytes own(options.own_buffers ? 0 : static_cast<std::size_t>(redistributor->out_bytes()));
+    const auto out = options.own_buffers ? redistributor->output() : std::span<std::byte>(own);
+    if (options.own_buffers) std::copy(in.begin(), in.end(), redistributor->input().begin());
+    ASSERT_TRUE(options.own_buffers ? redistributor->run() : redistributor->run(in, out));
+    EXPECT_EQ(find_pattern_mismatch(program.to, device, 4, out), std::nullopt);
+  }
+}
+
+TEST(Redistribute, where_one_process_may_open_nothing_all_say_that_neither_way_is_open) {
+  const int processes = test::processes_of(MPI_COMM_WORLD);
+  if (processes == 1) GTEST_SKIP() << "one process has nobody to share with";
+  const Program program = rows_to_columns(processes);
+  const bool limited = test::process_of(MPI_COMM_WORLD) == processes - 1;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  if (limited) {
+    const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  const auto refused =
+      Redistributor::make(MPI_COMM_WORLD, program, 4, {.strategy = Strategy::shared});
+  auto other = Redistributor::make(MPI_COMM_WORLD, program, 4);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::shared_memory_error);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr(" /retile-"));
+  EXPECT_THAT(refused.error().notes,
+              testing::Contains(testing::AllOf(testing::StartsWith("without a name: "),
+                                               testing::HasSubstr("/proc/"))));
+  EXPECT_EQ(names_left(), 0);
+  ASSERT_TRUE(other) << render(other.error());
+  EXPECT_EQ(other->strategy(), Strategy::direct);
 }
 
 // The comparison itself must be able to fail, for every element size: two tiles, then two elements
