@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "retile/core/hash.h"
 #include "retile/exec/copy/stores.h"
 #include "retile/exec/team/shared_protocol.h"
 
@@ -19,22 +20,15 @@ constexpr Size most_slot_bytes = Size{512} << 10;
 constexpr Size slot_alignment = 64;
 constexpr Size page_bytes = 4096;
 
-/// FNV-1a over 64-bit words. It guards against mistakes, not against malice.
-class Hash {
- public:
-  void add(Size value) {
-    hash_ = (hash_ ^ static_cast<std::uint64_t>(value)) * 0x100000001b3U;
-    hash_ ^= hash_ >> 29;
-  }
-  void add(const Shape& shape) {
-    add(static_cast<Size>(shape.size()));
-    for (const Size extent : shape) add(extent);
-  }
-  [[nodiscard]] std::uint64_t value() const { return hash_; }
+std::uint64_t hash_size(std::uint64_t hash, Size size) {
+  return hash_number(hash, static_cast<std::uint64_t>(size));
+}
 
- private:
-  std::uint64_t hash_ = 0xcbf29ce484222325U;
-};
+std::uint64_t hash_shape(std::uint64_t hash, const Shape& shape) {
+  hash = hash_number(hash, shape.size());
+  for (const Size extent : shape) hash = hash_size(hash, extent);
+  return hash;
+}
 
 Diagnostic bad(Code code, std::string message) {
   return {.code = code, .message = std::move(message)};
@@ -170,22 +164,21 @@ Size bytes_beyond(const std::optional<T>& it) {
 }  // namespace
 
 std::uint64_t hash_of(const SharedProblem& problem, const SharedOptions& options) {
-  Hash hash;
-  hash.add(problem.in_tile);
-  hash.add(problem.out_tile);
+  std::uint64_t hash = hash_shape(hash_start, problem.in_tile);
+  hash = hash_shape(hash, problem.out_tile);
   for (const Size number : {problem.element_bytes, options.slots_offset, options.slots_bytes,
                             Size{problem.whole}, Size{options.copies}, options.copies_offset,
                             static_cast<Size>(problem.exchange.transfers.size())}) {
-    hash.add(number);
+    hash = hash_size(hash, number);
   }
   for (const Transfer& transfer : problem.exchange.transfers) {
-    hash.add(transfer.target);
-    hash.add(transfer.source);
-    hash.add(transfer.target_start);
-    hash.add(transfer.source_start);
-    hash.add(transfer.shape);
+    hash = hash_size(hash, transfer.target);
+    hash = hash_size(hash, transfer.source);
+    hash = hash_shape(hash, transfer.target_start);
+    hash = hash_shape(hash, transfer.source_start);
+    hash = hash_shape(hash, transfer.shape);
   }
-  return hash.value();
+  return hash;
 }
 
 std::optional<Diagnostic> fault(int members_there, const SharedProblem& problem) {
