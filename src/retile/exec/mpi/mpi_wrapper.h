@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -113,6 +114,12 @@ T or_abort(const Communicator& comm, Result<T> result) {
   if (!result) comm.abort(environment_failed, result.error().message);
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
+
+/// Collective: the lowest process on which something failed, if there is one. An error of MPI
+/// itself ends the job.
+[[nodiscard]] std::optional<int> first_failed(const Communicator& comm, bool failed);
+/// The note to a Diagnostic that says who found it.
+[[nodiscard]] std::string found_by(int process, const Communicator& comm);
 
 /// Collective: one outcome for all. When every process gives a value, nothing happens; else all
 /// return the Diagnostic of the lowest process that failed, with its number as a note. An error of

@@ -159,6 +159,12 @@ Size most_transfers_within(Size limit_bytes, const MoverProblem& problem) {
   return std::clamp(room / each, Size{0}, DirectOptions{}.transfer_limit);
 }
 
+/// What is wrong with the buffers that a process was given.
+enum class BufferFault : std::uint64_t { none, sizes, not_its_own, overlap };
+
+/// A BufferFault and the bytes of both, as processes tell each other.
+using BufferReport = std::array<std::uint64_t, 3>;
+
 /// The tiles of a strategy that makes none itself, where own ones are wanted.
 struct Tiles {
   Buffer in;
@@ -187,6 +193,7 @@ struct Redistributor::State {
   Result<void> make_ready(const Program& program, Size element_bytes, const Options& options);
   Result<void> choose(const MoverProblem& problem, const Options& options, Options& fitted);
   Result<void> allocate_tiles();
+  [[nodiscard]] Result<void> agree_on_buffers(BufferReport mine) const;
 };
 
 /// Tries the strategies in their order and keeps the first that is possible. Collective; the same
@@ -371,6 +378,35 @@ Result<void> Redistributor::State::allocate_tiles() {
   return {};
 }
 
+/// Collective. Finds words for what is wrong when nobody waits for this process any more, so one
+/// without memory for them keeps nobody waiting.
+Result<void> Redistributor::State::agree_on_buffers(BufferReport report) const {
+  const auto failed =
+      first_failed(comm, report[0] != static_cast<std::uint64_t>(BufferFault::none));
+  if (!failed) return {};
+  or_abort(comm, comm.broadcast(std::as_writable_bytes(std::span(report)), *failed));
+  try {
+    Diagnostic diagnostic{.code = Code::bad_argument, .message = {}};
+    switch (static_cast<BufferFault>(report[0])) {
+      case BufferFault::sizes:
+        diagnostic.message =
+            fmt::format("buffers of {} and {} bytes were given, the tiles have {} and {}",
+                        report[1], report[2], in_bytes, out_bytes);
+        break;
+      case BufferFault::not_its_own:
+        diagnostic.message =
+            "with buffers of its own it moves these, input() and output(), and no others";
+        break;
+      default:
+        diagnostic.message = "the buffers for input and output overlap";
+    }
+    if (comm.processes() > 1) diagnostic.notes.push_back(found_by(*failed, comm));
+    return refuse(std::move(diagnostic));
+  } catch (const std::bad_alloc&) {
+    return refuse({.code = Code::bad_argument, .message = "wrong buffers"});  // needs no memory
+  }
+}
+
 Redistributor::Redistributor(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Redistributor::Redistributor(Redistributor&&) noexcept = default;
 Redistributor& Redistributor::operator=(Redistributor&&) noexcept = default;
@@ -453,35 +489,34 @@ Result<void> Redistributor::run(std::span<const std::byte> in, std::span<std::by
   State& state = *state_;
   const bool own = in.data() == state.input.data() && out.data() == state.output.data() &&
                    state.input.data() != nullptr;
-  const auto checked = [&]() -> Result<void> {
+  const BufferFault fault = [&] {
     if (static_cast<Size>(in.size()) != state.in_bytes ||
         static_cast<Size>(out.size()) != state.out_bytes) {
-      return refused(Code::bad_argument,
-                     fmt::format("buffers of {} and {} bytes were given, the tiles have {} and {}",
-                                 in.size(), out.size(), state.in_bytes, state.out_bytes));
+      return BufferFault::sizes;
     }
-    if (own) return {};
-    if (state.input.data() != nullptr) {
-      return refused(Code::bad_argument,
-                     "with buffers of its own it moves these, input() and output(), and no others");
-    }
+    if (own) return BufferFault::none;
+    if (state.input.data() != nullptr) return BufferFault::not_its_own;
     const std::less<const std::byte*> before;
     if (before(in.data(), out.data() + out.size()) && before(out.data(), in.data() + in.size())) {
-      return refused(Code::bad_argument, "the buffers for input and output overlap");
+      return BufferFault::overlap;
     }
-    return {};
+    return BufferFault::none;
   }();
+  const bool good = fault == BufferFault::none;
+  const auto agree_on_buffers = [&] {
+    return state.agree_on_buffers({static_cast<std::uint64_t>(fault), in.size(), out.size()});
+  };
   // To agree costs about as much as to move a small tile.
   const bool mover_agrees = state.mover->agrees();
   if (!mover_agrees) {
-    if (auto agreed = agree(state.comm, checked); !agreed) return agreed;
+    if (auto agreed = agree_on_buffers(); !agreed) return agreed;
   }
-  const Size given_bytes = own || !checked ? 0 : state.in_bytes + state.out_bytes;
+  const Size given_bytes = own || !good ? 0 : state.in_bytes + state.out_bytes;
   state.meter.add(given_bytes);
-  if (auto moved = checked ? state.mover->move(in, out) : state.mover->move({}, {}); !moved) {
+  if (auto moved = good ? state.mover->move(in, out) : state.mover->move({}, {}); !moved) {
     if (mover_agrees && moved.error().code == Code::bad_argument) {
       state.meter.remove(given_bytes);
-      if (auto agreed = agree(state.comm, checked); !agreed) return agreed;
+      if (auto agreed = agree_on_buffers(); !agreed) return agreed;
     }
     // The others are inside a collective or on their way to one, and nobody could tell them.
     state.comm.abort(environment_failed, moved.error().message);

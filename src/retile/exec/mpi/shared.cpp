@@ -168,7 +168,7 @@ class Shared final : public Mover {
   [[nodiscard]] Result<void> move(std::span<const std::byte> in,
                                   std::span<std::byte> out) override {
     auto moved = exchange_->run(in, out);
-    if (!moved) return tl::unexpected(moved.error());
+    if (!moved) return refuse(std::move(moved.error()));
     return {};
   }
   [[nodiscard]] Size received_bytes() const override { return received_bytes_; }

@@ -7,6 +7,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "retile/core/hash.h"
@@ -19,6 +20,7 @@ namespace {
 constexpr Size most_slot_bytes = Size{512} << 10;
 constexpr Size slot_alignment = 64;
 constexpr Size page_bytes = 4096;
+constexpr std::string_view wrong_sizes = "tiles of other sizes than the exchange has";
 
 std::uint64_t hash_size(std::uint64_t hash, Size size) {
   return hash_number(hash, static_cast<std::uint64_t>(size));
@@ -278,12 +280,11 @@ Result<std::unique_ptr<SharedProtocol>> SharedProtocol::create(Team& team,
   return made;
 }
 
-std::string SharedProtocol::objection(std::span<const std::byte> in,
-                                      std::span<const std::byte> out) const {
+std::string_view SharedProtocol::objection(std::span<const std::byte> in,
+                                           std::span<const std::byte> out) const {
   if (static_cast<Size>(in.size()) != plan_.in_bytes ||
       static_cast<Size>(out.size()) != plan_.out_bytes) {
-    return fmt::format("tiles of {} and {} bytes, where the exchange has {} and {}", in.size(),
-                       out.size(), plan_.in_bytes, plan_.out_bytes);
+    return wrong_sizes;
   }
   if (overlap(in, out)) return "the tiles before and after overlap";
   const auto memory = team().memory(team().member());
@@ -331,14 +332,23 @@ Result<void> SharedProtocol::hear(std::uint64_t word) {
   return {};
 }
 
-Result<void> SharedProtocol::all_fine(const std::string& objection) const {
-  if (!objection.empty()) return refuse(bad(Code::bad_argument, objection));
-  for (std::size_t member = 0; member < words_.size(); ++member) {
-    if ((words_[member] & fine) == 0) {
-      return refuse(bad(Code::bad_argument, fmt::format("member {} refused its tiles", member)));
+Result<void> SharedProtocol::all_fine(std::string_view objection, std::span<const std::byte> in,
+                                      std::span<const std::byte> out) const {
+  const auto refuser = std::find_if(words_.begin(), words_.end(),
+                                    [](std::uint64_t word) { return (word & fine) == 0; });
+  if (objection.empty() && refuser == words_.end()) return {};
+  try {
+    if (objection.empty()) {
+      return refuse(bad(Code::bad_argument,
+                        fmt::format("member {} refused its tiles", refuser - words_.begin())));
     }
+    if (objection != wrong_sizes) return refuse(bad(Code::bad_argument, std::string(objection)));
+    return refuse(bad(Code::bad_argument,
+                      fmt::format("tiles of {} and {} bytes, where the exchange has {} and {}",
+                                  in.size(), out.size(), plan_.in_bytes, plan_.out_bytes)));
+  } catch (const std::bad_alloc&) {
+    return refuse(bad(Code::bad_argument, "wrong tiles"));  // needs no memory
   }
-  return {};
 }
 
 Result<SharedProtocol::Way> SharedProtocol::decide() const {
