@@ -421,6 +421,35 @@ TEST(Redistribute, takes_the_first_strategy_that_fits_the_memory_and_says_why) {
   }
 }
 
+TEST(Redistribute, a_limit_without_room_for_an_exchange_is_told_what_the_smallest_one_needs) {
+  const Program program = rows_to_columns(2, 6);
+  Options options{.strategy = Strategy::direct, .own_buffers = true};
+  const auto reason = [&](Size limit_bytes) -> std::string {
+    options.memory_limit_bytes = limit_bytes;
+    const auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
+    if (made) return "made";
+    EXPECT_EQ(made.error().code, Code::infeasible);
+    return made.error().notes.empty() ? "" : made.error().notes.front();
+  };
+  const std::string too_little = reason(1);
+  const std::string before =
+      "direct: does not fit the memory limit: the tiles and an exchange of a "
+      "single transfer need ";
+  ASSERT_THAT(too_little, testing::StartsWith(before));
+  const std::string least = too_little.substr(before.size());
+  const Size needed = std::stoll(least);
+  EXPECT_EQ(too_little, before + std::to_string(needed) + " bytes, the limit is 1");
+  EXPECT_GT(needed, 2 * 4 * 12 * test::processes());  // more than the tiles
+  EXPECT_THAT(reason(needed - 1), testing::StartsWith(before));
+  const std::string with_room = reason(needed);
+  if (test::processes() == 1) {
+    EXPECT_THAT(with_room, testing::HasSubstr("needs at least"));  // of one transfer: described
+  } else {
+    EXPECT_EQ(with_room, "direct: does not fit the memory limit: " + std::to_string(needed) +
+                             " bytes hold the tiles and at most 1 of the exchange's transfers");
+  }
+}
+
 TEST(Redistribute, buffers_shrink_to_a_memory_limit) {
   const bool alone = test::processes() == 1;
   // Of tiles above 64 KiB, shared takes slots and no copies.

@@ -149,13 +149,16 @@ Size most_of_one(const Exchange& exchange, Size devices) {
   return *std::max_element(ends.begin(), ends.end());
 }
 
+/// The tiles and the description of an exchange of so many transfers.
+Size described_bytes(Size transfers, const MoverProblem& problem) {
+  return problem.in_bytes + problem.out_bytes +
+         exchange_bytes(problem.program.devices, transfers, 0, problem.shapes.front().size());
+}
+
 /// How many transfers an exchange may have so that they fit beside the tiles.
 Size most_transfers_within(Size limit_bytes, const MoverProblem& problem) {
-  const Size devices = problem.program.devices;
-  const std::size_t rank = problem.shapes.front().size();
-  const Size room =
-      limit_bytes - problem.in_bytes - problem.out_bytes - exchange_bytes(devices, 0, 0, rank);
-  const Size each = exchange_bytes(devices, 1, 0, rank) - exchange_bytes(devices, 0, 0, rank);
+  const Size room = limit_bytes - described_bytes(0, problem);
+  const Size each = described_bytes(1, problem) - described_bytes(0, problem);
   return std::clamp(room / each, Size{0}, DirectOptions{}.transfer_limit);
 }
 
@@ -228,13 +231,15 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
         exchange = tl::unexpected(made.error());
       }
       if (!exchange_fits) {
+        const Size limit = *options.memory_limit_bytes;
         exchange = refused(
             Code::limit_reached,
-            most > 0
-                ? fmt::format("an exchange of more than {} transfers does not fit the memory limit",
-                              most)
-                : fmt::format("needs at least {} bytes, the limit is {}",
-                              problem.in_bytes + problem.out_bytes, *options.memory_limit_bytes));
+            most > 0 ? fmt::format("does not fit the memory limit: {} bytes hold the tiles and at "
+                                   "most {} of the exchange's transfers",
+                                   limit, most)
+                     : fmt::format("does not fit the memory limit: the tiles and an exchange of a "
+                                   "single transfer need {} bytes, the limit is {}",
+                                   described_bytes(1, problem), limit));
       }
       return {};
     });
