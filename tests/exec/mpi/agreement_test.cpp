@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <new>
 #include <string>
 #include <vector>
 
+#include "exec/allocations.h"
 #include "exec/mpi/processes.h"
 #include "exec/programs.h"
 #include "retile/exec/mpi/redistribute.h"
@@ -198,6 +201,35 @@ TEST(Agreement, buffers_of_the_wrong_size_on_one_process) {
               StartsWith("bad_argument"));
   EXPECT_THAT(run(is_first() ? std::span(out) : std::span(in), out), HasSubstr("overlap"));
   EXPECT_EQ(run(in, out), "accepted");  // an error does no harm
+}
+
+TEST(Agreement, a_process_without_memory_for_words_refuses_wrong_buffers_with_all_others) {
+  using mpi::Strategy;
+  for (const Strategy strategy : {Strategy::collectives, Strategy::direct, Strategy::shared}) {
+    auto made = Redistributor::make(MPI_COMM_WORLD, square(), 4, {.strategy = strategy});
+    ASSERT_TRUE(made) << render(made.error());
+    const auto tile = static_cast<std::size_t>(made->in_bytes());
+    std::vector<std::byte> in(tile);
+    std::vector<std::byte> out(tile);
+    // Without memory is the process that is given the wrong buffer, or one that hears of it.
+    for (const bool finder : {true, false}) {
+      for (int allowed = 0; allowed < 12; ++allowed) {
+        SCOPED_TRACE(std::string(strategy_name(strategy)) + ", allowed " + std::to_string(allowed));
+        const auto given = std::span(in).first(tile - (is_last() ? 1 : 0));
+        std::string code = "an exception";
+        if (finder ? is_last() : is_first()) test::fail_after(allowed);
+        try {
+          const auto ran = made->run(given, out);
+          test::fail_after(-1);
+          code = outcome_text(ran).substr(0, 12);
+        } catch (const std::bad_alloc&) {
+          test::fail_after(-1);
+        }
+        EXPECT_EQ(code, "bad_argument");
+      }
+    }
+    EXPECT_EQ(outcome_text(made->run(in, out)), "accepted");
+  }
 }
 
 TEST(Agreement, communicators_that_cannot_be_used) {

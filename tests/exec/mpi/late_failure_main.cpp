@@ -3,6 +3,8 @@
 //   late_failure collective   MPI_Alltoall reports an error on process 1
 //   late_failure killed       process 1 is killed there
 //   late_failure split        MPI_Comm_split reports an error on process 1
+//   late_failure nodes        MPI_Comm_split_type reports one, where processes find out who is near
+//   late_failure agreement    MPI_Allreduce reports one, where they would tell each other of one
 //   late_failure environment  process 1 gives up while the others wait in a collective
 //   late_failure device       the device of process 1 fails while tiles move between devices
 //   late_failure memory       process 1 has no memory left while a Program is made ready
@@ -105,6 +107,22 @@ extern "C" int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* made)
   PMPI_Comm_rank(MPI_COMM_WORLD, &process);
   if (process == 1 && failure == "split") return MPI_ERR_OTHER;
   return PMPI_Comm_split(comm, color, key, made);
+}
+
+extern "C" int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info,
+                                   MPI_Comm* made) {
+  int process = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &process);
+  if (process == 1 && failure == "nodes") return MPI_ERR_OTHER;
+  return PMPI_Comm_split_type(comm, type, key, info, made);
+}
+
+extern "C" int MPI_Allreduce(const void* send, void* receive, int count, MPI_Datatype type,
+                             MPI_Op operation, MPI_Comm comm) {
+  int process = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &process);
+  if (process == 1 && failure == "agreement") return MPI_ERR_OTHER;
+  return PMPI_Allreduce(send, receive, count, type, operation, comm);
 }
 
 extern "C" int MPI_Alltoall(const void* send, int send_count, MPI_Datatype send_type, void* receive,

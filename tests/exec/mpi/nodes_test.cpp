@@ -2,10 +2,8 @@
 // (Options::node_processes). nodes_test.py runs this on two nodes and over TCP.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdlib>
 #include <limits>
 #include <random>
@@ -13,8 +11,7 @@
 #include <vector>
 
 #include "exec/allocations.h"
-#include "exec/mpi/processes.h"
-#include "exec/programs.h"
+#include "exec/mpi/redistributing.h"
 #include "retile/exec/mpi/redistribute.h"
 
 namespace retile {
@@ -23,12 +20,10 @@ namespace {
 using mpi::Options;
 using mpi::Redistributor;
 using mpi::Strategy;
+using test::Bytes;
 using test::pattern_tile;
-
-using Bytes = std::vector<std::byte>;
-
-int process() { return test::process_of(MPI_COMM_WORLD); }
-int processes() { return test::processes_of(MPI_COMM_WORLD); }
+using test::process;
+using test::processes;
 
 /// For every process the first one that it shares memory with, in blocks of `node_processes`.
 std::vector<int> nodes_of(MPI_Comm comm, Size node_processes = 0) {
@@ -66,25 +61,9 @@ std::vector<Size> blocks() {
   return out;
 }
 
-Program with_processes(const std::string& from, const std::string& to, const std::string& step) {
-  const std::string d = std::to_string(processes());
-  std::string text = "retile.program/1\nmesh d:D\nfrom " + from + "\nto " + to + "\n" + step +
-                     " groups=[1,D]<=[D]\n";
-  for (std::size_t at = text.find('D'); at != std::string::npos; at = text.find('D', at)) {
-    text.replace(at, 1, d);
-  }
-  return test::parsed(text);
-}
-
-Program rows_to_columns() {
-  const std::string whole = std::to_string(6 * processes());
-  return with_processes("[6{d}" + whole + ", " + whole + "]", "[" + whole + ", 6{d}" + whole + "]",
-                        "alltoall split=1 concat=0");
-}
-
 Program gather() {
   const std::string whole = std::to_string(3 * processes());
-  return with_processes("[5, 3{d}" + whole + "]", "[5, " + whole + "]", "allgather dim=1");
+  return test::with_processes("[5, 3{d}" + whole + "]", "[5, " + whole + "]", "allgather dim=1");
 }
 
 /// Everybody has everything and gets every piece from somebody drawn by chance, some from itself.
@@ -161,7 +140,7 @@ TEST(Nodes, are_those_that_were_started) {
 }
 
 TEST(Nodes, every_strategy_brings_every_element_to_its_place) {
-  std::vector<Program> programs{rows_to_columns(), gather()};
+  std::vector<Program> programs{test::rows_to_columns(6, 6), gather()};
   for (std::uint64_t seed = 0; seed < 2; ++seed) programs.push_back(random_exchange(seed, 9));
   for (const auto& named : test::right_programs()) {
     Program program = test::parsed(named.text);
@@ -211,7 +190,7 @@ TEST(Nodes, automatic_takes_shared_on_one_node_and_mixed_where_some_node_has_sev
   for (const Size block : blocks()) {
     const auto nodes = nodes_of(MPI_COMM_WORLD, block);
     for (const Program& program :
-         {rows_to_columns(), random_exchange(1, 1), random_exchange(2, 1)}) {
+         {test::rows_to_columns(6, 6), random_exchange(1, 1), random_exchange(2, 1)}) {
       const auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, {.node_processes = block});
       ASSERT_TRUE(made) << render(made.error());
       const Strategy wanted = one_node(nodes)          ? Strategy::shared
@@ -233,7 +212,7 @@ TEST(Nodes, shared_and_in_place_are_refused_on_several) {
     if (one_node(nodes_of(MPI_COMM_WORLD, block))) continue;
     for (const Strategy strategy : {Strategy::shared, Strategy::in_place}) {
       const auto made =
-          Redistributor::make(MPI_COMM_WORLD, rows_to_columns(), 4,
+          Redistributor::make(MPI_COMM_WORLD, test::rows_to_columns(6, 6), 4,
                               {.strategy = strategy, .own_buffers = true, .node_processes = block});
       ASSERT_FALSE(made);
       EXPECT_EQ(made.error().code, Code::unsupported);
@@ -286,8 +265,8 @@ TEST(Nodes, mixed_stays_within_its_bound_with_many_small_boxes_and_shrinks_to_a_
 }
 
 TEST(Nodes, where_one_has_no_memory_for_messages_all_do_without) {
-  const bool limited = process() == processes() - 1;
-  const Program program = rows_to_columns();
+  const bool limited = test::is_last();
+  const Program program = test::rows_to_columns(6, 6);
   int looked_at = 0;
   for (const Size block : blocks()) {
     const auto nodes = nodes_of(MPI_COMM_WORLD, block);
@@ -310,30 +289,17 @@ TEST(Nodes, where_one_has_no_memory_for_messages_all_do_without) {
 }
 
 TEST(Nodes, where_one_node_cannot_share_all_take_messages_and_say_why) {
-  const bool limited = process() == processes() - 1;
-  const Program program = with_processes("[4096{d}" + std::to_string(4096 * processes()) + ", " +
-                                             std::to_string(512 * processes()) + "]",
-                                         "[" + std::to_string(4096 * processes()) + ", 512{d}" +
-                                             std::to_string(512 * processes()) + "]",
-                                         "alltoall split=1 concat=0");
+  const Program program = test::rows_to_columns(4096, 512);
   int looked_at = 0;
   for (const Size block : blocks()) {
     const auto nodes = nodes_of(MPI_COMM_WORLD, block);
     if (one_node(nodes) || !shares(program, nodes)) continue;
     ++looked_at;
-    rlimit before{};
-    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
-    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-    if (limited) {
-      const rlimit small{.rlim_cur = rlim_t{1} << 20, .rlim_max = before.rlim_max};
-      ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-    }
-    auto made = Redistributor::make(MPI_COMM_WORLD, program, 1,
-                                    {.own_buffers = true, .node_processes = block});
-    if (limited) {
-      ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
-    }
-    std::signal(SIGXFSZ, handler);
+    auto made = [&] {
+      const test::Limited limited(test::is_last(), RLIMIT_FSIZE, rlim_t{1} << 20);
+      return Redistributor::make(MPI_COMM_WORLD, program, 1,
+                                 {.own_buffers = true, .node_processes = block});
+    }();
     ASSERT_TRUE(made) << render(made.error());
     EXPECT_EQ(made->strategy(), Strategy::direct);
     EXPECT_THAT(made->reasons(),
@@ -348,7 +314,8 @@ TEST(Nodes, where_one_node_cannot_share_all_take_messages_and_say_why) {
 }
 
 TEST(Nodes, making_needs_no_more_than_it_says) {
-  const std::vector<Program> programs{random_exchange(5, 2000), rows_to_columns(), gather()};
+  const std::vector<Program> programs{random_exchange(5, 2000), test::rows_to_columns(6, 6),
+                                      gather()};
   for (const Program& program : programs) {
     for (const Size block : blocks()) {
       for (const Strategy strategy : {Strategy::automatic, Strategy::mixed, Strategy::direct}) {

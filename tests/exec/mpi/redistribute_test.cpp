@@ -4,18 +4,20 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "exec/allocations.h"
-#include "exec/mpi/processes.h"
-#include "exec/programs.h"
+#include "exec/mpi/redistributing.h"
 #include "retile/exec/sim/sim.h"
+#include "retile/exec/team/memory.h"
 
 namespace retile {
 namespace {
@@ -23,13 +25,12 @@ namespace {
 using mpi::Options;
 using mpi::Redistributor;
 using mpi::Strategy;
+using test::allocations;
+using test::Bytes;
 using test::element_sizes;
 using test::parsed;
 using test::pattern_tile;
-
-using test::allocations;
-
-using Bytes = std::vector<std::byte>;
+using test::rows_to_columns;
 
 constexpr Strategy steps = Strategy::collectives;
 const Options by_steps{.strategy = steps};
@@ -117,7 +118,7 @@ TEST(Redistribute, right_programs_bring_every_element_to_its_place) {
   int run = 0;
   for (const auto& named : test::right_programs()) {
     const Program program = parsed(named.text);
-    const int processes = test::processes_of(MPI_COMM_WORLD);
+    const int processes = test::processes();
     // Those made for this number of processes, and on 8 also the smaller ones, on a communicator of
     // their own.
     if (program.devices != processes && (processes != 8 || program.devices > processes)) continue;
@@ -146,7 +147,7 @@ TEST(Redistribute, right_programs_bring_every_element_to_its_place) {
 }
 
 TEST(Redistribute, random_steps_do_what_the_simulator_does) {
-  const Size processes = test::processes_of(MPI_COMM_WORLD);
+  const Size processes = test::processes();
   const std::uint64_t seeds = processes > 8 ? 12 : 60;
   int gathers = 0;
   int exchanges = 0;
@@ -192,17 +193,8 @@ Program round_trip(Size processes) {
       "]\ndynslice dim=0 groups=[1," + d + "]<=[" + d + "]\n");
 }
 
-/// A right Program for any number of processes.
-Program rows_to_columns(Size processes) {
-  return parsed("retile.program/1\nmesh d:" + std::to_string(processes) + "\nfrom [2{d}" +
-                std::to_string(2 * processes) + ", " + std::to_string(6 * processes) + "]\nto [" +
-                std::to_string(2 * processes) + ", 6{d}" + std::to_string(6 * processes) +
-                "]\nalltoall split=1 concat=0 groups=[1," + std::to_string(processes) + "]<=[" +
-                std::to_string(processes) + "]\n");
-}
-
 TEST(Redistribute, repeated_runs_allocate_nothing_and_give_the_same) {
-  const Size processes = test::processes_of(MPI_COMM_WORLD);
+  const Size processes = test::processes();
   const Program program = round_trip(processes);
   for (const Options& options : with_all_strategies(odd_sizes)) {
     SCOPED_TRACE(strategy_name(options.strategy));
@@ -210,7 +202,7 @@ TEST(Redistribute, repeated_runs_allocate_nothing_and_give_the_same) {
     auto redistributor = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
     ASSERT_TRUE(redistributor) << render(redistributor.error());
     EXPECT_GT(allocations(), before_make);  // the counter counts
-    const Bytes in = pattern_tile(program.from, test::process_of(MPI_COMM_WORLD), 4);
+    const Bytes in = pattern_tile(program.from, test::process(), 4);
     Bytes own(options.own_buffers ? 0 : static_cast<std::size_t>(redistributor->out_bytes()));
     const auto out = options.own_buffers ? redistributor->output() : std::span<std::byte>(own);
     const auto run = [&] {
@@ -235,7 +227,7 @@ TEST(Redistribute, repeated_runs_allocate_nothing_and_give_the_same) {
 }
 
 TEST(Redistribute, the_peak_limit_is_the_stated_formula) {
-  const Size processes = test::processes_of(MPI_COMM_WORLD);
+  const Size processes = test::processes();
   const Program program = round_trip(processes);
   const auto redistributor = Redistributor::make(MPI_COMM_WORLD, program, 2, odd_sizes);
   ASSERT_TRUE(redistributor);
@@ -247,7 +239,7 @@ TEST(Redistribute, the_peak_limit_is_the_stated_formula) {
 }
 
 TEST(Redistribute, counts_what_it_receives) {
-  const Size processes = test::processes_of(MPI_COMM_WORLD);
+  const Size processes = test::processes();
   const Program program = round_trip(processes);
   const auto redistributor = Redistributor::make(MPI_COMM_WORLD, program, 8, by_steps);
   ASSERT_TRUE(redistributor);
@@ -271,7 +263,7 @@ TEST(Redistribute, counts_what_it_receives) {
 }
 
 TEST(Redistribute, slots_of_direct_are_as_large_as_they_may_be_and_no_larger) {
-  const Program program = rows_to_columns(test::processes_of(MPI_COMM_WORLD));
+  const Program program = rows_to_columns(2, 6);
   const auto limit = [&](Size chunk_bytes, Size message_bytes) {
     const auto made = Redistributor::make(
         MPI_COMM_WORLD, program, 8,
@@ -291,7 +283,7 @@ TEST(Redistribute, slots_of_direct_are_as_large_as_they_may_be_and_no_larger) {
 }
 
 TEST(Redistribute, one_process_gives_all_and_gets_nothing) {
-  const Size processes = test::processes_of(MPI_COMM_WORLD);
+  const Size processes = test::processes();
   const Size elements = 50'001;
   const std::string n = std::to_string(elements);
   Program program = parsed("retile.program/1\nmesh d:" + std::to_string(processes) + "\nfrom [" +
@@ -312,13 +304,12 @@ TEST(Redistribute, one_process_gives_all_and_gets_nothing) {
     run_and_compare(MPI_COMM_WORLD, program, 8, options);
     const auto made = Redistributor::make(MPI_COMM_WORLD, program, 8, options);
     ASSERT_TRUE(made) << render(made.error());
-    EXPECT_EQ(made->received_bytes(), test::process_of(MPI_COMM_WORLD) == 0 ? 0 : elements * 8);
+    EXPECT_EQ(made->received_bytes(), test::process() == 0 ? 0 : elements * 8);
   }
 }
 
 TEST(Redistribute, buffers_that_share_their_last_byte_are_refused_on_all_processes) {
-  const int processes = test::processes_of(MPI_COMM_WORLD);
-  const Program program = rows_to_columns(processes);
+  const Program program = rows_to_columns(2, 6);
   for (const Options& options : with_all_strategies({})) {
     if (options.own_buffers) continue;
     SCOPED_TRACE(strategy_name(options.strategy));
@@ -328,7 +319,7 @@ TEST(Redistribute, buffers_that_share_their_last_byte_are_refused_on_all_process
     const auto out_bytes = static_cast<std::size_t>(made->out_bytes());
     Bytes both(in_bytes + out_bytes);
     const std::span<std::byte> all(both);
-    const bool last = test::process_of(MPI_COMM_WORLD) == processes - 1;
+    const bool last = test::is_last();
     const auto code = [&](std::span<const std::byte> in, std::span<std::byte> out) {
       const auto ran = made->run(in, out);
       return ran ? "moved" : std::string(code_name(ran.error().code));
@@ -342,8 +333,8 @@ TEST(Redistribute, buffers_that_share_their_last_byte_are_refused_on_all_process
 }
 
 TEST(Redistribute, in_one_call) {
-  const Program program = rows_to_columns(test::processes_of(MPI_COMM_WORLD));
-  const int device = test::process_of(MPI_COMM_WORLD);
+  const Program program = rows_to_columns(2, 6);
+  const int device = test::process();
   const Bytes in = pattern_tile(program.from, device, 4);
   Bytes out(static_cast<std::size_t>(program.to.tile_size() * 4));
   const auto done = mpi::redistribute(MPI_COMM_WORLD, program, in, out, 4);
@@ -353,12 +344,12 @@ TEST(Redistribute, in_one_call) {
 
 TEST(Redistribute, its_messages_meet_no_others) {
   // A receive that takes anything is open on the caller's communicator all the while.
-  const int processes = test::processes_of(MPI_COMM_WORLD);
-  const int device = test::process_of(MPI_COMM_WORLD);
+  const int processes = test::processes();
+  const int device = test::process();
   int caught = -1;
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Irecv(&caught, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
-  const Program program = rows_to_columns(processes);
+  const Program program = rows_to_columns(2, 6);
   for (const Options& options : with_all_strategies({})) {
     run_and_compare(MPI_COMM_WORLD, program, 4, options);
   }
@@ -369,13 +360,13 @@ TEST(Redistribute, its_messages_meet_no_others) {
 }
 
 TEST(Redistribute, two_objects_live_side_by_side_and_can_be_moved) {
-  const Size processes = test::processes_of(MPI_COMM_WORLD);
+  const Size processes = test::processes();
   const Program program = round_trip(processes);
   auto first = Redistributor::make(MPI_COMM_WORLD, program, 4, by_steps);
   auto second = Redistributor::make(MPI_COMM_WORLD, program, 8, odd_sizes);
   ASSERT_TRUE(first && second);
   Redistributor moved = std::move(*first);
-  const int device = test::process_of(MPI_COMM_WORLD);
+  const int device = test::process();
   Bytes out4(static_cast<std::size_t>(moved.out_bytes()));
   Bytes out8(static_cast<std::size_t>(second->out_bytes()));
   ASSERT_TRUE(moved.run(pattern_tile(program.from, device, 4), out4));
@@ -385,7 +376,7 @@ TEST(Redistribute, two_objects_live_side_by_side_and_can_be_moved) {
 }
 
 TEST(Redistribute, takes_the_first_strategy_that_fits_the_memory_and_says_why) {
-  const Size processes = test::processes_of(MPI_COMM_WORLD);
+  const Size processes = test::processes();
   const Program program = round_trip(processes);
   const auto chosen = [&](Size bytes, bool own, Size node) -> std::string {
     const auto made = Redistributor::make(
@@ -430,18 +421,39 @@ TEST(Redistribute, takes_the_first_strategy_that_fits_the_memory_and_says_why) {
   }
 }
 
+TEST(Redistribute, a_limit_without_room_for_an_exchange_is_told_what_the_smallest_one_needs) {
+  const Program program = rows_to_columns(2, 6);
+  Options options{.strategy = Strategy::direct, .own_buffers = true};
+  const auto reason = [&](Size limit_bytes) -> std::string {
+    options.memory_limit_bytes = limit_bytes;
+    const auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
+    if (made) return "made";
+    EXPECT_EQ(made.error().code, Code::infeasible);
+    return made.error().notes.empty() ? "" : made.error().notes.front();
+  };
+  const std::string too_little = reason(1);
+  const std::string before =
+      "direct: does not fit the memory limit: the tiles and an exchange of a "
+      "single transfer need ";
+  ASSERT_THAT(too_little, testing::StartsWith(before));
+  const std::string least = too_little.substr(before.size());
+  const Size needed = std::stoll(least);
+  EXPECT_EQ(too_little, before + std::to_string(needed) + " bytes, the limit is 1");
+  EXPECT_GT(needed, 2 * 4 * 12 * test::processes());  // more than the tiles
+  EXPECT_THAT(reason(needed - 1), testing::StartsWith(before));
+  const std::string with_room = reason(needed);
+  if (test::processes() == 1) {
+    EXPECT_THAT(with_room, testing::HasSubstr("needs at least"));  // of one transfer: described
+  } else {
+    EXPECT_EQ(with_room, "direct: does not fit the memory limit: " + std::to_string(needed) +
+                             " bytes hold the tiles and at most 1 of the exchange's transfers");
+  }
+}
+
 TEST(Redistribute, buffers_shrink_to_a_memory_limit) {
-  const bool alone = test::processes_of(MPI_COMM_WORLD) == 1;
+  const bool alone = test::processes() == 1;
   // Of tiles above 64 KiB, shared takes slots and no copies.
-  const std::string d = std::to_string(test::processes_of(MPI_COMM_WORLD));
-  const Size processes = test::processes_of(MPI_COMM_WORLD);
-  const std::string rows = std::to_string(4 * processes);
-  const std::string part = std::to_string(2112 / processes + 1);
-  const std::string columns = std::to_string((2112 / processes + 1) * processes);
-  const Program program =
-      parsed("retile.program/1\nmesh d:" + d + "\nfrom [4{d}" + rows + ", " + columns + "]\nto [" +
-             rows + ", " + part + "{d}" + columns + "]\nalltoall split=1 concat=0 groups=[1," + d +
-             "]<=[" + d + "]\n");
+  const Program program = rows_to_columns(4, 2112 / test::processes() + 1);
   for (const bool own : {false, true}) {
     for (const Strategy strategy : {Strategy::collectives, Strategy::direct, Strategy::shared}) {
       Options options{.strategy = strategy, .own_buffers = own};
@@ -458,7 +470,7 @@ TEST(Redistribute, buffers_shrink_to_a_memory_limit) {
 }
 
 TEST(Redistribute, strategies_that_cannot_be_used_are_refused_on_all_processes) {
-  const Size processes = test::processes_of(MPI_COMM_WORLD);
+  const Size processes = test::processes();
   const Program program = round_trip(processes);
   const auto code = [&](const Options& options) {
     const auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
@@ -472,19 +484,19 @@ TEST(Redistribute, strategies_that_cannot_be_used_are_refused_on_all_processes) 
   EXPECT_EQ(code({.strategy = Strategy::shared, .node_processes = 1}), "unsupported");
   EXPECT_EQ(code({.strategy = Strategy::in_place, .own_buffers = true, .node_processes = 1}),
             "unsupported");
-  const bool first = test::process_of(MPI_COMM_WORLD) == 0;
+  const bool first = test::process() == 0;
   EXPECT_EQ(code({.strategy = first ? Strategy::shared : Strategy::direct}), "disagreement");
   EXPECT_EQ(code({.own_buffers = first}), "disagreement");
 }
 
 TEST(Redistribute, with_buffers_of_its_own_it_moves_no_others) {
-  const Program program = round_trip(test::processes_of(MPI_COMM_WORLD));
+  const Program program = round_trip(test::processes());
   for (const Options& options : with_all_strategies({})) {
     if (!options.own_buffers) continue;
     SCOPED_TRACE(strategy_name(options.strategy));
     auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
     ASSERT_TRUE(made) << render(made.error());
-    const Bytes in = pattern_tile(program.from, test::process_of(MPI_COMM_WORLD), 4);
+    const Bytes in = pattern_tile(program.from, test::process(), 4);
     Bytes out(static_cast<std::size_t>(made->out_bytes()));
     for (const auto& ran :
          {made->run(in, out), made->run(made->input(), out), made->run(in, made->output())}) {
@@ -498,7 +510,7 @@ TEST(Redistribute, with_buffers_of_its_own_it_moves_no_others) {
 
 TEST(Redistribute, many_small_boxes_stay_within_the_peak_limit) {
   // One element from everyone to everyone: descriptions weigh more than tiles and slots.
-  const Size processes = test::processes_of(MPI_COMM_WORLD);
+  const Size processes = test::processes();
   const std::string d = std::to_string(processes);
   const std::string all = std::to_string(processes * processes);
   Program program = parsed("retile.program/1\nmesh d:" + d + "\nfrom [" + d + "{d}" + all +
@@ -524,30 +536,26 @@ TEST(Redistribute, many_small_boxes_stay_within_the_peak_limit) {
 }
 
 TEST(Redistribute, what_one_process_cannot_allocate_all_do_without_and_count_no_more) {
-  const int processes = test::processes_of(MPI_COMM_WORLD);
+  const int processes = test::processes();
   if (processes == 1) GTEST_SKIP() << "one process has nobody to wait for it";
-  const Program program = rows_to_columns(processes);
-  const bool limited = test::process_of(MPI_COMM_WORLD) == processes - 1;
+  const Program program = rows_to_columns(2, 6);
+  const bool limited = test::is_last();
   if (limited) test::fail_from(std::size_t{1} << 20);
   auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, {.node_processes = 1});
   test::fail_from(0);
   ASSERT_TRUE(made) << render(made.error());
   EXPECT_EQ(made->strategy(), Strategy::collectives);  // direct has slots of 8 MiB
   Bytes out(static_cast<std::size_t>(made->out_bytes()));
-  ASSERT_TRUE(made->run(pattern_tile(program.from, test::process_of(MPI_COMM_WORLD), 4), out));
+  ASSERT_TRUE(made->run(pattern_tile(program.from, test::process(), 4), out));
   EXPECT_LE(made->peak_bytes(), made->peak_limit_bytes());
   EXPECT_LT(made->peak_bytes(), Size{8} << 20);
 }
 
 TEST(Redistribute, without_shared_memory_on_one_process_all_take_another_way_and_say_so) {
-  const int processes = test::processes_of(MPI_COMM_WORLD);
+  const int processes = test::processes();
   if (processes == 1) GTEST_SKIP() << "one process has nobody to share with";
   // Large enough for the limit to matter, whatever the number of processes.
-  const std::string d = std::to_string(processes);
-  const std::string rows = std::to_string(1024 * processes);
-  const Program program = parsed(
-      "retile.program/1\nmesh d:" + d + "\nfrom [1024{d}" + rows + ", " + rows + "]\nto [" + rows +
-      ", 1024{d}" + rows + "]\nalltoall split=1 concat=0 groups=[1," + d + "]<=[" + d + "]\n");
+  const Program program = rows_to_columns(1024, 1024);
   const Options small_slots{.chunk_bytes = 1, .own_buffers = true};
   const bool few = processes <= 4;  // the tiles of many take long to make
   Size shared_peak = 0;
@@ -559,14 +567,7 @@ TEST(Redistribute, without_shared_memory_on_one_process_all_take_another_way_and
     shared_peak = shared->peak_limit_bytes();
     shared_making = shared->preparing_limit_bytes();
   }
-  const bool limited = test::process_of(MPI_COMM_WORLD) == processes - 1;
-  rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  if (limited) {
-    const rlimit small{.rlim_cur = rlim_t{1} << 20, .rlim_max = before.rlim_max};
-    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  }
+  auto limited = std::make_optional<test::Limited>(test::is_last(), RLIMIT_FSIZE, rlim_t{1} << 20);
   const auto refused = Redistributor::make(MPI_COMM_WORLD, program, 1,
                                            {.strategy = Strategy::shared, .own_buffers = true});
   ASSERT_FALSE(refused);
@@ -580,26 +581,113 @@ TEST(Redistribute, without_shared_memory_on_one_process_all_take_another_way_and
     EXPECT_LT(smaller->peak_limit_bytes(), shared_peak);
     EXPECT_GE(smaller->preparing_limit_bytes(), shared_making);
   }
-  if (limited) {
-    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
-  }
-  std::signal(SIGXFSZ, handler);
+  limited.reset();
   ASSERT_TRUE(other) << render(other.error());
   EXPECT_EQ(other->strategy(), Strategy::direct);
   EXPECT_THAT(other->reasons().front(), testing::StartsWith("shared: "));
-  const int device = test::process_of(MPI_COMM_WORLD);
+  const int device = test::process();
   fill_pattern(program.from, device, 1, other->input());
   ASSERT_TRUE(other->run());
   EXPECT_EQ(find_pattern_mismatch(program.to, device, 1, other->output()), std::nullopt);
 }
 
+/// While it lives, no other process may open what this one has open, as with processes of other
+/// containers.
+class Hidden {
+ public:
+  Hidden() {
+    if (user_ == 0) good_ = seteuid(65534) == 0;
+    good_ = prctl(PR_SET_DUMPABLE, 0) == 0 && good_;
+  }
+  Hidden(const Hidden&) = delete;
+  Hidden& operator=(const Hidden&) = delete;
+  ~Hidden() {
+    if (user_ == 0) good_ = seteuid(user_) == 0 && good_;
+    good_ = prctl(PR_SET_DUMPABLE, 1) == 0 && good_;
+    EXPECT_TRUE(good_);
+  }
+
+ private:
+  uid_t user_ = geteuid();
+  bool good_ = true;
+};
+
+/// Collective: whether this process may open a file that process 0 has open.
+bool reaches_process_0() {
+  auto segment = team::SharedMemory::create(1);
+  team::SharedHandle handle = segment ? segment->handle() : team::SharedHandle{};
+  MPI_Bcast(&handle, sizeof handle, MPI_BYTE, 0, MPI_COMM_WORLD);
+  const bool reached = team::SharedMemory::attach(handle, 1).has_value();
+  MPI_Barrier(MPI_COMM_WORLD);  // before process 0 closes it
+  return reached;
+}
+
+/// Segments that this process has left behind.
+int names_left() {
+  const std::string mine = "retile-" + std::to_string(getpid()) + "-";
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+    count += entry.path().filename().string().rfind(mine, 0) == 0 ? 1 : 0;
+  }
+  return count;
+}
+
+TEST(Redistribute, processes_that_may_not_open_each_others_files_share_memory_by_name) {
+  const int processes = test::processes();
+  if (processes == 1) GTEST_SKIP() << "one process has nobody to hide from";
+  const int device = test::process();
+  const Program program = rows_to_columns(2, 6);
+  EXPECT_TRUE(reaches_process_0());
+  for (const Options& options : with_all_strategies({})) {
+    if (options.strategy != Strategy::shared && options.strategy != Strategy::in_place) continue;
+    SCOPED_TRACE(strategy_name(options.strategy));
+    const auto made = [&] {
+      const Hidden hidden;
+      MPI_Barrier(MPI_COMM_WORLD);
+      EXPECT_EQ(reaches_process_0(), device == 0);
+      auto out = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
+      MPI_Barrier(MPI_COMM_WORLD);
+      return out;
+    };
+    auto redistributor = made();
+    ASSERT_TRUE(redistributor) << render(redistributor.error());
+    EXPECT_EQ(names_left(), 0);
+    const Bytes in = pattern_tile(program.from, device, 4);
+    Bytes own(options.own_buffers ? 0 : static_cast<std::size_t>(redistributor->out_bytes()));
+    const auto out = options.own_buffers ? redistributor->output() : std::span<std::byte>(own);
+    if (options.own_buffers) std::copy(in.begin(), in.end(), redistributor->input().begin());
+    ASSERT_TRUE(options.own_buffers ? redistributor->run() : redistributor->run(in, out));
+    EXPECT_EQ(find_pattern_mismatch(program.to, device, 4, out), std::nullopt);
+  }
+}
+
+TEST(Redistribute, where_one_process_may_open_nothing_all_say_that_neither_way_is_open) {
+  const int processes = test::processes();
+  if (processes == 1) GTEST_SKIP() << "one process has nobody to share with";
+  const Program program = rows_to_columns(2, 6);
+  auto limited = std::make_optional<test::Limited>(test::is_last(), RLIMIT_NOFILE, 0);
+  const auto refused =
+      Redistributor::make(MPI_COMM_WORLD, program, 4, {.strategy = Strategy::shared});
+  auto other = Redistributor::make(MPI_COMM_WORLD, program, 4);
+  limited.reset();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::shared_memory_error);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr(" /retile-"));
+  EXPECT_THAT(refused.error().notes,
+              testing::Contains(testing::AllOf(testing::StartsWith("without a name: "),
+                                               testing::HasSubstr("/proc/"))));
+  EXPECT_EQ(names_left(), 0);
+  ASSERT_TRUE(other) << render(other.error());
+  EXPECT_EQ(other->strategy(), Strategy::direct);
+}
+
 // The comparison itself must be able to fail, for every element size: two tiles, then two elements
 // change places behind its back.
 TEST(Redistribute, exchanged_tiles_are_caught) {
-  const int processes = test::processes_of(MPI_COMM_WORLD);
+  const int processes = test::processes();
   if (processes == 1) GTEST_SKIP() << "one process has no tile to exchange";
-  const int device = test::process_of(MPI_COMM_WORLD);
-  const Program program = rows_to_columns(processes);
+  const int device = test::process();
+  const Program program = rows_to_columns(2, 6);
   for (const Size element_bytes : element_sizes) {
     Bytes out = run_and_compare(MPI_COMM_WORLD, program, element_bytes, {});
     EXPECT_EQ(find_pattern_mismatch(program.to, device, element_bytes, out), std::nullopt);

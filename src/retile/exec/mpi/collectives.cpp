@@ -248,10 +248,7 @@ void Collectives::find_groups(const Program& program) {
 /// Collective.
 void Collectives::split_groups() {
   for (const Split& split : splits_) {
-    auto group = comm.split(split.color, split.key);
-    // The others are in this split or already in the next one, and nobody could tell them.
-    if (!group) comm.abort(environment_failed, group.error().message);
-    groups.push_back(std::move(*group));
+    groups.push_back(or_abort(comm, comm.split(split.color, split.key)));
   }
 }
 

@@ -74,16 +74,13 @@ Result<std::unique_ptr<cuda::Transport>> device_transport(MPI_Comm comm, Size pi
   RETILE_ASSERT(piece_bytes >= 1 && piece_bytes <= most_message_bytes, "pieces of another size");
   auto own = Communicator::duplicate(comm);
   if (!own) return refuse(own.error());
-  const auto machine = own->node();
-  if (!machine) return refuse(machine.error());
+  const Communicator machine = or_abort(*own, own->node());
   int lowest = own->process();
-  auto told = machine->broadcast(std::as_writable_bytes(std::span(&lowest, 1)), 0);
-  if (!told) return refuse(told.error());
+  or_abort(*own, machine.broadcast(std::as_writable_bytes(std::span(&lowest, 1)), 0));
   std::vector<int> machines(static_cast<std::size_t>(own->processes()));
-  auto gathered = own->allgather(std::as_bytes(std::span(&lowest, 1)).data(),
-                                 std::as_writable_bytes(std::span(machines)).data(), sizeof lowest);
-  if (!gathered) return refuse(gathered.error());
-  return std::make_unique<MpiTransport>(std::move(*own), machine->process(), std::move(machines),
+  or_abort(*own, own->allgather(std::as_bytes(std::span(&lowest, 1)).data(),
+                                std::as_writable_bytes(std::span(machines)).data(), sizeof lowest));
+  return std::make_unique<MpiTransport>(std::move(*own), machine.process(), std::move(machines),
                                         piece_bytes);
 }
 

@@ -266,26 +266,30 @@ Diagnostic unpack(const std::string& text) {
 
 }  // namespace
 
-Result<void> agree(const Communicator& comm, const Result<void>& mine) {
+std::optional<int> first_failed(const Communicator& comm, bool failed) {
   // The largest of these numbers belongs to the lowest process that failed; 0 when none did.
   const auto processes = static_cast<std::uint64_t>(comm.processes());
   const auto process = static_cast<std::uint64_t>(comm.process());
-  std::uint64_t worst = mine ? 0 : processes - process;
-  if (auto reduced = comm.maximum(std::span(&worst, 1)); !reduced) return reduced;
-  if (worst == 0) return {};
-  const auto failed_process = static_cast<int>(processes - worst);
+  std::uint64_t worst = failed ? processes - process : 0;
+  or_abort(comm, comm.maximum(std::span(&worst, 1)));
+  if (worst == 0) return std::nullopt;
+  return static_cast<int>(processes - worst);
+}
+
+std::string found_by(int process, const Communicator& comm) {
+  return fmt::format("found by process {} of {}", process, comm.processes());
+}
+
+Result<void> agree(const Communicator& comm, const Result<void>& mine) {
+  const auto failed = first_failed(comm, !mine);
+  if (!failed) return {};
   std::string text;
-  if (failed_process == comm.process()) {
+  if (*failed == comm.process()) {
     Diagnostic diagnostic = mine.error();
-    if (comm.processes() > 1) {
-      diagnostic.notes.push_back(
-          fmt::format("found by process {} of {}", failed_process, comm.processes()));
-    }
+    if (comm.processes() > 1) diagnostic.notes.push_back(found_by(*failed, comm));
     text = pack(diagnostic);
   }
-  auto shared = comm.broadcast_text(text, failed_process);
-  if (!shared) return tl::unexpected(shared.error());
-  return refuse(unpack(*shared));
+  return refuse(unpack(or_abort(comm, comm.broadcast_text(text, *failed))));
 }
 
 void abort_job(int process, int exit_code, std::string_view message) {

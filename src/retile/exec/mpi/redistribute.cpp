@@ -69,7 +69,7 @@ Result<void> agree_on_arguments(const Communicator& comm, const Result<void>& mi
     values[1 + 2 * i] = given[i].value;
     values[2 + 2 * i] = ~given[i].value;
   }
-  if (auto reduced = comm.maximum(values); !reduced) return reduced;
+  or_abort(comm, comm.maximum(values));
   if (values[0] != 0) return agree(comm, mine);
   for (std::size_t i = 0; i < count; ++i) {
     if (values[1 + 2 * i] != ~values[2 + 2 * i]) {
@@ -107,25 +107,17 @@ Result<Nodes> find_nodes(const Communicator& comm, const Options& options) {
     return {};
   });
   if (auto agreed = agree(comm, reserved); !agreed) return tl::unexpected(agreed.error());
-  auto mine = comm.node();
-  if (mine && options.node_processes != 0) {
+  nodes.mine = or_abort(comm, comm.node());
+  if (options.node_processes != 0) {
     const Size block = comm.process() / options.node_processes;
-    mine = mine->split(static_cast<int>(block), mine->process());
+    nodes.mine = or_abort(comm, nodes.mine.split(static_cast<int>(block), nodes.mine.process()));
   }
-  if (!mine) return tl::unexpected(mine.error());
-  nodes.mine = std::move(*mine);
   // The first process of this one's node, and this one's number there.
   std::array<int, 2> place{comm.process(), nodes.mine.process()};
-  if (auto told = nodes.mine.broadcast(std::as_writable_bytes(std::span(place).first(1)), 0);
-      !told) {
-    return tl::unexpected(told.error());
-  }
-  if (auto gathered =
-          comm.allgather(std::as_bytes(std::span(place)).data(),
-                         std::as_writable_bytes(std::span(places)).data(), Size{sizeof place});
-      !gathered) {
-    return tl::unexpected(gathered.error());
-  }
+  or_abort(comm, nodes.mine.broadcast(std::as_writable_bytes(std::span(place).first(1)), 0));
+  or_abort(comm,
+           comm.allgather(std::as_bytes(std::span(place)).data(),
+                          std::as_writable_bytes(std::span(places)).data(), Size{sizeof place}));
   for (const std::array<int, 2>& other : places) {
     nodes.first.push_back(other[0]);
     nodes.member.push_back(other[1]);
@@ -157,15 +149,24 @@ Size most_of_one(const Exchange& exchange, Size devices) {
   return *std::max_element(ends.begin(), ends.end());
 }
 
+/// The tiles and the description of an exchange of so many transfers.
+Size described_bytes(Size transfers, const MoverProblem& problem) {
+  return problem.in_bytes + problem.out_bytes +
+         exchange_bytes(problem.program.devices, transfers, 0, problem.shapes.front().size());
+}
+
 /// How many transfers an exchange may have so that they fit beside the tiles.
 Size most_transfers_within(Size limit_bytes, const MoverProblem& problem) {
-  const Size devices = problem.program.devices;
-  const std::size_t rank = problem.shapes.front().size();
-  const Size room =
-      limit_bytes - problem.in_bytes - problem.out_bytes - exchange_bytes(devices, 0, 0, rank);
-  const Size each = exchange_bytes(devices, 1, 0, rank) - exchange_bytes(devices, 0, 0, rank);
+  const Size room = limit_bytes - described_bytes(0, problem);
+  const Size each = described_bytes(1, problem) - described_bytes(0, problem);
   return std::clamp(room / each, Size{0}, DirectOptions{}.transfer_limit);
 }
+
+/// What is wrong with the buffers that a process was given.
+enum class BufferFault : std::uint64_t { none, sizes, not_its_own, overlap };
+
+/// A BufferFault and the bytes of both, as processes tell each other.
+using BufferReport = std::array<std::uint64_t, 3>;
 
 /// The tiles of a strategy that makes none itself, where own ones are wanted.
 struct Tiles {
@@ -195,6 +196,7 @@ struct Redistributor::State {
   Result<void> make_ready(const Program& program, Size element_bytes, const Options& options);
   Result<void> choose(const MoverProblem& problem, const Options& options, Options& fitted);
   Result<void> allocate_tiles();
+  [[nodiscard]] Result<void> agree_on_buffers(BufferReport mine) const;
 };
 
 /// Tries the strategies in their order and keeps the first that is possible. Collective; the same
@@ -229,13 +231,15 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
         exchange = tl::unexpected(made.error());
       }
       if (!exchange_fits) {
+        const Size limit = *options.memory_limit_bytes;
         exchange = refused(
             Code::limit_reached,
-            most > 0
-                ? fmt::format("an exchange of more than {} transfers does not fit the memory limit",
-                              most)
-                : fmt::format("needs at least {} bytes, the limit is {}",
-                              problem.in_bytes + problem.out_bytes, *options.memory_limit_bytes));
+            most > 0 ? fmt::format("does not fit the memory limit: {} bytes hold the tiles and at "
+                                   "most {} of the exchange's transfers",
+                                   limit, most)
+                     : fmt::format("does not fit the memory limit: the tiles and an exchange of a "
+                                   "single transfer need {} bytes, the limit is {}",
+                                   described_bytes(1, problem), limit));
       }
       return {};
     });
@@ -379,6 +383,35 @@ Result<void> Redistributor::State::allocate_tiles() {
   return {};
 }
 
+/// Collective. Finds words for what is wrong when nobody waits for this process any more, so one
+/// without memory for them keeps nobody waiting.
+Result<void> Redistributor::State::agree_on_buffers(BufferReport report) const {
+  const auto failed =
+      first_failed(comm, report[0] != static_cast<std::uint64_t>(BufferFault::none));
+  if (!failed) return {};
+  or_abort(comm, comm.broadcast(std::as_writable_bytes(std::span(report)), *failed));
+  try {
+    Diagnostic diagnostic{.code = Code::bad_argument, .message = {}};
+    switch (static_cast<BufferFault>(report[0])) {
+      case BufferFault::sizes:
+        diagnostic.message =
+            fmt::format("buffers of {} and {} bytes were given, the tiles have {} and {}",
+                        report[1], report[2], in_bytes, out_bytes);
+        break;
+      case BufferFault::not_its_own:
+        diagnostic.message =
+            "with buffers of its own it moves these, input() and output(), and no others";
+        break;
+      default:
+        diagnostic.message = "the buffers for input and output overlap";
+    }
+    if (comm.processes() > 1) diagnostic.notes.push_back(found_by(*failed, comm));
+    return refuse(std::move(diagnostic));
+  } catch (const std::bad_alloc&) {
+    return refuse({.code = Code::bad_argument, .message = "wrong buffers"});  // needs no memory
+  }
+}
+
 Redistributor::Redistributor(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Redistributor::Redistributor(Redistributor&&) noexcept = default;
 Redistributor& Redistributor::operator=(Redistributor&&) noexcept = default;
@@ -461,35 +494,34 @@ Result<void> Redistributor::run(std::span<const std::byte> in, std::span<std::by
   State& state = *state_;
   const bool own = in.data() == state.input.data() && out.data() == state.output.data() &&
                    state.input.data() != nullptr;
-  const auto checked = [&]() -> Result<void> {
+  const BufferFault fault = [&] {
     if (static_cast<Size>(in.size()) != state.in_bytes ||
         static_cast<Size>(out.size()) != state.out_bytes) {
-      return refused(Code::bad_argument,
-                     fmt::format("buffers of {} and {} bytes were given, the tiles have {} and {}",
-                                 in.size(), out.size(), state.in_bytes, state.out_bytes));
+      return BufferFault::sizes;
     }
-    if (own) return {};
-    if (state.input.data() != nullptr) {
-      return refused(Code::bad_argument,
-                     "with buffers of its own it moves these, input() and output(), and no others");
-    }
+    if (own) return BufferFault::none;
+    if (state.input.data() != nullptr) return BufferFault::not_its_own;
     const std::less<const std::byte*> before;
     if (before(in.data(), out.data() + out.size()) && before(out.data(), in.data() + in.size())) {
-      return refused(Code::bad_argument, "the buffers for input and output overlap");
+      return BufferFault::overlap;
     }
-    return {};
+    return BufferFault::none;
   }();
+  const bool good = fault == BufferFault::none;
+  const auto agree_on_buffers = [&] {
+    return state.agree_on_buffers({static_cast<std::uint64_t>(fault), in.size(), out.size()});
+  };
   // To agree costs about as much as to move a small tile.
   const bool mover_agrees = state.mover->agrees();
   if (!mover_agrees) {
-    if (auto agreed = agree(state.comm, checked); !agreed) return agreed;
+    if (auto agreed = agree_on_buffers(); !agreed) return agreed;
   }
-  const Size given_bytes = own || !checked ? 0 : state.in_bytes + state.out_bytes;
+  const Size given_bytes = own || !good ? 0 : state.in_bytes + state.out_bytes;
   state.meter.add(given_bytes);
-  if (auto moved = checked ? state.mover->move(in, out) : state.mover->move({}, {}); !moved) {
+  if (auto moved = good ? state.mover->move(in, out) : state.mover->move({}, {}); !moved) {
     if (mover_agrees && moved.error().code == Code::bad_argument) {
       state.meter.remove(given_bytes);
-      if (auto agreed = agree(state.comm, checked); !agreed) return agreed;
+      if (auto agreed = agree_on_buffers(); !agreed) return agreed;
     }
     // The others are inside a collective or on their way to one, and nobody could tell them.
     state.comm.abort(environment_failed, moved.error().message);

@@ -35,7 +35,8 @@ class Redistributor {
   /// Collective over `comm`. Checks the Program on every process and that all were given the same
   /// one (text, element size, options), chooses the strategy and makes what it needs. All processes
   /// return the same error, or none does; only a process without memory for the few bytes that this
-  /// takes ends the whole job (MPI_Abort, code 4) with a message, or throws where it is alone.
+  /// takes, or on which a collective of MPI fails, ends the whole job (MPI_Abort, code 4) with a
+  /// message; without memory it throws where it is alone.
   /// \param comm           an intra-communicator of program.devices processes
   /// \param element_bytes  1, 2, 4, 8 or 16
   /// \error bad_argument (communicator, its size, element size, options), disagreement,
@@ -45,7 +46,7 @@ class Redistributor {
   ///        limit; names the least that one of them needs, but for those whose exchange has no room
   ///        to be made), unsupported and shared_memory_error (the
   ///        strategy that was asked for cannot be used here; `automatic` takes another), out of
-  ///        memory and MPI's own errors as mpi_error
+  ///        memory, and MPI_Comm_dup's own errors, as mpi_error
   [[nodiscard]] static Result<Redistributor> make(MPI_Comm comm, const Program& program,
                                                   Size element_bytes, const Options& options = {});
 

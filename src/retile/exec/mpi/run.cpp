@@ -35,11 +35,6 @@ tl::unexpected<Diagnostic> refused(Code code, std::string message, std::string s
                  .notes = std::move(notes)});
 }
 
-/// A result that must not fail any more: the other processes wait for this one.
-void or_abort(const Communicator& comm, const Result<void>& result) {
-  if (!result) comm.abort(environment_failed, result.error().message);
-}
-
 // Headers travel as text. The descr is one that was parsed, so it holds neither blanks nor line
 // ends but in units of time.
 std::string pack_header(const NpyHeader& header) {
@@ -115,7 +110,7 @@ class Runner {
   Result<void> write_tile();
   Result<void> measure();
 
-  Result<std::vector<char>> others_with(bool flag) const;
+  [[nodiscard]] std::vector<char> others_with(bool flag) const;
   Result<void> for_each_input_piece(const TileMap& map, std::string_view stage,
                                     const Consume& consume);
   Result<void> serve_input(const TileMap& map, int process);
@@ -166,7 +161,7 @@ Result<void> Runner::agree_on_options() const {
                   options_.npy_descr, options_.input, options_.output);
   const std::uint64_t hash = hash_bytes(hash_start, std::as_bytes(std::span(text)));
   std::array<std::uint64_t, 2> values{hash, ~hash};
-  if (auto reduced = comm_.maximum(values); !reduced) return reduced;
+  or_abort(comm_, comm_.maximum(values));
   if (values[0] != ~values[1]) {
     return refused(Code::disagreement,
                    "the processes were given different options (element type, files, repetitions)");
@@ -189,12 +184,11 @@ Result<void> Runner::agree_on_options() const {
   return agree(comm_, mine);
 }
 
-Result<std::vector<char>> Runner::others_with(bool flag) const {
+std::vector<char> Runner::others_with(bool flag) const {
   std::vector<char> flags(static_cast<std::size_t>(comm_.processes()), 0);
   const char mine = flag ? 1 : 0;
-  auto gathered = comm_.allgather(std::as_bytes(std::span(&mine, 1)).data(),
-                                  std::as_writable_bytes(std::span(flags)).data(), 1);
-  if (!gathered) return tl::unexpected(gathered.error());
+  or_abort(comm_, comm_.allgather(std::as_bytes(std::span(&mine, 1)).data(),
+                                  std::as_writable_bytes(std::span(flags)).data(), 1));
   return flags;
 }
 
@@ -212,18 +206,15 @@ Result<void> Runner::open_input() {
     }
   }
   if (auto agreed = agree(comm_, mine); !agreed) return agreed;
-  auto shared = comm_.broadcast_text(text, 0);
-  if (!shared) return tl::unexpected(shared.error());
-  const std::uint64_t fingerprint = NumberReader(*shared).next();
-  input_header_ = unpack_header(shared->substr(shared->find(' ') + 1));
+  const std::string shared = or_abort(comm_, comm_.broadcast_text(text, 0));
+  const std::uint64_t fingerprint = NumberReader(shared).next();
+  input_header_ = unpack_header(shared.substr(shared.find(' ') + 1));
   if (!first && options_.opens_input) {
     auto file = NpyFile::open(options_.input);
     // A file of that name that is another one, on a host of its own, does not count.
     if (file && file->fingerprint() == fingerprint) input_ = std::move(*file);
   }
-  auto streamed = others_with(!input_.has_value());
-  if (!streamed) return tl::unexpected(streamed.error());
-  reads_by_stream_ = std::move(*streamed);
+  reads_by_stream_ = others_with(!input_.has_value());
 
   const NpyHeader& header = *input_header_;
   if (header.shape != program_.from.global()) {
@@ -336,19 +327,16 @@ Result<void> Runner::open_output() {
     }
   }
   if (auto agreed = agree(comm_, mine); !agreed) return agreed;
-  auto shared = comm_.broadcast_text(text, 0);
-  if (!shared) return tl::unexpected(shared.error());
-  NumberReader numbers(*shared);
+  const std::string shared = or_abort(comm_, comm_.broadcast_text(text, 0));
+  NumberReader numbers(shared);
   const std::uint64_t identity = numbers.next();
   header.data_offset_bytes = numbers.next_size();
   if (!first && options_.opens_output) {
-    const std::size_t path = shared->find(' ', shared->find(' ') + 1) + 1;
-    auto file = NpyOutput::join(shared->substr(path), header, identity);
+    const std::size_t path = shared.find(' ', shared.find(' ') + 1) + 1;
+    auto file = NpyOutput::join(shared.substr(path), header, identity);
     if (file) output_ = std::move(*file);
   }
-  auto streamed = others_with(!output_.has_value());
-  if (!streamed) return tl::unexpected(streamed.error());
-  writes_by_stream_ = std::move(*streamed);
+  writes_by_stream_ = others_with(!output_.has_value());
   return {};
 }
 
@@ -457,12 +445,10 @@ Result<void> Runner::move() {
     } else if (repetition > 0) {
       if (auto again = read_tile(); !again) return again;
     }
-    if (auto met = comm_.barrier(); !met) return met;
+    or_abort(comm_, comm_.barrier());
     const double start = seconds_now();
     if (auto moved = mover_->run(); !moved) return moved;
-    auto slowest = comm_.maximum(seconds_now() - start);
-    if (!slowest) return tl::unexpected(slowest.error());
-    seconds.push_back(*slowest);
+    seconds.push_back(or_abort(comm_, comm_.maximum(seconds_now() - start)));
   }
   progress("move", options_.repetitions, options_.repetitions);
   std::sort(seconds.begin(), seconds.end());
@@ -570,19 +556,18 @@ Result<void> Runner::measure() {
       number(mover_->received_bytes()), number(mover_->peak_bytes() + file_buffer_bytes_),
       number(mover_->peak_limit_bytes() + (files ? file_buffer_limit_bytes : 0)),
       mismatch_ ? processes - process : 0};
-  if (auto reduced = comm_.maximum(most); !reduced) return reduced;
+  or_abort(comm_, comm_.maximum(most));
   report_.bytes_per_process = static_cast<Size>(most[0]);
   report_.peak_bytes_per_process = static_cast<Size>(most[1]);
   report_.peak_limit_bytes = static_cast<Size>(most[2]);
   std::array<std::uint64_t, 1> checked{number(checked_)};
-  if (auto summed = comm_.sum(checked); !summed) return summed;
+  or_abort(comm_, comm_.sum(checked));
   report_.elements_checked = static_cast<Size>(checked[0]);
   report_.right = most[3] == 0;
   if (!report_.right) {
     const auto finder = static_cast<int>(processes - most[3]);
     std::array<Size, 1> local{mismatch_.value_or(0)};
-    if (auto sent = comm_.broadcast(std::as_writable_bytes(std::span(local)), finder); !sent)
-      return sent;
+    or_abort(comm_, comm_.broadcast(std::as_writable_bytes(std::span(local)), finder));
     report_.mismatch = Mismatch{.device = finder, .local_index = local[0]};
   }
 

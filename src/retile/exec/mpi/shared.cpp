@@ -18,6 +18,7 @@
 namespace retile::mpi {
 namespace {
 
+using team::SharedKind;
 using team::SharedMemory;
 using team::Team;
 
@@ -35,31 +36,8 @@ class TeamOfProcesses {
  public:
   /// Collective; fails on all processes or on none. \error shared_memory_error
   [[nodiscard]] Result<void> make(const Communicator& comm, Size memory_bytes) {
-    const Size control = control_bytes(comm.processes());
-    const bool first = comm.process() == 0;
+    if (auto made = share_control(comm); !made) return made;
     Result<void> mine;
-    std::array<std::uint64_t, 2> words{};
-    if (first) {
-      auto made = SharedMemory::create(control);
-      if (made) {
-        control_ = std::move(*made);
-        Team::initialise(control_.bytes().data(), comm.processes());
-        words = {control_.handle().place, control_.handle().identity};
-      } else {
-        mine = tl::unexpected(made.error());
-      }
-    }
-    if (auto agreed = agree(comm, mine); !agreed) return agreed;
-    if (auto told = comm.broadcast(std::as_writable_bytes(std::span(words)), 0); !told) return told;
-    if (!first) {
-      auto found = SharedMemory::attach({.place = words[0], .identity = words[1]}, control);
-      if (found) {
-        control_ = std::move(*found);
-      } else {
-        mine = tl::unexpected(found.error());
-      }
-    }
-    if (auto agreed = agree(comm, mine); !agreed) return agreed;
     Team empty(control_.bytes().data(), comm.process(),
                std::vector<std::span<std::byte>>(static_cast<std::size_t>(comm.processes())));
     auto shared = team::share_memory(empty, memory_bytes);
@@ -74,6 +52,49 @@ class TeamOfProcesses {
   [[nodiscard]] std::span<std::byte> memory() const { return team_->memory(team_->member()); }
 
  private:
+  /// Collective; the control block of all, in a segment with a name where another one cannot be
+  /// made or reached, as with tiles (share_memory).
+  [[nodiscard]] Result<void> share_control(const Communicator& comm) {
+    auto anonymous = share_control(comm, SharedKind::anonymous);
+    if (anonymous) return anonymous;
+    // All have the same error, so all try again.
+    auto named = share_control(comm, SharedKind::named);
+    if (named) return named;
+    named.error().notes.push_back("without a name: " + anonymous.error().message);
+    return named;
+  }
+
+  [[nodiscard]] Result<void> share_control(const Communicator& comm, SharedKind kind) {
+    const Size bytes = control_bytes(comm.processes());
+    const bool first = comm.process() == 0;
+    Result<void> mine;
+    std::array<std::uint64_t, 2> words{};
+    if (first) {
+      auto made = SharedMemory::create(bytes, kind);
+      if (made) {
+        control_ = std::move(*made);
+        Team::initialise(control_.bytes().data(), comm.processes());
+        words = {control_.handle().place, control_.handle().identity};
+      } else {
+        mine = tl::unexpected(made.error());
+      }
+    }
+    if (auto agreed = agree(comm, mine); !agreed) return agreed;
+    or_abort(comm, comm.broadcast(std::as_writable_bytes(std::span(words)), 0));
+    if (!first) {
+      auto found = SharedMemory::attach({.place = words[0], .identity = words[1]}, bytes);
+      if (found) {
+        control_ = std::move(*found);
+      } else {
+        mine = tl::unexpected(found.error());
+      }
+    }
+    auto agreed = agree(comm, mine);
+    if (!agreed) control_ = SharedMemory();
+    control_.unlink();
+    return agreed;
+  }
+
   SharedMemory control_;
   std::vector<SharedMemory> memories_;
   std::optional<Team> team_;
@@ -147,7 +168,7 @@ class Shared final : public Mover {
   [[nodiscard]] Result<void> move(std::span<const std::byte> in,
                                   std::span<std::byte> out) override {
     auto moved = exchange_->run(in, out);
-    if (!moved) return tl::unexpected(moved.error());
+    if (!moved) return refuse(std::move(moved.error()));
     return {};
   }
   [[nodiscard]] Size received_bytes() const override { return received_bytes_; }

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/hash.h"
 #include "retile/exec/npy/file_support.h"
 
 namespace retile {
@@ -424,9 +425,9 @@ Result<NpyFile> NpyFile::open(const std::string& path) {
   std::uint64_t hash = hash_start;
   hash = hash_bytes(
       hash, std::span(bytes).first(static_cast<std::size_t>(file.header_.data_offset_bytes)));
-  hash = detail::hash_number(hash, static_cast<std::uint64_t>(status.st_size));
-  hash = detail::hash_number(hash, static_cast<std::uint64_t>(status.st_mtim.tv_sec));
-  hash = detail::hash_number(hash, static_cast<std::uint64_t>(status.st_mtim.tv_nsec));
+  hash = hash_number(hash, static_cast<std::uint64_t>(status.st_size));
+  hash = hash_number(hash, static_cast<std::uint64_t>(status.st_mtim.tv_sec));
+  hash = hash_number(hash, static_cast<std::uint64_t>(status.st_mtim.tv_nsec));
   file.fingerprint_ = hash;
   return file;
 }

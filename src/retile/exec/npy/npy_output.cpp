@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/hash.h"
 #include "retile/exec/npy/file_support.h"
 #include "retile/exec/npy/npy.h"
 
@@ -72,8 +73,8 @@ bool reserve(int descriptor, Size bytes) {
 
 std::uint64_t identity_of(const struct stat& status) {
   // Not the device number: two hosts may number one network file system differently.
-  std::uint64_t hash = detail::hash_number(hash_start, status.st_ino);
-  return detail::hash_number(hash, static_cast<std::uint64_t>(status.st_size));
+  std::uint64_t hash = hash_number(hash_start, status.st_ino);
+  return hash_number(hash, static_cast<std::uint64_t>(status.st_size));
 }
 
 /// Where a file given as `path` really lies: symbolic links are followed, so that a link stays one.

@@ -7,8 +7,10 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "retile/core/hash.h"
 #include "retile/exec/copy/stores.h"
 #include "retile/exec/team/shared_protocol.h"
 
@@ -18,23 +20,17 @@ namespace {
 constexpr Size most_slot_bytes = Size{512} << 10;
 constexpr Size slot_alignment = 64;
 constexpr Size page_bytes = 4096;
+constexpr std::string_view wrong_sizes = "tiles of other sizes than the exchange has";
 
-/// FNV-1a over 64-bit words. It guards against mistakes, not against malice.
-class Hash {
- public:
-  void add(Size value) {
-    hash_ = (hash_ ^ static_cast<std::uint64_t>(value)) * 0x100000001b3U;
-    hash_ ^= hash_ >> 29;
-  }
-  void add(const Shape& shape) {
-    add(static_cast<Size>(shape.size()));
-    for (const Size extent : shape) add(extent);
-  }
-  [[nodiscard]] std::uint64_t value() const { return hash_; }
+std::uint64_t hash_size(std::uint64_t hash, Size size) {
+  return hash_number(hash, static_cast<std::uint64_t>(size));
+}
 
- private:
-  std::uint64_t hash_ = 0xcbf29ce484222325U;
-};
+std::uint64_t hash_shape(std::uint64_t hash, const Shape& shape) {
+  hash = hash_number(hash, shape.size());
+  for (const Size extent : shape) hash = hash_size(hash, extent);
+  return hash;
+}
 
 Diagnostic bad(Code code, std::string message) {
   return {.code = code, .message = std::move(message)};
@@ -170,22 +166,21 @@ Size bytes_beyond(const std::optional<T>& it) {
 }  // namespace
 
 std::uint64_t hash_of(const SharedProblem& problem, const SharedOptions& options) {
-  Hash hash;
-  hash.add(problem.in_tile);
-  hash.add(problem.out_tile);
+  std::uint64_t hash = hash_shape(hash_start, problem.in_tile);
+  hash = hash_shape(hash, problem.out_tile);
   for (const Size number : {problem.element_bytes, options.slots_offset, options.slots_bytes,
                             Size{problem.whole}, Size{options.copies}, options.copies_offset,
                             static_cast<Size>(problem.exchange.transfers.size())}) {
-    hash.add(number);
+    hash = hash_size(hash, number);
   }
   for (const Transfer& transfer : problem.exchange.transfers) {
-    hash.add(transfer.target);
-    hash.add(transfer.source);
-    hash.add(transfer.target_start);
-    hash.add(transfer.source_start);
-    hash.add(transfer.shape);
+    hash = hash_size(hash, transfer.target);
+    hash = hash_size(hash, transfer.source);
+    hash = hash_shape(hash, transfer.target_start);
+    hash = hash_shape(hash, transfer.source_start);
+    hash = hash_shape(hash, transfer.shape);
   }
-  return hash.value();
+  return hash;
 }
 
 std::optional<Diagnostic> fault(int members_there, const SharedProblem& problem) {
@@ -285,12 +280,11 @@ Result<std::unique_ptr<SharedProtocol>> SharedProtocol::create(Team& team,
   return made;
 }
 
-std::string SharedProtocol::objection(std::span<const std::byte> in,
-                                      std::span<const std::byte> out) const {
+std::string_view SharedProtocol::objection(std::span<const std::byte> in,
+                                           std::span<const std::byte> out) const {
   if (static_cast<Size>(in.size()) != plan_.in_bytes ||
       static_cast<Size>(out.size()) != plan_.out_bytes) {
-    return fmt::format("tiles of {} and {} bytes, where the exchange has {} and {}", in.size(),
-                       out.size(), plan_.in_bytes, plan_.out_bytes);
+    return wrong_sizes;
   }
   if (overlap(in, out)) return "the tiles before and after overlap";
   const auto memory = team().memory(team().member());
@@ -338,14 +332,23 @@ Result<void> SharedProtocol::hear(std::uint64_t word) {
   return {};
 }
 
-Result<void> SharedProtocol::all_fine(const std::string& objection) const {
-  if (!objection.empty()) return refuse(bad(Code::bad_argument, objection));
-  for (std::size_t member = 0; member < words_.size(); ++member) {
-    if ((words_[member] & fine) == 0) {
-      return refuse(bad(Code::bad_argument, fmt::format("member {} refused its tiles", member)));
+Result<void> SharedProtocol::all_fine(std::string_view objection, std::span<const std::byte> in,
+                                      std::span<const std::byte> out) const {
+  const auto refuser = std::find_if(words_.begin(), words_.end(),
+                                    [](std::uint64_t word) { return (word & fine) == 0; });
+  if (objection.empty() && refuser == words_.end()) return {};
+  try {
+    if (objection.empty()) {
+      return refuse(bad(Code::bad_argument,
+                        fmt::format("member {} refused its tiles", refuser - words_.begin())));
     }
+    if (objection != wrong_sizes) return refuse(bad(Code::bad_argument, std::string(objection)));
+    return refuse(bad(Code::bad_argument,
+                      fmt::format("tiles of {} and {} bytes, where the exchange has {} and {}",
+                                  in.size(), out.size(), plan_.in_bytes, plan_.out_bytes)));
+  } catch (const std::bad_alloc&) {
+    return refuse(bad(Code::bad_argument, "wrong tiles"));  // needs no memory
   }
-  return {};
 }
 
 Result<SharedProtocol::Way> SharedProtocol::decide() const {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -154,14 +154,16 @@ class SharedProtocol {
   /// Hears a word from every member. \error team_broken
   [[nodiscard]] Result<void> hear(std::uint64_t word);
 
-  /// Why these tiles cannot be taken; an empty text where they can.
-  [[nodiscard]] std::string objection(std::span<const std::byte> in,
-                                      std::span<const std::byte> out) const;
+  /// Why these tiles cannot be taken; an empty text where they can. Allocates nothing: the others
+  /// wait for this member to say that it objects.
+  [[nodiscard]] std::string_view objection(std::span<const std::byte> in,
+                                           std::span<const std::byte> out) const;
   /// Flags, and the place of `tile` if it lies in this member's memory.
   [[nodiscard]] std::uint64_t word_of(std::span<const std::byte> in, std::span<const std::byte> out,
                                       std::span<const std::byte> tile) const;
-  /// Whether all are fine.
-  [[nodiscard]] Result<void> all_fine(const std::string& objection) const;
+  /// Whether all are fine; the first argument is this member's objection to the others.
+  [[nodiscard]] Result<void> all_fine(std::string_view objection, std::span<const std::byte> in,
+                                      std::span<const std::byte> out) const;
   /// Which way they go then.
   [[nodiscard]] Result<Way> decide() const;
   void rewind();
@@ -193,10 +195,10 @@ template <typename Watch>
 Result<SharedPath> SharedProtocol::run(std::span<const std::byte> in, std::span<std::byte> out,
                                        Watch& watch) {
   if (plan_.copies) {
-    if (auto done = copied(in, out, watch); !done) return refuse(done.error());
+    if (auto done = copied(in, out, watch); !done) return refuse(std::move(done.error()));
     return SharedPath::copied;
   }
-  const std::string complaint = objection(in, out);
+  const std::string_view complaint = objection(in, out);
   rewind();
   watch.at(Step::entry);
   // Where pulling is better, members tell where their old tiles lie, else where the new ones do.
@@ -207,7 +209,9 @@ Result<SharedPath> SharedProtocol::run(std::span<const std::byte> in, std::span<
   } else {
     if (auto heard = hear(word); !heard) return refuse(heard.error());
   }
-  if (auto all = all_fine(complaint); !all) return refuse(all.error());
+  if (auto all = all_fine(complaint, in, out); !all) {
+    return refuse(std::move(all.error()));
+  }
   const auto way = decide();
   if (!way) return refuse(way.error());
   if (*way == Way::push && plan_.pull) {  // not all old tiles are shared, but all new ones are
@@ -229,7 +233,7 @@ Result<SharedPath> SharedProtocol::run(std::span<const std::byte> in, std::span<
 template <typename Watch>
 Result<void> SharedProtocol::copied(std::span<const std::byte> in, std::span<std::byte> out,
                                     Watch& watch) {
-  const std::string complaint = objection(in, out);
+  const std::string_view complaint = objection(in, out);
   const Size second = copies_bytes(plan_.in_bytes) / 2;
   const std::uint64_t turn = Watch::flaw == Flaw::one_copy ? 0 : runs_++ % 2;
   const auto offset = static_cast<std::size_t>(plan_.copies_offset + (turn == 0 ? 0 : second));
@@ -246,7 +250,7 @@ Result<void> SharedProtocol::copied(std::span<const std::byte> in, std::span<std
   } else {
     if (auto heard = hear(complaint.empty() ? fine : 0); !heard) return heard;
   }
-  if (auto all = all_fine(complaint); !all) return all;
+  if (auto all = all_fine(complaint, in, out); !all) return all;
   for (int member = 0; member < team().members(); ++member) {
     sources_[static_cast<std::size_t>(member)] = team().memory(member).data() + offset;
   }
