@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <limits>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -334,6 +335,31 @@ TEST(Nodes, making_needs_no_more_than_it_says) {
       }
     }
   }
+}
+
+TEST(Nodes, making_stays_within_the_limit_whatever_way_it_leaves) {
+  // From where nothing fits to where everything does: between them the exchange is made, and too
+  // large for anything to be made of it.
+  const Program program = rows_to_columns();
+  const Size tiles = program.from.tile_size() + program.to.tile_size();
+  const auto free = Redistributor::make(MPI_COMM_WORLD, program, 1);
+  ASSERT_TRUE(free) << render(free.error());
+  std::set<Strategy> left;
+  constexpr Size limits = 40;
+  for (Size k = 0; k <= limits; ++k) {
+    const Size limit = tiles + (free->preparing_limit_bytes() - tiles) * k / limits;
+    const auto made =
+        Redistributor::make(MPI_COMM_WORLD, program, 1, {.memory_limit_bytes = limit});
+    if (!made) {
+      EXPECT_EQ(made.error().code, Code::infeasible) << render(made.error());
+      continue;
+    }
+    left.insert(made->strategy());
+    EXPECT_LE(made->preparing_limit_bytes(), limit) << strategy_name(made->strategy());
+    EXPECT_LE(made->peak_limit_bytes(), made->preparing_limit_bytes());
+  }
+  EXPECT_EQ(left.count(free->strategy()), 1U);
+  EXPECT_EQ(left.count(Strategy::collectives), 1U);
 }
 
 TEST(Nodes, an_exchange_that_does_not_fit_the_limit_is_not_made) {

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "exec/team/exchanges.h"
+#include "retile/exec/copy/stores.h"
 #include "retile/exec/team/fork_team.h"
 #include "retile/exec/team/memory.h"
 #include "retile/exec/team/shared_protocol.h"
@@ -78,6 +79,42 @@ TEST(ForkedTeam, moves_every_element_of_all_small_problems) {
   }
   std::cout << cases << " cases\n";
   EXPECT_GE(cases, 40);
+}
+
+TEST(ForkedTeam, whose_members_see_different_caches_goes_one_way) {
+  // Member 1 cannot read how large the caches are, so that it would stream what member 0 does not.
+  const auto in_child = [](const auto& body) {
+    return run_forked(2, Size{1} << 20, [&](Team& team) {
+      if (team.member() == 1) {
+        rlimit none{};
+        getrlimit(RLIMIT_NOFILE, &none);
+        none.rlim_cur = 0;
+        if (setrlimit(RLIMIT_NOFILE, &none) != 0) return refused;
+      }
+      return body(team);
+    });
+  };
+  const Case test = make_case("x:2", "[128, 16{x}32, 32]", "[128, 32, 16{x}32]");
+  const Places places(test, 0);
+  ASSERT_LE(places.memory_bytes, Size{1} << 20);
+  const auto streams = in_child([&](Team& /*team*/) {
+    const Size share = retile::copy::detected_cache_share_bytes(2);
+    return retile::copy::streams(64, tile_bytes(test.from, 4), share) ? 1 : 0;
+  });
+  ASSERT_TRUE(streams.has_value());
+  if (*streams != std::vector<MemberEnd>{{0, 0}, {1, 0}}) {
+    GTEST_SKIP() << "the last cache of this machine is too small, or found without a file";
+  }
+  const auto ends = in_child([&](Team& team) {
+    auto exchange = SharedExchange::create(team, test.problem, places.options());
+    if (!exchange) return code_of(exchange.error());
+    const Buffers buffers(test, places, team, true, true);
+    fill(test.from, team.member(), 4, 1, buffers.in);
+    if (!exchange->run(buffers.in, buffers.out)) return refused;
+    return wrong_bytes(test.to, team.member(), 4, 1, buffers.out) == 0 ? 0 : wrong_bytes_found;
+  });
+  ASSERT_TRUE(ends.has_value());
+  for (const MemberEnd& end : *ends) EXPECT_EQ(end, MemberEnd{});
 }
 
 TEST(ForkedTeam, says_how_each_member_ended) {

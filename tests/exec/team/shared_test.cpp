@@ -149,6 +149,35 @@ TEST(SharedExchange, moves_every_element_of_all_small_problems) {
   std::cout << cases << " cases, " << checked << " bytes right\n";
 }
 
+TEST(SharedExchange, old_tiles_are_read_only_where_that_jumps_less) {
+  // Long runs, for which nobody takes lines from anybody. Only old tiles are shared, and there are
+  // no slots, so that who would write into new ones cannot.
+  const auto reads = [](std::string_view from, std::string_view to) {
+    const Case test = make_case("x:2", from, to);
+    const Places places(test, 0);
+    const auto outcomes = run_threads(2, places.memory_bytes, [&](Team& team) -> Result<void> {
+      auto exchange = SharedExchange::create(team, test.problem, places.options());
+      if (!exchange) return retile::refuse(exchange.error());
+      const Buffers buffers(test, places, team, true, false);
+      fill(test.from, team.member(), 4, 1, buffers.in);
+      if (auto went = exchange->run(buffers.in, buffers.out); !went) {
+        return retile::refuse(went.error());
+      }
+      EXPECT_EQ(wrong_bytes(test.to, team.member(), 4, 1, buffers.out), 0);
+      return {};
+    });
+    for (const auto& outcome : outcomes) {
+      EXPECT_EQ(outcome.has_value(), outcomes.front().has_value());
+      if (!outcome) {
+        EXPECT_EQ(outcome.error().code, Code::bad_argument);
+      }
+    }
+    return outcomes.front().has_value();
+  };
+  EXPECT_TRUE(reads("[8, 2048{x}4096]", "[4{x}8, 4096]"));
+  EXPECT_FALSE(reads("[4{x}8, 4096]", "[8, 2048{x}4096]"));
+}
+
 TEST(SharedExchange, one_private_tile_sends_all_through_the_slots) {
   const Case test = make_case("x:4", "[8{x}32, 16]", "[32, 4{x}16]");
   const Places places(test, 4096);

@@ -292,11 +292,16 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
   // What the exchange needs while something is made of it. The lists of hand-made Programs may have
   // room for more than they hold, but not their copies.
   Size preparing = 0;
+  Size looking = 0;  // of which while nothing is made of it
   if (exchange) {
     const auto most = or_out_of_memory([&]() -> Result<void> {
-      preparing = exchange_bytes(
-          problem.program.devices, static_cast<Size>(exchange->transfers.capacity()),
-          most_of_one(*exchange, problem.program.devices), problem.shapes.front().size());
+      const auto needs_with = [&](Size most_transfers) {
+        return exchange_bytes(problem.program.devices,
+                              static_cast<Size>(exchange->transfers.capacity()), most_transfers,
+                              problem.shapes.front().size());
+      };
+      looking = needs_with(0);
+      preparing = needs_with(most_of_one(*exchange, problem.program.devices));
       return {};
     });
     if (auto agreed = agree(comm, most); !agreed) return agreed;
@@ -348,7 +353,7 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
     strategy = candidate;
     peak_limit_bytes = way->limit_bytes;
     // Others were looked at before: then there was the exchange, beside tiles of the caller.
-    const Size looked_at = preparing + (options.own_buffers ? 0 : in_bytes + out_bytes);
+    const Size looked_at = looking + (options.own_buffers ? 0 : in_bytes + out_bytes);
     preparing_limit_bytes = std::max(tried, looked_at);
     reasons.push_back(fmt::format("{}: chosen, needs up to {} bytes", name, way->limit_bytes));
     return {};

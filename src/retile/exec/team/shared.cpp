@@ -73,8 +73,36 @@ Result<Size> slot_bytes_of(const Team& team, const SharedProblem& problem,
   return aligned;
 }
 
+Result<copy::Pass> pass_over(std::span<const Transfer> transfers, const SharedProblem& problem,
+                             int members) {
+  return copy::Pass::make(problem.element_bytes, problem.in_tile, problem.out_tile, transfers,
+                          {.cache_share_bytes = copy::detected_cache_share_bytes(members)});
+}
+
+/// A pass over all transfers that have `member` at that end.
+Result<copy::Pass> pass_of(Size Transfer::*end, Size member, const SharedProblem& problem,
+                           int members) {
+  std::vector<Transfer> transfers;
+  for (const Transfer& transfer : problem.exchange.transfers) {
+    if (transfer.*end == member) transfers.push_back(transfer);
+  }
+  return pass_over(transfers, problem, members);
+}
+
+/// Whether member 0 would rather read old tiles than write into new ones.
+Result<bool> pulling_is_better(const SharedProblem& problem, int members) {
+  const auto push = pass_of(&Transfer::source, 0, problem, members);
+  if (!push) return tl::unexpected(push.error());
+  const auto pull = pass_of(&Transfer::target, 0, problem, members);
+  if (!pull) return tl::unexpected(pull.error());
+  // Writers who take turns in a tile that stays in the caches take its lines, and what is fetched
+  // ahead of them, from each other. Readers can share them.
+  const bool contended = !push->streaming() && push->in_order_bytes() < page_bytes;
+  return contended || push->in_order_bytes() < pull->in_order_bytes();
+}
+
 Result<SharedProtocol::Plan> plan_of(Team& team, const SharedProblem& problem,
-                                     const SharedOptions& options, Size slot_bytes) {
+                                     const SharedOptions& options, Size slot_bytes, bool pulls) {
   SharedProtocol::Plan plan;
   plan.team = &team;
   plan.in_bytes = *bytes_of(problem.in_tile, problem.element_bytes);
@@ -87,11 +115,6 @@ Result<SharedProtocol::Plan> plan_of(Team& team, const SharedProblem& problem,
 
   const int members = team.members();
   const Size self = team.member();
-  const Size cache_share = copy::detected_cache_share_bytes(members);
-  const auto pass_of = [&](std::span<const Transfer> transfers) {
-    return copy::Pass::make(problem.element_bytes, problem.in_tile, problem.out_tile, transfers,
-                            {.cache_share_bytes = cache_share});
-  };
   plan.peers.resize(static_cast<std::size_t>(members));
   if (!plan.copies && (slot_bytes > 0 || members == 1)) {
     const copy::DeviceTransfers own = copy::transfers_of(self, members, problem.exchange);
@@ -107,41 +130,21 @@ Result<SharedProtocol::Plan> plan_of(Team& team, const SharedProblem& problem,
       }
     }
     if (!own.kept.empty()) {
-      auto kept = pass_of(own.kept);
+      auto kept = pass_over(own.kept, problem, members);
       if (!kept) return tl::unexpected(kept.error());
       plan.kept.emplace(std::move(*kept));
     }
   }
-
-  // Which passes are there must be the same on all members, so it is decided by what member 0 would
-  // do.
-  const auto pass_of_end = [&](Size Transfer::*end, Size member) {
-    std::vector<Transfer> transfers;
-    for (const Transfer& transfer : problem.exchange.transfers) {
-      if (transfer.*end == member) transfers.push_back(transfer);
-    }
-    return pass_of(transfers);
-  };
-  if (plan.copies) {
-    auto pull = pass_of_end(&Transfer::target, self);
+  if (!plan.copies) {
+    auto push = pass_of(&Transfer::source, self, problem, members);
+    if (!push) return tl::unexpected(push.error());
+    plan.push.emplace(std::move(*push));
+  }
+  if (plan.copies || pulls) {
+    auto pull = pass_of(&Transfer::target, self, problem, members);
     if (!pull) return tl::unexpected(pull.error());
     plan.pull.emplace(std::move(*pull));
-    return plan;
   }
-  auto push = pass_of_end(&Transfer::source, self);
-  if (!push) return tl::unexpected(push.error());
-  const auto first_push = pass_of_end(&Transfer::source, 0);
-  const auto first_pull = pass_of_end(&Transfer::target, 0);
-  if (!first_push) return tl::unexpected(first_push.error());
-  if (!first_pull) return tl::unexpected(first_pull.error());
-  plan.push.emplace(std::move(*push));
-  // Writers who take turns in a tile that stays in the caches take its lines, and what is fetched
-  // ahead of them, from each other. Readers can share them.
-  const bool contended = !first_push->streaming() && first_push->in_order_bytes() < page_bytes;
-  if (!contended && first_push->in_order_bytes() >= first_pull->in_order_bytes()) return plan;
-  auto pull = pass_of_end(&Transfer::target, self);
-  if (!pull) return tl::unexpected(pull.error());
-  plan.pull.emplace(std::move(*pull));
   return plan;
 }
 
@@ -241,24 +244,39 @@ Result<std::unique_ptr<SharedProtocol>> SharedProtocol::create(Team& team,
                                                                const SharedOptions& options) {
   std::optional<Diagnostic> mine;
   std::unique_ptr<SharedProtocol> made;
-  try {
-    mine = fault(team.members(), problem);
-    if (!mine) {
-      const auto slot = slot_bytes_of(team, problem, options);
-      if (slot) {
-        if (auto plan = plan_of(team, problem, options, *slot); plan) {
-          made = std::make_unique<SharedProtocol>(std::move(*plan));
-        } else {
-          mine = plan.error();
-        }
-      } else {
-        mine = slot.error();
-      }
+  // What goes wrong here is told of below; until then all go on together.
+  const auto attempt = [&mine](const auto& function) {
+    if (mine) return;
+    try {
+      mine = function();
+    } catch (const std::bad_alloc&) {
+      mine = bad(Code::limit_reached, "out of memory");
     }
-  } catch (const std::bad_alloc&) {
-    made.reset();
-    mine = bad(Code::limit_reached, "out of memory");
-  }
+  };
+
+  // Which passes there are must be the same on all members, who may take their caches for different
+  // ones, so member 0 decides.
+  Size slot_bytes = 0;
+  bool pulls = false;
+  attempt([&]() -> std::optional<Diagnostic> {
+    if (auto wrong = fault(team.members(), problem); wrong) return wrong;
+    const auto slot = slot_bytes_of(team, problem, options);
+    if (!slot) return slot.error();
+    slot_bytes = *slot;
+    if (team.member() != 0 || options.copies) return std::nullopt;
+    const auto better = pulling_is_better(problem, team.members());
+    if (!better) return better.error();
+    pulls = *better;
+    return std::nullopt;
+  });
+  if (auto told = team.tell(pulls ? 1 : 0); !told) return refuse(told.error());
+  pulls = team.told(0) != 0;
+  attempt([&]() -> std::optional<Diagnostic> {
+    auto plan = plan_of(team, problem, options, slot_bytes, pulls);
+    if (!plan) return plan.error();
+    made = std::make_unique<SharedProtocol>(std::move(*plan));
+    return std::nullopt;
+  });
 
   // Even: the code of a failure. Odd: the hash of what this member was asked for.
   const std::uint64_t word =
