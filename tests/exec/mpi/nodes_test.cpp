@@ -340,7 +340,7 @@ TEST(Nodes, making_needs_no_more_than_it_says) {
 TEST(Nodes, making_stays_within_the_limit_whatever_way_it_leaves) {
   // From where nothing fits to where everything does: between them the exchange is made, and too
   // large for anything to be made of it.
-  const Program program = rows_to_columns();
+  const Program program = test::rows_to_columns(6, 6);
   const Size tiles = program.from.tile_size() + program.to.tile_size();
   const auto free = Redistributor::make(MPI_COMM_WORLD, program, 1);
   ASSERT_TRUE(free) << render(free.error());
