@@ -345,7 +345,7 @@ TEST(Nodes, making_stays_within_the_limit_whatever_way_it_leaves) {
   const auto free = Redistributor::make(MPI_COMM_WORLD, program, 1);
   ASSERT_TRUE(free) << render(free.error());
   std::set<Strategy> left;
-  constexpr Size limits = 40;
+  constexpr Size limits = 400;
   for (Size k = 0; k <= limits; ++k) {
     const Size limit = tiles + (free->preparing_limit_bytes() - tiles) * k / limits;
     const auto made =

@@ -237,8 +237,7 @@ Result<void> Redistributor::State::choose(const MoverProblem& problem, const Opt
             most > 0 ? fmt::format("does not fit the memory limit: {} bytes hold the tiles and at "
                                    "most {} of the exchange's transfers",
                                    limit, most)
-                     : fmt::format("does not fit the memory limit: the tiles and an exchange of a "
-                                   "single transfer need {} bytes, the limit is {}",
+                     : fmt::format("needs at least {} bytes, the limit is {}",
                                    described_bytes(1, problem), limit));
       }
       return {};
