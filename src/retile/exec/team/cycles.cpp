@@ -134,11 +134,14 @@ std::byte* Cycles::at(Size layer, const Place& place) const {
          place.index * turn_.block_bytes;
 }
 
+Size Cycles::bytes_in(Size layer) const {
+  return std::min(slice_bytes_, turn_.block_bytes - layer % slices_ * slice_bytes_);
+}
+
 void Cycles::copy(Size layer, std::byte* target, Size target_stride, const std::byte* source,
                   Size source_stride) const {
-  const Size bytes = std::min(slice_bytes_, turn_.block_bytes - layer % slices_ * slice_bytes_);
   const Size batches = std::min(together_, turn_.batches - layer / slices_ * together_);
-  copy::copy_runs(target, target_stride, source, source_stride, bytes, batches);
+  copy::copy_runs(target, target_stride, source, source_stride, bytes_in(layer), batches);
 }
 
 template <typename Function>
@@ -164,7 +167,7 @@ void Cycles::follow(Size layer, const Walk& walk, const std::byte* kept) const {
   for (Place place = source_of(walk.first); !(place == walk.stop);) {
     std::byte* const from = at(layer, place);
     place = source_of(place);
-    copy::fetch(at(layer, place), turn_.block_bytes);
+    copy::fetch(at(layer, place), bytes_in(layer));
     copy(layer, to, batch_bytes_, from, batch_bytes_);
     to = from;
   }

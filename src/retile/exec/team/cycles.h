@@ -90,6 +90,7 @@ class Cycles {
   [[nodiscard]] Part part_of(Size layer_begin, Size layer_end, Size begin, Size end) const;
   template <typename Function>
   void for_each_cut(const Function& function) const;
+  [[nodiscard]] Size bytes_in(Size layer) const;  // of each block
   void copy(Size layer, std::byte* target, Size target_stride, const std::byte* source,
             Size source_stride) const;
   [[nodiscard]] std::byte* at(Size layer, const Place& place) const;
