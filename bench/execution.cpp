@@ -92,12 +92,12 @@ struct Free {
   void operator()(std::byte* bytes) const { std::free(bytes); }
 };
 
-enum class Pages { huge, small };
+enum class Pages { as_given, huge };
 
 /// Memory that is touched once and used for all problems.
 class Buffer {
  public:
-  /// Huge pages as far as the kernel has them: those that the library's own tiles are in.
+  /// As malloc gives them, or those of 2 MiB in which the library's own tiles lie.
   explicit Buffer(Pages pages) : pages_(pages) {}
 
   [[nodiscard]] std::span<std::byte> bytes(Size count) {
@@ -106,7 +106,7 @@ class Buffer {
     if (rounded > capacity_) {
       bytes_.reset(static_cast<std::byte*>(std::aligned_alloc(huge, rounded)));
       if (bytes_ == nullptr) give_up("out of memory");
-      madvise(bytes_.get(), rounded, pages_ == Pages::huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+      if (pages_ == Pages::huge) madvise(bytes_.get(), rounded, MADV_HUGEPAGE);
       std::memset(bytes_.get(), 1, rounded);
       capacity_ = rounded;
     }
@@ -120,8 +120,9 @@ class Buffer {
 };
 
 struct Buffers {
-  Buffer in{Pages::huge}, out{Pages::huge}, packed{Pages::huge}, unpacked{Pages::huge};
-  Buffer small_in{Pages::small}, small_out{Pages::small};
+  Buffer in{Pages::as_given}, out{Pages::as_given};
+  Buffer packed{Pages::as_given}, unpacked{Pages::as_given};
+  Buffer huge_in{Pages::huge}, huge_out{Pages::huge};
 };
 
 // ---- Contenders --------------------------------------------------------------------------------
@@ -169,8 +170,11 @@ class Bench {
         program_(lower(value_of(plan(read_), which.name))),
         exchange_(
             std::get<Exchange>(value_of(retile::direct(program_), which.name).steps.front().op)) {
-    in_ = buffers.in.bytes(std::max(in_bytes(), out_bytes()));
-    out_ = buffers.out.bytes(std::max(in_bytes(), out_bytes()));
+    const Size larger = std::max(in_bytes(), out_bytes());
+    in_ = buffers.in.bytes(larger);
+    out_ = buffers.out.bytes(larger);
+    huge_in_ = buffers.huge_in.bytes(larger);
+    huge_out_ = buffers.huge_out.bytes(larger);
     add_references();
     add_strategy("automatic", Strategy::automatic, true);
     add_strategy("shared, private tiles", Strategy::shared, false);
@@ -178,6 +182,7 @@ class Bench {
     add_strategy("collectives", Strategy::collectives, false);
     add_strategy("in place", Strategy::in_place, true);
     add_peers(buffers);
+    add_peers_in_huge_pages();
   }
 
   [[nodiscard]] std::vector<Contender>& contenders() { return contenders_; }
@@ -242,14 +247,15 @@ class Bench {
     const Size bytes =
         std::max(std::max(in_bytes(), out_bytes()) / line_bytes * line_bytes, line_bytes);
     const auto count = static_cast<std::size_t>(bytes);
-    if (count > in_.size()) give_up("tiles of less than a line: " + problem_.name);
+    if (count > huge_in_.size()) give_up("tiles of less than a line: " + problem_.name);
     const auto add = [&](const std::string& name, auto copy) {
-      contenders_.push_back({.name = name,
-                             .kind = "reference",
-                             .run = [this, bytes, copy] { copy(out_.data(), in_.data(), bytes); },
-                             .input = in_.first(count),
-                             .output = out_.first(count),
-                             .task = to_itself(bytes / element_bytes)});
+      contenders_.push_back(
+          {.name = name,
+           .kind = "reference",
+           .run = [this, bytes, copy] { copy(huge_out_.data(), huge_in_.data(), bytes); },
+           .input = huge_in_.first(count),
+           .output = huge_out_.first(count),
+           .task = to_itself(bytes / element_bytes)});
     };
     add("copy limit", [](std::byte* to, const std::byte* from, Size size) {
       retile::copy::copy_limit(to, from, size);
@@ -295,22 +301,28 @@ class Bench {
                            .output = output()});
   }
 
+  /// The fastest peers once more, in memory like that of the library.
+  void add_peers_in_huge_pages() {
+    const auto input = huge_in_.first(static_cast<std::size_t>(in_bytes()));
+    const auto output = huge_out_.first(static_cast<std::size_t>(out_bytes()));
+    contenders_.push_back({.name = "MPI_Alltoallw, huge pages",
+                           .kind = "peer in huge pages",
+                           .run = [this] { types_->alltoallw(huge_in_.data(), huge_out_.data()); },
+                           .input = input,
+                           .output = output});
+    add_contiguous("peer in huge pages", ", huge pages", huge_in_, huge_out_);
+  }
+
   void add_peers(Buffers& buffers) {
     if (std::max(in_bytes(), out_bytes()) >= (Size{1} << 31)) give_up("tiles too large for peers");
     types_.emplace(exchange_, program_.from.tile(), program_.to.tile());
     add_peer("MPI_Alltoallw", [this] { types_->alltoallw(input().data(), output().data()); });
-    const std::span<std::byte> small_in = buffers.small_in.bytes(in_bytes());
-    const std::span<std::byte> small_out = buffers.small_out.bytes(out_bytes());
-    add_peer("MPI_Alltoallw, small pages",
-             [this, small_in, small_out] { types_->alltoallw(small_in.data(), small_out.data()); });
-    contenders_.back().input = small_in;
-    contenders_.back().output = small_out;
     std::byte* const packed = buffers.packed.bytes(types_->packed_bytes()).data();
     std::byte* const unpacked = buffers.unpacked.bytes(types_->unpacked_bytes()).data();
     add_peer("MPI_Pack, MPI_Alltoallv", [this, packed, unpacked] {
       types_->pack_alltoallv(input().data(), output().data(), packed, unpacked);
     });
-    add_contiguous();
+    add_contiguous("peer", "", in_, out_);
     scalapack_ = Scalapack::make(program_.from, program_.to);
     if (scalapack_ != nullptr) {
       add_peer("ScaLAPACK p?gemr2d", [this] { scalapack_->run(input().data(), output().data()); });
@@ -324,20 +336,27 @@ class Bench {
   }
 
   /// As many bytes, but not to their places: each gets whole pieces, in the order of the sources.
-  void add_contiguous() {
+  void add_contiguous(const std::string& kind, const std::string& suffix, std::span<std::byte> in,
+                      std::span<std::byte> out) {
+    const auto add = [&](const std::string& name, retile::Problem task, std::function<void()> run) {
+      contenders_.push_back({.name = name + suffix,
+                             .kind = kind,
+                             .run = std::move(run),
+                             .input = in.first(static_cast<std::size_t>(in_bytes())),
+                             .output = out.first(static_cast<std::size_t>(out_bytes())),
+                             .task = std::move(task)});
+    };
     const Size elements = in_bytes() / element_bytes;
     if (out_bytes() == in_bytes() * processes) {
       const int bytes = static_cast<int>(in_bytes());
-      add_peer("MPI_Allgather, contiguous", [this, bytes] {
-        MPI_Allgather(in_.data(), bytes, MPI_BYTE, out_.data(), bytes, MPI_BYTE, MPI_COMM_WORLD);
+      add("MPI_Allgather, contiguous", contiguous_allgather(elements), [in, out, bytes] {
+        MPI_Allgather(in.data(), bytes, MPI_BYTE, out.data(), bytes, MPI_BYTE, MPI_COMM_WORLD);
       });
-      contenders_.back().task = contiguous_allgather(elements);
     } else if (in_bytes() == out_bytes() && elements % processes == 0) {
       const int bytes = static_cast<int>(in_bytes() / processes);
-      add_peer("MPI_Alltoall, contiguous", [this, bytes] {
-        MPI_Alltoall(in_.data(), bytes, MPI_BYTE, out_.data(), bytes, MPI_BYTE, MPI_COMM_WORLD);
+      add("MPI_Alltoall, contiguous", contiguous_alltoall(elements / processes), [in, out, bytes] {
+        MPI_Alltoall(in.data(), bytes, MPI_BYTE, out.data(), bytes, MPI_BYTE, MPI_COMM_WORLD);
       });
-      contenders_.back().task = contiguous_alltoall(elements / processes);
     }
   }
 
@@ -345,8 +364,9 @@ class Bench {
   retile::Problem read_;
   Program program_;
   Exchange exchange_;
-  std::span<std::byte> in_, out_;  ///< each as large as the larger tile
-  bool filled_ = false;            ///< in_ holds the problem's pattern
+  std::span<std::byte> in_, out_;            ///< each as large as the larger tile
+  std::span<std::byte> huge_in_, huge_out_;  ///< the same in huge pages
+  bool filled_ = false;                      ///< in_ holds the problem's pattern
   std::vector<std::unique_ptr<Redistributor>> redistributors_;
   std::optional<MpiTypes> types_;
   std::unique_ptr<Scalapack> scalapack_;

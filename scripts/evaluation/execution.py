@@ -19,6 +19,7 @@ LONG_RUN_BYTES = 4096
 SHORT_RUN_BYTES = 64
 PAGE_LINK = "../bench/results/execution_{}.json"
 
+PEER, PEER_IN_HUGE_PAGES = "peer", "peer in huge pages"
 LIMIT, STREAM, AUTOMATIC, IN_PLACE, ALLTOALLW = "copy limit", "one stream", "automatic", "in place", "MPI_Alltoallw"
 COLUMNS = [  # of tables and pictures: contenders, short name, colour
     ([AUTOMATIC], "automatic", "#2266aa"),
@@ -27,9 +28,10 @@ COLUMNS = [  # of tables and pictures: contenders, short name, colour
     (["direct"], "direct", "#88bb44"),
     (["collectives"], "collectives", "#bbbb33"),
     ([ALLTOALLW], "MPI_Alltoallw", "#dd8833"),
-    (["MPI_Alltoallw, small pages"], "Alltoallw, small pages", "#eebb88"),
+    (["MPI_Alltoallw, huge pages"], "Alltoallw, huge pages", "#eebb88"),
     (["MPI_Pack, MPI_Alltoallv"], "pack, Alltoallv", "#cc4444"),
     (["MPI_Alltoall, contiguous", "MPI_Allgather, contiguous"], "contiguous", "#aa66bb"),
+    (["MPI_Alltoall, contiguous, huge pages", "MPI_Allgather, contiguous, huge pages"], "contiguous, huge pages", "#ccaadd"),
     (["ScaLAPACK p?gemr2d"], "p?gemr2d", "#555555"),
     (["FFTW MPI transpose"], "FFTW", "#996633"),
     ([STREAM], "one stream", "#bbbbbb"),
@@ -180,11 +182,11 @@ def is_long(problem):
     return problem["run_bytes"] >= LONG_RUN_BYTES
 
 
-def comparisons(result):
-    """(problem, peer, its kept figures) for all peers."""
+def comparisons(result, kind=PEER):
+    """(problem, peer, its kept figures) for all peers of that kind."""
     for problem in result["problems"]:
         for name, one in problem["contenders"].items():
-            if one["kind"] == "peer":
+            if one["kind"] == kind:
                 yield problem, name, one
 
 
@@ -194,10 +196,10 @@ def slower_in(one):
     return ratios, sum(ratio > 1 for ratio in ratios)
 
 
-def lost(result):
+def lost(result, kind=PEER):
     """Where automatic is slower than a peer by more than noise: in the median of the runs, and in four of five of them."""
     out = []
-    for problem, name, one in comparisons(result):
+    for problem, name, one in comparisons(result, kind):
         ratios, slower = slower_in(one)
         if median(ratios) > 1 and slower >= math.ceil(0.8 * len(ratios)):
             out.append((problem, name, ratios, slower))
@@ -309,10 +311,10 @@ def missed_lines(results):
     return lines
 
 
-def loss_rows(results):
+def loss_rows(results, kind=PEER):
     rows = ["| processes | size | problem | peer | automatic over the peer | slower in |", "|---:|---:|---|---|---|---|"]
     for result in results.values():
-        for problem, name, ratios, slower in lost(result):
+        for problem, name, ratios, slower in lost(result, kind):
             rows.append(f"| {result['processes']} | {size_text(problem['kib'])} | {problem['problem']} | {name} | {spread(ratios)} | {slower} of {len(ratios)} runs |")
     return rows
 
@@ -341,6 +343,26 @@ def conditions(results):
             + (", of which the run before leaves some." if any_result["runs"] > 1 else "."))
 
 
+def in_huge_pages(results):
+    """The peers in memory like the library's: nothing where they did not run."""
+    pairs = sum(1 for result in results.values() for _ in comparisons(result, PEER_IN_HUGE_PAGES))
+    if pairs == 0:
+        return ""
+    ratios = []
+    for processes, result in results.items():
+        values = over_problems(of_size(result, judged_kib(result)), [f"{ALLTOALLW}, huge pages"], "to_automatic")
+        if values is not None:
+            ratios.append(f"{spread(values)} with {processes} processes")
+    losses = loss_rows(results, PEER_IN_HUGE_PAGES)
+    text = f"""### Peers in huge pages
+
+Where the callers of `MPI_Alltoallw` and of the contiguous collectives put their tiles in pages of 2 MiB, `MPI_Alltoallw` takes, in the median over the problems of
+{size_text(judged_kib(next(iter(results.values()))))}, so many times as long as automatic: {"; ".join(ratios)}. Automatic loses in {len(losses) - 2} of {pairs} pairs of a problem and such a peer{":" if len(losses) > 2 else "."}
+
+"""
+    return text + ("\n".join(losses) + "\n\n" if len(losses) > 2 else "")
+
+
 def section(results):
     pairs = {p: sum(1 for _ in comparisons(result)) for p, result in results.items()}
     losses = loss_rows(results)
@@ -357,8 +379,8 @@ it takes 3 ms. Every element of every output was compared before. A ratio is one
 median over its rounds. Here stands the median over the runs and, in brackets, the least and the most of them. The *copy limit* is all
 processes copying as many bytes as the larger tile at once by streaming stores over four pages; *one stream* is the same straight through, which
 on some machines is faster, and then the harder reference. Small arrays stay in the caches, where streaming stores are slow: there, only the ratio to
-the peers says something. Everybody's memory lies in pages of 2 MiB, as the library's own tiles do (FFTW's in what it allocates); what `malloc` gives often does not, and
-*small pages* is `MPI_Alltoallw` in such memory. *Contiguous* is `MPI_Alltoall` or `MPI_Allgather` of as many bytes, which do not bring them to their places.
+the peers says something. The library's own tiles and those of the plain copies lie in pages of 2 MiB, those of the peers in what `malloc` gives here, which is pages of 4 KiB;
+*huge pages* is a peer in pages of 2 MiB, which its caller has to see to. *Contiguous* is `MPI_Alltoall` or `MPI_Allgather` of as many bytes, which do not bring them to their places.
 
 ### Targets
 
@@ -375,6 +397,7 @@ but not in so many runs is a tie ({unsettled} of {sum(pairs.values())} pairs).
 
 """
     text += "\n".join(losses) + "\n\n" if len(losses) > 2 else f"None, in {sum(pairs.values())} pairs of a problem and a peer.\n\n"
+    text += in_huge_pages(results)
     text += "### By size and kind of problem\n\nRatios to the copy limit, median over the problems of a kind.\n\n"
     for processes, result in results.items():
         text += f"{processes} processes:\n\n" + "\n".join(class_rows(result)) + "\n\n"

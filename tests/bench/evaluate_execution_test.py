@@ -102,6 +102,18 @@ class Judge(unittest.TestCase):
         self.assertFalse(target(of, "automatic slower than a peer, all sizes").met)
         self.assertIn("| 2 | 256 MiB | long | MPI_Alltoallw | 1.14 (1.14 to 1.14) | 5 of 5 runs |", execution.section({2: of}))
 
+    def test_peers_in_huge_pages_are_told_of_and_not_judged(self):
+        self.assertNotIn("Peers in huge pages", execution.section({2: result()}))
+        for ratio, losses in ((0.7, 1), (2.0, 0)):
+            made = run()
+            made["problems"][0]["contenders"].append(contender("MPI_Alltoallw, huge pages", execution.PEER_IN_HUGE_PAGES, ratio))
+            of = execution.reduce([made])
+            self.assertEqual(execution.lost(of), [])
+            self.assertEqual(len(execution.lost(of, execution.PEER_IN_HUGE_PAGES)), losses)
+            text = execution.section({2: of})
+            self.assertIn(f"Automatic loses in {losses} of 1 pairs of a problem and such a peer", text)
+            self.assertEqual("| long | MPI_Alltoallw, huge pages | 1.14" in text, losses == 1)
+
     def test_small_sizes_count_for_losses_only(self):
         made = run()
         made["problems"][4]["contenders"][2] = contender("automatic", "strategy", 5)
