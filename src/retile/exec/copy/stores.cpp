@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
+#include <cstdio>
+#include <cstdlib>
 #include <sstream>
 #include <string>
 
@@ -37,6 +38,17 @@ Size processors_in(const std::string& list) {
   return out;
 }
 
+// A line that the system writes; empty where it cannot be read. Streams of C++ would do, but where
+// a process may open nothing more, UBSan takes them for no streams.
+std::string line_of(const std::string& path) {
+  std::array<char, 4096> line{};
+  std::FILE* const file = std::fopen(path.c_str(), "r");
+  if (file == nullptr) return {};
+  const bool read = std::fgets(line.data(), static_cast<int>(line.size()), file) != nullptr;
+  std::fclose(file);
+  return read ? line.data() : "";
+}
+
 // sysconf would be simpler, but in virtual machines it has been seen to answer with the last caches
 // of the whole host, twelve times what there was.
 Cache last_cache() {
@@ -44,11 +56,10 @@ Cache last_cache() {
   for (int index = 0; index < 8; ++index) {
     const std::string directory =
         "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
-    std::ifstream size_file(directory + "size");
-    std::ifstream processors_file(directory + "shared_cpu_list");
-    Size kibibytes = 0;  // `32768K`
-    std::string processors;
-    if (!(size_file >> kibibytes) || !(processors_file >> processors)) break;
+    const Size kibibytes =
+        std::strtoll(line_of(directory + "size").c_str(), nullptr, 10);  // `32768K`
+    const std::string processors = line_of(directory + "shared_cpu_list");
+    if (kibibytes < 1 || processors.empty()) break;
     out = {kibibytes * 1024, std::max<Size>(processors_in(processors), 1)};
   }
   return out;
