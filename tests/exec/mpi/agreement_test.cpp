@@ -203,6 +203,19 @@ TEST(Agreement, buffers_of_the_wrong_size_on_one_process) {
   EXPECT_EQ(run(in, out), "accepted");  // an error does no harm
 }
 
+TEST(Agreement, buffers_of_a_caller_where_it_has_its_own) {
+  auto redistributor = Redistributor::make(MPI_COMM_WORLD, square(), 4, {.own_buffers = true});
+  ASSERT_TRUE(redistributor);
+  const auto tile = static_cast<std::size_t>(redistributor->in_bytes());
+  const std::vector<std::byte> in(tile);
+  std::vector<std::byte> out(tile);
+  const std::string outcome =
+      outcome_text(is_first() ? redistributor->run(in, out) : redistributor->run());
+  EXPECT_TRUE(same_everywhere(outcome));
+  EXPECT_THAT(outcome, HasSubstr("no others"));
+  EXPECT_EQ(outcome_text(redistributor->run()), "accepted");
+}
+
 TEST(Agreement, a_process_without_memory_for_words_refuses_wrong_buffers_with_all_others) {
   using mpi::Strategy;
   for (const Strategy strategy : {Strategy::collectives, Strategy::direct, Strategy::shared}) {
