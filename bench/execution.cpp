@@ -293,24 +293,24 @@ class Bench {
     contenders_.push_back(std::move(contender));
   }
 
-  void add_peer(const std::string& name, std::function<void()> run) {
-    contenders_.push_back({.name = name,
-                           .kind = "peer",
-                           .run = std::move(run),
-                           .input = input(),
-                           .output = output()});
+  void add_peer(const std::string& name, std::function<void()> run, Pages pages = Pages::as_given,
+                std::optional<retile::Problem> task = {}) {
+    const bool huge = pages == Pages::huge;
+    contenders_.push_back(
+        {.name = huge ? name + ", huge pages" : name,
+         .kind = huge ? "peer in huge pages" : "peer",
+         .run = std::move(run),
+         .input = (huge ? huge_in_ : in_).first(static_cast<std::size_t>(in_bytes())),
+         .output = (huge ? huge_out_ : out_).first(static_cast<std::size_t>(out_bytes())),
+         .task = std::move(task)});
   }
 
   /// The fastest peers once more, in memory like that of the library.
   void add_peers_in_huge_pages() {
-    const auto input = huge_in_.first(static_cast<std::size_t>(in_bytes()));
-    const auto output = huge_out_.first(static_cast<std::size_t>(out_bytes()));
-    contenders_.push_back({.name = "MPI_Alltoallw, huge pages",
-                           .kind = "peer in huge pages",
-                           .run = [this] { types_->alltoallw(huge_in_.data(), huge_out_.data()); },
-                           .input = input,
-                           .output = output});
-    add_contiguous("peer in huge pages", ", huge pages", huge_in_, huge_out_);
+    add_peer(
+        "MPI_Alltoallw", [this] { types_->alltoallw(huge_in_.data(), huge_out_.data()); },
+        Pages::huge);
+    add_contiguous(Pages::huge);
   }
 
   void add_peers(Buffers& buffers) {
@@ -322,7 +322,7 @@ class Bench {
     add_peer("MPI_Pack, MPI_Alltoallv", [this, packed, unpacked] {
       types_->pack_alltoallv(input().data(), output().data(), packed, unpacked);
     });
-    add_contiguous("peer", "", in_, out_);
+    add_contiguous(Pages::as_given);
     scalapack_ = Scalapack::make(program_.from, program_.to);
     if (scalapack_ != nullptr) {
       add_peer("ScaLAPACK p?gemr2d", [this] { scalapack_->run(input().data(), output().data()); });
@@ -336,27 +336,26 @@ class Bench {
   }
 
   /// As many bytes, but not to their places: each gets whole pieces, in the order of the sources.
-  void add_contiguous(const std::string& kind, const std::string& suffix, std::span<std::byte> in,
-                      std::span<std::byte> out) {
-    const auto add = [&](const std::string& name, retile::Problem task, std::function<void()> run) {
-      contenders_.push_back({.name = name + suffix,
-                             .kind = kind,
-                             .run = std::move(run),
-                             .input = in.first(static_cast<std::size_t>(in_bytes())),
-                             .output = out.first(static_cast<std::size_t>(out_bytes())),
-                             .task = std::move(task)});
-    };
+  void add_contiguous(Pages pages) {
+    std::byte* const in = (pages == Pages::huge ? huge_in_ : in_).data();
+    std::byte* const out = (pages == Pages::huge ? huge_out_ : out_).data();
     const Size elements = in_bytes() / element_bytes;
     if (out_bytes() == in_bytes() * processes) {
       const int bytes = static_cast<int>(in_bytes());
-      add("MPI_Allgather, contiguous", contiguous_allgather(elements), [in, out, bytes] {
-        MPI_Allgather(in.data(), bytes, MPI_BYTE, out.data(), bytes, MPI_BYTE, MPI_COMM_WORLD);
-      });
+      add_peer(
+          "MPI_Allgather, contiguous",
+          [in, out, bytes] {
+            MPI_Allgather(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, MPI_COMM_WORLD);
+          },
+          pages, contiguous_allgather(elements));
     } else if (in_bytes() == out_bytes() && elements % processes == 0) {
       const int bytes = static_cast<int>(in_bytes() / processes);
-      add("MPI_Alltoall, contiguous", contiguous_alltoall(elements / processes), [in, out, bytes] {
-        MPI_Alltoall(in.data(), bytes, MPI_BYTE, out.data(), bytes, MPI_BYTE, MPI_COMM_WORLD);
-      });
+      add_peer(
+          "MPI_Alltoall, contiguous",
+          [in, out, bytes] {
+            MPI_Alltoall(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, MPI_COMM_WORLD);
+          },
+          pages, contiguous_alltoall(elements / processes));
     }
   }
 

@@ -379,7 +379,7 @@ it takes 3 ms. Every element of every output was compared before. A ratio is one
 median over its rounds. Here stands the median over the runs and, in brackets, the least and the most of them. The *copy limit* is all
 processes copying as many bytes as the larger tile at once by streaming stores over four pages; *one stream* is the same straight through, which
 on some machines is faster, and then the harder reference. Small arrays stay in the caches, where streaming stores are slow: there, only the ratio to
-the peers says something. The library's own tiles and those of the plain copies lie in pages of 2 MiB, those of the peers in what `malloc` gives here, which is pages of 4 KiB;
+the peers says something. The library's own tiles and those of the plain copies lie in pages of 2 MiB, those of the peers in what `malloc` gives, which is smaller pages unless the system's setting is `always`;
 *huge* is a peer in pages of 2 MiB, which its caller has to see to. *Contiguous* is `MPI_Alltoall` or `MPI_Allgather` of as many bytes, which do not bring them to their places.
 
 ### Targets

@@ -6,11 +6,9 @@
 #include <span>
 
 #include "retile/core/size.h"
+#include "retile/exec/copy/runs.h"
 
 namespace retile::copy {
-
-/// What a streaming store writes at once: less costs more than an ordinary store.
-inline constexpr Size line_bytes = 64;
 
 /// The most members of a segment: what is kept of each stays in the first cache.
 inline constexpr Size max_members = 32;

@@ -8,7 +8,7 @@
 namespace retile::team {
 namespace {
 
-constexpr Size line_bytes = 64;
+using copy::line_bytes;
 
 bool bit(std::span<const std::byte> bits, Size at) {
   return (bits[static_cast<std::size_t>(at / 8)] >> (at % 8) & std::byte{1}) != std::byte{0};
