@@ -28,8 +28,7 @@ namespace {
 using retile::Code;
 using retile::Size;
 
-// ---- What was read, as numbers in a row
-// ---------------------------------------------------------------------------------
+// ---- What was read, as numbers in a row ---------------------------------------------------------
 
 class Summary {
  public:
@@ -164,8 +163,7 @@ std::string summaries(const Programs& programs) {
   return out;
 }
 
-// ---- Texts
-// --------------------------------------------------------------------------------------------------------------
+// ---- Texts --------------------------------------------------------------------------------------
 
 enum class Kind { printed, spelled, damaged };
 
@@ -210,8 +208,7 @@ bool disagree(const std::string& text) {
   return ours && is_small(*ours) && summaries(*ours) != summaries(theirs.programs);
 }
 
-// ---- Tests
-// --------------------------------------------------------------------------------------------------------------
+// ---- Tests --------------------------------------------------------------------------------------
 
 class TextFormVsSpec : public testing::TestWithParam<Kind> {};
 
@@ -289,8 +286,7 @@ TEST(TextFormTwins, both_keep_the_rules_one_by_one) {
   }
 }
 
-// ---- Controls
-// -----------------------------------------------------------------------------------------------------------
+// ---- Controls -----------------------------------------------------------------------------------
 
 using Accepts = std::function<bool(const std::string&)>;
 

@@ -43,8 +43,7 @@ std::string after(const std::string& line, const Shape& tile = {6, 4}, Size devi
   return out;
 }
 
-// ---- Shapes
-// -------------------------------------------------------------------------------------------------------------
+// ---- Shapes -------------------------------------------------------------------------------------
 
 TEST(ShapeAfter, dynslice_divides) {
   EXPECT_EQ(after("dynslice dim=0 groups=[2,3]<=[6]"), "2,4");
@@ -68,8 +67,7 @@ TEST(ShapeAfter, allpermute_keeps) {
   EXPECT_EQ(after("allpermute pairs=[]"), "6,4");
 }
 
-// ---- Transfers
-// ----------------------------------------------------------------------------------------------------------
+// ---- Transfers ----------------------------------------------------------------------------------
 
 /// An exchange to one device of a tile, from a tile of the same shape; boxes are start and shape.
 std::string covered(const Shape& tile, const std::vector<std::pair<Shape, Shape>>& boxes) {
@@ -162,8 +160,7 @@ TEST(WellMade, an_exchange_says_its_tile_and_boxes_of_the_rank) {
   EXPECT_FALSE(made({0, 1, {0}, {0}, {0}}, Shape{1}));
 }
 
-// ---- Tables
-// -------------------------------------------------------------------------------------------------------------
+// ---- Tables -------------------------------------------------------------------------------------
 
 TEST(ShapeAfter, groups_hold_every_device_once) {
   EXPECT_EQ(after("allgather dim=0 groups=[[0,1,2,3,4,5]]"), "36,4");
@@ -281,8 +278,7 @@ RC_GTEST_PROP(ShapeAfterProperty, pairs_apply_iff_they_permute, (std::uint64_t s
   for (Size d = 0; d < devices; ++d) RC_ASSERT(sources[static_cast<std::size_t>(d)] == d);
 }
 
-// ---- Places
-// -------------------------------------------------------------------------------------------------------------
+// ---- Places -------------------------------------------------------------------------------------
 
 RC_GTEST_PROP(MembershipProperty, is_the_row_and_the_place_in_it, (std::uint64_t seed)) {
   const auto choose = support::seeded(seed);
@@ -323,8 +319,7 @@ TEST(Sources, come_from_lists_iotas_and_pairs) {
   EXPECT_EQ(of("allpermute pairs=[]"), (std::vector<Size>{0, 1, 2, 3, 4, 5}));
 }
 
-// ---- Cost
-// ---------------------------------------------------------------------------------------------------------------
+// ---- Cost ---------------------------------------------------------------------------------------
 
 Size cost(const std::string& line, Size before, Size after_it, Size devices = 6) {
   return step_cost(step(line, devices), before, after_it, devices);

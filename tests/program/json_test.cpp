@@ -90,8 +90,7 @@ TEST(Json, names_may_hold_what_json_escapes) {
   EXPECT_EQ(read(to_json(program)), program);
 }
 
-// ---- Rules
-// --------------------------------------------------------------------------------------------------------------
+// ---- Rules --------------------------------------------------------------------------------------
 
 /// A Program of six devices with `steps`; other fields can be put before them.
 std::string with(const std::string& steps,
@@ -332,8 +331,7 @@ TEST(JsonRepair, names_the_nearest_field) {
               Contains("did you mean groups?"));
 }
 
-// ---- Either form
-// --------------------------------------------------------------------------------------------------------
+// ---- Either form --------------------------------------------------------------------------------
 
 TEST(ParseAny, several_objects_are_several_programs) {
   const std::string one = with("");

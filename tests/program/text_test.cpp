@@ -36,8 +36,7 @@ Diagnostic refused(const std::string& text) {
   return out.error();
 }
 
-// ---- Twins
-// --------------------------------------------------------------------------------------------------------------
+// ---- Twins --------------------------------------------------------------------------------------
 
 class TextRule : public testing::TestWithParam<twins::Twin> {};
 
@@ -83,8 +82,7 @@ TEST(Twins, cover_every_code_that_the_text_form_can_give) {
   }
 }
 
-// ---- Repairs
-// ------------------------------------------------------------------------------------------------------------
+// ---- Repairs ------------------------------------------------------------------------------------
 
 TEST(Repair, names_the_nearest_key) {
   EXPECT_THAT(refused(over_six("alltoall spilt=0 concat=1 groups=[]")).notes,
@@ -123,8 +121,7 @@ TEST(Repair, a_text_without_a_name_still_counts_lines) {
   EXPECT_EQ(parse_programs("retile.program/1\nnonsense").error().source, "line 2");
 }
 
-// ---- What is read
-// -------------------------------------------------------------------------------------------------------
+// ---- What is read -------------------------------------------------------------------------------
 
 const char* const example_3_1 =
     "retile.program/1\n"
@@ -350,8 +347,7 @@ TEST(Text, tables_print_as_the_form_writes_them) {
   EXPECT_EQ(list_to_text(retile::DeviceTable::list({2, 0})), "[2,0]");
 }
 
-// ---- Size and rubbish
-// ---------------------------------------------------------------------------------------------------
+// ---- Size and rubbish ---------------------------------------------------------------------------
 
 double seconds(const std::string& text) {
   const auto begin = std::chrono::steady_clock::now();

@@ -293,8 +293,7 @@ inline rc::Gen<retile::Program> programs(ProgramBounds bounds = {}) {
                       });
 }
 
-// ---- Texts
-// ------------------------------------------------------------------------------------------------------------
+// ---- Texts --------------------------------------------------------------------------------------
 
 /// The tokens of a text form, line ends among them; whatever is no token is one byte.
 inline std::vector<std::string> program_tokens(std::string_view text) {

@@ -53,23 +53,27 @@ struct ElementType {
   Size bytes = 0;
 };
 
-/// `f32` -> 4 bytes. \error bad_argument
+/// `f32` -> 4 bytes.
+/// \error bad_argument
 [[nodiscard]] Result<ElementType> parse_element_type(std::string_view text,
                                                      std::string_view source);
 
-/// A number of bytes: decimal, optionally followed by KiB, MiB, GiB or TiB. \error bad_argument
+/// A number of bytes: decimal, optionally followed by KiB, MiB, GiB or TiB.
+/// \error bad_argument
 [[nodiscard]] Result<Size> parse_bytes(std::string_view text, std::string_view source);
 
-/// A decimal number in [least, most]. \error bad_argument
+/// A decimal number in [least, most].
+/// \error bad_argument
 [[nodiscard]] Result<Size> parse_count(std::string_view text, std::string_view source, Size least,
                                        Size most);
 
-/// One of `choices`, as its index. \error bad_argument
+/// One of `choices`, as its index.
+/// \error bad_argument
 [[nodiscard]] Result<std::size_t> parse_choice(std::string_view text, std::string_view source,
                                                const std::vector<std::string_view>& choices);
 
-/// The text of a file, or of stdin for `-`. \error file_error (cannot be opened, is a directory),
-/// bad_file (longer than 1 GiB)
+/// The text of a file, or of stdin for `-`.
+/// \error file_error (cannot be opened, is a directory), bad_file (longer than 1 GiB)
 [[nodiscard]] Result<std::string> read_text(const std::string& path, std::string_view source);
 
 /// The Problem of --mesh, FROM and TO; all three are parsed as `parse_problem` does.

@@ -20,7 +20,9 @@ inline constexpr const char* launched_variable = "RETILE_LAUNCHED";
 ///
 /// stderr of the processes passes through as it comes. A job that does not report is an environment
 /// failure, described in one diagnostic. Signals that ask this process to end (INT, TERM, HUP) end
-/// the job. \param arguments  of every process \param input      what process 0 reads from stdin
+/// the job.
+/// \param arguments  of every process
+/// \param input  what process 0 reads from stdin
 [[nodiscard]] Outcome launch(Size processes, const std::vector<std::string>& arguments,
                              std::string_view input);
 

@@ -21,7 +21,8 @@ namespace retile::cli {
 /// Who moves the data.
 enum class Backend : std::size_t { mpi, sim, cuda };
 
-/// The backend that was asked for. \error one that there is not, or options that it does not know
+/// The backend that was asked for.
+/// \error one that there is not, or options that it does not know
 [[nodiscard]] Result<Backend> read_backend(const RunArguments& arguments);
 
 /// A run whose arguments were read and whose Program `check` calls right.
@@ -145,9 +146,10 @@ class Progress {
 using PrintOutcome = std::function<int(const Outcome&)>;
 
 /// The work of one of those processes. Process 0 prepares the request and prints; a Program goes
-/// from it to all. \param arguments  what the command line said, or why it cannot be read \param
-/// typed      the command line itself: all processes must have been given the same \return the exit
-/// code, the same on all processes
+/// from it to all.
+/// \param arguments  what the command line said, or why it cannot be read
+/// \param typed  the command line itself: all processes must have been given the same
+/// \return the exit code, the same on all processes
 [[nodiscard]] int run_mpi_process(const Result<RunArguments>& arguments, const std::string& typed,
                                   const PrintOutcome& print);
 

@@ -12,16 +12,17 @@
 namespace retile {
 
 /// Reads `x:4,y:6`. Blanks are free; names are [A-Za-z_][A-Za-z0-9_.-]* or any text in double
-/// quotes. \param source  what the text is called in diagnostics (`--mesh`) \error empty_mesh,
-/// syntax, duplicate_axis, bad_number (zero, negative, 20 digits), too_many_devices; each points
-/// into `text`
+/// quotes.
+/// \param source  what the text is called in diagnostics (`--mesh`)
+/// \error empty_mesh, syntax, duplicate_axis, bad_number (zero, negative, 20 digits),
+///     too_many_devices; each points into `text`
 [[nodiscard]] Result<Mesh> parse_mesh(std::string_view text, std::string_view source = "");
 
 /// Reads `[3{x}12, 2{y}12]`: tile{axes, minor to major}global per dimension; `12` means 12{}12; an
-/// axis may repeat its size (`184{c:2}368`). Axes of size 1 are dropped. \error syntax, bad_number,
-/// unknown_axis, axis_used_twice, axis_size_mismatch, ill_formed_type, size_overflow; each points
-///        at the number, axis or dimension meant, names the rule and offers a repair where there is
-///        one
+/// axis may repeat its size (`184{c:2}368`). Axes of size 1 are dropped.
+/// \error syntax, bad_number, unknown_axis, axis_used_twice, axis_size_mismatch, ill_formed_type,
+///     size_overflow; each points at the number, axis or dimension meant, names the rule and offers
+///     a repair where there is one
 [[nodiscard]] Result<DistType> parse_type(std::string_view text, const Mesh& mesh,
                                           std::string_view source = "");
 

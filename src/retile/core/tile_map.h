@@ -31,9 +31,10 @@ class TileMap {
  public:
   TileMap() = default;
 
-  /// Compact form. \error ill_formed_type, bad_number, size_overflow: tile * product of digit sizes
-  /// == global per dimension; digits (size 1 dropped) sorted by stride: stride*size divides the
-  /// next stride, the last divides `devices`.
+  /// Compact form.
+  /// \error ill_formed_type, bad_number, size_overflow: tile * product of digit sizes == global per
+  ///     dimension; digits (size 1 dropped) sorted by stride: stride*size divides the next stride,
+  ///     the last divides `devices`.
   [[nodiscard]] static Result<TileMap> compact(Size devices, Shape global, Shape tile,
                                                std::vector<std::vector<Digit>> digits);
 

@@ -42,9 +42,10 @@ struct AllpermuteRule {
 
 using TypedCollective = std::variant<AllgatherRule, DynsliceRule, AlltoallRule, AllpermuteRule>;
 
-/// The type after the collective. \error bad_dimension, unknown_axis, axis_used_twice,
-/// inapplicable, each with the rule (T-ALLGATHER, T-DYNSLICE, T-ALLTOALL, T-PERMUTE) and the
-/// premise that fails. Paper: Fig. 8, Sec. 7.1; E4, E5.
+/// The type after the collective.
+/// \error bad_dimension, unknown_axis, axis_used_twice, inapplicable, each with the rule
+///     (T-ALLGATHER, T-DYNSLICE, T-ALLTOALL, T-PERMUTE) and the premise that fails. Paper: Fig. 8,
+///     Sec. 7.1; E4, E5.
 [[nodiscard]] Result<DistType> apply(const Mesh& mesh, const TypedCollective& collective,
                                      const DistType& type);
 

@@ -58,8 +58,7 @@ DeviceTable groups_of(const IotaChain& order, const std::vector<Digit>& digits) 
   return DeviceTable::iota(with_minor(order, digits), n);
 }
 
-// --- The permutation
-// ---------------------------------------------------------------------------------------------
+// ---- The permutation ----------------------------------------------------------------------------
 
 /// Numbers (tile, replica) to devices: the last dimension slowest, replicas fastest, in the order
 /// of `replicas` (minor to major). Any order of tiles would do, as long as both maps use the same.

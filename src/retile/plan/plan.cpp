@@ -222,7 +222,8 @@ Size most_lacking(const Problem& problem) {
   return problem.to.tile_size() - least_kept;
 }
 
-/// Turns a path and its choices into a Plan's steps. \error size_overflow
+/// Turns a path and its choices into a Plan's steps.
+/// \error size_overflow
 Result<Plan> assemble(const Problem& problem, const PlanOptions& options, const WeakPath& path,
                       const SliceDigits& digits, std::optional<Placement> placement) {
   const Prices prices = prices_of(problem, options);

@@ -32,8 +32,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view schema = "retile.program/1";
 
-// ---- In: values with their places
-// ----------------------------------------------------------------------------------
+// ---- In: values with their places ---------------------------------------------------------------
 
 /// One JSON value. Arrays of numbers and arrays of such arrays are kept flat: tables may be long.
 struct JsonValue {
@@ -302,8 +301,7 @@ class JsonHandler : public nlohmann::json_sax<nlohmann::json> {
   JsonValue root_;
 };
 
-// ---- In: from values to a Program
-// ----------------------------------------------------------------------------------
+// ---- In: from values to a Program ---------------------------------------------------------------
 
 class JsonReader {
  public:
@@ -568,8 +566,7 @@ Result<std::vector<Program>> parse_any(std::string_view text, std::string_view s
   }
 }
 
-// ---- Out
-// -----------------------------------------------------------------------------------------------------------
+// ---- Out ----------------------------------------------------------------------------------------
 
 namespace {
 

@@ -12,8 +12,8 @@ namespace retile {
 /// One Program as a JSON object (no newline at the end).
 [[nodiscard]] std::string to_json(const Program& program);
 
-/// Reads one JSON object. \error syntax (with the byte position), bad_program and all that the text
-/// form refuses.
+/// Reads one JSON object.
+/// \error syntax (with the byte position), bad_program and all that the text form refuses.
 [[nodiscard]] Result<Program> parse_program_json(std::string_view json,
                                                  std::string_view source = "");
 

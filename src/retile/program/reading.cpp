@@ -12,8 +12,7 @@
 
 namespace retile::detail {
 
-// ---- Places and failures
-// -------------------------------------------------------------------------------------------
+// ---- Places and failures ------------------------------------------------------------------------
 
 void fail(const Place& place, Mistake mistake) {
   const std::string_view text = place.input->text;
@@ -107,8 +106,7 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
   return best;
 }
 
-// ---- Operations and keys
-// -------------------------------------------------------------------------------------------
+// ---- Operations and keys ------------------------------------------------------------------------
 
 OpKind op_kind(std::string_view word, const Place& place) {
   static const std::vector<std::string> names = {"dynslice", "allgather", "alltoall", "allpermute",
@@ -163,8 +161,7 @@ void fail_unknown_key(OpKind op, std::string_view key, const Place& place) {
                .notes = std::move(notes)});
 }
 
-// ---- Meshes in force
-// -----------------------------------------------------------------------------------------------
+// ---- Meshes in force ----------------------------------------------------------------------------
 
 AxisTable::AxisTable(const std::vector<AxisDraft>& axes) {
   std::vector<Axis> list;
@@ -235,8 +232,7 @@ Digit AxisTable::digit(const DigitDraft& draft, std::optional<Size> repeated_siz
   return digit;
 }
 
-// ---- Tokens
-// --------------------------------------------------------------------------------------------------------
+// ---- Tokens -------------------------------------------------------------------------------------
 
 int Scanner::peek() {
   const std::string_view text = input_->text;
@@ -571,8 +567,7 @@ TilingDraft Scanner::tiling(const AxisTable* axes) {
   return out;
 }
 
-// ---- Building: the header
-// ------------------------------------------------------------------------------------------
+// ---- Building: the header -----------------------------------------------------------------------
 
 namespace {
 
@@ -814,8 +809,7 @@ TileMap Builder::build_explicit_tiling(const TilingDraft& draft) const {
   return std::move(*map);
 }
 
-// ---- Building: steps
-// -----------------------------------------------------------------------------------------------
+// ---- Building: steps ----------------------------------------------------------------------------
 
 void Builder::check_keys(const StepDraft& step) const {
   const auto fail_keys = [&step](std::string_view needs) {

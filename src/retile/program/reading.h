@@ -56,8 +56,7 @@ struct Mistake {
 [[nodiscard]] std::optional<std::string> nearest(std::string_view word,
                                                  const std::vector<std::string>& words);
 
-// ---- Drafts: values as written, with their places
-// ------------------------------------------------------------------
+// ---- Drafts: values as written, with their places -----------------------------------------------
 
 template <typename T>
 struct Field {
@@ -139,8 +138,7 @@ struct StepDraft {
 /// Fails at `place`: the operation has no such key.
 [[noreturn]] void fail_unknown_key(OpKind op, std::string_view key, const Place& place);
 
-// ---- Meshes in force
-// -----------------------------------------------------------------------------------------------
+// ---- Meshes in force ----------------------------------------------------------------------------
 
 /// A mesh with its axes by name: tilings of foreign Programs may name very many.
 class AxisTable {
@@ -158,8 +156,7 @@ class AxisTable {
   std::unordered_map<std::string, Digit> digits_;
 };
 
-// ---- Tokens
-// --------------------------------------------------------------------------------------------------------
+// ---- Tokens -------------------------------------------------------------------------------------
 
 /// Reads tokens of one line (or one JSON string) from left to right. Blanks before a token are
 /// skipped.
@@ -213,8 +210,7 @@ class Scanner {
   std::size_t end_;
 };
 
-// ---- Building
-// ------------------------------------------------------------------------------------------------------
+// ---- Building -----------------------------------------------------------------------------------
 
 /// Assembles one Program from drafts in the order of the text: header lines, then steps. Every
 /// method fails on the first thing that makes it no Program.

@@ -84,8 +84,8 @@ class BatchBuilder {
   std::vector<Placed> boxes_;
 };
 
-/// Where the elements of a device's tile lie in the array. \error unsupported: more than
-/// max_pattern_dims dimensions that cannot be joined
+/// Where the elements of a device's tile lie in the array.
+/// \error unsupported: more than max_pattern_dims dimensions that cannot be joined
 [[nodiscard]] Result<PatternTile> pattern_tile(const TileMap& map, Size device, Size element_bytes);
 
 }  // namespace retile::cuda

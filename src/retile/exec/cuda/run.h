@@ -47,9 +47,9 @@ struct RunReport {
 
 /// Collective over the transport's members. Runs the whole of `program` (which should be one that
 /// `check` calls right) as one exchange, device d of the Program on member d. The report is the
-/// same on all members, but for the reasons, which are a member's own. \error as direct() and
-/// DeviceExchange::create(), on all members; cuda_error; unsupported (built
-///        without CUDA); bad_argument (repetitions, element size, number of members)
+/// same on all members, but for the reasons, which are a member's own.
+/// \error as direct() and DeviceExchange::create(), on all members; cuda_error; unsupported (built
+///     without CUDA); bad_argument (repetitions, element size, number of members)
 [[nodiscard]] Result<RunReport> run(Transport& transport, const Program& program,
                                     const RunOptions& options);
 

@@ -23,7 +23,9 @@ class TeamTransport final : public Transport {
   /// What every member's memory must have.
   static constexpr Size memory_bytes = static_cast<Size>(most_gathered_bytes) + 2 * slot_bytes;
 
-  /// Collective. \param team  outlives the transport \error team_broken
+  /// Collective.
+  /// \param team  outlives the transport
+  /// \error team_broken
   /// \param slot  bytes of a slot, at most slot_bytes; less makes tests go through more pieces
   [[nodiscard]] static Result<std::unique_ptr<TeamTransport>> create(team::Team& team,
                                                                      Size slot = slot_bytes);

@@ -25,8 +25,9 @@ struct DirectOptions {
 /// else comes from the one of its holders that has the least to send so far, the largest boxes
 /// first, of equals the lowest device. The result is the same on every machine.
 /// \error limit_reached (more transfers than the limit), inapplicable (an element of a new tile
-/// that no device holds at the start, which only listed tilings allow) \complexity O((devices +
-/// transfers) * rank * log) ; no pair of devices is looked at that exchanges nothing
+///     that no device holds at the start, which only listed tilings allow)
+/// \complexity O((devices + transfers) * rank * log) ; no pair of devices is looked at that
+///     exchanges nothing
 [[nodiscard]] Result<Program> direct(const Program& program, const DirectOptions& options = {});
 
 }  // namespace retile

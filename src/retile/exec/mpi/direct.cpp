@@ -92,7 +92,8 @@ class Direct final : public Mover {
         messages_(problem.comm, static_cast<std::size_t>(2 * slots.count)),
         meanwhile_(std::move(meanwhile)) {}
 
-  /// Only what can fail on this process alone. \error mpi_error (out of memory), and Pass's
+  /// Only what can fail on this process alone.
+  /// \error mpi_error (out of memory), and Pass's
   [[nodiscard]] Result<void> prepare(const MoverProblem& problem, const Exchange& exchange,
                                      const Meanwhile& meanwhile) {
     const int processes = problem.comm.processes();

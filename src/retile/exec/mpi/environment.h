@@ -12,7 +12,8 @@ namespace retile::mpi {
 class Environment {
  public:
   /// MPI_Init_thread (funneled); when MPI runs already, joins it and leaves ending it to whoever
-  /// started it. \error mpi_error
+  /// started it.
+  /// \error mpi_error
   [[nodiscard]] static Result<Environment> start(int* argc, char*** argv);
 
   /// MPI_Finalize, if this object started MPI. Collective.
@@ -25,10 +26,12 @@ class Environment {
   [[nodiscard]] int process() const { return process_; }  ///< 0 .. processes() - 1
   [[nodiscard]] int processes() const { return processes_; }
 
-  /// Collective: the text that process 0 gave, on all processes. \error mpi_error
+  /// Collective: the text that process 0 gave, on all processes.
+  /// \error mpi_error
   [[nodiscard]] Result<std::string> broadcast(const std::string& text) const;
   /// Collective: the largest of the numbers that the processes gave; how they agree on an exit
-  /// code. \error mpi_error
+  /// code.
+  /// \error mpi_error
   [[nodiscard]] Result<int> largest(int value) const;
   /// Ends the whole job with `exit_code` at once, also processes that wait for a message. Prints
   /// `message` on stderr.

@@ -35,7 +35,8 @@ class Communicator {
   /// No communicator; every call but valid() is forbidden.
   Communicator() = default;
 
-  /// Collective. \error bad_argument (MPI not running, null, an inter-communicator), mpi_error
+  /// Collective.
+  /// \error bad_argument (MPI not running, null, an inter-communicator), mpi_error
   [[nodiscard]] static Result<Communicator> duplicate(MPI_Comm comm);
   /// A duplicate of the communicator of all processes of the job.
   [[nodiscard]] static Result<Communicator> world();

@@ -73,11 +73,11 @@ inline constexpr Size file_buffer_limit_bytes = (Size{4} << 20);
 
 /// Collective over all processes of the job. Runs `program` (which should be one that `check` calls
 /// right), then compares every element with what the target tile must hold. The output file appears
-/// only when all is right. \error as Redistributor::make; bad_file (the input: missing, a
-/// directory, no good .npy file, other shape or element
-///        type); file_error (the output cannot be written, or reading failed midway); unsupported
-///        (an output whose target tiles do not cover the array exactly once but for replicas). All
-///        processes return the same error, and no file was left behind.
+/// only when all is right.
+/// \error as Redistributor::make; bad_file (the input: missing, a directory, no good .npy file,
+///     other shape or element type); file_error (the output cannot be written, or reading failed
+///     midway); unsupported (an output whose target tiles do not cover the array exactly once but
+///     for replicas). All processes return the same error, and no file was left behind.
 [[nodiscard]] Result<RunReport> run(const Environment& environment, const Program& program,
                                     const RunOptions& options);
 

@@ -34,7 +34,8 @@ Size control_bytes(int processes) { return in_pages(Team::control_bytes(processe
 /// All processes of a communicator as a team with `memory_bytes` of shared memory each.
 class TeamOfProcesses {
  public:
-  /// Collective; fails on all processes or on none. \error shared_memory_error
+  /// Collective; fails on all processes or on none.
+  /// \error shared_memory_error
   [[nodiscard]] Result<void> make(const Communicator& comm, Size memory_bytes) {
     if (auto made = share_control(comm); !made) return made;
     Result<void> mine;

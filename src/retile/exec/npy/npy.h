@@ -28,20 +28,23 @@ struct NpyHeader {
   [[nodiscard]] Size file_bytes() const;
 };
 
-/// Size in bytes of a .npy element type. \error bad_file: objects, structures, strings, void (but
-/// V2, which is how bf16 is saved), unknown letters, sizes other than 1, 2, 4, 8, 16
+/// Size in bytes of a .npy element type.
+/// \error bad_file: objects, structures, strings, void (but V2, which is how bf16 is saved),
+///     unknown letters, sizes other than 1, 2, 4, 8, 16
 [[nodiscard]] Result<Size> npy_element_bytes(std::string_view descr);
 
 /// What .npy files call an element type of the command line (i8 u8 i16 u16 f16 bf16 i32 u32 f32 i64
 /// u64 f64 c64 c128), in this machine's byte order: `f32` is `<f4`. bf16 has no name there and is
-/// two opaque bytes, `|V2`. \error bad_argument
+/// two opaque bytes, `|V2`.
+/// \error bad_argument
 [[nodiscard]] Result<std::string> npy_descr(std::string_view element_type);
 
 /// Reads a header (versions 1, 2 and 3) from the first bytes of a file. `bytes` may hold more than
-/// the header. \param source  the file's name in diagnostics \error bad_file: no .npy file, header
-/// longer than 1 MiB or than `bytes`, no dictionary of exactly `descr`,
-///        `fortran_order`, `shape`; Fortran order; element types as above; extents below 1 or too
-///        large
+/// the header.
+/// \param source  the file's name in diagnostics
+/// \error bad_file: no .npy file, header longer than 1 MiB or than `bytes`, no dictionary of
+///     exactly `descr`, `fortran_order`, `shape`; Fortran order; element types as above; extents
+///     below 1 or too large
 [[nodiscard]] Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes,
                                                  std::string_view source);
 
@@ -70,8 +73,8 @@ class NpyFile {
   /// file.
   [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
 
-  /// Reads `bytes` from `offset_bytes` on, all of it. \error file_error, bad_file (the file ended
-  /// early)
+  /// Reads `bytes` from `offset_bytes` on, all of it.
+  /// \error file_error, bad_file (the file ended early)
   [[nodiscard]] Result<void> read_at(Size offset_bytes, std::span<std::byte> bytes) const;
 
  private:
@@ -93,7 +96,8 @@ class TileReader {
   TileReader(const NpyFile& file, const Shape& tile, const Shape& base);
 
   /// The next out.size() bytes of the tile in C order. Precondition (asserted): whole elements, not
-  /// more than are left. \error as NpyFile::read_at
+  /// more than are left.
+  /// \error as NpyFile::read_at
   [[nodiscard]] Result<void> read(std::span<std::byte> out);
 
   /// Memory that this reader holds; at most 1.5 MiB.
@@ -118,11 +122,12 @@ class TileReader {
 class NpyOutput {
  public:
   /// Creates the temporary, reserves its whole length and writes the header. A symbolic link at
-  /// `path` is followed. \error file_error: the directory is missing or cannot be written, `path`
-  /// is a directory or no regular file, no space
+  /// `path` is followed.
+  /// \error file_error: the directory is missing or cannot be written, `path` is a directory or no
+  ///     regular file, no space
   [[nodiscard]] static Result<NpyOutput> create(const std::string& path, NpyHeader header);
-  /// Opens a temporary that another process created, for writing. \error file_error: also when it
-  /// is another file
+  /// Opens a temporary that another process created, for writing.
+  /// \error file_error: also when it is another file
   [[nodiscard]] static Result<NpyOutput> join(const std::string& temporary_path,
                                               const NpyHeader& header, std::uint64_t identity);
 
@@ -138,9 +143,11 @@ class NpyOutput {
   [[nodiscard]] std::uint64_t identity() const { return identity_; }
 
   /// Writes the next pieces of a tile: `bytes` are whole elements, `runs` says where they go and
-  /// moves on. \error file_error (no space, input/output error)
+  /// moves on.
+  /// \error file_error (no space, input/output error)
   [[nodiscard]] Result<void> write(TileRuns& runs, std::span<const std::byte> bytes);
-  /// Brings what this process wrote to the disk. \error file_error
+  /// Brings what this process wrote to the disk.
+  /// \error file_error
   [[nodiscard]] Result<void> sync();
   /// The creator's last act: fsync, rename to the path given to `create`, fsync of the directory.
   /// \error file_error; the temporary is removed then. Precondition (asserted): called by the

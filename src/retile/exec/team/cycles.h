@@ -53,7 +53,8 @@ class Cycles {
 
   /// To be called on all members before run() is called on any.
   void keep(const Team& team, std::span<std::byte> scratch);
-  /// Moves this member's part. \param scratch as keep() has left it
+  /// Moves this member's part.
+  /// \param scratch  as keep() has left it
   void run(std::span<std::byte> scratch) const;
 
  private:

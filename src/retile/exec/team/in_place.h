@@ -37,10 +37,11 @@ inline constexpr Size cycle_marks_bytes = Size{256} << 10;
 /// - allpermute: the tiles of a cycle move on by one in slices, which its members share out.
 class InPlace {
  public:
-  /// Not collective. \param element_bytes 1, 2, 4, 8 or 16
+  /// Not collective.
+  /// \param element_bytes  1, 2, 4, 8 or 16
   /// \param panel_bytes  the same on all members; at least an element per device
   /// \error bad_argument, bad_program, inapplicable, size_overflow as Redistributor::make;
-  ///        unsupported for an exchange
+  ///     unsupported for an exchange
   [[nodiscard]] static Result<InPlace> make(const Program& program, Size element_bytes, int member,
                                             Size panel_bytes = default_panel_bytes);
 
@@ -58,7 +59,8 @@ class InPlace {
   /// Bytes that this member gets from others in one run.
   [[nodiscard]] Size received_bytes() const;
 
-  /// Collective over the team. \error team_broken; the tiles are then lost
+  /// Collective over the team.
+  /// \error team_broken; the tiles are then lost
   [[nodiscard]] Result<void> run(Team& team);
 
  private:

@@ -36,7 +36,8 @@ class SharedMemory {
   /// \error shared_memory_error with the limit that forbids it; bad_argument: bytes < 1
   [[nodiscard]] static Result<SharedMemory> create(Size bytes,
                                                    SharedKind kind = SharedKind::anonymous);
-  /// The segment that a living process made. \error shared_memory_error
+  /// The segment that a living process made.
+  /// \error shared_memory_error
   [[nodiscard]] static Result<SharedMemory> attach(const SharedHandle& handle, Size bytes);
 
   SharedMemory() = default;
@@ -62,7 +63,8 @@ class SharedMemory {
 /// member k's. Where one member cannot, all release what they have and get shared_memory_error.
 /// Named segments are tried where anonymous ones cannot be reached. The error of a member that
 /// could says which one could not, and why. `team` needs a control block only; its counters are
-/// left alone. \error shared_memory_error, team_broken
+/// left alone.
+/// \error shared_memory_error, team_broken
 [[nodiscard]] Result<std::vector<SharedMemory>> share_memory(Team& team, Size bytes);
 
 /// Where the segments lie, as Team's constructor wants it.

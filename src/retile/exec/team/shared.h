@@ -78,8 +78,8 @@ class SharedExchange {
   /// Moves `in`, this member's tile, to where it belongs; `out` is complete on return, and nobody
   /// reads `in` any more. Copied if the options say so. Direct where every member's `out` lies in
   /// its own shared memory, or every `in` and pulling jumps less; else staged. The two may not
-  /// overlap each other or the slots. \error bad_argument (before anything moves, on all members),
-  /// team_broken (`out` is undefined)
+  /// overlap each other or the slots.
+  /// \error bad_argument (before anything moves, on all members), team_broken (`out` is undefined)
   [[nodiscard]] Result<SharedPath> run(std::span<const std::byte> in, std::span<std::byte> out);
 
   /// Bytes that this member holds for the exchange: slots and descriptions of boxes; not the tiles

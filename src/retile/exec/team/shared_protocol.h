@@ -151,7 +151,8 @@ class SharedProtocol {
     const std::uint64_t offset = words_[static_cast<std::size_t>(member)] >> offset_shift;
     return team().memory(member).data() + offset;
   }
-  /// Hears a word from every member. \error team_broken
+  /// Hears a word from every member.
+  /// \error team_broken
   [[nodiscard]] Result<void> hear(std::uint64_t word);
 
   /// Why these tiles cannot be taken; an empty text where they can. Allocates nothing: the others

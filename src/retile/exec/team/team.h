@@ -47,16 +47,19 @@ class Team {
   [[nodiscard]] int members() const { return static_cast<int>(memories_.size()); }
   [[nodiscard]] std::span<std::byte> memory(int member) const;
 
-  /// Waits until all members have called it. \error team_broken
+  /// Waits until all members have called it.
+  /// \error team_broken
   [[nodiscard]] Result<void> barrier();
-  /// A barrier to which every member brings a word. \error team_broken
+  /// A barrier to which every member brings a word.
+  /// \error team_broken
   [[nodiscard]] Result<void> tell(std::uint64_t word);
   /// The word that `member` brought to the last tell().
   [[nodiscard]] std::uint64_t told(int member) const;
 
   /// Sets this member's counter about `about` to `value`, larger than before, and wakes who waits.
   void advance(int about, std::uint64_t value);
-  /// Waits until counter (owner, about) is at least `value`. \error team_broken
+  /// Waits until counter (owner, about) is at least `value`.
+  /// \error team_broken
   [[nodiscard]] Result<void> await(int owner, int about, std::uint64_t value);
   /// Where counter (owner, about) stands.
   [[nodiscard]] std::uint64_t counter(int owner, int about) const;
