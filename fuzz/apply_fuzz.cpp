@@ -15,7 +15,7 @@
 #include "fuzz/fuzz_target.h"
 #include "retile/core/notation.h"
 #include "retile/core/typing.h"
-#include "spec/type_text.h"
+#include "spec/program/type_text.h"
 #include "support/bridge.h"
 #include "support/generators.h"
 

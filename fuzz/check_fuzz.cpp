@@ -23,8 +23,8 @@
 #include "retile/plan/plan.h"
 #include "retile/program/apply.h"
 #include "retile/program/text.h"
-#include "spec/check.h"
-#include "spec/program_text.h"
+#include "spec/program/check.h"
+#include "spec/program/text.h"
 #include "support/mutants.h"
 #include "support/program_bridge.h"
 

@@ -18,9 +18,9 @@
 #include "retile/lower/lower.h"
 #include "retile/plan/plan.h"
 #include "retile/program/text.h"
-#include "spec/check.h"
-#include "spec/program_text.h"
-#include "spec/search.h"
+#include "spec/program/check.h"
+#include "spec/program/text.h"
+#include "spec/search/search.h"
 #include "support/generators.h"
 #include "support/program_bridge.h"
 

@@ -10,7 +10,7 @@
 
 #include "fuzz/fuzz_target.h"
 #include "retile/program/text.h"
-#include "spec/program_text.h"
+#include "spec/program/text.h"
 #include "support/program_bridge.h"
 #include "support/program_generators.h"
 

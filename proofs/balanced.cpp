@@ -9,7 +9,7 @@
 #include <map>
 
 #include "arithmetic.h"
-#include "spec/type_text.h"
+#include "spec/program/type_text.h"
 
 namespace proofs {
 namespace {

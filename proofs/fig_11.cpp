@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "arithmetic.h"
-#include "spec/fig11_cost.h"
+#include "spec/paper/fig11_cost.h"
 
 namespace proofs {
 namespace {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "arithmetic.h"
-#include "spec/type_text.h"
+#include "spec/program/type_text.h"
 
 namespace proofs {
 namespace {

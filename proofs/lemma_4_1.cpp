@@ -8,7 +8,7 @@
 #include <set>
 
 #include "arithmetic.h"
-#include "spec/type_text.h"
+#include "spec/program/type_text.h"
 
 namespace proofs {
 namespace {

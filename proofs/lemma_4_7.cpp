@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "arithmetic.h"
-#include "spec/type_text.h"
+#include "spec/program/type_text.h"
 #include "symbolic_types.h"
 
 namespace proofs {

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "arithmetic.h"
-#include "spec/def5_weak.h"
-#include "spec/type_text.h"
+#include "spec/paper/def5_weak.h"
+#include "spec/program/type_text.h"
 
 namespace proofs {
 namespace {

@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "arithmetic.h"
-#include "spec/def5_weak.h"
-#include "spec/fig11_cost.h"
+#include "spec/paper/def5_weak.h"
+#include "spec/paper/fig11_cost.h"
 
 namespace proofs {
 namespace {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "arithmetic.h"
-#include "spec/fig10_low_level.h"
-#include "spec/type_text.h"
+#include "spec/paper/fig10_low_level.h"
+#include "spec/program/type_text.h"
 
 namespace proofs {
 namespace {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "arithmetic.h"
-#include "spec/sec7_multi_axis.h"
-#include "spec/type_text.h"
+#include "spec/paper/sec7_multi_axis.h"
+#include "spec/program/type_text.h"
 
 namespace proofs {
 namespace {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "obligation.h"
-#include "spec/sec7_multi_axis.h"
-#include "spec/type_text.h"
+#include "spec/paper/sec7_multi_axis.h"
+#include "spec/program/type_text.h"
 
 namespace proofs {
 

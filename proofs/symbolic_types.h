@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "obligation.h"
-#include "spec/fig08_typing.h"
+#include "spec/paper/fig08_typing.h"
 
 namespace proofs {
 

@@ -16,7 +16,7 @@
 #include <algorithm>
 
 #include "arithmetic.h"
-#include "spec/def4_sequences.h"
+#include "spec/paper/def4_sequences.h"
 
 namespace proofs {
 namespace {

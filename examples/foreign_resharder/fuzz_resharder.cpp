@@ -7,8 +7,8 @@
 #include <iostream>
 
 #include "resharder.h"
-#include "spec/check.h"
-#include "spec/program_text.h"
+#include "spec/program/check.h"
+#include "spec/program/text.h"
 
 namespace {
 

@@ -18,7 +18,7 @@
 #include "campaign/tally.h"
 #include "campaign/types.h"
 #include "retile/core/notation.h"
-#include "spec/search.h"
+#include "spec/search/search.h"
 #include "support/generators.h"
 #include "support/values.h"
 

@@ -13,8 +13,8 @@
 #include "check/naive.h"
 #include "retile/check/check.h"
 #include "retile/program/text.h"
-#include "spec/check.h"
-#include "spec/program_text.h"
+#include "spec/program/check.h"
+#include "spec/program/text.h"
 
 namespace check_tests {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "spec/def4_sequences.h"
+#include "spec/paper/def4_sequences.h"
 #include "support/bridge.h"
 #include "support/sequence_generators.h"
 

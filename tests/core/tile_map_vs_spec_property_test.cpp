@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "spec/fig10_low_level.h"
-#include "spec/program.h"
+#include "spec/paper/fig10_low_level.h"
+#include "spec/program/program.h"
 #include "support/tile_map_generators.h"
 #include "support/tile_map_walk.h"
 

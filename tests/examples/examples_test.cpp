@@ -1,6 +1,6 @@
 // Every worked example of the paper, from text to verified bytes in one process: plan, lower,
 // check, oracle, simulate.
-#include "spec/examples.h"
+#include "spec/paper/examples.h"
 
 #include <gtest/gtest.h>
 
@@ -16,8 +16,8 @@
 #include "retile/lower/lower.h"
 #include "retile/plan/plan.h"
 #include "retile/program/text.h"
-#include "spec/check.h"
-#include "spec/program_text.h"
+#include "spec/program/check.h"
+#include "spec/program/text.h"
 
 namespace retile {
 namespace {

@@ -14,7 +14,7 @@
 #include "retile/exec/npy/pattern.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/plan.h"
-#include "spec/examples.h"
+#include "spec/paper/examples.h"
 
 namespace retile {
 namespace {

@@ -52,7 +52,7 @@ class Table(unittest.TestCase):
         self.assertRegex(faults(old="return"), r"stands [1-9]\d+ times")
         self.assertIn("changes nothing", faults(new=self.table[0]["old"]))
         self.assertIn("no file of src", faults(file="src/retile/core/nothing.cpp"))
-        self.assertIn("no file of src", faults(file="spec/fig08_typing.h"))
+        self.assertIn("no file of src", faults(file="spec/paper/fig08_typing.h"))
         self.assertIn("no test", faults(test="no_such_test"))
         self.assertIn("no Nothing in", faults(filter="Nothing.at_all"))
         self.assertIn("stands twice", faults(id=self.table[1]["id"]))

@@ -1,4 +1,4 @@
-// Certificates: what the planner proves is checked by the oracle's code (spec/certify.h), for
+// Certificates: what the planner proves is checked by the oracle's code (spec/program/certify.h), for
 // random problems far beyond enumeration, and what is corrupted is refused.
 #include "retile/plan/certificate.h"
 
@@ -17,9 +17,9 @@
 #include "retile/core/notation.h"
 #include "retile/lower/lower.h"
 #include "retile/program/text.h"
-#include "spec/certify.h"
-#include "spec/certify_text.h"
-#include "spec/check.h"
+#include "spec/program/certify.h"
+#include "spec/program/certify_text.h"
+#include "spec/program/check.h"
 #include "support/random_problems.h"
 
 namespace retile {

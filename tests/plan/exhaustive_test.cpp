@@ -16,10 +16,10 @@
 #include "retile/lower/lower.h"
 #include "retile/plan/plan.h"
 #include "retile/program/text.h"
-#include "spec/check.h"
-#include "spec/program_text.h"
-#include "spec/search.h"
-#include "spec/type_text.h"
+#include "spec/program/check.h"
+#include "spec/program/text.h"
+#include "spec/search/search.h"
+#include "spec/program/type_text.h"
 
 namespace retile {
 namespace {

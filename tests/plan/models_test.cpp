@@ -17,7 +17,7 @@
 #include "brute_force.h"
 #include "retile/core/notation.h"
 #include "retile/plan/plan.h"
-#include "spec/search.h"
+#include "spec/search/search.h"
 #include "support/bridge.h"
 
 namespace retile {

@@ -1,4 +1,4 @@
-// The planner against the truth: OPT by exhaustive search over tile maps (spec/search_tiles.h), for
+// The planner against the truth: OPT by exhaustive search over tile maps (spec/search/tiles.h), for
 // every pair of types on small meshes. One search serves all targets of one tile shape.
 //
 // What a Plan promises is asserted: its cost is not below OPT, its lower bound is one, and where it
@@ -15,7 +15,7 @@
 
 #include "retile/core/notation.h"
 #include "retile/plan/plan.h"
-#include "spec/search_path.h"
+#include "spec/search/path.h"
 #include "support/bridge.h"
 
 namespace retile {

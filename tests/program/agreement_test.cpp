@@ -20,7 +20,7 @@
 #include "program/twins.h"
 #include "retile/program/json.h"
 #include "retile/program/text.h"
-#include "spec/program_text.h"
+#include "spec/program/text.h"
 #include "support/program_generators.h"
 
 namespace {

@@ -10,8 +10,8 @@
 
 #include "retile/program/json.h"
 #include "retile/program/text.h"
-#include "spec/check.h"
-#include "spec/program_text.h"
+#include "spec/program/check.h"
+#include "spec/program/text.h"
 
 namespace {
 

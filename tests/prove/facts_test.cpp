@@ -1,4 +1,4 @@
-// Facts: what `prove` proved is checked again by the oracle's code (spec/facts.h), device by
+// Facts: what `prove` proved is checked again by the oracle's code (spec/program/facts.h), device by
 // device, and what is corrupted is refused.
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "retile/plan/plan.h"
 #include "retile/program/text.h"
 #include "retile/prove/prove.h"
-#include "spec/certify_text.h"
+#include "spec/program/certify_text.h"
 #include "support/random_problems.h"
 
 namespace retile {

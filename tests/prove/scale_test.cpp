@@ -20,7 +20,7 @@
 #include "retile/plan/plan.h"
 #include "retile/prove/prove.h"
 #include "retile/prove/solver.h"
-#include "spec/examples.h"
+#include "spec/paper/examples.h"
 #include "support/mutants.h"
 #include "support/section8.h"
 

@@ -15,7 +15,7 @@
 #include "retile/plan/plan.h"
 #include "retile/prove/judge.h"
 #include "retile/prove/prove.h"
-#include "spec/examples.h"
+#include "spec/paper/examples.h"
 #include "support/mutants.h"
 
 namespace retile {

@@ -1,4 +1,4 @@
-#include "spec/check.h"
+#include "spec/program/check.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "spec/program_text.h"
+#include "spec/program/text.h"
 
 namespace spec {
 namespace {

@@ -1,4 +1,4 @@
-#include "spec/def4_sequences.h"
+#include "spec/paper/def4_sequences.h"
 
 #include <gtest/gtest.h>
 

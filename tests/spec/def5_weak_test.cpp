@@ -1,4 +1,4 @@
-#include "spec/def5_weak.h"
+#include "spec/paper/def5_weak.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <set>
 #include <tuple>
 
-#include "spec/search.h"
-#include "spec/sec7_multi_axis.h"
+#include "spec/search/search.h"
+#include "spec/paper/sec7_multi_axis.h"
 #include "values.h"
 
 namespace spec {

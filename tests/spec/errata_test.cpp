@@ -9,12 +9,12 @@
 #include <set>
 #include <variant>
 
-#include "spec/def4_sequences.h"
-#include "spec/def5_weak.h"
-#include "spec/examples.h"
-#include "spec/fig09_spmd.h"
-#include "spec/fig10_low_level.h"
-#include "spec/search_path.h"
+#include "spec/paper/def4_sequences.h"
+#include "spec/paper/def5_weak.h"
+#include "spec/paper/examples.h"
+#include "spec/paper/fig09_spmd.h"
+#include "spec/paper/fig10_low_level.h"
+#include "spec/search/path.h"
 #include "tests/spec/values.h"
 
 namespace spec {

@@ -1,9 +1,9 @@
-#include "spec/examples.h"
+#include "spec/paper/examples.h"
 
 #include <gtest/gtest.h>
 
-#include "spec/search.h"
-#include "spec/sec3_factor.h"
+#include "spec/search/search.h"
+#include "spec/paper/sec3_factor.h"
 #include "values.h"
 
 namespace spec {

@@ -1,4 +1,4 @@
-#include "spec/fig06_syntax.h"
+#include "spec/paper/fig06_syntax.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "spec/fig07_base_offsets.h"
+#include "spec/paper/fig07_base_offsets.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
-#include "spec/search.h"
+#include "spec/search/search.h"
 #include "values.h"
 
 namespace spec {

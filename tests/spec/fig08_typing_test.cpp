@@ -1,8 +1,8 @@
-#include "spec/fig08_typing.h"
+#include "spec/paper/fig08_typing.h"
 
 #include <gtest/gtest.h>
 
-#include "spec/search.h"
+#include "spec/search/search.h"
 #include "values.h"
 
 namespace spec {

@@ -1,9 +1,9 @@
-#include "spec/fig09_spmd.h"
+#include "spec/paper/fig09_spmd.h"
 
 #include <gtest/gtest.h>
 
 #include "local_language.h"
-#include "spec/search.h"
+#include "spec/search/search.h"
 #include "values.h"
 
 namespace spec {

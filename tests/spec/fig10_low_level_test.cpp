@@ -1,4 +1,4 @@
-#include "spec/fig10_low_level.h"
+#include "spec/paper/fig10_low_level.h"
 
 #include <gtest/gtest.h>
 

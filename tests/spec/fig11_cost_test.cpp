@@ -1,10 +1,10 @@
-#include "spec/fig11_cost.h"
+#include "spec/paper/fig11_cost.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "spec/def4_sequences.h"
+#include "spec/paper/def4_sequences.h"
 
 namespace spec {
 namespace {

@@ -1,7 +1,7 @@
 /// A small local array language for Fig. 9: variables, elementwise + and *, matrix product.
 #pragma once
 
-#include "spec/fig09_spmd.h"
+#include "spec/paper/fig09_spmd.h"
 
 namespace spec {
 

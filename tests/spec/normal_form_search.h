@@ -5,9 +5,9 @@
 #include <random>
 #include <set>
 
-#include "spec/search.h"
-#include "spec/sec4_normal_form.h"
-#include "spec/sec7_multi_axis.h"
+#include "spec/search/search.h"
+#include "spec/paper/sec4_normal_form.h"
+#include "spec/paper/sec7_multi_axis.h"
 #include "values.h"
 
 namespace spec {

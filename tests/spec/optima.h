@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "spec/search_path.h"
-#include "spec/sec3_factor.h"
+#include "spec/search/path.h"
+#include "spec/paper/sec3_factor.h"
 #include "values.h"
 
 namespace spec {

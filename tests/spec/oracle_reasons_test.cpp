@@ -1,7 +1,7 @@
 #include <iostream>
 
-#include "spec/oracle_apply.h"
-#include "spec/search.h"
+#include "spec/oracle/apply.h"
+#include "spec/search/search.h"
 #include "values.h"
 
 namespace spec::oracle {

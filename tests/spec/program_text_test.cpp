@@ -1,4 +1,4 @@
-#include "spec/program_text.h"
+#include "spec/program/text.h"
 
 #include <gtest/gtest.h>
 

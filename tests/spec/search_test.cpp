@@ -1,9 +1,9 @@
-#include "spec/search.h"
+#include "spec/search/search.h"
 
 #include <gtest/gtest.h>
 
 #include "optima.h"
-#include "spec/sec3_factor.h"
+#include "spec/paper/sec3_factor.h"
 #include "values.h"
 
 namespace spec {

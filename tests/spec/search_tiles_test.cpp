@@ -1,6 +1,6 @@
 // The search over tile maps against a search that has none of its ideas: all tile maps of all
 // localtypes as nodes, all digits and all permutations as edges, listed one by one.
-#include "spec/search_tiles.h"
+#include "spec/search/tiles.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <numeric>
 
 #include "optima.h"
-#include "spec/check.h"
-#include "spec/examples.h"
-#include "spec/program_text.h"
-#include "spec/search_program.h"
+#include "spec/program/check.h"
+#include "spec/paper/examples.h"
+#include "spec/program/text.h"
+#include "spec/search/program.h"
 
 namespace spec {
 namespace {

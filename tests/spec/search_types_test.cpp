@@ -1,11 +1,11 @@
-#include "spec/search_types.h"
+#include "spec/search/types.h"
 
 #include <gtest/gtest.h>
 
 #include <iostream>
 
 #include "optima.h"
-#include "spec/def4_sequences.h"
+#include "spec/paper/def4_sequences.h"
 
 namespace spec {
 namespace {

@@ -1,4 +1,4 @@
-#include "spec/sec3_factor.h"
+#include "spec/paper/sec3_factor.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
-#include "spec/sec4_easy.h"
+#include "spec/paper/sec4_easy.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
-#include "spec/def5_weak.h"
-#include "spec/search.h"
+#include "spec/paper/def5_weak.h"
+#include "spec/search/search.h"
 #include "values.h"
 
 namespace spec {

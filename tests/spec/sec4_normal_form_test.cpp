@@ -1,11 +1,11 @@
-#include "spec/sec4_normal_form.h"
+#include "spec/paper/sec4_normal_form.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "normal_form_search.h"
-#include "spec/sec4_easy.h"
+#include "spec/paper/sec4_easy.h"
 #include "values.h"
 
 namespace spec {

@@ -2,8 +2,8 @@
 /// others, and from every type to every other.
 #include <gtest/gtest.h>
 
-#include "spec/sec4_easy.h"
-#include "spec/sec4_normal_form.h"
+#include "spec/paper/sec4_easy.h"
+#include "spec/paper/sec4_normal_form.h"
 #include "walks.h"
 
 namespace spec {

@@ -1,4 +1,4 @@
-#include "spec/sec4_weak_normal_form.h"
+#include "spec/paper/sec4_weak_normal_form.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 /// k-th over the others, and from every class to every other.
 #include <gtest/gtest.h>
 
-#include "spec/sec4_weak_normal_form.h"
+#include "spec/paper/sec4_weak_normal_form.h"
 #include "walks.h"
 
 namespace spec {

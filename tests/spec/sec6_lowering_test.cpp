@@ -1,4 +1,4 @@
-#include "spec/sec6_lowering.h"
+#include "spec/paper/sec6_lowering.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 /// the easy one from types to types: exhaustively over small spaces, on every k-th over the others.
 #include <gtest/gtest.h>
 
-#include "spec/sec4_easy.h"
-#include "spec/sec6_lowering.h"
+#include "spec/paper/sec4_easy.h"
+#include "spec/paper/sec6_lowering.h"
 #include "walks.h"
 
 namespace spec {

@@ -1,5 +1,5 @@
 /// The literal rules of Fig. 10 and of Sec. 7.1 against the physical form, step by step.
-#include "spec/sec7_low_level.h"
+#include "spec/paper/sec7_low_level.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <set>
 #include <tuple>
 
-#include "spec/search.h"
+#include "spec/search/search.h"
 #include "values.h"
 
 namespace spec {

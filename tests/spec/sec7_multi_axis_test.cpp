@@ -1,8 +1,8 @@
-#include "spec/sec7_multi_axis.h"
+#include "spec/paper/sec7_multi_axis.h"
 
 #include <gtest/gtest.h>
 
-#include "spec/search.h"
+#include "spec/search/search.h"
 #include "values.h"
 
 namespace spec {

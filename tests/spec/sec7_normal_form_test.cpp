@@ -1,4 +1,4 @@
-#include "spec/sec7_normal_form.h"
+#include "spec/paper/sec7_normal_form.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 /// small spaces, on every k-th over the others.
 #include <gtest/gtest.h>
 
-#include "spec/sec7_normal_form.h"
+#include "spec/paper/sec7_normal_form.h"
 #include "walks.h"
 
 namespace spec {

@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "optima.h"
-#include "spec/def4_sequences.h"
-#include "spec/examples.h"
-#include "spec/search_types.h"
+#include "spec/paper/def4_sequences.h"
+#include "spec/paper/examples.h"
+#include "spec/search/types.h"
 
 namespace spec {
 namespace {

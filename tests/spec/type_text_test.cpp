@@ -1,4 +1,4 @@
-#include "spec/type_text.h"
+#include "spec/program/type_text.h"
 
 #include <gtest/gtest.h>
 

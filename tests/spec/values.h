@@ -7,7 +7,7 @@
 #include <map>
 #include <string_view>
 
-#include "spec/type_text.h"
+#include "spec/program/type_text.h"
 
 namespace spec {
 

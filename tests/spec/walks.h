@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "normal_form_search.h"
-#include "spec/sec4_weak_normal_form.h"
-#include "spec/sec6_lowering.h"
+#include "spec/paper/sec4_weak_normal_form.h"
+#include "spec/paper/sec6_lowering.h"
 #include "values.h"
 
 namespace spec {

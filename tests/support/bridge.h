@@ -14,10 +14,10 @@
 #include "retile/core/mesh.h"
 #include "retile/core/tile_map.h"
 #include "retile/core/typing.h"
-#include "spec/fig06_syntax.h"
-#include "spec/fig07_base_offsets.h"
-#include "spec/fig08_typing.h"
-#include "spec/sec7_multi_axis.h"
+#include "spec/paper/fig06_syntax.h"
+#include "spec/paper/fig07_base_offsets.h"
+#include "spec/paper/fig08_typing.h"
+#include "spec/paper/sec7_multi_axis.h"
 
 namespace support {
 

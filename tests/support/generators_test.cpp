@@ -18,8 +18,8 @@
 
 #include "retile/program/apply.h"
 #include "retile/program/text.h"
-#include "spec/fig07_base_offsets.h"
-#include "spec/fig10_low_level.h"
+#include "spec/paper/fig07_base_offsets.h"
+#include "spec/paper/fig10_low_level.h"
 #include "support/bridge.h"
 #include "support/program_generators.h"
 #include "support/sequence_generators.h"

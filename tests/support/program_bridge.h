@@ -10,8 +10,8 @@
 
 #include "retile/check/check.h"
 #include "retile/program/program.h"
-#include "spec/check.h"
-#include "spec/program.h"
+#include "spec/program/check.h"
+#include "spec/program/program.h"
 #include "support/bridge.h"
 
 namespace support {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "retile/core/tile_map.h"
-#include "spec/fig10_low_level.h"
+#include "spec/paper/fig10_low_level.h"
 #include "support/generators.h"
 
 namespace support {

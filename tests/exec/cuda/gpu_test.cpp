@@ -32,7 +32,7 @@
 #include "retile/exec/team/fork_team.h"
 #include "retile/exec/team/thread_team.h"
 #include "retile/program/text.h"
-#include "spec/examples.h"
+#include "spec/paper/examples.h"
 
 namespace retile::cuda {
 namespace {

@@ -12,7 +12,7 @@
 #include "retile/exec/exchange/direct.h"
 #include "retile/exec/sim/sim.h"
 #include "retile/program/text.h"
-#include "spec/check.h"
+#include "spec/program/check.h"
 #include "support/mutants.h"
 #include "support/program_bridge.h"
 

@@ -3,10 +3,10 @@
 /// Beyond a limit a query is undecided, and the other queries are answered all the same.
 #pragma once
 
-#include "certify.h"
-#include "check.h"
-#include "oracle_common.h"
-#include "search_pairs.h"
+#include "../program/certify.h"
+#include "../program/check.h"
+#include "common.h"
+#include "../search/pairs.h"
 
 namespace spec::oracle {
 

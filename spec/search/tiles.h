@@ -23,7 +23,7 @@
 #include <unordered_map>
 
 #include "search.h"
-#include "search_pairs.h"
+#include "pairs.h"
 
 namespace spec {
 
@@ -99,7 +99,7 @@ class TileDistances {
     return cost(number_1->second, pairs(f_2, f_1));
   }
 
-  // What search_path.h walks along, where searches are not for normal forms only.
+  // What path.h walks along, where searches are not for normal forms only.
   const std::vector<Sizes>& localtypes() const { return localtypes_; }
   Index number(const Sizes& c) const { return number_.at(c); }
   const std::vector<std::vector<TileStepRule>>& into() const { return into_; }

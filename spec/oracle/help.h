@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "oracle_limits.h"
+#include "limits.h"
 
 namespace spec::oracle {
 

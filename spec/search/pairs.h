@@ -4,7 +4,7 @@
 /// problem with the same cost. What is left is a multiset of pairs of tiles.
 #pragma once
 
-#include "fig10_low_level.h"
+#include "../paper/fig10_low_level.h"
 
 namespace spec {
 

@@ -1,8 +1,8 @@
 /// retile-oracle certify: whether a Program is right, its facts hold, and no sequence is cheaper.
 #pragma once
 
-#include "certify_text.h"
-#include "oracle_check.h"
+#include "../program/certify_text.h"
+#include "check.h"
 
 namespace spec::oracle {
 

@@ -1,8 +1,8 @@
 /// retile-oracle apply, height, cost: a type and the collectives that are applied to it.
 #pragma once
 
-#include "def4_sequences.h"
-#include "oracle_queries.h"
+#include "../paper/def4_sequences.h"
+#include "queries.h"
 
 namespace spec::oracle {
 

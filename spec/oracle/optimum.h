@@ -3,8 +3,8 @@
 /// What is printed is a Program, with the costs as comments, so that `check` can read it.
 #pragma once
 
-#include "oracle_queries.h"
-#include "search_program.h"
+#include "queries.h"
+#include "../search/program.h"
 
 namespace spec::oracle {
 

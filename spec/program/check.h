@@ -11,8 +11,8 @@
 
 #include <new>
 
-#include "check_blocks.h"
-#include "fig11_cost.h"
+#include "blocks.h"
+#include "../paper/fig11_cost.h"
 
 namespace spec {
 

@@ -17,7 +17,7 @@
 #include <map>
 #include <set>
 
-#include "program_tokens.h"
+#include "tokens.h"
 
 namespace spec {
 

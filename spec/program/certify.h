@@ -24,8 +24,8 @@
 
 #include <map>
 
-#include "check_blocks.h"
-#include "fig11_cost.h"
+#include "blocks.h"
+#include "../paper/fig11_cost.h"
 
 namespace spec {
 

@@ -1,10 +1,10 @@
 /// What a Program is: what each of D devices holds at the start, does, and must hold at the end.
 ///
 /// Device numbers 0..D-1 are positions. Tables of devices are listed or computed ("iota").
-/// Left out: the text (program_text.h) and what the steps mean (check.h).
+/// Left out: the text (text.h) and what the steps mean (check.h).
 #pragma once
 
-#include "notation.h"
+#include "../paper/notation.h"
 
 namespace spec {
 

@@ -1,8 +1,8 @@
 /// retile-oracle types: every well-formed type of a mesh and a globaltype.
 #pragma once
 
-#include "oracle_queries.h"
-#include "search.h"
+#include "queries.h"
+#include "../search/search.h"
 
 namespace spec::oracle {
 

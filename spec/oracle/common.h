@@ -10,7 +10,7 @@
 #include <new>
 #include <sstream>
 
-#include "program_tokens.h"
+#include "../program/tokens.h"
 
 namespace spec::oracle {
 

@@ -1,11 +1,11 @@
 /// retile-oracle: the paper's own definitions as a command. Each verb has a header oracle_VERB.h.
-#include "oracle_apply.h"
-#include "oracle_certify.h"
-#include "oracle_check.h"
-#include "oracle_help.h"
-#include "oracle_normalize.h"
-#include "oracle_optimum.h"
-#include "oracle_types.h"
+#include "apply.h"
+#include "certify.h"
+#include "check.h"
+#include "help.h"
+#include "normalize.h"
+#include "optimum.h"
+#include "types.h"
 
 namespace spec::oracle {
 

@@ -1,14 +1,14 @@
 /// Brute force: all types of a mesh and a globaltype, and the cheapest weak sequence between two.
 ///
 /// Paper: Secs. 6.2 (finitely many types), 7.2 (shortest path over localtypes within the bound
-/// (4)). The searches over types and over tile maps are search_types.h and search_tiles.h.
+/// (4)). The searches over types and over tile maps are types.h and tiles.h.
 #pragma once
 
 #include <map>
 #include <set>
 
-#include "def4_sequences.h"
-#include "def5_weak.h"
+#include "../paper/def4_sequences.h"
+#include "../paper/def5_weak.h"
 
 namespace spec {
 

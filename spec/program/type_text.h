@@ -7,8 +7,8 @@
 
 #include <map>
 
-#include "program_tokens.h"
-#include "sec7_multi_axis.h"
+#include "tokens.h"
+#include "../paper/sec7_multi_axis.h"
 
 namespace spec {
 

@@ -1,12 +1,12 @@
 /// A cheapest sequence of low-level collectives from one type to another, step by step.
 ///
-/// Paper: Sec. 6.2. The sequence is found by walking along the distances of search_tiles.h: from a
+/// Paper: Sec. 6.2. The sequence is found by walking along the distances of tiles.h: from a
 /// tile map at distance l, a step of cost k leads to a tile map at distance l - k.
 #pragma once
 
 #include <numeric>
 
-#include "search_tiles.h"
+#include "tiles.h"
 
 namespace spec {
 

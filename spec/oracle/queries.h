@@ -11,8 +11,8 @@
 #include <memory>
 #include <set>
 
-#include "oracle_limits.h"
-#include "type_text.h"
+#include "limits.h"
+#include "../program/type_text.h"
 
 namespace spec::oracle {
 

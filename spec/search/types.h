@@ -2,11 +2,11 @@
 ///
 /// Paper: Sec. 4 with the costs of Fig. 11, rules of Fig. 8 over one axis or, as Sec. 7.1 has it,
 /// over several. The states are the types of one mesh and one globaltype, so T is injective on them
-/// (E6). What tile maps can do beyond this search_tiles.h shows (S10).
+/// (E6). What tile maps can do beyond this tiles.h shows (S10).
 #pragma once
 
 #include "search.h"
-#include "sec7_multi_axis.h"
+#include "../paper/sec7_multi_axis.h"
 
 namespace spec {
 

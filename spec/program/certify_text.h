@@ -8,7 +8,7 @@
 
 #include "certify.h"
 #include "facts.h"
-#include "program_text.h"
+#include "text.h"
 
 namespace spec {
 

@@ -3,9 +3,9 @@
 
 #include <fstream>
 
-#include "check.h"
-#include "oracle_common.h"
-#include "program_text.h"
+#include "../program/check.h"
+#include "common.h"
+#include "../program/text.h"
 
 namespace spec::oracle {
 
