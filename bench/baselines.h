@@ -67,7 +67,7 @@ class Count {
 inline Outcome gather_then_slice(const Problem& problem) {
   Count count(problem);
   if (problem.from_type == problem.to_type) return count.outcome();
-  const auto factors = [](const retile::TileMap& map) {
+  const auto factors = [](const retile::Layout& map) {
     std::vector<Size> out;
     for (std::size_t i = 0; i < map.rank(); ++i) {
       const Size n = map.global()[i] / map.tile()[i];

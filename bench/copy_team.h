@@ -23,7 +23,7 @@
 #include "retile/core/size.h"
 #include "retile/exec/copy/pass.h"
 #include "retile/exec/team/memory.h"
-#include "retile/program/exchange.h"
+#include "retile/program/ops.h"
 
 namespace copy_bench {
 

@@ -161,7 +161,7 @@ void copy_within(const cuda::DeviceExchange& exchange, Size bytes) {
   if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
 }
 
-void measure(cuda::Transport& transport, const TileMap& from, const TileMap& to,
+void measure(cuda::Transport& transport, const Layout& from, const Layout& to,
              const cuda::DeviceProblem& problem, const Arguments& arguments, Answer& answer) {
   const int member = transport.member();
   auto device = cuda::open_cuda_device(member);

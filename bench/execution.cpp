@@ -44,7 +44,7 @@ using execution_bench::Scalapack;
 using retile::Exchange;
 using retile::Program;
 using retile::Size;
-using retile::TileMap;
+using retile::Layout;
 using retile::mpi::Redistributor;
 using retile::mpi::Strategy;
 using Json = nlohmann::ordered_json;
@@ -194,8 +194,8 @@ class Bench {
 
   /// Runs the contender once and looks at every element. `falsify` changes one first.
   void verify(const Contender& contender, bool falsify) {
-    const TileMap& from = contender.task ? contender.task->from : program_.from;
-    const TileMap& to = contender.task ? contender.task->to : program_.to;
+    const Layout& from = contender.task ? contender.task->from : program_.from;
+    const Layout& to = contender.task ? contender.task->to : program_.to;
     std::memset(contender.output.data(), 0, contender.output.size());
     // In place both begin at the same byte. Those who share an input leave it as it is.
     const bool common = !contender.task && contender.input.data() == in_.data();

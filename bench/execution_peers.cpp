@@ -157,7 +157,7 @@ struct Matrix {
 };
 
 /// Parts and block of the dimensions first .. last - 1 as one. Nothing where two of them are split.
-bool fuse(const TileMap& map, std::size_t first, std::size_t last, int& extent, int& block,
+bool fuse(const Layout& map, std::size_t first, std::size_t last, int& extent, int& block,
           int& parts) {
   Size whole = 1;
   Size together = 1;
@@ -175,7 +175,7 @@ bool fuse(const TileMap& map, std::size_t first, std::size_t last, int& extent, 
   return true;
 }
 
-std::optional<Matrix> matrix_of(const TileMap& map, std::size_t cut) {
+std::optional<Matrix> matrix_of(const Layout& map, std::size_t cut) {
   Matrix out;
   if (!fuse(map, 0, cut, out.rows, out.row_block, out.row_parts) ||
       !fuse(map, cut, map.rank(), out.columns, out.column_block, out.column_parts)) {
@@ -249,10 +249,10 @@ class Redistribution final : public Scalapack {
 }  // namespace
 #endif
 
-std::unique_ptr<Scalapack> Scalapack::make([[maybe_unused]] const TileMap& from,
-                                           [[maybe_unused]] const TileMap& to) {
+std::unique_ptr<Scalapack> Scalapack::make([[maybe_unused]] const Layout& from,
+                                           [[maybe_unused]] const Layout& to) {
 #ifdef RETILE_BENCH_SCALAPACK
-  const auto split = [](const TileMap& map, std::size_t i) {
+  const auto split = [](const Layout& map, std::size_t i) {
     return map.tile()[i] != map.global()[i];
   };
   Size parts = 1;
@@ -338,7 +338,7 @@ class Transpose final : public Fftw {
 };
 
 /// The one dimension that all devices split in their order.
-std::optional<std::size_t> only_split(const TileMap& map) {
+std::optional<std::size_t> only_split(const Layout& map) {
   std::optional<std::size_t> out;
   for (std::size_t i = 0; i < map.rank(); ++i) {
     if (map.tile()[i] == map.global()[i]) continue;
@@ -355,8 +355,8 @@ std::optional<std::size_t> only_split(const TileMap& map) {
 }  // namespace
 #endif
 
-std::unique_ptr<Fftw> Fftw::make([[maybe_unused]] const TileMap& from,
-                                 [[maybe_unused]] const TileMap& to) {
+std::unique_ptr<Fftw> Fftw::make([[maybe_unused]] const Layout& from,
+                                 [[maybe_unused]] const Layout& to) {
 #ifdef RETILE_BENCH_FFTW
   const auto before = only_split(from);
   const auto after = only_split(to);

@@ -12,15 +12,15 @@
 #include <vector>
 
 #include "retile/core/size.h"
-#include "retile/core/tile_map.h"
-#include "retile/program/exchange.h"
+#include "retile/core/layout.h"
+#include "retile/program/ops.h"
 
 namespace execution_bench {
 
 using retile::Exchange;
 using retile::Shape;
 using retile::Size;
-using retile::TileMap;
+using retile::Layout;
 using retile::Transfer;
 
 /// The boxes of an exchange as MPI subarray types, one type for each other process.
@@ -60,7 +60,7 @@ class MpiTypes {
 class Scalapack {
  public:
   /// Null where this was built without ScaLAPACK, or the problem does not fit.
-  [[nodiscard]] static std::unique_ptr<Scalapack> make(const TileMap& from, const TileMap& to);
+  [[nodiscard]] static std::unique_ptr<Scalapack> make(const Layout& from, const Layout& to);
   [[nodiscard]] static bool available();
   virtual ~Scalapack() = default;
   Scalapack(const Scalapack&) = delete;
@@ -80,7 +80,7 @@ class Scalapack {
 class Fftw {
  public:
   /// Null where this was built without FFTW, or the problem does not fit.
-  [[nodiscard]] static std::unique_ptr<Fftw> make(const TileMap& from, const TileMap& to);
+  [[nodiscard]] static std::unique_ptr<Fftw> make(const Layout& from, const Layout& to);
   [[nodiscard]] static bool available();
   virtual ~Fftw() = default;
   Fftw(const Fftw&) = delete;

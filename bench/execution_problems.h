@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "retile/core/size.h"
-#include "retile/program/exchange.h"
+#include "retile/program/ops.h"
 
 namespace execution_bench {
 

@@ -102,7 +102,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (step.mesh.device_count() > 512) return 0;
   fuzz::tally("base offset maps compared");
   const auto beta = spec::base_offset_map(support::to_spec(step.mesh), support::to_spec(*after));
-  fuzz::require(beta == support::to_spec(tile_map(step.mesh, *after)),
+  fuzz::require(beta == support::to_spec(layout_of(step.mesh, *after)),
                 "other base offsets after the step: " + to_text(*after), notation);
   return 0;
 }

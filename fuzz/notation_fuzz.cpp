@@ -103,7 +103,7 @@ bool check_type(const retile::Mesh& mesh, const spec::Mesh& H, const std::string
                 notation);
   fuzz::require(spec_type(H, printed) == theirs,
                 "spec reads the printed type otherwise: " + printed, notation);
-  const retile::TileMap map = tile_map(mesh, *ours);
+  const retile::Layout map = layout_of(mesh, *ours);
   fuzz::require(to_text(map, &mesh) == printed,
                 "the tile map prints otherwise: " + to_text(map, &mesh), notation);
   if (mesh.device_count() > 64) return true;
@@ -163,8 +163,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::tally("problems accepted by both");
   fuzz::require(support::to_spec(problem->from_type) == *tau_1 &&
                     support::to_spec(problem->to_type) == *tau_2 &&
-                    problem->from == tile_map(*mesh, problem->from_type) &&
-                    problem->to == tile_map(*mesh, problem->to_type),
+                    problem->from == layout_of(*mesh, problem->from_type) &&
+                    problem->to == layout_of(*mesh, problem->to_type),
                 "another problem", notation);
   return 0;
 }

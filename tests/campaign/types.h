@@ -13,7 +13,7 @@
 #include "retile/core/typing.h"
 #include "support/bridge.h"
 #include "support/generators.h"
-#include "support/tile_map_walk.h"
+#include "support/layout_walk.h"
 
 namespace campaign {
 
@@ -163,7 +163,7 @@ inline std::vector<retile::DistDim> choose_nearby(const Choose& choose, const Se
 inline void compare_offsets(Tally& tally, const Setting& setting, const Subject& subject) {
   const std::size_t rank = subject.type.rank();
   if (rank == 0) return;
-  std::vector<retile::Size> got = tile_map(setting.mesh, subject.type).base_offsets();
+  std::vector<retile::Size> got = layout_of(setting.mesh, subject.type).base_offsets();
   const auto want = spec::base_offset_map(setting.H, subject.tau);
   if (tally.falsifies(Kind::offset)) got.front() += 1;
   bool same = want && got.size() == want->size() * rank;
@@ -180,12 +180,12 @@ inline std::optional<Walk> start_walk(const Setting& setting, const Subject& sub
   for (spec::Size d = 0; d < setting.delta; ++d) phi.push_back(d);
   auto physical = spec::physical(setting.H, {phi, subject.tau});
   if (!physical) return std::nullopt;
-  return Walk{tile_map(setting.mesh, subject.type), std::move(*physical), {}};
+  return Walk{layout_of(setting.mesh, subject.type), std::move(*physical), {}};
 }
 
 /// Holds the base offsets of all devices after the steps so far against spec's physical form.
 inline void compare_walk(Tally& tally, const Setting& setting, const Subject& subject,
-                         const Walk& walk, const retile::TileMap& ours) {
+                         const Walk& walk, const retile::Layout& ours) {
   const std::size_t rank = subject.type.rank();
   std::vector<retile::Size> got = ours.base_offsets();
   if (tally.falsifies(Kind::step_offset)) got.back() += 1;
@@ -243,7 +243,7 @@ inline void compare_random_walk(Tally& tally, const Choose& choose, const Settin
     if (!*made) return refused_step(tally, setting, subject, *walk);
     compare_walk(tally, setting, subject, *walk, walk->ours);
     if (!walk->ours.is_compact()) {
-      const retile::TileMap compacted = walk->ours.compacted();
+      const retile::Layout compacted = walk->ours.compacted();
       if (compacted.is_compact()) compare_walk(tally, setting, subject, *walk, compacted);
     }
   }

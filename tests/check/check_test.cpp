@@ -388,21 +388,21 @@ TEST(Check, a_map_that_digits_cannot_say) {
   auto ordered = program.from;
   const auto digits = ordered.pop(0, 3);
   ordered.push(1, digits);
-  ASSERT_FALSE(ordered.is_compact() || ordered.is_explicit());
+  ASSERT_FALSE(ordered.is_compact() || ordered.is_listed());
   program.to = ordered;
   EXPECT_TRUE(naive::ends_right(program));
   expect_right(retile::check(program), 3, 3);
   program.steps[0].claims.map = ordered;
   expect_right(retile::check(program), 3, 3);
   program.to =
-      *retile::TileMap::explicit_map(30, ordered.global(), ordered.tile(), ordered.base_offsets());
+      *retile::Layout::listed(30, ordered.global(), ordered.tile(), ordered.base_offsets());
   expect_right(retile::check(program), 3, 3);
   program.steps[0].claims.map.reset();
   expect_right(judge(program), 3, 3);
   auto at = ordered.base_offsets();
   std::swap(at[1], at[2 * 15 + 1]);  // along dimension 1, of devices 0 and 15
   ASSERT_NE(at[1], at[2 * 15 + 1]);
-  program.to = *retile::TileMap::explicit_map(30, ordered.global(), ordered.tile(), at);
+  program.to = *retile::Layout::listed(30, ordered.global(), ordered.tile(), at);
   EXPECT_EQ(judge(program).reason, Reason::end);
   // The way back from a map that digits cannot say.
   program.from = ordered;

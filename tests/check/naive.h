@@ -84,7 +84,7 @@ Arrays boxes(Size devices, const Shape& tile, const Base& base) {
   return out;
 }
 
-inline Arrays boxes(const retile::TileMap& map) {
+inline Arrays boxes(const retile::Layout& map) {
   return boxes(map.devices(), map.tile(), [&map](Size d) { return map.base_offset(d); });
 }
 

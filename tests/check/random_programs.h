@@ -242,7 +242,7 @@ inline retile::Step random_step(const Choose& choose, const retile::Shape& tile,
 }
 
 /// Any tile map: digits over a random mesh, or boxes anywhere.
-inline retile::TileMap random_tile_map(const Choose& choose, retile::Size devices,
+inline retile::Layout random_tile_map(const Choose& choose, retile::Size devices,
                                        const retile::Shape& global) {
   const std::size_t rank = global.size();
   if (choose(3) > 0) {
@@ -259,7 +259,7 @@ inline retile::TileMap random_tile_map(const Choose& choose, retile::Size device
       }
       stride *= size;
     }
-    auto map = retile::TileMap::compact(devices, global, tile, digits);
+    auto map = retile::Layout::compact(devices, global, tile, digits);
     if (map) return *std::move(map);
   }
   retile::Shape tile;
@@ -268,7 +268,7 @@ inline retile::TileMap random_tile_map(const Choose& choose, retile::Size device
   for (retile::Size d = 0; d < devices; ++d) {
     for (std::size_t k = 0; k < rank; ++k) at.push_back(choose(global[k] - tile[k] + 1));
   }
-  return *retile::TileMap::explicit_map(devices, global, tile, std::move(at));
+  return *retile::Layout::listed(devices, global, tile, std::move(at));
 }
 
 /// The base offsets of arrays that are boxes, or anything if they are not.
@@ -309,7 +309,7 @@ inline retile::Program random_program(const Choose& choose) {
       if (!step.claims.at->empty() && choose(12) == 0) step.claims.at->back() += 1;
     }
     if (choose(48) == 0)
-      step.claims.map = *retile::TileMap::compact(
+      step.claims.map = *retile::Layout::compact(
           program.devices, global, global, std::vector<std::vector<retile::Digit>>(global.size()));
     program.steps.push_back(std::move(step));
   }
@@ -320,7 +320,7 @@ inline retile::Program random_program(const Choose& choose) {
     // Where the end lies in the array this makes the Program right, up to the last entries.
     auto at = bases(state);
     if (!at.empty() && choose(6) == 0) at.back() = 0;
-    auto map = retile::TileMap::explicit_map(program.devices, global, state.tile, std::move(at));
+    auto map = retile::Layout::listed(program.devices, global, state.tile, std::move(at));
     if (map) program.to = *std::move(map);
   }
   return program;

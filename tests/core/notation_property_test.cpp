@@ -140,7 +140,7 @@ RC_GTEST_PROP(ProblemText, reads_back_as_the_same_problem, ()) {
 
 /// The tile map's text, read as a bracket tiling whose digits are axes or stride:size: decoded here
 /// by hand.
-retile::TileMap read_back(const std::string& text, const Mesh& mesh) {
+retile::Layout read_back(const std::string& text, const Mesh& mesh) {
   const auto number = [&](std::size_t& at) {
     Size value = 0;
     while (at < text.size() && text[at] >= '0' && text[at] <= '9')
@@ -177,19 +177,19 @@ retile::TileMap read_back(const std::string& text, const Mesh& mesh) {
     ++at;
     global.push_back(number(at));
   }
-  return support::value(retile::TileMap::compact(mesh.device_count(), global, tile, digits));
+  return support::value(retile::Layout::compact(mesh.device_count(), global, tile, digits));
 }
 
 RC_GTEST_PROP(TileMapText, reads_back_as_the_same_map, ()) {
   const TypeOverMesh drawn = *support::types(large);
-  const retile::TileMap map = tile_map(drawn.mesh, drawn.type);
+  const retile::Layout map = layout_of(drawn.mesh, drawn.type);
   RC_ASSERT(read_back(to_text(map, &drawn.mesh), drawn.mesh) == map);
   RC_ASSERT(read_back(to_text(map, nullptr), drawn.mesh) == map);
 }
 
 RC_GTEST_PROP(TileMapText, of_a_type_is_the_types_text, ()) {
   const TypeOverMesh drawn = *support::types(large);
-  RC_ASSERT(to_text(tile_map(drawn.mesh, drawn.type), &drawn.mesh) == to_text(drawn.type));
+  RC_ASSERT(to_text(layout_of(drawn.mesh, drawn.type), &drawn.mesh) == to_text(drawn.type));
 }
 
 RC_GTEST_PROP(TileMapText, over_another_mesh_names_what_it_can, ()) {
@@ -208,7 +208,7 @@ RC_GTEST_PROP(TileMapText, over_another_mesh_names_what_it_can, ()) {
     left /= axes.back().size;
   }
   const Mesh other = support::value(Mesh::make(axes));
-  const retile::TileMap map = tile_map(drawn.mesh, drawn.type);
+  const retile::Layout map = layout_of(drawn.mesh, drawn.type);
   const std::string text = to_text(map, &other);
   RC_CLASSIFY(text.find(':') != std::string::npos, "with parts of axes");
   RC_CLASSIFY(text.find('a') != std::string::npos, "with whole axes");

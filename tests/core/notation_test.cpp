@@ -17,7 +17,7 @@ using retile::parse_mesh;
 using retile::parse_type;
 using retile::Shape;
 using retile::Size;
-using retile::TileMap;
+using retile::Layout;
 
 const Mesh& mesh() {
   static const Mesh mesh = support::mesh("x:4,y:6");
@@ -345,54 +345,54 @@ TEST(ParseType, garbage_of_any_length_is_refused_with_one_short_diagnostic) {
 
 TEST(TileMapText, whole_axes_go_by_name_and_other_digits_by_stride) {
   const auto map =
-      support::value(TileMap::compact(24, {12, 12}, {1, 6}, {{{1, 3}, {6, 4}}, {{3, 2}}}));
+      support::value(Layout::compact(24, {12, 12}, {1, 6}, {{{1, 3}, {6, 4}}, {{3, 2}}}));
   EXPECT_EQ(to_text(map, &mesh()), "[1{1:3,x}12, 6{3:2}12]");
   EXPECT_EQ(to_text(map, nullptr), "[1{1:3,6:4}12, 6{3:2}12]");
 }
 
 TEST(TileMapText, digits_are_cut_where_axes_meet) {
-  const auto map = support::value(TileMap::compact(24, {24}, {1}, {{{1, 24}}}));
+  const auto map = support::value(Layout::compact(24, {24}, {1}, {{{1, 24}}}));
   EXPECT_EQ(to_text(map, &mesh()), "[1{y,x}24]");
   EXPECT_EQ(to_text(map, nullptr), "[1{1:24}24]");
-  EXPECT_EQ(to_text(support::value(TileMap::compact(24, {4}, {1}, {{{3, 4}}})), &mesh()),
+  EXPECT_EQ(to_text(support::value(Layout::compact(24, {4}, {1}, {{{3, 4}}})), &mesh()),
             "[1{3:2,6:2}4]");
 }
 
 TEST(TileMapText, neighbours_inside_an_axis_are_joined) {
-  const auto map = support::value(TileMap::compact(24, {6}, {1}, {{{1, 3}, {3, 2}}}));
+  const auto map = support::value(Layout::compact(24, {6}, {1}, {{{1, 3}, {3, 2}}}));
   EXPECT_EQ(to_text(map, &mesh()), "[1{y}6]");
   EXPECT_EQ(to_text(map, nullptr), "[1{1:6}6]");
 }
 
 TEST(TileMapText, a_digit_across_axes_that_no_cut_fits_stays_whole) {
   const Mesh over = support::mesh("a:2,b:3");  // b is 1:3, a is 3:2
-  const auto map = support::value(TileMap::compact(6, {2}, {1}, {{{1, 2}}}));
+  const auto map = support::value(Layout::compact(6, {2}, {1}, {{{1, 2}}}));
   EXPECT_EQ(to_text(map, &over), "[1{1:2}2]");
-  const auto major = support::value(TileMap::compact(6, {3}, {1}, {{{2, 3}}}));
+  const auto major = support::value(Layout::compact(6, {3}, {1}, {{{2, 3}}}));
   EXPECT_EQ(to_text(major, &over), "[1{2:3}3]");
 }
 
 TEST(TileMapText, dimensions_without_digits_print_their_size) {
-  EXPECT_EQ(to_text(support::value(TileMap::compact(24, {12, 1}, {12, 1}, {{}, {}})), &mesh()),
+  EXPECT_EQ(to_text(support::value(Layout::compact(24, {12, 1}, {12, 1}, {{}, {}})), &mesh()),
             "[12, 1]");
-  EXPECT_EQ(to_text(support::value(TileMap::compact(24, {}, {}, {})), &mesh()), "[]");
+  EXPECT_EQ(to_text(support::value(Layout::compact(24, {}, {}, {})), &mesh()), "[]");
 }
 
 TEST(TileMapText, axes_of_size_1_are_never_printed) {
   const Mesh over = support::mesh("u:1,x:4,v:1,y:6,w:1");
-  const auto map = support::value(TileMap::compact(24, {24}, {1}, {{{6, 4}, {1, 6}}}));
+  const auto map = support::value(Layout::compact(24, {24}, {1}, {{{6, 4}, {1, 6}}}));
   EXPECT_EQ(to_text(map, &over), "[1{x,y}24]");
 }
 
 TEST(TileMapOfType, device_d_holds_the_box_of_its_mesh_point) {
-  const TileMap map = tile_map(mesh(), support::type("[3{x}12, 2{y}12]", mesh()));
+  const Layout map = layout_of(mesh(), support::type("[3{x}12, 2{y}12]", mesh()));
   EXPECT_EQ(map.tile(), (Shape{3, 2}));
   EXPECT_EQ(map.digits(), (std::vector<std::vector<Digit>>{{{6, 4}}, {{1, 6}}}));
   EXPECT_EQ(map.base_offset(6 * 2 + 5), (Shape{6, 10}));
 }
 
 TEST(TileMapOfType, the_left_most_axis_changes_fastest) {
-  const TileMap map = tile_map(mesh(), support::type("[1{x,y}24]", mesh()));
+  const Layout map = layout_of(mesh(), support::type("[1{x,y}24]", mesh()));
   EXPECT_EQ(map.base_offset(6 * 1 + 0), (Shape{1}));
   EXPECT_EQ(map.base_offset(6 * 0 + 1), (Shape{4}));
 }

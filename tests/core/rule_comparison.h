@@ -360,7 +360,7 @@ struct OffsetMutant {
 /// Whether tile_map puts every device's tile where Fig. 7a does.
 inline bool same_base_offsets(const retile::Mesh& mesh, const retile::DistType& type,
                               const OffsetOracle& oracle = spec::base_offset_map) {
-  return support::to_spec(tile_map(mesh, type)) ==
+  return support::to_spec(layout_of(mesh, type)) ==
          oracle(support::to_spec(mesh), support::to_spec(type));
 }
 

@@ -258,13 +258,13 @@ inline Program random_program(std::uint64_t seed, Size devices) {
     program.steps.push_back(std::move(step));
   }
   const std::vector<Size> at(static_cast<std::size_t>(devices) * rank, 0);
-  program.from = TileMap::explicit_map(devices, largest, first, at).value();
-  program.to = TileMap::explicit_map(devices, largest, tile, at).value();
+  program.from = Layout::listed(devices, largest, first, at).value();
+  program.to = Layout::listed(devices, largest, tile, at).value();
   return program;
 }
 
 /// The generated tile of one device.
-inline std::vector<std::byte> pattern_tile(const TileMap& map, Size device, Size element_bytes) {
+inline std::vector<std::byte> pattern_tile(const Layout& map, Size device, Size element_bytes) {
   std::vector<std::byte> tile(static_cast<std::size_t>(map.tile_size() * element_bytes));
   fill_pattern(map, device, element_bytes, tile);
   return tile;

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "retile/core/size.h"
-#include "retile/core/tile_map.h"
+#include "retile/core/layout.h"
 
 namespace support {
 
@@ -33,7 +33,7 @@ class BruteForce {
 
   /// Costs from f_1 to every tile map, by sequences in which no tile is larger than `bound` and no
   /// step holds more than `limit`.
-  BruteForce(const retile::TileMap& f_1, Minimise minimise, Size bound, Size limit)
+  BruteForce(const retile::Layout& f_1, Minimise minimise, Size bound, Size limit)
       : global_(f_1.global()),
         devices_(f_1.devices()),
         minimise_(minimise),
@@ -50,7 +50,7 @@ class BruteForce {
     }
   }
 
-  [[nodiscard]] std::optional<Size> cost(const retile::TileMap& f_2) const {
+  [[nodiscard]] std::optional<Size> cost(const retile::Layout& f_2) const {
     std::optional<Size> out;
     const State state = state_of(f_2);
     if (const auto at = exact_.find(state); at != exact_.end()) out = at->second;
@@ -76,7 +76,7 @@ class BruteForce {
     for (const Size extent : tile) size *= extent;
     return size;
   }
-  [[nodiscard]] State state_of(const retile::TileMap& map) const {
+  [[nodiscard]] State state_of(const retile::Layout& map) const {
     const std::vector<Size> at = map.base_offsets();
     State out{map.tile(), {}};
     for (std::size_t d = 0; d < static_cast<std::size_t>(devices_); ++d) {

@@ -48,23 +48,23 @@ std::vector<DistType> all_types(const Mesh& mesh, const Shape& shape) {
 /// Brute force from one type, once per bound and limit.
 class Truth {
  public:
-  explicit Truth(TileMap from) : from_(std::move(from)) {}
-  std::optional<Size> operator()(Minimise minimise, const TileMap& to, Size limit = no_limit) {
+  explicit Truth(Layout from) : from_(std::move(from)) {}
+  std::optional<Size> operator()(Minimise minimise, const Layout& to, Size limit = no_limit) {
     return cost(minimise, to, limit, std::max(from_.tile_size(), to.tile_size()));
   }
-  std::optional<Size> above_the_bound(Minimise minimise, const TileMap& to, Size limit) {
+  std::optional<Size> above_the_bound(Minimise minimise, const Layout& to, Size limit) {
     return cost(minimise, to, limit, no_limit);
   }
 
  private:
-  std::optional<Size> cost(Minimise minimise, const TileMap& to, Size limit, Size bound) {
+  std::optional<Size> cost(Minimise minimise, const Layout& to, Size limit, Size bound) {
     const std::tuple key{minimise, bound, limit};
     const auto at = known_.try_emplace(key, from_, minimise, bound, limit).first;
     // Nobody holds an end that is over the limit.
     return to.tile_size() > limit ? std::nullopt : at->second.cost(to);
   }
 
-  TileMap from_;
+  Layout from_;
   std::map<std::tuple<Minimise, Size, Size>, BruteForce> known_;
 };
 

@@ -349,7 +349,7 @@ TEST(Plan, may_exceed_the_bound_only_with_a_memory_limit) {
 
 TEST(Plan, explicit_tilings_are_not_planned) {
   Problem example = problem("x:2", "[2{x}4]", "[4]");
-  example.from = TileMap::explicit_map(2, {4}, {2}, {0, 2}).value();
+  example.from = Layout::listed(2, {4}, {2}, {0, 2}).value();
   const auto refused = plan(example);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::unsupported);

@@ -65,7 +65,7 @@ std::vector<std::vector<Size>> cut(const std::vector<Size>& numbers, std::size_t
   return out;
 }
 
-void add(Summary& out, const retile::TileMap& map) {
+void add(Summary& out, const retile::Layout& map) {
   out.word("tiling");
   out.list(map.tile());
   out.list(map.global());

@@ -27,7 +27,7 @@ void tag(const Program& program) {
   RC_CLASSIFY(iota, "iota");
   RC_CLASSIFY(claims, "claims");
   RC_CLASSIFY(program.mesh_to.has_value(), "second mesh");
-  RC_CLASSIFY(program.from.is_explicit(), "listed tiling");
+  RC_CLASSIFY(program.from.is_listed(), "listed tiling");
 }
 
 RC_GTEST_PROP(RoundTrip, text, (const Program& program)) {

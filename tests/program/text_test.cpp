@@ -316,7 +316,7 @@ TEST(Text, a_tile_map_that_digits_cannot_say_prints_by_offsets) {
   program.steps.push_back(read(over_six("allpermute pairs=[]")).steps[0]);
   program.steps[0].claims.map = program.from;
   const Program back = read(to_text(program));
-  EXPECT_TRUE(back.from.is_explicit());
+  EXPECT_TRUE(back.from.is_listed());
   EXPECT_EQ(back.from.base_offsets(), program.from.base_offsets());
   EXPECT_EQ(back.steps[0].claims.at, program.from.base_offsets());
 }

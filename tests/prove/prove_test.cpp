@@ -78,7 +78,7 @@ TEST(Prove, factors_popped_across_digits) {
 TEST(Prove, claims_in_another_order_than_the_device_numbers) {
   // Popping 3 off digits 2,3 leaves a map that digits of the device number cannot say.
   Program claiming = program(check_tests::unequal_sizes);
-  TileMap map = claiming.from;
+  Layout map = claiming.from;
   const std::vector<Digit> digits = map.pop(0, 3);
   map.push(1, digits);
   ASSERT_FALSE(map.is_compact());

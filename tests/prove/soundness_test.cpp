@@ -53,10 +53,10 @@ Step regular_step(const Choose& choose, const Shape& tile, Size devices) {
   return {Alltoall{j, i, DeviceTable::iota(chain(), n)}, {}};
 }
 
-TileMap regular_map(const Choose& choose, Size devices, const Shape& global) {
+Layout regular_map(const Choose& choose, Size devices, const Shape& global) {
   while (true) {
-    TileMap map = check_tests::random_tile_map(choose, devices, global);
-    if (!map.is_explicit()) return map;
+    Layout map = check_tests::random_tile_map(choose, devices, global);
+    if (!map.is_listed()) return map;
   }
 }
 
@@ -186,7 +186,7 @@ TEST(Soundness, every_mutant_of_the_examples_that_stays_regular) {
           support::Mutation::step_doubled, support::Mutation::wrong_final_type}) {
       support::for_each_mutant(check_tests::program(text), mutation,
                                [&](const support::Mutant& mutant) {
-                                 if (mutant.program.to.is_explicit()) return;
+                                 if (mutant.program.to.is_listed()) return;
                                  compare(mutant.program, tally);
                                  compare(support::without_claims(mutant.program), tally);
                                });

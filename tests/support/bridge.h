@@ -12,7 +12,7 @@
 
 #include "retile/core/dist_type.h"
 #include "retile/core/mesh.h"
-#include "retile/core/tile_map.h"
+#include "retile/core/layout.h"
 #include "retile/core/typing.h"
 #include "spec/paper/fig06_syntax.h"
 #include "spec/paper/fig07_base_offsets.h"
@@ -102,7 +102,7 @@ inline std::optional<spec::Collective> single_axis(const spec::MultiCollective& 
 
 /// The base offset of every device as a list, device after device: Fig. 7a numbers the points of
 /// |H| as devices are numbered.
-inline spec::BaseOffsetMap to_spec(const retile::TileMap& map) {
+inline spec::BaseOffsetMap to_spec(const retile::Layout& map) {
   const std::vector<retile::Size> flat = map.base_offsets();
   spec::BaseOffsetMap beta;
   for (std::size_t d = 0; d < static_cast<std::size_t>(map.devices()); ++d) {

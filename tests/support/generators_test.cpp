@@ -24,7 +24,7 @@
 #include "support/program_generators.h"
 #include "support/sequence_generators.h"
 #include "support/shrinking.h"
-#include "support/tile_map_generators.h"
+#include "support/layout_generators.h"
 
 namespace {
 
@@ -80,15 +80,15 @@ std::string nearly_fault(const support::NearlyTyped& drawn) {
 }
 
 std::string map_fault(const support::DrawnMap& drawn) {
-  const retile::TileMap& map = drawn.map;
-  if (map.is_explicit() != (drawn.form == support::MapForm::explicit_)) return "form";
+  const retile::Layout& map = drawn.map;
+  if (map.is_listed() != (drawn.form == support::MapForm::explicit_)) return "form";
   if (map.is_compact() != (drawn.form == support::MapForm::compact)) return "form";
   const std::vector<retile::Size> at = map.base_offsets();
   for (std::size_t k = 0; k < at.size(); ++k) {
     const std::size_t i = k % map.rank();
     if (at[k] < 0 || at[k] + map.tile()[i] > map.global()[i]) return "a tile outside its array";
   }
-  if (map.is_explicit()) return "";
+  if (map.is_listed()) return "";
   return spec::is_balanced(support::to_physical(map)) ? "" : "not balanced";
 }
 
@@ -241,7 +241,7 @@ TEST(Classification, every_form_of_tile_maps_is_drawn) {
     const char* const names[] = {"compact", "ordered", "explicit"};
     std::set<std::string> out = {names[static_cast<std::size_t>(drawn.form)]};
     if (drawn.map.rank() == 0) out.insert("rank 0");
-    if (!drawn.map.is_explicit() && !drawn.map.unused().empty()) out.insert("replication");
+    if (!drawn.map.is_listed() && !drawn.map.unused().empty()) out.insert("replication");
     return out;
   });
   EXPECT_EQ(rare("tile maps", {"compact", "ordered", "explicit", "rank 0", "replication"}, counted),

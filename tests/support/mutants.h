@@ -325,7 +325,7 @@ inline bool mutate_transfers(const Choose& choose, retile::Exchange& step) {
 
 /// Another target over the same array: a dimension whole, its digits in another order, a digit in
 /// another dimension, or two devices' tiles exchanged.
-inline bool mutate_target(const Choose& choose, retile::TileMap& to) {
+inline bool mutate_target(const Choose& choose, retile::Layout& to) {
   const std::size_t rank = to.rank();
   if (rank == 0) return false;
   retile::Shape tile = to.tile();
@@ -336,7 +336,7 @@ inline bool mutate_target(const Choose& choose, retile::TileMap& to) {
     auto at = to.base_offsets();
     const auto [a, b] = pick_two(choose, static_cast<std::size_t>(to.devices()));
     for (std::size_t k = 0; k < rank; ++k) std::swap(at[a * rank + k], at[b * rank + k]);
-    auto map = retile::TileMap::explicit_map(to.devices(), to.global(), to.tile(), std::move(at));
+    auto map = retile::Layout::listed(to.devices(), to.global(), to.tile(), std::move(at));
     if (!map) return false;
     to = *std::move(map);
     return true;
@@ -359,7 +359,7 @@ inline bool mutate_target(const Choose& choose, retile::TileMap& to) {
     digits[j].insert(digits[j].begin(), digit);
     tile[j] /= digit.size;
   }
-  auto map = retile::TileMap::compact(to.devices(), to.global(), tile, digits);
+  auto map = retile::Layout::compact(to.devices(), to.global(), tile, digits);
   if (!map) return false;
   to = *std::move(map);
   return true;

@@ -27,7 +27,7 @@ inline spec::Rows device_rows(const std::vector<retile::Size>& flat, std::size_t
   return rows;
 }
 
-inline spec::Tiling to_tiling(const retile::TileMap& map) {
+inline spec::Tiling to_tiling(const retile::Layout& map) {
   return {map.tile(), map.global(), {}, device_rows(map.base_offsets(), map.rank(), map.devices())};
 }
 

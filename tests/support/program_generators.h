@@ -154,7 +154,7 @@ inline retile::Mesh choose_mesh_of(const Choose& choose, retile::Size devices) {
 }
 
 /// A tile map in digits of the device number, of an array of this shape.
-inline retile::TileMap choose_compact(const Choose& choose, retile::Size devices,
+inline retile::Layout choose_compact(const Choose& choose, retile::Size devices,
                                       const retile::Shape& global) {
   retile::Shape tile = global;
   std::vector<std::vector<retile::Digit>> digits(global.size());
@@ -174,11 +174,11 @@ inline retile::TileMap choose_compact(const Choose& choose, retile::Size devices
     tile[fitting[place]] /= size;
   }
   return detail::value(
-      retile::TileMap::compact(devices, global, std::move(tile), std::move(digits)));
+      retile::Layout::compact(devices, global, std::move(tile), std::move(digits)));
 }
 
 /// Boxes anywhere in the array.
-inline retile::TileMap choose_explicit(const Choose& choose, retile::Size devices,
+inline retile::Layout choose_explicit(const Choose& choose, retile::Size devices,
                                        const retile::Shape& global) {
   retile::Shape tile;
   for (const retile::Size extent : global) tile.push_back(1 + choose(extent));
@@ -187,7 +187,7 @@ inline retile::TileMap choose_explicit(const Choose& choose, retile::Size device
     for (std::size_t i = 0; i < global.size(); ++i) at.push_back(choose(global[i] - tile[i] + 1));
   }
   return detail::value(
-      retile::TileMap::explicit_map(devices, global, std::move(tile), std::move(at)));
+      retile::Layout::listed(devices, global, std::move(tile), std::move(at)));
 }
 
 inline retile::Step choose_step(const Choose& choose, retile::Size devices,

@@ -17,6 +17,7 @@
 
 #include "retile/check/digit_weights.h"
 #include "retile/core/assert.h"
+#include "retile/core/cases.h"
 
 namespace retile {
 namespace {
@@ -39,7 +40,7 @@ Columns columns_of_rows(Size devices, std::size_t rank, const std::vector<Size>&
   return columns;
 }
 
-Columns columns_of(const TileMap& map) {
+Columns columns_of(const Layout& map) {
   if (const auto weights = DigitWeights::of(map)) return weights->columns();
   return columns_of_rows(map.devices(), map.rank(), map.base_offsets());
 }
@@ -191,7 +192,7 @@ class State {
  public:
   /// \param room     how many numbers of 8 bytes may be held at once
   /// \param timeout  seconds from now, after which nothing fits any more
-  State(const TileMap& from, Size room, double timeout)
+  State(const Layout& from, Size room, double timeout)
       : devices_(index(from.devices())),
         tile_(from.tile()),
         weights_(DigitWeights::of(from)),
@@ -213,7 +214,7 @@ class State {
 
   /// The first device and local index where the arrays are not boxes in order as this map, or with
   /// these base offsets.
-  [[nodiscard]] std::optional<Witness> difference(const TileMap& expected);
+  [[nodiscard]] std::optional<Witness> difference(const Layout& expected);
   [[nodiscard]] std::optional<Witness> difference(const Columns& expected);
 
   /// The first device that holds no box in order, seen from the element at its local index 0.
@@ -271,22 +272,14 @@ class State {
 
 bool State::apply(const Step& step, const Shape& after) {
   if (!in_time()) return false;
-  bool fits = true;
-  if (const auto* dynslice = std::get_if<Dynslice>(&step.op)) {
-    fits = slice(*dynslice, after);
-  } else if (const auto* allgather = std::get_if<Allgather>(&step.op)) {
-    const std::size_t i = allgather->dim;
-    fits = exchange(allgather->groups, {i, tile_[i], i, tile_[i], false}, after);
-  } else if (const auto* alltoall = std::get_if<Alltoall>(&step.op)) {
-    const std::size_t j = alltoall->split;
-    const std::size_t i = alltoall->concat;
-    const Size width = tile_[j] / alltoall->groups.columns();
-    fits = exchange(alltoall->groups, {j, width, i, i == j ? width : tile_[i], true}, after);
-  } else if (const auto* listed = std::get_if<Exchange>(&step.op)) {
-    fits = transfer(listed->transfers, after);
-  } else {
-    permute(std::get<Allpermute>(step.op));
-  }
+  const bool fits = match(
+      meaning(step.op, tile_), [&](const Keep& keep) { return slice(*keep.op, after); },
+      [&](const Regroup& regroup) { return exchange(*regroup.groups, regroup, after); },
+      [&](const Fetch& fetch) {
+        permute(*fetch.op);
+        return true;
+      },
+      [&](const Assemble& assemble) { return transfer(*assemble.transfers, after); });
   tile_ = after;
   return fits;
 }
@@ -385,7 +378,9 @@ bool State::slice(const Dynslice& step, const Shape& after) {
     }
     std::vector<Pieces> parts(wanted.size());
     std::size_t held = lists_->numbers.size() + next.numbers.size();
-    if (!cut(lists_->list(list), {step.dim, width, step.dim, 0, true}, 0, wanted, parts, held)) {
+    if (!cut(lists_->list(list),
+             {.split = step.dim, .width = width, .concat = step.dim, .stride = 0, .splits = true},
+             0, wanted, parts, held)) {
       return false;
     }
     std::size_t part = 0;
@@ -536,7 +531,7 @@ void State::to_boxes_if_possible() {
   lists_.reset();
 }
 
-std::optional<Witness> State::difference(const TileMap& expected) {
+std::optional<Witness> State::difference(const Layout& expected) {
   if (weights_) {
     const auto digits = DigitWeights::of(expected);
     if (digits && weights_->equal(*digits) == true) return std::nullopt;
@@ -613,24 +608,22 @@ std::optional<Witness> State::not_a_box() const {
 /// trusted.
 void assert_well_formed(const Program& program) {
   const std::size_t rank = program.from.rank();
-  const auto fits = [&program](const TileMap& map) {
+  const auto fits = [&program](const Layout& map) {
     return map.devices() == program.devices && map.global() == program.from.global();
   };
   RETILE_ASSERT(fits(program.from) && fits(program.to),
                 "from and to are of one array and all devices");
   for (const Step& step : program.steps) {
-    std::size_t dim = 0;
-    if (const auto* dynslice = std::get_if<Dynslice>(&step.op)) dim = dynslice->dim;
-    if (const auto* allgather = std::get_if<Allgather>(&step.op)) dim = allgather->dim;
-    if (const auto* alltoall = std::get_if<Alltoall>(&step.op)) {
-      dim = std::max(alltoall->split, alltoall->concat);
-    }
-    const bool names_none =
-        std::holds_alternative<Allpermute>(step.op) || std::holds_alternative<Exchange>(step.op);
-    RETILE_ASSERT(dim < rank || names_none, "dimensions are below the rank");
+    const bool names_what_is_there = match(
+        step.op, [rank](const Dynslice& op) { return op.dim < rank; },
+        [rank](const Allgather& op) { return op.dim < rank; },
+        [rank](const Alltoall& op) { return std::max(op.split, op.concat) < rank; },
+        [](const Allpermute&) { return true; },
+        [&](const Exchange&) { return well_made(step, rank, program.devices); });
     RETILE_ASSERT(
-        !std::holds_alternative<Exchange>(step.op) || well_made(step, rank, program.devices),
-        "an exchange says the shape of the new tiles and of every box");
+        names_what_is_there,
+        "dimensions are below the rank; an exchange says the shape of the new tiles and of "
+        "every box");
     RETILE_ASSERT(!step.claims.map || fits(*step.claims.map), "a map claim is of the same array");
     RETILE_ASSERT(!step.claims.at || step.claims.at->size() == index(program.devices) * rank,
                   "an at claim has a row per device");
@@ -706,8 +699,7 @@ class Judge {
       }
 
       const Size before = std::exchange(tile_size, checked_product(*after).value());
-      const auto cost =
-          checked_add(verdict_.cost, step_cost(step, before, tile_size, program_.devices));
+      const auto cost = checked_add(verdict_.cost, step_cost(step, before, tile_size));
       if (!cost) return undecided();
       verdict_.cost = *cost;
       verdict_.height = std::max(verdict_.height, tile_size);

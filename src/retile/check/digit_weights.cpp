@@ -5,7 +5,7 @@
 
 namespace retile {
 
-std::optional<DigitWeights> DigitWeights::of(const TileMap& map) {
+std::optional<DigitWeights> DigitWeights::of(const Layout& map) {
   if (!map.is_compact()) return std::nullopt;
   DigitWeights out;
   out.devices_ = map.devices();

@@ -7,20 +7,10 @@
 #include <vector>
 
 #include "retile/core/device_table.h"
-#include "retile/core/tile_map.h"
+#include "retile/core/layout.h"
+#include "retile/program/ops.h"
 
 namespace retile {
-
-/// A step on groups: position q of a row gets piece q (or, without a split, all) of every member's
-/// array along `split`, put together along `concat`, `stride` apart. An allgather has width = the
-/// whole extent and one piece.
-struct Regroup {
-  std::size_t split = 0;
-  Size width = 1;  ///< extent of a piece along `split`
-  std::size_t concat = 0;
-  Size stride = 0;      ///< extent of a piece along `concat`
-  bool splits = false;  ///< false: all positions get the same array
-};
 
 /// One base offset per device: in dimension k the sum over the digits of weight[k] * digit.
 ///
@@ -31,7 +21,7 @@ struct Regroup {
 class DigitWeights {
  public:
   /// Of a compact map, nothing for the others.
-  [[nodiscard]] static std::optional<DigitWeights> of(const TileMap& map);
+  [[nodiscard]] static std::optional<DigitWeights> of(const Layout& map);
 
   // Applicable steps on tables. False, and the same function as before, when a table is no one
   // stage of an iota whose digits fit, or when devices of a group do not hold neighbours in order.

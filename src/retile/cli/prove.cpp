@@ -122,9 +122,6 @@ Outcome prove_verb(const ProveArguments& arguments) {
     return failed(about_argument(Code::bad_argument, "--certificate", *arguments.certificate,
                                  "a certificate is for one Program"));
   }
-  const auto is_exchange = [](const Step& step) {
-    return std::holds_alternative<Exchange>(step.op);
-  };
   if (arguments.certificate &&
       std::any_of(programs->front().steps.begin(), programs->front().steps.end(), is_exchange)) {
     return failed(about_argument(Code::unsupported, "--certificate", *arguments.certificate,

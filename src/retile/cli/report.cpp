@@ -81,8 +81,8 @@ std::string moved_text(const std::optional<std::vector<Digit>>& digits, const Me
 }
 
 /// The digits of the device number that leave dimension `dim`, where device numbers can say them.
-std::optional<std::vector<Digit>> popped_digits(const TileMap& map, std::size_t dim, Size factor) {
-  TileMap named = map.compacted();
+std::optional<std::vector<Digit>> popped_digits(const Layout& map, std::size_t dim, Size factor) {
+  Layout named = map.compacted();
   if (!named.is_compact()) return std::nullopt;
   std::vector<Digit> digits = named.pop(dim, factor);
   if (!named.is_compact()) return std::nullopt;
@@ -93,7 +93,7 @@ std::optional<std::vector<Digit>> popped_digits(const TileMap& map, std::size_t 
 std::vector<std::string> step_labels(const Plan& plan) {
   std::vector<std::string> labels;
   const Mesh& mesh = plan.problem.mesh;
-  TileMap map = plan.problem.from;
+  Layout map = plan.problem.from;
   for (const PlanStep& step : plan.steps) {
     const std::string_view name = collective_name(step.op);
     switch (step.op) {
@@ -150,10 +150,9 @@ struct Baseline {
 };
 
 Baseline gather_everything(const Plan& plan) {
-  const TileMap& from = plan.problem.from;
+  const Layout& from = plan.problem.from;
   std::vector<Size> factors;
-  for (std::size_t i = 0; i < from.rank(); ++i)
-    factors.push_back(from.global()[i] / from.tile()[i]);
+  for (const Cuts& cuts : from.cuts()) factors.push_back(cuts.count());
   // Smallest factor first is the cheapest order of gathers (S8).
   std::sort(factors.begin(), factors.end());
   const Prices prices = prices_of(plan.problem, plan.options);

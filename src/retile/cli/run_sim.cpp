@@ -20,25 +20,6 @@ namespace {
 
 constexpr Size piece_bytes = Size{1} << 20;
 
-/// Whether the distinct tiles of the map cover the array exactly once. Equal boxes do iff they
-/// stand on the grid of their own extents and none is missing.
-bool covers_once(const TileMap& map) {
-  Size tiles = 1;
-  for (std::size_t i = 0; i < map.rank(); ++i) {
-    if (map.global()[i] % map.tile()[i] != 0) return false;
-    tiles *= map.global()[i] / map.tile()[i];
-  }
-  std::set<Shape> bases;
-  for (Size device = 0; device < map.devices(); ++device) {
-    Shape base = map.base_offset(device);
-    for (std::size_t i = 0; i < base.size(); ++i) {
-      if (base[i] % map.tile()[i] != 0) return false;
-    }
-    bases.insert(std::move(base));
-  }
-  return static_cast<Size>(bases.size()) == tiles;
-}
-
 /// Calls `use(offset, length)` for pieces of a tile, bytes from the start of the tile.
 template <typename Use>
 Result<void> in_pieces(Size tile_bytes, Size element_bytes, const Use& use) {
@@ -56,7 +37,7 @@ std::span<std::byte> piece(std::vector<std::byte>& tile, Size offset, Size lengt
 
 Result<sim::Tiles> starting_tiles(const RunRequest& request, const std::optional<NpyFile>& file,
                                   Progress& progress) {
-  const TileMap& map = request.program.from;
+  const Layout& map = request.program.from;
   const auto tile_bytes = checked_mul(map.tile_size(), request.element_bytes);
   const auto all_bytes = tile_bytes ? checked_mul(*tile_bytes, map.devices()) : std::nullopt;
   if (!all_bytes) {
@@ -84,7 +65,7 @@ Result<sim::Tiles> starting_tiles(const RunRequest& request, const std::optional
 Result<std::optional<Size>> find_mismatch(const RunRequest& request,
                                           const std::optional<NpyFile>& file, Size device,
                                           std::vector<std::byte>& tile) {
-  const TileMap& map = request.program.to;
+  const Layout& map = request.program.to;
   if (!file) return find_pattern_mismatch(map, device, request.element_bytes, tile);
   TileReader reader(*file, map.tile(), map.base_offset(device));
   std::vector<std::byte> wanted(static_cast<std::size_t>(piece_bytes));
@@ -107,7 +88,7 @@ Result<std::optional<Size>> find_mismatch(const RunRequest& request,
 
 Result<void> write_tiles(const RunRequest& request, const sim::Tiles& tiles, NpyOutput& output,
                          Progress& progress) {
-  const TileMap& map = request.program.to;
+  const Layout& map = request.program.to;
   std::set<Shape> written;
   for (Size device = 0; device < map.devices(); ++device) {
     const Size bytes = map.tile_size() * request.element_bytes;
@@ -142,7 +123,7 @@ Outcome run_sim(const RunRequest& request) {
   header.shape = program.to.global();
   std::optional<NpyOutput> output;
   if (!request.output.empty()) {
-    if (!covers_once(program.to)) {
+    if (!program.to.covers_once()) {
       return fail(about_argument(Code::unsupported, "--output", request.output,
                                  "the tiles at the end do not cover the array exactly once"));
     }

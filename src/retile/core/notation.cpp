@@ -463,7 +463,7 @@ TypeText type_text(const DistType& type) {
 
 std::string to_text(const DistType& type) { return type_text(type).text; }
 
-std::string to_text(const TileMap& map, const Mesh* mesh) {
+std::string to_text(const Layout& map, const Mesh* mesh) {
   RETILE_ASSERT(map.is_compact(), "only compact tile maps can be written as a bracket tiling");
   std::string out = "[";
   for (std::size_t i = 0; i < map.rank(); ++i) {
@@ -481,7 +481,7 @@ std::string to_text(const TileMap& map, const Mesh* mesh) {
   return out + "]";
 }
 
-TileMap tile_map(const Mesh& mesh, const DistType& type) {
+Layout layout_of(const Mesh& mesh, const DistType& type) {
   std::vector<std::vector<Digit>> digits;
   for (const DistDim& dim : type.dims()) {
     std::vector<Digit>& out = digits.emplace_back();
@@ -492,7 +492,7 @@ TileMap tile_map(const Mesh& mesh, const DistType& type) {
     }
   }
   auto map =
-      TileMap::compact(mesh.device_count(), type.globaltype(), type.localtype(), std::move(digits));
+      Layout::compact(mesh.device_count(), type.globaltype(), type.localtype(), std::move(digits));
   RETILE_ASSERT(map.has_value(), "a well-formed type has a tile map");
   return std::move(*map);
 }

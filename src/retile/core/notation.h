@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "retile/core/dist_type.h"
+#include "retile/core/layout.h"
 #include "retile/core/mesh.h"
 #include "retile/core/result.h"
-#include "retile/core/tile_map.h"
 
 namespace retile {
 
@@ -35,10 +35,10 @@ namespace retile {
 /// A compact tile map as a bracket tiling: a digit that is a whole axis by its name, any other as
 /// `stride:size`; without a mesh all are `stride:size`. Neighbouring digits that make up an axis or
 /// a longer digit are joined. Precondition: map.is_compact().
-[[nodiscard]] std::string to_text(const TileMap& map, const Mesh* mesh);
+[[nodiscard]] std::string to_text(const Layout& map, const Mesh* mesh);
 
 /// The compact tile map of a type: which box each device holds. Paper: Fig. 7a with device d for
 /// the mesh point.
-[[nodiscard]] TileMap tile_map(const Mesh& mesh, const DistType& type);
+[[nodiscard]] Layout layout_of(const Mesh& mesh, const DistType& type);
 
 }  // namespace retile

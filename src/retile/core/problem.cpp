@@ -58,7 +58,7 @@ Result<Problem> make_written(const Mesh& mesh, const WrittenType& from, const Wr
     }
     return refuse(std::move(out));
   }
-  return Problem{mesh, from.type, to.type, tile_map(mesh, from.type), tile_map(mesh, to.type)};
+  return Problem{mesh, from.type, to.type, layout_of(mesh, from.type), layout_of(mesh, to.type)};
 }
 
 /// A type that came as a value must belong to the mesh beside it.

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "retile/core/dist_type.h"
+#include "retile/core/layout.h"
 #include "retile/core/mesh.h"
 #include "retile/core/result.h"
-#include "retile/core/tile_map.h"
 
 namespace retile {
 
@@ -15,8 +15,8 @@ struct Problem {
   Mesh mesh;
   DistType from_type;
   DistType to_type;
-  TileMap from;
-  TileMap to;
+  Layout from;
+  Layout to;
 
   /// \error rank_mismatch, globaltype_mismatch (Sec. 2.5); unknown_axis, ill_formed_type when a
   /// type belongs to another mesh

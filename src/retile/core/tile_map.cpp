@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "retile/core/assert.h"
@@ -56,74 +55,25 @@ std::vector<Digit> joined(const std::vector<Digit>& digits) {
   return out;
 }
 
+}  // namespace
+
 Size product_of(const std::vector<Digit>& digits) {
   Size out = 1;
   for (const Digit& digit : digits) out *= digit.size;
   return out;
 }
 
-Result<void> check_shapes(Size devices, const Shape& global, const Shape& tile) {
-  if (devices < 1 || devices > max_devices) {
-    return refuse({.code = devices < 1 ? Code::bad_number : Code::too_many_devices,
-                   .message = fmt::format(
-                       "the number of devices must be between 1 and 2^31, not {}", devices)});
-  }
-  if (tile.size() != global.size()) {
-    return refuse({.code = Code::ill_formed_type,
-                   .message = fmt::format("a tile of rank {} cannot tile an array of rank {}",
-                                          tile.size(), global.size())});
-  }
-  for (std::size_t i = 0; i < global.size(); ++i) {
-    if (global[i] < 1 || tile[i] < 1) {
-      return refuse({.code = Code::bad_number,
-                     .message = fmt::format(
-                         "extents must be at least 1; dimension {} has tile {} and global size {}",
-                         i, tile[i], global[i])});
-    }
-  }
-  if (!checked_product(global)) {
-    return refuse(
-        {.code = Code::size_overflow, .message = "the global size does not fit in 63 bits"});
-  }
-  return {};
-}
-
-}  // namespace
-
-Result<TileMap> TileMap::compact(Size devices, Shape global, Shape tile,
-                                 std::vector<std::vector<Digit>> digits) {
-  if (const auto shapes = check_shapes(devices, global, tile); !shapes)
-    return refuse(shapes.error());
-  if (digits.size() != global.size()) {
-    return refuse(
-        {.code = Code::ill_formed_type, .message = "every dimension needs its list of digits"});
-  }
+Result<TileMap> TileMap::make(Size devices, std::vector<std::vector<Digit>> digits) {
   std::vector<Digit> all;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    Size reach = tile[i];
-    for (const Digit& digit : digits[i]) {
+  for (const auto& list : digits) {
+    for (const Digit& digit : list) {
       if (digit.stride < 1 || digit.size < 1) {
         return refuse(
             {.code = Code::bad_number,
              .message = fmt::format("a digit's stride and size must be at least 1, not {}:{}",
                                     digit.stride, digit.size)});
       }
-      const auto next = checked_mul(reach, digit.size);
-      if (!next) {
-        return refuse({.code = Code::size_overflow,
-                       .message = fmt::format(
-                           "tile times digits of dimension {} does not fit in 63 bits", i)});
-      }
-      reach = *next;
       if (digit.size > 1) all.push_back(digit);
-    }
-    if (reach != global[i]) {
-      return refuse(
-          {.code = Code::ill_formed_type,
-           .message = fmt::format(
-               "tile size times digit sizes must equal the global size: {} in dimension {}, not {}",
-               reach, i, global[i]),
-           .rule = "WF-DIM"});
     }
   }
   std::sort(all.begin(), all.end(),
@@ -145,64 +95,20 @@ Result<TileMap> TileMap::compact(Size devices, Shape global, Shape tile,
   }
   TileMap out;
   out.devices_ = devices;
-  out.global_ = std::move(global);
-  out.tile_ = std::move(tile);
   for (auto& list : digits) list = joined(list);
   out.digits_ = std::move(digits);
   out.order_ = IotaChain(devices);
   return out;
 }
 
-Result<TileMap> TileMap::explicit_map(Size devices, Shape global, Shape tile,
-                                      std::vector<Size> at) {
-  if (const auto shapes = check_shapes(devices, global, tile); !shapes)
-    return refuse(shapes.error());
-  const std::size_t rank = global.size();
-  const auto entries = checked_mul(devices, static_cast<Size>(rank));
-  if (!entries || at.size() != static_cast<std::size_t>(*entries)) {
-    return refuse({.code = Code::ill_formed_type,
-                   .message = fmt::format(
-                       "`at` needs one base offset of {} numbers for each of the {} devices", rank,
-                       devices)});
-  }
-  for (std::size_t k = 0; k < at.size(); ++k) {
-    const std::size_t i = k % rank;
-    if (at[k] < 0 || tile[i] > global[i] || at[k] > global[i] - tile[i]) {
-      return refuse({.code = Code::ill_formed_type,
-                     .message = fmt::format(
-                         "the tile of device {} leaves the array: {} + {} > {} in dimension {}",
-                         k / rank, at[k], tile[i], global[i], i)});
-    }
-  }
-  TileMap out;
-  out.devices_ = devices;
-  out.global_ = std::move(global);
-  out.tile_ = std::move(tile);
-  out.explicit_ = true;
-  out.at_ = std::move(at);
-  out.order_ = IotaChain(devices);
-  return out;
-}
+Size TileMap::count(std::size_t i) const { return product_of(digits_[i]); }
 
-Size TileMap::tile_size() const {
-  const auto size = checked_product(tile_);
-  RETILE_ASSERT(size.has_value(), "a tile is no larger than its array");
-  return *size;
-}
-
-Size TileMap::global_size() const {
-  const auto size = checked_product(global_);
-  RETILE_ASSERT(size.has_value(), "established when the map was made");
-  return *size;
-}
-
-std::vector<Size> TileMap::base_offsets() const {
-  if (explicit_) return at_;
+std::vector<Size> TileMap::all_numbers() const {
   const std::size_t count = rank();
   const auto devices = static_cast<std::size_t>(devices_);
   std::vector<Size> over_positions(devices * count, 0);
   for (std::size_t i = 0; i < count; ++i) {
-    Size weight = tile_[i];
+    Size weight = 1;
     for (const Digit& digit : digits_[i]) {
       // The digit is e on the runs [(h*size + e) * stride, + stride): no division in the inner
       // loops.
@@ -228,18 +134,12 @@ std::vector<Size> TileMap::base_offsets() const {
   return out;
 }
 
-Shape TileMap::base_offset(Size device) const {
+Shape TileMap::numbers(Size device) const {
   RETILE_ASSERT(device >= 0 && device < devices_, "the device exists");
   Shape out(rank(), 0);
-  if (explicit_) {
-    std::copy_n(
-        at_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(device) * rank()),
-        rank(), out.begin());
-    return out;
-  }
-  const Size position = order_.stages().empty() ? device : order_.inverse().at(device);
+  const Size position = is_compact() ? device : order_.inverse().at(device);
   for (std::size_t i = 0; i < rank(); ++i) {
-    Size weight = tile_[i];
+    Size weight = 1;
     for (const Digit& digit : digits_[i]) {
       out[i] += weight * ((position / digit.stride) % digit.size);
       weight *= digit.size;
@@ -249,17 +149,16 @@ Shape TileMap::base_offset(Size device) const {
 }
 
 bool TileMap::equivalent(const TileMap& other) const {
-  if (devices_ != other.devices_ || global_ != other.global_ || tile_ != other.tile_) return false;
-  if (!explicit_ && !other.explicit_ && order_ == other.order_ && digits_ == other.digits_)
-    return true;
+  if (devices_ != other.devices_ || rank() != other.rank()) return false;
+  if (order_ == other.order_ && digits_ == other.digits_) return true;
   // Joined digits of the device number are a normal form: two of them are one function only if they
   // are the same.
   if (is_compact() && other.is_compact()) return false;
-  return base_offsets() == other.base_offsets();
+  return all_numbers() == other.all_numbers();
 }
 
 std::vector<Digit> TileMap::pop(std::size_t i, Size n) {
-  RETILE_ASSERT(!explicit_ && i < rank() && n >= 1, "pop works on balanced maps");
+  RETILE_ASSERT(i < rank() && n >= 1, "the dimension exists");
   RETILE_ASSERT(product_of(digits_[i]) % n == 0, "a popped factor divides the number of tiles");
   const auto cut = [n](const std::vector<Digit>& digits, std::vector<Digit>& popped,
                        std::vector<Digit>& rest) {
@@ -323,22 +222,17 @@ std::vector<Digit> TileMap::pop(std::size_t i, Size n) {
     RETILE_ASSERT(fits, "one digit can be cut at any divisor");
   }
   digits_[i] = joined(rest);
-  tile_[i] *= n;
   return joined(popped);
 }
 
 void TileMap::push(std::size_t i, const std::vector<Digit>& digits) {
-  RETILE_ASSERT(!explicit_ && i < rank(), "push works on balanced maps");
-  const Size n = product_of(digits);
-  RETILE_ASSERT(tile_[i] % n == 0, "a pushed factor divides the tile");
+  RETILE_ASSERT(i < rank(), "the dimension exists");
   std::vector<Digit> list = digits;
   list.insert(list.end(), digits_[i].begin(), digits_[i].end());
   digits_[i] = joined(list);
-  tile_[i] /= n;
 }
 
 std::vector<Digit> TileMap::unused() const {
-  RETILE_ASSERT(!explicit_, "explicit maps have no digits");
   std::vector<Digit> out;
   for (const Atom& atom : atoms_of(digits_, devices_)) {
     if (atom.dim == none) out.push_back(atom.digit);
@@ -347,7 +241,7 @@ std::vector<Digit> TileMap::unused() const {
 }
 
 TileMap TileMap::compacted() const {
-  if (explicit_ || order_.stages().empty()) return *this;
+  if (is_compact()) return *this;
   // One stage is a transposition of device digits; used digits that lie within its extents can be
   // said in them.
   const IotaChain order = order_.simplified();

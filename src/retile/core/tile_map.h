@@ -1,5 +1,5 @@
-// The tile map f : D -> tiles, what is true about a distributed array: which box of the global
-// array each device holds.
+// The tile map f : D -> tile numbers, what is true about a distributed array: which tile each
+// device holds. Where a tile lies, its cuts say (layout.h).
 //
 // Paper: f = beta o phi^-1 (Defs. 6.1, 6.2); two device assignments are equivalent iff their tile
 // maps are equal.
@@ -15,71 +15,55 @@
 
 namespace retile {
 
-/// One tile per device, all of one shape, in three forms:
+/// One tile number per device and dimension, in two forms:
 ///
-/// * compact: dimension i of the device's box starts at tile[i] * (digits of the device number d,
-/// minor to major);
+/// * compact: the number in dimension i is made of digits of the device number d, minor to major;
 /// * ordered: the same with digits of v, where device order().at(v) has position v. Needed when a
-/// factor is popped
-///   off a dimension across its digits (3 off digits 2,3), which no digits of d can say;
-/// * explicit: a base offset per device. Foreign Programs may hold any; it need not be balanced or
-/// cover the array.
+///   factor is popped off a dimension across its digits (3 off digits 2,3), which no digits of d can
+///   say.
 ///
-/// The first two are always balanced: every tile is held by equally many devices.
-/// Running example: `[3{x}12, 2{y}12]` over x:4,y:6 has tile (3,2), digits {6:4} and {1:6}.
+/// Always balanced: every tile is held by equally many devices.
+/// Running example: `[3{x}12, 2{y}12]` over x:4,y:6 has digits {6:4} and {1:6}: counts 4 and 6.
 class TileMap {
  public:
   TileMap() = default;
 
-  /// Compact form.
-  /// \error ill_formed_type, bad_number, size_overflow: tile * product of digit sizes == global per
-  ///     dimension; digits (size 1 dropped) sorted by stride: stride*size divides the next stride,
-  ///     the last divides `devices`.
-  [[nodiscard]] static Result<TileMap> compact(Size devices, Shape global, Shape tile,
-                                               std::vector<std::vector<Digit>> digits);
-
-  /// Explicit form; `at` holds rank() numbers per device, device after device.
-  /// \error ill_formed_type, bad_number, size_overflow: extents >= 1, base + tile <= global,
-  /// devices * rank() entries.
-  [[nodiscard]] static Result<TileMap> explicit_map(Size devices, Shape global, Shape tile,
-                                                    std::vector<Size> at);
+  /// Compact form, a list of digits per dimension.
+  /// \error ill_formed_type, bad_number, size_overflow: digits (size 1 dropped) sorted by stride:
+  ///     stride * size divides the next stride, the last divides `devices`.
+  [[nodiscard]] static Result<TileMap> make(Size devices, std::vector<std::vector<Digit>> digits);
 
   [[nodiscard]] Size devices() const { return devices_; }
-  [[nodiscard]] std::size_t rank() const { return global_.size(); }
-  [[nodiscard]] const Shape& global() const { return global_; }
-  [[nodiscard]] const Shape& tile() const { return tile_; }
-  [[nodiscard]] Size tile_size()
-      const;  ///< elements of a tile; never overflows: at most the global size
-  [[nodiscard]] Size global_size() const;
-
-  [[nodiscard]] bool is_explicit() const { return explicit_; }
-  [[nodiscard]] bool is_compact() const { return !explicit_ && order_.stages().empty(); }
+  [[nodiscard]] std::size_t rank() const { return digits_.size(); }
+  [[nodiscard]] bool is_compact() const { return order_.stages().empty(); }
 
   /// Digits per dimension, minor to major, over the device number (compact) or over positions of
   /// order().
   [[nodiscard]] const std::vector<std::vector<Digit>>& digits() const { return digits_; }
   [[nodiscard]] const IotaChain& order() const { return order_; }
 
-  /// All base offsets: rank() numbers per device, device after device. O(devices * (rank +
+  /// The number of tiles in dimension i.
+  [[nodiscard]] Size count(std::size_t i) const;
+  /// The tile numbers of one device.
+  [[nodiscard]] Shape numbers(Size device) const;
+  /// The tile numbers of all: rank() numbers per device, device after device. O(devices * (rank +
   /// digits)).
-  [[nodiscard]] std::vector<Size> base_offsets() const;
-  /// The base offset of one device.
-  [[nodiscard]] Shape base_offset(Size device) const;
+  [[nodiscard]] std::vector<Size> all_numbers() const;
 
-  /// The same function D -> boxes (Def. 6.2), whatever the forms. O(devices * rank) unless both
-  /// forms are alike.
+  /// The same function D -> tile numbers, whatever the forms. O(devices * rank) unless both forms
+  /// are alike.
   [[nodiscard]] bool equivalent(const TileMap& other) const;
 
-  // What collectives do to balanced maps (Fig. 10): a gather pops, a slice pushes, an alltoall does
-  // both (docs/statements.md, S1). Preconditions (asserted): not explicit, the factors divide.
+  // What collectives do (Fig. 10): a gather pops, a slice pushes, an alltoall does both
+  // (docs/statements.md, S1).
 
-  /// Removes the factor n from the minor end of dimension i: t_i := t_i div n, the tile grows by n.
-  /// Returns the digits that said t_i mod n before, over the positions of the *new* order(), minor
-  /// to major; when the factor cuts across digits, order() is rearranged first (the map itself does
-  /// not change by that).
+  /// Removes the factor n from the minor end of dimension i: t_i := t_i div n. Returns the digits
+  /// that said t_i mod n before, over the positions of the *new* order(), minor to major; when the
+  /// factor cuts across digits, order() is rearranged first (the map itself does not change by
+  /// that). Precondition (asserted): n divides count(i).
   std::vector<Digit> pop(std::size_t i, Size n);
-  /// Prepends digits over positions of order() to dimension i: t_i := t_i * n + e, the tile shrinks
-  /// by n.
+  /// Prepends digits over positions of order() to dimension i: t_i := t_i * n + e, n the product of
+  /// their sizes.
   void push(std::size_t i, const std::vector<Digit>& digits);
   /// The digits that no dimension uses, major to minor (largest stride first), joined where they
   /// touch.
@@ -91,13 +75,12 @@ class TileMap {
   friend bool operator==(const TileMap&, const TileMap&) = default;
 
  private:
-  Shape global_;
-  Shape tile_;
   Size devices_ = 1;
   std::vector<std::vector<Digit>> digits_;
   IotaChain order_{1};
-  bool explicit_ = false;
-  std::vector<Size> at_;
 };
+
+/// The product of the digits' sizes.
+[[nodiscard]] Size product_of(const std::vector<Digit>& digits);
 
 }  // namespace retile

@@ -62,7 +62,7 @@ DeviceTable groups_of(const IotaChain& order, const std::vector<Digit>& digits) 
 
 /// Numbers (tile, replica) to devices: the last dimension slowest, replicas fastest, in the order
 /// of `replicas` (minor to major). Any order of tiles would do, as long as both maps use the same.
-IotaChain by_tile(const TileMap& map, const std::vector<Digit>& replicas) {
+IotaChain by_tile(const Layout& map, const std::vector<Digit>& replicas) {
   std::vector<Digit> minor_to_major = replicas;
   for (const auto& list : map.digits())
     minor_to_major.insert(minor_to_major.end(), list.begin(), list.end());
@@ -76,11 +76,11 @@ using Slot = std::pair<std::size_t, Size>;
 /// the cuts do not nest.
 class Alignment {
  public:
-  static std::optional<Alignment> make(const TileMap& before, const TileMap& after) {
+  static std::optional<Alignment> make(const Layout& before, const Layout& after) {
     Alignment out;
     if (!before.is_compact() || !after.is_compact()) return std::nullopt;
     out.cuts_ = {1, before.devices()};
-    for (const TileMap* map : {&before, &after}) {
+    for (const Layout* map : {&before, &after}) {
       for (const auto& list : map->digits()) {
         for (const Digit& digit : list) {
           out.cuts_.push_back(digit.stride);
@@ -107,7 +107,7 @@ class Alignment {
   /// joins an atom unused before to one unused after, both get the same place. Then a device that
   /// holds its new tile already keeps it.
   [[nodiscard]] std::pair<std::vector<Digit>, std::vector<Digit>> replicas(
-      const TileMap& before, const TileMap& after) const {
+      const Layout& before, const Layout& after) const {
     const auto slots_before = slots(before);
     const auto slots_after = slots(after);
     std::map<Slot, Digit> atom_before;
@@ -167,7 +167,7 @@ class Alignment {
   }
 
   /// Atom (by its stride) to its slot and itself.
-  [[nodiscard]] std::map<Size, std::pair<Slot, Digit>> slots(const TileMap& map) const {
+  [[nodiscard]] std::map<Size, std::pair<Slot, Digit>> slots(const Layout& map) const {
     std::map<Size, std::pair<Slot, Digit>> out;
     for (std::size_t i = 0; i < map.rank(); ++i) {
       Size reach = 1;
@@ -183,7 +183,7 @@ class Alignment {
 };
 
 /// source[d] for f' = f o source: the device that holds, before, the tile that d holds after.
-DeviceTable source_of(const TileMap& before, const TileMap& after) {
+DeviceTable source_of(const Layout& before, const Layout& after) {
   const auto minor_to_major = [](std::vector<Digit> digits) {
     std::reverse(digits.begin(), digits.end());
     return digits;
@@ -198,7 +198,7 @@ DeviceTable source_of(const TileMap& before, const TileMap& after) {
   return DeviceTable::iota(compose(from, to.inverse()).simplified(), before.devices());
 }
 
-Claims claims_of(const TileMap& map) {
+Claims claims_of(const Layout& map) {
   Claims claims;
   claims.tile = map.tile();
   if (map.is_compact()) claims.map = map;
@@ -213,7 +213,7 @@ Program lower(const Plan& plan) {
   program.mesh = plan.problem.mesh;
   program.from = plan.problem.from;
   program.to = plan.problem.to;
-  TileMap map = plan.problem.from;
+  Layout map = plan.problem.from;
   for (const PlanStep& step : plan.steps) {
     Step lowered;
     switch (step.op) {

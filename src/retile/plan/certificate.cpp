@@ -71,9 +71,8 @@ class Prover {
 
   /// The tile shape after a step; nothing when it does not apply or leaves the bound.
   [[nodiscard]] std::optional<Shape> after(Shape tile, const WeakStep& step) const {
-    const Shape& global = problem_.from.global();
     const auto& [i, j, n] = step;
-    if (i < rank_ && global[i] / tile[i] % n != 0) return std::nullopt;
+    if (i < rank_ && tile_count(problem_.from.global()[i], tile[i]) % n != 0) return std::nullopt;
     if (j < rank_ && tile[j] % n != 0) return std::nullopt;
     if (i < rank_) tile[i] *= n;
     if (j < rank_) tile[j] /= n;
@@ -162,7 +161,7 @@ class Prover {
 
   [[nodiscard]] Shape counts(const Shape& tile) const {
     Shape out = problem_.from.global();
-    for (std::size_t i = 0; i < rank_; ++i) out[i] /= tile[i];
+    for (std::size_t i = 0; i < rank_; ++i) out[i] = tile_count(out[i], tile[i]);
     return out;
   }
   static Shape split(Size number, const Shape& counts) {
@@ -196,14 +195,14 @@ class Prover {
     const Shape from = counts(problem_.from.tile());
     const Shape to = counts(problem_.to.tile());
     if (!work(tile_work * problem_.from.devices())) return false;
-    const std::vector<Size> before = problem_.from.base_offsets();
-    const std::vector<Size> afterwards = problem_.to.base_offsets();
+    const std::vector<Size> before = problem_.from.numbers().all_numbers();
+    const std::vector<Size> afterwards = problem_.to.numbers().all_numbers();
     for (std::size_t d = 0; d < static_cast<std::size_t>(problem_.from.devices()); ++d) {
       Shape u(rank_);
       Shape v(rank_);
       for (std::size_t i = 0; i < rank_; ++i) {
-        u[i] = before[d * rank_ + i] / problem_.from.tile()[i];
-        v[i] = afterwards[d * rank_ + i] / problem_.to.tile()[i];
+        u[i] = before[d * rank_ + i];
+        v[i] = afterwards[d * rank_ + i];
       }
       ++held_[{join(u, from), join(v, to)}];
     }

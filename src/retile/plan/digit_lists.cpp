@@ -12,7 +12,7 @@ namespace retile {
 
 namespace {
 
-std::vector<bool> used_by(const TileMap& map, const std::vector<Size>& cuts) {
+std::vector<bool> used_by(const Layout& map, const std::vector<Size>& cuts) {
   std::vector<bool> used(cuts.size(), false);
   for (const auto& list : map.digits()) {
     for (const Digit& digit : list) {
@@ -28,7 +28,7 @@ std::vector<bool> used_by(const TileMap& map, const std::vector<Size>& cuts) {
 
 std::vector<Size> digit_cuts(const Problem& problem) {
   std::vector<Size> cuts{1, problem.from.devices()};
-  for (const TileMap* map : {&problem.from, &problem.to}) {
+  for (const Layout* map : {&problem.from, &problem.to}) {
     for (const auto& list : map->digits()) {
       for (const Digit& digit : list) {
         cuts.push_back(digit.stride);
@@ -69,7 +69,7 @@ DigitAlphabet::DigitAlphabet(const Problem& problem, const std::vector<std::size
 void DigitAlphabet::add_list(const Problem& problem, std::size_t dim, bool is_source,
                              const std::vector<Size>& cuts, const std::vector<bool>& in_source,
                              const std::vector<bool>& in_target) {
-  const TileMap& map = is_source ? problem.from : problem.to;
+  const Layout& map = is_source ? problem.from : problem.to;
   const std::vector<Digit>& digits = map.digits()[dim];
   DigitList list;
   for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit) {

@@ -56,9 +56,8 @@ WeakPath direct_path(const Problem& problem) {
         rank, 0);  // factors of p that dimension i has too many (or, negative, too few)
     Size balance = 0;
     for (std::size_t i = 0; i < rank; ++i) {
-      for (Size n = problem.from.global()[i] / problem.from.tile()[i]; n % p == 0; n /= p)
-        ++surplus[i];
-      for (Size n = problem.to.global()[i] / problem.to.tile()[i]; n % p == 0; n /= p) --surplus[i];
+      for (Size n = problem.from.cuts()[i].count(); n % p == 0; n /= p) ++surplus[i];
+      for (Size n = problem.to.cuts()[i].count(); n % p == 0; n /= p) --surplus[i];
       balance += surplus[i];
     }
     // Slices go where factors are missing, gathers where there are too many; what is left cancels
@@ -599,7 +598,7 @@ Result<Choice> choose(const Problem& problem, const PlanOptions& options,
 }
 
 Result<void> check_arguments(const Problem& problem, const PlanOptions& options) {
-  if (problem.from.is_explicit() || problem.to.is_explicit() || !problem.from.is_compact() ||
+  if (problem.from.is_listed() || problem.to.is_listed() || !problem.from.is_compact() ||
       !problem.to.is_compact()) {
     return refuse(
         {.code = Code::unsupported, .message = "only tilings given by digits can be planned"});

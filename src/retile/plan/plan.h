@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "retile/core/layout.h"
 #include "retile/core/problem.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
-#include "retile/core/tile_map.h"
 #include "retile/plan/cost_model.h"
 
 namespace retile {
@@ -36,8 +36,8 @@ struct PlanStep {
 
 /// The two tile maps that the plan's one permutation joins.
 struct Permutation {
-  TileMap before;
-  TileMap after;
+  Layout before;
+  Layout after;
 };
 
 struct PlanOptions {

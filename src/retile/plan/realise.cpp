@@ -181,17 +181,17 @@ std::vector<Digit> complete(std::vector<Binding> bindings, Size factor, FreeDigi
   return out;
 }
 
-void run_slices(TileMap& map, const WeakPath& path, const SliceDigits& digits) {
+void run_slices(Layout& map, const WeakPath& path, const SliceDigits& digits) {
   for (std::size_t k = 0; k < path.slices.size(); ++k) map.push(path.slices[k].dim, digits[k]);
 }
 
-void run_move(TileMap& map, const WeakPath::Move& move) {
+void run_move(Layout& map, const WeakPath::Move& move) {
   const std::vector<Digit> popped = map.pop(move.from_dim, move.factor);
   map.push(move.to_dim, popped);
 }
 
 /// The move undone; alltoalls are determined in both directions (S1).
-void undo_move(TileMap& map, const WeakPath::Move& move) {
+void undo_move(Layout& map, const WeakPath::Move& move) {
   run_move(map, {move.to_dim, move.from_dim, move.factor});
 }
 
@@ -248,7 +248,7 @@ std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path,
     Place target;
   };
   std::vector<Part> parts;
-  const auto find = [&](const TileMap& map, Size stride) {
+  const auto find = [&](const Layout& map, Size stride) {
     Place place;
     for (std::size_t i = 0; i < rank; ++i) {
       Size weight = 1;
@@ -273,7 +273,7 @@ std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path,
   std::vector<Size> source(rank);
   std::vector<Size> sliced(rank, 1);
   for (std::size_t i = 0; i < rank; ++i) {
-    source[i] = problem.from.global()[i] / problem.from.tile()[i];
+    source[i] = problem.from.cuts()[i].count();
   }
   for (const WeakPath::Slice& slice : path.slices) sliced[slice.dim] *= slice.factor;
   const auto product = [](const std::vector<Size>& counts) {
@@ -334,7 +334,7 @@ std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path,
 }
 
 bool reaches_target(const Problem& problem, const WeakPath& path, const SliceDigits& digits) {
-  TileMap map = problem.from;
+  Layout map = problem.from;
   run_slices(map, path, digits);
   for (const WeakPath::Move& move : path.moves) run_move(map, move);
   for (const WeakPath::Gather& gather : path.gathers) map.pop(gather.dim, gather.factor);
@@ -344,7 +344,7 @@ bool reaches_target(const Problem& problem, const WeakPath& path, const SliceDig
 Placement place_permutation(const Problem& problem, const WeakPath& path,
                             const SliceDigits& digits) {
   const std::size_t count = path.moves.size();
-  std::vector<TileMap> before(count + 1);  // before[p]: after the slices and the first p moves
+  std::vector<Layout> before(count + 1);  // before[p]: after the slices and the first p moves
   before[0] = problem.from;
   run_slices(before[0], path, digits);
   for (std::size_t p = 0; p < count; ++p) {
@@ -352,7 +352,7 @@ Placement place_permutation(const Problem& problem, const WeakPath& path,
     run_move(before[p + 1], path.moves[p]);
     before[p + 1] = before[p + 1].compacted();
   }
-  std::vector<TileMap> after(
+  std::vector<Layout> after(
       count +
       1);  // after[p]: what must be there for moves p.. and the gathers to end in the target
   after[count] = problem.to;

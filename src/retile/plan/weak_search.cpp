@@ -46,8 +46,8 @@ WeakSpace::WeakSpace(const Problem& problem, const PlanOptions& options)
   }
   for (const std::size_t i : dims_) {
     cap_.push_back(lane_of_count(std::gcd(global[i], devices_)));
-    source_.push_back(lane_of_count(global[i] / problem.from.tile()[i]));
-    target_.push_back(lane_of_count(global[i] / problem.to.tile()[i]));
+    source_.push_back(lane_of_count(problem.from.cuts()[i].count()));
+    target_.push_back(lane_of_count(problem.to.cuts()[i].count()));
   }
   leaving_.assign(lanes * rank(), 0);
   for (std::size_t i = 0; i < rank(); ++i) {

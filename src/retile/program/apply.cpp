@@ -7,6 +7,7 @@
 
 #include "coverage.h"
 #include "retile/core/assert.h"
+#include "retile/core/cases.h"
 
 namespace retile {
 
@@ -96,29 +97,16 @@ std::optional<Refusal> check_pairs(const PairList& pairs, Size devices) {
   return refusal;
 }
 
-std::optional<Refusal> check_table(const Step& step, Size devices) {
-  if (const auto* dynslice = std::get_if<Dynslice>(&step.op)) {
-    if (const auto* groups = std::get_if<DeviceTable>(&dynslice->pieces)) {
-      return check_groups(*groups, devices);
-    }
-    const auto& parts = std::get<PartList>(dynslice->pieces);
-    RETILE_ASSERT(parts.parts >= 1 && parts.part.size() == devices,
-                  "a part list says for every device which piece it keeps");
-    return std::nullopt;
-  }
-  if (const auto* allgather = std::get_if<Allgather>(&step.op)) {
-    return check_groups(allgather->groups, devices);
-  }
-  if (const auto* alltoall = std::get_if<Alltoall>(&step.op)) {
-    return check_groups(alltoall->groups, devices);
-  }
-  const auto& allpermute = std::get<Allpermute>(step.op);
-  if (const auto* pairs = std::get_if<PairList>(&allpermute.source)) {
-    return check_pairs(*pairs, devices);
-  }
-  const Census found = census(std::get<DeviceTable>(allpermute.source), devices);
+std::optional<Refusal> check_sources(const DeviceTable& sources, Size devices) {
+  const Census found = census(sources, devices);
   if (found.complete) return std::nullopt;
   return Refusal{.reason = Reason::bijection, .device = found.witness};
+}
+
+std::optional<Refusal> check_parts(const PartList& parts, Size devices) {
+  RETILE_ASSERT(parts.parts >= 1 && parts.part.size() == devices,
+                "a part list says for every device which piece it keeps");
+  return std::nullopt;
 }
 
 /// Boxes that may be looked at to see whether they cover the tiles: seconds.
@@ -161,28 +149,30 @@ std::optional<Refusal> check_transfers(const std::vector<Transfer>& transfers, c
   return std::nullopt;
 }
 
-/// What a step does to the tile's extents.
-struct Change {
-  std::optional<std::size_t> divided;
-  std::optional<std::size_t> multiplied;
-  Size factor = 1;
-};
+using After = tl::expected<Shape, Refusal>;
 
-Change change_of(const Step& step) {
-  if (const auto* dynslice = std::get_if<Dynslice>(&step.op)) {
-    return {.divided = dynslice->dim, .multiplied = std::nullopt, .factor = group_size(*dynslice)};
+const Refusal overflow{.reason = Reason::limit, .device = std::nullopt};
+
+/// The tile with `factor` times less along `divided` and then more along `multiplied`.
+After scaled(const Shape& tile, std::optional<std::size_t> divided,
+             std::optional<std::size_t> multiplied, Size factor) {
+  Shape out = tile;
+  if (divided) {
+    RETILE_ASSERT(*divided < tile.size(), "dimensions of a Program are below its rank");
+    Size& extent = out[*divided];
+    if (extent % factor != 0) {
+      return tl::unexpected(Refusal{.reason = Reason::indivisible, .device = std::nullopt});
+    }
+    extent /= factor;
   }
-  if (const auto* allgather = std::get_if<Allgather>(&step.op)) {
-    return {.divided = std::nullopt,
-            .multiplied = allgather->dim,
-            .factor = allgather->groups.columns()};
+  if (multiplied) {
+    RETILE_ASSERT(*multiplied < tile.size(), "dimensions of a Program are below its rank");
+    const auto extent = checked_mul(out[*multiplied], factor);
+    if (!extent) return tl::unexpected(overflow);
+    out[*multiplied] = *extent;
   }
-  if (const auto* alltoall = std::get_if<Alltoall>(&step.op)) {
-    return {.divided = alltoall->split,
-            .multiplied = alltoall->concat,
-            .factor = alltoall->groups.columns()};
-  }
-  return {};
+  if (!checked_product(out)) return tl::unexpected(overflow);
+  return out;
 }
 
 /// The position of `device` among all entries. Precondition: it is one.
@@ -232,76 +222,80 @@ bool in_range(const DeviceTable& table, Size below) {
 }  // namespace
 
 bool well_made(const Step& step, std::size_t rank, Size devices) {
-  if (const auto* slice = std::get_if<Dynslice>(&step.op)) {
-    if (slice->dim >= rank) return false;
-    if (const auto* list = std::get_if<PartList>(&slice->pieces)) {
-      return list->parts >= 1 && list->part.size() == devices && in_range(list->part, list->parts);
-    }
-    return in_range(std::get<DeviceTable>(slice->pieces), devices);
-  }
-  if (const auto* gather = std::get_if<Allgather>(&step.op)) {
-    return gather->dim < rank && in_range(gather->groups, devices);
-  }
-  if (const auto* alltoall = std::get_if<Alltoall>(&step.op)) {
-    return alltoall->split < rank && alltoall->concat < rank && in_range(alltoall->groups, devices);
-  }
-  if (const auto* exchange = std::get_if<Exchange>(&step.op)) {
-    const auto is_shape = [rank](const Shape& shape) {
-      return shape.size() == rank &&
-             std::all_of(shape.begin(), shape.end(), [](Size extent) { return extent >= 1; });
-    };
-    const auto is_start = [rank](const Shape& start) {
-      return start.size() == rank &&
-             std::all_of(start.begin(), start.end(), [](Size offset) { return offset >= 0; });
-    };
-    const auto exists = [devices](Size device) { return device >= 0 && device < devices; };
-    return step.claims.tile && is_shape(*step.claims.tile) &&
-           std::all_of(exchange->transfers.begin(), exchange->transfers.end(),
-                       [&](const Transfer& transfer) {
-                         return exists(transfer.target) && exists(transfer.source) &&
-                                is_start(transfer.target_start) &&
-                                is_start(transfer.source_start) && is_shape(transfer.shape);
-                       });
-  }
-  const auto& permute = std::get<Allpermute>(step.op);
-  if (const auto* list = std::get_if<DeviceTable>(&permute.source)) return in_range(*list, devices);
-  const auto& pairs = std::get<PairList>(permute.source);
-  return std::all_of(pairs.begin(), pairs.end(), [&](const std::array<Size, 2>& pair) {
-    return pair[0] >= 0 && pair[0] < devices && pair[1] >= 0 && pair[1] < devices;
-  });
+  const auto exists = [devices](Size device) { return device >= 0 && device < devices; };
+  const auto are_devices = [devices](const DeviceTable& table) { return in_range(table, devices); };
+  return match(
+      step.op,
+      [&](const Dynslice& op) {
+        return op.dim < rank && match(op.pieces, are_devices, [devices](const PartList& list) {
+                 return list.parts >= 1 && list.part.size() == devices &&
+                        in_range(list.part, list.parts);
+               });
+      },
+      [&](const Allgather& op) { return op.dim < rank && are_devices(op.groups); },
+      [&](const Alltoall& op) {
+        return op.split < rank && op.concat < rank && are_devices(op.groups);
+      },
+      [&](const Allpermute& op) {
+        return match(op.source, are_devices, [&](const PairList& pairs) {
+          return std::all_of(pairs.begin(), pairs.end(), [&](const std::array<Size, 2>& pair) {
+            return exists(pair[0]) && exists(pair[1]);
+          });
+        });
+      },
+      [&](const Exchange& op) {
+        const auto are = [rank](const Shape& numbers, Size least) {
+          return numbers.size() == rank && std::all_of(numbers.begin(), numbers.end(),
+                                                       [least](Size n) { return n >= least; });
+        };
+        return step.claims.tile && are(*step.claims.tile, 1) &&
+               std::all_of(op.transfers.begin(), op.transfers.end(), [&](const Transfer& transfer) {
+                 return exists(transfer.target) && exists(transfer.source) &&
+                        are(transfer.target_start, 0) && are(transfer.source_start, 0) &&
+                        are(transfer.shape, 1);
+               });
+      });
 }
 
 tl::expected<Shape, Refusal> shape_after(const Step& step, const Shape& tile, Size devices) {
-  const Refusal overflow{.reason = Reason::limit, .device = std::nullopt};
-  if (const auto* exchange = std::get_if<Exchange>(&step.op)) {
-    RETILE_ASSERT(step.claims.tile && step.claims.tile->size() == tile.size(),
-                  "an exchange says the shape of the new tiles");
-    const Shape& after = *step.claims.tile;
-    if (!checked_product(after)) return tl::unexpected(overflow);
-    if (auto refusal = check_transfers(exchange->transfers, tile, after, devices)) {
-      return tl::unexpected(*std::move(refusal));
-    }
-    return after;
-  }
-  if (auto refusal = check_table(step, devices)) return tl::unexpected(*std::move(refusal));
-  const Change change = change_of(step);
-  Shape out = tile;
-  if (change.divided) {
-    RETILE_ASSERT(*change.divided < tile.size(), "dimensions of a Program are below its rank");
-    Size& extent = out[*change.divided];
-    if (extent % change.factor != 0) {
-      return tl::unexpected(Refusal{.reason = Reason::indivisible, .device = std::nullopt});
-    }
-    extent /= change.factor;
-  }
-  if (change.multiplied) {
-    RETILE_ASSERT(*change.multiplied < tile.size(), "dimensions of a Program are below its rank");
-    const auto extent = checked_mul(out[*change.multiplied], change.factor);
-    if (!extent) return tl::unexpected(overflow);
-    out[*change.multiplied] = *extent;
-  }
-  if (!checked_product(out)) return tl::unexpected(overflow);
-  return out;
+  const auto if_possible = [](std::optional<Refusal> refusal, auto shape) -> After {
+    if (refusal) return tl::unexpected(*std::move(refusal));
+    return shape();
+  };
+  return match(
+      step.op,
+      [&](const Dynslice& op) {
+        return if_possible(
+            match(
+                op.pieces,
+                [devices](const DeviceTable& groups) { return check_groups(groups, devices); },
+                [devices](const PartList& parts) { return check_parts(parts, devices); }),
+            [&] { return scaled(tile, op.dim, std::nullopt, group_size(op)); });
+      },
+      [&](const Allgather& op) {
+        return if_possible(check_groups(op.groups, devices),
+                           [&] { return scaled(tile, std::nullopt, op.dim, op.groups.columns()); });
+      },
+      [&](const Alltoall& op) {
+        return if_possible(check_groups(op.groups, devices),
+                           [&] { return scaled(tile, op.split, op.concat, op.groups.columns()); });
+      },
+      [&](const Allpermute& op) {
+        return if_possible(
+            match(
+                op.source,
+                [devices](const DeviceTable& sources) { return check_sources(sources, devices); },
+                [devices](const PairList& pairs) { return check_pairs(pairs, devices); }),
+            [&]() -> After { return tile; });
+      },
+      [&](const Exchange& op) -> After {
+        RETILE_ASSERT(step.claims.tile && step.claims.tile->size() == tile.size(),
+                      "an exchange says the shape of the new tiles");
+        const Shape& after = *step.claims.tile;
+        if (!checked_product(after)) return tl::unexpected(overflow);
+        return if_possible(check_transfers(op.transfers, tile, after, devices),
+                           [&]() -> After { return after; });
+      });
 }
 
 Membership membership(const DeviceTable& groups, Size device) {
@@ -316,47 +310,77 @@ Membership membership(const DeviceTable& groups, Size device) {
 }
 
 Size group_size(const Dynslice& step) {
-  if (const auto* groups = std::get_if<DeviceTable>(&step.pieces)) return groups->columns();
-  return std::get<PartList>(step.pieces).parts;
+  return match(
+      step.pieces, [](const DeviceTable& groups) { return groups.columns(); },
+      [](const PartList& list) { return list.parts; });
 }
 
 Size piece_of(const Dynslice& step, Size device) {
-  if (const auto* groups = std::get_if<DeviceTable>(&step.pieces)) {
-    return find_position(*groups, device) % groups->columns();
-  }
-  return std::get<PartList>(step.pieces).part.at(device);
+  return match(
+      step.pieces,
+      [device](const DeviceTable& groups) {
+        return find_position(groups, device) % groups.columns();
+      },
+      [device](const PartList& list) { return list.part.at(device); });
 }
 
 std::vector<Size> sources(const Allpermute& step, Size devices) {
-  if (const auto* table = std::get_if<DeviceTable>(&step.source)) return table->entries();
-  std::vector<Size> out(static_cast<std::size_t>(devices));
-  std::iota(out.begin(), out.end(), Size{0});
-  for (const auto& [source, target] : std::get<PairList>(step.source)) {
-    out[static_cast<std::size_t>(target)] = source;
-  }
-  return out;
+  return match(
+      step.source, [](const DeviceTable& table) { return table.entries(); },
+      [devices](const PairList& pairs) {
+        std::vector<Size> out(static_cast<std::size_t>(devices));
+        std::iota(out.begin(), out.end(), Size{0});
+        for (const auto& [source, target] : pairs) out[static_cast<std::size_t>(target)] = source;
+        return out;
+      });
 }
 
-bool moves_nothing(const Step& step, Size /*devices*/) {
-  if (const auto* allpermute = std::get_if<Allpermute>(&step.op)) {
-    if (const auto* table = std::get_if<DeviceTable>(&allpermute->source))
-      return is_identity(*table);
-    const auto& pairs = std::get<PairList>(allpermute->source);
-    return std::all_of(pairs.begin(), pairs.end(),
-                       [](const auto& pair) { return pair[0] == pair[1]; });
-  }
-  if (const auto* exchange = std::get_if<Exchange>(&step.op)) {
-    return std::all_of(exchange->transfers.begin(), exchange->transfers.end(),
-                       [](const Transfer& transfer) { return transfer.source == transfer.target; });
-  }
-  return change_of(step).factor == 1;
+Size source_of(const Allpermute& step, Size device) {
+  return match(
+      step.source, [device](const DeviceTable& table) { return table.at(device); },
+      [device](const PairList& pairs) {
+        for (const auto& [source, target] : pairs) {
+          if (target == device) return source;
+        }
+        return device;
+      });
 }
 
-Size step_cost(const Step& step, Size before, Size after, Size devices) {
-  if (std::holds_alternative<Dynslice>(step.op) || moves_nothing(step, devices)) return 0;
-  const bool grows =
-      std::holds_alternative<Allgather>(step.op) || std::holds_alternative<Exchange>(step.op);
-  return grows ? after : before;
+const DeviceTable* groups_of(const Op& op) {
+  return match(
+      op, [](const Dynslice& step) { return std::get_if<DeviceTable>(&step.pieces); },
+      [](const Allgather& step) { return &step.groups; },
+      [](const Alltoall& step) { return &step.groups; },
+      [](const Allpermute&) -> const DeviceTable* { return nullptr; },
+      [](const Exchange&) -> const DeviceTable* { return nullptr; });
+}
+
+bool moves_nothing(const Step& step) {
+  return match(
+      step.op, [](const Dynslice& op) { return group_size(op) == 1; },
+      [](const Allgather& op) { return op.groups.columns() == 1; },
+      [](const Alltoall& op) { return op.groups.columns() == 1; },
+      [](const Allpermute& op) {
+        return match(
+            op.source, [](const DeviceTable& table) { return is_identity(table); },
+            [](const PairList& pairs) {
+              return std::all_of(pairs.begin(), pairs.end(),
+                                 [](const auto& pair) { return pair[0] == pair[1]; });
+            });
+      },
+      [](const Exchange& op) {
+        return std::all_of(op.transfers.begin(), op.transfers.end(), [](const Transfer& transfer) {
+          return transfer.source == transfer.target;
+        });
+      });
+}
+
+Size step_cost(const Step& step, Size before, Size after) {
+  const Size moved = match(
+      step.op, [](const Dynslice&) { return Size{0}; }, [after](const Allgather&) { return after; },
+      [before](const Alltoall&) { return before; }, [before](const Allpermute&) { return before; },
+      [after](const Exchange&) { return after; });
+  return moved == 0 || moves_nothing(step) ? 0 : moved;
 }
 
 }  // namespace retile

@@ -70,13 +70,19 @@ struct Membership {
 /// source[d] for every device d, also from pairs. Precondition: applicable.
 [[nodiscard]] std::vector<Size> sources(const Allpermute& step, Size devices);
 
+/// source[d] for one device. Precondition: applicable.
+[[nodiscard]] Size source_of(const Allpermute& step, Size device);
+
+/// The table of groups that a step has, or null.
+[[nodiscard]] const DeviceTable* groups_of(const Op& op);
+
 /// Whether a step moves nothing between devices: n = 1, the identity permutation, or transfers of
 /// devices to themselves. Precondition: applicable.
-[[nodiscard]] bool moves_nothing(const Step& step, Size devices);
+[[nodiscard]] bool moves_nothing(const Step& step);
 
 /// Cost of an applicable step by Fig. 11, in elements per device; 0 when nothing moves. An exchange
 /// costs the new tile, as the gathers do that it may stand for. `before`,
 /// `after`: tile sizes.
-[[nodiscard]] Size step_cost(const Step& step, Size before, Size after, Size devices);
+[[nodiscard]] Size step_cost(const Step& step, Size before, Size after);
 
 }  // namespace retile

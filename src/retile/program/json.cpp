@@ -91,10 +91,19 @@ const std::vector<std::string>& program_keys() {
   return keys;
 }
 
+/// The keys that some step has, in the order of the table.
 const std::vector<std::string>& step_keys() {
-  static const std::vector<std::string> keys = {"op",    "dim",  "split",  "concat", "groups",
-                                                "parts", "part", "source", "pairs",  "transfers",
-                                                "tile",  "map",  "at"};
+  static const std::vector<std::string> keys = [] {
+    std::vector<std::string> out = {"op"};
+    const auto add = [&out](std::span<const Key> of) {
+      for (const Key& key : of) {
+        if (std::find(out.begin(), out.end(), key.name) == out.end()) out.emplace_back(key.name);
+      }
+    };
+    for (const OpInfo& row : op_table()) add(row.keys);
+    add(claim_keys);
+    return out;
+  }();
   return keys;
 }
 
@@ -408,29 +417,34 @@ class JsonReader {
     const JsonValue& op = get(value, "op");
     if (op.kind != JsonValue::Kind::string) fail_kind(op, "the name of a step");
     StepDraft out;
-    out.op = detail::op_kind(op.text, place(op));
+    out.op = detail::op_row(op.text, place(op));
     out.place = place(op);
-    const auto& keys = detail::op_keys(out.op);
     for (const JsonValue& member : value.items) {
-      const std::string& key = member.key;
-      if (key == "op") continue;
-      if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-        detail::fail_unknown_key(out.op, key, {.input = &input_, .span = member.key_where});
-      }
-      if (key == "dim") out.dim = number(member);
-      if (key == "split") out.split = number(member);
-      if (key == "concat") out.concat = number(member);
-      if (key == "parts") out.parts = number(member);
-      if (key == "groups") out.groups = groups(member);
-      if (key == "part") out.part = list(member);
-      if (key == "source") out.source = list(member);
-      if (key == "pairs") out.pairs = rows(member);
-      if (key == "transfers") out.transfers = rows(member);
-      if (key == "tile") out.tile = ints(member);
-      if (key == "map") out.map = bracket_tiling(member, axes_in_force);
-      if (key == "at") out.at = rows(member);
+      if (member.key == "op") continue;
+      const Key& key =
+          detail::op_key(out.op, member.key, {.input = &input_, .span = member.key_where});
+      out.keys.emplace_back(key.name, read(key, member, axes_in_force));
     }
     return out;
+  }
+
+  detail::ValueDraft read(const Key& key, const JsonValue& value,
+                          const detail::AxisTable* axes_in_force) {
+    switch (key.kind) {
+      case KeyKind::number:
+        return number(value);
+      case KeyKind::groups:
+        return groups(value);
+      case KeyKind::list:
+        return list(value);
+      case KeyKind::rows:
+        return rows(value);
+      case KeyKind::ints:
+        return ints(value);
+      case KeyKind::tiling:
+        break;
+    }
+    return bracket_tiling(value, axes_in_force);
   }
 
   Field<Size> number(const JsonValue& value) const {
@@ -618,38 +632,32 @@ Json offsets_json(const std::vector<Size>& at, std::size_t rank, Size devices) {
   return out;
 }
 
+class JsonSink final : public KeySink {
+ public:
+  explicit JsonSink(Json& out) : out_(out) {}
+
+  void number(std::string_view key, Size value) override { out_[key] = value; }
+  void groups(std::string_view key, const DeviceTable& table) override {
+    out_[key] = groups_json(table);
+  }
+  void list(std::string_view key, const DeviceTable& table) override {
+    out_[key] = list_json(table);
+  }
+  void rows(std::string_view key, std::size_t count,
+            const std::function<std::vector<Size>(std::size_t)>& row) override {
+    Json& all = out_[key] = Json::array();
+    for (std::size_t r = 0; r < count; ++r) all.push_back(row(r));
+  }
+
+ private:
+  Json& out_;
+};
+
 Json step_json(const Step& step, const Program& program, const Mesh* mesh) {
   Json out;
   out["op"] = op_name(step);
-  if (const auto* dynslice = std::get_if<Dynslice>(&step.op)) {
-    out["dim"] = dynslice->dim;
-    if (const auto* groups = std::get_if<DeviceTable>(&dynslice->pieces)) {
-      out["groups"] = groups_json(*groups);
-    } else {
-      const auto& parts = std::get<PartList>(dynslice->pieces);
-      out["parts"] = parts.parts;
-      out["part"] = list_json(parts.part);
-    }
-  } else if (const auto* allgather = std::get_if<Allgather>(&step.op)) {
-    out["dim"] = allgather->dim;
-    out["groups"] = groups_json(allgather->groups);
-  } else if (const auto* alltoall = std::get_if<Alltoall>(&step.op)) {
-    out["split"] = alltoall->split;
-    out["concat"] = alltoall->concat;
-    out["groups"] = groups_json(alltoall->groups);
-  } else if (const auto* exchange = std::get_if<Exchange>(&step.op)) {
-    Json& transfers = out["transfers"] = Json::array();
-    for (const Transfer& transfer : exchange->transfers) transfers.push_back(row_of(transfer));
-  } else {
-    const auto& allpermute = std::get<Allpermute>(step.op);
-    if (const auto* source = std::get_if<DeviceTable>(&allpermute.source)) {
-      out["source"] = list_json(*source);
-    } else {
-      Json pairs = Json::array();
-      for (const auto& pair : std::get<PairList>(allpermute.source)) pairs.push_back(pair);
-      out["pairs"] = std::move(pairs);
-    }
-  }
+  JsonSink sink(out);
+  write_keys(step.op, sink);
   const Claims& claims = step.claims;
   if (claims.tile) out["tile"] = *claims.tile;
   const bool digits = claims.map && claims.map->is_compact();

@@ -108,56 +108,73 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
 
 // ---- Operations and keys ------------------------------------------------------------------------
 
-OpKind op_kind(std::string_view word, const Place& place) {
-  static const std::vector<std::string> names = {"dynslice", "allgather", "alltoall", "allpermute",
-                                                 "exchange"};
+bool StepDraft::has(std::string_view key) const {
+  return std::any_of(keys.begin(), keys.end(), [key](const auto& own) { return own.first == key; });
+}
+
+namespace {
+
+std::vector<std::string> op_names() {
+  std::vector<std::string> out;
+  for (const OpInfo& row : op_table()) out.emplace_back(row.name);
+  return out;
+}
+
+/// `a, b and c`, or with another last word than `and`.
+std::string listed(const std::vector<std::string>& words, std::string_view last) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) out += i + 1 == words.size() ? fmt::format(" {} ", last) : ", ";
+    out += words[i];
+  }
+  return out;
+}
+
+}  // namespace
+
+std::size_t op_row(std::string_view word, const Place& place) {
   static const std::vector<std::string> reserved = {"allreduce", "reducescatter", "reshape",
                                                     "transpose", "pad",           "concat"};
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == word) return static_cast<OpKind>(i);
+  const auto table = op_table();
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    if (table[row].name == word) return row;
   }
+  const std::vector<std::string> names = op_names();
   if (std::find(reserved.begin(), reserved.end(), word) != reserved.end()) {
     fail(place,
          {.code = Code::bad_program,
           .message = fmt::format("{} is a reserved word: no step of that name exists yet", word),
-          .notes = {"steps are dynslice, allgather, alltoall, allpermute and exchange"}});
+          .notes = {fmt::format("steps are {}", listed(names, "and"))}});
   }
-  std::vector<std::string> words = names;
-  words.insert(words.end(), {"mesh", "devices", "from", "to"});
-  const auto meant = nearest(word, words);
-  fail(place,
-       {.code = Code::syntax,
-        .message = fmt::format("{} is neither a header line nor a step", shortened(word)),
-        .notes = {meant ? fmt::format("did you mean {}?", *meant)
-                        : std::string("a line begins with mesh, devices, from, to, dynslice, "
-                                      "allgather, alltoall, allpermute or exchange")}});
+  const std::vector<std::string> header = {"mesh", "devices", "from", "to"};
+  const auto joined = [](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const auto meant = nearest(word, joined(names, header));
+  fail(place, {.code = Code::syntax,
+               .message = fmt::format("{} is neither a header line nor a step", shortened(word)),
+               .notes = {meant ? fmt::format("did you mean {}?", *meant)
+                               : fmt::format("a line begins with {}",
+                                             listed(joined(header, names), "or"))}});
 }
 
-std::string_view op_kind_name(OpKind op) {
-  static constexpr std::array<std::string_view, 5> names = {"dynslice", "allgather", "alltoall",
-                                                            "allpermute", "exchange"};
-  return names[static_cast<std::size_t>(op)];
-}
-
-const std::vector<std::string>& op_keys(OpKind op) {
-  static const std::array<std::vector<std::string>, 5> keys = {{
-      {"dim", "groups", "parts", "part", "tile", "map", "at"},
-      {"dim", "groups", "tile", "map", "at"},
-      {"split", "concat", "groups", "tile", "map", "at"},
-      {"source", "pairs", "tile", "map", "at"},
-      {"transfers", "tile", "map", "at"},
-  }};
-  return keys[static_cast<std::size_t>(op)];
-}
-
-void fail_unknown_key(OpKind op, std::string_view key, const Place& place) {
-  const auto& keys = op_keys(op);
+const Key& op_key(std::size_t row, std::string_view name, const Place& place) {
+  const OpInfo& op = op_table()[row];
+  std::vector<std::string> names;
+  for (const std::span<const Key> keys : {op.keys, std::span<const Key>(claim_keys)}) {
+    for (const Key& key : keys) {
+      if (key.name == name) return key;
+      names.emplace_back(key.name);
+    }
+  }
   std::vector<std::string> notes;
-  if (const auto meant = nearest(key, keys))
+  if (const auto meant = nearest(name, names)) {
     notes.push_back(fmt::format("did you mean {}?", *meant));
-  notes.push_back(fmt::format("the keys of {} are {}", op_kind_name(op), fmt::join(keys, ", ")));
+  }
+  notes.push_back(fmt::format("the keys of {} are {}", op.name, fmt::join(names, ", ")));
   fail(place, {.code = Code::bad_program,
-               .message = fmt::format("{} has no key {}", op_kind_name(op), shortened(key)),
+               .message = fmt::format("{} has no key {}", op.name, shortened(name)),
                .notes = std::move(notes)});
 }
 
@@ -653,7 +670,7 @@ void Builder::finish_header() {
   to_.reset();
 }
 
-void Builder::check_global(const TileMap& map, const Place& place, std::string_view what) const {
+void Builder::check_global(const Layout& map, const Place& place, std::string_view what) const {
   if (map.global() == program_.from.global()) return;
   const bool same_rank = map.rank() == program_.from.rank();
   fail(place, {.code = same_rank ? Code::globaltype_mismatch : Code::rank_mismatch,
@@ -665,7 +682,7 @@ void Builder::check_global(const TileMap& map, const Place& place, std::string_v
                .rule = "Sec. 2.5"});
 }
 
-TileMap Builder::build_tiling(const TilingDraft& draft) const {
+Layout Builder::build_tiling(const TilingDraft& draft) const {
   return draft.is_explicit ? build_explicit_tiling(draft) : build_bracket_tiling(draft);
 }
 
@@ -682,7 +699,7 @@ void check_global_size(const Shape& global, const Place& place) {
 
 }  // namespace
 
-TileMap Builder::build_bracket_tiling(const TilingDraft& draft) const {
+Layout Builder::build_bracket_tiling(const TilingDraft& draft) const {
   Shape tile;
   Shape global;
   std::vector<std::vector<Digit>> digits;
@@ -718,7 +735,7 @@ TileMap Builder::build_bracket_tiling(const TilingDraft& draft) const {
   check_global_size(global, draft.place);
   check_digits(draft);
   auto map =
-      TileMap::compact(program_.devices, std::move(global), std::move(tile), std::move(digits));
+      Layout::compact(program_.devices, std::move(global), std::move(tile), std::move(digits));
   if (!map) fail(draft.place, {.code = map.error().code, .message = map.error().message});
   return std::move(*map);
 }
@@ -767,7 +784,7 @@ void Builder::check_digits(const TilingDraft& draft) const {
   }
 }
 
-TileMap Builder::build_explicit_tiling(const TilingDraft& draft) const {
+Layout Builder::build_explicit_tiling(const TilingDraft& draft) const {
   const Shape& tile = draft.tile.value;
   const Shape& global = draft.global.value;
   const std::size_t rank = global.size();
@@ -804,50 +821,27 @@ TileMap Builder::build_explicit_tiling(const TilingDraft& draft) const {
                 e / rank, i, at[e], tile[i], global[i])});
     }
   }
-  auto map = TileMap::explicit_map(program_.devices, global, tile, at);
+  auto map = Layout::listed(program_.devices, global, tile, at);
   if (!map) fail(draft.place, {.code = map.error().code, .message = map.error().message});
   return std::move(*map);
 }
 
 // ---- Building: steps ----------------------------------------------------------------------------
 
-void Builder::check_keys(const StepDraft& step) const {
-  const auto fail_keys = [&step](std::string_view needs) {
-    fail(step.place, {.code = Code::bad_program,
-                      .message = fmt::format("this {} misses a key", op_kind_name(step.op)),
-                      .notes = {fmt::format("{} needs {}", op_kind_name(step.op), needs)}});
-  };
-  const auto fail_both = [&step](std::string_view message) {
-    fail(step.place, {.code = Code::bad_program, .message = std::string(message)});
-  };
-  switch (step.op) {
-    case OpKind::dynslice:
-      if (step.groups && (step.parts || step.part)) {
-        fail_both("dynslice has either groups, or parts and part, not both");
-      }
-      if (!step.dim || (!step.groups && (!step.parts || !step.part))) {
-        fail_keys("dim, and either groups, or parts and part");
-      }
-      break;
-    case OpKind::allgather:
-      if (!step.dim || !step.groups) fail_keys("dim and groups");
-      break;
-    case OpKind::alltoall:
-      if (!step.split || !step.concat || !step.groups) fail_keys("split, concat and groups");
-      break;
-    case OpKind::allpermute:
-      if (step.source && step.pairs) fail_both("allpermute has either source or pairs, not both");
-      if (!step.source && !step.pairs) fail_keys("source or pairs");
-      break;
-    case OpKind::exchange:
-      if (!step.transfers || !step.tile) {
-        fail_keys("transfers, and tile, which says the shape of the new tiles");
-      }
-      break;
+void Builder::check_keys(const StepDraft& step, bool complete, bool both) const {
+  const OpInfo& op = op_table()[step.op];
+  if (both) {
+    fail(step.place,
+         {.code = Code::bad_program, .message = fmt::format("{} has {}", op.name, op.not_both)});
   }
+  if (complete) return;
+  fail(step.place, {.code = Code::bad_program,
+                    .message = fmt::format("this {} misses a key", op.name),
+                    .notes = {fmt::format("{} needs {}", op.name, op.needs)}});
 }
 
-std::size_t Builder::dimension(const Field<Size>& dim, std::string_view key) const {
+std::size_t Builder::dimension(const StepDraft& step, std::string_view key) const {
+  const auto& dim = step.get<Field<Size>>(key);
   const std::size_t rank = program_.from.rank();
   if (static_cast<std::uint64_t>(dim.value) >= rank) {
     fail(dim.place,
@@ -1021,9 +1015,50 @@ PairList Builder::pairs(const Field<RowsDraft>& rows) const {
   return out;
 }
 
-Exchange Builder::exchange(const StepDraft& step) const {
+void Builder::make(const StepDraft& step, Dynslice& op) const {
+  const auto* const table = step.find<Field<TableDraft>>("groups");
+  const auto* const parts = step.find<Field<Size>>("parts");
+  const auto* const part = step.find<Field<TableDraft>>("part");
+  const bool listed = parts != nullptr && part != nullptr;
+  check_keys(step, step.has("dim") && (table != nullptr || listed),
+             table != nullptr && (parts != nullptr || part != nullptr));
+  op.dim = dimension(step, "dim");
+  if (table != nullptr) {
+    op.pieces = groups(*table);
+  } else {
+    op.pieces = part_list(*parts, *part);
+  }
+}
+
+void Builder::make(const StepDraft& step, Allgather& op) const {
+  check_keys(step, step.has("dim") && step.has("groups"));
+  op.dim = dimension(step, "dim");
+  op.groups = groups(step.get<Field<TableDraft>>("groups"));
+}
+
+void Builder::make(const StepDraft& step, Alltoall& op) const {
+  check_keys(step, step.has("split") && step.has("concat") && step.has("groups"));
+  op.split = dimension(step, "split");
+  op.concat = dimension(step, "concat");
+  op.groups = groups(step.get<Field<TableDraft>>("groups"));
+}
+
+void Builder::make(const StepDraft& step, Allpermute& op) const {
+  const auto* const source = step.find<Field<TableDraft>>("source");
+  const auto* const listed = step.find<Field<RowsDraft>>("pairs");
+  check_keys(step, source != nullptr || listed != nullptr, source != nullptr && listed != nullptr);
+  if (source == nullptr) {
+    op.source = pairs(*listed);
+    return;
+  }
+  op.source = list(*source);
+  if (!source->value.is_iota()) check_devices(source->value.rows.entries, source->place);
+}
+
+void Builder::make(const StepDraft& step, Exchange& op) const {
+  check_keys(step, step.has("transfers") && step.has("tile"));
   const std::size_t rank = program_.from.rank();
-  const Field<std::vector<Size>>& tile = *step.tile;
+  const auto& tile = step.get<Field<std::vector<Size>>>("tile");
   if (tile.value.size() != rank) {
     fail(tile.place, {.code = Code::bad_program,
                       .message = fmt::format("the new tiles have {}, the array has {}",
@@ -1040,17 +1075,17 @@ Exchange Builder::exchange(const StepDraft& step) const {
     if (tile.value[i] < 1) fail_extent(number_place(tile.place, i));
   }
 
-  const RowsDraft& draft = step.transfers->value;
-  const Place& place = step.transfers->place;
-  Exchange out;
-  out.transfers.reserve(draft.lengths.size());
+  const auto& transfers = step.get<Field<RowsDraft>>("transfers");
+  const RowsDraft& draft = transfers.value;
+  const Place& place = transfers.place;
+  op.transfers.reserve(draft.lengths.size());
   std::size_t entry = 0;
   for (const std::size_t length : draft.lengths) {
     if (length != 2 + 3 * rank) {
       fail(length == 0 ? place : number_place(place, entry),
            {.code = Code::bad_program,
             .message =
-                fmt::format("transfer {} has {}, an array of {} needs {}", out.transfers.size(),
+                fmt::format("transfer {} has {}, an array of {} needs {}", op.transfers.size(),
                             count_of(length, "number"), count_of(rank, "dimension"), 2 + 3 * rank),
             .notes = {"a transfer is [target, source, start in the target's new tile, start in the "
                       "source's tile, shape]"}});
@@ -1061,14 +1096,13 @@ Exchange Builder::exchange(const StepDraft& step) const {
     }
     const auto begin = draft.entries.begin() + static_cast<std::ptrdiff_t>(entry) + 2;
     const auto dims = static_cast<std::ptrdiff_t>(rank);
-    out.transfers.push_back({.target = draft.entries[entry],
-                             .source = draft.entries[entry + 1],
-                             .target_start = Shape(begin, begin + dims),
-                             .source_start = Shape(begin + dims, begin + 2 * dims),
-                             .shape = Shape(begin + 2 * dims, begin + 3 * dims)});
+    op.transfers.push_back({.target = draft.entries[entry],
+                            .source = draft.entries[entry + 1],
+                            .target_start = Shape(begin, begin + dims),
+                            .source_start = Shape(begin + dims, begin + 2 * dims),
+                            .shape = Shape(begin + 2 * dims, begin + 3 * dims)});
     entry += length;
   }
-  return out;
 }
 
 void Builder::check_offset_rows(const Field<RowsDraft>& rows, std::size_t rank) const {
@@ -1094,59 +1128,32 @@ void Builder::check_offset_rows(const Field<RowsDraft>& rows, std::size_t rank) 
 Claims Builder::claims(const StepDraft& step) const {
   Claims out;
   // A tile claim of another length is false, not unreadable: `check` says so.
-  if (step.tile) out.tile = step.tile->value;
-  if (step.map) {
-    out.map = build_tiling(*step.map);
-    check_global(*out.map, step.map->place, "map");
+  if (const auto* tile = step.find<Field<std::vector<Size>>>("tile")) out.tile = tile->value;
+  if (const auto* map = step.find<TilingDraft>("map")) {
+    out.map = build_tiling(*map);
+    check_global(*out.map, map->place, "map");
   }
-  if (step.at) {
-    check_offset_rows(*step.at, program_.from.rank());
-    out.at = step.at->value.entries;
+  if (const auto* at = step.find<Field<RowsDraft>>("at")) {
+    check_offset_rows(*at, program_.from.rank());
+    out.at = at->value.entries;
   }
+  return out;
+}
+
+template <std::size_t Row>
+Op Builder::op(const StepDraft& step) const {
+  if constexpr (Row + 1 < std::variant_size_v<Op>) {
+    if (step.op != Row) return op<Row + 1>(step);
+  }
+  std::variant_alternative_t<Row, Op> out;
+  make(step, out);
   return out;
 }
 
 void Builder::step(const StepDraft& step) {
   finish_header();
-  check_keys(step);
   Step out;
-  switch (step.op) {
-    case OpKind::dynslice: {
-      Dynslice op;
-      op.dim = dimension(*step.dim, "dim");
-      if (step.groups) {
-        op.pieces = groups(*step.groups);
-      } else {
-        op.pieces = part_list(*step.parts, *step.part);
-      }
-      out.op = std::move(op);
-      break;
-    }
-    case OpKind::allgather:
-      out.op = Allgather{.dim = dimension(*step.dim, "dim"), .groups = groups(*step.groups)};
-      break;
-    case OpKind::alltoall:
-      out.op = Alltoall{.split = dimension(*step.split, "split"),
-                        .concat = dimension(*step.concat, "concat"),
-                        .groups = groups(*step.groups)};
-      break;
-    case OpKind::allpermute: {
-      Allpermute op;
-      if (step.source) {
-        op.source = list(*step.source);
-        if (!step.source->value.is_iota()) {
-          check_devices(step.source->value.rows.entries, step.source->place);
-        }
-      } else {
-        op.source = pairs(*step.pairs);
-      }
-      out.op = std::move(op);
-      break;
-    }
-    case OpKind::exchange:
-      out.op = exchange(step);
-      break;
-  }
+  out.op = op(step);
   out.claims = claims(step);
   program_.steps.push_back(std::move(out));
 }

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "retile/core/mesh.h"
@@ -116,27 +117,36 @@ struct AxisDraft {
   Place size_place;
 };
 
-enum class OpKind { dynslice, allgather, alltoall, allpermute, exchange };
+/// The value of a key of any kind.
+using ValueDraft = std::variant<Field<Size>, Field<TableDraft>, Field<RowsDraft>,
+                                Field<std::vector<Size>>, TilingDraft>;
 
 /// A step with the keys that it has; which ones it needs is the Builder's question.
 struct StepDraft {
-  OpKind op{};
+  std::size_t op = 0;  ///< the row of op_table()
   Place place;
-  std::optional<Field<Size>> dim, split, concat, parts;
-  std::optional<Field<TableDraft>> groups, part, source;
-  std::optional<Field<RowsDraft>> pairs, transfers;
-  std::optional<Field<std::vector<Size>>> tile;
-  std::optional<TilingDraft> map;
-  std::optional<Field<RowsDraft>> at;
+  std::vector<std::pair<std::string_view, ValueDraft>> keys;
+
+  [[nodiscard]] bool has(std::string_view key) const;
+  /// The value of a key of type T, or null when the step has none.
+  template <typename T>
+  [[nodiscard]] const T* find(std::string_view key) const {
+    for (const auto& [name, value] : keys) {
+      if (name == key) return &std::get<T>(value);
+    }
+    return nullptr;
+  }
+  /// The same. Precondition: the step has the key.
+  template <typename T>
+  [[nodiscard]] const T& get(std::string_view key) const {
+    return *find<T>(key);
+  }
 };
 
-/// The operation of that name. Unknown and reserved names fail at `place`.
-[[nodiscard]] OpKind op_kind(std::string_view word, const Place& place);
-[[nodiscard]] std::string_view op_kind_name(OpKind op);
-/// All keys that a step of this kind can have, claims last.
-[[nodiscard]] const std::vector<std::string>& op_keys(OpKind op);
-/// Fails at `place`: the operation has no such key.
-[[noreturn]] void fail_unknown_key(OpKind op, std::string_view key, const Place& place);
+/// The row of op_table() with that name. Unknown and reserved names fail at `place`.
+[[nodiscard]] std::size_t op_row(std::string_view word, const Place& place);
+/// The key of that name that a step of this row can have. Fails at `place` where it has none.
+[[nodiscard]] const Key& op_key(std::size_t row, std::string_view name, const Place& place);
 
 // ---- Meshes in force ----------------------------------------------------------------------------
 
@@ -235,13 +245,14 @@ class Builder {
 
  private:
   void set_devices(Size count, const Place& place, std::string_view what);
-  [[nodiscard]] TileMap build_tiling(const TilingDraft& draft) const;
-  [[nodiscard]] TileMap build_bracket_tiling(const TilingDraft& draft) const;
-  [[nodiscard]] TileMap build_explicit_tiling(const TilingDraft& draft) const;
+  [[nodiscard]] Layout build_tiling(const TilingDraft& draft) const;
+  [[nodiscard]] Layout build_bracket_tiling(const TilingDraft& draft) const;
+  [[nodiscard]] Layout build_explicit_tiling(const TilingDraft& draft) const;
   void check_digits(const TilingDraft& draft) const;
-  void check_global(const TileMap& map, const Place& place, std::string_view what) const;
-  void check_keys(const StepDraft& step) const;
-  [[nodiscard]] std::size_t dimension(const Field<Size>& dim, std::string_view key) const;
+  void check_global(const Layout& map, const Place& place, std::string_view what) const;
+  /// Fails where a step has keys that exclude each other, or lacks one.
+  void check_keys(const StepDraft& step, bool complete, bool both = false) const;
+  [[nodiscard]] std::size_t dimension(const StepDraft& step, std::string_view key) const;
   [[nodiscard]] DeviceTable groups(const Field<TableDraft>& table) const;
   [[nodiscard]] DeviceTable list(const Field<TableDraft>& table) const;
   [[nodiscard]] DeviceTable iota(const Field<TableDraft>& table) const;
@@ -249,7 +260,13 @@ class Builder {
   void check_devices(const std::vector<Size>& entries, const Place& place) const;
   [[nodiscard]] PartList part_list(const Field<Size>& parts, const Field<TableDraft>& part) const;
   [[nodiscard]] PairList pairs(const Field<RowsDraft>& rows) const;
-  [[nodiscard]] Exchange exchange(const StepDraft& step) const;
+  void make(const StepDraft& step, Dynslice& op) const;
+  void make(const StepDraft& step, Allgather& op) const;
+  void make(const StepDraft& step, Alltoall& op) const;
+  void make(const StepDraft& step, Allpermute& op) const;
+  void make(const StepDraft& step, Exchange& op) const;
+  template <std::size_t Row = 0>
+  [[nodiscard]] Op op(const StepDraft& step) const;
   [[nodiscard]] Claims claims(const StepDraft& step) const;
   void check_offset_rows(const Field<RowsDraft>& rows, std::size_t rank) const;
 

@@ -122,50 +122,40 @@ class TextReader {
     }
   }
 
-  template <typename T>
-  static void set(std::optional<T>& key, T value) {
-    key = std::move(value);
-  }
-
   StepDraft step(const Field<std::string>& word, Scanner& scanner) {
     StepDraft out;
-    out.op = detail::op_kind(word.value, word.place);
+    out.op = detail::op_row(word.value, word.place);
     out.place = word.place;
     while (!scanner.done()) {
-      const auto key = scanner.word("a key");
-      const auto& keys = detail::op_keys(out.op);
-      if (std::find(keys.begin(), keys.end(), key.value) == keys.end()) {
-        detail::fail_unknown_key(out.op, key.value, key.place);
-      }
+      const auto name = scanner.word("a key");
+      const Key& key = detail::op_key(out.op, name.value, name.place);
       scanner.expect("=");
-      if (!read_value(key, scanner, out)) {
-        detail::fail(key.place, {.code = Code::bad_program,
-                                 .message = fmt::format("key {} stands twice", key.value)});
+      auto value = read(key, scanner);
+      if (out.has(key.name)) {
+        detail::fail(name.place, {.code = Code::bad_program,
+                                  .message = fmt::format("key {} stands twice", key.name)});
       }
+      out.keys.emplace_back(key.name, std::move(value));
     }
     return out;
   }
 
-  /// False when the key was there already.
-  bool read_value(const Field<std::string>& key, Scanner& scanner, StepDraft& out) {
-    const auto once = [](auto& field, auto value) {
-      if (field) return false;
-      field = std::move(value);
-      return true;
-    };
-    const std::string& name = key.value;
-    if (name == "dim") return once(out.dim, scanner.integer());
-    if (name == "split") return once(out.split, scanner.integer());
-    if (name == "concat") return once(out.concat, scanner.integer());
-    if (name == "parts") return once(out.parts, scanner.integer());
-    if (name == "groups") return once(out.groups, scanner.rows_or_iota(name));
-    if (name == "part") return once(out.part, scanner.list_or_iota(name));
-    if (name == "source") return once(out.source, scanner.list_or_iota(name));
-    if (name == "pairs") return once(out.pairs, scanner.rows());
-    if (name == "transfers") return once(out.transfers, scanner.rows());
-    if (name == "tile") return once(out.tile, scanner.ints());
-    if (name == "at") return once(out.at, scanner.rows());
-    return once(out.map, scanner.bracket_tiling(builder_->axes()));
+  detail::ValueDraft read(const Key& key, Scanner& scanner) {
+    switch (key.kind) {
+      case KeyKind::number:
+        return scanner.integer();
+      case KeyKind::groups:
+        return scanner.rows_or_iota(key.name);
+      case KeyKind::list:
+        return scanner.list_or_iota(key.name);
+      case KeyKind::rows:
+        return scanner.rows();
+      case KeyKind::ints:
+        return scanner.ints();
+      case KeyKind::tiling:
+        break;
+    }
+    return scanner.bracket_tiling(builder_->axes());
   }
 
   void finish_program() {
@@ -267,52 +257,40 @@ void append_claims(std::string& out, const Claims& claims, const Context& contex
   }
 }
 
-void append_key(std::string& out, std::string_view key, std::size_t dim) {
-  out += fmt::format(" {}={}", key, dim);
-}
+class TextSink final : public KeySink {
+ public:
+  explicit TextSink(std::string& out) : out_(out) {}
+
+  void number(std::string_view key, Size value) override { begin(key) += fmt::to_string(value); }
+  void groups(std::string_view key, const DeviceTable& table) override {
+    begin(key) += groups_to_text(table);
+  }
+  void list(std::string_view key, const DeviceTable& table) override {
+    begin(key) += list_to_text(table);
+  }
+  void rows(std::string_view key, std::size_t count,
+            const std::function<std::vector<Size>(std::size_t)>& row) override {
+    begin(key) += '[';
+    for (std::size_t r = 0; r < count; ++r) {
+      if (r > 0) out_ += ',';
+      append_list(out_, row(r));
+    }
+    out_ += ']';
+  }
+
+ private:
+  std::string& begin(std::string_view key) { return out_ += fmt::format(" {}=", key); }
+
+  std::string& out_;
+};
 
 void append_op(std::string& out, const Step& step) {
   out += op_name(step);
-  if (const auto* dynslice = std::get_if<Dynslice>(&step.op)) {
-    append_key(out, "dim", dynslice->dim);
-    if (const auto* groups = std::get_if<DeviceTable>(&dynslice->pieces)) {
-      out += " groups=" + groups_to_text(*groups);
-    } else {
-      const auto& parts = std::get<PartList>(dynslice->pieces);
-      out += fmt::format(" parts={} part=", parts.parts) + list_to_text(parts.part);
-    }
-  } else if (const auto* allgather = std::get_if<Allgather>(&step.op)) {
-    append_key(out, "dim", allgather->dim);
-    out += " groups=" + groups_to_text(allgather->groups);
-  } else if (const auto* alltoall = std::get_if<Alltoall>(&step.op)) {
-    append_key(out, "split", alltoall->split);
-    append_key(out, "concat", alltoall->concat);
-    out += " groups=" + groups_to_text(alltoall->groups);
-  } else if (const auto* exchange = std::get_if<Exchange>(&step.op)) {
-    out += " transfers=[";
-    bool first = true;
-    for (const Transfer& transfer : exchange->transfers) {
-      if (!std::exchange(first, false)) out += ',';
-      append_list(out, row_of(transfer));
-    }
-    out += ']';
-  } else {
-    const auto& allpermute = std::get<Allpermute>(step.op);
-    if (const auto* source = std::get_if<DeviceTable>(&allpermute.source)) {
-      out += " source=" + list_to_text(*source);
-    } else {
-      out += " pairs=[";
-      const auto& pairs = std::get<PairList>(allpermute.source);
-      for (std::size_t p = 0; p < pairs.size(); ++p) {
-        if (p > 0) out += ',';
-        append_list(out, pairs[p].begin(), pairs[p].end());
-      }
-      out += ']';
-    }
-  }
+  TextSink sink(out);
+  write_keys(step.op, sink);
 }
 
-void append_tiling(std::string& out, const TileMap& map, const Mesh* mesh) {
+void append_tiling(std::string& out, const Layout& map, const Mesh* mesh) {
   if (map.is_compact()) {
     out += to_text(map, mesh);
     return;
@@ -355,7 +333,7 @@ std::string list_to_text(const DeviceTable& table) {
   return out;
 }
 
-std::string tiling_to_text(const TileMap& map, const Mesh* mesh) {
+std::string tiling_to_text(const Layout& map, const Mesh* mesh) {
   std::string out;
   append_tiling(out, map, mesh);
   return out;

@@ -25,14 +25,14 @@ namespace retile {
 /// a mesh without axes as no mesh.
 [[nodiscard]] std::string to_text(const Program& program);
 
-/// One step as a line without newline; `mesh` as in to_text(TileMap). The rows of an `at` claim are
+/// One step as a line without newline; `mesh` as in to_text(Layout). The rows of an `at` claim are
 /// cut by the rank of the map claim, else of the tile claim, else 1: a step alone does not know the
 /// array.
 [[nodiscard]] std::string to_text(const Step& step, const Mesh* mesh);
 
 /// A tiling as `from` and `to` write it: in brackets where digits of the device number can say it,
 /// else `tile=[..] global=[..] at=[[..],..]`.
-[[nodiscard]] std::string tiling_to_text(const TileMap& map, const Mesh* mesh);
+[[nodiscard]] std::string tiling_to_text(const Layout& map, const Mesh* mesh);
 
 /// A table as the form writes it: `[8,3]<=[24]`, `[[0,4],[1,5]]`; a source or part list as
 /// `[24]<=...` or `[0,2,1]`.

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "retile/core/assert.h"
+#include "retile/core/cases.h"
+
 namespace retile::symbolic {
 
 namespace {
@@ -9,21 +12,24 @@ namespace {
 bool is_regular(const DeviceTable& table) { return table.chain() != nullptr; }
 
 bool is_regular(const Step& step) {
-  if (step.claims.at || (step.claims.map && step.claims.map->is_explicit())) return false;
-  if (const auto* dynslice = std::get_if<Dynslice>(&step.op)) {
-    if (const auto* groups = std::get_if<DeviceTable>(&dynslice->pieces)) {
-      return is_regular(*groups);
-    }
-    const PartList& list = std::get<PartList>(dynslice->pieces);
-    return is_regular(list.part) && list.parts == list.part.size();
-  }
-  if (const auto* allgather = std::get_if<Allgather>(&step.op)) {
-    return is_regular(allgather->groups);
-  }
-  if (const auto* alltoall = std::get_if<Alltoall>(&step.op)) return is_regular(alltoall->groups);
-  if (std::holds_alternative<Exchange>(step.op)) return false;
-  const auto* source = std::get_if<DeviceTable>(&std::get<Allpermute>(step.op).source);
-  return source != nullptr && is_regular(*source);
+  if (step.claims.at || (step.claims.map && step.claims.map->is_listed())) return false;
+  return match(
+      step.op,
+      [](const Dynslice& op) {
+        return match(
+            op.pieces, [](const DeviceTable& groups) { return is_regular(groups); },
+            [](const PartList& list) {
+              return is_regular(list.part) && list.parts == list.part.size();
+            });
+      },
+      [](const Allgather& op) { return is_regular(op.groups); },
+      [](const Alltoall& op) { return is_regular(op.groups); },
+      [](const Allpermute& op) {
+        return match(
+            op.source, [](const DeviceTable& table) { return is_regular(table); },
+            [](const PairList&) { return false; });
+      },
+      [](const Exchange&) { return false; });
 }
 
 /// The dimensions of a stage in the order in which its entries are read.
@@ -54,7 +60,7 @@ Number row_major(const std::vector<Number>& coordinates) {
 }  // namespace
 
 bool is_regular(const Program& program) {
-  return !program.from.is_explicit() && !program.to.is_explicit() &&
+  return !program.from.is_listed() && !program.to.is_listed() &&
          std::all_of(program.steps.begin(), program.steps.end(),
                      [](const Step& step) { return is_regular(step); });
 }
@@ -122,13 +128,12 @@ Number Encoder::permuted(const DeviceTable& source, const Number& device) {
 }
 
 Number Encoder::kept(const Dynslice& step, const Number& device) {
-  if (const auto* groups = std::get_if<DeviceTable>(&step.pieces)) {
-    return place(*groups, device).position;
-  }
-  return entry(*std::get<PartList>(step.pieces).part.chain(), device);
+  return match(
+      step.pieces, [&](const DeviceTable& groups) { return place(groups, device).position; },
+      [&](const PartList& list) { return entry(*list.part.chain(), device); });
 }
 
-std::pair<std::size_t, std::size_t> Encoder::dimensions(const Alltoall& step) const {
+std::pair<std::size_t, std::size_t> Encoder::dimensions(const Regroup& step) const {
   return {step.split, step.concat};
 }
 
@@ -143,31 +148,27 @@ Number Encoder::tile_number(const std::vector<Digit>& digits, const Number& devi
 
 Element Encoder::source(const Step& step, const Shape& before, const Element& after) {
   Element out = after;
-  if (const auto* dynslice = std::get_if<Dynslice>(&step.op)) {
-    const std::size_t i = dynslice->dim;
-    out.at[i] = whole(after.at[i], kept(*dynslice, after.device));
-  } else if (const auto* allgather = std::get_if<Allgather>(&step.op)) {
-    const std::size_t i = allgather->dim;
-    auto [at, from] = sender(after.at[i], before[i]);
-    out.at[i] = std::move(at);
-    const Number row = place(allgather->groups, after.device).row;
-    out.device = member(allgather->groups, {row, from});
-  } else if (const auto* alltoall = std::get_if<Alltoall>(&step.op)) {
-    const auto [j, i] = dimensions(*alltoall);
-    const Place own = place(alltoall->groups, after.device);
-    const Size extent = i == j ? before[i] / alltoall->groups.columns() : before[i];
-    auto [at, from] = sender(after.at[i], extent);
-    out.at[i] = std::move(at);
-    out.at[j] = whole(out.at[j], own.position);
-    out.device = member(alltoall->groups, {own.row, from});
-  } else {
-    const auto& allpermute = std::get<Allpermute>(step.op);
-    out.device = permuted(std::get<DeviceTable>(allpermute.source), after.device);
-  }
+  match(
+      meaning(step.op, before),
+      [&](const Keep& keep) {
+        out.at[keep.dim] = whole(after.at[keep.dim], kept(*keep.op, after.device));
+      },
+      [&](const Regroup& regroup) {
+        const auto [split, concat] = dimensions(regroup);
+        const Place own = place(*regroup.groups, after.device);
+        auto [at, from] = sender(after.at[concat], regroup.stride);
+        out.at[concat] = std::move(at);
+        if (regroup.splits) out.at[split] = whole(out.at[split], own.position);
+        out.device = member(*regroup.groups, {own.row, from});
+      },
+      [&](const Fetch& fetch) {
+        out.device = permuted(std::get<DeviceTable>(fetch.op->source), after.device);
+      },
+      [](const Assemble&) { RETILE_ASSERT(false, "a regular Program has no exchange"); });
   return out;
 }
 
-std::vector<Number> Encoder::global(const TileMap& map, const Element& element) {
+std::vector<Number> Encoder::global(const Layout& map, const Element& element) {
   const Number place = position(map.order(), element.device);
   std::vector<Number> out;
   for (std::size_t i = 0; i < map.rank(); ++i) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "retile/core/device_table.h"
-#include "retile/core/tile_map.h"
+#include "retile/core/layout.h"
 #include "retile/program/program.h"
 #include "retile/prove/digits.h"
 
@@ -49,7 +49,7 @@ class Encoder {
   [[nodiscard]] Element source(const Step& step, const Shape& before, const Element& after);
 
   /// The element's global index when the tiles lie as `map` says, one number per dimension.
-  [[nodiscard]] std::vector<Number> global(const TileMap& map, const Element& element);
+  [[nodiscard]] std::vector<Number> global(const Layout& map, const Element& element);
 
   /// Entry of a chain at a position, and the position of an entry.
   [[nodiscard]] virtual Number entry(const IotaChain& chain, const Number& position);
@@ -72,7 +72,7 @@ class Encoder {
   /// The piece that a device keeps, by its place in a group or by a list.
   [[nodiscard]] virtual Number kept(const Dynslice& step, const Number& device);
   /// Dimension along which tiles are cut, and along which they are concatenated.
-  [[nodiscard]] virtual std::pair<std::size_t, std::size_t> dimensions(const Alltoall& step) const;
+  [[nodiscard]] virtual std::pair<std::size_t, std::size_t> dimensions(const Regroup& step) const;
   /// The number of a tile along a dimension: digits of the device number, minor to major.
   [[nodiscard]] virtual Number tile_number(const std::vector<Digit>& digits, const Number& device);
 

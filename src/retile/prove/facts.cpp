@@ -13,16 +13,6 @@ std::string line(std::string_view what, const Shape& numbers) {
   return fmt::format("fact {} [{}]\n", what, fmt::join(numbers, ","));
 }
 
-/// The table of groups, if the step has one.
-const DeviceTable* groups_of(const Step& step) {
-  if (const auto* dynslice = std::get_if<Dynslice>(&step.op)) {
-    return std::get_if<DeviceTable>(&dynslice->pieces);
-  }
-  if (const auto* allgather = std::get_if<Allgather>(&step.op)) return &allgather->groups;
-  if (const auto* alltoall = std::get_if<Alltoall>(&step.op)) return &alltoall->groups;
-  return nullptr;
-}
-
 }  // namespace
 
 std::string facts(const Program& program, const Verdict& verdict) {
@@ -31,7 +21,7 @@ std::string facts(const Program& program, const Verdict& verdict) {
   for (std::size_t k = 0; k < program.steps.size(); ++k) {
     const Step& step = program.steps[k];
     const Size number = static_cast<Size>(k);
-    if (const DeviceTable* groups = groups_of(step)) {
+    if (const DeviceTable* groups = groups_of(step.op)) {
       const Size rows = groups->row_count();
       out += line("groups", {number, rows, groups->size() / rows});
     } else if (std::holds_alternative<Allpermute>(step.op)) {

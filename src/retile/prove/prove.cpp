@@ -8,6 +8,7 @@
 #include <fstream>
 #include <utility>
 
+#include "retile/core/cases.h"
 #include "retile/prove/judge.h"
 #include "retile/prove/replay.h"
 #include "retile/prove/solver.h"
@@ -55,7 +56,7 @@ class Judge {
   /// What is known at a point of the Program: the arrays are boxes that lie as `map` says.
   struct Known {
     std::size_t steps = 0;
-    const TileMap* map = nullptr;
+    const Layout* map = nullptr;
   };
 
   Decision decide() {
@@ -74,7 +75,7 @@ class Judge {
       if (const Decision decision = tables(k); decision != Decision::right) return decision;
       if (const Decision decision = reads(k); decision != Decision::right) return decision;
       if (step.claims.map) {
-        const TileMap& claim = *step.claims.map;
+        const Layout& claim = *step.claims.map;
         if (claim.tile() != *after) {
           return other_shape(k, Reason::map_claim, claim.tile(), claim.base_offset(0));
         }
@@ -126,8 +127,7 @@ class Judge {
   bool count(const Step& step, std::size_t k) {
     const Size before = checked_product(tiles_[k]).value_or(0);
     const Size after = checked_product(tiles_[k + 1]).value_or(0);
-    const auto cost =
-        checked_add(proof_.verdict.cost, step_cost(step, before, after, program_.devices));
+    const auto cost = checked_add(proof_.verdict.cost, step_cost(step, before, after));
     if (!cost) return false;
     proof_.verdict.cost = *cost;
     proof_.verdict.height = std::max(proof_.verdict.height, after);
@@ -139,18 +139,16 @@ class Judge {
   /// Every device stands at one place of the step's table.
   Decision tables(std::size_t k) {
     const Step& step = program_.steps[k];
-    const DeviceTable* table = nullptr;
     std::string_view what = "groups partition the devices";
-    if (const auto* dynslice = std::get_if<Dynslice>(&step.op)) {
-      table = std::get_if<DeviceTable>(&dynslice->pieces);
-    } else if (const auto* allgather = std::get_if<Allgather>(&step.op)) {
-      table = &allgather->groups;
-    } else if (const auto* alltoall = std::get_if<Alltoall>(&step.op)) {
-      table = &alltoall->groups;
-    } else {
-      table = std::get_if<DeviceTable>(&std::get<Allpermute>(step.op).source);
-      what = "the permutation is a bijection";
-    }
+    const DeviceTable* const table = match(
+        step.op, [&step](const Dynslice&) { return groups_of(step.op); },
+        [&step](const Allgather&) { return groups_of(step.op); },
+        [&step](const Alltoall&) { return groups_of(step.op); },
+        [&what](const Allpermute& op) {
+          what = "the permutation is a bijection";
+          return std::get_if<DeviceTable>(&op.source);
+        },
+        [](const Exchange&) -> const DeviceTable* { return nullptr; });
     if (table == nullptr) return Decision::right;  // parts: any list will do
     const auto encoder = make_();
     symbolic::Digits& digits = encoder->digits();
@@ -191,7 +189,7 @@ class Judge {
   /// The arrays after `steps` steps are boxes that lie as `map` says.
   template <typename Refuted>
   Decision compare(const std::string& name, const Known& known, std::size_t steps,
-                   const TileMap& map, const Refuted& refuted) {
+                   const Layout& map, const Refuted& refuted) {
     const auto encoder = make_();
     const Element element = encoder->any(program_.devices, tiles_[steps]);
     const std::vector<Number> found = traced(*encoder, known, steps, element);

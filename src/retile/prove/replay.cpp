@@ -1,5 +1,7 @@
 #include "retile/prove/replay.h"
 
+#include "retile/core/assert.h"
+#include "retile/core/cases.h"
 #include "retile/program/apply.h"
 
 namespace retile {
@@ -8,41 +10,22 @@ namespace {
 
 /// The element before a step that `after` is a copy of.
 HeldElement copied_from(const Step& step, const Shape& before, HeldElement after) {
-  if (const auto* dynslice = std::get_if<Dynslice>(&step.op)) {
-    const std::size_t i = dynslice->dim;
-    after.at[i] += piece_of(*dynslice, after.device) * (before[i] / group_size(*dynslice));
-    return after;
-  }
-  if (const auto* allgather = std::get_if<Allgather>(&step.op)) {
-    Size& at = after.at[allgather->dim];
-    const Size extent = before[allgather->dim];
-    const Membership group = membership(allgather->groups, after.device);
-    after.device = group.members[static_cast<std::size_t>(at / extent)];
-    at %= extent;
-    return after;
-  }
-  if (const auto* alltoall = std::get_if<Alltoall>(&step.op)) {
-    const std::size_t i = alltoall->concat;
-    const std::size_t j = alltoall->split;
-    const Membership group = membership(alltoall->groups, after.device);
-    const Size width = before[j] / static_cast<Size>(group.members.size());
-    const Size extent = i == j ? width : before[i];
-    after.device = group.members[static_cast<std::size_t>(after.at[i] / extent)];
-    after.at[i] %= extent;
-    after.at[j] += static_cast<Size>(group.position) * width;
-    return after;
-  }
-  const auto& allpermute = std::get<Allpermute>(step.op);
-  if (const auto* table = std::get_if<DeviceTable>(&allpermute.source)) {
-    after.device = table->at(after.device);
-    return after;
-  }
-  for (const auto& [source, target] : std::get<PairList>(allpermute.source)) {
-    if (target == after.device) {
-      after.device = source;
-      return after;
-    }
-  }
+  match(
+      meaning(step.op, before),
+      [&](const Keep& keep) {
+        after.at[keep.dim] += piece_of(*keep.op, after.device) * keep.width;
+      },
+      [&](const Regroup& regroup) {
+        const Membership group = membership(*regroup.groups, after.device);
+        Size& at = after.at[regroup.concat];
+        after.device = group.members[static_cast<std::size_t>(at / regroup.stride)];
+        at %= regroup.stride;
+        if (regroup.splits) {
+          after.at[regroup.split] += static_cast<Size>(group.position) * regroup.width;
+        }
+      },
+      [&](const Fetch& fetch) { after.device = source_of(*fetch.op, after.device); },
+      [](const Assemble&) { RETILE_ASSERT(false, "a regular Program has no exchange"); });
   return after;
 }
 

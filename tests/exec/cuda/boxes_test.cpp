@@ -299,7 +299,7 @@ TEST(Pattern, what_a_kernel_expects_is_the_generated_array) {
   Size compared = 0;
   for (const test::NamedProgram& named : test::right_programs()) {
     const Program program = test::parsed(named.text);
-    for (const TileMap* map : {&program.from, &program.to}) {
+    for (const Layout* map : {&program.from, &program.to}) {
       for (Size device = 0; device < program.devices; ++device) {
         for (const Size element_bytes : test::element_sizes) {
           const PatternTile tile = pattern_tile(*map, device, element_bytes).value();
@@ -336,7 +336,7 @@ TEST(Pattern, words_are_zero_past_the_end_of_an_element) {
 TEST(Pattern, tiles_of_too_many_split_dimensions_are_refused) {
   const auto map = [](std::size_t rank) {
     // Two of four in every dimension: nothing can be joined.
-    return TileMap::explicit_map(1, Shape(rank, 4), Shape(rank, 2), Shape(rank, 2)).value();
+    return Layout::listed(1, Shape(rank, 4), Shape(rank, 2), Shape(rank, 2)).value();
   };
   EXPECT_TRUE(pattern_tile(map(max_pattern_dims), 0, 4));
   const auto refused = pattern_tile(map(max_pattern_dims + 1), 0, 4);

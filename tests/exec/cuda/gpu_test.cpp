@@ -171,7 +171,7 @@ TEST_F(Gpu, one_process_kernels_copy_what_the_hosts_arithmetic_copies) {
 /// Tiles filled on the device, then spoilt in two places.
 std::string find_spoilt(Device& device) {
   for (const Size element_bytes : test::element_sizes) {
-    const auto map = TileMap::explicit_map(1, {300, 70, 40}, {200, 35, 40}, {17, 20, 0}).value();
+    const auto map = Layout::listed(1, {300, 70, 40}, {200, 35, 40}, {17, 20, 0}).value();
     const PatternTile tile = pattern_tile(map, 0, element_bytes).value();
     const Size bytes = tile.elements * element_bytes;
     std::byte* const memory = device.allocate(bytes).value();

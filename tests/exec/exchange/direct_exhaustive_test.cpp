@@ -20,10 +20,10 @@ struct Bounds {
 class SmallMeshes : public testing::TestWithParam<Bounds> {};
 
 TEST_P(SmallMeshes, every_pair_has_a_right_exchange) {
-  const std::vector<TileMap> maps = all_maps(GetParam().axes, GetParam().global);
+  const std::vector<Layout> maps = all_maps(GetParam().axes, GetParam().global);
   Size pairs = 0;
-  for (const TileMap& from : maps) {
-    for (const TileMap& to : maps) {
+  for (const Layout& from : maps) {
+    for (const Layout& to : maps) {
       ASSERT_EQ(direct_fault(from, to), "");
       ++pairs;
     }
@@ -33,13 +33,13 @@ TEST_P(SmallMeshes, every_pair_has_a_right_exchange) {
 }
 
 TEST_P(SmallMeshes, mutants_are_judged_alike) {
-  const std::vector<TileMap> maps = all_maps(GetParam().axes, GetParam().global);
+  const std::vector<Layout> maps = all_maps(GetParam().axes, GetParam().global);
   Size pairs = 0;
   Size mutants = 0;
   Size wrong = 0;
   Size wrong_tiles = 0;
-  for (const TileMap& from : maps) {
-    for (const TileMap& to : maps) {
+  for (const Layout& from : maps) {
+    for (const Layout& to : maps) {
       if (pairs++ % GetParam().mutants_of_one_in != 0) continue;
       const Program program = direct(ends(from, to)).value();
       const sim::Tiles before = tags(from);

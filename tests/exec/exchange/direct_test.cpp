@@ -62,41 +62,41 @@ TEST(Direct, spreads_over_replicas) {
 TEST(Direct, large_boxes_are_dealt_out_before_small_ones) {
   // 0 and 1 hold the first half, of which 2, 3 and 4 lack 1, 1 and 2 elements: in this order the
   // last one would meet nobody who has not sent yet.
-  const auto from = TileMap::explicit_map(5, {8}, {4}, {0, 0, 4, 4, 4}).value();
-  const auto to = TileMap::explicit_map(5, {8}, {4}, {0, 0, 3, 3, 2}).value();
+  const auto from = Layout::listed(5, {8}, {4}, {0, 0, 4, 4, 4}).value();
+  const auto to = Layout::listed(5, {8}, {4}, {0, 0, 3, 3, 2}).value();
   EXPECT_EQ(direct_fault(from, to), "");
   EXPECT_EQ(sent(direct(ends(from, to)).value()), (std::vector<Size>{2, 2, 0, 0, 0}));
 }
 
 TEST(Direct, an_array_of_rank_0_stays_where_it_is) {
-  const auto map = TileMap::compact(3, {}, {}, {}).value();
+  const auto map = Layout::compact(3, {}, {}, {}).value();
   EXPECT_EQ(direct_fault(map, map), "");
 }
 
 TEST(Direct, tiles_may_lie_like_bricks) {
   // Old tiles overlap along the first dimension and touch along none that is a grid.
-  const auto from = TileMap::explicit_map(4, {4, 6}, {2, 3}, {0, 0, 0, 3, 2, 0, 2, 3}).value();
+  const auto from = Layout::listed(4, {4, 6}, {2, 3}, {0, 0, 0, 3, 2, 0, 2, 3}).value();
   const auto shifted =
-      TileMap::explicit_map(6, {4, 6}, {2, 2}, {0, 0, 0, 2, 0, 4, 2, 0, 2, 2, 2, 4}).value();
+      Layout::listed(6, {4, 6}, {2, 2}, {0, 0, 0, 2, 0, 4, 2, 0, 2, 2, 2, 4}).value();
   const auto bricks =
-      TileMap::explicit_map(6, {5, 6}, {2, 2}, {0, 0, 1, 2, 0, 4, 2, 0, 3, 2, 2, 4}).value();
+      Layout::listed(6, {5, 6}, {2, 2}, {0, 0, 1, 2, 0, 4, 2, 0, 3, 2, 2, 4}).value();
   EXPECT_EQ(direct_fault(from, from), "");
   EXPECT_EQ(direct_fault(shifted, shifted), "");
   const auto inner =
-      TileMap::explicit_map(6, {5, 6}, {2, 6}, {1, 0, 1, 0, 1, 0, 1, 0, 2, 0, 1, 0}).value();
+      Layout::listed(6, {5, 6}, {2, 6}, {1, 0, 1, 0, 1, 0, 1, 0, 2, 0, 1, 0}).value();
   EXPECT_EQ(direct_fault(bricks, inner), "");
   // Each new tile meets at most two bricks in each of three columns.
   EXPECT_LE(transfers(direct(ends(bricks, inner)).value()).size(), 6U * 6U);
 }
 
 TEST(Direct, refuses_what_nobody_holds) {
-  const auto from = TileMap::explicit_map(2, {6}, {2}, {0, 4}).value();
-  const auto to = TileMap::explicit_map(2, {6}, {2}, {0, 3}).value();
+  const auto from = Layout::listed(2, {6}, {2}, {0, 4}).value();
+  const auto to = Layout::listed(2, {6}, {2}, {0, 3}).value();
   const auto made = direct(ends(from, to));
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, Code::inapplicable);
   EXPECT_NE(made.error().message.find("device 1"), std::string::npos);
-  const auto outside = TileMap::explicit_map(2, {6}, {2}, {0, 1}).value();
+  const auto outside = Layout::listed(2, {6}, {2}, {0, 1}).value();
   EXPECT_EQ(direct(ends(outside, from)).error().code, Code::inapplicable);
 }
 
@@ -134,8 +134,8 @@ TEST(Direct, random_ends_are_right_or_refused_for_a_reason) {
       return choose(2) == 0 ? support::choose_compact(choose, devices, global)
                             : support::choose_explicit(choose, devices, global);
     };
-    const TileMap from = map();
-    const TileMap to = map();
+    const Layout from = map();
+    const Layout to = map();
     const auto made = direct(ends(from, to));
     if (!made) {
       // Then there is an element that nobody has.

@@ -20,10 +20,10 @@ namespace retile::test {
 
 /// All maps of an array over a mesh with these axes: every axis replicates or cuts a dimension, in
 /// every order.
-inline std::vector<TileMap> all_maps(const Shape& axes, const Shape& global) {
+inline std::vector<Layout> all_maps(const Shape& axes, const Shape& global) {
   Size devices = 1;
   for (const Size axis : axes) devices *= axis;
-  std::vector<TileMap> out;
+  std::vector<Layout> out;
   support::Odometer all;
   do {
     const support::Choose choose = all.choose();
@@ -43,12 +43,12 @@ inline std::vector<TileMap> all_maps(const Shape& axes, const Shape& global) {
       stride *= axes[a];
     }
     if (!divides) continue;
-    out.push_back(TileMap::compact(devices, global, tile, digits).value());
+    out.push_back(Layout::compact(devices, global, tile, digits).value());
   } while (all.advance());
   return out;
 }
 
-inline Program ends(const TileMap& from, const TileMap& to) {
+inline Program ends(const Layout& from, const Layout& to) {
   Program out;
   out.devices = from.devices();
   out.from = from;
@@ -57,7 +57,7 @@ inline Program ends(const TileMap& from, const TileMap& to) {
 }
 
 /// Per device, the row-major number of every element, 8 bytes each.
-inline sim::Tiles tags(const TileMap& map) {
+inline sim::Tiles tags(const Layout& map) {
   sim::Tiles tiles;
   for (Size device = 0; device < map.devices(); ++device) {
     const Shape base = map.base_offset(device);
@@ -96,7 +96,7 @@ inline std::string disagreement(const Program& program) {
 }
 
 /// What is wrong with the direct exchange between these ends; empty if nothing is.
-inline std::string direct_fault(const TileMap& from, const TileMap& to) {
+inline std::string direct_fault(const Layout& from, const Layout& to) {
   const auto made = direct(ends(from, to));
   if (!made) return render(made.error());
   if (auto fault = disagreement(*made); !fault.empty()) return fault;

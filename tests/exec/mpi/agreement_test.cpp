@@ -170,7 +170,7 @@ TEST(Agreement, hand_made_programs_of_devices_and_dimensions_that_do_not_exist) 
                                                  : DeviceTable::iota(IotaChain(devices), devices)};
   EXPECT_THAT(make_outcome(program), StartsWith("bad_program"));
   program = square();
-  program.to = TileMap::explicit_map(1, program.from.global(), program.to.tile(), {0, 0}).value();
+  program.to = Layout::listed(1, program.from.global(), program.to.tile(), {0, 0}).value();
   EXPECT_THAT(make_outcome(program), StartsWith("bad_program"));
 }
 

@@ -74,7 +74,7 @@ Program random_exchange(std::uint64_t seed, Size rows) {
   Program program;
   program.devices = processes();
   const std::vector<Size> at(static_cast<std::size_t>(2 * processes()), 0);
-  program.from = TileMap::explicit_map(processes(), {rows, columns}, {rows, columns}, at).value();
+  program.from = Layout::listed(processes(), {rows, columns}, {rows, columns}, at).value();
   program.to = program.from;
   Exchange exchange;
   for (Size target = 0; target < processes(); ++target) {

@@ -130,7 +130,7 @@ std::string pattern_file(const Program& program, const Element& element, unsigne
       .descr = element.descr, .element_bytes = element.bytes, .shape = program.from.global()};
   const auto start = make_npy_header(header);
   const std::vector<std::vector<Digit>> uncut(header.shape.size());
-  const TileMap whole = TileMap::compact(1, header.shape, header.shape, uncut).value();
+  const Layout whole = Layout::compact(1, header.shape, header.shape, uncut).value();
   auto data = test::pattern_tile(whole, 0, element.bytes);
   for (std::byte& byte : data) byte ^= static_cast<std::byte>(salt);
   std::string bytes(start.size() + data.size(), '\0');

@@ -94,7 +94,7 @@ std::vector<std::byte> make_pattern_file(const std::string& path, const Shape& s
   NpyHeader header{.descr = descr, .element_bytes = element_bytes, .shape = shape};
   const auto start = make_npy_header(header);
   const std::vector<std::vector<Digit>> uncut(shape.size());
-  const TileMap whole = TileMap::compact(1, shape, shape, uncut).value();
+  const Layout whole = Layout::compact(1, shape, shape, uncut).value();
   std::vector<std::byte> data(static_cast<std::size_t>(whole.tile_size() * element_bytes));
   fill_pattern(whole, 0, element_bytes, data);
   std::string bytes(start.size() + data.size(), '\0');

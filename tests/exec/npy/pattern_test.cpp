@@ -6,13 +6,13 @@
 #include <cstring>
 #include <vector>
 
-#include "retile/core/tile_map.h"
+#include "retile/core/layout.h"
 
 namespace retile {
 namespace {
 
-TileMap two_by_three() {
-  return TileMap::compact(6, {4, 6}, {2, 2},
+Layout two_by_three() {
+  return Layout::compact(6, {4, 6}, {2, 2},
                           {{{.stride = 3, .size = 2}}, {{.stride = 1, .size = 3}}})
       .value();
 }
@@ -37,7 +37,7 @@ TEST(Pattern, an_element_is_the_low_bytes_of_its_index) {
 class PatternOfSize : public testing::TestWithParam<Size> {};
 
 TEST_P(PatternOfSize, every_element_of_a_tile_follows_from_its_index) {
-  const TileMap map = two_by_three();
+  const Layout map = two_by_three();
   const Size width = GetParam();
   for (Size device = 0; device < 6; ++device) {
     std::vector<std::byte> tile(static_cast<std::size_t>(4 * width));
@@ -55,7 +55,7 @@ TEST_P(PatternOfSize, every_element_of_a_tile_follows_from_its_index) {
 }
 
 TEST_P(PatternOfSize, two_exchanged_elements_are_found) {
-  const TileMap map = two_by_three();
+  const Layout map = two_by_three();
   const Size width = GetParam();
   std::vector<std::byte> tile(static_cast<std::size_t>(4 * width));
   fill_pattern(map, 1, width, tile);
@@ -64,7 +64,7 @@ TEST_P(PatternOfSize, two_exchanged_elements_are_found) {
 }
 
 TEST_P(PatternOfSize, one_wrong_bit_in_the_last_byte_is_found) {
-  const TileMap map = two_by_three();
+  const Layout map = two_by_three();
   std::vector<std::byte> tile(static_cast<std::size_t>(4 * GetParam()));
   fill_pattern(map, 4, GetParam(), tile);
   tile.back() ^= std::byte{0x80};
@@ -72,7 +72,7 @@ TEST_P(PatternOfSize, one_wrong_bit_in_the_last_byte_is_found) {
 }
 
 TEST_P(PatternOfSize, the_tile_of_another_device_is_found) {
-  const TileMap map = two_by_three();
+  const Layout map = two_by_three();
   std::vector<std::byte> tile(static_cast<std::size_t>(4 * GetParam()));
   fill_pattern(map, 4, GetParam(), tile);
   EXPECT_NE(find_pattern_mismatch(map, 3, GetParam(), tile), std::nullopt);

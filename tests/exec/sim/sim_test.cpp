@@ -21,7 +21,7 @@ using test::NamedProgram;
 using test::parsed;
 using test::pattern_tile;
 
-sim::Tiles pattern_tiles(const TileMap& map, Size element_bytes) {
+sim::Tiles pattern_tiles(const Layout& map, Size element_bytes) {
   sim::Tiles tiles;
   for (Size device = 0; device < map.devices(); ++device)
     tiles.push_back(pattern_tile(map, device, element_bytes));
@@ -30,7 +30,7 @@ sim::Tiles pattern_tiles(const TileMap& map, Size element_bytes) {
 
 /// 8-byte elements that say their own global index, by walking the box of each device index by
 /// index.
-sim::Tiles tags(const TileMap& map) {
+sim::Tiles tags(const Layout& map) {
   sim::Tiles tiles;
   const Shape& global = map.global();
   const Shape& tile = map.tile();

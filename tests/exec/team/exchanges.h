@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "retile/core/problem.h"
-#include "retile/core/tile_map.h"
+#include "retile/core/layout.h"
 #include "retile/exec/team/shared.h"
 #include "support/values.h"
 
@@ -27,14 +27,14 @@ using retile::team::SharedProblem;
 /// A problem with the tile maps by which its outcome is judged.
 struct Case {
   std::string name;
-  retile::TileMap from, to;
+  retile::Layout from, to;
   SharedProblem problem;
   [[nodiscard]] int members() const { return static_cast<int>(from.devices()); }
 };
 
 /// Every target tile cut along the grid of source tiles. Of several holders of a piece the target
 /// itself is taken, else one of the others.
-inline retile::Exchange exchange_of(const retile::TileMap& from, const retile::TileMap& to) {
+inline retile::Exchange exchange_of(const retile::Layout& from, const retile::Layout& to) {
   retile::Exchange out;
   const std::size_t rank = from.rank();
   std::map<Shape, std::vector<Size>> holders;
@@ -95,7 +95,7 @@ inline std::byte stamp(Size index, std::uint32_t generation, Size byte) {
 
 /// Calls visit(position in the tile, index in the global array) for all elements of a device.
 template <typename Visit>
-void each_element(const retile::TileMap& map, Size device, Visit visit) {
+void each_element(const retile::Layout& map, Size device, Visit visit) {
   const Shape base = map.base_offset(device);
   const Shape& tile = map.tile();
   const Size elements = map.tile_size();
@@ -112,11 +112,11 @@ void each_element(const retile::TileMap& map, Size device, Visit visit) {
   }
 }
 
-inline Size tile_bytes(const retile::TileMap& map, Size element_bytes) {
+inline Size tile_bytes(const retile::Layout& map, Size element_bytes) {
   return map.tile_size() * element_bytes;
 }
 
-inline void fill(const retile::TileMap& map, Size device, Size element_bytes,
+inline void fill(const retile::Layout& map, Size device, Size element_bytes,
                  std::uint32_t generation, std::span<std::byte> out) {
   each_element(map, device, [&](Size position, Size index) {
     for (Size byte = 0; byte < element_bytes; ++byte) {
@@ -127,7 +127,7 @@ inline void fill(const retile::TileMap& map, Size device, Size element_bytes,
 }
 
 /// Bytes of the tile that are not what they should be.
-inline Size wrong_bytes(const retile::TileMap& map, Size device, Size element_bytes,
+inline Size wrong_bytes(const retile::Layout& map, Size device, Size element_bytes,
                         std::uint32_t generation, std::span<const std::byte> in) {
   Size wrong = 0;
   each_element(map, device, [&](Size position, Size index) {

@@ -8,7 +8,7 @@
 #include "retile/core/result.h"
 #include "retile/core/size.h"
 #include "retile/exec/copy/stores.h"
-#include "retile/program/exchange.h"
+#include "retile/program/ops.h"
 
 namespace retile::copy {
 

@@ -218,7 +218,7 @@ BatchBuilder::Built BatchBuilder::build(bool by_target) && {
   return out;
 }
 
-Result<PatternTile> pattern_tile(const TileMap& map, Size device, Size element_bytes) {
+Result<PatternTile> pattern_tile(const Layout& map, Size device, Size element_bytes) {
   PatternTile out;
   out.elements = map.tile_size();
   out.element_bytes = static_cast<std::uint32_t>(element_bytes);

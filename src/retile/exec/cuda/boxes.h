@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "retile/core/layout.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
-#include "retile/core/tile_map.h"
 #include "retile/exec/cuda/box_math.h"
 #include "retile/exec/cuda/pattern_math.h"
-#include "retile/program/exchange.h"
+#include "retile/program/ops.h"
 
 namespace retile::cuda {
 
@@ -86,6 +86,6 @@ class BatchBuilder {
 
 /// Where the elements of a device's tile lie in the array.
 /// \error unsupported: more than max_pattern_dims dimensions that cannot be joined
-[[nodiscard]] Result<PatternTile> pattern_tile(const TileMap& map, Size device, Size element_bytes);
+[[nodiscard]] Result<PatternTile> pattern_tile(const Layout& map, Size device, Size element_bytes);
 
 }  // namespace retile::cuda

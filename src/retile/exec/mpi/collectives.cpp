@@ -9,6 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include "retile/core/assert.h"
+#include "retile/core/cases.h"
 #include "retile/exec/copy/runs.h"
 #include "retile/exec/mpi/mover.h"
 #include "retile/program/apply.h"
@@ -228,10 +230,10 @@ void Collectives::find_groups(const Program& program) {
   std::vector<const DeviceTable*> tables;
   communicator_of_step_.assign(program.steps.size(), 0);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const DeviceTable* table = nullptr;
-    if (const auto* gather = std::get_if<Allgather>(&program.steps[i].op)) table = &gather->groups;
-    if (const auto* exchange = std::get_if<Alltoall>(&program.steps[i].op))
-      table = &exchange->groups;
+    // A dynslice moves nothing between processes, so its groups need no communicator.
+    const DeviceTable* const table = std::holds_alternative<Dynslice>(program.steps[i].op)
+                                         ? nullptr
+                                         : groups_of(program.steps[i].op);
     if (table == nullptr || table->columns() == 1) continue;
     const auto known = std::find_if(tables.begin(), tables.end(),
                                     [&](const DeviceTable* other) { return *other == *table; });
@@ -270,46 +272,50 @@ void Collectives::plan(const Program& program, const std::vector<Shape>& shapes)
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Shape& shape = shapes[i];
     const Size whole_bytes = tile_bytes(shape, width);
-    if (const auto* slice = std::get_if<Dynslice>(&program.steps[i].op)) {
-      const Size n = group_size(*slice);
-      if (n == 1) continue;
-      const Piece piece{.segment_bytes = block_bytes(shape, slice->dim, width) / n,
-                        .n = n,
-                        .q = piece_of(*slice, device)};
-      if (piece.segment_bytes == whole_bytes / n) {
-        offset_bytes += piece.q * piece.segment_bytes;
-      } else {
-        add(i, SliceMove{.piece = piece});
-      }
-    } else if (const auto* gather = std::get_if<Allgather>(&program.steps[i].op)) {
-      const Size n = gather->groups.columns();
-      if (n == 1) continue;
-      add(i, GatherMove{.communicator = communicator_of_step_[i],
-                        .members = n,
-                        .segment_bytes = block_bytes(shape, gather->dim, width)});
-      receive((n - 1) * whole_bytes);
-    } else if (const auto* exchange = std::get_if<Alltoall>(&program.steps[i].op)) {
-      const Size n = exchange->groups.columns();
-      if (n == 1) continue;
-      Shape piece_shape = shape;
-      piece_shape[exchange->split] /= n;
-      add(i,
-          ExchangeMove{.communicator = communicator_of_step_[i],
-                       .members = n,
-                       .piece_bytes = whole_bytes / n,
-                       .send_segment_bytes = block_bytes(piece_shape, exchange->split, width),
-                       .receive_segment_bytes = block_bytes(piece_shape, exchange->concat, width)});
-      receive((n - 1) * (whole_bytes / n));
-    } else {
-      const std::vector<Size> source =
-          sources(std::get<Allpermute>(program.steps[i].op), program.devices);
-      if (source[static_cast<std::size_t>(device)] == device)
-        continue;  // then it is its own target as well
-      const auto target = std::find(source.begin(), source.end(), device) - source.begin();
-      add(i, PermuteMove{.source = static_cast<int>(source[static_cast<std::size_t>(device)]),
-                         .target = static_cast<int>(target)});
-      receive(whole_bytes);
-    }
+    match(
+        program.steps[i].op,
+        [&](const Dynslice& slice) {
+          const Size n = group_size(slice);
+          if (n == 1) return;
+          const Piece piece{.segment_bytes = block_bytes(shape, slice.dim, width) / n,
+                            .n = n,
+                            .q = piece_of(slice, device)};
+          if (piece.segment_bytes == whole_bytes / n) {
+            offset_bytes += piece.q * piece.segment_bytes;
+          } else {
+            add(i, SliceMove{.piece = piece});
+          }
+        },
+        [&](const Allgather& gather) {
+          const Size n = gather.groups.columns();
+          if (n == 1) return;
+          add(i, GatherMove{.communicator = communicator_of_step_[i],
+                            .members = n,
+                            .segment_bytes = block_bytes(shape, gather.dim, width)});
+          receive((n - 1) * whole_bytes);
+        },
+        [&](const Alltoall& exchange) {
+          const Size n = exchange.groups.columns();
+          if (n == 1) return;
+          Shape piece_shape = shape;
+          piece_shape[exchange.split] /= n;
+          add(i, ExchangeMove{
+                     .communicator = communicator_of_step_[i],
+                     .members = n,
+                     .piece_bytes = whole_bytes / n,
+                     .send_segment_bytes = block_bytes(piece_shape, exchange.split, width),
+                     .receive_segment_bytes = block_bytes(piece_shape, exchange.concat, width)});
+          receive((n - 1) * (whole_bytes / n));
+        },
+        [&](const Allpermute& permute) {
+          const std::vector<Size> source = sources(permute, program.devices);
+          const Size from = source[static_cast<std::size_t>(device)];
+          if (from == device) return;  // then it is its own target as well
+          const auto target = std::find(source.begin(), source.end(), device) - source.begin();
+          add(i, PermuteMove{.source = static_cast<int>(from), .target = static_cast<int>(target)});
+          receive(whole_bytes);
+        },
+        [](const Exchange&) { RETILE_ASSERT(false, "prepare_collectives refuses an exchange"); });
   }
   if (planned.empty() || offset_bytes != 0 || planned.back().out_bytes != out_bytes) {
     planned.push_back({.what = CopyMove{},
@@ -440,11 +446,10 @@ Size limit_of(const MoverProblem& problem) {
       between = std::max(between, bytes);
       if (bytes > problem.out_bytes) between_over_out = std::max(between_over_out, bytes);
     }
-    const auto& op = problem.program.steps[i].op;
-    if (const auto* gather = std::get_if<Allgather>(&op)) {
-      largest_group = std::max(largest_group, gather->groups.columns());
-    } else if (const auto* exchange = std::get_if<Alltoall>(&op)) {
-      largest_group = std::max(largest_group, exchange->groups.columns());
+    const Op& op = problem.program.steps[i].op;
+    const DeviceTable* const groups = groups_of(op);
+    if (groups != nullptr && !std::holds_alternative<Dynslice>(op)) {
+      largest_group = std::max(largest_group, groups->columns());
     }
   }
   return problem.in_bytes + problem.out_bytes + between + between_over_out +
@@ -476,7 +481,7 @@ Result<std::unique_ptr<Mover>> make(const MoverProblem& problem) {
 
 Result<Prepared> prepare_collectives(const MoverProblem& problem) {
   for (std::size_t i = 0; i < problem.program.steps.size(); ++i) {
-    if (std::holds_alternative<Exchange>(problem.program.steps[i].op)) {
+    if (is_exchange(problem.program.steps[i])) {
       return refused(Code::unsupported,
                      fmt::format("step {} (exchange) is not run by the collectives", i));
     }

@@ -31,9 +31,9 @@ namespace {
 /// The Program without what does not change the data: names of axes, claims, and the form of its
 /// end tilings.
 Program canonical(const Program& program) {
-  const auto plain = [](const TileMap& map) {
-    if (map.is_compact() || map.is_explicit()) return map;
-    auto same = TileMap::explicit_map(map.devices(), map.global(), map.tile(), map.base_offsets());
+  const auto plain = [](const Layout& map) {
+    if (map.is_compact() || map.is_listed()) return map;
+    auto same = Layout::listed(map.devices(), map.global(), map.tile(), map.base_offsets());
     RETILE_ASSERT(same, "a tile map that its own base offsets do not make");
     return *same;
   };
@@ -45,7 +45,7 @@ Program canonical(const Program& program) {
               .steps = program.steps};
   for (Step& step : out.steps) {
     // Only an exchange says the shape of its tiles nowhere else.
-    const bool needs_tile = std::holds_alternative<Exchange>(step.op);
+    const bool needs_tile = is_exchange(step);
     step.claims = {.tile = needs_tile ? step.claims.tile : std::nullopt, .map = {}, .at = {}};
   }
   return out;

@@ -111,9 +111,9 @@ class Runner {
   Result<void> measure();
 
   [[nodiscard]] std::vector<char> others_with(bool flag) const;
-  Result<void> for_each_input_piece(const TileMap& map, std::string_view stage,
+  Result<void> for_each_input_piece(const Layout& map, std::string_view stage,
                                     const Consume& consume);
-  Result<void> serve_input(const TileMap& map, int process);
+  Result<void> serve_input(const Layout& map, int process);
   Result<void> receive_input(Size tile_bytes, std::string_view stage, const Consume& consume);
   Result<void> receive_output(int process);
   void send_output();
@@ -133,7 +133,7 @@ class Runner {
   }
   [[nodiscard]] std::span<std::byte> in() const { return mover_->input(); }
   [[nodiscard]] std::span<std::byte> out() const { return mover_->output(); }
-  [[nodiscard]] Shape base(const TileMap& map, int process) const {
+  [[nodiscard]] Shape base(const Layout& map, int process) const {
     return map.base_offset(process);
   }
 
@@ -240,32 +240,8 @@ Result<void> Runner::open_input() {
   return {};
 }
 
-/// Whether the tiles of `map` cover the array exactly once but for replicas.
-bool covers_once(const TileMap& map) {
-  if (!map.is_explicit()) return true;  // balanced by construction
-  const std::size_t rank = map.rank();
-  Size tiles = 1;
-  for (std::size_t i = 0; i < rank; ++i) {
-    if (map.global()[i] % map.tile()[i] != 0) return false;
-    tiles *= map.global()[i] / map.tile()[i];
-  }
-  if (tiles > map.devices()) return false;
-  std::vector<char> seen(static_cast<std::size_t>(tiles), 0);
-  const std::vector<Size> at = map.base_offsets();
-  for (Size d = 0; d < map.devices(); ++d) {
-    Size index = 0;
-    for (std::size_t i = 0; i < rank; ++i) {
-      const Size start = at[static_cast<std::size_t>(d) * rank + i];
-      if (start % map.tile()[i] != 0) return false;
-      index = index * (map.global()[i] / map.tile()[i]) + start / map.tile()[i];
-    }
-    seen[static_cast<std::size_t>(index)] = 1;
-  }
-  return std::all_of(seen.begin(), seen.end(), [](char there) { return there != 0; });
-}
-
 /// Which devices write: of those that hold the same tile, the first.
-std::vector<char> writers(const TileMap& map) {
+std::vector<char> writers(const Layout& map) {
   const std::vector<Size> at = map.base_offsets();
   const std::size_t rank = map.rank();
   const auto devices = static_cast<std::size_t>(map.devices());
@@ -287,7 +263,7 @@ std::vector<char> writers(const TileMap& map) {
 }
 
 Result<void> Runner::open_output() {
-  if (!covers_once(program_.to)) {
+  if (!program_.to.covers_once()) {
     return refused(Code::unsupported,
                    "the target tiles do not cover the array exactly once, so they make no file",
                    options_.output);
@@ -351,7 +327,7 @@ Result<void> Runner::prepare() {
   return {};
 }
 
-Result<void> Runner::serve_input(const TileMap& map, int process) {
+Result<void> Runner::serve_input(const Layout& map, int process) {
   TileReader reader(*input_, map.tile(), base(map, process));
   note_buffers(reader.buffer_bytes());
   Size left = map.tile_size() * element_bytes_;
@@ -391,7 +367,7 @@ Result<void> Runner::receive_input(Size tile_bytes, std::string_view stage,
 
 /// Hands every piece of this process's tile of `map`, as the input file has it, to `consume`.
 /// Collective.
-Result<void> Runner::for_each_input_piece(const TileMap& map, std::string_view stage,
+Result<void> Runner::for_each_input_piece(const Layout& map, std::string_view stage,
                                           const Consume& consume) {
   const Size tile_bytes = map.tile_size() * element_bytes_;
   Result<void> mine;

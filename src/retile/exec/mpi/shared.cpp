@@ -104,7 +104,7 @@ class TeamOfProcesses {
 // ---- One exchange ------------------------------------------------------------------------------
 
 /// Where tiles and slots lie in a process's memory.
-struct Layout {
+struct SegmentMap {
   Size output_offset = 0;
   Size slots_bytes = 0;
   bool copies = false;
@@ -125,8 +125,8 @@ Size most_copied_bytes(int processes) {
   return std::min(Size{processes} * (Size{4} << 10), Size{64} << 10);
 }
 
-Layout layout_of(const MoverProblem& problem, int processes) {
-  Layout out;
+SegmentMap segment_map_of(const MoverProblem& problem, int processes) {
+  SegmentMap out;
   if (problem.options.own_buffers) {
     out.output_offset = in_pages(problem.in_bytes);
     out.bytes = out.output_offset + in_pages(problem.out_bytes);
@@ -153,7 +153,7 @@ Layout layout_of(const MoverProblem& problem, int processes) {
 
 class Shared final : public Mover {
  public:
-  Shared(const MoverProblem& problem, const Layout& layout)
+  Shared(const MoverProblem& problem, const SegmentMap& layout)
       : problem_in_bytes_(problem.in_bytes),
         problem_out_bytes_(problem.out_bytes),
         layout_(layout) {}
@@ -230,7 +230,7 @@ class Shared final : public Mover {
 
   Size problem_in_bytes_ = 0;
   Size problem_out_bytes_ = 0;
-  Layout layout_;
+  SegmentMap layout_;
   TeamOfProcesses team_;
   std::optional<team::SharedExchange> exchange_;
   bool own_buffers_ = false;
@@ -286,7 +286,7 @@ class InPlaceMover final : public Mover {
 Result<Prepared> prepare_shared(const MoverProblem& problem, const Exchange& exchange,
                                 const Nodes& nodes) {
   const int most = nodes.most_processes;
-  const Layout layout = layout_of(problem, most);
+  const SegmentMap layout = segment_map_of(problem, most);
   const Size described = team::shared_bound_bytes(most, most_transfers(exchange, nodes),
                                                   problem.shapes.front().size(), layout.options()) -
                          layout.slots_bytes;
@@ -295,7 +295,7 @@ Result<Prepared> prepare_shared(const MoverProblem& problem, const Exchange& exc
                   .limit_bytes = tiles + layout.bytes + described + control_bytes(most),
                   .make = [&problem, &exchange, &nodes]() -> Result<std::unique_ptr<Mover>> {
                     auto mover = std::make_unique<Shared>(
-                        problem, layout_of(problem, nodes.mine.processes()));
+                        problem, segment_map_of(problem, nodes.mine.processes()));
                     if (auto made = mover->make(problem, exchange, nodes); !made) {
                       return tl::unexpected(made.error());
                     }
@@ -308,7 +308,7 @@ Result<Prepared> prepare_in_place(const MoverProblem& problem) {
     return refused(Code::unsupported, "in place needs buffers of the library's own (own_buffers)");
   }
   for (std::size_t i = 0; i < problem.program.steps.size(); ++i) {
-    if (std::holds_alternative<Exchange>(problem.program.steps[i].op)) {
+    if (is_exchange(problem.program.steps[i])) {
       return refused(Code::unsupported, fmt::format("step {} (exchange) is not run in place", i));
     }
   }

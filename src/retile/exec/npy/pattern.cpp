@@ -9,7 +9,7 @@
 namespace retile {
 namespace {
 
-TileRuns runs_of(const TileMap& map, Size device, Size element_bytes, std::size_t tile_bytes) {
+TileRuns runs_of(const Layout& map, Size device, Size element_bytes, std::size_t tile_bytes) {
   RETILE_ASSERT(element_bytes == 1 || element_bytes == 2 || element_bytes == 4 ||
                     element_bytes == 8 || element_bytes == 16,
                 "an element size that cannot be moved");
@@ -63,7 +63,7 @@ std::array<std::byte, 16> pattern_element(Size index) {
   return element_of<16>(static_cast<std::uint64_t>(index));
 }
 
-void fill_pattern(const TileMap& map, Size device, Size element_bytes, std::span<std::byte> tile) {
+void fill_pattern(const Layout& map, Size device, Size element_bytes, std::span<std::byte> tile) {
   const TileRuns runs = runs_of(map, device, element_bytes, tile.size());
   switch (element_bytes) {
     case 1:
@@ -79,7 +79,7 @@ void fill_pattern(const TileMap& map, Size device, Size element_bytes, std::span
   }
 }
 
-std::optional<Size> find_pattern_mismatch(const TileMap& map, Size device, Size element_bytes,
+std::optional<Size> find_pattern_mismatch(const Layout& map, Size device, Size element_bytes,
                                           std::span<const std::byte> tile) {
   const TileRuns runs = runs_of(map, device, element_bytes, tile.size());
   switch (element_bytes) {

@@ -12,8 +12,8 @@
 #include <optional>
 #include <span>
 
+#include "retile/core/layout.h"
 #include "retile/core/size.h"
-#include "retile/core/tile_map.h"
 #include "retile/exec/npy/splitmix.h"
 
 namespace retile {
@@ -25,11 +25,11 @@ namespace retile {
 /// Writes the tile that `device` holds. Preconditions (asserted): element_bytes is 1, 2, 4, 8 or
 /// 16, and `tile` has map.tile_size() * element_bytes bytes. Streams through the tile's runs;
 /// allocates nothing of the tile's size.
-void fill_pattern(const TileMap& map, Size device, Size element_bytes, std::span<std::byte> tile);
+void fill_pattern(const Layout& map, Size device, Size element_bytes, std::span<std::byte> tile);
 
 /// Compares every element of the tile that `device` should hold. Preconditions as above.
 /// Returns the local linear index of the first element that differs, or nothing.
-[[nodiscard]] std::optional<Size> find_pattern_mismatch(const TileMap& map, Size device,
+[[nodiscard]] std::optional<Size> find_pattern_mismatch(const Layout& map, Size device,
                                                         Size element_bytes,
                                                         std::span<const std::byte> tile);
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "retile/core/cases.h"
 #include "retile/exec/copy/runs.h"
 #include "retile/exec/team/cycles.h"
 #include "retile/exec/team/turn.h"
@@ -273,46 +274,57 @@ Result<InPlace> InPlace::make(const Program& program, Size element_bytes, int me
     state->memory_bytes = std::max(state->memory_bytes, tile_bytes(i + 1));
     const Step& step = program.steps[i];
     const Shape& shape = (*shapes)[i];
-    if (moves_nothing(step, program.devices)) continue;
+    if (moves_nothing(step)) continue;
     const auto receive = [&](Size bytes) {
       state->received_bytes =
           checked_add(state->received_bytes, bytes).value_or(std::numeric_limits<Size>::max());
     };
-    if (const auto* slice = std::get_if<Dynslice>(&step.op)) {
-      const Size n = group_size(*slice);
-      state->moves.emplace_back(
-          SliceStep{.pieces = n,
-                    .position = piece_of(*slice, member),
-                    .batches = product(shape, 0, slice->dim),
-                    .segment_bytes = product(shape, slice->dim, shape.size()) / n * element_bytes});
-    } else if (const auto* gather = std::get_if<Allgather>(&step.op)) {
-      const Membership mine = membership(gather->groups, member);
-      receive(tile_bytes(i + 1) - tile_bytes(i));
-      state->moves.emplace_back(
-          GatherStep{.members = numbers(mine.members),
-                     .position = static_cast<Size>(mine.position),
-                     .batches = product(shape, 0, gather->dim),
-                     .segment_bytes = product(shape, gather->dim, shape.size()) * element_bytes});
-    } else if (std::holds_alternative<Exchange>(step.op)) {
-      return refused(Code::unsupported, fmt::format("step {} (exchange) is not run in place", i));
-    } else if (const auto* exchange = std::get_if<Alltoall>(&step.op)) {
-      const Membership mine = membership(exchange->groups, member);
-      PiecesStep pieces = pieces_of(*exchange, shape, element_bytes, panel_bytes,
-                                    static_cast<Size>(leaders.size()) * 8);
-      pieces.members = numbers(mine.members);
-      pieces.position = static_cast<Size>(mine.position);
-      receive(tile_bytes(i) - tile_bytes(i) / static_cast<Size>(pieces.members.size()));
-      const BlockTurn blocks = pieces.blocks();
-      pieces.cycles.emplace(blocks, pieces.members, pieces.position, panel_bytes, leaders);
-      const std::size_t used = bytes_of(Cycles::mark_bytes(blocks));
-      if (used <= leaders.size()) leaders = leaders.subspan(used);
-      state->moves.emplace_back(std::move(pieces));
-    } else {
-      PermuteStep permute =
-          permute_of(std::get<Allpermute>(step.op), program.devices, member, tile_bytes(i));
-      if (permute.cycle.size() > 1) receive(tile_bytes(i));
-      state->moves.emplace_back(std::move(permute));
-    }
+    auto added = match(
+        step.op,
+        [&](const Dynslice& slice) -> Result<void> {
+          const Size n = group_size(slice);
+          state->moves.emplace_back(SliceStep{
+              .pieces = n,
+              .position = piece_of(slice, member),
+              .batches = product(shape, 0, slice.dim),
+              .segment_bytes = product(shape, slice.dim, shape.size()) / n * element_bytes});
+          return {};
+        },
+        [&](const Allgather& gather) -> Result<void> {
+          const Membership mine = membership(gather.groups, member);
+          receive(tile_bytes(i + 1) - tile_bytes(i));
+          state->moves.emplace_back(GatherStep{
+              .members = numbers(mine.members),
+              .position = static_cast<Size>(mine.position),
+              .batches = product(shape, 0, gather.dim),
+              .segment_bytes = product(shape, gather.dim, shape.size()) * element_bytes});
+          return {};
+        },
+        [&](const Alltoall& exchange) -> Result<void> {
+          const Membership mine = membership(exchange.groups, member);
+          PiecesStep pieces = pieces_of(exchange, shape, element_bytes, panel_bytes,
+                                        static_cast<Size>(leaders.size()) * 8);
+          pieces.members = numbers(mine.members);
+          pieces.position = static_cast<Size>(mine.position);
+          receive(tile_bytes(i) - tile_bytes(i) / static_cast<Size>(pieces.members.size()));
+          const BlockTurn blocks = pieces.blocks();
+          pieces.cycles.emplace(blocks, pieces.members, pieces.position, panel_bytes, leaders);
+          const std::size_t used = bytes_of(Cycles::mark_bytes(blocks));
+          if (used <= leaders.size()) leaders = leaders.subspan(used);
+          state->moves.emplace_back(std::move(pieces));
+          return {};
+        },
+        [&](const Allpermute& source) -> Result<void> {
+          PermuteStep permute = permute_of(source, program.devices, member, tile_bytes(i));
+          if (permute.cycle.size() > 1) receive(tile_bytes(i));
+          state->moves.emplace_back(std::move(permute));
+          return {};
+        },
+        [&](const Exchange&) -> Result<void> {
+          return refused(Code::unsupported,
+                         fmt::format("step {} (exchange) is not run in place", i));
+        });
+    if (!added) return tl::unexpected(added.error());
   }
   return InPlace(std::move(state));
 }

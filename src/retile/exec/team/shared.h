@@ -11,7 +11,7 @@
 #include "retile/core/result.h"
 #include "retile/core/size.h"
 #include "retile/exec/team/team.h"
-#include "retile/program/exchange.h"
+#include "retile/program/ops.h"
 
 namespace retile::team {
 

@@ -1,6 +1,6 @@
 // Tile maps: what pop and push do, held against the definition t := t div n, t := t*n + e on every
 // device.
-#include "retile/core/tile_map.h"
+#include "retile/core/layout.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -13,20 +13,20 @@
 namespace retile {
 namespace {
 
-TileMap map_of(const char* mesh_text, const char* type_text) {
+Layout map_of(const char* mesh_text, const char* type_text) {
   const Mesh mesh = parse_mesh(mesh_text).value();
-  return tile_map(mesh, parse_type(type_text, mesh).value());
+  return layout_of(mesh, parse_type(type_text, mesh).value());
 }
 
 /// t_i per device and dimension.
-std::vector<Size> tiles_of(const TileMap& map) {
+std::vector<Size> tiles_of(const Layout& map) {
   std::vector<Size> out = map.base_offsets();
   for (std::size_t k = 0; k < out.size(); ++k) out[k] /= map.tile()[k % map.rank()];
   return out;
 }
 
-TEST(TileMap, base_offsets_of_the_running_example) {
-  const TileMap map = map_of("x:4,y:6", "[3{x}12, 2{y}12]");
+TEST(Layout, base_offsets_of_the_running_example) {
+  const Layout map = map_of("x:4,y:6", "[3{x}12, 2{y}12]");
   const auto at = map.base_offsets();
   for (Size d = 0; d < 24; ++d) {
     EXPECT_EQ(at[static_cast<std::size_t>(2 * d)], 3 * (d / 6));
@@ -35,8 +35,8 @@ TEST(TileMap, base_offsets_of_the_running_example) {
   }
 }
 
-TEST(TileMap, pop_within_digits_stays_compact) {
-  TileMap map = map_of("x:4,y:6", "[3{x}12, 2{y}12]");
+TEST(Layout, pop_within_digits_stays_compact) {
+  Layout map = map_of("x:4,y:6", "[3{x}12, 2{y}12]");
   EXPECT_EQ(map.pop(1, 3), (std::vector<Digit>{{1, 3}}));
   EXPECT_TRUE(map.is_compact());
   EXPECT_EQ(map.digits()[1], (std::vector<Digit>{{3, 2}}));
@@ -46,8 +46,8 @@ TEST(TileMap, pop_within_digits_stays_compact) {
   EXPECT_EQ(map.tile(), (Shape{1, 6}));
 }
 
-TEST(TileMap, pop_across_digits_orders_the_positions) {
-  TileMap map = map_of("a:2,b:3,c:5", "[1{a,b}6, 3{c}15]");
+TEST(Layout, pop_across_digits_orders_the_positions) {
+  Layout map = map_of("a:2,b:3,c:5", "[1{a,b}6, 3{c}15]");
   const auto before = tiles_of(map);
   EXPECT_EQ(map.pop(0, 3), (std::vector<Digit>{{1, 3}}));
   EXPECT_FALSE(map.is_compact());
@@ -61,10 +61,10 @@ TEST(TileMap, pop_across_digits_orders_the_positions) {
   EXPECT_TRUE(map.compacted().equivalent(map));
 }
 
-TEST(TileMap, equal_functions_are_equivalent_in_any_form) {
-  const TileMap compact = map_of("x:2,y:2", "[1{x}2, 1{y}2]");
-  const TileMap listed = TileMap::explicit_map(4, {2, 2}, {1, 1}, {0, 0, 0, 1, 1, 0, 1, 1}).value();
-  const TileMap other = TileMap::explicit_map(4, {2, 2}, {1, 1}, {0, 0, 1, 0, 0, 1, 1, 1}).value();
+TEST(Layout, equal_functions_are_equivalent_in_any_form) {
+  const Layout compact = map_of("x:2,y:2", "[1{x}2, 1{y}2]");
+  const Layout listed = Layout::listed(4, {2, 2}, {1, 1}, {0, 0, 0, 1, 1, 0, 1, 1}).value();
+  const Layout other = Layout::listed(4, {2, 2}, {1, 1}, {0, 0, 1, 0, 0, 1, 1, 1}).value();
   EXPECT_TRUE(compact.equivalent(listed));
   EXPECT_TRUE(listed.equivalent(compact));
   EXPECT_FALSE(compact.equivalent(other));
@@ -72,25 +72,25 @@ TEST(TileMap, equal_functions_are_equivalent_in_any_form) {
   EXPECT_TRUE(map_of("x:2,y:3", "[1{y,x}6]").equivalent(map_of("z:6", "[1{z}6]")));
 }
 
-TEST(TileMap, make_refuses_what_is_no_tiling) {
-  EXPECT_TRUE(TileMap::compact(8, {8}, {2}, {{{2, 4}}}));
-  EXPECT_FALSE(TileMap::compact(8, {8}, {2}, {{{2, 2}}}));  // 2 * 2 is not 8
-  EXPECT_FALSE(TileMap::compact(8, {8}, {2}, {{{4, 4}}}));  // reaches past the devices
-  EXPECT_FALSE(TileMap::compact(8, {4, 4}, {2, 2}, {{{1, 2}}, {{1, 2}}}));  // a digit twice
-  EXPECT_TRUE(TileMap::compact(8, {4, 4}, {2, 2}, {{{1, 2}}, {{2, 2}}}));
+TEST(Layout, make_refuses_what_is_no_tiling) {
+  EXPECT_TRUE(Layout::compact(8, {8}, {2}, {{{2, 4}}}));
+  EXPECT_FALSE(Layout::compact(8, {8}, {2}, {{{2, 2}}}));  // 2 * 2 is not 8
+  EXPECT_FALSE(Layout::compact(8, {8}, {2}, {{{4, 4}}}));  // reaches past the devices
+  EXPECT_FALSE(Layout::compact(8, {4, 4}, {2, 2}, {{{1, 2}}, {{1, 2}}}));  // a digit twice
+  EXPECT_TRUE(Layout::compact(8, {4, 4}, {2, 2}, {{{1, 2}}, {{2, 2}}}));
   EXPECT_FALSE(
-      TileMap::compact(12, {4, 3}, {2, 1}, {{{3, 2}}, {{4, 3}}}));  // 3*2 does not divide 4
-  EXPECT_FALSE(TileMap::compact(8, {0}, {0}, {{}}));
-  EXPECT_FALSE(TileMap::compact(8, {Size{1} << 40, Size{1} << 40}, {Size{1} << 40, Size{1} << 40},
+      Layout::compact(12, {4, 3}, {2, 1}, {{{3, 2}}, {{4, 3}}}));  // 3*2 does not divide 4
+  EXPECT_FALSE(Layout::compact(8, {0}, {0}, {{}}));
+  EXPECT_FALSE(Layout::compact(8, {Size{1} << 40, Size{1} << 40}, {Size{1} << 40, Size{1} << 40},
                                 {{}, {}}));
-  EXPECT_FALSE(TileMap::explicit_map(2, {4}, {2}, {0, 3}));  // leaves the array
-  EXPECT_TRUE(TileMap::explicit_map(2, {4}, {2}, {0, 1}));   // overlaps, which is allowed
-  EXPECT_FALSE(TileMap::explicit_map(2, {4}, {2}, {0}));
-  EXPECT_FALSE(TileMap::explicit_map(2, {4}, {5}, {0, 0}));
+  EXPECT_FALSE(Layout::listed(2, {4}, {2}, {0, 3}));  // leaves the array
+  EXPECT_TRUE(Layout::listed(2, {4}, {2}, {0, 1}));   // overlaps, which is allowed
+  EXPECT_FALSE(Layout::listed(2, {4}, {2}, {0}));
+  EXPECT_FALSE(Layout::listed(2, {4}, {5}, {0, 0}));
 }
 
 /// A balanced map with digits in random places, all of mesh 2,3,2,5.
-TileMap arbitrary_map(std::size_t rank) {
+Layout arbitrary_map(std::size_t rank) {
   const std::vector<Size> sizes{2, 3, 2, 5};
   std::vector<std::vector<Digit>> digits(rank);
   Shape tile(rank);
@@ -108,12 +108,12 @@ TileMap arbitrary_map(std::size_t rank) {
   for (std::size_t i = 0; i < rank; ++i) {
     for (const Digit& digit : digits[i]) global[i] *= digit.size;
   }
-  return TileMap::compact(stride, global, tile, digits).value();
+  return Layout::compact(stride, global, tile, digits).value();
 }
 
-RC_GTEST_PROP(TileMap, pop_and_push_follow_the_definition, ()) {
+RC_GTEST_PROP(Layout, pop_and_push_follow_the_definition, ()) {
   const auto rank = *rc::gen::inRange<std::size_t>(1, 4);
-  TileMap map = arbitrary_map(rank);
+  Layout map = arbitrary_map(rank);
   bool across = false;
   for (int step = *rc::gen::inRange(1, 6); step-- > 0;) {
     const auto i = *rc::gen::inRange<std::size_t>(0, rank);
@@ -143,8 +143,8 @@ RC_GTEST_PROP(TileMap, pop_and_push_follow_the_definition, ()) {
   RC_CLASSIFY(across, "a factor was popped across digits");
 }
 
-RC_GTEST_PROP(TileMap, used_and_unused_digits_make_up_the_device_number, ()) {
-  const TileMap map = arbitrary_map(*rc::gen::inRange<std::size_t>(0, 4));
+RC_GTEST_PROP(Layout, used_and_unused_digits_make_up_the_device_number, ()) {
+  const Layout map = arbitrary_map(*rc::gen::inRange<std::size_t>(0, 4));
   Size product = 1;
   for (const Digit& digit : map.unused()) product *= digit.size;
   for (const auto& list : map.digits()) {

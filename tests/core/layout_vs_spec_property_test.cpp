@@ -10,13 +10,13 @@
 
 #include "spec/paper/fig10_low_level.h"
 #include "spec/program/program.h"
-#include "support/tile_map_generators.h"
-#include "support/tile_map_walk.h"
+#include "support/layout_generators.h"
+#include "support/layout_walk.h"
 
 namespace {
 
 using retile::Size;
-using retile::TileMap;
+using retile::Layout;
 using support::DrawnMap;
 using support::MapForm;
 
@@ -26,15 +26,15 @@ const char* name(MapForm form) {
 }
 
 /// The walk from a map that is not explicit.
-support::Walk walk_from(const TileMap& map) { return {map, support::to_physical(map), {}}; }
+support::Walk walk_from(const Layout& map) { return {map, support::to_physical(map), {}}; }
 
 RC_GTEST_PROP(TileMapVsSpec, base_offsets_of_digits_are_fig_7a, (const DrawnMap& drawn)) {
   RC_TAG(std::string(name(drawn.form)));
-  const TileMap& map = drawn.map;
+  const Layout& map = drawn.map;
   const std::vector<Size> at = map.base_offsets();
   const std::vector<Size> device_at = map.order().list();  // position -> device
   for (Size v = 0; v < map.devices(); ++v) {
-    const Size d = map.is_explicit() ? v : device_at[static_cast<std::size_t>(v)];
+    const Size d = map.is_listed() ? v : device_at[static_cast<std::size_t>(v)];
     spec::Tiling tiling{map.tile(), map.global(), {}, {}};
     for (const auto& list : map.digits()) {
       auto& digits = tiling.digits.emplace_back();
@@ -44,13 +44,13 @@ RC_GTEST_PROP(TileMapVsSpec, base_offsets_of_digits_are_fig_7a, (const DrawnMap&
     const auto begin =
         at.begin() + static_cast<std::ptrdiff_t>(d) * static_cast<std::ptrdiff_t>(map.rank());
     RC_ASSERT(std::equal(offset.begin(), offset.end(), begin));
-    if (!map.is_explicit()) RC_ASSERT(offset == spec::base_offset(tiling, v));
+    if (!map.is_listed()) RC_ASSERT(offset == spec::base_offset(tiling, v));
   }
 }
 
 RC_GTEST_PROP(TileMapVsSpec, walks_of_pops_and_pushes_are_physical_steps, ()) {
   DrawnMap drawn = *support::tile_maps();
-  if (drawn.form == MapForm::explicit_) drawn = {MapForm::compact, TileMap()};
+  if (drawn.form == MapForm::explicit_) drawn = {MapForm::compact, Layout()};
   RC_TAG(std::string(name(drawn.form)));
   support::Walk walk = walk_from(drawn.map);
   RC_ASSERT(spec::is_balanced(walk.theirs));
@@ -100,7 +100,7 @@ TEST(TileMapVsSpec, thousands_of_walks_agree_in_every_form) {
 RC_GTEST_PROP(TileMapVsSpec, equivalent_is_equality_of_functions, ()) {
   const DrawnMap one = *support::tile_maps(12, 2);
   const DrawnMap two = *support::tile_maps(12, 2);
-  const TileMap copy = support::listed(one.map);
+  const Layout copy = support::listed(one.map);
   RC_ASSERT(one.map.equivalent(copy));
   RC_ASSERT(copy.equivalent(one.map));
   const bool same = one.map.devices() == two.map.devices() && one.map.tile() == two.map.tile() &&
@@ -109,12 +109,12 @@ RC_GTEST_PROP(TileMapVsSpec, equivalent_is_equality_of_functions, ()) {
   RC_CLASSIFY(same, "the same function");
   RC_ASSERT(one.map.equivalent(two.map) == same);
   RC_ASSERT(two.map.equivalent(one.map) == same);
-  if (one.map.is_explicit()) return;
+  if (one.map.is_listed()) return;
   // What is popped and pushed back is the same function, maybe over rearranged positions.
   const support::Walk walk = walk_from(one.map);
   for (std::size_t i = 0; i < one.map.rank(); ++i) {
     for (const Size n : support::movable(walk, i, std::nullopt)) {
-      TileMap there_and_back = one.map;
+      Layout there_and_back = one.map;
       there_and_back.push(i, there_and_back.pop(i, n));
       RC_ASSERT(one.map.equivalent(there_and_back));
       RC_ASSERT(there_and_back.equivalent(one.map));

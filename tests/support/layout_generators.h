@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "retile/core/notation.h"
-#include "retile/core/tile_map.h"
+#include "retile/core/layout.h"
 #include "support/program_generators.h"
-#include "support/tile_map_walk.h"
+#include "support/layout_walk.h"
 
 namespace support {
 
@@ -19,7 +19,7 @@ enum class MapForm { compact, ordered, explicit_ };
 
 struct DrawnMap {
   MapForm form{};  ///< what the map is: an ordered one that was asked for may come out compact
-  retile::TileMap map;
+  retile::Layout map;
 };
 
 namespace detail {
@@ -38,7 +38,7 @@ inline retile::Shape choose_global(const Choose& choose, retile::Size devices,
 
 /// A map whose digits lie over rearranged positions: a factor popped across digits is what makes
 /// one. Compact when the draw leaves no way to pop across.
-inline retile::TileMap choose_ordered(const Choose& choose, retile::TileMap map) {
+inline retile::Layout choose_ordered(const Choose& choose, retile::Layout map) {
   for (int attempt = 0; attempt < 4 && map.is_compact(); ++attempt) {
     for (std::size_t i = 0; i < map.rank() && map.is_compact(); ++i) {
       const auto& digits = map.digits()[i];
@@ -70,7 +70,7 @@ inline DrawnMap choose_tile_map(const Choose& choose, retile::Size max_devices =
     const std::size_t rank = 1 + detail::pick_index(choose, std::max<std::size_t>(max_rank, 1));
     retile::Shape global(rank, devices);
     for (int attempt = 0; attempt < 4; ++attempt) {
-      retile::TileMap map = choose_ordered(choose, choose_compact(choose, devices, global));
+      retile::Layout map = choose_ordered(choose, choose_compact(choose, devices, global));
       if (!map.is_compact()) return {MapForm::ordered, std::move(map)};
     }
     return {MapForm::compact, choose_compact(choose, devices, global)};
@@ -83,7 +83,7 @@ inline DrawnMap choose_tile_map(const Choose& choose, retile::Size max_devices =
 }
 
 /// The same map as spec has it, in tile numbers. Precondition: not explicit.
-inline spec::TileMap to_physical(const retile::TileMap& map) {
+inline spec::TileMap to_physical(const retile::Layout& map) {
   spec::TileMap f{map.global(), map.tile(), {}};
   for (retile::Size d = 0; d < map.devices(); ++d) {
     spec::Sizes t = map.base_offset(d);
@@ -94,9 +94,9 @@ inline spec::TileMap to_physical(const retile::TileMap& map) {
 }
 
 /// Another explicit map of the same function.
-inline retile::TileMap listed(const retile::TileMap& map) {
+inline retile::Layout listed(const retile::Layout& map) {
   return detail::value(
-      retile::TileMap::explicit_map(map.devices(), map.global(), map.tile(), map.base_offsets()));
+      retile::Layout::listed(map.devices(), map.global(), map.tile(), map.base_offsets()));
 }
 
 inline rc::Gen<DrawnMap> tile_maps(retile::Size max_devices = 48, std::size_t max_rank = 3) {

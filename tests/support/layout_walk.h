@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "retile/core/tile_map.h"
+#include "retile/core/layout.h"
 #include "spec/paper/fig10_low_level.h"
 #include "support/generators.h"
 
@@ -17,13 +17,13 @@ namespace support {
 
 /// A tile map on both sides; steps are made on both.
 struct Walk {
-  retile::TileMap ours;
+  retile::Layout ours;
   spec::TileMap theirs;
   std::string steps;  ///< what was done, for the reader of a disagreement
 };
 
 /// Whether every device's tile lies in the same place on both sides.
-inline bool same_offsets(const retile::TileMap& ours, const spec::TileMap& theirs) {
+inline bool same_offsets(const retile::Layout& ours, const spec::TileMap& theirs) {
   if (ours.tile() != theirs.c || ours.global() != theirs.g) return false;
   const std::vector<retile::Size> at = ours.base_offsets();
   const std::size_t rank = ours.rank();

@@ -1,0 +1,119 @@
+#include "retile/program/ops.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "retile/core/cases.h"
+
+namespace retile {
+
+namespace {
+
+template <typename... Ops>
+constexpr std::array<OpInfo, sizeof...(Ops)> rows_of(const std::variant<Ops...>* /*table*/) {
+  return {OpInfo{.name = OpRow<Ops>::name,
+                 .keys = OpRow<Ops>::keys,
+                 .needs = OpRow<Ops>::needs,
+                 .not_both = OpRow<Ops>::not_both}...};
+}
+
+constexpr auto rows = rows_of(static_cast<const Op*>(nullptr));
+
+/// The row of a transfer in the forms: target, source, the two starts, the shape.
+std::vector<Size> row_of(const Transfer& transfer) {
+  std::vector<Size> row = {transfer.target, transfer.source};
+  for (const Shape* numbers : {&transfer.target_start, &transfer.source_start, &transfer.shape}) {
+    row.insert(row.end(), numbers->begin(), numbers->end());
+  }
+  return row;
+}
+
+Size number(std::size_t dim) { return static_cast<Size>(dim); }
+
+}  // namespace
+
+std::span<const OpInfo> op_table() { return rows; }
+
+const OpInfo& info(const Op& op) { return rows[op.index()]; }
+
+void write_keys(const Op& op, KeySink& sink) {
+  match(
+      op,
+      [&sink](const Dynslice& step) {
+        sink.number("dim", number(step.dim));
+        match(
+            step.pieces, [&sink](const DeviceTable& groups) { sink.groups("groups", groups); },
+            [&sink](const PartList& list) {
+              sink.number("parts", list.parts);
+              sink.list("part", list.part);
+            });
+      },
+      [&sink](const Allgather& step) {
+        sink.number("dim", number(step.dim));
+        sink.groups("groups", step.groups);
+      },
+      [&sink](const Alltoall& step) {
+        sink.number("split", number(step.split));
+        sink.number("concat", number(step.concat));
+        sink.groups("groups", step.groups);
+      },
+      [&sink](const Allpermute& step) {
+        match(
+            step.source, [&sink](const DeviceTable& source) { sink.list("source", source); },
+            [&sink](const PairList& pairs) {
+              sink.rows("pairs", pairs.size(), [&pairs](std::size_t p) {
+                return std::vector<Size>(pairs[p].begin(), pairs[p].end());
+              });
+            });
+      },
+      [&sink](const Exchange& step) {
+        sink.rows("transfers", step.transfers.size(),
+                  [&step](std::size_t t) { return row_of(step.transfers[t]); });
+      });
+}
+
+std::vector<std::size_t> by_target(const std::vector<Transfer>& transfers) {
+  std::vector<std::size_t> order(transfers.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto earlier = [&transfers](std::size_t a, std::size_t b) {
+    return transfers[a].target < transfers[b].target;
+  };
+  if (!std::is_sorted(order.begin(), order.end(), earlier)) {
+    std::stable_sort(order.begin(), order.end(), earlier);
+  }
+  return order;
+}
+
+Meaning meaning(const Op& op, const Shape& tile) {
+  return match(
+      op,
+      [&tile](const Dynslice& step) -> Meaning {
+        const Size parts = match(
+            step.pieces, [](const DeviceTable& groups) { return groups.columns(); },
+            [](const PartList& list) { return list.parts; });
+        return Keep{.op = &step, .dim = step.dim, .width = tile[step.dim] / parts};
+      },
+      [&tile](const Allgather& step) -> Meaning {
+        const Size extent = tile[step.dim];
+        return Regroup{.groups = &step.groups,
+                       .split = step.dim,
+                       .width = extent,
+                       .concat = step.dim,
+                       .stride = extent,
+                       .splits = false};
+      },
+      [&tile](const Alltoall& step) -> Meaning {
+        const Size width = tile[step.split] / step.groups.columns();
+        return Regroup{.groups = &step.groups,
+                       .split = step.split,
+                       .width = width,
+                       .concat = step.concat,
+                       .stride = step.split == step.concat ? width : tile[step.concat],
+                       .splits = true};
+      },
+      [](const Allpermute& step) -> Meaning { return Fetch{.op = &step}; },
+      [](const Exchange& step) -> Meaning { return Assemble{.transfers = &step.transfers}; });
+}
+
+}  // namespace retile

@@ -1,0 +1,223 @@
+// The steps, in one table: what each is called, which keys it has in the forms, what it holds, and
+// what it makes of the devices' arrays.
+//
+// A step is a struct, an alternative of `Op`, a row `OpRow<Step>` and an overload of `meaning`.
+// Everybody else visits `Op` or `Meaning` through `match`, without a default: whoever adds a step is
+// told by the compiler where else something must be said about it. docs/program.md has the same
+// table for people.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "retile/core/device_table.h"
+#include "retile/core/size.h"
+
+namespace retile {
+
+// ---- What steps hold ----------------------------------------------------------------------------
+
+/// `parts=n part=L`: device d keeps piece L[d] of n; `part` has one entry per device, each below
+/// `parts`.
+struct PartList {
+  Size parts = 1;
+  DeviceTable part;
+  friend bool operator==(const PartList&, const PartList&) = default;
+};
+
+/// Every device keeps one of n equal pieces of its tile along `dim`: piece q at position q of its
+/// group, or as listed.
+struct Dynslice {
+  std::size_t dim = 0;
+  std::variant<DeviceTable, PartList> pieces;
+  friend bool operator==(const Dynslice&, const Dynslice&) = default;
+};
+
+/// Every device gets the group's tiles concatenated along `dim`, position 0 first.
+struct Allgather {
+  std::size_t dim = 0;
+  DeviceTable groups;
+  friend bool operator==(const Allgather&, const Allgather&) = default;
+};
+
+/// Position q gets piece q along `split` of every member's tile, concatenated along `concat`,
+/// position 0 first.
+struct Alltoall {
+  std::size_t split = 0;
+  std::size_t concat = 0;  ///< may equal split
+  DeviceTable groups;
+  friend bool operator==(const Alltoall&, const Alltoall&) = default;
+};
+
+/// Pairs [source, target]; who is no target keeps its own tile.
+using PairList = std::vector<std::array<Size, 2>>;
+
+/// Every device d gets the tile of device source[d].
+struct Allpermute {
+  std::variant<DeviceTable, PairList> source;
+  friend bool operator==(const Allpermute&, const Allpermute&) = default;
+};
+
+/// A box of elements of the source device's tile that the target device gets. All in elements, one
+/// number per dimension; both tiles lie in C order.
+struct Transfer {
+  Size target = 0;
+  Size source = 0;     ///< may be the target itself
+  Shape target_start;  ///< where the box lies in the target's tile after the step
+  Shape source_start;  ///< where it lies in the source's tile before the step
+  Shape shape;         ///< extents of the box, >= 1
+  friend bool operator==(const Transfer&, const Transfer&) = default;
+};
+
+/// Every device's new tile is put together from boxes of old tiles; each of its elements comes from
+/// exactly one transfer. The step's `tile` claim says the shape of the new tiles, so it is
+/// required.
+struct Exchange {
+  std::vector<Transfer> transfers;
+  friend bool operator==(const Exchange&, const Exchange&) = default;
+};
+
+/// Numbers of transfers, those of one target together: the lowest target first, in the order of
+/// the list within one.
+[[nodiscard]] std::vector<std::size_t> by_target(const std::vector<Transfer>& transfers);
+
+/// A step without its claims.
+using Op = std::variant<Dynslice, Allgather, Alltoall, Allpermute, Exchange>;
+
+// ---- The table ----------------------------------------------------------------------------------
+
+/// How the value of a key is written.
+enum class KeyKind {
+  number,  ///< `2`
+  groups,  ///< rows of devices, or an iota with two numbers on its left
+  list,    ///< devices or parts, or an iota with one number on its left
+  rows,    ///< rows of numbers
+  ints,    ///< `[2,3]`
+  tiling,  ///< `[3{x}12, 2{y}12]`
+};
+
+struct Key {
+  std::string_view name;
+  KeyKind kind{};
+};
+
+/// The row of a step: `name`; `keys` in the order in which they are written, without the claims;
+/// `needs`, which of them it must have; `not_both`, which ones exclude each other, or empty.
+template <typename Step>
+struct OpRow;
+
+template <>
+struct OpRow<Dynslice> {
+  static constexpr std::string_view name = "dynslice";
+  static constexpr std::array keys = {Key{"dim", KeyKind::number}, Key{"groups", KeyKind::groups},
+                                      Key{"parts", KeyKind::number}, Key{"part", KeyKind::list}};
+  static constexpr std::string_view needs = "dim, and either groups, or parts and part";
+  static constexpr std::string_view not_both = "either groups, or parts and part, not both";
+};
+template <>
+struct OpRow<Allgather> {
+  static constexpr std::string_view name = "allgather";
+  static constexpr std::array keys = {Key{"dim", KeyKind::number}, Key{"groups", KeyKind::groups}};
+  static constexpr std::string_view needs = "dim and groups";
+  static constexpr std::string_view not_both = "";
+};
+template <>
+struct OpRow<Alltoall> {
+  static constexpr std::string_view name = "alltoall";
+  static constexpr std::array keys = {Key{"split", KeyKind::number}, Key{"concat", KeyKind::number},
+                                      Key{"groups", KeyKind::groups}};
+  static constexpr std::string_view needs = "split, concat and groups";
+  static constexpr std::string_view not_both = "";
+};
+template <>
+struct OpRow<Allpermute> {
+  static constexpr std::string_view name = "allpermute";
+  static constexpr std::array keys = {Key{"source", KeyKind::list}, Key{"pairs", KeyKind::rows}};
+  static constexpr std::string_view needs = "source or pairs";
+  static constexpr std::string_view not_both = "either source or pairs, not both";
+};
+template <>
+struct OpRow<Exchange> {
+  static constexpr std::string_view name = "exchange";
+  static constexpr std::array keys = {Key{"transfers", KeyKind::rows}};
+  static constexpr std::string_view needs =
+      "transfers, and tile, which says the shape of the new tiles";
+  static constexpr std::string_view not_both = "";
+};
+
+/// What any step may claim of its result; these keys stand last.
+inline constexpr std::array claim_keys = {Key{"tile", KeyKind::ints}, Key{"map", KeyKind::tiling},
+                                          Key{"at", KeyKind::rows}};
+
+/// A row as a value.
+struct OpInfo {
+  std::string_view name;
+  std::span<const Key> keys;
+  std::string_view needs;
+  std::string_view not_both;
+};
+
+/// All rows; row k is that of alternative k of Op.
+[[nodiscard]] std::span<const OpInfo> op_table();
+[[nodiscard]] const OpInfo& info(const Op& op);
+
+/// Takes the keys that an op has, with their values, in the order of its row.
+class KeySink {
+ public:
+  KeySink() = default;
+  KeySink(const KeySink&) = delete;
+  KeySink& operator=(const KeySink&) = delete;
+  virtual ~KeySink() = default;
+  virtual void number(std::string_view key, Size value) = 0;
+  virtual void groups(std::string_view key, const DeviceTable& table) = 0;
+  virtual void list(std::string_view key, const DeviceTable& table) = 0;
+  /// \param row  row number 0 .. count - 1
+  virtual void rows(std::string_view key, std::size_t count,
+                    const std::function<std::vector<Size>(std::size_t)>& row) = 0;
+};
+void write_keys(const Op& op, KeySink& sink);
+
+// ---- What steps mean ----------------------------------------------------------------------------
+//
+// What the array of a device is made of after an applicable step. The op outlives its meaning.
+
+/// Device d keeps one piece of its own array: `width` elements along `dim`.
+struct Keep {
+  const Dynslice* op = nullptr;
+  std::size_t dim = 0;
+  Size width = 1;
+};
+
+/// Position q of a row gets piece q (or, without a split, all) of every member's array along
+/// `split`, put together along `concat`, `stride` apart. An allgather has width = the whole extent
+/// and one piece.
+struct Regroup {
+  const DeviceTable* groups = nullptr;
+  std::size_t split = 0;
+  Size width = 1;  ///< extent of a piece along `split`
+  std::size_t concat = 0;
+  Size stride = 0;      ///< extent of a piece along `concat`
+  bool splits = false;  ///< false: all positions get the same array
+};
+
+/// Device d gets the array of one device.
+struct Fetch {
+  const Allpermute* op = nullptr;
+};
+
+/// Arrays are put together from boxes.
+struct Assemble {
+  const std::vector<Transfer>* transfers = nullptr;
+};
+
+using Meaning = std::variant<Keep, Regroup, Fetch, Assemble>;
+
+/// \param tile  the shape of every tile before the step, which can be applied to it
+[[nodiscard]] Meaning meaning(const Op& op, const Shape& tile);
+
+}  // namespace retile
