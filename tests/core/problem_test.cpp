@@ -23,8 +23,8 @@ std::string refusal(std::string_view from, std::string_view to, std::string_view
 TEST(Problem, example_3_1) {
   const Problem problem = support::problem("x:4,y:6", "[3{x}12,2{y}12]", "[2{y}12,3{x}12]");
   EXPECT_EQ(problem.from.global(), problem.to.global());
-  EXPECT_EQ(problem.from, layout(problem.mesh, problem.from_type));
-  EXPECT_EQ(problem.to, layout(problem.mesh, problem.to_type));
+  EXPECT_EQ(problem.from, layout_of(problem.mesh, problem.from_type));
+  EXPECT_EQ(problem.to, layout_of(problem.mesh, problem.to_type));
   EXPECT_EQ(to_text(problem.to_type), "[2{y}12, 3{x}12]");
 }
 

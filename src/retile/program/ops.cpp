@@ -20,7 +20,10 @@ constexpr std::array<OpInfo, sizeof...(Ops)> rows_of(const std::variant<Ops...>*
 
 constexpr auto rows = rows_of(static_cast<const Op*>(nullptr));
 
-/// The row of a transfer in the forms: target, source, the two starts, the shape.
+Size number(std::size_t dim) { return static_cast<Size>(dim); }
+
+}  // namespace
+
 std::vector<Size> row_of(const Transfer& transfer) {
   std::vector<Size> row = {transfer.target, transfer.source};
   for (const Shape* numbers : {&transfer.target_start, &transfer.source_start, &transfer.shape}) {
@@ -28,10 +31,6 @@ std::vector<Size> row_of(const Transfer& transfer) {
   }
   return row;
 }
-
-Size number(std::size_t dim) { return static_cast<Size>(dim); }
-
-}  // namespace
 
 std::span<const OpInfo> op_table() { return rows; }
 

@@ -82,6 +82,9 @@ struct Exchange {
   friend bool operator==(const Exchange&, const Exchange&) = default;
 };
 
+/// The row of a transfer in the forms: target, source, the two starts, the shape.
+[[nodiscard]] std::vector<Size> row_of(const Transfer& transfer);
+
 /// Numbers of transfers, those of one target together: the lowest target first, in the order of
 /// the list within one.
 [[nodiscard]] std::vector<std::size_t> by_target(const std::vector<Transfer>& transfers);
