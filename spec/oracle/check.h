@@ -4,8 +4,8 @@
 #include <fstream>
 
 #include "../program/check.h"
-#include "common.h"
 #include "../program/text.h"
+#include "common.h"
 
 namespace spec::oracle {
 

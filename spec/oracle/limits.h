@@ -5,8 +5,8 @@
 
 #include "../program/certify.h"
 #include "../program/check.h"
-#include "common.h"
 #include "../search/pairs.h"
+#include "common.h"
 
 namespace spec::oracle {
 

@@ -1,4 +1,4 @@
-/// retile-oracle: the paper's own definitions as a command. Each verb has a header oracle_VERB.h.
+/// retile-oracle: the paper's own definitions as a command. Its verbs stand in the headers beside it.
 #include "apply.h"
 #include "certify.h"
 #include "check.h"

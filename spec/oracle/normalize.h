@@ -3,9 +3,9 @@
 /// What is printed can be read again: `mesh` lines, queries, and comments behind them.
 #pragma once
 
-#include "apply.h"
 #include "../paper/sec3_factor.h"
 #include "../paper/sec4_normal_form.h"
+#include "apply.h"
 
 namespace spec::oracle {
 

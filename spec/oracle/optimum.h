@@ -3,8 +3,8 @@
 /// What is printed is a Program, with the costs as comments, so that `check` can read it.
 #pragma once
 
-#include "queries.h"
 #include "../search/program.h"
+#include "queries.h"
 
 namespace spec::oracle {
 

@@ -1,4 +1,4 @@
-/// Queries of retile-oracle: how every verb but `check` is asked.
+/// Queries of retile-oracle: how every verb but `check` and `certify` is asked.
 ///
 ///   retile-oracle VERB [--mesh MESH] [--] [QUERY.. | -]
 ///
@@ -11,8 +11,8 @@
 #include <memory>
 #include <set>
 
-#include "limits.h"
 #include "../program/type_text.h"
+#include "limits.h"
 
 namespace spec::oracle {
 

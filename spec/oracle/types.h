@@ -1,8 +1,8 @@
 /// retile-oracle types: every well-formed type of a mesh and a globaltype.
 #pragma once
 
-#include "queries.h"
 #include "../search/search.h"
+#include "queries.h"
 
 namespace spec::oracle {
 

@@ -1,8 +1,10 @@
-/// The paper's own examples as data, in its notation (type_text.h), and a few that are not in it:
-/// counterexamples to 4.6 and 4.7; "Fig. 12, replacement", which stands on the mesh of Fig. 12 for
-/// a picture that cannot be read; S6 and S10 of our list of stronger statements; and "Replication
-/// changes place", a small problem of our own whose optimum is above W.
+/// The paper's own examples as data, in its notation, and a few that are not in it.
 ///
+/// Not in it are: counterexamples to 4.6 and 4.7; "Fig. 12, replacement", which stands on the mesh
+/// of Fig. 12 for a picture that cannot be read; S6 and S10 of our list of stronger statements; and
+/// "Replication changes place", a small problem of our own whose optimum is above W.
+///
+/// spec/program/type_text.h reads the notation.
 /// Meshes and types are as printed, with the errata applied that are named. W is the cost of a
 /// cheapest weak sequence over prime axes (Sec. 7.2), `optimum` that of a cheapest sequence that
 /// reaches the target exactly, both in elements per device by Fig. 11, where known.

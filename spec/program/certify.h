@@ -24,8 +24,8 @@
 
 #include <map>
 
-#include "blocks.h"
 #include "../paper/fig11_cost.h"
+#include "blocks.h"
 
 namespace spec {
 

@@ -11,8 +11,8 @@
 
 #include <new>
 
-#include "blocks.h"
 #include "../paper/fig11_cost.h"
+#include "blocks.h"
 
 namespace spec {
 

@@ -7,8 +7,8 @@
 
 #include <map>
 
-#include "tokens.h"
 #include "../paper/sec7_multi_axis.h"
+#include "tokens.h"
 
 namespace spec {
 

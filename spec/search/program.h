@@ -4,8 +4,8 @@
 /// the tiles that a step joins are a group.
 #pragma once
 
-#include "path.h"
 #include "../program/type_text.h"
+#include "path.h"
 
 namespace spec {
 

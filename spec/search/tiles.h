@@ -1,9 +1,9 @@
 /// Brute force: the cheapest sequence of low-level collectives from one tile map to another.
 ///
 /// Paper: Sec. 6.2, the optimal-cost problem with or without the memory bound (4), modulo Def. 6.2.
-/// States are all tile maps f : D → tiles, steps are the physical form in fig10_low_level.h:
+/// States are all tile maps f : D → tiles, steps are the physical form in paper/fig10_low_level.h:
 /// dynslice with every balanced digit, allpermute with every π. Ideas that save time; all of them
-/// together are tested against a search without any (search_tiles_test.cpp):
+/// together are tested against a search without any (tests/spec/search/tiles_test.cpp):
 ///
 /// 1. Backwards from f_2: one search gives the cost from every f_1. Backwards, a dynslice is
 ///    t_i := t_i div n, an alltoall(i,j,n) is alltoall(j,i,n), an allgather is every balanced
@@ -22,8 +22,8 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "search.h"
 #include "pairs.h"
+#include "search.h"
 
 namespace spec {
 

@@ -5,8 +5,8 @@
 /// (E6). What tile maps can do beyond this tiles.h shows (S10).
 #pragma once
 
-#include "search.h"
 #include "../paper/sec7_multi_axis.h"
+#include "search.h"
 
 namespace spec {
 

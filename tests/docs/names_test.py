@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""The tables of docs/paper-map.md, docs/errata.md and docs/statements.md name what exists, and leave nothing out.
+"""The tables of docs/paper-map.md, docs/errata.md, docs/statements.md and docs/campaign.md name what exists; the first three leave nothing out.
 
 In a cell of these tables every word in backquotes is a name. One with a file's ending names a file of the tree, by its path
 or, where that is unique, by its last part; the names after it, up to the next file, stand in that file: `Suite.test` and
 `Suite.*` as GoogleTest cases, other words as words. Names in other columns, before any file, are not checked.
+
+In every document a path in backquotes that begins with a folder of the tree and ends like a file, or with a slash, exists.
 
     names_test.py ROOT
 """
@@ -14,6 +16,7 @@ from pathlib import Path
 
 FILE = re.compile(r"[\w./-]+\.(h|cpp|py|cmake|md|txt|sh|json)")
 CASE = re.compile(r"(\w+)\.(\w+|\*|\w+\*)")
+PATH = re.compile(r"`((?:spec|src|tests|fuzz|proofs|bench|docs|examples|scripts|cmake)/[\w./-]*\w(?:/|\.\w+))`")
 STATUS = ("yes", "partial", "no")
 FOLDERS = ("spec", "src", "tests", "fuzz", "proofs", "bench", "docs")
 
@@ -79,6 +82,16 @@ def complaints(text, known, where):
     return out
 
 
+def lost_paths(text, root, where):
+    """The paths in a document that lead nowhere."""
+    return [
+        f"{where}:{number}: no {path}"
+        for number, line in enumerate(text.splitlines(), 1)
+        for path in PATH.findall(line)
+        if not ((root / path).is_dir() if path.endswith("/") else (root / path).is_file())
+    ]
+
+
 def numbered(text, pattern):
     """The cells of the rows whose first cell matches."""
     return {cells[0]: cells for _, cells in rows(text) if re.fullmatch(pattern, cells[0])}
@@ -87,7 +100,7 @@ def numbered(text, pattern):
 def main():
     root = Path(sys.argv[1])
     known = files(root)
-    texts = {name: (root / "docs" / name).read_text() for name in ("paper-map.md", "errata.md", "statements.md")}
+    texts = {name: (root / "docs" / name).read_text() for name in ("paper-map.md", "errata.md", "statements.md", "campaign.md")}
     wrong, names = [], 0
     for where, text in texts.items():
         wrong += complaints(text, known, where)
@@ -109,6 +122,16 @@ def main():
                     heading = lines[number - 2] if lines[number - 2].startswith("|") else "| heading |"
                     if not complaints("\n".join([heading, mutant[number - 1]]), known, where):
                         wrong.append(f"{where}:{number}: not noticed: {changed}")
+    # Paths in all documents; the control: every one with its last part changed.
+    paths = 0
+    for document in sorted([root / "README.md", *(path for folder in FOLDERS for path in (root / folder).rglob("*.md"))]):
+        where, text = document.relative_to(root), document.read_text()
+        wrong += lost_paths(text, root, where)
+        for path in PATH.findall(text):
+            paths += 1
+            changed = re.sub(r"(\w)(\.\w+|/)$", r"\1_gone\2", path)
+            if not lost_paths(f"`{changed}`", root, where):
+                wrong.append(f"{where}: not noticed: {changed}")
     # Completeness.
     items = {cells[0] for _, cells in rows(texts["paper-map.md"])}
     covered = {part.strip() for item in items for part in item.split(";")}
@@ -122,8 +145,8 @@ def main():
             row = table.get(f"{pattern[0]}{number}")
             if row is None or not any(CASE.fullmatch(word) for word in re.findall(r"`([^`]+)`", row[-1])):
                 wrong.append(f"{name}: {pattern[0]}{number} has no row that names a test")
-    print("\n".join(wrong) if wrong else f"{names} names, every one is there and would be missed")
-    sys.exit(1 if wrong or names < 100 else 0)
+    print("\n".join(wrong) if wrong else f"{names} names and {paths} paths, every one is there and would be missed")
+    sys.exit(1 if wrong or names < 100 or paths < 50 else 0)
 
 
 main()

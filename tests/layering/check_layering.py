@@ -176,7 +176,7 @@ class Checker:
             if target.is_relative_to((self.root / "src").resolve()):
                 name = target.relative_to((self.root / "src").resolve()).as_posix()
             elif target.is_relative_to((self.root / "spec").resolve()):
-                name = "spec/" + target.name
+                name = target.relative_to(self.root.resolve()).as_posix()
         if name.startswith("spec/") or "/spec/" in name:
             self.report(path, line, "src-never-spec", f"includes {name}")
         elif name.startswith("retile/"):

@@ -22,15 +22,17 @@ PLANTED = "planted_for_the_control"
 
 # rule, file that the text is appended to, text that must be rejected, text that must be accepted in its place
 MUTANTS = [
-    ("spec-std-only", f"spec/{PLANTED}.h", "#include <fmt/format.h>\n", "#include <vector>\n"),
-    ("spec-std-only", f"spec/{PLANTED}.h", '#include "retile/core/mesh.h"\n', f'#include "{PLANTED}.h"\n'),
-    ("spec-std-only", f"spec/{PLANTED}.h", '#include "../src/retile/core/mesh.h"\n', "#include <cstdint>\n"),
+    ("spec-std-only", f"spec/paper/{PLANTED}.h", "#include <fmt/format.h>\n", "#include <vector>\n"),
+    ("spec-std-only", f"spec/program/{PLANTED}.h", '#include "retile/core/mesh.h"\n', f'#include "{PLANTED}.h"\n'),
+    ("spec-std-only", f"spec/search/{PLANTED}.h", '#include "../../src/retile/core/mesh.h"\n',
+     '#include "../paper/fig06_syntax.h"\n'),
+    ("spec-std-only", f"spec/oracle/{PLANTED}.h", '#include "fig06_syntax.h"\n', "#include <cstdint>\n"),
     ("spec-std-only", f"spec/{PLANTED}.h", "#include <unistd.h>\n", "#include <optional>\n"),
     ("src-never-spec", f"src/retile/cli/{PLANTED}.cpp", '#include "spec/paper/fig06_syntax.h"\n',
      '// #include "spec/paper/fig06_syntax.h"\n'),
     ("src-never-spec", f"src/retile/check/{PLANTED}.h", "  #  include <spec/paper/fig06_syntax.h>\n",
      '/*\n#include "spec/paper/fig06_syntax.h"\n*/\n'),
-    ("src-never-spec", f"src/retile/core/{PLANTED}.cpp", f'#include "../../../spec/{PLANTED}.h"\n', "#include <span>\n"),
+    ("src-never-spec", f"src/retile/core/{PLANTED}.cpp", '#include "../../../spec/paper/fig06_syntax.h"\n', "#include <span>\n"),
     ("room-order", f"src/retile/core/{PLANTED}.h", '#include "retile/program/x.h"\n', "#include <string>\n"),
     ("room-order", f"src/retile/program/{PLANTED}.cpp", '#include "retile/plan/x.h"\n',
      f'#include "retile/program/{PLANTED}.h"\n'),
@@ -95,8 +97,8 @@ def prepare(source, root):
     for room in ("core", "program", "plan", "lower", "check", "prove", "exec/copy", "exec/npy", "exec/sim", "exec/mpi", "exec/cuda",
                  "cli"):
         (retile / room).mkdir(parents=True, exist_ok=True)
-    (root / "spec").mkdir(exist_ok=True)
-    (root / "spec" / "fig06_syntax.h").touch()
+    (root / "spec" / "paper").mkdir(parents=True, exist_ok=True)
+    (root / "spec" / "paper" / "fig06_syntax.h").touch()
     plan_cmake = retile / "plan/CMakeLists.txt"
     if not plan_cmake.exists():
         headers = " ".join(path.name for path in sorted(plan_cmake.parent.glob("*.h")))

@@ -18,8 +18,8 @@
 #include "retile/program/text.h"
 #include "spec/program/check.h"
 #include "spec/program/text.h"
-#include "spec/search/search.h"
 #include "spec/program/type_text.h"
+#include "spec/search/search.h"
 
 namespace retile {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "values.h"
+#include "tests/spec/values.h"
 
 namespace spec {
 namespace {

@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "optima.h"
-#include "spec/program/check.h"
 #include "spec/paper/examples.h"
+#include "spec/program/check.h"
 #include "spec/program/text.h"
 #include "spec/search/program.h"
 

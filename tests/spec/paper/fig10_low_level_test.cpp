@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "values.h"
+#include "tests/spec/values.h"
 
 namespace spec {
 namespace {

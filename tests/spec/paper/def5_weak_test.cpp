@@ -6,9 +6,9 @@
 #include <set>
 #include <tuple>
 
-#include "spec/search/search.h"
 #include "spec/paper/sec7_multi_axis.h"
-#include "values.h"
+#include "spec/search/search.h"
+#include "tests/spec/values.h"
 
 namespace spec {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <map>
 
-#include "spec/search/path.h"
 #include "spec/paper/sec3_factor.h"
-#include "values.h"
+#include "spec/search/path.h"
+#include "tests/spec/values.h"
 
 namespace spec {
 

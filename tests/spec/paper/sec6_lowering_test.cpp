@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "normal_form_search.h"
-#include "values.h"
+#include "tests/spec/values.h"
 #include "walks.h"
 
 namespace spec {

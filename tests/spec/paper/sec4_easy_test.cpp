@@ -7,7 +7,7 @@
 
 #include "spec/paper/def5_weak.h"
 #include "spec/search/search.h"
-#include "values.h"
+#include "tests/spec/values.h"
 
 namespace spec {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "spec/search/search.h"
-#include "values.h"
+#include "tests/spec/values.h"
 
 namespace spec {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "normal_form_search.h"
 #include "spec/paper/sec4_easy.h"
-#include "values.h"
+#include "tests/spec/values.h"
 
 namespace spec {
 namespace {

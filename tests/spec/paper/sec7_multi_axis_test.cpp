@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "spec/search/search.h"
-#include "values.h"
+#include "tests/spec/values.h"
 
 namespace spec {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "spec/oracle/apply.h"
 #include "spec/search/search.h"
-#include "values.h"
+#include "tests/spec/values.h"
 
 namespace spec::oracle {
 namespace {

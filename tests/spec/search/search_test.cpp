@@ -4,7 +4,7 @@
 
 #include "optima.h"
 #include "spec/paper/sec3_factor.h"
-#include "values.h"
+#include "tests/spec/values.h"
 
 namespace spec {
 namespace {

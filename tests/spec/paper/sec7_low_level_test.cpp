@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "spec/search/search.h"
-#include "values.h"
+#include "tests/spec/values.h"
 
 namespace spec {
 namespace {

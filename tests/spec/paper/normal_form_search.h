@@ -5,10 +5,10 @@
 #include <random>
 #include <set>
 
-#include "spec/search/search.h"
 #include "spec/paper/sec4_normal_form.h"
 #include "spec/paper/sec7_multi_axis.h"
-#include "values.h"
+#include "spec/search/search.h"
+#include "tests/spec/values.h"
 
 namespace spec {
 

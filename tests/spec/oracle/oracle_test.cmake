@@ -83,17 +83,17 @@ endif()
 
 # One file, one command, the standard library only.
 execute_process(
-  COMMAND "${COMPILER}" -std=c++20 -fsyntax-only "${SPEC}/oracle_main.cpp"
+  COMMAND "${COMPILER}" -std=c++20 -fsyntax-only "${SPEC}/oracle/main.cpp"
   WORKING_DIRECTORY "${WORK}"
   ERROR_VARIABLE err
   RESULT_VARIABLE result)
 if(NOT result STREQUAL "0")
-  complain("oracle_main.cpp does not compile alone:\n${err}")
+  complain("oracle/main.cpp does not compile alone:\n${err}")
 endif()
 
-# What `check` executes can be audited: the dispatch in oracle_main.cpp, oracle_check.h and the headers that this includes have less
+# What `check` executes can be audited: the dispatch in oracle/main.cpp, oracle/check.h and the headers that this includes have less
 # than 800 lines of code together (neither blank, nor comment, nor preprocessor, nor namespace, nor a lone bracket), and no header has
-# more than 300 lines. The other verbs are not on that path.
+# more than 300 lines. The other verbs are not on that path. Files are named by their paths below spec/.
 function(count_lines out file)
   file(READ "${SPEC}/${file}" text)
   string(REGEX REPLACE "[][;]" "." text "${text}")
@@ -107,7 +107,7 @@ function(count_lines out file)
   set(${out} ${count} PARENT_SCOPE)
 endfunction()
 
-# The headers that `file` includes, itself first.
+# The headers that `file` includes, itself first. A path in quotes counts from the folder of the file that it stands in.
 function(closure out file)
   set(open ${file})
   set(seen "")
@@ -119,8 +119,11 @@ function(closure out file)
     list(APPEND seen ${file})
     file(STRINGS "${SPEC}/${file}" includes REGEX "^#include \"")
     foreach(include IN LISTS includes)
-      string(REGEX REPLACE ".*\"(.*)\"" "\\1" header "${include}")
-      list(APPEND open ${header})
+      string(REGEX REPLACE "[^\"]*\"([^\"]*)\".*" "\\1" header "${include}")
+      cmake_path(GET file PARENT_PATH folder)
+      cmake_path(APPEND folder "${header}" OUTPUT_VARIABLE header)
+      cmake_path(NORMAL_PATH header)
+      list(APPEND open "${header}")
     endforeach()
   endwhile()
   set(${out} ${seen} PARENT_SCOPE)
@@ -134,27 +137,29 @@ function(count_files out)
   set(${out} ${code} PARENT_SCOPE)
 endfunction()
 
-closure(seen oracle_check.h)
-count_files(code oracle_main.cpp ${seen})
-message("${code} lines of code in: oracle_main.cpp;${seen}")
+closure(seen oracle/check.h)
+count_files(code oracle/main.cpp ${seen})
+message("${code} lines of code in: oracle/main.cpp;${seen}")
 if(code LESS 300 OR NOT code LESS 800)
   complain("check has ${code} lines, expected less than 800")
 endif()
-foreach(needed IN ITEMS check.h check_blocks.h program_text.h program_tokens.h)
+foreach(needed IN ITEMS program/check.h program/blocks.h program/text.h program/tokens.h paper/fig11_cost.h paper/notation.h)
   if(NOT needed IN_LIST seen)
     complain("${needed} was not counted")
   endif()
 endforeach()
-foreach(other IN ITEMS type_text.h fig08_typing.h oracle_queries.h search_tiles.h)
-  if(other IN_LIST seen)
+foreach(other IN ITEMS program/type_text.h paper/fig08_typing.h oracle/queries.h search/tiles.h)
+  if(NOT EXISTS "${SPEC}/${other}")
+    complain("${other} does not exist")
+  elseif(other IN_LIST seen)
     complain("check includes ${other}, which it does not need")
   endif()
 endforeach()
 
 # `certify` replays with the code of `check`, and the proof itself needs little beyond that. How many lines of both it executes,
 # certify_lines_test.py measures.
-closure(proof oracle_certify.h)
-foreach(needed IN ITEMS certify.h certify_text.h check.h)
+closure(proof oracle/certify.h)
+foreach(needed IN ITEMS program/certify.h program/certify_text.h program/facts.h program/check.h)
   if(NOT needed IN_LIST proof)
     complain("${needed} was not counted")
   endif()
@@ -166,7 +171,11 @@ if(code LESS 100 OR NOT code LESS 250)
   complain("certify has ${code} lines beyond check, expected less than 250")
 endif()
 
-file(GLOB headers "${SPEC}/*.h")
+file(GLOB_RECURSE headers "${SPEC}/*.h")
+list(LENGTH headers length)
+if(length LESS 40)
+  complain("${length} headers were looked at, expected at least 40")
+endif()
 foreach(header IN LISTS headers)
   file(READ "${header}" text)
   string(REGEX MATCHALL "\n" newlines "${text}")

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "values.h"
+#include "tests/spec/values.h"
 
 namespace spec {
 namespace {

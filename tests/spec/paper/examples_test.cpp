@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "spec/search/search.h"
 #include "spec/paper/sec3_factor.h"
-#include "values.h"
+#include "spec/search/search.h"
+#include "tests/spec/values.h"
 
 namespace spec {
 namespace {

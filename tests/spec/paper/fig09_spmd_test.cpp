@@ -4,7 +4,7 @@
 
 #include "local_language.h"
 #include "spec/search/search.h"
-#include "values.h"
+#include "tests/spec/values.h"
 
 namespace spec {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "normal_form_search.h"
-#include "values.h"
+#include "tests/spec/values.h"
 
 namespace spec {
 namespace {

@@ -7,7 +7,7 @@
 #include "normal_form_search.h"
 #include "spec/paper/sec4_weak_normal_form.h"
 #include "spec/paper/sec6_lowering.h"
-#include "values.h"
+#include "tests/spec/values.h"
 
 namespace spec {
 
