@@ -20,6 +20,7 @@ import os
 import pty
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import termios
@@ -303,8 +304,16 @@ def expected_of(call, answer):
     return expected
 
 
+def hear_all_signals():
+    """Signals that were ignored here, as nohup does it, would be ignored by the programs, too; a handler is not handed on."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
+
+
 def replay(calls, bin_folder, jobs):
     """id -> what is kept of the answer. One call at a time has processes of MPI."""
+    hear_all_signals()
     several = [call for call in calls if "mpi" in call.get("needs", ())]
     single = [call for call in calls if "mpi" not in call.get("needs", ())]
     answers = {}

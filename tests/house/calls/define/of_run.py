@@ -288,7 +288,7 @@ def of_launcher():
         call("launcher/no-mpirun-json", *FOUR, "--json", env={"PATH": "{here}"}, needs=["mpi"]),
         call("launcher/mpirun-is-no-program", *FOUR, env={"PATH": "{here}/bin"}, files={"bin/mpirun": "text\n"}, needs=["mpi"]),
         call("launcher/no-such-interpreter", *FOUR, env={"PATH": "{here}/bin"}, files={"bin/mpirun": "#!/no/such/sh\n"}, needs=["mpi"]),
-        *(call(f"launcher/signal-{name}", *FOUR, env=at, files={"bin/mpirun": f"#!/bin/sh\nkill -{name} $PPID\nexec sleep 60\n"}, needs=["mpi"]) for name in ("INT", "TERM", "HUP")),
+        *(call(f"launcher/signal-{name}", *FOUR, env=at, files={"bin/mpirun": f"#!/bin/sh\nkill -{name} $PPID\nexec sleep 20\n"}, needs=["mpi"]) for name in ("INT", "TERM", "HUP")),
         call("launcher/infeasible-with-steps", *FOUR, "--memory-limit", "1", env=at, files={"bin/mpirun": f"#!/bin/sh\n{scripts['input']}\n"}, needs=["mpi"]),
     ]
     return out
