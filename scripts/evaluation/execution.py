@@ -370,6 +370,30 @@ Automatic loses in {len(losses) - 2} of {pairs} pairs of a problem and such a pe
     return text + ("\n".join(losses) + "\n\n" if len(losses) > 2 else "")
 
 
+def summary(results):
+    rows = ["| | " + " | ".join(f"{p} processes" for p in results) + " |", "|---|" + "---|" * len(results)]
+    for names, short, _ in COLUMNS:
+        cells = []
+        for result in results.values():
+            figures = [median(problem["contenders"][name]["ratio"]) for problem in of_size(result, judged_kib(result)) for name in names
+                       if name in problem["contenders"]]
+            cells.append(spread(figures) if figures else "")
+        rows.append(f"| {short} | " + " | ".join(cells) + " |")
+    all_targets = [target for result in results.values() for target in targets(result)]
+    met = sum(target.met for target in all_targets)
+    losses = sum(len(lost(result)) for result in results.values())
+    pairs = sum(1 for result in results.values() for _ in comparisons(result))
+    judged = size_text(judged_kib(next(iter(results.values()))))
+    return f"""### In short
+
+Over all sizes automatic is slower than a peer, by more than noise, in {losses} of {pairs} cases. {met} of {len(all_targets)} targets are met. For
+arrays of {judged} in all the table gives the time over the copy limit, median over the problems and (least to most):
+
+{chr(10).join(rows)}
+
+"""
+
+
 def section(results):
     pairs = {p: sum(1 for _ in comparisons(result)) for p, result in results.items()}
     losses = loss_rows(results)
@@ -405,7 +429,7 @@ Two things to know when you read them:
 - The library's own tiles and those of the plain copies lie in pages of 2 MiB. Those of the peers lie in what `malloc` gives. These are
   smaller pages unless the system's setting is `always`.
 
-### Targets
+{summary(results)}### Targets
 
 The arrays have {judged} in all where nothing else is said. The figure is that of the worst problem, or of the median.
 
@@ -439,41 +463,6 @@ def write_section(page, results):
     page.write_text(text.rstrip("\n") + "\n\n" + wrapped(section(results)))
 
 
-SUMMARY_BEGIN = "<!-- Written by scripts/evaluate-execution: begin -->\n"
-SUMMARY_END = "<!-- Written by scripts/evaluate-execution: end -->\n"
-
-
-def summary(results):
-    rows = ["| | " + " | ".join(f"{p} processes" for p in results) + " |", "|---|" + "---|" * len(results)]
-    for names, short, _ in COLUMNS:
-        cells = []
-        for result in results.values():
-            figures = [median(problem["contenders"][name]["ratio"]) for problem in of_size(result, judged_kib(result)) for name in names
-                       if name in problem["contenders"]]
-            cells.append(spread(figures) if figures else "")
-        rows.append(f"| {short} | " + " | ".join(cells) + " |")
-    all_targets = [target for result in results.values() for target in targets(result)]
-    met = sum(target.met for target in all_targets)
-    losses = sum(len(lost(result)) for result in results.values())
-    pairs = sum(1 for result in results.values() for _ in comparisons(result))
-    judged = size_text(judged_kib(next(iter(results.values()))))
-    return f"""Arrays of {judged} in all: time over the copy limit, median over the problems and (least to most).
-
-{chr(10).join(rows)}
-
-Over all sizes automatic is slower than a peer, by more than noise, in {losses} of {pairs} cases. {met} of {len(all_targets)} targets are met.
-[evaluation.md](evaluation.md#execution) lists all targets, misses and losses, and says how it tells a loss from noise.
-"""
-
-
-def write_summary(page, results):
-    text = page.read_text()
-    begin, end = text.find(SUMMARY_BEGIN), text.find(SUMMARY_END)
-    if begin < 0 or end < begin:
-        raise Refused(f"{page.name} has no place for the summary")
-    page.write_text(text[: begin + len(SUMMARY_BEGIN)] + wrapped(summary(results)) + text[end:])
-
-
 def pictures(folder, results):
     folder.mkdir(parents=True, exist_ok=True)
     marks = [Mark(short, *look) for _, short, look in COLUMNS]
@@ -498,5 +487,3 @@ def publish(root, results):
         (folder / f"execution_{processes}.json").write_text(dump(result))
     pictures(root / "docs" / "evaluation", results)
     write_section(root / "docs" / "evaluation.md", results)
-    if (root / "docs" / "execution.md").exists():
-        write_summary(root / "docs" / "execution.md", results)

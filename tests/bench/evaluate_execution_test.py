@@ -150,20 +150,10 @@ class Written(unittest.TestCase):
             execution.write_section(page, {2: result()})
             self.assertEqual(page.read_text(), once)
 
-    def test_the_summary_needs_its_place(self):
-        with tempfile.TemporaryDirectory() as folder:
-            page = Path(folder) / "execution.md"
-            page.write_text("before\n")
-            with self.assertRaises(execution.Refused):
-                execution.write_summary(page, {2: result()})
-            page.write_text(f"before\n{execution.SUMMARY_BEGIN}of long ago\n{execution.SUMMARY_END}after\n")
-            execution.write_summary(page, {2: result()})
-            self.assertIn("| automatic | 0.80 (0.80 to 0.80) |", page.read_text())
-            self.assertNotIn("of long ago", page.read_text())
-
-    def test_the_documents_of_this_tree_have_a_place_for_the_summary(self):
-        text = (ROOT / "docs" / "execution.md").read_text()
-        self.assertLess(text.index(execution.SUMMARY_BEGIN), text.index(execution.SUMMARY_END))
+    def test_the_section_begins_with_a_summary(self):
+        self.assertIn("| automatic | 0.80 (0.80 to 0.80) |", execution.section({2: result()}).partition("### Targets")[0])
+        self.assertIn("10 of 10 targets are met", execution.summary({2: result()}))
+        self.assertIn("9 of 10 targets are met", execution.summary({2: result(in_place=2.1)}))
 
 
 class Pages(unittest.TestCase):
@@ -173,7 +163,6 @@ class Pages(unittest.TestCase):
         page, results = (ROOT / "docs" / "evaluation.md").read_text(), execution.load(ROOT / "bench" / "results")
         self.assertIn("\n" + wrapped(execution.section(results)), page)
         self.assertIn("\n" + wrapped(copying.of_tree(ROOT)), page)
-        self.assertIn(wrapped(execution.summary(results)), (ROOT / "docs" / "execution.md").read_text())
 
     def test_another_result_makes_another_section(self):
         benchmark, streamed = (json.loads((ROOT / "bench" / "results" / name).read_text()) for name in ("copy_benchmark.json", "copy_table.json"))
