@@ -30,7 +30,8 @@ def load(results):
 
 
 def cell(text):
-    return text.replace("|", "\\|")
+    """Markdown takes `|` for the next cell and `](` for a link."""
+    return text.replace("|", "\\|").replace("](", "]\\(")
 
 
 def seconds(row, solver):

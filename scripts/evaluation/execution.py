@@ -9,7 +9,9 @@ import math
 from pathlib import Path
 from statistics import median
 
-from evaluation.picture import svg
+from evaluation import picture
+from evaluation.page import wrapped
+from evaluation.picture import Mark
 
 RUN_SCHEMA = "retile.execution_run/1"
 SCHEMA = "retile.execution/1"
@@ -21,20 +23,20 @@ PAGE_LINK = "../bench/results/execution_{}.json"
 
 PEER, PEER_IN_HUGE_PAGES = "peer", "peer in huge pages"
 LIMIT, STREAM, AUTOMATIC, IN_PLACE, ALLTOALLW = "copy limit", "one stream", "automatic", "in place", "MPI_Alltoallw"
-COLUMNS = [  # of tables and pictures: contenders, short name, colour
-    ([AUTOMATIC], "automatic", "#2266aa"),
-    (["shared, private tiles"], "shared, private", "#66aadd"),
-    ([IN_PLACE], "in place", "#559944"),
-    (["direct"], "direct", "#88bb44"),
-    (["collectives"], "collectives", "#bbbb33"),
-    ([ALLTOALLW], "MPI_Alltoallw", "#dd8833"),
-    (["MPI_Alltoallw, huge pages"], "Alltoallw, huge", "#eebb88"),
-    (["MPI_Pack, MPI_Alltoallv"], "pack, Alltoallv", "#cc4444"),
-    (["MPI_Alltoall, contiguous", "MPI_Allgather, contiguous"], "contiguous", "#aa66bb"),
-    (["MPI_Alltoall, contiguous, huge pages", "MPI_Allgather, contiguous, huge pages"], "contig., huge", "#ccaadd"),
-    (["ScaLAPACK p?gemr2d"], "p?gemr2d", "#555555"),
-    (["FFTW MPI transpose"], "FFTW", "#996633"),
-    ([STREAM], "one stream", "#bbbbbb"),
+COLUMNS = [  # of tables and pictures: contenders, short name, how they look: strategies round, peers square, references strokes
+    ([AUTOMATIC], "automatic", ("#2f81f7", "o")),
+    (["shared, private tiles"], "shared, private", ("#2f81f7", "o", False)),
+    ([IN_PLACE], "in place", ("#2da44e", "o")),
+    (["direct"], "direct", ("#b08800", "o")),
+    (["collectives"], "collectives", ("#b08800", "o", False)),
+    ([ALLTOALLW], "MPI_Alltoallw", ("#e0702e", "s")),
+    (["MPI_Alltoallw, huge pages"], "Alltoallw, huge", ("#e0702e", "s", False)),
+    (["MPI_Pack, MPI_Alltoallv"], "pack, Alltoallv", ("#d1495b", "^")),
+    (["MPI_Alltoall, contiguous", "MPI_Allgather, contiguous"], "contiguous", ("#a371f7", "s")),
+    (["MPI_Alltoall, contiguous, huge pages", "MPI_Allgather, contiguous, huge pages"], "contig., huge", ("#a371f7", "s", False)),
+    (["ScaLAPACK p?gemr2d"], "p?gemr2d", ("#8b949e", "D")),
+    (["FFTW MPI transpose"], "FFTW", ("#a0724a", "D")),
+    ([STREAM], "one stream", ("#8b949e", "|")),
 ]
 
 
@@ -337,10 +339,11 @@ def conditions(results):
     any_result = next(iter(results.values()))
     machine = any_result["machine"]
     loads = [float(load) for result in results.values() for load in result["load_averages_at_start"] if load is not None]
-    return (f"{any_result['runs']} whole runs for each number of processes, in turn; {any_result['rounds']} rounds each, three times as many up to 1 MiB. "
-            f"{machine['processor']}, {machine['processors']} processors; {any_result['mpi']}; FFTW: {any_result['fftw']}; ScaLAPACK: {any_result['scalapack']}; "
-            f"{machine['compiler']}. Load average when a run began: {min(loads):.1f} to {max(loads):.1f}"
-            + (", of which the run before leaves some." if any_result["runs"] > 1 else "."))
+    several = any_result["runs"] > 1
+    return [f"{any_result['runs']} whole runs for each number of processes, in turn, of {any_result['rounds']} rounds each, and three times as many up to 1 MiB.",
+            f"{machine['processor']}, {machine['processors']} processors. {any_result['mpi']}; FFTW: {any_result['fftw']}; "
+            f"ScaLAPACK: {any_result['scalapack']}; {machine['compiler']}.",
+            f"Load average when a run began: {min(loads):.1f} to {max(loads):.1f}" + (", some of it left by the run before." if several else ".")]
 
 
 def in_huge_pages(results):
@@ -356,68 +359,15 @@ def in_huge_pages(results):
     losses = loss_rows(results, PEER_IN_HUGE_PAGES)
     text = f"""### Peers in huge pages
 
-Where the callers of `MPI_Alltoallw` and of the contiguous collectives put their tiles in pages of 2 MiB, `MPI_Alltoallw` takes, in the median over the problems of
-{size_text(judged_kib(next(iter(results.values()))))}, so many times as long as automatic: {"; ".join(ratios)}. Automatic loses in {len(losses) - 2} of {pairs} pairs of a problem and such a peer{":" if len(losses) > 2 else "."}
+The callers of `MPI_Alltoallw` and of the contiguous collectives may put their tiles in pages of 2 MiB. Then `MPI_Alltoallw` takes longer than
+automatic by these factors, in the median over the problems of {size_text(judged_kib(next(iter(results.values()))))}:
+
+{chr(10).join(f"- {ratio}" for ratio in ratios)}
+
+Automatic loses in {len(losses) - 2} of {pairs} pairs of a problem and such a peer{":" if len(losses) > 2 else "."}
 
 """
     return text + ("\n".join(losses) + "\n\n" if len(losses) > 2 else "")
-
-
-def section(results):
-    pairs = {p: sum(1 for _ in comparisons(result)) for p, result in results.items()}
-    losses = loss_rows(results)
-    missed = missed_lines(results)
-    unsettled = sum(within_noise(result) for result in results.values())
-    judged = size_text(judged_kib(next(iter(results.values()))))
-    text = f"""## Execution
-
-Written by `scripts/evaluate-execution` from runs of [`bench/execution`](../bench/README.md). {conditions(results)}
-Raw: {", ".join(f"[{p} processes]({PAGE_LINK.format(p)})" for p in results)}.
-
-All contenders run in turn in every round, between barriers, and are timed until the last process is through; what is short is repeated until
-it takes 3 ms. Every element of every output was compared before. A ratio is one of two times of the same round, the figure of a run their
-median over its rounds. Here stands the median over the runs and, in brackets, the least and the most of them. The *copy limit* is all
-processes copying as many bytes as the larger tile at once by streaming stores over four pages; *one stream* is the same straight through, which
-on some machines is faster, and then the harder reference. Small arrays stay in the caches, where streaming stores are slow: there, only the ratio to
-the peers says something. The library's own tiles and those of the plain copies lie in pages of 2 MiB, those of the peers in what `malloc` gives, which is smaller pages unless the system's setting is `always`;
-*huge* is a peer in pages of 2 MiB, which its caller has to see to. *Contiguous* is `MPI_Alltoall` or `MPI_Allgather` of as many bytes, which do not bring them to their places.
-
-### Targets
-
-{judged} in all where nothing else is said; the figure is that of the worst problem, or of the median.
-
-{chr(10).join(target_rows(results))}
-
-"""
-    text += "Where a target is missed:\n\n" + "\n".join(missed) + "\n\n" if missed else "No target for a time is missed.\n\n"
-    text += f"""### Losses
-
-Automatic loses against a peer where it is slower in the median over the runs and in at least four of five runs; what is slower in the median
-but not in so many runs is a tie ({unsettled} of {sum(pairs.values())} pairs).
-
-"""
-    text += "\n".join(losses) + "\n\n" if len(losses) > 2 else f"None, in {sum(pairs.values())} pairs of a problem and a peer.\n\n"
-    text += in_huge_pages(results)
-    text += "### By size and kind of problem\n\nRatios to the copy limit, median over the problems of a kind.\n\n"
-    for processes, result in results.items():
-        text += f"{processes} processes:\n\n" + "\n".join(class_rows(result)) + "\n\n"
-    for processes in results:
-        text += f"![{processes} processes, {judged}](evaluation/execution_{processes}.svg)\n\n"
-    return text + "![by size](evaluation/execution_sizes.svg)\n"
-
-
-def write_section(page, results):
-    """Puts the section at the end of the page, in place of what was there."""
-    text = page.read_text() if page.exists() else ""
-    begin = text.find("\n## Execution\n")
-    if begin >= 0:
-        end = text.find("\n## ", begin + 1)
-        text = text[:begin] + (text[end:] if end >= 0 else "")
-    page.write_text(text.rstrip("\n") + "\n\n" + section(results))
-
-
-SUMMARY_BEGIN = "<!-- Written by scripts/evaluate-execution: begin -->\n"
-SUMMARY_END = "<!-- Written by scripts/evaluate-execution: end -->\n"
 
 
 def summary(results):
@@ -434,38 +384,99 @@ def summary(results):
     losses = sum(len(lost(result)) for result in results.values())
     pairs = sum(1 for result in results.values() for _ in comparisons(result))
     judged = size_text(judged_kib(next(iter(results.values()))))
-    return f"""{judged} in all: ratio to the copy limit, median over the problems and (least to most).
+    return f"""### In short
+
+Over all sizes automatic is slower than a peer, by more than noise, in {losses} of {pairs} cases. {met} of {len(all_targets)} targets are met. For
+arrays of {judged} in all the table gives the time over the copy limit, median over the problems and (least to most):
 
 {chr(10).join(rows)}
 
-Over all sizes automatic is slower than a peer, by more than noise, in {losses} of {pairs} cases; {met} of {len(all_targets)} targets are met.
-[evaluation.md](evaluation.md#execution) lists all of them, the misses and the losses, and says how noise is told from loss.
 """
 
 
-def write_summary(page, results):
-    text = page.read_text()
-    begin, end = text.find(SUMMARY_BEGIN), text.find(SUMMARY_END)
-    if begin < 0 or end < begin:
-        raise Refused(f"{page.name} has no place for the summary")
-    page.write_text(text[: begin + len(SUMMARY_BEGIN)] + summary(results) + text[end:])
+def section(results):
+    pairs = {p: sum(1 for _ in comparisons(result)) for p, result in results.items()}
+    losses = loss_rows(results)
+    missed = missed_lines(results)
+    unsettled = sum(within_noise(result) for result in results.values())
+    judged = size_text(judged_kib(next(iter(results.values()))))
+    text = f"""## Execution
+
+`scripts/evaluate-execution` writes this section from runs of [`bench/execution`](../bench/README.md).
+
+{chr(10).join(f"- {line}" for line in conditions(results))}
+- Raw: {", ".join(f"[{p} processes]({PAGE_LINK.format(p)})" for p in results)}.
+
+How the figures come about:
+
+- All contenders run in turn in every round, between barriers. The clock stops when the last process is through. What is short is repeated
+  until it takes 3 ms.
+- Every element of every output was compared before.
+- A ratio is one of two times of the same round. The figure of a run is the median of the ratios over its rounds. The tables give the median
+  over the runs and, in brackets, the least and the most of them.
+
+What the names mean:
+
+- *Automatic* is the strategy that the library chooses by itself. A *peer* is another library's way, or a caller's own way, to do the same.
+- The *copy limit*: all processes copy as many bytes as the larger tile at once, by streaming stores over four pages.
+- *One stream* is the same straight through. On some machines it is faster, and then the harder reference.
+- *Contiguous* is `MPI_Alltoall` or `MPI_Allgather` of as many bytes. They do not bring the bytes to their places in the new tile.
+- *Huge* is a peer in pages of 2 MiB, which its caller has to see to.
+
+Two things to know when you read them:
+
+- Small arrays stay in the caches, where streaming stores are slow. There only the ratio to the peers says something.
+- The library's own tiles and those of the plain copies lie in pages of 2 MiB. Those of the peers lie in what `malloc` gives. These are
+  smaller pages unless the system's setting is `always`.
+
+{summary(results)}### Targets
+
+The arrays have {judged} in all where nothing else is said. The figure is that of the worst problem, or of the median.
+
+{chr(10).join(target_rows(results))}
+
+"""
+    text += "Where a target is missed:\n\n" + "\n".join(missed) + "\n\n" if missed else "No target for a time is missed.\n\n"
+    text += f"""### Losses
+
+Automatic loses against a peer where it is slower in the median over the runs and in at least four of five runs. Where it is slower in the
+median but not in so many runs, we call it a tie ({unsettled} of {sum(pairs.values())} pairs).
+
+"""
+    text += "\n".join(losses) + "\n\n" if len(losses) > 2 else f"None, in {sum(pairs.values())} pairs of a problem and a peer.\n\n"
+    text += in_huge_pages(results)
+    text += "### By size and kind of problem\n\nThe tables give ratios to the copy limit, as the median over the problems of a kind.\n\n"
+    for processes, result in results.items():
+        text += f"{processes} processes:\n\n" + "\n".join(class_rows(result)) + "\n\n"
+    for processes in results:
+        text += f"![{processes} processes, {judged}: time over the copy limit by problem and contender](evaluation/execution_{processes}.svg)\n\n"
+    return text + "![Time over the copy limit by number of processes and size](evaluation/execution_sizes.svg)\n"
+
+
+def write_section(page, results):
+    """Puts the section at the end of the page, in place of what was there."""
+    text = page.read_text() if page.exists() else ""
+    begin = text.find("\n## Execution\n")
+    if begin >= 0:
+        end = text.find("\n## ", begin + 1)
+        text = text[:begin] + (text[end:] if end >= 0 else "")
+    page.write_text(text.rstrip("\n") + "\n\n" + wrapped(section(results)))
 
 
 def pictures(folder, results):
     folder.mkdir(parents=True, exist_ok=True)
-    legend = [(short, colour) for _, short, colour in COLUMNS]
-    style = {"per_line": 6, "spacing": 130, "rule": 1}
+    marks = [Mark(short, *look) for _, short, look in COLUMNS]
 
-    def marks(problems):
-        return [None if (values := over_problems(problems, names)) is None else median(values) for names, _, _ in COLUMNS]
+    def values(problems):
+        return [None if (of_runs := over_problems(problems, names)) is None else median(of_runs) for names, _, _ in COLUMNS]
 
     for processes, result in results.items():
         problems = of_size(result, judged_kib(result))
-        svg(folder / f"execution_{processes}.svg", f"{processes} processes, {size_text(judged_kib(result))}: time over the copy limit",
-            [(problem["problem"], marks([problem])) for problem in problems], 0.2, 50, "", legend, ticks=[0.2, 0.5, 1, 2, 5, 10, 20, 50], **style)
-    svg(folder / "execution_sizes.svg", "Time over the copy limit by size, median over the problems",
-        [(f"{processes} processes, {size_text(kib)}", marks(of_size(result, kib))) for processes, result in results.items() for kib in sizes_of(result)],
-        0.1, 1000, "", legend, ticks=[0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000], **style)
+        picture.draw(folder / f"execution_{processes}.svg", f"{processes} processes, {size_text(judged_kib(result))}", "time over the copy limit",
+                     [(problem["problem"], values([problem])) for problem in problems], marks, rule=1)
+    picture.draw(folder / "execution_sizes.svg", "By size, median over the problems", "time over the copy limit",
+                 [(f"{processes} processes, {size_text(kib)}", values(of_size(result, kib)))
+                  for processes, result in results.items() for kib in sizes_of(result)], marks, rule=1)
 
 
 def publish(root, results):
@@ -476,5 +487,3 @@ def publish(root, results):
         (folder / f"execution_{processes}.json").write_text(dump(result))
     pictures(root / "docs" / "evaluation", results)
     write_section(root / "docs" / "evaluation.md", results)
-    if (root / "docs" / "execution.md").exists():
-        write_summary(root / "docs" / "execution.md", results)

@@ -4,49 +4,17 @@
     evaluate_execution_test.py ROOT
 """
 
-import copy
 import json
-import subprocess
 import sys
 import tempfile
 import unittest
-import xml.etree.ElementTree
 from pathlib import Path
 
 ROOT = Path(sys.argv.pop(1))
 sys.path.insert(0, str(ROOT / "scripts"))
-from evaluation import execution  # noqa: E402  the path has to be there first
-
-KIB = 262144
-TILE = 1 << 27
-GOOD = {  # seconds over those of the copy limit
-    "copy limit": ("reference", 1.0), "one stream": ("reference", 0.8), "automatic": ("strategy", 0.8), "in place": ("strategy", 1.8),
-    "MPI_Alltoallw": ("peer", 2.4), "FFTW MPI transpose": ("peer", 3.0)}
-
-
-def contender(name, kind, ratio):
-    out = {"name": name, "kind": kind, "verified": True, "repeats": 1, "seconds": [0.02 * ratio, 0.03 * ratio, 0.025 * ratio]}
-    if kind == "strategy":
-        out |= {"strategy": "shared", "peak_bytes": TILE + (580 << 10)}
-    return out
-
-
-def problem(name, kind, run_bytes, kib=KIB, **ratios):
-    figures = {key: (of, ratios.get(key.replace(" ", "_"), ratio)) for key, (of, ratio) in GOOD.items()}
-    return {"problem": name, "kind": kind, "kib": kib, "mesh": "d:2", "from": "[1{d}2, 2]", "to": "[2, 1{d}2]", "run_bytes": run_bytes,
-            "in_bytes": TILE, "out_bytes": TILE, "contenders": [contender(key, of, ratio) for key, (of, ratio) in figures.items()]}
-
-
-def run(processes=2, **ratios):
-    problems = [problem("long", "rows and columns", 4096, **ratios), problem("short", "axis moves", 64), problem("all", "gathers", 1 << 20),
-                problem("swap", "mesh swap", 4096), problem("small", "axis moves", 64, kib=64)]
-    return {"schema": execution.RUN_SCHEMA, "processes": processes, "rounds": 3, "mpi": "MPI 1", "fftw": "FFTW 3", "scalapack": "built in",
-            "machine": {"processor": "P", "processors": 2, "compiler": "C", "load_average_at_start": "0.1"}, "problems": problems}
-
-
-def result(count=5, **ratios):
-    return execution.reduce([run(**ratios) for _ in range(count)])
-
+from evaluation import copying, execution  # noqa: E402  the path has to be there first
+from evaluation.page import wrapped  # noqa: E402
+from made_up_runs import GOOD, TILE, contender, result, run  # noqa: E402
 
 def target(of, text):
     found, = [each for each in execution.targets(of) if each.text == text]
@@ -171,16 +139,6 @@ class Refusal(unittest.TestCase):
 
 
 class Written(unittest.TestCase):
-    def test_results_survive_being_written(self):
-        with tempfile.TemporaryDirectory() as folder:
-            root = Path(folder)
-            (root / "docs").mkdir()
-            execution.publish(root, {2: result(), 8: result()})
-            self.assertEqual(execution.load(root / "bench" / "results"), {2: result(), 8: result()})
-            for picture in (root / "docs" / "evaluation").iterdir():
-                xml.etree.ElementTree.parse(picture)
-            self.assertEqual(len(list((root / "docs" / "evaluation").iterdir())), 3)
-
     def test_the_section_takes_the_place_of_the_one_before(self):
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder) / "evaluation.md"
@@ -192,51 +150,39 @@ class Written(unittest.TestCase):
             execution.write_section(page, {2: result()})
             self.assertEqual(page.read_text(), once)
 
-    def test_the_summary_needs_its_place(self):
-        with tempfile.TemporaryDirectory() as folder:
-            page = Path(folder) / "execution.md"
-            page.write_text("before\n")
-            with self.assertRaises(execution.Refused):
-                execution.write_summary(page, {2: result()})
-            page.write_text(f"before\n{execution.SUMMARY_BEGIN}of long ago\n{execution.SUMMARY_END}after\n")
-            execution.write_summary(page, {2: result()})
-            self.assertIn("| automatic | 0.80 (0.80 to 0.80) |", page.read_text())
-            self.assertNotIn("of long ago", page.read_text())
-
-    def test_the_documents_of_this_tree_have_a_place_for_the_summary(self):
-        text = (ROOT / "docs" / "execution.md").read_text()
-        self.assertLess(text.index(execution.SUMMARY_BEGIN), text.index(execution.SUMMARY_END))
+    def test_the_section_begins_with_a_summary(self):
+        self.assertIn("| automatic | 0.80 (0.80 to 0.80) |", execution.section({2: result()}).partition("### Targets")[0])
+        self.assertIn("10 of 10 targets are met", execution.summary({2: result()}))
+        self.assertIn("9 of 10 targets are met", execution.summary({2: result(in_place=2.1)}))
 
 
-class Script(unittest.TestCase):
-    def published(self, made, *options):
-        with tempfile.TemporaryDirectory() as folder:
-            root = Path(folder)
-            (root / "docs").mkdir()
-            (root / "runs").mkdir()
-            bench = root / "bench.py"
-            bench.write_text(f"import json, sys\nmade = json.loads({json.dumps(json.dumps(made))})\n"
-                             "made['processes'] = int(sys.argv[1])\n"
-                             "open(sys.argv[sys.argv.index('--output') + 1], 'w').write(json.dumps(made))\n")
-            command = [sys.executable, ROOT / "scripts" / "evaluate-execution", bench, "--launch", f"{sys.executable} {{bench}} {{processes}}",
-                       "--into", root, "--raw", root / "runs", *options]
-            done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
-            page = root / "docs" / "evaluation.md"
-            return done.returncode, done.stderr, page.read_text() if page.exists() else None, sorted(path.name for path in (root / "runs").iterdir())
+class Pages(unittest.TestCase):
+    """The documents say what the raw results of this tree say."""
 
-    def test_it_runs_the_program_and_writes_the_page(self):
-        status, errors, page, kept = self.published(run(), "--runs", "2", "--processes", "2,8")
-        self.assertEqual(status, 0, errors)
-        self.assertIn("| 8 | 0.80 (0.80 to 0.80) | met |", page)
-        self.assertEqual(len(kept), 4)
+    def test_the_page_has_the_sections_that_the_results_make(self):
+        page, results = (ROOT / "docs" / "evaluation.md").read_text(), execution.load(ROOT / "bench" / "results")
+        self.assertIn("\n" + wrapped(execution.section(results)), page)
+        self.assertIn("\n" + wrapped(copying.of_tree(ROOT)), page)
 
-    def test_it_publishes_nothing_that_is_not_verified(self):
-        bad = copy.deepcopy(run())
-        bad["problems"][0]["contenders"][2]["verified"] = False
-        status, errors, page, _ = self.published(bad, "--runs", "1", "--processes", "2")
-        self.assertEqual(status, 1)
-        self.assertIn("automatic was not verified", errors)
-        self.assertIsNone(page)
+    def test_another_result_makes_another_section(self):
+        benchmark, streamed = (json.loads((ROOT / "bench" / "results" / name).read_text()) for name in ("copy_benchmark.json", "copy_table.json"))
+        rows = copying.streaming_table("std::array<StreamingRow, 2> table{{{0, 0.125}, {64, 4}}};")
+        self.assertEqual(rows, [(0, 0.125), (64, 4.0)])
+        text = copying.section(benchmark, streamed, rows)
+        streamed["results"][0].update(run_bytes=4, tile_bytes=1 << 26, streaming_over_ordinary=7.0)
+        self.assertIn("| 4 B | 64 MiB | 7.00 |", copying.section(benchmark, streamed, rows))
+        self.assertNotIn("7.00", text)
+        slow = next(each for each in benchmark["results"] if each["total_bytes"] == 1 << 28 and each["problem"] == "mesh swap")
+        slow[slow["chosen"]]["ratio"] = 9.0
+        self.assertRegex(copying.section(benchmark, streamed, rows), r"\| mesh swap \(2\) \| \d\.\d\d / 9\.00 \|")
+
+    def test_prose_is_filled_and_nothing_else(self):
+        long = "word " * 40 + "`code that stays whole` " + "word " * 20
+        lines = wrapped(f"# {long}\n\n{long}\n\n- {long}\n- short\n\n| {long} |\n").split("\n")
+        self.assertEqual((lines[0], lines[-2]), (f"# {long}", f"| {long} |"))
+        self.assertTrue(all(len(line) <= 120 for line in lines[1:-2]))
+        self.assertEqual(sum("`code that stays whole`" in line for line in lines), 4)
+        self.assertIn("- short", lines)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,26 @@
+"""Pages as people write them: prose in lines of at most 120 columns."""
+
+import re
+import textwrap
+
+WIDTH = 120
+
+
+def wrapped(text):
+    """Markdown with its paragraphs and list items filled anew. What stands in backquotes or behind a link stays whole."""
+
+    def whole(match):
+        return match.group().replace(" ", "\0")
+
+    def filled(paragraph):
+        if paragraph.startswith(("|", "#", "!", "<")):
+            return paragraph
+        lines = []
+        for item in re.split(r"\n(?=- )", paragraph):
+            kept = re.sub(r"`[^`]+`|\]\([^)]*\)", whole, " ".join(item.split()))
+            indent = "  " if item.startswith("- ") else ""
+            lines += textwrap.wrap(kept, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        return "\n".join(lines).replace("\0", " ")
+
+    body = text.rstrip("\n")
+    return "\n\n".join(filled(paragraph) for paragraph in body.split("\n\n")) + text[len(body) :]
