@@ -112,9 +112,9 @@ Outcome prove_verb(const ProveArguments& arguments) {
     options.solver = static_cast<SolverChoice>(*choice);
   }
   if (arguments.timeout) {
-    const auto limit = parse_count(*arguments.timeout, "--timeout", 1, 1'000'000);
+    const Result<double> limit = parse_timeout(*arguments.timeout, "--timeout");
     if (!limit) return failed(limit.error());
-    options.timeout_seconds = static_cast<double>(*limit);
+    options.timeout_seconds = *limit;
   }
   const Result<std::vector<Program>> programs = programs_of(arguments);
   if (!programs) return failed(programs.error());
