@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "retile/check/blocks.h"
 #include "retile/check/boxes.h"
 #include "retile/check/tags.h"
 #include "retile/core/assert.h"

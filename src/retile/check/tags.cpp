@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "retile/check/boxes.h"
-#include "retile/core/assert.h"
 #include "retile/core/cases.h"
 
 namespace retile {
@@ -17,80 +16,12 @@ Shape row_major(const Shape& extents) {
   return out;
 }
 
-Shape in_blocks(const Shape& elements, const Shape& unit) {
-  Shape out = elements;
-  for (std::size_t k = 0; k < out.size(); ++k) {
-    RETILE_ASSERT(out[k] % unit[k] == 0, "nothing begins or ends inside a block");
-    out[k] /= unit[k];
-  }
-  return out;
-}
-
 /// The number of a block, or of an element, in an array with these strides.
 Size number_of(const Shape& at, const Shape& strides) {
   return std::inner_product(at.begin(), at.end(), strides.begin(), Size{0});
 }
 
-void take_part(Size& unit, Size extent) { unit = std::gcd(unit, extent); }
-
-/// A smaller unit where a transfer cuts; blocks of all that an exchange moves.
-void take_part(Shape& unit, const Exchange& step) {
-  for (const Transfer& transfer : step.transfers) {
-    for (const Shape* numbers : {&transfer.target_start, &transfer.source_start, &transfer.shape}) {
-      for (std::size_t k = 0; k < unit.size(); ++k) {
-        if ((*numbers)[k] % unit[k] != 0) take_part(unit[k], (*numbers)[k]);
-      }
-    }
-  }
-}
-
-/// How many blocks a tile has.
-std::optional<Size> blocks_in(const Shape& tile, const Shape& unit) {
-  return checked_product(in_blocks(tile, unit));
-}
-
-/// Arrays, blocks of one: nothing when all are 2^62 or more.
-std::optional<Size> tags_in(Size arrays, const std::optional<Size>& blocks) {
-  constexpr Size most = Size{1} << 62;
-  const auto out = blocks ? checked_mul(arrays, *blocks) : std::nullopt;
-  return out && *out < most ? out : std::nullopt;
-}
-
 }  // namespace
-
-std::optional<TagsNeeded> tags_needed(const Step& step, const StepShapes& shapes,
-                                      const Blocks& before) {
-  TagsNeeded out{.after = before};
-  Shape& unit = out.after.unit;
-  Size& arrays = out.after.arrays;
-  match(
-      step.op,
-      [&](const Dynslice& op) {
-        take_part(unit[op.dim], shapes.after[op.dim]);
-        const auto parts = checked_mul(arrays, shapes.tile[op.dim] / shapes.after[op.dim]);
-        arrays = std::min(parts.value_or(shapes.devices), shapes.devices);
-      },
-      [&](const Allgather& op) {
-        if (op.groups.columns() > 1) arrays = op.groups.row_count();
-      },
-      [&](const Alltoall& op) {
-        if (op.groups.columns() == 1) return;
-        take_part(unit[op.split], shapes.tile[op.split] / op.groups.columns());
-        arrays = shapes.devices;
-      },
-      [](const Allpermute&) {},
-      [&](const Exchange& op) {
-        for (std::size_t k = 0; k < unit.size(); ++k) take_part(unit[k], shapes.after[k]);
-        take_part(unit, op);
-        arrays = shapes.devices;
-      });
-  const auto tags_before = tags_in(before.arrays, blocks_in(shapes.tile, unit));
-  const auto tags_after = tags_in(arrays, blocks_in(shapes.after, unit));
-  if (!tags_before || !tags_after) return std::nullopt;
-  out.tags_before = *tags_before;
-  out.tags_after = *tags_after;
-  return out;
-}
 
 struct Tags::Next {
   Shape counts;   // blocks of a new array
@@ -139,7 +70,7 @@ void Tags::set_blocks(const Shape& tile, Shape unit) {
 
 std::unique_ptr<Tags> Tags::make(const State& other, Shape unit, ArrayOf array_of,
                                  std::size_t arrays, const Limits& limits) {
-  const auto tags = tags_in(static_cast<Size>(arrays), blocks_in(other.tile(), unit));
+  const auto tags = tags_in(static_cast<Size>(arrays), other.tile(), unit);
   if (!tags || *tags > limits.tag_room) return nullptr;
   std::unique_ptr<Tags> out(new Tags(other, std::move(unit), std::move(array_of)));
   out->tags_.resize(index(*tags));

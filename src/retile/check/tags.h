@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "retile/check/blocks.h"
 #include "retile/check/piece_list.h"
 #include "retile/check/state.h"
 #include "retile/check/tables.h"
@@ -21,31 +22,6 @@
 namespace retile {
 
 class Boxes;
-
-/// What a step begins and ends with.
-struct StepShapes {
-  const Shape& tile;   ///< of every array before it
-  const Shape& after;  ///< of every array after it
-  Size devices = 1;
-};
-
-/// Arrays that are shared by devices, in blocks.
-struct Blocks {
-  Shape unit;       ///< elements of a block; divides the tile
-  Size arrays = 1;  ///< different ones
-};
-
-/// What a step needs in tags.
-struct TagsNeeded {
-  Blocks after;  ///< after the step; its unit is that before the step, too
-  Size tags_before = 0;
-  Size tags_after = 0;
-  /// All that there are at once.
-  [[nodiscard]] Size numbers() const { return tags_before + tags_after; }
-};
-/// Nothing when they cannot be counted in 62 bits.
-[[nodiscard]] std::optional<TagsNeeded> tags_needed(const Step& step, const StepShapes& shapes,
-                                                    const Blocks& before);
 
 class Tags final : public State {
  public:
