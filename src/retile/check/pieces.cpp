@@ -69,6 +69,9 @@ Pieces::Allowance Pieces::allowance(const Step& step, const Shape& after,
                 .beyond = Applied::no_room,
                 .deadline = limits.deadline,
                 .watch = Watch(limits.deadline)};
+  // Of single pieces an exchange makes no more than it has transfers.
+  const bool single = lists_.numbers.size() == lists_.count() * piece_size();
+  if (single && is_exchange(step)) return out;
   const auto tags = tags_needed(step, {.tile = tile(), .after = after, .devices = devices()},
                                 {.unit = unit(), .arrays = static_cast<Size>(lists_.count())});
   if (!tags || tags->numbers() > limits.tag_room) return out;

@@ -163,7 +163,8 @@ Result<std::string> read_text(const std::string& path, std::string_view source) 
     file = opened.get();
   }
   // Piece by piece, as a text that grows would be there twice whenever it is copied.
-  constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+  std::size_t piece_bytes = std::size_t{1} << 16;
+  constexpr std::size_t longest_piece_bytes = std::size_t{1} << 20;
   std::vector<std::string> pieces;
   Size bytes = 0;
   while (true) {
@@ -174,6 +175,7 @@ Result<std::string> read_text(const std::string& path, std::string_view source) 
       return refused(Code::bad_file, "longer than 1 GiB, which no Program needs to be");
     }
     if (piece.size() < piece_bytes) break;
+    piece_bytes = std::min(2 * piece_bytes, longest_piece_bytes);
   }
   if (std::ferror(file) != 0) {
     return refused(Code::file_error, fmt::format("cannot read: {}", std::strerror(errno)));
