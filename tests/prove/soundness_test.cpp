@@ -296,7 +296,8 @@ struct NothingCompared : Rules<NothingCompared> {
   std::vector<std::size_t> compared(std::size_t) const { return {}; }
 };
 
-/// A proof by questions of an encoder; without a replay of what it refutes, where that is not wanted.
+/// A proof by questions of an encoder; without a replay of what it refutes, where that is not
+/// wanted.
 template <typename Asking>
 Result<Proof> proof_by(const Program& program, Replays replays) {
   const ProveOptions options;

@@ -55,20 +55,20 @@ struct Witness {
 
 struct CheckOptions {
   /// Most pieces (boxes of elements that lie together) that the replay may hold over all devices;
-  /// 64 bytes each, so this is what bounds the memory. Where elements are held one by one, a quarter
-  /// of it.
+  /// 64 bytes each, so this is what bounds the memory. Where elements are held one by one, a
+  /// quarter of it.
   Size piece_limit = Size{1} << 26;
-  /// After so many seconds the verdict is undecided, and out_of_time. Kept to within about a second,
-  /// whatever the Program.
+  /// After so many seconds the verdict is undecided, and out_of_time. Kept to within about a
+  /// second, whatever the Program.
   double timeout_seconds = std::numeric_limits<double>::infinity();
 };
 
 /// Replays `program` on the devices' arrays of global indices, held as boxes where they are boxes.
 /// Exact for every Program; undecided only past a limit or when a size overflows.
-/// \complexity independent of the devices as long as base offsets are sums over digits of the device
-///     number, which Programs of the planner keep; O(devices * rank) per step as long as every device
-///     holds one box; otherwise, per step, about as many numbers as there are boxes of elements that
-///     lie together, or elements that have always moved together, whichever is less
+/// \complexity independent of the devices as long as base offsets are sums over digits of the
+///     device number, which Programs of the planner keep; O(devices * rank) per step as long as
+///     every device holds one box; otherwise, per step, about as many numbers as there are boxes of
+///     elements that lie together, or elements that have always moved together, whichever is less
 [[nodiscard]] Verdict check(const Program& program, const CheckOptions& options = {});
 
 }  // namespace retile

@@ -152,8 +152,8 @@ bool merge(const Shape& tile, PieceList& pieces, Watch& watch) {
     return true;
   }
   if (!watch.in_time(static_cast<Size>(pieces.size()))) return false;
-  // A round may make room for the next one, but one that joins next to nothing ends it: what is left
-  // to join may come in as many rounds as there are pieces.
+  // A round may make room for the next one, but one that joins next to nothing ends it: what is
+  // left to join may come in as many rounds as there are pieces.
   constexpr std::size_t least_share = 16;
   const std::vector<std::size_t> dimensions = cut_dimensions(tile, pieces);
   Merger merger(rank, pieces, watch);

@@ -15,8 +15,8 @@
 
 namespace retile {
 
-/// The pieces of one array: origin, extent and shift, rank numbers each, piece after piece. Every local
-/// index is in one piece.
+/// The pieces of one array: origin, extent and shift, rank numbers each, piece after piece. Every
+/// local index is in one piece.
 using PieceList = std::vector<Size>;
 using PieceListView = std::span<const Size>;
 

@@ -1,4 +1,5 @@
-// States whose arrays are made of pieces: boxes of elements that lie together. Private to this room.
+// States whose arrays are made of pieces: boxes of elements that lie together. Private to this
+// room.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The replay of a Program's steps in the fastest form that can say what the devices hold. Private to
-// this room.
+// The replay of a Program's steps in the fastest form that can say what the devices hold. Private
+// to this room.
 #pragma once
 
 #include <cstddef>

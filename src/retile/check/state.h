@@ -30,8 +30,8 @@ namespace retile {
 /// The forms, the fastest first.
 enum class Form : std::uint8_t { weights, boxes, pieces, tags };
 
-/// What became of a step. Only after `done` is the state another one, and only after `too_late` must
-/// it not be used any more.
+/// What became of a step. Only after `done` is the state another one, and only after `too_late`
+/// must it not be used any more.
 enum class Applied : std::uint8_t {
   done,
   refused,   ///< this form cannot say the result, or a slower one says it in fewer numbers
@@ -69,8 +69,9 @@ class State {
   /// The global index that a device holds at a local index.
   [[nodiscard]] virtual Shape held(Size device, const Shape& at) const = 0;
 
-  /// The first device, and its first local index in C order, where the arrays are not boxes in order
-  /// with these base offsets; or as this layout says, whose tiles have the shape of the arrays.
+  /// The first device, and its first local index in C order, where the arrays are not boxes in
+  /// order with these base offsets; or as this layout says, whose tiles have the shape of the
+  /// arrays.
   [[nodiscard]] virtual std::optional<Witness> difference(const Columns& expected) const = 0;
   [[nodiscard]] virtual std::optional<Witness> difference(const Layout& expected) const;
 

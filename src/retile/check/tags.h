@@ -47,8 +47,8 @@ class Tags final : public State {
 
   [[nodiscard]] const ArrayOf& array_of() const { return array_of_; }
   [[nodiscard]] std::size_t array_count() const { return tags_.size() / index(size_); }
-  /// Calls `visit` with boxes, one block high in all dimensions but one, that make up an array, until
-  /// it returns false. True when it never did.
+  /// Calls `visit` with boxes, one block high in all dimensions but one, that make up an array,
+  /// until it returns false. True when it never did.
   template <typename Visit>
   bool for_each_run(std::size_t array, const Visit& visit) const;
 

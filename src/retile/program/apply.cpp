@@ -121,8 +121,7 @@ bool lies_inside(const Shape& start, const Shape& shape, const Shape& tile) {
 
 /// Whether every box lies in both tiles, and every element of every new tile in one box.
 std::optional<Refusal> check_transfers(const std::vector<Transfer>& transfers, const Shape& before,
-                                       const Shape& after, Size devices,
-                                       const Deadline& deadline) {
+                                       const Shape& after, Size devices, const Deadline& deadline) {
   const auto fault = [](Size device, const Shape& at) {
     return Refusal{.reason = Reason::transfers, .device = device, .at = at};
   };
@@ -143,8 +142,7 @@ std::optional<Refusal> check_transfers(const std::vector<Transfer>& transfers, c
       const Transfer& transfer = transfers[order[next]];
       boxes.push_back({.start = &transfer.target_start, .shape = &transfer.shape});
     }
-    const auto found =
-        detail::first_not_covered_once(after, std::move(boxes), work_left, deadline);
+    const auto found = detail::first_not_covered_once(after, std::move(boxes), work_left, deadline);
     if (!found) return Refusal{.reason = Reason::limit, .device = std::nullopt};
     if (*found) return fault(device, **found);
   }

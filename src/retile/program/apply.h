@@ -52,8 +52,7 @@ struct Refusal {
 /// \param deadline  of the transfers of an exchange, which may take seconds; after it the reason is
 ///     limit
 [[nodiscard]] tl::expected<Shape, Refusal> shape_after(const Step& step, const Shape& tile,
-                                                       Size devices,
-                                                       const Deadline& deadline = {});
+                                                       Size devices, const Deadline& deadline = {});
 
 /// A device's place in its group.
 struct Membership {

@@ -41,8 +41,8 @@ struct Place {
 
 /// The table of docs/program.md, a rule a function.
 ///
-/// `Self` is the class that has the rules: one rule uses another through it. So a class derived from
-/// this one may have a rule of its own in the place of each, and nothing here is virtual.
+/// `Self` is the class that has the rules: one rule uses another through it. So a class derived
+/// from this one may have a rule of its own in the place of each, and nothing here is virtual.
 template <typename Self>
 class Rules {
  public:

@@ -205,9 +205,9 @@ Satisfiable read_answer(const std::string& output, std::map<std::string, Size>& 
   return Satisfiable::yes;
 }
 
-/// First with a bound on Z3's own steps, some tenths of a second. What that leaves open, and what is
-/// too long to be read as fast, is asked in a process of its own, which can be ended: Z3 4.8.12 may
-/// lock itself up when its time is over.
+/// First with a bound on Z3's own steps, some tenths of a second. What that leaves open, and what
+/// is too long to be read as fast, is asked in a process of its own, which can be ended: Z3 4.8.12
+/// may lock itself up when its time is over.
 Satisfiable ask_z3(const std::string& text, const std::vector<std::string>& names, double seconds,
                    std::map<std::string, Size>& values) {
   constexpr unsigned easy_steps = 1'000'000;

@@ -45,8 +45,8 @@ class Solvers {
 
   /// \param text      declarations and assertions
   /// \param names     numbers whose values are wanted
-  /// \param deadline  after which no answer is waited for; of two solvers the first gets half of the
-  ///     time until then
+  /// \param deadline  after which no answer is waited for; of two solvers the first gets half of
+  ///     the time until then
   [[nodiscard]] SolverAnswer ask(const std::string& text, const std::vector<std::string>& names,
                                  const Deadline& deadline) const;
 
