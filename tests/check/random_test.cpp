@@ -140,8 +140,8 @@ TEST(Mutants, of_hundreds_of_planned_programs_are_found) {
 
 /// The same Program with the base offsets of `from` in a list, so that nothing is said in digits.
 Program with_listed_start(Program program) {
-  program.from = retile::Layout::listed(program.devices, program.from.global(),
-                                               program.from.tile(), program.from.base_offsets())
+  program.from = retile::Layout::listed(program.devices, program.from.global(), program.from.tile(),
+                                        program.from.base_offsets())
                      .value();
   return program;
 }

@@ -149,10 +149,11 @@ The input holds one or more Programs, in text or JSON form; each gets a verdict,
 is the largest.
 
 Exit codes: 0 right, 1 wrong (with --within-bound: or higher than both ends), 2 the input cannot be
-read, 3 undecided.
+read, 3 undecided: a limit was reached, --timeout too.
 
 Examples:
   retile check sequence.txt
+  retile check sequence.txt --timeout 10
   retile lower --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' | retile check --within-bound --json)";
 
 constexpr const char* prove_footer = R"(
@@ -264,6 +265,8 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   add_text(*check_app, "PROGRAM", check.program, "file, or - for stdin (default)", "FILE");
   check_app->add_flag("--within-bound", check.within_bound,
                       "also exit 1 if a tile is larger than both ends");
+  add_text(*check_app, "--timeout", check.timeout, "seconds for each Program (default: no limit)",
+           "S");
   check_app->add_flag("--json", check.json, "print one JSON object per Program, retile.verdict/1");
   check_app->footer(check_footer);
 

@@ -36,6 +36,7 @@ struct LowerArguments {
 
 struct CheckArguments {
   std::optional<std::string> program;
+  std::optional<std::string> timeout;
   bool within_bound = false;
   bool json = false;
 };

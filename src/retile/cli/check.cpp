@@ -14,6 +14,12 @@
 namespace retile::cli {
 
 Outcome check_verb(const CheckArguments& arguments) {
+  CheckOptions options;
+  if (arguments.timeout) {
+    const Result<double> seconds = parse_timeout(*arguments.timeout, "--timeout");
+    if (!seconds) return failed(seconds.error());
+    options.timeout_seconds = *seconds;
+  }
   const std::string path = arguments.program.value_or("-");
   const Result<std::string> text = read_text(path, "PROGRAM");
   if (!text) return failed(text.error());
@@ -22,7 +28,7 @@ Outcome check_verb(const CheckArguments& arguments) {
 
   Outcome outcome;
   for (const Program& program : *programs) {
-    const Verdict verdict = check(program);
+    const Verdict verdict = check(program, options);
     outcome.out +=
         arguments.json ? verdict_json(verdict) : verdict_text(verdict, arguments.within_bound);
     outcome.out += '\n';

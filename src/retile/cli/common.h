@@ -67,6 +67,10 @@ struct ElementType {
 [[nodiscard]] Result<Size> parse_count(std::string_view text, std::string_view source, Size least,
                                        Size most);
 
+/// A time limit in seconds.
+/// \error bad_argument: not a number from 1 to 1000000
+[[nodiscard]] Result<double> parse_timeout(std::string_view text, std::string_view source);
+
 /// One of `choices`, as its index.
 /// \error bad_argument
 [[nodiscard]] Result<std::size_t> parse_choice(std::string_view text, std::string_view source,

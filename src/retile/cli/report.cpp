@@ -191,6 +191,7 @@ Exit exit_of(const Verdict& verdict, bool within_bound) {
 
 std::string verdict_text(const Verdict& verdict, bool within_bound) {
   if (verdict.answer == Answer::undecided) {
+    if (verdict.out_of_time) return "undecided (limit): no verdict in time";
     return "undecided (limit): the replay needs more than its limit or a size beyond 63 bits";
   }
   if (verdict.answer == Answer::right) {
