@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "retile/core/notation.h"
+#include "retile/notation/paper/notation.h"
 #include "retile/plan/plan.h"
 
 namespace {

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "retile/core/notation.h"
+#include "retile/notation/paper/notation.h"
 
 namespace retile {
 namespace {
@@ -78,11 +78,10 @@ TEST(Layout, make_refuses_what_is_no_tiling) {
   EXPECT_FALSE(Layout::compact(8, {8}, {2}, {{{4, 4}}}));  // reaches past the devices
   EXPECT_FALSE(Layout::compact(8, {4, 4}, {2, 2}, {{{1, 2}}, {{1, 2}}}));  // a digit twice
   EXPECT_TRUE(Layout::compact(8, {4, 4}, {2, 2}, {{{1, 2}}, {{2, 2}}}));
-  EXPECT_FALSE(
-      Layout::compact(12, {4, 3}, {2, 1}, {{{3, 2}}, {{4, 3}}}));  // 3*2 does not divide 4
+  EXPECT_FALSE(Layout::compact(12, {4, 3}, {2, 1}, {{{3, 2}}, {{4, 3}}}));  // 3*2 does not divide 4
   EXPECT_FALSE(Layout::compact(8, {0}, {0}, {{}}));
-  EXPECT_FALSE(Layout::compact(8, {Size{1} << 40, Size{1} << 40}, {Size{1} << 40, Size{1} << 40},
-                                {{}, {}}));
+  EXPECT_FALSE(
+      Layout::compact(8, {Size{1} << 40, Size{1} << 40}, {Size{1} << 40, Size{1} << 40}, {{}, {}}));
   EXPECT_FALSE(Layout::listed(2, {4}, {2}, {0, 3}));  // leaves the array
   EXPECT_TRUE(Layout::listed(2, {4}, {2}, {0, 1}));   // overlaps, which is allowed
   EXPECT_FALSE(Layout::listed(2, {4}, {2}, {0}));

@@ -210,7 +210,7 @@ Claims claims_of(const Layout& map) {
 Program lower(const Plan& plan) {
   Program program;
   program.devices = plan.problem.from.devices();
-  program.mesh = plan.problem.mesh;
+  if (plan.problem.spelling) program.mesh = plan.problem.spelling->mesh;
   program.from = plan.problem.from;
   program.to = plan.problem.to;
   Layout map = plan.problem.from;
