@@ -32,6 +32,7 @@
 #include "retile/exec/npy/pattern.h"
 #include "retile/lower/lower.h"
 #include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 
 namespace {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 
 namespace {

@@ -15,6 +15,7 @@
 #include "spec/program/type_text.h"
 #include "support/bridge.h"
 #include "support/generators.h"
+#include "support/values.h"
 
 const fuzz::Target fuzz::target = {"notation", 0.3};
 

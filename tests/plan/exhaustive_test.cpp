@@ -14,6 +14,7 @@
 #include "retile/check/check.h"
 #include "retile/lower/lower.h"
 #include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "retile/program/forms/text.h"
 #include "spec/program/check.h"

@@ -16,6 +16,7 @@
 
 #include "brute_force.h"
 #include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "spec/search/search.h"
 #include "support/bridge.h"

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "spec/search/path.h"
 #include "support/bridge.h"

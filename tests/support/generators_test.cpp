@@ -25,6 +25,7 @@
 #include "support/program_generators.h"
 #include "support/sequence_generators.h"
 #include "support/shrinking.h"
+#include "support/values.h"
 
 namespace {
 

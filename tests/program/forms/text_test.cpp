@@ -126,26 +126,10 @@ TEST(Repair, completes_a_dimension) {
 // One mistake has one message, whoever reads it.
 TEST(Voice, of_types_and_of_tilings_is_one) {
   const retile::Mesh mesh = retile::parse_mesh("x:4,y:6").value();
-  for (const std::string tiling : {"[",
-                                   "[3",
-                                   "[3{",
-                                   "[3{x",
-                                   "[3{x}",
-                                   "[3{x}]",
-                                   "[3{x}12",
-                                   "[3{z}12]",
-                                   "[4{x}12]",
-                                   "[0{x}12]",
-                                   "[3{x}-12]",
-                                   "[3{x:5}12]",
-                                   "[3{x}12, 3{x}12]",
-                                   "[1{x,x}16]",
-                                   "[3{\"x}12]",
-                                   "[3{xy}12]",
-                                   "[9223372036854775808]",
-                                   "[12] 12",
-                                   "[4294967296, 4294967296]",
-                                   "[13{}12]"}) {
+  for (const std::string tiling :
+       {"[", "[3", "[3{x", "[3{x}", "[3{x}]", "[3{x}12", "[3{z}12]", "[4{x}12]", "[0{x}12]",
+        "[3{x}-12]", "[3{x:5}12]", "[3{x}12, 3{x}12]", "[1{x,x}16]", "[3{\"x}12]", "[3{xy}12]",
+        "[9223372036854775808]", "[12] 12", "[4294967296, 4294967296]", "[13{}12]"}) {
     const Diagnostic of_type = retile::parse_type(tiling, mesh).error();
     const Diagnostic of_tiling = refused(header("mesh x:4,y:6\nfrom " + tiling + "\nto []"));
     EXPECT_EQ(of_type.message, of_tiling.message) << tiling;
