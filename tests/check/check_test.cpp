@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "check/judge.h"
-#include "retile/core/problem.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "support/mutants.h"
 

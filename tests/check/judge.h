@@ -14,7 +14,7 @@
 #include "check/forms.h"
 #include "check/naive.h"
 #include "retile/check/check.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 #include "spec/program/check.h"
 #include "spec/program/text.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "check/naive.h"
-#include "retile/core/problem.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/program/program.h"
 #include "support/mutants.h"
 

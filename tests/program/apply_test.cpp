@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "retile/program/coverage.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 #include "support/program_generators.h"
 
 namespace {

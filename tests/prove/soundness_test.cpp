@@ -10,8 +10,8 @@
 
 #include "check/judge.h"
 #include "check/random_programs.h"
-#include "retile/core/problem.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "retile/prove/encode.h"
 #include "retile/prove/examination.h"

@@ -9,7 +9,7 @@
 
 #include "retile/cli/report.h"
 #include "retile/cli/verbs.h"
-#include "retile/program/json.h"
+#include "retile/program/forms/json.h"
 
 namespace retile::cli {
 

@@ -13,6 +13,7 @@
 #include <memory>
 #include <utility>
 
+#include "retile/notation/paper/problem.h"
 #include "retile/program/apply.h"
 
 namespace retile::cli {

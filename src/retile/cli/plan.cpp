@@ -10,7 +10,7 @@
 #include "retile/core/atomic_file.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/certificate.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 
 namespace retile::cli {
 namespace {

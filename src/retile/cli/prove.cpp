@@ -15,8 +15,8 @@
 #include "retile/core/atomic_file.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/plan.h"
-#include "retile/program/json.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/json.h"
+#include "retile/program/forms/text.h"
 #ifdef RETILE_WITH_Z3
 #include "retile/prove/prove.h"
 #endif

@@ -15,7 +15,7 @@
 #include "retile/cli/verbs.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/plan.h"
-#include "retile/program/json.h"
+#include "retile/program/forms/json.h"
 
 namespace retile::cli {
 namespace {
@@ -198,7 +198,7 @@ tl::expected<RunRequest, Outcome> prepare_run(const RunArguments& arguments,
     if (!read) return fail(read.error());
     problem = std::move(*read);
   }
-  const Size devices = problem ? problem->mesh.device_count() : request.program.devices;
+  const Size devices = problem ? problem->from.devices() : request.program.devices;
   const Shape& global = problem ? problem->from.global() : request.program.from.global();
 
   if (processes && *processes != devices) {

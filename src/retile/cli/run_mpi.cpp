@@ -9,7 +9,7 @@
 
 #include "retile/cli/launch.h"
 #include "retile/cli/run.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 
 #ifdef RETILE_WITH_MPI
 #include "retile/exec/mpi/device_run.h"

@@ -20,7 +20,7 @@
 #include "retile/exec/exchange/direct.h"
 #include "retile/exec/mpi/mover.h"
 #include "retile/exec/mpi/mpi_wrapper.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 #include "retile/program/tile_shapes.h"
 
 namespace retile::mpi {
