@@ -26,6 +26,7 @@
 #include "support/shrinking.h"
 #include "support/layout_generators.h"
 
+namespace generators_test {
 namespace {
 
 using support::ShrinkWalk;
@@ -270,3 +271,4 @@ TEST(ClassificationControl, a_case_that_is_not_drawn_is_reported) {
 }
 
 }  // namespace
+}  // namespace generators_test
