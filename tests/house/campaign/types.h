@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "campaign/tally.h"
+#include "house/campaign/tally.h"
 #include "retile/core/notation.h"
 #include "retile/core/typing.h"
 #include "support/bridge.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "campaign/tally.h"
-#include "campaign/types.h"
+#include "house/campaign/tally.h"
+#include "house/campaign/types.h"
 #include "check/random_programs.h"
 #include "retile/check/check.h"
 #include "retile/exec/exchange/direct.h"

@@ -16,7 +16,7 @@
 #include "retile/plan/plan.h"
 #include "spec/paper/examples.h"
 
-namespace retile {
+namespace retile::mpi_examples_test {
 namespace {
 
 constexpr Size element_bytes = 4;
@@ -45,4 +45,4 @@ TEST(MpiExamples, every_element_arrives) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::mpi_examples_test

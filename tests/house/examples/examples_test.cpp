@@ -19,7 +19,7 @@
 #include "spec/program/check.h"
 #include "spec/program/text.h"
 
-namespace retile {
+namespace retile::examples_test {
 namespace {
 
 constexpr Size element_bytes = 4;
@@ -77,4 +77,4 @@ TEST(Examples, plan_lower_check_and_run) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::examples_test

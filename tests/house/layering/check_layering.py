@@ -25,6 +25,7 @@ fmt and tl::expected are core's; they are allowed in every room of src because c
 Tests, fuzz targets, benchmarks and proofs may include everything, so they are not read.
 """
 
+import functools
 import re
 import sys
 from pathlib import Path
@@ -72,6 +73,7 @@ COMMENT_OR_STRING = re.compile(
 )
 
 
+@functools.lru_cache(maxsize=None)  # the control reads the same files many times
 def without_comments(text, strings):
     """The text with comments blanked, and string literals too if `strings`; line numbers stay."""
 
@@ -228,7 +230,7 @@ class Checker:
 
 
 def main():
-    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[2]
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[3]
     checker = Checker(root.resolve())
     violations = checker.run()
     for violation in violations:

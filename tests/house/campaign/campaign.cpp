@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "campaign/programs.h"
-#include "campaign/tally.h"
-#include "campaign/types.h"
+#include "house/campaign/programs.h"
+#include "house/campaign/tally.h"
+#include "house/campaign/types.h"
 #include "retile/core/notation.h"
 #include "spec/search/search.h"
 #include "support/generators.h"

@@ -15,7 +15,7 @@
 #include "retile/plan/plan.h"
 #include "retile/program/text.h"
 
-namespace retile {
+namespace retile::section8_test {
 namespace {
 
 TEST(Section8, a_thousand_samples_plan_lower_and_check) {
@@ -51,4 +51,4 @@ TEST(Section8, a_thousand_samples_plan_lower_and_check) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::section8_test
