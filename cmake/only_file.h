@@ -39,19 +39,22 @@ inline bool lets_run(std::string_view filter, std::string_view name) {
 }
 
 /// The tests of the suite that the filter lets run and that stand in a file whose path ends with `path`, each with a colon.
-inline std::string chosen(const testing::TestSuite& suite, std::string_view path, std::string_view filter) {
+inline std::string chosen(const testing::TestSuite& suite, std::string_view path,
+                          std::string_view filter) {
   std::string out;
   bool all = true;
   for (int i = 0; i < suite.total_test_count(); ++i) {
     const auto& test = *suite.GetTestInfo(i);
     const std::string name = std::string(suite.name()) + "." + test.name();
     const std::string_view file = test.file();
-    const bool in_file = file.size() >= path.size() && file.substr(file.size() - path.size()) == path;
+    const bool in_file =
+        file.size() >= path.size() && file.substr(file.size() - path.size()) == path;
     const bool runs = in_file && lets_run(filter, name);
     if (runs) out += name + ":";
     all = all && runs;
   }
-  return all && !out.empty() ? std::string(suite.name()) + ".*:" : out;  // short, as GoogleTest prints it
+  return all && !out.empty() ? std::string(suite.name()) + ".*:"
+                             : out;  // short, as GoogleTest prints it
 }
 
 /// Takes --only-file=PATH out of the arguments, after GoogleTest has taken its own, and narrows the filter to the tests of

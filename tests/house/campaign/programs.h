@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "check/random_programs.h"
 #include "house/campaign/tally.h"
 #include "house/campaign/types.h"
-#include "check/random_programs.h"
 #include "retile/check/check.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/lower/lower.h"

@@ -2,7 +2,6 @@
 /// sequences.
 #pragma once
 
-
 #include "normal_form_search.h"
 #include "spec/paper/sec4_weak_normal_form.h"
 #include "spec/paper/sec6_lowering.h"
