@@ -125,8 +125,8 @@ Examples:
 `retile VERB --help` says more about a verb.)";
 
 constexpr const char* plan_footer = R"(
-Exit codes: 0 a plan, 1 none within --memory-limit, 2 the input cannot be read, 3 the certificate is
-too large, 4 it cannot be written.
+Exit codes: 0 a plan, 1 none within --memory-limit, 2 the input cannot be read, 3 the certificate or
+the picture is too large, 4 a file cannot be written.
 
 `retile-oracle certify` checks a certificate line by line, with code of its own.
 
@@ -134,7 +134,8 @@ Examples:
   retile plan --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]'
   retile plan --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]' --explain
   retile plan --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --dtype f64 --memory-limit 8KiB --json
-  retile plan --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --certificate - | retile-oracle certify)";
+  retile plan --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --certificate - | retile-oracle certify
+  retile plan --mesh x:2,y:3 '[2{x}4, 6]' '[4, 2{y}6]' --svg tiles.svg)";
 
 constexpr const char* lower_footer = R"(
 Exit codes: 0 a Program, 2 the input cannot be read, 3 with --direct, more than 2^22 transfers.
@@ -245,11 +246,11 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   add_text(*plan_app, "--memory-limit", plan.memory_limit,
            "most bytes per device, tile before and after a step together; KiB, MiB, GiB, TiB",
            "BYTES");
-  plan_app->add_flag("--exceed-bound", plan.exceed_bound,
-                     "with --memory-limit: tiles within it may be larger than both ends");
   add_text(*plan_app, "--dtype", plan.dtype, std::string(element_type_help), "TYPE");
   add_text(*plan_app, "--certificate", plan.certificate,
            "write the Program and the proof of its lower bound; - for stdout, without the plan",
+           "FILE");
+  add_text(*plan_app, "--svg", plan.svg, "draw who holds what: before, at the largest and after",
            "FILE");
   plan_app->footer(plan_footer);
 

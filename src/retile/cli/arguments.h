@@ -21,11 +21,11 @@ struct PlanArguments {
   ProblemArguments problem;
   bool json = false;
   bool explain = false;
-  bool exceed_bound = false;
   std::optional<std::string> cost;
   std::optional<std::string> memory_limit;
   std::optional<std::string> dtype;
   std::optional<std::string> certificate;
+  std::optional<std::string> svg;
 };
 
 struct LowerArguments {

@@ -8,6 +8,7 @@
 #include "retile/cli/report.h"
 #include "retile/cli/verbs.h"
 #include "retile/core/atomic_file.h"
+#include "retile/draw/svg.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/certificate.h"
 #include "retile/program/forms/text.h"
@@ -32,11 +33,6 @@ Result<PlanOptions> read_options(const PlanArguments& arguments) {
     if (!limit) return refuse(limit.error());
     options.memory_limit_bytes = *limit;
   }
-  if (arguments.exceed_bound && !arguments.memory_limit) {
-    return refuse(about_argument(Code::bad_argument, "--exceed-bound", "--exceed-bound",
-                                 "--memory-limit is missing, which must bound such tiles"));
-  }
-  options.exceed_bound = arguments.exceed_bound;
   if (arguments.certificate == "-" && (arguments.json || arguments.explain)) {
     return refuse(
         about_argument(Code::bad_argument, "--certificate", "-",
@@ -45,6 +41,37 @@ Result<PlanOptions> read_options(const PlanArguments& arguments) {
                        {"a file takes them beside it: --certificate FILE"}));
   }
   return options;
+}
+
+/// Writes a file that an option names, whole or not at all.
+Result<void> write_named(std::string_view option, const std::string& path, std::string_view text) {
+  if (write_file(path, text)) return {};
+  return refuse(about_argument(Code::file_error, option, path, "the file cannot be written"));
+}
+
+/// Writes the files that the options ask for beside the plan: the proof of its lower bound, which
+/// is returned where it goes to stdout, and the picture.
+Result<std::string> write_beside(const PlanArguments& arguments, const Plan& plan) {
+  std::string to_stdout;
+  if (arguments.certificate) {
+    const Result<Certificate> certificate = certify(plan);
+    if (!certificate) return refuse(certificate.error());
+    std::string text = to_text(lower(plan)) + to_text(*certificate);
+    if (*arguments.certificate == "-") {
+      to_stdout = std::move(text);
+    } else if (const auto done = write_named("--certificate", *arguments.certificate, text);
+               !done) {
+      return refuse(done.error());
+    }
+  }
+  if (arguments.svg) {
+    const Result<std::string> picture = to_svg(lower(plan));
+    if (!picture) return refuse(picture.error());
+    if (const auto done = write_named("--svg", *arguments.svg, *picture); !done) {
+      return refuse(done.error());
+    }
+  }
+  return to_stdout;
 }
 
 }  // namespace
@@ -82,17 +109,12 @@ Outcome plan_verb(const PlanArguments& arguments) {
     }
     return failed(planned.error());
   }
-  if (arguments.certificate) {
-    const Result<Certificate> certificate = certify(*planned);
-    if (!certificate) return failed(certificate.error());
-    const std::string text = to_text(lower(*planned)) + to_text(*certificate);
-    if (*arguments.certificate == "-") return {.exit = Exit::yes, .out = text};
-    if (!write_file(*arguments.certificate, text)) {
-      return failed(Exit::environment,
-                    about_argument(Code::file_error, "--certificate", *arguments.certificate,
-                                   "the file cannot be written"));
-    }
+  const Result<std::string> instead = write_beside(arguments, *planned);
+  if (!instead) {
+    const bool file = instead.error().code == Code::file_error;
+    return file ? failed(Exit::environment, instead.error()) : failed(instead.error());
   }
+  if (!instead->empty()) return {.exit = Exit::yes, .out = *instead};
   const std::string explanation = arguments.explain ? plan_explanation(*planned) : "";
   if (arguments.json) {
     return {.exit = Exit::yes, .out = plan_json(*planned) + "\n", .words = explanation};
