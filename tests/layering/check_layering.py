@@ -8,8 +8,8 @@ Prints one line per violation, `file:line: rule: what`, and ends with 1 if there
   spec-std-only     spec/ includes the standard library and its own files, nothing else
   src-never-spec    nothing under src/ includes spec/
   room-order        a room includes only the rooms that the table gives it
-  public-header     of another room only the headers that its CMakeLists.txt lists under HEADERS; and what a public header
-                    includes of its own room is public as well
+  public-header     of another room only the headers that its CMakeLists.txt lists under HEADERS or INTERNAL; what such a header
+                    includes of its own room is listed as well, and a header under HEADERS, which is installed, includes no others
   link-order        a room's CMakeLists.txt links only the rooms that it may include
   json              nlohmann_json only in .cpp files of program and cli
   cli11             CLI11 only in cli
@@ -55,11 +55,13 @@ ROOMS = {
     "prove": {"core", "program", "check"},
     "exec/copy": {"core", "program"},
     "exec/npy": {"core"},
-    "exec/sim": {"core", "program", "exec/npy"},
+    "exec/executor": {"core", "exec/npy"},
+    "exec/sim": {"core", "program", "exec/executor"},
     "exec/exchange": {"core", "program"},
-    "exec/team": {"core", "program", "exec/copy"},
-    "exec/mpi": {"core", "program", "exec/npy", "exec/copy", "exec/exchange", "exec/team", "exec/cuda"},
-    "exec/cuda": {"core", "program", "exec/npy", "exec/exchange", "exec/team"},
+    "exec/team": {"core", "program", "exec/copy", "exec/exchange"},
+    "exec/cuda": {"core", "program", "exec/npy", "exec/exchange", "exec/executor"},
+    "exec/mpi": {"core", "program", "exec/copy", "exec/exchange", "exec/executor", "exec/team", "exec/cuda"},
+    "run": {"core", "program", "exec/npy", "exec/executor"},
     "notation": {"core", "program"},
 }
 ROOMS["cli"] = set(ROOMS)
@@ -99,6 +101,7 @@ class Checker:
         self.violations = []
         self.files = 0
         self.public = {}
+        self.installed = set()
         self.mpi_wrapper = self.retile / "exec" / "mpi" / "mpi_wrapper"
         for room in ROOMS:
             self.read_cmake(room)
@@ -107,26 +110,28 @@ class Checker:
         self.violations.append(f"{path.relative_to(self.root).as_posix()}:{line}: {rule}: {what}")
 
     def is_public(self, path):
-        """Whether a file of src is listed as a public header of its room."""
+        """Whether a file of src is listed as a header for other rooms."""
         name = path.relative_to(self.retile).as_posix()
         return any(name in (headers or ()) for headers in self.public.values())
 
     def read_cmake(self, room):
-        """Public headers of a room (None where it has no CMakeLists.txt), and the link-order rule."""
+        """Listed headers of a room (None where it has no CMakeLists.txt), and the link-order rule."""
         self.public[room] = None
         path = self.retile / room / "CMakeLists.txt"
         if not path.exists():
             return
         text = re.sub(r"#[^\n]*", "", path.read_text(encoding="utf-8"))
         self.public[room] = set()
-        keywords = {"SOURCES", "HEADERS", "DEPS", "PRIVATE_DEPS"}
+        keywords = {"SOURCES", "HEADERS", "INTERNAL", "DEPS", "PRIVATE_DEPS"}
         for call in re.findall(r"\bretile_add_room\s*\(([^)]*)\)", text):
             keyword = None
             for token in call.split():
                 if token in keywords:
                     keyword = token
-                elif keyword == "HEADERS":
+                elif keyword in ("HEADERS", "INTERNAL"):
                     self.public[room].add(f"{room}/{token}")
+                    if keyword == "HEADERS":
+                        self.installed.add(f"{room}/{token}")
         for name in re.findall(r"\bretile::(\w+)", text):
             other = name.replace("exec_", "exec/")
             if name == "spec":
@@ -216,6 +221,8 @@ class Checker:
         public = self.public[other]
         if public is not None and name not in public and (other != room or self.is_public(path)):
             self.report(path, line, "public-header", f"retile/{name} is not a public header of {other}")
+        elif path.relative_to(self.retile).as_posix() in self.installed and public is not None and name not in self.installed:
+            self.report(path, line, "public-header", f"retile/{name} is not installed, but this header is")
 
     def check_mpi_calls(self):
         for path in sorted((self.root / "src").rglob("*")):

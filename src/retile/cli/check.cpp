@@ -8,12 +8,31 @@
 #include <utility>
 
 #include "retile/cli/report.h"
-#include "retile/cli/verbs.h"
+#include "retile/cli/verb.h"
 #include "retile/program/json.h"
 
 namespace retile::cli {
 
-Outcome check_verb(const CheckArguments& arguments) {
+namespace {
+
+constexpr const char* footer_text = R"(
+The input holds one or more Programs, in text or JSON form; each gets a verdict, and the exit code
+is the largest.
+
+Exit codes: 0 right, 1 wrong (with --within-bound: or higher than both ends), 2 the input cannot be
+read, 3 undecided.
+
+Examples:
+  retile check sequence.txt
+  retile lower --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' | retile check --within-bound --json)";
+
+struct CheckArguments {
+  std::optional<std::string> program;
+  bool within_bound = false;
+  bool json = false;
+};
+
+Outcome work_on(const CheckArguments& arguments) {
   const std::string path = arguments.program.value_or("-");
   const Result<std::string> text = read_text(path, "PROGRAM");
   if (!text) return failed(text.error());
@@ -30,5 +49,29 @@ Outcome check_verb(const CheckArguments& arguments) {
   }
   return outcome;
 }
+
+class CheckVerb final : public Verb {
+ public:
+  [[nodiscard]] std::string name() const override { return "check"; }
+  [[nodiscard]] std::string summary() const override {
+    return "replay Programs and say whether they are right";
+  }
+  [[nodiscard]] std::string footer() const override { return footer_text; }
+  void add_options(OptionList& options) override {
+    options.text("PROGRAM", given_.program, "file, or - for stdin (default)", "FILE");
+    options.flag("--within-bound", given_.within_bound,
+                 "also exit 1 if a tile is larger than both ends");
+    options.flag("--json", given_.json, "print one JSON object per Program, retile.verdict/1");
+  }
+  [[nodiscard]] std::optional<Complaint> settle() override { return std::nullopt; }
+  [[nodiscard]] Outcome work() const override { return work_on(given_); }
+
+ private:
+  CheckArguments given_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_check_verb() { return std::make_unique<CheckVerb>(); }
 
 }  // namespace retile::cli

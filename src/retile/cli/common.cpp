@@ -13,7 +13,7 @@
 #include <memory>
 #include <utility>
 
-#include "retile/program/apply.h"
+#include "retile/cli/verb.h"
 
 namespace retile::cli {
 namespace {
@@ -75,24 +75,11 @@ Diagnostic about_argument(Code code, std::string_view source, std::string_view t
 }
 
 Result<ElementType> parse_element_type(std::string_view text, std::string_view source) {
-  static constexpr std::array<ElementType, 14> types = {{{"i8", 1},
-                                                         {"u8", 1},
-                                                         {"i16", 2},
-                                                         {"u16", 2},
-                                                         {"f16", 2},
-                                                         {"bf16", 2},
-                                                         {"i32", 4},
-                                                         {"u32", 4},
-                                                         {"f32", 4},
-                                                         {"i64", 8},
-                                                         {"u64", 8},
-                                                         {"f64", 8},
-                                                         {"c64", 8},
-                                                         {"c128", 16}}};
   std::vector<std::string_view> names;
-  names.reserve(types.size());
-  for (const ElementType& type : types) names.push_back(type.name);
-  return parse_choice(text, source, names).map([](std::size_t index) { return types[index]; });
+  for (const NamedElementType& named : named_element_types()) names.push_back(named.name);
+  return parse_choice(text, source, names).map([](std::size_t index) {
+    return named_element_types()[index].type;
+  });
 }
 
 Result<Size> parse_bytes(std::string_view text, std::string_view source) {
@@ -186,30 +173,17 @@ Result<Problem> read_problem(const ProblemArguments& arguments) {
   return parse_problem(*arguments.mesh, *arguments.from, *arguments.to);
 }
 
-std::vector<Shape> tile_shapes(const Program& program) {
-  std::vector<Shape> shapes = {program.from.tile()};
-  for (const Step& step : program.steps) {
-    auto next = shape_after(step, shapes.back(), program.devices);
-    if (!next) break;
-    shapes.push_back(std::move(*next));
-  }
-  return shapes;
+void add_problem(OptionList& options, ProblemArguments& problem) {
+  options.text("--mesh", problem.mesh, "axes of the mesh, such as x:4,y:6", "MESH");
+  options.text("FROM", problem.from, "type at the start, such as '[3{x}12, 2{y}12]'", "TYPE");
+  options.text("TO", problem.to, "type at the end", "TYPE");
 }
 
-std::optional<Size> resident_elements(const Program& program) {
-  const std::vector<Shape> shapes = tile_shapes(program);
-  Size most = program.from.tile_size();
-  for (std::size_t k = 1; k < shapes.size(); ++k) {
-    const std::optional<Size> before = checked_product(shapes[k - 1]);
-    const std::optional<Size> after = checked_product(shapes[k]);
-    if (!before || !after) return std::nullopt;
-    const bool in_place = std::holds_alternative<Dynslice>(program.steps[k - 1].op);
-    const std::optional<Size> held =
-        in_place ? std::max(*before, *after) : checked_add(*before, *after);
-    if (!held) return std::nullopt;
-    most = std::max(most, *held);
-  }
-  return most;
+std::optional<Complaint> missing(const ProblemArguments& problem) {
+  if (!problem.mesh) return Complaint{"--mesh is missing"};
+  if (!problem.from) return Complaint{"FROM is missing"};
+  if (!problem.to) return Complaint{"TO is missing"};
+  return std::nullopt;
 }
 
 std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "retile/cli/arguments.h"
+#include "retile/core/element_type.h"
 #include "retile/core/problem.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
@@ -28,12 +28,20 @@ enum class Exit : int {
   environment = 4,  ///< the machine failed: MPI, a process, a file that cannot be written
 };
 
+/// --mesh M FROM TO.
+struct ProblemArguments {
+  std::optional<std::string> mesh;
+  std::optional<std::string> from;
+  std::optional<std::string> to;
+};
+
 /// What a verb hands back. `out` goes to stdout only for the exit codes yes, no and undecided.
 struct Outcome {
   Exit exit = Exit::yes;
   std::string out = {};
   std::vector<Diagnostic> problems = {};  ///< go to stderr, in order
   std::string words = {};                 ///< further text for stderr
+  int signal = 0;  ///< which ended the work; the program then dies by it, not with the exit code
 };
 
 /// The exit code that a diagnostic means by itself: most say that the input is at fault.
@@ -47,13 +55,7 @@ struct Outcome {
 [[nodiscard]] Diagnostic about_argument(Code code, std::string_view source, std::string_view text,
                                         std::string message, std::vector<std::string> notes = {});
 
-/// An element type of the command line. Only the size matters to the moving of bytes.
-struct ElementType {
-  std::string_view name;
-  Size bytes = 0;
-};
-
-/// `f32` -> 4 bytes.
+/// `f32`: a floating of 4 bytes.
 /// \error bad_argument
 [[nodiscard]] Result<ElementType> parse_element_type(std::string_view text,
                                                      std::string_view source);
@@ -78,15 +80,6 @@ struct ElementType {
 
 /// The Problem of --mesh, FROM and TO; all three are parsed as `parse_problem` does.
 [[nodiscard]] Result<Problem> read_problem(const ProblemArguments& arguments);
-
-/// The shape of every tile at the start and after each step. Precondition: `check` did not stop at
-/// a step.
-[[nodiscard]] std::vector<Shape> tile_shapes(const Program& program);
-
-/// Largest sum of a step's tile before and tile after in elements; a dynslice counts only the
-/// larger, as does a Program without steps. Precondition as above. Nothing when the sum does not
-/// fit.
-[[nodiscard]] std::optional<Size> resident_elements(const Program& program);
 
 /// `[2, 3]`
 [[nodiscard]] std::string shape_text(const Shape& shape);

@@ -28,11 +28,7 @@ enum Place : std::uint32_t {
 
 Size rounded_up(Size value, Size unit) { return (value + unit - 1) / unit * unit; }
 
-Size box_bytes(const Transfer& transfer, Size element_bytes) {
-  return checked_product(transfer.shape).value_or(0) * element_bytes;
-}
-
-Region region_of(const Transfer& transfer, const DeviceProblem& problem) {
+Region region_of(const Transfer& transfer, const TileExchange& problem) {
   return between_tiles(transfer, problem.in_tile, problem.out_tile, problem.element_bytes);
 }
 
@@ -63,7 +59,7 @@ DeviceExchange::DeviceExchange(Device& device, Transport& transport, const Devic
     : device_(device), transport_(transport), options_(options) {}
 
 Result<std::unique_ptr<DeviceExchange>> DeviceExchange::create(Device& device, Transport& transport,
-                                                               const DeviceProblem& problem,
+                                                               const TileExchange& problem,
                                                                const DeviceOptions& options) {
   // Private constructor, so no make_unique.
   std::unique_ptr<DeviceExchange> out(new DeviceExchange(device, transport, options));
@@ -95,11 +91,11 @@ void DeviceExchange::close_peers() {
 
 // ---- Building -----------------------------------------------------------------------------------
 
-Result<void> DeviceExchange::prepare(const DeviceProblem& problem) {
+Result<void> DeviceExchange::prepare(const TileExchange& problem) {
   if (auto same = same_everywhere(problem); !same) return same;
   const Size element = problem.element_bytes;
-  in_bytes_ = *checked_product(problem.in_tile) * element;
-  out_bytes_ = *checked_product(problem.out_tile) * element;
+  in_bytes_ = box_bytes(problem.in_tile, element);
+  out_bytes_ = box_bytes(problem.out_tile, element);
   const auto members = static_cast<std::size_t>(transport_.members());
   const Size self = transport_.member();
   RunCounts runs;
@@ -109,7 +105,7 @@ Result<void> DeviceExchange::prepare(const DeviceProblem& problem) {
     runs.source += more.source;
     runs.target += more.target;
     if (transfer.target == self && transfer.source != self) {
-      received_bytes_ += box_bytes(transfer, element);
+      received_bytes_ += box_bytes(transfer.shape, element);
     }
   }
   push_ = runs.source > runs.target;
@@ -131,9 +127,9 @@ Result<void> DeviceExchange::prepare(const DeviceProblem& problem) {
   return take_staged_path(problem);
 }
 
-Result<void> DeviceExchange::same_everywhere(const DeviceProblem& problem) {
+Result<void> DeviceExchange::same_everywhere(const TileExchange& problem) {
   Result<void> mine;
-  if (auto found = team::fault(transport_.members(), problem)) mine = refuse(std::move(*found));
+  if (auto found = fault(problem, transport_.members())) mine = refuse(std::move(*found));
   if (mine && options_.chunk_bytes < 1) {
     mine = refuse({.code = Code::bad_argument, .message = "a chunk has at least a byte"});
   }
@@ -143,7 +139,7 @@ Result<void> DeviceExchange::same_everywhere(const DeviceProblem& problem) {
     std::array<std::uint64_t, 4> given;
     std::uint64_t takes_device_memory;
   };
-  const Word word{{team::hash_of(problem, {}), static_cast<std::uint64_t>(options_.path),
+  const Word word{{hash_of(problem), static_cast<std::uint64_t>(options_.path),
                    static_cast<std::uint64_t>(options_.chunk_bytes),
                    static_cast<std::uint64_t>(options_.memory_limit_bytes.value_or(-1))},
                   transport_.takes_device_memory() ? 1U : 0U};
@@ -202,7 +198,7 @@ Result<void> DeviceExchange::allocate_tiles() {
   return {};
 }
 
-Result<void> DeviceExchange::take_peer_path(const DeviceProblem& problem) {
+Result<void> DeviceExchange::take_peer_path(const TileExchange& problem) {
   auto described = agree(transport_, describe_peer_copies(problem));
   if (!described) return described;
   const std::array<Size, 2> tiles = tile_allocations();
@@ -274,7 +270,7 @@ Result<void> DeviceExchange::reach_peers() {
   return {};
 }
 
-Result<void> DeviceExchange::take_staged_path(const DeviceProblem& problem) {
+Result<void> DeviceExchange::take_staged_path(const TileExchange& problem) {
   auto described = agree(transport_, describe_staged_copies(problem));
   if (!described) return described;
   // For sending and for receiving two each, on the device and, where messages need it, on the host.
@@ -340,7 +336,7 @@ void DeviceExchange::forget_descriptions() {
   ranges_.clear();
 }
 
-Result<void> DeviceExchange::describe_peer_copies(const DeviceProblem& problem) {
+Result<void> DeviceExchange::describe_peer_copies(const TileExchange& problem) {
   const Size self = transport_.member();
   const auto peer = [](Size member) { return first_peer + static_cast<std::uint32_t>(member); };
   BatchBuilder builder;
@@ -357,7 +353,7 @@ Result<void> DeviceExchange::describe_peer_copies(const DeviceProblem& problem) 
   return {};
 }
 
-Result<std::size_t> DeviceExchange::describe_chunk(const DeviceProblem& problem,
+Result<std::size_t> DeviceExchange::describe_chunk(const TileExchange& problem,
                                                    const Stream& stream, Size number, bool packs,
                                                    std::uint32_t place) {
   const Size begin = number * options_.chunk_bytes;
@@ -369,7 +365,7 @@ Result<std::size_t> DeviceExchange::describe_chunk(const DeviceProblem& problem,
     const Transfer& transfer = *stream.transfers[k];
     const Size at = stream.offsets[k];
     const Size from = std::max(begin, at);
-    const Size to = std::min(end, at + box_bytes(transfer, problem.element_bytes));
+    const Size to = std::min(end, at + box_bytes(transfer.shape, problem.element_bytes));
     if (from >= to) continue;
     const Region region =
         packs ? into_stream(transfer, problem.in_tile, problem.element_bytes, at)
@@ -381,7 +377,7 @@ Result<std::size_t> DeviceExchange::describe_chunk(const DeviceProblem& problem,
   return note(std::move(builder), packs);
 }
 
-Result<void> DeviceExchange::describe_staged_copies(const DeviceProblem& problem) {
+Result<void> DeviceExchange::describe_staged_copies(const TileExchange& problem) {
   const int members = transport_.members();
   const int self = transport_.member();
   std::vector<Stream> out(static_cast<std::size_t>(members));
@@ -397,7 +393,7 @@ Result<void> DeviceExchange::describe_staged_copies(const DeviceProblem& problem
     const auto append = [&](Stream& stream) {
       stream.transfers.push_back(&transfer);
       stream.offsets.push_back(stream.bytes);
-      stream.bytes += rounded_up(box_bytes(transfer, problem.element_bytes), stream_alignment);
+      stream.bytes += rounded_up(box_bytes(transfer.shape, problem.element_bytes), stream_alignment);
     };
     if (transfer.source == self) append(out[static_cast<std::size_t>(transfer.target)]);
     if (transfer.target == self) append(in[static_cast<std::size_t>(transfer.source)]);

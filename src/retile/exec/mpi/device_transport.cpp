@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "retile/core/assert.h"
+#include "retile/exec/mpi/agreement.h"
 #include "retile/exec/mpi/mpi_wrapper.h"
 
 namespace retile::mpi {

@@ -1,38 +1,39 @@
 // MPI for those who do not want to see it: starting, ending, agreeing. Does not include <mpi.h>.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <string>
 
 #include "retile/core/result.h"
+#include "retile/exec/executor/processes.h"
 
 namespace retile::mpi {
 
-/// MPI for as long as the object lives, on all processes of the job. One object per program, used
-/// by the main thread.
-class Environment {
+/// MPI for as long as the object lives, and the processes of the job. One object per program, used
+/// by the main thread. An error of MPI ends the job.
+class Environment final : public Processes {
  public:
   /// MPI_Init_thread (funneled); when MPI runs already, joins it and leaves ending it to whoever
-  /// started it.
+  /// started it. Collective over all processes of the job.
   /// \error mpi_error
-  [[nodiscard]] static Result<Environment> start(int* argc, char*** argv);
-
+  [[nodiscard]] static Result<std::unique_ptr<Environment>> start(int* argc, char*** argv);
   /// MPI_Finalize, if this object started MPI. Collective.
-  ~Environment();
-  Environment(Environment&& other) noexcept;
-  Environment& operator=(Environment&&) = delete;
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
+  ~Environment() override;
 
-  [[nodiscard]] int process() const { return process_; }  ///< 0 .. processes() - 1
-  [[nodiscard]] int processes() const { return processes_; }
+  [[nodiscard]] int process() const override;
+  [[nodiscard]] int processes() const override;
+  [[nodiscard]] Result<void> agree(const Result<void>& mine) const override;
+  void barrier() const override;
+  [[nodiscard]] std::string broadcast(const std::string& text) const override;
+  [[nodiscard]] std::uint64_t broadcast(std::uint64_t number, int root) const override;
+  [[nodiscard]] std::vector<bool> gather(bool mine) const override;
+  void maximum(std::span<std::uint64_t> numbers) const override;
+  void sum(std::span<std::uint64_t> numbers) const override;
+  [[nodiscard]] double maximum(double number) const override;
+  void send(std::span<const std::byte> bytes, int target) const override;
+  void receive(std::span<std::byte> bytes, int source) const override;
 
-  /// Collective: the text that process 0 gave, on all processes.
-  /// \error mpi_error
-  [[nodiscard]] Result<std::string> broadcast(const std::string& text) const;
-  /// Collective: the largest of the numbers that the processes gave; how they agree on an exit
-  /// code.
-  /// \error mpi_error
-  [[nodiscard]] Result<int> largest(int value) const;
   /// Ends the whole job with `exit_code` at once, also processes that wait for a message. Prints
   /// `message` on stderr.
   [[noreturn]] void abort(int exit_code, const std::string& message) const;
@@ -42,10 +43,9 @@ class Environment {
   [[nodiscard]] static bool started_by_launcher();
 
  private:
-  Environment() = default;
-  int process_ = 0;
-  int processes_ = 1;
-  bool ends_mpi_ = false;
+  struct State;
+  explicit Environment(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace retile::mpi

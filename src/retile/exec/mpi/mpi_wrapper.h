@@ -9,12 +9,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "retile/core/result.h"
@@ -107,25 +104,6 @@ class Messages {
   const Communicator* comm_;
   std::vector<MPI_Request> requests_;
 };
-
-/// What a collective gave. One that fails on this process ends the job: the others are inside it or
-/// beyond it, and nobody could tell them.
-template <typename T>
-T or_abort(const Communicator& comm, Result<T> result) {
-  if (!result) comm.abort(environment_failed, result.error().message);
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
-
-/// Collective: the lowest process on which something failed, if there is one. An error of MPI
-/// itself ends the job.
-[[nodiscard]] std::optional<int> first_failed(const Communicator& comm, bool failed);
-/// The note to a Diagnostic that says who found it.
-[[nodiscard]] std::string found_by(int process, const Communicator& comm);
-
-/// Collective: one outcome for all. When every process gives a value, nothing happens; else all
-/// return the Diagnostic of the lowest process that failed, with its number as a note. An error of
-/// MPI itself ends the job.
-[[nodiscard]] Result<void> agree(const Communicator& comm, const Result<void>& mine);
 
 /// What Communicator::abort does, where there is no communicator: needs no other process, so it can
 /// be called whatever the others are doing. `process` is for the message.

@@ -4,9 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 #include <random>
 #include <system_error>
 #include <utility>
@@ -77,11 +80,17 @@ std::uint64_t identity_of(const struct stat& status) {
   return hash_number(hash, static_cast<std::uint64_t>(status.st_size));
 }
 
-/// Where a file given as `path` really lies: symbolic links are followed, so that a link stays one.
-Result<std::string> resolve(const std::string& path) {
+/// Where a file given as `path` really lies, and its mode if there is one already.
+struct Place {
+  std::string path;
+  std::optional<mode_t> mode;
+};
+
+/// Symbolic links are followed, so that a link stays one.
+Result<Place> resolve(const std::string& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) {
-    if (errno == ENOENT) return path;
+    if (errno == ENOENT) return Place{.path = path, .mode = {}};
     return failed(path, fmt::format("the output cannot be written: {}", detail::error_text(errno)));
   }
   std::string resolved = path;
@@ -99,19 +108,59 @@ Result<std::string> resolve(const std::string& path) {
   if (S_ISDIR(status.st_mode)) return failed(path, "the output is a directory");
   if (!S_ISREG(status.st_mode))
     return failed(path, "the output is there and is not a regular file");
-  return resolved;
+  return Place{.path = resolved, .mode = status.st_mode & 0777};
+}
+
+// ---- Temporaries that a signal leaves behind -----------------------------------------------------
+
+/// What a signal handler can read: a path that is complete once `used` says so.
+struct Temporary {
+  std::atomic<bool> taken{false};
+  std::atomic<bool> used{false};
+  std::array<char, PATH_MAX> path{};
+};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+std::array<Temporary, 8> temporaries;
+
+/// The place of a path in the list, or -1: then a signal leaves the file behind.
+int enlist(const std::string& path) {
+  if (path.size() >= PATH_MAX) return -1;
+  for (std::size_t k = 0; k < temporaries.size(); ++k) {
+    Temporary& it = temporaries[k];
+    if (it.taken.exchange(true)) continue;
+    std::memcpy(it.path.data(), path.c_str(), path.size() + 1);
+    it.used.store(true);
+    return static_cast<int>(k);
+  }
+  return -1;
+}
+
+void strike(int place) {
+  if (place < 0) return;
+  Temporary& it = temporaries[static_cast<std::size_t>(place)];
+  it.used.store(false);
+  it.taken.store(false);
 }
 
 }  // namespace
 
+void remove_temporaries() noexcept {
+  for (const Temporary& it : temporaries) {
+    if (it.used.load()) ::unlink(it.path.data());
+  }
+}
+
 Result<NpyOutput> NpyOutput::create(const std::string& path, NpyHeader header) {
   if (path.empty() || path.back() == '/') return failed(path, "the output has no file name");
-  auto resolved = resolve(path);
-  if (!resolved) return tl::unexpected(resolved.error());
-  const std::size_t slash = resolved->rfind('/');
-  const std::string directory = slash == std::string::npos ? "" : resolved->substr(0, slash + 1);
+  const auto place = resolve(path);
+  if (!place) return tl::unexpected(place.error());
+  const std::size_t slash = place->path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "" : place->path.substr(0, slash + 1);
   // A name may have 255 bytes; ours keeps the start of the original for people who find it.
-  const std::string name = resolved->substr(directory.size()).substr(0, 180);
+  const std::string name = place->path.substr(directory.size()).substr(0, 180);
+  // What was there before may be for its owner alone.
+  const mode_t mode = place->mode ? 0600 : 0666;
 
   NpyOutput output;
   std::random_device random;
@@ -119,9 +168,10 @@ Result<NpyOutput> NpyOutput::create(const std::string& path, NpyHeader header) {
   for (int attempt = 0; attempt < attempts && output.descriptor_ < 0; ++attempt) {
     const std::string temporary =
         fmt::format("{}.{}.{}-{:08x}.retile-tmp", directory, name, ::getpid(), random());
-    output.descriptor_ = open_file(temporary, O_RDWR | O_CREAT | O_EXCL, 0666);
+    output.descriptor_ = open_file(temporary, O_RDWR | O_CREAT | O_EXCL, mode);
     if (output.descriptor_ >= 0) {
       output.temporary_path_ = temporary;
+      output.registered_ = enlist(temporary);
     } else if (errno != EEXIST) {
       break;
     }
@@ -129,7 +179,8 @@ Result<NpyOutput> NpyOutput::create(const std::string& path, NpyHeader header) {
   if (output.descriptor_ < 0) {
     return failed(path, fmt::format("the output cannot be written: {}", detail::error_text(errno)));
   }
-  output.path_ = *resolved;
+  output.path_ = place->path;
+  output.mode_ = place->mode;
   const std::vector<std::byte> bytes = make_npy_header(header);
   output.header_ = std::move(header);
   struct stat status {};
@@ -162,14 +213,18 @@ NpyOutput::NpyOutput(NpyOutput&& other) noexcept
       temporary_path_(std::exchange(other.temporary_path_, {})),
       header_(std::move(other.header_)),
       identity_(other.identity_),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
+      mode_(other.mode_),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      registered_(std::exchange(other.registered_, -1)) {}
 
 NpyOutput& NpyOutput::operator=(NpyOutput&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(temporary_path_, other.temporary_path_);
   std::swap(header_, other.header_);
   std::swap(identity_, other.identity_);
+  std::swap(mode_, other.mode_);
   std::swap(descriptor_, other.descriptor_);
+  std::swap(registered_, other.registered_);
   return *this;
 }
 
@@ -179,10 +234,11 @@ void NpyOutput::close_and_remove() {
   if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
   if (!temporary_path_.empty()) ::unlink(temporary_path_.c_str());
   temporary_path_.clear();
+  strike(std::exchange(registered_, -1));
 }
 
 Result<void> NpyOutput::write(TileRuns& runs, std::span<const std::byte> bytes) {
-  const Size width = header_.element_bytes;
+  const Size width = header_.type.bytes;
   RETILE_ASSERT(static_cast<Size>(bytes.size()) % width == 0,
                 "part of an element was to be written");
   while (!bytes.empty()) {
@@ -209,9 +265,16 @@ Result<void> NpyOutput::sync() {
 Result<void> NpyOutput::commit() {
   RETILE_ASSERT(!path_.empty() && !temporary_path_.empty() && descriptor_ >= 0,
                 "an output committed twice");
-  if (auto synced = sync(); !synced) {
+  const bool mode_kept = !mode_ || ::fchmod(descriptor_, *mode_) == 0;
+  Result<void> ready;
+  if (!mode_kept) {
+    ready = failed(path_, fmt::format("the output cannot get the mode of the file before: {}",
+                                      detail::error_text(errno)));
+  }
+  if (ready) ready = sync();
+  if (!ready) {
     close_and_remove();
-    return synced;
+    return ready;
   }
   // close reports errors that some network file systems keep until then.
   if (::close(std::exchange(descriptor_, -1)) != 0 ||
@@ -222,6 +285,7 @@ Result<void> NpyOutput::commit() {
         path_, fmt::format("the output cannot be put in its place: {}", detail::error_text(error)));
   }
   temporary_path_.clear();
+  strike(std::exchange(registered_, -1));
   // The new name is in the directory, and that may still be lost with the machine; not every file
   // system can sync one.
   const std::size_t slash = path_.rfind('/');
