@@ -158,31 +158,30 @@ Result<std::string> read_text(const std::string& path, std::string_view source) 
   return text;
 }
 
-Result<Problem> read_problem(const ProblemArguments& arguments) {
-  if (arguments.mesh->find_first_not_of(" \t") == std::string::npos) {
+Result<Problem> ProblemArguments::read() const {
+  if (mesh->find_first_not_of(" \t") == std::string::npos) {
     return refuse(about_argument(Code::empty_mesh, "--mesh", "''", "a mesh has at least one axis",
                                  {"one device is x:1"}));
   }
-  for (const auto& [text, source] :
-       {std::pair(&arguments.from, "FROM"), std::pair(&arguments.to, "TO")}) {
+  for (const auto& [text, source] : {std::pair(&from, "FROM"), std::pair(&to, "TO")}) {
     if ((*text)->find_first_not_of(" \t") == std::string::npos) {
       return refuse(about_argument(Code::syntax, source, "''", "a type is missing",
                                    {"a type is written [3{x}12, 2{y}12]; one element is []"}));
     }
   }
-  return parse_problem(*arguments.mesh, *arguments.from, *arguments.to);
+  return parse_problem(*mesh, *from, *to);
 }
 
-void add_problem(OptionList& options, ProblemArguments& problem) {
-  options.text("--mesh", problem.mesh, "axes of the mesh, such as x:4,y:6", "MESH");
-  options.text("FROM", problem.from, "type at the start, such as '[3{x}12, 2{y}12]'", "TYPE");
-  options.text("TO", problem.to, "type at the end", "TYPE");
+void ProblemArguments::add_options(OptionList& options) {
+  options.text("--mesh", mesh, "axes of the mesh, such as x:4,y:6", "MESH");
+  options.text("FROM", from, "type at the start, such as '[3{x}12, 2{y}12]'", "TYPE");
+  options.text("TO", to, "type at the end", "TYPE");
 }
 
-std::optional<Complaint> missing(const ProblemArguments& problem) {
-  if (!problem.mesh) return Complaint{"--mesh is missing"};
-  if (!problem.from) return Complaint{"FROM is missing"};
-  if (!problem.to) return Complaint{"TO is missing"};
+std::optional<Complaint> ProblemArguments::missing() const {
+  if (!mesh) return Complaint{"--mesh is missing"};
+  if (!from) return Complaint{"FROM is missing"};
+  if (!to) return Complaint{"TO is missing"};
   return std::nullopt;
 }
 

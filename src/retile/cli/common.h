@@ -28,13 +28,6 @@ enum class Exit : int {
   environment = 4,  ///< the machine failed: MPI, a process, a file that cannot be written
 };
 
-/// --mesh M FROM TO.
-struct ProblemArguments {
-  std::optional<std::string> mesh;
-  std::optional<std::string> from;
-  std::optional<std::string> to;
-};
-
 /// What a verb hands back. `out` goes to stdout only for the exit codes yes, no and undecided.
 struct Outcome {
   Exit exit = Exit::yes;
@@ -77,9 +70,6 @@ struct Outcome {
 /// The text of a file, or of stdin for `-`.
 /// \error file_error (cannot be opened, is a directory), bad_file (longer than 1 GiB)
 [[nodiscard]] Result<std::string> read_text(const std::string& path, std::string_view source);
-
-/// The Problem of --mesh, FROM and TO; all three are parsed as `parse_problem` does.
-[[nodiscard]] Result<Problem> read_problem(const ProblemArguments& arguments);
 
 /// `[2, 3]`
 [[nodiscard]] std::string shape_text(const Shape& shape);

@@ -20,7 +20,6 @@
 #include <utility>
 
 #include "retile/cli/progress.h"
-#include "retile/cli/run.h"
 #include "retile/cli/signals.h"
 
 namespace retile::cli {
@@ -496,23 +495,6 @@ Outcome launch(Size processes, const std::vector<std::string>& arguments, std::s
   }
   job.attend();
   return job.outcome();
-}
-
-Outcome run_launched(const RunArguments& given, const RunRequest& request) {
-  // `--option=value` and not two words: mpirun reads a lone `:` as the start of another command.
-  std::vector<std::string> words = {
-      "run", request.backend == Backend::cuda ? "--backend=cuda" : "--backend=mpi", "--program=-",
-      fmt::format("-n{}", request.program.devices)};
-  for (const auto& [name, value] :
-       {std::pair("--dtype=", &given.dtype), std::pair("--input=", &given.input),
-        std::pair("--output=", &given.output), std::pair("--repeat=", &given.repeat),
-        std::pair("--memory-limit=", &given.memory_limit),
-        std::pair("--strategy=", &given.strategy)}) {
-    if (*value) words.push_back(name + **value);
-  }
-  if (request.explain) words.emplace_back("--explain");
-  if (request.json) words.emplace_back("--json");
-  return launch(request.program.devices, words, request.program_text);
 }
 
 }  // namespace retile::cli

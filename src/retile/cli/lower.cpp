@@ -39,14 +39,14 @@ class LowerVerb final : public Verb {
   [[nodiscard]] std::string summary() const override { return "print the plan as a Program"; }
   [[nodiscard]] std::string footer() const override { return footer_text; }
   void add_options(OptionList& options) override {
-    add_problem(options, problem_);
+    problem_.add_options(options);
     options.flag("--direct", direct_,
                  "no plan: one exchange that moves every element straight to its new tile");
     options.flag("--json", json_, "print one JSON object, retile.program/1");
   }
-  [[nodiscard]] std::optional<Complaint> settle() override { return missing(problem_); }
+  [[nodiscard]] std::optional<Complaint> settle() override { return problem_.missing(); }
   [[nodiscard]] Outcome work() const override {
-    const Result<Problem> problem = read_problem(problem_);
+    const Result<Problem> problem = problem_.read();
     if (!problem) return failed(problem.error());
     const Result<Program> program = program_of(*problem, direct_);
     if (!program) return failed(program.error());

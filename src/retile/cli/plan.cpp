@@ -98,7 +98,7 @@ namespace {
 Outcome work_on(const PlanArguments& arguments) {
   const Result<PlanOptions> options = read_options(arguments);
   if (!options) return failed(options.error());
-  const Result<Problem> problem = read_problem(arguments.problem);
+  const Result<Problem> problem = arguments.problem.read();
   if (!problem) return failed(problem.error());
   const Result<Plan> planned = plan(*problem, *options);
   if (!planned) {
@@ -135,7 +135,7 @@ class PlanVerb final : public Verb {
   }
   [[nodiscard]] std::string footer() const override { return footer_text; }
   void add_options(OptionList& options) override {
-    add_problem(options, given_.problem);
+    given_.problem.add_options(options);
     options.flag("--json", given_.json, "print one JSON object, retile.plan/1");
     options.flag("--explain", given_.explain, "say why the plan is as it is");
     options.text("--cost", given_.cost,
@@ -152,7 +152,7 @@ class PlanVerb final : public Verb {
                  "plan",
                  "FILE");
   }
-  [[nodiscard]] std::optional<Complaint> settle() override { return missing(given_.problem); }
+  [[nodiscard]] std::optional<Complaint> settle() override { return given_.problem.missing(); }
   [[nodiscard]] Outcome work() const override { return work_on(given_); }
 
  private:

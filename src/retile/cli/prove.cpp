@@ -117,7 +117,7 @@ Result<std::vector<Program>> programs_of(const ProveArguments& arguments) {
     if (!text) return refuse(text.error());
     return parse_any(*text, path == "-" ? "stdin" : path);
   }
-  const Result<Problem> problem = read_problem(arguments.problem);
+  const Result<Problem> problem = arguments.problem.read();
   if (!problem) return refuse(problem.error());
   const Result<Plan> planned = plan(*problem);
   if (!planned) return refuse(planned.error());
@@ -224,7 +224,7 @@ class ProveVerb final : public Verb {
   [[nodiscard]] std::optional<Complaint> settle() override {
     if (given_.problem.mesh) {
       given_.problem.from = std::exchange(given_.program, std::nullopt);
-      return missing(given_.problem);
+      return given_.problem.missing();
     }
     if (given_.problem.to) return Complaint{"--mesh is missing"};
     if (!given_.program) return Complaint{"--mesh FROM TO, or a PROGRAM, is missing"};

@@ -5,16 +5,11 @@
 #include <string>
 
 #include "retile/check/check.h"
-#include "retile/cli/common.h"
-#include "retile/cli/progress.h"
+#include "retile/cli/verb.h"
 #include "retile/exec/executor/executor.h"
 #include "retile/exec/mpi/options.h"
 #include "retile/program/program.h"
 #include "retile/run/run.h"
-
-namespace retile::mpi {
-class Environment;
-}
 
 namespace retile::cli {
 
@@ -54,26 +49,75 @@ struct RunRequest {
 struct Place {
   /// How many processes mpirun has started; nothing where they are still to be started.
   std::optional<Size> processes = {};
-  /// Whether a launch started them, which has read and checked everything.
-  bool launched = false;
+  /// Whether somebody else, a launch or process 0, has read and checked everything: then this
+  /// process reads its values and the Program, nothing more.
+  bool trusting = false;
+  /// The Program that process 0 gave, where it is another process.
+  std::optional<std::string> program_text = {};
 };
 
-/// Reads arguments and Program, plans where needed, checks; an Outcome when that already is the
-/// answer. A launched process reads its values and the Program, nothing more.
-[[nodiscard]] tl::expected<RunRequest, Outcome> prepare(const RunArguments& arguments,
-                                                        const Place& place);
-/// The values of the options, without looking at any file; the Program stays empty.
-[[nodiscard]] Result<RunRequest> read_values(const RunArguments& arguments);
+/// Reads arguments and Program, plans where needed, checks.
+class Preparation {
+ public:
+  Preparation(const RunArguments& given, Place place) : given_(given), place_(std::move(place)) {}
 
-/// Starts one process per device of the request's Program, which get the same options, and waits.
-[[nodiscard]] Outcome run_launched(const RunArguments& arguments, const RunRequest& request);
+  /// An Outcome where that already is the answer.
+  [[nodiscard]] tl::expected<RunRequest, Outcome> request();
+
+ private:
+  // Each hands back the answer where it already is one.
+  using Step = std::optional<Outcome>;
+  [[nodiscard]] Step read_values();
+  [[nodiscard]] Step read_program();
+  [[nodiscard]] Step read_problem();
+  [[nodiscard]] Step count_processes();
+  [[nodiscard]] Step look_at_input();
+  [[nodiscard]] Step plan_problem();
+  [[nodiscard]] Step check_program();
+  [[nodiscard]] Step keep_to_limit();
+
+  [[nodiscard]] Result<void> read_backend();
+  [[nodiscard]] Result<void> read_data();
+  [[nodiscard]] Result<void> read_strategy();
+  [[nodiscard]] Result<void> read_limits();
+  /// Processes have several ways to run a Program and say themselves whether one of them fits.
+  [[nodiscard]] bool by_steps() const { return request_.backend == Backend::sim; }
+
+  const RunArguments& given_;
+  Place place_;
+  RunRequest request_;
+  std::optional<Problem> problem_;
+  Size element_bytes_ = ElementType{}.bytes;
+};
+
 /// Whether processes can be started at all: built with MPI.
 [[nodiscard]] bool mpi_is_built();
 
-/// The work of one of the processes that mpirun started. Process 0 prepares and reports; the Program
-/// goes from it to all. The outcomes of the others have the same exit code and no words.
-[[nodiscard]] Outcome run_in_job(const mpi::Environment& environment,
-                                 const RunArguments& arguments);
+class RunVerb final : public Verb {
+ public:
+  [[nodiscard]] std::string name() const override { return "run"; }
+  [[nodiscard]] std::string summary() const override {
+    return "redistribute real bytes and compare every element";
+  }
+  [[nodiscard]] std::string footer() const override;
+  void add_options(OptionList& options) override;
+  [[nodiscard]] std::optional<Complaint> settle() override;
+  [[nodiscard]] Outcome work() const override;
+  [[nodiscard]] bool works_in_job() const override {
+    return given_.backend.value_or("mpi") != "sim";
+  }
+  /// Process 0 prepares and reports; the Program goes from it to all. The outcomes of the others
+  /// have the same exit code and no words.
+  [[nodiscard]] Outcome work_in_job(const Processes& processes) const override;
+
+ private:
+  /// Starts one process per device of the Program, which get the same options, and waits.
+  [[nodiscard]] Outcome work_in_started_job(const RunRequest& request) const;
+  [[nodiscard]] tl::expected<RunRequest, Outcome> prepare_together(
+      const Processes& processes) const;
+
+  RunArguments given_;
+};
 
 /// The run itself, on whatever the executor's processes are; told of on process 0.
 [[nodiscard]] Outcome run_on(Executor& executor, const run::Source& source, RunRequest& request);

@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "retile/cli/launch.h"
+#include "retile/cli/progress.h"
 #include "retile/cli/run.h"
 #include "retile/cli/signals.h"
-#include "retile/program/json.h"
 
 #ifdef RETILE_WITH_MPI
 #include "retile/exec/mpi/environment.h"
@@ -82,68 +82,80 @@ Outcome told_by_first(const Processes& processes, Outcome outcome) {
   return outcome;
 }
 
-/// Process 0 prepares; the Program goes from it to all, as the text that it came in. The other
-/// values are in the command line.
-tl::expected<RunRequest, Outcome> prepare_together(const Processes& processes,
-                                                   const RunArguments& arguments) {
-  const Place place{.processes = processes.processes(),
-                    .launched = std::getenv(launched_variable) != nullptr};
-  tl::expected<RunRequest, Outcome> request = tl::unexpected(Outcome{});
-  if (processes.is_first()) request = prepare(arguments, place);
-  const bool refused = processes.is_first() && !request;
-  const int code = largest(processes, refused ? static_cast<int>(request.error().exit) : 0);
-  const std::string text = processes.broadcast(refused || !request ? "" : request->program_text);
-  if (processes.is_first()) return request;
-  if (text.empty()) return tl::unexpected<Outcome>({.exit = static_cast<Exit>(code)});
-  Result<RunRequest> values = read_values(arguments);
-  if (!values) return tl::unexpected<Outcome>(failed(values.error()));
-  Result<std::vector<Program>> programs = parse_any(text, "process 0");
-  if (!programs) return tl::unexpected<Outcome>(failed(programs.error()));
-  values->program = std::move(programs->front());
-  return std::move(*values);
-}
-
 }  // namespace
 
-Outcome run_in_job(const mpi::Environment& environment, const RunArguments& arguments) {
-  auto request = prepare_together(environment, arguments);
-  if (!request) return told_by_first(environment, request.error());
+tl::expected<RunRequest, Outcome> RunVerb::prepare_together(const Processes& processes) const {
+  const bool first = processes.is_first();
+  tl::expected<RunRequest, Outcome> request = tl::unexpected(Outcome{});
+  if (first) {
+    request = Preparation(given_, {.processes = processes.processes(),
+                                   .trusting = std::getenv(launched_variable) != nullptr})
+                  .request();
+  }
+  const bool refused = first && !request;
+  const int code = largest(processes, refused ? static_cast<int>(request.error().exit) : 0);
+  // The Program goes to all as the text that it came in. The other values are in the command line.
+  std::string text = processes.broadcast(request ? request->program_text : "");
+  if (first) return request;
+  if (text.empty()) return tl::unexpected<Outcome>({.exit = static_cast<Exit>(code)});
+  return Preparation(given_, {.trusting = true, .program_text = std::move(text)}).request();
+}
+
+Outcome RunVerb::work_in_job(const Processes& processes) const {
+  auto request = prepare_together(processes);
+  if (!request) return told_by_first(processes, request.error());
   std::optional<Progress> progress;
-  if (environment.is_first()) {
+  if (processes.is_first()) {
     progress.emplace(stderr_of_this());
     request->data.progress = [&progress](std::string_view stage, Size done, Size total) {
       progress->update(stage, done, total);
     };
   }
-  const auto source = run::open_source(environment, request->program, request->data);
-  if (!source) return told_by_first(environment, refusal_of(source.error(), *request));
+  const auto source = run::open_source(processes, request->program, request->data);
+  if (!source) return told_by_first(processes, refusal_of(source.error(), *request));
   const auto make =
       request->backend == Backend::cuda ? mpi::make_device_executor : mpi::make_executor;
-  const auto executor =
-      make(environment, request->program, source->type().bytes, request->how);
-  if (!executor) return told_by_first(environment, refusal_of(executor.error(), *request));
-  return told_by_first(environment, run_on(**executor, *source, *request));
+  const auto executor = make(processes, request->program, source->type().bytes, request->how);
+  if (!executor) return told_by_first(processes, refusal_of(executor.error(), *request));
+  return told_by_first(processes, run_on(**executor, *source, *request));
+}
+
+Outcome RunVerb::work_in_started_job(const RunRequest& request) const {
+  // `--option=value` and not two words: mpirun reads a lone `:` as the start of another command.
+  std::vector<std::string> words = {
+      "run", request.backend == Backend::cuda ? "--backend=cuda" : "--backend=mpi", "--program=-",
+      fmt::format("-n{}", request.program.devices)};
+  for (const auto& [name, value] :
+       {std::pair("--dtype=", &given_.dtype), std::pair("--input=", &given_.input),
+        std::pair("--output=", &given_.output), std::pair("--repeat=", &given_.repeat),
+        std::pair("--memory-limit=", &given_.memory_limit),
+        std::pair("--strategy=", &given_.strategy)}) {
+    if (*value) words.push_back(name + **value);
+  }
+  if (request.explain) words.emplace_back("--explain");
+  if (request.json) words.emplace_back("--json");
+  return launch(request.program.devices, words, request.program_text);
 }
 
 namespace {
 
 /// The same on all processes, but for words.
-Outcome work_together(const mpi::Environment& environment, const Result<CommandLine>& line,
+Outcome work_together(const Processes& processes, const Result<CommandLine>& line,
                       const std::string& typed) {
-  const std::string wanted = environment.broadcast(typed);
+  const std::string wanted = processes.broadcast(typed);
   const int different =
-      largest(environment, wanted == typed ? 0 : environment.process() + 1);
+      largest(processes, wanted == typed ? 0 : processes.process() + 1);
   if (different > 0) {
     return told_by_first(
-        environment,
+        processes,
         failed(about_argument(Code::disagreement, "mpirun", wanted,
                               fmt::format("process {} was given other arguments than process 0",
                                           different - 1),
                               {"all processes need the same command line"})));
   }
   // All were given the same text, so all fail alike here.
-  if (!line) return told_by_first(environment, failed(line.error()));
-  return line->verb->work_in_job(environment);
+  if (!line) return told_by_first(processes, failed(line.error()));
+  return line->verb->work_in_job(processes);
 }
 
 }  // namespace
@@ -155,19 +167,20 @@ int work_in_job(const Result<CommandLine>& line, const std::string& typed,
   const auto environment = mpi::Environment::start(nullptr, nullptr);
   watch.reset();
   if (!environment) return print(failed(Exit::environment, environment.error()));
-  const bool first = (*environment)->is_first();
+  const Processes& processes = environment->processes();
+  const bool first = processes.is_first();
   const bool launched = std::getenv(launched_variable) != nullptr;
   if (first && launched) say_started();
   const auto abort = [&](const std::string& message) {
     // The other processes may be waiting for this one.
-    (*environment)->abort(static_cast<int>(Exit::environment), message);
+    environment->abort(static_cast<int>(Exit::environment), message);
   };
   try {
-    Outcome outcome = work_together(**environment, line, typed);
+    Outcome outcome = work_together(processes, line, typed);
     if (launched) outcome = first ? to_launcher(std::move(outcome)) : Outcome{};
     // mpirun ends the job when a process ends with another code than 0, so all wait until process 0
     // has printed.
-    return largest(**environment, first ? print(outcome) : static_cast<int>(outcome.exit));
+    return largest(processes, first ? print(outcome) : static_cast<int>(outcome.exit));
   } catch (const std::bad_alloc&) {
     abort(render({.code = Code::limit_reached, .message = "out of memory"}));
   } catch (const std::exception& error) {
@@ -182,9 +195,9 @@ bool mpi_is_built() { return false; }
 
 bool is_job_process() { return false; }
 
-Outcome run_in_job(const mpi::Environment& /*environment*/, const RunArguments& /*arguments*/) {
-  return {};
-}
+Outcome RunVerb::work_in_job(const Processes& /*processes*/) const { return {}; }
+
+Outcome RunVerb::work_in_started_job(const RunRequest& /*request*/) const { return {}; }
 
 int work_in_job(const Result<CommandLine>& /*line*/, const std::string& /*typed*/,
                 const std::function<int(const Outcome&)>& print) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "retile/cli/progress.h"
 #include "retile/cli/run.h"
 
 namespace retile::cli {

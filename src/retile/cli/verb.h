@@ -8,10 +8,7 @@
 #include <vector>
 
 #include "retile/cli/common.h"
-
-namespace retile::mpi {
-class Environment;
-}
+#include "retile/exec/executor/processes.h"
 
 namespace retile::cli {
 
@@ -55,7 +52,7 @@ class Verb {
 
   /// Whether processes that mpirun started do this together, and what each of them then does.
   [[nodiscard]] virtual bool works_in_job() const { return false; }
-  [[nodiscard]] virtual Outcome work_in_job(const mpi::Environment&) const { return work(); }
+  [[nodiscard]] virtual Outcome work_in_job(const Processes&) const { return work(); }
 };
 
 [[nodiscard]] std::unique_ptr<Verb> make_plan_verb();
@@ -64,9 +61,18 @@ class Verb {
 [[nodiscard]] std::unique_ptr<Verb> make_prove_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_run_verb();
 
-/// --mesh M FROM TO, as options, and what is missing of them.
-void add_problem(OptionList& options, ProblemArguments& problem);
-[[nodiscard]] std::optional<Complaint> missing(const ProblemArguments& problem);
+/// --mesh M FROM TO.
+struct ProblemArguments {
+  std::optional<std::string> mesh;
+  std::optional<std::string> from;
+  std::optional<std::string> to;
+
+  void add_options(OptionList& options);
+  /// What is missing of them.
+  [[nodiscard]] std::optional<Complaint> missing() const;
+  /// All three are parsed as `parse_problem` does.
+  [[nodiscard]] Result<Problem> read() const;
+};
 
 /// What --dtype takes.
 inline constexpr std::string_view element_type_help =

@@ -16,7 +16,6 @@ using namespace team_test;
 using retile::Code;
 using retile::Result;
 using retile::team::run_threads;
-using retile::team::shared_bound_bytes;
 using retile::team::SharedExchange;
 using retile::team::SharedOptions;
 using retile::team::SharedPath;
@@ -361,7 +360,7 @@ TEST(SharedExchange, holds_no_more_bytes_than_its_bound_says) {
           transfers += (transfer.source == team.member()) + (transfer.target == team.member());
         }
         const Size bound =
-            shared_bound_bytes(test.members(), transfers, test.problem.in_tile.size(), options);
+            options.bound_bytes(test.members(), transfers, test.problem.in_tile.size());
         EXPECT_LE(exchange->held_bytes(), bound);
         // A bound that allows much more than is held says nothing. Beside descriptions only slots
         // are held, and of the smallest ones every byte.

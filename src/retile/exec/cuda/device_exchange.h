@@ -116,20 +116,21 @@ class DeviceExchange {
     Size bytes = 0;
   };
 
-  DeviceExchange(Device& device, Transport& transport, const DeviceOptions& options);
-  [[nodiscard]] Result<void> prepare(const TileExchange& problem);
-  [[nodiscard]] Result<void> same_everywhere(const TileExchange& problem);
+  DeviceExchange(Device& device, Transport& transport, const TileExchange& problem,
+                 const DeviceOptions& options);
+  [[nodiscard]] Region region_of(const Transfer& transfer) const;
+  [[nodiscard]] Result<void> prepare();
+  [[nodiscard]] Result<void> same_everywhere();
   [[nodiscard]] std::array<Size, 2> tile_allocations() const;
   [[nodiscard]] Result<void> allocate_tiles();
   [[nodiscard]] Result<std::byte*> allocate(Size bytes);
   [[nodiscard]] Result<void> reach_peers();
-  [[nodiscard]] Result<void> take_peer_path(const TileExchange& problem);
-  [[nodiscard]] Result<void> take_staged_path(const TileExchange& problem);
-  [[nodiscard]] Result<void> describe_peer_copies(const TileExchange& problem);
-  [[nodiscard]] Result<void> describe_staged_copies(const TileExchange& problem);
-  [[nodiscard]] Result<std::size_t> describe_chunk(const TileExchange& problem,
-                                                   const Stream& stream, Size number, bool packs,
-                                                   std::uint32_t place);
+  [[nodiscard]] Result<void> take_peer_path();
+  [[nodiscard]] Result<void> take_staged_path();
+  [[nodiscard]] Result<void> describe_peer_copies();
+  [[nodiscard]] Result<void> describe_staged_copies();
+  [[nodiscard]] Result<std::size_t> describe_chunk(const Stream& stream, Size number,
+                                                   bool packs, std::uint32_t place);
   [[nodiscard]] std::size_t note(BatchBuilder&& builder, bool by_target);
   void forget_descriptions();
   [[nodiscard]] Result<void> within_limit(Size bytes);
@@ -144,6 +145,7 @@ class DeviceExchange {
 
   Device& device_;
   Transport& transport_;
+  const TileExchange* problem_;  // outlives prepare(), no more
   DeviceOptions options_;
   Path path_ = Path::automatic;
   std::vector<std::string> reasons_;

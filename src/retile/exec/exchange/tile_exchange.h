@@ -18,14 +18,17 @@ struct TileExchange {
   Size element_bytes = 0;
   /// Whether the exchange fills the new tiles; else what it does not write is left as it is.
   bool whole = true;
+
+  /// What is wrong with it for that many members, if anything: bad_device, bad_dimension,
+  /// bad_argument, size_overflow. Overlaps of boxes are not looked for.
+  [[nodiscard]] std::optional<Diagnostic> fault(int members) const;
+  /// A number by which members find out that they were given different ones by mistake.
+  [[nodiscard]] std::uint64_t hash() const;
+
+ private:
+  [[nodiscard]] std::optional<Diagnostic> fault_of_tiles() const;
+  [[nodiscard]] std::optional<Diagnostic> fault_of_transfer(std::size_t k, Size members) const;
 };
-
-/// What is wrong with it for that many members, if anything: bad_device, bad_dimension,
-/// bad_argument, size_overflow. Overlaps of boxes are not looked for.
-[[nodiscard]] std::optional<Diagnostic> fault(const TileExchange& exchange, int members);
-
-/// A number by which members find out that they were given different ones by mistake.
-[[nodiscard]] std::uint64_t hash_of(const TileExchange& exchange);
 
 /// Bytes of a tile or of a box. Precondition: they fit.
 [[nodiscard]] Size box_bytes(const Shape& shape, Size element_bytes);

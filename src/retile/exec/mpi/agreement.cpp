@@ -61,7 +61,7 @@ Result<void> refused_by(int process, const Communicator& comm, const Result<void
     if (comm.processes() > 1) diagnostic.notes.push_back(found_by(process, comm));
     text = pack(diagnostic);
   }
-  return refuse(unpack(or_abort(comm, comm.broadcast_text(text, process))));
+  return refuse(unpack(comm.broadcast(text, process)));
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ std::optional<int> first_failed(const Communicator& comm, bool failed) {
   const auto processes = static_cast<std::uint64_t>(comm.processes());
   const auto process = static_cast<std::uint64_t>(comm.process());
   std::uint64_t worst = failed ? processes - process : 0;
-  or_abort(comm, comm.maximum(std::span(&worst, 1)));
+  comm.maximum(std::span(&worst, 1));
   if (worst == 0) return std::nullopt;
   return static_cast<int>(processes - worst);
 }
@@ -80,10 +80,10 @@ std::string found_by(int process, const Communicator& comm) {
   return fmt::format("found by process {} of {}", process, comm.processes());
 }
 
-Result<void> agree(const Communicator& comm, const Result<void>& mine) {
-  const auto failed = first_failed(comm, !mine);
+Result<void> Communicator::agree(const Result<void>& mine) const {
+  const auto failed = first_failed(*this, !mine);
   if (!failed) return {};
-  return refused_by(*failed, comm, mine);
+  return refused_by(*failed, *this, mine);
 }
 
 Result<void> agree(const Communicator& comm, const Result<void>& mine,
@@ -97,7 +97,7 @@ Result<void> agree(const Communicator& comm, const Result<void>& mine,
     values[1 + 2 * i] = given[i].value;
     values[2 + 2 * i] = ~given[i].value;
   }
-  or_abort(comm, comm.maximum(std::span(values).first(1 + 2 * given.size())));
+  comm.maximum(std::span(values).first(1 + 2 * given.size()));
   if (values[0] != 0) {
     return refused_by(comm.processes() - static_cast<int>(values[0]), comm, mine);
   }

@@ -6,21 +6,11 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
-#include <utility>
 
 #include "retile/core/result.h"
 #include "retile/exec/mpi/mpi_wrapper.h"
 
 namespace retile::mpi {
-
-/// What a collective gave. One that fails on this process ends the job: the others are inside it or
-/// beyond it, and nobody could tell them.
-template <typename T>
-T or_abort(const Communicator& comm, Result<T> result) {
-  if (!result) comm.abort(environment_failed, result.error().message);
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
 
 /// An exception on one process would leave the others waiting, so it becomes an error to agree on.
 template <typename Function>
@@ -38,17 +28,13 @@ Result<void> or_out_of_memory(const Function& function) {
 /// The note to a Diagnostic that says who found it.
 [[nodiscard]] std::string found_by(int process, const Communicator& comm);
 
-/// Collective: one outcome for all. When every process gives a value, nothing happens; else all
-/// return the Diagnostic of the lowest process that failed, with its number as a note.
-[[nodiscard]] Result<void> agree(const Communicator& comm, const Result<void>& mine);
-
 /// What all processes must be given alike, and what to call it.
 struct Given {
   const char* name;
   std::uint64_t value;
 };
 
-/// Collective, in one call of MPI where all is well: as agree(), and that all were given the same.
+/// Collective, in one call of MPI where all is well: as Communicator::agree(), and that all were given the same.
 /// \error disagreement
 [[nodiscard]] Result<void> agree(const Communicator& comm, const Result<void>& mine,
                                  std::span<const Given> given);

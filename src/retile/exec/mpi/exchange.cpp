@@ -23,45 +23,40 @@ namespace {
 /// Most bytes of chunk_bytes for the slots of the part of the node.
 constexpr Size most_node_chunk_bytes = Size{1} << 20;
 
-/// What each part does, and through how much.
-struct Parts {
-  Task node;  ///< where on_node
-  Task messages;
-  bool on_node = false;
-  bool by_messages = false;
-  Slots slots = {};
-  Elsewhere elsewhere = {};  ///< of the messages
-
-  Parts(const Task& task, bool all_by_messages)
-      : node(task),
-        messages(task),
-        on_node(!all_by_messages),
-        by_messages(all_by_messages || task.nodes.count > 1) {
-    if (on_node && by_messages) {
-      const Nodes& nodes = task.nodes;
-      elsewhere = [&nodes](const Transfer& transfer) { return nodes.together(transfer); };
-      if (!task.own_buffers) {  // else there are no slots in shared memory
-        node.chunk_bytes = std::max<Size>(std::min(task.chunk_bytes / 2, most_node_chunk_bytes), 1);
-        messages.chunk_bytes = std::max<Size>(task.chunk_bytes - node.chunk_bytes, 1);
-      }
-    }
-    slots = Slots::of(messages);
-  }
-};
-
 class ExchangeMover final : public Mover {
  public:
-  /// Collective; fails on all processes or on none.
-  [[nodiscard]] Result<void> make(const Parts& parts, const Exchange& exchange) {
-    if (parts.on_node) {
-      if (auto made = node_.emplace().make(parts.node, exchange); !made) return made;
+  ExchangeMover(const Task& task, const Exchange& exchange, bool by_messages) : Mover(task) {
+    const bool leaves_node = task.nodes.count > 1;
+    if (by_messages) {
+      messages_.emplace(task, exchange, Elsewhere());
+    } else if (!leaves_node) {
+      node_.emplace(task, exchange);
+    } else {
+      Size node_chunks = task.chunk_bytes;
+      Size message_chunks = task.chunk_bytes;
+      if (!task.options.own_buffers) {  // else there are no slots in shared memory
+        node_chunks = std::max<Size>(std::min(task.chunk_bytes / 2, most_node_chunk_bytes), 1);
+        message_chunks = std::max<Size>(task.chunk_bytes - node_chunks, 1);
+      }
+      node_.emplace(task.with_chunks(node_chunks), exchange);
+      messages_.emplace(
+          task.with_chunks(message_chunks), exchange,
+          [&nodes = task.nodes](const Transfer& transfer) { return nodes.together(transfer); });
     }
-    if (!parts.by_messages) return {};
-    const auto ready = or_out_of_memory([&] {
-      return messages_.emplace(parts.messages, parts.slots)
-          .prepare(parts.messages, exchange, parts.elsewhere);
-    });
-    return agree(parts.messages.comm, ready);
+  }
+
+  [[nodiscard]] Size limit_bytes() const override {
+    // The tiles lie in the memory of the node where they are the library's.
+    const bool in_memory = node_ && task_.options.own_buffers;
+    return (in_memory ? 0 : task_.in_bytes() + task_.out_bytes()) +
+           (node_ ? node_->limit_bytes() : 0) + (messages_ ? messages_->limit_bytes() : 0);
+  }
+  [[nodiscard]] Result<void> make_ready() override {
+    if (node_) {
+      if (auto made = node_->make_ready(); !made) return made;
+    }
+    if (!messages_) return {};
+    return task_.comm.agree(or_out_of_memory([&] { return messages_->make_ready(); }));
   }
 
   [[nodiscard]] bool agrees() const override { return !messages_; }
@@ -91,22 +86,8 @@ class ExchangeMover final : public Mover {
 
 }  // namespace
 
-Result<Prepared> prepare_exchange(const Task& task, const Exchange& exchange, bool by_messages) {
-  const Parts parts(task, by_messages);
-  // The tiles lie in the memory of the node where they are the library's.
-  Size limit = parts.on_node && task.own_buffers ? 0 : task.in_bytes() + task.out_bytes();
-  if (parts.on_node) limit += NodePart::limit_bytes(parts.node, exchange);
-  if (parts.by_messages) {
-    limit += MessagePart::limit_bytes(parts.messages, exchange, parts.elsewhere, parts.slots);
-  }
-  return Prepared{.limit_bytes = limit,
-                  .make = [parts, &exchange]() -> Result<std::unique_ptr<Mover>> {
-                    auto mover = std::make_unique<ExchangeMover>();
-                    if (auto made = mover->make(parts, exchange); !made) {
-                      return tl::unexpected(made.error());
-                    }
-                    return mover;
-                  }};
+std::unique_ptr<Mover> exchanging(const Task& task, const Exchange& exchange, bool by_messages) {
+  return std::make_unique<ExchangeMover>(task, exchange, by_messages);
 }
 
 }  // namespace retile::mpi

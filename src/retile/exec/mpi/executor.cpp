@@ -12,11 +12,11 @@ namespace {
 
 class MpiExecutor final : public Executor {
  public:
-  MpiExecutor(const Environment& environment, Redistributor redistributor)
-      : environment_(environment), redistributor_(std::move(redistributor)) {}
+  MpiExecutor(const Processes& processes, Redistributor redistributor)
+      : processes_(processes), redistributor_(std::move(redistributor)) {}
 
-  [[nodiscard]] const Processes& processes() const override { return environment_; }
-  [[nodiscard]] Devices devices() const override { return {.first = environment_.process()}; }
+  [[nodiscard]] const Processes& processes() const override { return processes_; }
+  [[nodiscard]] Devices devices() const override { return {.first = processes_.process()}; }
   [[nodiscard]] std::span<std::byte> input(Size) override { return redistributor_.input(); }
   [[nodiscard]] std::span<std::byte> output(Size) override { return redistributor_.output(); }
   [[nodiscard]] bool keeps_input() const override {
@@ -41,28 +41,28 @@ class MpiExecutor final : public Executor {
   }
 
  private:
-  const Environment& environment_;
+  const Processes& processes_;
   Redistributor redistributor_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Executor>> make_executor(const Environment& environment,
+Result<std::unique_ptr<Executor>> make_executor(const Processes& processes,
                                                 const Program& program, Size element_bytes,
                                                 const Options& options) {
   Options own = options;
   own.own_buffers = true;
   auto made = Redistributor::make(MPI_COMM_WORLD, program, element_bytes, own);
   if (!made) return tl::unexpected(made.error());
-  return std::make_unique<MpiExecutor>(environment, std::move(*made));
+  return std::make_unique<MpiExecutor>(processes, std::move(*made));
 }
 
-Result<std::unique_ptr<Executor>> make_device_executor(const Environment& environment,
+Result<std::unique_ptr<Executor>> make_device_executor(const Processes& processes,
                                                        const Program& program, Size element_bytes,
                                                        const Options& options) {
   auto transport = device_transport(MPI_COMM_WORLD);
   if (!transport) return tl::unexpected(transport.error());
-  return cuda::make_executor(environment, std::move(*transport), program, element_bytes,
+  return cuda::make_executor(processes, std::move(*transport), program, element_bytes,
                              {.memory_limit_bytes = options.memory_limit_bytes});
 }
 

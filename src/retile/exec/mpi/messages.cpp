@@ -19,14 +19,6 @@ Size most(const std::vector<Size>& counts) {
 
 }  // namespace
 
-Slots Slots::of(const Task& task) {
-  const Size chunk = std::max(task.chunk_bytes, 2 * task.element_bytes);
-  Slots slots{.count = std::min(most_slots, chunk / (2 * task.element_bytes)), .bytes = 0};
-  slots.bytes = std::min({chunk / (2 * slots.count), most_slot_bytes,
-                          std::max(task.message_bytes, task.element_bytes)});
-  return slots;
-}
-
 MessageQueue::Message* MessageQueue::next() {
   while (next_.traffic < traffic_.size() && boxes(next_).finished(next_.cursor)) {
     next_ = {.traffic = next_.traffic + 1, .cursor = {}};
@@ -50,50 +42,22 @@ Size MessageQueue::bound_bytes(Size others, std::size_t rank) {
   return others * (Size{sizeof(Traffic)} + BoxStream::object_bytes(rank));
 }
 
-MessagePart::MessagePart(const Task& task, const Slots& slots)
-    : slots_(slots), messages_(task.comm, static_cast<std::size_t>(2 * slots.count)) {}
+MessagePart::MessagePart(const Task& task, const Exchange& exchange, Elsewhere elsewhere)
+    : task_(task),
+      exchange_(&exchange),
+      elsewhere_(std::move(elsewhere)),
+      slots_(std::clamp(task.chunk_bytes / (2 * task.element_bytes), Size{1}, most_slots)),
+      slot_bytes_(
+          std::min({std::max(task.chunk_bytes, 2 * task.element_bytes) / (2 * slots_),
+                    most_slot_bytes, std::max(task.options.message_bytes, task.element_bytes)})),
+      messages_(task.comm, static_cast<std::size_t>(2 * slots_)) {}
 
-Result<void> MessagePart::prepare(const Task& task, const Exchange& exchange,
-                                  const Elsewhere& elsewhere) {
-  const int processes = task.comm.processes();
-  const int self = task.comm.process();
-  const Shape& in_tile = task.shapes.front();
-  const Shape& out_tile = task.shapes.back();
-  const copy::DeviceTransfers own = copy::transfers_of(self, processes, exchange, elsewhere);
-  sends_.reserve(static_cast<std::size_t>(processes - 1));
-  receives_.reserve(static_cast<std::size_t>(processes - 1));
-  for (int distance = 1; distance < processes; ++distance) {
-    const int target = (self + distance) % processes;
-    const int source = (self + processes - distance) % processes;
-    const auto& sent = own.to[static_cast<std::size_t>(target)];
-    const auto& got = own.from[static_cast<std::size_t>(source)];
-    if (!sent.empty()) sends_.add(target, {End::source, task.element_bytes, in_tile, sent});
-    if (!got.empty()) receives_.add(source, {End::target, task.element_bytes, out_tile, got});
-  }
-  if (!own.kept.empty()) {
-    auto pass = copy::Pass::make(task.element_bytes, in_tile, out_tile, own.kept);
-    if (!pass) return tl::unexpected(pass.error());
-    kept_.emplace(std::move(*pass));
-  }
-  targets_.assign(static_cast<std::size_t>(processes), nullptr);
-  self_ = static_cast<std::size_t>(self);
-  expected_.assign(static_cast<std::size_t>(slots_.count), {});
-  const Size slots_bytes = 2 * slots_.count * slots_.bytes;
-  if (!memory_.allocate(slots_bytes, task.meter)) {
-    return refuse({.code = Code::mpi_error,
-                   .message = fmt::format("out of memory: slots of {} bytes", slots_bytes)});
-  }
-  task.meter.add(sends_.held_bytes() + receives_.held_bytes() + (kept_ ? kept_->held_bytes() : 0));
-  return {};
-}
-
-Size MessagePart::limit_bytes(const Task& task, const Exchange& exchange,
-                              const Elsewhere& elsewhere, const Slots& slots) {
-  const auto processes = static_cast<std::size_t>(task.program.devices);
+Size MessagePart::limit_bytes() const {
+  const auto processes = static_cast<std::size_t>(task_.program.devices);
   std::vector<Size> ends(processes, 0);  // a box is described on both of its ends
   std::vector<Size> kept(processes, 0);
-  for (const Transfer& transfer : exchange.transfers) {
-    if (elsewhere && elsewhere(transfer)) continue;
+  for (const Transfer& transfer : exchange_->transfers) {
+    if (elsewhere_ && elsewhere_(transfer)) continue;
     if (transfer.source == transfer.target) {
       ++kept[static_cast<std::size_t>(transfer.source)];
       continue;
@@ -101,10 +65,44 @@ Size MessagePart::limit_bytes(const Task& task, const Exchange& exchange,
     ++ends[static_cast<std::size_t>(transfer.source)];
     ++ends[static_cast<std::size_t>(transfer.target)];
   }
-  return 2 * slots.count * slots.bytes +
-         2 * MessageQueue::bound_bytes(task.program.devices - 1, task.rank()) +
-         most(ends) * BoxStream::box_bytes(task.rank()) +
-         copy::Pass::bound_bytes(most(kept), task.rank());
+  return 2 * slots_ * slot_bytes_ +
+         2 * MessageQueue::bound_bytes(task_.program.devices - 1, task_.rank()) +
+         most(ends) * BoxStream::box_bytes(task_.rank()) +
+         copy::Pass::bound_bytes(most(kept), task_.rank());
+}
+
+Result<void> MessagePart::make_ready() {
+  const int processes = task_.comm.processes();
+  const int self = task_.comm.process();
+  const Size element_bytes = task_.element_bytes;
+  const Shape& in_tile = task_.shapes.front();
+  const Shape& out_tile = task_.shapes.back();
+  const copy::DeviceTransfers own = copy::transfers_of(self, processes, *exchange_, elsewhere_);
+  sends_.reserve(static_cast<std::size_t>(processes - 1));
+  receives_.reserve(static_cast<std::size_t>(processes - 1));
+  for (int distance = 1; distance < processes; ++distance) {
+    const int target = (self + distance) % processes;
+    const int source = (self + processes - distance) % processes;
+    const auto& sent = own.to[static_cast<std::size_t>(target)];
+    const auto& got = own.from[static_cast<std::size_t>(source)];
+    if (!sent.empty()) sends_.add(target, {End::source, element_bytes, in_tile, sent});
+    if (!got.empty()) receives_.add(source, {End::target, element_bytes, out_tile, got});
+  }
+  if (!own.kept.empty()) {
+    auto pass = copy::Pass::make(element_bytes, in_tile, out_tile, own.kept);
+    if (!pass) return tl::unexpected(pass.error());
+    kept_.emplace(std::move(*pass));
+  }
+  targets_.assign(static_cast<std::size_t>(processes), nullptr);
+  self_ = static_cast<std::size_t>(self);
+  expected_.assign(static_cast<std::size_t>(slots_), {});
+  const Size slots_bytes = 2 * slots_ * slot_bytes_;
+  if (!memory_.allocate(slots_bytes, task_.meter)) {
+    return refuse({.code = Code::mpi_error,
+                   .message = fmt::format("out of memory: slots of {} bytes", slots_bytes)});
+  }
+  task_.meter.add(sends_.held_bytes() + receives_.held_bytes() + (kept_ ? kept_->held_bytes() : 0));
+  return {};
 }
 
 Result<void> MessagePart::begin(std::span<const std::byte> in, std::span<std::byte> out) {
@@ -130,7 +128,7 @@ Result<void> MessagePart::finish(std::span<const std::byte> in, std::span<std::b
     if (*place < expected_.size()) {
       MessageQueue::Message message = expected_[*place];
       receives_.boxes(message).unpack(message.cursor, slot(*place).data(), out.data(),
-                                      slots_.bytes);
+                                      slot_bytes_);
     }
     auto begun = begin(*place, in);
     if (!begun) return tl::unexpected(begun.error());
@@ -149,10 +147,10 @@ Result<bool> MessagePart::begin(std::size_t place, std::span<const std::byte> in
   Result<void> begun;
   if (receives) {
     expected_[place] = *message;
-    const auto bytes = boxes.skip(message->cursor, slots_.bytes);
+    const auto bytes = boxes.skip(message->cursor, slot_bytes_);
     begun = messages_.receive(place, slot(place).first(static_cast<std::size_t>(bytes)), other);
   } else {
-    const auto bytes = boxes.pack(message->cursor, in.data(), slot(place).data(), slots_.bytes);
+    const auto bytes = boxes.pack(message->cursor, in.data(), slot(place).data(), slot_bytes_);
     begun = messages_.send(place, slot(place).first(static_cast<std::size_t>(bytes)), other);
   }
   if (!begun) return tl::unexpected(begun.error());
@@ -160,8 +158,8 @@ Result<bool> MessagePart::begin(std::size_t place, std::span<const std::byte> in
 }
 
 std::span<std::byte> MessagePart::slot(std::size_t place) const {
-  return {memory_.data() + static_cast<Size>(place) * slots_.bytes,
-          static_cast<std::size_t>(slots_.bytes)};
+  return {memory_.data() + static_cast<Size>(place) * slot_bytes_,
+          static_cast<std::size_t>(slot_bytes_)};
 }
 
 }  // namespace retile::mpi

@@ -18,13 +18,6 @@ namespace retile::mpi {
 /// Which transfers somebody else moves; none where this is empty.
 using Elsewhere = std::function<bool(const Transfer&)>;
 
-/// How messages lie in memory: as many slots in either direction, each of so many bytes.
-struct Slots {
-  Size count = 1;
-  Size bytes = 1;
-  [[nodiscard]] static Slots of(const Task& task);
-};
-
 /// The messages of one direction, in the order in which they go: by distance of the other process,
 /// so that at any time everyone sends to another one.
 class MessageQueue {
@@ -67,15 +60,13 @@ class MessageQueue {
 /// it.
 class MessagePart {
  public:
-  MessagePart(const Task& task, const Slots& slots);
+  MessagePart(const Task& task, const Exchange& exchange, Elsewhere elsewhere);
 
+  /// What this part never counts more than, on any process, beside the tiles.
+  [[nodiscard]] Size limit_bytes() const;
   /// Only what can fail on this process alone.
   /// \error mpi_error (out of memory), and Pass's
-  [[nodiscard]] Result<void> prepare(const Task& task, const Exchange& exchange,
-                                     const Elsewhere& elsewhere);
-  /// What this part never counts more than, on any process, beside the tiles.
-  [[nodiscard]] static Size limit_bytes(const Task& task, const Exchange& exchange,
-                                        const Elsewhere& elsewhere, const Slots& slots);
+  [[nodiscard]] Result<void> make_ready();
 
   /// Begins the first messages and moves what stays on this process.
   [[nodiscard]] Result<void> begin(std::span<const std::byte> in, std::span<std::byte> out);
@@ -89,7 +80,11 @@ class MessagePart {
   [[nodiscard]] Result<bool> begin(std::size_t place, std::span<const std::byte> in);
   [[nodiscard]] std::span<std::byte> slot(std::size_t place) const;
 
-  Slots slots_;
+  const Task task_;
+  const Exchange* exchange_;
+  Elsewhere elsewhere_;
+  Size slots_;  ///< in either direction
+  Size slot_bytes_;
   Messages messages_;
   MessageQueue sends_;
   MessageQueue receives_;

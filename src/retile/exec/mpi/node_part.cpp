@@ -23,41 +23,6 @@ Size most_copied_bytes(int processes) {
   return std::min(Size{processes} * (Size{4} << 10), Size{64} << 10);
 }
 
-/// The most transfers within a node in which one process takes part; one from it to itself counts
-/// twice.
-Size most_transfers(const Exchange& exchange, const Nodes& nodes) {
-  std::vector<Size> transfers(nodes.first.size(), 0);
-  for (const Transfer& transfer : exchange.transfers) {
-    if (!nodes.together(transfer)) continue;
-    ++transfers[static_cast<std::size_t>(transfer.source)];
-    ++transfers[static_cast<std::size_t>(transfer.target)];
-  }
-  return *std::max_element(transfers.begin(), transfers.end());
-}
-
-/// Of an exchange the transfers on this process's node, by numbers on that node.
-TileExchange on_this_node(const Task& task, const Exchange& exchange) {
-  TileExchange out{.exchange = {},
-                   .in_tile = task.shapes.front(),
-                   .out_tile = task.shapes.back(),
-                   .element_bytes = task.element_bytes,
-                   .whole = task.nodes.count == 1};
-  const int here = task.nodes.first[static_cast<std::size_t>(task.comm.process())];
-  const auto stays_here = [&](const Transfer& transfer) {
-    return task.nodes.together(transfer) &&
-           task.nodes.first[static_cast<std::size_t>(transfer.source)] == here;
-  };
-  out.exchange.transfers.reserve(static_cast<std::size_t>(
-      std::count_if(exchange.transfers.begin(), exchange.transfers.end(), stays_here)));
-  for (const Transfer& transfer : exchange.transfers) {
-    if (!stays_here(transfer)) continue;
-    Transfer& moved = out.exchange.transfers.emplace_back(transfer);
-    moved.source = task.nodes.member[static_cast<std::size_t>(transfer.source)];
-    moved.target = task.nodes.member[static_cast<std::size_t>(transfer.target)];
-  }
-  return out;
-}
-
 }  // namespace
 
 Size in_pages(Size bytes) { return (bytes + page_bytes - 1) / page_bytes * page_bytes; }
@@ -73,7 +38,7 @@ Result<void> TeamOfProcesses::make(const Communicator& comm, Size memory_bytes) 
              std::vector<std::span<std::byte>>(static_cast<std::size_t>(comm.processes())));
   auto shared = team::share_memory(empty, memory_bytes);
   if (!shared) mine = tl::unexpected(shared.error());
-  if (auto agreed = agree(comm, mine); !agreed) return agreed;
+  if (auto agreed = comm.agree(mine); !agreed) return agreed;
   memories_ = std::move(*shared);
   team_.emplace(control_.bytes().data(), comm.process(), team::spans_of(memories_));
   return {};
@@ -106,8 +71,8 @@ Result<void> TeamOfProcesses::share_control(const Communicator& comm, SharedKind
       mine = tl::unexpected(made.error());
     }
   }
-  if (auto agreed = agree(comm, mine); !agreed) return agreed;
-  or_abort(comm, comm.broadcast(std::as_writable_bytes(std::span(words)), 0));
+  if (auto agreed = comm.agree(mine); !agreed) return agreed;
+  comm.broadcast(std::as_writable_bytes(std::span(words)), 0);
   if (!first) {
     auto found = SharedMemory::attach({.place = words[0], .identity = words[1]}, bytes);
     if (found) {
@@ -116,26 +81,59 @@ Result<void> TeamOfProcesses::share_control(const Communicator& comm, SharedKind
       mine = tl::unexpected(found.error());
     }
   }
-  auto agreed = agree(comm, mine);
+  auto agreed = comm.agree(mine);
   if (!agreed) control_ = SharedMemory();
   control_.unlink();
   return agreed;
 }
 
-Segment Segment::of(const Task& task, int processes) {
+Size NodePart::most_transfers() const {
+  std::vector<Size> transfers(task_.nodes.first.size(), 0);
+  for (const Transfer& transfer : whole_->transfers) {
+    if (!task_.nodes.together(transfer)) continue;
+    ++transfers[static_cast<std::size_t>(transfer.source)];
+    ++transfers[static_cast<std::size_t>(transfer.target)];
+  }
+  return *std::max_element(transfers.begin(), transfers.end());
+}
+
+TileExchange NodePart::on_this_node() const {
+  const Nodes& nodes = task_.nodes;
+  TileExchange out{.exchange = {},
+                   .in_tile = task_.shapes.front(),
+                   .out_tile = task_.shapes.back(),
+                   .element_bytes = task_.element_bytes,
+                   .whole = nodes.count == 1};
+  const int here = nodes.first[static_cast<std::size_t>(task_.comm.process())];
+  const auto stays_here = [&](const Transfer& transfer) {
+    return nodes.together(transfer) &&
+           nodes.first[static_cast<std::size_t>(transfer.source)] == here;
+  };
+  out.exchange.transfers.reserve(static_cast<std::size_t>(
+      std::count_if(whole_->transfers.begin(), whole_->transfers.end(), stays_here)));
+  for (const Transfer& transfer : whole_->transfers) {
+    if (!stays_here(transfer)) continue;
+    Transfer& moved = out.exchange.transfers.emplace_back(transfer);
+    moved.source = nodes.member[static_cast<std::size_t>(transfer.source)];
+    moved.target = nodes.member[static_cast<std::size_t>(transfer.target)];
+  }
+  return out;
+}
+
+NodePart::Segment NodePart::segment(int processes) const {
   Segment out;
   out.places.slots_bytes = 0;
-  if (task.own_buffers) {
-    out.output_offset = in_pages(task.in_bytes());
-    out.bytes = out.output_offset + in_pages(task.out_bytes());
+  if (task_.options.own_buffers) {
+    out.output_offset = in_pages(task_.in_bytes());
+    out.bytes = out.output_offset + in_pages(task_.out_bytes());
   }
-  if (task.in_bytes() <= most_copied_bytes(task.comm.processes())) {
+  if (task_.in_bytes() <= most_copied_bytes(task_.comm.processes())) {
     out.places.copies = true;
     out.places.copies_offset = out.bytes;
-    out.bytes += in_pages(team::copies_bytes(task.in_bytes()));
+    out.bytes += in_pages(team::copies_bytes(task_.in_bytes()));
     return out;
   }
-  if (task.own_buffers) return out;
+  if (task_.options.own_buffers) return out;
   const Size others = processes - 1;
   if (others == 0) {
     out.bytes = page_bytes;
@@ -143,54 +141,53 @@ Segment Segment::of(const Task& task, int processes) {
   }
   // Two slots for every other process.
   const Size each = 2 * others * slot_alignment;
-  const Size most = std::min(task.chunk_bytes, most_slots_bytes) / page_bytes;
+  const Size most = std::min(task_.chunk_bytes, most_slots_bytes) / page_bytes;
   out.bytes = std::max(most * page_bytes, in_pages(each));
   out.places.slots_bytes = out.bytes / each * each;
   return out;
 }
 
-Size NodePart::limit_bytes(const Task& task, const Exchange& exchange) {
-  const int most = task.nodes.most_processes;
-  const Segment segment = Segment::of(task, most);
+Size NodePart::limit_bytes() const {
+  const int most = task_.nodes.most_processes;
+  const Segment place = segment(most);
   const Size described =
-      team::shared_bound_bytes(most, most_transfers(exchange, task.nodes), task.rank(),
-                               segment.places) -
-      segment.places.slots_bytes;
-  return segment.bytes + described + TeamOfProcesses::control_bytes(most);
+      place.places.bound_bytes(most, most_transfers(), task_.rank()) -
+      place.places.slots_bytes;
+  return place.bytes + described + TeamOfProcesses::control_bytes(most);
 }
 
-Result<void> NodePart::make(const Task& task, const Exchange& exchange) {
+Result<void> NodePart::make_ready() {
   // The processes of a node fail together, but other nodes do not know.
-  return agree(task.comm, make_on_node(task, exchange));
+  return task_.comm.agree(make_on_node());
 }
 
 /// Collective over a node.
-Result<void> NodePart::make_on_node(const Task& task, const Exchange& exchange) {
-  const Communicator& node = task.nodes.mine;
-  const Segment segment = Segment::of(task, node.processes());
-  if (auto made = team_.make(node, segment.bytes); !made) return made;
+Result<void> NodePart::make_on_node() {
+  const Communicator& node = task_.nodes.mine;
+  const Segment place = segment(node.processes());
+  if (auto made = team_.make(node, place.bytes); !made) return made;
   TileExchange here;
   const auto copied = or_out_of_memory([&]() -> Result<void> {
-    here = on_this_node(task, exchange);
+    here = on_this_node();
     return {};
   });
-  if (auto agreed = agree(node, copied); !agreed) return agreed;
-  auto made = team::SharedExchange::create(team_.team(), here, segment.places);
+  if (auto agreed = node.agree(copied); !agreed) return agreed;
+  auto made = team::SharedExchange::create(team_.team(), here, place.places);
   // All have failed or none has, but each with words of its own.
   const Result<void> mine = made ? Result<void>() : tl::unexpected(made.error());
-  if (auto agreed = agree(node, mine); !agreed) return agreed;
+  if (auto agreed = node.agree(mine); !agreed) return agreed;
   exchange_.emplace(std::move(*made));
-  if (task.own_buffers) {
-    input_ = team_.memory().first(static_cast<std::size_t>(task.in_bytes()));
-    output_ = team_.memory().subspan(static_cast<std::size_t>(segment.output_offset),
-                                     static_cast<std::size_t>(task.out_bytes()));
+  if (task_.options.own_buffers) {
+    input_ = team_.memory().first(static_cast<std::size_t>(task_.in_bytes()));
+    output_ = team_.memory().subspan(static_cast<std::size_t>(place.output_offset),
+                                     static_cast<std::size_t>(task_.out_bytes()));
   }
   // Own tiles are counted here for good; those of others when they are given.
-  task.meter.add(exchange_->held_bytes() - segment.places.slots_bytes + segment.bytes +
-                 TeamOfProcesses::control_bytes(node.processes()));
+  task_.meter.add(exchange_->held_bytes() - place.places.slots_bytes + place.bytes +
+                  TeamOfProcesses::control_bytes(node.processes()));
   for (const Transfer& transfer : here.exchange.transfers) {
     if (transfer.target != node.process() || transfer.source == transfer.target) continue;
-    received_bytes_ += box_bytes(transfer.shape, task.element_bytes);
+    received_bytes_ += box_bytes(transfer.shape, task_.element_bytes);
   }
   return {};
 }

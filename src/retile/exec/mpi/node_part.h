@@ -38,21 +38,15 @@ class TeamOfProcesses {
 /// Bytes in whole pages.
 [[nodiscard]] Size in_pages(Size bytes);
 
-/// Where tiles, slots and copies lie in a process's memory.
-struct Segment {
-  team::SharedOptions places;
-  Size output_offset = 0;
-  Size bytes = 0;
-  [[nodiscard]] static Segment of(const Task& task, int processes);
-};
-
 /// Of an exchange, what has both ends on this process's node.
 class NodePart {
  public:
-  /// Collective over all nodes; fails on all processes or on none.
-  [[nodiscard]] Result<void> make(const Task& task, const Exchange& exchange);
+  NodePart(const Task& task, const Exchange& exchange) : task_(task), whole_(&exchange) {}
+
   /// What this part never counts more than, on any process; with own buffers these are in it.
-  [[nodiscard]] static Size limit_bytes(const Task& task, const Exchange& exchange);
+  [[nodiscard]] Size limit_bytes() const;
+  /// Collective over all nodes; fails on all processes or on none.
+  [[nodiscard]] Result<void> make_ready();
 
   /// \error bad_argument (before anything moves, on all processes), team_broken
   [[nodiscard]] Result<void> run(std::span<const std::byte> in, std::span<std::byte> out);
@@ -62,8 +56,22 @@ class NodePart {
   [[nodiscard]] std::span<std::byte> output() const { return output_; }
 
  private:
-  [[nodiscard]] Result<void> make_on_node(const Task& task, const Exchange& exchange);
+  /// Where tiles, slots and copies lie in a process's memory.
+  struct Segment {
+    team::SharedOptions places;
+    Size output_offset = 0;
+    Size bytes = 0;
+  };
+  [[nodiscard]] Segment segment(int processes) const;
+  /// The most transfers within a node in which one process takes part; one from it to itself counts
+  /// twice.
+  [[nodiscard]] Size most_transfers() const;
+  /// The transfers on this process's node, by numbers on that node.
+  [[nodiscard]] TileExchange on_this_node() const;
+  [[nodiscard]] Result<void> make_on_node();
 
+  const Task task_;
+  const Exchange* whole_;
   TeamOfProcesses team_;
   std::optional<team::SharedExchange> exchange_;
   std::span<std::byte> input_, output_;

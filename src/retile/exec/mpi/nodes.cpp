@@ -18,15 +18,12 @@ Result<Nodes> find_nodes(const Communicator& comm, Partition partition) {
     nodes.member.reserve(processes);
     return {};
   });
-  if (auto agreed = agree(comm, reserved); !agreed) return tl::unexpected(agreed.error());
-  nodes.mine = or_abort(comm, partition == Partition::apart ? comm.split(comm.process(), 0)
-                                                            : comm.node());
+  if (auto agreed = comm.agree(reserved); !agreed) return tl::unexpected(agreed.error());
+  nodes.mine = partition == Partition::apart ? comm.split(comm.process(), 0) : comm.node();
   // The first process of this one's node, and this one's number there.
   std::array<int, 2> place{comm.process(), nodes.mine.process()};
-  or_abort(comm, nodes.mine.broadcast(std::as_writable_bytes(std::span(place).first(1)), 0));
-  or_abort(comm,
-           comm.allgather(std::as_bytes(std::span(place)).data(),
-                          std::as_writable_bytes(std::span(places)).data(), Size{sizeof place}));
+  nodes.mine.broadcast(std::as_writable_bytes(std::span(place).first(1)), 0);
+  comm.gather(std::as_bytes(std::span(place)), std::as_writable_bytes(std::span(places)));
   for (const std::array<int, 2>& other : places) {
     nodes.first.push_back(other[0]);
     nodes.member.push_back(other[1]);

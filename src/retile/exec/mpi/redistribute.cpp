@@ -65,18 +65,41 @@ struct Redistributor::State {
   Buffer own_input, own_output;  // of a strategy that makes none itself, where own ones are wanted
   Chosen chosen;
 
-  [[nodiscard]] Result<void> make_ready(const Program& program, Size element_bytes,
-                                        const Options& options);
-  [[nodiscard]] Result<std::vector<Shape>> agreed_shapes(const Program& program, Size element_bytes,
-                                                         const Options& options);
-  [[nodiscard]] Result<void> check(const Options& options) const;
   [[nodiscard]] Result<void> allocate_tiles();
   [[nodiscard]] BufferFault fault(std::span<const std::byte> in,
                                   std::span<const std::byte> out) const;
   [[nodiscard]] Result<void> agree_on_buffers(BufferReport mine) const;
 };
 
-Result<void> Redistributor::State::check(const Options& options) const {
+Result<void> Redistributor::State::allocate_tiles() {
+  input = chosen.mover->input();
+  output = chosen.mover->output();
+  if (input.data() != nullptr) return {};
+  if (!own_input.allocate(in_bytes, meter) || !own_output.allocate(out_bytes, meter)) {
+    return refused(Code::mpi_error,
+                   fmt::format("out of memory: tiles of {} and {} bytes cannot be allocated",
+                               in_bytes, out_bytes));
+  }
+  input = {own_input.data(), static_cast<std::size_t>(in_bytes)};
+  output = {own_output.data(), static_cast<std::size_t>(out_bytes)};
+  return {};
+}
+
+/// What make() does once there is a communicator.
+struct Redistributor::Making {
+  State& state;
+  const Program& program;
+  Size element_bytes;
+  const Options& options;
+
+  [[nodiscard]] Result<void> check() const;
+  [[nodiscard]] Result<std::vector<Shape>> agreed_shapes() const;
+  [[nodiscard]] Result<void> run() const;
+};
+
+/// Whether this process was given something good, by itself.
+Result<void> Redistributor::Making::check() const {
+  if (auto good = check_element_size(element_bytes); !good) return good;
   constexpr Size most_chunk_bytes = std::numeric_limits<Size>::max() / 8;
   if (options.chunk_bytes < 1 || options.chunk_bytes > most_chunk_bytes ||
       options.message_bytes < 1 || options.message_bytes > most_message_bytes) {
@@ -89,23 +112,18 @@ Result<void> Redistributor::State::check(const Options& options) const {
       options.partition > Partition::apart) {
     return refused(Code::bad_argument, "there is no such strategy or partition");
   }
-  return {};
+  if (program.devices == state.comm.processes()) return {};
+  return refused(Code::bad_argument,
+                 fmt::format("the Program is for {} devices, the communicator has {} processes",
+                             program.devices, state.comm.processes()));
 }
 
 /// Collective: the shapes of all tiles, where all were given the same and it is good.
-Result<std::vector<Shape>> Redistributor::State::agreed_shapes(const Program& program,
-                                                               Size element_bytes,
-                                                               const Options& options) {
+Result<std::vector<Shape>> Redistributor::Making::agreed_shapes() const {
   std::vector<Shape> shapes;
   std::uint64_t program_hash = 0;
   const auto checked = or_out_of_memory([&]() -> Result<void> {
-    if (auto good = check_element_size(element_bytes); !good) return good;
-    if (auto good = check(options); !good) return good;
-    if (program.devices != comm.processes()) {
-      return refused(Code::bad_argument,
-                     fmt::format("the Program is for {} devices, the communicator has {} processes",
-                                 program.devices, comm.processes()));
-    }
+    if (auto good = check(); !good) return good;
     auto found = tile_shapes(program, element_bytes);
     if (!found) return tl::unexpected(found.error());
     shapes = std::move(*found);
@@ -123,47 +141,27 @@ Result<std::vector<Shape>> Redistributor::State::agreed_shapes(const Program& pr
       {"options (own_buffers)", number(options.own_buffers)},
       {"options (memory_limit_bytes)", number(options.memory_limit_bytes.value_or(-1))},
   }};
-  if (auto agreed = agree(comm, checked, given); !agreed) return tl::unexpected(agreed.error());
+  if (auto agreed = agree(state.comm, checked, given); !agreed) {
+    return tl::unexpected(agreed.error());
+  }
   return shapes;
 }
 
-/// What make() does once there is a communicator. Collective.
-Result<void> Redistributor::State::make_ready(const Program& program, Size element_bytes,
-                                              const Options& options) {
-  const auto shapes = agreed_shapes(program, element_bytes, options);
+/// Collective.
+Result<void> Redistributor::Making::run() const {
+  const auto shapes = agreed_shapes();
   if (!shapes) return tl::unexpected(shapes.error());
-  auto found = find_nodes(comm, options.partition);
+  auto found = find_nodes(state.comm, options.partition);
   if (!found) return tl::unexpected(found.error());
-  nodes = std::move(*found);
-  const Task task{.comm = comm,
-                  .nodes = nodes,
-                  .meter = meter,
-                  .program = program,
-                  .shapes = *shapes,
-                  .element_bytes = element_bytes,
-                  .own_buffers = options.own_buffers,
-                  .chunk_bytes = options.chunk_bytes,
-                  .message_bytes = options.message_bytes};
-  in_bytes = task.in_bytes();
-  out_bytes = task.out_bytes();
-  auto made = choose(task, options);
+  state.nodes = std::move(*found);
+  const Task task{state.comm, state.nodes,   state.meter, program,
+                  *shapes,    element_bytes, options,     options.chunk_bytes};
+  state.in_bytes = task.in_bytes();
+  state.out_bytes = task.out_bytes();
+  auto made = Choice(task).take();
   if (!made) return tl::unexpected(made.error());
-  chosen = std::move(*made);
-  return options.own_buffers ? agree(comm, allocate_tiles()) : Result<void>();
-}
-
-Result<void> Redistributor::State::allocate_tiles() {
-  input = chosen.mover->input();
-  output = chosen.mover->output();
-  if (input.data() != nullptr) return {};
-  if (!own_input.allocate(in_bytes, meter) || !own_output.allocate(out_bytes, meter)) {
-    return refused(Code::mpi_error,
-                   fmt::format("out of memory: tiles of {} and {} bytes cannot be allocated",
-                               in_bytes, out_bytes));
-  }
-  input = {own_input.data(), static_cast<std::size_t>(in_bytes)};
-  output = {own_output.data(), static_cast<std::size_t>(out_bytes)};
-  return {};
+  state.chosen = std::move(*made);
+  return options.own_buffers ? state.comm.agree(state.allocate_tiles()) : Result<void>();
 }
 
 Result<Redistributor> Redistributor::make(MPI_Comm comm, const Program& program, Size element_bytes,
@@ -174,9 +172,8 @@ Result<Redistributor> Redistributor::make(MPI_Comm comm, const Program& program,
   const bool alone = duplicate->processes() == 1;
   try {
     auto state = std::make_unique<State>(std::move(*duplicate));
-    if (auto ready = state->make_ready(program, element_bytes, options); !ready) {
-      return tl::unexpected(ready.error());
-    }
+    const Making making{*state, program, element_bytes, options};
+    if (auto ready = making.run(); !ready) return tl::unexpected(ready.error());
     return Redistributor(std::move(state));
   } catch (const std::bad_alloc&) {
     if (alone) throw;
@@ -208,7 +205,7 @@ Result<void> Redistributor::State::agree_on_buffers(BufferReport report) const {
   const auto failed =
       first_failed(comm, report[0] != static_cast<std::uint64_t>(BufferFault::none));
   if (!failed) return {};
-  or_abort(comm, comm.broadcast(std::as_writable_bytes(std::span(report)), *failed));
+  comm.broadcast(std::as_writable_bytes(std::span(report)), *failed);
   try {
     Diagnostic diagnostic{.code = Code::bad_argument, .message = {}};
     switch (static_cast<BufferFault>(report[0])) {

@@ -109,6 +109,7 @@ class Redistributor {
 
  private:
   struct State;
+  struct Making;
   explicit Redistributor(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <new>
 #include <span>
@@ -52,18 +51,17 @@ class Buffer {
   std::unique_ptr<std::byte[]> data_;
 };
 
-/// What is to be moved, and through how much. comm, nodes and meter outlive the mover, the rest only
-/// its making.
+/// What is to be moved, and through how much. comm, nodes and meter outlive the mover, the rest
+/// only its make_ready().
 struct Task {
   const Communicator& comm;
   const Nodes& nodes;
   Meter& meter;
   const Program& program;
   const std::vector<Shape>& shapes;  ///< of the tiles before the first step and after each
-  Size element_bytes = 1;
-  bool own_buffers = false;
-  Size chunk_bytes = 1;  ///< as in Options, or less where a memory limit asks for it
-  Size message_bytes = 1;
+  Size element_bytes;
+  const Options& options;
+  Size chunk_bytes;  ///< as in the options, or less where a memory limit asks for it
 
   [[nodiscard]] std::size_t rank() const { return shapes.front().size(); }
   [[nodiscard]] Size in_bytes() const { return box_bytes(shapes.front(), element_bytes); }
@@ -75,13 +73,19 @@ struct Task {
   }
 };
 
-/// One strategy, ready to run.
+/// One strategy for a task: made ready once, where it is taken at all, then run many times.
 class Mover {
  public:
-  Mover() = default;
+  explicit Mover(const Task& task) : task_(task) {}
   Mover(const Mover&) = delete;
   Mover& operator=(const Mover&) = delete;
   virtual ~Mover() = default;
+
+  /// What the meter never exceeds on any process, tiles included; the same on all processes. Known
+  /// before make_ready().
+  [[nodiscard]] virtual Size limit_bytes() const = 0;
+  /// Collective; fails on all processes or on none.
+  [[nodiscard]] virtual Result<void> make_ready() = 0;
 
   /// Whether move() itself makes sure that no process was given wrong buffers. Such a process calls
   /// it with empty ones; then nothing moves, and the error is bad_argument on all.
@@ -96,23 +100,18 @@ class Mover {
   /// Own buffers, counted by the meter; empty where the strategy makes none.
   [[nodiscard]] virtual std::span<std::byte> input() const { return {}; }
   [[nodiscard]] virtual std::span<std::byte> output() const { return {}; }
+
+ protected:
+  const Task task_;
 };
 
-/// A strategy before anything is made of it: what it would need.
-struct Prepared {
-  /// What the meter never exceeds on any process, tiles included.
-  Size limit_bytes = 0;
-  /// Collective; fails on all processes or on none.
-  std::function<Result<std::unique_ptr<Mover>>()> make = {};
-};
+// Not collective, and the same on all processes. An error says why the strategy cannot be used.
 
-/// Not collective, and the same on all processes. The error says why the strategy cannot be used.
-/// What the task refers to, and `exchange`, must outlive what is prepared.
-[[nodiscard]] Result<Prepared> prepare_collectives(const Task& task);
-/// \param exchange     the whole Program
+[[nodiscard]] Result<std::unique_ptr<Mover>> collectives(const Task& task);
+/// \param exchange     the whole Program; outlives make_ready()
 /// \param by_messages  what stays on a node goes by messages, too
-[[nodiscard]] Result<Prepared> prepare_exchange(const Task& task, const Exchange& exchange,
+[[nodiscard]] std::unique_ptr<Mover> exchanging(const Task& task, const Exchange& exchange,
                                                 bool by_messages);
-[[nodiscard]] Result<Prepared> prepare_in_place(const Task& task);
+[[nodiscard]] Result<std::unique_ptr<Mover>> in_place(const Task& task);
 
 }  // namespace retile::mpi

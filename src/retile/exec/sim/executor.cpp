@@ -51,9 +51,15 @@ class Simulator final : public Executor {
   Tiles tiles_;
 };
 
+tl::unexpected<Diagnostic> too_large() {
+  return refuse({.code = Code::size_overflow, .message = "the array is larger than 2^63 bytes"});
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Executor>> make_executor(const Program& program, Size element_bytes) {
+  const auto tile_bytes = checked_mul(program.from.tile_size(), element_bytes);
+  if (!tile_bytes || !checked_mul(*tile_bytes, program.devices)) return too_large();
   const auto shapes = tile_shapes(program, element_bytes);
   if (!shapes) return tl::unexpected(shapes.error());
   Size limit = 0;
@@ -61,10 +67,7 @@ Result<std::unique_ptr<Executor>> make_executor(const Program& program, Size ele
     // tile_shapes() has seen that eight of these fit.
     const Size tile = *checked_product((*shapes)[k]) * element_bytes;
     const Size before = k == 0 ? 0 : *checked_product((*shapes)[k - 1]) * element_bytes;
-    if (!checked_mul(tile, program.devices)) {
-      return refuse(
-          {.code = Code::size_overflow, .message = "the array is larger than 2^63 bytes"});
-    }
+    if (!checked_mul(tile, program.devices)) return too_large();
     limit = std::max(limit, before + tile);
   }
   return std::make_unique<Simulator>(program, element_bytes, limit);

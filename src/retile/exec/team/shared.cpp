@@ -24,56 +24,6 @@ Diagnostic bad(Code code, std::string message) {
   return {.code = code, .message = std::move(message)};
 }
 
-/// The size of a slot: two for every other member fit into the slots; 0 where none are wanted.
-Result<Size> slot_bytes_of(const SharedOptions& options, int members, Size element_bytes) {
-  if (options.slots_offset < 0 || options.slots_bytes < 0 ||
-      !checked_add(options.slots_offset, options.slots_bytes)) {
-    return refuse(bad(Code::bad_argument, "the place of the slots is out of range"));
-  }
-  if (options.copies_offset < 0) {
-    return refuse(bad(Code::bad_argument, "the place of the copies is out of range"));
-  }
-  const Size others = members - 1;
-  if (options.slots_bytes == 0 || others == 0 || options.copies) return Size{0};
-  const Size each = std::min(options.slots_bytes / (2 * others), most_slot_bytes);
-  const Size aligned = each / slot_alignment * slot_alignment;
-  if (aligned < element_bytes || aligned < 1) {
-    return refuse(bad(Code::bad_argument,
-                      fmt::format("{} bytes of slots are too few for {} members and elements of {} "
-                                  "bytes",
-                                  options.slots_bytes, members, element_bytes)));
-  }
-  return aligned;
-}
-
-Result<copy::Pass> pass_over(std::span<const Transfer> transfers, const TileExchange& exchange,
-                             int members) {
-  return copy::Pass::make(exchange.element_bytes, exchange.in_tile, exchange.out_tile, transfers,
-                          {.cache_share_bytes = copy::detected_cache_share_bytes(members)});
-}
-
-/// A pass over all transfers that have `member` at that end.
-Result<copy::Pass> pass_of(Size Transfer::*end, Size member, const TileExchange& exchange,
-                           int members) {
-  std::vector<Transfer> transfers;
-  for (const Transfer& transfer : exchange.exchange.transfers) {
-    if (transfer.*end == member) transfers.push_back(transfer);
-  }
-  return pass_over(transfers, exchange, members);
-}
-
-/// Whether member 0 would rather read old tiles than write into new ones.
-Result<bool> pulling_is_better(const TileExchange& exchange, int members) {
-  const auto push = pass_of(&Transfer::source, 0, exchange, members);
-  if (!push) return tl::unexpected(push.error());
-  const auto pull = pass_of(&Transfer::target, 0, exchange, members);
-  if (!pull) return tl::unexpected(pull.error());
-  // Writers who take turns in a tile that stays in the caches take its lines, and what is fetched
-  // ahead of them, from each other. Readers can share them.
-  const bool contended = !push->streaming() && push->in_order_bytes() < page_bytes;
-  return contended || push->in_order_bytes() < pull->in_order_bytes();
-}
-
 bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
   const std::less<const std::byte*> before;
   return !a.empty() && !b.empty() && before(a.data(), b.data() + b.size()) &&
@@ -90,16 +40,6 @@ bool contains(std::span<const std::byte> whole, std::span<const std::byte> part)
 template <typename T>
 Size bytes_beyond(const std::optional<T>& it) {
   return it ? it->held_bytes() - Size{sizeof(T)} : 0;
-}
-
-/// What a member was asked for, as a number.
-std::uint64_t hash_of_all(const TileExchange& exchange, const SharedOptions& options) {
-  std::uint64_t hash = hash_of(exchange);
-  for (const Size number : {options.slots_offset, options.slots_bytes, Size{options.copies},
-                            options.copies_offset}) {
-    hash = hash_number(hash, static_cast<std::uint64_t>(number));
-  }
-  return hash;
 }
 
 /// The outcome of all: a member that failed says so with its own error, the others with its code.
@@ -125,23 +65,75 @@ Result<void> agree(Team& team, const std::optional<Diagnostic>& mine, std::uint6
 
 }  // namespace
 
-SharedExchange::SharedExchange(Team& team, const TileExchange& exchange,
-                               const SharedOptions& options, Size slot_bytes)
-    : team_(&team),
-      in_bytes_(box_bytes(exchange.in_tile, exchange.element_bytes)),
-      out_bytes_(box_bytes(exchange.out_tile, exchange.element_bytes)),
-      options_(options),
-      slot_bytes_(slot_bytes),
-      peers_(static_cast<std::size_t>(team.members())),
-      words_(peers_.size(), 0),
-      sources_(peers_.size(), nullptr),
-      targets_(peers_.size(), nullptr) {}
+/// What create() is given, and what it makes of it.
+struct SharedExchange::Making {
+  Team& team;
+  const TileExchange& exchange;
+  const SharedOptions& options;
 
-Result<void> SharedExchange::make_streams(const TileExchange& exchange) {
+  /// The size of a slot: two for every other member fit into the slots; 0 where none are wanted.
+  [[nodiscard]] Result<Size> slot_bytes() const;
+  [[nodiscard]] Result<copy::Pass> pass_over(std::span<const Transfer> transfers) const;
+  /// Over all transfers that have `member` at that end.
+  [[nodiscard]] Result<copy::Pass> pass_of(Size Transfer::*end, int member) const;
+  /// Whether member 0 would rather read old tiles than write into new ones.
+  [[nodiscard]] Result<bool> pulling_is_better() const;
+  [[nodiscard]] Result<void> make_streams(SharedExchange& made) const;
+  [[nodiscard]] Result<void> make_passes(SharedExchange& made, bool pulls) const;
+  /// What a member was asked for, as a number.
+  [[nodiscard]] std::uint64_t hash() const;
+};
+
+Result<Size> SharedExchange::Making::slot_bytes() const {
+  if (options.slots_offset < 0 || options.slots_bytes < 0 ||
+      !checked_add(options.slots_offset, options.slots_bytes)) {
+    return refuse(bad(Code::bad_argument, "the place of the slots is out of range"));
+  }
+  if (options.copies_offset < 0) {
+    return refuse(bad(Code::bad_argument, "the place of the copies is out of range"));
+  }
+  const Size others = team.members() - 1;
+  if (options.slots_bytes == 0 || others == 0 || options.copies) return Size{0};
+  const Size each = std::min(options.slots_bytes / (2 * others), most_slot_bytes);
+  const Size aligned = each / slot_alignment * slot_alignment;
+  if (aligned < exchange.element_bytes || aligned < 1) {
+    return refuse(bad(Code::bad_argument,
+                      fmt::format("{} bytes of slots are too few for {} members and elements of {} "
+                                  "bytes",
+                                  options.slots_bytes, team.members(), exchange.element_bytes)));
+  }
+  return aligned;
+}
+
+Result<copy::Pass> SharedExchange::Making::pass_over(std::span<const Transfer> transfers) const {
+  return copy::Pass::make(exchange.element_bytes, exchange.in_tile, exchange.out_tile, transfers,
+                          {.cache_share_bytes = copy::detected_cache_share_bytes(team.members())});
+}
+
+Result<copy::Pass> SharedExchange::Making::pass_of(Size Transfer::*end, int member) const {
+  std::vector<Transfer> transfers;
+  for (const Transfer& transfer : exchange.exchange.transfers) {
+    if (transfer.*end == member) transfers.push_back(transfer);
+  }
+  return pass_over(transfers);
+}
+
+Result<bool> SharedExchange::Making::pulling_is_better() const {
+  const auto push = pass_of(&Transfer::source, 0);
+  if (!push) return tl::unexpected(push.error());
+  const auto pull = pass_of(&Transfer::target, 0);
+  if (!pull) return tl::unexpected(pull.error());
+  // Writers who take turns in a tile that stays in the caches take its lines, and what is fetched
+  // ahead of them, from each other. Readers can share them.
+  const bool contended = !push->streaming() && push->in_order_bytes() < page_bytes;
+  return contended || push->in_order_bytes() < pull->in_order_bytes();
+}
+
+Result<void> SharedExchange::Making::make_streams(SharedExchange& made) const {
   const copy::DeviceTransfers own =
-      copy::transfers_of(team().member(), team().members(), exchange.exchange);
-  for (std::size_t other = 0; other < peers_.size(); ++other) {
-    SharedPeer& peer = peers_[other];
+      copy::transfers_of(team.member(), team.members(), exchange.exchange);
+  for (std::size_t other = 0; other < made.peers_.size(); ++other) {
+    SharedPeer& peer = made.peers_[other];
     if (!own.to[other].empty()) {
       peer.outgoing.emplace(copy::End::source, exchange.element_bytes, exchange.in_tile,
                             own.to[other]);
@@ -152,27 +144,48 @@ Result<void> SharedExchange::make_streams(const TileExchange& exchange) {
     }
   }
   if (own.kept.empty()) return {};
-  auto kept = pass_over(own.kept, exchange, team().members());
+  auto kept = pass_over(own.kept);
   if (!kept) return tl::unexpected(kept.error());
-  kept_.emplace(std::move(*kept));
+  made.kept_.emplace(std::move(*kept));
   return {};
 }
 
-Result<void> SharedExchange::make_passes(const TileExchange& exchange, bool pulls) {
-  const auto made = [&](Size Transfer::*end, std::optional<copy::Pass>& pass) -> Result<void> {
-    auto over = pass_of(end, team().member(), exchange, team().members());
+Result<void> SharedExchange::Making::make_passes(SharedExchange& made, bool pulls) const {
+  const auto make = [&](Size Transfer::*end, std::optional<copy::Pass>& pass) -> Result<void> {
+    auto over = pass_of(end, team.member());
     if (!over) return tl::unexpected(over.error());
     pass.emplace(std::move(*over));
     return {};
   };
-  if (!options_.copies) {
-    if (auto done = made(&Transfer::source, push_); !done) return done;
+  if (!options.copies) {
+    if (auto done = make(&Transfer::source, made.push_); !done) return done;
   }
-  return options_.copies || pulls ? made(&Transfer::target, pull_) : Result<void>();
+  return options.copies || pulls ? make(&Transfer::target, made.pull_) : Result<void>();
 }
+
+std::uint64_t SharedExchange::Making::hash() const {
+  std::uint64_t hash = exchange.hash();
+  for (const Size number : {options.slots_offset, options.slots_bytes, Size{options.copies},
+                            options.copies_offset}) {
+    hash = hash_number(hash, static_cast<std::uint64_t>(number));
+  }
+  return hash;
+}
+
+SharedExchange::SharedExchange(const Making& making, Size slot_bytes)
+    : team_(&making.team),
+      in_bytes_(box_bytes(making.exchange.in_tile, making.exchange.element_bytes)),
+      out_bytes_(box_bytes(making.exchange.out_tile, making.exchange.element_bytes)),
+      options_(making.options),
+      slot_bytes_(slot_bytes),
+      peers_(static_cast<std::size_t>(making.team.members())),
+      words_(peers_.size(), 0),
+      sources_(peers_.size(), nullptr),
+      targets_(peers_.size(), nullptr) {}
 
 Result<SharedExchange> SharedExchange::create(Team& team, const TileExchange& exchange,
                                               const SharedOptions& options) {
+  const Making making{team, exchange, options};
   std::optional<Diagnostic> mine;
   std::optional<SharedExchange> made;
   // What goes wrong here is told of below; until then all go on together.
@@ -188,12 +201,12 @@ Result<SharedExchange> SharedExchange::create(Team& team, const TileExchange& ex
   // ones, so member 0 decides.
   bool pulls = false;
   attempt([&]() -> Result<void> {
-    if (auto wrong = fault(exchange, team.members())) return refuse(std::move(*wrong));
-    const auto slot = slot_bytes_of(options, team.members(), exchange.element_bytes);
+    if (auto wrong = exchange.fault(team.members())) return refuse(std::move(*wrong));
+    const auto slot = making.slot_bytes();
     if (!slot) return tl::unexpected(slot.error());
-    made.emplace(SharedExchange(team, exchange, options, *slot));
+    made.emplace(SharedExchange(making, *slot));
     if (team.member() != 0 || options.copies) return {};
-    const auto better = pulling_is_better(exchange, team.members());
+    const auto better = making.pulling_is_better();
     if (!better) return tl::unexpected(better.error());
     pulls = *better;
     return {};
@@ -202,11 +215,11 @@ Result<SharedExchange> SharedExchange::create(Team& team, const TileExchange& ex
   pulls = team.told(0) != 0;
   attempt([&]() -> Result<void> {
     if (!options.copies && (made->slot_bytes_ > 0 || team.members() == 1)) {
-      if (auto done = made->make_streams(exchange); !done) return done;
+      if (auto done = making.make_streams(*made); !done) return done;
     }
-    return made->make_passes(exchange, pulls);
+    return making.make_passes(*made, pulls);
   });
-  if (auto all = agree(team, mine, mine ? 0 : hash_of_all(exchange, options)); !all) {
+  if (auto all = agree(team, mine, mine ? 0 : making.hash()); !all) {
     return refuse(std::move(all.error()));
   }
   return std::move(*made);
@@ -316,8 +329,7 @@ Size SharedExchange::held_bytes() const {
          2 * others * slot_bytes_;
 }
 
-Size shared_bound_bytes(int members, Size transfers, std::size_t rank,
-                        const SharedOptions& options) {
+Size SharedOptions::bound_bytes(int members, Size transfers, std::size_t rank) const {
   const auto pass_bytes = [rank](Size boxes) {
     return copy::Pass::bound_bytes(boxes, rank) - Size{sizeof(copy::Pass)};
   };
@@ -326,8 +338,8 @@ Size shared_bound_bytes(int members, Size transfers, std::size_t rank,
       Size{sizeof(SharedPeer)} + Size{sizeof(std::uint64_t)} + Size{2 * sizeof(std::byte*)};
   // Either of push and pull has what is kept, which counts twice.
   Size out =
-      options.slots_bytes + Size{sizeof(SharedExchange)} + members * each + pass_bytes(transfers);
-  if (options.copies || (options.slots_bytes == 0 && members > 1)) return out;
+      slots_bytes + Size{sizeof(SharedExchange)} + members * each + pass_bytes(transfers);
+  if (copies || (slots_bytes == 0 && members > 1)) return out;
   // A transfer is either kept or in a stream.
   const Size others = members - 1;
   return out + 2 * others * stream_bytes +

@@ -30,6 +30,11 @@ struct SharedOptions {
   bool copies = false;
   /// Where copies_bytes() begin that belong to this exchange alone.
   Size copies_offset = 0;
+
+  /// What SharedExchange::held_bytes() never exceeds, slots included, for a member that takes part in
+  /// `transfers` transfers (one that goes from it to itself counts twice) of arrays of `rank`
+  /// dimensions.
+  [[nodiscard]] Size bound_bytes(int members, Size transfers, std::size_t rank) const;
 };
 
 /// Bytes that two copies of a tile take.
@@ -67,7 +72,7 @@ struct SharedPeer {
 class SharedExchange {
  public:
   /// \param team  outlives the exchange
-  /// \error as fault(): all members, where it is one's own fault with the place, else by the same
+  /// \error as TileExchange::fault(): all members, where it is one's own fault with the place, else by the same
   ///        code; bad_argument (places, slots that are too small); disagreement; limit_reached (out
   ///        of memory); team_broken
   [[nodiscard]] static Result<SharedExchange> create(Team& team, const TileExchange& exchange,
@@ -94,10 +99,8 @@ class SharedExchange {
   static constexpr int offset_shift = 4;
   enum class Way { push, pull, staged };
 
-  SharedExchange(Team& team, const TileExchange& exchange, const SharedOptions& options,
-                 Size slot_bytes);
-  [[nodiscard]] Result<void> make_passes(const TileExchange& exchange, bool pulls);
-  [[nodiscard]] Result<void> make_streams(const TileExchange& exchange);
+  struct Making;
+  SharedExchange(const Making& making, Size slot_bytes);
 
   [[nodiscard]] Team& team() const { return *team_; }
   [[nodiscard]] SharedPeer& peer(int member) { return peers_[static_cast<std::size_t>(member)]; }
@@ -163,9 +166,5 @@ class SharedExchange {
   std::vector<std::byte*> targets_;
 };
 
-/// What held_bytes() never exceeds, slots included, for a member that takes part in `transfers`
-/// transfers (one that goes from it to itself counts twice) of arrays of `rank` dimensions.
-[[nodiscard]] Size shared_bound_bytes(int members, Size transfers, std::size_t rank,
-                                      const SharedOptions& options);
 
 }  // namespace retile::team

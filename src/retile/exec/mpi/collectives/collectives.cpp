@@ -34,14 +34,10 @@ const DeviceTable* moving_groups(const Op& op) {
 
 class Collectives final : public Mover {
  public:
-  explicit Collectives(const Task& task) : comm_(task.comm), limits_(task) {}
+  explicit Collectives(const Task& task) : Mover(task), comm_(task.comm), limits_(task) {}
 
-  // In this order.
-  void find_groups(const Program& program);
-  void split_groups();
-  void plan(const Program& program, const std::vector<Shape>& shapes);
-  [[nodiscard]] bool allocate(Meter& meter);
-
+  [[nodiscard]] Size limit_bytes() const override;
+  [[nodiscard]] Result<void> make_ready() override;
   [[nodiscard]] Result<void> move(std::span<const std::byte> in,
                                   std::span<std::byte> out) override;
   [[nodiscard]] Size received_bytes() const override { return received_; }
@@ -63,6 +59,11 @@ class Collectives final : public Mover {
   [[nodiscard]] Size tile_bytes(const Shape& shape) const {
     return box_bytes(shape, limits_.element_bytes);
   }
+  // In this order.
+  void find_groups();
+  void split_groups();
+  void plan();
+  [[nodiscard]] bool allocate();
   void place();
 
   const Communicator& comm_;
@@ -77,11 +78,12 @@ class Collectives final : public Mover {
 };
 
 /// Everything about the groups that can fail on one process alone, so that split_groups cannot.
-void Collectives::find_groups(const Program& program) {
+void Collectives::find_groups() {
+  const std::vector<Step>& steps = task_.program.steps;
   std::vector<const DeviceTable*> tables;
-  group_of_step_.assign(program.steps.size(), 0);
-  for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const DeviceTable* const table = moving_groups(program.steps[i].op);
+  group_of_step_.assign(steps.size(), 0);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const DeviceTable* const table = moving_groups(steps[i].op);
     if (table == nullptr || table->columns() == 1) continue;
     const auto known = std::find_if(tables.begin(), tables.end(),
                                     [&](const DeviceTable* other) { return *other == *table; });
@@ -98,7 +100,7 @@ void Collectives::find_groups(const Program& program) {
 /// Collective.
 void Collectives::split_groups() {
   for (const Split& split : splits_) {
-    groups_.push_back(or_abort(comm_, comm_.split(split.color, split.key)));
+    groups_.push_back(comm_.split(split.color, split.key));
   }
 }
 
@@ -143,12 +145,14 @@ std::unique_ptr<StepMove> Collectives::move_of(const Op& op, std::size_t step,
       },
       [&](const Allpermute& permute) { return move_of(permute, shape); },
       [](const Exchange&) -> std::unique_ptr<StepMove> {
-        RETILE_ASSERT(false, "prepare_collectives refuses an exchange");
+        RETILE_ASSERT(false, "collectives() refuses an exchange");
         return nullptr;
       });
 }
 
-void Collectives::plan(const Program& program, const std::vector<Shape>& shapes) {
+void Collectives::plan() {
+  const std::vector<Step>& steps = task_.program.steps;
+  const std::vector<Shape>& shapes = task_.shapes;
   const auto add = [&](std::unique_ptr<StepMove> what, std::size_t step, Size out_bytes,
                        Size offset) {
     moves_.push_back({.what = std::move(what),
@@ -156,14 +160,14 @@ void Collectives::plan(const Program& program, const std::vector<Shape>& shapes)
                       .out_bytes = out_bytes,
                       .in_offset_bytes = offset});
   };
-  for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    auto what = move_of(program.steps[i].op, i, shapes[i]);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    auto what = move_of(steps[i].op, i, shapes[i]);
     if (what == nullptr) continue;
     add(std::move(what), i, tile_bytes(shapes[i + 1]), std::exchange(shift_bytes_, 0));
   }
   const Size out_bytes = tile_bytes(shapes.back());
   if (moves_.empty() || shift_bytes_ != 0 || moves_.back().out_bytes != out_bytes) {
-    add(copy_move(out_bytes), program.steps.size(), out_bytes, shift_bytes_);
+    add(copy_move(out_bytes), steps.size(), out_bytes, shift_bytes_);
   }
   place();
 }
@@ -180,7 +184,7 @@ void Collectives::place() {
   for (std::size_t i = 1; i < moves_.size(); ++i) moves_[i].from = moves_[i - 1].to;
 }
 
-bool Collectives::allocate(Meter& meter) {
+bool Collectives::allocate() {
   Size first_bytes = 0;
   Size second_bytes = 0;
   Size chunk_bytes = 0;
@@ -189,8 +193,8 @@ bool Collectives::allocate(Meter& meter) {
     if (move.to == Slot::second) second_bytes = std::max(second_bytes, move.out_bytes);
     chunk_bytes = std::max(chunk_bytes, move.what->buffer_bytes());
   }
-  return first_.allocate(first_bytes, meter) && second_.allocate(second_bytes, meter) &&
-         chunk_.allocate(chunk_bytes, meter);
+  return first_.allocate(first_bytes, task_.meter) &&
+         second_.allocate(second_bytes, task_.meter) && chunk_.allocate(chunk_bytes, task_.meter);
 }
 
 Result<void> Collectives::move(std::span<const std::byte> in, std::span<std::byte> out) {
@@ -211,52 +215,50 @@ Result<void> Collectives::move(std::span<const std::byte> in, std::span<std::byt
 
 /// The bound that redistribute.h states; the same on all processes, whatever each of them could
 /// save.
-Size limit_of(const Task& task) {
+Size Collectives::limit_bytes() const {
+  const std::vector<Step>& steps = task_.program.steps;
   Size between = 0;
   Size between_over_out = 0;
   Size largest_group = 1;
-  for (std::size_t i = 0; i < task.program.steps.size(); ++i) {
-    if (i + 1 < task.program.steps.size()) {
-      const Size bytes = box_bytes(task.shapes[i + 1], task.element_bytes);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (i + 1 < steps.size()) {
+      const Size bytes = tile_bytes(task_.shapes[i + 1]);
       between = std::max(between, bytes);
-      if (bytes > task.out_bytes()) between_over_out = std::max(between_over_out, bytes);
+      if (bytes > task_.out_bytes()) between_over_out = std::max(between_over_out, bytes);
     }
-    const DeviceTable* const groups = moving_groups(task.program.steps[i].op);
+    const DeviceTable* const groups = moving_groups(steps[i].op);
     if (groups != nullptr) largest_group = std::max(largest_group, groups->columns());
   }
-  return task.in_bytes() + task.out_bytes() + between + between_over_out +
-         std::max(task.chunk_bytes, 2 * largest_group * task.element_bytes);
+  return task_.in_bytes() + task_.out_bytes() + between + between_over_out +
+         std::max(task_.chunk_bytes, 2 * largest_group * task_.element_bytes);
 }
 
-Result<std::unique_ptr<Mover>> make(const Task& task) {
-  auto mover = std::make_unique<Collectives>(task);
+Result<void> Collectives::make_ready() {
   const auto found = or_out_of_memory([&]() -> Result<void> {
-    mover->find_groups(task.program);
+    find_groups();
     return {};
   });
-  if (auto agreed = agree(task.comm, found); !agreed) return tl::unexpected(agreed.error());
-  mover->split_groups();
-  const auto ready = or_out_of_memory([&]() -> Result<void> {
-    mover->plan(task.program, task.shapes);
-    if (mover->allocate(task.meter)) return {};
+  if (auto agreed = comm_.agree(found); !agreed) return agreed;
+  split_groups();
+  return comm_.agree(or_out_of_memory([&]() -> Result<void> {
+    plan();
+    if (allocate()) return {};
     return refuse({.code = Code::mpi_error,
                    .message =
                        fmt::format("out of memory: buffers of up to {} bytes cannot be allocated",
-                                   limit_of(task) - task.in_bytes() - task.out_bytes())});
-  });
-  if (auto agreed = agree(task.comm, ready); !agreed) return tl::unexpected(agreed.error());
-  return mover;
+                                   limit_bytes() - task_.in_bytes() - task_.out_bytes())});
+  }));
 }
 
 }  // namespace
 
-Result<Prepared> prepare_collectives(const Task& task) {
+Result<std::unique_ptr<Mover>> collectives(const Task& task) {
   for (std::size_t i = 0; i < task.program.steps.size(); ++i) {
     if (!is_exchange(task.program.steps[i])) continue;
     return refuse({.code = Code::unsupported,
                    .message = fmt::format("step {} (exchange) is not run by the collectives", i)});
   }
-  return Prepared{.limit_bytes = limit_of(task), .make = [task] { return make(task); }};
+  return std::make_unique<Collectives>(task);
 }
 
 }  // namespace retile::mpi

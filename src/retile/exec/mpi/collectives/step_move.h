@@ -31,7 +31,7 @@ class StepMove {
 struct Limits {
   explicit Limits(const Task& task)
       : chunk_bytes(std::min(task.chunk_bytes, most_message_bytes)),
-        message_bytes(task.message_bytes),
+        message_bytes(task.options.message_bytes),
         element_bytes(task.element_bytes) {}
   Size chunk_bytes;
   Size message_bytes;
