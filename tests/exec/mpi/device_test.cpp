@@ -195,16 +195,16 @@ TEST(DeviceRun, without_a_device_all_processes_say_why) {
   auto transport = device_transport(MPI_COMM_WORLD);
   ASSERT_TRUE(transport);
   Program program;
-  program.devices = (*environment)->processes();
+  program.devices = environment->processes().processes();
   const std::vector<Size> at(static_cast<std::size_t>(program.devices), 0);
   program.from = Layout::listed(program.devices, {4}, {4}, at).value();
   program.to = program.from;
   const auto open = [&](int) -> Result<std::unique_ptr<cuda::Device>> {
-    if (!(*environment)->is_first()) return std::make_unique<HostDevice>(true);
+    if (!environment->processes().is_first()) return std::make_unique<HostDevice>(true);
     return refuse({.code = Code::cuda_error, .message = "no CUDA device: for a reason"});
   };
   const auto executor =
-      cuda::make_executor(**environment, std::move(*transport), program, 4, {}, open);
+      cuda::make_executor(environment->processes(), std::move(*transport), program, 4, {}, open);
   ASSERT_FALSE(executor);
   EXPECT_EQ(executor.error().code, Code::cuda_error);
   EXPECT_NE(executor.error().message.find("no CUDA device: for a reason"), std::string::npos);

@@ -44,9 +44,9 @@ using retile::mpi::Strategy;
 std::string failure;
 
 void give_up_alone() {
-  auto environment = retile::mpi::Environment::start(nullptr, nullptr);
+  const auto environment = retile::mpi::Environment::start(nullptr, nullptr);
   if (!environment) return;
-  if ((*environment)->process() == 1) (*environment)->abort(4, "cannot go on");
+  if (environment->processes().process() == 1) environment->abort(4, "cannot go on");
   // No collective that an abort which first makes a communicator could be mistaken for.
   MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -117,7 +117,7 @@ void move_between_devices(const retile::Program& program) {
         false, retile::test::DeviceFaults{.refuse_copy = copy});
   };
   const auto executor =
-      retile::cuda::make_executor(**environment, std::move(*transport), program, 4,
+      retile::cuda::make_executor(environment->processes(), std::move(*transport), program, 4,
                                   {.path = retile::cuda::Path::staged}, open);
   if (!executor) return;
   const auto report =

@@ -85,7 +85,7 @@ class Run : public testing::Test {
       directory_.emplace();
       path = directory_->path().string();
     }
-    path_ = environment().broadcast(path);
+    path_ = job().broadcast(path);
   }
   ~Run() override { MPI_Barrier(MPI_COMM_WORLD); }
 
@@ -107,7 +107,7 @@ class Run : public testing::Test {
     MPI_Barrier(MPI_COMM_WORLD);
   }
 
-  [[nodiscard]] const Environment& environment() const { return **environment_; }
+  [[nodiscard]] const Processes& job() const { return environment_->processes(); }
 
   [[nodiscard]] Result<run::Report> run(const Program& program, const RunOptions& options,
                                         const mpi::Options& how = {}) const {
@@ -116,17 +116,17 @@ class Run : public testing::Test {
     return result;
   }
 
-  Result<std::unique_ptr<Environment>> environment_;
+  Result<Environment> environment_;
   std::optional<test::TemporaryDirectory> directory_;
   std::string path_;
 
  private:
   [[nodiscard]] Result<run::Report> run_alone(const Program& program, const RunOptions& options,
                                               const mpi::Options& how) const {
-    const auto source = run::open_source(environment(), program, options);
+    const auto source = run::open_source(job(), program, options);
     if (!source) return refuse(source.error());
     const auto executor =
-        mpi::make_executor(environment(), program, source->type().bytes, how);
+        mpi::make_executor(job(), program, source->type().bytes, how);
     if (!executor) return refuse(executor.error());
     return run::run(**executor, program, *source, options);
   }
@@ -480,7 +480,7 @@ TEST_F(Run, progress_is_told_on_process_0_only) {
 }
 
 TEST_F(Run, the_environment_agrees) {
-  const Environment& all = environment();
+  const Processes& all = job();
   const int process = test::process_of(MPI_COMM_WORLD);
   EXPECT_EQ(all.processes(), processes());
   EXPECT_EQ(all.process(), process);
