@@ -17,11 +17,12 @@
 #include <utility>
 #include <vector>
 
-#include "retile/core/problem.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "retile/plan/realise.h"
 #include "retile/plan/weak_search.h"
 #include "support/random_problems.h"
+#include "support/values.h"
 
 namespace baselines {
 
@@ -66,7 +67,7 @@ class Count {
 /// Every dimension gathered, smallest factor first, then all sliced. Nothing where nothing changes.
 inline Outcome gather_then_slice(const Problem& problem) {
   Count count(problem);
-  if (problem.from_type == problem.to_type) return count.outcome();
+  if (problem.spelling->from == problem.spelling->to) return count.outcome();
   const auto factors = [](const retile::Layout& map) {
     std::vector<Size> out;
     for (std::size_t i = 0; i < map.rank(); ++i) {
@@ -105,13 +106,13 @@ inline std::optional<Placement> placement(const retile::Mesh& mesh, const retile
 /// gathered if the axes outside of it do not yet lie on its new dimension as they should; then
 /// outer to inner, what is left. Nothing where axes do not stand in the order of the mesh.
 inline std::optional<Outcome> axis_by_axis(const Problem& problem) {
-  const auto from = placement(problem.mesh, problem.from_type);
-  const auto to = placement(problem.mesh, problem.to_type);
+  const auto from = placement(problem.spelling->mesh, support::from_type(problem));
+  const auto to = placement(problem.spelling->mesh, support::to_type(problem));
   if (!from || !to) return std::nullopt;
   Placement here = *from;
   Count count(problem);
   const auto put = [&](std::size_t a, std::optional<std::size_t> dim) {
-    const Size n = problem.mesh.axes()[a].size;
+    const Size n = problem.spelling->mesh.axes()[a].size;
     if (here[a] == dim) return;
     if (!here[a]) {
       count.slice(n);
@@ -142,7 +143,7 @@ struct Network {
 /// A shortest path over types, one mesh axis per step (T-ALLGATHER, T-DYNSLICE, T-ALLTOALL of
 /// Fig. 8), by latency and bandwidth, without a bound on memory and without permutations.
 inline Outcome one_axis_shortest_path(const Problem& problem, const Network& network) {
-  const auto& axes = problem.mesh.axes();
+  const auto& axes = problem.spelling->mesh.axes();
   const std::size_t rank = problem.from.rank();
   using State = std::string;  // the axes of each dimension, minor to major, ended by a dot
   const auto state_of = [&](const retile::DistType& type) {
@@ -167,8 +168,8 @@ inline Outcome one_axis_shortest_path(const Problem& problem, const Network& net
   std::unordered_map<State, Node> nodes;
   using Entry = std::pair<double, State>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
-  const State start = state_of(problem.from_type);
-  const State end = state_of(problem.to_type);
+  const State start = state_of(support::from_type(problem));
+  const State end = state_of(support::to_type(problem));
   nodes[start] = {};
   open.emplace(0, start);
   const Size global = problem.from.global_size();

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "baselines.h"
-#include "retile/core/notation.h"
+#include "retile/notation/paper/notation.h"
 #include "retile/plan/plan.h"
 #include "support/random_problems.h"
 
@@ -106,8 +106,7 @@ Json run(const std::string& mesh_text, Size problems, std::uint64_t seed, bool& 
   for (Size k = 0; k < problems; ++k) {
     const Problem problem = support::draw_problem(random, mesh);
     const Plan plan = retile::plan(problem).value();
-    const std::string text =
-        "'" + retile::to_text(problem.from_type) + "' '" + retile::to_text(problem.to_type) + "'";
+    const std::string text = "'" + problem.spelling->from + "' '" + problem.spelling->to + "'";
     optimal += plan.optimal ? 1 : 0;
     permuted += static_cast<Size>(plan.permutes());
     tallies[0].add(baselines::paper_planner<std::uint64_t>(problem, plan, random), plan, text);

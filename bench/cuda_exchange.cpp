@@ -29,12 +29,12 @@
 
 #include "exec/cuda/team_transport.h"
 #include "exec/team/fork_team.h"
-#include "retile/core/problem.h"
 #include "retile/exec/cuda/boxes.h"
 #include "retile/exec/cuda/cuda_device.h"
 #include "retile/exec/cuda/device_exchange.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/exec/team/memory.h"
+#include "retile/notation/paper/problem.h"
 
 namespace {
 
@@ -258,7 +258,7 @@ int main(int argc, char** argv) try {
   for (const Case& test : cases(arguments.processes, arguments.mebibytes << 20)) {
     const Problem problem = value_of(parse_problem(test.mesh, test.from, test.to));
     Program program;
-    program.devices = problem.mesh.device_count();
+    program.devices = problem.from.devices();
     program.from = problem.from;
     program.to = problem.to;
     const Program composed = value_of(direct(program));

@@ -27,11 +27,12 @@
 #include "execution_peers.h"
 #include "execution_problems.h"
 #include "machine.h"
-#include "retile/core/notation.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/exec/mpi/redistribute.h"
 #include "retile/exec/npy/pattern.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 
 namespace {
@@ -42,9 +43,9 @@ using execution_bench::MpiTypes;
 using execution_bench::Problem;
 using execution_bench::Scalapack;
 using retile::Exchange;
+using retile::Layout;
 using retile::Program;
 using retile::Size;
-using retile::Layout;
 using retile::mpi::Partition;
 using retile::mpi::Redistributor;
 using retile::mpi::Strategy;

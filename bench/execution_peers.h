@@ -11,16 +11,16 @@
 #include <string>
 #include <vector>
 
-#include "retile/core/size.h"
 #include "retile/core/layout.h"
+#include "retile/core/size.h"
 #include "retile/program/ops.h"
 
 namespace execution_bench {
 
 using retile::Exchange;
+using retile::Layout;
 using retile::Shape;
 using retile::Size;
-using retile::Layout;
 using retile::Transfer;
 
 /// The boxes of an exchange as MPI subarray types, one type for each other process.

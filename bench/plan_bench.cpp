@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "retile/check/check.h"
-#include "retile/core/notation.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/notation.h"
 #include "retile/plan/plan.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 #include "support/random_problems.h"
 
 namespace {
@@ -121,7 +121,7 @@ Json run(const Case& test, int problems, std::uint64_t seed) {
                              : test.shapes[static_cast<std::size_t>(k) % test.shapes.size()];
     const auto from = support::draw_type(random, mesh, global, test.replicate);
     const auto to = support::draw_type(random, mesh, global, test.replicate);
-    const auto problem = retile::Problem::make(mesh, from, to).value();
+    const auto problem = retile::make_problem(mesh, from, to).value();
     const double start = now_ms();
     const auto plan = retile::plan(problem);
     const double time = now_ms() - start;

@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "retile/core/notation.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 
 namespace {

@@ -1,9 +1,10 @@
 # How targets are made here: rooms, programs, tests, the installed package.
 #
-#   retile_add_room(<room> SOURCES a.cpp .. HEADERS a.h .. [INTERNAL b.h ..] DEPS retile::core .. [PRIVATE_DEPS nlohmann_json::nlohmann_json ..])
+#   retile_add_room(<room> SOURCES a.cpp .. HEADERS a.h .. [INNER_HEADERS b.h ..] DEPS retile::core ..
+#                   [PRIVATE_DEPS nlohmann_json::nlohmann_json ..])
 #       in src/retile/<room>/CMakeLists.txt: library retile_<room> with alias retile::<room>. HEADERS are the room's public
-#       headers: they are installed. INTERNAL ones are for other rooms of the project and are not installed. Other rooms may include
-#       no others. A room without SOURCES is header-only.
+#       headers: they are installed. Other rooms may include them and INNER_HEADERS, which are not installed, and no others.
+#       A room without SOURCES is header-only.
 #       For src/retile/exec/sim write exec/sim or exec_sim: target retile_exec_sim, alias retile::exec_sim.
 #   retile_add_program(<name> SOURCES main.cpp .. DEPS ..)
 #       executable <name>, built to <build>/bin and installed.
@@ -210,7 +211,7 @@ endfunction()
 add_custom_target(retile_rooms)
 
 function(retile_add_room room)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;INTERNAL;DEPS;PRIVATE_DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;INNER_HEADERS;DEPS;PRIVATE_DEPS")
   _retile_check_arguments(retile_add_room arg)
   string(REPLACE "/" "_" name "${room}")
   set(target retile_${name})

@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/rule_comparison.h"
 #include "fuzz/fuzz_target.h"
-#include "retile/core/notation.h"
-#include "retile/core/typing.h"
+#include "notation/paper/rule_comparison.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/typing.h"
 #include "spec/program/type_text.h"
 #include "support/bridge.h"
 #include "support/generators.h"

@@ -14,15 +14,16 @@
 #include <variant>
 #include <vector>
 
+#include "check/forms.h"
 #include "check/naive.h"
 #include "check/random_programs.h"
 #include "fuzz/fuzz_target.h"
 #include "retile/check/check.h"
-#include "retile/core/problem.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "retile/program/apply.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 #include "spec/program/check.h"
 #include "spec/program/text.h"
 #include "support/mutants.h"
@@ -209,6 +210,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       text + "src:    " + show(ours) + "\nspec:   " + show(theirs) + "\nreplay: " + show(replayed);
   fuzz::require(support::same_judgement(ours, want), "src and spec judge otherwise", all);
   fuzz::require(naive::same_judgement(ours, replayed), "the explicit replay judges otherwise", all);
+  const std::string forms = check_tests::other_forms(program);
+  fuzz::require(forms.empty(), forms, all);
   if (ours.answer != retile::Answer::wrong) return 0;
   fuzz::require(ours.device.has_value() == theirs.device.has_value(),
                 "witnesses of different kinds", all);

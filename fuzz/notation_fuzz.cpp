@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "fuzz/fuzz_target.h"
-#include "retile/core/notation.h"
-#include "retile/core/problem.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 #include "spec/program/type_text.h"
 #include "support/bridge.h"
 #include "support/generators.h"
+#include "support/values.h"
 
 const fuzz::Target fuzz::target = {"notation", 0.3};
 
@@ -161,10 +162,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   fuzz::tally("problems accepted by both");
-  fuzz::require(support::to_spec(problem->from_type) == *tau_1 &&
-                    support::to_spec(problem->to_type) == *tau_2 &&
-                    problem->from == layout_of(*mesh, problem->from_type) &&
-                    problem->to == layout_of(*mesh, problem->to_type),
+  const retile::DistType from = support::from_type(*problem);
+  const retile::DistType to = support::to_type(*problem);
+  fuzz::require(support::to_spec(from) == *tau_1 && support::to_spec(to) == *tau_2 &&
+                    problem->from == layout_of(*mesh, from) && problem->to == layout_of(*mesh, to),
                 "another problem", notation);
   return 0;
 }
@@ -178,7 +179,7 @@ static std::string fresh(std::uint64_t seed) {
   const auto problem = support::choose_problem(
       support::seeded_choices(seed),
       {.max_devices = retile::max_devices, .max_axes = 6, .max_rank = 6, .large_tiles = true});
-  return to_text(problem.mesh) + "\n" + to_text(problem.from_type) + "\n" +
-         to_text(problem.to_type) + "\n";
+  return to_text(problem.spelling->mesh) + "\n" + problem.spelling->from + "\n" +
+         problem.spelling->to + "\n";
 }
 RETILE_FUZZ_TEXT_MUTATORS(vocabulary, fresh)

@@ -13,11 +13,11 @@
 
 #include "fuzz/fuzz_target.h"
 #include "retile/check/check.h"
-#include "retile/core/notation.h"
-#include "retile/core/problem.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 #include "spec/program/check.h"
 #include "spec/program/text.h"
 #include "spec/search/search.h"
@@ -44,7 +44,7 @@ std::optional<Problem> read_problem(std::string_view text) {
   };
   if (lines.size() < 3) return std::nullopt;
   auto problem = retile::parse_problem(rest(0, "mesh "), rest(1, "from "), rest(2, "to "));
-  if (!problem || problem->mesh.device_count() > most_devices || problem->from.rank() > most_dims) {
+  if (!problem || problem->from.devices() > most_devices || problem->from.rank() > most_dims) {
     return std::nullopt;
   }
   return *std::move(problem);
@@ -143,8 +143,8 @@ void check_plan(const Problem& problem, const std::string& notation) {
                   notation);
   }
   const Shape& global = problem.from.global();
-  if (problem.mesh.device_count() > 16 || global.size() > 3) return;
-  const auto weak = spec::cheapest_weak(problem.mesh.device_count(), {global.begin(), global.end()},
+  if (problem.from.devices() > 16 || global.size() > 3) return;
+  const auto weak = spec::cheapest_weak(problem.from.devices(), {global.begin(), global.end()},
                                         problem.from.tile(), problem.to.tile());
   fuzz::require(weak.has_value() && weak->cost == plan.weak_cost,
                 "W is " + std::to_string(weak ? weak->cost : -1) + " for spec, " +
@@ -192,10 +192,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     read = support::choose_problem(choose, bounds);
   }
   const std::string notation = "retile plan --mesh " + fuzz::shell_quoted(to_text(read->mesh)) +
-                               " " + fuzz::shell_quoted(to_text(read->from_type)) + " " +
-                               fuzz::shell_quoted(to_text(read->to_type)) + "\nmesh " +
-                               to_text(read->mesh) + "\nfrom " + to_text(read->from_type) +
-                               "\nto " + to_text(read->to_type);
+                               " " + fuzz::shell_quoted(read->spelling->from) + " " +
+                               fuzz::shell_quoted(read->spelling->to) + "\nmesh " +
+                               to_text(read->mesh) + "\nfrom " + read->spelling->from + "\nto " +
+                               read->spelling->to;
   fuzz::reached();
   check_plan(*read, notation);
   if (limited) check_limit(*read, notation);

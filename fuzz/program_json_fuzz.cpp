@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "fuzz/fuzz_target.h"
-#include "retile/program/json.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/json.h"
+#include "retile/program/forms/text.h"
 #include "spec/program/text.h"
 #include "support/program_bridge.h"
 #include "support/program_generators.h"

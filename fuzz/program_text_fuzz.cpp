@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "fuzz/fuzz_target.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 #include "spec/program/text.h"
 #include "support/program_bridge.h"
 #include "support/program_generators.h"

@@ -17,7 +17,7 @@
 #include "campaign/programs.h"
 #include "campaign/tally.h"
 #include "campaign/types.h"
-#include "retile/core/notation.h"
+#include "retile/notation/paper/notation.h"
 #include "spec/search/search.h"
 #include "support/generators.h"
 #include "support/values.h"

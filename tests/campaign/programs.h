@@ -11,7 +11,7 @@
 #include "retile/exec/exchange/direct.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/plan.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 #include "spec/program/check.h"
 #include "spec/program/text.h"
 #include "spec/program/type_text.h"
@@ -27,13 +27,13 @@ namespace campaign {
 inline void compare_weak_cost(Tally& tally, const retile::Problem& problem,
                               const retile::Plan& plan) {
   if (!plan.complete) return;  // then plan says that its weak cost is only the least found
-  const auto want = spec::cheapest_weak(problem.mesh.device_count(), problem.from_type.globaltype(),
-                                        problem.from_type.localtype(), problem.to_type.localtype());
+  const auto want = spec::cheapest_weak(problem.from.devices(), problem.from.global(),
+                                        problem.from.tile(), problem.to.tile());
   tally.compared(Kind::weak);
   const retile::Size got = plan.weak_cost + (tally.falsifies(Kind::weak) ? 1 : 0);
   if (want && want->cost == got) return;
-  tally.disagree(Kind::weak, "--mesh '" + to_text(problem.mesh) + "' '" +
-                                 to_text(problem.from_type) + "' '" + to_text(problem.to_type) +
+  tally.disagree(Kind::weak, "--mesh '" + to_text(problem.spelling->mesh) + "' '" +
+                                 problem.spelling->from + "' '" + problem.spelling->to +
                                  "': src says " + std::to_string(got) + ", spec says " +
                                  (want ? std::to_string(want->cost) : "no sequence"));
 }

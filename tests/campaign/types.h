@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "campaign/tally.h"
-#include "retile/core/notation.h"
-#include "retile/core/typing.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/typing.h"
 #include "support/bridge.h"
 #include "support/generators.h"
 #include "support/layout_walk.h"

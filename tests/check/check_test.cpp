@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "check/judge.h"
-#include "retile/core/problem.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "support/mutants.h"
 
@@ -323,6 +323,16 @@ TEST(Check, the_table_comes_before_divisibility_and_that_before_claims) {
   EXPECT_EQ(reason("allgather dim=0 groups=[[0,1]] tile=[9] map=[3]"), Reason::tile_claim);
   EXPECT_EQ(reason("allgather dim=0 groups=[[0,1]] tile=[6] map=[3]"), Reason::map_claim);
   EXPECT_EQ(reason("allgather dim=0 groups=[[0,1]] tile=[6]"), Reason::not_a_box);
+}
+
+TEST(Check, the_end_of_a_row_is_not_the_start_of_the_next_one) {
+  // One past the end of row 0 would be number 4 of the array, which is the start of row 1.
+  const std::string row =
+      "devices 1\nfrom [2,4]\nto tile=[1,4] global=[2,4] at=[[0,0]]\n"
+      "exchange tile=[1,4] transfers=[[0,0,0,0,0,1,1,3],[0,0,0,3,1,0,1,1]]";
+  expect_wrong(judge_lines(row + '\n'), {0, Reason::not_a_box, 0, {{0, 3}}, {{0, 4}}, {{1, 0}}});
+  expect_wrong(judge_lines(row + " at=[[0,1]]\n"),
+               {0, Reason::map_claim, 0, {{0, 3}}, {{0, 4}}, {{1, 0}}});
 }
 
 // ---- Claims -------------------------------------------------------------------------------------

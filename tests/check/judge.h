@@ -5,14 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "check/forms.h"
 #include "check/naive.h"
 #include "retile/check/check.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 #include "spec/program/check.h"
 #include "spec/program/text.h"
 
@@ -98,15 +100,17 @@ inline std::string show(const Verdict& verdict) {
     out << ", at " << show(verdict.at) << ", element " << show(verdict.element) << ", found "
         << show(verdict.found);
   }
+  if (verdict.out_of_time) out << ", out of time";
   return out.str();
 }
 
 /// What the readings disagree on, or what is false about a witness; empty when all is well.
-inline std::string disagreement(const Program& program) {
+inline std::string disagreement(const Program& program,
+                                std::span<const FormsUnderTest> tried = forms_under_test) {
   const Verdict got = retile::check(program);
   const Verdict oracle = spec_check(program);
   const Verdict replayed = naive::check(program);
-  std::string out;
+  std::string out = other_forms(program, tried);
   if (!naive::same_judgement(got, oracle)) out += "check and oracle disagree\n";
   if (!naive::same_judgement(got, replayed)) out += "check and explicit replay disagree\n";
   if (got.answer == Answer::wrong) {

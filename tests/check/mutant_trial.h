@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <iostream>
 #include <map>
+#include <span>
 #include <string>
 
 #include "check/judge.h"
@@ -51,7 +52,11 @@ inline std::string try_mutant(const support::Mutant& mutant, Tally& tally) {
   const Program silent = support::without_claims(claiming);
   const std::string what = std::string(support::name(mutant.mutation)) + " at step " +
                            std::to_string(mutant.step) + '\n';
-  if (const auto fault = disagreement(silent); !fault.empty()) return what + fault;
+  // Of the many mutants of one kind each one is tried in another form of states.
+  const auto form =
+      std::span(forms_under_test)
+          .subspan(static_cast<std::size_t>(row.mutants) % forms_under_test.size(), 1);
+  if (const auto fault = disagreement(silent, form); !fault.empty()) return what + fault;
   const Verdict without = retile::check(silent);
   if (naive::ends_right(claiming)) {
     // A mutation that changes nothing, such as two replicas swapped.
@@ -64,7 +69,7 @@ inline std::string try_mutant(const support::Mutant& mutant, Tally& tally) {
     return what + "not found without claims\n" + retile::to_text(silent);
   ++row.without_claims[*without.reason];
 
-  if (const auto fault = disagreement(claiming); !fault.empty()) return what + fault;
+  if (const auto fault = disagreement(claiming, form); !fault.empty()) return what + fault;
   const Verdict with = retile::check(claiming);
   if (with.answer != Answer::wrong)
     return what + "not found with claims\n" + retile::to_text(claiming);

@@ -11,8 +11,8 @@
 
 #include "check/judge.h"
 #include "check/mutant_trial.h"
-#include "retile/core/problem.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 
 namespace check_tests {

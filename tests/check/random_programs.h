@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "check/naive.h"
-#include "retile/core/problem.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/program/program.h"
 #include "support/mutants.h"
 
@@ -243,7 +243,7 @@ inline retile::Step random_step(const Choose& choose, const retile::Shape& tile,
 
 /// Any tile map: digits over a random mesh, or boxes anywhere.
 inline retile::Layout random_tile_map(const Choose& choose, retile::Size devices,
-                                       const retile::Shape& global) {
+                                      const retile::Shape& global) {
   const std::size_t rank = global.size();
   if (choose(3) > 0) {
     const auto axes = random_factors(choose, devices);

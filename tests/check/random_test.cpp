@@ -16,9 +16,9 @@
 #include "check/judge.h"
 #include "check/mutant_trial.h"
 #include "check/random_programs.h"
-#include "retile/core/notation.h"
-#include "retile/core/problem.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "support/mutants.h"
 #include "support/random_problems.h"
@@ -140,8 +140,8 @@ TEST(Mutants, of_hundreds_of_planned_programs_are_found) {
 
 /// The same Program with the base offsets of `from` in a list, so that nothing is said in digits.
 Program with_listed_start(Program program) {
-  program.from = retile::Layout::listed(program.devices, program.from.global(),
-                                               program.from.tile(), program.from.base_offsets())
+  program.from = retile::Layout::listed(program.devices, program.from.global(), program.from.tile(),
+                                        program.from.base_offsets())
                      .value();
   return program;
 }

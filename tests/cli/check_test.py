@@ -1,8 +1,11 @@
 """`retile check`: verdicts as text and JSON, exit codes, several Programs."""
 
 import json
+import os
+import subprocess
+import time
 
-from support import EXAMPLE, Case, main, retile
+from support import EXAMPLE, RETILE, Case, main, retile
 
 RIGHT = """retile.program/1
 mesh a:2,b:2
@@ -98,6 +101,40 @@ class Check(Case):
         self.assertRegex(done.stdout, r"^undecided \(limit\)")
         verdict = json.loads(retile("check", "--json", stdin=TOO_LARGE).stdout)
         self.assertEqual((verdict["right"], verdict["reason"]), (None, "limit"))
+
+    # Arrays of 2^20 elements that are no boxes, moved again and again: half a minute.
+    SLOW = ("retile.program/1\ndevices 2\nfrom [" + "1," * 19 + "1]\nto [" + "1," * 19 + "1]\n"
+            + "".join(f"allgather dim={k} groups=[1,2]<=[2]\n" for k in range(20))
+            + "alltoall split=0 concat=0 groups=[1,2]<=[2]\n" * 6000)
+
+    def test_a_time_limit(self):
+        self.accepted(retile("check", "--timeout", "1000000", stdin=RIGHT))
+        start = time.monotonic()
+        done = retile("check", "--timeout", "1", stdin=self.SLOW)
+        self.assertLess(time.monotonic() - start, 15)
+        self.assertEqual((done.returncode, done.stderr), (3, ""), done)
+        self.assertEqual(done.stdout, "undecided (limit): no verdict in time\n")
+        # It is for each Program, and says nothing about those before and after.
+        done = retile("check", "--json", "--timeout", "1", stdin=RIGHT + self.SLOW + RIGHT)
+        verdicts = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([verdict["right"] for verdict in verdicts], [True, None, True])
+        self.assertEqual(list(verdicts[1]), FIELDS + ["reason"])
+        self.assertEqual((done.returncode, verdicts[1]["reason"]), (3, "limit"))
+
+    def test_bad_time_limits(self):
+        for bad in ("0", "-1", "nan", "inf", "", " ", "1s", "1.5", "1e3", "+1", "1000001", "99999999999999999999"):
+            self.refused(retile("check", f"--timeout={bad}", stdin=RIGHT), 2, "not a number from 1 to 1000000")
+        self.refused(retile("check", "--timeout", "1", "--timeout", "2", stdin=RIGHT), 2, "--timeout")
+
+    def test_what_takes_too_much_memory_is_refused_in_little(self):
+        """A stream that never ends is read as far as the limit, once."""
+        with subprocess.Popen([RETILE, "check", "/dev/zero"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+            out, err = running.stdout.read(), running.stderr.read()
+            _, status, usage = os.wait4(running.pid, 0)
+            running.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual((running.returncode, out), (2, b""))
+        self.assertIn(b"longer than 1 GiB", err)
+        self.assertLess(usage.ru_maxrss, 1700 << 10)
 
     def test_several_programs(self):
         for text, codes, largest in [(RIGHT + RIGHT, [True, True], 0), (RIGHT + WRONG["bijection"][0], [True, False], 1),

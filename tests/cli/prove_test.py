@@ -2,7 +2,10 @@
 
 import json
 import os
+import pathlib
+import pty
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -127,6 +130,120 @@ allpermute source=[37800]<=[1,21,150,3,4]T(2,0,1,3,4)<=[135,2,140]T(1,0,2)<=[14,
         self.assertIn("no answer in time", done.stdout)
         self.assertLess(time.monotonic() - start, 30)
 
+    # Each step is two questions that take a millisecond.
+    MANY_STEPS = "retile.program/1\ndevices 24\nfrom [4]\nto [4]\n" + "allpermute source=[24]<=[24]\n" * 30000
+
+    def test_the_time_limit_holds_for_all_questions_together(self):
+        start = time.monotonic()
+        done = retile("prove", "-", "--timeout", "3", stdin=self.MANY_STEPS)
+        self.assertLess(time.monotonic() - start, 20)
+        self.assertEqual(done.returncode, 3, done)
+        self.assertRegex(done.stdout, r"^undecided \(by Z3 .*\): step \d+(: .*)?: no answer in time\n$")
+        # Progress is a line every few seconds, not one for every question.
+        self.assertLess(len(done.stderr.splitlines()), 6, done.stderr)
+        for line in done.stderr.splitlines():
+            self.assertRegex(line, r"^retile: step \d+: .*, [\d.]+ s$")
+
+    def test_very_many_dimensions_are_no_burden(self):
+        ends = "[" + "1," * 199999 + "1]"
+        text = f"retile.program/1\ndevices 2\nfrom {ends}\nto {ends}\n"
+        done = retile("prove", "-", "--timeout", "20", stdin=text)
+        self.accepted(done)
+        self.assertIn("proved for 2 devices", done.stdout)
+
+    def test_rows_of_all_devices_are_no_burden(self):
+        text = ("retile.program/1\nmesh x:2147483648\nfrom [1{x}2147483648]\nto [2147483648]\n"
+                "allgather dim=0 groups=[1,2147483648]<=[65536,32768]T(1,0)\n")
+        done = retile("prove", "-", stdin=text)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("device 0 holds element [32768] at [1], expected [1]", done.stdout)
+
+    def test_progress_on_a_terminal_is_one_line(self):
+        read, write = pty.openpty()
+        with subprocess.Popen([RETILE, "prove", self.write("many", self.MANY_STEPS), "--timeout", "3"],
+                              stdout=subprocess.PIPE, stderr=write) as running:
+            os.close(write)
+            said = b""
+            try:
+                while chunk := os.read(read, 4096):
+                    said += chunk
+            except OSError:  # so ends a terminal that nobody writes to any more
+                pass
+            out, _ = running.communicate()
+        os.close(read)
+        self.assertIn(b"undecided", out)
+        self.assertNotIn(b"\n", said)
+        self.assertGreater(said.count(b"\rretile: step "), 10)
+        self.assertLessEqual(max(len(line) for line in said.split(b"\r")), 79)
+        self.assertRegex(said, rb"\r *\r$")  # and the line is gone
+
+    @staticmethod
+    def limited(size):
+        """For a child: files of at most so many bytes, and no death of it."""
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        return limit
+
+    def run_limited(self, size, *arguments, env=None):
+        return subprocess.run([RETILE, "prove", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              preexec_fn=self.limited(size), env=env, check=False)
+
+    def test_where_there_is_no_room_old_files_stay(self):
+        text = IOTA.replace("to [", "# " + "x" * 100 + "\nto [")
+        program, certificate = self.write("p.txt", text), self.write("cert", "the old one\n")
+        os.chmod(certificate, 0o600)
+        done = self.run_limited(64, program, "--certificate", certificate)
+        self.refused(done, 4, "--certificate: the file cannot be written")
+        with open(certificate, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "the old one\n")
+        self.accepted(retile("prove", program, "--certificate", certificate))
+        self.assertEqual(os.stat(certificate).st_mode & 0o777, 0o600)
+        folder = self.path("queries")
+        self.accepted(retile("prove", program, "--smt2", folder))
+        before = {file.name: file.read_bytes() for file in pathlib.Path(folder).iterdir()}
+        self.refused(self.run_limited(64, program, "--smt2", folder), 4, "cannot write .*000.smt2")
+        after = {file.name: file.read_bytes() for file in pathlib.Path(folder).iterdir()}
+        self.assertEqual(before, after)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["cert", "p.txt", "queries"])
+
+    def test_a_question_that_cannot_be_handed_to_cvc5(self):
+        env = self.solver(self.folder, "echo unknown")
+        done = self.run_limited(64, self.write("p.txt", IOTA), "--solver", "cvc5", env=env)
+        self.refused(done, 4, "a question for cvc5 cannot be written: File too large")
+        env["TMPDIR"] = self.path("nowhere")
+        self.refused(retile("prove", "-", "--solver", "cvc5", stdin=IOTA, env=env), 4, "a question for cvc5 cannot be written")
+
+    def test_signals_leave_neither_solver_nor_file(self):
+        temporary = self.path("temporary")
+        os.mkdir(temporary)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            pid = self.path(f"pid{number}")
+            env = self.solver(self.folder, f"echo $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 100")
+            env["TMPDIR"] = temporary
+            with subprocess.Popen([RETILE, "prove", self.write("p.txt", IOTA), "--solver", "cvc5"], env=env,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  preexec_fn=lambda: signal.signal(number, signal.SIG_DFL)) as running:
+                for _ in range(1000):
+                    if os.path.exists(pid):
+                        break
+                    time.sleep(0.01)
+                with open(pid, encoding="utf-8") as file:
+                    child = int(file.read())
+                running.send_signal(number)
+                running.communicate(timeout=20)
+            self.assertEqual(running.returncode, -number)
+            for _ in range(1000):
+                try:
+                    if pathlib.Path(f"/proc/{child}/stat").read_text(encoding="utf-8").split()[2] == "Z":
+                        break
+                except FileNotFoundError:
+                    break
+                time.sleep(0.01)
+            else:
+                self.fail("the solver lives on")
+            self.assertEqual(os.listdir(temporary), [])
+
     def test_an_interrupt_ends_it(self):
         path = self.write("slow.txt", self.SLOW)
         with subprocess.Popen([RETILE, "prove", path, "--timeout", "60"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as running:
@@ -191,6 +308,10 @@ allpermute source=[37800]<=[1,21,150,3,4]T(2,0,1,3,4)<=[135,2,140]T(1,0,2)<=[14,
             (["prove", "-", "--solver", "z4"], "z3, cvc5, both"),
             (["prove", "-", "--timeout", "0"], "--timeout"),
             (["prove", "-", "--timeout", "1s"], "--timeout"),
+            (["prove", "-", "--timeout=-1"], "--timeout"),
+            (["prove", "-", "--timeout=nan"], "--timeout"),
+            (["prove", "-", "--timeout=inf"], "--timeout"),
+            (["prove", "-", "--timeout="], "--timeout"),
             (["prove", *EXAMPLE, "third"], "third"),
         ):
             self.refused(retile(*arguments, stdin=IOTA), 2, words)

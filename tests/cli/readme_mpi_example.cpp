@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "retile/core/problem.h"
 #include "retile/exec/mpi/redistribute.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 
 // A matrix cut by rows becomes one cut by columns, on four processes.

@@ -2,6 +2,8 @@
 
 import json
 import os
+import resource
+import signal
 import subprocess
 
 from support import EXAMPLE, RETILE, Case, counting, environment, main, npy, retile
@@ -251,6 +253,23 @@ class Streams(Case):
                 done = subprocess.run([RETILE, *arguments], stdout=full, stderr=subprocess.PIPE, check=False)
             self.assertEqual(done.returncode, 4)
             self.assertIn(b"error: cannot write to stdout", done.stderr)
+
+    def test_a_certificate_that_cannot_be_written_leaves_the_old_one(self):
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+
+        path = self.write("cert", "the old one\n")
+        os.chmod(path, 0o600)
+        arguments = ["plan", *EXAMPLE, "--certificate", path]
+        done = subprocess.run([RETILE, *arguments], capture_output=True, text=True, preexec_fn=limit, check=False)
+        self.refused(done, 4, "--certificate: the file cannot be written")
+        self.assertEqual(os.listdir(self.folder), ["cert"])
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "the old one\n")
+        self.accepted(retile(*arguments))
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        self.assertGreater(os.stat(path).st_size, 64)
 
     def test_a_reader_that_went_away_is_no_crash(self):
         read, write = os.pipe()

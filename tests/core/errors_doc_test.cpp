@@ -9,8 +9,8 @@
 #include <string>
 
 #include "retile/core/diagnostic.h"
-#include "retile/core/notation.h"
-#include "retile/core/typing.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/typing.h"
 
 namespace {
 

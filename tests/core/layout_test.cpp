@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "retile/core/notation.h"
+#include "retile/notation/paper/notation.h"
 
 namespace retile {
 namespace {
@@ -78,11 +78,10 @@ TEST(Layout, make_refuses_what_is_no_tiling) {
   EXPECT_FALSE(Layout::compact(8, {8}, {2}, {{{4, 4}}}));  // reaches past the devices
   EXPECT_FALSE(Layout::compact(8, {4, 4}, {2, 2}, {{{1, 2}}, {{1, 2}}}));  // a digit twice
   EXPECT_TRUE(Layout::compact(8, {4, 4}, {2, 2}, {{{1, 2}}, {{2, 2}}}));
-  EXPECT_FALSE(
-      Layout::compact(12, {4, 3}, {2, 1}, {{{3, 2}}, {{4, 3}}}));  // 3*2 does not divide 4
+  EXPECT_FALSE(Layout::compact(12, {4, 3}, {2, 1}, {{{3, 2}}, {{4, 3}}}));  // 3*2 does not divide 4
   EXPECT_FALSE(Layout::compact(8, {0}, {0}, {{}}));
-  EXPECT_FALSE(Layout::compact(8, {Size{1} << 40, Size{1} << 40}, {Size{1} << 40, Size{1} << 40},
-                                {{}, {}}));
+  EXPECT_FALSE(
+      Layout::compact(8, {Size{1} << 40, Size{1} << 40}, {Size{1} << 40, Size{1} << 40}, {{}, {}}));
   EXPECT_FALSE(Layout::listed(2, {4}, {2}, {0, 3}));  // leaves the array
   EXPECT_TRUE(Layout::listed(2, {4}, {2}, {0, 1}));   // overlaps, which is allowed
   EXPECT_FALSE(Layout::listed(2, {4}, {2}, {0}));
@@ -141,6 +140,42 @@ RC_GTEST_PROP(Layout, pop_and_push_follow_the_definition, ()) {
     RC_ASSERT(map.compacted().base_offsets() == map.base_offsets());
   }
   RC_CLASSIFY(across, "a factor was popped across digits");
+}
+
+/// A chain of one or two random transpositions.
+IotaChain arbitrary_names(Size devices) {
+  IotaChain chain(devices);
+  for (int stages = *rc::gen::inRange(1, 3); stages-- > 0;) {
+    std::vector<Size> divisors;
+    for (Size n = 1; n <= devices; ++n) {
+      if (devices % n == 0) divisors.push_back(n);
+    }
+    const Size rows = *rc::gen::elementOf(divisors);
+    chain.append({{rows, devices / rows}, {1, 0}});
+  }
+  return chain;
+}
+
+RC_GTEST_PROP(Layout, renamed_devices_hold_what_they_held, ()) {
+  const Layout map = arbitrary_map(*rc::gen::inRange<std::size_t>(1, 4));
+  const IotaChain names = arbitrary_names(map.devices());
+  const Layout listed =
+      Layout::listed(map.devices(), map.global(), map.tile(), map.base_offsets()).value();
+  const Layout renamed = map.renamed(names);
+  const Layout renamed_list = listed.renamed(names);
+  for (Size p = 0; p < map.devices(); ++p) {
+    RC_ASSERT(renamed.base_offset(p) == map.base_offset(names.at(p)));
+    RC_ASSERT(renamed_list.base_offset(p) == map.base_offset(names.at(p)));
+  }
+  RC_ASSERT(renamed.renamed(names.inverse()).equivalent(map));
+  RC_CLASSIFY(!renamed.is_compact(), "no digits of the new numbers");
+}
+
+TEST(Layout, renamed_by_its_own_order_is_compact) {
+  Layout map = Layout::compact(12, {12}, {1}, {{{4, 3}, {1, 4}}}).value();
+  map.pop(0, 2);  // across the digits
+  ASSERT_FALSE(map.is_compact());
+  EXPECT_TRUE(map.renamed(map.order()).is_compact());
 }
 
 RC_GTEST_PROP(Layout, used_and_unused_digits_make_up_the_device_number, ()) {

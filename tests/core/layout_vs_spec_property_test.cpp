@@ -15,8 +15,8 @@
 
 namespace {
 
-using retile::Size;
 using retile::Layout;
+using retile::Size;
 using support::DrawnMap;
 using support::MapForm;
 

@@ -2,91 +2,63 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-#include <string_view>
-
-#include "support/generators.h"
-#include "support/values.h"
+#include <utility>
+#include <vector>
 
 namespace {
 
 using retile::Code;
-using retile::parse_problem;
+using retile::Digit;
+using retile::find_violation;
+using retile::Layout;
 using retile::Problem;
+using retile::Shape;
+using retile::Size;
 
-std::string refusal(std::string_view from, std::string_view to, std::string_view mesh = "x:4,y:6") {
-  const auto problem = parse_problem(mesh, from, to);
-  if (problem) return "accepted";
-  return std::string(code_name(problem.error().code)) + "\n" + render(problem.error());
+/// Every dimension whole.
+Layout whole(Size devices, const Shape& global) {
+  return Layout::compact(devices, global, global, std::vector<std::vector<Digit>>(global.size()))
+      .value();
 }
 
-TEST(Problem, example_3_1) {
-  const Problem problem = support::problem("x:4,y:6", "[3{x}12,2{y}12]", "[2{y}12,3{x}12]");
-  EXPECT_EQ(problem.from.global(), problem.to.global());
-  EXPECT_EQ(problem.from, layout_of(problem.mesh, problem.from_type));
-  EXPECT_EQ(problem.to, layout_of(problem.mesh, problem.to_type));
-  EXPECT_EQ(to_text(problem.to_type), "[2{y}12, 3{x}12]");
+TEST(ProblemOfLayouts, two_layouts_of_one_array_over_the_same_devices) {
+  const Layout from = Layout::compact(4, {12}, {3}, {{{1, 4}}}).value();
+  const auto problem = Problem::make(from, whole(4, {12}));
+  ASSERT_TRUE(problem.has_value());
+  EXPECT_EQ(problem->from, from);
+  EXPECT_EQ(problem->to, whole(4, {12}));
+  EXPECT_FALSE(problem->spelling.has_value());
 }
 
-TEST(Problem, types_of_equal_global_sizes_are_accepted) {
-  EXPECT_EQ(refusal("[12, 2{y}12]", "[3{x}12, 12]"), "accepted");
-  EXPECT_EQ(refusal("[]", "[]"), "accepted");
+TEST(ProblemOfLayouts, listed_layouts_are_ends_like_any_other) {
+  const Layout from = Layout::listed(2, {4}, {2}, {0, 2}).value();
+  EXPECT_TRUE(Problem::make(from, whole(2, {4})).has_value());
 }
 
-TEST(Problem, a_dimension_too_many_is_pointed_at) {
-  EXPECT_EQ(refusal("[3{x}12]", "[2{y}12,3{x}12]"),
-            "rank_mismatch\nerror: TO: FROM has 1 dimension, TO has 2 dimensions [Sec. 2.5]\n"
-            "  [2{y}12,3{x}12]\n          ^~~~~~\n"
-            "note: a redistribution keeps the array; FROM is [3{x}12]\n");
-}
-
-TEST(Problem, a_missing_dimension_is_pointed_at) {
-  EXPECT_EQ(refusal("[3{x}12, 12]", "[2{y}12 ]"),
-            "rank_mismatch\nerror: TO: FROM has 2 dimensions, TO has 1 dimension [Sec. 2.5]\n"
-            "  [2{y}12 ]\n          ^\n"
-            "note: a redistribution keeps the array; FROM is [3{x}12, 12]\n");
-}
-
-TEST(Problem, different_global_sizes_are_pointed_at) {
-  EXPECT_EQ(refusal("[3{x}12, 12]", "[2{y}12, 6{x}24]"),
-            "globaltype_mismatch\n"
-            "error: TO: global sizes must agree: dimension 1 has size 12 in FROM and 24 in TO "
-            "[Sec. 2.5]\n"
-            "  [2{y}12, 6{x}24]\n           ^~~~~~\n"
-            "note: FROM is [3{x}12, 12]\nnote: 3{x}12 has the global size of FROM\n");
-}
-
-TEST(Problem, a_repair_is_only_offered_when_it_divides) {
-  EXPECT_EQ(refusal("[10]", "[3{x}12]"),
-            "globaltype_mismatch\n"
-            "error: TO: global sizes must agree: dimension 0 has size 10 in FROM and 12 in TO "
-            "[Sec. 2.5]\n"
-            "  [3{x}12]\n   ^~~~~~\nnote: FROM is [10]\n");
-}
-
-TEST(Problem, mesh_and_types_are_named_in_their_diagnostics) {
-  EXPECT_EQ(parse_problem("", "[12]", "[12]").error().source, "--mesh");
-  EXPECT_EQ(parse_problem("x:4", "[12", "[12]").error().source, "FROM");
-  EXPECT_EQ(parse_problem("x:4", "[12]", "[12").error().source, "TO");
-}
-
-TEST(Problem, made_from_values_the_diagnostic_shows_the_canonical_text) {
-  const auto mesh = support::mesh("x:4,y:6");
-  const auto problem =
-      Problem::make(mesh, support::type("[12]", mesh), support::type("[ 2{x}8 ]", mesh));
+TEST(ProblemOfLayouts, other_numbers_of_devices_are_refused) {
+  const auto problem = Problem::make(whole(4, {12}), whole(8, {12}));
   ASSERT_FALSE(problem.has_value());
-  EXPECT_EQ(problem.error().code, Code::globaltype_mismatch);
-  EXPECT_EQ(problem.error().input, "[2{x}8]");
+  EXPECT_EQ(problem.error().code, Code::bad_argument);
+  EXPECT_EQ(problem.error().message, "both ends have the same devices: from has 4, to has 8");
 }
 
-TEST(Problem, a_type_of_another_mesh_is_refused) {
-  const auto mesh = support::mesh("x:4,y:6");
-  const auto twelve = support::type("[12]", mesh);
-  EXPECT_EQ(Problem::make(mesh, twelve, support::type("[3{z}12]", "z:4")).error().code,
-            Code::unknown_axis);
-  EXPECT_EQ(Problem::make(mesh, support::type("[6{x}12]", "x:2"), twelve).error().code,
-            Code::ill_formed_type);
-  EXPECT_TRUE(Problem::make(mesh, support::type("[3{x}12]", "x:4"), twelve).has_value());
+TEST(ProblemOfLayouts, other_arrays_are_refused) {
+  EXPECT_EQ(Problem::make(whole(4, {12}), whole(4, {12, 1})).error().code, Code::rank_mismatch);
+  EXPECT_EQ(Problem::make(whole(4, {12, 2}), whole(4, {12, 3})).error().code,
+            Code::globaltype_mismatch);
+}
+
+TEST(GlobalShapes, the_first_difference_is_named) {
+  EXPECT_FALSE(find_violation("A", {12, 6}, "B", {12, 6}).has_value());
+  const auto rank = find_violation("A", {12}, "B", {12, 1});
+  ASSERT_TRUE(rank.has_value());
+  EXPECT_EQ(rank->diagnostic.message, "A has 1 dimension, B has 2 dimensions");
+  EXPECT_FALSE(rank->dim.has_value());
+  const auto size = find_violation("A", {12, 6, 1}, "B", {12, 7, 2});
+  ASSERT_TRUE(size.has_value());
+  EXPECT_EQ(size->diagnostic.message,
+            "global sizes must agree: dimension 1 has size 6 in A and 7 in B");
+  EXPECT_EQ(size->dim, 1U);
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 #include <sstream>
 #include <string>
 
-#include "retile/core/problem.h"
 #include "retile/draw/svg.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 
 namespace retile {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "retile/core/problem.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 
 namespace retile {
 namespace {

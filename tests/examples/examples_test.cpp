@@ -9,13 +9,13 @@
 #include <optional>
 
 #include "retile/check/check.h"
-#include "retile/core/notation.h"
-#include "retile/core/problem.h"
 #include "retile/exec/npy/pattern.h"
 #include "retile/exec/sim/sim.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 #include "spec/program/check.h"
 #include "spec/program/text.h"
 

@@ -8,11 +8,11 @@
 #include <optional>
 #include <vector>
 
-#include "retile/core/notation.h"
-#include "retile/core/problem.h"
 #include "retile/exec/mpi/redistribute.h"
 #include "retile/exec/npy/pattern.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "spec/paper/examples.h"
 
@@ -29,7 +29,7 @@ TEST(MpiExamples, every_element_arrives) {
   int count = 0;
   for (const spec::Example& example : spec::examples()) {
     const Problem problem = parse_problem(example.mesh, example.from, example.to).value();
-    if (problem.mesh.device_count() != processes) continue;
+    if (problem.from.devices() != processes) continue;
     SCOPED_TRACE(example.name);
     const Program program = lower(plan(problem).value());
     std::vector<std::byte> in(static_cast<std::size_t>(program.from.tile_size() * element_bytes));

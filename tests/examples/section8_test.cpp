@@ -10,10 +10,10 @@
 #include <random>
 
 #include "retile/check/check.h"
-#include "retile/core/notation.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/notation.h"
 #include "retile/plan/plan.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 
 namespace retile {
 namespace {
@@ -28,8 +28,8 @@ TEST(Section8, a_thousand_samples_plan_lower_and_check) {
   for (int k = 0; k < 1000; ++k) {
     const support::Sample sample =
         support::draw_sample(random, meshes[static_cast<std::size_t>(k) % meshes.size()]);
-    SCOPED_TRACE(sample.mesh + " " + to_text(sample.problem.from_type) + " " +
-                 to_text(sample.problem.to_type));
+    SCOPED_TRACE(sample.mesh + " " + sample.problem.spelling->from + " " +
+                 sample.problem.spelling->to);
     const auto made = plan(sample.problem);
     ASSERT_TRUE(made.has_value()) << render(made.error());
     ASSERT_LE(made->height, made->bound);

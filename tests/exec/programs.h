@@ -14,8 +14,8 @@
 #include "retile/core/result.h"
 #include "retile/exec/npy/pattern.h"
 #include "retile/program/apply.h"
+#include "retile/program/forms/text.h"
 #include "retile/program/program.h"
-#include "retile/program/text.h"
 
 namespace retile::test {
 

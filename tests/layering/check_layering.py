@@ -1,24 +1,25 @@
 #!/usr/bin/env python3
-"""Checks who includes whom: the table "Rooms and who may know whom" of the architecture, by grepping the includes.
+"""Checks who includes whom: the table of rooms in docs/architecture.md against the includes.
 
     check_layering.py [ROOT]
 
 Prints one line per violation, `file:line: rule: what`, and ends with 1 if there was any. Rules:
 
+  table             the table itself: a row per folder of spec and src/retile, from the ground up; its last column names rooms of rows
+                    above (`all rooms`: every one of them) and things outside; `in its sources`: in .cpp files only
   spec-std-only     spec/ includes the standard library and its own files, nothing else
+  spec-order        a folder of spec includes only the folders that the table gives it
   src-never-spec    nothing under src/ includes spec/
   room-order        a room includes only the rooms that the table gives it
-  public-header     of another room only the headers that its CMakeLists.txt lists under HEADERS or INTERNAL; what such a header
-                    includes of its own room is listed as well, and a header under HEADERS, which is installed, includes no others
+  public-header     of another room only the headers that its CMakeLists.txt lists under HEADERS or INNER_HEADERS; and what an
+                    installed header, one of HEADERS, includes is installed as well
   link-order        a room's CMakeLists.txt links only the rooms that it may include
-  json              nlohmann_json only in .cpp files of program and cli
-  cli11             CLI11 only in cli
-  z3                Z3 only in .cpp files of prove
-  cuda              CUDA only in exec/cuda
+  json, cli11, z3, cuda, intrinsics, system-header
+                    nlohmann_json, CLI11, Z3, CUDA, processor intrinsics and POSIX only where the table says so; everywhere else
+                    the standard library, fmt and tl::expected
   mpi-wrapper       MPI functions are called in exec/mpi/mpi_wrapper.{h,cpp} only; mpi.h is included there and in public headers
-                    of exec/mpi, which name its types
-  intrinsics        processor intrinsics only in .cpp files of exec/copy
-  system-header     POSIX headers only in exec/*, cli and sources of prove (it runs solvers); everywhere else the standard library, fmt and tl::expected
+                    of the room that the table gives MPI, which name its types
+  tile-division     no size of an array is divided by one of a tile outside core: Cuts and tile_count know how many tiles there are
   unknown           an include that is none of these, a file in no room
 
 fmt and tl::expected are core's; they are allowed in every room of src because core's public headers hand them on.
@@ -45,30 +46,15 @@ POSIX = set(
     sys/uio.h sys/un.h sys/wait.h linux/futex.h""".split()
 )
 
-# The table. Every room may include itself.
-ROOMS = {
-    "core": set(),
-    "program": {"core"},
-    "plan": {"core"},
-    "lower": {"core", "plan", "program"},
-    "check": {"core", "program"},
-    "prove": {"core", "program", "check"},
-    "exec/copy": {"core", "program"},
-    "exec/npy": {"core"},
-    "exec/executor": {"core", "exec/npy"},
-    "exec/sim": {"core", "program", "exec/executor"},
-    "exec/exchange": {"core", "program"},
-    "exec/team": {"core", "program", "exec/copy", "exec/exchange"},
-    "exec/cuda": {"core", "program", "exec/npy", "exec/exchange", "exec/executor"},
-    "exec/mpi": {"core", "program", "exec/copy", "exec/exchange", "exec/executor", "exec/team", "exec/cuda"},
-    "run": {"core", "program", "exec/npy", "exec/executor"},
-    "notation": {"core", "program"},
-}
-ROOMS["cli"] = set(ROOMS)
+TABLE = "docs/architecture.md"
+ROW = re.compile(r"^\| `(?:src/retile/([\w/]+)|(spec/\w+))/` \|[^|]*\|([^|]*)\|$")
+OUTSIDE = {"the standard library", "fmt", "tl::expected", "nlohmann_json", "CLI11", "Z3", "CUDA", "MPI", "POSIX", "processor intrinsics"}
 
 SUFFIXES = {".h", ".hpp", ".hh", ".cuh", ".inc", ".ipp", ".cpp", ".cc", ".cxx", ".cu"}
 INCLUDE = re.compile(r'^\s*#\s*(?:include|include_next|import)\b\s*(?:<([^>]*)>|"([^"]*)"|(\S.*))')
 MPI_CALL = re.compile(r"\bP?MPI_[A-Z][A-Za-z0-9_]*\s*\(")
+OPERAND_OF_TILE = r"\(?\s*(?:[\w\[\]()]+(?:\.|->|::))*\w*tile(?:_|_size|_shape)?\b"
+TILE_DIVISION = re.compile(r"\bglobal\w*(?:\s*\(\s*\)|\s*\[[^\]]*\])*\s*/\s*" + OPERAND_OF_TILE)
 COMMENT_OR_STRING = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"([^(\s\\]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.DOTALL
 )
@@ -85,13 +71,17 @@ def without_comments(text, strings):
     return COMMENT_OR_STRING.sub(blank, text)
 
 
-def room_of(path):
-    """The room of a path below src/retile, or None."""
-    parts = Path(path).parts
-    if len(parts) < 2:
-        return None
-    room = "/".join(parts[:2]) if parts[0] == "exec" and len(parts) > 2 else parts[0]
-    return room if room in ROOMS else None
+class Room:
+    """A row of the table: the rooms that a room may include besides itself, and what from outside, where."""
+
+    def __init__(self, line):
+        self.line = line
+        self.rooms = set()
+        self.outside = set()
+        self.outside_in_sources = set()
+
+    def may_use(self, name, implementation):
+        return name in self.outside or (implementation and name in self.outside_in_sources)
 
 
 class Checker:
@@ -100,43 +90,88 @@ class Checker:
         self.retile = root / "src" / "retile"
         self.violations = []
         self.files = 0
-        self.public = {}
-        self.installed = set()
+        self.rooms = {}
+        self.installed = {}
+        self.inner = {}
         self.mpi_wrapper = self.retile / "exec" / "mpi" / "mpi_wrapper"
-        for room in ROOMS:
-            self.read_cmake(room)
+        self.read_table()
+        for room in self.rooms:
+            if not room.startswith("spec/"):
+                self.read_cmake(room)
+
+    def read_table(self):
+        path = self.root / TABLE
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            row = ROW.match(line)
+            if not row:
+                if line.startswith(("| `src/", "| `spec/")):
+                    self.report(path, number, "table", "a row that cannot be read")
+                continue
+            name, cell = row[1] or row[2], row[3]
+            if name in self.rooms:
+                self.report(path, number, "table", f"{name} has two rows")
+            folder = self.root / name if row[2] else self.retile / name
+            if not folder.is_dir():
+                self.report(path, number, "table", f"there is no folder {folder.relative_to(self.root).as_posix()}")
+            room = Room(number)
+            for word in re.split(r"\s*[,;]\s*", cell.strip()):
+                self.read_word(path, name, room, word)
+            self.rooms[name] = room
+        if not self.rooms:
+            self.report(path, 1, "table", "there is no table of rooms")
+
+    def read_word(self, path, name, room, word):
+        outside = word.removesuffix(" in its sources")
+        if word == "all rooms":
+            room.rooms |= {other for other in self.rooms if not other.startswith("spec/")}
+        elif word in self.rooms:
+            room.rooms.add(word)
+        elif outside in OUTSIDE:
+            (room.outside if outside == word else room.outside_in_sources).add(outside)
+        else:
+            self.report(path, room.line, "table", f"{name} may not include {word}: no room above it, and nothing known outside")
+
+    def room_of(self, path):
+        """The room of a path below src/retile, or None: the longest name that its folders begin with."""
+        parts = Path(path).parts[:-1]
+        for length in range(len(parts), 0, -1):
+            room = "/".join(parts[:length])
+            if room in self.rooms:
+                return room
+        return None
 
     def report(self, path, line, rule, what):
         self.violations.append(f"{path.relative_to(self.root).as_posix()}:{line}: {rule}: {what}")
 
     def is_public(self, path):
-        """Whether a file of src is listed as a header for other rooms."""
+        """Whether a file of src is listed as a public header of its room."""
         name = path.relative_to(self.retile).as_posix()
-        return any(name in (headers or ()) for headers in self.public.values())
+        return any(name in (headers or ()) for headers in self.installed.values())
 
     def read_cmake(self, room):
-        """Listed headers of a room (None where it has no CMakeLists.txt), and the link-order rule."""
-        self.public[room] = None
+        """Headers of a room that others may include (None where it has no CMakeLists.txt), and the link-order rule."""
+        self.installed[room] = None
+        self.inner[room] = set()
         path = self.retile / room / "CMakeLists.txt"
         if not path.exists():
             return
         text = re.sub(r"#[^\n]*", "", path.read_text(encoding="utf-8"))
-        self.public[room] = set()
-        keywords = {"SOURCES", "HEADERS", "INTERNAL", "DEPS", "PRIVATE_DEPS"}
+        self.installed[room] = set()
+        headers = {"HEADERS": self.installed[room], "INNER_HEADERS": self.inner[room]}
+        keywords = {"SOURCES", "DEPS", "PRIVATE_DEPS", *headers}
         for call in re.findall(r"\bretile_add_room\s*\(([^)]*)\)", text):
             keyword = None
             for token in call.split():
                 if token in keywords:
                     keyword = token
-                elif keyword in ("HEADERS", "INTERNAL"):
-                    self.public[room].add(f"{room}/{token}")
-                    if keyword == "HEADERS":
-                        self.installed.add(f"{room}/{token}")
+                elif keyword in headers:
+                    headers[keyword].add(f"{room}/{token}")
+        targets = {name.replace("/", "_"): name for name in self.rooms}
         for name in re.findall(r"\bretile::(\w+)", text):
-            other = name.replace("exec_", "exec/")
+            other = targets.get(name)
             if name == "spec":
                 self.report(path, 1, "src-never-spec", "links retile::spec")
-            elif other in ROOMS and other != room and other not in ROOMS[room]:
+            elif other and other != room and other not in self.rooms[room].rooms:
                 self.report(path, 1, "link-order", f"{room} may not link retile::{name}")
 
     def run(self):
@@ -146,11 +181,13 @@ class Checker:
         for path in sorted((self.root / "src").rglob("*")):
             if path.suffix not in SUFFIXES:
                 continue
-            room = room_of(path.relative_to(self.retile)) if self.retile in path.parents else None
+            room = self.room_of(path.relative_to(self.retile)) if self.retile in path.parents else None
             if room is None:
                 self.report(path, 1, "unknown", "a file in no room")
                 continue
             self.check_file(path, lambda *include, room=room: self.check_src_include(room, *include))
+            if room != "core":
+                self.check_tile_division(path)
         self.check_mpi_calls()
         return self.violations
 
@@ -171,11 +208,15 @@ class Checker:
             return
         target = (path.parent / name).resolve()
         if quoted and target.is_relative_to((self.root / "spec").resolve()) and target.exists():
+            room, other = (self.room_of(file.relative_to(self.root.resolve())) for file in (path.resolve(), target))
+            if room is None:
+                self.report(path, 1, "unknown", "a file in no room")
+            elif other != room and other not in self.rooms[room].rooms:
+                self.report(path, line, "spec-order", f"{room} may not include {other}: {name}")
             return
         self.report(path, line, "spec-std-only", f"includes {name}")
 
     def check_src_include(self, room, path, line, name, quoted):
-        implementation = path.suffix in {".cpp", ".cc", ".cxx"}
         if quoted and not name.startswith(("retile/", "spec/")) and (path.parent / name).exists():
             target = (path.parent / name).resolve()  # a relative path is judged by where it leads
             if target.is_relative_to((self.root / "src").resolve()):
@@ -187,42 +228,48 @@ class Checker:
         elif name.startswith("retile/"):
             self.check_room_include(room, path, line, name[len("retile/") :])
         elif name.startswith("nlohmann/"):
-            if room not in {"program", "cli"} or not implementation:
-                self.report(path, line, "json", f"includes {name}")
+            self.check_outside(room, path, line, name, "json", "nlohmann_json")
         elif name.startswith("CLI/"):
-            if room != "cli":
-                self.report(path, line, "cli11", f"includes {name}")
+            self.check_outside(room, path, line, name, "cli11", "CLI11")
         elif re.match(r"z3\b|z3\+\+", name):
-            if room != "prove" or not implementation:
-                self.report(path, line, "z3", f"includes {name}")
+            self.check_outside(room, path, line, name, "z3", "Z3")
         elif re.match(r"(cuda|cub/|thrust/|nccl|nvtx|device_launch)", name):
-            if room != "exec/cuda":
-                self.report(path, line, "cuda", f"includes {name}")
+            self.check_outside(room, path, line, name, "cuda", "CUDA")
         elif re.match(r"(mpi|mpi-ext|mpio|pmix)\.h$", name):
-            if path.with_suffix("") != self.mpi_wrapper and not (room == "exec/mpi" and self.is_public(path)):
+            has_mpi = self.rooms[room].may_use("MPI", False)
+            if path.with_suffix("") != self.mpi_wrapper and not (has_mpi and self.is_public(path)):
                 self.report(path, line, "mpi-wrapper", f"includes {name}")
         elif name == "immintrin.h":
-            if room != "exec/copy" or not implementation:
-                self.report(path, line, "intrinsics", f"includes {name}")
+            self.check_outside(room, path, line, name, "intrinsics", "processor intrinsics")
         elif name in POSIX:
-            if not room.startswith("exec/") and room != "cli" and not (room == "prove" and implementation):
-                self.report(path, line, "system-header", f"includes {name}")
+            self.check_outside(room, path, line, name, "system-header", "POSIX")
         elif name not in STANDARD and not name.startswith("fmt/") and name != "tl/expected.hpp":
             self.report(path, line, "unknown", f"includes {name}")
 
+    def check_outside(self, room, path, line, name, rule, what):
+        implementation = path.suffix in {".cpp", ".cc", ".cxx"}
+        if not self.rooms[room].may_use(what, implementation):
+            self.report(path, line, rule, f"includes {name}")
+
     def check_room_include(self, room, path, line, name):
-        other = room_of(name)
+        other = self.room_of(name)
         if other is None:
             self.report(path, line, "unknown", f"retile/{name} is in no room")
             return
-        if other != room and other not in ROOMS[room]:
+        if other != room and other not in self.rooms[room].rooms:
             self.report(path, line, "room-order", f"{room} may not include {other}: retile/{name}")
             return
-        public = self.public[other]
-        if public is not None and name not in public and (other != room or self.is_public(path)):
+        installed = self.installed[other]
+        if installed is None or name in installed:
+            return
+        if self.is_public(path) or (other != room and name not in self.inner[other]):
             self.report(path, line, "public-header", f"retile/{name} is not a public header of {other}")
-        elif path.relative_to(self.retile).as_posix() in self.installed and public is not None and name not in self.installed:
-            self.report(path, line, "public-header", f"retile/{name} is not installed, but this header is")
+
+    def check_tile_division(self, path):
+        text = without_comments(path.read_text(encoding="utf-8", errors="replace"), strings=True)
+        for match in TILE_DIVISION.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            self.report(path, line, "tile-division", f"divides: {' '.join(match.group().split())}")
 
     def check_mpi_calls(self):
         for path in sorted((self.root / "src").rglob("*")):

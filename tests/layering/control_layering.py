@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Negative control of check_layering.py: plants one violation per rule in a copy of the tree; each must be caught.
+"""Negative control of check_layering.py: plants violations of every rule in a copy of the tree; each must be caught.
 
     control_layering.py ROOT
 
 Each planted file that must be rejected stands beside one that must be accepted, so that the check is shown to look at the
-difference and not to reject everything.
+difference and not to reject everything. Then the table of rooms in docs/architecture.md is edited: what the tree does must
+become a violation, so that the check is shown to read its rules there.
 """
 
 import shutil
@@ -16,7 +17,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True  # the tests leave nothing in the sources
 
 import check_layering
-from check_layering import Checker
+from check_layering import TABLE, Checker
 
 PLANTED = "planted_for_the_control"
 
@@ -28,6 +29,8 @@ MUTANTS = [
      '#include "../paper/fig06_syntax.h"\n'),
     ("spec-std-only", f"spec/oracle/{PLANTED}.h", '#include "fig06_syntax.h"\n', "#include <cstdint>\n"),
     ("spec-std-only", f"spec/{PLANTED}.h", "#include <unistd.h>\n", "#include <optional>\n"),
+    ("spec-order", f"spec/paper/{PLANTED}.h", '#include "../program/program.h"\n', '#include "fig06_syntax.h"\n'),
+    ("spec-order", f"spec/program/{PLANTED}.h", '#include "../search/search.h"\n', '#include "../paper/fig06_syntax.h"\n'),
     ("src-never-spec", f"src/retile/cli/{PLANTED}.cpp", '#include "spec/paper/fig06_syntax.h"\n',
      '// #include "spec/paper/fig06_syntax.h"\n'),
     ("src-never-spec", f"src/retile/check/{PLANTED}.h", "  #  include <spec/paper/fig06_syntax.h>\n",
@@ -71,10 +74,34 @@ MUTANTS = [
      "# retile::lower\n"),
     ("src-never-spec", "src/retile/cli/CMakeLists.txt", "target_link_libraries(retile PRIVATE retile::spec)\n",
      "# retile::spec\n"),
-    ("json", f"src/retile/program/{PLANTED}.h", "#include <nlohmann/json.hpp>\n", "#include <string>\n"),
+    ("room-order", f"src/retile/core/{PLANTED}.cpp", '#include "retile/text/x.h"\n', f'#include "retile/core/{PLANTED}.h"\n'),
+    ("room-order", f"src/retile/core/{PLANTED}.cpp", '#include "retile/notation/paper/x.h"\n', "#include <map>\n"),
+    ("room-order", f"src/retile/text/{PLANTED}.cpp", '#include "retile/notation/paper/x.h"\n', "#include <map>\n"),
+    ("room-order", f"src/retile/notation/paper/{PLANTED}.cpp", '#include "retile/program/x.h"\n',
+     '#include "retile/notation/paper/read.h"\n'),
+    ("room-order", f"src/retile/program/{PLANTED}.cpp", '#include "retile/program/forms/text.h"\n',
+     '#include "retile/program/coverage.h"\n'),
+    ("room-order", f"src/retile/program/{PLANTED}.cpp", '#include "retile/notation/paper/notation.h"\n', "#include <map>\n"),
+    ("room-order", f"src/retile/program/{PLANTED}.cpp", '#include "forms/text.h"\n', '#include "coverage.h"\n'),
+    ("room-order", f"src/retile/plan/{PLANTED}.cpp", '#include "retile/notation/paper/notation.h"\n', "#include <map>\n"),
+    ("public-header", f"src/retile/program/forms/{PLANTED}.cpp", '#include "retile/notation/paper/read.h"\n',
+     '#include "retile/notation/paper/grammar.h"\n'),
+    ("public-header", "src/retile/notation/paper/notation.h", '#include "retile/notation/paper/grammar.h"\n',
+     '#include "retile/notation/paper/dist_type.h"\n'),
+    ("public-header", "src/retile/notation/paper/problem.h", '#include "retile/text/scanner.h"\n',
+     '#include "retile/core/names.h"\n'),
+    ("tile-division", f"src/retile/plan/{PLANTED}.cpp", "Size f(const Layout& map) { return map.global()[0] / map.tile()[0]; }\n",
+     "Size f(const Layout& map) { return tile_count(map.global()[0], map.tile()[0]); }\n"),
+    ("tile-division", f"src/retile/exec/sim/{PLANTED}.h", "auto n = problem.from.global_size() /\n  (problem.to.tile_size());\n",
+     "auto n = problem.from.global_size() / tiles;  // global / tile\n"),
+    ("tile-division", f"src/retile/check/{PLANTED}.cpp", "n *= global[i] / tile[i];\n", "n *= global[i] / parts;\n"),
+    ("tile-division", f"src/retile/lower/{PLANTED}.cpp", "n = global / state.maps[k]->tile()[i];\n",
+     "n = tile / global_parts;\n"),
+    ("json", f"src/retile/program/{PLANTED}.cpp", "#include <nlohmann/json.hpp>\n", "#include <string>\n"),
+    ("json", f"src/retile/program/forms/{PLANTED}.h", "#include <nlohmann/json.hpp>\n", "#include <string>\n"),
     ("json", f"src/retile/check/{PLANTED}.cpp", "#include <nlohmann/json.hpp>\n", "#include <string>\n"),
     ("json", f"src/retile/cli/{PLANTED}.h", "#include <nlohmann/json_fwd.hpp>\n", "#include <CLI/CLI.hpp>\n"),
-    ("cli11", f"src/retile/program/{PLANTED}.cpp", "#include <CLI/CLI.hpp>\n", "#include <nlohmann/json.hpp>\n"),
+    ("cli11", f"src/retile/program/forms/{PLANTED}.cpp", "#include <CLI/CLI.hpp>\n", "#include <nlohmann/json.hpp>\n"),
     ("z3", f"src/retile/check/{PLANTED}.cpp", "#include <z3++.h>\n", "#include <set>\n"),
     ("z3", f"src/retile/prove/{PLANTED}.h", "#include <z3.h>\n", "#include <set>\n"),
     ("cuda", f"src/retile/exec/sim/{PLANTED}.cpp", "#include <cuda_runtime.h>\n", "#include <thread>\n"),
@@ -89,23 +116,33 @@ MUTANTS = [
     ("unknown", f"src/retile/helpers/{PLANTED}.cpp", "#include <array>\n", None),
 ]
 
+# Edits of the table: what is replaced, by what, and what must then be reported where.
+EDITS = [
+    ("| spec/paper, spec/program |", "| spec/paper |", "spec/search/", ": spec-order: spec/search may not include spec/program"),
+    ("| `spec/paper/` |", "| `spec/figures/` |", TABLE, ": table: there is no folder spec/figures"),
+    ("| core, plan, program |", "| core, plan |", "src/retile/lower/lower.h:", ": room-order: lower may not include program"),
+    ("| core, plan, program |", "| core, plan |", "src/retile/lower/CMakeLists.txt:", ": link-order: "),
+    ("; Z3 in its sources", "", "src/retile/prove/", ": z3: "),
+    ("; processor intrinsics in its sources", "", "src/retile/exec/copy/", ": intrinsics: "),
+    ("| core, program, exec/copy; POSIX |", "| core, program, exec/copy |", "src/retile/exec/team/", ": system-header: "),
+    ("program; nlohmann_json in its sources", "program", "src/retile/program/forms/", ": json: "),
+    ("; MPI, POSIX |", "; POSIX |", "src/retile/exec/mpi/", ": mpi-wrapper: "),
+    ("| `src/retile/check/` |", "| `src/retile/judge/` |", TABLE, ": table: there is no folder src/retile/judge"),
+    ("| `src/retile/check/` |", "| `src/retile/judge/` |", "src/retile/check/", ": unknown: a file in no room"),
+    ("| core, text |", "| core, text, program |", TABLE, ": table: notation may not include program"),
+    ("| core, text |", "| core, text, boost |", TABLE, ": table: notation may not include boost"),
+    ("| core, text |", "core, text", TABLE, ": table: a row that cannot be read"),
+]
+
 
 def prepare(source, root):
     """A copy of the tree with a public and a private header in plan, and a header of spec."""
     for name in ("src", "spec"):
-        if (source / name).exists():
-            shutil.copytree(source / name, root / name)
+        shutil.copytree(source / name, root / name)
+    (root / TABLE).parent.mkdir()
+    shutil.copy(source / TABLE, root / TABLE)
     retile = root / "src" / "retile"
-    for room in ("core", "program", "plan", "lower", "check", "prove", "exec/copy", "exec/npy", "exec/sim", "exec/mpi", "exec/cuda",
-                 "cli"):
-        (retile / room).mkdir(parents=True, exist_ok=True)
-    (root / "spec" / "paper").mkdir(parents=True, exist_ok=True)
-    (root / "spec" / "paper" / "fig06_syntax.h").touch()
-    plan_cmake = retile / "plan/CMakeLists.txt"
-    if not plan_cmake.exists():
-        headers = " ".join(path.name for path in sorted(plan_cmake.parent.glob("*.h")))
-        plan_cmake.write_text(f"retile_add_room(plan HEADERS {headers})\n")
-    with plan_cmake.open("a") as cmake:
+    with (retile / "plan/CMakeLists.txt").open("a") as cmake:
         cmake.write("retile_add_room(plan HEADERS planted_public.h planted_twin.h)\n")
     for name in ("planted_public", "planted_private", "planted_twin"):
         (retile / f"plan/{name}.h").touch()
@@ -148,6 +185,14 @@ def main():
             undo()
             if found:
                 missed.append(f"wrongly rejected in {file}: {good.strip()}: {found}")
+        table = root / TABLE
+        before = table.read_text(encoding="utf-8")
+        for old, new, file, what in EDITS:
+            table.write_text(before.replace(old, new, 1), encoding="utf-8")
+            found = Checker(root).run()
+            if old not in before or not any(line.startswith(file) and what in line for line in found):
+                missed.append(f"an edited table is not noticed: {new or 'nothing'} for {old}: {found[:3]}")
+        table.write_text(before, encoding="utf-8")
         command = [sys.executable, check_layering.__file__, str(root)]
         if subprocess.run(command, capture_output=True, check=False).returncode != 0:
             missed.append("check_layering.py does not end with 0 where nothing is wrong")
@@ -157,7 +202,7 @@ def main():
             missed.append(f"check_layering.py does not end with 1 on {rule}")
     for line in missed:
         print(line)
-    print(f"layering control: {len(MUTANTS)} planted violations, {len(missed)} mistakes")
+    print(f"layering control: {len(MUTANTS)} planted violations, {len(EDITS)} edited tables, {len(missed)} mistakes")
     return 1 if missed else 0
 
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <tuple>
 
-#include "retile/core/problem.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "retile/program/apply.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 
 namespace retile {
 namespace {

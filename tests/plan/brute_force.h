@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "retile/core/size.h"
 #include "retile/core/layout.h"
+#include "retile/core/size.h"
 
 namespace support {
 

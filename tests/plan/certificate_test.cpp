@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "retile/core/notation.h"
 #include "retile/lower/lower.h"
-#include "retile/program/text.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/program/forms/text.h"
 #include "spec/program/certify.h"
 #include "spec/program/certify_text.h"
 #include "spec/program/check.h"
@@ -74,8 +74,8 @@ Proved prove(const Problem& problem) {
 }
 
 std::string name_of(const Problem& problem) {
-  return "--mesh " + to_text(problem.mesh) + " '" + to_text(problem.from_type) + "' '" +
-         to_text(problem.to_type) + "'";
+  return "--mesh " + to_text(problem.spelling->mesh) + " '" + problem.spelling->from + "' '" +
+         problem.spelling->to + "'";
 }
 
 TEST(Certificate, Example_3_1_is_proved_by_four_shapes_and_five_states) {
@@ -410,7 +410,7 @@ TEST(Certificate, proofs_of_other_problems_prove_nothing_false) {
     for (int m = 0; m < 4; ++m) {
       const DistType from = support::draw_type(random, mesh, global);
       const DistType to = support::draw_type(random, mesh, global);
-      proved.push_back(prove(Problem::make(mesh, from, to).value()));
+      proved.push_back(prove(make_problem(mesh, from, to).value()));
     }
     for (const Proved& one : proved) {
       for (const Proved& other : proved) {

@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "retile/check/check.h"
-#include "retile/core/notation.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 #include "spec/program/check.h"
 #include "spec/program/text.h"
 #include "spec/program/type_text.h"
@@ -151,7 +152,7 @@ TEST_P(EveryPair, plans_lowers_and_checks) {
           known = weak.emplace(key, weak_optimum(mesh.device_count(), shape, key.first, key.second))
                       .first;
         }
-        hold(Problem::make(mesh, from, to).value(), known->second, totals);
+        hold(make_problem(mesh, from, to).value(), known->second, totals);
         if (HasFailure()) {
           FAIL() << "first failing pair on " << to_text(mesh) << ": '" << to_text(from) << "' '"
                  << to_text(to) << "'";

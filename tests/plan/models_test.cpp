@@ -15,7 +15,8 @@
 #include <vector>
 
 #include "brute_force.h"
-#include "retile/core/notation.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "spec/search/search.h"
 #include "support/bridge.h"
@@ -76,9 +77,9 @@ TEST_P(EveryPair, obeys_every_memory_limit_at_the_least_cost) {
   for (const Shape& shape : GetParam().shapes) {
     const std::vector<DistType> types = all_types(mesh, shape);
     for (const DistType& from : types) {
-      Truth truth(Problem::make(mesh, from, from).value().from);
+      Truth truth(make_problem(mesh, from, from).value().from);
       for (const DistType& to : types) {
-        const Problem problem = Problem::make(mesh, from, to).value();
+        const Problem problem = make_problem(mesh, from, to).value();
         const std::string text = to_text(from) + " ~> " + to_text(to);
         const Size least = truth(Minimise::resident, problem.to).value();
         ASSERT_EQ(smallest_feasible_bytes(problem, 4).value(),
@@ -127,9 +128,9 @@ TEST_P(EveryPair, no_sequence_above_the_bound_refutes_a_plan) {
   for (const Shape& shape : GetParam().shapes) {
     const std::vector<DistType> types = all_types(mesh, shape);
     for (const DistType& from : types) {
-      Truth truth(Problem::make(mesh, from, from).value().from);
+      Truth truth(make_problem(mesh, from, from).value().from);
       for (const DistType& to : types) {
-        const Problem problem = Problem::make(mesh, from, to).value();
+        const Problem problem = make_problem(mesh, from, to).value();
         const std::string text = to_text(from) + " ~> " + to_text(to);
         const Size least =
             std::max(truth.above_the_bound(Minimise::resident, problem.to, no_limit).value(),
@@ -192,9 +193,9 @@ TEST_P(EveryPair, lower_bounds_in_bytes_hold) {
   for (const Shape& shape : GetParam().shapes) {
     const std::vector<DistType> types = all_types(mesh, shape);
     for (const DistType& from : types) {
-      Truth truth(Problem::make(mesh, from, from).value().from);
+      Truth truth(make_problem(mesh, from, from).value().from);
       for (const DistType& to : types) {
-        const Problem problem = Problem::make(mesh, from, to).value();
+        const Problem problem = make_problem(mesh, from, to).value();
         const std::string text = to_text(from) + " ~> " + to_text(to);
         const Plan got =
             plan(problem, {.cost_model = CostModel::bytes, .element_bytes = 1}).value();

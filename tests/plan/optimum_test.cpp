@@ -13,7 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "retile/core/notation.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "spec/search/path.h"
 #include "support/bridge.h"
@@ -92,7 +93,7 @@ void for_each_pair(const Row& row, const Visit& visit) {
       for (std::size_t b = 0; b < types.size(); ++b) {
         const auto& to_b =
             distances.try_emplace(f[b].c, mesh.device_count(), g, f[b].c, 0, search).first;
-        visit(Problem::make(mesh, types[a], types[b]).value(), text[a] + " ~> " + text[b],
+        visit(make_problem(mesh, types[a], types[b]).value(), text[a] + " ~> " + text[b],
               to_b->second.cost(f[a], f[b]).value());
       }
     }

@@ -8,8 +8,8 @@
 #include <tuple>
 #include <vector>
 
-#include "retile/core/notation.h"
-#include "retile/core/problem.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/realise.h"
 
 namespace retile {
@@ -261,7 +261,7 @@ TEST(Plan, the_smallest_feasible_limit_is_feasible_and_no_smaller_one_is) {
   }
   for (const DistType& from : types) {
     for (const DistType& to : types) {
-      const Problem example = Problem::make(mesh, from, to).value();
+      const Problem example = make_problem(mesh, from, to).value();
       const Size least = smallest_feasible_bytes(example, 1).value();
       PlanOptions options;
       options.element_bytes = 1;

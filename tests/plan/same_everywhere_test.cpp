@@ -6,12 +6,12 @@
 #include <iostream>
 #include <string>
 
-#include "retile/core/notation.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/notation.h"
 #include "retile/plan/certificate.h"
 #include "retile/plan/plan.h"
 #include "retile/plan/weak_search.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 #include "support/random_problems.h"
 
 namespace retile {
@@ -92,7 +92,7 @@ TEST(SameEverywhere, plans_with_wide_keys) {
   for (int k = 0; k < 30; ++k) {
     const DistType from = support::draw_type(random, mesh, global);
     const DistType to = support::draw_type(random, mesh, global);
-    const Problem problem = Problem::make(mesh, from, to).value();
+    const Problem problem = make_problem(mesh, from, to).value();
     const std::size_t bits = WeakSpace(problem, {}).key_bits();
     wide += bits > 64 && bits <= 128 ? 1 : 0;
     const PlanOptions options{.search_limit = Size{1} << 16};

@@ -11,8 +11,8 @@
 #include <tuple>
 #include <vector>
 
-#include "retile/core/notation.h"
-#include "retile/core/problem.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 
 namespace {
@@ -75,8 +75,8 @@ TEST(SearchLimit, bounds_the_work_of_every_part_on_the_dearest_problems) {
           const auto made = plan(problem, options);
           const Size asked = allocations - before;
           ASSERT_TRUE(made.has_value()) << render(made.error());
-          EXPECT_LE(made->work, limit + last_step) << to_text(problem.from_type);
-          EXPECT_LE(asked, limit + (Size{1} << 15)) << to_text(problem.from_type);
+          EXPECT_LE(made->work, limit + last_step) << problem.spelling->from;
+          EXPECT_LE(asked, limit + (Size{1} << 15)) << problem.spelling->from;
           EXPECT_LE(made->height, made->bound);
           EXPECT_EQ(made->optimal, made->cost == made->lower_bound);
           EXPECT_EQ(made->steps.back().tile, problem.to.tile());

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "retile/program/coverage.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 #include "support/program_generators.h"
 
 namespace {
@@ -122,6 +122,33 @@ TEST(ShapeAfter, large_tiles_take_no_time) {
   const Size most = Size{1} << 62;
   EXPECT_EQ(covered({most}, {{{0}, {most - 1}}, {{most - 1}, {1}}}), "covered");
   EXPECT_EQ(after("exchange tile=[4294967296,4294967296] transfers=[]"), "limit");
+}
+TEST(ShapeAfter, transfers_of_very_many_dimensions) {
+  constexpr std::size_t rank = 200'000;
+  const Shape first(rank, 0);
+  const Shape ones(rank, 1);
+  EXPECT_EQ(covered(ones, {{first, ones}}), "covered");
+  Shape tile = ones;
+  tile.back() = 2;
+  Shape second = first;
+  second.back() = 1;
+  EXPECT_EQ(covered(tile, {{first, ones}, {second, ones}}), "covered");
+  EXPECT_EQ(covered(tile, {{second, ones}}).substr(0, 14), "transfers 0 0 ");
+}
+TEST(ShapeAfter, a_deadline_ends_the_look_at_transfers) {
+  // Columns, each cut elsewhere, as below.
+  constexpr Size columns = 3000;
+  retile::Exchange comb;
+  for (Size k = 0; k < columns; ++k) {
+    comb.transfers.push_back({0, 0, {0, k}, {0, k}, {k + 1, 1}});
+    comb.transfers.push_back({0, 0, {k + 1, k}, {k + 1, k}, {columns - k, 1}});
+  }
+  const Shape tile = {columns + 1, columns};
+  const retile::Step step{std::move(comb), {.tile = tile, .map = {}, .at = {}}};
+  const auto late = shape_after(step, tile, 1, retile::Deadline::in(0));
+  ASSERT_FALSE(late.has_value());
+  EXPECT_EQ(late.error().reason, retile::Reason::limit);
+  EXPECT_TRUE(shape_after(step, tile, 1, retile::Deadline::in(1000)).has_value());
 }
 TEST(ShapeAfter, irregular_transfers_may_take_too_much_work) {
   // Columns, each cut elsewhere: every one of them has a box over each stretch between two cuts.

@@ -18,7 +18,7 @@ const Solvers& z3() {
   return solvers;
 }
 
-Satisfiable ask(const std::string& text) { return z3().ask(text, {}, 10).together(); }
+Satisfiable ask(const std::string& text) { return z3().ask(text, {}, Deadline::in(10)).together(); }
 
 /// Cuts one number up in several ways at once. What is said of the parts, by arithmetic.
 struct CutUp {

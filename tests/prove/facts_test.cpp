@@ -7,10 +7,10 @@
 #include <sstream>
 
 #include "check/judge.h"
-#include "retile/core/notation.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/notation.h"
 #include "retile/plan/plan.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 #include "retile/prove/prove.h"
 #include "spec/program/certify_text.h"
 #include "support/random_problems.h"

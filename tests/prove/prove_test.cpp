@@ -240,6 +240,41 @@ TEST(Prove, a_solver_that_hangs_or_babbles_is_ended) {
   }
 }
 
+TEST(Prove, the_time_limit_is_for_all_questions_together) {
+  // Each step is two questions that take a millisecond.
+  Program identities = program("retile.program/1\ndevices 24\nfrom [4]\nto [4]\n");
+  const Step identity = {Allpermute{DeviceTable::iota(IotaChain(24), 24)}, {}};
+  identities.steps.assign(30000, identity);
+  const auto start = std::chrono::steady_clock::now();
+  const Proof late = proof_of(identities, {.timeout_seconds = 0.5});
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  EXPECT_EQ(late.verdict.answer, Answer::undecided);
+  EXPECT_TRUE(late.verdict.out_of_time);
+  EXPECT_THAT(late.undecided, HasSubstr("no answer in time"));
+  EXPECT_LT(spent.count(), 10);
+  identities.steps.resize(20);
+  EXPECT_TRUE(proof_of(identities).proved());
+}
+
+TEST(Prove, dimensions_of_one_index_are_not_asked_about_where_there_are_many) {
+  std::string ends = "[4{x}8";
+  for (Size k = 1; k < 3000; ++k) ends += ",1";
+  ends += "]\n";
+  const std::string head = "retile.program/1\nmesh x:2\nfrom " + ends + "to " + ends;
+  EXPECT_TRUE(proof_of(program(head)).proved());
+  EXPECT_TRUE(proof_of(program(head + "allpermute source=[2]<=[2]\n")).proved());
+  // Twins: the same with a wrong end, and with an array that is no box.
+  const std::string moved = head + "alltoall split=0 concat=0 groups=[1,2]<=[2]\n";
+  for (const Program& wrong :
+       {program(moved), program(moved + "allgather dim=5 groups=[1,2]<=[2]\n")}) {
+    const Proof refuted = proof_of(wrong);
+    const Verdict checked = check(wrong);
+    EXPECT_EQ(refuted.method, ProofMethod::symbolic);
+    EXPECT_EQ(checked.answer, Answer::wrong);
+    EXPECT_EQ(check_tests::show(refuted.verdict), check_tests::show(checked));
+  }
+}
+
 TEST(Prove, an_evaluation_has_the_same_time_limit) {
   // Groups across all devices leave arrays in many pieces, more with every step.
   std::string text =

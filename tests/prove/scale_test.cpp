@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "check/judge.h"
-#include "retile/core/notation.h"
-#include "retile/core/problem.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "retile/prove/prove.h"
 #include "retile/prove/solver.h"
@@ -61,8 +61,8 @@ class Times {
 
 /// Plans, lowers and proves; how long that took is added to `times`.
 void prove_plan(const Problem& problem, Times& times) {
-  SCOPED_TRACE(to_text(problem.mesh) + " " + to_text(problem.from_type) + " " +
-               to_text(problem.to_type));
+  SCOPED_TRACE(to_text(problem.spelling->mesh) + " " + problem.spelling->from + " " +
+               problem.spelling->to);
   const auto start = std::chrono::steady_clock::now();
   const auto made = plan(problem);
   ASSERT_TRUE(made.has_value()) << render(made.error());
@@ -126,7 +126,7 @@ void prove_large(const std::vector<std::string>& meshes, Size devices, std::size
     ASSERT_EQ(mesh.device_count(), devices);
     const DistType from = large_type(random, mesh, global);
     const DistType to = large_type(random, mesh, global);
-    prove_plan(Problem::make(mesh, from, to).value(), times);
+    prove_plan(make_problem(mesh, from, to).value(), times);
   }
   times.report("problems on " + std::to_string(devices) + " devices, rank 4, three to ten axes");
   EXPECT_LT(times.median(), limit_seconds);

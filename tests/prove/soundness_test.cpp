@@ -10,11 +10,14 @@
 
 #include "check/judge.h"
 #include "check/random_programs.h"
-#include "retile/core/problem.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
-#include "retile/prove/judge.h"
+#include "retile/prove/encode.h"
+#include "retile/prove/examination.h"
 #include "retile/prove/prove.h"
+#include "retile/prove/prover.h"
+#include "retile/prove/solver.h"
 #include "spec/paper/examples.h"
 #include "support/mutants.h"
 
@@ -26,6 +29,7 @@ using symbolic::Element;
 using symbolic::Encoder;
 using symbolic::Number;
 using symbolic::Place;
+using symbolic::Rules;
 
 Program planned(const std::string& mesh, const std::string& from, const std::string& to) {
   const auto problem = parse_problem(mesh, from, to);
@@ -198,78 +202,76 @@ TEST(Soundness, every_mutant_of_the_examples_that_stays_regular) {
 
 // ---- Wrong encodings ----------------------------------------------------------------------------
 
-struct TransposeForgotten : Encoder {
-  Number entry(const IotaChain&, const Number& position) override { return position; }
-  Number position(const IotaChain&, const Number& entry) override { return entry; }
+struct TransposeForgotten : Rules<TransposeForgotten> {
+  Number entry(const IotaChain&, const Number& position) { return position; }
+  Number position(const IotaChain&, const Number& entry) { return entry; }
 };
-struct TransposeBackwards : Encoder {
-  Number entry(const IotaChain& chain, const Number& position) override {
-    return Encoder::position(chain, position);
+struct TransposeBackwards : Rules<TransposeBackwards> {
+  Number entry(const IotaChain& chain, const Number& position) {
+    return Rules::position(chain, position);
   }
-  Number position(const IotaChain& chain, const Number& entry) override {
-    return Encoder::entry(chain, entry);
+  Number position(const IotaChain& chain, const Number& entry) {
+    return Rules::entry(chain, entry);
   }
 };
-struct OnlyTheFirstStage : Encoder {
-  static IotaChain first(const IotaChain& chain) {
+struct OnlyTheFirstStage : Rules<OnlyTheFirstStage> {
+  static IotaChain first_stage(const IotaChain& chain) {
     IotaChain out(chain.size());
     if (!chain.stages().empty()) out.append(chain.stages().front());
     return out;
   }
-  Number entry(const IotaChain& chain, const Number& position) override {
-    return Encoder::entry(first(chain), position);
+  Number entry(const IotaChain& chain, const Number& position) {
+    return Rules::entry(first_stage(chain), position);
   }
-  Number position(const IotaChain& chain, const Number& entry) override {
-    return Encoder::position(first(chain), entry);
+  Number position(const IotaChain& chain, const Number& entry) {
+    return Rules::position(first_stage(chain), entry);
   }
 };
-struct GroupsColumnByColumn : Encoder {
-  Place place(const DeviceTable& groups, const Number& device) override {
+struct GroupsColumnByColumn : Rules<GroupsColumnByColumn> {
+  Place place(const DeviceTable& groups, const Number& device) {
     auto [low, high] = digits_.split(position(*groups.chain(), device), groups.row_count());
     return {.row = low, .position = high};
   }
-  Number member(const DeviceTable& groups, const Place& place) override {
+  Number member(const DeviceTable& groups, const Place& place) {
     return entry(*groups.chain(), symbolic::Digits::join(place.row, place.position));
   }
 };
-struct MembersOfAnotherOrder : Encoder {
+struct MembersOfAnotherOrder : Rules<MembersOfAnotherOrder> {
   // The member at the receiver's own position, whichever piece is wanted.
-  Number member(const DeviceTable& groups, const Place& place) override {
+  Number member(const DeviceTable& groups, const Place& place) {
     return entry(*groups.chain(),
                  symbolic::Digits::join(digits_.zero(groups.columns()), place.row));
   }
 };
-struct TilesInterleaved : Encoder {
-  std::pair<Number, Number> sender(const Number& at, Size extent) override {
+struct TilesInterleaved : Rules<TilesInterleaved> {
+  std::pair<Number, Number> sender(const Number& at, Size extent) {
     auto [from, within] = digits_.split(at, digits_.size(at) / extent);
     return {within, from};
   }
 };
-struct PiecesInterleaved : Encoder {
-  Number whole(const Number& at, const Number& piece) override {
-    return symbolic::Digits::join(piece, at);
-  }
+struct PiecesInterleaved : Rules<PiecesInterleaved> {
+  Number whole(const Number& at, const Number& piece) { return symbolic::Digits::join(piece, at); }
 };
-struct FirstPieceForAll : Encoder {
-  Number whole(const Number& at, const Number& piece) override {
+struct FirstPieceForAll : Rules<FirstPieceForAll> {
+  Number whole(const Number& at, const Number& piece) {
     return symbolic::Digits::join(at, digits_.zero(digits_.size(piece)));
   }
 };
-struct PermutesToTheSource : Encoder {
-  Number permuted(const DeviceTable& source, const Number& device) override {
+struct PermutesToTheSource : Rules<PermutesToTheSource> {
+  Number permuted(const DeviceTable& source, const Number& device) {
     return position(*source.chain(), device);
   }
 };
-struct PermutesNothing : Encoder {
-  Number permuted(const DeviceTable&, const Number& device) override { return device; }
+struct PermutesNothing : Rules<PermutesNothing> {
+  Number permuted(const DeviceTable&, const Number& device) { return device; }
 };
-struct DigitsMajorToMinor : Encoder {
-  Number tile_number(const std::vector<Digit>& digits, const Number& device) override {
-    return Encoder::tile_number({digits.rbegin(), digits.rend()}, device);
+struct DigitsMajorToMinor : Rules<DigitsMajorToMinor> {
+  Number tile_number(const std::vector<Digit>& digits, const Number& device) {
+    return Rules::tile_number({digits.rbegin(), digits.rend()}, device);
   }
 };
-struct StridesForgotten : Encoder {
-  Number tile_number(const std::vector<Digit>& digits, const Number& device) override {
+struct StridesForgotten : Rules<StridesForgotten> {
+  Number tile_number(const std::vector<Digit>& digits, const Number& device) {
     Number out;
     for (const Digit& digit : digits) {
       out = symbolic::Digits::join(out, digits_.split(device, digit.size).first);
@@ -277,32 +279,43 @@ struct StridesForgotten : Encoder {
     return out;
   }
 };
-struct OnlyDeviceZero : Encoder {
-  Element any(Size devices, const Shape& tile) override {
-    Element out = Encoder::any(devices, tile);
+struct OnlyDeviceZero : Rules<OnlyDeviceZero> {
+  Element any(Size devices, const Shape& tile) {
+    Element out = Rules::any(devices, tile);
     out.device = digits_.zero(devices);
     return out;
   }
 };
-struct OnlyTheFirstElement : Encoder {
-  Element any(Size devices, const Shape& tile) override {
-    return first(digits_.any(devices), tile);
-  }
+struct OnlyTheFirstElement : Rules<OnlyTheFirstElement> {
+  Element any(Size devices, const Shape& tile) { return first(digits_.any(devices), tile); }
 };
-struct OnlyTheFirstDimension : Encoder {
-  std::vector<std::size_t> compared(std::size_t) const override { return {0}; }
+struct OnlyTheFirstDimension : Rules<OnlyTheFirstDimension> {
+  std::vector<std::size_t> compared(std::size_t) const { return {0}; }
 };
-struct NothingCompared : Encoder {
-  std::vector<std::size_t> compared(std::size_t) const override { return {}; }
+struct NothingCompared : Rules<NothingCompared> {
+  std::vector<std::size_t> compared(std::size_t) const { return {}; }
 };
 
+/// A proof by questions of an encoder; without a replay of what it refutes, where that is not
+/// wanted.
+template <typename Asking>
+Result<Proof> proof_by(const Program& program, Replays replays) {
+  const ProveOptions options;
+  Examination examination(program, options, Solvers::make(options.solver).value(), replays);
+  return examination.concluded(Prover<Asking>(examination).decide());
+}
+
+struct WrongEncoding {
+  std::string name;
+  Result<Proof> (*prove)(const Program&, Replays);
+};
 template <typename Wrong>
-std::pair<std::string, MakeEncoder> wrong(std::string name) {
-  return {std::move(name), [] { return std::make_unique<Wrong>(); }};
+WrongEncoding wrong(std::string name) {
+  return {std::move(name), &proof_by<Wrong>};
 }
 
 TEST(Soundness, wrong_encodings_are_caught) {
-  const std::vector<std::pair<std::string, MakeEncoder>> encodings = {
+  const std::vector<WrongEncoding> encodings = {
       wrong<TransposeForgotten>("the transpose of an iota forgotten"),
       wrong<TransposeBackwards>("an iota backwards"),
       wrong<OnlyTheFirstStage>("only the first stage of an iota"),
@@ -321,15 +334,14 @@ TEST(Soundness, wrong_encodings_are_caught) {
       wrong<NothingCompared>("nothing compared"),
   };
   EXPECT_GE(encodings.size(), 10U);
-  for (const auto& encoding : encodings) {
-    const std::string& name = encoding.first;
-    const MakeEncoder& make = encoding.second;
+  for (const WrongEncoding& encoding : encodings) {
+    const std::string& name = encoding.name;
     int tried = 0;
     std::string caught;
     for_each_program(4, [&](const Program& program) {
       if (!caught.empty() || !symbolic::is_regular(program)) return;
       ++tried;
-      const auto proof = prove_with(program, {}, make, false);
+      const auto proof = encoding.prove(program, Replays::no);
       if (!proof) {
         caught = "refused";
       } else if (proof->verdict.answer == Answer::undecided) {
@@ -344,16 +356,15 @@ TEST(Soundness, wrong_encodings_are_caught) {
   }
   // Control: the right encoding is not.
   for_each_program(1, [&](const Program& program) {
-    const auto proof = prove_with(
-        program, {}, [] { return std::make_unique<Encoder>(); }, false);
+    if (!symbolic::is_regular(program)) return;
+    const auto proof = proof_by<Encoder>(program, Replays::no);
     EXPECT_EQ(difference(proof.value(), check(program)), "") << to_text(program);
   });
 }
 
 TEST(Soundness, what_a_wrong_encoding_refutes_the_replay_does_not_confirm) {
-  const auto proof = prove_with(
-      check_tests::program(check_tests::example_3_1), {},
-      [] { return std::make_unique<PermutesNothing>(); }, true);
+  const auto proof =
+      proof_by<PermutesNothing>(check_tests::program(check_tests::example_3_1), Replays::yes);
   EXPECT_EQ(proof.value().verdict.answer, Answer::undecided);
   EXPECT_NE(proof.value().undecided.find("the replay does not confirm"), std::string::npos)
       << proof.value().undecided;

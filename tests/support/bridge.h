@@ -10,10 +10,10 @@
 #include <variant>
 #include <vector>
 
-#include "retile/core/dist_type.h"
-#include "retile/core/mesh.h"
 #include "retile/core/layout.h"
-#include "retile/core/typing.h"
+#include "retile/core/mesh.h"
+#include "retile/notation/paper/dist_type.h"
+#include "retile/notation/paper/typing.h"
 #include "spec/paper/fig06_syntax.h"
 #include "spec/paper/fig07_base_offsets.h"
 #include "spec/paper/fig08_typing.h"

@@ -26,12 +26,12 @@
 #include <vector>
 
 #include "retile/core/assert.h"
-#include "retile/core/dist_type.h"
 #include "retile/core/mesh.h"
-#include "retile/core/notation.h"
-#include "retile/core/problem.h"
 #include "retile/core/size.h"
-#include "retile/core/typing.h"
+#include "retile/notation/paper/dist_type.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
+#include "retile/notation/paper/typing.h"
 
 namespace support {
 
@@ -248,8 +248,8 @@ inline retile::Problem choose_problem(const Choose& choose, const Bounds& bounds
     to.push_back({least / parts_after, after[i], least});
   }
   return detail::value(
-      retile::Problem::make(mesh, detail::value(retile::DistType::make(mesh, std::move(from))),
-                            detail::value(retile::DistType::make(mesh, std::move(to)))));
+      retile::make_problem(mesh, detail::value(retile::DistType::make(mesh, std::move(from))),
+                           detail::value(retile::DistType::make(mesh, std::move(to)))));
 }
 
 /// Any type with the same global sizes and tile sizes as `type`, as an allpermute gives it.
@@ -473,8 +473,8 @@ inline void showValue(const Mesh& mesh, std::ostream& os) {
 }
 inline void showValue(const DistType& type, std::ostream& os) { os << "'" << to_text(type) << "'"; }
 inline void showValue(const Problem& problem, std::ostream& os) {
-  os << "--mesh '" << to_text(problem.mesh) << "' '" << to_text(problem.from_type) << "' '"
-     << to_text(problem.to_type) << "'";
+  os << "--mesh '" << to_text(problem.spelling->mesh) << "' '" << problem.spelling->from << "' '"
+     << problem.spelling->to << "'";
 }
 inline void PrintTo(const Mesh& mesh, std::ostream* os) { showValue(mesh, *os); }
 inline void PrintTo(const DistType& type, std::ostream* os) { showValue(type, *os); }

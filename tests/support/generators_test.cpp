@@ -17,14 +17,15 @@
 #include <vector>
 
 #include "retile/program/apply.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 #include "spec/paper/fig07_base_offsets.h"
 #include "spec/paper/fig10_low_level.h"
 #include "support/bridge.h"
+#include "support/layout_generators.h"
 #include "support/program_generators.h"
 #include "support/sequence_generators.h"
 #include "support/shrinking.h"
-#include "support/layout_generators.h"
+#include "support/values.h"
 
 namespace {
 
@@ -46,11 +47,11 @@ std::string type_fault(const support::TypeOverMesh& drawn) {
 }
 
 std::string problem_fault(const retile::Problem& problem) {
-  for (const auto* type : {&problem.from_type, &problem.to_type}) {
-    const auto fault = type_fault({problem.mesh, *type});
+  for (const auto& type : {support::from_type(problem), support::to_type(problem)}) {
+    const auto fault = type_fault({problem.spelling->mesh, type});
     if (!fault.empty()) return fault;
   }
-  return problem.from_type.globaltype() == problem.to_type.globaltype() ? "" : "global sizes";
+  return problem.from.global() == problem.to.global() ? "" : "global sizes";
 }
 
 std::string sequence_fault(const support::TypedSequence& sequence) {
@@ -222,14 +223,16 @@ TEST(Classification, hard_sequences_are_drawn) {
 
 TEST(Classification, hard_problems_are_drawn) {
   const auto counted = shares(support::problems(), [](const retile::Problem& drawn) {
-    std::set<std::string> out = support::hard_cases(drawn.mesh, drawn.from_type);
+    const retile::DistType from = support::from_type(drawn);
+    const retile::DistType to = support::to_type(drawn);
+    std::set<std::string> out = support::hard_cases(drawn.spelling->mesh, from);
     // Both ends leave devices over, so a path may slice below both.
     const auto tiles = [&](const retile::DistType& type) {
       return type.globalsize() / type.localsize();
     };
-    const retile::Size least = std::lcm(tiles(drawn.from_type), tiles(drawn.to_type));
-    const bool room = least < drawn.mesh.device_count() && drawn.from_type.localsize() > 1;
-    if (room && drawn.from_type != drawn.to_type) out.insert("over-partitioning");
+    const retile::Size least = std::lcm(tiles(from), tiles(to));
+    const bool room = least < drawn.from.devices() && from.localsize() > 1;
+    if (room && from != to) out.insert("over-partitioning");
     return out;
   });
   EXPECT_EQ(rare("problems", with(of_types, "over-partitioning"), counted),

@@ -8,10 +8,10 @@
 #include <ostream>
 #include <utility>
 
-#include "retile/core/notation.h"
 #include "retile/core/layout.h"
-#include "support/program_generators.h"
+#include "retile/notation/paper/notation.h"
 #include "support/layout_walk.h"
+#include "support/program_generators.h"
 
 namespace support {
 

@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include "retile/program/forms/text.h"
 #include "retile/program/program.h"
-#include "retile/program/text.h"
 #include "support/generators.h"
 
 namespace support {
@@ -155,7 +155,7 @@ inline retile::Mesh choose_mesh_of(const Choose& choose, retile::Size devices) {
 
 /// A tile map in digits of the device number, of an array of this shape.
 inline retile::Layout choose_compact(const Choose& choose, retile::Size devices,
-                                      const retile::Shape& global) {
+                                     const retile::Shape& global) {
   retile::Shape tile = global;
   std::vector<std::vector<retile::Digit>> digits(global.size());
   retile::Size stride = devices;
@@ -179,15 +179,14 @@ inline retile::Layout choose_compact(const Choose& choose, retile::Size devices,
 
 /// Boxes anywhere in the array.
 inline retile::Layout choose_explicit(const Choose& choose, retile::Size devices,
-                                       const retile::Shape& global) {
+                                      const retile::Shape& global) {
   retile::Shape tile;
   for (const retile::Size extent : global) tile.push_back(1 + choose(extent));
   std::vector<retile::Size> at;
   for (retile::Size d = 0; d < devices; ++d) {
     for (std::size_t i = 0; i < global.size(); ++i) at.push_back(choose(global[i] - tile[i] + 1));
   }
-  return detail::value(
-      retile::Layout::listed(devices, global, std::move(tile), std::move(at)));
+  return detail::value(retile::Layout::listed(devices, global, std::move(tile), std::move(at)));
 }
 
 inline retile::Step choose_step(const Choose& choose, retile::Size devices,

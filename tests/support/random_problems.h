@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "retile/core/dist_type.h"
 #include "retile/core/mesh.h"
-#include "retile/core/problem.h"
 #include "retile/core/size.h"
+#include "retile/notation/paper/dist_type.h"
+#include "retile/notation/paper/problem.h"
 
 namespace support {
 
@@ -73,7 +73,7 @@ inline retile::Problem draw_problem(Random& random, const retile::Mesh& mesh) {
   const retile::Shape global = draw_shape(random, mesh);
   const retile::DistType from = draw_type(random, mesh, global);
   const retile::DistType to = draw_type(random, mesh, global);
-  return retile::Problem::make(mesh, from, to).value();
+  return retile::make_problem(mesh, from, to).value();
 }
 
 }  // namespace support

@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <string>
 
-#include "retile/core/dist_type.h"
 #include "retile/core/mesh.h"
-#include "retile/core/notation.h"
-#include "retile/core/problem.h"
+#include "retile/notation/paper/dist_type.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 #include "support/random_problems.h"
 
 namespace support {
@@ -33,7 +33,7 @@ inline Sample draw_sample(Random& random, const retile::Mesh& mesh) {
     if (!fits || bytes < 64'000'000 || bytes > 800'000'000) continue;
     const retile::DistType from = draw_type(random, mesh, global);
     const retile::DistType to = draw_type(random, mesh, global);
-    return {retile::to_text(mesh), retile::Problem::make(mesh, from, to).value()};
+    return {retile::to_text(mesh), retile::make_problem(mesh, from, to).value()};
   }
 }
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "retile/core/primes.h"
-#include "retile/core/typing.h"
+#include "retile/notation/paper/typing.h"
 #include "support/generators.h"
 
 namespace support {

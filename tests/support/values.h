@@ -7,11 +7,11 @@
 #include <string_view>
 #include <utility>
 
-#include "retile/core/dist_type.h"
 #include "retile/core/mesh.h"
-#include "retile/core/notation.h"
-#include "retile/core/problem.h"
 #include "retile/core/result.h"
+#include "retile/notation/paper/dist_type.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 
 namespace support {
 
@@ -31,6 +31,13 @@ inline retile::DistType type(std::string_view text, std::string_view over) {
 }
 inline retile::Problem problem(std::string_view over, std::string_view from, std::string_view to) {
   return value(retile::parse_problem(over, from, to));
+}
+/// The ends of a problem in the paper's notation.
+inline retile::DistType from_type(const retile::Problem& problem) {
+  return type(problem.spelling->from, problem.spelling->mesh);
+}
+inline retile::DistType to_type(const retile::Problem& problem) {
+  return type(problem.spelling->to, problem.spelling->mesh);
 }
 
 }  // namespace support

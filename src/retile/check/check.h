@@ -22,6 +22,7 @@ struct Verdict {
   Size bound = 0;             ///< the larger of the two ends
   Size cost = 0;              ///< Fig. 11, of the steps that were replayed
   Size steps = 0;             ///< number of steps of the Program
+  bool out_of_time = false;   ///< when undecided: whether that is since the time was up
 
   // When wrong (first_wrong_step, reason) or undecided (reason = limit):
   std::optional<Size> first_wrong_step;
@@ -54,17 +55,20 @@ struct Witness {
 
 struct CheckOptions {
   /// Most pieces (boxes of elements that lie together) that the replay may hold over all devices;
-  /// 64 bytes each, so this is what bounds the memory.
+  /// 64 bytes each, so this is what bounds the memory. Where elements are held one by one, a
+  /// quarter of it.
   Size piece_limit = Size{1} << 26;
-  /// After which the verdict is undecided; looked at between pieces.
+  /// After so many seconds the verdict is undecided, and out_of_time. Kept to within about a
+  /// second, whatever the Program.
   double timeout_seconds = std::numeric_limits<double>::infinity();
 };
 
 /// Replays `program` on the devices' arrays of global indices, held as boxes where they are boxes.
-/// Exact for every Program; undecided only past the limit or when a size overflows.
-/// \complexity O(devices * rank) per step as long as every device holds one box; independent of the
-/// devices as long as base offsets are sums over digits of the device number, which Programs of the
-/// planner keep
+/// Exact for every Program; undecided only past a limit or when a size overflows.
+/// \complexity independent of the devices as long as base offsets are sums over digits of the
+///     device number, which Programs of the planner keep; O(devices * rank) per step as long as
+///     every device holds one box; otherwise, per step, about as many numbers as there are boxes of
+///     elements that lie together, or elements that have always moved together, whichever is less
 [[nodiscard]] Verdict check(const Program& program, const CheckOptions& options = {});
 
 }  // namespace retile

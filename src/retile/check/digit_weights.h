@@ -1,5 +1,5 @@
 // Base offsets as weighted sums of digits of the device number: what the planner's Programs keep,
-// step by step, in a size that does not grow with the devices.
+// step by step, in a size that does not grow with the devices. Private to this room.
 #pragma once
 
 #include <cstddef>
@@ -38,6 +38,8 @@ class DigitWeights {
 
   /// The base offsets of all devices, one vector per dimension.
   [[nodiscard]] std::vector<std::vector<Size>> columns() const;
+  /// How many numbers that is.
+  [[nodiscard]] Size numbers() const { return static_cast<Size>(digits_.size() * (rank_ + 2)); }
 
  private:
   /// Larger than 1. All of them, minor to major, make up the device number.

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "retile/cli/verb.h"
+#include "retile/notation/paper/problem.h"
 
 namespace retile::cli {
 namespace {
@@ -111,6 +112,13 @@ Result<Size> parse_count(std::string_view text, std::string_view source, Size le
   return *number;
 }
 
+Result<double> parse_timeout(std::string_view text, std::string_view source) {
+  constexpr Size most_seconds = 1'000'000;
+  return parse_count(text, source, 1, most_seconds).map([](Size seconds) {
+    return static_cast<double>(seconds);
+  });
+}
+
 Result<std::size_t> parse_choice(std::string_view text, std::string_view source,
                                  const std::vector<std::string_view>& choices) {
   const auto found = std::find(choices.begin(), choices.end(), text);
@@ -142,19 +150,27 @@ Result<std::string> read_text(const std::string& path, std::string_view source) 
     }
     file = opened.get();
   }
-  std::string text;
-  std::vector<char> buffer(std::size_t{1} << 16);
+  // Piece by piece, as a text that grows would be there twice whenever it is copied.
+  std::size_t piece_bytes = std::size_t{1} << 16;
+  constexpr std::size_t longest_piece_bytes = std::size_t{1} << 20;
+  std::vector<std::string> pieces;
+  Size bytes = 0;
   while (true) {
-    const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), file);
-    text.append(buffer.data(), count);
-    if (static_cast<Size>(text.size()) > longest_text_bytes) {
+    std::string& piece = pieces.emplace_back(piece_bytes, '\0');
+    piece.resize(std::fread(piece.data(), 1, piece_bytes, file));
+    bytes += static_cast<Size>(piece.size());
+    if (bytes > longest_text_bytes) {
       return refused(Code::bad_file, "longer than 1 GiB, which no Program needs to be");
     }
-    if (count < buffer.size()) break;
+    if (piece.size() < piece_bytes) break;
+    piece_bytes = std::min(2 * piece_bytes, longest_piece_bytes);
   }
   if (std::ferror(file) != 0) {
     return refused(Code::file_error, fmt::format("cannot read: {}", std::strerror(errno)));
   }
+  std::string text;
+  text.reserve(static_cast<std::size_t>(bytes));
+  for (std::string& piece : pieces) text += std::exchange(piece, {});
   return text;
 }
 

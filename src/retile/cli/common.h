@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "retile/core/element_type.h"
-#include "retile/core/problem.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
 #include "retile/plan/plan.h"
@@ -61,6 +61,10 @@ struct Outcome {
 /// \error bad_argument
 [[nodiscard]] Result<Size> parse_count(std::string_view text, std::string_view source, Size least,
                                        Size most);
+
+/// A time limit in seconds.
+/// \error bad_argument: not a number from 1 to 1000000
+[[nodiscard]] Result<double> parse_timeout(std::string_view text, std::string_view source);
 
 /// One of `choices`, as its index.
 /// \error bad_argument

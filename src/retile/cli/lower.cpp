@@ -4,8 +4,8 @@
 #include "retile/cli/verb.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/plan/plan.h"
-#include "retile/program/json.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/json.h"
+#include "retile/program/forms/text.h"
 
 namespace retile::cli {
 
@@ -23,7 +23,7 @@ Result<Program> program_of(const Problem& problem, bool is_direct) {
   if (is_direct) {
     Program ends;
     ends.devices = problem.from.devices();
-    ends.mesh = problem.mesh;
+    if (problem.spelling) ends.mesh = problem.spelling->mesh;
     ends.from = problem.from;
     ends.to = problem.to;
     return direct(ends);

@@ -3,14 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "retile/cli/report.h"
 #include "retile/cli/verb.h"
+#include "retile/core/atomic_file.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/certificate.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 
 namespace retile::cli {
 namespace {
@@ -112,9 +112,7 @@ Outcome work_on(const PlanArguments& arguments) {
     if (!certificate) return failed(certificate.error());
     const std::string text = to_text(lower(*planned)) + to_text(*certificate);
     if (*arguments.certificate == "-") return {.exit = Exit::yes, .out = text};
-    std::ofstream file(*arguments.certificate, std::ios::binary);
-    file << text << std::flush;
-    if (!file) {
+    if (!write_file(*arguments.certificate, text)) {
       return failed(Exit::environment,
                     about_argument(Code::file_error, "--certificate", *arguments.certificate,
                                    "the file cannot be written"));

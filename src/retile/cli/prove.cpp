@@ -1,20 +1,22 @@
 // retile prove: a proof or a counterexample for the plan of a problem, or every Program of a file.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "retile/cli/report.h"
 #include "retile/cli/verb.h"
+#include "retile/core/atomic_file.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/plan.h"
-#include "retile/program/json.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/json.h"
+#include "retile/program/forms/text.h"
 #ifdef RETILE_WITH_Z3
 #include "retile/prove/prove.h"
 #endif
@@ -95,18 +97,46 @@ std::string proof_json(const Proof& proof, Size devices) {
   return json.dump();
 }
 
-/// Says on stderr which query was answered, from the second second on.
+/// Says on stderr which query was answered, from the second second on: on a terminal in one line
+/// that is written again and again, elsewhere a line every few seconds.
 class ProofProgress {
  public:
+  ProofProgress() = default;
+  ProofProgress(const ProofProgress&) = delete;
+  ProofProgress& operator=(const ProofProgress&) = delete;
+  ~ProofProgress() { rewrite(""); }
+
   void answered(const ProofQuery& query) {
-    if (Clock::now() - start_ < std::chrono::seconds(1)) return;
-    const std::string line = fmt::format("retile: {}: {}, {:.1f} s\n", query.name,
+    constexpr auto silence = std::chrono::seconds(1);
+    constexpr auto between_lines = std::chrono::seconds(5);
+    const auto now = Clock::now();
+    if (now - start_ < silence) return;
+    const std::string line = fmt::format("retile: {}: {}, {:.1f} s", query.name,
                                          query.proved ? "proved" : "not proved", query.seconds);
-    std::fputs(line.c_str(), stderr);
+    if (is_terminal_) {
+      rewrite(line);
+    } else if (!last_ || now - *last_ >= between_lines) {
+      std::fputs((line + '\n').c_str(), stderr);
+      last_ = now;
+    }
   }
 
  private:
+  /// Puts a line in the place of the one before, on a terminal.
+  void rewrite(std::string line) {
+    constexpr std::size_t columns = 79;
+    line = line.substr(0, columns);
+    const std::size_t width = std::exchange(width_, line.size());
+    if (width == 0 && line.empty()) return;
+    const std::string blanks(width > line.size() ? width - line.size() : 0, ' ');
+    std::fputs(('\r' + line + blanks + (line.empty() ? "\r" : "")).c_str(), stderr);
+    std::fflush(stderr);
+  }
+
   Clock::time_point start_ = Clock::now();
+  std::optional<Clock::time_point> last_;
+  bool is_terminal_ = isatty(STDERR_FILENO) == 1;
+  std::size_t width_ = 0;
 };
 
 /// The Programs that are meant: those of a file, or the plan of a problem.
@@ -124,47 +154,45 @@ Result<std::vector<Program>> programs_of(const ProveArguments& arguments) {
   return std::vector<Program>{lower(*planned)};
 }
 
-Outcome work_on(const ProveArguments& arguments) {
+Result<ProveOptions> read_options(const ProveArguments& arguments) {
   ProveOptions options;
   if (arguments.solver) {
     const auto choice = parse_choice(*arguments.solver, "--solver", {"z3", "cvc5", "both"});
-    if (!choice) return failed(choice.error());
+    if (!choice) return refuse(choice.error());
     options.solver = static_cast<SolverChoice>(*choice);
   }
   if (arguments.timeout) {
-    const auto limit = parse_count(*arguments.timeout, "--timeout", 1, 1'000'000);
-    if (!limit) return failed(limit.error());
-    options.timeout_seconds = static_cast<double>(*limit);
+    const Result<double> limit = parse_timeout(*arguments.timeout, "--timeout");
+    if (!limit) return refuse(limit.error());
+    options.timeout_seconds = *limit;
   }
-  const Result<std::vector<Program>> programs = programs_of(arguments);
-  if (!programs) return failed(programs.error());
-  if (arguments.certificate && programs->size() != 1) {
-    return failed(about_argument(Code::bad_argument, "--certificate", *arguments.certificate,
-                                 "a certificate is for one Program"));
-  }
-  if (arguments.certificate &&
-      std::any_of(programs->front().steps.begin(), programs->front().steps.end(), is_exchange)) {
-    return failed(about_argument(Code::unsupported, "--certificate", *arguments.certificate,
-                                 "there are no facts to certify about an exchange",
-                                 {"`retile-oracle check` judges the Program itself"}));
-  }
-  if (arguments.smt2) {
-    std::error_code error;
-    std::filesystem::create_directories(*arguments.smt2, error);
-    if (error) {
-      return failed(Exit::environment,
-                    about_argument(Code::file_error, "--smt2", *arguments.smt2,
-                                   fmt::format("cannot make the folder: {}", error.message())));
-    }
-  }
+  return options;
+}
 
+/// Why these Programs can have no certificate in one file.
+std::optional<Diagnostic> without_certificate(const std::vector<Program>& programs,
+                                              const std::string& certificate) {
+  if (programs.size() != 1) {
+    return about_argument(Code::bad_argument, "--certificate", certificate,
+                          "a certificate is for one Program");
+  }
+  const std::vector<Step>& steps = programs.front().steps;
+  if (std::none_of(steps.begin(), steps.end(), is_exchange)) return std::nullopt;
+  return about_argument(Code::unsupported, "--certificate", certificate,
+                        "there are no facts to certify about an exchange",
+                        {"`retile-oracle check` judges the Program itself"});
+}
+
+/// What each Program comes to, one after the other.
+Outcome prove_all(const ProveArguments& arguments, const std::vector<Program>& programs,
+                  ProveOptions options) {
   Outcome outcome;
   ProofProgress progress;
   options.progress = [&](const ProofQuery& query) { progress.answered(query); };
-  for (std::size_t k = 0; k < programs->size(); ++k) {
-    const Program& program = (*programs)[k];
+  for (std::size_t k = 0; k < programs.size(); ++k) {
+    const Program& program = programs[k];
     if (arguments.smt2) {
-      const std::string name = programs->size() == 1 ? "" : fmt::format("program_{}.", k);
+      const std::string name = programs.size() == 1 ? "" : fmt::format("program_{}.", k);
       options.smt2_prefix = (std::filesystem::path(*arguments.smt2) / name).string();
     }
     const Result<Proof> proof = prove(program, options);
@@ -177,17 +205,35 @@ Outcome work_on(const ProveArguments& arguments) {
     const std::string certificate = to_text(program) + facts(program, proof->verdict);
     if (*arguments.certificate == "-") {
       outcome.out = certificate;
-      continue;
-    }
-    std::ofstream file(*arguments.certificate, std::ios::binary);
-    file << certificate << std::flush;
-    if (!file) {
+    } else if (!write_file(*arguments.certificate, certificate)) {
       return failed(Exit::environment,
                     about_argument(Code::file_error, "--certificate", *arguments.certificate,
                                    "the file cannot be written"));
     }
   }
   return outcome;
+}
+
+Outcome work_on(const ProveArguments& arguments) {
+  const Result<ProveOptions> options = read_options(arguments);
+  if (!options) return failed(options.error());
+  const Result<std::vector<Program>> programs = programs_of(arguments);
+  if (!programs) return failed(programs.error());
+  if (arguments.certificate) {
+    if (const auto refusal = without_certificate(*programs, *arguments.certificate)) {
+      return failed(*refusal);
+    }
+  }
+  if (arguments.smt2) {
+    std::error_code error;
+    std::filesystem::create_directories(*arguments.smt2, error);
+    if (error) {
+      return failed(Exit::environment,
+                    about_argument(Code::file_error, "--smt2", *arguments.smt2,
+                                   fmt::format("cannot make the folder: {}", error.message())));
+    }
+  }
+  return prove_all(arguments, *programs, *options);
 }
 
 #else

@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "retile/core/notation.h"
+#include "retile/core/names.h"
+#include "retile/program/forms/text.h"
 
 namespace retile::cli {
 namespace {
@@ -29,12 +30,10 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-/// The name of an axis as notation writes it.
-std::string axis_text(const Axis& axis) {
-  const auto mesh = Mesh::make({axis});
-  if (!mesh) return axis.name;
-  const std::string text = to_text(*mesh);
-  return text.substr(0, text.rfind(':'));
+/// How the ends of a problem are written; in digits of the device number where nobody named them.
+Spelling spelling_of(const Problem& problem) {
+  if (problem.spelling) return *problem.spelling;
+  return {Mesh(), tiling_to_text(problem.from, nullptr), tiling_to_text(problem.to, nullptr)};
 }
 
 /// A digit of the device number in axes of the mesh, minor to major: `y` whole, `x/2 of 4` in part.
@@ -54,8 +53,8 @@ std::optional<std::vector<std::string>> axes_of(const Digit& digit, const Mesh& 
       if (!aligned) return std::nullopt;
       const Size part = high / low;
       names.push_back(part == axis->size
-                          ? axis_text(*axis)
-                          : fmt::format("{}/{} of {}", axis_text(*axis), part, axis->size));
+                          ? name_text(axis->name)
+                          : fmt::format("{}/{} of {}", name_text(axis->name), part, axis->size));
       left /= part;
     }
     stride = next_stride;
@@ -92,7 +91,7 @@ std::optional<std::vector<Digit>> popped_digits(const Layout& map, std::size_t d
 /// One line per step, without tile and cost: `alltoall devs: dim 1 -> dim 0`.
 std::vector<std::string> step_labels(const Plan& plan) {
   std::vector<std::string> labels;
-  const Mesh& mesh = plan.problem.mesh;
+  const Mesh mesh = spelling_of(plan.problem).mesh;
   Layout map = plan.problem.from;
   for (const PlanStep& step : plan.steps) {
     const std::string_view name = collective_name(step.op);
@@ -191,6 +190,7 @@ Exit exit_of(const Verdict& verdict, bool within_bound) {
 
 std::string verdict_text(const Verdict& verdict, bool within_bound) {
   if (verdict.answer == Answer::undecided) {
+    if (verdict.out_of_time) return "undecided (limit): no verdict in time";
     return "undecided (limit): the replay needs more than its limit or a size beyond 63 bits";
   }
   if (verdict.answer == Answer::right) {
@@ -279,12 +279,12 @@ std::string verdict_json(const Verdict& verdict) {
 std::string plan_json(const Plan& plan) {
   Json json;
   json["schema"] = "retile.plan/1";
+  const Spelling spelling = spelling_of(plan.problem);
   Json mesh = Json::array();
-  for (const Axis& axis : plan.problem.mesh.axes())
-    mesh.push_back(Json::array({axis.name, axis.size}));
+  for (const Axis& axis : spelling.mesh.axes()) mesh.push_back(Json::array({axis.name, axis.size}));
   json["mesh"] = std::move(mesh);
-  json["from"] = to_text(plan.problem.from_type);
-  json["to"] = to_text(plan.problem.to_type);
+  json["from"] = spelling.from;
+  json["to"] = spelling.to;
   Json steps = Json::array();
   for (const PlanStep& step : plan.steps) {
     Json object;

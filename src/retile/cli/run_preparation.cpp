@@ -10,8 +10,8 @@
 #include "retile/exec/npy/npy.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/plan.h"
-#include "retile/program/json.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/json.h"
+#include "retile/program/forms/text.h"
 
 namespace retile::cli {
 namespace {
@@ -110,9 +110,9 @@ Result<void> Preparation::read_strategy() {
 
 Result<void> Preparation::read_limits() {
   if (given_.timeout) {
-    const auto seconds = parse_count(*given_.timeout, "--timeout", 1, 1'000'000);
+    const auto seconds = parse_timeout(*given_.timeout, "--timeout");
     if (!seconds) return refuse(seconds.error());
-    request_.check.timeout_seconds = static_cast<double>(*seconds);
+    request_.check.timeout_seconds = *seconds;
   }
   if (given_.memory_limit) {
     const auto limit = parse_bytes(*given_.memory_limit, "--memory-limit");

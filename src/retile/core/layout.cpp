@@ -188,6 +188,21 @@ std::vector<Digit> Layout::unused() const {
   return numbers_.unused();
 }
 
+Layout Layout::renamed(const IotaChain& device_at) const {
+  RETILE_ASSERT(device_at.size() == devices_, "every device gets a name");
+  Layout out = *this;
+  if (!listed_) {
+    out.numbers_ = numbers_.renamed(device_at);
+    return out;
+  }
+  out.at_.clear();
+  for (const Size device : device_at.list()) {
+    const Shape base = base_offset(device);
+    out.at_.insert(out.at_.end(), base.begin(), base.end());
+  }
+  return out;
+}
+
 Layout Layout::compacted() const {
   Layout out = *this;
   if (!listed_) out.numbers_ = numbers_.compacted();

@@ -76,6 +76,9 @@ class Layout {
   /// The same layout in compact form where that can say it, else *this.
   [[nodiscard]] Layout compacted() const;
 
+  /// The layout after renaming the devices, as TileMap::renamed; a listed one stays listed.
+  [[nodiscard]] Layout renamed(const IotaChain& device_at) const;
+
   /// Same form and same digits; `equivalent` decides whether two are the same function.
   friend bool operator==(const Layout&, const Layout&) = default;
 

@@ -1,6 +1,7 @@
 // Meshes: named axes over which devices are numbered.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,16 @@ struct Digit {
   friend bool operator==(const Digit&, const Digit&) = default;
 };
 
+/// A refusal of a list of axes without a place, and the axis that it is about.
+struct MeshViolation {
+  Diagnostic diagnostic;
+  std::optional<std::size_t> axis;  ///< its number in the list; nothing: the mesh as a whole
+};
+
+/// The first rule that `axes` breaks as a mesh, or nothing: what `Mesh::make` refuses, for readers
+/// who know where each axis stands.
+[[nodiscard]] std::optional<MeshViolation> find_violation(const std::vector<Axis>& axes);
+
 /// The mesh H = {x1:k1, ..., xm:km}: axes in declaration order, names distinct, sizes >= 1, at most
 /// 2^31 devices.
 ///
@@ -35,9 +46,8 @@ class Mesh {
  public:
   Mesh() = default;
 
-  /// \error duplicate_axis, bad_number (a size below 1), too_many_devices. An empty list is fine
-  /// here; the
-  ///        notation's parser refuses it.
+  /// \error syntax (a name with a quote or a line end), duplicate_axis, bad_number (a size below 1),
+  ///     too_many_devices. An empty list is fine here; readers of text refuse it.
   [[nodiscard]] static Result<Mesh> make(std::vector<Axis> axes);
 
   [[nodiscard]] const std::vector<Axis>& axes() const { return axes_; }

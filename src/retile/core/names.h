@@ -1,10 +1,8 @@
-// Names of axes as text: which need quotes, and which one somebody may have meant.
+// Names of axes as text, and how messages show them.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace retile {
 
@@ -13,14 +11,13 @@ namespace retile {
 /// May `c` stand in a name without quotes? [A-Za-z0-9_.-]
 [[nodiscard]] bool continues_name(char c);
 
-/// The name as the notation writes it: in double quotes unless it is [A-Za-z_][A-Za-z0-9_.-]*.
+/// The name as every text writes it: in double quotes unless it is [A-Za-z_][A-Za-z0-9_.-]*.
 [[nodiscard]] std::string name_text(std::string_view name);
 
-/// The candidate that is most like `name`, or nothing when none is like it. The first of equals.
-[[nodiscard]] std::optional<std::string> nearest_name(std::string_view name,
-                                                      const std::vector<std::string>& candidates);
+/// The first 40 bytes of a text that may be megabytes long, and `..` where that is not all.
+[[nodiscard]] std::string shortened(std::string_view text);
 
-/// `x`, `x and y`, `x, y and z`; long lists end in `and 12 more`.
-[[nodiscard]] std::string enumerate(const std::vector<std::string>& words);
+/// The name as messages show it: name_text of a shortened name.
+[[nodiscard]] std::string shown_name(std::string_view name);
 
 }  // namespace retile

@@ -1,31 +1,48 @@
-// A redistribution problem: two tilings of one global array over the same devices.
+// A redistribution problem: two layouts of one global array over the same devices.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <string>
+#include <string_view>
 
-#include "retile/core/dist_type.h"
 #include "retile/core/layout.h"
 #include "retile/core/mesh.h"
 #include "retile/core/result.h"
 
 namespace retile {
 
-/// What `plan` solves. The tile maps are the truth; mesh and types are how the caller wrote them.
-struct Problem {
-  Mesh mesh;
-  DistType from_type;
-  DistType to_type;
-  Layout from;
-  Layout to;
-
-  /// \error rank_mismatch, globaltype_mismatch (Sec. 2.5); unknown_axis, ill_formed_type when a
-  /// type belongs to another mesh
-  [[nodiscard]] static Result<Problem> make(const Mesh& mesh, const DistType& from,
-                                            const DistType& to);
+/// How somebody wrote the two ends of a Problem, in whatever notation. For printing only: what a
+/// Problem asks is said by its layouts.
+struct Spelling {
+  Mesh mesh;  ///< names the digits of the device number at both ends
+  std::string from;
+  std::string to;
 };
 
-/// Reads all three in the paper's notation; diagnostics name their source `--mesh`, `FROM`, `TO`.
-[[nodiscard]] Result<Problem> parse_problem(std::string_view mesh, std::string_view from,
-                                            std::string_view to);
+/// What `plan` solves.
+struct Problem {
+  Layout from;
+  Layout to;
+  std::optional<Spelling> spelling = {};
+
+  /// Without a spelling.
+  /// \error bad_argument (the ends have different numbers of devices), rank_mismatch,
+  ///     globaltype_mismatch (Sec. 2.5)
+  [[nodiscard]] static Result<Problem> make(Layout from, Layout to);
+};
+
+/// A refusal without a place, and the dimension that it is about.
+struct ShapeViolation {
+  Diagnostic diagnostic;
+  std::optional<std::size_t> dim;  ///< where sizes differ; nothing: the ranks do
+};
+
+/// Why two global shapes, called by these names in the message, are not of one array; nothing if
+/// they are. [Sec. 2.5]
+[[nodiscard]] std::optional<ShapeViolation> find_violation(std::string_view from_name,
+                                                           const Shape& from,
+                                                           std::string_view to_name,
+                                                           const Shape& to);
 
 }  // namespace retile

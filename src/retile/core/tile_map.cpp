@@ -240,6 +240,14 @@ std::vector<Digit> TileMap::unused() const {
   return out;
 }
 
+TileMap TileMap::renamed(const IotaChain& device_at) const {
+  RETILE_ASSERT(device_at.size() == devices_, "every device gets a name");
+  TileMap out = *this;
+  out.order_ =
+      device_at == order_ ? IotaChain(devices_) : compose(device_at.inverse(), order_).simplified();
+  return out.compacted();
+}
+
 TileMap TileMap::compacted() const {
   if (is_compact()) return *this;
   // One stage is a transposition of device digits; used digits that lie within its extents can be

@@ -71,6 +71,11 @@ class TileMap {
   /// The same map in compact form where the used digits can be said in device numbers, else *this.
   [[nodiscard]] TileMap compacted() const;
 
+  /// The map after renaming the devices: its device p is device `device_at.at(p)` of this one. In
+  /// compact form where the new numbers can say it. Precondition (asserted): device_at.size() ==
+  /// devices().
+  [[nodiscard]] TileMap renamed(const IotaChain& device_at) const;
+
   /// Same form and same digits; `equivalent` decides whether two maps are the same function.
   friend bool operator==(const TileMap&, const TileMap&) = default;
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/cases.h"
 
 namespace retile {
 
@@ -205,12 +206,62 @@ Claims claims_of(const Layout& map) {
   return claims;
 }
 
+// ---- Renamed devices ----------------------------------------------------------------------------
+
+/// The table with device p called device_at.at(p).
+DeviceTable renamed(const DeviceTable& table, const IotaChain& device_at) {
+  RETILE_ASSERT(table.chain() != nullptr, "lowering writes chains");
+  return DeviceTable::iota(compose(device_at, *table.chain()).simplified(), table.columns());
+}
+
+/// A source list says it for device number d at place d, so both are renamed.
+DeviceTable renamed_sources(const DeviceTable& table, const IotaChain& device_at) {
+  RETILE_ASSERT(table.chain() != nullptr, "lowering writes chains");
+  const IotaChain sources = compose(*table.chain(), device_at.inverse());
+  return DeviceTable::iota(compose(device_at, sources).simplified(), table.columns());
+}
+
+Op renamed(const Op& op, const IotaChain& device_at) {
+  return match(
+      op,
+      [&](Dynslice step) -> Op {
+        step.pieces = renamed(std::get<DeviceTable>(step.pieces), device_at);
+        return step;
+      },
+      [&](Allgather step) -> Op {
+        step.groups = renamed(step.groups, device_at);
+        return step;
+      },
+      [&](Alltoall step) -> Op {
+        step.groups = renamed(step.groups, device_at);
+        return step;
+      },
+      [&](Allpermute step) -> Op {
+        step.source = renamed_sources(std::get<DeviceTable>(step.source), device_at);
+        return step;
+      },
+      [](const Exchange& /*step*/) -> Op { RETILE_ASSERT(false, "plans have no exchanges"); });
+}
+
+/// The Program with device p called device_at.at(p).
+Program renamed(const Program& program, const IotaChain& device_at) {
+  const IotaChain back = device_at.inverse();
+  Program out = program;
+  out.from = program.from.renamed(back);
+  out.to = program.to.renamed(back);
+  for (Step& step : out.steps) {
+    step.op = renamed(step.op, device_at);
+    if (step.claims.map) step.claims = claims_of(step.claims.map->renamed(back));
+  }
+  return out;
+}
+
 }  // namespace
 
 Program lower(const Plan& plan) {
   Program program;
   program.devices = plan.problem.from.devices();
-  program.mesh = plan.problem.mesh;
+  if (plan.problem.spelling) program.mesh = plan.problem.spelling->mesh;
   program.from = plan.problem.from;
   program.to = plan.problem.to;
   Layout map = plan.problem.from;
@@ -243,7 +294,7 @@ Program lower(const Plan& plan) {
     lowered.claims = claims_of(map);
     program.steps.push_back(std::move(lowered));
   }
-  return program;
+  return plan.device_at.stages().empty() ? program : renamed(program, plan.device_at);
 }
 
 }  // namespace retile

@@ -597,9 +597,30 @@ Result<Choice> choose(const Problem& problem, const PlanOptions& options,
   return Planner<Key128>(problem, options, space, resident).run();
 }
 
-Result<void> check_arguments(const Problem& problem, const PlanOptions& options) {
-  if (problem.from.is_listed() || problem.to.is_listed() || !problem.from.is_compact() ||
-      !problem.to.is_compact()) {
+/// A problem whose ends are digits of the device number, and who its devices are.
+struct Renamed {
+  Problem problem;
+  IotaChain device_at;
+};
+
+/// The problem with its devices renamed so that both ends are digits of the device number: by the
+/// positions of one of them, as all that the planner does happens to positions. Nothing where that
+/// does not help the other end.
+std::optional<Renamed> in_digits(const Problem& problem) {
+  const Layout& from = problem.from;
+  const Layout& to = problem.to;
+  if (from.is_compact() && to.is_compact()) return Renamed{problem, IotaChain(from.devices())};
+  if (from.is_listed() || to.is_listed()) return std::nullopt;
+  for (const IotaChain& device_at : {from.order(), to.order()}) {
+    Renamed out{{from.renamed(device_at), to.renamed(device_at)}, device_at};
+    if (out.problem.from.is_compact() && out.problem.to.is_compact()) return out;
+  }
+  return std::nullopt;
+}
+
+Result<Renamed> check_arguments(const Problem& problem, const PlanOptions& options) {
+  auto renamed = in_digits(problem);
+  if (!renamed) {
     return refuse(
         {.code = Code::unsupported, .message = "only tilings given by digits can be planned"});
   }
@@ -610,7 +631,7 @@ Result<void> check_arguments(const Problem& problem, const PlanOptions& options)
     return refuse({.code = Code::bad_argument,
                    .message = "only within a memory limit may tiles be larger than both ends"});
   }
-  return {};
+  return std::move(*renamed);
 }
 
 std::optional<Wide> resident_limit(const PlanOptions& options) {
@@ -634,9 +655,10 @@ std::string_view collective_name(Collective collective) {
   return "";
 }
 
-Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
-  if (const auto checked = check_arguments(problem, options); !checked)
-    return refuse(checked.error());
+namespace {
+
+/// Precondition: both ends are compact.
+Result<Plan> plan_digits(const Problem& problem, const PlanOptions& options) {
   const auto choice = choose(problem, options, resident_limit(options));
   if (!choice) return refuse(choice.error());
   std::optional<Placement> placement;
@@ -668,9 +690,20 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   return made;
 }
 
-Result<Size> smallest_feasible_bytes(const Problem& problem, Size element_bytes) {
-  if (const auto checked = check_arguments(problem, {.element_bytes = element_bytes}); !checked)
-    return refuse(checked.error());
+}  // namespace
+
+Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
+  auto renamed = check_arguments(problem, options);
+  if (!renamed) return refuse(std::move(renamed.error()));
+  auto made = plan_digits(renamed->problem, options);
+  if (made) made->device_at = std::move(renamed->device_at);
+  return made;
+}
+
+Result<Size> smallest_feasible_bytes(const Problem& asked, Size element_bytes) {
+  const auto renamed = check_arguments(asked, {.element_bytes = element_bytes});
+  if (!renamed) return refuse(renamed.error());
+  const Problem& problem = renamed->problem;
   const WeakSpace space(problem, {});
   Wide least = least_resident(problem, {}, space);
   const Wide ends = std::max(problem.from.tile_size(), problem.to.tile_size());

@@ -68,7 +68,11 @@ struct PlanOptions {
 /// A plan in normal form (Def. 4.5): dynslices, alltoalls, allgathers, and at most one allpermute,
 /// in the valley. Sizes and (in the paper's model) costs count elements per device.
 struct Plan {
+  /// What was planned: the problem asked for, its devices renamed where that makes both ends digits
+  /// of the device number.
   Problem problem;
+  /// Device p of `problem` is device `device_at.at(p)` of the problem asked for.
+  IotaChain device_at;
   PlanOptions options;
   std::vector<PlanStep> steps;
   std::optional<Permutation> permutation;  ///< present iff a step is an allpermute
@@ -99,8 +103,8 @@ struct Plan {
 /// Axes are split into prime factors first, so one step may move part of an axis.
 /// The same problem and options give the same plan, in every process and build.
 /// \error infeasible (the memory limit; `smallest_feasible_bytes` says the least one),
-///        size_overflow (costs), unsupported (explicit tile maps), bad_argument (`exceed_bound`
-///        without a memory limit)
+///        size_overflow (costs), unsupported (listed layouts; ordered ones that no renaming of the
+///        devices makes compact at both ends), bad_argument (`exceed_bound` without a memory limit)
 /// \paper Sec. 7.2; placement of the permutation S2; bound from Thm. 6.7 with valley for
 /// localsize(t2)
 [[nodiscard]] Result<Plan> plan(const Problem& problem, const PlanOptions& options = {});

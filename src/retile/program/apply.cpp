@@ -121,7 +121,7 @@ bool lies_inside(const Shape& start, const Shape& shape, const Shape& tile) {
 
 /// Whether every box lies in both tiles, and every element of every new tile in one box.
 std::optional<Refusal> check_transfers(const std::vector<Transfer>& transfers, const Shape& before,
-                                       const Shape& after, Size devices) {
+                                       const Shape& after, Size devices, const Deadline& deadline) {
   const auto fault = [](Size device, const Shape& at) {
     return Refusal{.reason = Reason::transfers, .device = device, .at = at};
   };
@@ -142,7 +142,7 @@ std::optional<Refusal> check_transfers(const std::vector<Transfer>& transfers, c
       const Transfer& transfer = transfers[order[next]];
       boxes.push_back({.start = &transfer.target_start, .shape = &transfer.shape});
     }
-    const auto found = detail::first_not_covered_once(after, std::move(boxes), work_left);
+    const auto found = detail::first_not_covered_once(after, std::move(boxes), work_left, deadline);
     if (!found) return Refusal{.reason = Reason::limit, .device = std::nullopt};
     if (*found) return fault(device, **found);
   }
@@ -195,14 +195,18 @@ bool is_identity(const IotaStage& stage) {
   return true;
 }
 
-bool is_identity(const DeviceTable& source) {
+bool is_identity(const DeviceTable& source, const Deadline& deadline) {
   if (const IotaChain* chain = source.chain()) {
     const IotaChain simplified = chain->simplified();
     if (simplified.stages().empty()) return true;
     if (simplified.stages().size() == 1) return is_identity(simplified.stages().front());
     // Several stages that could not be merged may still undo each other.
+    constexpr Size nanoseconds_per_stage = 64;
+    const auto stages = static_cast<Size>(simplified.stages().size());
+    Watch watch(deadline);
     for (Size device = 0; device < simplified.size(); ++device) {
       if (simplified.at(device) != device) return false;
+      if (!watch.in_time(stages * nanoseconds_per_stage)) return false;
     }
     return true;
   }
@@ -257,7 +261,8 @@ bool well_made(const Step& step, std::size_t rank, Size devices) {
       });
 }
 
-tl::expected<Shape, Refusal> shape_after(const Step& step, const Shape& tile, Size devices) {
+tl::expected<Shape, Refusal> shape_after(const Step& step, const Shape& tile, Size devices,
+                                         const Deadline& deadline) {
   const auto if_possible = [](std::optional<Refusal> refusal, auto shape) -> After {
     if (refusal) return tl::unexpected(*std::move(refusal));
     return shape();
@@ -293,7 +298,7 @@ tl::expected<Shape, Refusal> shape_after(const Step& step, const Shape& tile, Si
                       "an exchange says the shape of the new tiles");
         const Shape& after = *step.claims.tile;
         if (!checked_product(after)) return tl::unexpected(overflow);
-        return if_possible(check_transfers(op.transfers, tile, after, devices),
+        return if_possible(check_transfers(op.transfers, tile, after, devices, deadline),
                            [&]() -> After { return after; });
       });
 }
@@ -355,14 +360,15 @@ const DeviceTable* groups_of(const Op& op) {
       [](const Exchange&) -> const DeviceTable* { return nullptr; });
 }
 
-bool moves_nothing(const Step& step) {
+bool moves_nothing(const Step& step, const Deadline& deadline) {
   return match(
       step.op, [](const Dynslice& op) { return group_size(op) == 1; },
       [](const Allgather& op) { return op.groups.columns() == 1; },
       [](const Alltoall& op) { return op.groups.columns() == 1; },
-      [](const Allpermute& op) {
+      [&deadline](const Allpermute& op) {
         return match(
-            op.source, [](const DeviceTable& table) { return is_identity(table); },
+            op.source,
+            [&deadline](const DeviceTable& table) { return is_identity(table, deadline); },
             [](const PairList& pairs) {
               return std::all_of(pairs.begin(), pairs.end(),
                                  [](const auto& pair) { return pair[0] == pair[1]; });
@@ -375,12 +381,12 @@ bool moves_nothing(const Step& step) {
       });
 }
 
-Size step_cost(const Step& step, Size before, Size after) {
+Size step_cost(const Step& step, Size before, Size after, const Deadline& deadline) {
   const Size moved = match(
       step.op, [](const Dynslice&) { return Size{0}; }, [after](const Allgather&) { return after; },
       [before](const Alltoall&) { return before; }, [before](const Allpermute&) { return before; },
       [after](const Exchange&) { return after; });
-  return moved == 0 || moves_nothing(step) ? 0 : moved;
+  return moved == 0 || moves_nothing(step, deadline) ? 0 : moved;
 }
 
 }  // namespace retile

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "retile/core/deadline.h"
 #include "retile/core/result.h"
 #include "retile/program/program.h"
 
@@ -48,8 +49,10 @@ struct Refusal {
 /// bijection), then divisibility, then overflow. For an exchange: overflow, then the transfers in
 /// order, each of which must lie inside both tiles, then the new tiles device by device. Iota
 /// tables that cover all devices need no enumeration. Claims are not looked at.
+/// \param deadline  of the transfers of an exchange, which may take seconds; after it the reason is
+///     limit
 [[nodiscard]] tl::expected<Shape, Refusal> shape_after(const Step& step, const Shape& tile,
-                                                       Size devices);
+                                                       Size devices, const Deadline& deadline = {});
 
 /// A device's place in its group.
 struct Membership {
@@ -78,11 +81,14 @@ struct Membership {
 
 /// Whether a step moves nothing between devices: n = 1, the identity permutation, or transfers of
 /// devices to themselves. Precondition: applicable.
-[[nodiscard]] bool moves_nothing(const Step& step);
+/// \param deadline  of a permutation that is looked at device by device; false after it
+[[nodiscard]] bool moves_nothing(const Step& step, const Deadline& deadline = {});
 
 /// Cost of an applicable step by Fig. 11, in elements per device; 0 when nothing moves. An exchange
 /// costs the new tile, as the gathers do that it may stand for. `before`,
 /// `after`: tile sizes.
-[[nodiscard]] Size step_cost(const Step& step, Size before, Size after);
+/// \param deadline  as of moves_nothing; after it the cost may be too high
+[[nodiscard]] Size step_cost(const Step& step, Size before, Size after,
+                             const Deadline& deadline = {});
 
 }  // namespace retile

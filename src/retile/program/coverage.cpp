@@ -7,13 +7,19 @@ namespace {
 
 class Sweep {
  public:
-  Sweep(const Shape& tile, Size& work_left) : tile_(tile), work_left_(work_left) {}
+  Sweep(const Shape& tile, Size& work_left, const Deadline& deadline)
+      : tile_(tile), work_left_(work_left), watch_(deadline) {}
 
   /// Whether some index has a wrong number of boxes over it; then `at` is the first one from
   /// dimension k on. `boxes` are those that hold the stretch of all dimensions before.
   tl::expected<bool, TooMuchWork> sweep(std::size_t k, const std::vector<Box>& boxes, Shape& at) {
-    work_left_ -= static_cast<Size>(boxes.size());
-    if (work_left_ < 0) return tl::unexpected(TooMuchWork{});
+    if (!goes_on(boxes)) return tl::unexpected(TooMuchWork{});
+    // Where all boxes are as long as the tile there is one stretch. A loop, as a rank may be larger
+    // than a stack is deep.
+    while (k < tile_.size() && !boxes.empty() && all_span(k, boxes)) {
+      ++k;
+      if (!goes_on(boxes)) return tl::unexpected(TooMuchWork{});
+    }
     if (k == tile_.size()) return boxes.size() != 1;
     if (boxes.empty()) return true;
     std::vector<Size> ends = {0, tile_[k]};
@@ -51,17 +57,32 @@ class Sweep {
   }
 
  private:
+  bool goes_on(const std::vector<Box>& boxes) {
+    constexpr Size nanoseconds_per_box = 16;
+    const auto count = static_cast<Size>(boxes.size());
+    work_left_ -= count;
+    return work_left_ >= 0 && watch_.in_time(count * nanoseconds_per_box);
+  }
+
+  [[nodiscard]] bool all_span(std::size_t k, const std::vector<Box>& boxes) const {
+    return std::all_of(boxes.begin(), boxes.end(), [this, k](const Box& box) {
+      return (*box.start)[k] == 0 && (*box.shape)[k] == tile_[k];
+    });
+  }
+
   const Shape& tile_;
   Size& work_left_;
+  Watch watch_;
 };
 
 }  // namespace
 
 tl::expected<std::optional<Shape>, TooMuchWork> first_not_covered_once(const Shape& tile,
                                                                        std::vector<Box> boxes,
-                                                                       Size& work_left) {
+                                                                       Size& work_left,
+                                                                       const Deadline& deadline) {
   Shape at(tile.size(), 0);
-  const auto found = Sweep(tile, work_left).sweep(0, boxes, at);
+  const auto found = Sweep(tile, work_left, deadline).sweep(0, boxes, at);
   if (!found) return tl::unexpected(found.error());
   return *found ? std::optional(std::move(at)) : std::nullopt;
 }

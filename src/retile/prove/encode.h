@@ -1,13 +1,13 @@
 // What a Program does, followed backwards: from an element of a device after a step to the element
-// of a device before it, for any device and any local index at once.
-//
-// The rules are the table of docs/program.md. They are virtual so that tests can put a wrong one in
-// the place of each and see it caught.
+// of a device before it, for any device and any local index at once. Private to this room.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "retile/core/assert.h"
+#include "retile/core/cases.h"
 #include "retile/core/device_table.h"
 #include "retile/core/layout.h"
 #include "retile/program/program.h"
@@ -31,19 +31,39 @@ struct Place {
 /// are in digits.
 [[nodiscard]] bool is_regular(const Program& program);
 
-class Encoder {
+/// The dimensions of a stage in the order in which its entries are read.
+[[nodiscard]] std::vector<std::size_t> reading_order(const IotaStage& stage);
+/// The coordinates of a row-major number in a box with these extents.
+[[nodiscard]] std::vector<Number> coordinates(Digits& digits, Number number,
+                                              const std::vector<Size>& extents);
+/// The row-major number of coordinates.
+[[nodiscard]] Number row_major(const std::vector<Number>& coordinates);
+
+/// The table of docs/program.md, a rule a function.
+///
+/// `Self` is the class that has the rules: one rule uses another through it. So a class derived
+/// from this one may have a rule of its own in the place of each, and nothing here is virtual.
+template <typename Self>
+class Rules {
  public:
-  Encoder() = default;
-  Encoder(const Encoder&) = delete;
-  Encoder& operator=(const Encoder&) = delete;
-  virtual ~Encoder() = default;
+  Rules() = default;
+  Rules(const Rules&) = delete;
+  Rules& operator=(const Rules&) = delete;
 
   [[nodiscard]] Digits& digits() { return digits_; }
 
   /// Any element of any device.
-  [[nodiscard]] virtual Element any(Size devices, const Shape& tile);
+  [[nodiscard]] Element any(Size devices, const Shape& tile) {
+    Element out{digits_.any(devices), {}};
+    for (const Size extent : tile) out.at.push_back(digits_.any(extent));
+    return out;
+  }
   /// The element at local index 0 of a device.
-  [[nodiscard]] Element first(const Number& device, const Shape& tile);
+  [[nodiscard]] Element first(const Number& device, const Shape& tile) {
+    Element out{device, {}};
+    for (const Size extent : tile) out.at.push_back(digits_.zero(extent));
+    return out;
+  }
 
   /// The element before an applicable step of which `after` is a copy; `before`: the tile before.
   [[nodiscard]] Element source(const Step& step, const Shape& before, const Element& after);
@@ -52,31 +72,127 @@ class Encoder {
   [[nodiscard]] std::vector<Number> global(const Layout& map, const Element& element);
 
   /// Entry of a chain at a position, and the position of an entry.
-  [[nodiscard]] virtual Number entry(const IotaChain& chain, const Number& position);
-  [[nodiscard]] virtual Number position(const IotaChain& chain, const Number& entry);
+  [[nodiscard]] Number entry(const IotaChain& chain, const Number& position);
+  [[nodiscard]] Number position(const IotaChain& chain, const Number& entry);
 
   /// The dimensions in which found and expected index are compared.
-  [[nodiscard]] virtual std::vector<std::size_t> compared(std::size_t rank) const;
+  [[nodiscard]] std::vector<std::size_t> compared(std::size_t rank) const {
+    std::vector<std::size_t> all;
+    for (std::size_t i = 0; i < rank; ++i) all.push_back(i);
+    return all;
+  }
 
- protected:
   /// Row and position of a device in a table of groups, and the member at a place.
-  [[nodiscard]] virtual Place place(const DeviceTable& groups, const Number& device);
-  [[nodiscard]] virtual Number member(const DeviceTable& groups, const Place& place);
+  [[nodiscard]] Place place(const DeviceTable& groups, const Number& device) {
+    auto [low, high] = digits_.split(self().position(*groups.chain(), device), groups.columns());
+    return {.row = std::move(high), .position = std::move(low)};
+  }
+  [[nodiscard]] Number member(const DeviceTable& groups, const Place& place) {
+    return self().entry(*groups.chain(), Digits::join(place.position, place.row));
+  }
   /// An index along a dimension in which tiles of `extent` were concatenated: the index in the
   /// sender's tile, and the sender's position.
-  [[nodiscard]] virtual std::pair<Number, Number> sender(const Number& at, Size extent);
+  [[nodiscard]] std::pair<Number, Number> sender(const Number& at, Size extent) {
+    return digits_.split(at, extent);
+  }
   /// The index in the whole tile of index `at` of piece number `piece`.
-  [[nodiscard]] virtual Number whole(const Number& at, const Number& piece);
+  [[nodiscard]] Number whole(const Number& at, const Number& piece) {
+    return Digits::join(at, piece);
+  }
   /// The device whose tile `device` gets.
-  [[nodiscard]] virtual Number permuted(const DeviceTable& source, const Number& device);
+  [[nodiscard]] Number permuted(const DeviceTable& source, const Number& device) {
+    return self().entry(*source.chain(), device);
+  }
   /// The piece that a device keeps, by its place in a group or by a list.
-  [[nodiscard]] virtual Number kept(const Dynslice& step, const Number& device);
-  /// Dimension along which tiles are cut, and along which they are concatenated.
-  [[nodiscard]] virtual std::pair<std::size_t, std::size_t> dimensions(const Regroup& step) const;
+  [[nodiscard]] Number kept(const Dynslice& step, const Number& device) {
+    return match(
+        step.pieces,
+        [&](const DeviceTable& groups) { return self().place(groups, device).position; },
+        [&](const PartList& list) { return self().entry(*list.part.chain(), device); });
+  }
   /// The number of a tile along a dimension: digits of the device number, minor to major.
-  [[nodiscard]] virtual Number tile_number(const std::vector<Digit>& digits, const Number& device);
+  [[nodiscard]] Number tile_number(const std::vector<Digit>& digits, const Number& device) {
+    Number out;
+    for (const Digit& digit : digits) {
+      const Number above = digits_.split(device, digit.stride).second;
+      out = Digits::join(out, digits_.split(above, digit.size).first);
+    }
+    return out;
+  }
+
+ protected:
+  ~Rules() = default;
 
   Digits digits_;
+
+ private:
+  [[nodiscard]] Self& self() { return static_cast<Self&>(*this); }
 };
+
+/// The rules as they are.
+class Encoder final : public Rules<Encoder> {};
+
+template <typename Self>
+Number Rules<Self>::entry(const IotaChain& chain, const Number& position) {
+  Number number = position;
+  for (auto stage = chain.stages().rbegin(); stage != chain.stages().rend(); ++stage) {
+    const std::vector<std::size_t> order = reading_order(*stage);
+    std::vector<Size> extents;
+    for (const std::size_t old : order) extents.push_back(stage->shape[old]);
+    const std::vector<Number> read = coordinates(digits_, number, extents);
+    std::vector<Number> before(order.size());
+    for (std::size_t k = 0; k < order.size(); ++k) before[order[k]] = read[k];
+    number = row_major(before);
+  }
+  return number;
+}
+
+template <typename Self>
+Number Rules<Self>::position(const IotaChain& chain, const Number& entry) {
+  Number number = entry;
+  for (const IotaStage& stage : chain.stages()) {
+    const std::vector<Number> before = coordinates(digits_, number, stage.shape);
+    std::vector<Number> read;
+    for (const std::size_t old : reading_order(stage)) read.push_back(before[old]);
+    number = row_major(read);
+  }
+  return number;
+}
+
+template <typename Self>
+Element Rules<Self>::source(const Step& step, const Shape& before, const Element& after) {
+  Element out = after;
+  match(
+      meaning(step.op, before),
+      [&](const Keep& keep) {
+        out.at[keep.dim] = self().whole(after.at[keep.dim], self().kept(*keep.op, after.device));
+      },
+      [&](const Regroup& regroup) {
+        const Place own = self().place(*regroup.groups, after.device);
+        auto [at, from] = self().sender(after.at[regroup.concat], regroup.stride);
+        out.at[regroup.concat] = std::move(at);
+        if (regroup.splits) {
+          out.at[regroup.split] = self().whole(out.at[regroup.split], own.position);
+        }
+        out.device = self().member(*regroup.groups, {own.row, from});
+      },
+      [&](const Fetch& fetch) {
+        out.device = self().permuted(std::get<DeviceTable>(fetch.op->source), after.device);
+      },
+      [](const Assemble&) { RETILE_ASSERT(false, "a regular Program has no exchange"); });
+  return out;
+}
+
+template <typename Self>
+std::vector<Number> Rules<Self>::global(const Layout& map, const Element& element) {
+  const Number place = self().position(map.order(), element.device);
+  std::vector<Number> out;
+  for (std::size_t i = 0; i < map.rank(); ++i) {
+    out.push_back(Digits::join(element.at[i], self().tile_number(map.digits()[i], place)));
+  }
+  return out;
+}
+
+extern template class Rules<Encoder>;
 
 }  // namespace retile::symbolic

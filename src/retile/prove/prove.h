@@ -62,8 +62,10 @@ struct Proof {
 /// For all devices and elements: every table of groups holds each device once, every permutation is
 /// a bijection, no step reads outside a tile, every claim holds, the end is the target.
 ///
-/// A counterexample is reported only after it was replayed by the Program's tables.
-/// \error file_error (a query cannot be written), unsupported (cvc5 is asked for and cannot be run)
+/// A counterexample is reported only after it was replayed by the Program's tables. After the time
+/// limit and two seconds at most the answer is there, whatever the Program, or it is undecided.
+/// \error file_error (a query cannot be written, for the caller or for cvc5), unsupported (cvc5 is
+///     asked for and cannot be run)
 [[nodiscard]] Result<Proof> prove(const Program& program, const ProveOptions& options = {});
 
 /// What was proved, as the lines `fact` of a certificate, which stand behind the Program; one for

@@ -16,13 +16,14 @@ HeldElement copied_from(const Step& step, const Shape& before, HeldElement after
         after.at[keep.dim] += piece_of(*keep.op, after.device) * keep.width;
       },
       [&](const Regroup& regroup) {
-        const Membership group = membership(*regroup.groups, after.device);
+        // One position and one member: a row may have 2^31 of them.
+        const IotaChain& chain = *regroup.groups->chain();
+        const Size place = chain.inverse().at(after.device);
+        const Size position = place % regroup.groups->columns();
         Size& at = after.at[regroup.concat];
-        after.device = group.members[static_cast<std::size_t>(at / regroup.stride)];
+        after.device = chain.at(place - position + at / regroup.stride);
         at %= regroup.stride;
-        if (regroup.splits) {
-          after.at[regroup.split] += static_cast<Size>(group.position) * regroup.width;
-        }
+        if (regroup.splits) after.at[regroup.split] += position * regroup.width;
       },
       [&](const Fetch& fetch) { after.device = source_of(*fetch.op, after.device); },
       [](const Assemble&) { RETILE_ASSERT(false, "a regular Program has no exchange"); });

@@ -15,8 +15,9 @@ struct HeldElement {
   Shape at;
 };
 
-/// The global index of `element` after the first `steps` steps, all applicable. `tiles`: the tile
-/// shape at the start and after each step. O(steps * group size).
+/// The global index of `element` after the first `steps` steps, all applicable, whose tables are
+/// iotas. O(steps * stages of a table).
+/// \param tiles  the shape of every tile at the start and after each step
 [[nodiscard]] Shape global_index(const Program& program, const std::vector<Shape>& tiles,
                                  std::size_t steps, HeldElement element);
 

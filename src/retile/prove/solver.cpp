@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
@@ -19,10 +18,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <random>
 #include <sstream>
+#include <system_error>
+#include <utility>
 
 namespace retile {
 
@@ -31,7 +30,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// What a solver gets to start, and to end by itself when its time is over.
-constexpr double patience_seconds = 2;
+constexpr double patience_seconds = 1;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -64,46 +63,98 @@ std::string output_of(pid_t child, int from, double seconds) {
   return output;
 }
 
-std::string output_of(const std::vector<std::string>& command, double seconds) {
+/// What `work` writes to the descriptor that it gets, in a process of its own. That process ends
+/// with ours, however ours ends.
+/// \param work  may use only what is safe between fork and exec
+template <typename Work>
+std::string output_of_child(double seconds, const Work& work) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return "";
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::vector<std::string> words = command;
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  pid_t child = 0;
-  const bool runs =
-      posix_spawnp(&child, arguments[0], &files, nullptr, arguments.data(), environ) == 0;
-  posix_spawn_file_actions_destroy(&files);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) {
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    if (getppid() == parent) work(ends[1]);
+    _exit(0);
+  }
   close(ends[1]);
-  if (runs) return output_of(child, ends[0], seconds);
+  if (child > 0) return output_of(child, ends[0], seconds);
   close(ends[0]);
   return "";
 }
 
-/// A file that is gone when this is.
-class ScratchFile {
+/// What a command writes to stdout.
+/// \param input  a descriptor that it gets as stdin
+std::string output_of(const std::vector<std::string>& command, int input, double seconds) {
+  std::vector<std::string> words = command;
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  return output_of_child(seconds, [&](int output) {
+    const int nowhere = open("/dev/null", O_WRONLY);
+    dup2(input, STDIN_FILENO);
+    dup2(output, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+    execvp(arguments[0], arguments.data());
+  });
+}
+
+/// A text in a file without a name, which is gone when nobody has it open any more, however that
+/// comes about.
+class NamelessFile {
  public:
-  explicit ScratchFile(const std::string& text) {
-    std::random_device random;
-    path_ = std::filesystem::temp_directory_path() /
-            fmt::format("retile-{:08x}{:08x}.smt2", random(), random());
-    std::ofstream(path_) << text;
+  /// \error file_error, with the system's reason
+  [[nodiscard]] static Result<NamelessFile> make(std::string_view text) {
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+    if (error) return failed(error.message());
+    NamelessFile out(opened(folder));
+    if (out.descriptor_ < 0) return failed(std::generic_category().message(errno));
+    while (!text.empty()) {
+      const ssize_t count = write(out.descriptor_, text.data(), text.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return failed(std::generic_category().message(count < 0 ? errno : EIO));
+      text.remove_prefix(static_cast<std::size_t>(count));
+    }
+    lseek(out.descriptor_, 0, SEEK_SET);
+    return out;
   }
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
-  ~ScratchFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
+  NamelessFile(NamelessFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  NamelessFile(const NamelessFile&) = delete;
+  NamelessFile& operator=(const NamelessFile&) = delete;
+  NamelessFile& operator=(NamelessFile&&) = delete;
+  ~NamelessFile() {
+    if (descriptor_ >= 0) close(descriptor_);
   }
-  [[nodiscard]] std::string path() const { return path_.string(); }
+  [[nodiscard]] int descriptor() const { return descriptor_; }
 
  private:
-  std::filesystem::path path_;
+  explicit NamelessFile(int descriptor) : descriptor_(descriptor) {}
+
+  static tl::unexpected<Diagnostic> failed(const std::string& why) {
+    return refuse(
+        {.code = Code::file_error,
+         .message = "a question for cvc5 cannot be written: " + why,
+         .notes = {"it is written to the folder for temporary files, which TMPDIR names"}});
+  }
+
+  static int opened(const std::filesystem::path& folder) {
+#ifdef O_TMPFILE
+    const int nameless = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (nameless >= 0) return nameless;
+#endif
+    // Not every file system has such files.
+    std::string path = folder / "retile-XXXXXX";
+    const int named = mkstemp(path.data());
+    if (named < 0) return named;
+    unlink(path.c_str());
+    fcntl(named, F_SETFD, FD_CLOEXEC);
+    return named;
+  }
+
+  int descriptor_ = -1;
 };
 
 /// Reads `((device 3) (at_0 (- 1)))`; numbers here are never negative.
@@ -154,45 +205,42 @@ Satisfiable read_answer(const std::string& output, std::map<std::string, Size>& 
   return Satisfiable::yes;
 }
 
-/// First with a bound on Z3's own steps, some tenths of a second. What that leaves open is asked in
-/// a process of its own, which can be ended: Z3 4.8.12 may lock itself up when its time is over.
+/// First with a bound on Z3's own steps, some tenths of a second. What that leaves open, and what
+/// is too long to be read as fast, is asked in a process of its own, which can be ended: Z3 4.8.12
+/// may lock itself up when its time is over.
 Satisfiable ask_z3(const std::string& text, const std::vector<std::string>& names, double seconds,
                    std::map<std::string, Size>& values) {
   constexpr unsigned easy_steps = 1'000'000;
-  const Satisfiable easy = read_answer(
-      z3_says(text, names, [](z3::params& params) { params.set("rlimit", easy_steps); }), values);
-  if (easy != Satisfiable::unknown) return easy;
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return Satisfiable::unknown;
-  const pid_t child = fork();
-  if (child == 0) {
-#ifdef __linux__
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
+  constexpr std::size_t easy_bytes = std::size_t{1} << 20;
+  constexpr int most_megabytes = 4096;
+  if (text.size() <= easy_bytes) {
+    const Satisfiable easy = read_answer(
+        z3_says(text, names, [](z3::params& params) { params.set("rlimit", easy_steps); }), values);
+    if (easy != Satisfiable::unknown) return easy;
+  }
+  const std::string output = output_of_child(seconds + patience_seconds, [&](int to) {
+    z3::set_param("memory_max_size", most_megabytes);
     const std::string answer = z3_says(text, names, [seconds](z3::params& params) {
       params.set("timeout", milliseconds(seconds));
     });
     for (std::string_view left = answer; !left.empty();) {
-      const ssize_t count = write(ends[1], left.data(), left.size());
+      const ssize_t count = write(to, left.data(), left.size());
       if (count <= 0) break;
       left.remove_prefix(static_cast<std::size_t>(count));
     }
-    _exit(0);
-  }
-  close(ends[1]);
-  if (child > 0) return read_answer(output_of(child, ends[0], seconds + patience_seconds), values);
-  close(ends[0]);
-  return Satisfiable::unknown;
+  });
+  return read_answer(output, values);
 }
 
-Satisfiable ask_cvc5(const std::string& path, const std::string& text,
-                     const std::vector<std::string>& names, double seconds,
-                     std::map<std::string, Size>& values) {
-  const ScratchFile file(complete_query("", text, names));
+Result<Satisfiable> ask_cvc5(const std::string& path, const std::string& text,
+                             const std::vector<std::string>& names, double seconds,
+                             std::map<std::string, Size>& values) {
+  const Result<NamelessFile> file = NamelessFile::make(complete_query("", text, names));
+  if (!file) return refuse(file.error());
   const std::string output =
       output_of({path, "--lang=smt2", "--produce-models",
-                 fmt::format("--tlimit={}", milliseconds(seconds)), file.path()},
-                seconds + patience_seconds);
+                 fmt::format("--tlimit={}", milliseconds(seconds)), "/dev/stdin"},
+                file->descriptor(), seconds + patience_seconds);
   return read_answer(output, values);
 }
 
@@ -231,7 +279,10 @@ std::string cvc5_path() {
 
 std::string cvc5_version(const std::string& path) {
   if (path.empty()) return "";
-  const std::string text = output_of({path, "--version"}, patience_seconds);
+  constexpr double start_seconds = 2;
+  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const std::string text = output_of({path, "--version"}, nothing, start_seconds);
+  close(nothing);
   const std::string_view before = "version ";
   const auto at = text.find(before);
   if (at == std::string::npos) return "";
@@ -263,17 +314,23 @@ Result<Solvers> Solvers::make(SolverChoice choice) {
 }
 
 SolverAnswer Solvers::ask(const std::string& text, const std::vector<std::string>& names,
-                          double seconds) const {
+                          const Deadline& deadline) const {
   SolverAnswer answer;
   if (choice_ != SolverChoice::cvc5) {
     const auto start = Clock::now();
-    answer.z3 = ask_z3(text, names, seconds, answer.values);
+    const double share = choice_ == SolverChoice::both ? 0.5 : 1;
+    answer.z3 = ask_z3(text, names, deadline.seconds_left() * share, answer.values);
     answer.z3_seconds = seconds_since(start);
   }
   if (choice_ != SolverChoice::z3) {
     const auto start = Clock::now();
     std::map<std::string, Size> values;
-    answer.cvc5 = ask_cvc5(cvc5_, text, names, seconds, values);
+    const auto said = ask_cvc5(cvc5_, text, names, deadline.seconds_left(), values);
+    if (said) {
+      answer.cvc5 = *said;
+    } else {
+      answer.trouble = said.error();
+    }
     answer.cvc5_seconds = seconds_since(start);
     if (answer.values.empty()) answer.values = std::move(values);
   }

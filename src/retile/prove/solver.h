@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "retile/core/deadline.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
 #include "retile/prove/prove.h"
@@ -22,6 +23,7 @@ struct SolverAnswer {
   double z3_seconds = 0;
   double cvc5_seconds = 0;
   std::map<std::string, Size> values;  ///< of the names asked for, when satisfiable
+  std::optional<Diagnostic> trouble;   ///< file_error: the question could not be handed over
 
   [[nodiscard]] bool contradictory() const;
   /// yes or no when one solver says so and none the contrary.
@@ -41,11 +43,12 @@ class Solvers {
   /// \error environment_failed: cvc5 is asked for and cannot be run
   [[nodiscard]] static Result<Solvers> make(SolverChoice choice);
 
-  /// \param text     declarations and assertions
-  /// \param names    numbers whose values are wanted
-  /// \param seconds  for each solver
+  /// \param text      declarations and assertions
+  /// \param names     numbers whose values are wanted
+  /// \param deadline  after which no answer is waited for; of two solvers the first gets half of
+  ///     the time until then
   [[nodiscard]] SolverAnswer ask(const std::string& text, const std::vector<std::string>& names,
-                                 double seconds) const;
+                                 const Deadline& deadline) const;
 
   /// "Z3 4.8.12", "cvc5 1.0.3", "Z3 4.8.12 and cvc5 1.0.3"
   [[nodiscard]] std::string described() const;

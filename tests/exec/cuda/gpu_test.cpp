@@ -27,10 +27,10 @@
 #include "exec/programs.h"
 #include "exec/team/fork_team.h"
 #include "exec/team/thread_team.h"
-#include "retile/core/problem.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/exec/cuda/boxes.h"
 #include "retile/exec/cuda/cuda_device.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 #include "spec/paper/examples.h"
 
 namespace retile::cuda {
@@ -321,7 +321,7 @@ TEST_F(Gpu, every_example_of_the_paper_is_right) {
   for (const spec::Example& example : spec::examples()) {
     const auto problem = parse_problem(example.mesh, example.from, example.to).value();
     Program program;
-    program.devices = problem.mesh.device_count();
+    program.devices = problem.from.devices();
     program.from = problem.from;
     program.to = problem.to;
     const Size tile = std::max(program.from.tile_size(), program.to.tile_size());

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "exec/exchange/problems.h"
-#include "retile/core/problem.h"
+#include "retile/notation/paper/problem.h"
 #include "support/program_generators.h"
 
 namespace retile::test {

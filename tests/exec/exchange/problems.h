@@ -11,7 +11,7 @@
 #include "retile/check/check.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/exec/sim/sim.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 #include "spec/program/check.h"
 #include "support/mutants.h"
 #include "support/program_bridge.h"

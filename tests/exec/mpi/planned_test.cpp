@@ -8,9 +8,9 @@
 
 #include "exec/mpi/processes.h"
 #include "exec/programs.h"
-#include "retile/core/problem.h"
 #include "retile/exec/mpi/redistribute.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 
 namespace retile {

@@ -13,7 +13,7 @@ namespace {
 
 Layout two_by_three() {
   return Layout::compact(6, {4, 6}, {2, 2},
-                          {{{.stride = 3, .size = 2}}, {{.stride = 1, .size = 3}}})
+                         {{{.stride = 3, .size = 2}}, {{.stride = 1, .size = 3}}})
       .value();
 }
 

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "retile/core/problem.h"
 #include "retile/core/layout.h"
 #include "retile/exec/team/shared.h"
+#include "retile/notation/paper/problem.h"
 #include "support/values.h"
 
 namespace team_test {

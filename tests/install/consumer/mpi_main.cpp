@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "retile/core/problem.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/exec/mpi/redistribute.h"
-#include "retile/program/text.h"
+#include "retile/program/forms/text.h"
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

@@ -1,0 +1,71 @@
+#include "retile/check/replay.h"
+
+#include <utility>
+
+#include "retile/check/boxes.h"
+#include "retile/check/pieces.h"
+#include "retile/check/tags.h"
+#include "retile/check/weights.h"
+
+namespace retile {
+
+bool Forms::has(Form form) const {
+  switch (form) {
+    case Form::weights:
+      return weights;
+    case Form::boxes:
+      return boxes;
+    case Form::pieces:
+      return pieces;
+    case Form::tags:
+      break;
+  }
+  return tags;
+}
+
+Replay::Replay(const Layout& from, const Limits& limits, const Forms& forms)
+    : limits_(limits), forms_(forms) {
+  if (!forms.tags) limits_.tag_room = 0;
+  state_ = Weights::of(from);
+  if (state_ == nullptr) state_ = std::make_unique<Boxes>(from);
+  while (state_ != nullptr && !forms_.has(state_->form())) state_ = state_->slower(limits_);
+}
+
+std::optional<Size> Replay::least_room(Size devices, std::size_t rank) {
+  return checked_mul(devices, 4 + 2 * static_cast<Size>(rank));
+}
+
+bool Replay::slow_down() {
+  std::unique_ptr<State> next = state_->slower(limits_);
+  while (next != nullptr && !forms_.has(next->form())) next = next->slower(limits_);
+  if (next == nullptr) return false;
+  state_ = std::move(next);
+  return true;
+}
+
+Applied Replay::apply(const Step& step, const Shape& after) {
+  Applied done = state_->apply(step, after, limits_);
+  while (done == Applied::refused) {
+    if (!slow_down()) return limits_.deadline.passed() ? Applied::too_late : Applied::no_room;
+    done = state_->apply(step, after, limits_);
+  }
+  if (done == Applied::no_room) done = apply_as_pieces(step, after);
+  if (done != Applied::done) return done;
+  if (!forms_.boxes) return Applied::done;
+  if (auto boxes = state_->as_boxes()) state_ = std::move(boxes);
+  return Applied::done;
+}
+
+/// Tags may have no room for what are few pieces: large boxes that lie a little askew.
+Applied Replay::apply_as_pieces(const Step& step, const Shape& after) {
+  if (state_->form() != Form::tags || !forms_.pieces || state_->rank() == 0) {
+    return Applied::no_room;
+  }
+  auto pieces = Pieces::of(static_cast<const Tags&>(*state_), limits_);
+  if (pieces == nullptr) return limits_.deadline.passed() ? Applied::too_late : Applied::no_room;
+  state_ = std::move(pieces);
+  const Applied done = state_->apply(step, after, limits_);
+  return done == Applied::refused ? Applied::no_room : done;
+}
+
+}  // namespace retile

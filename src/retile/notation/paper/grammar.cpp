@@ -1,0 +1,70 @@
+#include "retile/notation/paper/grammar.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+
+#include "retile/core/names.h"
+
+namespace retile::paper {
+namespace {
+
+std::vector<std::string> mesh_form() { return {"a mesh is written x:4,y:6"}; }
+
+std::string size_of(const std::string& axis) {
+  return fmt::format("the size of axis {}", shown_name(axis));
+}
+
+}  // namespace
+
+std::vector<WrittenAxis> read_axes(Scanner& scanner) {
+  const Place all = scanner.rest();
+  if (scanner.done()) {
+    fail(all, {.code = Code::empty_mesh,
+               .message = "a mesh needs at least one axis",
+               .notes = {"a mesh is written x:4,y:6; a single device is x:1"}});
+  }
+  std::vector<WrittenAxis> out;
+  do {
+    auto name = scanner.name("the name of an axis", mesh_form);
+    if (!scanner.accept(":")) {
+      scanner.fail_expected("':' and " + size_of(name.value), mesh_form());
+    }
+    const Token<Size> size = scanner.size(size_of(name.value), mesh_form);
+    out.push_back({std::move(name), size});
+  } while (scanner.accept(","));
+  if (!scanner.done()) scanner.fail_expected("',' or the end after an axis", mesh_form());
+  return out;
+}
+
+Mesh mesh_of(const std::vector<WrittenAxis>& axes, const Place& all) {
+  std::vector<Axis> list;
+  list.reserve(axes.size());
+  for (const WrittenAxis& axis : axes) list.push_back({axis.name.value, axis.size.value});
+  if (auto violation = find_violation(list)) {
+    Place place = all;
+    if (violation->axis) {
+      const WrittenAxis& axis = axes[*violation->axis];
+      const bool of_size = violation->diagnostic.code == Code::bad_number;
+      place = of_size ? axis.size.place : axis.name.place;
+    }
+    fail_with(place, std::move(violation->diagnostic));
+  }
+  return Mesh::make(std::move(list)).value();
+}
+
+WrittenName read_name(Scanner& scanner) {
+  WrittenName out{scanner.name("the name of an axis", dim_form), std::nullopt};
+  if (scanner.accept(":")) out.size = scanner.size(size_of(out.name.value));
+  return out;
+}
+
+std::vector<std::string> dim_form() {
+  return {"a dimension is written tile{axes}global, such as 3{x}12, or 12 when no axis splits it"};
+}
+
+std::string unclosed(std::string_view bracket, std::size_t column) {
+  return fmt::format("the '{}' at column {} is not closed", bracket, column);
+}
+
+}  // namespace retile::paper

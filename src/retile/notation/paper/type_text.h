@@ -1,0 +1,32 @@
+// Types as text together with where each dimension stands, for diagnostics that point.
+// Room-internal.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "retile/core/diagnostic.h"
+#include "retile/core/size.h"
+#include "retile/notation/paper/dist_type.h"
+
+namespace retile {
+
+/// A type's text and the places of its dimensions.
+struct TypeText {
+  std::string text;
+  std::vector<Span> dims;  ///< one span per dimension
+  Span closing;            ///< the closing bracket
+};
+
+/// `12`, or with parts `3{x,6:4}72`.
+[[nodiscard]] std::string dim_text(Size tile, const std::vector<std::string>& parts, Size global);
+
+/// One dimension in canonical form: `12`, `3{x,y}72`.
+[[nodiscard]] std::string dim_text(const DistDim& dim);
+
+/// The canonical text of a type.
+[[nodiscard]] TypeText type_text(const DistType& type);
+
+}  // namespace retile

@@ -1,0 +1,105 @@
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "retile/core/assert.h"
+#include "retile/core/names.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/type_text.h"
+
+namespace retile {
+namespace {
+
+/// The digit cut at the strides of the mesh's axes, minor to major; where an axis boundary does not
+/// divide it, it stays whole.
+std::vector<Digit> cut(Digit digit, const Mesh& mesh) {
+  std::vector<Digit> out;
+  const std::vector<Axis>& axes = mesh.axes();
+  Size boundary = 1;
+  // Strides grow from the last axis to the first.
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    boundary *= axis->size;
+    if (boundary <= digit.stride || boundary % digit.stride != 0) continue;
+    const Size below = boundary / digit.stride;
+    if (below >= digit.size || digit.size % below != 0) continue;
+    out.push_back({digit.stride, below});
+    digit = {boundary, digit.size / below};
+  }
+  out.push_back(digit);
+  return out;
+}
+
+std::string digit_text(const Digit& digit, const Mesh* mesh) {
+  if (mesh != nullptr) {
+    for (const Axis& axis : mesh->axes()) {
+      // Looked up once more because the digit of an axis is known by its name; of axes of size 1 no
+      // digit remains.
+      if (axis.size == digit.size && mesh->digit(axis.name) == digit) return name_text(axis.name);
+    }
+  }
+  return fmt::format("{}:{}", digit.stride, digit.size);
+}
+
+}  // namespace
+
+std::string to_text(const Mesh& mesh) {
+  std::string out;
+  for (const Axis& axis : mesh.axes()) {
+    if (!out.empty()) out += ',';
+    out += fmt::format("{}:{}", name_text(axis.name), axis.size);
+  }
+  return out;
+}
+
+std::string dim_text(Size tile, const std::vector<std::string>& parts, Size global) {
+  if (parts.empty()) return fmt::to_string(global);
+  std::string inner;
+  for (const std::string& part : parts) {
+    if (!inner.empty()) inner += ',';
+    inner += part;
+  }
+  return fmt::format("{}{{{}}}{}", tile, inner, global);
+}
+
+std::string dim_text(const DistDim& dim) {
+  std::vector<std::string> names;
+  for (const std::string& axis : dim.axes) names.push_back(name_text(axis));
+  return dim_text(dim.tile, names, dim.global);
+}
+
+TypeText type_text(const DistType& type) {
+  TypeText out;
+  out.text = "[";
+  for (const DistDim& dim : type.dims()) {
+    if (!out.dims.empty()) out.text += ", ";
+    const std::size_t begin = out.text.size();
+    out.text += dim_text(dim);
+    out.dims.push_back({begin, out.text.size()});
+  }
+  out.text += "]";
+  out.closing = {out.text.size() - 1, out.text.size()};
+  return out;
+}
+
+std::string to_text(const DistType& type) { return type_text(type).text; }
+
+std::string to_text(const Layout& layout, const Mesh* mesh) {
+  RETILE_ASSERT(layout.is_compact(), "only compact layouts can be written as a bracket tiling");
+  std::string out = "[";
+  for (std::size_t i = 0; i < layout.rank(); ++i) {
+    if (i > 0) out += ", ";
+    std::vector<std::string> parts;
+    for (const Digit& digit : layout.digits()[i]) {
+      if (mesh == nullptr) {
+        parts.push_back(digit_text(digit, nullptr));
+        continue;
+      }
+      for (const Digit& piece : cut(digit, *mesh)) parts.push_back(digit_text(piece, mesh));
+    }
+    out += dim_text(layout.tile()[i], parts, layout.global()[i]);
+  }
+  return out + "]";
+}
+
+}  // namespace retile

@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "builder.h"
+#include "retile/core/problem.h"
+#include "tilings.h"
+
+namespace retile::forms {
+namespace {
+
+void fail_doubled_line(const Place& place, std::string_view word) {
+  fail(place, {.code = Code::bad_program,
+               .message = fmt::format("this Program has a {} line already", word),
+               .notes = {"a new Program begins with retile.program/1"}});
+}
+
+/// Where global shapes differ: a dimension of the draft, or all of it.
+Place place_of(const ShapeViolation& violation, const TilingDraft& draft) {
+  if (!violation.dim) return draft.place;
+  if (draft.is_listed) return number_place(draft.global.place, *violation.dim);
+  return draft.dims[*violation.dim].place;
+}
+
+}  // namespace
+
+void Builder::set_devices(Size count, const Place& place, std::string_view what) {
+  if (count < 1) {
+    fail(place, {.code = Code::bad_number, .message = "a Program has at least one device"});
+  }
+  if (count > max_devices) {
+    fail(place, {.code = Code::too_many_devices, .message = "a Program has at most 2^31 devices"});
+  }
+  if (devices_ && *devices_ != count) {
+    fail(place, {.code = Code::bad_program,
+                 .message = fmt::format("{} says {} devices, but {} said {}", what, count,
+                                        devices_from_, *devices_),
+                 .notes = {"mesh, devices and the number of rows of at must agree"}});
+  }
+  if (!devices_) devices_from_ = what;
+  devices_ = count;
+}
+
+void Builder::mesh(const std::vector<paper::WrittenAxis>& axes, const Place& place) {
+  if (++mesh_count_ > 2) {
+    fail(place, {.code = Code::bad_program,
+                 .message = "a Program has at most two mesh lines",
+                 .notes = {"one for from, and one for to if it has a mesh of its own"}});
+  }
+  axes_.emplace(axes, place);
+  set_devices(axes_->mesh().device_count(), place, "this mesh");
+  devices_from_ = devices_from_ == "this mesh" ? "the mesh above" : devices_from_;
+}
+
+void Builder::devices(const Token<Size>& count) {
+  if (std::exchange(has_devices_line_, true)) fail_doubled_line(count.place, "devices");
+  set_devices(count.value, count.place, "devices");
+}
+
+void Builder::from(TilingDraft tiling) {
+  if (from_) fail_doubled_line(tiling.place, "from");
+  if (axes_) program_.mesh = axes_->mesh();
+  from_ = std::move(tiling);
+}
+
+void Builder::to(TilingDraft tiling) {
+  if (to_) fail_doubled_line(tiling.place, "to");
+  to_ = std::move(tiling);
+}
+
+/// A tiling line must be there, and agree about the number of devices.
+void Builder::check_tiling_line(const std::optional<TilingDraft>& tiling, std::string_view word) {
+  if (!tiling) {
+    fail(start_, {.code = Code::bad_program,
+                  .message = fmt::format("this Program has no {} line before its steps", word),
+                  .notes = {"from says what the devices hold at the start, to what at the end"}});
+  }
+  if (!tiling->is_listed) return;
+  set_devices(static_cast<Size>(tiling->at.value.lengths.size()), tiling->at.place,
+              fmt::format("at of {}", word));
+}
+
+void Builder::finish_header() {
+  if (std::exchange(header_done_, true)) return;
+  check_tiling_line(from_, "from");
+  check_tiling_line(to_, "to");
+  if (!devices_) {
+    fail(start_, {.code = Code::bad_program,
+                  .message = "the number of devices is not given",
+                  .notes = {"a line `mesh x:4,y:6` or `devices 24` says it"}});
+  }
+  program_.devices = *devices_;
+  program_.from = build_tiling(*from_, *devices_);
+  program_.to = build_tiling(*to_, *devices_);
+  check_global(program_.to, *to_, "to");
+  // Whatever mesh is in force at the end names the axes of the claims.
+  if (axes_ && axes_->mesh() != program_.mesh) program_.mesh_to = axes_->mesh();
+  from_.reset();
+  to_.reset();
+}
+
+void Builder::check_global(const Layout& layout, const TilingDraft& draft,
+                           std::string_view what) const {
+  auto violation = find_violation("from", program_.from.global(), what, layout.global());
+  if (!violation) return;
+  violation->diagnostic.notes.emplace_back("all tilings of a Program cut the same array");
+  fail_with(place_of(*violation, draft), std::move(violation->diagnostic));
+}
+
+Program Builder::finish() {
+  finish_header();
+  return std::move(program_);
+}
+
+}  // namespace retile::forms

@@ -1,0 +1,71 @@
+// Builds a Program from drafts: the checks that every form of a Program owes it. Private to the
+// forms.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "axis_table.h"
+#include "drafts.h"
+#include "retile/program/program.h"
+
+namespace retile::forms {
+
+/// Assembles one Program from drafts in the order of the text: header lines, then steps. Every
+/// method fails on the first thing that makes it no Program.
+class Builder {
+ public:
+  /// `start`: where the Program begins, for what is missing.
+  explicit Builder(const Place& start) : start_(start) {}
+
+  // The header: build_header.cpp.
+
+  void mesh(const std::vector<paper::WrittenAxis>& axes, const Place& place);
+  void devices(const Token<Size>& count);
+  void from(TilingDraft tiling);
+  void to(TilingDraft tiling);
+  /// The axes that the next tiling may name, or null.
+  [[nodiscard]] const AxisTable* axes() const { return axes_ ? &*axes_ : nullptr; }
+  /// Whether header lines may still come.
+  [[nodiscard]] bool in_header() const { return !header_done_; }
+  /// Ends the header: everything that needs the number of devices is checked now.
+  void finish_header();
+  [[nodiscard]] Program finish();
+
+  // Steps: build_steps.cpp.
+
+  void step(const StepDraft& step);
+
+ private:
+  void set_devices(Size count, const Place& place, std::string_view what);
+  void check_tiling_line(const std::optional<TilingDraft>& tiling, std::string_view word);
+  void check_global(const Layout& layout, const TilingDraft& draft, std::string_view what) const;
+
+  /// Fails where a step has keys that exclude each other, or lacks one.
+  void check_keys(const StepDraft& step, bool complete, bool both = false) const;
+  [[nodiscard]] std::size_t dimension(const StepDraft& step, std::string_view key) const;
+  void make(const StepDraft& step, Dynslice& op) const;
+  void make(const StepDraft& step, Allgather& op) const;
+  void make(const StepDraft& step, Alltoall& op) const;
+  void make(const StepDraft& step, Allpermute& op) const;
+  void make(const StepDraft& step, Exchange& op) const;
+  template <std::size_t Row = 0>
+  [[nodiscard]] Op op(const StepDraft& step) const;
+  [[nodiscard]] Claims claims(const StepDraft& step) const;
+
+  Place start_;
+  Program program_;
+  std::optional<AxisTable> axes_;
+  int mesh_count_ = 0;
+  bool has_devices_line_ = false;
+  bool header_done_ = false;
+  std::optional<Size> devices_;
+  std::string devices_from_;  ///< what said the number of devices first
+  std::optional<TilingDraft> from_;
+  std::optional<TilingDraft> to_;
+};
+
+}  // namespace retile::forms

@@ -1,0 +1,230 @@
+#include "values.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "retile/core/names.h"
+
+namespace retile::forms {
+namespace {
+
+void read_row(Scanner& scanner, std::vector<Size>& entries) {
+  scanner.expect("[");
+  if (scanner.accept("]")) return;
+  while (true) {
+    entries.push_back(scanner.number().value);
+    if (scanner.accept("]")) return;
+    if (!scanner.accept(",")) scanner.fail_expected("',' or ']'");
+  }
+}
+
+/// `T(2,1,0)`, if it comes next.
+std::optional<std::vector<Size>> read_transpose(Scanner& scanner) {
+  // No key begins with a T, so that one after a shape is always a transpose.
+  if (!scanner.sees('T')) return std::nullopt;
+  const Scanner before = scanner;
+  if (scanner.word("T").value != "T") {
+    scanner = before;
+    return std::nullopt;
+  }
+  std::vector<Size> out;
+  scanner.expect("(");
+  do {
+    out.push_back(scanner.number().value);
+  } while (scanner.accept(","));
+  if (!scanner.accept(")")) scanner.fail_expected("',' or ')'");
+  return out;
+}
+
+/// `<=[2,3]T(1,0)<=[6]` behind `left`, of which there must be `wanted` numbers.
+/// \param note  what they mean
+void read_iota(Scanner& scanner, TableDraft& table, Token<std::vector<Size>> left,
+               std::string_view key, std::size_t wanted, std::string note) {
+  table.left = std::move(left.value);
+  while (scanner.accept("<=")) {
+    StageDraft stage;
+    stage.shape = read_ints(scanner).value;
+    stage.transpose = read_transpose(scanner);
+    table.stages.push_back(std::move(stage));
+  }
+  if (!table.is_iota()) scanner.fail_expected("'<='");
+  if (table.left.size() == wanted) return;
+  fail(left.place,
+       {.code = Code::bad_program,
+        .message = fmt::format("an iota for {} has {} on its left, not {}", key,
+                               wanted == 1 ? "one number" : "two numbers", table.left.size()),
+        .notes = {std::move(note)}});
+}
+
+}  // namespace
+
+Token<std::vector<Size>> read_ints(Scanner& scanner) {
+  const std::size_t begin = scanner.next();
+  std::vector<Size> entries;
+  read_row(scanner, entries);
+  return {.value = std::move(entries), .place = scanner.since(begin)};
+}
+
+Token<RowsDraft> read_rows(Scanner& scanner) {
+  const std::size_t begin = scanner.next();
+  RowsDraft out;
+  scanner.expect("[");
+  if (!scanner.accept("]")) {
+    while (true) {
+      const std::size_t before = out.entries.size();
+      if (!scanner.sees('[')) scanner.fail_expected("'[': the rows are lists themselves");
+      read_row(scanner, out.entries);
+      out.lengths.push_back(out.entries.size() - before);
+      if (scanner.accept("]")) break;
+      if (!scanner.accept(",")) scanner.fail_expected("',' or ']'");
+    }
+  }
+  return {.value = std::move(out), .place = scanner.since(begin)};
+}
+
+Token<TableDraft> read_list_or_iota(Scanner& scanner, std::string_view key) {
+  const std::size_t begin = scanner.next();
+  Token<TableDraft> out;
+  auto list = read_ints(scanner);
+  if (scanner.sees('<')) {
+    read_iota(scanner, out.value, std::move(list), key, 1,
+              fmt::format("{}=[n]<=.. lists one entry per device", key));
+  } else {
+    out.value.rows.lengths = {list.value.size()};
+    out.value.rows.entries = std::move(list.value);
+  }
+  out.place = scanner.since(begin);
+  return out;
+}
+
+Token<TableDraft> read_rows_or_iota(Scanner& scanner, std::string_view key) {
+  const std::size_t begin = scanner.next();
+  Token<TableDraft> out;
+  const Scanner start = scanner;
+  scanner.expect("[");
+  const bool is_flat = scanner.sees_number();
+  scanner = start;
+  if (is_flat) {
+    auto left = read_ints(scanner);
+    if (!scanner.sees('<')) {
+      fail(left.place,
+           {.code = Code::bad_program,
+            .message = fmt::format("{} is a list of rows or an iota, this is one row", key),
+            .notes = {"a single group is written with two brackets: [[0,1,2]]"}});
+    }
+    read_iota(scanner, out.value, std::move(left), key, 2, "[8,3]<=.. are 8 groups of 3");
+  } else {
+    out.value.rows = read_rows(scanner).value;
+  }
+  out.place = scanner.since(begin);
+  return out;
+}
+
+namespace {
+
+/// `6:4`
+DigitDraft read_stride_and_size(Scanner& scanner) {
+  const std::size_t begin = scanner.next();
+  const auto stride = scanner.number();
+  scanner.expect(":");
+  const auto size = scanner.number();
+  for (const auto& number : {stride, size}) {
+    if (number.value < 1) {
+      fail(number.place, {.code = Code::bad_number,
+                          .message = "stride and size of a digit are at least 1",
+                          .notes = {"digit s:k of device d is (d div s) mod k"}});
+    }
+  }
+  return {.digit = {.stride = stride.value, .size = size.value},
+          .name = {},
+          .named = false,
+          .place = scanner.since(begin)};
+}
+
+DigitDraft read_digit(Scanner& scanner, const AxisTable* axes) {
+  if (scanner.sees_number()) return read_stride_and_size(scanner);
+  if (!scanner.sees_name()) {
+    scanner.fail_expected("an axis or a digit stride:size", paper::dim_form());
+  }
+  const std::size_t begin = scanner.next();
+  const paper::WrittenName axis = paper::read_name(scanner);
+  const Place place = scanner.since(begin);
+  if (axes == nullptr) {
+    fail(place, {.code = Code::unknown_axis,
+                 .message = fmt::format("there is no mesh line above this tiling to name axis {}",
+                                        shown_name(axis.name.value)),
+                 .notes = {"name the axes above it: mesh x:4,y:6; or write digits stride:size"},
+                 .rule = "WF-DIM"});
+  }
+  return {.digit = axes->digit(axis), .name = axis.name.value, .named = true, .place = place};
+}
+
+/// `tile=[..] global=[..] at=[[..],..]`
+TilingDraft read_listed_tiling(Scanner& scanner) {
+  const auto key = [&scanner](std::string_view name) {
+    const auto found = scanner.word(fmt::format("'{}='", name));
+    if (found.value != name) {
+      fail(found.place,
+           {.code = Code::syntax,
+            .message = fmt::format("expected '{}=', found '{}'", name, shortened(found.value)),
+            .notes = {"a listed tiling is tile=[..] global=[..] at=[[..],..], in this order"}});
+    }
+    scanner.expect("=");
+  };
+  TilingDraft out;
+  out.is_listed = true;
+  const std::size_t begin = scanner.next();
+  key("tile");
+  out.tile = read_ints(scanner);
+  key("global");
+  out.global = read_ints(scanner);
+  key("at");
+  out.at = read_rows(scanner);
+  out.place = scanner.since(begin);
+  return out;
+}
+
+}  // namespace
+
+std::vector<Splitter> splitters_of(const std::vector<DigitDraft>& digits) {
+  std::vector<Splitter> out;
+  for (const DigitDraft& draft : digits) {
+    const Digit& digit = draft.digit;
+    out.push_back(
+        {draft.named ? name_text(draft.name) : fmt::format("{}:{}", digit.stride, digit.size),
+         digit.size, draft.named});
+  }
+  return out;
+}
+
+TilingDraft read_bracket_tiling(Scanner& scanner, const AxisTable* axes) {
+  if (!scanner.sees('[')) {
+    scanner.fail_expected("'['", {"a tiling is written [3{x}12, 2{y}12]"});
+  }
+  auto read = paper::read_dims<DigitDraft>(
+      scanner, [axes](Scanner& part) { return read_digit(part, axes); },
+      [](const DimDraft& dim) {
+        const auto note = completed(dim.tile.value, splitters_of(dim.parts));
+        return note ? std::vector{*note} : paper::dim_form();
+      });
+  TilingDraft out;
+  out.dims = std::move(read.dims);
+  out.place = read.place;
+  return out;
+}
+
+TilingDraft read_whole_tiling(Scanner& scanner, const AxisTable* axes) {
+  if (!scanner.sees('[') && !scanner.sees_word()) {
+    scanner.fail_expected("a tiling",
+                          {"a tiling is [3{x}12, 2{y}12] or tile=[..] global=[..] at=[[..],..]"});
+  }
+  const bool brackets = scanner.sees('[');
+  TilingDraft out = brackets ? read_bracket_tiling(scanner, axes) : read_listed_tiling(scanner);
+  scanner.expect_end(brackets ? "after ']'" : "");
+  return out;
+}
+
+}  // namespace retile::forms

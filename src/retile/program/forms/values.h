@@ -1,0 +1,33 @@
+// The values of a Program's text, read from a line or from a JSON string. Private to the forms.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "axis_table.h"
+#include "drafts.h"
+#include "retile/notation/paper/wellformed.h"
+#include "retile/text/scanner.h"
+
+namespace retile::forms {
+
+using text::Scanner;
+
+/// `[2,3]`
+[[nodiscard]] Token<std::vector<Size>> read_ints(Scanner& scanner);
+/// `[[0,4],[1,5]]`
+[[nodiscard]] Token<RowsDraft> read_rows(Scanner& scanner);
+/// ints, or an iota with one number on the left.
+[[nodiscard]] Token<TableDraft> read_list_or_iota(Scanner& scanner, std::string_view key);
+/// rows, or an iota with two numbers on the left.
+[[nodiscard]] Token<TableDraft> read_rows_or_iota(Scanner& scanner, std::string_view key);
+
+/// The digits of a dimension for messages about it.
+[[nodiscard]] std::vector<Splitter> splitters_of(const std::vector<DigitDraft>& digits);
+
+/// Dimensions in brackets; names are looked up in `axes`, null where no mesh is in force.
+[[nodiscard]] TilingDraft read_bracket_tiling(Scanner& scanner, const AxisTable* axes);
+/// Either form of a tiling, which must be all that is left.
+[[nodiscard]] TilingDraft read_whole_tiling(Scanner& scanner, const AxisTable* axes);
+
+}  // namespace retile::forms

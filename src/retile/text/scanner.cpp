@@ -1,0 +1,169 @@
+#include "retile/text/scanner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "retile/core/names.h"
+
+namespace retile::text {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+unsigned char byte(char c) { return static_cast<unsigned char>(c); }
+
+std::vector<std::string> made(const Notes& notes) {
+  return notes ? notes() : std::vector<std::string>{};
+}
+
+/// How many bytes of `text` are its first word, number or character.
+std::size_t first_length(std::string_view text) {
+  std::size_t length = 1;
+  if (continues_name(text[0])) {
+    while (length < text.size() && continues_name(text[length])) ++length;
+  } else if (byte(text[0]) >= 0xC0) {  // a character of several bytes
+    while (length < std::min<std::size_t>(text.size(), 4) && (byte(text[length]) & 0xC0) == 0x80) {
+      ++length;
+    }
+  }
+  return length;
+}
+
+/// A token in words: `'x'`, or `the byte 0x07` for what cannot be shown.
+std::string found_text(std::string_view token) {
+  const unsigned char first = byte(token[0]);
+  const bool shown = first >= 0x20 && first != 0x7F && (first < 0x80 || token.size() > 1);
+  return shown ? fmt::format("'{}'", shortened(token)) : fmt::format("the byte 0x{:02X}", first);
+}
+
+}  // namespace
+
+int Scanner::peek() {
+  while (position_ < end_ && (here() == ' ' || here() == '\t')) ++position_;
+  return position_ < end_ ? byte(here()) : -1;
+}
+
+bool Scanner::sees_number() { return peek() >= 0 && is_digit(here()); }
+
+bool Scanner::sees_word() { return peek() >= 0 && begins_name(here()); }
+
+bool Scanner::sees_stride() {
+  if (!sees_number()) return false;
+  const std::string_view rest = input_->text.substr(0, end_);
+  const std::size_t after = rest.find_first_not_of("0123456789 \t", position_);
+  return after != std::string_view::npos && rest[after] == ':';
+}
+
+bool Scanner::accept(std::string_view token) {
+  if (peek() < 0 ||
+      input_->text.substr(position_, end_ - position_).substr(0, token.size()) != token) {
+    return false;
+  }
+  position_ += token.size();
+  return true;
+}
+
+void Scanner::expect(std::string_view token) {
+  if (!accept(token)) fail_expected(fmt::format("'{}'", token));
+}
+
+void Scanner::expect_end(std::string_view where, std::vector<std::string> notes) {
+  if (done()) return;
+  fail_expected(where.empty() ? "the end" : fmt::format("the end {}", where), std::move(notes));
+}
+
+void Scanner::fail_expected(std::string_view what, std::vector<std::string> notes) {
+  Span span{next(), position_};
+  std::string found = "the end";
+  if (!done()) {
+    const std::string_view rest = input_->text.substr(position_, end_ - position_);
+    span.end += first_length(rest);
+    found = found_text(rest.substr(0, span.end - span.begin));
+  }
+  fail(at(span), {.code = Code::syntax,
+                  .message = fmt::format("expected {}, found {}", what, found),
+                  .notes = std::move(notes)});
+}
+
+Token<std::string> Scanner::word(std::string_view what, const Notes& notes) {
+  if (!sees_word()) fail_expected(what, made(notes));
+  const std::size_t begin = position_;
+  while (position_ < end_ && continues_name(here())) ++position_;
+  return {.value = std::string(input_->text.substr(begin, position_ - begin)),
+          .place = since(begin)};
+}
+
+Token<std::string> Scanner::name(std::string_view what, const Notes& notes) {
+  return sees('"') ? quoted_name() : word(what, notes);
+}
+
+Token<std::string> Scanner::quoted_name() {
+  const std::size_t begin = position_;
+  const std::string_view text = input_->text.substr(0, end_);
+  const std::size_t close = text.find_first_of("\"\n", begin + 1);
+  if (close == std::string_view::npos || text[close] != '"') {
+    fail(at({begin, std::min(close, end_)}),
+         {.code = Code::syntax,
+          .message = "a quoted name has no closing quote",
+          .notes = {"a name stands between two double quotes on one line"}});
+  }
+  position_ = close + 1;
+  return {.value = std::string(text.substr(begin + 1, close - begin - 1)), .place = since(begin)};
+}
+
+Token<Size> Scanner::number() {
+  return digits("", "sizes, offsets and device numbers are never negative", {});
+}
+
+Token<Size> Scanner::size(std::string_view what, const Notes& notes) {
+  constexpr std::string_view from_one = "sizes are whole numbers from 1";
+  const Token<Size> out = digits(what, from_one, notes);
+  if (out.value == 0) {
+    fail(out.place, {.code = Code::bad_number,
+                     .message = fmt::format("{} must be at least 1, not 0", what),
+                     .notes = {std::string(from_one)}});
+  }
+  return out;
+}
+
+/// A number from 0. An empty `what`: one that has no name.
+Token<Size> Scanner::digits(std::string_view what, std::string_view note_on_signs,
+                            const Notes& notes) {
+  const std::size_t begin = next();
+  const std::string_view named = what.empty() ? "this number" : what;
+  const std::string_view text = input_->text.substr(0, end_);
+  const bool negative = text.substr(begin, 1) == "-";
+  if (negative && begin + 1 < end_ && is_digit(text[begin + 1])) ++position_;
+  if (!sees_number()) fail_expected(what.empty() ? "a number" : what, made(notes));
+  Size value = 0;
+  bool fits = true;
+  for (; position_ < end_ && is_digit(here()); ++position_) {
+    fits = fits && !__builtin_mul_overflow(value, Size{10}, &value) &&
+           !__builtin_add_overflow(value, Size{here() - '0'}, &value);
+  }
+  if (negative) {
+    fail(since(begin), {.code = Code::bad_number,
+                        .message = fmt::format("{} cannot be negative", named),
+                        .notes = {std::string(note_on_signs)}});
+  }
+  if (!fits) {
+    fail(since(begin), {.code = Code::bad_number,
+                        .message = fmt::format("{} does not fit in 63 bits", named),
+                        .notes = {"the largest number is 9223372036854775807"}});
+  }
+  return {.value = value, .place = since(begin)};
+}
+
+std::size_t Scanner::column() const {
+  if (!input_->numbered || position_ == 0) return position_;
+  const std::size_t line_end = input_->text.rfind('\n', position_ - 1);
+  return line_end == std::string_view::npos ? position_ : position_ - line_end - 1;
+}
+
+std::size_t Scanner::next() {
+  static_cast<void>(peek());
+  return position_;
+}
+
+}  // namespace retile::text

@@ -1,0 +1,92 @@
+#include "retile/notation/paper/problem.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "support/generators.h"
+#include "support/values.h"
+
+namespace {
+
+using retile::Code;
+using retile::parse_problem;
+using retile::Problem;
+
+std::string refusal(std::string_view from, std::string_view to, std::string_view mesh = "x:4,y:6") {
+  const auto problem = parse_problem(mesh, from, to);
+  if (problem) return "accepted";
+  return std::string(code_name(problem.error().code)) + "\n" + render(problem.error());
+}
+
+TEST(Problem, example_3_1) {
+  const Problem problem = support::problem("x:4,y:6", "[3{x}12,2{y}12]", "[2{y}12,3{x}12]");
+  EXPECT_EQ(problem.from.global(), problem.to.global());
+  EXPECT_EQ(problem.from, layout_of(problem.spelling->mesh, support::from_type(problem)));
+  EXPECT_EQ(problem.to, layout_of(problem.spelling->mesh, support::to_type(problem)));
+  EXPECT_EQ(problem.spelling->to, "[2{y}12, 3{x}12]");
+}
+
+TEST(Problem, types_of_equal_global_sizes_are_accepted) {
+  EXPECT_EQ(refusal("[12, 2{y}12]", "[3{x}12, 12]"), "accepted");
+  EXPECT_EQ(refusal("[]", "[]"), "accepted");
+}
+
+TEST(Problem, a_dimension_too_many_is_pointed_at) {
+  EXPECT_EQ(refusal("[3{x}12]", "[2{y}12,3{x}12]"),
+            "rank_mismatch\nerror: TO: FROM has 1 dimension, TO has 2 dimensions [Sec. 2.5]\n"
+            "  [2{y}12,3{x}12]\n          ^~~~~~\n"
+            "note: a redistribution keeps the array; FROM is [3{x}12]\n");
+}
+
+TEST(Problem, a_missing_dimension_is_pointed_at) {
+  EXPECT_EQ(refusal("[3{x}12, 12]", "[2{y}12 ]"),
+            "rank_mismatch\nerror: TO: FROM has 2 dimensions, TO has 1 dimension [Sec. 2.5]\n"
+            "  [2{y}12 ]\n          ^\n"
+            "note: a redistribution keeps the array; FROM is [3{x}12, 12]\n");
+}
+
+TEST(Problem, different_global_sizes_are_pointed_at) {
+  EXPECT_EQ(refusal("[3{x}12, 12]", "[2{y}12, 6{x}24]"),
+            "globaltype_mismatch\n"
+            "error: TO: global sizes must agree: dimension 1 has size 12 in FROM and 24 in TO "
+            "[Sec. 2.5]\n"
+            "  [2{y}12, 6{x}24]\n           ^~~~~~\n"
+            "note: FROM is [3{x}12, 12]\nnote: 3{x}12 has the global size of FROM\n");
+}
+
+TEST(Problem, a_repair_is_only_offered_when_it_divides) {
+  EXPECT_EQ(refusal("[10]", "[3{x}12]"),
+            "globaltype_mismatch\n"
+            "error: TO: global sizes must agree: dimension 0 has size 10 in FROM and 12 in TO "
+            "[Sec. 2.5]\n"
+            "  [3{x}12]\n   ^~~~~~\nnote: FROM is [10]\n");
+}
+
+TEST(Problem, mesh_and_types_are_named_in_their_diagnostics) {
+  EXPECT_EQ(parse_problem("", "[12]", "[12]").error().source, "--mesh");
+  EXPECT_EQ(parse_problem("x:4", "[12", "[12]").error().source, "FROM");
+  EXPECT_EQ(parse_problem("x:4", "[12]", "[12").error().source, "TO");
+}
+
+TEST(Problem, made_from_values_the_diagnostic_shows_the_canonical_text) {
+  const auto mesh = support::mesh("x:4,y:6");
+  const auto problem =
+      make_problem(mesh, support::type("[12]", mesh), support::type("[ 2{x}8 ]", mesh));
+  ASSERT_FALSE(problem.has_value());
+  EXPECT_EQ(problem.error().code, Code::globaltype_mismatch);
+  EXPECT_EQ(problem.error().input, "[2{x}8]");
+}
+
+TEST(Problem, a_type_of_another_mesh_is_refused) {
+  const auto mesh = support::mesh("x:4,y:6");
+  const auto twelve = support::type("[12]", mesh);
+  EXPECT_EQ(make_problem(mesh, twelve, support::type("[3{z}12]", "z:4")).error().code,
+            Code::unknown_axis);
+  EXPECT_EQ(make_problem(mesh, support::type("[6{x}12]", "x:2"), twelve).error().code,
+            Code::ill_formed_type);
+  EXPECT_TRUE(make_problem(mesh, support::type("[3{x}12]", "x:4"), twelve).has_value());
+}
+
+}  // namespace

@@ -1,0 +1,180 @@
+// Ordered layouts are planned by renaming the devices: what is planned costs what brute force over
+// every tile map says (brute_force.h), and the Program of the devices that were asked for is right.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iostream>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "brute_force.h"
+#include "retile/check/check.h"
+#include "retile/core/problem.h"
+#include "retile/lower/lower.h"
+#include "retile/plan/plan.h"
+#include "retile/program/forms/text.h"
+#include "spec/program/check.h"
+#include "support/program_bridge.h"
+
+namespace retile {
+namespace {
+
+using support::BruteForce;
+using support::Minimise;
+
+/// All compact layouts whose digits are these parts of the device number, each put on a dimension
+/// (at its major end) or on none.
+std::vector<Layout> all_layouts(Size devices, const Shape& global,
+                                const std::vector<Digit>& parts) {
+  std::vector<Layout> out;
+  std::vector<std::vector<Digit>> digits(global.size());
+  Shape tile = global;
+  const auto put = [&](const auto& self, std::size_t k) -> void {
+    if (k == parts.size()) {
+      out.push_back(Layout::compact(devices, global, tile, digits).value());
+      return;
+    }
+    self(self, k + 1);
+    for (std::size_t i = 0; i < global.size(); ++i) {
+      if (tile[i] % parts[k].size != 0) continue;
+      tile[i] /= parts[k].size;
+      digits[i].push_back(parts[k]);
+      self(self, k + 1);
+      digits[i].pop_back();
+      tile[i] *= parts[k].size;
+    }
+  };
+  put(put, 0);
+  return out;
+}
+
+/// Device numbers read by columns: position v is device (v mod columns) * rows + v div columns.
+IotaChain transposed(Size rows, Size columns) {
+  IotaChain chain(rows * columns);
+  chain.append({{rows, columns}, {1, 0}});
+  return chain;
+}
+
+struct Totals {
+  Size planned = 0;
+  Size refused = 0;
+  Size renamed = 0;   // of those planned
+  Size permuted = 0;  // of those planned
+  Size unproved = 0;  // of those planned: digits of the two ends that do not nest
+};
+
+/// Brute force from one layout, once per bound.
+class Truth {
+ public:
+  explicit Truth(Layout from) : from_(std::move(from)) {}
+  Size operator()(const Layout& to) {
+    const Size bound = std::max(from_.tile_size(), to.tile_size());
+    const auto at = known_.try_emplace(bound, from_, Minimise::paper, bound, Size{1} << 40).first;
+    return at->second.cost(to).value();
+  }
+
+ private:
+  Layout from_;
+  std::map<Size, BruteForce> known_;
+};
+
+/// Plans from one layout to another and holds the plan against the truth.
+void hold(const Layout& from, const Layout& to, Truth& truth, Totals& totals) {
+  const Problem problem = Problem::make(from, to).value();
+  const auto made = plan(problem);
+  if (!made) {
+    ASSERT_EQ(made.error().code, Code::unsupported);
+    ++totals.refused;
+    return;
+  }
+  ++totals.planned;
+  totals.renamed += made->device_at.stages().empty() ? 0 : 1;
+  totals.permuted += static_cast<Size>(made->permutes());
+  const Program program = lower(*made);
+  SCOPED_TRACE(to_text(program));
+  totals.unproved += made->optimal ? 0 : 1;
+  ASSERT_LE(made->lower_bound, truth(to));
+  ASSERT_GE(made->cost, truth(to));
+  ASSERT_TRUE(program.from.equivalent(from));
+  ASSERT_TRUE(program.to.equivalent(to));
+  const Verdict verdict = check(program);
+  ASSERT_EQ(verdict.answer, Answer::right);
+  // Where the digits of the two ends do not nest, a permutation may turn out to move nothing.
+  ASSERT_LE(verdict.cost, made->cost);
+  if (made->optimal) {
+    ASSERT_EQ(verdict.cost, made->cost);
+  }
+  ASSERT_TRUE(spec::check(support::to_spec(program)).right);
+  const auto again = parse_programs(to_text(program));
+  ASSERT_TRUE(again.has_value());
+  ASSERT_EQ(check(again->front()).answer, Answer::right);
+}
+
+/// Every layout of six devices under one name of the devices to every layout under another.
+Totals hold_all(const IotaChain& before, const IotaChain& after) {
+  Totals totals;
+  for (const Shape& global : {Shape{6}, Shape{6, 2}, Shape{3, 4}}) {
+    for (const std::vector<Digit>& parts : {std::vector<Digit>{{1, 3}, {3, 2}}, {{1, 2}, {2, 3}}}) {
+      const std::vector<Layout> layouts = all_layouts(6, global, parts);
+      for (const Layout& from : layouts) {
+        Truth truth(from.renamed(before));
+        for (const Layout& to : layouts) {
+          hold(from.renamed(before), to.renamed(after), truth, totals);
+          if (testing::Test::HasFatalFailure()) return totals;
+        }
+      }
+    }
+  }
+  std::cout << totals.planned << " planned, " << totals.renamed << " of them with renamed devices, "
+            << totals.permuted << " with a permutation, " << totals.unproved << " not proved; "
+            << totals.refused << " refused\n";
+  return totals;
+}
+
+TEST(RenamedDevices, both_ends_in_one_order_are_always_planned) {
+  for (const IotaChain& order : {transposed(2, 3), transposed(3, 2)}) {
+    const Totals totals = hold_all(order, order);
+    EXPECT_EQ(totals.refused, 0);
+    EXPECT_EQ(totals.unproved, 0);
+    EXPECT_GT(totals.renamed, 0);
+    EXPECT_GT(totals.permuted, 0);
+  }
+}
+
+TEST(RenamedDevices, what_is_planned_between_two_orders_is_right) {
+  const IotaChain none(6);
+  Size refused = 0;
+  for (const auto& [before, after] :
+       {std::pair(transposed(2, 3), none), std::pair(none, transposed(2, 3)),
+        std::pair(transposed(2, 3), transposed(3, 2))}) {
+    const Totals totals = hold_all(before, after);
+    EXPECT_GT(totals.renamed, 0);
+    refused += totals.refused;
+  }
+  EXPECT_GT(refused, 0);  // no names make digits of both
+}
+
+TEST(RenamedDevices, limits_do_not_depend_on_names) {
+  const IotaChain order = transposed(2, 3);
+  for (const Layout& from : all_layouts(6, {6, 2}, {{1, 3}, {3, 2}})) {
+    for (const Layout& to : all_layouts(6, {6, 2}, {{1, 3}, {3, 2}})) {
+      const Problem plain = Problem::make(from, to).value();
+      const Problem named = Problem::make(from.renamed(order), to.renamed(order)).value();
+      ASSERT_EQ(smallest_feasible_bytes(named, 4).value(),
+                smallest_feasible_bytes(plain, 4).value());
+    }
+  }
+}
+
+TEST(RenamedDevices, problems_in_digits_are_not_renamed) {
+  for (const Layout& from : all_layouts(6, {6}, {{1, 3}, {3, 2}})) {
+    const Plan made = plan(Problem::make(from, from).value()).value();
+    EXPECT_TRUE(made.device_at.stages().empty());
+    EXPECT_EQ(made.problem.from, from);
+  }
+}
+
+}  // namespace
+}  // namespace retile
