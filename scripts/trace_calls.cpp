@@ -1,5 +1,5 @@
-// Which functions a run enters, for scripts/calls: linked where everything is compiled with
-// -finstrument-functions.
+// Which functions a run enters, for scripts/trace_calls: preloaded into a program whose functions were
+// all compiled with -finstrument-functions.
 //
 // RETILE_TRACE_FUNCTIONS names a file of addresses, ascending, 8 bytes each: only these are of
 // interest. RETILE_TRACE_OUTPUT is how the names of the results begin: one file per process,
