@@ -7,6 +7,8 @@
 
 #include <cstdio>
 
+#include "only_file.h"
+
 namespace {
 
 /// Prints failures with the number of the process that saw them, and nothing else.
@@ -32,6 +34,7 @@ int main(int argc, char** argv) {
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   testing::InitGoogleMock(&argc, argv);
+  retile_tests::narrow_to_file(argc, argv);
   int mpi_rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &mpi_rank);
   if (mpi_rank != 0) {

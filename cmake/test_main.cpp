@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "only_file.h"
+
 int main(int argc, char** argv) {
   testing::InitGoogleMock(&argc, argv);
+  retile_tests::narrow_to_file(argc, argv);
   const int status = RUN_ALL_TESTS();
   const auto& tests = *testing::UnitTest::GetInstance();
   if (tests.test_to_run_count() == 0) return 1;  // a program without tests checks nothing

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace proofs {
+namespace proofs::arithmetic {
 namespace {
 
 TEST(arithmetic, product_is_monotone) {
@@ -132,4 +132,4 @@ TEST(arithmetic, bezout_step) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::arithmetic

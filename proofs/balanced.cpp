@@ -11,7 +11,7 @@
 #include "arithmetic.h"
 #include "spec/program/type_text.h"
 
-namespace proofs {
+namespace proofs::balanced {
 namespace {
 
 TEST(balanced, step_an_offset_determines_the_coordinates_of_its_axes) {
@@ -110,4 +110,4 @@ TEST(balanced, the_number_of_preimages_is_delta_over_the_number_of_tiles) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::balanced

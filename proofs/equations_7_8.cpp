@@ -7,7 +7,7 @@
 
 #include "arithmetic.h"
 
-namespace proofs {
+namespace proofs::equations_7_8 {
 namespace {
 
 TEST(equations_7_8, one_permutation_reaches_the_target) {
@@ -95,4 +95,4 @@ TEST(equations_7_8, a_permutation_moves_past_every_collective) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::equations_7_8

@@ -9,7 +9,7 @@
 #include "arithmetic.h"
 #include "spec/paper/fig11_cost.h"
 
-namespace proofs {
+namespace proofs::fig_11 {
 namespace {
 
 TEST(fig_11, allgather_costs_the_tile_after) {
@@ -73,4 +73,4 @@ TEST(fig_11, allpermute_costs_the_tile_and_dynslice_nothing) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::fig_11

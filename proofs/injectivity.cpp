@@ -9,7 +9,7 @@
 #include "arithmetic.h"
 #include "spec/program/type_text.h"
 
-namespace proofs {
+namespace proofs::injectivity {
 namespace {
 
 bool same_base_offset_map(const spec::Mesh& H, const spec::Dim& d, const spec::Dim& e) {
@@ -106,4 +106,4 @@ TEST(injectivity, step_the_rests_agree) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::injectivity

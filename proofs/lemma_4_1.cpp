@@ -10,7 +10,7 @@
 #include "arithmetic.h"
 #include "spec/program/type_text.h"
 
-namespace proofs {
+namespace proofs::lemma_4_1 {
 namespace {
 
 /// The offsets of one dimension over all points of the mesh.
@@ -104,4 +104,4 @@ TEST(lemma_4_1, step_every_multiple_of_c_below_n_is_an_offset) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::lemma_4_1

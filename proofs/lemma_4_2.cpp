@@ -9,7 +9,7 @@
 #include "arithmetic.h"
 #include "spec/program/type_text.h"
 
-namespace proofs {
+namespace proofs::lemma_4_2 {
 namespace {
 
 TEST(lemma_4_2, base_rank_0) {
@@ -89,4 +89,4 @@ TEST(lemma_4_2, offsets_are_below_componentwise_not_lexicographically) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::lemma_4_2

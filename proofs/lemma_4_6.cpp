@@ -11,7 +11,7 @@
 #include "spec/program/type_text.h"
 #include "symbolic_types.h"
 
-namespace proofs {
+namespace proofs::lemma_4_6 {
 namespace {
 
 constexpr const char* arbitrary = "tile sizes, axis sizes, other axes, rank";
@@ -195,4 +195,4 @@ TEST(lemma_4_6, two_primes_are_equal_or_coprime) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::lemma_4_6

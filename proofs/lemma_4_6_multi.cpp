@@ -10,7 +10,7 @@
 #include "arithmetic.h"
 #include "symbolic_lists.h"
 
-namespace proofs {
+namespace proofs::lemma_4_6_multi {
 namespace {
 
 constexpr const char* number = "4.6, 7.1";
@@ -228,4 +228,4 @@ TEST(lemma_4_6_multi, two_dimensions_DPAPG) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::lemma_4_6_multi

@@ -12,7 +12,7 @@
 #include "spec/program/type_text.h"
 #include "symbolic_types.h"
 
-namespace proofs {
+namespace proofs::lemma_4_7 {
 namespace {
 
 constexpr const char* arbitrary = "tile sizes, axis sizes, other axes, rank";
@@ -418,4 +418,4 @@ TEST(lemma_4_7, falling_4_allpermute_DP) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::lemma_4_7

@@ -10,7 +10,7 @@
 #include "arithmetic.h"
 #include "symbolic_lists.h"
 
-namespace proofs {
+namespace proofs::lemma_4_7_multi {
 namespace {
 
 constexpr const char* number = "4.7, 7.1";
@@ -331,4 +331,4 @@ TEST(lemma_4_7_multi, an_allpermute_keeps_what_is_free) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::lemma_4_7_multi

@@ -9,7 +9,7 @@
 #include "spec/paper/def5_weak.h"
 #include "spec/program/type_text.h"
 
-namespace proofs {
+namespace proofs::lemma_5_1 {
 namespace {
 
 TEST(lemma_5_1, both_types_have_as_many_replicas) {
@@ -115,4 +115,4 @@ TEST(lemma_5_1, a_prime_of_delta_over_N_is_a_free_axis) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::lemma_5_1

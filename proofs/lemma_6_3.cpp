@@ -12,7 +12,7 @@
 #include "spec/paper/fig10_low_level.h"
 #include "spec/program/type_text.h"
 
-namespace proofs {
+namespace proofs::lemma_6_3 {
 namespace {
 
 constexpr const char* arbitrary = "tile size, n, Y, X, rank, mesh";
@@ -190,4 +190,4 @@ TEST(lemma_6_3, alltoall_permutes_the_tiles) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::lemma_6_3

@@ -14,7 +14,7 @@
 #include "spec/paper/def5_weak.h"
 #include "spec/paper/fig11_cost.h"
 
-namespace proofs {
+namespace proofs::lemma_6_5 {
 namespace {
 
 constexpr const char* arbitrary = "factors, tile sizes, rank, mesh";
@@ -319,4 +319,4 @@ TEST(lemma_6_5, replacing_ends_and_keeps_the_bound) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::lemma_6_5

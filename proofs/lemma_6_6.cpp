@@ -11,7 +11,7 @@
 
 #include "arithmetic.h"
 
-namespace proofs {
+namespace proofs::lemma_6_6 {
 namespace {
 
 constexpr const char* arbitrary = "sizes, lists of axes, rank, length of the sequence";
@@ -84,4 +84,4 @@ TEST(lemma_6_6, dynslice) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::lemma_6_6

@@ -8,7 +8,7 @@
 
 #include "arithmetic.h"
 
-namespace proofs {
+namespace proofs::s1 {
 namespace {
 
 TEST(s1, allgather_and_alltoall_do_not_depend_on_the_representation) {
@@ -47,4 +47,4 @@ TEST(s1, a_dynslice_is_a_choice) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::s1

@@ -9,7 +9,7 @@
 
 #include "arithmetic.h"
 
-namespace proofs {
+namespace proofs::s2 {
 namespace {
 
 TEST(s2, backwards_through_an_allgather) {
@@ -92,4 +92,4 @@ TEST(s2, the_cost_of_the_two_halves_and_the_permutation) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::s2

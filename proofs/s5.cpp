@@ -7,7 +7,7 @@
 #include "spec/paper/fig10_low_level.h"
 #include "spec/program/type_text.h"
 
-namespace proofs {
+namespace proofs::s5 {
 namespace {
 
 TEST(s5, the_last_step_that_moves_data_costs_at_least_the_target_tile) {
@@ -118,4 +118,4 @@ TEST(s5, what_is_left_is_the_suffix) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::s5

@@ -6,7 +6,7 @@
 #include "spec/paper/sec7_multi_axis.h"
 #include "spec/program/type_text.h"
 
-namespace proofs {
+namespace proofs::s6 {
 namespace {
 
 TEST(s6, w_and_valley_are_at_most_twice_the_optimum) {
@@ -61,4 +61,4 @@ TEST(s6, two_is_sharp) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::s6

@@ -8,7 +8,7 @@
 #include "spec/paper/sec7_multi_axis.h"
 #include "spec/program/type_text.h"
 
-namespace proofs {
+namespace proofs::section_7_1 {
 namespace {
 
 TEST(section_7_1, allgathers_merge) {
@@ -214,4 +214,4 @@ TEST(section_7_1, nested_pieces_are_flat_pieces_where_the_size_divides) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::section_7_1

@@ -18,7 +18,7 @@
 #include "arithmetic.h"
 #include "spec/paper/def4_sequences.h"
 
-namespace proofs {
+namespace proofs::theorem_4_8 {
 namespace {
 
 /// A rule u L v -> u R v. Letters: A and P are F.
@@ -242,4 +242,4 @@ TEST(theorem_4_8, a_normal_form_satisfies_the_bound) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::theorem_4_8

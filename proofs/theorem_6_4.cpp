@@ -6,7 +6,7 @@
 
 #include "arithmetic.h"
 
-namespace proofs {
+namespace proofs::theorem_6_4 {
 namespace {
 
 TEST(theorem_6_4, the_new_device_map_is_a_bijection) {
@@ -64,4 +64,4 @@ TEST(theorem_6_4, step_the_class_is_carried_along) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::theorem_6_4

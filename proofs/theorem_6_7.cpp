@@ -5,7 +5,7 @@
 
 #include "arithmetic.h"
 
-namespace proofs {
+namespace proofs::theorem_6_7 {
 namespace {
 
 TEST(theorem_6_7, lifting_costs_nothing) {
@@ -55,4 +55,4 @@ TEST(theorem_6_7, the_valley_is_no_larger_than_either_end) {
 }
 
 }  // namespace
-}  // namespace proofs
+}  // namespace proofs::theorem_6_7

@@ -29,7 +29,7 @@
 #define RETILE_TEST_INSTRUMENTED 0
 #endif
 
-namespace check_tests {
+namespace check_tests::check_test {
 namespace {
 
 using testing::Optional;
@@ -569,4 +569,4 @@ TEST(Check, many_pieces_on_many_devices) {
 }
 
 }  // namespace
-}  // namespace check_tests
+}  // namespace check_tests::check_test

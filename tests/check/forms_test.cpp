@@ -16,7 +16,7 @@
 #include "retile/program/apply.h"
 #include "support/mutants.h"
 
-namespace check_tests {
+namespace check_tests::forms_test {
 namespace {
 
 using retile::Applied;
@@ -309,4 +309,4 @@ TEST(Forms, a_time_limit_that_is_not_reached_changes_nothing) {
 }
 
 }  // namespace
-}  // namespace check_tests
+}  // namespace check_tests::forms_test

@@ -15,7 +15,7 @@
 #include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 
-namespace check_tests {
+namespace check_tests::mutants_test {
 namespace {
 
 struct Example {
@@ -126,4 +126,4 @@ TEST(Mutants, the_trial_notices_a_mutant_that_is_blamed_on_another_step) {
 }
 
 }  // namespace
-}  // namespace check_tests
+}  // namespace check_tests::mutants_test

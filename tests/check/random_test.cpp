@@ -23,7 +23,7 @@
 #include "support/mutants.h"
 #include "support/random_problems.h"
 
-namespace check_tests {
+namespace check_tests::random_test {
 namespace {
 
 /// Choices that RapidCheck draws, so that a failing case shrinks.
@@ -202,4 +202,4 @@ TEST(CheckVsSpec, a_checker_that_forgets_a_comparison_is_noticed) {
 }
 
 }  // namespace
-}  // namespace check_tests
+}  // namespace check_tests::random_test

@@ -3,7 +3,7 @@
 Blocks of ```console hold commands (`$ ..`, continued by a backslash) and what they print, both streams together;
 `...` stands for any text in a line, and alone on a line for any lines. Blocks of ```sh are lines of scripts/demo or
 scripts/test. Blocks of ```cpp are files of tests/cli that the build compiles. Blocks of ```cmake are lines of the
-consumer project. In docs/oracle.md both are excerpts of examples/foreign_resharder, which tests/foreign builds and runs. Other
+consumer project. In docs/oracle.md both are excerpts of examples/foreign_resharder, which tests/house/foreign builds and runs. Other
 blocks must say that they are ```text: they hold no code.
 """
 
@@ -97,7 +97,7 @@ class Documents(Case):
 
     def test_other_blocks_are_quoted_from_what_is_run(self):
         scripts = [line.strip() for line in text_of("scripts/demo", "scripts/test").splitlines()]
-        consumer = text_of("tests/install/consumer/CMakeLists.txt")
+        consumer = text_of("tests/house/install/consumer/CMakeLists.txt")
         example = os.path.join(ROOT, "examples/foreign_resharder")
         example_files = [text_of("examples/foreign_resharder/" + file) for file in os.listdir(example)]
         for name in DOCUMENTS:

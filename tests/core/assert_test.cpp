@@ -4,6 +4,7 @@
 
 #include <string>
 
+namespace assert_test {
 namespace {
 
 TEST(AssertDeathTest, a_false_condition_aborts_with_condition_place_and_facts) {
@@ -23,3 +24,4 @@ TEST(Assert, a_true_condition_goes_on_and_does_not_build_the_facts) {
 }
 
 }  // namespace
+}  // namespace assert_test

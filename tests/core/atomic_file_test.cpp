@@ -11,7 +11,7 @@
 #include <iterator>
 #include <string>
 
-namespace retile {
+namespace retile::atomic_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -120,4 +120,4 @@ TEST_F(AtomicFile, signals_that_waited_arrive_afterwards) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::atomic_file_test

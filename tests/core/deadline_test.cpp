@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace retile {
+namespace retile::deadline_test {
 namespace {
 
 TEST(Deadline, passes_when_its_time_is_up_and_not_before) {
@@ -45,4 +45,4 @@ TEST(Watch, sees_a_deadline_within_a_millisecond_of_work) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::deadline_test

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <vector>
 
-namespace retile {
+namespace retile::device_table_test {
 namespace {
 
 /// reshape(shape), transpose, flatten, written with index arithmetic only.
@@ -167,4 +167,4 @@ TEST(IotaChain, mistakes_of_our_own_end_the_process) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::device_table_test

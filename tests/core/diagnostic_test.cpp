@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+namespace diagnostic_test {
 namespace {
 
 using retile::Code;
@@ -140,3 +141,4 @@ TEST(Diagnostic, every_code_has_a_name_of_its_own) {
 }
 
 }  // namespace
+}  // namespace diagnostic_test

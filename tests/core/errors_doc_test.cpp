@@ -12,6 +12,7 @@
 #include "retile/notation/paper/notation.h"
 #include "retile/notation/paper/typing.h"
 
+namespace errors_doc_test {
 namespace {
 
 /// The text below each heading "## `code`".
@@ -88,3 +89,4 @@ TEST(ErrorsDocument, the_example_in_cpp_prints_what_is_documented) {
 }
 
 }  // namespace
+}  // namespace errors_doc_test

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+namespace hash_test {
 namespace {
 
 using retile::hash_bytes;
@@ -39,3 +40,4 @@ TEST(Hash, of_numbers_changes_with_every_bit_of_each_and_with_their_order) {
 }
 
 }  // namespace
+}  // namespace hash_test

@@ -10,7 +10,7 @@
 
 #include "retile/notation/paper/notation.h"
 
-namespace retile {
+namespace retile::layout_test {
 namespace {
 
 Layout map_of(const char* mesh_text, const char* type_text) {
@@ -189,4 +189,4 @@ RC_GTEST_PROP(Layout, used_and_unused_digits_make_up_the_device_number, ()) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::layout_test

@@ -13,6 +13,7 @@
 #include "support/layout_generators.h"
 #include "support/layout_walk.h"
 
+namespace layout_vs_spec_property_test {
 namespace {
 
 using retile::Layout;
@@ -155,3 +156,4 @@ TEST(TileMapVsSpecControl, a_wrong_step_on_one_side_is_seen) {
 }
 
 }  // namespace
+}  // namespace layout_vs_spec_property_test

@@ -5,6 +5,7 @@
 #include "support/generators.h"
 #include "support/values.h"
 
+namespace mesh_test {
 namespace {
 
 using retile::Code;
@@ -66,3 +67,4 @@ TEST(Mesh, names_may_hold_anything_but_a_quote_and_a_line_end) {
 }
 
 }  // namespace
+}  // namespace mesh_test

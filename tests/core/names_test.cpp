@@ -4,6 +4,7 @@
 
 #include <string>
 
+namespace names_test {
 namespace {
 
 using retile::name_text;
@@ -28,3 +29,4 @@ TEST(Names, long_ones_are_cut_in_messages) {
 }
 
 }  // namespace
+}  // namespace names_test

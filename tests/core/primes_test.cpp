@@ -5,6 +5,7 @@
 
 #include <vector>
 
+namespace primes_test {
 namespace {
 
 using retile::factorize;
@@ -66,3 +67,4 @@ TEST(PrimesDeathTest, zero_is_a_mistake_of_the_caller) {
 }
 
 }  // namespace
+}  // namespace primes_test

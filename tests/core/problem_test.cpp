@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+namespace problem_test {
 namespace {
 
 using retile::Code;
@@ -62,3 +63,4 @@ TEST(GlobalShapes, the_first_difference_is_named) {
 }
 
 }  // namespace
+}  // namespace problem_test

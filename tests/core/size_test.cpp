@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+namespace size_test {
 namespace {
 
 using retile::checked_add;
@@ -43,3 +44,4 @@ TEST(Size, a_zero_makes_every_product_zero) {
 }
 
 }  // namespace
+}  // namespace size_test

@@ -10,7 +10,7 @@
 #include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 
-namespace retile {
+namespace retile::documents_test {
 namespace {
 
 std::string file(const std::string& name) {
@@ -37,4 +37,4 @@ TEST(Documents, the_picture_of_readme_is_of_its_first_command) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::documents_test

@@ -13,7 +13,7 @@
 #include "retile/plan/plan.h"
 #include "retile/program/forms/text.h"
 
-namespace retile {
+namespace retile::svg_test {
 namespace {
 
 Program lowered(const std::string& mesh, const std::string& from, const std::string& to) {
@@ -126,4 +126,4 @@ TEST(Svg, too_many_devices_are_refused) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::svg_test

@@ -13,7 +13,7 @@
 #include "retile/program/apply.h"
 #include "retile/program/forms/text.h"
 
-namespace retile {
+namespace retile::lower_test {
 namespace {
 
 Program lowered(const std::string& mesh, const std::string& from, const std::string& to) {
@@ -94,4 +94,4 @@ TEST(Lower, a_plan_for_65536_devices_is_less_than_100_lines) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::lower_test

@@ -22,7 +22,7 @@
 #include "spec/program/check.h"
 #include "support/random_problems.h"
 
-namespace retile {
+namespace retile::certificate_test {
 namespace {
 
 /// What the oracle says about a text.
@@ -428,4 +428,4 @@ TEST(Certificate, proofs_of_other_problems_prove_nothing_false) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::certificate_test

@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-namespace retile {
+namespace retile::cost_model_test {
 namespace {
 
 constexpr Size devices = 360;
@@ -135,4 +135,4 @@ TEST(CostModel, gathering_and_slicing_can_replace_an_alltoall_and_a_permutation_
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::cost_model_test

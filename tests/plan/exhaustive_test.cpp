@@ -22,7 +22,7 @@
 #include "spec/program/type_text.h"
 #include "spec/search/search.h"
 
-namespace retile {
+namespace retile::exhaustive_test {
 namespace {
 
 std::vector<Shape> shapes(Size devices) {
@@ -187,4 +187,4 @@ TEST(EveryPairControl, a_plan_without_its_permutation_is_refused_by_both) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::exhaustive_test

@@ -21,7 +21,7 @@
 #include "spec/search/search.h"
 #include "support/bridge.h"
 
-namespace retile {
+namespace retile::models_test {
 namespace {
 
 using support::BruteForce;
@@ -69,9 +69,9 @@ class Truth {
   std::map<std::tuple<Minimise, Size, Size>, BruteForce> known_;
 };
 
-class EveryPair : public ::testing::TestWithParam<Row> {};
+class EveryPairAndModel : public ::testing::TestWithParam<Row> {};
 
-TEST_P(EveryPair, obeys_every_memory_limit_at_the_least_cost) {
+TEST_P(EveryPairAndModel, obeys_every_memory_limit_at_the_least_cost) {
   const Mesh mesh = parse_mesh(GetParam().mesh).value();
   Size pairs = 0, asked = 0, infeasible = 0, dearer = 0;
   for (const Shape& shape : GetParam().shapes) {
@@ -121,7 +121,7 @@ TEST_P(EveryPair, obeys_every_memory_limit_at_the_least_cost) {
 /// Sequences whose tiles may be larger than both ends' (`exceed_bound`): none is cheaper than the
 /// plan, nor needs less memory, whatever the limit. In bytes none is below the lower bound; how
 /// many are cheaper than all sequences within the bound is printed.
-TEST_P(EveryPair, no_sequence_above_the_bound_refutes_a_plan) {
+TEST_P(EveryPairAndModel, no_sequence_above_the_bound_refutes_a_plan) {
   const Mesh mesh = parse_mesh(GetParam().mesh).value();
   const Size devices = mesh.device_count();
   Size asked = 0, infeasible = 0, proved = 0, at_optimum = 0, gained = 0, too_much = 0;
@@ -184,7 +184,7 @@ TEST(EveryPairControl, brute_force_without_the_bound_reaches_more_tile_maps) {
   EXPECT_GT(above.states(), within.states());
 }
 
-TEST_P(EveryPair, lower_bounds_in_bytes_hold) {
+TEST_P(EveryPairAndModel, lower_bounds_in_bytes_hold) {
   const Mesh mesh = parse_mesh(GetParam().mesh).value();
   const Size devices = mesh.device_count();
   Size pairs = 0, equal = 0, above = 0, proved = 0;
@@ -237,7 +237,7 @@ TEST(S11, in_bytes_the_cheapest_sequence_need_not_be_a_normal_form) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Small, EveryPair,
+    Small, EveryPairAndModel,
     ::testing::Values(Row{"a:2,b:2", {{8}, {4, 4}, {4, 6}, {12, 4}, {8, 2}, {2, 4, 2}, {4, 2, 3}}},
                       Row{"a:2,b:3", {{12}, {6, 6}, {2, 18}, {12, 3}}},
                       Row{"a:4", {{8, 4}, {4, 4, 2}}}));
@@ -252,4 +252,4 @@ TEST(EveryPairControl, a_limit_one_below_the_least_changes_the_answer) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::models_test

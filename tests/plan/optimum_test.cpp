@@ -19,7 +19,7 @@
 #include "spec/search/path.h"
 #include "support/bridge.h"
 
-namespace retile {
+namespace retile::optimum_test {
 namespace {
 
 struct Row {
@@ -100,9 +100,9 @@ void for_each_pair(const Row& row, const Visit& visit) {
   }
 }
 
-class EveryPair : public ::testing::TestWithParam<Row> {};
+class EveryPairByBruteForce : public ::testing::TestWithParam<Row> {};
 
-TEST_P(EveryPair, is_planned_at_the_optimum) {
+TEST_P(EveryPairByBruteForce, is_planned_at_the_optimum) {
   Size pairs = 0, exact = 0, proved = 0, exact_unproved = 0;
   std::map<std::string, Size> excess;  // cost / OPT, and how often
   std::string first_excess;
@@ -138,14 +138,14 @@ TEST_P(EveryPair, is_planned_at_the_optimum) {
 }
 
 #ifdef RETILE_SLOW_TESTS
-INSTANTIATE_TEST_SUITE_P(Large, EveryPair,
+INSTANTIATE_TEST_SUITE_P(Large, EveryPairByBruteForce,
                          ::testing::Values(Row{"a:2,b:2,c:3", {1, 2, 3, 4, 6, 12}, 3},
                                            Row{"a:2,b:3,c:3", {2, 3, 6, 9, 18}, 2},
                                            Row{"a:2,b:3,c:5", {2, 6, 10, 15, 30}, 2},
                                            Row{"a:2,b:2,c:2,d:2", {2, 4, 8, 16}, 2}));
 #else
 INSTANTIATE_TEST_SUITE_P(
-    Small, EveryPair,
+    Small, EveryPairByBruteForce,
     ::testing::Values(Row{"a:2,b:2", {1, 2, 4}, 3}, Row{"a:2,b:2", {4, 6, 12}, 3},
                       Row{"a:3,b:3", {1, 3, 6, 9}, 3}, Row{"a:2,b:3", {1, 2, 3, 6}, 3},
                       Row{"a:2,b:3", {2, 4, 6, 9, 12}, 3}, Row{"a:4,b:2", {2, 4, 6, 8}, 3},
@@ -179,4 +179,4 @@ TEST(EveryPairControl, planners_that_claim_too_much_are_refuted) {
 #endif
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::optimum_test

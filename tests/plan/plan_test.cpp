@@ -12,7 +12,7 @@
 #include "retile/notation/paper/problem.h"
 #include "retile/plan/realise.h"
 
-namespace retile {
+namespace retile::plan_test {
 namespace {
 
 Problem problem(const std::string& mesh, const std::string& from, const std::string& to) {
@@ -356,4 +356,4 @@ TEST(Plan, explicit_tilings_are_not_planned) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::plan_test

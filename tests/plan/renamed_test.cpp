@@ -18,7 +18,7 @@
 #include "spec/program/check.h"
 #include "support/program_bridge.h"
 
-namespace retile {
+namespace retile::renamed_test {
 namespace {
 
 using support::BruteForce;
@@ -177,4 +177,4 @@ TEST(RenamedDevices, problems_in_digits_are_not_renamed) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::renamed_test

@@ -14,7 +14,7 @@
 #include "retile/program/forms/text.h"
 #include "support/random_problems.h"
 
-namespace retile {
+namespace retile::same_everywhere_test {
 namespace {
 
 /// FNV-1a.
@@ -112,4 +112,4 @@ TEST(SameEverywhere, one_other_byte_is_another_hash) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::same_everywhere_test

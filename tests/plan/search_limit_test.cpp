@@ -34,7 +34,7 @@ __attribute__((noinline)) void operator delete(void* at, const std::nothrow_t&) 
   std::free(at);
 }
 
-namespace retile {
+namespace retile::search_limit_test {
 namespace {
 
 /// Problems on 90,720 devices that cost more than the ones drawn at random: many mixed digits, or
@@ -145,4 +145,4 @@ TEST(SearchLimit, slices_alone_are_decided_whatever_the_number_of_tiles) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::search_limit_test

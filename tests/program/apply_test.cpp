@@ -15,6 +15,7 @@
 #include "retile/program/forms/text.h"
 #include "support/program_generators.h"
 
+namespace apply_test {
 namespace {
 
 using retile::Reason;
@@ -409,3 +410,4 @@ TEST(ReasonName, is_the_verdicts_word) {
 }
 
 }  // namespace
+}  // namespace apply_test

@@ -10,7 +10,7 @@
 #include "check/random_programs.h"
 #include "retile/prove/solver.h"
 
-namespace retile::symbolic {
+namespace retile::symbolic::digits_test {
 namespace {
 
 const Solvers& z3() {
@@ -116,4 +116,4 @@ TEST(Digits, zero_is_zero_in_all_its_parts) {
 }
 
 }  // namespace
-}  // namespace retile::symbolic
+}  // namespace retile::symbolic::digits_test

@@ -15,7 +15,7 @@
 #include "spec/program/certify_text.h"
 #include "support/random_problems.h"
 
-namespace retile {
+namespace retile::facts_test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -200,4 +200,4 @@ TEST(Facts, corrupted_ones_are_refused) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::facts_test

@@ -14,7 +14,7 @@
 #include "check/judge.h"
 #include "retile/prove/solver.h"
 
-namespace retile {
+namespace retile::prove_test {
 namespace {
 
 using check_tests::program;
@@ -324,4 +324,4 @@ TEST(Prove, cvc5_alone_finds_the_same_witness) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::prove_test

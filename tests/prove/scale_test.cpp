@@ -24,7 +24,7 @@
 #include "support/mutants.h"
 #include "support/section8.h"
 
-namespace retile {
+namespace retile::scale_test {
 namespace {
 
 /// What a proof may take at the median, from text to verdict, on one core.
@@ -318,4 +318,4 @@ TEST(ProveScale, other_iotas_are_refuted_symbolically) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::scale_test

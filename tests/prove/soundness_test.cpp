@@ -21,7 +21,7 @@
 #include "spec/paper/examples.h"
 #include "support/mutants.h"
 
-namespace retile {
+namespace retile::soundness_test {
 namespace {
 
 using support::Choose;
@@ -371,4 +371,4 @@ TEST(Soundness, what_a_wrong_encoding_refutes_the_replay_does_not_confirm) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::soundness_test

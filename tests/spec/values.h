@@ -5,8 +5,10 @@
 
 #include <iostream>
 #include <map>
+#include <numeric>
 #include <string_view>
 
+#include "spec/paper/def6_devices.h"
 #include "spec/program/type_text.h"
 
 namespace spec {
@@ -22,6 +24,13 @@ inline Type type(const Mesh& H, std::string_view text) {
   const auto tau = parse_type(H, text);
   EXPECT_TRUE(tau.has_value()) << "not a type: " << text;
   return tau.value_or(Type());
+}
+
+/// Every device at the point of its number.
+inline DeviceMap identity(const Mesh& H) {
+  DeviceMap phi(static_cast<Index>(device_count(H).value()));
+  std::iota(phi.begin(), phi.end(), Size{0});
+  return phi;
 }
 
 /// The outcome of a rule in notation; "none" when it does not apply.

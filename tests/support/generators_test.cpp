@@ -27,6 +27,7 @@
 #include "support/shrinking.h"
 #include "support/values.h"
 
+namespace generators_test {
 namespace {
 
 using support::ShrinkWalk;
@@ -273,3 +274,4 @@ TEST(ClassificationControl, a_case_that_is_not_drawn_is_reported) {
 }
 
 }  // namespace
+}  // namespace generators_test

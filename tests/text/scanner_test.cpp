@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+namespace scanner_test {
 namespace {
 
 using retile::text::Input;
@@ -223,3 +224,4 @@ TEST(Place, a_refusal_made_elsewhere_gets_its_place) {
 }
 
 }  // namespace
+}  // namespace scanner_test

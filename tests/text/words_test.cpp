@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+namespace words_test {
 namespace {
 
 using retile::text::counted;
@@ -63,3 +64,4 @@ TEST(Counted, one_and_many) {
 }
 
 }  // namespace
+}  // namespace words_test

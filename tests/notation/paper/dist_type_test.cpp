@@ -8,6 +8,7 @@
 #include "support/generators.h"
 #include "support/values.h"
 
+namespace dist_type_test {
 namespace {
 
 using retile::Code;
@@ -98,3 +99,4 @@ TEST(DistType, the_global_size_is_below_2_63) {
 }
 
 }  // namespace
+}  // namespace dist_type_test

@@ -8,6 +8,7 @@
 #include "support/generators.h"
 #include "support/values.h"
 
+namespace notation_property_test {
 namespace {
 
 using retile::Mesh;
@@ -216,3 +217,4 @@ RC_GTEST_PROP(TileMapText, over_another_mesh_names_what_it_can, ()) {
 }
 
 }  // namespace
+}  // namespace notation_property_test

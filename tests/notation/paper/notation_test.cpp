@@ -8,6 +8,7 @@
 #include "support/generators.h"
 #include "support/values.h"
 
+namespace notation_test {
 namespace {
 
 using retile::Code;
@@ -398,3 +399,4 @@ TEST(TileMapOfType, the_left_most_axis_changes_fastest) {
 }
 
 }  // namespace
+}  // namespace notation_test

@@ -8,6 +8,7 @@
 #include "support/generators.h"
 #include "support/values.h"
 
+namespace problem_test {
 namespace {
 
 using retile::Code;
@@ -90,3 +91,4 @@ TEST(Problem, a_type_of_another_mesh_is_refused) {
 }
 
 }  // namespace
+}  // namespace problem_test

@@ -16,6 +16,7 @@
 #include "support/bridge.h"
 #include "support/sequence_generators.h"
 
+namespace sequence_vs_spec_property_test {
 namespace {
 
 using retile::DistType;
@@ -239,3 +240,4 @@ TEST(NearlyTypedVsSpecControl, a_step_with_nothing_broken_or_something_else_is_s
 }
 
 }  // namespace
+}  // namespace sequence_vs_spec_property_test

@@ -10,6 +10,7 @@
 #include "support/generators.h"
 #include "support/values.h"
 
+namespace typing_test {
 namespace {
 
 using retile::AllgatherRule;
@@ -172,3 +173,4 @@ TEST(Apply, the_diagnostic_points_at_the_dimension) {
 }
 
 }  // namespace
+}  // namespace typing_test

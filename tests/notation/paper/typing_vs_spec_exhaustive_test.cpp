@@ -15,6 +15,7 @@
 #include "support/bridge.h"
 #include "support/values.h"
 
+namespace typing_vs_spec_exhaustive_test {
 namespace {
 
 using comparison::compare;
@@ -330,3 +331,4 @@ TEST(ExhaustiveControl, every_wrong_reading_of_base_offsets_is_caught) {
 }
 
 }  // namespace
+}  // namespace typing_vs_spec_exhaustive_test

@@ -12,6 +12,7 @@
 #include "support/bridge.h"
 #include "support/generators.h"
 
+namespace typing_vs_spec_property_test {
 namespace {
 
 using comparison::compare;
@@ -153,3 +154,4 @@ TEST(TypingVsSpecControl, every_wrong_reading_of_base_offsets_is_caught) {
 }
 
 }  // namespace
+}  // namespace typing_vs_spec_property_test

@@ -23,6 +23,7 @@
 #include "spec/program/text.h"
 #include "support/program_generators.h"
 
+namespace agreement_test {
 namespace {
 
 using retile::Code;
@@ -404,3 +405,4 @@ TEST(TextFormVsSpecControl, a_number_read_wrongly_shows) {
 }
 
 }  // namespace
+}  // namespace agreement_test

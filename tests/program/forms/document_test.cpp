@@ -13,6 +13,7 @@
 #include "spec/program/check.h"
 #include "spec/program/text.h"
 
+namespace document_test {
 namespace {
 
 struct Block {
@@ -181,3 +182,4 @@ TEST(Document, names_every_word_of_the_form) {
 }
 
 }  // namespace
+}  // namespace document_test

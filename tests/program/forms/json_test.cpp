@@ -12,6 +12,7 @@
 #include "retile/program/forms/text.h"
 #include "support/program_generators.h"
 
+namespace json_test {
 namespace {
 
 using retile::Code;
@@ -413,3 +414,4 @@ TEST(JsonRubbish, megabytes_are_refused) {
 }
 
 }  // namespace
+}  // namespace json_test

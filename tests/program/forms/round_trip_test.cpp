@@ -11,6 +11,7 @@
 #include "retile/program/forms/text.h"
 #include "support/program_generators.h"
 
+namespace round_trip_test {
 namespace {
 
 using retile::Program;
@@ -100,3 +101,4 @@ TEST(RoundTrip, equality_sees_every_number) {
 }
 
 }  // namespace
+}  // namespace round_trip_test

@@ -12,6 +12,7 @@
 #include "retile/notation/paper/notation.h"
 #include "support/program_generators.h"
 
+namespace text_test {
 namespace {
 
 using retile::Code;
@@ -456,3 +457,4 @@ TEST(Size, two_billion_devices_need_no_table) {
 }
 
 }  // namespace
+}  // namespace text_test

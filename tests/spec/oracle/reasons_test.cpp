@@ -4,7 +4,7 @@
 #include "spec/search/search.h"
 #include "tests/spec/values.h"
 
-namespace spec::oracle {
+namespace spec::oracle::reasons_test {
 namespace {
 
 /// Lists of at most two axes, also of one twice and of one that the mesh does not have.
@@ -104,4 +104,4 @@ TEST(OracleReasons, collectives_are_printed_as_they_are_read) {
 }
 
 }  // namespace
-}  // namespace spec::oracle
+}  // namespace spec::oracle::reasons_test

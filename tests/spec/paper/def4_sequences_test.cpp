@@ -4,7 +4,7 @@
 
 #include "tests/spec/values.h"
 
-namespace spec {
+namespace spec::def4_sequences_test {
 namespace {
 
 using enum Op;
@@ -74,4 +74,4 @@ TEST(Sequence, the_easy_solution_solves_and_breaks_the_bound) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::def4_sequences_test

@@ -10,7 +10,7 @@
 #include "spec/search/search.h"
 #include "tests/spec/values.h"
 
-namespace spec {
+namespace spec::def5_weak_test {
 namespace {
 
 const Sizes globals = {6, 4};  // over 12 devices
@@ -81,7 +81,7 @@ TEST(Lemma_5_1, localtypes_are_the_weak_types) {
 TEST(Def_5_2, equivalence_counts_the_points_of_each_offset) {
   EXPECT_TRUE(equivalent({{0}, {0}, {4}}, {{4}, {0}, {0}}));
   EXPECT_FALSE(equivalent({{0}, {0}, {4}}, {{4}, {4}, {0}}));
-  EXPECT_FALSE(equivalent({{0}}, {{0}, {0}}));
+  EXPECT_FALSE(equivalent(BaseOffsetMap{{0}}, {{0}, {0}}));
 }
 
 /// Def. 5.3, read existentially (E11), with one axis and with several: the weak steps are what the
@@ -152,4 +152,4 @@ TEST(Def_5_3, weak_steps_are_the_strong_steps_between_classes) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::def5_weak_test

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <numeric>
 #include <set>
 #include <variant>
 
@@ -17,14 +16,8 @@
 #include "spec/search/path.h"
 #include "tests/spec/values.h"
 
-namespace spec {
+namespace spec::errata_test {
 namespace {
-
-DeviceMap identity(const Mesh& H) {
-  DeviceMap phi(static_cast<Index>(*device_count(H)));
-  std::iota(phi.begin(), phi.end(), Size{0});
-  return phi;
-}
 
 TileMap tiles(const Mesh& H, const char* text) { return tiles(H, type(H, text)).value(); }
 
@@ -514,4 +507,4 @@ TEST(Errata, E24_what_remains_local_is_one_in_n) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::errata_test

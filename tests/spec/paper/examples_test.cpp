@@ -6,7 +6,7 @@
 #include "spec/search/search.h"
 #include "tests/spec/values.h"
 
-namespace spec {
+namespace spec::examples_test {
 namespace {
 
 TEST(Examples, are_problems_between_well_formed_types) {
@@ -121,4 +121,4 @@ TEST(Examples, E16_needs_prime_axes) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::examples_test

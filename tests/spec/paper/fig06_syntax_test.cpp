@@ -6,7 +6,7 @@
 
 #include "tests/spec/values.h"
 
-namespace spec {
+namespace spec::fig06_syntax_test {
 namespace {
 
 TEST(Fig06, reads_a_type_as_the_figure_says) {
@@ -40,4 +40,4 @@ TEST(Fig06, sizes_stay_below_2_63) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::fig06_syntax_test

@@ -8,7 +8,7 @@
 #include "spec/search/search.h"
 #include "tests/spec/values.h"
 
-namespace spec {
+namespace spec::fig07_base_offsets_test {
 namespace {
 
 /// The offsets of one dimension over the points of a mesh, in order.
@@ -152,4 +152,4 @@ TEST(Def_4_3, base_offset_maps_tell_types_of_one_globaltype_apart) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::fig07_base_offsets_test

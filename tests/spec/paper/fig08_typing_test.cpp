@@ -5,7 +5,7 @@
 #include "spec/search/search.h"
 #include "tests/spec/values.h"
 
-namespace spec {
+namespace spec::fig08_typing_test {
 namespace {
 
 const Mesh& H() {
@@ -173,4 +173,4 @@ TEST(Fig08, rules_keep_types_well_formed_and_mutants_do_not) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::fig08_typing_test

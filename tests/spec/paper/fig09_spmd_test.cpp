@@ -6,7 +6,7 @@
 #include "spec/search/search.h"
 #include "tests/spec/values.h"
 
-namespace spec {
+namespace spec::fig09_spmd_test {
 namespace {
 
 using Op9 = SpmdOp<Expression>;
@@ -184,4 +184,4 @@ TEST(Fig09, tiles_are_cut_in_c_order) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::fig09_spmd_test

@@ -4,18 +4,11 @@
 
 #include <iostream>
 #include <limits>
-#include <numeric>
 
 #include "tests/spec/values.h"
 
-namespace spec {
+namespace spec::fig10_low_level_test {
 namespace {
-
-DeviceMap identity(const Mesh& H) {
-  DeviceMap phi(static_cast<Index>(device_count(H).value()));
-  std::iota(phi.begin(), phi.end(), Size{0});
-  return phi;
-}
 
 TEST(Def_6_1, a_device_map_is_a_bijection) {
   EXPECT_TRUE(is_device_map({2, 0, 1}));
@@ -179,4 +172,4 @@ TEST(Fig10, each_premise_of_ALLGATHER_and_PERMUTE_rejects) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::fig10_low_level_test

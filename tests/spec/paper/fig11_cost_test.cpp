@@ -6,7 +6,7 @@
 
 #include "spec/paper/def4_sequences.h"
 
-namespace spec {
+namespace spec::fig11_cost_test {
 namespace {
 
 TEST(Fig11, each_label_has_its_price) {
@@ -26,4 +26,4 @@ TEST(Fig11, a_sequence_costs_the_sum) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::fig11_cost_test

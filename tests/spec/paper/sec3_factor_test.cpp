@@ -4,7 +4,7 @@
 
 #include "tests/spec/values.h"
 
-namespace spec {
+namespace spec::sec3_factor_test {
 namespace {
 
 TEST(Principle_1, prime_factors_multiply_back) {
@@ -55,4 +55,4 @@ TEST(Principle_1, new_names_are_new) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::sec3_factor_test

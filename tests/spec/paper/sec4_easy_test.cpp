@@ -9,7 +9,7 @@
 #include "spec/search/search.h"
 #include "tests/spec/values.h"
 
-namespace spec {
+namespace spec::sec4_easy_test {
 namespace {
 
 /// (2) on all pairs of types, and (3). The printed (2), one allgather a dimension, must fail (E10).
@@ -125,4 +125,4 @@ TEST(Lemma_5_1, equal_localtypes_are_related_by_a_permutation) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::sec4_easy_test

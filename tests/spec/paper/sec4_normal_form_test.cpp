@@ -8,7 +8,7 @@
 #include "spec/paper/sec4_easy.h"
 #include "tests/spec/values.h"
 
-namespace spec {
+namespace spec::sec4_normal_form_test {
 namespace {
 
 /// Peaks and edges of one mesh and globaltype, each once.
@@ -309,4 +309,4 @@ TEST(Theorem_4_8, wrong_lemmas_and_wrong_measures_are_noticed) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::sec4_normal_form_test

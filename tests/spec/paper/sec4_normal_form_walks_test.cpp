@@ -6,7 +6,7 @@
 #include "spec/paper/sec4_normal_form.h"
 #include "walks.h"
 
-namespace spec {
+namespace spec::sec4_normal_form_walks_test {
 namespace {
 
 Index last(const std::vector<Index>& redexes) { return redexes.back(); }
@@ -89,4 +89,4 @@ TEST(Theorem_4_8, three_steps_exhaustively_up_to_20_types_and_every_kth_beyond) 
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::sec4_normal_form_walks_test

@@ -7,7 +7,7 @@
 #include "normal_form_search.h"
 #include "tests/spec/values.h"
 
-namespace spec {
+namespace spec::sec4_weak_normal_form_test {
 namespace {
 
 Size devices(const Space& space) { return device_count(space.H).value(); }
@@ -335,4 +335,4 @@ TEST(Theorem_4_8_weak, wrong_lemmas_and_wrong_measures_are_noticed) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::sec4_weak_normal_form_test

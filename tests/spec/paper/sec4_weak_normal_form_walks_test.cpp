@@ -5,7 +5,7 @@
 #include "spec/paper/sec4_weak_normal_form.h"
 #include "walks.h"
 
-namespace spec {
+namespace spec::sec4_weak_normal_form_walks_test {
 namespace {
 
 Size cost_of(const std::vector<WeakCollective>& p, const std::vector<Sizes>& c) {
@@ -133,4 +133,4 @@ TEST(Lemma_6_5, three_steps_exhaustively_up_to_20_types_and_every_kth_beyond) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::sec4_weak_normal_form_walks_test

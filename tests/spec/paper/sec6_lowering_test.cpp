@@ -9,7 +9,7 @@
 #include "tests/spec/values.h"
 #include "walks.h"
 
-namespace spec {
+namespace spec::sec6_lowering_test {
 namespace {
 
 Size devices(const Space& space) { return device_count(space.H).value(); }
@@ -29,10 +29,10 @@ using Arrow = std::tuple<Sizes, Op, Index, Index, Size>;
 std::map<Arrow, std::set<Pairs>> strong_pairs(const Mesh& H, const Sizes& g) {
   std::map<Arrow, std::set<Pairs>> out;
   for (const Type& tau : all_types(H, g)) {
-    const TileMap f = tiles(H, tau);
+    const TileMap f = tiles_of(H, tau);
     for (const MultiCollective& p : steps_from(H, tau, false, {})) {
       const Arrow arrow = {f.c, p.p, p.i, p.j, lookup(H, p.x).value()};
-      out[arrow].insert(pairs_of(f, tiles(H, *apply(H, p, tau))));
+      out[arrow].insert(pairs_of(f, tiles_of(H, *apply(H, p, tau))));
     }
   }
   return out;
@@ -52,7 +52,7 @@ TEST(Lemma_6_3, every_weak_step_lowers_from_every_tile_map) {
     const Size delta = devices(space);
     const auto strong = strong_pairs(H, g);
     std::map<Sizes, std::vector<TileMap>> of_types;
-    for (const Type& tau : all_types(H, g)) of_types[localtype(tau)].push_back(tiles(H, tau));
+    for (const Type& tau : all_types(H, g)) of_types[localtype(tau)].push_back(tiles_of(H, tau));
     for (const Sizes& c : all_localtypes(delta, g)) {
       const auto weak = weak_steps(delta, g, c);
       const auto lower = [&](const TileMap& f) {
@@ -126,7 +126,7 @@ TEST(Lemma_6_3, as_printed_b_needs_a_free_axis) {
   } while (std::next_permutation(phi.begin(), phi.end()));
   EXPECT_EQ(by_y, 0U);
   EXPECT_EQ(by_x, 1U);
-  EXPECT_TRUE(apply(lowered(tiles(H, beta), {Op::dynslice, 0, 0, 2}), tiles(H, beta)));
+  EXPECT_TRUE(apply(lowered(tiles_of(H, beta), {Op::dynslice, 0, 0, 2}), tiles_of(H, beta)));
 }
 
 /// (7) between all types. The mutant takes π the other way round.
@@ -135,7 +135,7 @@ TEST(Eq_7, types_of_one_localtype_are_a_permutation_apart) {
   for (const auto& [H, g] : prime_spaces(3)) {
     const std::string text = to_text(H);
     std::vector<TileMap> maps;
-    for (const Type& tau : all_types(H, g)) maps.push_back(tiles(H, tau));
+    for (const Type& tau : all_types(H, g)) maps.push_back(tiles_of(H, tau));
     for (const TileMap& f_1 : maps) {
       for (const TileMap& f_2 : maps) {
         ++pairs[text];
@@ -163,7 +163,7 @@ struct Walk {
 Walk random_walk(std::mt19937& random, const Space& space, bool one_axis) {
   const auto types = all_types(space.H, space.g);
   const Size delta = devices(space);
-  Walk out = {tiles(space.H, types[draw(random, types.size())]), {}, {}};
+  Walk out = {tiles_of(space.H, types[draw(random, types.size())]), {}, {}};
   TileMap f = out.f_1;
   for (Index length = draw(random, 12); length > 0; --length) {
     std::map<Op, std::vector<WeakCollective>> by_label;
@@ -187,7 +187,7 @@ Walk random_walk(std::mt19937& random, const Space& space, bool one_axis) {
   for (const Type& tau : types) {
     if (localtype(tau) == f.c) ends.push_back(tau);
   }
-  out.f_2 = tiles(space.H, ends[draw(random, ends.size())]);
+  out.f_2 = tiles_of(space.H, ends[draw(random, ends.size())]);
   out.p = joined(out.p, permuted(f, out.f_2).value());
   return out;
 }
@@ -284,11 +284,11 @@ TEST(Theorem_6_7, random_sequences_become_normal_forms_with_one_permutation) {
 /// Examples 6.8 and 7.1 (E19, E20).
 TEST(Theorem_6_7, example_6_8) {
   const Mesh H = mesh("a0:2,a1:2,a2:2");
-  const TileMap f_1 = tiles(H, type(H, "[1{a0,a1,a2}8, 8]"));
+  const TileMap f_1 = tiles_of(H, type(H, "[1{a0,a1,a2}8, 8]"));
   const std::vector<WeakCollective> three(3, {Op::alltoall, 0, 1, 2}),
       one = {{Op::alltoall, 0, 1, 8}};
   const auto steps = [&](const char* tau_2, const std::vector<WeakCollective>& p) {
-    return realised(f_1, tiles(H, type(H, tau_2)), p, p.size()).value().size();
+    return realised(f_1, tiles_of(H, type(H, tau_2)), p, p.size()).value().size();
   };
   EXPECT_EQ(steps("[8, 1{a0,a1,a2}8]", three), 4U);  // (9): the permutation is needed
   EXPECT_EQ(steps("[8, 1{a2,a1,a0}8]", three), 3U);
@@ -297,7 +297,7 @@ TEST(Theorem_6_7, example_6_8) {
 
 TEST(Theorem_6_7, rejects_what_does_not_lead_there) {
   const Mesh H = mesh("x:2,y:2");
-  const TileMap f_1 = tiles(H, type(H, "[2{x}4]")), f_2 = tiles(H, type(H, "[4]"));
+  const TileMap f_1 = tiles_of(H, type(H, "[2{x}4]")), f_2 = tiles_of(H, type(H, "[4]"));
   const std::vector<PhysicalStep> gather = {{Op::allgather, 0, 0, 2, {}, {}}};
   EXPECT_TRUE(nearly_optimal(f_1, f_2, gather));
   EXPECT_FALSE(nearly_optimal(f_1, f_1, gather));
@@ -307,4 +307,4 @@ TEST(Theorem_6_7, rejects_what_does_not_lead_there) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::sec6_lowering_test

@@ -6,7 +6,7 @@
 #include "spec/paper/sec6_lowering.h"
 #include "walks.h"
 
-namespace spec {
+namespace spec::sec6_lowering_walks_test {
 namespace {
 
 Size cost_of(const TileMap& f, const std::vector<PhysicalStep>& p) {
@@ -98,7 +98,7 @@ std::optional<std::vector<PhysicalStep>> lowered_by_axes(const Mesh& H, TileMap 
     if (p.p == Op::dynslice) p.e.clear();
     for (const Names& x : lists_of_axes(H, false)) {
       if (p.p != Op::dynslice || !p.e.empty() || lookup(H, x) != p.n) continue;
-      for (const Sizes& t : tiles(H, {{1, x, p.n}}).t) p.e.push_back(t[0]);
+      for (const Sizes& t : tiles_of(H, {{1, x, p.n}}).t) p.e.push_back(t[0]);
       if (!apply(p, f)) p.e.clear();
     }
     const auto next = apply(p, f);
@@ -171,7 +171,7 @@ TEST(Theorem_6_7, easy_redistributions_exhaustively_up_to_34_types_and_every_kth
   for (const Space& space : prime_spaces(3)) {
     const Mesh& H = space.H;
     std::map<std::vector<Names>, TileMap> map_of;
-    for (const Type& tau : all_types(H, space.g)) map_of[axis_lists(tau)] = tiles(H, tau);
+    for (const Type& tau : all_types(H, space.g)) map_of[axis_lists(tau)] = tiles_of(H, tau);
     const PairBound bound = {ordinary_or_slow<Index>(34, 106), 100};
     for_each_pair_of_types(space, bound, seen.rows, [&](const Type& tau_1, const Type& tau_2) {
       if (HasFatalFailure()) return;
@@ -223,4 +223,4 @@ TEST(Theorem_6_7, every_kth_sequence_of_up_to_three_steps_of_tile_maps) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::sec6_lowering_walks_test

@@ -5,21 +5,14 @@
 
 #include <functional>
 #include <iostream>
-#include <numeric>
 #include <set>
 #include <tuple>
 
 #include "spec/search/search.h"
 #include "tests/spec/values.h"
 
-namespace spec {
+namespace spec::sec7_low_level_test {
 namespace {
-
-DeviceMap identity(const Mesh& H) {
-  DeviceMap phi(static_cast<Index>(device_count(H).value()));
-  std::iota(phi.begin(), phi.end(), Size{0});
-  return phi;
-}
 
 /// Every device map of H.
 std::vector<DeviceMap> device_maps(const Mesh& H) {
@@ -736,4 +729,4 @@ TEST(Sec_7_1, steps_over_a_list_are_sequences_over_its_axes_but_for_alltoall) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::sec7_low_level_test

@@ -5,7 +5,7 @@
 #include "spec/search/search.h"
 #include "tests/spec/values.h"
 
-namespace spec {
+namespace spec::sec7_multi_axis_test {
 namespace {
 
 const Mesh& H() {
@@ -87,4 +87,4 @@ TEST(Sec_7_1, apply_rejects_what_is_ill_formed) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::sec7_multi_axis_test

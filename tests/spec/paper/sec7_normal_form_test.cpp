@@ -8,7 +8,7 @@
 #include "tests/spec/values.h"
 #include "walks.h"
 
-namespace spec {
+namespace spec::sec7_normal_form_test {
 namespace {
 
 /// What is wrong with a replacement of σ_0 -p-> σ_1 -q-> σ_2; empty when nothing is.
@@ -384,4 +384,4 @@ TEST(Theorem_4_8_over_several_axes, random_sequences_reach_a_normal_form) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::sec7_normal_form_test

@@ -5,7 +5,7 @@
 #include "spec/paper/sec7_normal_form.h"
 #include "walks.h"
 
-namespace spec {
+namespace spec::sec7_normal_form_walks_test {
 namespace {
 
 /// Lemmas that always commute; and that forget their allpermutes.
@@ -91,4 +91,4 @@ TEST(Theorem_4_8_over_several_axes, three_steps_exhaustively_up_to_11_types_and_
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::sec7_normal_form_walks_test

@@ -2,8 +2,6 @@
 /// sequences.
 #pragma once
 
-#include <numeric>
-
 #include "normal_form_search.h"
 #include "spec/paper/sec4_weak_normal_form.h"
 #include "spec/paper/sec6_lowering.h"
@@ -165,14 +163,8 @@ inline Steps<Sizes, WeakCollective> weak_steps(const Space& space, bool one_axis
       [&](const WeakCollective& p, const Sizes& c) { return *weak_step(delta, g, p, c); });
 }
 
-inline DeviceMap identity(const Mesh& H) {
-  DeviceMap phi(static_cast<Index>(device_count(H).value()));
-  std::iota(phi.begin(), phi.end(), Size{0});
-  return phi;
-}
-
 /// T⟦τ⟧ with tile numbers, device by device.
-inline TileMap tiles(const Mesh& H, const Type& tau) {
+inline TileMap tiles_of(const Mesh& H, const Type& tau) {
   return physical(H, {identity(H), tau}).value();
 }
 
@@ -260,12 +252,12 @@ class LowLevel {
     for (const Names& x : lists_of_axes(space_.H, false)) {
       const Size n = lookup(space_.H, x).value();
       Sizes e;
-      for (const Sizes& t : tiles(space_.H, {{1, x, n}}).t) e.push_back(t[0]);
+      for (const Sizes& t : tiles_of(space_.H, {{1, x, n}}).t) e.push_back(t[0]);
       coordinates_[n].push_back(e);
     }
     std::map<Sizes, std::vector<TileMap>> of_types;
     for (const Type& tau : all_types(space_.H, space_.g)) {
-      of_types[localtype(tau)].push_back(tiles(space_.H, tau));
+      of_types[localtype(tau)].push_back(tiles_of(space_.H, tau));
     }
     for (auto& [c, maps] : of_types) {
       TileMap f = some_map(delta(), space_.g, c);

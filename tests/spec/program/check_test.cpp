@@ -9,7 +9,7 @@
 
 #include "spec/program/text.h"
 
-namespace spec {
+namespace spec::check_test {
 namespace {
 
 Verdict verdict_of(const std::string& text) {
@@ -748,4 +748,4 @@ TEST(Blocks, pieces_after_a_permutation_by_pairs_count) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::check_test

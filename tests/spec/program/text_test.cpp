@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace spec {
+namespace spec::text_test {
 namespace {
 
 /// A Program of one step over x:2,y:3 that only has to be one, not to be right.
@@ -496,4 +496,4 @@ TEST(ProgramText, deep_and_long_input_is_no_danger) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::text_test

@@ -4,7 +4,7 @@
 
 #include "tests/spec/values.h"
 
-namespace spec {
+namespace spec::type_text_test {
 namespace {
 
 TEST(TypeText, reads_and_prints_the_notation_of_the_paper) {
@@ -67,4 +67,4 @@ TEST(TypeText, an_allpermute_alone_needs_a_type_to_lead_to) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::type_text_test

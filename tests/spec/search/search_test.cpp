@@ -6,7 +6,7 @@
 #include "spec/paper/sec3_factor.h"
 #include "tests/spec/values.h"
 
-namespace spec {
+namespace spec::search_test {
 namespace {
 
 TEST(AllTypes, counts_by_hand) {
@@ -131,4 +131,4 @@ TEST(CheapestWeak, agrees_with_listing_all_sequences) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::search_test

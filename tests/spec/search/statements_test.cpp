@@ -11,7 +11,7 @@
 #include "spec/paper/examples.h"
 #include "spec/search/types.h"
 
-namespace spec {
+namespace spec::statements_test {
 namespace {
 
 /// A mesh with the global shapes over it: all of rank 1 to `most_rank` with these sizes.
@@ -843,4 +843,4 @@ TEST(Example_3_1, the_optimum_is_18) {
 #endif  // RETILE_SLOW_TESTS
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::statements_test

@@ -13,7 +13,7 @@
 #include "spec/program/text.h"
 #include "spec/search/program.h"
 
-namespace spec {
+namespace spec::tiles_test {
 namespace {
 
 /// All tile maps and all steps. As a control, one digit map per dynslice instead of all.
@@ -488,4 +488,4 @@ TEST(Examples, have_the_optima_that_they_are_said_to_have) {
 }
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::tiles_test

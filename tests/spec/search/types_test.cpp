@@ -7,7 +7,7 @@
 #include "optima.h"
 #include "spec/paper/def4_sequences.h"
 
-namespace spec {
+namespace spec::types_test {
 namespace {
 
 Size strong(std::string_view mesh_text, std::string_view from, std::string_view to,
@@ -159,4 +159,4 @@ INSTANTIATE_TEST_SUITE_P(Small, StrongAndTiles,
                                            StrongRow{"x:2,y:2,z:3", {2, 3, 6, 12}, 2, false}));
 
 }  // namespace
-}  // namespace spec
+}  // namespace spec::types_test

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""The table of mutants fits the tree: every old text stands once, every test exists. And tables that do not fit are noticed.
+
+    table_test.py ROOT
+"""
+
+import importlib.machinery
+import importlib.util
+import re
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(sys.argv.pop(1))
+
+
+def script():
+    loader = importlib.machinery.SourceFileLoader("mutants", str(ROOT / "scripts" / "mutants"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("mutants", loader))
+    loader.exec_module(module)
+    return module
+
+
+MUTANTS = script()
+
+
+class Table(unittest.TestCase):
+    def setUp(self):
+        self.table = MUTANTS.load(ROOT)
+
+    def test_fits_the_tree(self):
+        self.assertEqual(MUTANTS.table_faults(ROOT, self.table), [])
+        print(f"{len(self.table)} mutants in {len({mutant['file'] for mutant in self.table})} files")
+
+    def test_reaches_rules_planner_lowering_checker_and_readers(self):
+        for part in ("core/", "plan/", "lower/", "check/", "program/", "exec/"):
+            files = [mutant["file"] for mutant in self.table if mutant["file"].startswith("src/retile/" + part)]
+            self.assertGreaterEqual(len(files), 2, part)
+
+    def test_every_killing_test_is_there(self):
+        for mutant in self.table:
+            self.assertTrue(MUTANTS.test_sources(ROOT, mutant["test"]), mutant["test"])
+
+    def test_a_table_that_does_not_fit_is_noticed(self):
+        def faults(**changes):
+            broken = [dict(mutant) for mutant in self.table]
+            broken[0].update(changes)
+            return "\n".join(MUTANTS.table_faults(ROOT, broken))
+
+        self.assertIn("stands 0 times", faults(old="this stands nowhere"))
+        self.assertRegex(faults(old="return"), r"stands [1-9]\d+ times")
+        self.assertIn("changes nothing", faults(new=self.table[0]["old"]))
+        self.assertIn("no file of src", faults(file="src/retile/core/nothing.cpp"))
+        self.assertIn("no file of src", faults(file="spec/paper/fig08_typing.h"))
+        self.assertIn("no test", faults(test="no_such_test"))
+        self.assertIn("no Nothing in", faults(filter="Nothing.at_all"))
+        self.assertIn("stands twice", faults(id=self.table[1]["id"]))
+        self.assertIn("does not say why", faults(wrong=""))
+        self.assertIn("the fields are", faults(more="fields"))
+        few = MUTANTS.table_faults(ROOT, self.table[:10])
+        self.assertTrue(any("at least 25" in fault for fault in few))
+
+    def test_the_document_lists_every_mutant(self):
+        document = (ROOT / "docs" / "mutants.md").read_text(encoding="utf-8")
+        listed = re.findall(r"^\| ([\w-]+) \| `", document, flags=re.MULTILINE)
+        self.assertEqual(listed, [mutant["id"] for mutant in self.table])
+        self.assertRegex(document, rf"{len(self.table)} mutants, {len(self.table)} killed, 0 survived")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
