@@ -2,7 +2,7 @@
 // headers that show <mpi.h>; who does not want to see it includes executor.h.
 #pragma once
 
-#include <mpi.h>
+#include "retile/exec/mpi/mpi_wrapper.h"
 
 #include <memory>
 
