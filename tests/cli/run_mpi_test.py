@@ -273,7 +273,7 @@ class Ended(Case):
                 job, family, _ = self.start("--output", "out.npy")
                 self.assertEqual(len(os.listdir(self.folder)), 1)  # the temporary
                 job.send_signal(sent)
-                self.ended(job, family, f"ended by signal {int(sent)}", -sent)
+                self.ended(job, family, f"ended by signal {int(sent)}")
                 self.assertEqual(os.listdir(self.folder), [])
 
     def test_killing_the_launcher_leaves_nobody_behind(self):

@@ -34,7 +34,6 @@ struct Outcome {
   std::string out = {};
   std::vector<Diagnostic> problems = {};  ///< go to stderr, in order
   std::string words = {};                 ///< further text for stderr
-  int signal = 0;  ///< which ended the work; the program then dies by it, not with the exit code
 };
 
 /// The exit code that a diagnostic means by itself: most say that the input is at fault.

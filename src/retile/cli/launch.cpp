@@ -21,6 +21,7 @@
 
 #include "retile/cli/progress.h"
 #include "retile/cli/signals.h"
+#include "retile/core/descriptor.h"
 
 namespace retile::cli {
 namespace {
@@ -29,30 +30,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view report_mark = "retile-exit ";
 constexpr std::string_view start_mark = "retile-started\n";
-
-/// A descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(int value = -1) : value_(value) {}
-  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    close();
-    value_ = std::exchange(other.value_, -1);
-    return *this;
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { close(); }
-
-  [[nodiscard]] int get() const { return value_; }
-  void close() {
-    if (value_ >= 0) ::close(value_);
-    value_ = -1;
-  }
-
- private:
-  int value_;
-};
 
 struct Pipe {
   Descriptor read;
@@ -350,20 +327,20 @@ Result<void> Job::start(std::vector<std::string> command, std::string_view input
   const auto input_file = file_with(input);
   for (auto* pipe : {&out_, &errors_, &exec_, &wake_}) *pipe = make_pipe();
   if (!input_file || !out_ || !errors_ || !exec_ || !wake_) return cannot_start(errno);
-  fcntl(wake_->write.get(), F_SETFL, O_NONBLOCK);
+  fcntl(wake_->write.number(), F_SETFL, O_NONBLOCK);
   // All that allocates happens before the fork.
   std::vector<char*> words;
   words.reserve(command.size() + 1);
   for (std::string& word : command) words.push_back(word.data());
   words.push_back(nullptr);
-  watch_.emplace(wake_->write.get());
+  watch_.emplace(wake_->write.number());
   const pid_t parent = getpid();
   begin_ = Clock::now();
   child_ = fork();
   if (child_ < 0) return cannot_start(errno);
   if (child_ == 0) {
-    become_mpirun(words, fileno(input_file.get()), out_->write.get(), errors_->write.get(),
-                  exec_->write.get(), parent);
+    become_mpirun(words, fileno(input_file.get()), out_->write.number(), errors_->write.number(),
+                  exec_->write.number(), parent);
   }
   return await_exec();
 }
@@ -375,7 +352,7 @@ Result<void> Job::await_exec() {
   int error = 0;
   ssize_t reported = 0;
   do {
-    reported = ::read(exec_->read.get(), &error, sizeof error);
+    reported = ::read(exec_->read.number(), &error, sizeof error);
   } while (reported < 0 && errno == EINTR);
   if (reported <= 0) return {};
   while (waitpid(child_, &status_, 0) < 0 && errno == EINTR) {
@@ -416,9 +393,9 @@ bool Job::go_on() {
 }
 
 void Job::attend() {
-  std::array<pollfd, 3> watched = {{{out_->read.get(), POLLIN, 0},
-                                    {errors_->read.get(), POLLIN, 0},
-                                    {wake_->read.get(), POLLIN, 0}}};
+  std::array<pollfd, 3> watched = {{{out_->read.number(), POLLIN, 0},
+                                    {errors_->read.number(), POLLIN, 0},
+                                    {wake_->read.number(), POLLIN, 0}}};
   while (watched[0].fd >= 0 || watched[1].fd >= 0) {
     constexpr int tick_ms = 200;
     const int ready = poll(watched.data(), watched.size(), started_ && !kill_time_ ? -1 : tick_ms);
@@ -441,10 +418,8 @@ void Job::attend() {
 
 Outcome Job::outcome() {
   if (ending_signal != 0) {
-    Outcome outcome = environment_failure(fmt::format(
-        "ended by signal {} before the run was finished", static_cast<int>(ending_signal)));
-    outcome.signal = static_cast<int>(ending_signal);
-    return outcome;
+    return environment_failure(fmt::format("ended by signal {} before the run was finished",
+                                           static_cast<int>(ending_signal)));
   }
   const auto own_failure = filter_.own_failure();
   if (gave_up_ || (own_failure && !started_)) {

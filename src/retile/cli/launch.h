@@ -30,7 +30,7 @@ void say_started();
 ///
 /// stderr of the processes passes through as it comes. A job that does not start in time or does not
 /// report is an environment failure, described in one diagnostic. Signals that ask this process to
-/// end (INT, TERM, HUP) end the job, and are the signal of the outcome.
+/// end (INT, TERM, HUP) end the job.
 /// \param arguments  of every process
 /// \param input  what process 0 reads from stdin
 [[nodiscard]] Outcome launch(Size processes, const std::vector<std::string>& arguments,

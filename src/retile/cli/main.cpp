@@ -88,7 +88,6 @@ int finish(const Outcome& outcome, Color color) {
     exit = Exit::environment;
   }
   write_all(STDERR_FILENO, wants_color(color) ? colored(words) : words);
-  if (outcome.signal != 0) die_by(outcome.signal);
   return static_cast<int>(exit);
 }
 

@@ -110,6 +110,11 @@ Outcome refusal_of(Diagnostic diagnostic, const RunRequest& request) {
     }
     return over_limit(diagnostic, request);
   }
+  if (!diagnostic.source.empty() && diagnostic.source == request.data.output &&
+      diagnostic.code == Code::unsupported) {
+    diagnostic.input = std::exchange(diagnostic.source, "--output");
+    diagnostic.where = {0, diagnostic.input.size()};
+  }
   // Files that cannot be written or read to their end are the environment's fault, and so is what a
   // machine without GPUs cannot do.
   const bool cannot = cuda && diagnostic.code == Code::unsupported;

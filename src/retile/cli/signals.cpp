@@ -3,7 +3,7 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "retile/exec/npy/npy.h"
+#include "retile/core/temporary_file.h"
 
 namespace retile::cli {
 
@@ -28,12 +28,6 @@ void clean_up_on_signals() {
     sigaction(signal, nullptr, &before);
     if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
   }
-}
-
-void die_by(int signal) {
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
-  std::_Exit(128 + signal);  // it was blocked
 }
 
 }  // namespace retile::cli

@@ -11,7 +11,4 @@ extern const std::array<int, 3> ending_signals;
 /// From now on they remove what is half-written and then do what they do anyway.
 void clean_up_on_signals();
 
-/// Ends the program as the signal does by itself, so that whoever waits sees it.
-[[noreturn]] void die_by(int signal);
-
 }  // namespace retile::cli

@@ -379,14 +379,12 @@ Result<NpyFile> NpyFile::open(const std::string& path) {
   NpyFile file;
   file.path_ = path;
   // Without O_NONBLOCK, opening a named pipe would wait for a writer before we can see what it is.
-  do {
-    file.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  } while (file.descriptor_ < 0 && errno == EINTR);
-  if (file.descriptor_ < 0) {
+  file.descriptor_ = Descriptor::open(path, O_RDONLY | O_NONBLOCK);
+  if (!file.descriptor_.is_open()) {
     return bad(path, fmt::format("the file cannot be opened: {}", detail::error_text(errno)));
   }
   struct stat status {};
-  if (::fstat(file.descriptor_, &status) != 0) {
+  if (::fstat(file.descriptor_.number(), &status) != 0) {
     return bad(path, fmt::format("the file cannot be looked at: {}", detail::error_text(errno)));
   }
   if (S_ISDIR(status.st_mode)) return bad(path, "this is a directory, not a .npy file");
@@ -439,30 +437,12 @@ Result<NpyFile> NpyFile::open(const std::string& path) {
   return file;
 }
 
-NpyFile::NpyFile(NpyFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      header_(std::move(other.header_)),
-      fingerprint_(other.fingerprint_),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-NpyFile& NpyFile::operator=(NpyFile&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(header_, other.header_);
-  std::swap(fingerprint_, other.fingerprint_);
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
-}
-
-NpyFile::~NpyFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
 Result<void> NpyFile::read_at(Size offset_bytes, std::span<std::byte> bytes) const {
   while (!bytes.empty()) {
     // Linux moves at most 2^31 - 4096 bytes per call; asking for less keeps the count positive
     // everywhere.
     const std::size_t part = std::min(bytes.size(), std::size_t{1} << 30);
-    const ssize_t got = ::pread(descriptor_, bytes.data(), part, static_cast<off_t>(offset_bytes));
+    const ssize_t got = ::pread(descriptor_.number(), bytes.data(), part, static_cast<off_t>(offset_bytes));
     if (got < 0) {
       if (errno == EINTR) continue;
       return refuse({.code = Code::file_error,

@@ -10,9 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "retile/core/descriptor.h"
 #include "retile/core/element_type.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
+#include "retile/core/temporary_file.h"
 #include "retile/exec/npy/tile_runs.h"
 
 namespace retile {
@@ -62,12 +64,6 @@ class NpyFile {
   ///        the header says (truncated, or bytes behind the last element)
   [[nodiscard]] static Result<NpyFile> open(const std::string& path);
 
-  NpyFile(NpyFile&& other) noexcept;
-  NpyFile& operator=(NpyFile&& other) noexcept;
-  NpyFile(const NpyFile&) = delete;
-  NpyFile& operator=(const NpyFile&) = delete;
-  ~NpyFile();
-
   [[nodiscard]] const NpyHeader& header() const { return header_; }
   /// Header, length and time of change in one number: equal numbers on two processes mean the same
   /// file.
@@ -82,7 +78,7 @@ class NpyFile {
   std::string path_;
   NpyHeader header_;
   std::uint64_t fingerprint_ = 0;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
 };
 
 /// Reads one tile of a file from its first element to its last, in as many pieces as the caller
@@ -135,13 +131,7 @@ class NpyOutput {
   [[nodiscard]] static Result<NpyOutput> join(const std::string& temporary_path,
                                               const NpyHeader& header, std::uint64_t identity);
 
-  NpyOutput(NpyOutput&& other) noexcept;
-  NpyOutput& operator=(NpyOutput&& other) noexcept;
-  NpyOutput(const NpyOutput&) = delete;
-  NpyOutput& operator=(const NpyOutput&) = delete;
-  ~NpyOutput();
-
-  [[nodiscard]] const std::string& temporary_path() const { return temporary_path_; }
+  [[nodiscard]] const std::string& temporary_path() const { return temporary_->path(); }
   [[nodiscard]] const NpyHeader& header() const { return header_; }
   /// Tells two files of one name on two hosts apart; `join` compares it.
   [[nodiscard]] std::uint64_t identity() const { return identity_; }
@@ -153,26 +143,23 @@ class NpyOutput {
   /// Brings what this process wrote to the disk.
   /// \error file_error
   [[nodiscard]] Result<void> sync();
-  /// The creator's last act: the mode of the file that was there before, fsync, rename to the path given to `create`, fsync of the directory.
+  /// The creator's last act: the file gets the mode of the one before, reaches the disk and takes
+  /// the place given to `create`.
   /// \error file_error; the temporary is removed then. Precondition (asserted): called by the
   /// creator, once
   [[nodiscard]] Result<void> commit();
 
  private:
   NpyOutput() = default;
-  void close_and_remove();
+  [[nodiscard]] int descriptor() const {
+    return temporary_ ? temporary_->descriptor() : joined_.number();
+  }
 
-  std::string path_;            // empty for those who joined
-  std::string temporary_path_;  // empty after commit or removal
+  std::string path_;                        // empty for those who joined
+  std::optional<TemporaryFile> temporary_;  // of the creator, until it is committed
+  Descriptor joined_;                       // of those who joined
   NpyHeader header_;
   std::uint64_t identity_ = 0;
-  std::optional<unsigned> mode_;  // of the file that was there before
-  int descriptor_ = -1;
-  int registered_ = -1;  // the temporary's place in the list of remove_temporaries()
 };
-
-/// Removes the temporaries of all outputs that this process has created and not yet committed.
-/// Safe to call in a signal handler; the process must end after it.
-void remove_temporaries() noexcept;
 
 }  // namespace retile
