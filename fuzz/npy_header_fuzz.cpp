@@ -100,9 +100,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::require(extent >= 1 && !__builtin_mul_overflow(elements, extent, &elements),
                   "no shape: " + text(*header), dump(bytes));
   }
-  fuzz::require(
-      header->file_bytes() == header->data_offset_bytes + elements * header->type.bytes,
-      "another length: " + text(*header), dump(bytes));
+  fuzz::require(header->file_bytes() == header->data_offset_bytes + elements * header->type.bytes,
+                "another length: " + text(*header), dump(bytes));
   // All before the data alone is the same header; one byte less is none.
   const auto head = bytes.first(static_cast<std::size_t>(header->data_offset_bytes));
   const auto alone = retile::parse_npy_header(head, "input");

@@ -23,8 +23,6 @@ CASES = {
     # More dimensions than the search can hold: a plan, but no proof.
     "plan_unproved.txt": ["plan", "--mesh", "a:2,b:15015", "[1{a}2, 2, 15015" + 19 * ", 2" + "]",
                           "[2, 1{a}2, 15015" + 19 * ", 2" + "]", "--memory-limit", "94466211840"],
-    "plan_runner_up_explained.txt": ["plan", "--mesh", "x:4,y:2,z:8", "[8{x}32, 16{y}32, 64]",
-                                     "[32, 32, 8{x,y}64]", "--explain"],
     "plan_over_partitioned_explained.txt": ["plan", *OVER_PARTITIONED, "--explain"],
     "plan_replicas_explained.txt": ["plan", *REPLICAS, "--explain"],
     "plan_listing_3.json": ["plan", *LISTING_3, "--json"],

@@ -2,11 +2,17 @@
 
 import json
 import os
+import re
 import resource
+import shlex
 import signal
 import subprocess
+import xml.etree.ElementTree
+from pathlib import Path
 
 from support import EXAMPLE, RETILE, Case, counting, environment, main, npy, retile
+
+DOCUMENTS = Path(__file__).resolve().parents[2]
 
 PROGRAM = """retile.program/1
 mesh a:2,b:2
@@ -81,7 +87,6 @@ BAD_PLAN_OPTIONS = [
     ("limit beyond 63 bits", ["--memory-limit", "8388608TiB"], ["--memory-limit", "8388607TiB"], "2\\^63"),
     ("limit of 20 digits", ["--memory-limit", "99999999999999999999"], ["--memory-limit", "1000"], "2\\^63"),
     ("option without value", ["--memory-limit"], ["--memory-limit", "1000"], "--memory-limit"),
-    ("exceeded bound without a limit", ["--exceed-bound"], ["--exceed-bound", "--memory-limit", "1KiB"], "--memory-limit"),
     ("a proof and an object on stdout", ["--certificate", "-", "--json"], ["--certificate", "-"], "--json"),
     ("a proof and an explanation on stdout", ["--explain", "--certificate", "-"], ["--certificate", "/dev/null", "--explain"],
      "--explain"),
@@ -316,16 +321,33 @@ class Answers(Case):
         self.assertEqual(retile("plan", *EXAMPLE, "--memory-limit", str(int(least) - 1)).returncode, 1)
         self.assertIn(least, retile("plan", *EXAMPLE, "--memory-limit", "1").stdout)
 
-    def test_a_plan_that_may_exceed_the_bound_says_so(self):
-        limited = ["plan", *EXAMPLE, "--memory-limit", "1KiB", "--json"]
-        plain = json.loads(retile(*limited).stdout)
-        asked = json.loads(retile(*limited, "--exceed-bound").stdout)
-        self.assertNotIn("exceed_bound", plain)
-        self.assertIs(asked.pop("exceed_bound"), True)
-        self.assertEqual(asked, plain)
-        words = retile(*limited, "--exceed-bound", "--explain").stderr
-        self.assertIn("no sequence within the memory limit, of any height, costs less", words)
-        self.assertIn("though it may be", words)
+    def test_a_plan_is_drawn(self):
+        readme = (DOCUMENTS / "README.md").read_text(encoding="utf-8")
+        command = re.search(r"^\$ retile (plan .*) --svg plan\.svg$", readme, re.MULTILINE)[1]
+        path = self.path("plan.svg")
+        drawn = retile(*shlex.split(command), "--svg", path)
+        self.assertEqual(drawn.stdout, retile(*shlex.split(command)).stdout)
+        self.assertEqual((drawn.returncode, drawn.stderr), (0, ""))
+        picture = Path(path).read_text(encoding="utf-8")
+        self.assertEqual(picture, (DOCUMENTS / "docs" / "pictures" / "plan.svg").read_text(encoding="utf-8"))
+        # A reader of XML accepts it, and it shows every device in the first panel.
+        root = xml.etree.ElementTree.fromstring(picture)
+        self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
+        words = " ".join("".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text"))
+        for device in range(8):
+            self.assertRegex(words, rf"\b{device}\b")
+
+    def test_a_plan_is_drawn_beside_its_certificate(self):
+        proof = retile("plan", *EXAMPLE, "--certificate", "-").stdout
+        both = retile("plan", *EXAMPLE, "--certificate", "-", "--svg", self.path("plan.svg"))
+        self.assertEqual((both.returncode, both.stdout), (0, proof))
+        self.assertIn("<svg", Path(self.path("plan.svg")).read_text(encoding="utf-8"))
+
+    def test_a_picture_that_cannot_be_written_is_said(self):
+        missing = self.path("missing/plan.svg")
+        self.refused(retile("plan", *EXAMPLE, "--svg", missing), 4, "--svg: the file cannot be written")
+        self.refused(retile("plan", "--mesh", "x:2097152", "[1{x}2097152]", "[1{x}2097152]", "--svg", self.path("x.svg")),
+                     3, "1048576")
 
     def test_units_of_the_limit(self):
         for text, limit in {"0": 0, "1": 1, "2B": 2}.items():

@@ -118,7 +118,7 @@ TEST_P(EveryPairAndModel, obeys_every_memory_limit_at_the_least_cost) {
   EXPECT_GT(infeasible, 0);
 }
 
-/// Sequences whose tiles may be larger than both ends' (`exceed_bound`): none is cheaper than the
+/// Sequences whose tiles may be larger than both ends': none is cheaper than the
 /// plan, nor needs less memory, whatever the limit. In bytes none is below the lower bound; how
 /// many are cheaper than all sequences within the bound is printed.
 TEST_P(EveryPairAndModel, no_sequence_above_the_bound_refutes_a_plan) {
@@ -139,8 +139,7 @@ TEST_P(EveryPairAndModel, no_sequence_above_the_bound_refutes_a_plan) {
         const Size ends = std::max(problem.from.tile_size(), problem.to.tile_size());
         for (const Size limit :
              {least - 1, least, ends + ends / 2, 2 * ends, 3 * ends, 99 * ends}) {
-          PlanOptions options{
-              .element_bytes = 1, .memory_limit_bytes = limit, .exceed_bound = true};
+          PlanOptions options{.element_bytes = 1, .memory_limit_bytes = limit};
           const auto got = plan(problem, options);
           const auto want = truth.above_the_bound(Minimise::paper, problem.to, limit);
           ++asked;

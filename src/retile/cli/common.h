@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "retile/core/element_type.h"
-#include "retile/notation/paper/problem.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "retile/program/program.h"
 

@@ -149,8 +149,8 @@ class ErrorFilter {
       return;
     }
     // `[host:4711] ..` and `mpirun: ..`
-    const bool of_mpirun = (text.front() == '[' && text.find(':') < text.find(']')) ||
-                           text.rfind("mpirun: ", 0) == 0;
+    const bool of_mpirun =
+        (text.front() == '[' && text.find(':') < text.find(']')) || text.rfind("mpirun: ", 0) == 0;
     if (!started_ && (of_mpirun || (text == "\n" && !own_words_.empty()))) {
       own_words_.push_back(text);
       return;

@@ -8,6 +8,7 @@
 #include "retile/cli/report.h"
 #include "retile/cli/verb.h"
 #include "retile/core/atomic_file.h"
+#include "retile/draw/svg.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/certificate.h"
 #include "retile/program/forms/text.h"
@@ -16,8 +17,8 @@ namespace retile::cli {
 namespace {
 
 constexpr const char* footer_text = R"(
-Exit codes: 0 a plan, 1 none within --memory-limit, 2 the input cannot be read, 3 the certificate is
-too large, 4 it cannot be written.
+Exit codes: 0 a plan, 1 none within --memory-limit, 2 the input cannot be read, 3 the certificate or
+the picture is too large, 4 a file cannot be written.
 
 `retile-oracle certify` checks a certificate line by line, with code of its own.
 
@@ -25,17 +26,18 @@ Examples:
   retile plan --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]'
   retile plan --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]' --explain
   retile plan --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --dtype f64 --memory-limit 8KiB --json
-  retile plan --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --certificate - | retile-oracle certify)";
+  retile plan --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --certificate - | retile-oracle certify
+  retile plan --mesh x:2,y:3 '[2{x}4, 6]' '[4, 2{y}6]' --svg tiles.svg)";
 
 struct PlanArguments {
   ProblemArguments problem;
   bool json = false;
   bool explain = false;
-  bool exceed_bound = false;
   std::optional<std::string> cost;
   std::optional<std::string> memory_limit;
   std::optional<std::string> dtype;
   std::optional<std::string> certificate;
+  std::optional<std::string> svg;
 };
 
 Result<PlanOptions> read_options(const PlanArguments& arguments) {
@@ -55,11 +57,6 @@ Result<PlanOptions> read_options(const PlanArguments& arguments) {
     if (!limit) return refuse(limit.error());
     options.memory_limit_bytes = *limit;
   }
-  if (arguments.exceed_bound && !arguments.memory_limit) {
-    return refuse(about_argument(Code::bad_argument, "--exceed-bound", "--exceed-bound",
-                                 "--memory-limit is missing, which must bound such tiles"));
-  }
-  options.exceed_bound = arguments.exceed_bound;
   if (arguments.certificate == "-" && (arguments.json || arguments.explain)) {
     return refuse(
         about_argument(Code::bad_argument, "--certificate", "-",
@@ -68,6 +65,37 @@ Result<PlanOptions> read_options(const PlanArguments& arguments) {
                        {"a file takes them beside it: --certificate FILE"}));
   }
   return options;
+}
+
+/// Writes a file that an option names, whole or not at all.
+Result<void> write_named(std::string_view option, const std::string& path, std::string_view text) {
+  if (write_file(path, text)) return {};
+  return refuse(about_argument(Code::file_error, option, path, "the file cannot be written"));
+}
+
+/// Writes the files that the options ask for beside the plan: the proof of its lower bound, which
+/// is returned where it goes to stdout, and the picture.
+Result<std::string> write_beside(const PlanArguments& arguments, const Plan& plan) {
+  std::string to_stdout;
+  if (arguments.certificate) {
+    const Result<Certificate> certificate = certify(plan);
+    if (!certificate) return refuse(certificate.error());
+    std::string text = to_text(lower(plan)) + to_text(*certificate);
+    if (*arguments.certificate == "-") {
+      to_stdout = std::move(text);
+    } else if (const auto done = write_named("--certificate", *arguments.certificate, text);
+               !done) {
+      return refuse(done.error());
+    }
+  }
+  if (arguments.svg) {
+    const Result<std::string> picture = to_svg(lower(plan));
+    if (!picture) return refuse(picture.error());
+    if (const auto done = write_named("--svg", *arguments.svg, *picture); !done) {
+      return refuse(done.error());
+    }
+  }
+  return to_stdout;
 }
 
 }  // namespace
@@ -107,17 +135,12 @@ Outcome work_on(const PlanArguments& arguments) {
     }
     return failed(planned.error());
   }
-  if (arguments.certificate) {
-    const Result<Certificate> certificate = certify(*planned);
-    if (!certificate) return failed(certificate.error());
-    const std::string text = to_text(lower(*planned)) + to_text(*certificate);
-    if (*arguments.certificate == "-") return {.exit = Exit::yes, .out = text};
-    if (!write_file(*arguments.certificate, text)) {
-      return failed(Exit::environment,
-                    about_argument(Code::file_error, "--certificate", *arguments.certificate,
-                                   "the file cannot be written"));
-    }
+  const Result<std::string> instead = write_beside(arguments, *planned);
+  if (!instead) {
+    const bool file = instead.error().code == Code::file_error;
+    return file ? failed(Exit::environment, instead.error()) : failed(instead.error());
   }
+  if (!instead->empty()) return {.exit = Exit::yes, .out = *instead};
   const std::string explanation = arguments.explain ? plan_explanation(*planned) : "";
   if (arguments.json) {
     return {.exit = Exit::yes, .out = plan_json(*planned) + "\n", .words = explanation};
@@ -142,12 +165,12 @@ class PlanVerb final : public Verb {
     options.text("--memory-limit", given_.memory_limit,
                  "most bytes per device, tile before and after a step together; KiB, MiB, GiB, TiB",
                  "BYTES");
-    options.flag("--exceed-bound", given_.exceed_bound,
-                 "with --memory-limit: tiles within it may be larger than both ends");
     options.text("--dtype", given_.dtype, std::string(element_type_help), "TYPE");
     options.text("--certificate", given_.certificate,
                  "write the Program and the proof of its lower bound; - for stdout, without the "
                  "plan",
+                 "FILE");
+    options.text("--svg", given_.svg, "draw who holds what: before, at the largest and after",
                  "FILE");
   }
   [[nodiscard]] std::optional<Complaint> settle() override { return given_.problem.missing(); }

@@ -305,7 +305,6 @@ std::string plan_json(const Plan& plan) {
   json["cost"] = plan.cost;
   json["height"] = plan.height;
   json["bound"] = plan.bound;
-  if (plan.options.exceed_bound) json["exceed_bound"] = true;
   json["valley"] = plan.valley;
   json["resident"] = plan.resident;
   json["weak_cost"] = plan.weak_cost;
@@ -339,41 +338,6 @@ std::string plan_text(const Plan& plan) {
   }
   return text + sums_text(plan) + end;
 }
-
-namespace {
-
-/// What the cheapest plan with another valley or with a permutation costs, and which of the two it
-/// is; empty when there is none.
-std::string runner_up(const Plan& plan) {
-  if (plan.cost == 0) return "";
-  std::optional<Size> cost;
-  std::string how;
-  PlanOptions options = plan.options;
-  options.except_valley = plan.valley;
-  const Result<Plan> other = retile::plan(plan.problem, options);
-  if (other) {
-    cost = other->cost;
-    how = fmt::format("with a valley of {} elements", other->valley);
-  }
-  // These steps are the cheapest of their valley, so that with a permutation they are, too; unless
-  // dearer ones were taken to do without.
-  const std::optional<Size> limit = plan.options.memory_limit_bytes;
-  const bool may_permute = !limit || *limit / plan.options.element_bytes / 2 >= plan.valley;
-  if (!plan.permutation && may_permute &&
-      prices_of(plan.problem, plan.options).differ_by_a_permutation()) {
-    const std::optional<Size> permuted = checked_add(plan.cost, plan.valley);
-    if (permuted && (!cost || *permuted < *cost)) {
-      cost = permuted;
-      how = "with these steps and a permutation";
-    }
-  }
-  if (!cost) return "";
-  return fmt::format("runner-up: {}{}{}, {}\n",
-                     plan.complete && (!other || other->complete) ? "" : "at most ", *cost,
-                     cost_unit(plan), how);
-}
-
-}  // namespace
 
 std::string plan_explanation(const Plan& plan) {
   const std::string_view unit = cost_unit(plan);
@@ -423,17 +387,15 @@ std::string plan_explanation(const Plan& plan) {
   }
   text += plan.optimal
               ? fmt::format("optimal: no sequence{} costs less than {}{}\n",
-                            plan.options.exceed_bound ? " within the memory limit, of any height,"
-                            : plan.options.memory_limit_bytes ? " within the memory limit"
-                                                              : "",
+                            plan.options.memory_limit_bytes ? " within the memory limit" : "",
                             plan.lower_bound, unit)
               : fmt::format("proved lower bound {}{}: a sequence cheaper than {} is not excluded\n",
                             plan.lower_bound, unit, plan.cost);
-  text += runner_up(plan);
   text += fmt::format(
-      "memory: no tile is larger than the larger end ({}){}; a step holds at most {} elements, "
-      "before and after together\n",
-      plan.bound, plan.options.exceed_bound ? ", though it may be" : "", plan.resident);
+      "memory: no tile is larger than the larger end ({}); a step holds at most {} elements, "
+      "before and "
+      "after together\n",
+      plan.bound, plan.resident);
   const Baseline baseline = gather_everything(plan);
   text += fmt::format("gathering everything, then slicing: cost {}{}, height {}\n",
                       baseline.cost ? fmt::format("{}", *baseline.cost) : "beyond 2^63", unit,

@@ -143,15 +143,14 @@ namespace {
 Outcome work_together(const Processes& processes, const Result<CommandLine>& line,
                       const std::string& typed) {
   const std::string wanted = processes.broadcast(typed);
-  const int different =
-      largest(processes, wanted == typed ? 0 : processes.process() + 1);
+  const int different = largest(processes, wanted == typed ? 0 : processes.process() + 1);
   if (different > 0) {
     return told_by_first(
         processes,
-        failed(about_argument(Code::disagreement, "mpirun", wanted,
-                              fmt::format("process {} was given other arguments than process 0",
-                                          different - 1),
-                              {"all processes need the same command line"})));
+        failed(about_argument(
+            Code::disagreement, "mpirun", wanted,
+            fmt::format("process {} was given other arguments than process 0", different - 1),
+            {"all processes need the same command line"})));
   }
   // All were given the same text, so all fail alike here.
   if (!line) return told_by_first(processes, failed(line.error()));

@@ -143,8 +143,9 @@ Preparation::Step Preparation::read_program() {
   Result<std::string> text =
       place_.program_text ? *std::move(place_.program_text) : read_text(path, "--program");
   if (!text) return failed(text.error());
-  Result<std::vector<Program>> programs =
-      parse_any(*text, place_.program_text ? "process 0" : path == "-" ? "stdin" : path);
+  Result<std::vector<Program>> programs = parse_any(*text, place_.program_text ? "process 0"
+                                                           : path == "-"       ? "stdin"
+                                                                               : path);
   if (!programs) return failed(programs.error());
   if (programs->size() != 1) {
     return failed(
@@ -242,7 +243,8 @@ Preparation::Step Preparation::check_program() {
 Preparation::Step Preparation::keep_to_limit() {
   if (!request_.how.memory_limit_bytes || !by_steps()) return std::nullopt;
   const std::optional<Size> elements = run::resident_elements(request_.program);
-  const std::optional<Size> bytes = elements ? checked_mul(*elements, element_bytes_) : std::nullopt;
+  const std::optional<Size> bytes =
+      elements ? checked_mul(*elements, element_bytes_) : std::nullopt;
   if (bytes && *bytes <= *request_.how.memory_limit_bytes) return std::nullopt;
   return over_limit(*request_.how.memory_limit_bytes, bytes, request_.json);
 }

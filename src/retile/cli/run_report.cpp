@@ -121,8 +121,8 @@ Outcome refusal_of(Diagnostic diagnostic, const RunRequest& request) {
   if (cannot && diagnostic.notes.empty()) {
     diagnostic.notes = {"--backend sim runs all devices in one process"};
   }
-  const Exit exit = cannot || diagnostic.code == Code::file_error ? Exit::environment
-                                                                  : exit_of(diagnostic);
+  const Exit exit =
+      cannot || diagnostic.code == Code::file_error ? Exit::environment : exit_of(diagnostic);
   return failed(exit, std::move(diagnostic));
 }
 

@@ -59,8 +59,7 @@ std::string name_beside(const std::string& path) {
 /// Not every file system can flush a folder, or let it be opened.
 bool flush_folder(const std::string& path) {
   const std::string folder = folder_of(path);
-  const Descriptor opened =
-      Descriptor::open(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
+  const Descriptor opened = Descriptor::open(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
   return !opened.is_open() || ::fsync(opened.number()) == 0 || errno == EINVAL || errno == EROFS;
 }
 
@@ -85,8 +84,7 @@ std::optional<TemporaryFile> TemporaryFile::create(const std::string& path,
   TemporaryFile out;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     const std::string name = name_beside(path);
-    out.descriptor_ =
-        Descriptor::open(name, O_RDWR | O_CREAT | O_EXCL, mode ? owner_alone : all);
+    out.descriptor_ = Descriptor::open(name, O_RDWR | O_CREAT | O_EXCL, mode ? owner_alone : all);
     if (out.descriptor_.is_open()) {
       out.path_ = name;
       out.listed_ = enlist(name);

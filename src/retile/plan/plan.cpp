@@ -14,7 +14,7 @@
 // bound says what is proved. For bytes, and under a memory limit: the optimum of these normal forms
 // (within the limit). In elements no sequence with larger tiles than both ends' is cheaper, nor
 // needs less memory: what takes the place of a peak in the proof of S3 is lower, so no step of it
-// holds more. In bytes W bounds those from below, too. So `exceed_bound` changes no search.
+// holds more. In bytes W bounds those from below, too. So what is proved is proved of them, too.
 //
 // That the place of the permutation does not matter and that any path becomes
 // exact by one (S2) holds in all of them; what differs from model to model, Prices says.
@@ -174,7 +174,7 @@ std::vector<Level> allowed_levels(const PlanOptions& options, const WeakSpace& s
   Size largest = 0;
   for (const Level& level : levels) largest = std::max(largest, level.tile);
   const auto left_out = [&](const Level& level) {
-    return (level.tile < largest && !options.over_partition) || level.tile == options.except_valley;
+    return level.tile < largest && !options.over_partition;
   };
   levels.erase(std::remove_if(levels.begin(), levels.end(), left_out), levels.end());
   return levels;
@@ -558,8 +558,7 @@ Wide least_resident(const Problem& problem, const PlanOptions& options, const We
 }
 
 /// Whether slices alone, which hold no more than the source's tile, reach the target.
-bool slices_suffice(const Problem& problem, const PlanOptions& options, const WeakSpace& space) {
-  if (options.except_valley == problem.to.tile_size()) return false;
+bool slices_suffice(const Problem& problem, const WeakSpace& space) {
   const auto path = slicing_path(space);
   return path && unify(problem, *path);
 }
@@ -571,7 +570,7 @@ bool feasible(const Problem& problem, const PlanOptions& options, const WeakSpac
               Wide limit) {
   if (least_resident(problem, options, space) <= limit) return true;
   if (std::max(problem.from.tile_size(), problem.to.tile_size()) > limit) return false;
-  return slices_suffice(problem, options, space);
+  return slices_suffice(problem, space);
 }
 
 /// \param resident  most elements a step may hold, before and after together
@@ -627,10 +626,6 @@ Result<Renamed> check_arguments(const Problem& problem, const PlanOptions& optio
   if (options.element_bytes < 1) {
     return refuse({.code = Code::bad_argument, .message = "an element has at least one byte"});
   }
-  if (options.exceed_bound && !options.memory_limit_bytes) {
-    return refuse({.code = Code::bad_argument,
-                   .message = "only within a memory limit may tiles be larger than both ends"});
-  }
   return std::move(*renamed);
 }
 
@@ -676,9 +671,9 @@ Result<Plan> plan_digits(const Problem& problem, const PlanOptions& options) {
   // Where normal forms suffice a search that came to its end proves the cost, else the levels that
   // it left open bound it. Where they do not only W is proved. What every sequence pays is proved
   // anyway; slices alone are free.
-  const bool searched_all = choice->complete && options.over_partition && !options.except_valley;
+  const bool searched_all = choice->complete && options.over_partition;
   Wide bound = searched_all ? static_cast<Wide>(made->cost) : choice->lower_bound;
-  if (!options.over_partition || options.except_valley) bound = 0;
+  if (!options.over_partition) bound = 0;
   const Prices prices = prices_of(problem, options);
   if (!prices.normal_forms_suffice()) bound = std::min(bound, choice->weak_cost);
   if (made->cost > 0 && (!searched_all || !prices.normal_forms_suffice())) {
@@ -708,7 +703,7 @@ Result<Size> smallest_feasible_bytes(const Problem& asked, Size element_bytes) {
   Wide least = least_resident(problem, {}, space);
   const Wide ends = std::max(problem.from.tile_size(), problem.to.tile_size());
   if (ends < least) {
-    if (slices_suffice(problem, {}, space)) least = ends;
+    if (slices_suffice(problem, space)) least = ends;
   }
   if (least > std::numeric_limits<Size>::max() / element_bytes) {
     return refuse({.code = Code::size_overflow,

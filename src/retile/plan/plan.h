@@ -45,15 +45,9 @@ struct PlanOptions {
   Size element_bytes = 4;  ///< for bytes costs and the memory limit
   /// bound on resident bytes: tile before + tile after of the worst step
   std::optional<Size> memory_limit_bytes = {};
-  /// Whether tiles may be larger than both ends' where the memory limit, which must be given, has
-  /// room for them. What is proved is proved of such sequences, too, and none that is cheaper is
-  /// known, so that no plan makes use of it.
-  bool exceed_bound = false;
   /// Whether to look at valleys below the largest one that the ends allow. Without them less is
   /// proved: only what holds for every sequence (S5).
   bool over_partition = true;
-  /// Plans with a valley of just this size are left out. Nothing is proved then.
-  std::optional<Size> except_valley = {};
   /// How much all parts of the search together may look at, in alltoall edges between weak types;
   /// what takes longer counts as more of them (a weak type or digit lists kept, a tile run to see
   /// where it ends). Past it the plan is the best found so far, still right and within the bound.
@@ -104,7 +98,7 @@ struct Plan {
 /// The same problem and options give the same plan, in every process and build.
 /// \error infeasible (the memory limit; `smallest_feasible_bytes` says the least one),
 ///        size_overflow (costs), unsupported (listed layouts; ordered ones that no renaming of the
-///        devices makes compact at both ends), bad_argument (`exceed_bound` without a memory limit)
+///        devices makes compact at both ends), bad_argument (an element without a byte)
 /// \paper Sec. 7.2; placement of the permutation S2; bound from Thm. 6.7 with valley for
 /// localsize(t2)
 [[nodiscard]] Result<Plan> plan(const Problem& problem, const PlanOptions& options = {});

@@ -68,12 +68,12 @@ Result<void> Runner::fill_inputs() {
   Result<void> mine;
   if (source_.is_file()) {
     tell("read", 0, total);
-    mine = source_.each_piece(
-        executor_, program_.from, buffer_,
-        [&](Size device, Size begin, std::span<const std::byte> piece) {
-          std::memcpy(executor_.input(device).data() + begin, piece.data(), piece.size());
-          tell("read", (device - first_) * in_bytes() + begin, total);
-        });
+    mine = source_.each_piece(executor_, program_.from, buffer_,
+                              [&](Size device, Size begin, std::span<const std::byte> piece) {
+                                std::memcpy(executor_.input(device).data() + begin, piece.data(),
+                                            piece.size());
+                                tell("read", (device - first_) * in_bytes() + begin, total);
+                              });
     tell("read", total, total);
     return mine;
   }
@@ -130,10 +130,9 @@ Result<void> Runner::verify() {
   }
   tell("verify", total, total);
   const Size tile = program_.to.tile_size();
-  report_.elements_checked =
-      report_.mismatch
-          ? (report_.mismatch->device - first_) * tile + report_.mismatch->local_index + 1
-          : (end_ - first_) * tile;
+  report_.elements_checked = report_.mismatch ? (report_.mismatch->device - first_) * tile +
+                                                    report_.mismatch->local_index + 1
+                                              : (end_ - first_) * tile;
   return mine;
 }
 
@@ -201,8 +200,8 @@ Result<Source> open_source(const Processes& processes, const Program& program,
                            const RunOptions& options) {
   const std::string text =
       fmt::format("{} {} {} {}:{}{}", options.type ? static_cast<int>(options.type->kind) : -1,
-                  options.type ? options.type->bytes : 0, options.repetitions,
-                  options.input.size(), options.input, options.output);
+                  options.type ? options.type->bytes : 0, options.repetitions, options.input.size(),
+                  options.input, options.output);
   const std::uint64_t hash = hash_bytes(hash_start, std::as_bytes(std::span(text)));
   std::array<std::uint64_t, 2> both{hash, ~hash};
   processes.maximum(both);
@@ -213,8 +212,8 @@ Result<Source> open_source(const Processes& processes, const Program& program,
   }
   // From here on all have the same options, so all come to the same answers.
   if (options.repetitions < 1) {
-    return refuse({.code = Code::bad_argument,
-                   .message = "the number of repetitions must be at least 1"});
+    return refuse(
+        {.code = Code::bad_argument, .message = "the number of repetitions must be at least 1"});
   }
   if (options.input.empty()) return Source(options.type.value_or(ElementType{}));
   return Source::open(processes, options.input, program.from.global(), options.type);

@@ -27,9 +27,9 @@
 #include "exec/programs.h"
 #include "exec/team/fork_team.h"
 #include "exec/team/thread_team.h"
-#include "retile/notation/paper/problem.h"
 #include "retile/exec/cuda/boxes.h"
 #include "retile/exec/cuda/cuda_device.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/program/forms/text.h"
 #include "spec/paper/examples.h"
 

@@ -117,8 +117,7 @@ run::Report report_of(const Answer& answer, const Program& program) {
 
 }  // namespace
 
-Result<run::Report> run_as_member(team::Team& team, const Program& program,
-                                  const ProgramRun& how) {
+Result<run::Report> run_as_member(team::Team& team, const Program& program, const ProgramRun& how) {
   auto transport = cuda::TeamTransport::create(team);
   if (!transport) return refuse(transport.error());
   const TransportProcesses processes(**transport);

@@ -1,6 +1,4 @@
 // Whole Programs on forked processes, over a device that is host memory.
-#include "retile/exec/cuda/executor.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -8,6 +6,7 @@
 #include "exec/cuda/host_device.h"
 #include "exec/cuda/program_run.h"
 #include "exec/programs.h"
+#include "retile/exec/cuda/executor.h"
 
 namespace retile::cuda {
 namespace {

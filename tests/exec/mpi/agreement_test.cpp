@@ -71,10 +71,9 @@ TEST(Agreement, different_element_sizes) {
 }
 
 TEST(Agreement, different_options) {
-  for (const Options& options :
-       {Options{.chunk_bytes = 64}, Options{.message_bytes = 64},
-        Options{.memory_limit_bytes = Size{1} << 40},
-        Options{.partition = mpi::Partition::one_node}}) {
+  for (const Options& options : {Options{.chunk_bytes = 64}, Options{.message_bytes = 64},
+                                 Options{.memory_limit_bytes = Size{1} << 40},
+                                 Options{.partition = mpi::Partition::one_node}}) {
     const std::string outcome = make_outcome(square(), 4, is_last() ? options : Options{});
     EXPECT_THAT(outcome, StartsWith("disagreement"));
     EXPECT_TRUE(same_everywhere(outcome));

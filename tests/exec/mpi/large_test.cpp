@@ -27,8 +27,7 @@ class Large : public testing::TestWithParam<Way> {
     const int device = test::process_of(MPI_COMM_WORLD);
     const Program program = test::parsed(text);
     ASSERT_GT(program.from.tile_size(), Size{1} << 31);
-    auto redistributor =
-        mpi::Redistributor::make(MPI_COMM_WORLD, program, 1, GetParam().options);
+    auto redistributor = mpi::Redistributor::make(MPI_COMM_WORLD, program, 1, GetParam().options);
     ASSERT_TRUE(redistributor) << render(redistributor.error());
     const bool own = GetParam().options.own_buffers;
     const auto in_bytes = static_cast<std::size_t>(redistributor->in_bytes());
@@ -83,14 +82,13 @@ allgather dim=1 groups=[[0,1]]
 )");
 }
 
-INSTANTIATE_TEST_SUITE_P(By, Large,
-                         testing::Values(Way{"collectives", {.strategy = Strategy::collectives}},
-                                         Way{"messages", test::by_messages()},
-                                         Way{"slots", test::on_one_node()},
-                                         Way{"shared", test::on_one_node({.own_buffers = true})},
-                                         Way{"in_place", {.strategy = Strategy::in_place,
-                                                          .own_buffers = true}}),
-                         [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    By, Large,
+    testing::Values(Way{"collectives", {.strategy = Strategy::collectives}},
+                    Way{"messages", test::by_messages()}, Way{"slots", test::on_one_node()},
+                    Way{"shared", test::on_one_node({.own_buffers = true})},
+                    Way{"in_place", {.strategy = Strategy::in_place, .own_buffers = true}}),
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 }  // namespace
 }  // namespace retile

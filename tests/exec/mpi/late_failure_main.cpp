@@ -59,11 +59,11 @@ struct Way {
 const Way ways[] = {
     {"collectives", {.strategy = Strategy::collectives, .own_buffers = true}},
     {"inplace", {.strategy = Strategy::in_place, .own_buffers = true}},
-    {"shared", {.strategy = Strategy::exchange, .partition = Partition::one_node,
-                .own_buffers = true}},
+    {"shared",
+     {.strategy = Strategy::exchange, .partition = Partition::one_node, .own_buffers = true}},
     {"staged", {.strategy = Strategy::exchange, .partition = Partition::one_node}},
-    {"direct", {.strategy = Strategy::exchange, .partition = Partition::apart,
-                .own_buffers = true}},
+    {"direct",
+     {.strategy = Strategy::exchange, .partition = Partition::apart, .own_buffers = true}},
     {"mixed", {.strategy = Strategy::exchange, .own_buffers = true}},
 };
 

@@ -43,8 +43,8 @@ void all_strategies_agree(const std::string& text) {
   ASSERT_EQ(program.devices, test::processes_of(MPI_COMM_WORLD));
   const Bytes first = moved(program, {.strategy = Strategy::collectives, .own_buffers = true});
   ASSERT_FALSE(first.empty());
-  for (Options options : {test::by_messages(), test::on_one_node(),
-                          Options{.strategy = Strategy::in_place}}) {
+  for (Options options :
+       {test::by_messages(), test::on_one_node(), Options{.strategy = Strategy::in_place}}) {
     SCOPED_TRACE(strategy_name(options.strategy));
     options.own_buffers = true;
     EXPECT_EQ(moved(program, options), first);

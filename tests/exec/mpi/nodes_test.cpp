@@ -201,9 +201,10 @@ TEST(Nodes, automatic_takes_messages_alone_only_where_nothing_stays_on_a_node) {
       ASSERT_TRUE(made) << render(made.error());
       EXPECT_EQ(made->strategy(), Strategy::exchange);
       const bool in_memory = one_node(nodes) || shares(program, nodes);
-      EXPECT_THAT(made->reasons(), testing::ElementsAre(testing::StartsWith(
-                                       in_memory ? "exchange: chosen" : "exchange by messages: "
-                                                                        "chosen")));
+      EXPECT_THAT(made->reasons(),
+                  testing::ElementsAre(testing::StartsWith(in_memory ? "exchange: chosen"
+                                                                     : "exchange by messages: "
+                                                                       "chosen")));
       EXPECT_TRUE(test::same_everywhere(made->reasons().back()));
     }
   }
@@ -325,7 +326,7 @@ TEST(Nodes, making_needs_no_more_than_it_says) {
                                       gather()};
   for (const Program& program : programs) {
     for (const Size block : block_sizes()) {
-    const test::Blocks blocks(block);
+      const test::Blocks blocks(block);
       for (Options options : {Options{}, test::over_nodes(), test::by_messages()}) {
         for (const bool own : {false, true}) {
           SCOPED_TRACE("partition " + std::to_string(static_cast<int>(options.partition)) +

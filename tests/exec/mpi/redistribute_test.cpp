@@ -48,10 +48,10 @@ struct Way {
   Options options;
   Size block = 0;
   [[nodiscard]] std::string name() const {
-    const std::string of = options.strategy != Strategy::exchange          ? ""
-                           : options.partition == Partition::one_node      ? " on one node"
-                           : options.partition == Partition::apart         ? " by messages"
-                                                                           : " over nodes";
+    const std::string of = options.strategy != Strategy::exchange     ? ""
+                           : options.partition == Partition::one_node ? " on one node"
+                           : options.partition == Partition::apart    ? " by messages"
+                                                                      : " over nodes";
     return std::string(strategy_name(options.strategy)) + of;
   }
 };
@@ -469,8 +469,9 @@ TEST(Redistribute, a_limit_without_room_for_an_exchange_is_told_what_the_smalles
   if (test::processes() == 1) {
     EXPECT_THAT(with_room, testing::HasSubstr("needs at least"));  // of one transfer: described
   } else {
-    EXPECT_EQ(with_room, "exchange by messages: does not fit the memory limit: " + std::to_string(needed) +
-                             " bytes hold the tiles and at most 1 of the exchange's transfers");
+    EXPECT_EQ(with_room,
+              "exchange by messages: does not fit the memory limit: " + std::to_string(needed) +
+                  " bytes hold the tiles and at most 1 of the exchange's transfers");
   }
 }
 
@@ -512,12 +513,11 @@ TEST(Redistribute, strategies_that_cannot_be_used_are_refused_on_all_processes) 
     EXPECT_EQ(code(on_one_node()), "unsupported");
     EXPECT_EQ(code({.strategy = Strategy::in_place, .own_buffers = true}), "unsupported");
   }
-  EXPECT_EQ(code({.strategy = Strategy::in_place, .partition = Partition::apart,
-                  .own_buffers = true}),
-            "unsupported");
+  EXPECT_EQ(
+      code({.strategy = Strategy::in_place, .partition = Partition::apart, .own_buffers = true}),
+      "unsupported");
   const bool first = test::process() == 0;
-  EXPECT_EQ(code({.strategy = first ? Strategy::exchange : Strategy::collectives}),
-            "disagreement");
+  EXPECT_EQ(code({.strategy = first ? Strategy::exchange : Strategy::collectives}), "disagreement");
   EXPECT_EQ(code(first ? on_one_node() : by_messages()), "disagreement");
   EXPECT_EQ(code({.own_buffers = first}), "disagreement");
 }
@@ -672,9 +672,9 @@ TEST(Redistribute, processes_that_may_not_open_each_others_files_share_memory_by
   EXPECT_TRUE(reaches_process_0());
   for (const Way& way : all_ways({})) {
     const Options& options = way.options;
-    const bool shares = options.strategy == Strategy::in_place ||
-                        (options.strategy == Strategy::exchange &&
-                         options.partition == Partition::one_node);
+    const bool shares =
+        options.strategy == Strategy::in_place ||
+        (options.strategy == Strategy::exchange && options.partition == Partition::one_node);
     if (!shares) continue;
     SCOPED_TRACE(way.name());
     const auto made = [&] {

@@ -125,8 +125,7 @@ class Run : public testing::Test {
                                               const mpi::Options& how) const {
     const auto source = run::open_source(job(), program, options);
     if (!source) return refuse(source.error());
-    const auto executor =
-        mpi::make_executor(job(), program, source->type().bytes, how);
+    const auto executor = mpi::make_executor(job(), program, source->type().bytes, how);
     if (!executor) return refuse(executor.error());
     return run::run(**executor, program, *source, options);
   }
@@ -328,8 +327,8 @@ TEST_F(Run, replicas_write_once_and_rank_0_works) {
   for (const Program& program : {gather, scalar}) {
     for (const Sees sees : {Sees::both, Sees::neither}) {
       const View view(path_, is_first() ? Sees::both : sees);
-      const auto report =
-          run(program, {.type = ElementType{ElementKind::signed_integer, 8}, .output = "out/b.npy"});
+      const auto report = run(
+          program, {.type = ElementType{ElementKind::signed_integer, 8}, .output = "out/b.npy"});
       ASSERT_TRUE(report) << render(report.error());
       EXPECT_TRUE(report->right);
       EXPECT_EQ(report->element_bytes, 8);
@@ -418,8 +417,7 @@ TEST_F(Run, a_full_disk_on_any_process_is_an_error_of_all_and_leaves_the_old_fil
     std::string outcome;
     {
       const FileLimit limit(test::process_of(MPI_COMM_WORLD) == full);
-      outcome = outcome_text(
-          run(program, {.type = elements[4].type(), .output = file("b.npy")}));
+      outcome = outcome_text(run(program, {.type = elements[4].type(), .output = file("b.npy")}));
     }
     EXPECT_THAT(outcome, StartsWith("file_error"));
     EXPECT_THAT(outcome, HasSubstr("File too large"));
@@ -440,8 +438,7 @@ TEST_F(Run, target_tiles_that_make_no_array_make_no_file) {
              "]\nto tile=[2] global=[" + std::to_string(2 * processes()) + "] at=[" + at +
              "]\ndynslice dim=0 parts=" + d + " part=[" + parts + "]\n");
   EXPECT_TRUE(run(program, {})->right);
-  EXPECT_THAT(outcome_text(run(program, {.output = file("b.npy")})),
-              StartsWith("unsupported"));
+  EXPECT_THAT(outcome_text(run(program, {.output = file("b.npy")})), StartsWith("unsupported"));
   EXPECT_THAT(names(), IsEmpty());
 }
 

@@ -213,8 +213,7 @@ TEST(NpyOutput, replaces_a_file_and_keeps_a_link) {
   const TemporaryDirectory directory;
   write_file(directory.file("real.npy"), "old");
   std::filesystem::create_symlink("real.npy", directory.path() / "link.npy");
-  auto output = NpyOutput::create(directory.file("link.npy"),
-                                  test::header_of("|u1", {3}));
+  auto output = NpyOutput::create(directory.file("link.npy"), test::header_of("|u1", {3}));
   ASSERT_TRUE(output) << render(output.error());
   ASSERT_TRUE(output->commit());
   EXPECT_TRUE(std::filesystem::is_symlink(directory.path() / "link.npy"));
@@ -298,11 +297,9 @@ TEST(NpyOutput, no_space_is_an_error_before_any_data_and_leaves_nothing) {
   rlimit low = before;
   low.rlim_cur = 10000;
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &low), 0);
-  const auto large = NpyOutput::create(directory.file("b.npy"),
-                                       test::header_of("<f4", {10000}));
-  const bool small = NpyOutput::create(directory.file("c.npy"),
-                                       test::header_of("<f4", {10}))
-                         .has_value();
+  const auto large = NpyOutput::create(directory.file("b.npy"), test::header_of("<f4", {10000}));
+  const bool small =
+      NpyOutput::create(directory.file("c.npy"), test::header_of("<f4", {10})).has_value();
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, previous);
   EXPECT_TRUE(small);
@@ -313,8 +310,7 @@ TEST(NpyOutput, no_space_is_an_error_before_any_data_and_leaves_nothing) {
 
 TEST(NpyOutput, join_refuses_another_file_of_that_name) {
   const TemporaryDirectory directory;
-  auto output = NpyOutput::create(directory.file("b.npy"),
-                                  test::header_of("<f4", {3}));
+  auto output = NpyOutput::create(directory.file("b.npy"), test::header_of("<f4", {3}));
   ASSERT_TRUE(output);
   EXPECT_TRUE(NpyOutput::join(output->temporary_path(), output->header(), output->identity()));
   EXPECT_FALSE(NpyOutput::join(output->temporary_path(), output->header(), output->identity() + 1));

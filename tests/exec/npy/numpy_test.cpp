@@ -71,8 +71,7 @@ np.save(d + 'void.npy', np.zeros(3, dtype='V8'))
 TEST_F(WithNumpy, what_we_write_numpy_reads) {
   const test::TemporaryDirectory directory;
   for (const char* descr : {"<i4", ">i4"}) {
-    auto output = NpyOutput::create(directory.file("b.npy"),
-                                    test::header_of(descr, {2, 3}));
+    auto output = NpyOutput::create(directory.file("b.npy"), test::header_of(descr, {2, 3}));
     ASSERT_TRUE(output);
     std::vector<std::byte> data(24);
     for (std::size_t i = 0; i < 6; ++i)

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "exec/team/exchanges.h"
-#include "retile/exec/team/shared.h"
 #include "exec/team/thread_team.h"
+#include "retile/exec/team/shared.h"
 
 namespace {
 

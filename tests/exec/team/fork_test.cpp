@@ -15,8 +15,8 @@
 #include <string>
 
 #include "exec/team/exchanges.h"
-#include "retile/exec/copy/stores.h"
 #include "exec/team/fork_team.h"
+#include "retile/exec/copy/stores.h"
 #include "retile/exec/team/memory.h"
 #include "retile/exec/team/shared_protocol.h"
 
@@ -174,8 +174,9 @@ TEST(ForkedTeam, a_member_killed_at_any_moment_ends_the_others_soon) {
     kill_at(SharedPath::straight, moment);
     kill_at(SharedPath::copied, moment);
   }
-  for (const Moment moment : {Moment::entry, Moment::slot_wait, Moment::pack, Moment::raise_ready, Moment::copy,
-                          Moment::data_wait, Moment::unpack, Moment::raise_taken, Moment::drain}) {
+  for (const Moment moment :
+       {Moment::entry, Moment::slot_wait, Moment::pack, Moment::raise_ready, Moment::copy,
+        Moment::data_wait, Moment::unpack, Moment::raise_taken, Moment::drain}) {
     kill_at(SharedPath::staged, moment);
   }
 }

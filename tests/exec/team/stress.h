@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "exec/team/exchanges.h"
-#include "retile/exec/team/shared_protocol.h"
 #include "exec/team/thread_team.h"
+#include "retile/exec/team/shared_protocol.h"
 
 namespace team_test {
 
@@ -207,7 +207,7 @@ struct PassWatch : retile::team::Unwatched {
 
 /// How the bytes go, made sure of by which tiles are shared.
 enum class Route {
-  held,    ///< into the new tiles, by stores that are held back
+  held,  ///< into the new tiles, by stores that are held back
   staged,
   pushed,  ///< into the new tiles, by a pass
   pulled,  ///< out of the old tiles, by a pass; the new ones are private

@@ -393,7 +393,8 @@ Result<void> DeviceExchange::describe_staged_copies() {
     const auto append = [&](Stream& stream) {
       stream.transfers.push_back(&transfer);
       stream.offsets.push_back(stream.bytes);
-      stream.bytes += rounded_up(box_bytes(transfer.shape, problem_->element_bytes), stream_alignment);
+      stream.bytes +=
+          rounded_up(box_bytes(transfer.shape, problem_->element_bytes), stream_alignment);
     };
     if (transfer.source == self) append(out[static_cast<std::size_t>(transfer.target)]);
     if (transfer.target == self) append(in[static_cast<std::size_t>(transfer.source)]);

@@ -129,8 +129,8 @@ class DeviceExchange {
   [[nodiscard]] Result<void> take_staged_path();
   [[nodiscard]] Result<void> describe_peer_copies();
   [[nodiscard]] Result<void> describe_staged_copies();
-  [[nodiscard]] Result<std::size_t> describe_chunk(const Stream& stream, Size number,
-                                                   bool packs, std::uint32_t place);
+  [[nodiscard]] Result<std::size_t> describe_chunk(const Stream& stream, Size number, bool packs,
+                                                   std::uint32_t place);
   [[nodiscard]] std::size_t note(BatchBuilder&& builder, bool by_target);
   void forget_descriptions();
   [[nodiscard]] Result<void> within_limit(Size bytes);

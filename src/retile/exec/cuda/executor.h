@@ -24,11 +24,8 @@ using OpenDevice = std::function<Result<std::unique_ptr<Device>>(int place_on_ma
 /// \param open       nothing: open_cuda_device()
 /// \error as direct() and DeviceExchange::create(), on all members; cuda_error; unsupported (built
 ///     without CUDA); bad_argument (element size, number of processes)
-[[nodiscard]] Result<std::unique_ptr<Executor>> make_executor(const Processes& processes,
-                                                              std::unique_ptr<Transport> transport,
-                                                              const Program& program,
-                                                              Size element_bytes,
-                                                              const DeviceOptions& options,
-                                                              const OpenDevice& open = {});
+[[nodiscard]] Result<std::unique_ptr<Executor>> make_executor(
+    const Processes& processes, std::unique_ptr<Transport> transport, const Program& program,
+    Size element_bytes, const DeviceOptions& options, const OpenDevice& open = {});
 
 }  // namespace retile::cuda

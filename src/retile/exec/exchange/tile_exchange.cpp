@@ -104,8 +104,7 @@ std::uint64_t TileExchange::hash() const {
   for (const Transfer& transfer : exchange.transfers) {
     hash = hash_number(hash, static_cast<std::uint64_t>(transfer.target));
     hash = hash_number(hash, static_cast<std::uint64_t>(transfer.source));
-    for (const Shape* numbers :
-         {&transfer.target_start, &transfer.source_start, &transfer.shape}) {
+    for (const Shape* numbers : {&transfer.target_start, &transfer.source_start, &transfer.shape}) {
       hash = hash_shape(hash, *numbers);
     }
   }

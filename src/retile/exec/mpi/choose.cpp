@@ -92,9 +92,9 @@ std::vector<Choice::Candidate> Choice::candidates() const {
   const Nodes& nodes = task_.nodes;
   const auto [strategy, partition] = std::pair(task_.options.strategy, task_.options.partition);
   // Where nothing stays on a node, all goes by messages in any case.
-  const bool on_node = partition != Partition::apart &&
-                       (nodes.count == 1 || partition == Partition::one_node ||
-                        (exchange_ && shares_memory(*exchange_, nodes)));
+  const bool on_node =
+      partition != Partition::apart && (nodes.count == 1 || partition == Partition::one_node ||
+                                        (exchange_ && shares_memory(*exchange_, nodes)));
   if (strategy == Strategy::exchange) return {{Strategy::exchange, !on_node}};
   if (strategy != Strategy::automatic) return {{strategy}};
   std::vector<Candidate> out;
@@ -172,8 +172,8 @@ bool Choice::attempt(const Candidate& candidate) {
   // Others were looked at before: then there was the exchange, beside tiles of the caller.
   const Size callers = task_.options.own_buffers ? 0 : task_.in_bytes() + task_.out_bytes();
   chosen_.preparing_limit_bytes = std::max(tried_, looking_bytes_ + callers);
-  chosen_.reasons.push_back(fmt::format("{}: chosen, needs up to {} bytes", candidate.name(),
-                                        chosen_.peak_limit_bytes));
+  chosen_.reasons.push_back(
+      fmt::format("{}: chosen, needs up to {} bytes", candidate.name(), chosen_.peak_limit_bytes));
   return true;
 }
 

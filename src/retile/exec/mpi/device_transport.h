@@ -2,13 +2,12 @@
 // headers that show <mpi.h>; who does not want to see it includes executor.h.
 #pragma once
 
-#include "retile/exec/mpi/mpi_wrapper.h"
-
 #include <memory>
 
 #include "retile/core/result.h"
 #include "retile/core/size.h"
 #include "retile/exec/cuda/transport.h"
+#include "retile/exec/mpi/mpi_wrapper.h"
 #include "retile/exec/mpi/options.h"
 
 namespace retile::mpi {

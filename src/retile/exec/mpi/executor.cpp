@@ -24,7 +24,8 @@ class MpiExecutor final : public Executor {
   }
   [[nodiscard]] Result<void> clear_output() override {
     // In place it is the input.
-    if (keeps_input()) std::memset(redistributor_.output().data(), 0, redistributor_.output().size());
+    if (keeps_input())
+      std::memset(redistributor_.output().data(), 0, redistributor_.output().size());
     return {};
   }
   [[nodiscard]] Result<void> move() override { return redistributor_.run(); }
@@ -47,9 +48,8 @@ class MpiExecutor final : public Executor {
 
 }  // namespace
 
-Result<std::unique_ptr<Executor>> make_executor(const Processes& processes,
-                                                const Program& program, Size element_bytes,
-                                                const Options& options) {
+Result<std::unique_ptr<Executor>> make_executor(const Processes& processes, const Program& program,
+                                                Size element_bytes, const Options& options) {
   Options own = options;
   own.own_buffers = true;
   auto made = Redistributor::make(MPI_COMM_WORLD, program, element_bytes, own);

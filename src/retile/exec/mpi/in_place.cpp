@@ -68,8 +68,8 @@ Result<std::unique_ptr<Mover>> in_place(const Task& task) {
     return refuse({.code = Code::unsupported, .message = std::move(message)});
   };
   if (task.nodes.count > 1) {
-    return unsupported(fmt::format(
-        "the processes do not all share memory: they are on {} nodes", task.nodes.count));
+    return unsupported(fmt::format("the processes do not all share memory: they are on {} nodes",
+                                   task.nodes.count));
   }
   if (!task.options.own_buffers) {
     return unsupported("in place needs buffers of the library's own (own_buffers)");

@@ -127,8 +127,7 @@ Result<void> MessagePart::finish(std::span<const std::byte> in, std::span<std::b
     if (!place) return tl::unexpected(place.error());
     if (*place < expected_.size()) {
       MessageQueue::Message message = expected_[*place];
-      receives_.boxes(message).unpack(message.cursor, slot(*place).data(), out.data(),
-                                      slot_bytes_);
+      receives_.boxes(message).unpack(message.cursor, slot(*place).data(), out.data(), slot_bytes_);
     }
     auto begun = begin(*place, in);
     if (!begun) return tl::unexpected(begun.error());

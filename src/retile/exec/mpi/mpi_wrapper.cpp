@@ -258,8 +258,8 @@ Result<bool> start_mpi(int* argc, char*** argv) {
   int provided = MPI_THREAD_SINGLE;
   const int code = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
   if (code == MPI_SUCCESS) return true;
-  return refuse({.code = Code::mpi_error,
-                 .message = fmt::format("MPI_Init_thread failed: code {}", code)});
+  return refuse(
+      {.code = Code::mpi_error, .message = fmt::format("MPI_Init_thread failed: code {}", code)});
 }
 
 void end_mpi() {

@@ -151,8 +151,7 @@ Size NodePart::limit_bytes() const {
   const int most = task_.nodes.most_processes;
   const Segment place = segment(most);
   const Size described =
-      place.places.bound_bytes(most, most_transfers(), task_.rank()) -
-      place.places.slots_bytes;
+      place.places.bound_bytes(most, most_transfers(), task_.rank()) - place.places.slots_bytes;
   return place.bytes + described + TeamOfProcesses::control_bytes(most);
 }
 

@@ -442,7 +442,8 @@ Result<void> NpyFile::read_at(Size offset_bytes, std::span<std::byte> bytes) con
     // Linux moves at most 2^31 - 4096 bytes per call; asking for less keeps the count positive
     // everywhere.
     const std::size_t part = std::min(bytes.size(), std::size_t{1} << 30);
-    const ssize_t got = ::pread(descriptor_.number(), bytes.data(), part, static_cast<off_t>(offset_bytes));
+    const ssize_t got =
+        ::pread(descriptor_.number(), bytes.data(), part, static_cast<off_t>(offset_bytes));
     if (got < 0) {
       if (errno == EINTR) continue;
       return refuse({.code = Code::file_error,

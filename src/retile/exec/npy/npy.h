@@ -23,8 +23,8 @@ namespace retile {
 struct NpyHeader {
   std::string descr;  ///< element type and byte order as the file writes it: `<f4`, `>i8`, `|u1`;
                       ///< kept as it is
-  ElementType type;            ///< what descr means
-  Shape shape;                 ///< extents >= 1; empty for one element
+  ElementType type;   ///< what descr means
+  Shape shape;        ///< extents >= 1; empty for one element
   Size data_offset_bytes = 0;  ///< where element 0 lies
   friend bool operator==(const NpyHeader&, const NpyHeader&) = default;
 

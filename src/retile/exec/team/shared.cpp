@@ -165,8 +165,8 @@ Result<void> SharedExchange::Making::make_passes(SharedExchange& made, bool pull
 
 std::uint64_t SharedExchange::Making::hash() const {
   std::uint64_t hash = exchange.hash();
-  for (const Size number : {options.slots_offset, options.slots_bytes, Size{options.copies},
-                            options.copies_offset}) {
+  for (const Size number :
+       {options.slots_offset, options.slots_bytes, Size{options.copies}, options.copies_offset}) {
     hash = hash_number(hash, static_cast<std::uint64_t>(number));
   }
   return hash;
@@ -337,8 +337,7 @@ Size SharedOptions::bound_bytes(int members, Size transfers, std::size_t rank) c
   const Size each =
       Size{sizeof(SharedPeer)} + Size{sizeof(std::uint64_t)} + Size{2 * sizeof(std::byte*)};
   // Either of push and pull has what is kept, which counts twice.
-  Size out =
-      slots_bytes + Size{sizeof(SharedExchange)} + members * each + pass_bytes(transfers);
+  Size out = slots_bytes + Size{sizeof(SharedExchange)} + members * each + pass_bytes(transfers);
   if (copies || (slots_bytes == 0 && members > 1)) return out;
   // A transfer is either kept or in a stream.
   const Size others = members - 1;

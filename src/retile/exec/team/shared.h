@@ -166,5 +166,4 @@ class SharedExchange {
   std::vector<std::byte*> targets_;
 };
 
-
 }  // namespace retile::team

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "retile/notation/paper/problem.h"
 #include "retile/exec/mpi/redistribute.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/program/forms/text.h"
 
 int main(int argc, char** argv) {

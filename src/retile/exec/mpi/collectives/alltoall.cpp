@@ -42,8 +42,8 @@ class AlltoallMove final : public StepMove {
         pack(buffer + q * bytes, from,
              {.segment_bytes = sent_segment_bytes_, .n = members_, .q = q}, begin, bytes);
       }
-      auto sent = group_.alltoall(straight_send_ ? from : buffer,
-                                  straight_receive_ ? to : received, bytes);
+      auto sent =
+          group_.alltoall(straight_send_ ? from : buffer, straight_receive_ ? to : received, bytes);
       if (!sent) return sent;
       for (Size q = 0; q < members_ && !straight_receive_; ++q) {
         unpack(received + q * bytes, to,

@@ -38,8 +38,7 @@ class Collectives final : public Mover {
 
   [[nodiscard]] Size limit_bytes() const override;
   [[nodiscard]] Result<void> make_ready() override;
-  [[nodiscard]] Result<void> move(std::span<const std::byte> in,
-                                  std::span<std::byte> out) override;
+  [[nodiscard]] Result<void> move(std::span<const std::byte> in, std::span<std::byte> out) override;
   [[nodiscard]] Size received_bytes() const override { return received_; }
 
  private:
@@ -126,8 +125,7 @@ std::unique_ptr<StepMove> Collectives::move_of(const Allpermute& permute, const 
                       limits_);
 }
 
-std::unique_ptr<StepMove> Collectives::move_of(const Op& op, std::size_t step,
-                                               const Shape& shape) {
+std::unique_ptr<StepMove> Collectives::move_of(const Op& op, std::size_t step, const Shape& shape) {
   const Size whole = tile_bytes(shape);
   return match(
       op, [&](const Dynslice& slice) { return move_of(slice, shape); },
@@ -155,10 +153,8 @@ void Collectives::plan() {
   const std::vector<Shape>& shapes = task_.shapes;
   const auto add = [&](std::unique_ptr<StepMove> what, std::size_t step, Size out_bytes,
                        Size offset) {
-    moves_.push_back({.what = std::move(what),
-                      .step = step,
-                      .out_bytes = out_bytes,
-                      .in_offset_bytes = offset});
+    moves_.push_back(
+        {.what = std::move(what), .step = step, .out_bytes = out_bytes, .in_offset_bytes = offset});
   };
   for (std::size_t i = 0; i < steps.size(); ++i) {
     auto what = move_of(steps[i].op, i, shapes[i]);
@@ -193,8 +189,8 @@ bool Collectives::allocate() {
     if (move.to == Slot::second) second_bytes = std::max(second_bytes, move.out_bytes);
     chunk_bytes = std::max(chunk_bytes, move.what->buffer_bytes());
   }
-  return first_.allocate(first_bytes, task_.meter) &&
-         second_.allocate(second_bytes, task_.meter) && chunk_.allocate(chunk_bytes, task_.meter);
+  return first_.allocate(first_bytes, task_.meter) && second_.allocate(second_bytes, task_.meter) &&
+         chunk_.allocate(chunk_bytes, task_.meter);
 }
 
 Result<void> Collectives::move(std::span<const std::byte> in, std::span<std::byte> out) {
@@ -243,10 +239,10 @@ Result<void> Collectives::make_ready() {
   return comm_.agree(or_out_of_memory([&]() -> Result<void> {
     plan();
     if (allocate()) return {};
-    return refuse({.code = Code::mpi_error,
-                   .message =
-                       fmt::format("out of memory: buffers of up to {} bytes cannot be allocated",
-                                   limit_bytes() - task_.in_bytes() - task_.out_bytes())});
+    return refuse(
+        {.code = Code::mpi_error,
+         .message = fmt::format("out of memory: buffers of up to {} bytes cannot be allocated",
+                                limit_bytes() - task_.in_bytes() - task_.out_bytes())});
   }));
 }
 

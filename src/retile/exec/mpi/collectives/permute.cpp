@@ -16,8 +16,7 @@ class PermuteMove final : public StepMove {
         tile_bytes_(tile_bytes),
         most_bytes_(most_bytes) {}
 
-  [[nodiscard]] Result<void> run(const std::byte* from, std::byte* to,
-                                 std::byte*) const override {
+  [[nodiscard]] Result<void> run(const std::byte* from, std::byte* to, std::byte*) const override {
     for (Size begin = 0; begin < tile_bytes_; begin += most_bytes_) {
       const auto bytes = static_cast<std::size_t>(std::min(most_bytes_, tile_bytes_ - begin));
       auto sent = comm_.send_receive({from + begin, bytes}, target_, {to + begin, bytes}, source_);
@@ -37,8 +36,7 @@ class PermuteMove final : public StepMove {
 class CopyMove final : public StepMove {
  public:
   explicit CopyMove(Size tile_bytes) : tile_bytes_(tile_bytes) {}
-  [[nodiscard]] Result<void> run(const std::byte* from, std::byte* to,
-                                 std::byte*) const override {
+  [[nodiscard]] Result<void> run(const std::byte* from, std::byte* to, std::byte*) const override {
     std::memcpy(to, from, static_cast<std::size_t>(tile_bytes_));
     return {};
   }

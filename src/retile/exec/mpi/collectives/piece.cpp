@@ -48,8 +48,7 @@ void transfer(std::byte* packed, std::byte* tile, const Piece& piece, Size begin
 class SliceMove final : public StepMove {
  public:
   SliceMove(const Piece& piece, Size out_bytes) : piece_(piece), out_bytes_(out_bytes) {}
-  [[nodiscard]] Result<void> run(const std::byte* from, std::byte* to,
-                                 std::byte*) const override {
+  [[nodiscard]] Result<void> run(const std::byte* from, std::byte* to, std::byte*) const override {
     pack(to, from, piece_, 0, out_bytes_);
     return {};
   }

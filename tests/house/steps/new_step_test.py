@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""A step that nobody has heard of does not compile: the compiler names every place that must say something about it.
+
+    new_step_test.py ROOT BUILD
+
+Adds an alternative to `Op`, the table of steps, and one to `Meaning`, in a copy of retile/program/ops.h. Then compiles, without
+writing anything, each file that visits one of them. Every visit must be among the errors; each room that visits is a test. As
+controls the files compile with a faithful copy, and a visit that has a default is missed.
+"""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+BUILD = Path(sys.argv.pop(2))
+ROOT = Path(sys.argv.pop(1)).resolve()
+SRC = ROOT / "src"
+TABLE = Path("retile/program/ops.h")
+# What a function of a visit takes first: the first alternatives of Op and of Meaning.
+FIRST = re.compile(r"\((const )?(Dynslice|Keep)\b")
+# Calls of overloaded functions, one for each step.
+OVERLOADED = re.compile(r"^ *(make\(step, out\);|state\.tiles = std::visit\(.*apply\(op, state\))", re.MULTILINE)
+VISIT = re.compile(r"\b(?:match|std::visit)\(")
+ROOMS = ("program", "program/forms", "lower", "check", "prove", "exec/sim", "exec/team", "exec/mpi")
+CONTROL = "program/apply.cpp"
+
+
+def read(path):
+    return path.read_text(encoding="utf-8")
+
+
+def with_strangers(table):
+    """The table of steps with a new step and a new meaning, about which nothing else is said."""
+    for variant, stranger in (("Op", "UnheardOfStep"), ("Meaning", "UnheardOfMeaning")):
+        line = re.search(rf"^using {variant} = std::variant<([^;]*)>;$", table, re.MULTILINE)
+        struct = f"struct {stranger} {{ friend bool operator==(const {stranger}&, const {stranger}&) = default; }};\n"
+        table = table.replace(line[0], f"{struct}using {variant} = std::variant<{line[1]}, {stranger}>;")
+    return table
+
+
+def call_end(text, begin):
+    """Where the call ends whose opening parenthesis stands just before `begin`."""
+    depth = 1
+    for i in range(begin, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[i], 0)
+        if depth == 0:
+            return i
+    raise AssertionError("a call without an end")
+
+
+def visits(path):
+    """The visits of Op and Meaning in a file: first and last line of each."""
+    text = read(path)
+    out = []
+    for call in VISIT.finditer(text):
+        end = call_end(text, call.end())
+        if FIRST.search(text, call.end(), end):
+            out.append((text.count("\n", 0, call.start()) + 1, text.count("\n", 0, end) + 1))
+    out += [(text.count("\n", 0, call.start(1)) + 1,) * 2 for call in OVERLOADED.finditer(text)]
+    return out
+
+
+def room_of(path):
+    folder = path.relative_to(SRC / "retile").parent.as_posix()
+    return max((room for room in ROOMS if (folder + "/").startswith(room + "/")), key=len, default=folder)
+
+
+def commands():
+    """How each source is compiled, without its outputs."""
+    out = {}
+    for entry in json.loads(read(BUILD / "compile_commands.json")):
+        words = shlex.split(entry["command"])
+        while not re.search(r"(^|/)(g\+\+|clang\+\+|c\+\+)[-\d.]*$", words[0]):
+            words.pop(0)  # a compiler cache
+        del words[words.index("-o") : words.index("-o") + 2]
+        path = Path(entry["file"])
+        if path.is_relative_to(SRC):
+            out.setdefault(path, [word for word in words if word != "-c"])
+    return out
+
+
+def compiled(command, includes):
+    """The compiler's complaints where `includes` come first."""
+    done = subprocess.run(
+        [command[0], "-fsyntax-only", "-I", str(includes), *command[1:]], cwd=BUILD, capture_output=True, text=True, check=False)
+    return done.stderr if done.returncode else ""
+
+
+def named_lines(complaints, path):
+    """The lines of a file that complaints are about."""
+    return {int(found[1]) for found in re.finditer(rf"{re.escape(str(path))}:(\d+):\d+:", complaints)}
+
+
+class Steps(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.includes = cls.copy("strangers", TABLE, with_strangers(read(SRC / TABLE)))
+        cls.commands = commands()
+        files = sorted(path for path in (SRC / "retile").rglob("*") if path.suffix in (".h", ".cpp"))
+        cls.visits = {path: found for path in files if (found := visits(path))}
+        # A header is compiled by the first source of its room that reads it.
+        cls.sources = {path: cls.source_of(path) for path in cls.visits}
+        wanted = sorted({source for source in cls.sources.values() if source})
+        with ThreadPoolExecutor(2) as pool:
+            found = pool.map(lambda source: compiled(cls.commands[source], cls.includes), wanted)
+            cls.complaints = dict(zip(wanted, found))
+
+    @classmethod
+    def copy(cls, name, path, text):
+        folder = Path(cls.folder.name) / name
+        (folder / path).parent.mkdir(parents=True)
+        (folder / path).write_text(text, encoding="utf-8")
+        return folder
+
+    @classmethod
+    def source_of(cls, path):
+        if path.suffix == ".cpp":
+            return path if path in cls.commands else None
+        line = f'#include "{path.relative_to(SRC).as_posix()}"'
+        users = [source for source in sorted(cls.commands) if source.parent == path.parent and line in read(source)]
+        return users[0] if users else None
+
+    def missed(self, path, complaints):
+        named = named_lines(complaints, path)
+        return [first for first, last in self.visits[path] if not any(first <= line <= last for line in named)]
+
+    def of_room(self, room):
+        paths = [path for path in self.visits if room_of(path) == room]
+        built = [path for path in paths if self.sources[path]]
+        if paths and not built:
+            self.skipTest(f"{room} is not built")
+        self.assertTrue(built, f"{room} visits nothing; did it go?")
+        for path in built:
+            with self.subTest(file=path.relative_to(SRC).as_posix()):
+                self.assertEqual(self.missed(path, self.complaints[self.sources[path]]), [], "visits that compile, by line")
+        print(f"{room}: {sum(len(self.visits[path]) for path in built)} visits in {len(built)} files")
+
+    def test_every_room_that_visits_is_a_test(self):
+        self.assertEqual(sorted({room_of(path) for path in self.visits}), sorted(ROOMS))
+
+    def test_a_faithful_copy_compiles(self):
+        faithful = self.copy("faithful", TABLE, read(SRC / TABLE))
+        self.assertEqual(compiled(self.commands[SRC / "retile" / CONTROL], faithful), "")
+
+    def test_a_visit_with_a_default_is_missed(self):
+        path = SRC / "retile" / CONTROL
+        text = read(path)
+        calls = [call for call in VISIT.finditer(text) if FIRST.search(text, call.end(), call_end(text, call.end()))]
+        end = call_end(text, calls[-1].end())
+        # With a default, which takes what has no function of its own.
+        result = re.search(r"return (\w+)\{", text[calls[-1].start() : end])
+        default = f", [](const auto&) {{ return {result[1]}{{}}; }}"
+        lax = Path(self.folder.name) / "lax.cpp"
+        lax.write_text(text[:end] + default + text[end:], encoding="utf-8")
+        command = [str(lax) if word == str(path) else word for word in self.commands[path]] + ["-iquote", str(path.parent)]
+        complaints = compiled(command, self.includes).replace(str(lax), str(path))
+        self.assertNotEqual(complaints, "")
+        self.assertEqual(self.missed(path, complaints), [self.visits[path][-1][0]])
+
+
+for name in ROOMS:
+    setattr(Steps, f"test_{name.replace('/', '_')}", lambda self, room=name: self.of_room(room))
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
