@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "copy_limit.h"
 #include "copy_team.h"
 #include "machine.h"
-#include "retile/exec/copy/limit.h"
 
 namespace {
 

@@ -27,12 +27,12 @@
 #include <variant>
 #include <vector>
 
+#include "exec/cuda/team_transport.h"
+#include "exec/team/fork_team.h"
 #include "retile/exec/cuda/boxes.h"
 #include "retile/exec/cuda/cuda_device.h"
 #include "retile/exec/cuda/device_exchange.h"
-#include "retile/exec/cuda/team_transport.h"
 #include "retile/exec/exchange/direct.h"
-#include "retile/exec/team/fork_team.h"
 #include "retile/exec/team/memory.h"
 #include "retile/notation/paper/problem.h"
 
@@ -162,7 +162,7 @@ void copy_within(const cuda::DeviceExchange& exchange, Size bytes) {
 }
 
 void measure(cuda::Transport& transport, const Layout& from, const Layout& to,
-             const cuda::DeviceProblem& problem, const Arguments& arguments, Answer& answer) {
+             const retile::TileExchange& problem, const Arguments& arguments, Answer& answer) {
   const int member = transport.member();
   auto device = cuda::open_cuda_device(member);
   must(cuda::agree(transport, device ? Result<void>() : refuse(device.error())));
@@ -262,7 +262,7 @@ int main(int argc, char** argv) try {
     program.from = problem.from;
     program.to = problem.to;
     const Program composed = value_of(direct(program));
-    cuda::DeviceProblem exchange;
+    retile::TileExchange exchange;
     exchange.exchange = std::get<Exchange>(composed.steps.front().op);
     exchange.in_tile = program.from.tile();
     exchange.out_tile = program.to.tile();

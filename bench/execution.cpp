@@ -23,10 +23,10 @@
 #include <variant>
 #include <vector>
 
+#include "copy_limit.h"
 #include "execution_peers.h"
 #include "execution_problems.h"
 #include "machine.h"
-#include "retile/exec/copy/limit.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/exec/mpi/redistribute.h"
 #include "retile/exec/npy/pattern.h"
@@ -46,6 +46,7 @@ using retile::Exchange;
 using retile::Layout;
 using retile::Program;
 using retile::Size;
+using retile::mpi::Partition;
 using retile::mpi::Redistributor;
 using retile::mpi::Strategy;
 using Json = nlohmann::ordered_json;
@@ -177,11 +178,12 @@ class Bench {
     huge_in_ = buffers.huge_in.bytes(larger);
     huge_out_ = buffers.huge_out.bytes(larger);
     add_references();
-    add_strategy("automatic", Strategy::automatic, true);
-    add_strategy("shared, private tiles", Strategy::shared, false);
-    add_strategy("direct", Strategy::direct, false);
-    add_strategy("collectives", Strategy::collectives, false);
-    add_strategy("in place", Strategy::in_place, true);
+    add_strategy("automatic", {.own_buffers = true});
+    add_strategy("shared, private tiles",
+                 {.strategy = Strategy::exchange, .partition = Partition::one_node});
+    add_strategy("direct", {.strategy = Strategy::exchange, .partition = Partition::apart});
+    add_strategy("collectives", {.strategy = Strategy::collectives});
+    add_strategy("in place", {.strategy = Strategy::in_place, .own_buffers = true});
     add_peers(buffers);
     add_peers_in_huge_pages();
   }
@@ -269,9 +271,9 @@ class Bench {
     });
   }
 
-  void add_strategy(const std::string& name, Strategy strategy, bool own) {
-    auto made = Redistributor::make(MPI_COMM_WORLD, program_, element_bytes,
-                                    {.strategy = strategy, .own_buffers = own});
+  void add_strategy(const std::string& name, const retile::mpi::Options& options) {
+    const bool own = options.own_buffers;
+    auto made = Redistributor::make(MPI_COMM_WORLD, program_, element_bytes, options);
     if (!made) {
       if (process == 0) std::cerr << name << " left out: " << made.error().message << '\n';
       return;

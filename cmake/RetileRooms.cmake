@@ -89,6 +89,8 @@ function(retile_add_room room)
     FILE_SET HEADERS
     BASE_DIRS "${PROJECT_SOURCE_DIR}/src"
     FILES ${arg_HEADERS})
+  # A room without public headers is found by its neighbours all the same.
+  target_include_directories(${target} ${public} "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>")
   target_compile_features(${target} ${public} cxx_std_20)
   target_link_libraries(${target} ${public} ${arg_DEPS})
   foreach(dependency IN LISTS arg_PRIVATE_DEPS)

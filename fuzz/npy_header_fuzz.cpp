@@ -88,10 +88,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   fuzz::reached();
-  const auto element_bytes = retile::npy_element_bytes(header->descr);
-  fuzz::require(element_bytes.has_value() && *element_bytes == header->element_bytes &&
-                    header->element_bytes == size_in_name(header->descr),
-                "another size of elements: " + text(*header), dump(bytes));
+  const auto type = retile::npy_element_type(header->descr);
+  fuzz::require(type.has_value() && *type == header->type &&
+                    header->type.bytes == size_in_name(header->descr),
+                "another type of elements: " + text(*header), dump(bytes));
   fuzz::require(header->data_offset_bytes >= 10 &&
                     header->data_offset_bytes <= static_cast<Size>(bytes.size()),
                 "the data begin beside the file: " + text(*header), dump(bytes));
@@ -100,9 +100,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::require(extent >= 1 && !__builtin_mul_overflow(elements, extent, &elements),
                   "no shape: " + text(*header), dump(bytes));
   }
-  fuzz::require(
-      header->file_bytes() == header->data_offset_bytes + elements * header->element_bytes,
-      "another length: " + text(*header), dump(bytes));
+  fuzz::require(header->file_bytes() == header->data_offset_bytes + elements * header->type.bytes,
+                "another length: " + text(*header), dump(bytes));
   // All before the data alone is the same header; one byte less is none.
   const auto head = bytes.first(static_cast<std::size_t>(header->data_offset_bytes));
   const auto alone = retile::parse_npy_header(head, "input");

@@ -88,22 +88,25 @@ class Launched(Case):
 
     def test_every_strategy_gives_the_same(self):
         files = {}
-        for name in ("automatic", "collectives", "direct", "shared", "mixed", "inplace"):
+        # The last three are names of before there was one exchange.
+        ways = {"automatic": "exchange", "collectives": "collectives", "exchange": "exchange", "inplace": "inplace",
+                "shared": "exchange", "mixed": "exchange", "direct": "exchange by messages"}
+        for name, way in ways.items():
             with self.subTest(strategy=name):
                 path = self.path(name + ".npy")
                 done = retile("run", *EXAMPLE, "--strategy", name, "--repeat", "3", "--output", path, "--explain", "--json")
                 self.accepted(done)
                 report = json.loads(done.stdout)
                 self.assertTrue(report["right"])
-                self.assertEqual(report["strategy"], "shared" if name == "automatic" else name)
-                self.assertRegex(report["reasons"][-1], f"^{report['strategy']}: chosen, needs up to \\d+ bytes$")
+                self.assertEqual(report["strategy"], way.split()[0])
+                self.assertRegex(report["reasons"][-1], f"^{way}: chosen, needs up to \\d+ bytes$")
                 self.assertLessEqual(report["peak_bytes_per_process"], report["peak_limit_bytes"])
                 files[name] = read(path)
         self.assertEqual(len(set(files.values())), 1)
 
     def test_the_memory_limit_chooses_or_refuses(self):
         big = ["--mesh", "a:2,b:2", "[512{a}1024, 1024]", "[1024, 256{b,a}1024]"]
-        for limit, strategy in {"1GiB": "shared", "2944KiB": "inplace"}.items():
+        for limit, strategy in {"1GiB": "exchange", "2944KiB": "inplace"}.items():
             with self.subTest(limit=limit):
                 done = retile("run", *big, "--memory-limit", limit, "--json")
                 self.accepted(done)
@@ -116,8 +119,8 @@ class Launched(Case):
         self.assertEqual((report["feasible"], report["limit_bytes"], len(report["reasons"])), (False, 1 << 20, 4))
         done = retile("run", *big, "--memory-limit", "1MiB")
         self.assertEqual(done.returncode, 1, done)
-        self.assertRegex(done.stdout, "^not run: no way to run the Program within 1048576 bytes per process; the least .* is \\d+\n  shared: ")
-        self.refused(retile("run", *big, "--strategy", "fast"), 2, "automatic, collectives, direct, shared, mixed, inplace")
+        self.assertRegex(done.stdout, "^not run: no way to run the Program within 1048576 bytes per process; the least .* is \\d+\n  exchange: ")
+        self.refused(retile("run", *big, "--strategy", "fast"), 2, "automatic, collectives, exchange, inplace")
 
     def test_a_file_goes_through_unchanged(self):
         for descr, size in {">f4": 4, "|u1": 1, "<c16": 16}.items():
@@ -235,9 +238,9 @@ class Ended(Case):
                 pass
         job.wait()
 
-    def ended(self, job, family, words):
+    def ended(self, job, family, words, code=4):
         out, said = job.communicate(timeout=10)
-        self.assertEqual((job.returncode, out), (4, b""), said)
+        self.assertEqual((job.returncode, out), (code, b""), said)
         errors = [line for line in said.decode().splitlines() if line.startswith("error: ")]
         self.assertEqual(len(errors), 1, said)
         self.assertRegex(errors[0], "^error: .*" + words)
@@ -267,9 +270,11 @@ class Ended(Case):
     def test_signals_to_the_launcher_end_the_job(self):
         for sent in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(signal=sent):
-                job, family, _ = self.start()
+                job, family, _ = self.start("--output", "out.npy")
+                self.assertEqual(len(os.listdir(self.folder)), 1)  # the temporary
                 job.send_signal(sent)
                 self.ended(job, family, f"ended by signal {int(sent)}")
+                self.assertEqual(os.listdir(self.folder), [])
 
     def test_killing_the_launcher_leaves_nobody_behind(self):
         job, family, _ = self.start()

@@ -8,12 +8,33 @@
 #include <utility>
 
 #include "retile/cli/report.h"
-#include "retile/cli/verbs.h"
+#include "retile/cli/verb.h"
 #include "retile/program/forms/json.h"
 
 namespace retile::cli {
 
-Outcome check_verb(const CheckArguments& arguments) {
+namespace {
+
+constexpr const char* footer_text = R"(
+The input holds one or more Programs, in text or JSON form; each gets a verdict, and the exit code
+is the largest.
+
+Exit codes: 0 right, 1 wrong (with --within-bound: or higher than both ends), 2 the input cannot be
+read, 3 undecided: a limit was reached, --timeout too.
+
+Examples:
+  retile check sequence.txt
+  retile check sequence.txt --timeout 10
+  retile lower --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' | retile check --within-bound --json)";
+
+struct CheckArguments {
+  std::optional<std::string> program;
+  std::optional<std::string> timeout;
+  bool within_bound = false;
+  bool json = false;
+};
+
+Outcome work_on(const CheckArguments& arguments) {
   CheckOptions options;
   if (arguments.timeout) {
     const Result<double> seconds = parse_timeout(*arguments.timeout, "--timeout");
@@ -36,5 +57,30 @@ Outcome check_verb(const CheckArguments& arguments) {
   }
   return outcome;
 }
+
+class CheckVerb final : public Verb {
+ public:
+  [[nodiscard]] std::string name() const override { return "check"; }
+  [[nodiscard]] std::string summary() const override {
+    return "replay Programs and say whether they are right";
+  }
+  [[nodiscard]] std::string footer() const override { return footer_text; }
+  void add_options(OptionList& options) override {
+    options.text("PROGRAM", given_.program, "file, or - for stdin (default)", "FILE");
+    options.flag("--within-bound", given_.within_bound,
+                 "also exit 1 if a tile is larger than both ends");
+    options.text("--timeout", given_.timeout, "seconds for each Program (default: no limit)", "S");
+    options.flag("--json", given_.json, "print one JSON object per Program, retile.verdict/1");
+  }
+  [[nodiscard]] std::optional<Complaint> settle() override { return std::nullopt; }
+  [[nodiscard]] Outcome work() const override { return work_on(given_); }
+
+ private:
+  CheckArguments given_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_check_verb() { return std::make_unique<CheckVerb>(); }
 
 }  // namespace retile::cli

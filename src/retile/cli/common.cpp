@@ -13,8 +13,8 @@
 #include <memory>
 #include <utility>
 
+#include "retile/cli/verb.h"
 #include "retile/notation/paper/problem.h"
-#include "retile/program/apply.h"
 
 namespace retile::cli {
 namespace {
@@ -76,24 +76,11 @@ Diagnostic about_argument(Code code, std::string_view source, std::string_view t
 }
 
 Result<ElementType> parse_element_type(std::string_view text, std::string_view source) {
-  static constexpr std::array<ElementType, 14> types = {{{"i8", 1},
-                                                         {"u8", 1},
-                                                         {"i16", 2},
-                                                         {"u16", 2},
-                                                         {"f16", 2},
-                                                         {"bf16", 2},
-                                                         {"i32", 4},
-                                                         {"u32", 4},
-                                                         {"f32", 4},
-                                                         {"i64", 8},
-                                                         {"u64", 8},
-                                                         {"f64", 8},
-                                                         {"c64", 8},
-                                                         {"c128", 16}}};
   std::vector<std::string_view> names;
-  names.reserve(types.size());
-  for (const ElementType& type : types) names.push_back(type.name);
-  return parse_choice(text, source, names).map([](std::size_t index) { return types[index]; });
+  for (const NamedElementType& named : named_element_types()) names.push_back(named.name);
+  return parse_choice(text, source, names).map([](std::size_t index) {
+    return named_element_types()[index].type;
+  });
 }
 
 Result<Size> parse_bytes(std::string_view text, std::string_view source) {
@@ -187,45 +174,31 @@ Result<std::string> read_text(const std::string& path, std::string_view source) 
   return text;
 }
 
-Result<Problem> read_problem(const ProblemArguments& arguments) {
-  if (arguments.mesh->find_first_not_of(" \t") == std::string::npos) {
+Result<Problem> ProblemArguments::read() const {
+  if (mesh->find_first_not_of(" \t") == std::string::npos) {
     return refuse(about_argument(Code::empty_mesh, "--mesh", "''", "a mesh has at least one axis",
                                  {"one device is x:1"}));
   }
-  for (const auto& [text, source] :
-       {std::pair(&arguments.from, "FROM"), std::pair(&arguments.to, "TO")}) {
+  for (const auto& [text, source] : {std::pair(&from, "FROM"), std::pair(&to, "TO")}) {
     if ((*text)->find_first_not_of(" \t") == std::string::npos) {
       return refuse(about_argument(Code::syntax, source, "''", "a type is missing",
                                    {"a type is written [3{x}12, 2{y}12]; one element is []"}));
     }
   }
-  return parse_problem(*arguments.mesh, *arguments.from, *arguments.to);
+  return parse_problem(*mesh, *from, *to);
 }
 
-std::vector<Shape> tile_shapes(const Program& program) {
-  std::vector<Shape> shapes = {program.from.tile()};
-  for (const Step& step : program.steps) {
-    auto next = shape_after(step, shapes.back(), program.devices);
-    if (!next) break;
-    shapes.push_back(std::move(*next));
-  }
-  return shapes;
+void ProblemArguments::add_options(OptionList& options) {
+  options.text("--mesh", mesh, "axes of the mesh, such as x:4,y:6", "MESH");
+  options.text("FROM", from, "type at the start, such as '[3{x}12, 2{y}12]'", "TYPE");
+  options.text("TO", to, "type at the end", "TYPE");
 }
 
-std::optional<Size> resident_elements(const Program& program) {
-  const std::vector<Shape> shapes = tile_shapes(program);
-  Size most = program.from.tile_size();
-  for (std::size_t k = 1; k < shapes.size(); ++k) {
-    const std::optional<Size> before = checked_product(shapes[k - 1]);
-    const std::optional<Size> after = checked_product(shapes[k]);
-    if (!before || !after) return std::nullopt;
-    const bool in_place = std::holds_alternative<Dynslice>(program.steps[k - 1].op);
-    const std::optional<Size> held =
-        in_place ? std::max(*before, *after) : checked_add(*before, *after);
-    if (!held) return std::nullopt;
-    most = std::max(most, *held);
-  }
-  return most;
+std::optional<Complaint> ProblemArguments::missing() const {
+  if (!mesh) return Complaint{"--mesh is missing"};
+  if (!from) return Complaint{"FROM is missing"};
+  if (!to) return Complaint{"TO is missing"};
+  return std::nullopt;
 }
 
 std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "retile/cli/arguments.h"
-#include "retile/core/problem.h"
+#include "retile/core/element_type.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "retile/program/program.h"
 
@@ -47,13 +47,7 @@ struct Outcome {
 [[nodiscard]] Diagnostic about_argument(Code code, std::string_view source, std::string_view text,
                                         std::string message, std::vector<std::string> notes = {});
 
-/// An element type of the command line. Only the size matters to the moving of bytes.
-struct ElementType {
-  std::string_view name;
-  Size bytes = 0;
-};
-
-/// `f32` -> 4 bytes.
+/// `f32`: a floating of 4 bytes.
 /// \error bad_argument
 [[nodiscard]] Result<ElementType> parse_element_type(std::string_view text,
                                                      std::string_view source);
@@ -79,18 +73,6 @@ struct ElementType {
 /// The text of a file, or of stdin for `-`.
 /// \error file_error (cannot be opened, is a directory), bad_file (longer than 1 GiB)
 [[nodiscard]] Result<std::string> read_text(const std::string& path, std::string_view source);
-
-/// The Problem of --mesh, FROM and TO; all three are parsed as `parse_problem` does.
-[[nodiscard]] Result<Problem> read_problem(const ProblemArguments& arguments);
-
-/// The shape of every tile at the start and after each step. Precondition: `check` did not stop at
-/// a step.
-[[nodiscard]] std::vector<Shape> tile_shapes(const Program& program);
-
-/// Largest sum of a step's tile before and tile after in elements; a dynslice counts only the
-/// larger, as does a Program without steps. Precondition as above. Nothing when the sum does not
-/// fit.
-[[nodiscard]] std::optional<Size> resident_elements(const Program& program);
 
 /// `[2, 3]`
 [[nodiscard]] std::string shape_text(const Shape& shape);

@@ -11,7 +11,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -20,34 +19,17 @@
 #include <optional>
 #include <utility>
 
+#include "retile/cli/progress.h"
+#include "retile/cli/signals.h"
+#include "retile/core/descriptor.h"
+
 namespace retile::cli {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr std::string_view report_mark = "retile-exit ";
-
-/// A descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(int value = -1) : value_(value) {}
-  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    close();
-    value_ = std::exchange(other.value_, -1);
-    return *this;
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { close(); }
-
-  [[nodiscard]] int get() const { return value_; }
-  void close() {
-    if (value_ >= 0) ::close(value_);
-    value_ = -1;
-  }
-
- private:
-  int value_;
-};
+constexpr std::string_view start_mark = "retile-started\n";
 
 struct Pipe {
   Descriptor read;
@@ -87,8 +69,6 @@ extern "C" void note_signal(int signal) {
   errno = saved;
 }
 
-constexpr std::array<int, 3> ending_signals = {SIGINT, SIGTERM, SIGHUP};
-
 /// Hears the signals that ask to end, for as long as it lives. A signal that was ignored stays
 /// ignored.
 class SignalWatch {
@@ -117,14 +97,15 @@ class SignalWatch {
   std::array<struct sigaction, ending_signals.size()> before_{};
 };
 
-/// Separates the words of the processes, which pass, from those of mpirun, which it frames with
-/// lines of dashes.
+/// Separates the words of the processes, which pass, from those of mpirun: what it frames with lines
+/// of dashes, and, as long as the processes have not started, what it writes about itself.
 class ErrorFilter {
  public:
   void add(std::string_view text) {
     partial_ += text;
-    for (std::size_t end = partial_.find('\n'); end != std::string::npos;
-         end = partial_.find('\n')) {
+    // A line of progress on a terminal ends with a carriage return.
+    for (std::size_t end = partial_.find_first_of("\n\r"); end != std::string::npos;
+         end = partial_.find_first_of("\n\r")) {
       line(partial_.substr(0, end + 1));
       partial_.erase(0, end + 1);
     }
@@ -134,9 +115,28 @@ class ErrorFilter {
     if (!partial_.empty()) line(std::exchange(partial_, "") + "\n");
   }
 
+  /// From here on nothing but frames is mpirun's; what it has said was no reason to fail.
+  void note_start() {
+    started_ = true;
+    for (const std::string& text : own_words_) std::fputs(text.c_str(), stderr);
+    own_words_.clear();
+  }
+
   [[nodiscard]] const std::vector<std::string>& held() const { return held_; }
   /// Whether a process has already said what went wrong.
   [[nodiscard]] bool explained() const { return explained_; }
+
+  /// Why mpirun itself failed, as far as it says so.
+  [[nodiscard]] std::optional<std::string> own_failure() const {
+    constexpr std::string_view before = "ORTE_ERROR_LOG: ";
+    for (const std::string& text : own_words_) {
+      const std::size_t found = text.find(before);
+      if (found == std::string::npos) continue;
+      const std::size_t begin = found + before.size();
+      return text.substr(begin, text.find(" in file", begin) - begin);
+    }
+    return std::nullopt;
+  }
 
  private:
   void line(const std::string& text) {
@@ -148,14 +148,23 @@ class ErrorFilter {
       held_.push_back(text.substr(0, text.size() - 1));
       return;
     }
+    // `[host:4711] ..` and `mpirun: ..`
+    const bool of_mpirun =
+        (text.front() == '[' && text.find(':') < text.find(']')) || text.rfind("mpirun: ", 0) == 0;
+    if (!started_ && (of_mpirun || (text == "\n" && !own_words_.empty()))) {
+      own_words_.push_back(text);
+      return;
+    }
     if (text.rfind("error:", 0) == 0) explained_ = true;
     std::fputs(text.c_str(), stderr);
   }
 
   std::string partial_;
   std::vector<std::string> held_;
+  std::vector<std::string> own_words_;
   bool in_frame_ = false;
   bool explained_ = false;
+  bool started_ = false;
 };
 
 /// The text between `before` and the next of `ends`, or nothing.
@@ -252,6 +261,7 @@ std::vector<std::string> mpirun_command(Size processes, const std::vector<std::s
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);
   std::signal(SIGPIPE, SIG_DFL);
+  std::signal(SIGXFSZ, SIG_DFL);
   dup2(input, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
   dup2(errors, STDERR_FILENO);
@@ -278,7 +288,167 @@ Outcome environment_failure(std::string message, std::vector<std::string> notes 
       {.code = Code::mpi_error, .message = std::move(message), .notes = std::move(notes)});
 }
 
+/// mpirun, from its start to its end.
+class Job {
+ public:
+  /// Starts it; what keeps it from starting is a diagnostic.
+  [[nodiscard]] Result<void> start(std::vector<std::string> command, std::string_view input);
+  /// Passes on what the processes say until all have ended, or have to.
+  void attend();
+  /// What came of it.
+  [[nodiscard]] Outcome outcome();
+
+ private:
+  [[nodiscard]] Result<void> await_exec();
+  void hear_result(std::string_view text);
+  /// Asks to end, ends, or does neither; whether to go on waiting.
+  [[nodiscard]] bool go_on();
+  [[nodiscard]] Clock::time_point deadline() const;
+
+  std::optional<Pipe> out_, errors_, exec_, wake_;
+  std::optional<SignalWatch> watch_;
+  pid_t child_ = -1;
+  Clock::time_point begin_ = Clock::now();
+  std::string result_;
+  ErrorFilter filter_;
+  bool started_ = false;  ///< the processes are there
+  bool gave_up_ = false;
+  std::optional<Clock::time_point> kill_time_;
+  int status_ = 0;
+};
+
+tl::unexpected<Diagnostic> cannot_start(int error, std::vector<std::string> notes = {}) {
+  return refuse({.code = Code::mpi_error,
+                 .message = fmt::format("cannot start mpirun: {}", std::strerror(error)),
+                 .notes = std::move(notes)});
+}
+
+Result<void> Job::start(std::vector<std::string> command, std::string_view input) {
+  const auto input_file = file_with(input);
+  for (auto* pipe : {&out_, &errors_, &exec_, &wake_}) *pipe = make_pipe();
+  if (!input_file || !out_ || !errors_ || !exec_ || !wake_) return cannot_start(errno);
+  fcntl(wake_->write.number(), F_SETFL, O_NONBLOCK);
+  // All that allocates happens before the fork.
+  std::vector<char*> words;
+  words.reserve(command.size() + 1);
+  for (std::string& word : command) words.push_back(word.data());
+  words.push_back(nullptr);
+  watch_.emplace(wake_->write.number());
+  const pid_t parent = getpid();
+  begin_ = Clock::now();
+  child_ = fork();
+  if (child_ < 0) return cannot_start(errno);
+  if (child_ == 0) {
+    become_mpirun(words, fileno(input_file.get()), out_->write.number(), errors_->write.number(),
+                  exec_->write.number(), parent);
+  }
+  return await_exec();
+}
+
+Result<void> Job::await_exec() {
+  out_->write.close();
+  errors_->write.close();
+  exec_->write.close();
+  int error = 0;
+  ssize_t reported = 0;
+  do {
+    reported = ::read(exec_->read.number(), &error, sizeof error);
+  } while (reported < 0 && errno == EINTR);
+  if (reported <= 0) return {};
+  while (waitpid(child_, &status_, 0) < 0 && errno == EINTR) {
+  }
+  return cannot_start(error, {"mpirun is part of Open MPI; --backend sim needs none"});
+}
+
+void Job::hear_result(std::string_view text) {
+  result_ += text;
+  if (started_ || result_.rfind(start_mark, 0) != 0) return;
+  result_.erase(0, start_mark.size());
+  started_ = true;
+  filter_.note_start();
+}
+
+/// Until when the processes must have started: at once where mpirun says that it cannot start them,
+/// after which it has been seen to wait for ever.
+Clock::time_point Job::deadline() const {
+  constexpr std::chrono::seconds after_failure(5);
+  const auto patience = start_patience();
+  return begin_ + (filter_.own_failure() ? std::min(patience, after_failure) : patience);
+}
+
+bool Job::go_on() {
+  constexpr std::chrono::seconds patience(5);
+  const auto now = Clock::now();
+  if (!started_ && now >= deadline()) gave_up_ = true;
+  if (gave_up_ || (kill_time_ && now >= *kill_time_)) {
+    // mpirun is beyond asking; its processes notice that it is gone.
+    kill(-child_, SIGKILL);
+    return false;
+  }
+  if (ending_signal != 0 && !kill_time_) {
+    kill(child_, SIGTERM);
+    kill_time_ = now + patience;
+  }
+  return true;
+}
+
+void Job::attend() {
+  std::array<pollfd, 3> watched = {{{out_->read.number(), POLLIN, 0},
+                                    {errors_->read.number(), POLLIN, 0},
+                                    {wake_->read.number(), POLLIN, 0}}};
+  while (watched[0].fd >= 0 || watched[1].fd >= 0) {
+    constexpr int tick_ms = 200;
+    const int ready = poll(watched.data(), watched.size(), started_ && !kill_time_ ? -1 : tick_ms);
+    if ((ready < 0 && errno != EINTR) || !go_on()) break;
+    if (ready <= 0) continue;
+    if (watched[0].revents != 0 &&
+        !take(watched[0].fd, [this](std::string_view text) { hear_result(text); })) {
+      watched[0].fd = -1;
+    }
+    if (watched[1].revents != 0 &&
+        !take(watched[1].fd, [this](std::string_view text) { filter_.add(text); })) {
+      watched[1].fd = -1;
+    }
+    if (watched[2].revents != 0) take(watched[2].fd, [](std::string_view) {});
+  }
+  filter_.finish();
+  while (waitpid(child_, &status_, 0) < 0 && errno == EINTR) {
+  }
+}
+
+Outcome Job::outcome() {
+  if (ending_signal != 0) {
+    return environment_failure(fmt::format("ended by signal {} before the run was finished",
+                                           static_cast<int>(ending_signal)));
+  }
+  const auto own_failure = filter_.own_failure();
+  if (gave_up_ || (own_failure && !started_)) {
+    return environment_failure(
+        own_failure ? "mpirun could not start the processes: " + *own_failure
+                    : fmt::format("mpirun did not start the processes within {} seconds",
+                                  start_patience().count()),
+        filter_.held());
+  }
+  if (WIFEXITED(status_) && WEXITSTATUS(status_) == 0) {
+    if (auto outcome = read_report(std::move(result_))) return std::move(*outcome);
+  }
+  if (filter_.explained()) return {.exit = Exit::environment};
+  return failed(Exit::environment, job_failure(status_, filter_.held()));
+}
+
 }  // namespace
+
+std::chrono::seconds start_patience() {
+  constexpr int usual = 120;
+  const char* const text = std::getenv("RETILE_START_SECONDS");
+  const int wanted = text == nullptr ? 0 : std::atoi(text);
+  return std::chrono::seconds(wanted > 0 ? wanted : usual);
+}
+
+void say_started() {
+  std::fputs(std::string(start_mark).c_str(), stdout);
+  std::fflush(stdout);
+}
 
 Outcome to_launcher(Outcome outcome) {
   const bool has_result = outcome.exit != Exit::usage && outcome.exit != Exit::environment;
@@ -289,103 +459,17 @@ Outcome to_launcher(Outcome outcome) {
 }
 
 Outcome launch(Size processes, const std::vector<std::string>& arguments, std::string_view input) {
-  const auto input_file = file_with(input);
-  auto out = make_pipe();
-  auto errors = make_pipe();
-  auto started = make_pipe();
-  auto wake = make_pipe();
-  if (!input_file || !out || !errors || !started || !wake) {
-    return environment_failure(fmt::format("cannot start mpirun: {}", std::strerror(errno)));
-  }
-  fcntl(wake->write.get(), F_SETFL, O_NONBLOCK);
-
-  // All that allocates happens before the fork.
-  setenv(launched_variable, "1", 1);
+  const bool terminal = stderr_of_this() == Stderr::terminal;
+  setenv(launched_variable, terminal ? std::string(launched_from_terminal).c_str() : "file", 1);
   // Containers commonly forbid one process to read another's memory; Open MPI then complains and
   // copies twice anyhow.
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
-  std::vector<std::string> command = mpirun_command(processes, arguments);
-  std::vector<char*> words;
-  words.reserve(command.size() + 1);
-  for (std::string& word : command) words.push_back(word.data());
-  words.push_back(nullptr);
-
-  const SignalWatch watch(wake->write.get());
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child < 0) {
-    return environment_failure(fmt::format("cannot start mpirun: {}", std::strerror(errno)));
+  Job job;
+  if (auto begun = job.start(mpirun_command(processes, arguments), input); !begun) {
+    return failed(Exit::environment, begun.error());
   }
-  if (child == 0) {
-    become_mpirun(words, fileno(input_file.get()), out->write.get(), errors->write.get(),
-                  started->write.get(), parent);
-  }
-  out->write.close();
-  errors->write.close();
-  started->write.close();
-  int exec_error = 0;
-  ssize_t reported = 0;
-  do {
-    reported = ::read(started->read.get(), &exec_error, sizeof exec_error);
-  } while (reported < 0 && errno == EINTR);
-  int status = 0;
-  if (reported > 0) {
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    return environment_failure(fmt::format("cannot start mpirun: {}", std::strerror(exec_error)),
-                               {"mpirun is part of Open MPI; --backend sim needs none"});
-  }
-
-  std::string result;
-  ErrorFilter filter;
-  using Clock = std::chrono::steady_clock;
-  constexpr std::chrono::seconds patience(5);
-  std::optional<Clock::time_point> kill_time;
-  std::array<pollfd, 3> watched = {{{out->read.get(), POLLIN, 0},
-                                    {errors->read.get(), POLLIN, 0},
-                                    {wake->read.get(), POLLIN, 0}}};
-  while (watched[0].fd >= 0 || watched[1].fd >= 0) {
-    constexpr int tick_ms = 200;
-    const int ready = poll(watched.data(), watched.size(), kill_time ? tick_ms : -1);
-    if (ready < 0 && errno != EINTR) break;
-    if (ending_signal != 0 && !kill_time) {
-      kill(child, SIGTERM);
-      kill_time = Clock::now() + patience;
-    }
-    if (kill_time && Clock::now() >= *kill_time) {
-      // mpirun is beyond asking; its processes notice that it is gone.
-      kill(-child, SIGKILL);
-      break;
-    }
-    if (ready <= 0) continue;
-    if (watched[0].revents != 0 &&
-        !take(watched[0].fd, [&](std::string_view text) { result += text; })) {
-      watched[0].fd = -1;
-    }
-    if (watched[1].revents != 0 &&
-        !take(watched[1].fd, [&](std::string_view text) { filter.add(text); })) {
-      watched[1].fd = -1;
-    }
-    if (watched[2].revents != 0) {
-      take(watched[2].fd, [](std::string_view) {});
-    }
-  }
-  filter.finish();
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (ending_signal != 0) {
-    return environment_failure(fmt::format("ended by signal {} before the run was finished",
-                                           static_cast<int>(ending_signal)));
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-    if (std::optional<Outcome> outcome = read_report(std::move(result))) return std::move(*outcome);
-  }
-  if (filter.explained()) {
-    Outcome outcome;
-    outcome.exit = Exit::environment;
-    return outcome;
-  }
-  return failed(Exit::environment, job_failure(status, filter.held()));
+  job.attend();
+  return job.outcome();
 }
 
 }  // namespace retile::cli

@@ -13,14 +13,12 @@
 #include <new>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "retile/cli/arguments.h"
 #include "retile/cli/common.h"
-#include "retile/cli/run.h"
-#include "retile/cli/verbs.h"
+#include "retile/cli/run_job.h"
+#include "retile/cli/signals.h"
 
 namespace retile::cli {
 namespace {
@@ -93,33 +91,9 @@ int finish(const Outcome& outcome, Color color) {
   return static_cast<int>(exit);
 }
 
-Outcome dispatch(const CommandLine& line) {
-  return std::visit(
-      [](const auto& verb) -> Outcome {
-        using Verb = std::decay_t<decltype(verb)>;
-        if constexpr (std::is_same_v<Verb, Information>) {
-          return {.exit = Exit::yes, .out = verb.text};
-        } else if constexpr (std::is_same_v<Verb, PlanArguments>) {
-          return plan_verb(verb);
-        } else if constexpr (std::is_same_v<Verb, LowerArguments>) {
-          return lower_verb(verb);
-        } else if constexpr (std::is_same_v<Verb, CheckArguments>) {
-          return check_verb(verb);
-        } else if constexpr (std::is_same_v<Verb, ProveArguments>) {
-          return prove_verb(verb);
-        } else {
-          return run_verb(verb);
-        }
-      },
-      line.verb);
-}
-
 /// Whether the processes of the job should act as one: they run a Program, or meant to.
-bool is_parallel_run(const Result<CommandLine>& line, int argc, const char* const* argv) {
-  if (line) {
-    const auto* run = std::get_if<RunArguments>(&line->verb);
-    return run != nullptr && run->backend.value_or("mpi") != "sim";
-  }
+bool is_parallel(const Result<CommandLine>& line, int argc, const char* const* argv) {
+  if (line) return line->verb != nullptr && line->verb->works_in_job();
   return std::find(argv + 1, argv + argc, std::string_view("run")) != argv + argc;
 }
 
@@ -142,21 +116,22 @@ void occupy_standard_streams() {
 }
 
 int main_of(int argc, const char* const* argv) {
-  // A closed pipe is a failed write, with a message and an exit code, and no sudden death.
+  // A closed pipe and a file that may not grow are failed writes, with a message and an exit code,
+  // and no sudden death.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   occupy_standard_streams();
   Color color = Color::automatic;
   try {
     const Result<CommandLine> line = parse_command_line(argc, argv);
     if (line) color = line->color;
-    if (is_mpi_process() && is_parallel_run(line, argc, argv)) {
-      const Result<RunArguments> arguments =
-          line.map([](const CommandLine& read) { return std::get<RunArguments>(read.verb); });
-      return run_mpi_process(arguments, joined(argc, argv),
-                             [&](const Outcome& outcome) { return finish(outcome, color); });
+    if (is_job_process() && is_parallel(line, argc, argv)) {
+      return work_in_job(line, joined(argc, argv),
+                         [&](const Outcome& outcome) { return finish(outcome, color); });
     }
     if (!line) return finish(failed(line.error()), color);
-    return finish(dispatch(*line), color);
+    if (line->verb == nullptr) return finish({.exit = Exit::yes, .out = line->information}, color);
+    return finish(line->verb->work(), color);
   } catch (const std::bad_alloc&) {
     return finish(
         failed(Exit::environment, {.code = Code::limit_reached, .message = "out of memory"}),

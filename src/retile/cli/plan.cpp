@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "retile/cli/report.h"
-#include "retile/cli/verbs.h"
+#include "retile/cli/verb.h"
 #include "retile/core/atomic_file.h"
 #include "retile/draw/svg.h"
 #include "retile/lower/lower.h"
@@ -15,6 +15,30 @@
 
 namespace retile::cli {
 namespace {
+
+constexpr const char* footer_text = R"(
+Exit codes: 0 a plan, 1 none within --memory-limit, 2 the input cannot be read, 3 the certificate or
+the picture is too large, 4 a file cannot be written.
+
+`retile-oracle certify` checks a certificate line by line, with code of its own.
+
+Examples:
+  retile plan --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]'
+  retile plan --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]' --explain
+  retile plan --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --dtype f64 --memory-limit 8KiB --json
+  retile plan --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' --certificate - | retile-oracle certify
+  retile plan --mesh x:2,y:3 '[2{x}4, 6]' '[4, 2{y}6]' --svg tiles.svg)";
+
+struct PlanArguments {
+  ProblemArguments problem;
+  bool json = false;
+  bool explain = false;
+  std::optional<std::string> cost;
+  std::optional<std::string> memory_limit;
+  std::optional<std::string> dtype;
+  std::optional<std::string> certificate;
+  std::optional<std::string> svg;
+};
 
 Result<PlanOptions> read_options(const PlanArguments& arguments) {
   PlanOptions options;
@@ -97,10 +121,12 @@ Outcome infeasible(const Problem& problem, const PlanOptions& options, std::stri
           .out = fmt::format("no plan within {} bytes per device{}\n", limit, least)};
 }
 
-Outcome plan_verb(const PlanArguments& arguments) {
+namespace {
+
+Outcome work_on(const PlanArguments& arguments) {
   const Result<PlanOptions> options = read_options(arguments);
   if (!options) return failed(options.error());
-  const Result<Problem> problem = read_problem(arguments.problem);
+  const Result<Problem> problem = arguments.problem.read();
   if (!problem) return failed(problem.error());
   const Result<Plan> planned = plan(*problem, *options);
   if (!planned) {
@@ -121,5 +147,41 @@ Outcome plan_verb(const PlanArguments& arguments) {
   }
   return {.exit = Exit::yes, .out = plan_text(*planned) + explanation};
 }
+
+class PlanVerb final : public Verb {
+ public:
+  [[nodiscard]] std::string name() const override { return "plan"; }
+  [[nodiscard]] std::string summary() const override {
+    return "find a cheapest sequence of collectives";
+  }
+  [[nodiscard]] std::string footer() const override { return footer_text; }
+  void add_options(OptionList& options) override {
+    given_.problem.add_options(options);
+    options.flag("--json", given_.json, "print one JSON object, retile.plan/1");
+    options.flag("--explain", given_.explain, "say why the plan is as it is");
+    options.text("--cost", given_.cost,
+                 "paper: elements per device (default); bytes: bytes received from others",
+                 "MODEL");
+    options.text("--memory-limit", given_.memory_limit,
+                 "most bytes per device, tile before and after a step together; KiB, MiB, GiB, TiB",
+                 "BYTES");
+    options.text("--dtype", given_.dtype, std::string(element_type_help), "TYPE");
+    options.text("--certificate", given_.certificate,
+                 "write the Program and the proof of its lower bound; - for stdout, without the "
+                 "plan",
+                 "FILE");
+    options.text("--svg", given_.svg, "draw who holds what: before, at the largest and after",
+                 "FILE");
+  }
+  [[nodiscard]] std::optional<Complaint> settle() override { return given_.problem.missing(); }
+  [[nodiscard]] Outcome work() const override { return work_on(given_); }
+
+ private:
+  PlanArguments given_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_plan_verb() { return std::make_unique<PlanVerb>(); }
 
 }  // namespace retile::cli

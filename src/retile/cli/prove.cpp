@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "retile/cli/report.h"
-#include "retile/cli/verbs.h"
+#include "retile/cli/verb.h"
 #include "retile/core/atomic_file.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/plan.h"
@@ -22,10 +22,32 @@
 #endif
 
 namespace retile::cli {
+namespace {
+
+constexpr const char* footer_text = R"(
+For a problem: plans, lowers and proves. A file holds one or more Programs, in text or JSON form;
+each gets a verdict, and the exit code is the largest. Programs whose tables are iotas are proved
+with symbolic digits, whatever the number of devices; others by looking at every device.
+
+Exit codes: 0 proved, 1 refuted, 2 the input cannot be read, 3 undecided, 4 no solver.
+
+Examples:
+  retile prove --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]'
+  retile prove sequence.txt --solver both --smt2 queries --json
+  retile lower --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' | retile prove -
+  retile prove sequence.txt --certificate - | retile-oracle certify)";
+
+struct ProveArguments {
+  ProblemArguments problem;            ///< empty when a Program is given
+  std::optional<std::string> program;  ///< a file, or - for stdin
+  std::optional<std::string> solver;
+  std::optional<std::string> timeout;
+  std::optional<std::string> smt2;
+  std::optional<std::string> certificate;
+  bool json = false;
+};
 
 #ifdef RETILE_WITH_Z3
-
-namespace {
 
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
@@ -125,7 +147,7 @@ Result<std::vector<Program>> programs_of(const ProveArguments& arguments) {
     if (!text) return refuse(text.error());
     return parse_any(*text, path == "-" ? "stdin" : path);
   }
-  const Result<Problem> problem = read_problem(arguments.problem);
+  const Result<Problem> problem = arguments.problem.read();
   if (!problem) return refuse(problem.error());
   const Result<Plan> planned = plan(*problem);
   if (!planned) return refuse(planned.error());
@@ -192,9 +214,7 @@ Outcome prove_all(const ProveArguments& arguments, const std::vector<Program>& p
   return outcome;
 }
 
-}  // namespace
-
-Outcome prove_verb(const ProveArguments& arguments) {
+Outcome work_on(const ProveArguments& arguments) {
   const Result<ProveOptions> options = read_options(arguments);
   if (!options) return failed(options.error());
   const Result<std::vector<Program>> programs = programs_of(arguments);
@@ -218,7 +238,7 @@ Outcome prove_verb(const ProveArguments& arguments) {
 
 #else
 
-Outcome prove_verb(const ProveArguments&) {
+Outcome work_on(const ProveArguments&) {
   return failed(Exit::environment,
                 {.code = Code::unsupported,
                  .message = "this retile was built without Z3, so it cannot prove",
@@ -226,5 +246,44 @@ Outcome prove_verb(const ProveArguments&) {
 }
 
 #endif
+
+class ProveVerb final : public Verb {
+ public:
+  [[nodiscard]] std::string name() const override { return "prove"; }
+  [[nodiscard]] std::string summary() const override {
+    return "prove that Programs are right for all devices and elements";
+  }
+  [[nodiscard]] std::string footer() const override { return footer_text; }
+  void add_options(OptionList& options) override {
+    options.text("--mesh", given_.problem.mesh, "axes of the mesh, such as x:4,y:6", "MESH");
+    options.text("FROM|PROGRAM", given_.program,
+                 "with --mesh the type at the start; else a file, or - for stdin", "TYPE|FILE");
+    options.text("TO", given_.problem.to, "type at the end", "TYPE");
+    options.text("--solver", given_.solver, "z3 (default), cvc5 or both", "NAME");
+    options.text("--timeout", given_.timeout, "seconds for each Program (default 60)", "S");
+    options.text("--smt2", given_.smt2, "write every query to this folder, as SMT-LIB 2", "DIR");
+    options.text("--certificate", given_.certificate,
+                 "if proved, write the Program and the facts; - for stdout, without the verdict",
+                 "FILE");
+    options.flag("--json", given_.json, "print one JSON object per Program, retile.proof/1");
+  }
+  [[nodiscard]] std::optional<Complaint> settle() override {
+    if (given_.problem.mesh) {
+      given_.problem.from = std::exchange(given_.program, std::nullopt);
+      return given_.problem.missing();
+    }
+    if (given_.problem.to) return Complaint{"--mesh is missing"};
+    if (!given_.program) return Complaint{"--mesh FROM TO, or a PROGRAM, is missing"};
+    return std::nullopt;
+  }
+  [[nodiscard]] Outcome work() const override { return work_on(given_); }
+
+ private:
+  ProveArguments given_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_prove_verb() { return std::make_unique<ProveVerb>(); }
 
 }  // namespace retile::cli

@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "retile/exec/copy/limit.h"
+#include "bench/copy_limit.h"
 
 namespace {
 

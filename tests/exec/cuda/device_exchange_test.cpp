@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "exec/cuda/host_device.h"
+#include "exec/cuda/team_transport.h"
 #include "exec/team/exchanges.h"
-#include "retile/exec/cuda/team_transport.h"
-#include "retile/exec/team/thread_team.h"
+#include "exec/team/thread_team.h"
 
 namespace retile::cuda {
 namespace {

@@ -23,19 +23,21 @@
 
 #include "exec/cuda/forwarding_device.h"
 #include "exec/cuda/host_device.h"
+#include "exec/cuda/program_run.h"
 #include "exec/programs.h"
+#include "exec/team/fork_team.h"
+#include "exec/team/thread_team.h"
 #include "retile/exec/cuda/boxes.h"
 #include "retile/exec/cuda/cuda_device.h"
-#include "retile/exec/cuda/run.h"
-#include "retile/exec/cuda/team_transport.h"
-#include "retile/exec/team/fork_team.h"
-#include "retile/exec/team/thread_team.h"
 #include "retile/notation/paper/problem.h"
 #include "retile/program/forms/text.h"
 #include "spec/paper/examples.h"
 
 namespace retile::cuda {
 namespace {
+
+using test::ProgramRun;
+using test::run_on_forks;
 
 Program named(std::string_view name) {
   for (const test::NamedProgram& program : test::right_programs()) {
@@ -48,7 +50,7 @@ Program named(std::string_view name) {
 /// Why there is no GPU; empty where there is one.
 const std::string& why_none() {
   static const std::string reason = [] {
-    const auto tried = run(named("one_device"), {});
+    const auto tried = run_on_forks(named("one_device"), {});
     return tried ? std::string() : tried.error().message;
   }();
   return reason;
@@ -228,7 +230,7 @@ std::string run_threads(Device&) {
     const Program parsed = test::parsed(program.text);
     if (parsed.devices > 8) continue;
     for (const Path path : {Path::peer, Path::staged}) {
-      RunOptions options;
+      ProgramRun options;
       options.exchange.path = path;
       options.exchange.chunk_bytes = 256;
       options.open = [](int) -> Result<std::unique_ptr<Device>> {
@@ -240,11 +242,9 @@ std::string run_threads(Device&) {
       const auto outcomes =
           team::run_threads(static_cast<int>(parsed.devices), TeamTransport::memory_bytes,
                             [&](team::Team& team) -> Result<void> {
-                              auto transport = TeamTransport::create(team);
-                              if (!transport) return refuse(transport.error());
-                              const auto report = run(**transport, parsed, options);
+                              const auto report = test::run_as_member(team, parsed, options);
                               if (!report) return refuse(report.error());
-                              right += report->right && report->path == path ? 1 : 0;
+                              right += report->right && report->way == path_name(path) ? 1 : 0;
                               return {};
                             });
       for (const auto& outcome : outcomes) {
@@ -290,12 +290,12 @@ std::string leave_memory(Device& device) {
 TEST_F(Gpu, DISABLED_control_a_box_leaves_its_memory) { EXPECT_EQ(in_process(leave_memory), ""); }
 
 void expect_right(const Program& program, std::string_view name, Path path, Size element_bytes) {
-  RunOptions options;
+  ProgramRun options;
   options.element_bytes = element_bytes;
   options.exchange.path = path;
   options.exchange.chunk_bytes = 4096;
   options.repetitions = 2;
-  const auto report = run(program, options);
+  const auto report = run_on_forks(program, options);
   ASSERT_TRUE(report) << name << ": " << render(report.error());
   EXPECT_TRUE(report->right) << name;
   EXPECT_EQ(report->elements_checked, program.devices * program.to.tile_size());
@@ -359,25 +359,24 @@ class MisledDevice final : public test::ForwardingDevice {
 
 TEST_F(Gpu, a_box_that_is_copied_to_a_wrong_place_is_noticed) {
   for (const Path path : {Path::peer, Path::staged}) {
-    RunOptions options;
+    ProgramRun options;
     options.exchange.path = path;
     options.open = [](int member) -> Result<std::unique_ptr<Device>> {
       auto device = open_cuda_device(member);
       if (!device || member != 0) return device;
       return std::make_unique<MisledDevice>(std::move(*device));
     };
-    const auto report = run(named("listing_3_small"), options);
+    const auto report = run_on_forks(named("listing_3_small"), options);
     ASSERT_TRUE(report) << render(report.error());
     EXPECT_FALSE(report->right);
-    EXPECT_TRUE(report->mismatch);
   }
 }
 
 TEST_F(Gpu, processes_that_share_one_reach_each_others_tiles) {
-  const auto report = run(named("listing_3_small"), {});
+  const auto report = run_on_forks(named("listing_3_small"), {});
   ASSERT_TRUE(report) << render(report.error());
   for (const std::string& reason : report->reasons) std::cout << reason << '\n';
-  EXPECT_EQ(report->path, Path::peer);
+  EXPECT_EQ(report->way, "peer");
 }
 
 }  // namespace

@@ -1,22 +1,23 @@
 // Whole Programs on forked processes, over a device that is host memory.
-#include "retile/exec/cuda/run.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
 
 #include "exec/cuda/host_device.h"
+#include "exec/cuda/program_run.h"
 #include "exec/programs.h"
-#include "retile/exec/cuda/cuda_device.h"
+#include "retile/exec/cuda/executor.h"
 
 namespace retile::cuda {
 namespace {
 
 using test::DeviceFaults;
 using test::HostDevice;
+using test::ProgramRun;
+using test::run_on_forks;
 
-RunOptions on_host(Path path, DeviceFaults faults_of_first = {}) {
-  RunOptions options;
+ProgramRun on_host(Path path, DeviceFaults faults_of_first = {}) {
+  ProgramRun options;
   options.exchange.path = path;
   options.exchange.chunk_bytes = 256;
   options.open = [faults_of_first](int member) -> Result<std::unique_ptr<Device>> {
@@ -30,12 +31,12 @@ TEST(Run, every_program_is_right_on_both_paths) {
     const Program program = test::parsed(named.text);
     if (program.devices > 12) continue;  // forks take their time
     for (const Path path : {Path::peer, Path::staged}) {
-      RunOptions options = on_host(path);
+      ProgramRun options = on_host(path);
       options.element_bytes = path == Path::peer ? 16 : 2;
-      const auto report = run(program, options);
+      const auto report = run_on_forks(program, options);
       ASSERT_TRUE(report) << named.name << ": " << render(report.error());
       EXPECT_TRUE(report->right) << named.name;
-      EXPECT_EQ(report->path, path);
+      EXPECT_EQ(report->way, path_name(path));
       EXPECT_EQ(report->elements_checked, program.devices * program.to.tile_size());
       EXPECT_EQ(report->processes, program.devices);
       EXPECT_LE(report->peak_bytes_per_process, report->peak_limit_bytes);
@@ -54,48 +55,40 @@ Program listing_3() {
 
 TEST(Run, a_wrong_copy_is_a_wrong_run) {
   for (const Path path : {Path::peer, Path::staged}) {
-    const auto report = run(listing_3(), on_host(path, {.wrong_box = true}));
+    const auto report = run_on_forks(listing_3(), on_host(path, {.wrong_box = true}));
     ASSERT_TRUE(report);
     EXPECT_FALSE(report->right);
-    ASSERT_TRUE(report->mismatch);
     EXPECT_LT(report->elements_checked, 8 * 2 * 48);
   }
 }
 
 TEST(Run, a_device_that_fails_is_reported) {
-  const auto report = run(listing_3(), on_host(Path::staged, {.refuse_copy = 1}));
+  const auto report = run_on_forks(listing_3(), on_host(Path::staged, {.refuse_copy = 1}));
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, Code::cuda_error);
   EXPECT_EQ(report.error().message, "told to fail");
 }
 
-TEST(Run, a_process_that_ends_early_is_reported) {
-  const auto report = run(listing_3(), on_host(Path::peer, {.die_at_copy = 0}));
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().code, Code::cuda_error);
-  EXPECT_NE(report.error().message.find("process 0 ended early"), std::string::npos);
-}
-
 TEST(Run, a_device_that_cannot_be_opened_is_reported_with_its_reason) {
-  RunOptions options = on_host(Path::automatic);
+  ProgramRun options = on_host(Path::automatic);
   options.open = [](int) -> Result<std::unique_ptr<Device>> {
     return refuse({.code = Code::cuda_error, .message = "no CUDA device: for a reason"});
   };
-  const auto report = run(listing_3(), options);
+  const auto report = run_on_forks(listing_3(), options);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, Code::cuda_error);
   EXPECT_EQ(report.error().message, "no CUDA device: for a reason");
 }
 
 TEST(Run, limits_and_repetitions_are_looked_at) {
-  RunOptions options = on_host(Path::automatic);
+  ProgramRun options = on_host(Path::automatic);
   options.exchange.memory_limit_bytes = 100;
-  const auto small = run(listing_3(), options);
+  const auto small = run_on_forks(listing_3(), options);
   ASSERT_FALSE(small);
   EXPECT_EQ(small.error().code, Code::infeasible);
   options = on_host(Path::automatic);
   options.repetitions = 0;
-  const auto never = run(listing_3(), options);
+  const auto never = run_on_forks(listing_3(), options);
   ASSERT_FALSE(never);
   EXPECT_EQ(never.error().code, Code::bad_argument);
 }

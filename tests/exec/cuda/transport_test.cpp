@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "exec/cuda/messages.h"
-#include "retile/exec/cuda/team_transport.h"
-#include "retile/exec/team/fork_team.h"
-#include "retile/exec/team/thread_team.h"
+#include "exec/cuda/team_transport.h"
+#include "exec/team/fork_team.h"
+#include "exec/team/thread_team.h"
 
 namespace retile::cuda {
 namespace {

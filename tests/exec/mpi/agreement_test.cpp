@@ -71,9 +71,9 @@ TEST(Agreement, different_element_sizes) {
 }
 
 TEST(Agreement, different_options) {
-  for (const Options& options :
-       {Options{.chunk_bytes = 64}, Options{.message_bytes = 64},
-        Options{.memory_limit_bytes = Size{1} << 40}, Options{.node_processes = 1000}}) {
+  for (const Options& options : {Options{.chunk_bytes = 64}, Options{.message_bytes = 64},
+                                 Options{.memory_limit_bytes = Size{1} << 40},
+                                 Options{.partition = mpi::Partition::one_node}}) {
     const std::string outcome = make_outcome(square(), 4, is_last() ? options : Options{});
     EXPECT_THAT(outcome, StartsWith("disagreement"));
     EXPECT_TRUE(same_everywhere(outcome));
@@ -217,9 +217,13 @@ TEST(Agreement, buffers_of_a_caller_where_it_has_its_own) {
 }
 
 TEST(Agreement, a_process_without_memory_for_words_refuses_wrong_buffers_with_all_others) {
+  using mpi::Partition;
   using mpi::Strategy;
-  for (const Strategy strategy : {Strategy::collectives, Strategy::direct, Strategy::shared}) {
-    auto made = Redistributor::make(MPI_COMM_WORLD, square(), 4, {.strategy = strategy});
+  for (const Options& options :
+       {Options{.strategy = Strategy::collectives},
+        Options{.strategy = Strategy::exchange, .partition = Partition::apart},
+        Options{.strategy = Strategy::exchange, .partition = Partition::one_node}}) {
+    auto made = Redistributor::make(MPI_COMM_WORLD, square(), 4, options);
     ASSERT_TRUE(made) << render(made.error());
     const auto tile = static_cast<std::size_t>(made->in_bytes());
     std::vector<std::byte> in(tile);
@@ -227,7 +231,7 @@ TEST(Agreement, a_process_without_memory_for_words_refuses_wrong_buffers_with_al
     // Without memory is the process that is given the wrong buffer, or one that hears of it.
     for (const bool finder : {true, false}) {
       for (int allowed = 0; allowed < 12; ++allowed) {
-        SCOPED_TRACE(std::string(strategy_name(strategy)) + ", allowed " + std::to_string(allowed));
+        SCOPED_TRACE(made->reasons().back() + ", allowed " + std::to_string(allowed));
         const auto given = std::span(in).first(tile - (is_last() ? 1 : 0));
         std::string code = "an exception";
         if (finder ? is_last() : is_first()) test::fail_after(allowed);

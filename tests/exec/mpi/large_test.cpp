@@ -6,17 +6,17 @@
 #include <span>
 #include <string>
 
-#include "exec/mpi/processes.h"
-#include "exec/programs.h"
+#include "exec/mpi/redistributing.h"
 #include "retile/exec/mpi/redistribute.h"
 
 namespace retile {
 namespace {
 
+using mpi::Strategy;
+
 struct Way {
   const char* name;
-  mpi::Strategy strategy;
-  bool own_buffers;
+  mpi::Options options;
 };
 
 class Large : public testing::TestWithParam<Way> {
@@ -27,11 +27,9 @@ class Large : public testing::TestWithParam<Way> {
     const int device = test::process_of(MPI_COMM_WORLD);
     const Program program = test::parsed(text);
     ASSERT_GT(program.from.tile_size(), Size{1} << 31);
-    auto redistributor = mpi::Redistributor::make(
-        MPI_COMM_WORLD, program, 1,
-        {.strategy = GetParam().strategy, .own_buffers = GetParam().own_buffers});
+    auto redistributor = mpi::Redistributor::make(MPI_COMM_WORLD, program, 1, GetParam().options);
     ASSERT_TRUE(redistributor) << render(redistributor.error());
-    const bool own = GetParam().own_buffers;
+    const bool own = GetParam().options.own_buffers;
     const auto in_bytes = static_cast<std::size_t>(redistributor->in_bytes());
     const auto out_bytes = static_cast<std::size_t>(redistributor->out_bytes());
     const std::unique_ptr<std::byte[]> given_in(own ? nullptr : new std::byte[in_bytes]);
@@ -84,13 +82,13 @@ allgather dim=1 groups=[[0,1]]
 )");
 }
 
-INSTANTIATE_TEST_SUITE_P(By, Large,
-                         testing::Values(Way{"collectives", mpi::Strategy::collectives, false},
-                                         Way{"direct", mpi::Strategy::direct, false},
-                                         Way{"slots", mpi::Strategy::shared, false},
-                                         Way{"shared", mpi::Strategy::shared, true},
-                                         Way{"in_place", mpi::Strategy::in_place, true}),
-                         [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    By, Large,
+    testing::Values(Way{"collectives", {.strategy = Strategy::collectives}},
+                    Way{"messages", test::by_messages()}, Way{"slots", test::on_one_node()},
+                    Way{"shared", test::on_one_node({.own_buffers = true})},
+                    Way{"in_place", {.strategy = Strategy::in_place, .own_buffers = true}}),
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 }  // namespace
 }  // namespace retile

@@ -8,8 +8,9 @@
 //   late_failure environment  process 1 gives up while the others wait in a collective
 //   late_failure device       the device of process 1 fails while tiles move between devices
 //   late_failure memory       process 1 has no memory left while a Program is made ready
-//   late_failure STRATEGY     process 1 is killed while data goes that way; `staged` is shared with
-//                             tiles that are not
+//   late_failure WAY          process 1 is killed while data goes that way: collectives, inplace, and
+//                             of an exchange shared (on one node), staged (the same with tiles that
+//                             are not shared), direct (by messages), mixed (over two nodes)
 //
 // The failures are put under the library by defining MPI functions here: MPI lets every function be
 // replaced that way.
@@ -26,31 +27,51 @@
 
 #include "exec/allocations.h"
 #include "exec/cuda/host_device.h"
+#include "exec/mpi/blocks.h"
 #include "exec/programs.h"
-#include "retile/exec/cuda/run.h"
+#include "retile/exec/cuda/executor.h"
 #include "retile/exec/mpi/device_transport.h"
 #include "retile/exec/mpi/environment.h"
 #include "retile/exec/mpi/redistribute.h"
+#include "retile/run/run.h"
 
 namespace {
+
+using retile::mpi::Options;
+using retile::mpi::Partition;
+using retile::mpi::Strategy;
 
 std::string failure;
 
 void give_up_alone() {
-  auto environment = retile::mpi::Environment::start(nullptr, nullptr);
+  const auto environment = retile::mpi::Environment::start(nullptr, nullptr);
   if (!environment) return;
-  if (environment->process() == 1) environment->abort(4, "cannot go on");
+  if (environment->processes().process() == 1) environment->abort(4, "cannot go on");
   // No collective that an abort which first makes a communicator could be mistaken for.
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/// A way to move, by its name here.
+struct Way {
+  const char* name;
+  Options options;
+};
+const Way ways[] = {
+    {"collectives", {.strategy = Strategy::collectives, .own_buffers = true}},
+    {"inplace", {.strategy = Strategy::in_place, .own_buffers = true}},
+    {"shared",
+     {.strategy = Strategy::exchange, .partition = Partition::one_node, .own_buffers = true}},
+    {"staged", {.strategy = Strategy::exchange, .partition = Partition::one_node}},
+    {"direct",
+     {.strategy = Strategy::exchange, .partition = Partition::apart, .own_buffers = true}},
+    {"mixed", {.strategy = Strategy::exchange, .own_buffers = true}},
+};
+
 /// Moves data until it is killed.
-void move_until_killed(const retile::Program& program, retile::mpi::Strategy strategy, bool own) {
-  // Two nodes for mixed, if there is one only; the others are asked for what they can do.
-  const bool mixed = strategy == retile::mpi::Strategy::mixed;
-  auto mover = retile::mpi::Redistributor::make(
-      MPI_COMM_WORLD, program, 4,
-      {.strategy = strategy, .own_buffers = own, .node_processes = mixed ? 2 : 0});
+void move_until_killed(const retile::Program& program, const Way& way) {
+  // Two nodes where there is one only.
+  const retile::test::Blocks blocks(std::string(way.name) == "mixed" ? 2 : 0);
+  auto mover = retile::mpi::Redistributor::make(MPI_COMM_WORLD, program, 4, way.options);
   if (!mover) {
     std::printf("survived: %s\n", retile::render(mover.error()).c_str());
     return;
@@ -66,7 +87,7 @@ void move_until_killed(const retile::Program& program, retile::mpi::Strategy str
   std::vector<std::byte> in(static_cast<std::size_t>(mover->in_bytes()));
   std::vector<std::byte> out(static_cast<std::size_t>(mover->out_bytes()));
   for (;;) {
-    const auto moved = own ? mover->run() : mover->run(in, out);
+    const auto moved = way.options.own_buffers ? mover->run() : mover->run(in, out);
     if (!moved) std::printf("survived: %s\n", retile::render(moved.error()).c_str());
   }
 }
@@ -87,34 +108,36 @@ void make_without_memory(const retile::Program& program) {
 }
 
 void move_between_devices(const retile::Program& program) {
-  const auto transport = retile::mpi::device_transport(MPI_COMM_WORLD);
-  if (!transport) return;
-  retile::cuda::RunOptions options;
-  options.exchange.path = retile::cuda::Path::staged;
-  options.open = [&](int) -> retile::Result<std::unique_ptr<retile::cuda::Device>> {
-    const int copy = (*transport)->member() == 1 ? 2 : -1;
+  const auto environment = retile::mpi::Environment::start(nullptr, nullptr);
+  auto transport = retile::mpi::device_transport(MPI_COMM_WORLD);
+  if (!environment || !transport) return;
+  const int copy = (*transport)->member() == 1 ? 2 : -1;
+  const auto open = [copy](int) -> retile::Result<std::unique_ptr<retile::cuda::Device>> {
     return std::make_unique<retile::test::HostDevice>(
         false, retile::test::DeviceFaults{.refuse_copy = copy});
   };
-  const auto report = retile::cuda::run(**transport, program, options);
+  const auto executor =
+      retile::cuda::make_executor(environment->processes(), std::move(*transport), program, 4,
+                                  {.path = retile::cuda::Path::staged}, open);
+  if (!executor) return;
+  const auto report =
+      retile::run::run(**executor, program, retile::run::Source(retile::ElementType{}), {});
   std::printf("survived%s\n", report ? "" : (": " + retile::render(report.error())).c_str());
 }
 
 }  // namespace
+
+bool retile::test::split_type_fails() {
+  int process = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &process);
+  return process == 1 && failure == "nodes";
+}
 
 extern "C" int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* made) {
   int process = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &process);
   if (process == 1 && failure == "split") return MPI_ERR_OTHER;
   return PMPI_Comm_split(comm, color, key, made);
-}
-
-extern "C" int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info,
-                                   MPI_Comm* made) {
-  int process = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &process);
-  if (process == 1 && failure == "nodes") return MPI_ERR_OTHER;
-  return PMPI_Comm_split_type(comm, type, key, info, made);
 }
 
 extern "C" int MPI_Allreduce(const void* send, void* receive, int count, MPI_Datatype type,
@@ -147,14 +170,13 @@ alltoall split=1 concat=0 groups=[1,4]<=[4]
 )");
   if (failure == "memory") make_without_memory(program);
   if (failure == "device") move_between_devices(program);
-  if (failure == "staged") move_until_killed(program, retile::mpi::Strategy::shared, false);
-  if (const auto strategy = retile::mpi::strategy_named(failure)) {
-    move_until_killed(program, *strategy, true);
+  for (const Way& way : ways) {
+    if (failure == way.name) move_until_killed(program, way);
   }
   std::vector<std::byte> in(256);
   std::vector<std::byte> out(256);
   auto mover = retile::mpi::Redistributor::make(MPI_COMM_WORLD, program, 4,
-                                                {.strategy = retile::mpi::Strategy::collectives});
+                                                {.strategy = Strategy::collectives});
   const auto done = mover ? mover->run(in, out) : tl::unexpected(mover.error());
   std::printf("survived%s\n", done ? "" : (": " + retile::render(done.error())).c_str());
   MPI_Finalize();

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "exec/mpi/processes.h"
-#include "exec/programs.h"
+#include "exec/mpi/blocks.h"
+#include "exec/mpi/redistributing.h"
 #include "retile/exec/mpi/redistribute.h"
 
 namespace retile {
@@ -43,16 +43,17 @@ void all_strategies_agree(const std::string& text) {
   ASSERT_EQ(program.devices, test::processes_of(MPI_COMM_WORLD));
   const Bytes first = moved(program, {.strategy = Strategy::collectives, .own_buffers = true});
   ASSERT_FALSE(first.empty());
-  for (const Strategy strategy : {Strategy::direct, Strategy::shared, Strategy::in_place}) {
-    SCOPED_TRACE(strategy_name(strategy));
-    EXPECT_EQ(moved(program, {.strategy = strategy, .own_buffers = true}), first);
+  for (Options options :
+       {test::by_messages(), test::on_one_node(), Options{.strategy = Strategy::in_place}}) {
+    SCOPED_TRACE(strategy_name(options.strategy));
+    options.own_buffers = true;
+    EXPECT_EQ(moved(program, options), first);
   }
   // Nodes of 16 and of 1, and one of 4 after three of 20.
   for (const Size block : {16, 1, 20}) {
-    SCOPED_TRACE("mixed, blocks of " + std::to_string(block));
-    EXPECT_EQ(
-        moved(program, {.strategy = Strategy::mixed, .own_buffers = true, .node_processes = block}),
-        first);
+    SCOPED_TRACE("blocks of " + std::to_string(block));
+    const test::Blocks blocks(block);
+    EXPECT_EQ(moved(program, test::over_nodes({.own_buffers = true})), first);
   }
 }
 

@@ -1,5 +1,5 @@
 // Processes on several nodes: those that MPI sees, and blocks of processes that are taken for nodes
-// (Options::node_processes). nodes_test.py runs this on two nodes and over TCP.
+// (blocks.h). nodes_test.py runs this on two nodes and over TCP.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "exec/allocations.h"
+#include "exec/mpi/blocks.h"
 #include "exec/mpi/redistributing.h"
 #include "retile/exec/mpi/redistribute.h"
 
@@ -19,6 +20,7 @@ namespace retile {
 namespace {
 
 using mpi::Options;
+using mpi::Partition;
 using mpi::Redistributor;
 using mpi::Strategy;
 using test::Bytes;
@@ -26,12 +28,12 @@ using test::pattern_tile;
 using test::process;
 using test::processes;
 
-/// For every process the first one that it shares memory with, in blocks of `node_processes`.
-std::vector<int> nodes_of(MPI_Comm comm, Size node_processes = 0) {
+/// For every process the first one that it shares memory with, in blocks of so many.
+std::vector<int> nodes_of(MPI_Comm comm, Size block_processes = 0) {
   MPI_Comm shared = MPI_COMM_NULL;
-  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &shared);
+  PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &shared);
   const Size one = test::processes_of(comm);
-  const Size block = test::process_of(comm) / (node_processes == 0 ? one : node_processes);
+  const Size block = test::process_of(comm) / (block_processes == 0 ? one : block_processes);
   MPI_Comm node = MPI_COMM_NULL;
   MPI_Comm_split(shared, static_cast<int>(block), 0, &node);
   int first = test::process_of(comm);
@@ -54,7 +56,7 @@ std::vector<int> sizes_of(const std::vector<int>& nodes) {
 bool one_node(const std::vector<int>& nodes) { return sizes_of(nodes).size() == 1; }
 
 /// Sizes of blocks that make different nodes.
-std::vector<Size> blocks() {
+std::vector<Size> block_sizes() {
   std::vector<Size> out;
   for (const Size block : {0, 1, 2, 3}) {
     if (block <= 1 || block < processes()) out.push_back(block);
@@ -148,37 +150,39 @@ TEST(Nodes, every_strategy_brings_every_element_to_its_place) {
     if (program.devices == processes()) programs.push_back(std::move(program));
   }
   int mixed_with_both = 0;
-  for (const Size block : blocks()) {
+  for (const Size block : block_sizes()) {
+    const test::Blocks blocks(block);
     const auto nodes = nodes_of(MPI_COMM_WORLD, block);
     for (std::size_t k = 0; k < programs.size(); ++k) {
       const Size element_bytes = test::element_sizes[k % 5];
-      for (const Strategy strategy : {Strategy::automatic, Strategy::collectives, Strategy::direct,
-                                      Strategy::shared, Strategy::mixed, Strategy::in_place}) {
+      for (Options options :
+           {Options{}, Options{.strategy = Strategy::collectives}, test::by_messages(),
+            test::on_one_node(), test::over_nodes(), Options{.strategy = Strategy::in_place}}) {
+        const Strategy strategy = options.strategy;
+        const bool by_steps = strategy == Strategy::collectives || strategy == Strategy::in_place;
+        const bool mixed = strategy == Strategy::exchange && options.partition == Partition::nodes;
         const bool together = one_node(nodes);
-        if (!together && (strategy == Strategy::shared || strategy == Strategy::in_place)) continue;
+        const bool on_one =
+            strategy == Strategy::in_place || options.partition == Partition::one_node;
+        if (!together && on_one) continue;
         const bool given = !programs[k].steps.empty() &&
                            std::holds_alternative<Exchange>(programs[k].steps.front().op);
-        const bool by_steps = strategy == Strategy::collectives || strategy == Strategy::in_place;
         if (given && by_steps) continue;  // an exchange has none
         for (const bool own : {false, true}) {
           if (strategy == Strategy::in_place && !own) continue;
-          // Others than mixed are tested with all sizes elsewhere.
+          // What is not mixed is tested with all sizes elsewhere.
           for (const Size chunk : {Size{1000}, Size{1}, Size{8} << 20}) {
-            if (chunk != 1000 && strategy != Strategy::mixed) continue;
+            if (chunk != 1000 && !mixed) continue;
             SCOPED_TRACE(std::string(strategy_name(strategy)) + ", program " + std::to_string(k) +
                          ", blocks of " + std::to_string(block) + ", chunks of " +
                          std::to_string(chunk));
-            const auto done = moved(programs[k], element_bytes,
-                                    {.chunk_bytes = chunk,
-                                     .strategy = strategy,
-                                     .own_buffers = own,
-                                     .node_processes = block});
+            options.chunk_bytes = chunk;
+            options.own_buffers = own;
+            const auto done = moved(programs[k], element_bytes, options);
             if (strategy != Strategy::automatic) {
               EXPECT_EQ(done.strategy(), strategy);
             }
-            if (strategy == Strategy::mixed && !together && k < 2 && shares(programs[k], nodes)) {
-              ++mixed_with_both;
-            }
+            if (mixed && !together && k < 2 && shares(programs[k], nodes)) ++mixed_with_both;
           }
         }
       }
@@ -187,34 +191,33 @@ TEST(Nodes, every_strategy_brings_every_element_to_its_place) {
   EXPECT_EQ(mixed_with_both > 0, processes() > 2);
 }
 
-TEST(Nodes, automatic_takes_shared_on_one_node_and_mixed_where_some_node_has_several) {
-  for (const Size block : blocks()) {
+TEST(Nodes, automatic_takes_messages_alone_only_where_nothing_stays_on_a_node) {
+  for (const Size block : block_sizes()) {
+    const test::Blocks blocks(block);
     const auto nodes = nodes_of(MPI_COMM_WORLD, block);
     for (const Program& program :
          {test::rows_to_columns(6, 6), random_exchange(1, 1), random_exchange(2, 1)}) {
-      const auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, {.node_processes = block});
+      const auto made = Redistributor::make(MPI_COMM_WORLD, program, 4);
       ASSERT_TRUE(made) << render(made.error());
-      const Strategy wanted = one_node(nodes)          ? Strategy::shared
-                              : shares(program, nodes) ? Strategy::mixed
-                                                       : Strategy::direct;
-      EXPECT_EQ(strategy_name(made->strategy()), strategy_name(wanted));
-      if (!one_node(nodes)) {
-        EXPECT_EQ(made->reasons().front(),
-                  "shared: the processes do not all share memory: they are on " +
-                      std::to_string(sizes_of(nodes).size()) + " nodes");
-      }
+      EXPECT_EQ(made->strategy(), Strategy::exchange);
+      const bool in_memory = one_node(nodes) || shares(program, nodes);
+      EXPECT_THAT(made->reasons(),
+                  testing::ElementsAre(testing::StartsWith(in_memory ? "exchange: chosen"
+                                                                     : "exchange by messages: "
+                                                                       "chosen")));
       EXPECT_TRUE(test::same_everywhere(made->reasons().back()));
     }
   }
 }
 
-TEST(Nodes, shared_and_in_place_are_refused_on_several) {
-  for (const Size block : blocks()) {
+TEST(Nodes, one_node_and_in_place_are_refused_on_several) {
+  for (const Size block : block_sizes()) {
+    const test::Blocks blocks(block);
     if (one_node(nodes_of(MPI_COMM_WORLD, block))) continue;
-    for (const Strategy strategy : {Strategy::shared, Strategy::in_place}) {
+    for (const Options& options : {test::on_one_node({.own_buffers = true}),
+                                   Options{.strategy = Strategy::in_place, .own_buffers = true}}) {
       const auto made =
-          Redistributor::make(MPI_COMM_WORLD, test::rows_to_columns(6, 6), 4,
-                              {.strategy = strategy, .own_buffers = true, .node_processes = block});
+          Redistributor::make(MPI_COMM_WORLD, test::rows_to_columns(6, 6), 4, options);
       ASSERT_FALSE(made);
       EXPECT_EQ(made.error().code, Code::unsupported);
       EXPECT_THAT(made.error().message, testing::HasSubstr("do not all share memory"));
@@ -222,14 +225,14 @@ TEST(Nodes, shared_and_in_place_are_refused_on_several) {
   }
 }
 
-TEST(Nodes, mixed_receives_what_direct_does_and_allocates_nothing_again) {
-  for (const Size block : blocks()) {
+TEST(Nodes, over_nodes_it_receives_what_messages_bring_and_allocates_nothing_again) {
+  for (const Size block : block_sizes()) {
+    const test::Blocks blocks(block);
     const Program program = random_exchange(7, 20);
     for (const bool own : {false, true}) {
-      auto direct = moved(program, 8, {.strategy = Strategy::direct, .own_buffers = own});
-      auto mixed = moved(
-          program, 8, {.strategy = Strategy::mixed, .own_buffers = own, .node_processes = block});
-      EXPECT_EQ(mixed.received_bytes(), direct.received_bytes());
+      auto messages = moved(program, 8, test::by_messages({.own_buffers = own}));
+      auto mixed = moved(program, 8, test::over_nodes({.own_buffers = own}));
+      EXPECT_EQ(mixed.received_bytes(), messages.received_bytes());
       const Bytes in = pattern_tile(program.from, process(), 8);
       Bytes out(in.size());
       const Size peak = mixed.peak_bytes();
@@ -245,11 +248,14 @@ TEST(Nodes, mixed_receives_what_direct_does_and_allocates_nothing_again) {
   }
 }
 
-TEST(Nodes, mixed_stays_within_its_bound_with_many_small_boxes_and_shrinks_to_a_limit) {
+TEST(Nodes, it_stays_within_its_bound_with_many_small_boxes_and_shrinks_to_a_limit) {
   const Program program = random_exchange(3, 200);
-  for (const Size block : blocks()) {
+  for (const Size block : block_sizes()) {
+    const test::Blocks blocks(block);
     for (const bool own : {false, true}) {
-      Options options{.strategy = Strategy::mixed, .own_buffers = own, .node_processes = block};
+      // On one node there are no messages, and with own buffers no slots that could shrink.
+      if (one_node(nodes_of(MPI_COMM_WORLD, block))) continue;
+      Options options = test::over_nodes({.own_buffers = own});
       const Size needs = moved(program, 4, options).peak_limit_bytes();
       // The slots of messages shrink; those in shared memory too, but they are whole pages.
       for (const Size less : {Size{1}, Size{5000}, Size{3} << 20}) {
@@ -269,17 +275,18 @@ TEST(Nodes, where_one_has_no_memory_for_messages_all_do_without) {
   const bool limited = test::is_last();
   const Program program = test::rows_to_columns(6, 6);
   int looked_at = 0;
-  for (const Size block : blocks()) {
+  for (const Size block : block_sizes()) {
+    const test::Blocks blocks(block);
     const auto nodes = nodes_of(MPI_COMM_WORLD, block);
     if (one_node(nodes) || !shares(program, nodes)) continue;
     ++looked_at;
     // Slots of messages have 8 MiB.
     if (limited) test::fail_from(std::size_t{1} << 20);
-    auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, {.node_processes = block});
+    auto made = Redistributor::make(MPI_COMM_WORLD, program, 4);
     test::fail_from(0);
     ASSERT_TRUE(made) << render(made.error());
     EXPECT_EQ(made->strategy(), Strategy::collectives);
-    EXPECT_THAT(made->reasons(), testing::Contains(testing::StartsWith("mixed: out of memory")));
+    EXPECT_THAT(made->reasons(), testing::Contains(testing::StartsWith("exchange: out of memory")));
     Bytes out(static_cast<std::size_t>(made->out_bytes()));
     ASSERT_TRUE(made->run(pattern_tile(program.from, process(), 4), out));
     EXPECT_EQ(find_pattern_mismatch(program.to, process(), 4, out), std::nullopt);
@@ -292,20 +299,20 @@ TEST(Nodes, where_one_has_no_memory_for_messages_all_do_without) {
 TEST(Nodes, where_one_node_cannot_share_all_take_messages_and_say_why) {
   const Program program = test::rows_to_columns(4096, 512);
   int looked_at = 0;
-  for (const Size block : blocks()) {
+  for (const Size block : block_sizes()) {
+    const test::Blocks blocks(block);
     const auto nodes = nodes_of(MPI_COMM_WORLD, block);
     if (one_node(nodes) || !shares(program, nodes)) continue;
     ++looked_at;
     auto made = [&] {
       const test::Limited limited(test::is_last(), RLIMIT_FSIZE, rlim_t{1} << 20);
-      return Redistributor::make(MPI_COMM_WORLD, program, 1,
-                                 {.own_buffers = true, .node_processes = block});
+      return Redistributor::make(MPI_COMM_WORLD, program, 1, {.own_buffers = true});
     }();
     ASSERT_TRUE(made) << render(made.error());
-    EXPECT_EQ(made->strategy(), Strategy::direct);
+    EXPECT_THAT(made->reasons().back(), testing::StartsWith("exchange by messages: chosen"));
     EXPECT_THAT(made->reasons(),
                 testing::Contains(testing::AllOf(
-                    testing::StartsWith("mixed: "),
+                    testing::StartsWith("exchange: "),
                     testing::HasSubstr("more than the limit of file sizes, 1048576 bytes"))));
     fill_pattern(program.from, process(), 1, made->input());
     ASSERT_TRUE(made->run());
@@ -318,12 +325,13 @@ TEST(Nodes, making_needs_no_more_than_it_says) {
   const std::vector<Program> programs{random_exchange(5, 2000), test::rows_to_columns(6, 6),
                                       gather()};
   for (const Program& program : programs) {
-    for (const Size block : blocks()) {
-      for (const Strategy strategy : {Strategy::automatic, Strategy::mixed, Strategy::direct}) {
+    for (const Size block : block_sizes()) {
+      const test::Blocks blocks(block);
+      for (Options options : {Options{}, test::over_nodes(), test::by_messages()}) {
         for (const bool own : {false, true}) {
-          SCOPED_TRACE(std::string(strategy_name(strategy)) + ", blocks of " +
-                       std::to_string(block));
-          Options options{.strategy = strategy, .own_buffers = own, .node_processes = block};
+          SCOPED_TRACE("partition " + std::to_string(static_cast<int>(options.partition)) +
+                       ", blocks of " + std::to_string(block));
+          options.own_buffers = own;
           const std::size_t before = test::allocated_bytes();
           test::forget_most_allocated();
           const auto made = Redistributor::make(MPI_COMM_WORLD, program, 1, options);
@@ -360,7 +368,7 @@ TEST(Nodes, making_stays_within_the_limit_whatever_way_it_leaves) {
   }
   EXPECT_EQ(left.count(free->strategy()), 1U);
   // Of several nodes, messages may need less than the steps wherever there is an exchange.
-  if (free->strategy() == Strategy::shared) {
+  if (one_node(nodes_of(MPI_COMM_WORLD))) {
     EXPECT_EQ(left.count(Strategy::collectives), 1U);
   }
 }
@@ -382,12 +390,12 @@ TEST(Nodes, an_exchange_that_does_not_fit_the_limit_is_not_made) {
   // Reading and comparing the Program itself is what everybody does.
   const std::size_t reading =
       refused({.strategy = Strategy::collectives}, "is not run by the collectives");
-  for (const Strategy strategy : {Strategy::automatic, Strategy::direct, Strategy::mixed}) {
+  for (Options options : {Options{}, test::by_messages(), test::over_nodes()}) {
+    options.own_buffers = true;
     for (const Size room : {Size{1} << 16, Size{1} << 18, Size{1} << 20}) {
-      EXPECT_LE(
-          refused({.strategy = strategy, .own_buffers = true, .memory_limit_bytes = tiles + room},
-                  "does not fit the memory limit"),
-          reading + (std::size_t{1} << 16));
+      options.memory_limit_bytes = tiles + room;
+      EXPECT_LE(refused(options, "does not fit the memory limit"),
+                reading + (std::size_t{1} << 16));
     }
   }
   // With room for it, it is made.

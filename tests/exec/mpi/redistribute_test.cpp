@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "exec/allocations.h"
+#include "exec/mpi/blocks.h"
 #include "exec/mpi/redistributing.h"
 #include "retile/exec/sim/sim.h"
 #include "retile/exec/team/memory.h"
@@ -23,11 +24,14 @@ namespace retile {
 namespace {
 
 using mpi::Options;
+using mpi::Partition;
 using mpi::Redistributor;
 using mpi::Strategy;
 using test::allocations;
+using test::by_messages;
 using test::Bytes;
 using test::element_sizes;
+using test::on_one_node;
 using test::parsed;
 using test::pattern_tile;
 using test::rows_to_columns;
@@ -39,18 +43,33 @@ const Options one_element_at_a_time{.chunk_bytes = 1, .message_bytes = 1, .strat
 const Options odd_sizes{.chunk_bytes = 1000, .message_bytes = 777, .strategy = steps};
 const Options nothing_straight{.chunk_bytes = Size{1} << 16, .message_bytes = 1, .strategy = steps};
 
-/// Every strategy, with the caller's buffers and with its own.
-std::vector<Options> with_all_strategies(const Options& sizes) {
-  std::vector<Options> all;
-  for (const Strategy strategy : {Strategy::collectives, Strategy::direct, Strategy::shared,
-                                  Strategy::mixed, Strategy::in_place}) {
-    for (const bool own : {false, true}) {
-      if (strategy == Strategy::in_place && !own) continue;
-      Options options = sizes;
-      options.strategy = strategy;
-      options.own_buffers = own;
-      all.push_back(options);
-    }
+/// One way to move, and blocks of processes that are taken for nodes.
+struct Way {
+  Options options;
+  Size block = 0;
+  [[nodiscard]] std::string name() const {
+    const std::string of = options.strategy != Strategy::exchange     ? ""
+                           : options.partition == Partition::one_node ? " on one node"
+                           : options.partition == Partition::apart    ? " by messages"
+                                                                      : " over nodes";
+    return std::string(strategy_name(options.strategy)) + of;
+  }
+};
+
+/// Every way, with the caller's buffers and with its own.
+std::vector<Way> all_ways(const Options& sizes) {
+  std::vector<Way> all;
+  for (const bool own : {false, true}) {
+    Options options = sizes;
+    options.own_buffers = own;
+    options.strategy = Strategy::collectives;
+    all.push_back({options});
+    all.push_back({on_one_node(options)});
+    all.push_back({by_messages(options)});
+    options.strategy = Strategy::exchange;
+    all.push_back({options, 2});
+    options.strategy = Strategy::in_place;
+    if (own) all.push_back({options});
   }
   return all;
 }
@@ -67,8 +86,9 @@ sim::Tiles simulated(const Program& program, Size element_bytes) {
 }
 
 /// Runs `program` on `comm` twice and compares with the simulator; returns this process's tile.
-Bytes run_and_compare(MPI_Comm comm, const Program& program, Size element_bytes,
-                      const Options& options) {
+Bytes run_and_compare(MPI_Comm comm, const Program& program, Size element_bytes, const Way& way) {
+  const Options& options = way.options;
+  const test::Blocks blocks(way.block);
   const auto device = static_cast<std::size_t>(test::process_of(comm));
   const Bytes in = pattern_tile(program.from, test::process_of(comm), element_bytes);
   Bytes out(static_cast<std::size_t>(program.to.tile_size() * element_bytes), std::byte{0xee});
@@ -127,15 +147,15 @@ TEST(Redistribute, right_programs_bring_every_element_to_its_place) {
     const MPI_Comm comm = test::first_processes(program.devices);
     if (comm == MPI_COMM_NULL) continue;
     for (const Size element_bytes : element_sizes) {
-      std::vector<Options> all{Options{}};
+      std::vector<Way> all{Way{}};
       for (const Options& sizes : {by_steps, one_element_at_a_time, odd_sizes, nothing_straight}) {
         // Element by element takes long; once is enough.
         if (sizes.chunk_bytes == 1 && element_bytes != 2) continue;
-        for (const Options& options : with_all_strategies(sizes)) all.push_back(options);
+        for (const Way& way : all_ways(sizes)) all.push_back(way);
       }
-      for (const Options& options : all) {
-        SCOPED_TRACE(strategy_name(options.strategy));
-        const Bytes out = run_and_compare(comm, program, element_bytes, options);
+      for (const Way& way : all) {
+        SCOPED_TRACE(way.name());
+        const Bytes out = run_and_compare(comm, program, element_bytes, way);
         EXPECT_EQ(find_pattern_mismatch(program.to, test::process_of(comm), element_bytes, out),
                   std::nullopt);
       }
@@ -162,10 +182,10 @@ TEST(Redistribute, random_steps_do_what_the_simulator_does) {
     }
     const Size element_bytes = element_sizes[seed % 5];
     const Options options = seed % 3 == 0 ? by_steps : seed % 3 == 1 ? odd_sizes : nothing_straight;
-    run_and_compare(MPI_COMM_WORLD, program, element_bytes, options);
+    run_and_compare(MPI_COMM_WORLD, program, element_bytes, {options});
     // The other one that does the steps and not what the ends say.
     run_and_compare(MPI_COMM_WORLD, program, element_bytes,
-                    {.strategy = Strategy::in_place, .own_buffers = true});
+                    {{.strategy = Strategy::in_place, .own_buffers = true}});
   }
   EXPECT_GT(std::min({gathers, exchanges, permutations}), 0);
 }
@@ -196,8 +216,10 @@ Program round_trip(Size processes) {
 TEST(Redistribute, repeated_runs_allocate_nothing_and_give_the_same) {
   const Size processes = test::processes();
   const Program program = round_trip(processes);
-  for (const Options& options : with_all_strategies(odd_sizes)) {
-    SCOPED_TRACE(strategy_name(options.strategy));
+  for (const Way& way : all_ways(odd_sizes)) {
+    SCOPED_TRACE(way.name());
+    const Options& options = way.options;
+    const test::Blocks blocks(way.block);
     const std::size_t before_make = allocations();
     auto redistributor = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
     ASSERT_TRUE(redistributor) << render(redistributor.error());
@@ -255,19 +277,19 @@ TEST(Redistribute, counts_what_it_receives) {
   ASSERT_TRUE(in_place) << render(in_place.error());
   EXPECT_EQ(in_place->received_bytes(), want);
   // At once, only the tile of the next process has to come here.
-  for (const Strategy strategy : {Strategy::direct, Strategy::shared}) {
-    const auto at_once = Redistributor::make(MPI_COMM_WORLD, program, 8, {.strategy = strategy});
+  for (const Options& options : {by_messages(), on_one_node()}) {
+    const auto at_once = Redistributor::make(MPI_COMM_WORLD, program, 8, options);
     ASSERT_TRUE(at_once) << render(at_once.error());
     EXPECT_EQ(at_once->received_bytes(), processes == 1 ? 0 : tile);
   }
 }
 
-TEST(Redistribute, slots_of_direct_are_as_large_as_they_may_be_and_no_larger) {
+TEST(Redistribute, slots_of_messages_are_as_large_as_they_may_be_and_no_larger) {
   const Program program = rows_to_columns(2, 6);
   const auto limit = [&](Size chunk_bytes, Size message_bytes) {
     const auto made = Redistributor::make(
         MPI_COMM_WORLD, program, 8,
-        {.chunk_bytes = chunk_bytes, .message_bytes = message_bytes, .strategy = Strategy::direct});
+        by_messages({.chunk_bytes = chunk_bytes, .message_bytes = message_bytes}));
     EXPECT_TRUE(made) << render(made.error());
     return made ? made->peak_limit_bytes() : 0;
   };
@@ -298,11 +320,11 @@ TEST(Redistribute, one_process_gives_all_and_gets_nothing) {
   }
   program.steps = {{exchange, {.tile = program.from.tile(), .map = {}, .at = {}}}};
   // Messages that wait for their receiver, and more of them than slots.
-  for (const Options& options : with_all_strategies({.chunk_bytes = Size{1} << 17})) {
-    if (options.strategy != Strategy::direct && options.strategy != Strategy::shared) continue;
-    SCOPED_TRACE(strategy_name(options.strategy));
-    run_and_compare(MPI_COMM_WORLD, program, 8, options);
-    const auto made = Redistributor::make(MPI_COMM_WORLD, program, 8, options);
+  for (const Way& way : all_ways({.chunk_bytes = Size{1} << 17})) {
+    if (way.options.strategy != Strategy::exchange || way.block != 0) continue;
+    SCOPED_TRACE(way.name());
+    run_and_compare(MPI_COMM_WORLD, program, 8, way);
+    const auto made = Redistributor::make(MPI_COMM_WORLD, program, 8, way.options);
     ASSERT_TRUE(made) << render(made.error());
     EXPECT_EQ(made->received_bytes(), test::process() == 0 ? 0 : elements * 8);
   }
@@ -310,9 +332,11 @@ TEST(Redistribute, one_process_gives_all_and_gets_nothing) {
 
 TEST(Redistribute, buffers_that_share_their_last_byte_are_refused_on_all_processes) {
   const Program program = rows_to_columns(2, 6);
-  for (const Options& options : with_all_strategies({})) {
-    if (options.own_buffers) continue;
-    SCOPED_TRACE(strategy_name(options.strategy));
+  for (const Way& way : all_ways({})) {
+    if (way.options.own_buffers) continue;
+    SCOPED_TRACE(way.name());
+    const Options& options = way.options;
+    const test::Blocks blocks(way.block);
     auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
     ASSERT_TRUE(made) << render(made.error());
     const auto in_bytes = static_cast<std::size_t>(made->in_bytes());
@@ -350,9 +374,7 @@ TEST(Redistribute, its_messages_meet_no_others) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Irecv(&caught, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
   const Program program = rows_to_columns(2, 6);
-  for (const Options& options : with_all_strategies({})) {
-    run_and_compare(MPI_COMM_WORLD, program, 4, options);
-  }
+  for (const Way& way : all_ways({})) run_and_compare(MPI_COMM_WORLD, program, 4, way);
   const int mine = device;
   MPI_Send(&mine, 1, MPI_INT, (device + 1) % processes, 0, MPI_COMM_WORLD);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -379,21 +401,25 @@ TEST(Redistribute, takes_the_first_strategy_that_fits_the_memory_and_says_why) {
   const Size processes = test::processes();
   const Program program = round_trip(processes);
   const auto chosen = [&](Size bytes, bool own, Size node) -> std::string {
-    const auto made = Redistributor::make(
-        MPI_COMM_WORLD, program, 16,
-        {.own_buffers = own, .memory_limit_bytes = bytes, .node_processes = node});
+    const test::Blocks blocks(node);
+    const auto made = Redistributor::make(MPI_COMM_WORLD, program, 16,
+                                          {.own_buffers = own, .memory_limit_bytes = bytes});
     if (!made) return std::string(code_name(made.error().code));
     EXPECT_LE(made->peak_limit_bytes(), bytes);
-    EXPECT_THAT(made->reasons().back(), testing::HasSubstr(": chosen, "));
-    return std::string(strategy_name(made->strategy()));
+    // `exchange: chosen, ..`, `exchange by messages: chosen, ..`
+    const std::string& why = made->reasons().back();
+    EXPECT_THAT(why, testing::StartsWith(std::string(strategy_name(made->strategy()))));
+    EXPECT_THAT(why, testing::HasSubstr(": chosen, "));
+    return why.substr(0, why.find(':'));
   };
   constexpr Size plenty = Size{1} << 30;
-  EXPECT_EQ(chosen(plenty, true, 0), "shared");
-  EXPECT_EQ(chosen(plenty, false, 0), "shared");
-  EXPECT_EQ(chosen(plenty, true, processes), "shared");
+  EXPECT_EQ(chosen(plenty, true, 0), "exchange");
+  EXPECT_EQ(chosen(plenty, false, 0), "exchange");
+  EXPECT_EQ(chosen(plenty, true, processes), "exchange");
   if (processes > 1) {
-    EXPECT_EQ(chosen(plenty, true, 1), "direct");
-    EXPECT_EQ(chosen(plenty, false, processes - 1), processes == 2 ? "direct" : "mixed");
+    EXPECT_EQ(chosen(plenty, true, 1), "exchange by messages");
+    EXPECT_EQ(chosen(plenty, false, processes - 1),
+              processes == 2 ? "exchange by messages" : "exchange");
   }
   // Less than the largest tile on the way is too little for every strategy.
   const Size tile = 4 * 3 * processes * 16;
@@ -423,7 +449,7 @@ TEST(Redistribute, takes_the_first_strategy_that_fits_the_memory_and_says_why) {
 
 TEST(Redistribute, a_limit_without_room_for_an_exchange_is_told_what_the_smallest_one_needs) {
   const Program program = rows_to_columns(2, 6);
-  Options options{.strategy = Strategy::direct, .own_buffers = true};
+  Options options = by_messages({.own_buffers = true});
   const auto reason = [&](Size limit_bytes) -> std::string {
     options.memory_limit_bytes = limit_bytes;
     const auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
@@ -432,7 +458,7 @@ TEST(Redistribute, a_limit_without_room_for_an_exchange_is_told_what_the_smalles
     return made.error().notes.empty() ? "" : made.error().notes.front();
   };
   const std::string too_little = reason(1);
-  const std::string before = "direct: needs at least ";
+  const std::string before = "exchange by messages: needs at least ";
   ASSERT_THAT(too_little, testing::StartsWith(before));
   const std::string least = too_little.substr(before.size());
   const Size needed = std::stoll(least);
@@ -443,8 +469,9 @@ TEST(Redistribute, a_limit_without_room_for_an_exchange_is_told_what_the_smalles
   if (test::processes() == 1) {
     EXPECT_THAT(with_room, testing::HasSubstr("needs at least"));  // of one transfer: described
   } else {
-    EXPECT_EQ(with_room, "direct: does not fit the memory limit: " + std::to_string(needed) +
-                             " bytes hold the tiles and at most 1 of the exchange's transfers");
+    EXPECT_EQ(with_room,
+              "exchange by messages: does not fit the memory limit: " + std::to_string(needed) +
+                  " bytes hold the tiles and at most 1 of the exchange's transfers");
   }
 }
 
@@ -453,15 +480,17 @@ TEST(Redistribute, buffers_shrink_to_a_memory_limit) {
   // Of tiles above 64 KiB, shared takes slots and no copies.
   const Program program = rows_to_columns(4, 2112 / test::processes() + 1);
   for (const bool own : {false, true}) {
-    for (const Strategy strategy : {Strategy::collectives, Strategy::direct, Strategy::shared}) {
-      Options options{.strategy = strategy, .own_buffers = own};
+    for (const Options& which :
+         {Options{.strategy = Strategy::collectives}, by_messages(), on_one_node()}) {
+      Options options = which;
+      options.own_buffers = own;
       const auto free = Redistributor::make(MPI_COMM_WORLD, program, 8, options);
       ASSERT_TRUE(free) << render(free.error());
       for (const Size less : {1, 5000, 100'000}) {
-        if (strategy == Strategy::shared && (own || alone)) continue;  // no slots
+        if (options.partition == Partition::one_node && (own || alone)) continue;  // no slots
         options.memory_limit_bytes = free->peak_limit_bytes() - less;
-        SCOPED_TRACE(strategy_name(strategy));
-        run_and_compare(MPI_COMM_WORLD, program, 8, options);
+        SCOPED_TRACE(Way{options}.name());
+        run_and_compare(MPI_COMM_WORLD, program, 8, {options});
       }
     }
   }
@@ -476,23 +505,30 @@ TEST(Redistribute, strategies_that_cannot_be_used_are_refused_on_all_processes) 
   };
   EXPECT_EQ(code({.strategy = Strategy::in_place}), "unsupported");
   EXPECT_EQ(code({.memory_limit_bytes = -1}), "bad_argument");
-  EXPECT_EQ(code({.node_processes = -1}), "bad_argument");
   EXPECT_EQ(code({.strategy = static_cast<Strategy>(77)}), "bad_argument");
+  EXPECT_EQ(code({.partition = static_cast<Partition>(77)}), "bad_argument");
   if (processes == 1) return;
-  EXPECT_EQ(code({.strategy = Strategy::shared, .node_processes = 1}), "unsupported");
-  EXPECT_EQ(code({.strategy = Strategy::in_place, .own_buffers = true, .node_processes = 1}),
-            "unsupported");
+  {
+    const test::Blocks apart(1);
+    EXPECT_EQ(code(on_one_node()), "unsupported");
+    EXPECT_EQ(code({.strategy = Strategy::in_place, .own_buffers = true}), "unsupported");
+  }
+  EXPECT_EQ(
+      code({.strategy = Strategy::in_place, .partition = Partition::apart, .own_buffers = true}),
+      "unsupported");
   const bool first = test::process() == 0;
-  EXPECT_EQ(code({.strategy = first ? Strategy::shared : Strategy::direct}), "disagreement");
+  EXPECT_EQ(code({.strategy = first ? Strategy::exchange : Strategy::collectives}), "disagreement");
+  EXPECT_EQ(code(first ? on_one_node() : by_messages()), "disagreement");
   EXPECT_EQ(code({.own_buffers = first}), "disagreement");
 }
 
 TEST(Redistribute, with_buffers_of_its_own_it_moves_no_others) {
   const Program program = round_trip(test::processes());
-  for (const Options& options : with_all_strategies({})) {
-    if (!options.own_buffers) continue;
-    SCOPED_TRACE(strategy_name(options.strategy));
-    auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
+  for (const Way& way : all_ways({})) {
+    if (!way.options.own_buffers) continue;
+    SCOPED_TRACE(way.name());
+    const test::Blocks blocks(way.block);
+    auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, way.options);
     ASSERT_TRUE(made) << render(made.error());
     const Bytes in = pattern_tile(program.from, test::process(), 4);
     Bytes out(static_cast<std::size_t>(made->out_bytes()));
@@ -524,12 +560,10 @@ TEST(Redistribute, many_small_boxes_stay_within_the_peak_limit) {
     }
   }
   program.steps = {{exchange, {.tile = program.from.tile(), .map = {}, .at = {}}}};
-  for (const Options& options : with_all_strategies({.chunk_bytes = 1})) {
-    if (options.strategy == Strategy::collectives || options.strategy == Strategy::in_place) {
-      continue;
-    }
-    SCOPED_TRACE(strategy_name(options.strategy));
-    run_and_compare(MPI_COMM_WORLD, program, 4, options);
+  for (const Way& way : all_ways({.chunk_bytes = 1})) {
+    if (way.options.strategy != Strategy::exchange) continue;
+    SCOPED_TRACE(way.name());
+    run_and_compare(MPI_COMM_WORLD, program, 4, way);
   }
 }
 
@@ -539,10 +573,10 @@ TEST(Redistribute, what_one_process_cannot_allocate_all_do_without_and_count_no_
   const Program program = rows_to_columns(2, 6);
   const bool limited = test::is_last();
   if (limited) test::fail_from(std::size_t{1} << 20);
-  auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, {.node_processes = 1});
+  auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, {.partition = Partition::apart});
   test::fail_from(0);
   ASSERT_TRUE(made) << render(made.error());
-  EXPECT_EQ(made->strategy(), Strategy::collectives);  // direct has slots of 8 MiB
+  EXPECT_EQ(made->strategy(), Strategy::collectives);  // messages have slots of 8 MiB
   Bytes out(static_cast<std::size_t>(made->out_bytes()));
   ASSERT_TRUE(made->run(pattern_tile(program.from, test::process(), 4), out));
   EXPECT_LE(made->peak_bytes(), made->peak_limit_bytes());
@@ -561,13 +595,13 @@ TEST(Redistribute, without_shared_memory_on_one_process_all_take_another_way_and
   if (few) {
     const auto shared = Redistributor::make(MPI_COMM_WORLD, program, 1, small_slots);
     ASSERT_TRUE(shared) << render(shared.error());
-    EXPECT_EQ(shared->strategy(), Strategy::shared);
+    EXPECT_THAT(shared->reasons().back(), testing::StartsWith("exchange: chosen"));
     shared_peak = shared->peak_limit_bytes();
     shared_making = shared->preparing_limit_bytes();
   }
   auto limited = std::make_optional<test::Limited>(test::is_last(), RLIMIT_FSIZE, rlim_t{1} << 20);
-  const auto refused = Redistributor::make(MPI_COMM_WORLD, program, 1,
-                                           {.strategy = Strategy::shared, .own_buffers = true});
+  const auto refused =
+      Redistributor::make(MPI_COMM_WORLD, program, 1, on_one_node({.own_buffers = true}));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::shared_memory_error);
   EXPECT_FALSE(refused.error().notes.empty());
@@ -581,8 +615,8 @@ TEST(Redistribute, without_shared_memory_on_one_process_all_take_another_way_and
   }
   limited.reset();
   ASSERT_TRUE(other) << render(other.error());
-  EXPECT_EQ(other->strategy(), Strategy::direct);
-  EXPECT_THAT(other->reasons().front(), testing::StartsWith("shared: "));
+  EXPECT_THAT(other->reasons().back(), testing::StartsWith("exchange by messages: chosen"));
+  EXPECT_THAT(other->reasons().front(), testing::StartsWith("exchange: "));
   const int device = test::process();
   fill_pattern(program.from, device, 1, other->input());
   ASSERT_TRUE(other->run());
@@ -636,9 +670,13 @@ TEST(Redistribute, processes_that_may_not_open_each_others_files_share_memory_by
   const int device = test::process();
   const Program program = rows_to_columns(2, 6);
   EXPECT_TRUE(reaches_process_0());
-  for (const Options& options : with_all_strategies({})) {
-    if (options.strategy != Strategy::shared && options.strategy != Strategy::in_place) continue;
-    SCOPED_TRACE(strategy_name(options.strategy));
+  for (const Way& way : all_ways({})) {
+    const Options& options = way.options;
+    const bool shares =
+        options.strategy == Strategy::in_place ||
+        (options.strategy == Strategy::exchange && options.partition == Partition::one_node);
+    if (!shares) continue;
+    SCOPED_TRACE(way.name());
     const auto made = [&] {
       const Hidden hidden;
       MPI_Barrier(MPI_COMM_WORLD);
@@ -664,8 +702,7 @@ TEST(Redistribute, where_one_process_may_open_nothing_all_say_that_neither_way_i
   if (processes == 1) GTEST_SKIP() << "one process has nobody to share with";
   const Program program = rows_to_columns(2, 6);
   auto limited = std::make_optional<test::Limited>(test::is_last(), RLIMIT_NOFILE, 0);
-  const auto refused =
-      Redistributor::make(MPI_COMM_WORLD, program, 4, {.strategy = Strategy::shared});
+  const auto refused = Redistributor::make(MPI_COMM_WORLD, program, 4, on_one_node());
   auto other = Redistributor::make(MPI_COMM_WORLD, program, 4);
   limited.reset();
   ASSERT_FALSE(refused);
@@ -676,7 +713,7 @@ TEST(Redistribute, where_one_process_may_open_nothing_all_say_that_neither_way_i
                                                testing::HasSubstr("/proc/"))));
   EXPECT_EQ(names_left(), 0);
   ASSERT_TRUE(other) << render(other.error());
-  EXPECT_EQ(other->strategy(), Strategy::direct);
+  EXPECT_THAT(other->reasons().back(), testing::StartsWith("exchange by messages: chosen"));
 }
 
 // The comparison itself must be able to fail, for every element size: two tiles, then two elements

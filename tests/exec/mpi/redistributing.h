@@ -12,6 +12,7 @@
 
 #include "exec/mpi/processes.h"
 #include "exec/programs.h"
+#include "retile/exec/mpi/options.h"
 #include "retile/program/program.h"
 
 namespace retile::test {
@@ -41,6 +42,23 @@ inline Program rows_to_columns(Size rows, Size columns) {
   return with_processes("[" + std::to_string(rows) + "{d}" + all_rows + ", " + all_columns + "]",
                         "[" + all_rows + ", " + std::to_string(columns) + "{d}" + all_columns + "]",
                         "alltoall split=1 concat=0");
+}
+
+/// One exchange, and which processes are on one node.
+inline mpi::Options on_one_node(mpi::Options options = {}) {
+  options.strategy = mpi::Strategy::exchange;
+  options.partition = mpi::Partition::one_node;
+  return options;
+}
+inline mpi::Options by_messages(mpi::Options options = {}) {
+  options.strategy = mpi::Strategy::exchange;
+  options.partition = mpi::Partition::apart;
+  return options;
+}
+inline mpi::Options over_nodes(mpi::Options options = {}) {
+  options.strategy = mpi::Strategy::exchange;
+  options.partition = mpi::Partition::nodes;
+  return options;
 }
 
 /// While it lives, this process may use less of something. Files that grow too long are errors and

@@ -1,11 +1,12 @@
 // Whole runs: data in, moved, every element verified, data out; and everything that can be wrong
 // with files.
-#include "retile/exec/mpi/run.h"
+#include "retile/run/run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -18,6 +19,8 @@
 #include "exec/mpi/processes.h"
 #include "exec/npy/files.h"
 #include "exec/programs.h"
+#include "retile/exec/mpi/environment.h"
+#include "retile/exec/mpi/executor.h"
 #include "retile/exec/npy/npy.h"
 
 namespace {
@@ -50,7 +53,7 @@ namespace retile {
 namespace {
 
 using mpi::Environment;
-using mpi::RunOptions;
+using run::RunOptions;
 using test::outcome_text;
 using test::parsed;
 using test::read_file;
@@ -61,11 +64,14 @@ using testing::IsEmpty;
 using testing::StartsWith;
 using testing::UnorderedElementsAre;
 
+/// An element type as .npy files call it.
 struct Element {
-  Size bytes;
   const char* descr;
+  [[nodiscard]] ElementType type() const { return npy_element_type(descr).value(); }
 };
-const Element elements[] = {{1, "|u1"}, {2, ">i2"}, {4, "<f4"}, {8, ">c8"}, {16, "<c16"}};
+const Element elements[] = {{"|u1"}, {">i2"}, {"<f4"}, {">c8"}, {"<c16"}};
+
+const mpi::Options by_steps{.strategy = mpi::Strategy::collectives};
 
 bool is_first() { return test::process_of(MPI_COMM_WORLD) == 0; }
 Size processes() { return test::processes_of(MPI_COMM_WORLD); }
@@ -79,7 +85,7 @@ class Run : public testing::Test {
       directory_.emplace();
       path = directory_->path().string();
     }
-    path_ = environment_->broadcast(path).value_or("");
+    path_ = job().broadcast(path);
   }
   ~Run() override { MPI_Barrier(MPI_COMM_WORLD); }
 
@@ -101,9 +107,11 @@ class Run : public testing::Test {
     MPI_Barrier(MPI_COMM_WORLD);
   }
 
-  [[nodiscard]] Result<mpi::RunReport> run(const Program& program,
-                                           const RunOptions& options) const {
-    auto result = mpi::run(*environment_, program, options);
+  [[nodiscard]] const Processes& job() const { return environment_->processes(); }
+
+  [[nodiscard]] Result<run::Report> run(const Program& program, const RunOptions& options,
+                                        const mpi::Options& how = {}) const {
+    auto result = run_alone(program, options, how);
     EXPECT_TRUE(same_everywhere(outcome_text(result)));
     return result;
   }
@@ -111,6 +119,48 @@ class Run : public testing::Test {
   Result<Environment> environment_;
   std::optional<test::TemporaryDirectory> directory_;
   std::string path_;
+
+ private:
+  [[nodiscard]] Result<run::Report> run_alone(const Program& program, const RunOptions& options,
+                                              const mpi::Options& how) const {
+    const auto source = run::open_source(job(), program, options);
+    if (!source) return refuse(source.error());
+    const auto executor = mpi::make_executor(job(), program, source->type().bytes, how);
+    if (!executor) return refuse(executor.error());
+    return run::run(**executor, program, *source, options);
+  }
+};
+
+/// What a process sees of the folders `in` and `out`, as on hosts of which not all have them.
+enum class Sees { both, input, output, neither };
+
+/// While it lives, this process is in a folder that has those.
+class View {
+ public:
+  View(const std::string& path, Sees sees) : before_(std::filesystem::current_path()) {
+    std::filesystem::current_path(path + "/view" + std::to_string(static_cast<int>(sees)));
+  }
+  View(const View&) = delete;
+  View& operator=(const View&) = delete;
+  ~View() { std::filesystem::current_path(before_); }
+
+  /// Collective: process 0 makes the folders.
+  static void make_folders(const std::string& path) {
+    namespace fs = std::filesystem;
+    for (int sees = 0; sees < 4 && is_first(); ++sees) {
+      const fs::path view = path + "/view" + std::to_string(sees);
+      fs::create_directories(view);
+      for (const char* const folder : {"in", "out"}) {
+        fs::create_directories(fs::path(path) / folder);
+        const bool seen = sees == 0 || (sees == 1) == (std::string(folder) == "in");
+        if (sees != 3 && seen) fs::create_directory_symlink(fs::path(path) / folder, view / folder);
+      }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+
+ private:
+  std::filesystem::path before_;
 };
 
 /// From rows to columns over all processes; rank 3, so that runs are neither rows nor single
@@ -126,12 +176,11 @@ Program rows_to_columns(const std::string& steps = "") {
 
 /// A .npy file with the generated array of `program`, or with other bytes when `salt` is not 0.
 std::string pattern_file(const Program& program, const Element& element, unsigned char salt = 0) {
-  NpyHeader header{
-      .descr = element.descr, .element_bytes = element.bytes, .shape = program.from.global()};
+  NpyHeader header = test::header_of(element.descr, program.from.global());
   const auto start = make_npy_header(header);
   const std::vector<std::vector<Digit>> uncut(header.shape.size());
   const Layout whole = Layout::compact(1, header.shape, header.shape, uncut).value();
-  auto data = test::pattern_tile(whole, 0, element.bytes);
+  auto data = test::pattern_tile(whole, 0, element.type().bytes);
   for (std::byte& byte : data) byte ^= static_cast<std::byte>(salt);
   std::string bytes(start.size() + data.size(), '\0');
   std::memcpy(bytes.data(), start.data(), start.size());
@@ -142,15 +191,16 @@ std::string pattern_file(const Program& program, const Element& element, unsigne
 TEST_F(Run, the_generated_array_arrives) {
   for (const Element& element : elements) {
     const Program program = rows_to_columns();
-    const auto report = run(program, {.element_bytes = element.bytes, .repetitions = 3});
+    const Size bytes = element.type().bytes;
+    const auto report = run(program, {.type = element.type(), .repetitions = 3});
     ASSERT_TRUE(report) << render(report.error());
     EXPECT_TRUE(report->right);
     EXPECT_EQ(report->processes, processes());
     EXPECT_EQ(report->repetitions, 3);
-    EXPECT_EQ(report->element_bytes, element.bytes);
+    EXPECT_EQ(report->element_bytes, bytes);
     EXPECT_EQ(report->elements_checked, 2 * 3 * 5 * processes() * processes());
     EXPECT_GE(report->seconds, 0);
-    const Size tile = 2 * 3 * 5 * processes() * element.bytes;
+    const Size tile = 2 * 3 * 5 * processes() * bytes;
     EXPECT_EQ(report->bytes_per_process, tile / processes() * (processes() - 1));
     EXPECT_EQ(report->bound_bytes, tile);
     EXPECT_EQ(report->resident_bytes, 2 * tile);
@@ -164,15 +214,12 @@ TEST_F(Run, elements_exchanged_behind_the_verifiers_back_are_caught) {
   if (processes() == 1) GTEST_SKIP() << "nothing is exchanged on one process";
   make_file("b.npy", "precious");
   for (const Element& element : elements) {
-    RunOptions options{.element_bytes = element.bytes,
-                       .npy_descr = element.descr,
-                       .output = file("b.npy"),
-                       .options = {.strategy = mpi::Strategy::collectives}};
-    exchanged_bytes = static_cast<std::size_t>(element.bytes);
-    const auto wrong = run(rows_to_columns(), options);
+    RunOptions options{.type = element.type(), .output = file("b.npy")};
+    exchanged_bytes = static_cast<std::size_t>(element.type().bytes);
+    const auto wrong = run(rows_to_columns(), options, by_steps);
     make_file("a.npy", pattern_file(rows_to_columns(), element, 77));
     options.input = file("a.npy");
-    const auto wrong_from_file = run(rows_to_columns(), options);
+    const auto wrong_from_file = run(rows_to_columns(), options, by_steps);
     exchanged_bytes = 0;
     for (const auto* report : {&wrong, &wrong_from_file}) {
       ASSERT_TRUE(*report) << render(report->error());
@@ -198,11 +245,10 @@ TEST_F(Run, a_wrong_program_is_caught) {
                                           "]\nallpermute source=[" + next + "]\n");
   for (const Element& element : elements) {
     // Others do not look at the steps, so they do what the ends say.
-    const auto report = run(program, {.element_bytes = element.bytes,
-                                      .options = {.strategy = mpi::Strategy::collectives}});
+    const auto report = run(program, {.type = element.type()}, by_steps);
     ASSERT_TRUE(report);
     EXPECT_FALSE(report->right);
-    const auto by_the_ends = run(program, {.element_bytes = element.bytes});
+    const auto by_the_ends = run(program, {.type = element.type()});
     ASSERT_TRUE(by_the_ends);
     EXPECT_TRUE(by_the_ends->right);
   }
@@ -217,7 +263,7 @@ TEST_F(Run, a_file_arrives_in_a_file) {
         run(rows_to_columns(), {.input = file("a.npy"), .output = file("b.npy"), .repetitions = 2});
     ASSERT_TRUE(report) << render(report.error());
     EXPECT_TRUE(report->right);
-    EXPECT_EQ(report->element_bytes, element.bytes);
+    EXPECT_EQ(report->element_bytes, element.type().bytes);
     EXPECT_EQ(report->elements_checked, 2 * 3 * 5 * processes() * processes());
     EXPECT_LE(report->peak_bytes_per_process, report->peak_limit_bytes);
     EXPECT_THAT(names(), UnorderedElementsAre("a.npy", "b.npy"));
@@ -228,19 +274,21 @@ TEST_F(Run, a_file_arrives_in_a_file) {
 TEST_F(Run, processes_that_cannot_open_the_files_are_served_by_process_0) {
   const int process = test::process_of(MPI_COMM_WORLD);
   const std::string bytes = pattern_file(rows_to_columns(), elements[2], 31);
-  make_file("a.npy", bytes);
-  for (const int which : {0, 1, 2, 3}) {
-    SCOPED_TRACE(which);
-    const bool opens = which == 0 ? false : (process % 2 == 0) == (which == 2);
-    RunOptions options{.input = file("a.npy"), .output = file("b.npy")};
-    options.opens_input = opens;
-    options.opens_output = which == 3 ? !opens : opens;
-    const auto report = run(rows_to_columns(), options);
+  View::make_folders(path_);
+  make_file("in/a.npy", bytes);
+  const bool even = process % 2 == 0;
+  for (const Sees sees : {Sees::neither, even ? Sees::both : Sees::neither,
+                          even ? Sees::neither : Sees::both, even ? Sees::input : Sees::output}) {
+    SCOPED_TRACE(static_cast<int>(sees));
+    const View view(path_, process == 0 ? Sees::both : sees);
+    const auto report = run(rows_to_columns(), {.input = "in/a.npy", .output = "out/b.npy"});
     ASSERT_TRUE(report) << render(report.error());
     EXPECT_TRUE(report->right);
     EXPECT_LE(report->peak_bytes_per_process, report->peak_limit_bytes);
-    EXPECT_THAT(names(), UnorderedElementsAre("a.npy", "b.npy"));
-    EXPECT_EQ(read_file(file("b.npy")), bytes);
+    EXPECT_EQ(read_file(file("out/b.npy")), bytes);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (is_first()) std::filesystem::remove(file("out/b.npy"));
+    EXPECT_TRUE(std::filesystem::is_empty(file("out")));
     MPI_Barrier(MPI_COMM_WORLD);
   }
 }
@@ -256,14 +304,14 @@ TEST_F(Run, more_than_one_piece_is_streamed) {
              ", " + std::to_string(columns / processes()) + "{d}" + all +
              "]\nalltoall split=1 concat=0 groups=[1," + d + "]<=[" + d + "]\n");
   const std::string bytes = pattern_file(program, elements[0], 7);
-  make_file("a.npy", bytes);
-  for (const bool opens : {true, false}) {
-    RunOptions options{.input = file("a.npy"), .output = file("b.npy")};
-    options.opens_input = options.opens_output = opens;
-    const auto report = run(program, options);
+  View::make_folders(path_);
+  make_file("in/a.npy", bytes);
+  for (const Sees sees : {Sees::both, Sees::neither}) {
+    const View view(path_, is_first() ? Sees::both : sees);
+    const auto report = run(program, {.input = "in/a.npy", .output = "out/b.npy"});
     ASSERT_TRUE(report) << render(report.error());
     EXPECT_TRUE(report->right);
-    EXPECT_TRUE(!is_first() || read_file(file("b.npy")) == bytes);
+    EXPECT_TRUE(!is_first() || read_file(file("out/b.npy")) == bytes);
     EXPECT_LE(report->peak_bytes_per_process, report->peak_limit_bytes);
   }
 }
@@ -275,15 +323,16 @@ TEST_F(Run, replicas_write_once_and_rank_0_works) {
              ", 3]\nto [" + std::to_string(2 * processes()) + ", 3]\nallgather dim=0 groups=[1," +
              d + "]<=[" + d + "]\n");
   const Program scalar = parsed("retile.program/1\ndevices " + d + "\nfrom []\nto []\n");
+  View::make_folders(path_);
   for (const Program& program : {gather, scalar}) {
-    for (const bool opens : {true, false}) {
-      RunOptions options{.npy_descr = "<i8", .output = file("b.npy")};
-      options.opens_output = opens;
-      const auto report = run(program, options);
+    for (const Sees sees : {Sees::both, Sees::neither}) {
+      const View view(path_, is_first() ? Sees::both : sees);
+      const auto report = run(
+          program, {.type = ElementType{ElementKind::signed_integer, 8}, .output = "out/b.npy"});
       ASSERT_TRUE(report) << render(report.error());
       EXPECT_TRUE(report->right);
       EXPECT_EQ(report->element_bytes, 8);
-      EXPECT_EQ(read_file(file("b.npy")), pattern_file(program, {8, "<i8"}));
+      EXPECT_EQ(read_file(file("out/b.npy")), pattern_file(program, {"<i8"}));
       MPI_Barrier(MPI_COMM_WORLD);
     }
   }
@@ -299,10 +348,10 @@ TEST_F(Run, inputs_that_do_not_fit_are_refused_by_all) {
   };
   make_file("a.npy", good);
   EXPECT_EQ(outcome({}), "accepted");
-  EXPECT_EQ(outcome({.element_bytes = 4, .npy_descr = ">f4"}),
-            "accepted");  // byte order comes from the file
-  EXPECT_THAT(outcome({.element_bytes = 8}), StartsWith("bad_file"));
-  EXPECT_THAT(outcome({.npy_descr = "<i4"}), StartsWith("bad_file"));
+  EXPECT_EQ(outcome({.type = ElementType{ElementKind::floating, 4}}), "accepted");
+  EXPECT_THAT(outcome({.type = ElementType{ElementKind::floating, 8}}), StartsWith("bad_file"));
+  EXPECT_THAT(outcome({.type = ElementType{ElementKind::signed_integer, 4}}),
+              StartsWith("bad_file"));
   if (is_first()) std::filesystem::remove(file("b.npy"));
   const std::vector<std::string> bad{
       good + "x",
@@ -327,7 +376,7 @@ TEST_F(Run, inputs_that_do_not_fit_are_refused_by_all) {
 TEST_F(Run, outputs_that_cannot_be_written_are_refused_by_all_and_leave_nothing) {
   const Program program = rows_to_columns();
   const auto outcome = [&](const std::string& path) {
-    return outcome_text(run(program, {.npy_descr = "<f4", .output = path}));
+    return outcome_text(run(program, {.output = path}));
   };
   EXPECT_EQ(outcome(file("b.npy")), "accepted");
   if (is_first()) std::filesystem::create_directory(file("inner"));
@@ -335,11 +384,6 @@ TEST_F(Run, outputs_that_cannot_be_written_are_refused_by_all_and_leave_nothing)
   EXPECT_THAT(outcome(file("b.npy/c.npy")), StartsWith("file_error"));
   MPI_Barrier(MPI_COMM_WORLD);
   EXPECT_THAT(outcome(file("inner")), HasSubstr("is a directory"));
-  EXPECT_THAT(outcome_text(run(program, {.output = file("c.npy")})),
-              StartsWith("bad_argument"));  // no element type
-  EXPECT_THAT(
-      outcome_text(run(program, {.element_bytes = 8, .npy_descr = "<f4", .output = file("c.npy")})),
-      StartsWith("bad_argument"));
   EXPECT_THAT(names(), UnorderedElementsAre("b.npy", "inner"));
 }
 
@@ -373,8 +417,7 @@ TEST_F(Run, a_full_disk_on_any_process_is_an_error_of_all_and_leaves_the_old_fil
     std::string outcome;
     {
       const FileLimit limit(test::process_of(MPI_COMM_WORLD) == full);
-      outcome = outcome_text(
-          run(program, {.element_bytes = 16, .npy_descr = "<c16", .output = file("b.npy")}));
+      outcome = outcome_text(run(program, {.type = elements[4].type(), .output = file("b.npy")}));
     }
     EXPECT_THAT(outcome, StartsWith("file_error"));
     EXPECT_THAT(outcome, HasSubstr("File too large"));
@@ -395,8 +438,7 @@ TEST_F(Run, target_tiles_that_make_no_array_make_no_file) {
              "]\nto tile=[2] global=[" + std::to_string(2 * processes()) + "] at=[" + at +
              "]\ndynslice dim=0 parts=" + d + " part=[" + parts + "]\n");
   EXPECT_TRUE(run(program, {})->right);
-  EXPECT_THAT(outcome_text(run(program, {.npy_descr = "<f4", .output = file("b.npy")})),
-              StartsWith("unsupported"));
+  EXPECT_THAT(outcome_text(run(program, {.output = file("b.npy")})), StartsWith("unsupported"));
   EXPECT_THAT(names(), IsEmpty());
 }
 
@@ -421,26 +463,39 @@ TEST_F(Run, processes_with_different_options_or_programs_get_one_error) {
 
 TEST_F(Run, progress_is_told_on_process_0_only) {
   std::vector<std::string> stages;
-  RunOptions options{.npy_descr = "<f4", .output = file("b.npy")};
+  RunOptions options{.output = file("b.npy")};
   options.progress = [&](std::string_view stage, Size done, Size total) {
     EXPECT_LE(done, total);
     if (stages.empty() || stages.back() != stage) stages.emplace_back(stage);
   };
   ASSERT_TRUE(run(rows_to_columns(), options));
   if (is_first()) {
-    EXPECT_THAT(stages, testing::ElementsAre("read", "move", "verify", "write"));
+    EXPECT_THAT(stages, testing::ElementsAre("generate", "move", "verify", "write"));
   } else {
     EXPECT_THAT(stages, IsEmpty());
   }
 }
 
 TEST_F(Run, the_environment_agrees) {
-  EXPECT_EQ(environment_->processes(), processes());
-  EXPECT_EQ(environment_->process(), test::process_of(MPI_COMM_WORLD));
-  EXPECT_EQ(environment_->broadcast(is_first() ? "from process 0" : "other"), "from process 0");
-  EXPECT_EQ(environment_->broadcast(""), "");
-  EXPECT_EQ(environment_->largest(-environment_->process()), 0);
-  EXPECT_EQ(environment_->largest(environment_->process()), processes() - 1);
+  const Processes& all = job();
+  const int process = test::process_of(MPI_COMM_WORLD);
+  EXPECT_EQ(all.processes(), processes());
+  EXPECT_EQ(all.process(), process);
+  EXPECT_EQ(all.broadcast(is_first() ? "from process 0" : "other"), "from process 0");
+  EXPECT_EQ(all.broadcast(""), "");
+  const int last = all.processes() - 1;
+  EXPECT_EQ(all.broadcast(static_cast<std::uint64_t>(process), last),
+            static_cast<std::uint64_t>(last));
+  std::vector<std::uint64_t> numbers{1, static_cast<std::uint64_t>(process)};
+  all.maximum(numbers);
+  EXPECT_THAT(numbers, testing::ElementsAre(1U, static_cast<std::uint64_t>(last)));
+  numbers = {1};
+  all.sum(numbers);
+  EXPECT_EQ(numbers.front(), static_cast<std::uint64_t>(all.processes()));
+  EXPECT_EQ(all.maximum(-1.0 - process), -1.0);
+  std::vector<bool> lasts(static_cast<std::size_t>(all.processes()), false);
+  lasts.back() = true;
+  EXPECT_EQ(all.gather(process == last), lasts);
   EXPECT_TRUE(Environment::started_by_launcher());
 }
 

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "retile/exec/npy/npy.h"
+
 namespace retile::test {
 
 /// A directory that goes away with the object.
@@ -67,6 +69,11 @@ inline std::string npy_header(int version, std::string_view dictionary) {
   out += dictionary;
   out += '\n';
   return out;
+}
+
+/// What a file with this array says, but for the place of its data.
+inline NpyHeader header_of(const std::string& descr, const Shape& shape) {
+  return {.descr = descr, .type = npy_element_type(descr).value(), .shape = shape};
 }
 
 }  // namespace retile::test

@@ -91,7 +91,7 @@ TEST(NpyFile, the_fingerprint_tells_files_apart) {
 /// A file of the generated array and the array's bytes.
 std::vector<std::byte> make_pattern_file(const std::string& path, const Shape& shape,
                                          const std::string& descr, Size element_bytes) {
-  NpyHeader header{.descr = descr, .element_bytes = element_bytes, .shape = shape};
+  NpyHeader header = test::header_of(descr, shape);
   const auto start = make_npy_header(header);
   const std::vector<std::vector<Digit>> uncut(shape.size());
   const Layout whole = Layout::compact(1, shape, shape, uncut).value();
@@ -174,7 +174,7 @@ TEST(NpyOutput, appears_only_with_commit_and_is_what_was_written) {
   const Shape global{6, 8};
   const auto array = make_pattern_file(directory.file("want.npy"), global, "<i8", 8);
   {
-    auto output = NpyOutput::create(path, {.descr = "<i8", .element_bytes = 8, .shape = global});
+    auto output = NpyOutput::create(path, test::header_of("<i8", global));
     ASSERT_TRUE(output) << render(output.error());
     auto other = NpyOutput::join(output->temporary_path(), output->header(), output->identity());
     ASSERT_TRUE(other) << render(other.error());
@@ -199,7 +199,7 @@ TEST(NpyOutput, leaves_nothing_and_touches_nothing_without_commit) {
   const std::string path = directory.file("b.npy");
   write_file(path, "precious");
   {
-    auto output = NpyOutput::create(path, {.descr = "<f4", .element_bytes = 4, .shape = {3}});
+    auto output = NpyOutput::create(path, test::header_of("<f4", {3}));
     ASSERT_TRUE(output);
     EXPECT_EQ(directory.names().size(), 2U);
     const auto moved = std::move(*output);
@@ -213,18 +213,62 @@ TEST(NpyOutput, replaces_a_file_and_keeps_a_link) {
   const TemporaryDirectory directory;
   write_file(directory.file("real.npy"), "old");
   std::filesystem::create_symlink("real.npy", directory.path() / "link.npy");
-  auto output = NpyOutput::create(directory.file("link.npy"),
-                                  {.descr = "|u1", .element_bytes = 1, .shape = {3}});
+  auto output = NpyOutput::create(directory.file("link.npy"), test::header_of("|u1", {3}));
   ASSERT_TRUE(output) << render(output.error());
   ASSERT_TRUE(output->commit());
   EXPECT_TRUE(std::filesystem::is_symlink(directory.path() / "link.npy"));
   EXPECT_TRUE(NpyFile::open(directory.file("real.npy")));
 }
 
+mode_t mode_of(const std::string& path) {
+  struct stat status {};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0);
+  return status.st_mode & 0777;
+}
+
+TEST(NpyOutput, a_file_keeps_its_mode_and_nobody_else_reads_the_temporary) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("b.npy");
+  const mode_t mask = ::umask(022);
+  for (const mode_t mode : {0600U, 0640U, 0664U, 0444U}) {
+    write_file(path, "before");
+    ASSERT_EQ(::chmod(path.c_str(), mode), 0);
+    auto output = NpyOutput::create(path, test::header_of("<f4", {3}));
+    ASSERT_TRUE(output) << render(output.error());
+    EXPECT_EQ(mode_of(output->temporary_path()), 0600U);
+    // Processes of the same user write into it.
+    EXPECT_TRUE(NpyOutput::join(output->temporary_path(), output->header(), output->identity()));
+    ASSERT_TRUE(output->commit());
+    EXPECT_EQ(mode_of(path), mode);
+    std::filesystem::remove(path);
+  }
+  auto output = NpyOutput::create(path, test::header_of("<f4", {3}));
+  ASSERT_TRUE(output);
+  EXPECT_EQ(mode_of(output->temporary_path()), 0644U);
+  ASSERT_TRUE(output->commit());
+  EXPECT_EQ(mode_of(path), 0644U);
+  ::umask(mask);
+}
+
+TEST(NpyOutput, what_is_half_written_can_be_removed_at_once) {
+  const TemporaryDirectory directory;
+  std::vector<NpyOutput> outputs;
+  for (const char* const name : {"a.npy", "b.npy", "c.npy"}) {
+    auto output = NpyOutput::create(directory.file(name), test::header_of("<f4", {3}));
+    ASSERT_TRUE(output);
+    outputs.push_back(std::move(*output));
+  }
+  ASSERT_TRUE(outputs[1].commit());
+  outputs.pop_back();
+  EXPECT_EQ(directory.names().size(), 2U);
+  remove_temporaries();
+  EXPECT_THAT(directory.names(), ElementsAre("b.npy"));
+}
+
 TEST(NpyOutput, refuses_what_cannot_be_a_file) {
   const TemporaryDirectory directory;
   const auto code = [](const std::string& path) {
-    const auto output = NpyOutput::create(path, {.descr = "<f4", .element_bytes = 4, .shape = {3}});
+    const auto output = NpyOutput::create(path, test::header_of("<f4", {3}));
     return output ? std::string("accepted")
                   : std::string(code_name(output.error().code)) + ": " + output.error().message;
   };
@@ -253,11 +297,9 @@ TEST(NpyOutput, no_space_is_an_error_before_any_data_and_leaves_nothing) {
   rlimit low = before;
   low.rlim_cur = 10000;
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &low), 0);
-  const auto large = NpyOutput::create(directory.file("b.npy"),
-                                       {.descr = "<f4", .element_bytes = 4, .shape = {10000}});
-  const bool small = NpyOutput::create(directory.file("c.npy"),
-                                       {.descr = "<f4", .element_bytes = 4, .shape = {10}})
-                         .has_value();
+  const auto large = NpyOutput::create(directory.file("b.npy"), test::header_of("<f4", {10000}));
+  const bool small =
+      NpyOutput::create(directory.file("c.npy"), test::header_of("<f4", {10})).has_value();
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, previous);
   EXPECT_TRUE(small);
@@ -268,8 +310,7 @@ TEST(NpyOutput, no_space_is_an_error_before_any_data_and_leaves_nothing) {
 
 TEST(NpyOutput, join_refuses_another_file_of_that_name) {
   const TemporaryDirectory directory;
-  auto output = NpyOutput::create(directory.file("b.npy"),
-                                  {.descr = "<f4", .element_bytes = 4, .shape = {3}});
+  auto output = NpyOutput::create(directory.file("b.npy"), test::header_of("<f4", {3}));
   ASSERT_TRUE(output);
   EXPECT_TRUE(NpyOutput::join(output->temporary_path(), output->header(), output->identity()));
   EXPECT_FALSE(NpyOutput::join(output->temporary_path(), output->header(), output->identity() + 1));

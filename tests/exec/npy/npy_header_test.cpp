@@ -32,12 +32,14 @@ struct GoodDescr {
 class GoodDescrs : public testing::TestWithParam<GoodDescr> {};
 
 TEST_P(GoodDescrs, have_their_size) {
-  EXPECT_EQ(npy_element_bytes(GetParam().descr), GetParam().bytes);
+  const auto type = npy_element_type(GetParam().descr);
+  ASSERT_TRUE(type) << render(type.error());
+  EXPECT_EQ(type->bytes, GetParam().bytes);
   const auto header = parse(
       npy_header(1, dictionary("'" + std::string(GetParam().descr) + "'", "False", "(3, 4)")));
   ASSERT_TRUE(header) << render(header.error());
   EXPECT_EQ(header->descr, GetParam().descr);
-  EXPECT_EQ(header->element_bytes, GetParam().bytes);
+  EXPECT_EQ(header->type.bytes, GetParam().bytes);
   EXPECT_EQ(header->shape, (Shape{3, 4}));
 }
 
@@ -48,15 +50,17 @@ INSTANTIATE_TEST_SUITE_P(
                     GoodDescr{"|V2", 2}, GoodDescr{"<V2", 2}, GoodDescr{"<i4", 4},
                     GoodDescr{">f4", 4}, GoodDescr{"=f4", 4}, GoodDescr{"f4", 4},
                     GoodDescr{">i8", 8}, GoodDescr{"<u8", 8}, GoodDescr{"<f8", 8},
-                    GoodDescr{"<c8", 8}, GoodDescr{"<M8[ns]", 8}, GoodDescr{"<m8", 8},
-                    GoodDescr{"<c16", 16}, GoodDescr{"<f16", 16}));
+                    GoodDescr{"<c8", 8}, GoodDescr{"<m8", 8}, GoodDescr{"<c16", 16},
+                    GoodDescr{"<f16", 16}, GoodDescr{"<M8[ns]", 8}, GoodDescr{"<m8[25s]", 8},
+                    GoodDescr{"<M8[Y]", 8}, GoodDescr{">M8[as]", 8}, GoodDescr{"<M8[D/2]", 8},
+                    GoodDescr{"<m8[generic]", 8}));
 
 class BadDescrs : public testing::TestWithParam<const char*> {};
 
 TEST_P(BadDescrs, are_refused_with_a_reason) {
-  const auto bytes = npy_element_bytes(GetParam());
-  ASSERT_FALSE(bytes);
-  EXPECT_EQ(bytes.error().code, Code::bad_file);
+  const auto type = npy_element_type(GetParam());
+  ASSERT_FALSE(type);
+  EXPECT_EQ(type.error().code, Code::bad_file);
   const auto header =
       parse(npy_header(1, dictionary("'" + std::string(GetParam()) + "'", "False", "(3, 4)")));
   ASSERT_FALSE(header);
@@ -68,7 +72,13 @@ INSTANTIATE_TEST_SUITE_P(Npy, BadDescrs,
                          testing::Values("", "<", "|O", "O", "|O8", "|S4", "<U4", "|V4", "|V3",
                                          "|V2[x", "<f", "<f3", "<f04", "<f4 ", " <f4", "<x4",
                                          "<i16", "<c32", "<c4", "<b2", "<f4[ns]", "<M8ns", "<M4",
-                                         "<<f4", "<f99999999999999999999", "<f-4", "\x80\x81"));
+                                         "<<f4", "<f99999999999999999999", "<f-4", "\x80\x81",
+                                         // What stands behind a time travels and is written.
+                                         "<M8[]", "<M8[ns", "<M8ns]", "<M8[n]", "<M8[0s]",
+                                         "<M8[-1s]", "<M8[s/]", "<M8[s/0]", "<M8[s/2/2]",
+                                         "<M8[2generic]", "<M8[s][s]", "<M8[ s]", "<M8[s]\n",
+                                         "<M8[\n16 128 2 4 4 ]", "<M8[\r\nfoo]", "<M8['+'ns]",
+                                         "<M8[\x1b[31mX]", "<m8[9999999999s]"));
 
 struct GoodHeader {
   const char* dictionary;
@@ -201,7 +211,7 @@ TEST(NpyHeader, lies_about_its_length_are_found) {
 
 TEST(NpyHeader, what_is_made_can_be_read_and_is_aligned) {
   for (const Shape& shape : {Shape{}, Shape{7}, Shape{12, 12}, Shape(40, 1)}) {
-    NpyHeader header{.descr = ">c16", .element_bytes = 16, .shape = shape};
+    NpyHeader header = test::header_of(">c16", shape);
     const auto bytes = make_npy_header(header);
     EXPECT_EQ(bytes.size() % 64, 0U);
     const auto read = parse_npy_header(bytes, "");
@@ -212,7 +222,7 @@ TEST(NpyHeader, what_is_made_can_be_read_and_is_aligned) {
 }
 
 TEST(NpyHeader, thousands_of_dimensions_need_version_2) {
-  NpyHeader header{.descr = "<f4", .element_bytes = 4, .shape = Shape(30000, 1)};
+  NpyHeader header = test::header_of("<f4", Shape(30000, 1));
   const auto bytes = make_npy_header(header);
   EXPECT_EQ(std::to_integer<int>(bytes[6]), 2);
   const auto read = parse_npy_header(bytes, "");
@@ -220,18 +230,14 @@ TEST(NpyHeader, thousands_of_dimensions_need_version_2) {
   EXPECT_EQ(*read, header);
 }
 
-TEST(NpyHeader, every_element_type_of_the_command_line_has_a_descr_of_its_size) {
-  const std::vector<std::pair<std::string, Size>> types{
-      {"i8", 1},  {"u8", 1},  {"i16", 2}, {"u16", 2}, {"f16", 2}, {"bf16", 2}, {"i32", 4},
-      {"u32", 4}, {"f32", 4}, {"i64", 8}, {"u64", 8}, {"f64", 8}, {"c64", 8},  {"c128", 16}};
-  for (const auto& type : types) {
-    const auto descr = npy_descr(type.first);
-    ASSERT_TRUE(descr);
-    EXPECT_EQ(npy_element_bytes(*descr), type.second) << type.first;
+TEST(NpyHeader, every_named_element_type_is_read_from_its_descr) {
+  for (const NamedElementType& named : named_element_types()) {
+    const auto read = npy_element_type(npy_descr(named.type));
+    ASSERT_TRUE(read) << named.name;
+    EXPECT_EQ(*read, named.type) << named.name;
   }
-  const auto unknown = npy_descr("f4");
-  ASSERT_FALSE(unknown);
-  EXPECT_EQ(unknown.error().code, Code::bad_argument);
+  EXPECT_EQ(npy_descr({ElementKind::brain_floating, 2}), "|V2");
+  EXPECT_EQ(npy_descr({ElementKind::datetime, 8}).substr(1), "M8");
 }
 
 RC_GTEST_PROP(NpyHeader, no_changed_byte_makes_it_crash, ()) {

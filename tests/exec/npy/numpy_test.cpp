@@ -51,7 +51,7 @@ np.save(d + 'void.npy', np.zeros(3, dtype='V8'))
        {"i1", "u1", "b1", "i2", "f2", "i4", "f4", "i8", "f8", "c8", "c16", "M8"}) {
     const auto file = NpyFile::open(directory.file(name + ".npy"));
     ASSERT_TRUE(file) << render(file.error());
-    EXPECT_EQ(file->header().element_bytes, std::stoll(name.substr(1)));
+    EXPECT_EQ(file->header().type.bytes, std::stoll(name.substr(1)));
     EXPECT_EQ(file->header().shape, (Shape{2, 3, 4}));
   }
   EXPECT_EQ(NpyFile::open(directory.file("i2.npy"))->header().descr, ">i2");
@@ -71,8 +71,7 @@ np.save(d + 'void.npy', np.zeros(3, dtype='V8'))
 TEST_F(WithNumpy, what_we_write_numpy_reads) {
   const test::TemporaryDirectory directory;
   for (const char* descr : {"<i4", ">i4"}) {
-    auto output = NpyOutput::create(directory.file("b.npy"),
-                                    {.descr = descr, .element_bytes = 4, .shape = {2, 3}});
+    auto output = NpyOutput::create(directory.file("b.npy"), test::header_of(descr, {2, 3}));
     ASSERT_TRUE(output);
     std::vector<std::byte> data(24);
     for (std::size_t i = 0; i < 6; ++i)

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "exec/team/exchanges.h"
+#include "exec/team/thread_team.h"
 #include "retile/exec/team/shared.h"
-#include "retile/exec/team/thread_team.h"
 
 namespace {
 
@@ -21,7 +21,7 @@ using retile::team::Team;
 TEST(SharedAllocations, running_allocates_nothing) {
   const Case test = make_case("x:4", "[8{x}32, 16]", "[32, 4{x}16]");
   const Places places(test, Size{2} * 3 * 64);
-  for (const SharedPath wanted : {SharedPath::direct, SharedPath::staged, SharedPath::copied}) {
+  for (const SharedPath wanted : {SharedPath::straight, SharedPath::staged, SharedPath::copied}) {
     std::size_t during = 1;
     const auto outcomes = run_threads(4, places.memory_bytes, [&](Team& team) -> Result<void> {
       auto exchange =

@@ -22,13 +22,13 @@ namespace team_test {
 
 using retile::Shape;
 using retile::Size;
-using retile::team::SharedProblem;
+using retile::TileExchange;
 
 /// A problem with the tile maps by which its outcome is judged.
 struct Case {
   std::string name;
   retile::Layout from, to;
-  SharedProblem problem;
+  TileExchange problem;
   [[nodiscard]] int members() const { return static_cast<int>(from.devices()); }
 };
 

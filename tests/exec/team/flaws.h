@@ -14,9 +14,9 @@ constexpr std::string_view no_race = "no_entry_staged";
 /// Calls visit.operator()<flaw>(name, path) for each.
 template <typename Visit>
 void each_flaw(Visit visit) {
-  visit.template operator()<Flaw::no_entry>("no_entry", Route::direct);
-  visit.template operator()<Flaw::no_fence>("no_fence", Route::direct);
-  visit.template operator()<Flaw::no_exit>("no_exit", Route::direct);
+  visit.template operator()<Flaw::no_entry>("no_entry", Route::held);
+  visit.template operator()<Flaw::no_fence>("no_fence", Route::held);
+  visit.template operator()<Flaw::no_exit>("no_exit", Route::held);
   visit.template operator()<Flaw::no_entry>("no_entry_pushed", Route::pushed);
   visit.template operator()<Flaw::no_exit>("no_exit_pushed", Route::pushed);
   visit.template operator()<Flaw::no_entry>("no_entry_pulled", Route::pulled);

@@ -15,8 +15,8 @@
 #include <string>
 
 #include "exec/team/exchanges.h"
+#include "exec/team/fork_team.h"
 #include "retile/exec/copy/stores.h"
-#include "retile/exec/team/fork_team.h"
 #include "retile/exec/team/memory.h"
 #include "retile/exec/team/shared_protocol.h"
 
@@ -25,10 +25,10 @@ namespace {
 using namespace team_test;
 using retile::Code;
 using retile::team::MemberEnd;
+using retile::team::Moment;
 using retile::team::run_forked;
 using retile::team::SharedExchange;
 using retile::team::SharedPath;
-using retile::team::Step;
 using retile::team::Team;
 using retile::team::Unwatched;
 using std::chrono::seconds;
@@ -50,7 +50,7 @@ int run_three_times(const Case& test, const Places& places, SharedPath path, Tea
   auto exchange =
       SharedExchange::create(team, test.problem, places.options(path == SharedPath::copied));
   if (!exchange) return code_of(exchange.error());
-  const Buffers buffers(test, places, team, false, path == SharedPath::direct);
+  const Buffers buffers(test, places, team, false, path == SharedPath::straight);
   const Size element = test.problem.element_bytes;
   for (std::uint32_t generation = 1; generation <= 3; ++generation) {
     fill(test.from, team.member(), element, generation, buffers.in);
@@ -67,7 +67,7 @@ int run_three_times(const Case& test, const Places& places, SharedPath path, Tea
 TEST(ForkedTeam, moves_every_element_of_all_small_problems) {
   int cases = 0;
   for (const Case& test : small_cases()) {
-    for (const SharedPath path : {SharedPath::direct, SharedPath::staged, SharedPath::copied}) {
+    for (const SharedPath path : {SharedPath::straight, SharedPath::staged, SharedPath::copied}) {
       const Places places(test, Size{2} * std::max(test.members() - 1, 1) * 64);
       const auto ends = run_forked(test.members(), places.memory_bytes, [&](Team& team) {
         return run_three_times(test, places, path, team);
@@ -130,32 +130,32 @@ TEST(ForkedTeam, says_how_each_member_ended) {
   EXPECT_EQ((*ends)[3], (MemberEnd{7, 0}));
 }
 
-/// Kills the process at the nth time that it comes to a step.
+/// Kills the process at the nth time that it comes to a moment.
 struct KillingWatch : Unwatched {
-  Step step{};
+  Moment moment{};
   int times = 0;  ///< 0: never
-  void at(Step now) {
-    if (now == step && times > 0 && --times == 0) kill(getpid(), SIGKILL);
+  void at(Moment now, int /*other*/ = -1) {
+    if (now == moment && times > 0 && --times == 0) kill(getpid(), SIGKILL);
   }
   void fence() {}
 };
 
-TEST(ForkedTeam, a_member_killed_at_any_step_ends_the_others_soon) {
+TEST(ForkedTeam, a_member_killed_at_any_moment_ends_the_others_soon) {
   const Case test = make_case("x:4", "[8{x}32, 16]", "[32, 4{x}16]");
   const Places places(test, Size{2} * 3 * 64);
-  const auto kill_at = [&](SharedPath path, Step step) {
+  const auto kill_at = [&](SharedPath path, Moment moment) {
     const auto began = steady_clock::now();
     const auto ends = run_forked(4, places.memory_bytes, [&](Team& team) {
-      auto protocol = retile::team::SharedProtocol::create(
-          team, test.problem, places.options(path == SharedPath::copied));
-      if (!protocol) return code_of(protocol.error());
-      const Buffers buffers(test, places, team, false, path == SharedPath::direct);
+      auto exchange =
+          SharedExchange::create(team, test.problem, places.options(path == SharedPath::copied));
+      if (!exchange) return code_of(exchange.error());
+      const Buffers buffers(test, places, team, false, path == SharedPath::straight);
       KillingWatch watch;
-      watch.step = step;
+      watch.moment = moment;
       watch.times = team.member() == 1 ? 2 : 0;
       // More runs than the member that is killed can finish.
       for (int run = 0; run < 1000; ++run) {
-        const auto went = (*protocol)->run(buffers.in, buffers.out, watch);
+        const auto went = exchange->run(buffers.in, buffers.out, watch);
         if (!went) return code_of(went.error());
       }
       return 0;
@@ -166,17 +166,18 @@ TEST(ForkedTeam, a_member_killed_at_any_step_ends_the_others_soon) {
       const MemberEnd expected =
           member == 1 ? MemberEnd{0, SIGKILL} : MemberEnd{team_was_broken, 0};
       EXPECT_EQ((*ends)[static_cast<std::size_t>(member)], expected)
-          << "step " << static_cast<int>(step);
+          << "moment " << static_cast<int>(moment);
     }
     EXPECT_LT(took, seconds(5));
   };
-  for (const Step step : {Step::entry, Step::copy, Step::fence, Step::exit}) {
-    kill_at(SharedPath::direct, step);
-    kill_at(SharedPath::copied, step);
+  for (const Moment moment : {Moment::entry, Moment::copy, Moment::fence, Moment::exit}) {
+    kill_at(SharedPath::straight, moment);
+    kill_at(SharedPath::copied, moment);
   }
-  for (const Step step : {Step::entry, Step::slot_wait, Step::pack, Step::raise_ready, Step::copy,
-                          Step::data_wait, Step::unpack, Step::raise_taken, Step::drain}) {
-    kill_at(SharedPath::staged, step);
+  for (const Moment moment :
+       {Moment::entry, Moment::slot_wait, Moment::pack, Moment::raise_ready, Moment::copy,
+        Moment::data_wait, Moment::unpack, Moment::raise_taken, Moment::drain}) {
+    kill_at(SharedPath::staged, moment);
   }
 }
 
@@ -186,7 +187,7 @@ int exchange_over_own_segments(const Case& test, const Places& places, Team& con
   if (!segments) return code_of(segments.error());
   // The counters are in the control block that all have already.
   Team team(control, retile::team::spans_of(*segments));
-  return run_three_times(test, places, SharedPath::direct, team);
+  return run_three_times(test, places, SharedPath::straight, team);
 }
 
 TEST(ForkedTeam, members_reach_segments_that_others_made) {

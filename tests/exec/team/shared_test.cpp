@@ -8,7 +8,7 @@
 #include <iostream>
 
 #include "exec/team/exchanges.h"
-#include "retile/exec/team/thread_team.h"
+#include "exec/team/thread_team.h"
 
 namespace {
 
@@ -16,7 +16,6 @@ using namespace team_test;
 using retile::Code;
 using retile::Result;
 using retile::team::run_threads;
-using retile::team::shared_bound_bytes;
 using retile::team::SharedExchange;
 using retile::team::SharedOptions;
 using retile::team::SharedPath;
@@ -46,7 +45,7 @@ Size expect_right(const Case& test, Tiles tiles, Size slots_bytes) {
           if (!path) return retile::refuse(path.error());
           // Old tiles alone are enough where pulling is the better way.
           if (out_shared || !in_shared) {
-            EXPECT_EQ(*path, out_shared ? SharedPath::direct : SharedPath::staged);
+            EXPECT_EQ(*path, out_shared ? SharedPath::straight : SharedPath::staged);
           }
           EXPECT_EQ(wrong_bytes(test.to, team.member(), element, generation, out), 0);
           EXPECT_EQ(wrong_bytes(test.from, team.member(), element, generation, in), 0);
@@ -197,7 +196,7 @@ TEST(SharedExchange, one_private_tile_sends_all_through_the_slots) {
         fill(test.from, team.member(), 4, generation, in);
         const auto path = exchange->run(in, out);
         if (!path) return retile::refuse(path.error());
-        EXPECT_EQ(*path, one_private ? SharedPath::staged : SharedPath::direct);
+        EXPECT_EQ(*path, one_private ? SharedPath::staged : SharedPath::straight);
         EXPECT_EQ(wrong_bytes(test.to, team.member(), 4, generation, out), 0);
       }
       return {};
@@ -229,7 +228,7 @@ TEST(SharedExchange, two_exchanges_take_turns_on_one_team) {
 }
 
 /// What create() says to each member.
-std::vector<Result<void>> created(int members, const std::function<SharedProblem(int)>& problem,
+std::vector<Result<void>> created(int members, const std::function<TileExchange(int)>& problem,
                                   const std::function<SharedOptions(int)>& options) {
   return run_threads(members, 4096, [&](Team& team) -> Result<void> {
     auto made = SharedExchange::create(team, problem(team.member()), options(team.member()));
@@ -249,29 +248,28 @@ TEST(SharedExchange, what_one_member_is_given_wrong_all_refuse_with_the_same_cod
   const Case test = make_case("x:3", "[3{x}9, 6]", "[9, 2{x}6]");
   struct Fault {
     Code code;
-    std::function<void(SharedProblem&)> plant;
+    std::function<void(TileExchange&)> plant;
   };
   const Fault faults[] = {
-      {Code::bad_device, [](SharedProblem& it) { it.exchange.transfers[0].source = 3; }},
-      {Code::bad_device, [](SharedProblem& it) { it.exchange.transfers[0].target = -1; }},
-      {Code::bad_dimension, [](SharedProblem& it) { it.exchange.transfers[1].shape = {3}; }},
-      {Code::bad_dimension, [](SharedProblem& it) { it.out_tile = {18}; }},
-      {Code::bad_argument, [](SharedProblem& it) { it.exchange.transfers[1].source_start[1] = 5; }},
-      {Code::bad_argument,
-       [](SharedProblem& it) { it.exchange.transfers[1].target_start[0] = -1; }},
-      {Code::bad_argument, [](SharedProblem& it) { it.exchange.transfers[1].shape[0] = 0; }},
-      {Code::bad_argument, [](SharedProblem& it) { it.exchange.transfers.pop_back(); }},
-      {Code::bad_argument, [](SharedProblem& it) { it.element_bytes = 0; }},
-      {Code::bad_argument, [](SharedProblem& it) { it.in_tile[0] = 0; }},
-      {Code::bad_argument, [](SharedProblem& it) { it.element_bytes = 3; }},
-      {Code::size_overflow, [](SharedProblem& it) { it.in_tile.front() = Size{1} << 62; }},
+      {Code::bad_device, [](TileExchange& it) { it.exchange.transfers[0].source = 3; }},
+      {Code::bad_device, [](TileExchange& it) { it.exchange.transfers[0].target = -1; }},
+      {Code::bad_dimension, [](TileExchange& it) { it.exchange.transfers[1].shape = {3}; }},
+      {Code::bad_dimension, [](TileExchange& it) { it.out_tile = {18}; }},
+      {Code::bad_argument, [](TileExchange& it) { it.exchange.transfers[1].source_start[1] = 5; }},
+      {Code::bad_argument, [](TileExchange& it) { it.exchange.transfers[1].target_start[0] = -1; }},
+      {Code::bad_argument, [](TileExchange& it) { it.exchange.transfers[1].shape[0] = 0; }},
+      {Code::bad_argument, [](TileExchange& it) { it.exchange.transfers.pop_back(); }},
+      {Code::bad_argument, [](TileExchange& it) { it.element_bytes = 0; }},
+      {Code::bad_argument, [](TileExchange& it) { it.in_tile[0] = 0; }},
+      {Code::bad_argument, [](TileExchange& it) { it.element_bytes = 3; }},
+      {Code::size_overflow, [](TileExchange& it) { it.in_tile.front() = Size{1} << 62; }},
   };
   for (const Fault& fault : faults) {
     for (int who = 0; who < 3; ++who) {
       expect_all(created(
                      3,
                      [&](int member) {
-                       SharedProblem problem = test.problem;
+                       TileExchange problem = test.problem;
                        if (member == who) fault.plant(problem);
                        return problem;
                      },
@@ -291,7 +289,7 @@ TEST(SharedExchange, members_that_were_given_different_things_all_say_so) {
   expect_all(created(
                  3,
                  [&](int member) {
-                   SharedProblem problem = test.problem;
+                   TileExchange problem = test.problem;
                    if (member == 2)
                      std::swap(problem.exchange.transfers[0], problem.exchange.transfers[1]);
                    return problem;
@@ -361,7 +359,7 @@ TEST(SharedExchange, holds_no_more_bytes_than_its_bound_says) {
           transfers += (transfer.source == team.member()) + (transfer.target == team.member());
         }
         const Size bound =
-            shared_bound_bytes(test.members(), transfers, test.problem.in_tile.size(), options);
+            options.bound_bytes(test.members(), transfers, test.problem.in_tile.size());
         EXPECT_LE(exchange->held_bytes(), bound);
         // A bound that allows much more than is held says nothing. Beside descriptions only slots
         // are held, and of the smallest ones every byte.

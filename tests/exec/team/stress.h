@@ -1,29 +1,98 @@
-// Runs of the protocol between threads with delays at its steps, stores held back until the fence
+// Runs of the protocol between threads with delays at its moments, stores held back until the fence
 // as streaming stores may be, and one precaution left out where a negative control wants it.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <random>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "exec/team/exchanges.h"
+#include "exec/team/thread_team.h"
 #include "retile/exec/team/shared_protocol.h"
-#include "retile/exec/team/thread_team.h"
 
 namespace team_test {
 
-using retile::team::Flaw;
+using retile::Result;
+using retile::team::Moment;
+using retile::team::SharedExchange;
 using retile::team::SharedPath;
-using retile::team::Step;
 using retile::team::Team;
 
-constexpr int steps = static_cast<int>(Step::drain) + 1;
+constexpr int moments = static_cast<int>(Moment::drain) + 1;
+
+/// What a negative control does wrong.
+enum class Flaw {
+  none,
+  no_entry,      ///< writes into tiles whose owners may still read or write them
+  no_fence,      ///< streaming stores may come after the barrier
+  no_exit,       ///< reads its tile before the others have written
+  no_slot_wait,  ///< packs into a slot that is still being read
+  no_data_wait,  ///< unpacks a slot that is still being written
+  early_ready,   ///< says "packed" before packing
+  early_taken,   ///< says "unpacked" before unpacking
+  no_drain,      ///< leaves before its last slots are read
+  one_copy       ///< overwrites a copy that others may still read
+};
+
+/// A watch of the library with one precaution left out, or taken too early.
+template <Flaw flaw, typename Watch>
+struct Flawed : Watch {
+  using Watch::Watch;
+  Team* team = nullptr;
+
+  void at(Moment moment, int other = -1) {
+    const int self = team->member();
+    const int members = team->members();
+    if constexpr (flaw == Flaw::early_ready) {
+      if (moment == Moment::pack) team->advance(other, team->counter(self, other) + 1);
+    }
+    if constexpr (flaw == Flaw::early_taken) {
+      if (moment == Moment::unpack) {
+        team->advance(members + other, team->counter(self, members + other) + 1);
+      }
+    }
+    Watch::at(moment, other);
+  }
+  [[nodiscard]] Result<void> hear(Team& all, std::uint64_t word, std::span<std::uint64_t> words) {
+    if constexpr (flaw == Flaw::no_entry) {
+      std::fill(words.begin(), words.end(), word);  // takes it that all are where it is itself
+      return {};
+    } else {
+      return Watch::hear(all, word, words);
+    }
+  }
+  [[nodiscard]] Result<void> leave(Team& all) {
+    if constexpr (flaw == Flaw::no_exit) return {};
+    return Watch::leave(all);
+  }
+  [[nodiscard]] Result<void> await(Moment moment, Team& all, int owner, int about,
+                                   std::uint64_t value) {
+    const bool left_out = (flaw == Flaw::no_slot_wait && moment == Moment::slot_wait) ||
+                          (flaw == Flaw::no_data_wait && moment == Moment::data_wait) ||
+                          (flaw == Flaw::no_drain && moment == Moment::drain);
+    if (left_out) return {};
+    return Watch::await(moment, all, owner, about, value);
+  }
+  void advance(Moment moment, Team& all, int about, std::uint64_t value) {
+    const bool was_early = (flaw == Flaw::early_ready && moment == Moment::raise_ready) ||
+                           (flaw == Flaw::early_taken && moment == Moment::raise_taken);
+    if (!was_early) Watch::advance(moment, all, about, value);
+  }
+  [[nodiscard]] std::uint64_t copy_of(std::uint64_t run) {
+    return flaw == Flaw::one_copy ? 0 : Watch::copy_of(run);
+  }
+  void fence() {
+    if constexpr (flaw != Flaw::no_fence) Watch::fence();
+  }
+};
 
 /// What a member has stored and no other sees yet: the worst that streaming stores may do.
 struct HeldStores {
@@ -44,11 +113,11 @@ struct HeldStores {
   }
 };
 
-/// Who is slow and where, drawn from a seed: one member always sleeps in one step, and all sleep
+/// Who is slow and where, drawn from a seed: one member always sleeps at one moment, and all sleep
 /// now and then.
 struct Delays {
   Delays(std::uint64_t seed, int members) : random(seed) {
-    slow_step = static_cast<Step>(random() % steps);
+    slow_moment = static_cast<Moment>(random() % moments);
     slow_member = static_cast<int>(random() % static_cast<std::uint64_t>(members));
   }
   /// The same pattern for all members, with other accidents for each.
@@ -56,8 +125,8 @@ struct Delays {
     member = which;
     random.seed(random() + static_cast<std::uint64_t>(which));
   }
-  void at(Step step) {
-    const bool slow = step == slow_step && member == slow_member;
+  void at(Moment moment) {
+    const bool slow = moment == slow_moment && member == slow_member;
     const std::uint64_t accident = random() % 32;
     if (slow) {
       std::this_thread::sleep_for(std::chrono::microseconds(300));
@@ -68,15 +137,13 @@ struct Delays {
     }
   }
   std::mt19937_64 random;
-  Step slow_step{};
+  Moment slow_moment{};
   int slow_member = 0;
   int member = 0;
 };
 
 /// The delays, and all that others may read is held back until the fence.
-template <Flaw which>
-struct StressWatch {
-  static constexpr Flaw flaw = which;
+struct StressWatch : retile::team::Unwatched {
   HeldStores held;
   Delays delays;
 
@@ -87,10 +154,12 @@ struct StressWatch {
   StressWatch& operator=(const StressWatch&) = delete;
   ~StressWatch() { held.release(); }
 
-  void at(Step step) {
-    delays.at(step);
+  void at(Moment moment, int /*other*/ = -1) {
+    delays.at(moment);
     // A store without a fence comes through when others have been told that it has long been there.
-    if (step == Step::entry || step == Step::slot_wait || step == Step::data_wait) held.release();
+    if (moment == Moment::entry || moment == Moment::slot_wait || moment == Moment::data_wait) {
+      held.release();
+    }
   }
   void fence() { held.release(); }
 
@@ -127,20 +196,18 @@ struct StressWatch {
 };
 
 /// The same delays around the stores of the library: its passes, which push or pull.
-template <Flaw which>
 struct PassWatch : retile::team::Unwatched {
-  static constexpr Flaw flaw = which;
   Delays delays;
 
   PassWatch(std::uint64_t seed, const Team& team) : delays(seed, team.members()) {
     delays.be(team.member());
   }
-  void at(Step step) { delays.at(step); }
+  void at(Moment moment, int /*other*/ = -1) { delays.at(moment); }
 };
 
 /// How the bytes go, made sure of by which tiles are shared.
 enum class Route {
-  direct,  ///< into the new tiles, by stores that are held back
+  held,  ///< into the new tiles, by stores that are held back
   staged,
   pushed,  ///< into the new tiles, by a pass
   pulled,  ///< out of the old tiles, by a pass; the new ones are private
@@ -190,28 +257,29 @@ StressOutcome stress(const Case& test, Route route, int runs, std::uint64_t seed
   const Places places(test, Size{2} * std::max(members - 1, 1) * 64);
   const SharedPath path = route == Route::staged   ? SharedPath::staged
                           : route == Route::copied ? SharedPath::copied
-                                                   : SharedPath::direct;
+                                                   : SharedPath::straight;
   const bool in_shared = route == Route::pulled;
-  const bool out_shared = route == Route::direct || route == Route::pushed;
+  const bool out_shared = route == Route::held || route == Route::pushed;
   std::vector<StressOutcome> each(static_cast<std::size_t>(members));
   const auto outcomes = retile::team::run_threads(
       members, places.memory_bytes, [&](Team& team) -> retile::Result<void> {
         StressOutcome& mine = each[static_cast<std::size_t>(team.member())];
         const Watchdog watchdog(team, std::chrono::seconds(flaw == Flaw::none ? 60 : 2));
-        auto protocol = retile::team::SharedProtocol::create(
-            team, test.problem, places.options(route == Route::copied));
-        if (!protocol) return retile::refuse(protocol.error());
+        auto exchange =
+            SharedExchange::create(team, test.problem, places.options(route == Route::copied));
+        if (!exchange) return retile::refuse(exchange.error());
         const Buffers buffers(test, places, team, in_shared, out_shared);
         const auto in = buffers.in;
         const auto out = buffers.out;
         const auto run_all = [&](auto& watch) -> retile::Result<void> {
+          watch.team = &team;
           for (int run = 1; run <= runs; ++run) {
             const auto generation = static_cast<std::uint32_t>(run);
             fill(test.from, team.member(), element, generation, in);
-            const auto went = (*protocol)->run(in, out, watch);
+            const auto went = exchange->run(in, out, watch);
             if (!went) return retile::refuse(went.error());
             if (*went != path) mine.error = "took the other path";
-            watch.delays.at(Step::exit);
+            watch.delays.at(Moment::exit);
             mine.wrong += wrong_bytes(test.to, team.member(), element, generation, out);
             mine.checked += static_cast<Size>(out.size());
           }
@@ -219,10 +287,10 @@ StressOutcome stress(const Case& test, Route route, int runs, std::uint64_t seed
         };
         retile::Result<void> ran;
         if (route == Route::pushed || route == Route::pulled) {
-          PassWatch<flaw> watch(seed, team);
+          Flawed<flaw, PassWatch> watch(seed, team);
           ran = run_all(watch);
         } else {
-          StressWatch<flaw> watch(seed, team);
+          Flawed<flaw, StressWatch> watch(seed, team);
           ran = run_all(watch);
         }
         if (!ran) return ran;

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "retile/exec/team/thread_team.h"
+#include "exec/team/thread_team.h"
 
 namespace {
 

@@ -60,7 +60,7 @@ bool move_in_place(bool with_barrier) {
 int main(int argc, char** argv) {
   const std::string_view wanted = argc == 2 ? argv[1] : "";
   if (wanted == "none") {
-    const bool good = run<Flaw::none>(Route::direct) && run<Flaw::none>(Route::staged) &&
+    const bool good = run<Flaw::none>(Route::held) && run<Flaw::none>(Route::staged) &&
                       run<Flaw::none>(Route::pushed) && run<Flaw::none>(Route::pulled) &&
                       run<Flaw::none>(Route::copied) && move_in_place(true);
     std::cout << (good ? "right\n" : "wrong\n");

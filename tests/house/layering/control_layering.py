@@ -68,6 +68,8 @@ MUTANTS = [
      '#include "retile/plan/planted_public.h"\n'),
     ("public-header", "src/retile/plan/planted_public.h", '#include "retile/plan/planted_private.h"\n',
      '#include "retile/plan/planted_public.h"\n'),
+    ("public-header", "src/retile/exec/sim/sim.h", '#include "retile/exec/sim/executor.h"\n',
+     '#include "retile/program/program.h"\n'),
     ("link-order", "src/retile/plan/CMakeLists.txt", "target_link_libraries(retile_plan PRIVATE retile::lower)\n",
      "# retile::lower\n"),
     ("src-never-spec", "src/retile/cli/CMakeLists.txt", "target_link_libraries(retile PRIVATE retile::spec)\n",

@@ -28,14 +28,6 @@ enum Place : std::uint32_t {
 
 Size rounded_up(Size value, Size unit) { return (value + unit - 1) / unit * unit; }
 
-Size box_bytes(const Transfer& transfer, Size element_bytes) {
-  return checked_product(transfer.shape).value_or(0) * element_bytes;
-}
-
-Region region_of(const Transfer& transfer, const DeviceProblem& problem) {
-  return between_tiles(transfer, problem.in_tile, problem.out_tile, problem.element_bytes);
-}
-
 /// What a member tells the others about its tile.
 struct Reach {
   std::uint64_t identity = 0;  // of its device
@@ -59,15 +51,16 @@ std::string_view path_name(Path path) {
   return {};
 }
 
-DeviceExchange::DeviceExchange(Device& device, Transport& transport, const DeviceOptions& options)
-    : device_(device), transport_(transport), options_(options) {}
+DeviceExchange::DeviceExchange(Device& device, Transport& transport, const TileExchange& problem,
+                               const DeviceOptions& options)
+    : device_(device), transport_(transport), problem_(&problem), options_(options) {}
 
 Result<std::unique_ptr<DeviceExchange>> DeviceExchange::create(Device& device, Transport& transport,
-                                                               const DeviceProblem& problem,
+                                                               const TileExchange& problem,
                                                                const DeviceOptions& options) {
   // Private constructor, so no make_unique.
-  std::unique_ptr<DeviceExchange> out(new DeviceExchange(device, transport, options));
-  if (auto ready = out->prepare(problem); !ready) return refuse(ready.error());
+  std::unique_ptr<DeviceExchange> out(new DeviceExchange(device, transport, problem, options));
+  if (auto ready = out->prepare(); !ready) return refuse(ready.error());
   return out;
 }
 
@@ -93,34 +86,38 @@ void DeviceExchange::close_peers() {
   peers_.clear();
 }
 
+Region DeviceExchange::region_of(const Transfer& transfer) const {
+  return between_tiles(transfer, problem_->in_tile, problem_->out_tile, problem_->element_bytes);
+}
+
 // ---- Building -----------------------------------------------------------------------------------
 
-Result<void> DeviceExchange::prepare(const DeviceProblem& problem) {
-  if (auto same = same_everywhere(problem); !same) return same;
-  const Size element = problem.element_bytes;
-  in_bytes_ = *checked_product(problem.in_tile) * element;
-  out_bytes_ = *checked_product(problem.out_tile) * element;
+Result<void> DeviceExchange::prepare() {
+  if (auto same = same_everywhere(); !same) return same;
+  const Size element = problem_->element_bytes;
+  in_bytes_ = box_bytes(problem_->in_tile, element);
+  out_bytes_ = box_bytes(problem_->out_tile, element);
   const auto members = static_cast<std::size_t>(transport_.members());
   const Size self = transport_.member();
   RunCounts runs;
   needed_.assign(members, 0);
-  for (const Transfer& transfer : problem.exchange.transfers) {
-    const RunCounts more = runs_of(region_of(transfer, problem));
+  for (const Transfer& transfer : problem_->exchange.transfers) {
+    const RunCounts more = runs_of(region_of(transfer));
     runs.source += more.source;
     runs.target += more.target;
     if (transfer.target == self && transfer.source != self) {
-      received_bytes_ += box_bytes(transfer, element);
+      received_bytes_ += box_bytes(transfer.shape, element);
     }
   }
   push_ = runs.source > runs.target;
-  for (const Transfer& transfer : problem.exchange.transfers) {
+  for (const Transfer& transfer : problem_->exchange.transfers) {
     const Size actor = push_ ? transfer.source : transfer.target;
     const Size other = push_ ? transfer.target : transfer.source;
     if (actor == self && other != self) needed_[static_cast<std::size_t>(other)] = 1;
   }
 
   if (options_.path != Path::staged) {
-    auto taken = take_peer_path(problem);
+    auto taken = take_peer_path();
     if (taken || options_.path == Path::peer || taken.error().code != Code::cuda_error) {
       return taken;
     }
@@ -128,12 +125,12 @@ Result<void> DeviceExchange::prepare(const DeviceProblem& problem) {
   } else {
     reasons_.emplace_back("peer: not asked for");
   }
-  return take_staged_path(problem);
+  return take_staged_path();
 }
 
-Result<void> DeviceExchange::same_everywhere(const DeviceProblem& problem) {
+Result<void> DeviceExchange::same_everywhere() {
   Result<void> mine;
-  if (auto found = team::fault(transport_.members(), problem)) mine = refuse(std::move(*found));
+  if (auto found = problem_->fault(transport_.members())) mine = refuse(std::move(*found));
   if (mine && options_.chunk_bytes < 1) {
     mine = refuse({.code = Code::bad_argument, .message = "a chunk has at least a byte"});
   }
@@ -143,7 +140,7 @@ Result<void> DeviceExchange::same_everywhere(const DeviceProblem& problem) {
     std::array<std::uint64_t, 4> given;
     std::uint64_t takes_device_memory;
   };
-  const Word word{{team::hash_of(problem, {}), static_cast<std::uint64_t>(options_.path),
+  const Word word{{problem_->hash(), static_cast<std::uint64_t>(options_.path),
                    static_cast<std::uint64_t>(options_.chunk_bytes),
                    static_cast<std::uint64_t>(options_.memory_limit_bytes.value_or(-1))},
                   transport_.takes_device_memory() ? 1U : 0U};
@@ -202,8 +199,8 @@ Result<void> DeviceExchange::allocate_tiles() {
   return {};
 }
 
-Result<void> DeviceExchange::take_peer_path(const DeviceProblem& problem) {
-  auto described = agree(transport_, describe_peer_copies(problem));
+Result<void> DeviceExchange::take_peer_path() {
+  auto described = agree(transport_, describe_peer_copies());
   if (!described) return described;
   const std::array<Size, 2> tiles = tile_allocations();
   if (auto fits = within_limit(tiles[0] + tiles[1] + description_bytes()); !fits) return fits;
@@ -274,8 +271,8 @@ Result<void> DeviceExchange::reach_peers() {
   return {};
 }
 
-Result<void> DeviceExchange::take_staged_path(const DeviceProblem& problem) {
-  auto described = agree(transport_, describe_staged_copies(problem));
+Result<void> DeviceExchange::take_staged_path() {
+  auto described = agree(transport_, describe_staged_copies());
   if (!described) return described;
   // For sending and for receiving two each, on the device and, where messages need it, on the host.
   const Size places = through_host_ ? 8 : 4;
@@ -340,13 +337,13 @@ void DeviceExchange::forget_descriptions() {
   ranges_.clear();
 }
 
-Result<void> DeviceExchange::describe_peer_copies(const DeviceProblem& problem) {
+Result<void> DeviceExchange::describe_peer_copies() {
   const Size self = transport_.member();
   const auto peer = [](Size member) { return first_peer + static_cast<std::uint32_t>(member); };
   BatchBuilder builder;
-  for (const Transfer& transfer : problem.exchange.transfers) {
+  for (const Transfer& transfer : problem_->exchange.transfers) {
     if ((push_ ? transfer.source : transfer.target) != self) continue;
-    const Region region = region_of(transfer, problem);
+    const Region region = region_of(transfer);
     const Origin source{transfer.source == self ? std::uint32_t{own_input} : peer(transfer.source)};
     const Origin target{transfer.target == self ? std::uint32_t{own_output}
                                                 : peer(transfer.target)};
@@ -357,8 +354,7 @@ Result<void> DeviceExchange::describe_peer_copies(const DeviceProblem& problem) 
   return {};
 }
 
-Result<std::size_t> DeviceExchange::describe_chunk(const DeviceProblem& problem,
-                                                   const Stream& stream, Size number, bool packs,
+Result<std::size_t> DeviceExchange::describe_chunk(const Stream& stream, Size number, bool packs,
                                                    std::uint32_t place) {
   const Size begin = number * options_.chunk_bytes;
   const Size end = std::min(begin + options_.chunk_bytes, stream.bytes);
@@ -369,11 +365,11 @@ Result<std::size_t> DeviceExchange::describe_chunk(const DeviceProblem& problem,
     const Transfer& transfer = *stream.transfers[k];
     const Size at = stream.offsets[k];
     const Size from = std::max(begin, at);
-    const Size to = std::min(end, at + box_bytes(transfer, problem.element_bytes));
+    const Size to = std::min(end, at + box_bytes(transfer.shape, problem_->element_bytes));
     if (from >= to) continue;
     const Region region =
-        packs ? into_stream(transfer, problem.in_tile, problem.element_bytes, at)
-              : out_of_stream(transfer, problem.out_tile, problem.element_bytes, at);
+        packs ? into_stream(transfer, problem_->in_tile, problem_->element_bytes, at)
+              : out_of_stream(transfer, problem_->out_tile, problem_->element_bytes, at);
     auto added =
         builder.add(region, packs ? tile : packed, packs ? packed : tile, from - at, to - at);
     if (!added) return refuse(added.error());
@@ -381,15 +377,15 @@ Result<std::size_t> DeviceExchange::describe_chunk(const DeviceProblem& problem,
   return note(std::move(builder), packs);
 }
 
-Result<void> DeviceExchange::describe_staged_copies(const DeviceProblem& problem) {
+Result<void> DeviceExchange::describe_staged_copies() {
   const int members = transport_.members();
   const int self = transport_.member();
   std::vector<Stream> out(static_cast<std::size_t>(members));
   std::vector<Stream> in(static_cast<std::size_t>(members));
   BatchBuilder local;
-  for (const Transfer& transfer : problem.exchange.transfers) {
+  for (const Transfer& transfer : problem_->exchange.transfers) {
     if (transfer.source == self && transfer.target == self) {
-      const Region region = region_of(transfer, problem);
+      const Region region = region_of(transfer);
       auto added = local.add(region, {own_input}, {own_output}, 0, bytes_of(region));
       if (!added) return added;
       continue;
@@ -397,7 +393,8 @@ Result<void> DeviceExchange::describe_staged_copies(const DeviceProblem& problem
     const auto append = [&](Stream& stream) {
       stream.transfers.push_back(&transfer);
       stream.offsets.push_back(stream.bytes);
-      stream.bytes += rounded_up(box_bytes(transfer, problem.element_bytes), stream_alignment);
+      stream.bytes +=
+          rounded_up(box_bytes(transfer.shape, problem_->element_bytes), stream_alignment);
     };
     if (transfer.source == self) append(out[static_cast<std::size_t>(transfer.target)]);
     if (transfer.target == self) append(in[static_cast<std::size_t>(transfer.source)]);
@@ -416,12 +413,12 @@ Result<void> DeviceExchange::describe_staged_copies(const DeviceProblem& problem
       chunk.out_bytes = std::clamp<Size>(to.bytes - k * chunk_bytes, 0, chunk_bytes);
       chunk.in_bytes = std::clamp<Size>(from.bytes - k * chunk_bytes, 0, chunk_bytes);
       if (chunk.out_bytes > 0) {
-        auto pack = describe_chunk(problem, to, k, true, packed_out + turn);
+        auto pack = describe_chunk(to, k, true, packed_out + turn);
         if (!pack) return refuse(pack.error());
         chunk.pack = *pack;
       }
       if (chunk.in_bytes > 0) {
-        auto unpack = describe_chunk(problem, from, k, false, packed_in + turn);
+        auto unpack = describe_chunk(from, k, false, packed_in + turn);
         if (!unpack) return refuse(unpack.error());
         chunk.unpack = *unpack;
       }

@@ -16,12 +16,9 @@
 #include "retile/exec/cuda/boxes.h"
 #include "retile/exec/cuda/device.h"
 #include "retile/exec/cuda/transport.h"
-#include "retile/exec/team/shared.h"
+#include "retile/exec/exchange/tile_exchange.h"
 
 namespace retile::cuda {
-
-/// What is exchanged; the same on all members. As between members that share memory.
-using DeviceProblem = team::SharedProblem;
 
 /// How the bytes go.
 enum class Path {
@@ -63,7 +60,7 @@ class DeviceExchange {
   ///        infeasible (the memory limit; says what is needed); cuda_error (on all members where it
   ///        is one's); limit_reached; the transport's own
   [[nodiscard]] static Result<std::unique_ptr<DeviceExchange>> create(
-      Device& device, Transport& transport, const DeviceProblem& problem,
+      Device& device, Transport& transport, const TileExchange& problem,
       const DeviceOptions& options = {});
 
   DeviceExchange(const DeviceExchange&) = delete;
@@ -119,19 +116,20 @@ class DeviceExchange {
     Size bytes = 0;
   };
 
-  DeviceExchange(Device& device, Transport& transport, const DeviceOptions& options);
-  [[nodiscard]] Result<void> prepare(const DeviceProblem& problem);
-  [[nodiscard]] Result<void> same_everywhere(const DeviceProblem& problem);
+  DeviceExchange(Device& device, Transport& transport, const TileExchange& problem,
+                 const DeviceOptions& options);
+  [[nodiscard]] Region region_of(const Transfer& transfer) const;
+  [[nodiscard]] Result<void> prepare();
+  [[nodiscard]] Result<void> same_everywhere();
   [[nodiscard]] std::array<Size, 2> tile_allocations() const;
   [[nodiscard]] Result<void> allocate_tiles();
   [[nodiscard]] Result<std::byte*> allocate(Size bytes);
   [[nodiscard]] Result<void> reach_peers();
-  [[nodiscard]] Result<void> take_peer_path(const DeviceProblem& problem);
-  [[nodiscard]] Result<void> take_staged_path(const DeviceProblem& problem);
-  [[nodiscard]] Result<void> describe_peer_copies(const DeviceProblem& problem);
-  [[nodiscard]] Result<void> describe_staged_copies(const DeviceProblem& problem);
-  [[nodiscard]] Result<std::size_t> describe_chunk(const DeviceProblem& problem,
-                                                   const Stream& stream, Size number, bool packs,
+  [[nodiscard]] Result<void> take_peer_path();
+  [[nodiscard]] Result<void> take_staged_path();
+  [[nodiscard]] Result<void> describe_peer_copies();
+  [[nodiscard]] Result<void> describe_staged_copies();
+  [[nodiscard]] Result<std::size_t> describe_chunk(const Stream& stream, Size number, bool packs,
                                                    std::uint32_t place);
   [[nodiscard]] std::size_t note(BatchBuilder&& builder, bool by_target);
   void forget_descriptions();
@@ -147,6 +145,7 @@ class DeviceExchange {
 
   Device& device_;
   Transport& transport_;
+  const TileExchange* problem_;  // outlives prepare(), no more
   DeviceOptions options_;
   Path path_ = Path::automatic;
   std::vector<std::string> reasons_;

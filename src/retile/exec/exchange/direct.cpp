@@ -136,13 +136,13 @@ bool joined_along(std::size_t k, std::vector<Transfer>& transfers) {
 
 class Maker {
  public:
-  explicit Maker(const Program& program)
-      : rank_(program.from.rank()),
-        devices_(program.devices),
-        old_tile_(program.from.tile()),
-        new_tile_(program.to.tile()),
-        old_at_(program.from.base_offsets()),
-        new_at_(program.to.base_offsets()) {
+  Maker(const Layout& from, const Layout& to)
+      : rank_(from.rank()),
+        devices_(from.devices()),
+        old_tile_(from.tile()),
+        new_tile_(to.tile()),
+        old_at_(from.base_offsets()),
+        new_at_(to.base_offsets()) {
     for (std::size_t k = 0; k < rank_; ++k) {
       std::vector<Size> begins;
       begins.reserve(index(devices_));
@@ -372,7 +372,7 @@ Result<Program> direct(const Program& program, const DirectOptions& options) {
                    .message = fmt::format("the direct exchange needs more than {} transfers",
                                           options.transfer_limit)});
   }
-  auto transfers = Maker(program).make(options.transfer_limit);
+  auto transfers = Maker(program.from, program.to).make(options.transfer_limit);
   if (!transfers) return refuse(std::move(transfers.error()));
   Program out;
   out.devices = program.devices;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "retile/core/assert.h"
+#include "retile/exec/mpi/agreement.h"
 #include "retile/exec/mpi/mpi_wrapper.h"
 
 namespace retile::mpi {
@@ -31,13 +32,17 @@ class MpiTransport final : public cuda::Transport {
   }
   [[nodiscard]] bool takes_device_memory() const override { return takes_cuda_memory(); }
 
-  [[nodiscard]] Result<void> barrier() override { return through(comm_.barrier()); }
+  [[nodiscard]] Result<void> barrier() override {
+    comm_.barrier();
+    return {};
+  }
 
   [[nodiscard]] Result<void> gather(std::span<const std::byte> mine,
                                     std::span<std::byte> all) override {
     RETILE_ASSERT(all.size() == mine.size() * static_cast<std::size_t>(members()),
                   "a gather of other sizes");
-    return through(comm_.allgather(mine.data(), all.data(), static_cast<Size>(mine.size())));
+    comm_.gather(mine, all);
+    return {};
   }
 
   [[nodiscard]] Result<void> send_receive(int target, std::span<const std::byte> out, int source,
@@ -45,9 +50,9 @@ class MpiTransport final : public cuda::Transport {
     while (!out.empty() || !in.empty()) {
       const auto sent = out.first(std::min(out.size(), piece_bytes_));
       const auto received = in.first(std::min(in.size(), piece_bytes_));
-      auto moved = through(comm_.send_receive(sent, out.empty() ? MPI_PROC_NULL : target, received,
-                                              in.empty() ? MPI_PROC_NULL : source));
-      if (!moved) return moved;
+      auto moved = comm_.send_receive(sent, out.empty() ? MPI_PROC_NULL : target, received,
+                                      in.empty() ? MPI_PROC_NULL : source);
+      if (!moved) give_up(moved.error());
       out = out.subspan(sent.size());
       in = in.subspan(received.size());
     }
@@ -57,11 +62,6 @@ class MpiTransport final : public cuda::Transport {
   void give_up(const Diagnostic& why) override { comm_.abort(environment_failed, why.message); }
 
  private:
-  Result<void> through(Result<void> outcome) {
-    if (!outcome) give_up(outcome.error());
-    return outcome;
-  }
-
   Communicator comm_;
   int place_on_machine_;
   std::vector<int> machines_;
@@ -74,12 +74,11 @@ Result<std::unique_ptr<cuda::Transport>> device_transport(MPI_Comm comm, Size pi
   RETILE_ASSERT(piece_bytes >= 1 && piece_bytes <= most_message_bytes, "pieces of another size");
   auto own = Communicator::duplicate(comm);
   if (!own) return refuse(own.error());
-  const Communicator machine = or_abort(*own, own->node());
+  const Communicator machine = own->node();
   int lowest = own->process();
-  or_abort(*own, machine.broadcast(std::as_writable_bytes(std::span(&lowest, 1)), 0));
+  machine.broadcast(std::as_writable_bytes(std::span(&lowest, 1)), 0);
   std::vector<int> machines(static_cast<std::size_t>(own->processes()));
-  or_abort(*own, own->allgather(std::as_bytes(std::span(&lowest, 1)).data(),
-                                std::as_writable_bytes(std::span(machines)).data(), sizeof lowest));
+  own->gather(std::as_bytes(std::span(&lowest, 1)), std::as_writable_bytes(std::span(machines)));
   return std::make_unique<MpiTransport>(std::move(*own), machine.process(), std::move(machines),
                                         piece_bytes);
 }

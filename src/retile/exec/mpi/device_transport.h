@@ -1,19 +1,16 @@
 // How processes that exchange tiles on GPUs (exec/cuda) reach each other over MPI. One of the
-// headers that show <mpi.h>; who does not want to see it includes device_run.h.
+// headers that show <mpi.h>; who does not want to see it includes executor.h.
 #pragma once
-
-#include <mpi.h>
 
 #include <memory>
 
 #include "retile/core/result.h"
 #include "retile/core/size.h"
 #include "retile/exec/cuda/transport.h"
+#include "retile/exec/mpi/mpi_wrapper.h"
+#include "retile/exec/mpi/options.h"
 
 namespace retile::mpi {
-
-/// Most bytes of one message; longer ones go in pieces.
-inline constexpr Size most_message_bytes = Size{1} << 30;
 
 /// Collective over `comm`: its processes as members, in their order. Holds a duplicate of the
 /// communicator, so its messages meet no others; destroy it on all processes, before MPI_Finalize.
@@ -21,7 +18,7 @@ inline constexpr Size most_message_bytes = Size{1} << 30;
 /// An error of MPI ends the job with a message, and so does give_up(): nothing else reaches a
 /// process that waits inside MPI. Messages may lie on a GPU where the library says so
 /// (MPIX_Query_cuda_support).
-/// \param piece_bytes  at most most_message_bytes; less makes tests go through more pieces
+/// \param piece_bytes  most bytes of one message, at most most_message_bytes; less makes tests go through more pieces
 /// \error bad_argument (MPI not running, null, an inter-communicator), mpi_error
 [[nodiscard]] Result<std::unique_ptr<cuda::Transport>> device_transport(
     MPI_Comm comm, Size piece_bytes = most_message_bytes);

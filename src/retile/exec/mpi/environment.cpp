@@ -1,7 +1,7 @@
 #include "retile/exec/mpi/environment.h"
 
+#include <algorithm>
 #include <array>
-#include <cstdint>
 #include <cstdlib>
 #include <utility>
 
@@ -9,54 +9,32 @@
 
 namespace retile::mpi {
 
+Environment::Environment(std::unique_ptr<Processes> job, bool ends_mpi)
+    : job_(std::move(job)), ends_mpi_(ends_mpi) {}
+
 Result<Environment> Environment::start(int* argc, char*** argv) {
-  auto startup = start_mpi(argc, argv);
-  if (!startup) return tl::unexpected(startup.error());
-  Environment environment;
-  environment.process_ = startup->process;
-  environment.processes_ = startup->processes;
-  environment.ends_mpi_ = startup->ends_mpi;
-  return environment;
+  const auto started = start_mpi(argc, argv);
+  if (!started) return tl::unexpected(started.error());
+  auto world = Communicator::duplicate(MPI_COMM_WORLD);
+  if (!world) return tl::unexpected(world.error());
+  return Environment(std::make_unique<Communicator>(std::move(*world)), *started);
 }
 
 Environment::~Environment() {
+  if (job_ == nullptr) return;
+  job_.reset();  // frees the communicator
   if (ends_mpi_) end_mpi();
 }
 
-Environment::Environment(Environment&& other) noexcept
-    : process_(other.process_),
-      processes_(other.processes_),
-      ends_mpi_(std::exchange(other.ends_mpi_, false)) {}
-
-Result<std::string> Environment::broadcast(const std::string& text) const {
-  auto world = Communicator::world();
-  if (!world) return tl::unexpected(world.error());
-  return world->broadcast_text(text, 0);
-}
-
-Result<int> Environment::largest(int value) const {
-  auto world = Communicator::world();
-  if (!world) return tl::unexpected(world.error());
-  // Shifted, so that negative numbers compare as they should.
-  constexpr std::int64_t shift = std::int64_t{1} << 32;
-  auto number = static_cast<std::uint64_t>(shift + value);
-  if (auto reduced = world->maximum(std::span(&number, 1)); !reduced)
-    return tl::unexpected(reduced.error());
-  return static_cast<int>(static_cast<std::int64_t>(number) - shift);
-}
-
 void Environment::abort(int exit_code, const std::string& message) const {
-  // No communicator of our own here: making one is collective, and the others are elsewhere.
-  abort_job(process_, exit_code, message);
+  abort_job(job_->process(), exit_code, message);
 }
 
 bool Environment::started_by_launcher() {
   constexpr std::array<const char*, 5> names{"OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE",
                                              "PMIX_RANK", "MPI_LOCALRANKID"};
-  for (const char* name : names) {
-    if (std::getenv(name) != nullptr) return true;
-  }
-  return false;
+  return std::any_of(names.begin(), names.end(),
+                     [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
 }  // namespace retile::mpi

@@ -83,10 +83,9 @@ Result<Communicator> Communicator::duplicate(MPI_Comm comm) {
   return Communicator(handle);
 }
 
-Result<Communicator> Communicator::world() { return duplicate(MPI_COMM_WORLD); }
-
 Communicator::Communicator(Communicator&& other) noexcept
-    : handle_(std::exchange(other.handle_, MPI_COMM_NULL)),
+    : Processes(),
+      handle_(std::exchange(other.handle_, MPI_COMM_NULL)),
       process_(other.process_),
       processes_(other.processes_) {}
 
@@ -102,19 +101,16 @@ Communicator::~Communicator() {
   if (handle_ != MPI_COMM_NULL && mpi_runs()) MPI_Comm_free(&handle_);
 }
 
-Result<Communicator> Communicator::split(int color, int key) const {
+Communicator Communicator::split(int color, int key) const {
   MPI_Comm handle = MPI_COMM_NULL;
-  if (const int code = MPI_Comm_split(handle_, color, key, &handle); code != MPI_SUCCESS) {
-    return failed(code, "MPI_Comm_split");
-  }
+  or_abort(MPI_Comm_split(handle_, color, key, &handle), "MPI_Comm_split");
   return Communicator(handle);
 }
 
-Result<Communicator> Communicator::node() const {
+Communicator Communicator::node() const {
   MPI_Comm handle = MPI_COMM_NULL;
-  const int code =
-      MPI_Comm_split_type(handle_, MPI_COMM_TYPE_SHARED, process_, MPI_INFO_NULL, &handle);
-  if (code != MPI_SUCCESS) return failed(code, "MPI_Comm_split_type");
+  or_abort(MPI_Comm_split_type(handle_, MPI_COMM_TYPE_SHARED, process_, MPI_INFO_NULL, &handle),
+           "MPI_Comm_split_type");
   return Communicator(handle);
 }
 
@@ -138,57 +134,69 @@ Result<void> Communicator::send_receive(std::span<const std::byte> send, int tar
                  "MPI_Sendrecv");
 }
 
-Result<void> Communicator::send(std::span<const std::byte> bytes, int target) const {
-  return outcome(
-      MPI_Send(bytes.data(), count_of(bytes.size()), MPI_BYTE, target, data_tag, handle_),
-      "MPI_Send");
+void Communicator::barrier() const { or_abort(MPI_Barrier(handle_), "MPI_Barrier"); }
+
+void Communicator::broadcast(std::span<std::byte> bytes, int root) const {
+  or_abort(MPI_Bcast(bytes.data(), count_of(bytes.size()), MPI_BYTE, root, handle_), "MPI_Bcast");
 }
 
-Result<void> Communicator::receive(std::span<std::byte> bytes, int source) const {
-  return outcome(MPI_Recv(bytes.data(), count_of(bytes.size()), MPI_BYTE, source, data_tag, handle_,
-                          MPI_STATUS_IGNORE),
-                 "MPI_Recv");
+std::uint64_t Communicator::broadcast(std::uint64_t number, int root) const {
+  broadcast(std::as_writable_bytes(std::span(&number, 1)), root);
+  return number;
 }
 
-Result<void> Communicator::maximum(std::span<std::uint64_t> values) const {
-  return outcome(MPI_Allreduce(MPI_IN_PLACE, values.data(), count_of(values.size()), MPI_UINT64_T,
-                               MPI_MAX, handle_),
-                 "MPI_Allreduce");
-}
-
-Result<double> Communicator::maximum(double value) const {
-  const int code = MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, handle_);
-  if (code != MPI_SUCCESS) return failed(code, "MPI_Allreduce");
-  return value;
-}
-
-Result<void> Communicator::sum(std::span<std::uint64_t> values) const {
-  return outcome(MPI_Allreduce(MPI_IN_PLACE, values.data(), count_of(values.size()), MPI_UINT64_T,
-                               MPI_SUM, handle_),
-                 "MPI_Allreduce");
-}
-
-Result<void> Communicator::barrier() const { return outcome(MPI_Barrier(handle_), "MPI_Barrier"); }
-
-Result<void> Communicator::broadcast(std::span<std::byte> bytes, int root) const {
-  return outcome(MPI_Bcast(bytes.data(), count_of(bytes.size()), MPI_BYTE, root, handle_),
-                 "MPI_Bcast");
-}
-
-Result<std::string> Communicator::broadcast_text(const std::string& text, int root) const {
-  std::uint64_t length = text.size();
-  if (auto sent = broadcast(std::as_writable_bytes(std::span(&length, 1)), root); !sent) {
-    return tl::unexpected(sent.error());
-  }
+std::string Communicator::broadcast(const std::string& text, int root) const {
+  const auto length = static_cast<std::size_t>(broadcast(std::uint64_t{text.size()}, root));
   std::string copy = process_ == root ? text : std::string(length, '\0');
   constexpr std::size_t part = std::size_t{1} << 30;
   auto rest = std::as_writable_bytes(std::span(copy.data(), copy.size()));
   while (!rest.empty()) {
     const auto now = rest.first(std::min(rest.size(), part));
-    if (auto sent = broadcast(now, root); !sent) return tl::unexpected(sent.error());
+    broadcast(now, root);
     rest = rest.subspan(now.size());
   }
   return copy;
+}
+
+void Communicator::gather(std::span<const std::byte> mine, std::span<std::byte> all) const {
+  if (auto done = allgather(mine.data(), all.data(), static_cast<Size>(mine.size())); !done) {
+    abort(environment_failed, done.error().message);
+  }
+}
+
+std::vector<bool> Communicator::gather(bool mine) const {
+  std::vector<char> flags(static_cast<std::size_t>(processes_), 0);
+  const char flag = mine ? 1 : 0;
+  gather(std::as_bytes(std::span(&flag, 1)), std::as_writable_bytes(std::span(flags)));
+  return {flags.begin(), flags.end()};
+}
+
+void Communicator::maximum(std::span<std::uint64_t> numbers) const {
+  or_abort(MPI_Allreduce(MPI_IN_PLACE, numbers.data(), count_of(numbers.size()), MPI_UINT64_T,
+                         MPI_MAX, handle_),
+           "MPI_Allreduce");
+}
+
+void Communicator::sum(std::span<std::uint64_t> numbers) const {
+  or_abort(MPI_Allreduce(MPI_IN_PLACE, numbers.data(), count_of(numbers.size()), MPI_UINT64_T,
+                         MPI_SUM, handle_),
+           "MPI_Allreduce");
+}
+
+double Communicator::maximum(double number) const {
+  or_abort(MPI_Allreduce(MPI_IN_PLACE, &number, 1, MPI_DOUBLE, MPI_MAX, handle_), "MPI_Allreduce");
+  return number;
+}
+
+void Communicator::send(std::span<const std::byte> bytes, int target) const {
+  or_abort(MPI_Send(bytes.data(), count_of(bytes.size()), MPI_BYTE, target, data_tag, handle_),
+           "MPI_Send");
+}
+
+void Communicator::receive(std::span<std::byte> bytes, int source) const {
+  or_abort(MPI_Recv(bytes.data(), count_of(bytes.size()), MPI_BYTE, source, data_tag, handle_,
+                    MPI_STATUS_IGNORE),
+           "MPI_Recv");
 }
 
 Messages::Messages(const Communicator& comm, std::size_t places)
@@ -215,81 +223,12 @@ Result<std::size_t> Messages::wait() {
   return static_cast<std::size_t>(place);
 }
 
+void Communicator::or_abort(int code, const char* call) const {
+  if (code != MPI_SUCCESS) abort(environment_failed, failed(code, call).value().message);
+}
+
 void Communicator::abort(int exit_code, const std::string& message) const {
   abort_job(process_, exit_code, message);
-}
-
-namespace {
-
-// A Diagnostic as one text, for sending: every field behind its length.
-std::string pack(const Diagnostic& diagnostic) {
-  std::string text = fmt::format("{} {} {} ", static_cast<int>(diagnostic.code),
-                                 diagnostic.where.begin, diagnostic.where.end);
-  const auto add = [&](const std::string& field) {
-    text += fmt::format("{} {}", field.size(), field);
-  };
-  add(diagnostic.message);
-  add(diagnostic.rule);
-  add(diagnostic.source);
-  add(diagnostic.input);
-  for (const std::string& note : diagnostic.notes) add(note);
-  return text;
-}
-
-Diagnostic unpack(const std::string& text) {
-  std::size_t position = 0;
-  const auto number = [&] {
-    std::size_t value = 0;
-    while (position < text.size() && text[position] != ' ') {
-      value = value * 10 + static_cast<std::size_t>(text[position++] - '0');
-    }
-    ++position;
-    return value;
-  };
-  const auto field = [&] {
-    const std::size_t length = number();
-    std::string value = text.substr(position, length);
-    position += length;
-    return value;
-  };
-  Diagnostic diagnostic;
-  diagnostic.code = static_cast<Code>(number());
-  diagnostic.where.begin = number();
-  diagnostic.where.end = number();
-  diagnostic.message = field();
-  diagnostic.rule = field();
-  diagnostic.source = field();
-  diagnostic.input = field();
-  while (position < text.size()) diagnostic.notes.push_back(field());
-  return diagnostic;
-}
-
-}  // namespace
-
-std::optional<int> first_failed(const Communicator& comm, bool failed) {
-  // The largest of these numbers belongs to the lowest process that failed; 0 when none did.
-  const auto processes = static_cast<std::uint64_t>(comm.processes());
-  const auto process = static_cast<std::uint64_t>(comm.process());
-  std::uint64_t worst = failed ? processes - process : 0;
-  or_abort(comm, comm.maximum(std::span(&worst, 1)));
-  if (worst == 0) return std::nullopt;
-  return static_cast<int>(processes - worst);
-}
-
-std::string found_by(int process, const Communicator& comm) {
-  return fmt::format("found by process {} of {}", process, comm.processes());
-}
-
-Result<void> agree(const Communicator& comm, const Result<void>& mine) {
-  const auto failed = first_failed(comm, !mine);
-  if (!failed) return {};
-  std::string text;
-  if (*failed == comm.process()) {
-    Diagnostic diagnostic = mine.error();
-    if (comm.processes() > 1) diagnostic.notes.push_back(found_by(*failed, comm));
-    text = pack(diagnostic);
-  }
-  return refuse(unpack(or_abort(comm, comm.broadcast_text(text, *failed))));
 }
 
 void abort_job(int process, int exit_code, std::string_view message) {
@@ -309,27 +248,18 @@ bool takes_cuda_memory() {
 #endif
 }
 
-double seconds_now() { return MPI_Wtime(); }
-
-Result<Startup> start_mpi(int* argc, char*** argv) {
+Result<bool> start_mpi(int* argc, char*** argv) {
   int started = 0;
   int ended = 0;
   MPI_Initialized(&started);
   MPI_Finalized(&ended);
   if (ended != 0) return refuse({.code = Code::mpi_error, .message = "MPI was ended already"});
-  Startup startup;
-  if (started == 0) {
-    int provided = MPI_THREAD_SINGLE;
-    const int code = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
-    if (code != MPI_SUCCESS) {
-      return refuse({.code = Code::mpi_error,
-                     .message = fmt::format("MPI_Init_thread failed: code {}", code)});
-    }
-    startup.ends_mpi = true;
-  }
-  MPI_Comm_rank(MPI_COMM_WORLD, &startup.process);
-  MPI_Comm_size(MPI_COMM_WORLD, &startup.processes);
-  return startup;
+  if (started != 0) return false;
+  int provided = MPI_THREAD_SINGLE;
+  const int code = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+  if (code == MPI_SUCCESS) return true;
+  return refuse(
+      {.code = Code::mpi_error, .message = fmt::format("MPI_Init_thread failed: code {}", code)});
 }
 
 void end_mpi() {

@@ -1,24 +1,23 @@
 // The one place where MPI is called. Not a public header: other files of this room talk to MPI
 // through it.
 //
-// Codes become Diagnostics (mpi_error). No function here allocates when it succeeds, but for split,
-// node, duplicate and text.
+// What moves tiles hands back a Diagnostic (mpi_error). By everything else the processes agree, and
+// where it fails nobody could tell the others: it ends the job (abort). No function here allocates
+// when it succeeds, but for split, node, duplicate and text.
 #pragma once
 
 #include <mpi.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "retile/core/result.h"
 #include "retile/core/size.h"
+#include "retile/exec/executor/processes.h"
 
 namespace retile::mpi {
 
@@ -26,11 +25,11 @@ namespace retile::mpi {
 /// line promises.
 inline constexpr int environment_failed = 4;
 
-/// A communicator of our own, freed with the object. Errors are returned, not fatal.
+/// A communicator of our own, freed with the object.
 ///
 /// Counts are bytes; callers keep them below 2^31. Freeing is collective: destroy in the same order
 /// everywhere.
-class Communicator {
+class Communicator final : public Processes {
  public:
   /// No communicator; every call but valid() is forbidden.
   Communicator() = default;
@@ -38,25 +37,21 @@ class Communicator {
   /// Collective.
   /// \error bad_argument (MPI not running, null, an inter-communicator), mpi_error
   [[nodiscard]] static Result<Communicator> duplicate(MPI_Comm comm);
-  /// A duplicate of the communicator of all processes of the job.
-  [[nodiscard]] static Result<Communicator> world();
 
   Communicator(Communicator&& other) noexcept;
   Communicator& operator=(Communicator&& other) noexcept;
-  Communicator(const Communicator&) = delete;
-  Communicator& operator=(const Communicator&) = delete;
-  ~Communicator();
+  ~Communicator() override;
 
   [[nodiscard]] bool valid() const { return handle_ != MPI_COMM_NULL; }
-  [[nodiscard]] int process() const { return process_; }
-  [[nodiscard]] int processes() const { return processes_; }
+  [[nodiscard]] int process() const override { return process_; }
+  [[nodiscard]] int processes() const override { return processes_; }
   [[nodiscard]] MPI_Comm handle() const { return handle_; }
 
   /// Collective: processes with the same `color` form one communicator, in order of `key`.
-  [[nodiscard]] Result<Communicator> split(int color, int key) const;
+  [[nodiscard]] Communicator split(int color, int key) const;
 
   /// Collective: this process with those that can share memory with it, in the same order.
-  [[nodiscard]] Result<Communicator> node() const;
+  [[nodiscard]] Communicator node() const;
 
   /// Every process sends `bytes` bytes to all.
   [[nodiscard]] Result<void> allgather(const std::byte* send, std::byte* receive, Size bytes) const;
@@ -65,18 +60,24 @@ class Communicator {
   /// Sends to one process and receives from another at the same time.
   [[nodiscard]] Result<void> send_receive(std::span<const std::byte> send, int target,
                                           std::span<std::byte> receive, int source) const;
-  [[nodiscard]] Result<void> send(std::span<const std::byte> bytes, int target) const;
-  [[nodiscard]] Result<void> receive(std::span<std::byte> bytes, int source) const;
 
-  /// The componentwise maximum over all processes, in place.
-  [[nodiscard]] Result<void> maximum(std::span<std::uint64_t> values) const;
-  [[nodiscard]] Result<double> maximum(double value) const;
-  [[nodiscard]] Result<void> sum(std::span<std::uint64_t> values) const;
-  [[nodiscard]] Result<void> barrier() const;
+  [[nodiscard]] Result<void> agree(const Result<void>& mine) const override;
+  void barrier() const override;
+  [[nodiscard]] std::string broadcast(const std::string& text) const override {
+    return broadcast(text, 0);
+  }
+  [[nodiscard]] std::string broadcast(const std::string& text, int root) const;
+  [[nodiscard]] std::uint64_t broadcast(std::uint64_t number, int root) const override;
   /// The bytes that `root` has, on all processes.
-  [[nodiscard]] Result<void> broadcast(std::span<std::byte> bytes, int root) const;
-  /// The same for text, whose length only `root` knows.
-  [[nodiscard]] Result<std::string> broadcast_text(const std::string& text, int root) const;
+  void broadcast(std::span<std::byte> bytes, int root) const;
+  [[nodiscard]] std::vector<bool> gather(bool mine) const override;
+  /// What each process has, one behind the other.
+  void gather(std::span<const std::byte> mine, std::span<std::byte> all) const;
+  void maximum(std::span<std::uint64_t> numbers) const override;
+  void sum(std::span<std::uint64_t> numbers) const override;
+  [[nodiscard]] double maximum(double number) const override;
+  void send(std::span<const std::byte> bytes, int target) const override;
+  void receive(std::span<std::byte> bytes, int source) const override;
 
   /// Ends the whole job with `exit_code`, also processes that wait for a message. Prints `message`
   /// on stderr.
@@ -84,6 +85,7 @@ class Communicator {
 
  private:
   explicit Communicator(MPI_Comm handle);
+  void or_abort(int code, const char* call) const;
   MPI_Comm handle_ = MPI_COMM_NULL;
   int process_ = 0;
   int processes_ = 0;
@@ -108,25 +110,6 @@ class Messages {
   std::vector<MPI_Request> requests_;
 };
 
-/// What a collective gave. One that fails on this process ends the job: the others are inside it or
-/// beyond it, and nobody could tell them.
-template <typename T>
-T or_abort(const Communicator& comm, Result<T> result) {
-  if (!result) comm.abort(environment_failed, result.error().message);
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
-
-/// Collective: the lowest process on which something failed, if there is one. An error of MPI
-/// itself ends the job.
-[[nodiscard]] std::optional<int> first_failed(const Communicator& comm, bool failed);
-/// The note to a Diagnostic that says who found it.
-[[nodiscard]] std::string found_by(int process, const Communicator& comm);
-
-/// Collective: one outcome for all. When every process gives a value, nothing happens; else all
-/// return the Diagnostic of the lowest process that failed, with its number as a note. An error of
-/// MPI itself ends the job.
-[[nodiscard]] Result<void> agree(const Communicator& comm, const Result<void>& mine);
-
 /// What Communicator::abort does, where there is no communicator: needs no other process, so it can
 /// be called whatever the others are doing. `process` is for the message.
 [[noreturn]] void abort_job(int process, int exit_code, std::string_view message);
@@ -135,16 +118,8 @@ T or_abort(const Communicator& comm, Result<T> result) {
 /// be asked.
 [[nodiscard]] bool takes_cuda_memory();
 
-/// Seconds from some moment in the past, for differences on one process.
-[[nodiscard]] double seconds_now();
-
-/// Starting and ending MPI for environment.cpp.
-struct Startup {
-  bool ends_mpi = false;
-  int process = 0;
-  int processes = 1;
-};
-[[nodiscard]] Result<Startup> start_mpi(int* argc, char*** argv);
+/// Starts MPI for environment.cpp, where it does not run yet; whether it was started.
+[[nodiscard]] Result<bool> start_mpi(int* argc, char*** argv);
 void end_mpi();
 
 }  // namespace retile::mpi

@@ -1,11 +1,10 @@
 // Running a Program on MPI processes: device d is process d of a communicator.
 //
 // There are several ways (Strategy in options.h): the Program's steps as MPI collectives, the whole
-// of it as one exchange of messages or through memory that the processes share, or the steps in
-// place. All give the same bytes for a Program that `check` calls right; direct and shared look at
-// its ends only. All work through bounded buffers, so tiles and arrays of more than 2^31 elements
+// of it as one exchange, or the steps in place. All give the same bytes for a Program that `check`
+// calls right; an exchange looks at its ends only. All work through bounded buffers, so tiles and arrays of more than 2^31 elements
 // work and memory stays within a stated bound. This is one of the headers that show <mpi.h>;
-// who does not want to see it includes run.h and environment.h.
+// who does not want to see it includes executor.h and environment.h.
 #pragma once
 
 #include <mpi.h>
@@ -33,7 +32,7 @@ namespace retile::mpi {
 class Redistributor {
  public:
   /// Collective over `comm`. Checks the Program on every process and that all were given the same
-  /// one (text, element size, options), chooses the strategy and makes what it needs. All processes
+  /// one (what it does, element size, options), chooses the strategy and makes what it needs. All processes
   /// return the same error, or none does; only a process without memory for the few bytes that this
   /// takes, or on which a collective of MPI fails, ends the whole job (MPI_Abort, code 4) with a
   /// message; without memory it throws where it is alone.
@@ -90,27 +89,27 @@ class Redistributor {
   ///                largest tile between steps (0 when there are fewer than two steps), J the
   ///                largest of those that are larger than `out` (0 when none is), n the largest
   ///                group
-  ///   direct       T + min(max(chunk_bytes, 2 * element_bytes), 8 MiB) + 24 + 16 r bytes for every
-  ///                box of r dimensions that a process sends or receives, 352 + 48 r for one that
-  ///                it keeps, some hundred for every other process
-  ///   shared       T + 352 + 48 r bytes for every box that a process sends or receives (without
-  ///                own_buffers 528 + 72 r), twice that for one that it keeps, some hundred for
-  ///                every other process + a control block, and two copies of an `in` of up to
-  ///                4 KiB for every process, at most 64 KiB; of a larger one, without own_buffers,
-  ///                slots of min(chunk_bytes, 1 MiB), but at least 128 bytes for every other
-  ///                process; the last three in whole pages
+  ///   exchange     T + what its parts need. chunk_bytes is divided where there are both.
+  ///                Messages: min(max(chunk_bytes, 2 * element_bytes), 8 MiB) + 24 + 16 r bytes for
+  ///                every box of r dimensions that a process sends or receives, 352 + 48 r for one
+  ///                that it keeps, some hundred for every other process.
+  ///                The part of the node: 352 + 48 r bytes for every box that a process sends or
+  ///                receives (without own_buffers 528 + 72 r), twice that for one that it keeps,
+  ///                some hundred for every other process + a control block, and two copies of an
+  ///                `in` of up to 4 KiB for every process, at most 64 KiB; of a larger one, without
+  ///                own_buffers, slots of min(chunk_bytes, 1 MiB), but at least 128 bytes for every
+  ///                other process; the last three in whole pages
   ///   in_place     the largest tile, in whole pages, + 832 KiB + a control block
-  ///   mixed        T + what shared (with the processes and boxes of one node) and direct (with
-  ///                the other boxes) add to it; chunk_bytes is divided between them
   [[nodiscard]] Size peak_limit_bytes() const;
-  /// What make() never held more than on any process, own tiles and the caller's included: for
-  /// direct, shared and mixed, peak_limit_bytes(), the whole exchange and a copy of it (some 400
+  /// What make() never held more than on any process, own tiles and the caller's included: for an
+  /// exchange peak_limit_bytes(), the whole exchange and a copy of it (some 400
   /// bytes for each of its boxes) and some 2 KiB for every box of one process. Also within
   /// options.memory_limit_bytes; an exchange that would not fit is not made.
   [[nodiscard]] Size preparing_limit_bytes() const;
 
  private:
   struct State;
+  struct Making;
   explicit Redistributor(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

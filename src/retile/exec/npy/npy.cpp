@@ -79,7 +79,7 @@ class DictionaryReader {
                  {"numpy.save(path, numpy.ascontiguousarray(array)) writes C order"});
     }
     const auto elements = checked_product(header.shape);
-    if (!elements || !checked_mul(*elements, header.element_bytes)) {
+    if (!elements || !checked_mul(*elements, header.type.bytes)) {
       return bad(source_, "the shape in the header has more than 2^63 bytes");
     }
     return header;
@@ -135,14 +135,14 @@ class DictionaryReader {
     }
     auto value = string();
     if (!value) return tl::unexpected(value.error());
-    auto bytes = npy_element_bytes(*value);
-    if (!bytes) {
-      Diagnostic diagnostic = bytes.error();
+    auto type = npy_element_type(*value);
+    if (!type) {
+      Diagnostic diagnostic = type.error();
       diagnostic.source = source_;
       return refuse(std::move(diagnostic));
     }
     header.descr = std::move(*value);
-    header.element_bytes = *bytes;
+    header.type = *type;
     return {};
   }
 
@@ -200,97 +200,103 @@ class DictionaryReader {
 Size NpyHeader::file_bytes() const {
   const auto elements = checked_product(shape);
   RETILE_ASSERT(elements, "a header whose shape overflows");
-  const auto bytes = checked_mul(*elements, element_bytes);
+  const auto bytes = checked_mul(*elements, type.bytes);
   const auto all = bytes ? checked_add(*bytes, data_offset_bytes) : std::nullopt;
   RETILE_ASSERT(all, "a header whose file overflows");
   return *all;
 }
 
-Result<std::string> npy_descr(std::string_view element_type) {
-  struct Named {
-    std::string_view name;
-    std::string_view kind;
-    bool ordered;  // more than one byte per part, so the order of bytes matters
-  };
-  static constexpr std::array<Named, 14> table{{{"i8", "i1", false},
-                                                {"u8", "u1", false},
-                                                {"i16", "i2", true},
-                                                {"u16", "u2", true},
-                                                {"f16", "f2", true},
-                                                {"bf16", "V2", false},
-                                                {"i32", "i4", true},
-                                                {"u32", "u4", true},
-                                                {"f32", "f4", true},
-                                                {"i64", "i8", true},
-                                                {"u64", "u8", true},
-                                                {"f64", "f8", true},
-                                                {"c64", "c8", true},
-                                                {"c128", "c16", true}}};
-  for (const Named& named : table) {
-    if (named.name != element_type) continue;
-    const char order = !named.ordered                               ? '|'
-                       : std::endian::native == std::endian::little ? '<'
-                                                                    : '>';
-    return order + std::string(named.kind);
+namespace {
+
+/// A letter of .npy element types, the sizes that it has, and what it means.
+struct Letter {
+  char letter;
+  std::array<Size, 4> sizes;
+  ElementKind kind;
+};
+
+constexpr std::array<Letter, 8> letters{{
+    {'b', {1}, ElementKind::boolean},
+    {'i', {1, 2, 4, 8}, ElementKind::signed_integer},
+    {'u', {1, 2, 4, 8}, ElementKind::unsigned_integer},
+    {'f', {2, 4, 8, 16}, ElementKind::floating},
+    {'V', {2}, ElementKind::brain_floating},
+    {'c', {8, 16}, ElementKind::complex},
+    {'M', {8}, ElementKind::datetime},
+    {'m', {8}, ElementKind::timedelta},
+}};
+
+/// Takes a number of up to nine digits from the front; the rest stays.
+std::optional<Size> take_number(std::string_view& text) {
+  Size value = 0;
+  std::size_t digits = 0;
+  while (digits < text.size() && digits < 9 && text[digits] >= '0' && text[digits] <= '9') {
+    value = value * 10 + (text[digits++] - '0');
   }
-  std::string names;
-  for (const Named& named : table) names += (names.empty() ? "" : " ") + std::string(named.name);
-  return refuse({.code = Code::bad_argument,
-                 .message = fmt::format("there is no element type `{}`", element_type),
-                 .notes = {"element types: " + names}});
+  if (digits == 0 || text.front() == '0') return std::nullopt;
+  text.remove_prefix(digits);
+  return value;
 }
 
-Result<Size> npy_element_bytes(std::string_view descr) {
+/// `[ns]`, `[25s]`, `[D/2]`, or nothing, as numpy reads what stands behind M8 and m8. Nothing else
+/// may stand there: the text is written to files, and sent to other processes.
+bool is_unit_of_time(std::string_view text) {
+  constexpr std::array<std::string_view, 13> units{"Y",  "M",  "W",  "D",  "h",  "m", "s",
+                                                   "ms", "us", "ns", "ps", "fs", "as"};
+  if (text.empty() || text == "[generic]") return true;
+  if (text.front() != '[' || text.back() != ']') return false;
+  text = text.substr(1, text.size() - 2);
+  take_number(text);
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  if (std::find(units.begin(), units.end(), text.substr(0, slash)) == units.end()) return false;
+  if (slash == text.size()) return true;
+  text.remove_prefix(slash + 1);
+  return take_number(text).has_value() && text.empty();
+}
+
+}  // namespace
+
+std::string npy_descr(const ElementType& type) {
+  const auto letter = std::find_if(letters.begin(), letters.end(),
+                                   [&](const Letter& it) { return it.kind == type.kind; });
+  // More than one byte per part, so that the order of bytes matters.
+  const bool ordered = type.bytes > 1 && type.kind != ElementKind::brain_floating;
+  const char order = !ordered ? '|' : std::endian::native == std::endian::little ? '<' : '>';
+  return fmt::format("{}{}{}", order, letter->letter, type.bytes);
+}
+
+Result<ElementType> npy_element_type(std::string_view descr) {
   const std::vector<std::string> notes{
       "readable are numbers of 1, 2, 4, 8 or 16 bytes, such as <f4, >i8, |u1, <c16, and |V2 for "
       "bf16"};
-  std::string_view rest = descr;
-  if (!rest.empty() && std::string_view("<>=|").find(rest.front()) != std::string_view::npos) {
-    rest.remove_prefix(1);
-  }
-  const auto unknown = [&](std::string_view what) {
+  const auto refused = [&](std::string_view what) {
     std::string shown;  // the text comes from a file: only what can be printed safely
     for (const char letter : descr.substr(0, 32)) {
       shown += letter >= ' ' && letter <= '~' ? letter : '?';
     }
     return bad("", fmt::format("{} cannot be read: `{}`", what, shown), notes);
   };
-  if (rest.empty()) return unknown("an element type without a name");
+  std::string_view rest = descr;
+  if (!rest.empty() && std::string_view("<>=|").find(rest.front()) != std::string_view::npos) {
+    rest.remove_prefix(1);
+  }
+  if (rest.empty()) return refused("an element type without a name");
   const char kind = rest.front();
   rest.remove_prefix(1);
-  if (kind == 'O') return unknown("elements that are Python objects");
-  if (kind == 'S' || kind == 'U' || kind == 'a') return unknown("elements that are strings");
-  Size bytes = 0;
-  std::size_t digits = 0;
-  while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9' && digits < 4) {
-    bytes = bytes * 10 + (rest[digits] - '0');
-    ++digits;
+  if (kind == 'O') return refused("elements that are Python objects");
+  if (kind == 'S' || kind == 'U' || kind == 'a') return refused("elements that are strings");
+  const auto bytes = take_number(rest);
+  if (!bytes) return refused("an unknown element type");
+  if (kind == 'V' && (*bytes != 2 || !rest.empty())) return refused("void or structured elements");
+  const auto letter = std::find_if(letters.begin(), letters.end(),
+                                   [&](const Letter& it) { return it.letter == kind; });
+  if (letter == letters.end() ||
+      std::find(letter->sizes.begin(), letter->sizes.end(), *bytes) == letter->sizes.end()) {
+    return refused("an unknown element type");
   }
-  if (digits == 0 || rest.front() == '0') return unknown("an unknown element type");
-  rest.remove_prefix(digits);
-  if (kind == 'V' && (bytes != 2 || !rest.empty())) {
-    return unknown("void or structured elements");
-  }
-  const std::string_view sizes = kind == 'b'                  ? " 1 "
-                                 : kind == 'i' || kind == 'u' ? " 1 2 4 8 "
-                                 : kind == 'f'                ? " 2 4 8 16 "
-                                 : kind == 'c'                ? " 8 16 "
-                                 : kind == 'V'                ? " 2 "
-                                 : kind == 'M' || kind == 'm' ? " 8 "
-                                                              : "";
-  if (sizes.find(fmt::format(" {} ", bytes)) == std::string_view::npos) {
-    return unknown("an unknown element type");
-  }
-  if (kind == 'M' || kind == 'm') {
-    // Times carry their unit: <M8[ns]. It is kept with the descr, the bytes are moved like any
-    // others.
-    if (!rest.empty() && (rest.size() < 3 || rest.front() != '[' || rest.back() != ']')) {
-      return unknown("an unknown element type");
-    }
-  } else if (!rest.empty()) {
-    return unknown("an unknown element type");
-  }
-  return bytes;
+  const bool time = kind == 'M' || kind == 'm';
+  if (time ? !is_unit_of_time(rest) : !rest.empty()) return refused("an unknown element type");
+  return ElementType{.kind = letter->kind, .bytes = *bytes};
 }
 
 Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes, std::string_view source) {
@@ -331,13 +337,14 @@ Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes, std::string
   if (!header) return header;
   header->data_offset_bytes = static_cast<Size>(begin + length);
   const Size elements = *checked_product(header->shape);
-  if (!checked_add(elements * header->element_bytes, header->data_offset_bytes)) {
+  if (!checked_add(elements * header->type.bytes, header->data_offset_bytes)) {
     return bad(source, "the shape in the header has more than 2^63 bytes");
   }
   return header;
 }
 
 std::vector<std::byte> make_npy_header(NpyHeader& header) {
+  RETILE_ASSERT(npy_element_type(header.descr), "an element type that nobody could read again");
   std::string text =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': (", header.descr);
   for (std::size_t i = 0; i < header.shape.size(); ++i) {
@@ -372,14 +379,12 @@ Result<NpyFile> NpyFile::open(const std::string& path) {
   NpyFile file;
   file.path_ = path;
   // Without O_NONBLOCK, opening a named pipe would wait for a writer before we can see what it is.
-  do {
-    file.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  } while (file.descriptor_ < 0 && errno == EINTR);
-  if (file.descriptor_ < 0) {
+  file.descriptor_ = Descriptor::open(path, O_RDONLY | O_NONBLOCK);
+  if (!file.descriptor_.is_open()) {
     return bad(path, fmt::format("the file cannot be opened: {}", detail::error_text(errno)));
   }
   struct stat status {};
-  if (::fstat(file.descriptor_, &status) != 0) {
+  if (::fstat(file.descriptor_.number(), &status) != 0) {
     return bad(path, fmt::format("the file cannot be looked at: {}", detail::error_text(errno)));
   }
   if (S_ISDIR(status.st_mode)) return bad(path, "this is a directory, not a .npy file");
@@ -432,30 +437,13 @@ Result<NpyFile> NpyFile::open(const std::string& path) {
   return file;
 }
 
-NpyFile::NpyFile(NpyFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      header_(std::move(other.header_)),
-      fingerprint_(other.fingerprint_),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-NpyFile& NpyFile::operator=(NpyFile&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(header_, other.header_);
-  std::swap(fingerprint_, other.fingerprint_);
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
-}
-
-NpyFile::~NpyFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
 Result<void> NpyFile::read_at(Size offset_bytes, std::span<std::byte> bytes) const {
   while (!bytes.empty()) {
     // Linux moves at most 2^31 - 4096 bytes per call; asking for less keeps the count positive
     // everywhere.
     const std::size_t part = std::min(bytes.size(), std::size_t{1} << 30);
-    const ssize_t got = ::pread(descriptor_, bytes.data(), part, static_cast<off_t>(offset_bytes));
+    const ssize_t got =
+        ::pread(descriptor_.number(), bytes.data(), part, static_cast<off_t>(offset_bytes));
     if (got < 0) {
       if (errno == EINTR) continue;
       return refuse({.code = Code::file_error,
@@ -484,7 +472,7 @@ TileReader::TileReader(const NpyFile& file, const Shape& tile, const Shape& base
 }
 
 Result<void> TileReader::read(std::span<std::byte> out) {
-  const Size width = file_->header().element_bytes;
+  const Size width = file_->header().type.bytes;
   const Size offset = file_->header().data_offset_bytes;
   const auto size = static_cast<Size>(out.size());
   RETILE_ASSERT(size % width == 0, "part of an element was asked for");

@@ -4,13 +4,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "retile/core/descriptor.h"
+#include "retile/core/element_type.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
+#include "retile/core/temporary_file.h"
 #include "retile/exec/npy/tile_runs.h"
 
 namespace retile {
@@ -19,25 +23,23 @@ namespace retile {
 struct NpyHeader {
   std::string descr;  ///< element type and byte order as the file writes it: `<f4`, `>i8`, `|u1`;
                       ///< kept as it is
-  Size element_bytes = 0;      ///< 1, 2, 4, 8 or 16
-  Shape shape;                 ///< extents >= 1; empty for one element
+  ElementType type;   ///< what descr means
+  Shape shape;        ///< extents >= 1; empty for one element
   Size data_offset_bytes = 0;  ///< where element 0 lies
   friend bool operator==(const NpyHeader&, const NpyHeader&) = default;
 
-  /// Length of the whole file: data_offset_bytes + elements * element_bytes.
+  /// Length of the whole file: data_offset_bytes + elements * type.bytes.
   [[nodiscard]] Size file_bytes() const;
 };
 
-/// Size in bytes of a .npy element type.
-/// \error bad_file: objects, structures, strings, void (but V2, which is how bf16 is saved),
-///     unknown letters, sizes other than 1, 2, 4, 8, 16
-[[nodiscard]] Result<Size> npy_element_bytes(std::string_view descr);
+/// What a .npy element type means. `|V2` is how bf16 is saved, which has no name there. A unit of
+/// time is one that numpy reads: `<M8[ns]`, `<m8[25s]`, `<M8[D/2]`.
+/// \error bad_file: objects, structures, strings, other void types, unknown letters and units,
+///     sizes other than 1, 2, 4, 8, 16
+[[nodiscard]] Result<ElementType> npy_element_type(std::string_view descr);
 
-/// What .npy files call an element type of the command line (i8 u8 i16 u16 f16 bf16 i32 u32 f32 i64
-/// u64 f64 c64 c128), in this machine's byte order: `f32` is `<f4`. bf16 has no name there and is
-/// two opaque bytes, `|V2`.
-/// \error bad_argument
-[[nodiscard]] Result<std::string> npy_descr(std::string_view element_type);
+/// What .npy files call an element type, in this machine's byte order: f32 is `<f4`.
+[[nodiscard]] std::string npy_descr(const ElementType& type);
 
 /// Reads a header (versions 1, 2 and 3) from the first bytes of a file. `bytes` may hold more than
 /// the header.
@@ -49,8 +51,8 @@ struct NpyHeader {
                                                  std::string_view source);
 
 /// The header of a file: magic, version 1 (2 where it must be), dictionary, padding to a multiple
-/// of 64 bytes. Sets data_offset_bytes of `header` to its length. Precondition: the element type is
-/// one that parse accepts.
+/// of 64 bytes. Sets data_offset_bytes of `header` to its length. Precondition (asserted): its
+/// descr is one that npy_element_type() reads, so that what is written can be read.
 [[nodiscard]] std::vector<std::byte> make_npy_header(NpyHeader& header);
 
 /// A .npy file open for reading. Owns the descriptor; not thread-safe to move, reading is
@@ -61,12 +63,6 @@ class NpyFile {
   /// that is not what
   ///        the header says (truncated, or bytes behind the last element)
   [[nodiscard]] static Result<NpyFile> open(const std::string& path);
-
-  NpyFile(NpyFile&& other) noexcept;
-  NpyFile& operator=(NpyFile&& other) noexcept;
-  NpyFile(const NpyFile&) = delete;
-  NpyFile& operator=(const NpyFile&) = delete;
-  ~NpyFile();
 
   [[nodiscard]] const NpyHeader& header() const { return header_; }
   /// Header, length and time of change in one number: equal numbers on two processes mean the same
@@ -82,7 +78,7 @@ class NpyFile {
   std::string path_;
   NpyHeader header_;
   std::uint64_t fingerprint_ = 0;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
 };
 
 /// Reads one tile of a file from its first element to its last, in as many pieces as the caller
@@ -115,10 +111,14 @@ class TileReader {
 /// A .npy file that appears complete or not at all: written under a temporary name in the same
 /// directory, renamed by `commit`.
 ///
-/// One process creates it; others may `join` by the temporary's name and write their tiles.
-/// Whatever goes wrong, the destructor of the creator removes the temporary, and a file that was
-/// there before is untouched. Only a killed creator leaves the temporary
+/// One process creates it; others of the same user may `join` by the temporary's name and write
+/// their tiles. Whatever goes wrong, the destructor of the creator removes the temporary, and a
+/// file that was there before is untouched. Whoever ends a process by a signal calls
+/// remove_temporaries(). Only a creator that is killed without a word leaves the temporary
 /// (`.NAME.PID-RANDOM.retile-tmp`) behind.
+///
+/// A file that was there before keeps its mode, and nobody else can read the temporary in its
+/// place.
 class NpyOutput {
  public:
   /// Creates the temporary, reserves its whole length and writes the header. A symbolic link at
@@ -131,13 +131,7 @@ class NpyOutput {
   [[nodiscard]] static Result<NpyOutput> join(const std::string& temporary_path,
                                               const NpyHeader& header, std::uint64_t identity);
 
-  NpyOutput(NpyOutput&& other) noexcept;
-  NpyOutput& operator=(NpyOutput&& other) noexcept;
-  NpyOutput(const NpyOutput&) = delete;
-  NpyOutput& operator=(const NpyOutput&) = delete;
-  ~NpyOutput();
-
-  [[nodiscard]] const std::string& temporary_path() const { return temporary_path_; }
+  [[nodiscard]] const std::string& temporary_path() const { return temporary_->path(); }
   [[nodiscard]] const NpyHeader& header() const { return header_; }
   /// Tells two files of one name on two hosts apart; `join` compares it.
   [[nodiscard]] std::uint64_t identity() const { return identity_; }
@@ -149,20 +143,23 @@ class NpyOutput {
   /// Brings what this process wrote to the disk.
   /// \error file_error
   [[nodiscard]] Result<void> sync();
-  /// The creator's last act: fsync, rename to the path given to `create`, fsync of the directory.
+  /// The creator's last act: the file gets the mode of the one before, reaches the disk and takes
+  /// the place given to `create`.
   /// \error file_error; the temporary is removed then. Precondition (asserted): called by the
   /// creator, once
   [[nodiscard]] Result<void> commit();
 
  private:
   NpyOutput() = default;
-  void close_and_remove();
+  [[nodiscard]] int descriptor() const {
+    return temporary_ ? temporary_->descriptor() : joined_.number();
+  }
 
-  std::string path_;            // empty for those who joined
-  std::string temporary_path_;  // empty after commit or removal
+  std::string path_;                        // empty for those who joined
+  std::optional<TemporaryFile> temporary_;  // of the creator, until it is committed
+  Descriptor joined_;                       // of those who joined
   NpyHeader header_;
   std::uint64_t identity_ = 0;
-  int descriptor_ = -1;
 };
 
 }  // namespace retile

@@ -5,9 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 #include <cstdlib>
-#include <random>
 #include <system_error>
 #include <utility>
 
@@ -26,15 +24,6 @@ namespace {
 
 tl::unexpected<Diagnostic> failed(const std::string& path, std::string message) {
   return refuse({.code = Code::file_error, .message = std::move(message), .source = path});
-}
-
-/// open(2) that survives interruptions.
-int open_file(const std::string& path, int flags, mode_t mode = 0) {
-  int descriptor = -1;
-  do {
-    descriptor = ::open(path.c_str(), flags | O_CLOEXEC, mode);
-  } while (descriptor < 0 && errno == EINTR);
-  return descriptor;
 }
 
 /// Writes everything or says in errno why not.
@@ -77,11 +66,17 @@ std::uint64_t identity_of(const struct stat& status) {
   return hash_number(hash, static_cast<std::uint64_t>(status.st_size));
 }
 
-/// Where a file given as `path` really lies: symbolic links are followed, so that a link stays one.
-Result<std::string> resolve(const std::string& path) {
+/// Where a file given as `path` really lies, and its mode if there is one already.
+struct Place {
+  std::string path;
+  std::optional<mode_t> mode;
+};
+
+/// Symbolic links are followed, so that a link stays one.
+Result<Place> resolve(const std::string& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) {
-    if (errno == ENOENT) return path;
+    if (errno == ENOENT) return Place{.path = path, .mode = {}};
     return failed(path, fmt::format("the output cannot be written: {}", detail::error_text(errno)));
   }
   std::string resolved = path;
@@ -99,42 +94,28 @@ Result<std::string> resolve(const std::string& path) {
   if (S_ISDIR(status.st_mode)) return failed(path, "the output is a directory");
   if (!S_ISREG(status.st_mode))
     return failed(path, "the output is there and is not a regular file");
-  return resolved;
+  return Place{.path = resolved, .mode = status.st_mode & 0777};
 }
 
 }  // namespace
 
 Result<NpyOutput> NpyOutput::create(const std::string& path, NpyHeader header) {
   if (path.empty() || path.back() == '/') return failed(path, "the output has no file name");
-  auto resolved = resolve(path);
-  if (!resolved) return tl::unexpected(resolved.error());
-  const std::size_t slash = resolved->rfind('/');
-  const std::string directory = slash == std::string::npos ? "" : resolved->substr(0, slash + 1);
-  // A name may have 255 bytes; ours keeps the start of the original for people who find it.
-  const std::string name = resolved->substr(directory.size()).substr(0, 180);
-
-  NpyOutput output;
-  std::random_device random;
-  constexpr int attempts = 16;
-  for (int attempt = 0; attempt < attempts && output.descriptor_ < 0; ++attempt) {
-    const std::string temporary =
-        fmt::format("{}.{}.{}-{:08x}.retile-tmp", directory, name, ::getpid(), random());
-    output.descriptor_ = open_file(temporary, O_RDWR | O_CREAT | O_EXCL, 0666);
-    if (output.descriptor_ >= 0) {
-      output.temporary_path_ = temporary;
-    } else if (errno != EEXIST) {
-      break;
-    }
-  }
-  if (output.descriptor_ < 0) {
+  const auto place = resolve(path);
+  if (!place) return tl::unexpected(place.error());
+  auto temporary = TemporaryFile::create(place->path, place->mode);
+  if (!temporary) {
     return failed(path, fmt::format("the output cannot be written: {}", detail::error_text(errno)));
   }
-  output.path_ = *resolved;
+  NpyOutput output;
+  output.path_ = place->path;
+  output.temporary_ = std::move(*temporary);
+  const int descriptor = output.descriptor();
   const std::vector<std::byte> bytes = make_npy_header(header);
   output.header_ = std::move(header);
   struct stat status {};
-  if (!reserve(output.descriptor_, output.header_.file_bytes()) ||
-      !write_at(output.descriptor_, 0, bytes) || ::fstat(output.descriptor_, &status) != 0) {
+  if (!reserve(descriptor, output.header_.file_bytes()) || !write_at(descriptor, 0, bytes) ||
+      ::fstat(descriptor, &status) != 0) {
     return failed(path, fmt::format("the output of {} bytes cannot be written: {}",
                                     output.header_.file_bytes(), detail::error_text(errno)));
   }
@@ -145,9 +126,9 @@ Result<NpyOutput> NpyOutput::create(const std::string& path, NpyHeader header) {
 Result<NpyOutput> NpyOutput::join(const std::string& temporary_path, const NpyHeader& header,
                                   std::uint64_t identity) {
   NpyOutput output;
-  output.descriptor_ = open_file(temporary_path, O_WRONLY);
+  output.joined_ = Descriptor::open(temporary_path, O_WRONLY);
   struct stat status {};
-  if (output.descriptor_ < 0 || ::fstat(output.descriptor_, &status) != 0) {
+  if (!output.joined_.is_open() || ::fstat(output.descriptor(), &status) != 0) {
     return failed(temporary_path,
                   fmt::format("the output cannot be opened: {}", detail::error_text(errno)));
   }
@@ -157,39 +138,15 @@ Result<NpyOutput> NpyOutput::join(const std::string& temporary_path, const NpyHe
   return output;
 }
 
-NpyOutput::NpyOutput(NpyOutput&& other) noexcept
-    : path_(std::exchange(other.path_, {})),
-      temporary_path_(std::exchange(other.temporary_path_, {})),
-      header_(std::move(other.header_)),
-      identity_(other.identity_),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-NpyOutput& NpyOutput::operator=(NpyOutput&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(temporary_path_, other.temporary_path_);
-  std::swap(header_, other.header_);
-  std::swap(identity_, other.identity_);
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
-}
-
-NpyOutput::~NpyOutput() { close_and_remove(); }
-
-void NpyOutput::close_and_remove() {
-  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
-  if (!temporary_path_.empty()) ::unlink(temporary_path_.c_str());
-  temporary_path_.clear();
-}
-
 Result<void> NpyOutput::write(TileRuns& runs, std::span<const std::byte> bytes) {
-  const Size width = header_.element_bytes;
+  const Size width = header_.type.bytes;
   RETILE_ASSERT(static_cast<Size>(bytes.size()) % width == 0,
                 "part of an element was to be written");
   while (!bytes.empty()) {
     const Run run = runs.next(static_cast<Size>(bytes.size()) / width);
     const auto run_bytes = static_cast<std::size_t>(run.elements * width);
     const Size offset = header_.data_offset_bytes + run.global * width;
-    if (!write_at(descriptor_, offset, bytes.first(run_bytes))) {
+    if (!write_at(descriptor(), offset, bytes.first(run_bytes))) {
       return failed(path_, fmt::format("writing the output failed at byte {}: {}", offset,
                                        detail::error_text(errno)));
     }
@@ -199,7 +156,7 @@ Result<void> NpyOutput::write(TileRuns& runs, std::span<const std::byte> bytes) 
 }
 
 Result<void> NpyOutput::sync() {
-  if (::fsync(descriptor_) != 0) {
+  if (::fsync(descriptor()) != 0) {
     return failed(path_,
                   fmt::format("the output did not reach the disk: {}", detail::error_text(errno)));
   }
@@ -207,34 +164,24 @@ Result<void> NpyOutput::sync() {
 }
 
 Result<void> NpyOutput::commit() {
-  RETILE_ASSERT(!path_.empty() && !temporary_path_.empty() && descriptor_ >= 0,
-                "an output committed twice");
-  if (auto synced = sync(); !synced) {
-    close_and_remove();
-    return synced;
-  }
-  // close reports errors that some network file systems keep until then.
-  if (::close(std::exchange(descriptor_, -1)) != 0 ||
-      ::rename(temporary_path_.c_str(), path_.c_str()) != 0) {
-    const int error = errno;
-    close_and_remove();
-    return failed(
-        path_, fmt::format("the output cannot be put in its place: {}", detail::error_text(error)));
-  }
-  temporary_path_.clear();
-  // The new name is in the directory, and that may still be lost with the machine; not every file
-  // system can sync one.
-  const std::size_t slash = path_.rfind('/');
-  const int directory =
-      open_file(slash == std::string::npos ? "." : path_.substr(0, slash + 1), O_RDONLY);
-  if (directory >= 0) {
-    const int synced = ::fsync(directory);
-    const int error = errno;
-    ::close(directory);
-    if (synced != 0 && error != EINVAL && error != EROFS) {
-      return failed(path_, fmt::format("the output's directory did not reach the disk: {}",
-                                       detail::error_text(error)));
-    }
+  RETILE_ASSERT(temporary_, "an output that was not created here, or committed twice");
+  const auto fault = temporary_->put_in_place();
+  const std::string why = detail::error_text(errno);
+  temporary_.reset();
+  const auto refused = [&](std::string_view what) {
+    return failed(path_, fmt::format("the output{}: {}", what, why));
+  };
+  switch (fault) {
+    case TemporaryFile::Fault::none:
+      break;
+    case TemporaryFile::Fault::mode:
+      return refused(" cannot get the mode of the file before");
+    case TemporaryFile::Fault::flush:
+      return refused(" did not reach the disk");
+    case TemporaryFile::Fault::place:
+      return refused(" cannot be put in its place");
+    case TemporaryFile::Fault::folder:
+      return refused("'s directory did not reach the disk");
   }
   return {};
 }

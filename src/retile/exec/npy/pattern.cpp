@@ -4,15 +4,14 @@
 #include <cstring>
 
 #include "retile/core/assert.h"
+#include "retile/core/element_type.h"
 #include "retile/exec/npy/tile_runs.h"
 
 namespace retile {
 namespace {
 
 TileRuns runs_of(const Layout& map, Size device, Size element_bytes, std::size_t tile_bytes) {
-  RETILE_ASSERT(element_bytes == 1 || element_bytes == 2 || element_bytes == 4 ||
-                    element_bytes == 8 || element_bytes == 16,
-                "an element size that cannot be moved");
+  RETILE_ASSERT(is_element_size(element_bytes), "an element size that cannot be moved");
   RETILE_ASSERT(checked_mul(map.tile_size(), element_bytes) == static_cast<Size>(tile_bytes),
                 "a buffer that is not of the tile's size");
   return {map.global(), map.tile(), map.base_offset(device)};

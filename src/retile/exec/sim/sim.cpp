@@ -13,6 +13,7 @@
 #include <utility>
 #include <variant>
 
+#include "retile/core/element_type.h"
 #include "retile/program/apply.h"
 
 namespace retile::sim {
@@ -199,10 +200,7 @@ Result<Outcome> run(const Program& program, Tiles tiles, Size element_bytes) {
   const auto bad_argument = [](std::string message) {
     return refuse({.code = Code::bad_argument, .message = std::move(message)});
   };
-  if (element_bytes != 1 && element_bytes != 2 && element_bytes != 4 && element_bytes != 8 &&
-      element_bytes != 16) {
-    return bad_argument(fmt::format("elements of {} bytes cannot be moved", element_bytes));
-  }
+  if (auto good = check_element_size(element_bytes); !good) return refuse(good.error());
   const auto tile_bytes = checked_mul(program.from.tile_size(), element_bytes);
   if (!tile_bytes)
     return refuse({.code = Code::size_overflow, .message = "a tile has more than 2^63 bytes"});

@@ -15,6 +15,8 @@
 #include <string>
 #include <utility>
 
+#include "retile/core/descriptor.h"
+
 namespace retile::team {
 namespace {
 
@@ -56,22 +58,6 @@ Diagnostic cannot_make(Size bytes, const std::string& why, std::vector<std::stri
 }
 
 std::string system_message(int error) { return std::strerror(error); }
-
-/// Closes a descriptor on every way out but the good one.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  [[nodiscard]] int number() const { return number_; }
-  int release() { return std::exchange(number_, -1); }
-
- private:
-  int number_;
-};
 
 /// Maps a segment, at a multiple of 2 MiB where it is as long as that; null and errno otherwise.
 std::byte* map(int descriptor, std::size_t bytes) {

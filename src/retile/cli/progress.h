@@ -1,0 +1,49 @@
+// What a long run says on stderr.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "retile/core/size.h"
+
+namespace retile::cli {
+
+/// Where words for people go.
+enum class Stderr { file, terminal };
+
+/// Of this process: its own, or that of the launcher which passes its words on.
+[[nodiscard]] Stderr stderr_of_this();
+
+/// Says from the second second on what is going on: each stage once, and on a terminal in one line
+/// that is written anew every second and is gone at the end.
+class Progress {
+ public:
+  explicit Progress(Stderr where);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// `move` counts repetitions, every other stage bytes.
+  void update(std::string_view stage, Size done, Size total);
+
+ private:
+  void print_until_ended();
+  [[nodiscard]] std::string line() const;
+
+  Stderr where_;
+  std::mutex mutex_;
+  std::condition_variable ending_;
+  bool ended_ = false;
+  std::string stage_;
+  Size done_ = 0;
+  Size total_ = 0;
+  std::thread thread_;
+};
+
+/// 1.5 MiB, 96 bytes
+[[nodiscard]] std::string bytes_text(Size bytes);
+
+}  // namespace retile::cli

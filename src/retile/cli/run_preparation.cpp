@@ -1,0 +1,268 @@
+// From the arguments of `retile run` to what is run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "retile/cli/report.h"
+#include "retile/cli/run.h"
+#include "retile/exec/npy/npy.h"
+#include "retile/lower/lower.h"
+#include "retile/plan/plan.h"
+#include "retile/program/forms/json.h"
+#include "retile/program/forms/text.h"
+
+namespace retile::cli {
+namespace {
+
+/// More processes than this are started only when -n says so.
+constexpr Size most_processes_unasked = 1024;
+
+/// What --strategy takes. The last three are names of before there was one exchange.
+struct NamedStrategy {
+  std::string_view name;
+  mpi::Strategy strategy;
+  mpi::Partition partition = mpi::Partition::nodes;
+};
+constexpr std::array<NamedStrategy, 7> strategies{{
+    {"automatic", mpi::Strategy::automatic},
+    {"collectives", mpi::Strategy::collectives},
+    {"exchange", mpi::Strategy::exchange},
+    {"inplace", mpi::Strategy::in_place},
+    {"shared", mpi::Strategy::exchange, mpi::Partition::one_node},
+    {"mixed", mpi::Strategy::exchange, mpi::Partition::nodes},
+    {"direct", mpi::Strategy::exchange, mpi::Partition::apart},
+}};
+
+}  // namespace
+
+// ---- Values ------------------------------------------------------------------------------------
+
+/// Who moves the data; refused where options say nothing to it.
+Result<void> Preparation::read_backend() {
+  if (!given_.backend) return {};
+  const auto index = parse_choice(*given_.backend, "--backend", {"mpi", "sim", "cuda"});
+  if (!index) return refuse(index.error());
+  request_.backend = static_cast<Backend>(*index);
+  const std::vector<std::string> whose{"strategies are those of MPI processes"};
+  if (request_.backend == Backend::sim && (given_.strategy || given_.explain)) {
+    return refuse(about_argument(Code::bad_argument, "--backend", "sim",
+                                 fmt::format("has but one way to move data, so {} says nothing",
+                                             given_.strategy ? "--strategy" : "--explain"),
+                                 whose));
+  }
+  if (request_.backend != Backend::cuda) return {};
+  if (given_.strategy) {
+    return refuse(about_argument(Code::bad_argument, "--backend", "cuda",
+                                 "chooses its path by itself, so --strategy says nothing", whose));
+  }
+  for (const auto& [path, option] :
+       {std::pair(&given_.input, "--input"), std::pair(&given_.output, "--output")}) {
+    if (!*path) continue;
+    return refuse(about_argument(Code::unsupported, option, **path,
+                                 "the backend cuda moves the generated array, no files",
+                                 {"--backend mpi and --backend sim read and write files"}));
+  }
+  return {};
+}
+
+Result<void> Preparation::read_data() {
+  run::RunOptions& data = request_.data;
+  if (given_.dtype) {
+    const auto type = parse_element_type(*given_.dtype, "--dtype");
+    if (!type) return refuse(type.error());
+    data.type = *type;
+  }
+  if (given_.repeat) {
+    constexpr Size most_repetitions = 1'000'000'000;
+    const auto count = parse_count(*given_.repeat, "--repeat", 1, most_repetitions);
+    if (!count) return refuse(count.error());
+    data.repetitions = *count;
+  }
+  for (const auto& [path, option] :
+       {std::pair(&given_.input, "--input"), std::pair(&given_.output, "--output")}) {
+    if (*path && (*path)->empty()) {
+      return refuse(about_argument(Code::bad_argument, option, "''", "an empty file name"));
+    }
+  }
+  data.input = given_.input.value_or("");
+  data.output = given_.output.value_or("");
+  return {};
+}
+
+Result<void> Preparation::read_strategy() {
+  if (!given_.strategy) return {};
+  const std::string& text = *given_.strategy;
+  const auto named = std::find_if(strategies.begin(), strategies.end(),
+                                  [&](const NamedStrategy& it) { return it.name == text; });
+  if (named == strategies.end()) {
+    constexpr std::size_t today = 4;
+    std::vector<std::string_view> names;
+    for (std::size_t k = 0; k < today; ++k) names.push_back(strategies[k].name);
+    const auto refused = parse_choice(text, "--strategy", names);
+    return refuse(refused.error());
+  }
+  request_.how.strategy = named->strategy;
+  request_.how.partition = named->partition;
+  return {};
+}
+
+Result<void> Preparation::read_limits() {
+  if (given_.timeout) {
+    const auto seconds = parse_timeout(*given_.timeout, "--timeout");
+    if (!seconds) return refuse(seconds.error());
+    request_.check.timeout_seconds = *seconds;
+  }
+  if (given_.memory_limit) {
+    const auto limit = parse_bytes(*given_.memory_limit, "--memory-limit");
+    if (!limit) return refuse(limit.error());
+    request_.how.memory_limit_bytes = *limit;
+  }
+  return {};
+}
+
+Preparation::Step Preparation::read_values() {
+  request_.json = given_.json;
+  request_.explain = given_.explain;
+  for (const auto read : {&Preparation::read_backend, &Preparation::read_data,
+                          &Preparation::read_strategy, &Preparation::read_limits}) {
+    const Result<void> done = (this->*read)();
+    if (done) continue;
+    // What a backend cannot do at all is the environment's fault.
+    const bool cannot = done.error().code == Code::unsupported;
+    return failed(cannot ? Exit::environment : exit_of(done.error()), done.error());
+  }
+  return std::nullopt;
+}
+
+// ---- The Program -------------------------------------------------------------------------------
+
+Preparation::Step Preparation::read_program() {
+  const std::string path = given_.program.value_or("");
+  Result<std::string> text =
+      place_.program_text ? *std::move(place_.program_text) : read_text(path, "--program");
+  if (!text) return failed(text.error());
+  Result<std::vector<Program>> programs = parse_any(*text, place_.program_text ? "process 0"
+                                                           : path == "-"       ? "stdin"
+                                                                               : path);
+  if (!programs) return failed(programs.error());
+  if (programs->size() != 1) {
+    return failed(
+        about_argument(Code::bad_argument, "--program", path,
+                       fmt::format("holds {} Programs, where one is run", programs->size())));
+  }
+  request_.program = std::move(programs->front());
+  request_.program_text = std::move(*text);
+  return std::nullopt;
+}
+
+Preparation::Step Preparation::read_problem() {
+  Result<Problem> read = given_.problem.read();
+  if (!read) return failed(read.error());
+  problem_ = std::move(*read);
+  return std::nullopt;
+}
+
+Preparation::Step Preparation::count_processes() {
+  const Size devices = problem_ ? problem_->from.devices() : request_.program.devices;
+  const auto differ = [&](std::string_view source, const std::string& text, std::string note) {
+    return failed(about_argument(
+        Code::bad_argument, source, text,
+        fmt::format("there are {}, and device d is process d", counted(devices, "device")),
+        {std::move(note)}));
+  };
+  if (given_.processes) {
+    const auto count = parse_count(*given_.processes, "-n", 1, max_devices);
+    if (!count) return failed(count.error());
+    if (*count != devices) {
+      return differ("-n", *given_.processes,
+                    fmt::format("-n {} fits, and is what is taken without -n", devices));
+    }
+  }
+  if (place_.processes && *place_.processes != devices) {
+    return differ("mpirun", fmt::format("-n {}", *place_.processes),
+                  fmt::format("mpirun -n {} fits", devices));
+  }
+  if (!given_.processes && !place_.processes && devices > most_processes_unasked && !by_steps()) {
+    return failed(about_argument(Code::bad_argument, "-n", fmt::format("{}", devices),
+                                 "so many processes are started only on request",
+                                 {fmt::format("-n {} requests them", devices)}));
+  }
+  return std::nullopt;
+}
+
+Preparation::Step Preparation::look_at_input() {
+  element_bytes_ = request_.data.type.value_or(ElementType{}).bytes;
+  const std::string& path = request_.data.input;
+  if (path.empty()) return std::nullopt;
+  const Shape& global = problem_ ? problem_->from.global() : request_.program.from.global();
+  const auto file = run::open_input(path, global, request_.data.type);
+  if (!file) {
+    Diagnostic diagnostic = file.error();
+    if (diagnostic.input.empty()) {
+      diagnostic.source = "--input";
+      diagnostic.input = path;
+      diagnostic.where = {0, path.size()};
+    }
+    return failed(Exit::usage, std::move(diagnostic));
+  }
+  element_bytes_ = file->header().type.bytes;
+  return std::nullopt;
+}
+
+Preparation::Step Preparation::plan_problem() {
+  if (!problem_) return std::nullopt;
+  PlanOptions options;
+  options.element_bytes = element_bytes_;
+  options.memory_limit_bytes = request_.how.memory_limit_bytes;
+  Result<Plan> planned = plan(*problem_, options);
+  if (!planned && planned.error().code == Code::infeasible && !by_steps()) {
+    options.memory_limit_bytes = {};
+    planned = plan(*problem_, options);
+  }
+  if (!planned) {
+    if (planned.error().code != Code::infeasible) return failed(planned.error());
+    return infeasible(*problem_, options, "retile.run/1", request_.json);
+  }
+  request_.program = lower(*planned);
+  if (!by_steps()) request_.program_text = to_text(request_.program);
+  return std::nullopt;
+}
+
+Preparation::Step Preparation::check_program() {
+  const Verdict verdict = check(request_.program, request_.check);
+  if (verdict.answer == Answer::right) return std::nullopt;
+  Outcome outcome;
+  outcome.exit = exit_of(verdict, false);
+  outcome.out = request_.json ? verdict_json(verdict) + "\n"
+                              : "not run: " + verdict_text(verdict, false) + "\n";
+  return outcome;
+}
+
+Preparation::Step Preparation::keep_to_limit() {
+  if (!request_.how.memory_limit_bytes || !by_steps()) return std::nullopt;
+  const std::optional<Size> elements = run::resident_elements(request_.program);
+  const std::optional<Size> bytes =
+      elements ? checked_mul(*elements, element_bytes_) : std::nullopt;
+  if (bytes && *bytes <= *request_.how.memory_limit_bytes) return std::nullopt;
+  return over_limit(*request_.how.memory_limit_bytes, bytes, request_.json);
+}
+
+tl::expected<RunRequest, Outcome> Preparation::request() {
+  // The problem is read before the input file: where both are at fault, the text is what was typed.
+  const bool program = given_.program || place_.program_text;
+  std::vector<Step (Preparation::*)()> steps{
+      &Preparation::read_values, program ? &Preparation::read_program : &Preparation::read_problem};
+  if (!place_.trusting) {
+    steps.insert(steps.end(), {&Preparation::count_processes, &Preparation::look_at_input,
+                               &Preparation::plan_problem, &Preparation::check_program,
+                               &Preparation::keep_to_limit});
+  }
+  for (const auto step : steps) {
+    if (auto answer = (this->*step)()) return tl::unexpected<Outcome>(std::move(*answer));
+  }
+  return std::move(request_);
+}
+
+}  // namespace retile::cli

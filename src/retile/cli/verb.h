@@ -1,0 +1,86 @@
+// What a verb is: its options, what they lack, and its work. Each verb has a file of its own.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "retile/cli/common.h"
+#include "retile/exec/executor/processes.h"
+
+namespace retile::cli {
+
+/// The options of a verb, as whoever reads the command line takes them down. Targets outlive the
+/// reading.
+class OptionList {
+ public:
+  OptionList() = default;
+  OptionList(const OptionList&) = delete;
+  OptionList& operator=(const OptionList&) = delete;
+  virtual ~OptionList() = default;
+  /// An option with a value, or a positional argument. Absent ones stay empty optionals, so that ""
+  /// can be told from nothing.
+  /// \param type  what the help calls the value
+  virtual void text(const std::string& name, std::optional<std::string>& target,
+                    const std::string& help, const std::string& type) = 0;
+  virtual void flag(const std::string& name, bool& target, const std::string& help) = 0;
+};
+
+/// What is wrong with a command line that was read.
+struct Complaint {
+  std::string message;
+  std::vector<std::string> notes = {};  ///< none: where the verb's help is
+};
+
+class Verb {
+ public:
+  Verb() = default;
+  Verb(const Verb&) = delete;
+  Verb& operator=(const Verb&) = delete;
+  virtual ~Verb() = default;
+
+  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual std::string summary() const = 0;
+  /// Exit codes and examples, below the options.
+  [[nodiscard]] virtual std::string footer() const = 0;
+  virtual void add_options(OptionList& options) = 0;
+  /// Called once after reading.
+  [[nodiscard]] virtual std::optional<Complaint> settle() = 0;
+  [[nodiscard]] virtual Outcome work() const = 0;
+
+  /// Whether processes that mpirun started do this together, and what each of them then does.
+  [[nodiscard]] virtual bool works_in_job() const { return false; }
+  [[nodiscard]] virtual Outcome work_in_job(const Processes&) const { return work(); }
+};
+
+[[nodiscard]] std::unique_ptr<Verb> make_plan_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_lower_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_check_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_prove_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_run_verb();
+
+/// --mesh M FROM TO.
+struct ProblemArguments {
+  std::optional<std::string> mesh;
+  std::optional<std::string> from;
+  std::optional<std::string> to;
+
+  void add_options(OptionList& options);
+  /// What is missing of them.
+  [[nodiscard]] std::optional<Complaint> missing() const;
+  /// All three are parsed as `parse_problem` does.
+  [[nodiscard]] Result<Problem> read() const;
+};
+
+/// What --dtype takes.
+inline constexpr std::string_view element_type_help =
+    "i8 u8 i16 u16 f16 bf16 i32 u32 f32 i64 u64 f64 c64 c128; default f32";
+
+/// The answer when no plan keeps to the memory limit: exit code no, with the least limit that
+/// suffices.
+[[nodiscard]] Outcome infeasible(const Problem& problem, const PlanOptions& options,
+                                 std::string_view schema, bool json);
+
+}  // namespace retile::cli

@@ -1,0 +1,260 @@
+// The Program's steps as MPI collectives: portable, and the order in which the Program says it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "retile/core/assert.h"
+#include "retile/core/cases.h"
+#include "retile/exec/mpi/collectives/step_move.h"
+#include "retile/program/apply.h"
+
+namespace retile::mpi {
+namespace {
+
+/// Where tiles lie between moves.
+enum class Slot { in, out, first, second };
+
+struct Move {
+  std::unique_ptr<StepMove> what;
+  std::size_t step = 0;      // of the Program, for messages
+  Size out_bytes = 0;        // of the tile it writes
+  Size in_offset_bytes = 0;  // where the tile that it reads starts in its slot
+  Slot from = Slot::in;
+  Slot to = Slot::out;
+};
+
+/// The table of groups between which a step moves something, or null.
+const DeviceTable* moving_groups(const Op& op) {
+  if (std::holds_alternative<Dynslice>(op)) return nullptr;  // stays where it is
+  return groups_of(op);
+}
+
+class Collectives final : public Mover {
+ public:
+  explicit Collectives(const Task& task) : Mover(task), comm_(task.comm), limits_(task) {}
+
+  [[nodiscard]] Size limit_bytes() const override;
+  [[nodiscard]] Result<void> make_ready() override;
+  [[nodiscard]] Result<void> move(std::span<const std::byte> in, std::span<std::byte> out) override;
+  [[nodiscard]] Size received_bytes() const override { return received_; }
+
+ private:
+  /// What this process says in the split that makes a communicator.
+  struct Split {
+    int color;
+    int key;
+  };
+  /// What a step leaves to do on this process: nothing where it only shifts the start of the tile.
+  [[nodiscard]] std::unique_ptr<StepMove> move_of(const Op& op, std::size_t step,
+                                                  const Shape& shape);
+  [[nodiscard]] std::unique_ptr<StepMove> move_of(const Dynslice& slice, const Shape& shape);
+  [[nodiscard]] std::unique_ptr<StepMove> move_of(const Allpermute& permute, const Shape& shape);
+  void receive(Size bytes) {
+    received_ = checked_add(received_, bytes).value_or(std::numeric_limits<Size>::max());
+  }
+  [[nodiscard]] Size tile_bytes(const Shape& shape) const {
+    return box_bytes(shape, limits_.element_bytes);
+  }
+  // In this order.
+  void find_groups();
+  void split_groups();
+  void plan();
+  [[nodiscard]] bool allocate();
+  void place();
+
+  const Communicator& comm_;
+  Limits limits_;
+  std::vector<Split> splits_;
+  std::vector<std::size_t> group_of_step_;
+  std::vector<Communicator> groups_;
+  std::vector<Move> moves_;
+  Size shift_bytes_ = 0;  // a dynslice of whole rows only moves the start
+  Size received_ = 0;
+  Buffer first_, second_, chunk_;
+};
+
+/// Everything about the groups that can fail on one process alone, so that split_groups cannot.
+void Collectives::find_groups() {
+  const std::vector<Step>& steps = task_.program.steps;
+  std::vector<const DeviceTable*> tables;
+  group_of_step_.assign(steps.size(), 0);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const DeviceTable* const table = moving_groups(steps[i].op);
+    if (table == nullptr || table->columns() == 1) continue;
+    const auto known = std::find_if(tables.begin(), tables.end(),
+                                    [&](const DeviceTable* other) { return *other == *table; });
+    group_of_step_[i] = static_cast<std::size_t>(known - tables.begin());
+    if (known != tables.end()) continue;
+    const Membership mine = membership(*table, comm_.process());
+    const Size lowest = *std::min_element(mine.members.begin(), mine.members.end());
+    splits_.push_back({.color = static_cast<int>(lowest), .key = static_cast<int>(mine.position)});
+    tables.push_back(table);
+  }
+  groups_.reserve(splits_.size());
+}
+
+/// Collective.
+void Collectives::split_groups() {
+  for (const Split& split : splits_) {
+    groups_.push_back(comm_.split(split.color, split.key));
+  }
+}
+
+std::unique_ptr<StepMove> Collectives::move_of(const Dynslice& slice, const Shape& shape) {
+  const Size n = group_size(slice);
+  if (n == 1) return nullptr;
+  const Piece piece{.segment_bytes = block_bytes(shape, slice.dim, limits_.element_bytes) / n,
+                    .n = n,
+                    .q = piece_of(slice, comm_.process())};
+  if (piece.segment_bytes < tile_bytes(shape) / n) return slice_move(piece, tile_bytes(shape) / n);
+  shift_bytes_ += piece.q * piece.segment_bytes;
+  return nullptr;
+}
+
+std::unique_ptr<StepMove> Collectives::move_of(const Allpermute& permute, const Shape& shape) {
+  const Size device = comm_.process();
+  const std::vector<Size> source = sources(permute, comm_.processes());
+  const Size from = source[static_cast<std::size_t>(device)];
+  if (from == device) return nullptr;  // then it is its own target as well
+  const auto target = std::find(source.begin(), source.end(), device) - source.begin();
+  receive(tile_bytes(shape));
+  return permute_move(comm_, static_cast<int>(from), static_cast<int>(target), tile_bytes(shape),
+                      limits_);
+}
+
+std::unique_ptr<StepMove> Collectives::move_of(const Op& op, std::size_t step, const Shape& shape) {
+  const Size whole = tile_bytes(shape);
+  return match(
+      op, [&](const Dynslice& slice) { return move_of(slice, shape); },
+      [&](const Allgather& gather) -> std::unique_ptr<StepMove> {
+        const Size n = gather.groups.columns();
+        if (n == 1) return nullptr;
+        receive((n - 1) * whole);
+        return gather_move(gather, shape, groups_[group_of_step_[step]], limits_);
+      },
+      [&](const Alltoall& exchange) -> std::unique_ptr<StepMove> {
+        const Size n = exchange.groups.columns();
+        if (n == 1) return nullptr;
+        receive((n - 1) * (whole / n));
+        return alltoall_move(exchange, shape, groups_[group_of_step_[step]], limits_);
+      },
+      [&](const Allpermute& permute) { return move_of(permute, shape); },
+      [](const Exchange&) -> std::unique_ptr<StepMove> {
+        RETILE_ASSERT(false, "collectives() refuses an exchange");
+        return nullptr;
+      });
+}
+
+void Collectives::plan() {
+  const std::vector<Step>& steps = task_.program.steps;
+  const std::vector<Shape>& shapes = task_.shapes;
+  const auto add = [&](std::unique_ptr<StepMove> what, std::size_t step, Size out_bytes,
+                       Size offset) {
+    moves_.push_back(
+        {.what = std::move(what), .step = step, .out_bytes = out_bytes, .in_offset_bytes = offset});
+  };
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    auto what = move_of(steps[i].op, i, shapes[i]);
+    if (what == nullptr) continue;
+    add(std::move(what), i, tile_bytes(shapes[i + 1]), std::exchange(shift_bytes_, 0));
+  }
+  const Size out_bytes = tile_bytes(shapes.back());
+  if (moves_.empty() || shift_bytes_ != 0 || moves_.back().out_bytes != out_bytes) {
+    add(copy_move(out_bytes), steps.size(), out_bytes, shift_bytes_);
+  }
+  place();
+}
+
+/// Gives every move its slots. The last one writes `out`; backwards from there the results
+/// alternate between one scratch buffer and `out`, or a second scratch buffer where `out` is too
+/// small.
+void Collectives::place() {
+  const Size out_bytes = moves_.back().out_bytes;
+  for (std::size_t back = 0; back < moves_.size(); ++back) {
+    Move& move = moves_[moves_.size() - 1 - back];
+    move.to = back % 2 == 1 ? Slot::first : move.out_bytes <= out_bytes ? Slot::out : Slot::second;
+  }
+  for (std::size_t i = 1; i < moves_.size(); ++i) moves_[i].from = moves_[i - 1].to;
+}
+
+bool Collectives::allocate() {
+  Size first_bytes = 0;
+  Size second_bytes = 0;
+  Size chunk_bytes = 0;
+  for (const Move& move : moves_) {
+    if (move.to == Slot::first) first_bytes = std::max(first_bytes, move.out_bytes);
+    if (move.to == Slot::second) second_bytes = std::max(second_bytes, move.out_bytes);
+    chunk_bytes = std::max(chunk_bytes, move.what->buffer_bytes());
+  }
+  return first_.allocate(first_bytes, task_.meter) && second_.allocate(second_bytes, task_.meter) &&
+         chunk_.allocate(chunk_bytes, task_.meter);
+}
+
+Result<void> Collectives::move(std::span<const std::byte> in, std::span<std::byte> out) {
+  const auto writable = [&](Slot slot) {
+    return slot == Slot::out ? out.data() : slot == Slot::first ? first_.data() : second_.data();
+  };
+  for (const Move& next : moves_) {
+    const std::byte* from =
+        (next.from == Slot::in ? in.data() : writable(next.from)) + next.in_offset_bytes;
+    if (auto moved = next.what->run(from, writable(next.to), chunk_.data()); !moved) {
+      Diagnostic diagnostic = moved.error();
+      diagnostic.message = fmt::format("step {}: {}", next.step, diagnostic.message);
+      return refuse(std::move(diagnostic));
+    }
+  }
+  return {};
+}
+
+/// The bound that redistribute.h states; the same on all processes, whatever each of them could
+/// save.
+Size Collectives::limit_bytes() const {
+  const std::vector<Step>& steps = task_.program.steps;
+  Size between = 0;
+  Size between_over_out = 0;
+  Size largest_group = 1;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (i + 1 < steps.size()) {
+      const Size bytes = tile_bytes(task_.shapes[i + 1]);
+      between = std::max(between, bytes);
+      if (bytes > task_.out_bytes()) between_over_out = std::max(between_over_out, bytes);
+    }
+    const DeviceTable* const groups = moving_groups(steps[i].op);
+    if (groups != nullptr) largest_group = std::max(largest_group, groups->columns());
+  }
+  return task_.in_bytes() + task_.out_bytes() + between + between_over_out +
+         std::max(task_.chunk_bytes, 2 * largest_group * task_.element_bytes);
+}
+
+Result<void> Collectives::make_ready() {
+  const auto found = or_out_of_memory([&]() -> Result<void> {
+    find_groups();
+    return {};
+  });
+  if (auto agreed = comm_.agree(found); !agreed) return agreed;
+  split_groups();
+  return comm_.agree(or_out_of_memory([&]() -> Result<void> {
+    plan();
+    if (allocate()) return {};
+    return refuse(
+        {.code = Code::mpi_error,
+         .message = fmt::format("out of memory: buffers of up to {} bytes cannot be allocated",
+                                limit_bytes() - task_.in_bytes() - task_.out_bytes())});
+  }));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Mover>> collectives(const Task& task) {
+  for (std::size_t i = 0; i < task.program.steps.size(); ++i) {
+    if (!is_exchange(task.program.steps[i])) continue;
+    return refuse({.code = Code::unsupported,
+                   .message = fmt::format("step {} (exchange) is not run by the collectives", i)});
+  }
+  return std::make_unique<Collectives>(task);
+}
+
+}  // namespace retile::mpi

@@ -1,0 +1,164 @@
+#include "retile/exec/mpi/messages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace retile::mpi {
+namespace {
+
+using copy::BoxStream;
+using copy::End;
+
+constexpr Size most_slots = 8;                     // in either direction
+constexpr Size most_slot_bytes = Size{512} << 10;  // so that packing stays in a level-2 cache
+
+Size most(const std::vector<Size>& counts) {
+  return *std::max_element(counts.begin(), counts.end());
+}
+
+}  // namespace
+
+MessageQueue::Message* MessageQueue::next() {
+  while (next_.traffic < traffic_.size() && boxes(next_).finished(next_.cursor)) {
+    next_ = {.traffic = next_.traffic + 1, .cursor = {}};
+  }
+  return next_.traffic < traffic_.size() ? &next_ : nullptr;
+}
+
+Size MessageQueue::bytes() const {
+  Size sum = 0;
+  for (const Traffic& traffic : traffic_) sum += traffic.boxes.bytes();
+  return sum;
+}
+
+Size MessageQueue::held_bytes() const {
+  auto sum = static_cast<Size>(traffic_.capacity() * sizeof(Traffic));
+  for (const Traffic& traffic : traffic_) sum += traffic.boxes.held_bytes();
+  return sum;
+}
+
+Size MessageQueue::bound_bytes(Size others, std::size_t rank) {
+  return others * (Size{sizeof(Traffic)} + BoxStream::object_bytes(rank));
+}
+
+MessagePart::MessagePart(const Task& task, const Exchange& exchange, Elsewhere elsewhere)
+    : task_(task),
+      exchange_(&exchange),
+      elsewhere_(std::move(elsewhere)),
+      slots_(std::clamp(task.chunk_bytes / (2 * task.element_bytes), Size{1}, most_slots)),
+      slot_bytes_(
+          std::min({std::max(task.chunk_bytes, 2 * task.element_bytes) / (2 * slots_),
+                    most_slot_bytes, std::max(task.options.message_bytes, task.element_bytes)})),
+      messages_(task.comm, static_cast<std::size_t>(2 * slots_)) {}
+
+Size MessagePart::limit_bytes() const {
+  const auto processes = static_cast<std::size_t>(task_.program.devices);
+  std::vector<Size> ends(processes, 0);  // a box is described on both of its ends
+  std::vector<Size> kept(processes, 0);
+  for (const Transfer& transfer : exchange_->transfers) {
+    if (elsewhere_ && elsewhere_(transfer)) continue;
+    if (transfer.source == transfer.target) {
+      ++kept[static_cast<std::size_t>(transfer.source)];
+      continue;
+    }
+    ++ends[static_cast<std::size_t>(transfer.source)];
+    ++ends[static_cast<std::size_t>(transfer.target)];
+  }
+  return 2 * slots_ * slot_bytes_ +
+         2 * MessageQueue::bound_bytes(task_.program.devices - 1, task_.rank()) +
+         most(ends) * BoxStream::box_bytes(task_.rank()) +
+         copy::Pass::bound_bytes(most(kept), task_.rank());
+}
+
+Result<void> MessagePart::make_ready() {
+  const int processes = task_.comm.processes();
+  const int self = task_.comm.process();
+  const Size element_bytes = task_.element_bytes;
+  const Shape& in_tile = task_.shapes.front();
+  const Shape& out_tile = task_.shapes.back();
+  const copy::DeviceTransfers own = copy::transfers_of(self, processes, *exchange_, elsewhere_);
+  sends_.reserve(static_cast<std::size_t>(processes - 1));
+  receives_.reserve(static_cast<std::size_t>(processes - 1));
+  for (int distance = 1; distance < processes; ++distance) {
+    const int target = (self + distance) % processes;
+    const int source = (self + processes - distance) % processes;
+    const auto& sent = own.to[static_cast<std::size_t>(target)];
+    const auto& got = own.from[static_cast<std::size_t>(source)];
+    if (!sent.empty()) sends_.add(target, {End::source, element_bytes, in_tile, sent});
+    if (!got.empty()) receives_.add(source, {End::target, element_bytes, out_tile, got});
+  }
+  if (!own.kept.empty()) {
+    auto pass = copy::Pass::make(element_bytes, in_tile, out_tile, own.kept);
+    if (!pass) return tl::unexpected(pass.error());
+    kept_.emplace(std::move(*pass));
+  }
+  targets_.assign(static_cast<std::size_t>(processes), nullptr);
+  self_ = static_cast<std::size_t>(self);
+  expected_.assign(static_cast<std::size_t>(slots_), {});
+  const Size slots_bytes = 2 * slots_ * slot_bytes_;
+  if (!memory_.allocate(slots_bytes, task_.meter)) {
+    return refuse({.code = Code::mpi_error,
+                   .message = fmt::format("out of memory: slots of {} bytes", slots_bytes)});
+  }
+  task_.meter.add(sends_.held_bytes() + receives_.held_bytes() + (kept_ ? kept_->held_bytes() : 0));
+  return {};
+}
+
+Result<void> MessagePart::begin(std::span<const std::byte> in, std::span<std::byte> out) {
+  sends_.rewind();
+  receives_.rewind();
+  under_way_ = 0;
+  for (std::size_t place = 0; place < 2 * expected_.size(); ++place) {
+    auto begun = begin(place, in);
+    if (!begun) return tl::unexpected(begun.error());
+    under_way_ += *begun ? 1 : 0;
+  }
+  if (kept_) {
+    targets_[self_] = out.data();
+    kept_->push(in.data(), targets_);
+  }
+  return {};
+}
+
+Result<void> MessagePart::finish(std::span<const std::byte> in, std::span<std::byte> out) {
+  while (under_way_ > 0) {
+    const auto place = messages_.wait();
+    if (!place) return tl::unexpected(place.error());
+    if (*place < expected_.size()) {
+      MessageQueue::Message message = expected_[*place];
+      receives_.boxes(message).unpack(message.cursor, slot(*place).data(), out.data(), slot_bytes_);
+    }
+    auto begun = begin(*place, in);
+    if (!begun) return tl::unexpected(begun.error());
+    under_way_ -= *begun ? 0 : 1;
+  }
+  return {};
+}
+
+Result<bool> MessagePart::begin(std::size_t place, std::span<const std::byte> in) {
+  const bool receives = place < expected_.size();
+  MessageQueue& queue = receives ? receives_ : sends_;
+  MessageQueue::Message* const message = queue.next();
+  if (message == nullptr) return false;
+  const int other = queue.other(*message);
+  BoxStream& boxes = queue.boxes(*message);
+  Result<void> begun;
+  if (receives) {
+    expected_[place] = *message;
+    const auto bytes = boxes.skip(message->cursor, slot_bytes_);
+    begun = messages_.receive(place, slot(place).first(static_cast<std::size_t>(bytes)), other);
+  } else {
+    const auto bytes = boxes.pack(message->cursor, in.data(), slot(place).data(), slot_bytes_);
+    begun = messages_.send(place, slot(place).first(static_cast<std::size_t>(bytes)), other);
+  }
+  if (!begun) return tl::unexpected(begun.error());
+  return true;
+}
+
+std::span<std::byte> MessagePart::slot(std::size_t place) const {
+  return {memory_.data() + static_cast<Size>(place) * slot_bytes_,
+          static_cast<std::size_t>(slot_bytes_)};
+}
+
+}  // namespace retile::mpi

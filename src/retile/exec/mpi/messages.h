@@ -1,0 +1,99 @@
+// What goes between nodes: every box straight from the process that holds it to the one that needs
+// it, packed into slots of bounded size. Not a public header.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "retile/exec/copy/box_stream.h"
+#include "retile/exec/copy/pass.h"
+#include "retile/exec/mpi/task.h"
+
+namespace retile::mpi {
+
+/// Which transfers somebody else moves; none where this is empty.
+using Elsewhere = std::function<bool(const Transfer&)>;
+
+/// The messages of one direction, in the order in which they go: by distance of the other process,
+/// so that at any time everyone sends to another one.
+class MessageQueue {
+ public:
+  /// Where a message begins.
+  struct Message {
+    std::size_t traffic = 0;
+    copy::BoxStream::Cursor cursor;
+  };
+
+  void reserve(std::size_t others) { traffic_.reserve(others); }
+  void add(int other, copy::BoxStream boxes) { traffic_.push_back({other, std::move(boxes)}); }
+  void rewind() { next_ = {}; }
+  /// The next message, or nothing when all have gone; whoever takes it moves it on.
+  [[nodiscard]] Message* next();
+  [[nodiscard]] copy::BoxStream& boxes(const Message& message) {
+    return traffic_[message.traffic].boxes;
+  }
+  [[nodiscard]] int other(const Message& message) const { return traffic_[message.traffic].other; }
+  [[nodiscard]] Size bytes() const;
+  [[nodiscard]] Size held_bytes() const;
+  /// What held_bytes() never exceeds with room for `others` processes, but for their boxes.
+  [[nodiscard]] static Size bound_bytes(Size others, std::size_t rank);
+
+ private:
+  struct Traffic {
+    int other;
+    copy::BoxStream boxes;
+  };
+  std::vector<Traffic> traffic_;
+  Message next_;
+};
+
+/// Everyone sends what it has for the process one after it, then for the one two after it, ..; up
+/// to `slots` messages in either direction are under way.
+///
+/// No deadlock: of all messages that are not through, one to the least distance is in a slot of its
+/// sender, whose earlier ones are all through, and for the same reason expected in a slot of its
+/// receiver. What is done between begin() and finish() waits for no message, so everyone gets past
+/// it.
+class MessagePart {
+ public:
+  MessagePart(const Task& task, const Exchange& exchange, Elsewhere elsewhere);
+
+  /// What this part never counts more than, on any process, beside the tiles.
+  [[nodiscard]] Size limit_bytes() const;
+  /// Only what can fail on this process alone.
+  /// \error mpi_error (out of memory), and Pass's
+  [[nodiscard]] Result<void> make_ready();
+
+  /// Begins the first messages and moves what stays on this process.
+  [[nodiscard]] Result<void> begin(std::span<const std::byte> in, std::span<std::byte> out);
+  /// Goes on with messages until all are through.
+  [[nodiscard]] Result<void> finish(std::span<const std::byte> in, std::span<std::byte> out);
+  [[nodiscard]] Size received_bytes() const { return receives_.bytes(); }
+
+ private:
+  /// Begins the next message in a free place: the first half of them receive, the others send.
+  /// Whether there was one.
+  [[nodiscard]] Result<bool> begin(std::size_t place, std::span<const std::byte> in);
+  [[nodiscard]] std::span<std::byte> slot(std::size_t place) const;
+
+  const Task task_;
+  const Exchange* exchange_;
+  Elsewhere elsewhere_;
+  Size slots_;  ///< in either direction
+  Size slot_bytes_;
+  Messages messages_;
+  MessageQueue sends_;
+  MessageQueue receives_;
+  Buffer memory_;
+  std::optional<copy::Pass> kept_;
+  std::vector<std::byte*> targets_;
+  std::size_t self_ = 0;
+  std::vector<MessageQueue::Message> expected_;  // what a place receives
+  Size under_way_ = 0;
+};
+
+}  // namespace retile::mpi

@@ -1,0 +1,33 @@
+// Which processes share memory. Not a public header.
+#pragma once
+
+#include <vector>
+
+#include "retile/core/result.h"
+#include "retile/exec/mpi/mpi_wrapper.h"
+#include "retile/exec/mpi/options.h"
+#include "retile/program/ops.h"
+
+namespace retile::mpi {
+
+struct Nodes {
+  Communicator mine;        ///< the processes of this one's node, in their order
+  std::vector<int> first;   ///< for every process, the first process of its node
+  std::vector<int> member;  ///< for every process, its number on its node
+  int count = 0;
+  int most_processes = 0;  ///< on one node
+
+  [[nodiscard]] bool together(const Transfer& transfer) const {
+    return first[static_cast<std::size_t>(transfer.source)] ==
+           first[static_cast<std::size_t>(transfer.target)];
+  }
+};
+
+/// Collective.
+/// \error mpi_error (out of memory), on all processes
+[[nodiscard]] Result<Nodes> find_nodes(const Communicator& comm, Partition partition);
+
+/// Whether something goes from one process to another of its node.
+[[nodiscard]] bool shares_memory(const Exchange& exchange, const Nodes& nodes);
+
+}  // namespace retile::mpi

@@ -1,0 +1,117 @@
+// What is to be moved, and what the strategies make of it. Not a public header.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <span>
+#include <vector>
+
+#include "retile/core/result.h"
+#include "retile/core/size.h"
+#include "retile/exec/exchange/tile_exchange.h"
+#include "retile/exec/mpi/agreement.h"
+#include "retile/exec/mpi/mpi_wrapper.h"
+#include "retile/exec/mpi/nodes.h"
+#include "retile/exec/mpi/options.h"
+#include "retile/program/program.h"
+
+namespace retile::mpi {
+
+/// Counts what is alive, and the most that ever was.
+struct Meter {
+  Size live_bytes = 0;
+  Size peak_bytes = 0;
+  void add(Size bytes) {
+    live_bytes += bytes;
+    peak_bytes = std::max(peak_bytes, live_bytes);
+  }
+  void remove(Size bytes) { live_bytes -= bytes; }
+};
+
+/// Uninitialised bytes that a meter knows of.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  [[nodiscard]] bool allocate(Size bytes, Meter& meter) {
+    if (bytes == 0) return true;
+    data_.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(bytes)]);
+    if (data_ == nullptr) return false;
+    meter.add(bytes);
+    return true;
+  }
+
+  [[nodiscard]] std::byte* data() const { return data_.get(); }
+
+ private:
+  std::unique_ptr<std::byte[]> data_;
+};
+
+/// What is to be moved, and through how much. comm, nodes and meter outlive the mover, the rest
+/// only its make_ready().
+struct Task {
+  const Communicator& comm;
+  const Nodes& nodes;
+  Meter& meter;
+  const Program& program;
+  const std::vector<Shape>& shapes;  ///< of the tiles before the first step and after each
+  Size element_bytes;
+  const Options& options;
+  Size chunk_bytes;  ///< as in the options, or less where a memory limit asks for it
+
+  [[nodiscard]] std::size_t rank() const { return shapes.front().size(); }
+  [[nodiscard]] Size in_bytes() const { return box_bytes(shapes.front(), element_bytes); }
+  [[nodiscard]] Size out_bytes() const { return box_bytes(shapes.back(), element_bytes); }
+  [[nodiscard]] Task with_chunks(Size bytes) const {
+    Task out = *this;
+    out.chunk_bytes = bytes;
+    return out;
+  }
+};
+
+/// One strategy for a task: made ready once, where it is taken at all, then run many times.
+class Mover {
+ public:
+  explicit Mover(const Task& task) : task_(task) {}
+  Mover(const Mover&) = delete;
+  Mover& operator=(const Mover&) = delete;
+  virtual ~Mover() = default;
+
+  /// What the meter never exceeds on any process, tiles included; the same on all processes. Known
+  /// before make_ready().
+  [[nodiscard]] virtual Size limit_bytes() const = 0;
+  /// Collective; fails on all processes or on none.
+  [[nodiscard]] virtual Result<void> make_ready() = 0;
+
+  /// Whether move() itself makes sure that no process was given wrong buffers. Such a process calls
+  /// it with empty ones; then nothing moves, and the error is bad_argument on all.
+  [[nodiscard]] virtual bool agrees() const { return false; }
+  /// Collective. The buffers have the right sizes on all processes and overlap only where the
+  /// strategy allows it. Another error than that of agrees() means that others may wait for this
+  /// process.
+  [[nodiscard]] virtual Result<void> move(std::span<const std::byte> in,
+                                          std::span<std::byte> out) = 0;
+  /// Bytes that this process gets from others in one run.
+  [[nodiscard]] virtual Size received_bytes() const = 0;
+  /// Own buffers, counted by the meter; empty where the strategy makes none.
+  [[nodiscard]] virtual std::span<std::byte> input() const { return {}; }
+  [[nodiscard]] virtual std::span<std::byte> output() const { return {}; }
+
+ protected:
+  const Task task_;
+};
+
+// Not collective, and the same on all processes. An error says why the strategy cannot be used.
+
+[[nodiscard]] Result<std::unique_ptr<Mover>> collectives(const Task& task);
+/// \param exchange     the whole Program; outlives make_ready()
+/// \param by_messages  what stays on a node goes by messages, too
+[[nodiscard]] std::unique_ptr<Mover> exchanging(const Task& task, const Exchange& exchange,
+                                                bool by_messages);
+[[nodiscard]] Result<std::unique_ptr<Mover>> in_place(const Task& task);
+
+}  // namespace retile::mpi

@@ -1,0 +1,119 @@
+// Where the data of a run comes from and where it goes: .npy files, or the generated array.
+//
+// Every process reads and writes its own tiles. One that does not see a file is served by process 0,
+// which has to.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "retile/core/element_type.h"
+#include "retile/core/layout.h"
+#include "retile/core/result.h"
+#include "retile/core/size.h"
+#include "retile/exec/executor/executor.h"
+#include "retile/exec/npy/npy.h"
+
+namespace retile::run {
+
+/// Bytes of a tile, or of a message, that are read, written or compared at once.
+inline constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+
+/// Most bytes of the buffers through which one process reads, writes, sends and compares.
+inline constexpr Size file_buffer_limit_bytes = Size{4} << 20;
+
+/// Called on process 0 before and during each stage (`generate`, `read`, `move`, `verify`, `write`)
+/// with done and total: repetitions for `move`, bytes for all others.
+using Progress = std::function<void(std::string_view stage, Size done, Size total)>;
+
+/// Opens a .npy file and looks whether its array is the one that a run starts from. Not collective.
+/// \param type  the element type that was asked for, byte order aside
+/// \error bad_file
+[[nodiscard]] Result<NpyFile> open_input(const std::string& path, const Shape& global,
+                                         const std::optional<ElementType>& type);
+
+/// What moves through files, with the buffer that it takes.
+class Buffer {
+ public:
+  [[nodiscard]] std::span<std::byte> piece(std::size_t bytes);
+  /// Notes what a reader holds beside it.
+  void note(Size reader_bytes);
+  [[nodiscard]] Size most_bytes() const { return most_bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+  Size most_bytes_ = 0;
+};
+
+/// The array at the start, on all processes: an element type, and a file unless it is generated.
+class Source {
+ public:
+  /// The generated array.
+  explicit Source(const ElementType& type) : type_(type) {}
+
+  /// Collective: process 0 opens the file, the others the same one if they see it.
+  /// \error as open_input(), on all processes
+  [[nodiscard]] static Result<Source> open(const Processes& processes, const std::string& path,
+                                           const Shape& global,
+                                           const std::optional<ElementType>& type);
+
+  [[nodiscard]] bool is_file() const { return header_.has_value(); }
+  [[nodiscard]] const ElementType& type() const { return type_; }
+  /// What a file with such elements says of them; with an input the same words.
+  [[nodiscard]] std::string descr() const { return header_ ? header_->descr : npy_descr(type_); }
+
+  /// Takes a piece of a tile: its device, where it begins in the tile, and its bytes.
+  using Consume = std::function<void(Size device, Size begin, std::span<const std::byte> piece)>;
+  /// Collective: hands all pieces of the tiles of `layout` that the executor's devices have to
+  /// `consume`, as the file has them. Precondition: is_file().
+  /// \error file_error, bad_file, on all processes
+  [[nodiscard]] Result<void> each_piece(const Executor& executor, const Layout& layout,
+                                        Buffer& buffer, const Consume& consume) const;
+
+ private:
+  [[nodiscard]] Result<void> read_tile(const Layout& layout, Size device, Buffer& buffer,
+                                       const Consume& consume) const;
+  [[nodiscard]] Result<void> receive_tile(const Processes& processes, const Layout& layout,
+                                          Size device, Buffer& buffer,
+                                          const Consume& consume) const;
+  [[nodiscard]] Result<void> serve_tile(const Processes& processes, const Layout& layout,
+                                        Size device, Buffer& buffer) const;
+
+  ElementType type_;
+  std::string path_;
+  std::optional<NpyHeader> header_;
+  std::optional<NpyFile> file_;  // nothing where process 0 reads for this one
+  std::vector<bool> served_;     // per process
+};
+
+/// The file at the end. It appears when commit() is called, complete, and not at all otherwise.
+class Sink {
+ public:
+  /// Collective: process 0 creates the file, the others open it if they see it.
+  /// \error unsupported (the tiles of `to` do not cover the array exactly once but for replicas),
+  ///     size_overflow, file_error, on all processes
+  [[nodiscard]] static Result<Sink> create(const Processes& processes, const std::string& path,
+                                           const Layout& to, const Source& source);
+
+  /// Collective: writes the outputs of the executor's devices and puts the file in its place. Of the
+  /// devices that hold the same tile, the first one writes.
+  /// \error file_error, on all processes; then no file was left behind
+  [[nodiscard]] Result<void> write(Executor& executor, const Layout& to, Buffer& buffer,
+                                   const Progress& progress);
+
+ private:
+  [[nodiscard]] Result<void> write_tile(std::span<const std::byte> tile, const Layout& to,
+                                        Size device, const std::function<void(Size)>& written);
+  [[nodiscard]] Result<void> receive_tile(const Processes& processes, const Layout& to, Size device,
+                                          Buffer& buffer);
+
+  std::optional<NpyOutput> file_;  // nothing where process 0 writes for this one
+  std::vector<bool> served_;       // per process
+};
+
+}  // namespace retile::run

@@ -1,0 +1,227 @@
+#include "retile/run/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "retile/core/hash.h"
+
+namespace retile::run {
+namespace {
+
+/// The run of one process.
+class Runner {
+ public:
+  Runner(Executor& executor, const Program& program, const Source& source,
+         const RunOptions& options)
+      : executor_(executor),
+        processes_(executor.processes()),
+        program_(program),
+        source_(source),
+        repetitions_(options.repetitions),
+        output_(options.output) {
+    if (processes_.is_first()) progress_ = options.progress;
+    const Executor::Devices devices = executor.devices();
+    first_ = devices.first;
+    end_ = devices.first + devices.count;
+  }
+
+  Result<Report> run();
+
+ private:
+  Result<void> fill_inputs();
+  Result<void> move();
+  Result<void> verify();
+  void measure();
+
+  void tell(std::string_view stage, Size done, Size total) const {
+    if (progress_) progress_(stage, done, total);
+  }
+  void note_mismatch(Size device, Size local_index) {
+    if (!report_.mismatch) {
+      report_.mismatch = Mismatch{.device = device, .local_index = local_index};
+    }
+  }
+  [[nodiscard]] Size in_bytes() const { return program_.from.tile_size() * source_.type().bytes; }
+  [[nodiscard]] Size out_bytes() const { return program_.to.tile_size() * source_.type().bytes; }
+
+  Executor& executor_;
+  const Processes& processes_;
+  const Program& program_;
+  const Source& source_;
+  Size repetitions_;
+  const std::string& output_;
+  Progress progress_;
+  Size first_ = 0, end_ = 0;  // of this process's devices
+  Buffer buffer_;
+  Report report_;
+};
+
+Result<void> Runner::fill_inputs() {
+  const Size total = in_bytes() * (end_ - first_);
+  Result<void> mine;
+  if (source_.is_file()) {
+    tell("read", 0, total);
+    mine = source_.each_piece(executor_, program_.from, buffer_,
+                              [&](Size device, Size begin, std::span<const std::byte> piece) {
+                                std::memcpy(executor_.input(device).data() + begin, piece.data(),
+                                            piece.size());
+                                tell("read", (device - first_) * in_bytes() + begin, total);
+                              });
+    tell("read", total, total);
+    return mine;
+  }
+  for (Size device = first_; device < end_ && mine; ++device) {
+    tell("generate", (device - first_) * in_bytes(), total);
+    mine = executor_.generate(program_.from, device, source_.type().bytes);
+  }
+  tell("generate", total, total);
+  return processes_.agree(mine);
+}
+
+Result<void> Runner::move() {
+  std::vector<double> seconds;
+  for (Size repetition = 0; repetition < repetitions_; ++repetition) {
+    if (repetition == 0 || !executor_.keeps_input()) {
+      if (auto filled = fill_inputs(); !filled) return filled;
+    }
+    tell("move", repetition, repetitions_);
+    if (auto cleared = processes_.agree(executor_.clear_output()); !cleared) return cleared;
+    processes_.barrier();
+    const auto start = std::chrono::steady_clock::now();
+    if (auto moved = executor_.move(); !moved) return moved;
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    seconds.push_back(processes_.maximum(taken.count()));
+  }
+  tell("move", repetitions_, repetitions_);
+  report_.seconds = median(std::move(seconds));
+  return {};
+}
+
+Result<void> Runner::verify() {
+  const Size total = out_bytes() * (end_ - first_);
+  const Size width = source_.type().bytes;
+  Result<void> mine;
+  tell("verify", 0, total);
+  if (source_.is_file()) {
+    mine = source_.each_piece(
+        executor_, program_.to, buffer_,
+        [&](Size device, Size begin, std::span<const std::byte> expected) {
+          const std::byte* const there = executor_.output(device).data() + begin;
+          tell("verify", (device - first_) * out_bytes() + begin, total);
+          if (std::memcmp(there, expected.data(), expected.size()) == 0) return;
+          const auto differing = std::mismatch(expected.begin(), expected.end(), there).first;
+          note_mismatch(device, (begin + (differing - expected.begin())) / width);
+        });
+  } else {
+    for (Size device = first_; device < end_ && mine; ++device) {
+      tell("verify", (device - first_) * out_bytes(), total);
+      const auto mismatch = executor_.find_mismatch(program_.to, device, width);
+      if (!mismatch) mine = tl::unexpected(mismatch.error());
+      if (mismatch && *mismatch) note_mismatch(device, **mismatch);
+    }
+    mine = processes_.agree(mine);
+  }
+  tell("verify", total, total);
+  const Size tile = program_.to.tile_size();
+  report_.elements_checked = report_.mismatch ? (report_.mismatch->device - first_) * tile +
+                                                    report_.mismatch->local_index + 1
+                                              : (end_ - first_) * tile;
+  return mine;
+}
+
+/// Sums and maxima over all processes, and what follows from the Program alone.
+void Runner::measure() {
+  const ExecutorFigures figures = executor_.figures();
+  const bool buffers = executor_.counts_processes();
+  const bool files = source_.is_file() || !output_.empty();
+  const auto number = [](Size value) { return static_cast<std::uint64_t>(value); };
+  const auto processes = static_cast<std::uint64_t>(processes_.processes());
+  // The largest of the last number belongs to the lowest process with a mismatch; 0 when there is
+  // none.
+  std::array<std::uint64_t, 4> most{
+      number(figures.received), number(figures.peak + (buffers ? buffer_.most_bytes() : 0)),
+      number(figures.limit + (buffers && files ? file_buffer_limit_bytes : 0)),
+      report_.mismatch ? processes - static_cast<std::uint64_t>(processes_.process()) : 0};
+  processes_.maximum(most);
+  report_.bytes_per_process = static_cast<Size>(most[0]);
+  report_.peak_bytes_per_process = static_cast<Size>(most[1]);
+  report_.peak_limit_bytes = static_cast<Size>(most[2]);
+  report_.right = most[3] == 0;
+  if (!report_.right) {
+    const auto finder = static_cast<int>(processes - most[3]);
+    const Mismatch mine = report_.mismatch.value_or(Mismatch{});
+    report_.mismatch =
+        Mismatch{static_cast<Size>(processes_.broadcast(number(mine.device), finder)),
+                 static_cast<Size>(processes_.broadcast(number(mine.local_index), finder))};
+  }
+  report_.way = executor_.way();
+  report_.reasons = executor_.reasons();
+  report_.processes = program_.devices;
+  report_.repetitions = repetitions_;
+  report_.element_bytes = source_.type().bytes;
+  report_.bound_bytes = std::max(in_bytes(), out_bytes());
+  // The executor has taken all steps, so that their tiles fit.
+  report_.resident_bytes = resident_elements(program_).value_or(0) * source_.type().bytes;
+}
+
+Result<Report> Runner::run() {
+  const auto fail = [](const Result<void>& failed) { return tl::unexpected(failed.error()); };
+  std::optional<Sink> sink;
+  if (!output_.empty()) {
+    auto created = Sink::create(processes_, output_, program_.to, source_);
+    if (!created) return tl::unexpected(created.error());
+    sink = std::move(*created);
+  }
+  if (auto done = move(); !done) return fail(done);
+  if (auto done = verify(); !done) return fail(done);
+  std::array<std::uint64_t, 1> checked{static_cast<std::uint64_t>(report_.elements_checked)};
+  processes_.sum(checked);
+  report_.elements_checked = static_cast<Size>(checked[0]);
+  measure();
+  if (!sink || !report_.right) return report_;
+  const auto told = [this](std::string_view stage, Size done, Size total) {
+    tell(stage, done, total);
+  };
+  if (auto done = sink->write(executor_, program_.to, buffer_, told); !done) return fail(done);
+  measure();  // writing took buffers, too
+  return report_;
+}
+
+}  // namespace
+
+Result<Source> open_source(const Processes& processes, const Program& program,
+                           const RunOptions& options) {
+  const std::string text =
+      fmt::format("{} {} {} {}:{}{}", options.type ? static_cast<int>(options.type->kind) : -1,
+                  options.type ? options.type->bytes : 0, options.repetitions, options.input.size(),
+                  options.input, options.output);
+  const std::uint64_t hash = hash_bytes(hash_start, std::as_bytes(std::span(text)));
+  std::array<std::uint64_t, 2> both{hash, ~hash};
+  processes.maximum(both);
+  if (both[0] != ~both[1]) {
+    return refuse({.code = Code::disagreement,
+                   .message = "the processes were given different options (element type, files, "
+                              "repetitions)"});
+  }
+  // From here on all have the same options, so all come to the same answers.
+  if (options.repetitions < 1) {
+    return refuse(
+        {.code = Code::bad_argument, .message = "the number of repetitions must be at least 1"});
+  }
+  if (options.input.empty()) return Source(options.type.value_or(ElementType{}));
+  return Source::open(processes, options.input, program.from.global(), options.type);
+}
+
+Result<Report> run(Executor& executor, const Program& program, const Source& source,
+                   const RunOptions& options) {
+  return Runner(executor, program, source, options).run();
+}
+
+}  // namespace retile::run

@@ -1,0 +1,137 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include "retile/exec/npy/tile_runs.h"
+#include "retile/run/files.h"
+
+namespace retile::run {
+namespace {
+
+/// Which devices write: of those that hold the same tile, the first.
+std::vector<bool> writers(const Layout& layout) {
+  std::vector<bool> writes;
+  std::set<Shape> held;
+  const std::vector<Size> at = layout.base_offsets();
+  const auto rank = static_cast<std::ptrdiff_t>(layout.rank());
+  for (Size device = 0; device < layout.devices(); ++device) {
+    const auto begin = at.begin() + static_cast<std::ptrdiff_t>(device) * rank;
+    writes.push_back(held.emplace(begin, begin + rank).second);
+  }
+  return writes;
+}
+
+/// What a file would hold, without its header's length.
+Result<NpyHeader> header_of(const std::string& path, const Layout& to, const Source& source) {
+  const auto refused = [&](Code code, std::string message) {
+    return refuse({.code = code, .message = std::move(message), .source = path});
+  };
+  if (!to.covers_once()) {
+    return refused(Code::unsupported, "the tiles at the end do not cover the array exactly once");
+  }
+  NpyHeader header{.descr = source.descr(), .type = source.type(), .shape = to.global()};
+  const auto bytes = checked_mul(to.global_size(), header.type.bytes);
+  constexpr Size header_allowance = Size{1} << 21;
+  if (!bytes || !checked_add(*bytes, header_allowance)) {
+    return refused(Code::size_overflow, "the output would have more than 2^63 bytes");
+  }
+  return header;
+}
+
+}  // namespace
+
+Result<Sink> Sink::create(const Processes& processes, const std::string& path, const Layout& to,
+                          const Source& source) {
+  auto header = header_of(path, to, source);  // the same on all
+  if (!header) return tl::unexpected(header.error());
+  Sink out;
+  Result<void> mine;
+  std::string text;
+  if (processes.is_first()) {
+    auto file = NpyOutput::create(path, *header);
+    if (file) {
+      text = fmt::format("{} {} {}", file->identity(), file->header().data_offset_bytes,
+                         file->temporary_path());
+      out.file_ = std::move(*file);
+    } else {
+      mine = tl::unexpected(file.error());
+    }
+  }
+  if (auto agreed = processes.agree(mine); !agreed) return tl::unexpected(agreed.error());
+  const std::string shared = processes.broadcast(text);
+  if (!processes.is_first()) {
+    std::uint64_t identity = 0;
+    const char* const end = shared.data() + shared.size();
+    const char* at = std::from_chars(shared.data(), end, identity).ptr + 1;
+    at = std::from_chars(at, end, header->data_offset_bytes).ptr + 1;
+    auto file = NpyOutput::join(std::string(at, end), *header, identity);
+    if (file) out.file_ = std::move(*file);
+  }
+  out.served_ = processes.gather(!out.file_.has_value());
+  return out;
+}
+
+Result<void> Sink::write_tile(std::span<const std::byte> tile, const Layout& to, Size device,
+                              const std::function<void(Size)>& written) {
+  TileRuns runs(to.global(), to.tile(), to.base_offset(device));
+  while (!tile.empty()) {
+    const auto piece = tile.first(std::min(tile.size(), piece_bytes));
+    if (auto done = file_->write(runs, piece); !done) return done;
+    tile = tile.subspan(piece.size());
+    written(static_cast<Size>(piece.size()));
+  }
+  return {};
+}
+
+Result<void> Sink::receive_tile(const Processes& processes, const Layout& to, Size device,
+                                Buffer& buffer) {
+  TileRuns runs(to.global(), to.tile(), to.base_offset(device));
+  Result<void> mine;
+  // Pieces keep coming after a failure: the sender does not know, and waits for no answer.
+  for (Size left = to.tile_size() * file_->header().type.bytes; left > 0;) {
+    const auto piece =
+        buffer.piece(static_cast<std::size_t>(std::min(left, static_cast<Size>(piece_bytes))));
+    processes.receive(piece, static_cast<int>(device));
+    if (mine) mine = file_->write(runs, piece);
+    left -= static_cast<Size>(piece.size());
+  }
+  return mine;
+}
+
+Result<void> Sink::write(Executor& executor, const Layout& to, Buffer& buffer,
+                         const Progress& progress) {
+  const Processes& processes = executor.processes();
+  const auto [first, count] = executor.devices();
+  const std::vector<bool> writes = writers(to);
+  const Size total = count * static_cast<Size>(executor.output(first).size());
+  Size done = 0;
+  progress("write", 0, total);
+  const auto written = [&](Size bytes) { progress("write", done += bytes, total); };
+  Result<void> mine;
+  for (Size device = first; device < first + count && mine; ++device) {
+    const std::span<const std::byte> tile = executor.output(device);
+    if (!writes[static_cast<std::size_t>(device)]) {
+      written(static_cast<Size>(tile.size()));
+    } else if (file_) {
+      mine = write_tile(tile, to, device, written);
+    } else {
+      for (std::size_t at = 0; at < tile.size(); at += piece_bytes) {
+        processes.send(tile.subspan(at, std::min(piece_bytes, tile.size() - at)), 0);
+      }
+    }
+  }
+  for (std::size_t process = 1; processes.is_first() && process < served_.size(); ++process) {
+    if (!served_[process] || !writes[process]) continue;
+    auto received = receive_tile(processes, to, static_cast<Size>(process), buffer);
+    if (mine) mine = received;
+  }
+  if (!processes.is_first() && file_ && mine) mine = file_->sync();
+  if (auto agreed = processes.agree(mine); !agreed) return agreed;
+  if (processes.is_first()) mine = file_->commit();
+  return processes.agree(mine);
+}
+
+}  // namespace retile::run

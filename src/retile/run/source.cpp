@@ -1,0 +1,188 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include "retile/core/assert.h"
+#include "retile/run/files.h"
+
+namespace retile::run {
+namespace {
+
+// In front of every piece that is sent: whether process 0 could read it.
+constexpr std::size_t status_bytes = 8;
+
+std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+/// Fields that travel as one text, each behind its length.
+std::string packed(const NpyHeader& header, std::uint64_t fingerprint) {
+  std::string text = fmt::format("{}:{}", header.descr.size(), header.descr);
+  text += fmt::format("{} {} {}", fingerprint, header.data_offset_bytes, header.shape.size());
+  for (const Size extent : header.shape) text += fmt::format(" {}", extent);
+  return text;
+}
+
+struct Unpacked {
+  NpyHeader header;
+  std::uint64_t fingerprint = 0;
+};
+
+/// Only texts of packed() come here.
+Unpacked unpacked(const std::string& text) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  const auto number = [&](auto& value) {
+    at = std::from_chars(at, end, value).ptr + 1;  // past the ` ` or `:` behind it
+  };
+  Unpacked out;
+  std::size_t length = 0;
+  number(length);
+  out.header.descr.assign(at, length);
+  at += length;
+  number(out.fingerprint);
+  number(out.header.data_offset_bytes);
+  number(length);
+  out.header.shape.resize(length);
+  for (Size& extent : out.header.shape) number(extent);
+  out.header.type = npy_element_type(out.header.descr).value();
+  return out;
+}
+
+Size tile_bytes(const Layout& layout, const ElementType& type) {
+  return layout.tile_size() * type.bytes;
+}
+
+/// How much of a tile goes at once from `begin` on.
+std::size_t piece_at(Size begin, Size tile_bytes) {
+  return static_cast<std::size_t>(std::min(tile_bytes - begin, static_cast<Size>(piece_bytes)));
+}
+
+}  // namespace
+
+std::span<std::byte> Buffer::piece(std::size_t bytes) {
+  if (bytes_.empty()) bytes_.resize(status_bytes + piece_bytes);
+  note(0);
+  return std::span(bytes_).first(bytes);
+}
+
+void Buffer::note(Size reader_bytes) {
+  most_bytes_ = std::max(most_bytes_, reader_bytes + static_cast<Size>(bytes_.capacity()));
+}
+
+Result<NpyFile> open_input(const std::string& path, const Shape& global,
+                           const std::optional<ElementType>& type) {
+  auto file = NpyFile::open(path);
+  if (!file) return file;
+  const NpyHeader& header = file->header();
+  const auto refused = [&](std::string message) {
+    return refuse({.code = Code::bad_file, .message = std::move(message), .source = path});
+  };
+  if (header.shape != global) {
+    return refused(fmt::format("holds an array of shape {}, where {} is redistributed",
+                               shape_text(header.shape), shape_text(global)));
+  }
+  if (type && header.type != *type) {
+    return refused(fmt::format("holds elements of type {}, where --dtype says {}", header.descr,
+                               npy_descr(*type)));
+  }
+  return file;
+}
+
+Result<Source> Source::open(const Processes& processes, const std::string& path,
+                            const Shape& global, const std::optional<ElementType>& type) {
+  Source out(type.value_or(ElementType{}));
+  out.path_ = path;
+  Result<void> mine;
+  std::string text;
+  if (processes.is_first()) {
+    auto file = open_input(path, global, type);
+    if (file) {
+      text = packed(file->header(), file->fingerprint());
+      out.file_ = std::move(*file);
+    } else {
+      mine = tl::unexpected(file.error());
+    }
+  }
+  if (auto agreed = processes.agree(mine); !agreed) return tl::unexpected(agreed.error());
+  Unpacked shared = unpacked(processes.broadcast(text));
+  if (!processes.is_first()) {
+    auto file = NpyFile::open(path);
+    // A file of that name that is another one, on a host of its own, does not count.
+    if (file && file->fingerprint() == shared.fingerprint) out.file_ = std::move(*file);
+  }
+  out.type_ = shared.header.type;
+  out.header_ = std::move(shared.header);
+  out.served_ = processes.gather(!out.file_.has_value());
+  return out;
+}
+
+Result<void> Source::read_tile(const Layout& layout, Size device, Buffer& buffer,
+                               const Consume& consume) const {
+  TileReader reader(*file_, layout.tile(), layout.base_offset(device));
+  const Size all = tile_bytes(layout, type_);
+  for (Size begin = 0; begin < all; begin += static_cast<Size>(piece_bytes)) {
+    const auto piece = buffer.piece(piece_at(begin, all));
+    if (auto read = reader.read(piece); !read) return read;
+    buffer.note(reader.buffer_bytes());
+    consume(device, begin, piece);
+  }
+  return {};
+}
+
+Result<void> Source::receive_tile(const Processes& processes, const Layout& layout, Size device,
+                                  Buffer& buffer, const Consume& consume) const {
+  const Size all = tile_bytes(layout, type_);
+  for (Size begin = 0; begin < all; begin += static_cast<Size>(piece_bytes)) {
+    const auto message = buffer.piece(status_bytes + piece_at(begin, all));
+    processes.receive(message, 0);
+    std::uint64_t good = 0;
+    std::memcpy(&good, message.data(), status_bytes);
+    if (good == 0) {
+      return refuse({.code = Code::file_error,
+                     .message = "process 0 could not read the input any further",
+                     .source = path_});
+    }
+    consume(device, begin, message.subspan(status_bytes));
+  }
+  return {};
+}
+
+Result<void> Source::serve_tile(const Processes& processes, const Layout& layout, Size device,
+                                Buffer& buffer) const {
+  TileReader reader(*file_, layout.tile(), layout.base_offset(device));
+  const Size all = tile_bytes(layout, type_);
+  Result<void> mine;
+  for (Size begin = 0; begin < all && mine; begin += static_cast<Size>(piece_bytes)) {
+    const auto message = buffer.piece(status_bytes + piece_at(begin, all));
+    mine = reader.read(message.subspan(status_bytes));
+    buffer.note(reader.buffer_bytes());
+    const std::uint64_t good = mine ? 1 : 0;
+    std::memcpy(message.data(), &good, status_bytes);
+    processes.send(message, static_cast<int>(device));
+  }
+  return mine;
+}
+
+Result<void> Source::each_piece(const Executor& executor, const Layout& layout, Buffer& buffer,
+                                const Consume& consume) const {
+  const Processes& processes = executor.processes();
+  const auto [first, count] = executor.devices();
+  Result<void> mine;
+  for (Size device = first; device < first + count && mine; ++device) {
+    mine = file_ ? read_tile(layout, device, buffer, consume)
+                 : receive_tile(processes, layout, device, buffer, consume);
+  }
+  if (processes.is_first()) {
+    for (std::size_t process = 1; process < served_.size(); ++process) {
+      if (!served_[process]) continue;
+      auto served = serve_tile(processes, layout, static_cast<Size>(process), buffer);
+      if (mine) mine = served;  // the first failure is the one to tell
+    }
+  }
+  return processes.agree(mine);
+}
+
+}  // namespace retile::run
