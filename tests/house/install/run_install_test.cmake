@@ -16,6 +16,7 @@ function(step what wanted)
   endif()
   message(STATUS "${what}: ok")
   set(output "${output}" PARENT_SCOPE)
+  set(errors "${errors}" PARENT_SCOPE)
 endfunction()
 
 set(prefix "${WORK}/prefix")
@@ -23,10 +24,17 @@ file(REMOVE_RECURSE "${WORK}")
 file(MAKE_DIRECTORY "${WORK}")
 
 step("install" 0 "${CMAKE_COMMAND}" --install "${BUILD}" --config "${CONFIG}" --prefix "${prefix}")
-step("configure the consumer" 0 "${CMAKE_COMMAND}" -S "${SOURCE}" -B "${WORK}/build" -G "${GENERATOR}"
+set(configure "${CMAKE_COMMAND}" -S "${SOURCE}" -B "${WORK}/build" -G "${GENERATOR}"
      "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_FLAGS=-D_GLIBCXX_ASSERTIONS" "-DCMAKE_BUILD_TYPE=${CONFIG}"
      "-DCMAKE_PREFIX_PATH=${prefix}")
+step("ask for a part that is not there" 1 ${configure} "-DWANTED=nonesuch")
+if(NOT errors MATCHES "this installation of retile was[ \n]+built without nonesuch")
+  message(FATAL_ERROR "who asks for a part that is not there is not told so:\n${errors}")
+endif()
+file(REMOVE_RECURSE "${WORK}/build")
+step("configure the consumer" 0 ${configure})
 step("build the consumer" 0 "${CMAKE_COMMAND}" --build "${WORK}/build" --config "${CONFIG}")
+step("run the consumer of rooms" 0 "${WORK}/build/rooms_consumer")
 step("run the consumer" 0 "${WORK}/build/consumer")
 if(NOT output MATCHES "^retile.program/1\n")
   message(FATAL_ERROR "the consumer printed no Program:\n${output}")
