@@ -5,7 +5,11 @@
 #       in src/retile/<room>/CMakeLists.txt: library retile_<room> with alias retile::<room>. HEADERS are the room's public
 #       headers: they are installed. Other rooms may include them and INNER_HEADERS, which are not installed, and no others.
 #       A room without SOURCES is header-only.
+#       docs/library.md lists the installed headers, a test compares.
 #       For src/retile/exec/sim write exec/sim or exec_sim: target retile_exec_sim, alias retile::exec_sim.
+#   retile_add_face(<name> HEADER x.h DEPS retile::core ..)
+#       in src/retile/CMakeLists.txt: a header for users, src/retile/x.h, which includes installed headers and nothing else; target
+#       retile::<name> links the rooms of DEPS, and is left out where one of them is.
 #   retile_add_program(<name> SOURCES main.cpp .. DEPS ..)
 #       executable <name>, built to <build>/bin and installed.
 
@@ -108,7 +112,6 @@ function(retile_add_room room)
       target_link_libraries(${target} PRIVATE ${dependency})
     endif()
   endforeach()
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   if(arg_SOURCES)
     set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
     add_dependencies(retile_rooms ${target})
@@ -119,11 +122,41 @@ function(retile_add_room room)
     set(rpath "$ORIGIN")
   endif()
   set_target_properties(${target} PROPERTIES INSTALL_RPATH "${rpath}")
+  _retile_install_library(${target} ${name})
+endfunction()
+
+# Headers are the component `headers`, for who wants nothing else: cmake --install <build> --component headers.
+function(_retile_install_library target name)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   install(
     TARGETS ${target}
     EXPORT retileTargets
-    FILE_SET HEADERS)
+    FILE_SET HEADERS
+    COMPONENT headers)
   set_property(GLOBAL APPEND PROPERTY RETILE_EXPORTED_ROOMS ${name})
+endfunction()
+
+function(retile_add_face name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADER" "DEPS")
+  _retile_check_arguments(retile_add_face arg)
+  foreach(room IN LISTS arg_DEPS)
+    if(NOT TARGET ${room})
+      _retile_note_room("${arg_HEADER}" "needs ${room}")
+      return()
+    endif()
+  endforeach()
+  set(target retile_${name}_face) # `retile` is the program
+  add_library(${target} INTERFACE)
+  add_library(retile::${name} ALIAS ${target})
+  target_sources(
+    ${target} INTERFACE
+    FILE_SET HEADERS
+    BASE_DIRS "${PROJECT_SOURCE_DIR}/src"
+    FILES ${arg_HEADER})
+  target_compile_features(${target} INTERFACE cxx_std_20)
+  target_link_libraries(${target} INTERFACE ${arg_DEPS})
+  _retile_install_library(${target} ${name})
+  _retile_note_room("${arg_HEADER}" "")
 endfunction()
 
 function(retile_add_program name)

@@ -1,10 +1,6 @@
-#include <cstdio>
+#include <retile/retile.h>
 
-#include "retile/check/check.h"
-#include "retile/lower/lower.h"
-#include "retile/notation/paper/problem.h"
-#include "retile/plan/plan.h"
-#include "retile/program/forms/text.h"
+#include <cstdio>
 
 int main() {
   const auto problem = retile::parse_problem("x:4,y:6", "[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]");

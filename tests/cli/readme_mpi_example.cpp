@@ -1,13 +1,9 @@
-#include <mpi.h>
+#include <retile/mpi.h>
+#include <retile/retile.h>
 
 #include <cstdio>
 #include <span>
 #include <vector>
-
-#include "retile/exec/mpi/redistribute.h"
-#include "retile/lower/lower.h"
-#include "retile/notation/paper/problem.h"
-#include "retile/plan/plan.h"
 
 // A matrix cut by rows becomes one cut by columns, on four processes.
 int main(int argc, char** argv) {

@@ -1,4 +1,4 @@
-// What `check` asks of its caller, and witnesses of tiles of another shape. The replay is judge.h.
+// What `check` asks of its caller. The replay is judge.h.
 #include "retile/check/check.h"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include "retile/check/judge.h"
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
+#include "retile/program/apply.h"
 
 namespace retile {
 namespace {
@@ -38,34 +39,6 @@ void assert_well_formed(const Program& program) {
 }
 
 }  // namespace
-
-Witness shape_witness(const Shape& tile, const Shape& expected, const std::optional<Shape>& base,
-                      const std::function<Shape(const Shape&)>& held) {
-  if (tile.size() != expected.size()) return {};
-  Shape at(tile.size(), 0);
-  for (std::size_t k = tile.size(); k-- > 0;) {
-    if (tile[k] <= expected[k]) continue;
-    at[k] = expected[k];
-    return {0, at, {}, held(at)};
-  }
-  for (std::size_t k = tile.size(); base && k-- > 0;) {
-    if (tile[k] == expected[k]) continue;
-    const auto sum = checked_add((*base)[k], tile[k]);
-    if (!sum) break;  // a claim may name any number
-    at[k] = tile[k];
-    Shape element = *base;
-    element[k] = *sum;
-    return {0, at, element, {}};
-  }
-  return {};
-}
-
-std::optional<Shape> claimed_base(const Claims& claims, const Shape& tile) {
-  if (claims.map && claims.map->tile() == tile) return claims.map->base_offset(0);
-  const std::size_t rank = tile.size();
-  if (claims.map || !claims.at || claims.at->size() < rank) return std::nullopt;
-  return Shape(claims.at->begin(), claims.at->begin() + static_cast<std::ptrdiff_t>(rank));
-}
 
 Verdict check(const Program& program, const CheckOptions& options) {
   assert_well_formed(program);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "retile/check/state.h"
+#include "retile/program/apply.h"
 
 namespace retile {
 namespace {

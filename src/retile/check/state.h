@@ -21,6 +21,7 @@
 
 #include "retile/check/check.h"
 #include "retile/check/limits.h"
+#include "retile/check/witness.h"
 #include "retile/core/layout.h"
 #include "retile/core/size.h"
 #include "retile/program/program.h"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "retile/core/names.h"
+#include "retile/plan/cost_model.h"
 #include "retile/program/forms/text.h"
 
 namespace retile::cli {

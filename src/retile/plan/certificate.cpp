@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/plan/cost_model.h"
 
 namespace retile {
 

@@ -4,17 +4,14 @@
 // it has.
 #pragma once
 
+#include "retile/core/problem.h"
 #include "retile/core/size.h"
+#include "retile/plan/plan.h"
 
 namespace retile {
 
 /// Sums of costs: they may pass 63 bits before the answer is known not to.
 __extension__ typedef __int128 Wide;  // NOLINT(modernize-use-using): the marker needs a typedef
-
-enum class CostModel {
-  paper,  ///< Fig. 11, elements per device
-  bytes,  ///< exact bytes one device receives from others
-};
 
 /// A cost model on a mesh. Prices of steps are in elements, for the size of the tile before the
 /// step and the step's factor n; whoever reports a cost multiplies by element().
@@ -76,5 +73,10 @@ class Prices {
   Size devices_;
   Size element_bytes_;
 };
+
+/// The cost model that the options choose.
+[[nodiscard]] inline Prices prices_of(const Problem& problem, const PlanOptions& options) {
+  return {options.cost_model, problem.from.devices(), options.element_bytes};
+}
 
 }  // namespace retile

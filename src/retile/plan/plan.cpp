@@ -31,6 +31,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/primes.h"
+#include "retile/plan/cost_model.h"
 #include "retile/plan/exact_search.h"
 #include "retile/plan/realise.h"
 #include "retile/plan/weak_search.h"

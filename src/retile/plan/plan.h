@@ -10,7 +10,6 @@
 #include "retile/core/problem.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
-#include "retile/plan/cost_model.h"
 
 namespace retile {
 
@@ -40,6 +39,12 @@ struct Permutation {
   Layout after;
 };
 
+/// What steps cost.
+enum class CostModel {
+  paper,  ///< Fig. 11, elements per device
+  bytes,  ///< exact bytes one device receives from others
+};
+
 struct PlanOptions {
   CostModel cost_model = CostModel::paper;
   Size element_bytes = 4;  ///< for bytes costs and the memory limit
@@ -53,11 +58,6 @@ struct PlanOptions {
   /// where it ends). Past it the plan is the best found so far, still right and within the bound.
   Size search_limit = Size{1} << 24;
 };
-
-/// The cost model that the options choose.
-[[nodiscard]] inline Prices prices_of(const Problem& problem, const PlanOptions& options) {
-  return {options.cost_model, problem.from.devices(), options.element_bytes};
-}
 
 /// A plan in normal form (Def. 4.5): dynslices, alltoalls, allgathers, and at most one allpermute,
 /// in the valley. Sizes and (in the paper's model) costs count elements per device.

@@ -23,6 +23,7 @@
 #include "retile/core/primes.h"
 #include "retile/core/problem.h"
 #include "retile/core/size.h"
+#include "retile/plan/cost_model.h"
 #include "retile/plan/plan.h"
 
 namespace retile {

@@ -11,13 +11,6 @@
 
 namespace retile {
 
-std::string_view reason_name(Reason reason) {
-  static constexpr std::array<std::string_view, 9> names = {
-      "groups",    "bijection", "indivisible", "transfers", "tile_claim",
-      "map_claim", "not_a_box", "end",         "limit"};
-  return names[static_cast<std::size_t>(reason)];
-}
-
 namespace {
 
 /// Whether entries are the devices, each once; if not, a device that is repeated or missing, if one

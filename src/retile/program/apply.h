@@ -4,30 +4,14 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "retile/core/deadline.h"
 #include "retile/core/result.h"
 #include "retile/program/program.h"
+#include "retile/program/reason.h"
 
 namespace retile {
-
-/// Why a Program is wrong, in the words of the verdict.
-enum class Reason {
-  groups,
-  bijection,
-  indivisible,
-  transfers,
-  tile_claim,
-  map_claim,
-  not_a_box,
-  end,
-  limit
-};
-
-/// `groups`, `bijection`, ...
-[[nodiscard]] std::string_view reason_name(Reason reason);
 
 /// What readers of Programs guarantee and a hand-made one may break: dimensions below `rank`, table
 /// entries below `devices`, a part below `parts` for every device, an exchange with a tile claim,

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "retile/check/check.h"
+#include "retile/check/witness.h"
 #include "retile/core/deadline.h"
+#include "retile/program/apply.h"
 #include "retile/prove/prove.h"
 #include "retile/prove/replay.h"
 #include "retile/prove/solver.h"

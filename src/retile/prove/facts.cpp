@@ -1,8 +1,10 @@
+// What is said of a proof; no solver is needed for it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <utility>
 
+#include "retile/program/apply.h"
 #include "retile/prove/prove.h"
 
 namespace retile {
@@ -14,6 +16,10 @@ std::string line(std::string_view what, const Shape& numbers) {
 }
 
 }  // namespace
+
+std::string_view method_name(ProofMethod method) {
+  return method == ProofMethod::symbolic ? "symbolic" : "evaluation";
+}
 
 std::string facts(const Program& program, const Verdict& verdict) {
   std::string out;

@@ -26,9 +26,7 @@ Proof evaluated(const Program& program, const ProveOptions& options) {
 
 }  // namespace
 
-std::string_view method_name(ProofMethod method) {
-  return method == ProofMethod::symbolic ? "symbolic" : "evaluation";
-}
+bool solver_is_built() { return true; }
 
 Result<Proof> prove(const Program& program, const ProveOptions& options) {
   if (!symbolic::is_regular(program)) return evaluated(program, options);

@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "retile/check/check.h"
@@ -59,13 +60,16 @@ struct Proof {
   }
 };
 
+/// Whether this library was built with Z3. Without it `prove` refuses every Program.
+[[nodiscard]] bool solver_is_built();
+
 /// For all devices and elements: every table of groups holds each device once, every permutation is
 /// a bijection, no step reads outside a tile, every claim holds, the end is the target.
 ///
 /// A counterexample is reported only after it was replayed by the Program's tables. After the time
 /// limit and two seconds at most the answer is there, whatever the Program, or it is undecided.
 /// \error file_error (a query cannot be written, for the caller or for cvc5), unsupported (cvc5 is
-///     asked for and cannot be run)
+///     asked for and cannot be run; this library was built without Z3, see solver_is_built())
 [[nodiscard]] Result<Proof> prove(const Program& program, const ProveOptions& options = {});
 
 /// What was proved, as the lines `fact` of a certificate, which stand behind the Program; one for

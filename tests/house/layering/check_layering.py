@@ -17,8 +17,10 @@ Prints one line per violation, `file:line: rule: what`, and ends with 1 if there
   json, cli11, z3, cuda, intrinsics, system-header
                     nlohmann_json, CLI11, Z3, CUDA, processor intrinsics and POSIX only where the table says so; everywhere else
                     the standard library, fmt and tl::expected
-  mpi-wrapper       MPI functions are called in exec/mpi/mpi_wrapper.{h,cpp} only; mpi.h is included there and in public headers
-                    of the room that the table gives MPI, which name its types
+  face              a header of src/retile itself is one that users include, listed in src/retile/CMakeLists.txt; it includes
+                    installed headers and nothing else, and no room includes it
+  mpi-wrapper       MPI functions are called in exec/mpi/mpi_wrapper.{h,cpp} only; mpi.h is included there and in HEADERS and
+                    INNER_HEADERS of the room that the table gives MPI, which name its types
   tile-division     no size of an array is divided by one of a tile outside core: Cuts and tile_count know how many tiles there are
   unknown           an include that is none of these, a file in no room
 
@@ -100,6 +102,7 @@ class Checker:
         for room in self.rooms:
             if not room.startswith("spec/"):
                 self.read_cmake(room)
+        self.faces = self.read_faces()
 
     def read_table(self):
         path = self.root / TABLE
@@ -146,9 +149,20 @@ class Checker:
         self.violations.append(f"{path.relative_to(self.root).as_posix()}:{line}: {rule}: {what}")
 
     def is_public(self, path):
-        """Whether a file of src is listed as a public header of its room."""
+        """Whether a file of src is listed as an installed header of its room."""
         name = path.relative_to(self.retile).as_posix()
         return any(name in (headers or ()) for headers in self.installed.values())
+
+    def is_inner(self, path):
+        """Whether a file of src is listed as a header for other rooms."""
+        name = path.relative_to(self.retile).as_posix()
+        return any(name in headers for headers in self.inner.values())
+
+    def read_faces(self):
+        """The headers above all rooms, by name."""
+        path = self.retile / "CMakeLists.txt"
+        text = re.sub(r"#[^\n]*", "", path.read_text(encoding="utf-8")) if path.exists() else ""
+        return set(re.findall(r"\bretile_add_face\s*\(\s*\w+\s+HEADER\s+(\S+?)[\s)]", text))
 
     def read_cmake(self, room):
         """Headers of a room that others may include (None where it has no CMakeLists.txt), and the link-order rule."""
@@ -182,6 +196,9 @@ class Checker:
                 self.check_file(path, self.check_spec_include)
         for path in sorted((self.root / "src").rglob("*")):
             if path.suffix not in SUFFIXES:
+                continue
+            if path.parent == self.retile and path.name in self.faces:
+                self.check_file(path, self.check_face_include)
                 continue
             room = self.room_of(path.relative_to(self.retile)) if self.retile in path.parents else None
             if room is None:
@@ -218,6 +235,10 @@ class Checker:
             return
         self.report(path, line, "spec-std-only", f"includes {name}")
 
+    def check_face_include(self, path, line, name, quoted):
+        if not any(name == f"retile/{header}" for headers in self.installed.values() for header in headers or ()):
+            self.report(path, line, "face", f"includes {name}, which is no installed header of a room")
+
     def check_src_include(self, room, path, line, name, quoted):
         if quoted and not name.startswith(("retile/", "spec/")) and (path.parent / name).exists():
             target = (path.parent / name).resolve()  # a relative path is judged by where it leads
@@ -239,7 +260,7 @@ class Checker:
             self.check_outside(room, path, line, name, "cuda", "CUDA")
         elif re.match(r"(mpi|mpi-ext|mpio|pmix)\.h$", name):
             has_mpi = self.rooms[room].may_use("MPI", False)
-            if path.with_suffix("") != self.mpi_wrapper and not (has_mpi and self.is_public(path)):
+            if path.with_suffix("") != self.mpi_wrapper and not (has_mpi and (self.is_public(path) or self.is_inner(path))):
                 self.report(path, line, "mpi-wrapper", f"includes {name}")
         elif name == "immintrin.h":
             self.check_outside(room, path, line, name, "intrinsics", "processor intrinsics")
@@ -255,6 +276,9 @@ class Checker:
 
     def check_room_include(self, room, path, line, name):
         other = self.room_of(name)
+        if name in self.faces:
+            self.report(path, line, "face", f"retile/{name} is for users; a room includes what it needs")
+            return
         if other is None:
             self.report(path, line, "unknown", f"retile/{name} is in no room")
             return

@@ -1,48 +1,29 @@
-// Plans, lowers, checks and runs Example 3.1 through the installed headers and libraries, and
-// prints the Program.
-#include <cstddef>
-#include <cstdint>
-#include <iostream>
-#include <utility>
+// Plans, lowers, reads back, checks and proves Example 3.1 through the installed header, and prints
+// the Program.
+#include <retile/retile.h>
 
-#include "retile/check/check.h"
-#include "retile/exec/sim/sim.h"
-#include "retile/lower/lower.h"
-#include "retile/notation/paper/problem.h"
-#include "retile/plan/plan.h"
-#include "retile/program/forms/text.h"
+#include <iostream>
 
 int main() {
   const auto problem = retile::parse_problem("x:4,y:6", "[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]");
   if (!problem) return 1;
   const auto plan = retile::plan(*problem);
-  if (!plan) return 2;
+  if (!plan || !plan->optimal) return 2;
   const retile::Program program = retile::lower(*plan);
-  const auto read_back = retile::parse_programs(retile::to_text(program));
-  if (!read_back || read_back->size() != 1) return 3;
-  if (retile::check(read_back->front()).answer != retile::Answer::right) return 4;
+  const auto from_text = retile::parse_programs(retile::to_text(program));
+  if (!from_text || from_text->size() != 1 || from_text->front() != program) return 3;
+  const auto from_json = retile::parse_program_json(retile::to_json(program));
+  if (!from_json || *from_json != program) return 4;
+  if (retile::check(program).answer != retile::Answer::right) return 5;
 
-  // Device d = 6x + y holds rows 3x.. and columns 2y..; every element's byte is its number in the
-  // 12 x 12 array.
-  retile::sim::Tiles tiles(24);
-  for (std::size_t device = 0; device < tiles.size(); ++device) {
-    for (std::size_t row = 0; row < 3; ++row) {
-      for (std::size_t column = 0; column < 2; ++column) {
-        const std::size_t element = (3 * (device / 6) + row) * 12 + 2 * (device % 6) + column;
-        tiles[device].push_back(static_cast<std::byte>(element));
-      }
-    }
-  }
-  const auto outcome = retile::sim::run(program, std::move(tiles), 1);
-  if (!outcome || outcome->tiles.size() != 24) return 5;
-  for (std::size_t device = 0; device < 24; ++device) {
-    for (std::size_t row = 0; row < 2; ++row) {
-      for (std::size_t column = 0; column < 3; ++column) {
-        const std::size_t element = (2 * (device % 6) + row) * 12 + 3 * (device / 6) + column;
-        if (outcome->tiles[device][3 * row + column] != static_cast<std::byte>(element)) return 6;
-      }
-    }
-  }
+  const auto proof = retile::prove(program);
+  const bool as_built = retile::solver_is_built()
+                            ? proof && proof->proved()
+                            : !proof && proof.error().code == retile::Code::unsupported;
+  if (!as_built) return 6;
+
+  const auto certificate = retile::certify(*plan);
+  if (!certificate || certificate->lower_bound != plan->cost) return 7;
   std::cout << retile::to_text(program);
   return 0;
 }

@@ -1,0 +1,35 @@
+#include "retile/check/witness.h"
+
+#include <cstddef>
+
+namespace retile {
+
+Witness shape_witness(const Shape& tile, const Shape& expected, const std::optional<Shape>& base,
+                      const std::function<Shape(const Shape&)>& held) {
+  if (tile.size() != expected.size()) return {};
+  Shape at(tile.size(), 0);
+  for (std::size_t k = tile.size(); k-- > 0;) {
+    if (tile[k] <= expected[k]) continue;
+    at[k] = expected[k];
+    return {0, at, {}, held(at)};
+  }
+  for (std::size_t k = tile.size(); base && k-- > 0;) {
+    if (tile[k] == expected[k]) continue;
+    const auto sum = checked_add((*base)[k], tile[k]);
+    if (!sum) break;  // a claim may name any number
+    at[k] = tile[k];
+    Shape element = *base;
+    element[k] = *sum;
+    return {0, at, element, {}};
+  }
+  return {};
+}
+
+std::optional<Shape> claimed_base(const Claims& claims, const Shape& tile) {
+  if (claims.map && claims.map->tile() == tile) return claims.map->base_offset(0);
+  const std::size_t rank = tile.size();
+  if (claims.map || !claims.at || claims.at->size() < rank) return std::nullopt;
+  return Shape(claims.at->begin(), claims.at->begin() + static_cast<std::ptrdiff_t>(rank));
+}
+
+}  // namespace retile

@@ -1,0 +1,15 @@
+#include "retile/program/reason.h"
+
+#include <array>
+#include <cstddef>
+
+namespace retile {
+
+std::string_view reason_name(Reason reason) {
+  static constexpr std::array<std::string_view, 9> names = {
+      "groups",    "bijection", "indivisible", "transfers", "tile_claim",
+      "map_claim", "not_a_box", "end",         "limit"};
+  return names[static_cast<std::size_t>(reason)];
+}
+
+}  // namespace retile
