@@ -191,7 +191,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     bounds.large_tiles = choose(4) == 3;
     read = support::choose_problem(choose, bounds);
   }
-  const Spelling& said = *read->spelling;
+  const retile::Spelling& said = *read->spelling;
   const std::string mesh = to_text(said.mesh);
   const std::string notation = "retile plan --mesh " + fuzz::shell_quoted(mesh) + " " +
                                fuzz::shell_quoted(said.from) + " " + fuzz::shell_quoted(said.to) +
