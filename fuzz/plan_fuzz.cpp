@@ -191,11 +191,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     bounds.large_tiles = choose(4) == 3;
     read = support::choose_problem(choose, bounds);
   }
-  const std::string notation = "retile plan --mesh " + fuzz::shell_quoted(to_text(read->mesh)) +
-                               " " + fuzz::shell_quoted(read->spelling->from) + " " +
-                               fuzz::shell_quoted(read->spelling->to) + "\nmesh " +
-                               to_text(read->mesh) + "\nfrom " + read->spelling->from + "\nto " +
-                               read->spelling->to;
+  const retile::Spelling& said = *read->spelling;
+  const std::string mesh = to_text(said.mesh);
+  const std::string notation = "retile plan --mesh " + fuzz::shell_quoted(mesh) + " " +
+                               fuzz::shell_quoted(said.from) + " " + fuzz::shell_quoted(said.to) +
+                               "\nmesh " + mesh + "\nfrom " + said.from + "\nto " + said.to;
   fuzz::reached();
   check_plan(*read, notation);
   if (limited) check_limit(*read, notation);

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-namespace retile::copy {
+namespace retile::copy::box_stream_test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -169,4 +169,4 @@ TEST(BoxStream, packs_and_unpacks_the_elements_of_its_boxes_in_order_whatever_th
 }
 
 }  // namespace
-}  // namespace retile::copy
+}  // namespace retile::copy::box_stream_test

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+namespace kernels_test {
 namespace {
 
 using retile::Size;
@@ -75,3 +76,4 @@ TEST(Kernels, all_copy_what_ordinary_stores_copy) {
 }
 
 }  // namespace
+}  // namespace kernels_test

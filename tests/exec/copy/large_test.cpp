@@ -8,6 +8,7 @@
 
 #include "retile/exec/copy/pass.h"
 
+namespace large_test {
 namespace {
 
 using retile::Shape;
@@ -111,3 +112,4 @@ TEST(LargePass, the_last_part_of_a_box_of_2_to_the_33_elements_is_its_end) {
 }
 
 }  // namespace
+}  // namespace large_test

@@ -21,6 +21,7 @@
 
 #include "bench/copy_limit.h"
 
+namespace pass_test {
 namespace {
 
 using retile::Code;
@@ -556,3 +557,4 @@ TEST(Control, mistakes_of_one_byte_one_run_and_one_part_are_seen) {
 }
 
 }  // namespace
+}  // namespace pass_test

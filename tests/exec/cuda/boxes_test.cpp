@@ -14,7 +14,7 @@
 #include "exec/programs.h"
 #include "retile/exec/npy/pattern.h"
 
-namespace retile::cuda {
+namespace retile::cuda::boxes_test {
 namespace {
 
 TEST(BoxMath, division_is_division) {
@@ -345,4 +345,4 @@ TEST(Pattern, tiles_of_too_many_split_dimensions_are_refused) {
 }
 
 }  // namespace
-}  // namespace retile::cuda
+}  // namespace retile::cuda::boxes_test

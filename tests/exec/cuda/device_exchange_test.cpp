@@ -15,7 +15,7 @@
 #include "exec/team/exchanges.h"
 #include "exec/team/thread_team.h"
 
-namespace retile::cuda {
+namespace retile::cuda::device_exchange_test {
 namespace {
 
 using team_test::Case;
@@ -333,4 +333,4 @@ TEST(DeviceExchange, a_box_that_is_copied_to_a_wrong_place_is_noticed) {
 }
 
 }  // namespace
-}  // namespace retile::cuda
+}  // namespace retile::cuda::device_exchange_test

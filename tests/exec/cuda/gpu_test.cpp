@@ -33,7 +33,7 @@
 #include "retile/program/forms/text.h"
 #include "spec/paper/examples.h"
 
-namespace retile::cuda {
+namespace retile::cuda::gpu_test {
 namespace {
 
 using test::ProgramRun;
@@ -380,4 +380,4 @@ TEST_F(Gpu, processes_that_share_one_reach_each_others_tiles) {
 }
 
 }  // namespace
-}  // namespace retile::cuda
+}  // namespace retile::cuda::gpu_test

@@ -8,7 +8,7 @@
 #include "exec/programs.h"
 #include "retile/exec/cuda/executor.h"
 
-namespace retile::cuda {
+namespace retile::cuda::run_test {
 namespace {
 
 using test::DeviceFaults;
@@ -94,4 +94,4 @@ TEST(Run, limits_and_repetitions_are_looked_at) {
 }
 
 }  // namespace
-}  // namespace retile::cuda
+}  // namespace retile::cuda::run_test

@@ -12,7 +12,7 @@
 #include "exec/team/fork_team.h"
 #include "exec/team/thread_team.h"
 
-namespace retile::cuda {
+namespace retile::cuda::transport_test {
 namespace {
 
 TEST(TeamTransport, all_messages_arrive_between_threads) {
@@ -92,4 +92,4 @@ TEST(TeamTransport, all_agree_on_the_first_failure) {
 }
 
 }  // namespace
-}  // namespace retile::cuda
+}  // namespace retile::cuda::transport_test

@@ -8,7 +8,7 @@
 
 #include "exec/exchange/problems.h"
 
-namespace retile::test {
+namespace retile::test::direct_exhaustive_test {
 namespace {
 
 struct Bounds {
@@ -80,4 +80,4 @@ INSTANTIATE_TEST_SUITE_P(Direct, SmallMeshes,
                          });
 
 }  // namespace
-}  // namespace retile::test
+}  // namespace retile::test::direct_exhaustive_test

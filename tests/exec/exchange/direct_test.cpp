@@ -11,7 +11,7 @@
 #include "retile/notation/paper/problem.h"
 #include "support/program_generators.h"
 
-namespace retile::test {
+namespace retile::test::direct_test {
 namespace {
 
 Program ends_of(std::string_view mesh, std::string_view from, std::string_view to) {
@@ -196,4 +196,4 @@ TEST(Direct, a_transfer_left_out_is_noticed) {
 }
 
 }  // namespace
-}  // namespace retile::test
+}  // namespace retile::test::direct_test

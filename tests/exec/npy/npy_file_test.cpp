@@ -13,7 +13,7 @@
 #include "retile/exec/npy/npy.h"
 #include "retile/exec/npy/pattern.h"
 
-namespace retile {
+namespace retile::npy_file_test {
 namespace {
 
 using test::npy_header;
@@ -318,4 +318,4 @@ TEST(NpyOutput, join_refuses_another_file_of_that_name) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::npy_file_test

@@ -9,7 +9,7 @@
 #include "exec/npy/files.h"
 #include "retile/exec/npy/npy.h"
 
-namespace retile {
+namespace retile::npy_header_test {
 namespace {
 
 using test::npy_header;
@@ -257,4 +257,4 @@ RC_GTEST_PROP(NpyHeader, no_changed_byte_makes_it_crash, ()) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::npy_header_test

@@ -8,7 +8,7 @@
 
 #include "retile/core/layout.h"
 
-namespace retile {
+namespace retile::pattern_test {
 namespace {
 
 Layout two_by_three() {
@@ -81,4 +81,4 @@ TEST_P(PatternOfSize, the_tile_of_another_device_is_found) {
 INSTANTIATE_TEST_SUITE_P(Bytes, PatternOfSize, testing::Values(1, 2, 4, 8, 16));
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::pattern_test

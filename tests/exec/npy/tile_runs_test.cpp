@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace retile {
+namespace retile::tile_runs_test {
 namespace {
 
 using Runs = std::vector<Run>;  // inside a test, Run is a function of GoogleTest
@@ -108,4 +108,4 @@ TEST(TileRunsDeathTest, a_tile_outside_its_array_is_a_mistake_of_ours) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::tile_runs_test

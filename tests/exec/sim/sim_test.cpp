@@ -13,7 +13,7 @@
 #include "exec/programs.h"
 #include "retile/exec/npy/tile_runs.h"
 
-namespace retile {
+namespace retile::sim_test {
 namespace {
 
 using test::element_sizes;
@@ -268,4 +268,4 @@ TEST(Sim, refuses_buffers_and_element_sizes_that_do_not_fit) {
 }
 
 }  // namespace
-}  // namespace retile
+}  // namespace retile::sim_test

@@ -8,6 +8,7 @@
 #include "exec/team/thread_team.h"
 #include "retile/exec/team/shared.h"
 
+namespace allocations_test {
 namespace {
 
 using namespace team_test;
@@ -78,3 +79,4 @@ TEST(SharedAllocations, a_member_without_heap_makes_all_refuse) {
 }
 
 }  // namespace
+}  // namespace allocations_test

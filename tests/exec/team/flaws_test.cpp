@@ -6,6 +6,7 @@
 
 #include <iostream>
 
+namespace flaws_test {
 namespace {
 
 using namespace team_test;
@@ -32,3 +33,4 @@ struct Catch {
 TEST(TeamFlaws, every_precaution_left_out_is_caught_by_the_stress) { each_flaw(Catch{}); }
 
 }  // namespace
+}  // namespace flaws_test

@@ -20,6 +20,7 @@
 #include "retile/exec/team/memory.h"
 #include "retile/exec/team/shared_protocol.h"
 
+namespace fork_test {
 namespace {
 
 using namespace team_test;
@@ -312,3 +313,4 @@ TEST(ForkedTeam, a_member_killed_before_it_shares_its_memory_ends_the_others) {
 }
 
 }  // namespace
+}  // namespace fork_test

@@ -17,7 +17,7 @@
 #include "retile/exec/team/cycles.h"
 #include "retile/exec/team/turn.h"
 
-namespace retile::team {
+namespace retile::team::in_place_test {
 namespace {
 
 using test::NamedProgram;
@@ -487,4 +487,4 @@ TEST(InPlace, a_broken_team_is_an_error_and_no_wait) {
 }
 
 }  // namespace
-}  // namespace retile::team
+}  // namespace retile::team::in_place_test

@@ -18,6 +18,7 @@
 #include <sstream>
 #include <string>
 
+namespace memory_test {
 namespace {
 
 using retile::Code;
@@ -243,3 +244,4 @@ TEST(SharedMemory, a_small_dev_shm_refuses_named_segments_and_does_not_matter_to
 }
 
 }  // namespace
+}  // namespace memory_test

@@ -10,6 +10,7 @@
 #include "exec/team/exchanges.h"
 #include "exec/team/thread_team.h"
 
+namespace shared_test {
 namespace {
 
 using namespace team_test;
@@ -374,3 +375,4 @@ TEST(SharedExchange, holds_no_more_bytes_than_its_bound_says) {
 }
 
 }  // namespace
+}  // namespace shared_test

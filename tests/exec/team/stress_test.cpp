@@ -6,6 +6,7 @@
 
 #include <iostream>
 
+namespace stress_test {
 namespace {
 
 using namespace team_test;
@@ -40,3 +41,4 @@ TEST(TeamStress, copies_are_read_when_made_and_overwritten_when_read) {
 TEST(TeamStress, slots_are_read_when_full_and_written_when_empty) { expect_good(Route::staged); }
 
 }  // namespace
+}  // namespace stress_test

@@ -12,6 +12,7 @@
 
 #include "exec/team/thread_team.h"
 
+namespace team_test {
 namespace {
 
 using retile::Code;
@@ -166,3 +167,4 @@ TEST(Team, an_exception_in_one_member_ends_the_others) {
 }
 
 }  // namespace
+}  // namespace team_test
