@@ -29,7 +29,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view report_mark = "retile-exit ";
-constexpr std::string_view start_mark = "retile-started\n";
+constexpr std::string_view start_mark = "retile-started ";
 
 struct Pipe {
   Descriptor read;
@@ -312,6 +312,7 @@ class Job {
   std::string result_;
   ErrorFilter filter_;
   bool started_ = false;  ///< the processes are there
+  pid_t first_ = -1;      ///< and this is process 0
   bool gave_up_ = false;
   std::optional<Clock::time_point> kill_time_;
   int status_ = 0;
@@ -362,8 +363,10 @@ Result<void> Job::await_exec() {
 
 void Job::hear_result(std::string_view text) {
   result_ += text;
-  if (started_ || result_.rfind(start_mark, 0) != 0) return;
-  result_.erase(0, start_mark.size());
+  const std::size_t end = result_.find('\n');
+  if (started_ || end == std::string::npos || result_.rfind(start_mark, 0) != 0) return;
+  std::from_chars(result_.data() + start_mark.size(), result_.data() + end, first_);
+  result_.erase(0, end + 1);
   started_ = true;
   filter_.note_start();
 }
@@ -386,7 +389,9 @@ bool Job::go_on() {
     return false;
   }
   if (ending_signal != 0 && !kill_time_) {
-    kill(child_, SIGTERM);
+    // mpirun soon kills those whom it has asked to end. Process 0 has a file to remove, and when it
+    // is gone mpirun ends the others.
+    kill(first_ > 0 ? first_ : child_, SIGTERM);
     kill_time_ = now + patience;
   }
   return true;
@@ -446,7 +451,7 @@ std::chrono::seconds start_patience() {
 }
 
 void say_started() {
-  std::fputs(std::string(start_mark).c_str(), stdout);
+  std::fputs(fmt::format("{}{}\n", start_mark, getpid()).c_str(), stdout);
   std::fflush(stdout);
 }
 
