@@ -348,7 +348,7 @@ have [] := @prime_split m' 1 e n m b pn pm; rewrite ?muln1 //.
 - by case=> _ _ e1 _; move: pm; rewrite -e1.
 (* equal primes: P G *)
 case=> q1 a1 _ ee; apply: (direct kk); move: o1 o2 o3; rewrite /opt_step /= a1 q1 /= => -> -> o3.
-by rewrite -ee; apply: (@opt_some _ (wgather kk e)); rewrite /= ?ee.
+by move: o3; rewrite ee; case: eqP => // m1 _; move: pm; rewrite m1.
 Qed.
 
 (* ---- Lemma 4.7: the falling edge, which is a rising edge seen from its end   *)
@@ -363,9 +363,8 @@ have [w' [sq' lw' _]] := sequence_rev localsize (@typed_back H) (fun t q => back
 exists w', i', (head 0 (dim_xs (nth no_dim s i'))), s; split=> //; first exact: (typed_back ty).
 have fl : map back_op (labels w) = labels w.
   by elim: (labels w) fw => //= -[] l IH // /IH ->.
-split; rewrite lw' fl; first by rewrite all_rev.
-  by rewrite -(size_map (fun q => op_of q.1)) -/(labels w') lw' fl size_rev size_map.
-by rewrite count_rev.
+split; [by rewrite lw' fl all_rev| |by rewrite lw' fl count_rev].
+by rewrite -(size_map (fun q => op_of q.1)) -/(labels w') lw' fl size_rev size_map.
 Qed.
 
 (* ---- Theorem 4.8 ----                                                        *)
@@ -374,10 +373,9 @@ Definition measure w : nat := \sum_(q <- w) 3 ^ localsize q.2.
 
 Lemma localsize_rises i s0 s1 : typed H (allgather i) s0 s1 -> localsize s0 < localsize s1.
 Proof.
-move=> ty; have [n [st pn]] := weak_of_gather ty; have := weak_size st; rewrite /= => e.
-have [wt _ w0 _] := (prime_gt1 pn, erefl 0, typed_wf ty, 0).
-rewrite /localsize e -[X in X < _]muln1 ltn_pmul2l //.
-by apply: (@localtype_prod_pos delta (globaltype s0)); apply: wf_localtype wH _; case: w0.
+move=> ty; have [n [st pn]] := weak_of_gather ty; have /= e := weak_size st.
+rewrite /localsize e -[X in X < _]muln1 ltn_pmul2l ?(prime_gt1 pn) //.
+exact: (localtype_prod_pos (weak_step_from st)).
 Qed.
 
 Lemma localsize_falls i x s0 s1 : typed H (dynslice i x) s0 s1 -> localsize s1 < localsize s0.
@@ -434,8 +432,11 @@ all: have l1 : localsize s2 < localsize s1 by apply: localsize_falls ty2.
 all: have ls : localsize s = localsize s2 by apply: flat_start sq fw.
 all: rewrite /measure big_cons ls; move: (flat_states _ _ _ sq fw) zw.
 all: case: (w) => [|[p1 t1] [|[p2 t2] [|? ?]]] //= fl _; rewrite ?big_cons ?big_nil ?addn0 /=.
-all: rewrite ?fl ?inE ?eqxx ?orbT // ?addnA ?ltn_add2r.
-all: by [rewrite -[X in X < _]add0n ltn_add2r expn_gt0 | rewrite ltn_exp2l | apply: pow_two].
+all: try have ft1 := fl t1 (mem_head _ _); try rewrite ft1.
+all: try have ft2 : localsize t2 = localsize s2 by [apply: fl; rewrite !inE eqxx orbT].
+all: try rewrite ft2.
+all: rewrite ?addnA ?ltn_add2r; try exact: pow_two.
+all: by [rewrite -[X in X < _]add0n ltn_add2r expn_gt0 | rewrite ltn_exp2l].
 Qed.
 
 Theorem theorem_4_8 s w t : sequence s w t ->
@@ -452,8 +453,8 @@ have [u' [p [c1 [p' [c2 [v' [ew ea ea']]]]]]] : exists u' p c1 p' c2 v',
 subst w a a'; have [s0 [squ /= [ty1 [ty2 sqv]]]] := sequence_split sq.
 have [r [sqr mr]] := pattern_falls ty1 ty2 b.
 apply: (IH (u' ++ r ++ v')).
-  apply: leq_trans lt; rewrite /measure !big_cat !big_cons /= ltnS.
-  by rewrite -/(measure u') -/(measure r) -/(measure v'); lia.
+  rewrite ltnS in lt; apply: leq_trans lt; rewrite /measure !big_cat !big_cons /=.
+  rewrite -/(measure u') -/(measure r) -/(measure v'); lia.
 by apply: sequence_join squ _; apply: sequence_join sqr sqv.
 Qed.
 
