@@ -114,6 +114,17 @@ apply: IH => // p.
 by have [q] := e2 p; rewrite /base_offset_map /= => -[_ eq]; exists q.
 Qed.
 
+(* Lemma 5.1 in full.                                                           *)
+Theorem lemma_5_1_iff tau1 tau2 : wf_type H tau1 -> wf_type H tau2 ->
+  globaltype tau1 = globaltype tau2 ->
+  equivalent (@base_offset_map H tau1) (@base_offset_map H tau2) <-> localtype tau1 = localtype tau2.
+Proof.
+move=> w1 w2 eg; split=> [[pi [rho pK Kp] e]|el]; last first.
+  by have [pi bpi e] := lemma_5_1 wH w1 w2 eg el; exists pi.
+apply: (localtype_of_offsets w1 w2 eg) => p; first by exists (pi p); rewrite e.
+by exists (rho p); rewrite e /= Kp.
+Qed.
+
 Theorem T_injective tau1 tau2 : wf_type H tau1 -> wf_type H tau2 ->
   globaltype tau1 = globaltype tau2 ->
   @base_offset_map H tau1 =1 @base_offset_map H tau2 -> tau1 = tau2.
