@@ -378,4 +378,39 @@ have -> : low_lift s = lift (low_phys s); last by [].
 by elim: (s) => //= -[[i x|i j x|i x|] b] u IH; rewrite /= IH.
 Qed.
 
+(* Such a sequence keeps the bound (4): a normal form does, and the allpermute  *)
+(* behind it stays at the size of the end.                                      *)
+Lemma low_sized p a a' : low_step p a a' -> sized low_op (@assignment_size H D) p a a'.
+Proof.
+move=> st; have [_ _ ps] := low_sound wH st; have := prime_low st.
+have sz := @phys_sized D (globaltype (type_of a)) prime (low_label H p) (phys_of a) (phys_of a').
+move=> pl; have /sz : phys_ok (globaltype (type_of a)) prime (low_label H p) (phys_of a) (phys_of a').
+  by split=> //; rewrite /ok_phys; case: (low_label H p) pl => // q; apply.
+by rewrite /sized; case: p {st ps pl sz}.
+Qed.
+
+Corollary theorem_6_7_constrained (f : device_map H D) tau1 tau2 s :
+  wf_type H tau1 -> wf_type H tau2 ->
+  sequence (Assignment f tau1) s (Assignment f tau2) ->
+  exists s', let s1 := rcons s' (low_allpermute, Assignment f tau2) in
+    [/\ sequence (Assignment f tau1) s1 (Assignment f tau2),
+        normal_form (labels s') /\ ~~ has is_permute (labels s'),
+        memory_constrained (sizes_of (@assignment_size H D) (Assignment f tau1) s1)
+      & cost (Assignment f tau1) s1 <= cost (Assignment f tau1) s + localsize tau2].
+Proof.
+move=> w1 w2 sq0; have [s' [sq1 nf np le]] := theorem_6_7 w1 w2 sq0; exists s'; split=> //.
+set a := Assignment f tau1 in sq1 *; set a2 := Assignment f tau2 in sq1 *.
+have sq12 := sq1; rewrite -cats1 in sq12 *.
+have [m [sq [st _]]] := sequence_split sq12 => {sq12}.
+have mc := normal_form_constrained low_sized sq nf.
+have e2 : assignment_size a2 = assignment_size m by exact: (low_sized st).
+move: mc.
+rewrite /memory_constrained /sizes_of /= map_cat /= last_cat /=.
+have -> : last (assignment_size a) [seq assignment_size q.2 | q <- s'] = assignment_size m.
+  by rewrite (sequence_end sq) /end_of; elim: (s') (a) => [|[? ?] ? IH] ? //=.
+have -> ls x : height (ls ++ [:: x]) = maxn (height ls) x.
+  by elim: ls => [|l ls IH] /=; rewrite ?maxn0 ?max0n // IH maxnA.
+by rewrite e2 !geq_max leq_maxr andbT.
+Qed.
+
 End Lowering.
