@@ -415,7 +415,8 @@ struct Search {
     Size exact = never;
     bool too_many = false;
   };
-  Found states(Size C, Index most) const {
+  /// With a detour every bottom is left and entered again first, which changes the cost only.
+  Found states(Size C, Index most, bool detour = false) const {
     Found out;
     for (const auto& [b, pi_b] : pi) {
       bool divides = pi_b[0] < C;
@@ -433,7 +434,12 @@ struct Search {
       using Entry = std::pair<Size, Rows>;
       std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
       best[o] = {b, 0, o, {}};
-      open.emplace(0, o);
+      for (const WeakCollective& q : weak_steps(delta, g, b)) {
+        if (!detour || q.p != Op::alltoall || 2 * size_of(b) >= C || !best[o].p.empty()) continue;
+        const Size i = static_cast<Size>(q.i), j = static_cast<Size>(q.j);
+        best[o] = {b, 2 * size_of(b), o, {{i, j, q.n}, {j, i, q.n}}};
+      }
+      open.emplace(best[o].cost, o);
       while (!open.empty()) {
         const auto [spent, s] = open.top();
         open.pop();
@@ -478,13 +484,13 @@ struct Search {
   }
 
   /// The lines for this claim, whether it is true or not.
-  std::pair<spec::Certificate, bool> lines(Size C, Index most) const {
+  std::pair<spec::Certificate, bool> lines(Size C, Index most, bool detour = false) const {
     spec::Certificate out;
     out.C = C;
     for (const auto& [c, pi_c] : pi) {
       if (pi_c[0] < C) out.pi[c] = {pi_c[0], std::min(pi_c[1], C)};
     }
-    const Found found = states(C, most);
+    const Found found = states(C, most, detour);
     for (const auto& [b, f] : found.states) out.refuted.emplace_back(b, f.p);
     std::shuffle(out.refuted.begin(), out.refuted.end(), engine);
     return {out, !found.too_many};
@@ -534,9 +540,15 @@ void adversarial(Size count) {
   Size C = solved.opt;
   spec::Certificate base = solved.lines;
   if (draw(0, 1) == 0) {
-    C += draw(1, 3);
-    auto [above, complete] = Search(program).lines(C, 160);
+    const Search search(program);
+    C = draw(0, 1) == 0 ? C + draw(1, 3) : std::max(C + 1, search.pi.at(search.c_1)[1]);
+    auto [above, complete] = search.lines(C, 160, draw(0, 1) == 0);
     if (complete) base = above;
+    // An allpermute that costs more than it does: all else is as it must be for this claim.
+    if (const auto source = base.pi.find(program.from.tile); source != base.pi.end() && draw(0, 1) == 0) {
+      const Size more = base.C - source->second[1];
+      for (auto& [c, pi_c] : base.pi) pi_c[1] = std::min(pi_c[1] + more, base.C);
+    }
   }
   for (Size k = 0; k < count; ++k) {
     spec::Certificate lines = base;
