@@ -203,20 +203,56 @@ def assumptions(work):
 
 HEAD = """# What the kernel proves
 
-Rocq (Coq {version}) and its library mathcomp check these proofs. They hold for all meshes, ranks, sizes and
-lengths; where the paper assumes axes of prime size (Principle 1), the statement says `prime_mesh`.
-`ctest -L kernel` compiles `proofs/rocq/`, asks for the assumptions of each theorem below (there are none), has `coqchk` check the compiled
-files again, and holds this page against what the proof assistant says. `kernel.py document WORK write docs/kernel.md` writes it.
-[proofs.md](proofs.md) says what solvers prove, and on what each kind of proof rests.
+Rocq (Coq {version}) and its library mathcomp check these proofs. The statements hold for all meshes, ranks, sizes and
+lengths. Where the paper assumes axes of prime size (Principle 1), the statement says `prime_mesh`.
 
-What is trusted here: the kernel of Coq, and that the definitions say what the paper says. They stand in `proofs/rocq/paper/`, under the
-names of `spec/paper/`. Both are evaluated on 100,000 random meshes, types, sequences, weak steps and costs by the test `kernel.definitions`.
+`scripts/deps --kernel` installs what is needed, and `ctest -L kernel` does the following:
 
-The certifier of `spec/program/certify.h` is a function here, too (`proofs/rocq/program/certify.v`), and `certify_sound` says that it is right.
-The test `kernel.certificates` compares the verdicts of both. There extraction is trusted as well, with OCaml and Zarith's integers.
+- It compiles `proofs/rocq/`, which takes a minute and 600 MB.
+- It asks for the assumptions of each theorem below. There are none: no axiom, and nothing admitted.
+- `coqchk` checks the compiled files again, without the tactics that made them.
+- It holds this page against what Coq prints. `ninja kernel_document` writes the page anew.
+- It compares definitions and certifier with `spec/`, as the last sections say.
+
+[proofs.md](proofs.md) says what solvers prove. A statement is *held by* the strongest of four: the kernel, solvers,
+enumeration up to a bound, or an argument on paper alone.
 
 | No. | Statement | Held by | Where |
 |---|---|---|---|
+"""
+
+TAIL = """
+## What is trusted
+
+- **The kernel of Coq.** Tactics and mathcomp are not trusted: what they make is checked.
+- **The definitions.** They stand in `proofs/rocq/paper/`, in files named as those of `spec/paper/`. The test
+  `kernel.definitions` evaluates both on 100,000 random meshes, types, sequences, weak steps and costs. Fig. 10 is a
+  relation and cannot be evaluated. Its physical form can, and `fig10_physical` says that both agree.
+- **Extraction**, for these comparisons only, with OCaml and Zarith's integers in place of natural numbers.
+  `proofs/rocq/oracle/extract.v` lists the functions of arithmetic that are exchanged.
+
+## The certifier
+
+`proofs/rocq/program/certify.v` is the certifier of `spec/program/certify.h` in the language of the kernel. `certify_sound`
+says what an accepted certificate means. No sequence of Fig. 10 between the ends of the Program costs less than the lower
+bound. That holds within the bound (4) and without it, over one axis at a time and over several.
+
+So `certified: true` rests on the kernel as far as both certifiers agree. These tests compare their verdicts:
+
+- `kernel.certificates`: every certificate under `tests/spec/oracle/certificates/`.
+- `kernel.plans`: 10,000 random problems. A search of its own writes the certificate of the optimum, which both must
+  accept, and one of the optimum + 1, which both must refuse.
+- `kernel.adversarial`: certificates with numbers changed, lines left out or doubled, detours, and false claims with
+  all that can be said for them. The label `slow` runs a million of them.
+- `kernel.planner`: what `retile plan --certificate` writes, of 10,000 random problems under the label `slow`.
+
+The kernel may take at most 20 times the time of `spec/`. It took about 4 times. It has no limits on its work, so nothing is
+compared where `spec/` decides nothing.
+
+`kernel.mutants` plants nine mistakes in the certifier. Each of them breaks the proof, and eight of them also show in a
+verdict on an adversarial certificate.
+
+Not proved here is that the Program does what it says, which the replay of `check` decides.
 """
 
 
@@ -247,6 +283,7 @@ def document(work):
     out.append("\n## The statements as Coq prints them\n\nA theorem of a section is printed with all that it depends on.\n")
     for name in names:
         out.append(f"\n`{name}`\n\n```coq\n{said[name]}\n```\n")
+    out.append(TAIL)
     return "".join(out)
 
 

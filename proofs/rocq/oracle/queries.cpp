@@ -119,7 +119,9 @@ Collective draw_collective(const Mesh& H, const Type& tau) {
   p.p = static_cast<Op>(draw(0, 3));
   p.i = static_cast<Index>(draw(0, draw(0, 9) == 0 ? r : std::max<Size>(r - 1, 0)));
   p.j = static_cast<Index>(draw(0, draw(0, 9) == 0 ? r : std::max<Size>(r - 1, 0)));
-  p.x = H.empty() || draw(0, 20) == 0 ? "9" : H[static_cast<Index>(draw(0, static_cast<Size>(H.size()) - 1))].x;
+  p.x = H.empty() || draw(0, 20) == 0
+            ? "9"
+            : H[static_cast<Index>(draw(0, static_cast<Size>(H.size()) - 1))].x;
   if (p.p == Op::allpermute) {
     const Sizes g = globaltype(tau);
     for (int attempt = 0; attempt < 6; ++attempt) {
@@ -137,7 +139,8 @@ void describe(const Mesh& H, const Type& tau) {
   const bool wf_H = wf_mesh(H), wf_tau = wf_type(H, tau);
   put(answers, wf_H), put(answers, wf_tau);
   if (wf_H && wf_tau) {
-    put(answers, std::all_of(H.begin(), H.end(), [](const Axis& alpha) { return is_prime(alpha.k); }));
+    put(answers,
+        std::all_of(H.begin(), H.end(), [](const Axis& alpha) { return is_prime(alpha.k); }));
     put(answers, *device_count(H));
     put(answers, globaltype(tau)), put(answers, localtype(tau));
     put(answers, globalsize(tau)), put(answers, localsize(tau));
@@ -168,8 +171,10 @@ void follow(const Mesh& H, const Type& tau) {
       p = draw_collective(H, so_far->sigma.back());
       steps.push_back(p);
       next = sequence(H, tau, steps);
-      if (!next && attempt < 11 && draw(0, 15) > 0) steps.pop_back();
-      else break;
+      if (!next && attempt < 11 && draw(0, 15) > 0)
+        steps.pop_back();
+      else
+        break;
     }
     if (!next) break;
     so_far = next;
@@ -210,12 +215,15 @@ void weak(const Mesh& H, const Type& tau) {
   Sizes c = f.c;
   const bool other = draw(0, 9) == 0;
   if (other) any_of(c) = draw(1, 12);
-  WeakCollective q = {static_cast<Op>(draw(0, 2)), static_cast<Index>(draw(0, r)), static_cast<Index>(draw(0, r)), draw(0, 6)};
-  if (const auto steps = weak_steps(delta, f.g, c); !steps.empty() && draw(0, 3) > 0) q = steps[static_cast<Index>(draw(0, static_cast<Size>(steps.size()) - 1))];
+  WeakCollective q = {static_cast<Op>(draw(0, 2)), static_cast<Index>(draw(0, r)),
+                      static_cast<Index>(draw(0, r)), draw(0, 6)};
+  if (const auto steps = weak_steps(delta, f.g, c); !steps.empty() && draw(0, 3) > 0)
+    q = steps[static_cast<Index>(draw(0, static_cast<Size>(steps.size()) - 1))];
   const auto next = weak_step(delta, f.g, q, c);
   queries << 2;
   put(queries, delta), put(queries, f.g), put(queries, static_cast<Size>(q.p));
-  put(queries, static_cast<Size>(q.i)), put(queries, static_cast<Size>(q.j)), put(queries, q.n), put(queries, c);
+  put(queries, static_cast<Size>(q.i)), put(queries, static_cast<Size>(q.j)), put(queries, q.n),
+      put(queries, c);
   // Digits of a slice, each equally often on each tile, in the order of the devices.
   Sizes digits(f.t.size(), 0);
   if (q.p == Op::dynslice && next) {
@@ -251,7 +259,8 @@ void costs() {
   std::vector<Op> ops;
   Sizes sizes = {draw(0, 50)};
   const Size length = draw(0, 7);
-  for (Size k = 0; k < length; ++k) ops.push_back(static_cast<Op>(draw(0, 3))), sizes.push_back(draw(0, 50));
+  for (Size k = 0; k < length; ++k)
+    ops.push_back(static_cast<Op>(draw(0, 3))), sizes.push_back(draw(0, 50));
   if (draw(0, 1) == 0) {
     std::sort(ops.begin(), ops.end(), [](Op p, Op q) {
       const auto phase = [](Op o) { return o == Op::dynslice ? 0 : o == Op::allgather ? 2 : 1; };
@@ -282,7 +291,8 @@ void put(std::ostream& out, const Tiling& tiling) {
 using Lines = std::vector<std::pair<Sizes, Sizes>>;  // the potentials in the order of the text
 
 /// Asks both; nothing where spec/ gives up.
-std::optional<bool> ask(const Program& program, const spec::Certificate& lines, const Lines& potentials, const char* kind) {
+std::optional<bool> ask(const Program& program, const spec::Certificate& lines,
+                        const Lines& potentials, const char* kind) {
   bool yes = true;
   std::string reason = "certified";
   const auto start = std::chrono::steady_clock::now();
@@ -295,9 +305,11 @@ std::optional<bool> ask(const Program& program, const spec::Certificate& lines, 
     ++counts["undecided"];
     return {};
   }
-  certifier_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  certifier_seconds +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   queries << 4;
-  put(queries, program.devices), put(queries, program.from), put(queries, program.to), put(queries, lines.C);
+  put(queries, program.devices), put(queries, program.from), put(queries, program.to),
+      put(queries, lines.C);
   put(queries, static_cast<Size>(potentials.size()));
   for (const auto& [c, pi] : potentials) put(queries, c), put(queries, pi[0]), put(queries, pi[1]);
   put(queries, static_cast<Size>(lines.refuted.size()));
@@ -321,10 +333,13 @@ struct Problem {
 
 /// Two types of one globaltype.
 Problem draw_problem() {
-  static const std::vector<Sizes> meshes = {{2, 2}, {2, 2, 2}, {2, 3}, {3, 2, 2}, {2, 3, 5}, {4, 2}, {4, 6}, {2, 2, 3, 3}, {6, 5}, {8, 9}, {3, 3, 3}, {2, 2, 2, 2}, {7, 2}};
+  static const std::vector<Sizes> meshes = {
+      {2, 2},       {2, 2, 2}, {2, 3}, {3, 2, 2}, {2, 3, 5},    {4, 2}, {4, 6},
+      {2, 2, 3, 3}, {6, 5},    {8, 9}, {3, 3, 3}, {2, 2, 2, 2}, {7, 2}};
   Problem out;
   Size delta = 1;
-  for (const Size k : any_of(meshes)) out.H.push_back({std::to_string(out.H.size()), k}), delta *= k;
+  for (const Size k : any_of(meshes))
+    out.H.push_back({std::to_string(out.H.size()), k}), delta *= k;
   const Index r = static_cast<Index>(draw(1, 3));
   Sizes g(r, 1);
   for (Size& g_i : g) {
@@ -337,7 +352,8 @@ Problem draw_problem() {
   for (Tiling* tiling : {&out.program.from, &out.program.to}) {
     std::vector<Index> order(out.H.size());
     Sizes strides(out.H.size(), 1);
-    for (Index a = out.H.size(); a-- > 0;) order[a] = a, strides[a] = a + 1 < out.H.size() ? strides[a + 1] * out.H[a + 1].k : 1;
+    for (Index a = out.H.size(); a-- > 0;)
+      order[a] = a, strides[a] = a + 1 < out.H.size() ? strides[a + 1] * out.H[a + 1].k : 1;
     std::shuffle(order.begin(), order.end(), engine);
     *tiling = {g, g, std::vector<std::vector<Digit>>(r), {}};
     for (const Index a : order) {
@@ -360,7 +376,12 @@ struct Search {
   Rows ends;                  // the offsets of each device in f_1 and f_2, sorted
 
   explicit Search(const Program& P)
-      : program(P), g(P.from.global), c_1(P.from.tile), c_2(P.to.tile), delta(P.devices), bound(std::max(size_of(c_1), size_of(c_2))) {
+      : program(P),
+        g(P.from.global),
+        c_1(P.from.tile),
+        c_2(P.to.tile),
+        delta(P.devices),
+        bound(std::max(size_of(c_1), size_of(c_2))) {
     localtypes({});
     relax();
     for (Size d = 0; d < delta; ++d) {
@@ -397,7 +418,8 @@ struct Search {
           const auto there = pi.find(next);
           if (there == pi.end()) continue;
           const Size price = cost(q.p, size_of(c), size_of(next));
-          for (const Index k : {0, 1}) best[k] = std::min(best[k], price + there->second[k]);
+          for (const Index k : {Index{0}, Index{1}})
+            best[k] = std::min(best[k], price + there->second[k]);
         }
         if (best != pi_c) pi_c = best, changed = true;
       }
@@ -426,7 +448,8 @@ struct Search {
       for (Index i = 0; i < g.size(); ++i) {
         Rows longer;
         for (const Sizes& t : o) {
-          for (Size t_i = 0; t_i < g[i] / b[i]; ++t_i) longer.push_back(t), longer.back().push_back(t_i);
+          for (Size t_i = 0; t_i < g[i] / b[i]; ++t_i)
+            longer.push_back(t), longer.back().push_back(t_i);
         }
         o = longer;
       }
@@ -456,7 +479,8 @@ struct Search {
             if (q.p == Op::alltoall) t[q.j] = t[q.j] * q.n + t[q.i] % q.n;
             t[q.i] /= q.n;
           }
-          after.p.push_back({static_cast<Size>(q.i), static_cast<Size>(q.p == Op::alltoall ? q.j : g.size()), q.n});
+          after.p.push_back({static_cast<Size>(q.i),
+                             static_cast<Size>(q.p == Op::alltoall ? q.j : g.size()), q.n});
           const auto known = best.find(after.s);
           if (known != best.end() && known->second.cost <= after.cost) continue;
           open.emplace(after.cost, after.s);
@@ -522,14 +546,20 @@ Solved solve(Index most) {
 void plan() {
   const Solved solved = solve(600);
   const auto& program = solved.problem.program;
-  if (ask(program, solved.lines, listed(solved.lines), "optimum") == false) throw std::logic_error("an optimum is refused");
+  if (ask(program, solved.lines, listed(solved.lines), "optimum") == false)
+    throw std::logic_error("an optimum is refused");
   auto [above, complete] = Search(program).lines(solved.opt + 1, 600);
-  if (complete && ask(program, above, listed(above), "above") == true) throw std::logic_error("more than the optimum is accepted");
+  if (complete && ask(program, above, listed(above), "above") == true)
+    throw std::logic_error("more than the optimum is accepted");
 }
 
 void change(Size& n, Size least) {
   const Size kind = draw(0, 4);
-  n = kind == 0 ? n + 1 : kind == 1 ? n * 2 : kind == 2 ? n - 1 : kind == 3 ? draw(0, 30) : n + draw(-6, 6);
+  n = kind == 0   ? n + 1
+      : kind == 1 ? n * 2
+      : kind == 2 ? n - 1
+      : kind == 3 ? draw(0, 30)
+                  : n + draw(-6, 6);
   n = std::max(n, least);
 }
 
@@ -545,7 +575,8 @@ void adversarial(Size count) {
     auto [above, complete] = search.lines(C, 160, draw(0, 1) == 0);
     if (complete) base = above;
     // An allpermute that costs more than it does: all else is as it must be for this claim.
-    if (const auto source = base.pi.find(program.from.tile); source != base.pi.end() && draw(0, 1) == 0) {
+    if (const auto source = base.pi.find(program.from.tile);
+        source != base.pi.end() && draw(0, 1) == 0) {
       const Size more = base.C - source->second[1];
       for (auto& [c, pi_c] : base.pi) pi_c[1] = std::min(pi_c[1] + more, base.C);
     }
@@ -560,13 +591,15 @@ void adversarial(Size count) {
       if (kind == 1 && !pi.empty()) change(any_of(pi).second[0], 0);
       if (kind == 2 && !pi.empty()) change(any_of(pi).second[1], 0);
       if (kind == 3 && !pi.empty()) change(any_of(any_of(pi).first), 1);
-      if (kind == 4 && !pi.empty()) pi.erase(pi.begin() + draw(0, static_cast<Size>(pi.size()) - 1));
+      if (kind == 4 && !pi.empty())
+        pi.erase(pi.begin() + draw(0, static_cast<Size>(pi.size()) - 1));
       if (kind == 5 && !pi.empty()) {  // the last line counts
         auto again = any_of(pi);
         change(again.second[static_cast<Index>(draw(0, 1))], 0);
         pi.insert(pi.begin() + draw(0, static_cast<Size>(pi.size())), again);
       }
-      if (kind == 6 && !refuted.empty()) refuted.erase(refuted.begin() + draw(0, static_cast<Size>(refuted.size()) - 1));
+      if (kind == 6 && !refuted.empty())
+        refuted.erase(refuted.begin() + draw(0, static_cast<Size>(refuted.size()) - 1));
       if (kind == 7 && !refuted.empty()) change(any_of(any_of(refuted).first), 1);
       if (kind >= 8 && kind <= 9 && !refuted.empty()) {
         auto& p = any_of(refuted).second;
@@ -576,7 +609,8 @@ void adversarial(Size count) {
         auto& p = any_of(refuted).second;
         if (!p.empty()) p.pop_back();
       }
-      if (kind >= 11 && !refuted.empty()) {  // a detour there and back: the same tiles at a higher cost
+      if (kind >= 11 &&
+          !refuted.empty()) {  // a detour there and back: the same tiles at a higher cost
         auto again = any_of(refuted);
         const Size r = static_cast<Size>(program.from.global.size());
         const Size i = draw(0, r - 1), j = draw(0, r - 1), n = draw(2, 4);
