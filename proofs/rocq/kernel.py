@@ -411,7 +411,7 @@ def planner(work, queries, retile, count):
 
 def mutants(work, queries):
     text = (SOURCE / "program/certify.v").read_text()
-    folder = work / "mutant"
+    folder = work.with_name(work.name + "-mutant")  # not within: Coq looks for modules in all folders there
     folder.mkdir(exist_ok=True)
     for file in files():
         for part in (file, file[:-2] + ".vo"):
