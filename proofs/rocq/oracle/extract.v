@@ -5,7 +5,7 @@
 (* is the function that mathcomp defines, also at 0.                            *)
 From mathcomp Require Import all_ssreflect.
 Require Import notation fig06_syntax fig07_base_offsets fig08_typing fig11_cost def4_sequences.
-Require Import def5_weak fig10_low_level certify.
+Require Import def5_weak fig10_low_level sec7_low_level certify fig10_check.
 Require Import Extraction ExtrOcamlBasic.
 Extraction Language OCaml.
 Set Extraction Output Directory ".".
@@ -26,4 +26,4 @@ Extraction "kernel.ml"
   wf_mesh prime_mesh wf_type axes globaltype localtype globalsize localsize device_count base_offsets
   apply is_localtype weak_apply gather_tile alltoall_tile slice_tile is_tile
   step_cost cost height valley memory_constrained normal_form
-  tiling_offset certify.certify.
+  multi_check tiling_offset certify.certify.

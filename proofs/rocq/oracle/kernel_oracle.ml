@@ -8,6 +8,7 @@
      1 MESH TYPE STEPS             where the collectives lead, with height, cost, ..; none if one cannot be applied
      2 DELTA g STEP c TILES        where a weak step leads: the localtype and each tile; none
      3 OPS SIZES                   cost, height, valley, (4), normal form
+     5 MESH STEP ENDS              whether a step of Fig. 10, over several axes, leads from one assignment to the other
      4 DELTA FROM TO CERTIFICATE   1 if the certifier accepts, 0 if it does not
 
    The time that the certifier took goes to standard error. *)
@@ -162,6 +163,23 @@ let weak () =
     write_list number after;
     List.iter (fun t -> List.iter number (moved t)) tiles
 
+let literal () =
+  let h = mesh () in
+  let p =
+    match int () with
+    | 0 -> let i = next () in Kernel.Multi_allgather (i, numbers ())
+    | 1 -> let i = next () in Kernel.Multi_dynslice (i, numbers ())
+    | 2 ->
+      let i = next () in
+      let j = next () in
+      Kernel.Multi_alltoall (i, j, numbers ())
+    | _ -> Kernel.Multi_allpermute
+  in
+  let points_1 = list numbers in
+  let tau_1 = typ () in
+  let points_2 = list numbers in
+  truth (Kernel.multi_check h p points_1 tau_1 points_2 (typ ()))
+
 let seconds = ref 0.
 
 let certify () =
@@ -187,7 +205,8 @@ let () =
         | 1 -> follow ()
         | 2 -> weak ()
         | 3 -> let ops = list op in summary ops (numbers ())
-        | _ -> certify ());
+        | 4 -> certify ()
+        | _ -> literal ());
        Buffer.add_char out '\n';
        if Buffer.length out > 60000 then begin print_string (Buffer.contents out); Buffer.clear out end
      done

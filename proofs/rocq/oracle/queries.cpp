@@ -23,7 +23,7 @@
 #include <sstream>
 
 #include "spec/paper/def4_sequences.h"
-#include "spec/paper/fig10_low_level.h"
+#include "spec/paper/sec7_low_level.h"
 #include "spec/program/certify_text.h"
 
 namespace {
@@ -253,6 +253,106 @@ void weak(const Mesh& H, const Type& tau) {
     ++counts["weak_steps_refused"];
   }
   answers << '\n';
+}
+
+/// The points by device.
+void put_map(const Mesh& H, const DeviceMap& phi) {
+  const std::vector<Point> all = points(H);
+  std::vector<Point> by_device(phi.size());
+  for (Index k = 0; k < phi.size(); ++k) by_device[static_cast<Index>(phi[k])] = all[k];
+  put(queries, static_cast<Size>(phi.size()));
+  for (const Point& point : by_device) put(queries, point);
+}
+
+/// A φ' with β' ∘ φ'⁻¹ = f, any of them; of another tile map where there is none.
+DeviceMap represent(const Mesh& H, const Type& tau, const std::vector<Offset>& f) {
+  const auto beta = base_offset_map(H, tau);
+  std::vector<Index> at(f.size()), of(f.size());
+  for (Index k = 0; k < f.size(); ++k) at[k] = of[k] = k;
+  std::shuffle(of.begin(), of.end(), engine);
+  if (!beta) return DeviceMap(of.begin(), of.end());
+  std::sort(at.begin(), at.end(), [&](Index k, Index l) { return (*beta)[k] < (*beta)[l]; });
+  std::stable_sort(of.begin(), of.end(), [&](Index d, Index e) { return f[d] < f[e]; });
+  DeviceMap phi(f.size());
+  for (Index k = 0; k < f.size(); ++k) phi[at[k]] = static_cast<Size>(of[k]);
+  return phi;
+}
+
+/// A step of Fig. 10 between two assignments: mostly right, or wrong in one place.
+void literal(const Mesh& H, const Type& tau) {
+  if (!wf_mesh(H) || !wf_type(H, tau) || tau.empty()) return;
+  const Size r = static_cast<Size>(tau.size());
+  const Size delta = *device_count(H);
+  TypedAssignment from = {{}, tau};
+  for (Size d = 0; d < delta; ++d) from.phi.push_back(d);
+  std::shuffle(from.phi.begin(), from.phi.end(), engine);
+  const auto f = *tile_map(H, from);
+  TypedAssignment to = from;
+  Op p = static_cast<Op>(draw(0, 3));
+  const Index i = static_cast<Index>(draw(0, draw(0, 20) == 0 ? r : r - 1));
+  const Index j = static_cast<Index>(draw(0, draw(0, 20) == 0 ? r : r - 1));
+  Names x;
+  if (p == Op::allpermute) {
+    const Sizes g = globaltype(tau);
+    for (int attempt = 0; attempt < 6; ++attempt) {
+      to.tau = draw_type(H, &g);
+      if (localtype(to.tau) == localtype(tau)) break;
+    }
+    std::shuffle(to.phi.begin(), to.phi.end(), engine);
+  } else if (p == Op::dynslice) {
+    std::vector<Axis> axes_of_H = H;
+    std::shuffle(axes_of_H.begin(), axes_of_H.end(), engine);
+    const Names used = axes(tau);
+    for (const Axis& alpha : axes_of_H) {
+      const bool free = std::find(used.begin(), used.end(), alpha.x) == used.end();
+      if ((free && draw(0, 1) == 0) || draw(0, 30) == 0) x.push_back(alpha.x);
+    }
+    const auto n = lookup(H, x);
+    if (i < tau.size() && n) {
+      to.tau[i].c /= *n;
+      to.tau[i].xs.insert(to.tau[i].xs.begin(), x.begin(), x.end());
+    }
+  } else if (i < tau.size() && !tau[i].xs.empty()) {
+    const Names& xs = tau[i].xs;
+    const Index first = static_cast<Index>(draw(0, static_cast<Size>(xs.size()) - 1));
+    const Index last =
+        static_cast<Index>(draw(static_cast<Size>(first), static_cast<Size>(xs.size()) - 1));
+    x.assign(xs.begin() + static_cast<std::ptrdiff_t>(first),
+             xs.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+    if (draw(0, 20) == 0) std::shuffle(x.begin(), x.end(), engine);
+    const auto front = to_front(x, tau[i]);
+    const auto n = lookup(H, x);
+    if (front && n) {
+      Type e_1 = tau;
+      e_1[i] = *front;
+      to.phi = represent(H, e_1, f);
+      to.tau[i] = {tau[i].c * *n, *after(x, front->xs), tau[i].s};
+      if (p == Op::alltoall && j < tau.size() && j != i) {
+        to.tau[j].c /= *n;
+        to.tau[j].xs.insert(to.tau[j].xs.begin(), x.begin(), x.end());
+      }
+    }
+  }
+  const Size wrong = draw(0, 9);
+  if (wrong == 0) std::swap(any_of(to.phi), any_of(to.phi));
+  if (wrong == 1) any_of(to.tau).c += draw(0, 1);
+  if (wrong == 2 && !any_of(to.tau).xs.empty())
+    std::shuffle(to.tau[0].xs.begin(), to.tau[0].xs.end(), engine);
+  queries << 5;
+  put(queries, H), put(queries, static_cast<Size>(p));
+  if (p != Op::allpermute) put(queries, static_cast<Size>(i));
+  if (p == Op::alltoall) put(queries, static_cast<Size>(j));
+  if (p != Op::allpermute) put(queries, x);
+  put_map(H, from.phi), put(queries, from.tau), put_map(H, to.phi), put(queries, to.tau);
+  queries << '\n';
+  const bool yes = p == Op::allgather  ? low_level_allgather(H, i, x, from, to)
+                   : p == Op::dynslice ? low_level_dynslice(H, i, x, from, to)
+                   : p == Op::alltoall ? low_level_alltoall(H, i, j, x, from, to)
+                                       : low_level_allpermute(H, from, to);
+  put(answers, yes);
+  answers << '\n';
+  static const char* const names[] = {"allgather", "dynslice", "alltoall", "allpermute"};
+  ++counts[std::string("fig10_") + names[static_cast<Index>(p)] + (yes ? "" : "_refused")];
 }
 
 void costs() {
@@ -661,6 +761,7 @@ int main(int argc, char** argv) {
         describe(H, tau);
         follow(H, tau);
         weak(H, tau);
+        literal(H, tau);
         costs();
       } else if (words[0] == "plans") {
         plan();
