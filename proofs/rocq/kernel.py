@@ -1,0 +1,479 @@
+#!/usr/bin/env python3
+"""The proofs in Rocq: compiled, asked for assumptions, written down, extracted and compared with spec/.
+
+    kernel.py build WORK                     copies the sources to WORK, compiles them and the extracted programs
+    kernel.py assumptions WORK               no theorem rests on an axiom, and coqchk finds none; controls are found out
+    kernel.py document WORK check DOCUMENT   the document says what the proof assistant says; write DOCUMENT writes it
+    kernel.py compare WORK QUERIES MODE SEED COUNT [PARTS]
+                                             spec/ and the kernel answer alike (queries.cpp says what MODE may be)
+    kernel.py certificates WORK QUERIES FILE..
+                                             the same for certificates in files
+    kernel.py planner WORK QUERIES RETILE COUNT
+                                             the same for certificates that `retile plan` writes of random problems
+    kernel.py mutants WORK QUERIES           mistakes in the certifier break its proof and show in its verdicts
+
+WORK is a folder of the build; QUERIES and RETILE are programs.
+"""
+
+import random
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent
+MEMORY = 4 << 30  # bytes that compiling may take
+SLOWER = 20       # the kernel may take so many times the time of spec/
+
+
+def run(*words, cwd, limit=True, stdin=None, stdout=subprocess.PIPE):
+    def limits():
+        if limit:
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        else:  # lists are as deep as they are long
+            hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
+            resource.setrlimit(resource.RLIMIT_STACK, (hard, hard))
+
+    return subprocess.run([str(word) for word in words], cwd=cwd, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, text=True,
+                          check=False, preexec_fn=limits)
+
+
+def good(done, what):
+    if done.returncode != 0:
+        sys.exit(f"kernel.py: {what} failed\n{done.stdout or ''}{done.stderr or ''}")
+    return done
+
+
+def files():
+    return [line for line in (SOURCE / "_CoqProject").read_text().split() if line.endswith(".v")]
+
+
+def modules():
+    return ["retile." + file[:-2].replace("/", ".") for file in files()]
+
+
+def coqc(work, text, name="question"):
+    """What Coq says to a text."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"{name}.v"
+        file.write_text(text)
+        return run("coqc", "-q", "-R", work, "retile", "-w", "none", file, cwd=work)
+
+
+def copy(file, work):
+    """Leaves what has not changed as it is, so that it is not compiled again."""
+    text, target = (SOURCE / file).read_text(), work / file
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.exists() or target.read_text() != text:
+        target.write_text(text)
+
+
+def extract(work, name="kernel_oracle"):
+    """The extracted kernel and the program that asks it."""
+    for file in ("oracle/extract.v", "oracle/kernel_oracle.ml"):
+        copy(file, work)
+    good(run("coqc", "-q", "-R", work, "retile", "-w", "none", "oracle/extract.v", cwd=work), "extraction")
+    good(run("ocamlfind", "ocamlopt", "-w", "-a", "-inline", "200", "-unsafe", "-package", "zarith", "-linkpkg", "-I", ".", "kernel.mli",
+             "kernel.ml", "oracle/kernel_oracle.ml", "-o", name, cwd=work), "ocamlopt")
+
+
+def build(work):
+    start = time.monotonic()
+    work.mkdir(parents=True, exist_ok=True)
+    for file in ["_CoqProject", *files()]:
+        copy(file, work)
+    good(run("coq_makefile", "-f", "_CoqProject", "-o", "Makefile.coq", cwd=work), "coq_makefile")
+    good(run("make", "-f", "Makefile.coq", cwd=work), "make")
+    extract(work)
+    print(f"{len(files())} files compiled in {time.monotonic() - start:.0f} s")
+
+
+# ---- statements ----
+
+def statements():
+    """(number, what it says, held by, names or places)"""
+    out = []
+    for line in (SOURCE / "statements.txt").read_text().splitlines():
+        if line and not line.startswith("#"):
+            number, what, holder, where = (cell.strip() for cell in line.split(" | "))
+            if holder not in ("kernel", "solver", "enumeration", "paper"):
+                sys.exit(f"kernel.py: statements.txt: {number} is held by {holder}")
+            out.append((number, what, holder, where.split() if holder == "kernel" else [where]))
+    return out
+
+
+def theorems():
+    return [name for _, _, holder, names in statements() if holder == "kernel" for name in names]
+
+
+def file_of(theorem):
+    found = [file for file in files()
+             if re.search(rf"^(Theorem|Corollary|Lemma) {theorem}\b", (SOURCE / file).read_text(), re.MULTILINE)]
+    if len(found) != 1:
+        sys.exit(f"kernel.py: {theorem} stands in {found}")
+    return found[0]
+
+
+def qualified(theorem):
+    return Path(file_of(theorem)).stem + "." + theorem
+
+
+IMPORTS = "From mathcomp Require Import all_ssreflect.\n"
+
+
+def imports():
+    return IMPORTS + "From retile Require Import " + " ".join(Path(file).stem for file in files()) + ".\n"
+
+
+# ---- assumptions ----
+
+CLOSED = "Closed under the global context"
+FORBIDDEN = re.compile(r"\b(Axiom|Axioms|Conjecture|Parameter|Parameters|Admitted|admit|Abort|Unset\s+Guard|bypass_check)\b")
+
+# Proved from an axiom, admitted, and proved from what is admitted. Only the first is none of these.
+CONTROL = """
+Lemma sound : forall n : nat, n = n. Proof. reflexivity. Qed.
+Axiom wish : 1 = 0.
+Lemma from_axiom : 0 = 1. Proof. exact (eq_sym wish). Qed.
+Lemma left_open : 0 = 2. Admitted.
+Lemma from_open : 2 = 0. Proof. exact (eq_sym left_open). Qed.
+"""
+
+
+def answers(work, text, names):
+    """What Print Assumptions says of each name."""
+    mark = "".join(f'Goal True. idtac "@@@ {name}". Abort.\nPrint Assumptions {name}.\n' for name in names)
+    done = good(coqc(work, text + mark), "Print Assumptions")
+    out = {}
+    for block in done.stdout.split("@@@ ")[1:]:
+        name, said = block.split("\n", 1)
+        out[name] = said.strip()
+    return out
+
+
+def checked(work, names):
+    """What coqchk says of the modules."""
+    done = run("coqchk", "-silent", "-o", "-R", work, "retile", *names, cwd=work)
+    text = done.stdout + done.stderr
+    return done.returncode == 0 and re.search(r"\* Axioms: <none>", text) is not None, text
+
+
+def without_comments(text):
+    while True:
+        shorter = re.sub(r"\(\*(?:(?!\(\*|\*\)).)*\*\)", "", text, flags=re.DOTALL)
+        if shorter == text:
+            return text
+        text = shorter
+
+
+def assumptions(work):
+    wrong = []
+    for file in files():
+        found = FORBIDDEN.search(without_comments((work / file).read_text()))
+        if found:
+            wrong.append(f"{file} says {found[0]}")
+    names = [qualified(name) for name in theorems()]
+    said = answers(work, imports(), names)
+    for name in names:
+        if said.get(name) != CLOSED:
+            wrong.append(f"{name}: {said.get(name)}")
+    control = answers(work, CONTROL, ["sound", "from_axiom", "left_open", "from_open"])
+    if [name for name, text in control.items() if text != CLOSED] != ["from_axiom", "left_open", "from_open"]:
+        wrong.append(f"the control is misjudged: {control}")
+    if not FORBIDDEN.search(without_comments(CONTROL)):
+        wrong.append("the control's words are overlooked")
+    whole, text = checked(work, modules())
+    if not whole:
+        wrong.append(f"coqchk: {text}")
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "control.v").write_text(CONTROL)
+        good(run("coqc", "-q", "-R", folder, "control", "-w", "none", "control.v", cwd=folder), "the control")
+        done = run("coqchk", "-silent", "-o", "-R", folder, "control", "control.control", cwd=folder)
+        if re.search(r"\* Axioms: <none>", done.stdout + done.stderr) or "wish" not in done.stdout + done.stderr:
+            wrong.append("coqchk finds no axiom in the control")
+    if wrong:
+        sys.exit("kernel.py: " + "\n".join(wrong))
+    print(f"{len(names)} theorems without assumptions; coqchk has checked {len(files())} files; four controls judged rightly")
+
+
+# ---- document ----
+
+HEAD = """# What the kernel proves
+
+Rocq (Coq {version}) and its library mathcomp check these proofs. The statements hold for all meshes, ranks, sizes and
+lengths. Where the paper assumes axes of prime size (Principle 1), the statement says `prime_mesh`.
+
+`scripts/deps --kernel` installs what is needed, and `ctest -L kernel` does the following:
+
+- It compiles `proofs/rocq/`, which takes a minute and 600 MB.
+- It asks for the assumptions of each theorem below. There are none: no axiom, and nothing admitted.
+- `coqchk` checks the compiled files again, without the tactics that made them.
+- It holds this page against what Coq prints. `ninja kernel_document` writes the page anew.
+- It compares definitions and certifier with `spec/`, as the last sections say.
+
+[proofs.md](proofs.md) says what solvers prove. A statement is *held by* the strongest of four: the kernel, solvers,
+enumeration up to a bound, or an argument on paper alone.
+
+| No. | Statement | Held by | Where |
+|---|---|---|---|
+"""
+
+TAIL = """
+## What is trusted
+
+- **The kernel of Coq.** Tactics and mathcomp are not trusted: what they make is checked.
+- **The definitions.** They stand in `proofs/rocq/paper/`, in files named as those of `spec/paper/`. The test
+  `kernel.definitions` evaluates both on 100,000 random meshes, types, sequences, weak steps, costs, and steps of
+  Fig. 10 between two assignments. Fig. 10 is a relation; `multi_check` decides it, which is proved.
+- **Extraction**, for these comparisons only, with OCaml and Zarith's integers in place of natural numbers.
+  `proofs/rocq/oracle/extract.v` lists the functions of arithmetic that are exchanged.
+
+## The certifier
+
+`proofs/rocq/program/certify.v` is the certifier of `spec/program/certify.h` in the language of the kernel.
+`certify_sound` says what an accepted certificate means. No sequence of Fig. 10 between the ends of the Program costs
+less than the lower bound. That holds within the bound (4) and without it, over one axis at a time and over several.
+
+So `certified: true` rests on the kernel as far as both certifiers agree. These tests compare their verdicts:
+
+- `kernel.certificates`: every certificate under `tests/spec/oracle/certificates/`.
+- `kernel.plans`: 10,000 random problems. A search of its own writes the certificate of the optimum, which both must
+  accept, and one of the optimum + 1, which both must refuse.
+- `kernel.adversarial`: certificates with numbers changed, lines left out or doubled, detours, and false claims with
+  all that can be said for them. The label `slow` runs a million of them.
+- `kernel.planner`: what `retile plan --certificate` writes, of 10,000 random problems under the label `slow`.
+
+The kernel may take at most 20 times the time of `spec/`. It took about 4 times. It has no limits on its work, so
+nothing is compared where `spec/` decides nothing.
+
+`kernel.mutants` plants nine mistakes in the certifier. Each of them breaks the proof, and eight of them also show in a
+verdict on an adversarial certificate.
+
+## What the kernel does not prove
+
+- **Lemmas 4.6 and 4.7 over several axes** (E27, E28), for strong sequences. The open goal: steps of Sec. 7.1 that
+  form a peak have a replacement within the bound of the shape D P A P G, each step optional. An edge has one of the
+  shape P A P G G, or its mirror image. Not tried in Rocq; solvers prove the cases. Nothing here depends on it, as
+  `lemma_6_5_multi` and `S12_multi` say what costs and certificates need.
+- **Merging** of steps over the same dimensions (Sec. 7.1, E21). Not tried in Rocq; solvers prove it.
+- **S7, S8, S9**: closed forms of W, of gathers, of alltoalls. Not tried in Rocq; enumeration holds them. No certificate
+  depends on them.
+- **S10, S11 and the sharpness of S6** are single examples. Computation holds them.
+- **That a complete certificate is accepted.** `certify_sound` says what a yes means and nothing of a no. The test
+  `kernel.plans` sees that optima are accepted.
+- **That the Program does what it says**, which the replay of `check` decides.
+"""
+
+
+def text_of(name, said):
+    """The statement of a theorem as Coq prints it."""
+    body = said.split("\n", 1)[1] if said.startswith(name) and "\n" in said else said
+    body = re.sub(r"^\s*: ?", "", body.rstrip(), count=1)
+    return body.replace("\n       ", "\n")
+
+
+def document(work):
+    names = theorems()
+    ask = "Set Printing Width 110.\n" + "".join(f'Goal True. idtac "@@@ {n}". Abort.\nCheck {qualified(n)}.\n' for n in names)
+    done = good(coqc(work, imports() + "Unset Printing Implicit Defensive.\n" + ask), "Check")
+    said = {}
+    for block in done.stdout.split("@@@ ")[1:]:
+        name, text = block.split("\n", 1)
+        said[name] = text_of(name, text)
+    version = re.search(r"version (\S+)", good(run("coqc", "--version", cwd=work), "coqc").stdout)[1]
+    out = [HEAD.format(version=version)]
+    for number, what, holder, where in statements():
+        cells = ", ".join(f"`{name}`" for name in where) if holder == "kernel" else where[0]
+        if holder == "kernel":
+            cells += f" in `proofs/rocq/{file_of(where[0])}`"
+            others = sorted({file_of(name) for name in where} - {file_of(where[0])})
+            cells += "".join(f", `proofs/rocq/{file}`" for file in others)
+        out.append(f"| {number} | {what} | {holder} | {cells} |\n")
+    out.append("\n## The statements as Coq prints them\n\nA theorem of a section is printed with all that it depends on.\n")
+    for name in names:
+        out.append(f"\n`{name}`\n\n```coq\n{said[name]}\n```\n")
+    out.append(TAIL)
+    return "".join(out)
+
+
+def says(path, text):
+    return path.read_text() == text
+
+
+def hold_document(work, action, path):
+    text = document(work)
+    if action == "write":
+        path.write_text(text)
+        return
+    if not says(path, text):
+        sys.exit(f"kernel.py: {path} says anything else than Coq does; write it anew")
+    with tempfile.TemporaryDirectory() as folder:  # controls: a statement or a row that differs
+        for old, new in (("2 * cost_of", "3 * cost_of"), ("| kernel |", "| paper |"), ("prime_mesh H ->", "wf_mesh H ->")):
+            damaged = Path(folder) / "kernel.md"
+            damaged.write_text(text.replace(old, new, 1))
+            if old not in text or says(damaged, text):
+                sys.exit(f"kernel.py: the control with {new} is not noticed")
+    print(f"{len(theorems())} theorems as the document prints them")
+
+
+# ---- comparison with spec/ ----
+
+def asked(work, queries, words, oracle="kernel_oracle"):
+    """(counts of spec/, seconds of spec/, seconds of the kernel, lines that differ)"""
+    with tempfile.TemporaryDirectory(dir=work) as folder:
+        asks, spec, kernel = (Path(folder) / name for name in ("queries", "spec", "kernel"))
+        done = good(run(queries, *words, asks, spec, cwd=work, limit=False), "queries")
+        counts = {line.split()[0]: float(line.split()[1]) for line in done.stdout.splitlines()}
+        with asks.open() as stdin, kernel.open("w") as stdout:
+            said = run(work / oracle, cwd=work, limit=False, stdin=stdin, stdout=stdout)
+        if said.returncode != 0:
+            sys.exit(f"kernel.py: kernel_oracle failed: {said.stderr}")
+        seconds = float(said.stderr.split()[-1])
+        differ = []
+        with asks.open() as a, spec.open() as s, kernel.open() as k:
+            lines = 0
+            for question, left, right in zip(a, s, k):
+                lines += 1
+                if left != right and len(differ) < 5:
+                    differ.append(f"question {question}spec/  {left}kernel {right}")
+                elif left != right:
+                    differ.append("")
+            if lines == 0 or any(file.readline() for file in (a, s, k)):
+                differ.append("not as many answers as questions")
+        return counts, counts.pop("spec_seconds"), seconds, differ
+
+
+def report(parts):
+    total, spec, kernel = {}, 0.0, 0.0
+    for counts, spec_seconds, kernel_seconds, differ in parts:
+        if differ:
+            sys.exit(f"kernel.py: {len(differ)} answers differ\n" + "\n".join(line for line in differ if line))
+        for what, count in counts.items():
+            total[what] = total.get(what, 0) + int(count)
+        spec, kernel = spec + spec_seconds, kernel + kernel_seconds
+    for what, count in sorted(total.items()):
+        print(f"{what:24} {count:9}")
+    if spec > 0.05:  # below that the clocks say nothing
+        print(f"certifier: spec/ {spec:.2f} s, kernel {kernel:.2f} s, {kernel / spec:.1f} times")
+        if kernel > SLOWER * spec:
+            sys.exit(f"kernel.py: the kernel takes more than {SLOWER} times as long")
+    return total
+
+
+def compare(work, queries, mode, seed, count, parts):
+    total = report(asked(work, queries, [mode, seed + part, count]) for part in range(parts))
+    least = {"definitions": ("types", "sequences", "sequences_refused", "weak_steps", "weak_steps_refused", "normal_forms"),
+             "plans": ("optimum_certified", "above_exact"), "adversarial": ("line_certified", "line_exact", "line_open", "line_potential")}
+    for what in least[mode]:
+        if total.get(what, 0) == 0:
+            sys.exit(f"kernel.py: no {what}")
+
+
+def certificates(work, queries, paths):
+    total = report([asked(work, queries, ["certificates", *paths])])
+    print(f"{len(paths)} files")
+    if sum(total.values()) == 0:
+        sys.exit("kernel.py: no certificate in these files")
+
+
+def draw_problem(dice):
+    mesh = dice.choice(["a:2,b:2,c:61", "a:4,b:4,c:4", "a:6,b:4,c:5", "a:8,b:9", "a:2,b:3,c:5,d:7", "a:2,b:2,c:2,d:2", "a:6,b:6"])
+    axes = [(axis.split(":")[0], int(axis.split(":")[1])) for axis in mesh.split(",")]
+    rank = dice.randint(1, 3)
+    shape = [dice.randint(1, 3) for _ in range(rank)]
+    for _, size in axes:
+        for i in range(rank):
+            if dice.random() < 0.6:
+                shape[i] *= size
+
+    def draw_type():
+        tile, used = list(shape), [[] for _ in range(rank)]
+        for name, size in dice.sample(axes, len(axes)):
+            i = dice.randrange(rank + 1)
+            if i < rank and tile[i] % size == 0:
+                tile[i] //= size
+                used[i].append(name)
+        return "[" + ", ".join(f"{c}{{{','.join(xs)}}}{s}" for c, xs, s in zip(tile, used, shape)) + "]"
+
+    return mesh, draw_type(), draw_type()
+
+
+def planner(work, queries, retile, count):
+    dice, parts, left_out = random.Random(1), [], 0
+    with tempfile.TemporaryDirectory(dir=work) as folder:
+        batch = []
+        for k in range(count):
+            mesh, one, other = draw_problem(dice)
+            path = Path(folder) / f"{k}.txt"
+            done = run(retile, "plan", "--mesh", mesh, one, other, "--certificate", path, cwd=work, limit=False)
+            if done.returncode == 3:  # too large
+                left_out += 1
+            else:
+                good(done, f"retile plan --mesh {mesh} '{one}' '{other}'")
+                batch.append(path)
+            if batch and (len(batch) == 200 or k + 1 == count):
+                parts.append(asked(work, queries, ["certificates", *batch]))
+                for done_with in batch:
+                    done_with.unlink()
+                batch = []
+    total = report(parts)
+    print(f"{count} plans, {left_out} without a certificate")
+    if total.get("file_certified", 0) < 0.9 * count:
+        sys.exit("kernel.py: too few certificates")
+
+
+# ---- mutants ----
+
+def mutants(work, queries):
+    text = (SOURCE / "program/certify.v").read_text()
+    folder = work.with_name(work.name + "-mutant")  # not within: Coq looks for modules in all folders there
+    folder.mkdir(exist_ok=True)
+    for file in files():
+        for part in (file, file[:-2] + ".vo"):
+            (folder / part).parent.mkdir(parents=True, exist_ok=True)
+            (folder / part).write_bytes((work / part).read_bytes())
+    kept = []
+    for line in (SOURCE / "mutants.txt").read_text().splitlines():
+        if not line or line.startswith("#"):
+            continue
+        name, differs, old, new = (cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\) \| ", line))
+        if text.count(old) != 1:
+            sys.exit(f"kernel.py: mutant {name}: its text stands {text.count(old)} times in certify.v")
+        (folder / "program/certify.v").write_text(text.replace(old, new))
+        good(run("coqc", "-q", "-R", folder, "retile", "-w", "none", "program/certify.v", cwd=folder), f"mutant {name}")
+        proved = run("coqc", "-q", "-R", folder, "retile", "-w", "none", "theorems/certify_sound.v", cwd=folder)
+        if proved.returncode == 0:
+            sys.exit(f"kernel.py: mutant {name} is proved sound")
+        if differs == "differs":
+            extract(folder)
+            if not asked(folder, queries, ["adversarial", 7, 4000])[3]:
+                sys.exit(f"kernel.py: mutant {name} gives the verdicts of spec/")
+        kept.append(name)
+    print(f"{len(kept)} mistakes found: {', '.join(kept)}")
+
+
+def main(words):
+    verbs = {"build": 1, "assumptions": 1, "document": 3, "compare": 5, "certificates": 3, "planner": 4, "mutants": 2}
+    if not words or words[0] not in verbs or len(words) - 1 < verbs[words[0]]:
+        sys.exit(__doc__)
+    verb, work, rest = words[0], Path(words[1]).resolve(), words[2:]
+    if verb == "build":
+        build(work)
+    elif verb == "assumptions":
+        assumptions(work)
+    elif verb == "document":
+        hold_document(work, rest[0], Path(rest[1]))
+    elif verb == "compare":
+        compare(work, Path(rest[0]).resolve(), rest[1], int(rest[2]), int(rest[3]), int(rest[4]) if len(rest) > 4 else 1)
+    elif verb == "certificates":
+        certificates(work, Path(rest[0]).resolve(), [Path(path).resolve() for path in rest[1:]])
+    elif verb == "planner":
+        planner(work, Path(rest[0]).resolve(), Path(rest[1]).resolve(), int(rest[2]))
+    else:
+        mutants(work, Path(rest[0]).resolve())
+
+
+main(sys.argv[1:])
