@@ -2,8 +2,8 @@
 ///
 /// Paper: Lemmas 4.6, 4.7, Theorem 4.8, Appendix A. One axis at a time, on meshes of prime axes.
 ///
-/// The replacements are sharper than the paper says, as Theorem 4.8 needs: they are normal forms
-/// themselves. A peak becomes one of  nothing, P, A, D G, D P G;  a rising edge one of
+/// The replacements are sharper than the paper says, though Theorem 4.8 needs no more than that: they
+/// are normal forms themselves. A peak becomes one of  nothing, P, A, D G, D P G;  a rising edge one of
 /// G, P G, A G, A P G, P A G;  a falling edge the mirror image of these.
 #pragma once
 
