@@ -599,8 +599,13 @@ Result<Choice> choose(const Problem& problem, const PlanOptions& options,
 
 /// A problem whose ends are digits of the device number, and who its devices are.
 struct Renamed {
-  Problem problem;
+  /// Nothing where no device needs another name: then it is the problem asked for.
+  std::optional<Problem> other;
   IotaChain device_at;
+
+  [[nodiscard]] const Problem& problem(const Problem& asked) const {
+    return other ? *other : asked;
+  }
 };
 
 /// The problem with its devices renamed so that both ends are digits of the device number: by the
@@ -609,11 +614,12 @@ struct Renamed {
 std::optional<Renamed> in_digits(const Problem& problem) {
   const Layout& from = problem.from;
   const Layout& to = problem.to;
-  if (from.is_compact() && to.is_compact()) return Renamed{problem, IotaChain(from.devices())};
+  if (from.is_compact() && to.is_compact()) return Renamed{{}, IotaChain(from.devices())};
   if (from.is_listed() || to.is_listed()) return std::nullopt;
   for (const IotaChain& device_at : {from.order(), to.order()}) {
-    Renamed out{{from.renamed(device_at), to.renamed(device_at)}, device_at};
-    if (out.problem.from.is_compact() && out.problem.to.is_compact()) return out;
+    Problem other{from.renamed(device_at), to.renamed(device_at)};
+    if (other.from.is_compact() && other.to.is_compact())
+      return Renamed{std::move(other), device_at};
   }
   return std::nullopt;
 }
@@ -691,7 +697,7 @@ Result<Plan> plan_digits(const Problem& problem, const PlanOptions& options) {
 Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   auto renamed = check_arguments(problem, options);
   if (!renamed) return refuse(std::move(renamed.error()));
-  auto made = plan_digits(renamed->problem, options);
+  auto made = plan_digits(renamed->problem(problem), options);
   if (made) made->device_at = std::move(renamed->device_at);
   return made;
 }
@@ -699,7 +705,7 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
 Result<Size> smallest_feasible_bytes(const Problem& asked, Size element_bytes) {
   const auto renamed = check_arguments(asked, {.element_bytes = element_bytes});
   if (!renamed) return refuse(renamed.error());
-  const Problem& problem = renamed->problem;
+  const Problem& problem = renamed->problem(asked);
   const WeakSpace space(problem, {});
   Wide least = least_resident(problem, {}, space);
   const Wide ends = std::max(problem.from.tile_size(), problem.to.tile_size());
