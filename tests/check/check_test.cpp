@@ -18,17 +18,6 @@
 #include "retile/plan/plan.h"
 #include "support/mutants.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define RETILE_TEST_INSTRUMENTED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define RETILE_TEST_INSTRUMENTED 1
-#endif
-#endif
-#ifndef RETILE_TEST_INSTRUMENTED
-#define RETILE_TEST_INSTRUMENTED 0
-#endif
-
 namespace check_tests::check_test {
 namespace {
 
@@ -515,42 +504,6 @@ TEST(Check, the_limit_makes_it_undecided_and_never_wrong) {
   EXPECT_EQ(retile::check(program, negative).answer, Answer::undecided);
   negative.piece_limit = INT64_MAX;
   EXPECT_EQ(retile::check(program, negative).answer, Answer::right);
-}
-
-/// The least time of several runs, in seconds: what the machine does besides is not ours.
-double least_seconds(const Program& program, Answer expected) {
-  double least = 1e9;
-  for (int run = 0; run < 7; ++run) {
-    const auto start = std::chrono::steady_clock::now();
-    const Verdict verdict = retile::check(program);
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    EXPECT_EQ(verdict.answer, expected) << show(verdict);
-    least = std::min(least, taken.count());
-  }
-  return least;
-}
-
-TEST(Check, planned_programs_of_65536_devices_take_less_than_100_ms) {
-  const std::vector<std::array<std::string, 2>> ends = {
-      {"[16{a}256, 16{b}256, 16{c}256, 16{d}256]", "[16{d}256, 16{a}256, 16{b}256, 16{c}256]"},
-      {"[1{a,b}256, 1{c,d}256, 256, 256]", "[256, 256, 1{d,a}256, 1{b,c}256]"},
-      {"[256, 16{c}256, 256, 1{a,b}256]", "[16{b}256, 1{d,c}256, 256, 256]"},
-      {"[1{a,b,c,d}65536, 4, 4, 4]", "[65536, 4, 4, 4]"},
-  };
-  for (const auto& [from, to] : ends) {
-    const auto problem = retile::parse_problem("a:16,b:16,c:16,d:16", from, to);
-    ASSERT_TRUE(problem) << from;
-    const auto plan = retile::plan(*problem);
-    ASSERT_TRUE(plan);
-    const Program program = retile::lower(*plan);
-    const double seconds = least_seconds(program, Answer::right);
-    const double silent = least_seconds(support::without_claims(program), Answer::right);
-    std::cout << from << " -> " << to << ": " << program.steps.size() << " steps, " << seconds * 1e3
-              << " ms, " << silent * 1e3 << " ms without claims\n";
-#if defined(__OPTIMIZE__) && !RETILE_TEST_INSTRUMENTED
-    EXPECT_LT(seconds, 0.1) << retile::to_text(program);
-#endif
-  }
 }
 
 TEST(Check, many_pieces_on_many_devices) {
