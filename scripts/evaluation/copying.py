@@ -162,7 +162,7 @@ from 16 MiB on:
 ## Tiles of more than 2^31 elements
 
 `ctest --preset dev-slow -R exec.mpi.large` moves tiles of more than 2.1 GB by a permute, an alltoall and an allgather, and looks at every element. It
-uses `collectives`, `direct`, `shared` with and without private tiles, and `inplace`. It needs 11 GB and minutes. In the last run, on 2026-11-21,
+uses `collectives`, `inplace`, and `exchange` by messages and through shared memory. It needs 11 GB and minutes. In the last run, on 2026-11-21,
 15 of 15 passed, each within its stated bound. For the alltoall that was 4.56 to 4.57 GB per process, in place 2.28.
 """
 

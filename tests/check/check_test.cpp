@@ -5,10 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
-#include <iostream>
 #include <string>
 #include <vector>
 

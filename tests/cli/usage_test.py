@@ -343,6 +343,20 @@ class Answers(Case):
         self.assertEqual((both.returncode, both.stdout), (0, proof))
         self.assertIn("<svg", Path(self.path("plan.svg")).read_text(encoding="utf-8"))
 
+    def test_a_picture_goes_to_a_file_of_its_own(self):
+        self.refused(retile("plan", *EXAMPLE, "--svg", "-"), 2, "--svg: a picture goes to a file")
+        same = self.path("same")
+        self.refused(retile("plan", *EXAMPLE, "--svg", same, "--certificate", same), 2, "--certificate names this file, too")
+        self.accepted(retile("plan", *EXAMPLE, "--svg", same, "--certificate", self.path("other")))
+
+    def test_names_cannot_disturb_a_terminal(self):
+        for harmful in ("\x1b[31mX", "\x9bX", "\u202eX"):
+            for options in ([], ["--explain"], ["--cost", "bytes"]):
+                done = retile("plan", "--mesh", f'"{harmful}":4', f'[3{{"{harmful}"}}12]', "[12]", *options)
+                self.assertEqual(done.returncode, 0)
+                self.assertIn("X", done.stdout)
+                self.assertNotIn(harmful[0], done.stdout)
+
     def test_a_picture_that_cannot_be_written_is_said(self):
         missing = self.path("missing/plan.svg")
         self.refused(retile("plan", *EXAMPLE, "--svg", missing), 4, "--svg: the file cannot be written")

@@ -64,6 +64,14 @@ Result<PlanOptions> read_options(const PlanArguments& arguments) {
                                    arguments.json ? "--json" : "--explain"),
                        {"a file takes them beside it: --certificate FILE"}));
   }
+  if (arguments.svg == "-") {
+    return refuse(about_argument(Code::bad_argument, "--svg", "-",
+                                 "a picture goes to a file, not to stdout", {"--svg plan.svg"}));
+  }
+  if (arguments.svg && arguments.svg == arguments.certificate) {
+    return refuse(about_argument(Code::bad_argument, "--svg", *arguments.svg,
+                                 "--certificate names this file, too"));
+  }
   return options;
 }
 

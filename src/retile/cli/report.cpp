@@ -53,9 +53,9 @@ std::optional<std::vector<std::string>> axes_of(const Digit& digit, const Mesh& 
                            low % digit.stride == 0 && end % high == 0;
       if (!aligned) return std::nullopt;
       const Size part = high / low;
-      names.push_back(part == axis->size
-                          ? name_text(axis->name)
-                          : fmt::format("{}/{} of {}", name_text(axis->name), part, axis->size));
+      names.push_back(part == axis->size ? clean(name_text(axis->name))
+                                         : fmt::format("{}/{} of {}", clean(name_text(axis->name)),
+                                                       part, axis->size));
       left /= part;
     }
     stride = next_stride;

@@ -122,13 +122,6 @@ std::vector<Glyph> glyphs_of(std::string_view text, std::size_t begin, std::size
   return out;
 }
 
-/// `text` without anything that could disturb a terminal.
-std::string clean(std::string_view text) {
-  std::string out;
-  for (const Glyph& glyph : glyphs_of(text, 0, text.size())) out += glyph.shown;
-  return out;
-}
-
 bool continues_a_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 /// The line of input and the line of the caret below it.
@@ -255,6 +248,12 @@ std::string_view code_name(Code code) {
       return "cuda_error";
   }
   RETILE_ASSERT(false, "a code that the enumeration does not have");
+}
+
+std::string clean(std::string_view text) {
+  std::string out;
+  for (const Glyph& glyph : glyphs_of(text, 0, text.size())) out += glyph.shown;
+  return out;
 }
 
 std::string render(const Diagnostic& diagnostic) {

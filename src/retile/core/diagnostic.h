@@ -83,4 +83,7 @@ struct Diagnostic {
 /// as `?`, a line of more than 96 columns is cut around the caret. Ends with a newline.
 [[nodiscard]] std::string render(const Diagnostic& diagnostic);
 
+/// A line of text without anything that could disturb a terminal, as `render` shows it.
+[[nodiscard]] std::string clean(std::string_view text);
+
 }  // namespace retile

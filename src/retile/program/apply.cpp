@@ -353,6 +353,13 @@ const DeviceTable* groups_of(const Op& op) {
       [](const Exchange&) -> const DeviceTable* { return nullptr; });
 }
 
+bool keeps_part(const Op& op) {
+  return match(
+      op, [](const Dynslice&) { return true; }, [](const Allgather&) { return false; },
+      [](const Alltoall&) { return false; }, [](const Allpermute&) { return false; },
+      [](const Exchange&) { return false; });
+}
+
 bool moves_nothing(const Step& step, const Deadline& deadline) {
   return match(
       step.op, [](const Dynslice& op) { return group_size(op) == 1; },

@@ -63,6 +63,10 @@ struct Membership {
 /// The table of groups that a step has, or null.
 [[nodiscard]] const DeviceTable* groups_of(const Op& op);
 
+/// Whether every device keeps a part of its own tile, whatever the step's tables: it receives
+/// nothing, and never holds the tiles before and after it both.
+[[nodiscard]] bool keeps_part(const Op& op);
+
 /// Whether a step moves nothing between devices: n = 1, the identity permutation, or transfers of
 /// devices to themselves. Precondition: applicable.
 /// \param deadline  of a permutation that is looked at device by device; false after it

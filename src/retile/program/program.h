@@ -34,10 +34,9 @@ struct Step {
 /// `dynslice`, `allgather`, `alltoall`, `allpermute` or `exchange`.
 [[nodiscard]] std::string_view op_name(const Step& step);
 
-/// Whether a step is an exchange, which not everybody runs or proves.
-[[nodiscard]] inline bool is_exchange(const Step& step) {
-  return std::holds_alternative<Exchange>(step.op);
-}
+/// Whether a step is an exchange, which not everybody runs or proves, and whose `tile` claim alone
+/// says the shape of its tiles.
+[[nodiscard]] bool is_exchange(const Step& step);
 
 /// One Program. Meshes are only for printing. from, to and map claims have the same global shape;
 /// tables hold numbers below `devices`; dimensions are below the rank; an exchange has a tile

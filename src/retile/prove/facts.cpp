@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "retile/core/cases.h"
 #include "retile/program/apply.h"
 #include "retile/prove/prove.h"
 
@@ -27,12 +28,16 @@ std::string facts(const Program& program, const Verdict& verdict) {
   for (std::size_t k = 0; k < program.steps.size(); ++k) {
     const Step& step = program.steps[k];
     const Size number = static_cast<Size>(k);
-    if (const DeviceTable* groups = groups_of(step.op)) {
-      const Size rows = groups->row_count();
-      out += line("groups", {number, rows, groups->size() / rows});
-    } else if (std::holds_alternative<Allpermute>(step.op)) {
-      out += line("bijection", {number});
-    }
+    const auto groups = [&] {
+      if (const DeviceTable* table = groups_of(step.op)) {
+        out += line("groups", {number, table->row_count(), table->size() / table->row_count()});
+      }
+    };
+    match(
+        step.op, [&](const Dynslice&) { groups(); }, [&](const Allgather&) { groups(); },
+        [&](const Alltoall&) { groups(); },
+        [&](const Allpermute&) { out += line("bijection", {number}); },
+        [](const Exchange&) {});  // there are no facts to certify about one
     out += line("inside", {number});
     tile = shape_after(step, tile, program.devices).value();
     if (step.claims.map || step.claims.at) {

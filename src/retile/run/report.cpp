@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <variant>
 
 #include "retile/core/assert.h"
+#include "retile/program/apply.h"
 #include "retile/program/tile_shapes.h"
 
 namespace retile::run {
@@ -17,7 +17,7 @@ std::optional<Size> resident_elements(const Program& program) {
     // tile_shapes() has seen that eight of these fit.
     const Size before = *checked_product((*shapes)[k]);
     const Size after = *checked_product((*shapes)[k + 1]);
-    const bool slices = std::holds_alternative<Dynslice>(program.steps[k].op);
+    const bool slices = keeps_part(program.steps[k].op);
     most = std::max(most, slices ? std::max(before, after) : before + after);
   }
   return most;

@@ -29,6 +29,10 @@ OVERLOADED = re.compile(r"^ *(make\(step, out\);|state\.tiles = std::visit\(.*ap
 VISIT = re.compile(r"\b(?:match|std::visit)\(")
 ROOMS = ("program", "program/forms", "lower", "check", "prove", "exec/sim", "exec/team", "exec/mpi")
 CONTROL = "program/apply.cpp"
+# One step picked out of the table, which a new one would pass by in silence.
+PICKED = re.compile(r"\b(?:holds_alternative|get_if|get)<(Dynslice|Allgather|Alltoall|Allpermute|Exchange|Keep|Regroup|Fetch|Assemble)>")
+# File and step where that is right: these are what direct() makes, and the ways that take it as it is.
+PICKS = {("exec/mpi/choose.cpp", "Exchange"): 2, ("exec/cuda/executor.cpp", "Exchange"): 1}
 
 
 def read(path):
@@ -145,6 +149,16 @@ class Steps(unittest.TestCase):
 
     def test_every_room_that_visits_is_a_test(self):
         self.assertEqual(sorted({room_of(path) for path in self.visits}), sorted(ROOMS))
+
+    def test_no_step_is_picked_out(self):
+        found = {}
+        for path in sorted((SRC / "retile").rglob("*")):
+            if path.suffix in (".h", ".cpp", ".cu", ".inc"):
+                for pick in PICKED.finditer(read(path)):
+                    key = (path.relative_to(SRC / "retile").as_posix(), pick[1])
+                    found[key] = found.get(key, 0) + 1
+        self.assertEqual(found, PICKS)
+        self.assertTrue(PICKED.search("std::holds_alternative<Dynslice>(op)"))
 
     def test_a_faithful_copy_compiles(self):
         faithful = self.copy("faithful", TABLE, read(SRC / TABLE))

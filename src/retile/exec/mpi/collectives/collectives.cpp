@@ -28,7 +28,7 @@ struct Move {
 
 /// The table of groups between which a step moves something, or null.
 const DeviceTable* moving_groups(const Op& op) {
-  if (std::holds_alternative<Dynslice>(op)) return nullptr;  // stays where it is
+  if (keeps_part(op)) return nullptr;
   return groups_of(op);
 }
 
