@@ -278,19 +278,29 @@ DeviceMap represent(const Mesh& H, const Type& tau, const std::vector<Offset>& f
   return phi;
 }
 
-/// A step of Fig. 10 between two assignments: mostly right, or wrong in one place.
-void literal(const Mesh& H, const Type& tau) {
+/// A step of Fig. 10 between two assignments: two of five are right, some wrong in one place. The tiles are made
+/// so large that axes can be sliced and moved, and dimensions that have axes are preferred.
+void literal(const Mesh& H, Type tau) {
   if (!wf_mesh(H) || !wf_type(H, tau) || tau.empty()) return;
   const Size r = static_cast<Size>(tau.size());
   const Size delta = *device_count(H);
+  for (Dim& d : tau) {  // below 12^4 delta^5 in all, and delta is at most 5^4
+    const Size n = draw(0, 5) == 0 ? 1 : delta;
+    d.c *= n, d.s *= n;
+  }
   TypedAssignment from = {{}, tau};
   for (Size d = 0; d < delta; ++d) from.phi.push_back(d);
   std::shuffle(from.phi.begin(), from.phi.end(), engine);
   const auto f = *tile_map(H, from);
   TypedAssignment to = from;
   Op p = static_cast<Op>(draw(0, 3));
-  const Index i = static_cast<Index>(draw(0, draw(0, 20) == 0 ? r : r - 1));
-  const Index j = static_cast<Index>(draw(0, draw(0, 20) == 0 ? r : r - 1));
+  Index i = 0, j = 0;
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    i = static_cast<Index>(draw(0, draw(0, 20) == 0 ? r : r - 1));
+    j = static_cast<Index>(draw(0, draw(0, 20) == 0 ? r : r - 1));
+    const bool found = p == Op::dynslice || i >= tau.size() || !tau[i].xs.empty();
+    if (found && (p != Op::alltoall || i != j)) break;
+  }
   Names x;
   if (p == Op::allpermute) {
     const Sizes g = globaltype(tau);
@@ -305,7 +315,7 @@ void literal(const Mesh& H, const Type& tau) {
     const Names used = axes(tau);
     for (const Axis& alpha : axes_of_H) {
       const bool free = std::find(used.begin(), used.end(), alpha.x) == used.end();
-      if ((free && draw(0, 1) == 0) || draw(0, 30) == 0) x.push_back(alpha.x);
+      if ((free && (x.empty() || draw(0, 1) == 0)) || draw(0, 30) == 0) x.push_back(alpha.x);
     }
     const auto n = lookup(H, x);
     if (i < tau.size() && n) {
@@ -327,9 +337,8 @@ void literal(const Mesh& H, const Type& tau) {
       e_1[i] = *front;
       to.phi = represent(H, e_1, f);
       to.tau[i] = {tau[i].c * *n, *after(x, front->xs), tau[i].s};
-      if (p == Op::alltoall && j < tau.size() && j != i) {
-        to.tau[j].c /= *n;
-        to.tau[j].xs.insert(to.tau[j].xs.begin(), x.begin(), x.end());
+      if (p == Op::alltoall && j < tau.size()) {  // for i = j what the printed rule says (E4)
+        to.tau[j] = {tau[j].c / *n, append(x, tau[j].xs), tau[j].s};
       }
     }
   }
@@ -338,6 +347,8 @@ void literal(const Mesh& H, const Type& tau) {
   if (wrong == 1) any_of(to.tau).c += draw(0, 1);
   if (wrong == 2 && !any_of(to.tau).xs.empty())
     std::shuffle(to.tau[0].xs.begin(), to.tau[0].xs.end(), engine);
+  if (Dim& d = any_of(to.tau); wrong == 3 && d.xs.empty())
+    d.c *= 2, d.s *= 2;  // the same offsets (E5)
   queries << 5;
   put(queries, H), put(queries, static_cast<Size>(p));
   if (p != Op::allpermute) put(queries, static_cast<Size>(i));
@@ -353,6 +364,8 @@ void literal(const Mesh& H, const Type& tau) {
   answers << '\n';
   static const char* const names[] = {"allgather", "dynslice", "alltoall", "allpermute"};
   ++counts[std::string("fig10_") + names[static_cast<Index>(p)] + (yes ? "" : "_refused")];
+  if (yes && x.size() > 1)
+    ++counts[std::string("fig10_several_axes_") + names[static_cast<Index>(p)]];
 }
 
 void costs() {

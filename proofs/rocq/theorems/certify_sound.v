@@ -370,3 +370,41 @@ have := certify_sound cert wa s1 s2 sq'; congr (_ <= _).
 rewrite /cost_of; congr def4_sequences.cost; last by rewrite /sizes_of -map_comp.
 by rewrite /labels /v' -map_comp; apply: eq_map => -[[] ].
 Qed.
+
+(* Modulo Def. 6.2, on tile maps: between two steps <phi, T[tau]> may be        *)
+(* exchanged for any other pair with the same tiles, at no cost.  The steps are *)
+(* those of Fig. 10 over several axes (fig10_physical_multi).                   *)
+Definition tiles_at (D : finType) (num : D -> nat) (s : tilemap D) (T : tiling) : Prop :=
+  s.1 = tile T /\ forall d, offsets s.1 (s.2 d) = tiling_offset T (num d).
+
+Lemma certify_sound_tiles_numbered (D : finType) (num : D -> nat) (P : program) lines s1 v s2 :
+  perm_eq (map num (enum D)) (iota 0 (devices P)) -> 0 < devices P ->
+  certify P lines ->
+  balanced (global (from P)) s1 -> balanced (global (from P)) s2 ->
+  tiles_at num s1 (from P) -> tiles_at num s2 (to P) ->
+  sequence (@phys_step D (global (from P))) s1 v s2 ->
+  lower_bound lines <= cost_of phys_op (@tilemap_size D) s1 v.
+Proof.
+move=> pn pos cert bs1 bs2 [e1 o1] [e2 o2] sq.
+have cD : #|D| = devices P by rewrite cardE -(size_map num) (perm_size pn) size_iota.
+move: cert pos; rewrite /certify /certify_rows -cD => /and5P[/eqP t1 /eqP t2 k1 _ /andP[k2 k3]] pos.
+apply: (certify_sound_tiles (g := global (from P)) (c1 := tile (from P)) (c2 := tile (to P)) (s1 := s1) (s2 := s2)
+  (rows := [seq tiling_offset (from P) d ++ tiling_offset (to P) d | d <- iota 0 #|D|])) => //.
+- have -> : [seq offsets (tile (from P)) (s1.2 d) ++ offsets (tile (to P)) (s2.2 d) | d <- enum D]
+      = [seq tiling_offset (from P) d ++ tiling_offset (to P) d | d <- map num (enum D)].
+    by rewrite -[RHS]map_comp; apply: eq_map => d /=; rewrite -o1 -o2 e1 e2.
+  by apply: perm_map; rewrite perm_sym cD.
+move: sq; apply: sequence_impl => p s s' st; split=> //.
+by case: p st => // q [_ [/weak_step_factor]].
+Qed.
+
+Theorem certify_sound_physical (P : program) lines : certify P lines = true -> 0 < devices P ->
+  forall (s1 s2 : tilemap [finType of 'I_(devices P)]) v,
+  balanced (global (from P)) s1 -> balanced (global (from P)) s2 ->
+  tiles_at val s1 (from P) -> tiles_at val s2 (to P) ->
+  sequence (@phys_step _ (global (from P))) s1 v s2 ->
+  lower_bound lines <= cost_of phys_op (@tilemap_size _) s1 v.
+Proof.
+move=> cert pos s1 s2 v; apply: certify_sound_tiles_numbered pos cert.
+by rewrite (val_enum_ord (devices P)).
+Qed.
