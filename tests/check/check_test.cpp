@@ -10,10 +10,6 @@
 #include <vector>
 
 #include "check/judge.h"
-#include "retile/lower/lower.h"
-#include "retile/notation/paper/problem.h"
-#include "retile/plan/plan.h"
-#include "support/mutants.h"
 
 namespace check_tests::check_test {
 namespace {

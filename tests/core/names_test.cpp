@@ -7,6 +7,7 @@
 namespace names_test {
 namespace {
 
+using retile::counted;
 using retile::name_text;
 using retile::shortened;
 using retile::shown_name;
@@ -26,6 +27,12 @@ TEST(Names, long_ones_are_cut_in_messages) {
   EXPECT_EQ(shortened(forty + "y"), forty + "..");
   EXPECT_EQ(shown_name(forty + "y"), forty + "..");
   EXPECT_EQ(shown_name("a b"), "\"a b\"");
+}
+
+TEST(Counted, one_and_many) {
+  EXPECT_EQ(counted(1, "dimension"), "1 dimension");
+  EXPECT_EQ(counted(0, "dimension"), "0 dimensions");
+  EXPECT_EQ(counted(2, "axis", "axes"), "2 axes");
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 namespace words_test {
 namespace {
 
-using retile::text::counted;
 using retile::text::enumerate;
 using retile::text::nearest;
 
@@ -55,12 +54,6 @@ TEST(Enumerate, long_lists_are_cut) {
   const std::vector<std::string> nine(9, "x");
   EXPECT_EQ(enumerate(nine), "x, x, x, x, x, x, x and 2 more");
   EXPECT_EQ(enumerate(nine, "or", 9), "x, x, x, x, x, x, x, x or x");
-}
-
-TEST(Counted, one_and_many) {
-  EXPECT_EQ(counted(1, "dimension"), "1 dimension");
-  EXPECT_EQ(counted(0, "dimension"), "0 dimensions");
-  EXPECT_EQ(counted(2, "axis", "axes"), "2 axes");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "retile/cli/verb.h"
+#include "retile/core/atomic_file.h"
 #include "retile/notation/paper/problem.h"
 
 namespace retile::cli {
@@ -203,8 +204,11 @@ std::optional<Complaint> ProblemArguments::missing() const {
 
 std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
-std::string counted(Size count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+std::optional<Outcome> write_named(std::string_view option, const std::string& path,
+                                   std::string_view text) {
+  if (write_file(path, text)) return std::nullopt;
+  return failed(Exit::environment,
+                about_argument(Code::file_error, option, path, "the file cannot be written"));
 }
 
 }  // namespace retile::cli

@@ -77,7 +77,8 @@ struct Outcome {
 /// `[2, 3]`
 [[nodiscard]] std::string shape_text(const Shape& shape);
 
-/// "1 step", "3 steps"
-[[nodiscard]] std::string counted(Size count, std::string_view noun);
+/// Writes a file that an option names, whole or not at all; what ends the verb where that fails.
+[[nodiscard]] std::optional<Outcome> write_named(std::string_view option, const std::string& path,
+                                                 std::string_view text);
 
 }  // namespace retile::cli

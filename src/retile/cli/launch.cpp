@@ -22,6 +22,7 @@
 #include "retile/cli/progress.h"
 #include "retile/cli/signals.h"
 #include "retile/core/descriptor.h"
+#include "retile/core/temporary_file.h"
 
 namespace retile::cli {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "retile/cli/report.h"
 #include "retile/cli/verb.h"
-#include "retile/core/atomic_file.h"
 #include "retile/draw/svg.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/certificate.h"
@@ -75,35 +74,28 @@ Result<PlanOptions> read_options(const PlanArguments& arguments) {
   return options;
 }
 
-/// Writes a file that an option names, whole or not at all.
-Result<void> write_named(std::string_view option, const std::string& path, std::string_view text) {
-  if (write_file(path, text)) return {};
-  return refuse(about_argument(Code::file_error, option, path, "the file cannot be written"));
-}
-
-/// Writes the files that the options ask for beside the plan: the proof of its lower bound, which
-/// is returned where it goes to stdout, and the picture.
-Result<std::string> write_beside(const PlanArguments& arguments, const Plan& plan) {
-  std::string to_stdout;
+/// Writes the files that the options ask for beside the plan: the proof of its lower bound and the
+/// picture. What ends the verb: a failure, or the proof where it goes to stdout.
+std::optional<Outcome> write_beside(const PlanArguments& arguments, const Plan& plan) {
+  if (!arguments.certificate && !arguments.svg) return std::nullopt;
+  const Program program = lower(plan);
+  std::optional<Outcome> instead;
   if (arguments.certificate) {
     const Result<Certificate> certificate = certify(plan);
-    if (!certificate) return refuse(certificate.error());
-    std::string text = to_text(lower(plan)) + to_text(*certificate);
+    if (!certificate) return failed(certificate.error());
+    std::string text = to_text(program) + to_text(*certificate);
     if (*arguments.certificate == "-") {
-      to_stdout = std::move(text);
-    } else if (const auto done = write_named("--certificate", *arguments.certificate, text);
-               !done) {
-      return refuse(done.error());
+      instead = Outcome{.exit = Exit::yes, .out = std::move(text)};
+    } else if (auto failure = write_named("--certificate", *arguments.certificate, text)) {
+      return failure;
     }
   }
   if (arguments.svg) {
-    const Result<std::string> picture = to_svg(lower(plan));
-    if (!picture) return refuse(picture.error());
-    if (const auto done = write_named("--svg", *arguments.svg, *picture); !done) {
-      return refuse(done.error());
-    }
+    const Result<std::string> picture = to_svg(program);
+    if (!picture) return failed(picture.error());
+    if (auto failure = write_named("--svg", *arguments.svg, *picture)) return failure;
   }
-  return to_stdout;
+  return instead;
 }
 
 }  // namespace
@@ -143,12 +135,7 @@ Outcome work_on(const PlanArguments& arguments) {
     }
     return failed(planned.error());
   }
-  const Result<std::string> instead = write_beside(arguments, *planned);
-  if (!instead) {
-    const bool file = instead.error().code == Code::file_error;
-    return file ? failed(Exit::environment, instead.error()) : failed(instead.error());
-  }
-  if (!instead->empty()) return {.exit = Exit::yes, .out = *instead};
+  if (auto instead = write_beside(arguments, *planned)) return *std::move(instead);
   const std::string explanation = arguments.explain ? plan_explanation(*planned) : "";
   if (arguments.json) {
     return {.exit = Exit::yes, .out = plan_json(*planned) + "\n", .words = explanation};

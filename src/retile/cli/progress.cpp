@@ -11,6 +11,7 @@
 
 #include "retile/cli/common.h"
 #include "retile/cli/launch.h"
+#include "retile/core/names.h"
 
 namespace retile::cli {
 

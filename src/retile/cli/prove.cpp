@@ -12,12 +12,12 @@
 
 #include "retile/cli/report.h"
 #include "retile/cli/verb.h"
-#include "retile/core/atomic_file.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/plan.h"
 #include "retile/program/forms/json.h"
 #include "retile/program/forms/text.h"
 #ifdef RETILE_WITH_Z3
+#include "retile/core/names.h"
 #include "retile/prove/prove.h"
 #endif
 
@@ -205,10 +205,8 @@ Outcome prove_all(const ProveArguments& arguments, const std::vector<Program>& p
     const std::string certificate = to_text(program) + facts(program, proof->verdict);
     if (*arguments.certificate == "-") {
       outcome.out = certificate;
-    } else if (!write_file(*arguments.certificate, certificate)) {
-      return failed(Exit::environment,
-                    about_argument(Code::file_error, "--certificate", *arguments.certificate,
-                                   "the file cannot be written"));
+    } else if (auto failure = write_named("--certificate", *arguments.certificate, certificate)) {
+      return *std::move(failure);
     }
   }
   return outcome;

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "retile/cli/report.h"
 #include "retile/cli/run.h"
+#include "retile/core/names.h"
 #include "retile/exec/npy/npy.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/plan.h"
@@ -19,21 +21,30 @@ namespace {
 /// More processes than this are started only when -n says so.
 constexpr Size most_processes_unasked = 1024;
 
-/// What --strategy takes. The last three are names of before there was one exchange.
+/// What --strategy takes.
 struct NamedStrategy {
   std::string_view name;
   mpi::Strategy strategy;
   mpi::Partition partition = mpi::Partition::nodes;
 };
-constexpr std::array<NamedStrategy, 7> strategies{{
+constexpr std::array<NamedStrategy, 4> strategies{{
     {"automatic", mpi::Strategy::automatic},
     {"collectives", mpi::Strategy::collectives},
     {"exchange", mpi::Strategy::exchange},
     {"inplace", mpi::Strategy::in_place},
+}};
+/// Names of before there was one exchange.
+constexpr std::array<NamedStrategy, 3> earlier_strategies{{
     {"shared", mpi::Strategy::exchange, mpi::Partition::one_node},
     {"mixed", mpi::Strategy::exchange, mpi::Partition::nodes},
     {"direct", mpi::Strategy::exchange, mpi::Partition::apart},
 }};
+
+const NamedStrategy* find_name(std::span<const NamedStrategy> all, std::string_view name) {
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const NamedStrategy& it) { return it.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
 
 }  // namespace
 
@@ -94,12 +105,11 @@ Result<void> Preparation::read_data() {
 Result<void> Preparation::read_strategy() {
   if (!given_.strategy) return {};
   const std::string& text = *given_.strategy;
-  const auto named = std::find_if(strategies.begin(), strategies.end(),
-                                  [&](const NamedStrategy& it) { return it.name == text; });
-  if (named == strategies.end()) {
-    constexpr std::size_t today = 4;
+  const NamedStrategy* named = find_name(strategies, text);
+  if (named == nullptr) named = find_name(earlier_strategies, text);
+  if (named == nullptr) {
     std::vector<std::string_view> names;
-    for (std::size_t k = 0; k < today; ++k) names.push_back(strategies[k].name);
+    for (const NamedStrategy& it : strategies) names.push_back(it.name);
     const auto refused = parse_choice(text, "--strategy", names);
     return refuse(refused.error());
   }

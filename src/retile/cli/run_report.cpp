@@ -6,6 +6,7 @@
 
 #include "retile/cli/progress.h"
 #include "retile/cli/run.h"
+#include "retile/core/names.h"
 
 namespace retile::cli {
 namespace {

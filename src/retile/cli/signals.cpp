@@ -7,8 +7,6 @@
 
 namespace retile::cli {
 
-const std::array<int, 3> ending_signals = {SIGINT, SIGTERM, SIGHUP};
-
 namespace {
 
 extern "C" void clean_up(int signal) {

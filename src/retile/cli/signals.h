@@ -1,14 +1,10 @@
-// Signals that ask the program to end.
+// What the signals do that ask the program to end.
 #pragma once
-
-#include <array>
 
 namespace retile::cli {
 
-/// INT, TERM and HUP. One that was ignored at the start stays ignored.
-extern const std::array<int, 3> ending_signals;
-
-/// From now on they remove what is half-written and then do what they do anyway.
+/// From now on ending_signals remove what is half-written and then do what they do anyway. One that
+/// was ignored at the start stays ignored.
 void clean_up_on_signals();
 
 }  // namespace retile::cli

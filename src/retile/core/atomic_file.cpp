@@ -28,7 +28,7 @@ class SignalsWait {
   SignalsWait() {
     sigset_t ending;
     sigemptyset(&ending);
-    for (const int number : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&ending, number);
+    for (const int number : ending_signals) sigaddset(&ending, number);
     pthread_sigmask(SIG_BLOCK, &ending, &before_);
   }
   SignalsWait(const SignalsWait&) = delete;

@@ -1,6 +1,7 @@
-// Names of axes as text, and how messages show them.
+// Names of axes as text, and how messages show them and numbers of things.
 #pragma once
 
+#include <concepts>
 #include <string>
 #include <string_view>
 
@@ -19,5 +20,14 @@ namespace retile {
 
 /// The name as messages show it: name_text of a shortened name.
 [[nodiscard]] std::string shown_name(std::string_view name);
+
+/// `1 dimension`, `3 dimensions`; with another plural `1 axis`, `3 axes`.
+template <std::integral Count>
+[[nodiscard]] std::string counted(Count count, std::string_view singular,
+                                  std::string_view plural = "") {
+  std::string out = std::to_string(count) + " ";
+  if (count != 1 && !plural.empty()) return out.append(plural);
+  return out.append(singular).append(count == 1 ? "" : "s");
+}
 
 }  // namespace retile

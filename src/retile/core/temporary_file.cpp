@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstring>
 #include <random>
 #include <utility>
@@ -64,6 +65,8 @@ bool flush_folder(const std::string& path) {
 }
 
 }  // namespace
+
+const std::array<int, 3> ending_signals = {SIGINT, SIGTERM, SIGHUP};
 
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');

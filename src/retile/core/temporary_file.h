@@ -2,6 +2,7 @@
 // other rooms; not installed.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -45,6 +46,9 @@ class TemporaryFile {
   std::optional<unsigned> mode_;
   int listed_ = -1;  // its number in the list of remove_temporaries()
 };
+
+/// INT, TERM and HUP: the signals that ask a program to end.
+extern const std::array<int, 3> ending_signals;
 
 /// The folder of a path with its last slash; empty for a name alone.
 [[nodiscard]] std::string folder_of(const std::string& path);

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "retile/core/names.h"
+
 namespace retile {
 
 namespace {
@@ -45,10 +47,6 @@ std::string number(double value) {
   std::string out = fmt::format("{:.1f}", value);
   if (out.ends_with(".0")) out.resize(out.size() - 2);
   return out;
-}
-
-std::string counted(Size count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 std::string escaped(std::string_view text) {

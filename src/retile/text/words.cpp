@@ -63,12 +63,4 @@ std::string enumerate(const std::vector<std::string>& words, std::string_view la
   return out;
 }
 
-std::string counted(std::size_t count, std::string_view singular) {
-  return fmt::format("{} {}{}", count, singular, count == 1 ? "" : "s");
-}
-
-std::string counted(std::size_t count, std::string_view singular, std::string_view plural) {
-  return fmt::format("{} {}", count, count == 1 ? singular : plural);
-}
-
 }  // namespace retile::text

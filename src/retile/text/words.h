@@ -1,4 +1,4 @@
-// Words in messages: lists of them, numbers of them, and which one somebody may have meant.
+// Words in messages: lists of them, and which one somebody may have meant.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,5 @@ namespace retile::text {
 /// `last` may be `or`.
 [[nodiscard]] std::string enumerate(const std::vector<std::string>& words,
                                     std::string_view last = "and", std::size_t most = 8);
-
-/// `1 dimension`, `3 dimensions`; with another plural `1 axis`, `3 axes`.
-[[nodiscard]] std::string counted(std::size_t count, std::string_view singular);
-[[nodiscard]] std::string counted(std::size_t count, std::string_view singular,
-                                  std::string_view plural);
 
 }  // namespace retile::text

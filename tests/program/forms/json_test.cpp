@@ -23,12 +23,7 @@ using retile::Program;
 using testing::Contains;
 using testing::HasSubstr;
 
-Program read(const std::string& text) {
-  auto out = parse_any(text, "test");
-  if (!out) throw std::runtime_error(render(out.error()) + text);
-  if (out->size() != 1) throw std::runtime_error("expected one Program");
-  return std::move(out->front());
-}
+Program read(const std::string& text) { return twins::only(parse_any(text, "test"), text); }
 
 TEST(Json, example_3_1) {
   const Program program = read(

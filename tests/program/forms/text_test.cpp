@@ -24,12 +24,7 @@ using testing::HasSubstr;
 using twins::header;
 using twins::over_six;
 
-Program read(const std::string& text) {
-  auto out = parse_programs(text, "test");
-  if (!out) throw std::runtime_error(render(out.error()) + text);
-  if (out->size() != 1) throw std::runtime_error("expected one Program");
-  return std::move(out->front());
-}
+Program read(const std::string& text) { return twins::only(parse_programs(text, "test"), text); }
 
 Diagnostic refused(const std::string& text) {
   auto out = parse_programs(text, "test");

@@ -3,11 +3,15 @@
 #pragma once
 
 #include <cstddef>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "retile/core/diagnostic.h"
+#include "retile/core/result.h"
+#include "retile/program/program.h"
 
 namespace twins {
 
@@ -18,6 +22,14 @@ struct Twin {
   std::string bad;
   retile::Code code;
 };
+
+/// The one Program that was read from `text`.
+inline retile::Program only(retile::Result<std::vector<retile::Program>> programs,
+                            const std::string& text) {
+  if (!programs) throw std::runtime_error(render(programs.error()) + text);
+  if (programs->size() != 1) throw std::runtime_error("expected one Program");
+  return std::move(programs->front());
+}
 
 /// A text without its marks, and where they were.
 struct Marked {

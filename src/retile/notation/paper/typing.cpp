@@ -44,9 +44,9 @@ class Rule {
   /// The refusal of a dimension that the type does not have, if so.
   [[nodiscard]] std::optional<tl::unexpected<Diagnostic>> no_dimension(std::size_t dim) const {
     if (dim < type_.rank()) return std::nullopt;
-    return fails(
-        Code::bad_dimension, fmt::format("the type has no dimension {}", dim), std::nullopt,
-        {fmt::format("it has {}, numbered from 0", text::counted(type_.rank(), "dimension"))});
+    return fails(Code::bad_dimension, fmt::format("the type has no dimension {}", dim),
+                 std::nullopt,
+                 {fmt::format("it has {}, numbered from 0", counted(type_.rank(), "dimension"))});
   }
 
   /// The refusal to take `axes` minor-most axes off dimension `dim`, if it has not that many.
@@ -72,7 +72,7 @@ class Rule {
     return fails(Code::inapplicable,
                  there == 0 ? fmt::format("dimension {} is not split by any axis", dim)
                             : fmt::format("dimension {} is split by {}, not by {}", dim,
-                                          text::counted(there, "axis", "axes"), axes),
+                                          counted(there, "axis", "axes"), axes),
                  dim, std::move(notes));
   }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "builder.h"
+#include "retile/core/names.h"
 #include "retile/text/words.h"
 #include "tables.h"
 #include "tilings.h"
@@ -27,8 +28,8 @@ std::size_t Builder::dimension(const StepDraft& step, std::string_view key) cons
   if (static_cast<std::size_t>(dim.value) >= rank) {
     fail(dim.place,
          {.code = Code::bad_dimension,
-          .message = fmt::format("{}={}: the array has {}", key, dim.value,
-                                 text::counted(rank, "dimension")),
+          .message =
+              fmt::format("{}={}: the array has {}", key, dim.value, counted(rank, "dimension")),
           .notes = {rank == 0 ? std::string("an array of rank 0 has nothing to cut or concatenate")
                               : fmt::format("dimensions are numbered 0 to {}", rank - 1)}});
   }
@@ -84,11 +85,11 @@ void fail_extent(const Place& extent) {
 
 void check_new_tile(const Token<std::vector<Size>>& tile, std::size_t rank) {
   if (tile.value.size() != rank) {
-    fail(tile.place, {.code = Code::bad_program,
-                      .message = fmt::format("the new tiles have {}, the array has {}",
-                                             text::counted(tile.value.size(), "extent"),
-                                             text::counted(rank, "dimension")),
-                      .notes = {"tile of an exchange says the shape of the new tiles"}});
+    fail(tile.place,
+         {.code = Code::bad_program,
+          .message = fmt::format("the new tiles have {}, the array has {}",
+                                 counted(tile.value.size(), "extent"), counted(rank, "dimension")),
+          .notes = {"tile of an exchange says the shape of the new tiles"}});
   }
   for (std::size_t i = 0; i < rank; ++i) {
     if (tile.value[i] < 1) fail_extent(number_place(tile.place, i));
@@ -103,9 +104,9 @@ Transfer build_transfer(const Token<RowsDraft>& rows, std::size_t row, std::size
   if (length != 2 + 3 * rank) {
     fail(length == 0 ? rows.place : number_place(rows.place, entry),
          {.code = Code::bad_program,
-          .message = fmt::format("transfer {} has {}, an array of {} needs {}", row,
-                                 text::counted(length, "number"), text::counted(rank, "dimension"),
-                                 2 + 3 * rank),
+          .message =
+              fmt::format("transfer {} has {}, an array of {} needs {}", row,
+                          counted(length, "number"), counted(rank, "dimension"), 2 + 3 * rank),
           .notes = {"a transfer is [target, source, start in the target's new tile, start in the "
                     "source's tile, shape]"}});
   }

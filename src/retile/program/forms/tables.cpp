@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "retile/core/names.h"
 #include "retile/text/words.h"
 
 namespace retile::forms {
@@ -57,7 +58,7 @@ class IotaCheck {
       fail(number_place(place_, number_),
            {.code = Code::bad_program,
             .message = fmt::format("T lists {}, the shape before it has {}",
-                                   text::counted(transpose.size(), "dimension"), rank),
+                                   counted(transpose.size(), "dimension"), rank),
             .notes = {"T names every dimension of its shape once"}});
     }
     std::vector<std::size_t> out;
@@ -191,7 +192,7 @@ PairList build_pairs(const Token<RowsDraft>& rows, Size devices) {
       fail(length == 0 ? rows.place : number_place(rows.place, entry),
            {.code = Code::bad_program,
             .message = fmt::format("a pair is [source,target], row {} has {}", out.size(),
-                                   text::counted(length, "number"))});
+                                   counted(length, "number"))});
     }
     out.push_back({draft.entries[entry], draft.entries[entry + 1]});
     entry += 2;

@@ -119,7 +119,7 @@ void check_extents(const TilingDraft& draft) {
   if (tile.size() != rank) {
     fail(draft.tile.place, {.code = Code::ill_formed_type,
                             .message = fmt::format("tile has {}, but global has {}",
-                                                   text::counted(tile.size(), "extent"), rank)});
+                                                   counted(tile.size(), "extent"), rank)});
   }
   for (std::size_t i = 0; i < rank; ++i) {
     for (const auto* list : {&draft.tile, &draft.global}) {
@@ -173,7 +173,7 @@ void check_offset_rows(const Token<RowsDraft>& rows, std::size_t rank, Size devi
   if (static_cast<Size>(lengths.size()) != devices) {
     fail(rows.place, {.code = Code::bad_program,
                       .message = fmt::format("at has {} for {} devices",
-                                             text::counted(lengths.size(), "row"), devices),
+                                             counted(lengths.size(), "row"), devices),
                       .notes = {"row d is the base offset of device d"}});
   }
   std::size_t entry = 0;
@@ -182,8 +182,7 @@ void check_offset_rows(const Token<RowsDraft>& rows, std::size_t rank, Size devi
       fail(lengths[d] == 0 ? rows.place : number_place(rows.place, entry),
            {.code = Code::bad_program,
             .message = fmt::format("row {} of at has {}, the array has {}", d,
-                                   text::counted(lengths[d], "offset"),
-                                   text::counted(rank, "dimension"))});
+                                   counted(lengths[d], "offset"), counted(rank, "dimension"))});
     }
     entry += rank;
   }
