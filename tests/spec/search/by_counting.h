@@ -55,8 +55,8 @@ inline Contingency devices_by_pair(const TileMap& f_1, const TileMap& f_2) {
   return out;
 }
 /// S4: the same for the holders of bottom tiles, `each` of every tile.
-inline Contingency holders_by_pair(const Sizes& g, const Sizes& b, const Sizes& c_1, const Tail& tail,
-                            Size each) {
+inline Contingency holders_by_pair(const Sizes& g, const Sizes& b, const Sizes& c_1,
+                                   const Tail& tail, Size each) {
   const TileMap bottom = every_tile(g, b), up = gathered(bottom, c_1);
   Contingency out;
   for (Index o = 0; o < bottom.t.size(); ++o) {
