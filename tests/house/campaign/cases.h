@@ -45,7 +45,8 @@ class Hash {
   std::uint64_t state_ = 0x243F6A8885A308D3U;
 };
 
-/// A set of hashes: open addressing, 8 bytes a place, at most 3 of 4 places taken.
+/// A set of hashes: open addressing, 8 bytes a place, at most 3 of 4 places taken. An empty place is
+/// 0, so 0 counts as 1.
 class HashSet {
  public:
   [[nodiscard]] bool holds(std::uint64_t hash) const {
@@ -64,7 +65,8 @@ class HashSet {
   static std::uint64_t nonzero(std::uint64_t hash) { return hash == 0 ? 1 : hash; }
   [[nodiscard]] std::size_t place_of(std::uint64_t hash) const {
     const std::size_t mask = places_.size() - 1;
-    std::size_t at = static_cast<std::size_t>(hash) & mask;
+    // The low bits of what is counted through are in a row, and rows make long searches.
+    std::size_t at = static_cast<std::size_t>((hash * 0x9E3779B97F4A7C15U) >> 24U) & mask;
     while (places_[at] != 0 && places_[at] != hash) at = (at + 1) & mask;
     return at;
   }

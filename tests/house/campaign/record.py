@@ -2,8 +2,8 @@
 """The recorded run of the campaign: every kind with a program of its own, two at a time, in one JSON file.
 
     record.py run PROGRAM FILE [--seconds S] [--jobs N] [--cases F] [--seed N] [--save DIR]
-    record.py table FILE       the tables of docs/campaign.md
-    record.py missing FILE     what the run was to count and did not; ends with 1 when there is something
+    record.py document FILE PAGE   writes what the run counted into its place in docs/campaign.md
+    record.py missing FILE         what the run was to count and did not; ends with 1 when there is something
 
 With --seconds the run ends after that time, and what it has counted by then counts. --cases 0.001 asks for a thousandth of
 everything.
@@ -30,7 +30,7 @@ PARTS = [
     (["text"], 2e7, 1e5, 3),
     (["step-offset"], 1.2e7, 1e5, 2),
     (["offset"], 8e6, 1e5, 2),
-    (["prove"], 1e5, 1e5, 4),
+    (["prove"], 2e4, 1e3, 4),  # a solver takes 40 ms: what is asked below would take some hours
 ]
 RULES_AND_OFFSETS = ["rule", "rule-fig8", "offset", "step-offset"]
 KINDS = ["rule", "rule-fig8", "well-formedness", "offset", "step-offset", "weak", "opt", "bound", "optimal", "certificate",
@@ -41,6 +41,7 @@ LEAST = {"verdict": 1e7}
 # OPT beyond 24 devices is by counting; nothing else is asked of it by stratum.
 LEAST_IN_STRATUM = {"opt": {"devices": 1e3}}
 EACH = 1e5
+MARKS = ("<!-- table: run -->", "<!-- end -->")
 
 
 class Clock:
@@ -107,13 +108,14 @@ def commit():
 
 def run(arguments):
     start, clock = time.time(), Clock(arguments.seconds, arguments.jobs)
+    built_from = commit()  # not of what is committed while it runs
     with ThreadPoolExecutor(arguments.jobs) as pool:
         parts = list(pool.map(lambda number: run_part(arguments, clock, number), range(len(PARTS))))
     kinds = merged(parts)
     record = {
         "schema": "retile.campaign.record/1",
         "date": time.strftime("%Y-%m-%d", time.gmtime(start)),
-        "commit": commit(),
+        "commit": built_from,
         "seed": arguments.seed,
         "processor": processor(),
         "processors": os.cpu_count(),
@@ -139,17 +141,38 @@ def head(cells):
 
 
 def tables(record):
-    """By kind, then by stratum; the whole text ends with a line end."""
-    lines = head(["Kind", "Cases", "of these enumerated", "trivial", "both refuse", "open", "differences"])
+    """By kind, then by stratum."""
     columns = ["cases", "enumerated", "trivial", "refused", "open", "differences"]
+    lines = head(["Kind", "Cases", "of these enumerated", "trivial", "both refuse", "open", "differences"])
     for kind, count in record["kinds"].items():
         lines.append(row([kind] + [count[column] for column in columns]))
-    totals = [sum(count[column] for count in record["kinds"].values()) for column in columns]
-    lines += [row(["total"] + totals), ""]
+    lines += [row(["total"] + [sum(count[column] for count in record["kinds"].values()) for column in columns]), ""]
     lines += head(["Kind"] + STRATA)
     for kind, count in record["kinds"].items():
         lines.append(row([kind] + [count["strata"].get(stratum, "") for stratum in STRATA]))
+    return lines
+
+
+def section(record):
+    """What docs/campaign.md says of the run, between its marks."""
+    lines = [
+        f"{record['date']}, `scripts/campaign`, commit {record['commit'][:7]}, seed {record['seed']}, "
+        f"{record['programs_at_a_time']} programs at a time.",
+        f"Machine: {record['processor']}, {record['processors']} processors, shared with other work.",
+        f"It took {record['seconds']:,} seconds, and {record['processor_seconds']:,} seconds of processor time.",
+        f"There were {record['differences']:,} differences.",
+        "",
+    ]
+    lines += tables(record)
+    absent = missing(record)
+    if absent:
+        lines += ["", "The recorded run is to have more. This is missing:", ""] + [f"- {line}" for line in absent]
     return "\n".join(lines) + "\n"
+
+
+def with_section(page, record):
+    before, rest = page.split(MARKS[0])
+    return before + MARKS[0] + "\n" + section(record) + MARKS[1] + rest.split(MARKS[1], 1)[1]
 
 
 def missing(record):
@@ -187,14 +210,16 @@ def main():
     runs.add_argument("--cases", type=float, default=1)
     runs.add_argument("--seed", type=int, default=1)
     runs.add_argument("--save")
-    for verb in ("table", "missing"):
+    for verb in ("document", "missing"):
         verbs.add_parser(verb).add_argument("file")
+    verbs.choices["document"].add_argument("page")
     arguments = parser.parse_args()
     if arguments.verb == "run":
         return run(arguments)
     record = json.loads(Path(arguments.file).read_text(encoding="utf-8"))
-    if arguments.verb == "table":
-        print(tables(record), end="")
+    if arguments.verb == "document":
+        page = Path(arguments.page)
+        page.write_text(with_section(page.read_text(encoding="utf-8"), record), encoding="utf-8")
         return 0
     lines = missing(record)
     print("\n".join(lines) if lines else "nothing is missing")
