@@ -1,6 +1,6 @@
 /// The tokens of the Program text form, its lists and tables, and where an error is.
 ///
-/// NAME: [A-Za-z_][A-Za-z0-9_.-]* or "any text without a quote". INT: decimal, below 2^63.
+/// NAME: [A-Za-z_][A-Za-z0-9_.-]* or "any text without quotes and control characters". INT: decimal, below 2^63.
 /// A line ends with LF, CRLF or the text; blanks are space and tab; # starts a comment.
 #pragma once
 
@@ -96,6 +96,18 @@ class Tokens {
     return !x.empty() && letters.find(x[0]) <= letters.find('_') &&
            x.find_first_not_of(letters) == Name::npos;
   }
+  /// Has x a control character: U+0000 to U+001F, U+007F, or U+0080 to U+009F, which are C2 80 to C2 9F?
+  static bool has_control(const Name& x) {
+    const auto is = [&](Index k, int low, int high) {
+      const int byte = k < x.size() ? static_cast<unsigned char>(x[k]) : -1;
+      return low <= byte && byte <= high;
+    };
+    for (Index k = 0; k < x.size(); ++k) {
+      if (is(k, 0, 0x1F) || is(k, 0x7F, 0x7F)) return true;
+      if (is(k, 0xC2, 0xC2) && is(k + 1, 0x80, 0x9F)) return true;
+    }
+    return false;
+  }
   Name bare_name() {
     const ParseError place = here();
     Name out = word();
@@ -108,6 +120,7 @@ class Tokens {
     const std::size_t end = line_.find('"', position_);
     if (end == std::string_view::npos) fail(place, "this quoted name does not end");
     Name out(line_.substr(position_, end - position_));
+    if (has_control(out)) fail(place, "a name has no control characters");
     position_ = end + 1;
     return out;
   }
