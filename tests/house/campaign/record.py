@@ -164,9 +164,14 @@ def section(record):
         "",
     ]
     lines += tables(record)
-    absent = missing(record)
+    absent = len(missing(record))
     if absent:
-        lines += ["", "The recorded run is to have more. This is missing:", ""] + [f"- {line}" for line in absent]
+        lines += [
+            "",
+            f"The recorded run is to have {LEAST_TOTAL:,.0f} cases, {LEAST['verdict']:,.0f} verdicts, and {EACH:,.0f} cases",
+            f"of each kind in each stratum. This one was stopped before: {absent} of these numbers are not reached.",
+            "`python3 tests/house/campaign/record.py missing bench/results/campaign.json` lists them.",
+        ]
     return "\n".join(lines) + "\n"
 
 
