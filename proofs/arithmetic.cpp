@@ -105,6 +105,7 @@ TEST(arithmetic, bezout_base) {
   Obligation o("arith", "Bezout, base: g = 1 g + 0 0, and g divides g and 0");
   const expr g = o.size("g"), a = o.integer("a"), b = o.integer("b");
   o.unbounded("g");
+  o.bookkeeping();
   o.premise("a = g", a == g);
   o.premise("b = 0", b == 0);
   o.goal("u a + v b = g", 1 * a + 0 * b == g);
