@@ -244,6 +244,7 @@ TEST(lemma_6_5, falling_edge_out_of_the_sliced_dimension_fits) {
   o.premise("m | N_k", N_k == (e * d) * M_k);
   o.premise("n N | delta", delta == n * N * F_2);
   const expr w = o.let("w", v * c_k + u * n);  // n / d
+  o.fact(z3::implies(q == e * q_1, n * q == n * (e * q_1)));
   o.fact(c_k * (e * d) == (d * c_k) * e);
   o.fact(n * (e * q_1) == (n * q_1) * e);
   o.use(product_cancels(n * q_1, d * c_k, e));
