@@ -21,8 +21,7 @@ TEST(fig_11, allgather_costs_the_tile_after) {
   o.premise("L2 = n L1", L2 == n * L1);  // T-ALLGATHER
   const expr moved = groups * (n * n * L1);
   o.fact(groups * (n * n * L1) == (n * groups) * (n * L1));
-  o.fact(z3::implies(delta == n * groups && L2 == n * L1,
-                     (n * groups) * (n * L1) == delta * L2));
+  o.fact(z3::implies(delta == n * groups && L2 == n * L1, (n * groups) * (n * L1) == delta * L2));
   o.fact(groups * (n * (n - 1) * L1) * n == (n - 1) * ((n * groups) * (n * L1)));
   o.goal("moved = delta L2", moved == delta * L2);
   o.goal("from others: (1 - 1/n) times as much",
@@ -65,7 +64,7 @@ TEST(fig_11, dynslice_costs_nothing) {
   o.unbounded("n, tile sizes");
   o.premise("L1 = n L2", L1 == n * L2);  // T-DYNSLICE, one dimension; the others do not change
   o.premise("digit < n", digit < n);
-  o.premise("at < L2", at < L2);  // an element of the new tile
+  o.premise("at < L2", at < L2);                   // an element of the new tile
   const expr o_1 = o.let("o_1", digit * L2 + at);  // where it is in the old one
   o.use(digits_stay_below(at, L2, digit, n));
   o.goal("dynslice: it is in the old tile", o_1 < L1);

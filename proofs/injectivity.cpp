@@ -39,7 +39,7 @@ TEST(injectivity, base_one_list_empty) {
   o.premise("1 < k_y", 1 < k);
   o.premise("Lemma 4.1: D[(e k){Y}n] >= 0", rest >= 0);
   const expr i_y = o.let("i_y", z3::ite(1 < k, o.value(1), o.value(0)));  // from size 2 on 1 exists
-  const expr D_1 = o.value(0);       // D[c{}n] is 0 everywhere
+  const expr D_1 = o.value(0);                                            // D[c{}n] is 0 everywhere
   const expr D_2 = e * i_y + rest;
   o.goal("D[c{}n](i) != D[e{y,Y}n](i)", D_1 != D_2);
   o.control("1 < k_y",

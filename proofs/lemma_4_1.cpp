@@ -79,8 +79,8 @@ TEST(lemma_4_1, step_every_multiple_of_c_below_n_is_an_offset) {
   const expr t = o.natural("t"), p = o.natural("p");
   o.unbounded("c, k, n, the number of axes");
   o.premise("t = c p < n", t == c * p && t < n);
-  o.premise("x not in X", !in_X(x));  // E3: axes are pairwise distinct
-  const auto [q, r] = o.divide("q", "r", p, k);        // the digit of x and what remains
+  o.premise("x not in X", !in_X(x));              // E3: axes are pairwise distinct
+  const auto [q, r] = o.divide("q", "r", p, k);   // the digit of x and what remains
   const expr j = o.let("j", z3::store(i, x, r));  // the point i with coordinate r at x
   o.premise("D[(c k){X}n](i) = c k q, if that is below n (hypothesis)",
             z3::implies(c * k * q < n, rest(i) == c * k * q));
@@ -97,8 +97,9 @@ TEST(lemma_4_1, step_every_multiple_of_c_below_n_is_an_offset) {
                               spec::to_text({d}), v(t)),
                   image(H, d).count(v(t)) == 0 && v(t) % v(c) == 0 && v(t) < v(n)};
             },
-            {k >= 2, m == k, c * k * m == n, in_X(a) == (a == x), in_X(x), rest(i) == c * k * z3::select(i, x),
-             rest(j) == c * k * z3::select(j, x), z3::select(i, x) == q});
+            {k >= 2, m == k, c * k * m == n, in_X(a) == (a == x), in_X(x),
+             rest(i) == c * k * z3::select(i, x), rest(j) == c * k * z3::select(j, x),
+             z3::select(i, x) == q});
   o.check();
 }
 

@@ -101,7 +101,7 @@ TEST(lemma_4_6, case_2_same_dimension_coprime_sizes_DPG) {
   const SymbolicStep g = types.allgather(0, s_0);
   const SymbolicStep d = types.dynslice(0, x, q, g.to);  // c m = n q
   o.premise("T-DYNSLICE", d.applies);
-  o.premise("u m + v n = 1", u * m + v * n == 1);  // distinct primes
+  o.premise("u m + v n = 1", u * m + v * n == 1);             // distinct primes
   o.fact(z3::implies(m == n, u * m + v * n == (u + v) * n));  // so x != y
   o.use(product_is_monotone(o.value(1), u + v, n));
   o.use(product_is_monotone(u + v, o.value(0), n));
@@ -179,8 +179,7 @@ TEST(lemma_4_6, case_4_other_dimension_other_axis_commute) {
   std::vector<expr> hints = types.no_rests();
   hints.push_back(types.well_formed(s_0));
   o.control(
-      "x != y", [&](const Model& v) { return no_dynslice(types, v, s_0, g.to, d.to, 1); },
-      hints);
+      "x != y", [&](const Model& v) { return no_dynslice(types, v, s_0, g.to, d.to, 1); }, hints);
   o.check();
 }
 

@@ -107,8 +107,7 @@ TEST(lemma_6_5, peak_across_dimensions_fits) {
   o.premise("m | N_i", N_i == m * M && delta == (N_i * N_R) * F);
   o.premise("n N / m | delta", delta == (a * b) * (M * N_R) * F_2);
   const expr w = o.let("w", v * F_2 + u * m);  // m / b
-  o.fact(z3::implies(N_i == m * M && F == a * F_1,
-                     (N_i * N_R) * F == ((m * M) * N_R) * (a * F_1)));
+  o.fact(z3::implies(N_i == m * M && F == a * F_1, (N_i * N_R) * F == ((m * M) * N_R) * (a * F_1)));
   o.fact(((m * M) * N_R) * (a * F_1) == (m * F_1) * (a * (M * N_R)));
   o.fact((a * b) * (M * N_R) * F_2 == (b * F_2) * (a * (M * N_R)));
   o.use(product_cancels(m * F_1, b * F_2, a * (M * N_R)));

@@ -355,9 +355,9 @@ bool Obligation::is_made_of_sums_and_cases() const {
 
 void Obligation::add_controls_of_premises() {
   for (const Labelled& premise : premises_) {
-    const bool has_one =
-        std::any_of(controls_.begin(), controls_.end(),
-                    [&](const Control& at) { return at.dropped == premise.label; });
+    const bool has_one = std::any_of(controls_.begin(), controls_.end(), [&](const Control& at) {
+      return at.dropped == premise.label;
+    });
     if (!has_one) control(premise.label);
   }
 }

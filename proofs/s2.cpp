@@ -54,8 +54,8 @@ TEST(s2, backwards_through_an_alltoall) {
 }
 
 TEST(s2, backwards_through_a_dynslice) {
-  Obligation o(
-      "S2", "dynslice backwards, f = g div n: the digits g mod n are even on each tile of f");
+  Obligation o("S2",
+               "dynslice backwards, f = g div n: the digits g mod n are even on each tile of f");
   const expr n = o.size("n"), r = o.size("r"), r_1 = o.size("r_1"), N = o.size("N");
   const expr delta = o.size("delta");
   o.unbounded("n, mesh, type, g");

@@ -24,8 +24,8 @@ namespace {
 bool bound_of_lemma_4_6_excludes_the_peak() {
   const spec::Mesh H = spec::parse_mesh("x:2").value();
   const spec::Type end = spec::parse_type(H, "[1{x}2]").value();
-  const auto peak =
-      spec::sequence(H, end, {{spec::Op::allgather, 0, 0, "", {}}, {spec::Op::dynslice, 0, 0, "x", {}}});
+  const auto peak = spec::sequence(
+      H, end, {{spec::Op::allgather, 0, 0, "", {}}, {spec::Op::dynslice, 0, 0, "x", {}}});
   return peak && spec::height(*peak) > spec::localsize(end);
 }
 
@@ -50,7 +50,8 @@ TEST(theorem_4_8, what_replaces_a_peak_is_lower_than_the_peak) {
 }
 
 TEST(theorem_4_8, what_replaces_a_rising_edge_is_lower_than_its_upper_end) {
-  Obligation o("4.8", "4.7: q_1 .. q_r keep the size of s_0, so each new state x is smaller than s_1");
+  Obligation o("4.8",
+               "4.7: q_1 .. q_r keep the size of s_0, so each new state x is smaller than s_1");
   const expr s_0 = o.size("s_0"), s_1 = o.size("s_1"), x = o.size("x");
   const expr m = o.size("m"), g = o.size("g");
   o.unbounded("sizes");
@@ -91,7 +92,8 @@ TEST(theorem_4_8, powers_do_not_fall) {
 }
 
 TEST(theorem_4_8, the_measure_falls) {
-  Obligation o("4.8", "a state of size s gives way to r <= 4 smaller ones: the sum of 5^size falls");
+  Obligation o("4.8",
+               "a state of size s gives way to r <= 4 smaller ones: the sum of 5^size falls");
   z3::func_decl power = o.function("power", {o.z().int_sort()}, o.z().int_sort());
   const expr s = o.size("s"), r = o.natural("r"), others = o.natural("others");
   o.unbounded("length of the sequence, where the rule is applied, sizes");

@@ -56,7 +56,8 @@ class LiteralPairs {
     std::priority_queue<Node, std::vector<Node>, std::greater<>> open;
     open.emplace(0, tau_1, 0);
     while (!open.empty()) {
-      const auto [now, a, k] = open.top();
+      const Size now = std::get<0>(open.top());
+      const Index a = std::get<1>(open.top()), k = std::get<2>(open.top());
       open.pop();
       if (settled[a][k]) continue;
       if (a == tau_2 && k == 0) return now;
@@ -87,7 +88,8 @@ class LiteralPairs {
         e_1[i] = *to_front(x, e[i]);
         const auto at = maps_.at(number(e_1)).find(f);  // β' ∘ φ'⁻¹ = β ∘ φ⁻¹
         if (at == maps_.at(number(e_1)).end()) continue;
-        if (const auto next = t_allgather(H_, i, x, e_1)) visit(Op::allgather, a, *next, at->second, reach);
+        if (const auto next = t_allgather(H_, i, x, e_1))
+          visit(Op::allgather, a, *next, at->second, reach);
         for (Index j = 0; j < rank(e); ++j) {
           const auto next = i == j ? std::nullopt : t_alltoall(H_, i, j, x, e_1);
           if (next) visit(Op::alltoall, a, *next, at->second, reach);
@@ -124,7 +126,8 @@ class LiteralPairs {
   }
 
   template <class Reach>
-  void visit(Op p, Index a, const Type& to, const std::vector<Index>& phis, const Reach& reach) const {
+  void visit(Op p, Index a, const Type& to, const std::vector<Index>& phis,
+             const Reach& reach) const {
     const Size price = spec::cost(p, localsize(types_[a]), localsize(to));
     for (const Index phi : phis) reach(price, number(to), phi);  // every φ' that the rule allows
   }

@@ -114,11 +114,12 @@ TEST(Literal, all_pairs_of_small_meshes) {
     const char* mesh;
     Sizes g;
   };
-  const std::vector<Space> spaces = {{"x:2", {2, 2}},    {"x:3", {3, 3}},    {"x:2,y:2", {4}},
-                                     {"x:2,y:2", {2, 2}}, {"x:2,y:2", {4, 2}}, {"x:2,y:2", {4, 4}},
-                                     {"a:2,b:3", {6}},   {"a:2,b:3", {2, 3}}, {"a:2,b:3", {6, 2}},
+  const std::vector<Space> spaces = {
+      {"x:2", {2, 2}},     {"x:3", {3, 3}},     {"x:2,y:2", {4}},
+      {"x:2,y:2", {2, 2}}, {"x:2,y:2", {4, 2}}, {"x:2,y:2", {4, 4}},
+      {"a:2,b:3", {6}},    {"a:2,b:3", {2, 3}}, {"a:2,b:3", {6, 2}},
 #ifdef RETILE_SLOW_TESTS
-                                     {"a:2,b:3", {6, 6}},
+      {"a:2,b:3", {6, 6}},
 #endif
   };
   for (const bool one_axis : {true, false}) {
