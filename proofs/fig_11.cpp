@@ -2,7 +2,7 @@
 /// delta.
 ///
 /// App. B counts own elements as moved. What is received from others is less by the factor 1 - 1/n
-/// for allgather and alltoall, which for n = 2 is half and not "of lower order" (erratum E24).
+/// for allgather and alltoall, which for n = 2 is half and not "of lower order" (E24).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -35,6 +35,9 @@ def statements(rows):
         own = [row for row in rows if row["statement"] == number]
         out.append({"number": number, "lemmas": sum(not row["bookkeeping"] for row in own), "sums": sum(row["bookkeeping"] for row in own),
                     "glue": glue, "kernel": kernel.get(name, []), "test": test})
+    gone = [each["test"] for each in out if each["test"] != "-" and not any((HERE.parent / "tests").rglob(each["test"]))]
+    if gone:
+        sys.exit(f"table.py: no test {', '.join(gone)}")
     lost = {row["statement"] for row in rows} - {each["number"] for each in out}
     if lost:
         sys.exit(f"table.py: glue.txt does not list {', '.join(sorted(lost))}")
