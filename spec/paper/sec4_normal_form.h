@@ -3,8 +3,9 @@
 /// Paper: Lemmas 4.6, 4.7, Theorem 4.8, Appendix A. One axis at a time, on meshes of prime axes.
 ///
 /// Theorem 4.8 follows from Lemmas 4.6 and 4.7 as printed, by the multiset of the interior localsizes
-/// (sec4_rewriting.h). The replacements here are sharper: they are normal forms themselves. A peak becomes one of  nothing, P, A, D G, D P G;  a rising edge one of
-/// G, P G, A G, A P G, P A G;  a falling edge the mirror image of these.
+/// (sec4_rewriting.h). The replacements here are sharper: they are normal forms themselves. A peak
+/// becomes one of  nothing, P, A, D G, D P G;  a rising edge one of  G, P G, A G, A P G, P A G;  a
+/// falling edge the mirror image of these.
 #pragma once
 
 #include "def4_sequences.h"
