@@ -99,9 +99,9 @@ std::vector<P> replaced(const std::vector<P>& p, Index k, const std::vector<P>& 
 }
 
 /// Rewrites the sequence p from τ until nothing is left to rewrite, keeping both ends. states(τ, p)
-/// are σ_0 = τ, ..., σ_n, localsize_of(σ) is the size of a tile, and lemma(σ_k, p_k, p_{k+1}) is what
-/// replaces two steps. nullopt: p does not apply to τ. Throws std::logic_error when no lemma applies, a replacement leads elsewhere, or
-/// the measure does not fall. Paper: Theorem 4.8.
+/// are σ_0 = τ, ..., σ_n, localsize_of(σ) is the size of a tile, and lemma(σ_k, p_k, p_{k+1}) is
+/// what replaces two steps. nullopt: p does not apply to τ. Throws std::logic_error when no lemma
+/// applies, a replacement leads elsewhere, or the measure does not fall. Paper: Theorem 4.8.
 template <class State, class P, class States, class LocalsizeOf, class Lemma>
 std::optional<Rewriting<P>> rewrite(const State& tau, std::vector<P> p, const Choose& choose,
                                     const States& states, const LocalsizeOf& localsize_of,
