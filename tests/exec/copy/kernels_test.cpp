@@ -36,7 +36,7 @@ std::vector<std::byte> result(Size run, Size misaligned, bool zipped,
     targets.at(static_cast<std::size_t>(m)) = begin + m * each;
   }
   copy(kernel, {sources.data(), targets.data(), members, rows, 2 * members * run,
-                zipped ? members * run : run, run, 0});
+                zipped ? members * run : run, run});
   if (kernel != nullptr) kernel->fence();
   return {begin, begin + members * (rows * run + 64) - misaligned};
 }

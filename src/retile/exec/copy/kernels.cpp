@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
-#include "retile/core/assert.h"
 #include "retile/exec/copy/runs.h"
 
 // ThreadSanitizer does not see GCC's streaming stores, so it gets ordinary ones.
@@ -26,23 +26,21 @@ namespace retile::copy {
 void ordinary_runs(const Segment& segment, Order order) {
   // Blocks of rows small enough that the source of all members stays in the first cache.
   constexpr Size block_bytes = 1024;
-  const Size row_bytes = std::max(segment.run_bytes, Size{1});
-  const Size most_rows =
-      order == Order::members_outer ? segment.rows : std::max(block_bytes / row_bytes, Size{1});
+  // Of what all members get alike, pieces that stay in the second one.
+  constexpr Size alike_bytes = Size{64} << 10;
+  const Size most_bytes = order == Order::dealt ? alike_bytes : std::max(segment.run_bytes, Size{1});
+  const Size most_rows = order == Order::members_outer
+                             ? segment.rows
+                             : std::max(block_bytes / std::max(segment.run_bytes, Size{1}), Size{1});
   for (Size first = 0; first < segment.rows; first += most_rows) {
     const Size rows = std::min(most_rows, segment.rows - first);
-    for (Size m = 0; m < segment.members; ++m) {
-      copy_runs(segment.targets[m] + first * segment.target_stride, segment.target_stride,
-                segment.sources[m] + first * segment.source_stride, segment.source_stride,
-                segment.run_bytes, rows);
-    }
-  }
-  if (segment.last_extra_bytes > 0) {
-    const Size last = segment.rows - 1;
-    for (Size m = 0; m < segment.members; ++m) {
-      std::memcpy(segment.targets[m] + last * segment.target_stride + segment.run_bytes,
-                  segment.sources[m] + last * segment.source_stride + segment.run_bytes,
-                  static_cast<std::size_t>(segment.last_extra_bytes));
+    for (Size at = 0; at < segment.run_bytes; at += most_bytes) {
+      const Size bytes = std::min(most_bytes, segment.run_bytes - at);
+      for (Size m = 0; m < segment.members; ++m) {
+        copy_runs(segment.targets[m] + first * segment.target_stride + at, segment.target_stride,
+                  segment.sources[m] + first * segment.source_stride + at, segment.source_stride,
+                  bytes, rows);
+      }
     }
   }
 }

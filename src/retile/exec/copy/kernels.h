@@ -27,7 +27,6 @@ struct Segment {
   Size source_stride = 0;
   Size target_stride = 0;
   Size run_bytes = 0;
-  Size last_extra_bytes = 0;  ///< the last row's run is longer by this
 };
 
 /// In what order a segment's runs are copied.

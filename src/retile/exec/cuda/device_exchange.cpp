@@ -93,7 +93,9 @@ Region DeviceExchange::region_of(const Transfer& transfer) const {
 // ---- Building -----------------------------------------------------------------------------------
 
 Result<void> DeviceExchange::prepare() {
-  if (auto same = same_everywhere(); !same) return same;
+  RETILE_ASSERT(options_.chunk_bytes >= 1, "a chunk has at least a byte");
+  options_.chunk_bytes = rounded_up(options_.chunk_bytes, static_cast<Size>(place_alignment));
+  if (auto agreed = agree_on_messages(); !agreed) return agreed;
   const Size element = problem_->element_bytes;
   in_bytes_ = box_bytes(problem_->in_tile, element);
   out_bytes_ = box_bytes(problem_->out_tile, element);
@@ -128,36 +130,14 @@ Result<void> DeviceExchange::prepare() {
   return take_staged_path();
 }
 
-Result<void> DeviceExchange::same_everywhere() {
-  Result<void> mine;
-  if (auto found = problem_->fault(transport_.members())) mine = refuse(std::move(*found));
-  if (mine && options_.chunk_bytes < 1) {
-    mine = refuse({.code = Code::bad_argument, .message = "a chunk has at least a byte"});
-  }
-  if (auto agreed = agree(transport_, mine); !agreed) return agreed;
-  options_.chunk_bytes = rounded_up(options_.chunk_bytes, static_cast<Size>(place_alignment));
-  struct Word {
-    std::array<std::uint64_t, 4> given;
-    std::uint64_t takes_device_memory;
-  };
-  const Word word{{problem_->hash(), static_cast<std::uint64_t>(options_.path),
-                   static_cast<std::uint64_t>(options_.chunk_bytes),
-                   static_cast<std::uint64_t>(options_.memory_limit_bytes.value_or(-1))},
-                  transport_.takes_device_memory() ? 1U : 0U};
-  std::vector<Word> all(static_cast<std::size_t>(transport_.members()));
+/// Messages go from device to device where all transports take them there.
+Result<void> DeviceExchange::agree_on_messages() {
+  const char mine = transport_.takes_device_memory() ? 1 : 0;
+  std::vector<char> all(static_cast<std::size_t>(transport_.members()));
   auto gathered =
-      transport_.gather(std::as_bytes(std::span(&word, 1)), std::as_writable_bytes(std::span(all)));
-  if (!gathered) return gathered;
-  through_host_ = false;
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    if (all[k].given != all[0].given) {
-      return refuse({.code = Code::disagreement,
-                     .message = fmt::format(
-                         "processes 0 and {} were given different exchanges or options", k)});
-    }
-    through_host_ = through_host_ || all[k].takes_device_memory == 0;
-  }
-  return {};
+      transport_.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+  through_host_ = std::find(all.begin(), all.end(), 0) != all.end();
+  return gathered;
 }
 
 Result<void> DeviceExchange::within_limit(Size bytes) {

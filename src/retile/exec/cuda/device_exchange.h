@@ -52,12 +52,11 @@ struct DeviceOptions {
 /// and the one before is brought to the device and unpacked. Messages lie in pinned host memory, or
 /// on the device where every member's transport takes them from there.
 ///
-/// Precondition, judged by `check` and not here: no two transfers of a target overlap.
+/// Preconditions: as for SharedExchange, and chunk_bytes >= 1.
 class DeviceExchange {
  public:
   /// \param device,transport  outlive the exchange
-  /// \error bad_argument, bad_device, bad_dimension, size_overflow (the exchange: on all members);
-  ///        infeasible (the memory limit; says what is needed); cuda_error (on all members where it
+  /// \error infeasible (the memory limit; says what is needed); cuda_error (on all members where it
   ///        is one's); limit_reached; the transport's own
   [[nodiscard]] static Result<std::unique_ptr<DeviceExchange>> create(
       Device& device, Transport& transport, const TileExchange& problem,
@@ -120,7 +119,7 @@ class DeviceExchange {
                  const DeviceOptions& options);
   [[nodiscard]] Region region_of(const Transfer& transfer) const;
   [[nodiscard]] Result<void> prepare();
-  [[nodiscard]] Result<void> same_everywhere();
+  [[nodiscard]] Result<void> agree_on_messages();
   [[nodiscard]] std::array<Size, 2> tile_allocations() const;
   [[nodiscard]] Result<void> allocate_tiles();
   [[nodiscard]] Result<std::byte*> allocate(Size bytes);

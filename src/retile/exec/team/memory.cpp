@@ -270,15 +270,6 @@ struct Attempt {
   bool made = true;                ///< whether all segments were made
 };
 
-/// Tells the others whether this member is well; the first one that is not, or -1.
-Result<int> first_failed(Team& team, bool well) {
-  if (auto told = team.tell(well ? 1 : 0); !told) return refuse(told.error());
-  for (int member = 0; member < team.members(); ++member) {
-    if (team.told(member) == 0) return member;
-  }
-  return -1;
-}
-
 Result<Attempt> attempt(Team& team, Size bytes, SharedKind kind) {
   Attempt out;
   out.segments.resize(static_cast<std::size_t>(team.members()));

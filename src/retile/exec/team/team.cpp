@@ -262,4 +262,12 @@ void Team::break_team() {
 
 bool Team::broken() const { return state(control_).broken.load() != 0; }
 
+Result<int> first_failed(Team& team, bool well) {
+  if (auto told = team.tell(well ? 1 : 0); !told) return refuse(told.error());
+  for (int member = 0; member < team.members(); ++member) {
+    if (team.told(member) == 0) return member;
+  }
+  return -1;
+}
+
 }  // namespace retile::team

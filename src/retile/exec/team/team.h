@@ -79,4 +79,8 @@ class Team {
   std::vector<std::span<std::byte>> memories_;
 };
 
+/// Collective: tells the others whether this member is well; the first one that is not, or -1.
+/// \error team_broken
+[[nodiscard]] Result<int> first_failed(Team& team, bool well);
+
 }  // namespace retile::team
