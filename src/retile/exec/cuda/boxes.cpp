@@ -181,7 +181,7 @@ Result<void> BatchBuilder::add(const Region& region, const Origin& source, const
     box.source_strides[i] = i == 0 ? unit : region.source_strides[from];
     box.target_strides[i] = i == 0 ? unit : region.target_strides[from];
   }
-  boxes_.push_back({box, source.place, target.place});
+  boxes_.push_back({box, {source.place, target.place}});
   return {};
 }
 
@@ -212,8 +212,7 @@ BatchBuilder::Built BatchBuilder::build(bool by_target) && {
   }
   for (const Placed& placed : boxes_) {
     out.boxes.push_back(placed.box);
-    out.source_places.push_back(placed.source_place);
-    out.target_places.push_back(placed.target_place);
+    out.places.push_back(placed.places);
   }
   return out;
 }

@@ -93,7 +93,8 @@ Region DeviceExchange::region_of(const Transfer& transfer) const {
 // ---- Building -----------------------------------------------------------------------------------
 
 Result<void> DeviceExchange::prepare() {
-  RETILE_ASSERT(options_.chunk_bytes >= 1, "a chunk has at least a byte");
+  RETILE_ASSERT(options_.chunk_bytes >= 1 && options_.chunk_bytes <= Size{1} << 30,
+                "chunks that are no messages");
   options_.chunk_bytes = rounded_up(options_.chunk_bytes, static_cast<Size>(place_alignment));
   if (auto agreed = agree_on_messages(); !agreed) return agreed;
   const Size element = problem_->element_bytes;
@@ -302,18 +303,14 @@ std::size_t DeviceExchange::note(BatchBuilder&& builder, bool by_target) {
                      .portions = built.portions});
   boxes_.insert(boxes_.end(), built.boxes.begin(), built.boxes.end());
   groups_.insert(groups_.end(), built.groups.begin(), built.groups.end());
-  source_places_.insert(source_places_.end(), built.source_places.begin(),
-                        built.source_places.end());
-  target_places_.insert(target_places_.end(), built.target_places.begin(),
-                        built.target_places.end());
+  places_.insert(places_.end(), built.places.begin(), built.places.end());
   return ranges_.size() - 1;
 }
 
 void DeviceExchange::forget_descriptions() {
   boxes_.clear();
   groups_.clear();
-  source_places_.clear();
-  target_places_.clear();
+  places_.clear();
   ranges_.clear();
 }
 
@@ -436,8 +433,8 @@ Result<void> DeviceExchange::send_descriptions() {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(address_of(place)));
   };
   for (std::size_t k = 0; k < boxes_.size(); ++k) {
-    boxes_[k].source += number(source_places_[k]);
-    boxes_[k].target += number(target_places_[k]);
+    boxes_[k].source += number(places_[k].source);
+    boxes_[k].target += number(places_[k].target);
   }
   if (!boxes_.empty()) {
     auto memory = allocate(description_bytes());
@@ -456,8 +453,7 @@ Result<void> DeviceExchange::send_descriptions() {
   }
   boxes_ = {};
   groups_ = {};
-  source_places_ = {};
-  target_places_ = {};
+  places_ = {};
   return {};
 }
 

@@ -32,7 +32,7 @@ enum class Path {
 /// The same on all members.
 struct DeviceOptions {
   Path path = Path::automatic;
-  /// A message of the staged path. Rounded up to a multiple of 256.
+  /// A message of the staged path, at most 2^30. Rounded up to a multiple of 256.
   Size chunk_bytes = Size{4} << 20;
   /// Most bytes of the device and of the host, tiles included, that a member may hold.
   std::optional<Size> memory_limit_bytes = {};
@@ -52,7 +52,7 @@ struct DeviceOptions {
 /// and the one before is brought to the device and unpacked. Messages lie in pinned host memory, or
 /// on the device where every member's transport takes them from there.
 ///
-/// Preconditions: as for SharedExchange, and chunk_bytes >= 1.
+/// Preconditions: as for SharedExchange, and 1 <= chunk_bytes <= 2^30.
 class DeviceExchange {
  public:
   /// \param device,transport  outlive the exchange
@@ -162,8 +162,7 @@ class DeviceExchange {
   // Boxes of all batches, here until they lie on the device.
   std::vector<Box> boxes_;
   std::vector<Group> groups_;
-  std::vector<std::uint32_t> source_places_;
-  std::vector<std::uint32_t> target_places_;
+  std::vector<BoxPlaces> places_;  ///< of each box
   std::vector<Range> ranges_;
   std::byte* descriptions_ = nullptr;  ///< boxes, then groups, on the device
   const Group* group_list_ = nullptr;  ///< the groups there

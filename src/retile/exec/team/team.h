@@ -40,8 +40,6 @@ class Team {
   /// \param control   shared, aligned to 64 bytes, initialised
   /// \param memories  per member, where its memory lies in this member's address space
   Team(std::byte* control, int member, std::vector<std::span<std::byte>> memories);
-  /// The same member of the same team with other memories.
-  Team(const Team& team, std::vector<std::span<std::byte>> memories);
 
   [[nodiscard]] int member() const { return member_; }
   [[nodiscard]] int members() const { return static_cast<int>(memories_.size()); }
@@ -78,6 +76,10 @@ class Team {
   int spins_ = 0;
   std::vector<std::span<std::byte>> memories_;
 };
+
+/// Collective: tells all a word and hears theirs, by member.
+/// \error team_broken
+[[nodiscard]] Result<std::vector<std::uint64_t>> tell_all(Team& team, std::uint64_t word);
 
 /// Collective: tells the others whether this member is well; the first one that is not, or -1.
 /// \error team_broken
