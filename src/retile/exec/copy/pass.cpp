@@ -263,14 +263,14 @@ class Pass::Execution {
     if (end_to_end && run <= 32 && (run & (run - 1)) == 0 && bits % run == 0 &&
         inner.count * chain_bytes >= 4 * line_bytes) {
       const Size line_runs = line_bytes / run;
-      if (group.chain == 1) return kernels_.gathered(segment, pass_.streaming_);
+      if (group.chain == 1) return gathered(segment, pass_.streaming_);
       if (group.chain % line_runs == 0 || line_runs % group.chain == 0) {
         for (Size first = 0; first < segment.members; first += group.chain) {
           Segment one = segment;
           one.sources += first;
           one.targets += first;
           one.members = group.chain;
-          kernels_.zipped(one, pass_.streaming_);
+          zipped(one, pass_.streaming_);
         }
         return;
       }

@@ -151,6 +151,7 @@ Result<SharedExchange> SharedExchange::create(Team& team, const TileExchange& ex
   const auto failed = first_failed(team, well);
   if (!failed) return refuse(failed.error());
   if (*failed < 0) return std::move(*made);
+  if (!well) return refuse(bad(Code::limit_reached, "out of memory"));  // needs no memory
   return refuse(bad(Code::limit_reached, fmt::format("member {} is out of memory", *failed)));
 }
 
