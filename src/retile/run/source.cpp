@@ -82,8 +82,10 @@ Result<Source> Source::open(const Processes& processes, const std::string& path,
     // A file of that name that is another one, on a host of its own, does not count.
     if (file && file->fingerprint() == fingerprint) out.file_ = std::move(*file);
   }
-  out.header_ = parse_npy_header(std::as_bytes(std::span(text)), path).value();
-  out.type_ = out.header_->type;
+  auto header = parse_npy_header(std::as_bytes(std::span(text)), path);  // the same on all
+  if (!header) return tl::unexpected(header.error());
+  out.type_ = header->type;
+  out.header_ = std::move(*header);
   out.served_ = processes.gather(!out.file_.has_value());
   return out;
 }

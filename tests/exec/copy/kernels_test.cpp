@@ -49,7 +49,9 @@ TEST(Kernels, all_copy_what_ordinary_stores_copy) {
   for (const Kernels& kernel : retile::copy::usable_kernels()) {
     for (const Size run : {1, 2, 4, 8, 16, 32}) {
       for (const Size misaligned : {Size{0}, run % 64, Size{32}}) {
-        const auto gathered = [](const Kernels*, const Segment& s) { retile::copy::gathered(s, true); };
+        const auto gathered = [](const Kernels*, const Segment& s) {
+          retile::copy::gathered(s, true);
+        };
         EXPECT_EQ(result(run, misaligned, false, gathered, &kernel),
                   result(run, misaligned, false, wanted, nullptr));
         const auto zipped = [](const Kernels*, const Segment& s) { retile::copy::zipped(s, true); };

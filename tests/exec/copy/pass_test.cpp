@@ -326,9 +326,7 @@ TEST(Pass, copies_long_runs_to_several_and_loses_no_end) {
   }
 }
 
-TEST(Pass, without_transfers_nothing_is_written) {
-  Pass(4, {3}, {3}, {}).run({}, {});
-}
+TEST(Pass, without_transfers_nothing_is_written) { Pass(4, {3}, {3}, {}).run({}, {}); }
 
 TEST(Pass, streams_only_what_is_larger_than_the_share_of_the_cache) {
   const std::vector<Transfer> all{{0, 0, {0}, {0}, {Size{1} << 20}}};

@@ -213,9 +213,8 @@ TEST(Sim, refuses_what_has_no_tile_shapes) {
 }
 
 TEST(Sim, refuses_buffers_and_element_sizes_that_do_not_fit) {
-  const Program program =
-      with_step({.op = Allgather{.dim = 0, .groups = DeviceTable::rows({{0, 2}, {1, 3}})},
-                 .claims = {}});
+  const Program program = with_step(
+      {.op = Allgather{.dim = 0, .groups = DeviceTable::rows({{0, 2}, {1, 3}})}, .claims = {}});
   EXPECT_EQ(code_of(program, 4), Code::syntax);
   EXPECT_EQ(code_of(program, 8), Code::bad_argument);
   for (const Size width : {Size{-1}, Size{0}, Size{3}, Size{32}})

@@ -14,9 +14,9 @@
 #include "exec/programs.h"
 #include "retile/exec/npy/pattern.h"
 #include "retile/exec/sim/sim.h"
-#include "retile/program/tile_shapes.h"
 #include "retile/exec/team/cycles.h"
 #include "retile/exec/team/turn.h"
+#include "retile/program/tile_shapes.h"
 
 namespace retile::team::in_place_test {
 namespace {

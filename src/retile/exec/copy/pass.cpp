@@ -238,19 +238,16 @@ class Pass::Execution {
     Size bits = inner.target_stride;
     for (std::size_t i = 0; i < group.members.size(); ++i) {
       const Member& member = group.members[i];
-      sources[i] = sources_[static_cast<std::size_t>(member.source)] + member.source_offset +
-                   source_offset;
-      targets[i] = targets_[static_cast<std::size_t>(member.target)] + member.target_offset +
-                   target_offset;
+      sources[i] =
+          sources_[static_cast<std::size_t>(member.source)] + member.source_offset + source_offset;
+      targets[i] =
+          targets_[static_cast<std::size_t>(member.target)] + member.target_offset + target_offset;
       bits |= static_cast<Size>(reinterpret_cast<std::uintptr_t>(targets[i]) % line_bytes);
     }
-    const Segment segment{sources.data(),
-                          targets.data(),
-                          static_cast<Size>(group.members.size()),
-                          inner.count,
-                          inner.source_stride,
-                          inner.target_stride,
-                          group.run_bytes};
+    const Segment segment{
+        sources.data(), targets.data(),      static_cast<Size>(group.members.size()),
+        inner.count,    inner.source_stride, inner.target_stride,
+        group.run_bytes};
     const bool in_order = group.source_in_order && group.run_bytes >= in_order_run_bytes;
     const Order order = group.same_source ? Order::dealt
                         : in_order        ? Order::members_outer

@@ -72,7 +72,7 @@ class BatchBuilder {
                                  Size begin, Size end);
 
   struct Built {
-    std::vector<Box> boxes;  ///< addresses still without those of the places
+    std::vector<Box> boxes;         ///< addresses still without those of the places
     std::vector<BoxPlaces> places;  ///< of each box
     std::vector<Group> groups;
     std::uint32_t portions = 0;

@@ -182,10 +182,10 @@ Result<Outcome> run(const Program& program, Tiles tiles, Size element_bytes) {
   const auto shapes = tile_shapes(program, element_bytes);
   if (!shapes) return refuse(shapes.error());
   const Size tile_bytes = program.from.tile_size() * element_bytes;
-  const bool fit =
-      static_cast<Size>(tiles.size()) == program.devices &&
-      std::all_of(tiles.begin(), tiles.end(),
-                  [tile_bytes](const Tile& tile) { return bytes_of(tile) == tile_bytes; });
+  const bool fit = static_cast<Size>(tiles.size()) == program.devices &&
+                   std::all_of(tiles.begin(), tiles.end(), [tile_bytes](const Tile& tile) {
+                     return bytes_of(tile) == tile_bytes;
+                   });
   if (!fit) {
     return refuse({.code = Code::bad_argument,
                    .message = fmt::format("the Program starts with {} tiles of {} bytes",
@@ -202,8 +202,8 @@ Result<Outcome> run(const Program& program, Tiles tiles, Size element_bytes) {
     state.shape = (*shapes)[index];
     state.shape_after = (*shapes)[index + 1];
     const Size before = bytes_of(state.tiles.front());
-    state.tiles = std::visit([&](const auto& op) { return apply(op, state); },
-                             program.steps[index].op);
+    state.tiles =
+        std::visit([&](const auto& op) { return apply(op, state); }, program.steps[index].op);
     outcome.peak_bytes_per_device =
         std::max(outcome.peak_bytes_per_device, before + bytes_of(state.tiles.front()));
   }

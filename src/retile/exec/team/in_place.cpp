@@ -253,8 +253,7 @@ InPlace::~InPlace() = default;
 
 InPlace::State::State(const Program& program, const std::vector<Shape>& shapes, Size element_bytes,
                       int member, Size panel)
-    : panel_bytes(panel),
-      memory(new std::byte[bytes_of(in_place_scratch_bytes(panel))]) {
+    : panel_bytes(panel), memory(new std::byte[bytes_of(in_place_scratch_bytes(panel))]) {
   RETILE_ASSERT(panel >= program.devices * element_bytes,
                 "a panel of less than an element for each");
   const std::span all(memory.get(), bytes_of(in_place_scratch_bytes(panel)));
