@@ -105,9 +105,11 @@ Outcome RunVerb::work_in_job(const Processes& processes) const {
   if (!request) return told_by_first(processes, request.error());
   const auto make =
       request->backend == Backend::cuda ? mpi::make_device_executor : mpi::make_executor;
-  return told_by_first(processes, run_on(processes, *request, [&](Size element_bytes) {
-                         return make(processes, request->program, element_bytes, request->how);
-                       }));
+  Outcome outcome = run_on(processes, *request, [&](Size element_bytes) {
+    return make(processes, request->program, element_bytes, request->how);
+  });
+  outcome.words = request->words + outcome.words;
+  return told_by_first(processes, std::move(outcome));
 }
 
 Outcome RunVerb::work_in_started_job(const RunRequest& request) const {
