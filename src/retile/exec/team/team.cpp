@@ -149,6 +149,11 @@ Team::Team(std::byte* control, int member, std::vector<std::span<std::byte>> mem
   spins_ = members() <= cores() ? spins_on_own_core : spins_on_shared_core;
 }
 
+Team::Team(const Team& team, std::vector<std::span<std::byte>> memories)
+    : Team(team.control_, team.member_, std::move(memories)) {
+  RETILE_ASSERT(members() == team.members(), "another number of members");
+}
+
 std::span<std::byte> Team::memory(int member) const {
   return memories_[static_cast<std::size_t>(member)];
 }

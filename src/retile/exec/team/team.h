@@ -40,6 +40,8 @@ class Team {
   /// \param control   shared, aligned to 64 bytes, initialised
   /// \param memories  per member, where its memory lies in this member's address space
   Team(std::byte* control, int member, std::vector<std::span<std::byte>> memories);
+  /// The same member of the same team with other memories.
+  Team(const Team& team, std::vector<std::span<std::byte>> memories);
 
   [[nodiscard]] int member() const { return member_; }
   [[nodiscard]] int members() const { return static_cast<int>(memories_.size()); }
