@@ -1,0 +1,86 @@
+// A short attack on `optimal`, the same that `retile-optimum` makes at length, and its controls.
+#include "plan/optimum/attack.h"
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+namespace retile::attack_test {
+namespace {
+
+using optimum::Control;
+using optimum::Decided;
+
+std::uint64_t number(const optimum::Counts& counts, Decided decided) {
+  return counts.decided[static_cast<std::size_t>(decided)];
+}
+
+optimum::Counts attack(std::uint64_t problems, Control control, std::uint64_t seed = 1) {
+  optimum::Attack attack({.problems = problems,
+                          .seed = seed,
+                          .near = 20,
+                          .known = RETILE_UNDECIDED,
+                          .control = control});
+  attack.run();
+  const optimum::Counts& counts = attack.counts();
+  for (std::size_t k = 0; k < counts.decided.size(); ++k) {
+    std::cout << optimum::decided_names[k] << ' ' << counts.decided[k] << ", ";
+  }
+  std::cout << counts.certified << " certificates accepted, " << counts.contradictions
+            << " contradictions\n";
+  return counts;
+}
+
+TEST(Attack, nothing_contradicts_what_the_planner_says) {
+  const optimum::Counts counts = attack(2000, Control::none);
+  EXPECT_EQ(counts.contradictions, 0U);
+  EXPECT_GT(number(counts, Decided::brute_force), 50U);
+  EXPECT_GT(number(counts, Decided::counting), 150U);
+  EXPECT_GT(number(counts, Decided::certificate), 1200U);
+  EXPECT_GT(number(counts, Decided::undecided), 5U);
+  EXPECT_LT(number(counts, Decided::open), 20U);
+  EXPECT_GT(counts.replayed, 5U);
+}
+
+TEST(Attack, a_seed_says_what_is_drawn) {
+  const optimum::Counts one = attack(200, Control::none, 3);
+  EXPECT_EQ(one.decided, attack(200, Control::none, 3).decided);
+  EXPECT_NE(one.ranks, attack(200, Control::none, 4).ranks);
+}
+
+// Controls: a planner that says too much of one kind is found.
+
+TEST(AttackControl, a_planner_that_calls_all_plans_optimal_is_found) {
+  EXPECT_GT(attack(1500, Control::optimal).contradictions, 0U);
+}
+TEST(AttackControl, a_lower_bound_above_the_optimum_is_found) {
+  EXPECT_GT(attack(100, Control::bound).contradictions, 5U);
+}
+TEST(AttackControl, a_cost_below_the_optimum_is_found) {
+  EXPECT_GT(attack(100, Control::cost).contradictions, 5U);
+}
+TEST(AttackControl, a_certificate_of_more_than_is_true_is_found) {
+  EXPECT_GT(attack(100, Control::certificate).contradictions, 50U);
+}
+
+/// Every line that `contradiction` can say, by the claim that it is for; and a claim that is true.
+TEST(Contradiction, finds_each_false_claim) {
+  const optimum::Claim right{10, 10, 8, true};
+  const optimum::Claim modest{12, 8, 8, false};
+  const optimum::Known ten{.searched = 10, .counted = 10, .certified = true};
+  EXPECT_EQ(contradiction(right, ten), "");
+  EXPECT_EQ(contradiction(modest, ten), "");
+  EXPECT_EQ(contradiction(modest, {}), "");
+  EXPECT_NE(contradiction({10, 10, 8, false}, ten), "");
+  EXPECT_NE(contradiction({12, 12, 8, true}, ten), "");
+  EXPECT_NE(contradiction({12, 11, 8, false}, ten), "");
+  EXPECT_NE(contradiction({12, 8, 11, false}, ten), "");
+  EXPECT_NE(contradiction({9, 8, 8, false}, ten), "");
+  EXPECT_NE(contradiction(right, {.searched = 10, .counted = 9}), "");
+  EXPECT_NE(contradiction(right, {.certified = false}), "");
+  EXPECT_NE(contradiction(right, {.replayed = 0}), "");
+  EXPECT_EQ(contradiction(right, {.replayed = 10}), "");
+}
+
+}  // namespace
+}  // namespace retile::attack_test
