@@ -20,7 +20,8 @@ optimum::Counts attack(std::uint64_t problems, Control control, std::uint64_t se
                           .seed = seed,
                           .near = 20,
                           .known = RETILE_UNDECIDED,
-                          .control = control});
+                          .control = control,
+                          .log = control == Control::none ? &std::cout : nullptr});
   attack.run();
   const optimum::Counts& counts = attack.counts();
   for (std::size_t k = 0; k < counts.decided.size(); ++k) {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
+#include <ostream>
 #include <set>
 #include <sstream>
 #include <string>
@@ -34,7 +34,7 @@ struct Options {
   std::string save = {};       ///< a folder for contradictions, if any
   std::string undecided = {};  ///< a file for what is not called optimal, if any
   Control control = Control::none;
-  std::ostream* progress = nullptr;
+  std::ostream* log = nullptr;  ///< for progress and the first contradictions, if anybody reads it
 };
 
 /// What decided a problem, the strongest first. `undecided`: the planner does not say optimal.
@@ -53,15 +53,16 @@ struct Counts {
   std::array<std::uint64_t, 7> ranks = {};
 };
 
-/// Of 1,000 problems, how many have few devices; and how many at most are near known ones.
-constexpr Size of_small = 160;
-constexpr Size most_near = 1000 - of_small;
+/// Of 1,000 problems, how many have few devices, and many; and how many at most are near known ones.
+constexpr Size of_small = 350;
+constexpr Size of_large = 15;
+constexpr Size most_near = 1000 - of_small - of_large;
 
 /// So many lines of the file are started from, however many are added to it: a seed draws the same.
 constexpr std::size_t first_known = 16;
 
 /// Where a problem came from decides what can be known of it.
-enum class Kind { small, middle, near };
+enum class Kind { small, middle, large, near };
 
 class Attack {
  public:
@@ -76,9 +77,10 @@ class Attack {
     for (std::uint64_t k = 0; k < options_.problems; ++k) {
       if (k > 0 && k % 1024 == 0) report_progress(k);
       const Size share = draw(random_, 0, 999);
-      examine(share < of_small                   ? Kind::small
-              : share < of_small + options_.near ? Kind::near
-                                                 : Kind::middle);
+      examine(share < of_small                              ? Kind::small
+              : share < of_small + of_large                 ? Kind::large
+              : share < of_small + of_large + options_.near ? Kind::near
+                                                            : Kind::middle);
     }
   }
 
@@ -103,6 +105,7 @@ class Attack {
     while (true) {
       Problem problem = kind == Kind::near    ? draw_near(random_, near_)
                         : kind == Kind::small ? draw_moving(random_, small_source())
+                        : kind == Kind::large ? draw_moving(random_, large_source())
                                               : draw_moving(random_, middle_source());
       retile::Plan plan = retile::plan(problem).value();
       if (plan.cost > 0) return {std::move(problem), std::move(plan)};
@@ -127,14 +130,14 @@ class Attack {
     // Each takes longer than the one before it. Of all that is drawn some problems are looked at
     // more closely.
     const Size closely = draw(random_, 0, 63);
-    if (kind != Kind::middle) {
+    if (kind == Kind::small || kind == Kind::near) {
       const Ends ends = ends_of(problem);
       const Size most_work = Size{1} << (kind == Kind::near ? 20 : 22);
       out.counted = ByCounting(ends.from, ends.to, most_work).optimum();
-      if (closely < 16 && problem.from.devices() <= 60) out.searched = search(ends, 1 << 14);
+      if (closely < 8 && problem.from.devices() <= 60) out.searched = search(ends, 1 << 14);
     }
-    if (kind == Kind::small && closely % 16 == 0) out.replayed = replay(plan);
-    if (kind == Kind::small && closely >= 16) return out;
+    if (kind == Kind::small && closely == 0) out.replayed = replay(plan);
+    if (kind == Kind::small && closely >= 4) return out;
     Claim bound = claim;
     if (options_.control == Control::certificate) ++bound.lower_bound;
     // What the certificate is about are the planner's bounds; a falsified one has none.
@@ -187,7 +190,7 @@ class Attack {
     if (known.counted) text << "\nOPT by counting " << *known.counted;
     if (known.certified) text << "\ncertificate " << (*known.certified ? "accepted" : "refused");
     text << '\n';
-    if (counts_.contradictions++ < 10) std::cerr << text.str();
+    if (counts_.contradictions++ < 10 && options_.log != nullptr) *options_.log << text.str();
     if (options_.save.empty()) return;
     std::filesystem::create_directories(options_.save);
     std::ofstream(std::filesystem::path(options_.save) /
@@ -196,11 +199,11 @@ class Attack {
   }
 
   void report_progress(std::uint64_t done) const {
-    if (options_.progress == nullptr) return;
-    *options_.progress << done << " of " << options_.problems << " problems, "
-                       << counts_.decided[static_cast<std::size_t>(Decided::undecided)]
-                       << " undecided, " << counts_.contradictions << " contradictions, "
-                       << static_cast<std::uint64_t>(seconds()) << " s\n";
+    if (options_.log == nullptr) return;
+    *options_.log << done << " of " << options_.problems << " problems, "
+                  << counts_.decided[static_cast<std::size_t>(Decided::undecided)] << " undecided, "
+                  << counts_.contradictions << " contradictions, "
+                  << static_cast<std::uint64_t>(seconds()) << " s\n";
   }
 
   const Options options_;

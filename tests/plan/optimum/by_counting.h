@@ -15,6 +15,9 @@
 /// the definitions of spec/paper with the certifier, and no line with src/.
 #pragma once
 
+#include <algorithm>
+#include <compare>
+#include <limits>
 #include <map>
 #include <optional>
 #include <queue>
@@ -31,6 +34,15 @@ namespace optimum {
 using spec::Index;
 using spec::Size;
 using spec::Sizes;
+
+/// What a normal form costs; its steps, of which slices and gathers of one dimension are one; and
+/// whether an allpermute is among them. The order is that of what a planner prefers.
+struct Form {
+  Size cost = 0;
+  Index steps = 0;
+  bool permutes = false;
+  auto operator<=>(const Form&) const = default;
+};
 
 class ByCounting {
  public:
@@ -55,19 +67,27 @@ class ByCounting {
 
   /// OPT within the bound (4); nullopt where that is more work than allowed.
   std::optional<Size> optimum() {
+    const auto form = search();
+    return form ? std::optional(form->cost) : std::nullopt;
+  }
+  /// The least normal form: of those that cost OPT one of the fewest steps.
+  std::optional<Form> least_form() {
+    ties_ = true;
+    return search();
+  }
+  /// The most steps of a cheapest normal form with an allpermute. After least_form.
+  [[nodiscard]] Index most_steps() const { return most_steps_; }
+  std::optional<Form> search() {
     if (!find_weak_costs()) return std::nullopt;
     for (const auto& [b, cost] : weak_) {
       if (!divides(b, c_1_)) continue;
       seen_.clear();
-      alltoalls(b, spec::every_tile(g_, b), 0);
+      alltoalls(b, spec::every_tile(g_, b), 0, 0);
       if (work_left_ < 0) return std::nullopt;
     }
     return best_;
   }
-  /// What the cheapest sequence with an allpermute costs. Only after `optimum`.
-  [[nodiscard]] Size with_permute() const { return with_permute_; }
 
- private:
   using Held = std::vector<std::pair<Index, Index>>;  // by device: a tile of c_1 and one of c_2
 
   static bool divides(const Sizes& b, const Sizes& c) {
@@ -90,8 +110,9 @@ class ByCounting {
     return spec::cost(p, spec::size_of(c), spec::size_of(next));
   }
 
-  /// weak_[c]: the least cost of a weak sequence from c to c_2, where that is below
-  /// with_permute_, the least with an allpermute from c_1.
+  /// weak_[c]: the least cost of a weak sequence from c to c_2, where that is below the least with
+  /// an allpermute from c_1; that is the best that is known at first. With ties, also where it is
+  /// as much.
   bool find_weak_costs() {
     using Entry = std::pair<Size, std::pair<bool, Sizes>>;  // cost; permuted?, localtype
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
@@ -104,14 +125,16 @@ class ByCounting {
       open.push({cost, {permuted, c}});
     };
     reach(false, c_2_, 0);
-    while (true) {
+    std::optional<Size> with_permute;
+    while (!open.empty()) {
       const auto [cost, at] = open.top();
       open.pop();
+      if (with_permute && cost > *with_permute) break;
       if (!settled.insert(at).second) continue;
       const auto& [permuted, c] = at;
       if (permuted && c == c_1_) {
-        with_permute_ = best_ = cost;
-        return true;
+        with_permute = cost;
+        if (!ties_) break;
       }
       if (!permuted) {
         weak_[c] = cost;
@@ -128,16 +151,19 @@ class ByCounting {
       work_left_ -= static_cast<Size>(factors_.size() * (r_ + 1) * (r_ + 1));
       if (work_left_ < 0) return false;
     }
+    best_ = {with_permute.value(), std::numeric_limits<Index>::max(), true};
+    return true;
   }
 
-  /// Whether what costs this much, and has come to c, can end below the best that is known.
+  /// Whether what costs this much, and has come to c, can end below the best that is known, or at
+  /// it where there are ties.
   [[nodiscard]] bool is_hope(const Sizes& c, Size cost) const {
     const auto ahead = weak_.find(c);
-    return ahead != weak_.end() && cost + ahead->second < best_;
+    return ahead != weak_.end() && cost + ahead->second < best_.cost + (ties_ ? 1 : 0);
   }
 
-  /// All sequences of alltoalls from the bottom b: here they have come to f, for `cost`.
-  void alltoalls(const Sizes& b, const spec::TileMap& f, Size cost) {
+  /// All sequences of alltoalls from the bottom b: here `count` of them have come to f, for `cost`.
+  void alltoalls(const Sizes& b, const spec::TileMap& f, Size cost, Index count) {
     work_left_ -= static_cast<Size>(f.t.size() * (r_ + 1));
     if (!is_hope(f.c, cost) || work_left_ < 0) return;
     std::vector<Index> tiles;
@@ -145,13 +171,13 @@ class ByCounting {
     const auto [known, is_new] = seen_.try_emplace({f.c, tiles}, cost);
     if (!is_new && known->second <= cost) return;
     known->second = cost;
-    if (divides(f.c, c_2_)) gathers(b, f, cost);
+    if (divides(f.c, c_2_)) gathers(b, f, cost, count);
     for (const Size n : factors_) {
       for (Index i = 0; i < r_; ++i) {
         for (Index j = 0; j < r_; ++j) {
           const auto next = step(i, j, n, f.c);
           if (!next || !is_hope(*next, cost + price(i, j, f.c, *next))) continue;
-          alltoalls(b, *spec::alltoall(f, i, j, n), cost + price(i, j, f.c, *next));
+          alltoalls(b, *spec::alltoall(f, i, j, n), cost + price(i, j, f.c, *next), count + 1);
         }
       }
     }
@@ -159,13 +185,22 @@ class ByCounting {
 
   /// The end of f by gathers: which tiles they lead to does not depend on their order, and what
   /// they cost is least over all orders.
-  void gathers(const Sizes& b, spec::TileMap f, Size cost) {
-    const Size total = cost + least_gathers(f.c);
-    if (total >= best_) return;
+  void gathers(const Sizes& b, spec::TileMap f, Size cost, Index count) {
+    Form form{cost + least_gathers(f.c), count, false};
+    for (Index i = 0; i < r_; ++i) form.steps += (b[i] != c_1_[i] ? 1U : 0U);
+    for (Index i = 0; i < r_; ++i) form.steps += (f.c[i] != c_2_[i] ? 1U : 0U);
+    if (ties_) {  // with an allpermute in the valley it leads to f_2 whatever the slices (S2)
+      const Form with{form.cost + spec::size_of(b), form.steps + 1, true};
+      best_ = std::min(best_, with);
+      if (with.cost < most_steps_of_) most_steps_ = 0;
+      most_steps_of_ = std::min(most_steps_of_, with.cost);
+      if (with.cost == most_steps_of_) most_steps_ = std::max(most_steps_, with.steps);
+    }
+    if (form >= best_) return;
     for (Index i = 0; i < r_; ++i) {
       if (f.c[i] != c_2_[i]) f = *spec::allgather(f, i, c_2_[i] / f.c[i]);
     }
-    if (counts_match(b, f)) best_ = total;
+    if (counts_match(b, f)) best_ = form;
   }
 
   Size least_gathers(const Sizes& c) {
@@ -209,7 +244,10 @@ class ByCounting {
   Held held_;
   std::map<Sizes, Size> weak_, gathers_;
   std::map<std::pair<Sizes, std::vector<Index>>, Size> seen_;
-  Size with_permute_ = 0, best_ = 0;
+  bool ties_ = false;
+  Size most_steps_of_ = std::numeric_limits<Size>::max();
+  Index most_steps_ = 0;
+  Form best_;
 };
 
 }  // namespace optimum

@@ -28,7 +28,7 @@ of each against OPT by brute force, OPT by counting (S4), and the oracle's certi
   --known FILE      problems that the planner cannot decide; some others are drawn near them
   --problems N      how many (default 2000; 1e6 is a number)
   --seed S          seed of all that is drawn (default 1)
-  --near N          how many of 1,000 are drawn near known ones (default 5, at most 840)
+  --near N          how many of 1,000 are drawn near known ones (default 5, at most 635)
   --save DIR        writes each contradiction to a file of DIR
   --undecided FILE  writes those that are not called optimal to FILE, each once
   --control WHAT    falsifies what the planner says, and must find it: optimal, bound, cost,
@@ -143,7 +143,7 @@ int main(int count, char** values) {
     return 2;
   }
   try {
-    arguments->options.progress = &std::cerr;
+    arguments->options.log = &std::cerr;
     optimum::Attack attack(arguments->options);
     attack.run();
     optimum::print(attack, *arguments);

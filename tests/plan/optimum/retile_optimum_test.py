@@ -50,7 +50,7 @@ class Optimum(unittest.TestCase):
     def test_what_is_undecided_is_written(self):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "found.txt"
-            near = ["--near", "840", "--problems", "12"]
+            near = ["--near", "635", "--problems", "12"]
             self.assertEqual(run(*near, "--undecided", file)[0], 0)
             lines = file.read_text(encoding="utf-8").splitlines()
             self.assertTrue(lines)
@@ -59,7 +59,7 @@ class Optimum(unittest.TestCase):
 
     def test_wrong_use(self):
         for arguments in (["--problems"], ["--problems", "many"], ["--control", "nothing"], ["--what", "1"],
-                          ["--near", "841"]):
+                          ["--near", "636"]):
             status, out, errors = run(*arguments)
             self.assertEqual((status, out), (2, ""), arguments)
             self.assertIn("usage: retile-optimum", errors)
