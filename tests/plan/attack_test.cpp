@@ -73,6 +73,7 @@ TEST(Contradiction, finds_each_false_claim) {
   EXPECT_EQ(contradiction(modest, ten), "");
   EXPECT_EQ(contradiction(modest, {}), "");
   EXPECT_NE(contradiction({10, 10, 8, false}, ten), "");
+  EXPECT_NE(contradiction({10, 9, 8, false}, ten), "");
   EXPECT_NE(contradiction({12, 12, 8, true}, ten), "");
   EXPECT_NE(contradiction({12, 11, 8, false}, ten), "");
   EXPECT_NE(contradiction({12, 8, 11, false}, ten), "");

@@ -58,6 +58,7 @@ inline std::string contradiction(const Claim& claim, const Known& known) {
     if (claim.lower_bound > *optimum) return "a lower bound above the optimum";
     if (claim.weak_cost > *optimum) return "a weak cost above the optimum";
     if (claim.cost < *optimum) return "cheaper than the optimum";
+    if (!claim.optimal && claim.cost == *optimum) return "optimal, but not called so";
   }
   if (known.certified && !*known.certified) return "the certificate is refused";
   if (known.replayed && *known.replayed != claim.cost) return "the Program is wrong or costs more";
