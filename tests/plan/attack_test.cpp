@@ -49,6 +49,20 @@ TEST(Attack, a_seed_says_what_is_drawn) {
   EXPECT_NE(one.ranks, attack(200, Control::none, 4).ranks);
 }
 
+/// Without valleys below the largest one that the ends allow, a plan can cost more than OPT. The
+/// lower bound is about all sequences, those valleys included.
+TEST(LowerBound, holds_for_valleys_that_the_plan_may_not_have) {
+  const Problem problem =
+      parse_problem("x:4,y:2,z:4", "[8{x}32, 16{y}32, 32]", "[32, 32, 4{x,y}32]").value();
+  const optimum::Ends ends = optimum::ends_of(problem);
+  const Size optimum = optimum::ByCounting(ends.from, ends.to, Size{1} << 24).optimum().value();
+  EXPECT_EQ(plan(problem).value().cost, optimum);
+  const Plan made = plan(problem, {.over_partition = false}).value();
+  EXPECT_GT(made.cost, optimum);
+  EXPECT_LE(made.lower_bound, optimum);
+  EXPECT_FALSE(made.optimal);
+}
+
 // Controls: a planner that says too much of one kind is found.
 
 TEST(AttackControl, a_planner_that_calls_all_plans_optimal_is_found) {

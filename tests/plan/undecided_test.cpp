@@ -36,7 +36,7 @@ TEST(Undecided, there_are_many_of_many_meshes) {
   }
   std::cout << lines().size() << " problems, " << below << " with OPT below the cost, from "
             << least << " devices on\n";
-  EXPECT_GE(lines().size(), 16U);
+  EXPECT_GE(lines().size(), 1000U);
   EXPECT_GE(below, static_cast<Size>(lines().size()) * 9 / 10);
   EXPECT_EQ(least, 36);
 }
@@ -56,10 +56,8 @@ TEST(Undecided, are_not_called_optimal) {
 /// Control: a planner that calls them optimal contradicts what is known of them.
 TEST(UndecidedControl, calling_them_optimal_is_refuted) {
   for (const optimum::Undecided& line : lines()) {
-    if (!line.optimum || *line.optimum == line.cost) continue;
-    optimum::Claim claim = optimum::claim_of(plan_of(line));
-    claim.lower_bound = claim.cost;
-    claim.optimal = true;
+    if (!line.optimum) continue;
+    const optimum::Claim claim{line.cost, line.cost, line.lower_bound, true};
     EXPECT_NE(optimum::contradiction(claim, {.counted = line.optimum}), "") << to_text(line);
   }
 }
@@ -69,25 +67,25 @@ TEST(Undecided, cost_more_than_the_optimum_by_counting_and_by_brute_force) {
   Size searched = 0;
   for (const optimum::Undecided& line : lines()) {
     const Problem problem = line.problem();
-    if (problem.from.devices() > 84 || !line.optimum) continue;
+    if (problem.from.devices() > 84 || !line.optimum || counted == 60) continue;
     const optimum::Ends ends = optimum::ends_of(problem);
     ASSERT_EQ(optimum::ByCounting(ends.from, ends.to, Size{1} << 24).optimum(), line.optimum)
         << to_text(line);
     EXPECT_LT(*line.optimum, line.cost) << to_text(line);
     ++counted;
-    if (problem.from.devices() > 60 || searched == 20) continue;
+    if (problem.from.devices() > 60 || searched == 12) continue;
     EXPECT_EQ(optimum::search(ends, Size{1} << 20), line.optimum) << to_text(line);
     ++searched;
   }
   std::cout << counted << " by counting, " << searched << " by brute force\n";
-  EXPECT_GE(counted, 6);
-  EXPECT_GE(searched, 4);
+  EXPECT_GE(counted, 60);
+  EXPECT_GE(searched, 12);
 }
 
 TEST(Undecided, lower_bounds_are_proved) {
   Size accepted = 0;
   for (const optimum::Undecided& line : lines()) {
-    if (line.problem().from.devices() > 210 || accepted == 100) continue;
+    if (line.problem().from.devices() > 210 || accepted == 60) continue;
     const Plan made = plan_of(line);
     const optimum::Claim claim = optimum::claim_of(made);
     EXPECT_EQ(optimum::certify(made, claim, Size{1} << 24), true) << to_text(line);
@@ -98,7 +96,7 @@ TEST(Undecided, lower_bounds_are_proved) {
     ++accepted;
   }
   std::cout << accepted << " certificates accepted\n";
-  EXPECT_GE(accepted, 6);
+  EXPECT_GE(accepted, 60);
 }
 
 /// They are undecided for want of digits, not of time: more of it changes nothing.
