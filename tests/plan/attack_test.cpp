@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <iostream>
+#include <set>
+#include <utility>
 
 namespace retile::attack_test {
 namespace {
@@ -47,6 +50,49 @@ TEST(Attack, a_seed_says_what_is_drawn) {
   const optimum::Counts one = attack(200, Control::none, 3);
   EXPECT_EQ(one.decided, attack(200, Control::none, 3).decided);
   EXPECT_NE(one.ranks, attack(200, Control::none, 4).ranks);
+}
+
+/// W in elements a device receives, by Dijkstra over all localtypes; no bound and no normal forms.
+Size weak_cost_received(const Problem& problem) {
+  const Size devices = problem.from.devices();
+  const spec::Sizes g(problem.from.global().begin(), problem.from.global().end());
+  const spec::Sizes end(problem.to.tile().begin(), problem.to.tile().end());
+  std::set<std::pair<Size, spec::Sizes>> open{
+      {0, {problem.from.tile().begin(), problem.from.tile().end()}}};
+  std::set<spec::Sizes> settled;
+  while (true) {
+    const auto [cost, c] = *open.begin();
+    open.erase(open.begin());
+    if (c == end) return cost;
+    if (!settled.insert(c).second) continue;
+    const Size tile = spec::size_of(c);
+    for (const spec::WeakCollective& p : spec::weak_steps(devices, g, c)) {
+      const Size price = p.p == spec::Op::dynslice    ? 0
+                         : p.p == spec::Op::allgather ? tile * (p.n - 1)
+                                                      : tile - tile / p.n;
+      open.emplace(cost + price, *spec::weak_step(devices, g, p, c));
+    }
+  }
+}
+
+/// In bytes several gathers cost what one costs, so that they may serve several dimensions.
+TEST(WeakCost, in_bytes_is_the_least_of_all_weak_sequences) {
+  support::Random random(7);
+  Size several = 0;
+  for (int k = 0; k < 1000; ++k) {
+    const Problem problem = optimum::draw_moving(random, optimum::small_source());
+    const Plan made = plan(problem, {.cost_model = CostModel::bytes, .element_bytes = 1}).value();
+    ASSERT_EQ(made.weak_cost, weak_cost_received(problem))
+        << to_text(problem.spelling->mesh) << " " << problem.spelling->from << " "
+        << problem.spelling->to;
+    several +=
+        std::count_if(made.steps.begin(), made.steps.end(),
+                      [](const PlanStep& step) { return step.op == Collective::allgather; }) > 1
+            ? 1
+            : 0;
+  }
+  std::cout << several << " of 1000 plans with several gathers\n";
+  EXPECT_GT(several, 60);
 }
 
 /// Without valleys below the largest one that the ends allow, a plan can cost more than OPT. The
