@@ -87,7 +87,7 @@ std::optional<Outcome> write_beside(const PlanArguments& arguments, const Plan& 
   if (arguments.certificate) {
     const Result<Certificate> certificate = certify(plan);
     if (!certificate) return failed(certificate.error());
-    std::string text = to_text(program) + to_text(*certificate);
+    std::string text = certificate_text(program, to_text(*certificate));
     if (*arguments.certificate == "-") {
       instead = Outcome{.exit = Exit::yes, .out = std::move(text)};
     } else if (auto failure = write_named("--certificate", *arguments.certificate, text)) {

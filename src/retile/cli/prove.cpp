@@ -208,7 +208,7 @@ Outcome prove_all(const ProveArguments& arguments, const std::vector<Program>& p
     outcome.out += '\n';
     outcome.exit = std::max(outcome.exit, exit_of(*proof));
     if (!arguments.certificate || !proof->proved()) continue;
-    const std::string certificate = to_text(program) + facts(program, proof->verdict);
+    const std::string certificate = certificate_text(program, facts(program, proof->verdict));
     if (*arguments.certificate == "-") {
       outcome.out = certificate;
     } else if (auto failure = write_named("--certificate", *arguments.certificate, certificate)) {
