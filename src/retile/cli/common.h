@@ -77,6 +77,9 @@ struct Outcome {
 /// `[2, 3]`
 [[nodiscard]] std::string shape_text(const Shape& shape);
 
+/// The Program of a plan, be it steps or an exchange.
+[[nodiscard]] Result<Program> lowered(const Plan& plan);
+
 /// Writes a file that an option names, whole or not at all; what ends the verb where that fails.
 [[nodiscard]] std::optional<Outcome> write_named(std::string_view option, const std::string& path,
                                                  std::string_view text);

@@ -151,7 +151,9 @@ Result<std::vector<Program>> programs_of(const ProveArguments& arguments) {
   if (!problem) return refuse(problem.error());
   const Result<Plan> planned = plan(*problem);
   if (!planned) return refuse(planned.error());
-  return std::vector<Program>{lower(*planned)};
+  auto program = lowered(*planned);
+  if (!program) return refuse(std::move(program.error()));
+  return std::vector<Program>{*std::move(program)};
 }
 
 Result<ProveOptions> read_options(const ProveArguments& arguments) {

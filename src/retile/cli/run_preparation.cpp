@@ -235,7 +235,9 @@ Preparation::Step Preparation::plan_problem() {
     if (planned.error().code != Code::infeasible) return failed(planned.error());
     return infeasible(*problem_, options, "retile.run/1", request_.json);
   }
-  request_.program = lower(*planned);
+  auto program = lowered(*planned);
+  if (!program) return failed(program.error());
+  request_.program = *std::move(program);
   if (!by_steps()) request_.program_text = to_text(request_.program);
   return std::nullopt;
 }
