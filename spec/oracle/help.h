@@ -97,9 +97,9 @@ is not below 2^63, or a limit that `retile-oracle --help` lists was reached.
       {"normalize", R"(usage: retile-oracle normalize --mesh MESH [TYPE COLLECTIVE.. | -]
 
 Rewrites a sequence to normal form (Theorem 4.8) and prints the mesh, the sequence, and the sequence
-after each rewriting, with the lemma used and the measure that falls: the pairs of an allgather
-before a dynslice, and of each alltoall and allpermute the allgathers left and the dynslices right
-of it. The last line is the normal form. What is printed can be read again by every verb.
+after each rewriting, with the lemma used and the measure that falls: the tile sizes of all types
+between the first and the last, the largest first. The last line is the normal form. What is printed
+can be read again by every verb.
 
 Axes are first split into prime ones, x:4 into x.2:2,x.1:2, and several axes at once are moved one
 by one; an alltoall over several is completed by an allpermute, which restores their order.
@@ -149,7 +149,7 @@ Examples:
   printf '%s\n' retile.program/1 'mesh x:2' 'from [2{x}4]' 'to [4]' \
     'allgather dim=0 groups=[[0,1]]' | retile-oracle check -
 )"},
-      {"certify", R"(usage: retile-oracle certify [CERTIFICATE|-]
+      {"certify", R"(usage: retile-oracle certify [--optimal] [CERTIFICATE|-]
 
 Reads one Program and the lines that prove how cheap a sequence from its `from` to its `to` can be
 at all when no tile is larger than the larger of both (4). Replays the Program, checks each line of
@@ -175,22 +175,30 @@ With lines of `retile prove` in their place, or before them, it checks what thes
 
 All facts must be there, in the order of the steps.
 
-Prints the lines of check, then certified, lower_bound, and whether the Program is optimal: it is
-when its cost is the lower bound. When the proof fails: why, and the localtype or the number of the
-fact at which that shows. Of facts alone it prints how many they are in place of a lower bound.
+The line `end` stands behind all of these. A certificate without it was cut and is refused.
+
+Prints the lines of check, then certified, and of which Program: its devices, and the global shape
+and the localtypes of its ends. Then follow the number of facts, the scope of the lower bound, the
+lower bound, and whether the Program is optimal: it is when its cost is the lower bound, and not
+comparable when it has an exchange or costs less. When the proof fails: why, and the localtype or
+the number of the fact at which that shows. Where nothing is claimed: `certified: nothing`.
+
+  --optimal  demands that the Program is proved to be optimal: exit code 1 where it is right and
+             not so
 
 When the Program or the proof is undecided: reason: limit, and a comment that says which limit. For
 the Program they are those of check. The proof may take 2^32 units of work, one for every number up
 to that of the devices in each line, and for every number of a tile that is written or compared; and
 the tiles of the devices and of all refuted lines are kept: at most 2^29 numbers, with 4 more a tile.
 
-Exit codes: 0 right and proved, 1 wrong or not proved, 2 usage or syntax error, 3 undecided, 4 no
-output.
+Exit codes: 0 right and proved, 1 wrong or not proved, 2 usage or syntax error, 3 undecided, or
+nothing is claimed, 4 no output.
 
 Examples:
   retile-oracle certify program.txt
   printf '%s\n' retile.program/1 'mesh x:2' 'from [2{x}4]' 'to [4]' \
-    'allgather dim=0 groups=[[0,1]]' 'lower_bound 4' 'potential [4] 0 4' | retile-oracle certify
+    'allgather dim=0 groups=[[0,1]]' 'lower_bound 4' 'potential [4] 0 4' end | \
+    retile-oracle certify --optimal
 )"},
   };
   return all;

@@ -2,6 +2,9 @@
 ///
 ///   line = "lower_bound" INT | "potential" ints INT INT | "refuted" ints rows    (see certify.h)
 ///        | "fact" NAME ints                                                       (see facts.h)
+///        | "end"
+///
+/// What claims something ends with the line `end`. So a text that was cut is none.
 #pragma once
 
 #include <utility>
@@ -19,8 +22,21 @@ class CertificateReader : public ProgramReader {
   bool has_lines = false;  // of the proof that nothing is cheaper
   std::vector<Fact> facts;
 
+  /// The one Program, when the text is whole.
+  Program program() {  // throws ParseError
+    const std::vector<Program> all = programs();
+    if (all.size() > 1) fail({}, "a certificate is for one Program");
+    if (has_lines && !bounded_) fail(here(), "there is no line lower_bound");
+    if ((has_lines || !facts.empty()) && !ended_) {
+      fail(here(), "the line end is missing: this certificate was cut, or is of an older form");
+    }
+    return all.front();
+  }
+
  protected:
-  bool is_other_line(const Name& word) override {
+  bool is_other_line(const Name& word, const ParseError& start) override {
+    if (ended_) fail(start, "this stands behind the line end");
+    if (word == "end") return ended_ = true;
     if (word == "fact") {
       const Name what = bare_name();
       facts.emplace_back(what, ints());
@@ -48,7 +64,7 @@ class CertificateReader : public ProgramReader {
   }
 
  private:
-  bool bounded_ = false;
+  bool bounded_ = false, ended_ = false;
 };
 
 }  // namespace spec

@@ -56,13 +56,14 @@ class ProgramReader : protected Tokens {
   }
 
  protected:
-  /// Whether a line that is none of a Program is one of what stands with it (certify_text.h).
-  virtual bool is_other_line(const Name&) { return false; }
+  /// Whether the line of this word is none of a Program, but of what stands with it (certify_text.h).
+  virtual bool is_other_line(const Name&, const ParseError&) { return false; }
 
  private:
   static constexpr Size most_devices = Size{1} << 31;
 
   void line(const Name& word, const ParseError& start) {
+    if (is_other_line(word, start)) return;
     static const Name ops[] = {"allgather", "dynslice", "alltoall", "allpermute", "exchange"};
     static const std::set<Name> header = {"mesh", "devices", "from", "to"};
     if (const auto* op = std::find(ops, std::end(ops), word); op != std::end(ops)) {
@@ -70,7 +71,6 @@ class ProgramReader : protected Tokens {
       program_->steps.push_back(step(word, op - ops, start));
       return;
     }
-    if (is_other_line(word)) return;
     if (header.count(word) == 0) fail(start, "no line starts with " + word);
     if (!program_->steps.empty()) fail(start, word + " must stand before the first step");
     header_.emplace(word, start);

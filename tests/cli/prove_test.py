@@ -272,7 +272,7 @@ allpermute source=[37800]<=[1,21,150,3,4]T(2,0,1,3,4)<=[135,2,140]T(1,0,2)<=[14,
         self.assertRegex(done.stdout, r"by Z3 [\d.]+ and cvc5 [\d.]+, ")
 
     def test_a_certificate_is_the_program_and_its_facts(self):
-        facts = "fact bijection [0]\nfact inside [0]\nfact end [2,2]\nfact bound [4,4]\nfact cost [4]\n"
+        facts = "fact bijection [0]\nfact inside [0]\nfact end [2,2]\nfact bound [4,4]\nfact cost [4]\nend\n"
         for text in (IOTA, ROWS):  # by a solver, by evaluation
             done = retile("prove", "-", "--certificate", "-", stdin=text)
             self.accepted(done)

@@ -37,10 +37,10 @@ std::string text_of(const Lines& lines) {
 bool is_accepted(const std::string& text) {
   spec::CertificateReader reader(text);
   try {
-    const auto programs = reader.programs();
-    const spec::Verdict verdict = spec::check(programs.at(0));
+    const spec::Program program = reader.program();
+    const spec::Verdict verdict = spec::check(program);
     return verdict.decided && verdict.right && !reader.facts.empty() &&
-           !spec::no_fact(programs[0], verdict, reader.facts);
+           !spec::no_fact(program, verdict, reader.facts);
   } catch (const spec::ParseError&) {
     return false;
   }
@@ -55,7 +55,7 @@ Lines certificate(const Program& program) {
     // Each question has its line; the bound and the cost are plain arithmetic.
     EXPECT_EQ(facts_of.size(), proof.queries.size() + 2);
   }
-  return lines_of(to_text(program) + facts(program, proof.verdict));
+  return lines_of(certificate_text(program, facts(program, proof.verdict)));
 }
 
 Program random_program(support::Random& random, const char* mesh) {
@@ -87,7 +87,7 @@ TEST(Facts, evaluation_writes_the_same_lines) {
             to_text(check_tests::program(text)) +
                 "fact bijection [0]\nfact inside [0]\nfact map [0,1]\nfact bijection [1]\n"
                 "fact inside [1]\nfact groups [2,2,2]\nfact inside [2]\nfact end [2]\n"
-                "fact bound [2,2]\nfact cost [4]\n");
+                "fact bound [2,2]\nfact cost [4]\nend\n");
   EXPECT_TRUE(is_accepted(text_of(certificate(check_tests::program(text)))));
 }
 

@@ -56,6 +56,10 @@ Result<PlanOptions> read_options(const PlanArguments& arguments) {
     if (!limit) return refuse(limit.error());
     options.memory_limit_bytes = *limit;
   }
+  for (const auto& [path, option] :
+       {std::pair(&arguments.certificate, "--certificate"), std::pair(&arguments.svg, "--svg")}) {
+    if (const auto named = not_empty(option, *path); !named) return refuse(named.error());
+  }
   if (arguments.certificate == "-" && (arguments.json || arguments.explain)) {
     return refuse(
         about_argument(Code::bad_argument, "--certificate", "-",
@@ -85,7 +89,7 @@ std::optional<Outcome> write_beside(const PlanArguments& arguments, const Plan& 
   if (arguments.certificate) {
     const Result<Certificate> certificate = certify(plan);
     if (!certificate) return failed(certificate.error());
-    std::string text = to_text(program) + to_text(*certificate);
+    std::string text = certificate_text(program, to_text(*certificate));
     if (*arguments.certificate == "-") {
       instead = Outcome{.exit = Exit::yes, .out = std::move(text)};
     } else if (auto failure = write_named("--certificate", *arguments.certificate, text)) {

@@ -168,6 +168,12 @@ Result<ProveOptions> read_options(const ProveArguments& arguments) {
     if (!limit) return refuse(limit.error());
     options.timeout_seconds = *limit;
   }
+  if (const auto named = not_empty("--certificate", arguments.certificate); !named) {
+    return refuse(named.error());
+  }
+  if (const auto named = not_empty("--smt2", arguments.smt2, "folder"); !named) {
+    return refuse(named.error());
+  }
   return options;
 }
 
@@ -204,7 +210,7 @@ Outcome prove_all(const ProveArguments& arguments, const std::vector<Program>& p
     outcome.out += '\n';
     outcome.exit = std::max(outcome.exit, exit_of(*proof));
     if (!arguments.certificate || !proof->proved()) continue;
-    const std::string certificate = to_text(program) + facts(program, proof->verdict);
+    const std::string certificate = certificate_text(program, facts(program, proof->verdict));
     if (*arguments.certificate == "-") {
       outcome.out = certificate;
     } else if (auto failure = write_named("--certificate", *arguments.certificate, certificate)) {

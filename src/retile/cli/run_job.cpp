@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "retile/cli/launch.h"
-#include "retile/cli/progress.h"
 #include "retile/cli/run.h"
 #include "retile/cli/signals.h"
 
@@ -104,20 +103,13 @@ tl::expected<RunRequest, Outcome> RunVerb::prepare_together(const Processes& pro
 Outcome RunVerb::work_in_job(const Processes& processes) const {
   auto request = prepare_together(processes);
   if (!request) return told_by_first(processes, request.error());
-  std::optional<Progress> progress;
-  if (processes.is_first()) {
-    progress.emplace(stderr_of_this());
-    request->data.progress = [&progress](std::string_view stage, Size done, Size total) {
-      progress->update(stage, done, total);
-    };
-  }
-  const auto source = run::open_source(processes, request->program, request->data);
-  if (!source) return told_by_first(processes, refusal_of(source.error(), *request));
   const auto make =
       request->backend == Backend::cuda ? mpi::make_device_executor : mpi::make_executor;
-  const auto executor = make(processes, request->program, source->type().bytes, request->how);
-  if (!executor) return told_by_first(processes, refusal_of(executor.error(), *request));
-  return told_by_first(processes, run_on(**executor, *source, *request));
+  Outcome outcome = run_on(processes, *request, [&](Size element_bytes) {
+    return make(processes, request->program, element_bytes, request->how);
+  });
+  outcome.words = request->words + outcome.words;
+  return told_by_first(processes, std::move(outcome));
 }
 
 Outcome RunVerb::work_in_started_job(const RunRequest& request) const {

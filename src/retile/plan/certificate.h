@@ -49,7 +49,8 @@ struct CertificateOptions {
 /// \paper S1, S3, S4 (docs/statements.md); Theorems 6.4, 6.5
 [[nodiscard]] Result<Certificate> certify(const Plan& plan, const CertificateOptions& options = {});
 
-/// The lines `lower_bound`, `potential` and `refuted`, which stand behind the plan's Program.
+/// The lines `lower_bound`, `potential` and `refuted`, which stand behind the plan's Program
+/// (`certificate_text` in retile/program/forms/text.h).
 [[nodiscard]] std::string to_text(const Certificate& certificate);
 
 }  // namespace retile

@@ -76,7 +76,7 @@ def main():
                 for name, content in before.items():
                     with open(name, "wb") as file:
                         file.write(content)
-    too_large = b"retile.program/1\ndevices 2147483648\nfrom [1]\nto [1]\nlower_bound 0\n"
+    too_large = b"retile.program/1\ndevices 2147483648\nfrom [1]\nto [1]\nlower_bound 0\nend\n"
     codes[run(oracle, "certify", input=too_large).returncode] += 1
     executed = executed_lines()
     for header, (count, of) in sorted(executed.items()):

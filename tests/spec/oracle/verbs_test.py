@@ -11,6 +11,7 @@ import re
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -287,16 +288,16 @@ class Normalize(Case):
     def test_prints_the_rewriting_and_its_measure(self):
         self.says(["normalize", "--mesh", "x:2,y:2", "[1{x}2, 4]", "allgather(0)", "dynslice(1,y)", "dynslice(1,x)"],
                   "mesh x:2,y:2\n"
-                  "[1{x}2, 4] allgather(0) dynslice(1,y) dynslice(1,x)  # measure 2 {}\n"
-                  "[1{x}2, 4] dynslice(1,y) allgather(0) dynslice(1,x)  # measure 1 {}, Lemma 4.6 (4) at step 0\n"
-                  "[1{x}2, 4] dynslice(1,y) alltoall(0,1)  # measure 0 {0}, Lemma 4.6 (3) at step 1\n")
-        self.says(["normalize", "--mesh", "u:1", "[4]"], "mesh x:1\n[4]  # measure 0 {}\n")
+                  "[1{x}2, 4] allgather(0) dynslice(1,y) dynslice(1,x)  # measure {8,4}\n"
+                  "[1{x}2, 4] dynslice(1,y) allgather(0) dynslice(1,x)  # measure {4,2}, Lemma 4.6 (4) at step 0\n"
+                  "[1{x}2, 4] dynslice(1,y) alltoall(0,1)  # measure {2}, Lemma 4.6 (3) at step 1\n")
+        self.says(["normalize", "--mesh", "u:1", "[4]"], "mesh x:1\n[4]  # measure {}\n")
         self.says(["normalize", "--mesh", "x:2", "[4] allgather(0)"],
                   "no: step 0, allgather(0): dimension 0 has no axes [T-ALLGATHER]\n", 1)
 
     def test_axes_are_split_into_primes(self):
         self.says(["normalize", "--mesh", "x:4", "[1{x}4, 4]", "alltoall(0,1)"],
-                  "mesh x.2:2,x.1:2\n[1{x.1,x.2}4, 4] alltoall(0,1) alltoall(0,1) allpermute[4, 1{x.1,x.2}4]  # measure 0 {0,0,0}\n")
+                  "mesh x.2:2,x.1:2\n[1{x.1,x.2}4, 4] alltoall(0,1) alltoall(0,1) allpermute[4, 1{x.1,x.2}4]  # measure {4,4}\n")
 
     def test_every_line_keeps_the_ends_and_the_last_is_a_normal_form_within_the_bound(self):
         runs = [run for run in (random_run(random.Random(seed)) for seed in range(800)) if answers(run)[1]]
@@ -315,8 +316,8 @@ class Normalize(Case):
             for line in sequences:
                 last = next(heights)
                 seen.add(line.split("  #")[0] if "]  #" in line and line.count("[") == 1 else next(applied_ends))
-                pairs, weights = re.search(r"# measure (\d+) \{([\d,]*)\}", line).groups()
-                measures.append((int(pairs), [int(w) for w in weights.split(",") if w]))
+                sizes = re.search(r"# measure \{([\d,]*)\}", line).group(1)
+                measures.append([int(size) for size in sizes.split(",") if size])
             self.assertEqual(len(seen), 1, block)
             self.assertRegex(last, "within_bound=true normal_form=true$", block)
             self.assertEqual(measures, sorted(measures, reverse=True), block)
@@ -336,7 +337,7 @@ class Normalize(Case):
         # Wide sequences and few: the memory of one query stays bounded, and the next one is answered.
         wide = "[1{x}2, 2" + ", 1" * 10000 + "]" + " allgather(0) dynslice(0,x)" * 60
         self.says(["normalize", "--mesh", "x:2"], "undecided: more than 2^22 dimensions and mesh axes, over the types of all sequences\n\n"
-                  "mesh x:2\n[4]  # measure 0 {}\n", 3, stdin=wide + "\n[4]\n")
+                  "mesh x:2\n[4]  # measure {}\n", 3, stdin=wide + "\n[4]\n")
 
 
     def test_a_sequence_that_is_too_long_from_the_start_is_not_looked_at(self):
@@ -456,7 +457,7 @@ class Input(Case):
         for verb in self.VERBS:
             for stdin in [b"", b"\n\n", b"\0", b"\xff\xfe[4]\n", b"mesh x:2\n[4]\0\n", b"mesh x:2\n[\xc3\xa9]\n", b"mesh \"x\n", b"[" * 100000,
                           b"mesh x:2\n" + b"[" + b"1," * 100000, b"mesh x:2\n[4]\r[4]\n", b"mesh\n", b"mesh", b"meshx:2\n[4]", b"x" * 1000000,
-                          b"mesh x:2\n[2{\"\x1b[31m\"}4]\n"]:
+                          b"mesh x:2\n[2{\"\x1b[31m\"}4]\n", b"mesh \"\x1b[31m\":2\n[4]\n"]:
                 with self.subTest(verb=verb, stdin=stdin[:20]):
                     self.refused([verb], "", stdin=stdin)
 
@@ -577,7 +578,7 @@ class Input(Case):
         self.says(["apply", "--mesh", "x:2", "[]", "allpermute", "[]", "allpermute []"], "[]\n[]\n")
         self.says(["height", "--mesh", "x:2", "[] allpermute []"], "1 bound=1 within_bound=true normal_form=true\n")
         self.says(["cost", "--mesh", "x:2", "[] allpermute []"], "1\n")
-        self.says(["normalize", "--mesh", "x:2", "[] allpermute []"], "mesh x:2\n[] allpermute[]  # measure 0 {0}\n")
+        self.says(["normalize", "--mesh", "x:2", "[] allpermute []"], "mesh x:2\n[] allpermute[]  # measure {}\n")
         self.assertEqual(oracle("optimum", "--mesh", "x:2", "[] []").returncode, 0)
 
     def test_standard_input_that_cannot_be_read(self):
@@ -630,20 +631,38 @@ class Input(Case):
                 done = subprocess.run([ORACLE, verb, "--mesh", "x:2", query], stdout=full, stderr=subprocess.PIPE, check=False)
             self.assertEqual((done.returncode, done.stderr), (4, b"error: cannot write to standard output\n"))
 
+    def test_a_file_that_may_not_grow_is_exit_code_4(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+        for verb, query in self.VERBS.items():
+            with self.subTest(verb=verb), tempfile.TemporaryFile() as file:
+                done = subprocess.run(
+                    [ORACLE, verb, "--mesh", "x:2", query], stdout=file, stderr=subprocess.PIPE, check=False, preexec_fn=limit)
+                self.assertEqual((done.returncode, done.stderr), (4, b"error: cannot write to standard output\n"))
+
 
 class Certify(Case):
-    PROOF = ("retile.program/1\nmesh x:2\nfrom [2{x}4]\nto [4]\nallgather dim=0 groups=[[0,1]]\n"
-             "lower_bound 4\npotential [4] 0 4\n")
+    PROGRAM = "retile.program/1\nmesh x:2\nfrom [2{x}4]\nto [4]\nallgather dim=0 groups=[[0,1]]\n"
+    BOUND = "lower_bound 4\npotential [4] 0 4\n"
+    FACTS = "fact groups [0,1,2]\nfact inside [0]\nfact end [4]\nfact bound [4,4]\nfact cost [4]\n"
+    PROOF = PROGRAM + BOUND + "end\n"
     VERDICT = "right: true\nwithin_bound: true\nheight: 4\nbound: 4\ncost: 4\nsteps: 1\n"
+    ABOUT = "certified: true\ndevices: 2\nglobal: [4]\nfrom: [2]\nto: [4]\n"
+    SCOPE = ("scope: allgather, dynslice, alltoall, allpermute (Fig. 10), tiles within the bound (4), "
+             "cost in elements per device (Fig. 11)\n")
 
     def test_a_proof_is_accepted_from_a_file_and_from_standard_input(self):
-        answer = self.VERDICT + "certified: true\nlower_bound: 4\noptimal: true\n"
-        for words in (["certify"], ["certify", "-"], ["certify", "--"], ["certify", "--", "-"], ["certify", "/dev/stdin"]):
+        answer = self.VERDICT + self.ABOUT + self.SCOPE + "lower_bound: 4\noptimal: true\n"
+        for words in (["certify"], ["certify", "-"], ["certify", "--"], ["certify", "--", "-"], ["certify", "/dev/stdin"],
+                      ["certify", "--optimal"], ["certify", "--optimal", "-"], ["certify", "-", "--optimal"], ["certify", "--optimal", "--", "-"]):
             self.says(words, answer, stdin=self.PROOF)
 
     def test_a_lower_bound_below_the_cost_proves_no_optimum(self):
         proof = self.PROOF.replace("lower_bound 4", "lower_bound 3").replace("0 4", "0 3")
-        self.says(["certify"], self.VERDICT + "certified: true\nlower_bound: 3\noptimal: false\n", stdin=proof)
+        answer = self.VERDICT + self.ABOUT + self.SCOPE + "lower_bound: 3\noptimal: false\n"
+        self.says(["certify"], answer, stdin=proof)
+        self.says(["certify", "--optimal"], answer, 1, stdin=proof)
 
     def test_what_proves_nothing_says_why_and_where(self):
         for old, new, why, localtype in [
@@ -657,34 +676,84 @@ class Certify(Case):
     def test_a_wrong_program_proves_nothing(self):
         wrong = self.PROOF.replace("[0,1]", "[1,0]")
         done = oracle("certify", stdin=wrong)
-        checked = oracle("check", stdin=re.sub("(lower_bound|potential).*\n", "", wrong))
+        checked = oracle("check", stdin=re.sub("(lower_bound|potential|end).*\n", "", wrong))
         self.assertEqual((done.returncode, done.stdout), (1, checked.stdout))
         self.assertNotIn("certified", done.stdout)
 
     def test_facts_are_accepted_alone_and_with_a_lower_bound(self):
-        program, bound = self.PROOF[:self.PROOF.index("lower_bound")], self.PROOF[self.PROOF.index("lower_bound"):]
-        facts = "fact groups [0,1,2]\nfact inside [0]\nfact end [4]\nfact bound [4,4]\nfact cost [4]\n"
-        self.says(["certify"], self.VERDICT + "certified: true\nfacts: 5\n", stdin=program + facts)
-        self.says(["certify"], self.VERDICT + "certified: true\nlower_bound: 4\noptimal: true\n", stdin=program + facts + bound)
+        self.says(["certify"], self.VERDICT + self.ABOUT + "facts: 5\n", stdin=self.PROGRAM + self.FACTS + "end\n")
+        self.says(["certify"], self.VERDICT + self.ABOUT + "facts: 5\n" + self.SCOPE + "lower_bound: 4\noptimal: true\n",
+                  stdin=self.PROGRAM + self.FACTS + self.BOUND + "end\n")
         for line, number in (("groups [0,1,2]", 0), ("end [4]", 2), ("cost [4]", 4)):
-            for wrong in (facts.replace(f"fact {line}\n", ""), facts.replace(line, line.replace("[", "[1"))):
-                self.says(["certify"], f"{self.VERDICT}certified: false\nwhy: fact\nfact: {number}\n", 1, stdin=program + wrong + bound)
-        self.refused(["certify"], "<stdin>:6:6: expected", stdin=program + "fact [4]\n")
-        self.refused(["check"], "<stdin>:6:1: no line starts with fact", stdin=program + facts)
+            for wrong in (self.FACTS.replace(f"fact {line}\n", ""), self.FACTS.replace(line, line.replace("[", "[1"))):
+                self.says(["certify"], f"{self.VERDICT}certified: false\nwhy: fact\nfact: {number}\n", 1,
+                          stdin=self.PROGRAM + wrong + self.BOUND + "end\n")
+        self.refused(["certify"], "<stdin>:6:6: expected", stdin=self.PROGRAM + "fact [4]\nend\n")
+        self.refused(["check"], "<stdin>:6:1: no line starts with fact", stdin=self.PROGRAM + self.FACTS)
+
+    def test_where_nothing_is_claimed_nothing_is_certified(self):
+        for text in (self.PROGRAM, self.PROGRAM + "end\n"):
+            self.says(["certify"], self.VERDICT + "certified: nothing\n", 3, stdin=text)
+            self.says(["certify", "--optimal"], self.VERDICT + "certified: nothing\noptimal: not claimed\n", 1, stdin=text)
+
+    def test_facts_make_no_optimum(self):
+        self.says(["certify", "--optimal"], self.VERDICT + self.ABOUT + "facts: 5\noptimal: not claimed\n", 1,
+                  stdin=self.PROGRAM + self.FACTS + "end\n")
+
+    def test_a_program_over_the_bound_is_not_optimal(self):
+        # Nothing is to be done, and the whole array is gathered: height 4, bound 2.
+        text = ("retile.program/1\nmesh x:2\nfrom [2{x}4]\nto [2{x}4]\nallgather dim=0 groups=[[0,1]]\n"
+                "dynslice dim=0 groups=[[0,1]]\nlower_bound 0\nend\n")
+        done = oracle("certify", "--optimal", stdin=text)
+        self.assertEqual((done.returncode, done.stdout.splitlines()[-2:]), (1, ["lower_bound: 0", "optimal: false"]), done)
+
+    def test_an_exchange_is_not_comparable(self):
+        # Its cost in elements per device has nothing to do with sequences of the paper's steps.
+        text = ("retile.program/1\nmesh x:2\nfrom [1{x}2, 2]\nto [2, 1{x}2]\n"
+                "exchange tile=[2,1] transfers=[[0,0,0,0,0,0,1,1],[0,1,1,0,0,0,1,1],[1,0,0,0,0,1,1,1],[1,1,1,0,0,1,1,1]]\n"
+                "lower_bound 2\npotential [1,2] 2 2\npotential [2,1] 0 2\nend\n")
+        for words, code in ((["certify"], 0), (["certify", "--optimal"], 1)):
+            done = oracle(*words, stdin=text)
+            self.assertEqual((done.returncode, done.stdout.splitlines()[-3:]), (code, [
+                "lower_bound: 2", "optimal: not comparable", "# the Program has steps outside of this scope"]), done)
+
+    def test_a_certificate_that_was_cut_anywhere_certifies_nothing(self):
+        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "certificates")
+        cuts = 0
+        for name in sorted(os.listdir(folder)):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                lines = file.read().splitlines(keepends=True)
+            self.assertEqual(lines[-1], "end\n")
+            claims = min(k for k, line in enumerate(lines) if re.match("(fact|lower_bound) ", line))
+            for k in range(len(lines)):
+                for text in ("".join(lines[:k]), "".join(lines[:k]) + lines[k][:len(lines[k]) // 2]):
+                    done = oracle("certify", stdin=text)
+                    self.assertNotIn("certified: true", done.stdout)
+                    self.assertNotEqual(done.returncode, 0)
+                    cuts += 1
+                if k > claims:
+                    self.refused(["certify"], "the line end is missing: this certificate was cut, or is of an older form", stdin="".join(lines[:k]))
+        self.assertGreater(cuts, 100)
 
     def test_what_cannot_be_read_is_refused(self):
         self.refused(["certify"], "<stdin>:7:12: this number must be at least 1", stdin=self.PROOF.replace("[4] 0", "[0] 0"))
         self.refused(["certify"], "<stdin>:6:13: expected a number", stdin=self.PROOF.replace("lower_bound 4", "lower_bound x"))
-        self.refused(["certify"], r"<stdin>:8:14: expected \[i,j,n\]", stdin=self.PROOF + "refuted [2] [[0,1]]\n")
-        self.refused(["certify"], "a certificate is for one Program", stdin=self.PROOF + self.PROOF.split("lower_bound")[0])
-        self.refused(["certify"], "lower_bound stands too often", stdin=self.PROOF + "lower_bound 18\n")
+        self.refused(["certify"], r"<stdin>:8:14: expected \[i,j,n\]", stdin=self.PROOF.replace("end", "refuted [2] [[0,1]]"))
+        self.refused(["certify"], "a certificate is for one Program", stdin=self.PROGRAM + self.PROOF)
+        self.refused(["certify"], "lower_bound stands too often", stdin=self.PROOF.replace("end", "lower_bound 18"))
+        self.refused(["certify"], "<stdin>:7:4: there is no line lower_bound", stdin=self.PROOF.replace("lower_bound 4\n", ""))
+        for line in ("end", "potential [2] 0 4", "allgather dim=0 groups=[[0,1]]", "mesh x:2"):
+            self.refused(["certify"], "<stdin>:9:1: this stands behind the line end", stdin=self.PROOF + line + "\n")
+        self.says(["certify"], self.VERDICT + self.ABOUT + self.SCOPE + "lower_bound: 4\noptimal: true\n", stdin=self.PROOF + "\n  # a comment\n")
+        self.refused(["certify"], "<stdin>:8:5: unexpected text", stdin=self.PROOF.replace("end", "end 4"))
         self.refused(["check"], "<stdin>:6:1: no line starts with lower_bound", stdin=self.PROOF)
         self.refused(["certify", "--json"], "certify has no option --json", 22)
+        self.refused(["certify", "--", "--optimal"], "cannot read --optimal", 25)
         self.refused(["certify", "a", "b"], "expected one file", 24)
         self.refused(["certify", "/"], "cannot read /", 22)
 
     def test_undecided_says_why(self):
-        header = "retile.program/1\ndevices {}\nfrom [1]\nto [1]\nlower_bound 0\n"
+        header = "retile.program/1\ndevices {}\nfrom [1]\nto [1]\nlower_bound 0\nend\n"
         self.says(["certify"], "right: undecided\nreason: limit\n# undecided: more than 2^28 tags on all devices together\n", 3,
                   stdin=header.format(2**31))
         limit = 128 * 2**20  # bytes

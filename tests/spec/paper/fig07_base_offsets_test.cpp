@@ -64,6 +64,7 @@ bool well_formed(std::string_view text) {
 TEST(WF_DIM, p1_rejects_an_unknown_axis) {
   EXPECT_TRUE(well_formed("[2{x}4]"));
   EXPECT_FALSE(well_formed("[2{w}4]"));
+  EXPECT_FALSE(well_formed("[4{w}4]"));  // whatever size it might have
 }
 TEST(WF_DIM, p2_rejects_another_product) {
   EXPECT_TRUE(well_formed("[2{x,z}12]"));
@@ -75,6 +76,7 @@ TEST(WF_DIM, p2_rejects_another_product) {
 TEST(WF_DIM, E3_p3_rejects_an_axis_twice) {
   EXPECT_TRUE(well_formed("[1{x,y}4]"));
   EXPECT_FALSE(well_formed("[1{x,x}4]"));
+  EXPECT_FALSE(wf_dim(mesh("x:2"), {1, {"x", "x"}, 4}));
 }
 TEST(WF_DIM, p4_rejects_a_tile_below_1) {
   const Mesh H = mesh("x:2");

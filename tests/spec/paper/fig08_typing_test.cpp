@@ -99,6 +99,7 @@ bool permutes(std::string_view from, std::string_view to) {
 TEST(T_PERMUTE, p1_rejects_other_localtypes) {
   EXPECT_TRUE(permutes("[8{y}16, 4]", "[8{x}16, 4]"));
   EXPECT_FALSE(permutes("[8{y}16, 4]", "[4{x}16, 4]"));
+  EXPECT_FALSE(permutes("[2{y}4, 4]", "[4, 2{y}4]"));  // of one size
 }
 /// E5: by its text alone the printed rule relates [2{x}4] and [2].
 TEST(T_PERMUTE, E5_p2_rejects_other_globaltypes) {

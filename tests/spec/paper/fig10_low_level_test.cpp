@@ -43,8 +43,10 @@ TEST(Fig10_ALLTOALL, physical_premises) {
   const TileMap f = f_of("x:2,y:3", "[1{x,y}6, 6]");
   EXPECT_EQ(alltoall(f, 0, 1, 2), f_of("x:2,y:3", "[2{y}6, 3{x}6]"));
   EXPECT_EQ(alltoall(f, 0, 1, 6), f_of("x:2,y:3", "[6, 1{x,y}6]"));
-  EXPECT_EQ(alltoall(f, 0, 0, 2), std::nullopt);                                // i ≠ j
-  EXPECT_EQ(alltoall(f, 0, 1, 4), std::nullopt);                                // n | N_i
+  EXPECT_EQ(alltoall(f_of("x:2,y:3", "[3{x}6, 2{y}6]"), 0, 1, 2),
+            f_of("x:2,y:3", "[6, 1{x,y}6]"));     // in front of the axes that are there
+  EXPECT_EQ(alltoall(f, 0, 0, 2), std::nullopt);  // i ≠ j
+  EXPECT_EQ(alltoall(f, 0, 1, 4), std::nullopt);  // n | N_i
   EXPECT_EQ(alltoall(f_of("x:2,y:3", "[1{x,y}6, 3]"), 0, 1, 2), std::nullopt);  // n | c_j
   // S10: the factor 3 can be popped although x:2 is minor-most.
   const auto popped = alltoall(f, 0, 1, 3);

@@ -25,6 +25,10 @@ namespace retile {
 /// a mesh without axes as no mesh.
 [[nodiscard]] std::string to_text(const Program& program);
 
+/// A certificate: the Program, lines of `facts` or `to_text(Certificate)` or both, and the line
+/// `end`, without which nobody takes it for whole.
+[[nodiscard]] std::string certificate_text(const Program& program, std::string_view lines);
+
 /// One step as a line without newline; `mesh` as in to_text(Layout). The rows of an `at` claim are
 /// cut by the rank of the map claim, else of the tile claim, else 1: a step alone does not know the
 /// array.

@@ -200,6 +200,10 @@ std::string to_text(const Step& step, const Mesh* mesh) {
   return out;
 }
 
+std::string certificate_text(const Program& program, std::string_view lines) {
+  return fmt::format("{}{}end\n", to_text(program), lines);
+}
+
 std::string to_text(const Program& program) {
   std::string out = is_even(program) ? "retile.program/1\n" : "retile.program/2\n";
   const Mesh* mesh = program.mesh ? &*program.mesh : nullptr;
