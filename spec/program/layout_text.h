@@ -33,7 +33,20 @@ inline Size largest_of(const Table& order, Size P) {
   return repeats || static_cast<Size>(sorted.size()) != P ? -1 : sorted.back();
 }
 
-inline Positions read_positions(Tokens& in, bool is_ordered) {
+/// ["order" "=" (iota | ints)], behind a mesh of P positions
+inline std::optional<Table> read_order(Tokens& in, Size P, Size last_device) {
+  if (!in.accept("order")) return std::nullopt;
+  in.expect("=");
+  const ParseError place = in.here();
+  Table out = in.table(1, last_device, P);
+  if (largest_of(out, P) < 0) {
+    Tokens::fail(place, "order must name a device for each of the " + std::to_string(P) +
+                            " positions, none twice");
+  }
+  return out;
+}
+
+inline Positions read_positions(Tokens& in) {
   const ParseError start = in.here();
   const auto H = in.items([&] {
     Name x = in.name();
@@ -51,14 +64,6 @@ inline Positions read_positions(Tokens& in, bool is_ordered) {
     stride *= k;
   }
   out.count = stride;
-  if (!is_ordered || !in.accept("order")) return out;
-  in.expect("=");
-  const ParseError place = in.here();
-  out.order = in.table(1, most_devices - 1, stride);
-  if (largest_of(*out.order, stride) < 0) {
-    Tokens::fail(place, "order must name a device for each of the " + std::to_string(stride) +
-                            " positions, none twice");
-  }
   return out;
 }
 
@@ -109,9 +114,8 @@ inline void check_cuts(const LayoutDim& dim, const ParseError& place, const std:
   if (!N) Tokens::fail(place, "the number of tiles is not below 2^63");
   const auto& [c, is_ceil, o, lo, hi] = dim.C;
   if (o && !wf_list(*o, *N, dim.n)) {
-    Tokens::fail(place, "cuts of " + std::to_string(*N) + " tiles are " + std::to_string(*N) +
-                            " and one more numbers that never fall, from 0 to " +
-                            std::to_string(dim.n));
+    Tokens::fail(place, "a list has one number more than there are tiles, " + std::to_string(*N) +
+                            ", and goes from 0 to " + std::to_string(dim.n) + " and never down");
   }
   if (!o && is_ceil && !wf_ceil(c, *N, dim.n)) Tokens::fail(place, no_ceil(c, *N, dim.n, xs));
   if (!o && !covers(c, *N, dim.n)) {

@@ -47,13 +47,14 @@ class ProgramReader : protected TilingReader {
         meshes_.clear();
         mesh_ = {};
       } else if (out.empty()) {
-        fail(start, "the first line must be retile.program/1");
+        fail(start, "the first line must be retile.program/1 or retile.program/2");
       } else {
         line(bare_name(), start);
       }
       if (peek() != end_of_line) fail(here(), "unexpected text");
     }
-    if (out.empty()) fail(here(), "there is no Program: it starts with the line retile.program/1");
+    if (out.empty())
+      fail(here(), "there is no Program: it starts with the line retile.program/1 or /2");
     finish_header();
     return out;
   }

@@ -28,7 +28,8 @@ class TilingReader : protected Tokens {
 
   void mesh() {
     const ParseError start = here();
-    mesh_ = read_positions(*this, is_2());
+    mesh_ = read_positions(*this);
+    if (is_2()) mesh_.order = read_order(*this, mesh_.count, most_devices - 1);
     if (is_2())
       meshes_.emplace_back(mesh_, start);
     else
@@ -48,7 +49,13 @@ class TilingReader : protected Tokens {
     }
   }
 
-  Tiling tiling() { return peek() == '[' ? bracket_tiling() : explicit_tiling(); }
+  Tiling tiling() {
+    for (const char* const later : {"stack", "sum", "max", "min"}) {
+      const ParseError place = here();
+      if (is_2() && accept(later)) fail(place, std::string(later) + " has no meaning here yet");
+    }
+    return peek() == '[' ? bracket_tiling() : explicit_tiling();
+  }
 
   Tiling bracket_tiling() {
     const ParseError start = here();
