@@ -44,7 +44,7 @@ class ProgramReader : protected TilingReader {
         program_ = &out.back();
         program_->version = is_1 ? 1 : 2;
         header_.clear();
-        meshes_.clear();
+        counts_.clear();
         mesh_ = {};
       } else if (out.empty()) {
         fail(start, "the first line must be retile.program/1 or retile.program/2");
@@ -91,7 +91,7 @@ class ProgramReader : protected TilingReader {
     const auto from = header_.find("from"), to = header_.find("to");
     if (from == header_.end()) fail(here(), "this Program has no line `from` before its steps");
     if (to == header_.end()) fail(here(), "this Program has no line `to` before its steps");
-    count_positions(header_.count("devices") > 0);
+    count_devices(header_.count("devices") > 0);
     if (program_->devices == 0) fail(here(), "mesh, devices or at must say how many devices");
     if (program_->from.global != program_->to.global) {
       fail(to->second, "`from` and `to` have different global shapes");

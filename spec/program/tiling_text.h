@@ -30,20 +30,25 @@ class TilingReader : protected Tokens {
     const ParseError start = here();
     mesh_ = read_positions(*this);
     if (is_2()) mesh_.order = read_order(*this, mesh_.count, most_devices - 1);
-    if (is_2())
-      meshes_.emplace_back(mesh_, start);
-    else
-      device_count(mesh_.count, start);
+    count(mesh_, false, start);
   }
   bool is_2() const { return program_->version == 2; }
 
-  /// Version 2: without `devices` all meshes say how many there are; with it, they may have fewer.
-  void count_positions(bool says_devices) {
-    for (const auto& [mesh, place] : meshes_) {
-      if (!says_devices) device_count(mesh.count, place);
+  /// In version 2 a line `devices` below may still say that a mesh has fewer positions.
+  void count(const Positions& positions, bool is_list, const ParseError& place) {
+    if (is_2()) {
+      counts_.push_back({positions, is_list, place});
+    } else {
+      device_count(positions.count, place);
+    }
+  }
+  /// Version 2, when the header is complete.
+  void count_devices(bool says_devices) {
+    for (const auto& [positions, is_list, place] : counts_) {
+      if (is_list || !says_devices) device_count(positions.count, place);
       const Size D = program_->devices;
-      if (mesh.count > D) fail(place, "this mesh has more positions than there are devices");
-      if (mesh.order && largest_of(*mesh.order, mesh.count) >= D) {
+      if (positions.count > D) fail(place, "this mesh has more positions than there are devices");
+      if (positions.order && largest_of(*positions.order, positions.count) >= D) {
         fail(place, "order names a device that does not exist");
       }
     }
@@ -128,7 +133,7 @@ class TilingReader : protected Tokens {
       }
     }
     if (!inside) fail(start, "tile, global and at need one rank, and every tile must lie inside");
-    device_count(static_cast<Size>(at.size()), start);
+    count({{}, static_cast<Size>(at.size()), {}}, true, start);
     if (is_2()) {
       out.layout.emplace();
       for (const Size n : out.global) out.layout->dims.push_back({{}, {}, n});
@@ -168,8 +173,13 @@ class TilingReader : protected Tokens {
   }
 
   Program* program_ = nullptr;
-  Positions mesh_;                                        // of the nearest mesh line above
-  std::vector<std::pair<Positions, ParseError>> meshes_;  // of version 2, and where
+  Positions mesh_;  // of the nearest mesh line above
+  struct Count {
+    Positions positions;
+    bool is_list;
+    ParseError place;
+  };
+  std::vector<Count> counts_;  // of version 2
 };
 
 }  // namespace spec
