@@ -1,6 +1,6 @@
 /// The tokens of the Program text form, its lists and tables, and where an error is.
 ///
-/// NAME: [A-Za-z_][A-Za-z0-9_.-]* or "any text without a quote". INT: decimal, below 2^63.
+/// NAME: [A-Za-z_][A-Za-z0-9_.-]* or "any text without quotes and control characters". INT: decimal, below 2^63.
 /// A line ends with LF, CRLF or the text; blanks are space and tab; # starts a comment.
 #pragma once
 
@@ -53,9 +53,7 @@ class Tokens {
 
   /// The next character that is no blank, or end_of_line.
   int peek() {
-    while (position_ < line_.size() && (line_[position_] == ' ' || line_[position_] == '\t')) {
-      ++position_;
-    }
+    position_ = std::min(line_.find_first_not_of(" \t", position_), line_.size());
     if (position_ == line_.size() || line_[position_] == '#') return end_of_line;
     return static_cast<unsigned char>(line_[position_]);
   }
@@ -107,12 +105,20 @@ class Tokens {
     if (!is_bare(out)) fail(place, "expected a name");
     return out;
   }
+  /// Quotes hold no control characters: U+0000 to U+001F, and U+007F to U+009F. From U+0080 on these
+  /// are C2 80 to C2 9F in UTF-8.
   Name name() {
     const ParseError place = here();
     if (!accept("\"")) return bare_name();
     const std::size_t end = line_.find('"', position_);
     if (end == std::string_view::npos) fail(place, "this quoted name does not end");
     Name out(line_.substr(position_, end - position_));
+    const auto byte = [&](Index k) { return static_cast<unsigned char>(out[k]); };
+    for (Index k = 0; k < out.size(); ++k) {
+      if (byte(k) < 0x20 || byte(k) == 0x7F || (byte(k) == 0xC2 && byte(k + 1) / 0x20 == 4)) {
+        fail(place, "a name has no control characters");
+      }
+    }
     position_ = end + 1;
     return out;
   }
@@ -179,25 +185,20 @@ class Tokens {
     out.T.resize(m);
     std::iota(out.T.begin(), out.T.end(), Index{0});
     if (!accept("T")) return out;
+    const auto each_once = out.T;
     expect("(");
     out.T = items([&] { return static_cast<Index>(integer()); });
     expect(")");
-    std::vector<bool> named(m, false);
-    for (const Index k : out.T) {
-      if (out.T.size() != m || k >= m || named[k]) {
-        fail(start, "T must name each dimension of its stage once");
-      }
-      named[k] = true;
-    }
+    auto sorted = out.T;
+    std::sort(sorted.begin(), sorted.end());
+    if (sorted != each_once) fail(start, "T must name each dimension of its stage once");
     return out;
   }
 
  private:
   bool at_list_of_numbers() {  // looks ahead without moving
-    const std::size_t start = position_;
-    const bool found = accept("[") && at_digit();
-    position_ = start;
-    return found;
+    Tokens ahead = *this;
+    return ahead.accept("[") && ahead.at_digit();
   }
 
   std::string_view rest_, line_;

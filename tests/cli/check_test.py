@@ -123,7 +123,7 @@ class Check(Case):
 
     def test_bad_time_limits(self):
         for bad in ("0", "-1", "nan", "inf", "", " ", "1s", "1.5", "1e3", "+1", "1000001", "99999999999999999999"):
-            self.refused(retile("check", f"--timeout={bad}", stdin=RIGHT), 2, "not a number from 1 to 1000000")
+            self.refused(retile("check", f"--timeout={bad}", stdin=RIGHT), 2, "not a whole number of seconds from 1 to 1000000")
         self.refused(retile("check", "--timeout", "1", "--timeout", "2", stdin=RIGHT), 2, "--timeout")
 
     def test_what_takes_too_much_memory_is_refused_in_little(self):

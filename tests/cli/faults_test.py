@@ -235,7 +235,7 @@ class Told(Case):
 class Checked(Case):
     def test_the_time_for_checking_is_a_number(self):
         for wrong in ("0", "-1", "x"):
-            self.refused(retile("run", *TWO, "--backend", "sim", "--timeout", wrong), 2, "--timeout: not a number from 1")
+            self.refused(retile("run", *TWO, "--backend", "sim", "--timeout", wrong), 2, "--timeout: not a whole number of seconds from 1")
         self.accepted(retile("run", *TWO, "--backend", "sim", "--timeout", "60"))
 
 

@@ -95,7 +95,7 @@ class Launched(Case):
             with self.subTest(strategy=name):
                 path = self.path(name + ".npy")
                 done = retile("run", *EXAMPLE, "--strategy", name, "--repeat", "3", "--output", path, "--explain", "--json")
-                self.accepted(done)
+                self.assertEqual(done.returncode, 0, done)
                 report = json.loads(done.stdout)
                 self.assertTrue(report["right"])
                 self.assertEqual(report["strategy"], way.split()[0])
@@ -103,6 +103,15 @@ class Launched(Case):
                 self.assertLessEqual(report["peak_bytes_per_process"], report["peak_limit_bytes"])
                 files[name] = read(path)
         self.assertEqual(len(set(files.values())), 1)
+
+    def test_an_earlier_name_of_a_strategy_is_explained_once(self):
+        for name, meaning in {"shared": "exchange, refused where .* several nodes", "mixed": "exchange",
+                              "direct": "exchange, all of it by messages"}.items():
+            for options in ([], ["--json"]):
+                done = retile("run", *EXAMPLE, "--strategy", name, *options)
+                self.assertEqual(done.returncode, 0, done)
+                self.assertRegex(done.stderr, f"^note: --strategy {name} is a name of earlier versions; it means {meaning}\n$")
+        self.assertEqual(retile("run", *EXAMPLE, "--strategy", "exchange").stderr, "")
 
     def test_the_memory_limit_chooses_or_refuses(self):
         big = ["--mesh", "a:2,b:2", "[512{a}1024, 1024]", "[1024, 256{b,a}1024]"]

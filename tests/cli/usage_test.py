@@ -87,6 +87,8 @@ BAD_PLAN_OPTIONS = [
     ("limit beyond 63 bits", ["--memory-limit", "8388608TiB"], ["--memory-limit", "8388607TiB"], "2\\^63"),
     ("limit of 20 digits", ["--memory-limit", "99999999999999999999"], ["--memory-limit", "1000"], "2\\^63"),
     ("option without value", ["--memory-limit"], ["--memory-limit", "1000"], "--memory-limit"),
+    ("empty certificate name", ["--certificate", ""], ["--certificate", "/dev/null"], "--certificate: an empty file name"),
+    ("empty picture name", ["--svg="], [], "--svg: an empty file name"),
     ("a proof and an object on stdout", ["--certificate", "-", "--json"], ["--certificate", "-"], "--json"),
     ("a proof and an explanation on stdout", ["--explain", "--certificate", "-"], ["--certificate", "/dev/null", "--explain"],
      "--explain"),
@@ -350,12 +352,20 @@ class Answers(Case):
         self.accepted(retile("plan", *EXAMPLE, "--svg", same, "--certificate", self.path("other")))
 
     def test_names_cannot_disturb_a_terminal(self):
-        for harmful in ("\x1b[31mX", "\x9bX", "\u202eX"):
-            for options in ([], ["--explain"], ["--cost", "bytes"]):
-                done = retile("plan", "--mesh", f'"{harmful}":4', f'[3{{"{harmful}"}}12]', "[12]", *options)
-                self.assertEqual(done.returncode, 0)
-                self.assertIn("X", done.stdout)
-                self.assertNotIn(harmful[0], done.stdout)
+        def named(name):
+            return ["--mesh", f'"{name}":4', f'[3{{"{name}"}}12]', "[12]"]
+
+        for options in ([], ["--explain"], ["--cost", "bytes"]):
+            done = retile("plan", *named("\u202eX"), *options)
+            self.accepted(done)
+            self.assertIn("X", done.stdout)
+            self.assertNotIn("\u202e", done.stdout)
+        for harmful in ("\x1b[31mX", "\x9bX", "\x7f", "\rX", "\tX"):
+            for verb in ("plan", "lower"):
+                done = retile(verb, *named(harmful))
+                self.refused(done, 2, "neither a quote nor a control character")
+                self.assertNotIn(harmful[0], done.stderr)
+            self.accepted(retile("lower", *named("\u00e9 " + harmful[1:])))
 
     def test_a_picture_that_cannot_be_written_is_said(self):
         missing = self.path("missing/plan.svg")

@@ -59,11 +59,12 @@ TEST(Mesh, accepts_sizes_from_1_and_rejects_smaller_ones) {
   EXPECT_EQ(Mesh::make({{"x", -1}}).error().code, Code::bad_number);
 }
 
-TEST(Mesh, names_may_hold_anything_but_a_quote_and_a_line_end) {
+TEST(Mesh, names_may_hold_anything_but_a_quote_and_control_characters) {
   EXPECT_TRUE(Mesh::make({{"a b,:{}#", 2}}).has_value());
   EXPECT_TRUE(Mesh::make({{"", 2}}).has_value());
   EXPECT_EQ(Mesh::make({{"a\"b", 2}}).error().code, Code::syntax);
   EXPECT_EQ(Mesh::make({{"a\nb", 2}}).error().code, Code::syntax);
+  EXPECT_EQ(Mesh::make({{"a\x1b[31mb", 2}}).error().code, Code::syntax);
 }
 
 }  // namespace

@@ -296,18 +296,17 @@ struct NothingCompared : Rules<NothingCompared> {
   std::vector<std::size_t> compared(std::size_t) const { return {}; }
 };
 
-/// A proof by questions of an encoder; without a replay of what it refutes, where that is not
-/// wanted.
+/// A proof by questions of an encoder.
 template <typename Asking>
-Result<Proof> proof_by(const Program& program, Replays replays) {
+Result<Proof> proof_by(const Program& program) {
   const ProveOptions options;
-  Examination examination(program, options, Solvers::make(options.solver).value(), replays);
+  Examination examination(program, options, Solvers::make(options.solver).value());
   return examination.concluded(Prover<Asking>(examination).decide());
 }
 
 struct WrongEncoding {
   std::string name;
-  Result<Proof> (*prove)(const Program&, Replays);
+  Result<Proof> (*prove)(const Program&);
 };
 template <typename Wrong>
 WrongEncoding wrong(std::string name) {
@@ -341,7 +340,7 @@ TEST(Soundness, wrong_encodings_are_caught) {
     for_each_program(4, [&](const Program& program) {
       if (!caught.empty() || !symbolic::is_regular(program)) return;
       ++tried;
-      const auto proof = encoding.prove(program, Replays::no);
+      const auto proof = encoding.prove(program);
       if (!proof) {
         caught = "refused";
       } else if (proof->verdict.answer == Answer::undecided) {
@@ -357,14 +356,13 @@ TEST(Soundness, wrong_encodings_are_caught) {
   // Control: the right encoding is not.
   for_each_program(1, [&](const Program& program) {
     if (!symbolic::is_regular(program)) return;
-    const auto proof = proof_by<Encoder>(program, Replays::no);
+    const auto proof = proof_by<Encoder>(program);
     EXPECT_EQ(difference(proof.value(), check(program)), "") << to_text(program);
   });
 }
 
 TEST(Soundness, what_a_wrong_encoding_refutes_the_replay_does_not_confirm) {
-  const auto proof =
-      proof_by<PermutesNothing>(check_tests::program(check_tests::example_3_1), Replays::yes);
+  const auto proof = proof_by<PermutesNothing>(check_tests::program(check_tests::example_3_1));
   EXPECT_EQ(proof.value().verdict.answer, Answer::undecided);
   EXPECT_NE(proof.value().undecided.find("the replay does not confirm"), std::string::npos)
       << proof.value().undecided;

@@ -157,7 +157,7 @@ inline std::string text(const retile::TypedCollective& collective) {
 inline retile::Mesh choose_mesh(const Choose& choose, const Bounds& bounds = {}) {
   static const std::vector<std::string> plain = {"x", "y", "z", "w", "devs", "_v.1-a", "u", "t"};
   static const std::vector<std::string> odd = {"a b",      "1", "",    "x:4", "[3{x}12]",
-                                               "\xC3\xA9", "#", "at=", "\t"};
+                                               "\xC3\xA9", "#", "at=", "\\"};
   static const std::vector<retile::Size> sizes = {2, 3,  4,  1,       6,       5,
                                                   8, 12, 30, 1 << 10, 1 << 16, 1LL << 31};
   const std::size_t count = 1 + detail::pick_index(choose, bounds.max_axes);

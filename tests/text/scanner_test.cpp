@@ -132,7 +132,13 @@ TEST(Scanner, numbers_are_below_2_63_and_have_no_sign) {
   EXPECT_EQ(refusal("-", read_number),
             "syntax\nerror: here: expected a number, found '-'\n  -\n  ^\n");
   EXPECT_EQ(refusal("+1", read_number),
-            "syntax\nerror: here: expected a number, found '+'\n  +1\n  ^\n");
+            "syntax\nerror: here: this number is written without a sign\n  +1\n  ^~\n"
+            "note: sizes, offsets and device numbers are never negative\n");
+  EXPECT_EQ(refusal("+1", read_size),
+            "syntax\nerror: here: the size of axis x is written without a sign\n  +1\n  ^~\n"
+            "note: sizes are whole numbers from 1\n");
+  EXPECT_EQ(refusal("+", read_number),
+            "syntax\nerror: here: expected a number, found '+'\n  +\n  ^\n");
 }
 
 TEST(Scanner, sizes_begin_at_1_and_numbers_at_0) {

@@ -19,6 +19,11 @@ TEST(Nearest, most_of_the_longer_word_stays) {
   EXPECT_EQ(nearest("x", {"y"}), std::nullopt);
   EXPECT_EQ(nearest("ab", {"ac"}), std::nullopt);
   EXPECT_EQ(nearest("abc", {"abd"}), "abd");
+  EXPECT_EQ(nearest("t", {"from", "to"}), "to");  // half a word is enough if it is the beginning
+  EXPECT_EQ(nearest("T", {"from", "to"}), "to");
+  EXPECT_EQ(nearest("o", {"from", "to"}), std::nullopt);
+  EXPECT_EQ(nearest("to", {"t"}), std::nullopt);
+  EXPECT_EQ(nearest("f", {"from"}), std::nullopt);
   EXPECT_EQ(nearest("x", {}), std::nullopt);
   EXPECT_EQ(nearest("", {""}), std::nullopt);
 }

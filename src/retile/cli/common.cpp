@@ -103,19 +103,21 @@ Result<Size> parse_bytes(std::string_view text, std::string_view source) {
                                {"write 1000000 or 512KiB; the units are KiB, MiB, GiB and TiB"}));
 }
 
-Result<Size> parse_count(std::string_view text, std::string_view source, Size least, Size most) {
+Result<Size> parse_count(std::string_view text, std::string_view source, Size least, Size most,
+                         std::string_view unit) {
   std::size_t length = 0;
   const std::optional<Size> number = leading_number(text, length);
   if (!number || length != text.size() || *number < least || *number > most) {
-    return refuse(about_argument(Code::bad_argument, source, text,
-                                 fmt::format("not a number from {} to {}", least, most)));
+    return refuse(
+        about_argument(Code::bad_argument, source, text,
+                       fmt::format("not a whole number{} from {} to {}", unit, least, most)));
   }
   return *number;
 }
 
 Result<double> parse_timeout(std::string_view text, std::string_view source) {
   constexpr Size most_seconds = 1'000'000;
-  return parse_count(text, source, 1, most_seconds).map([](Size seconds) {
+  return parse_count(text, source, 1, most_seconds, " of seconds").map([](Size seconds) {
     return static_cast<double>(seconds);
   });
 }
@@ -203,6 +205,13 @@ std::optional<Complaint> ProblemArguments::missing() const {
 }
 
 std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+Result<void> not_empty(std::string_view option, const std::optional<std::string>& name,
+                       std::string_view what) {
+  if (!name || !name->empty()) return {};
+  return refuse(
+      about_argument(Code::bad_argument, option, "''", fmt::format("an empty {} name", what)));
+}
 
 std::optional<Outcome> write_named(std::string_view option, const std::string& path,
                                    std::string_view text) {

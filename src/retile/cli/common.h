@@ -56,13 +56,13 @@ struct Outcome {
 /// \error bad_argument
 [[nodiscard]] Result<Size> parse_bytes(std::string_view text, std::string_view source);
 
-/// A decimal number in [least, most].
+/// A decimal number in [least, most]; `unit` says what it counts: ` of seconds`.
 /// \error bad_argument
 [[nodiscard]] Result<Size> parse_count(std::string_view text, std::string_view source, Size least,
-                                       Size most);
+                                       Size most, std::string_view unit = "");
 
 /// A time limit in seconds.
-/// \error bad_argument: not a number from 1 to 1000000
+/// \error bad_argument: not a whole number of seconds from 1 to 1000000
 [[nodiscard]] Result<double> parse_timeout(std::string_view text, std::string_view source);
 
 /// One of `choices`, as its index.
@@ -76,6 +76,12 @@ struct Outcome {
 
 /// `[2, 3]`
 [[nodiscard]] std::string shape_text(const Shape& shape);
+
+/// That an option names something, where it was given.
+/// \error bad_argument (an empty name)
+[[nodiscard]] Result<void> not_empty(std::string_view option,
+                                     const std::optional<std::string>& name,
+                                     std::string_view what = "file");
 
 /// Writes a file that an option names, whole or not at all; what ends the verb where that fails.
 [[nodiscard]] std::optional<Outcome> write_named(std::string_view option, const std::string& path,

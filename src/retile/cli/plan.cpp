@@ -56,6 +56,10 @@ Result<PlanOptions> read_options(const PlanArguments& arguments) {
     if (!limit) return refuse(limit.error());
     options.memory_limit_bytes = *limit;
   }
+  for (const auto& [path, option] :
+       {std::pair(&arguments.certificate, "--certificate"), std::pair(&arguments.svg, "--svg")}) {
+    if (const auto named = not_empty(option, *path); !named) return refuse(named.error());
+  }
   if (arguments.certificate == "-" && (arguments.json || arguments.explain)) {
     return refuse(
         about_argument(Code::bad_argument, "--certificate", "-",

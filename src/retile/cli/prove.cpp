@@ -166,6 +166,12 @@ Result<ProveOptions> read_options(const ProveArguments& arguments) {
     if (!limit) return refuse(limit.error());
     options.timeout_seconds = *limit;
   }
+  if (const auto named = not_empty("--certificate", arguments.certificate); !named) {
+    return refuse(named.error());
+  }
+  if (const auto named = not_empty("--smt2", arguments.smt2, "folder"); !named) {
+    return refuse(named.error());
+  }
   return options;
 }
 

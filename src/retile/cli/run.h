@@ -41,6 +41,7 @@ struct RunRequest {
   run::RunOptions data;
   mpi::Options how;    ///< of the simulator, the memory limit of a device's tiles alone
   CheckOptions check;  ///< of the Program before it runs
+  std::string words;   ///< for stderr, beside the report
   bool explain = false;
   bool json = false;
 };

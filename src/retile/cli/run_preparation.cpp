@@ -26,6 +26,7 @@ struct NamedStrategy {
   std::string_view name;
   mpi::Strategy strategy;
   mpi::Partition partition = mpi::Partition::nodes;
+  std::string_view meaning = {};  ///< of a name of before
 };
 constexpr std::array<NamedStrategy, 4> strategies{{
     {"automatic", mpi::Strategy::automatic},
@@ -35,9 +36,10 @@ constexpr std::array<NamedStrategy, 4> strategies{{
 }};
 /// Names of before there was one exchange.
 constexpr std::array<NamedStrategy, 3> earlier_strategies{{
-    {"shared", mpi::Strategy::exchange, mpi::Partition::one_node},
-    {"mixed", mpi::Strategy::exchange, mpi::Partition::nodes},
-    {"direct", mpi::Strategy::exchange, mpi::Partition::apart},
+    {"shared", mpi::Strategy::exchange, mpi::Partition::one_node,
+     "exchange, refused where the processes are on several nodes"},
+    {"mixed", mpi::Strategy::exchange, mpi::Partition::nodes, "exchange"},
+    {"direct", mpi::Strategy::exchange, mpi::Partition::apart, "exchange, all of it by messages"},
 }};
 
 const NamedStrategy* find_name(std::span<const NamedStrategy> all, std::string_view name) {
@@ -93,9 +95,7 @@ Result<void> Preparation::read_data() {
   }
   for (const auto& [path, option] :
        {std::pair(&given_.input, "--input"), std::pair(&given_.output, "--output")}) {
-    if (*path && (*path)->empty()) {
-      return refuse(about_argument(Code::bad_argument, option, "''", "an empty file name"));
-    }
+    if (const auto named = not_empty(option, *path); !named) return refuse(named.error());
   }
   data.input = given_.input.value_or("");
   data.output = given_.output.value_or("");
@@ -115,6 +115,10 @@ Result<void> Preparation::read_strategy() {
   }
   request_.how.strategy = named->strategy;
   request_.how.partition = named->partition;
+  if (!named->meaning.empty()) {
+    request_.words = fmt::format("note: --strategy {} is a name of earlier versions; it means {}\n",
+                                 text, named->meaning);
+  }
   return {};
 }
 

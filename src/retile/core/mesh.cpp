@@ -11,10 +11,12 @@ namespace retile {
 namespace {
 
 std::optional<MeshViolation> violation_of(const Axis& axis, std::size_t i) {
-  if (axis.name.find_first_of("\"\n") != std::string::npos) {
-    return MeshViolation{{.code = Code::syntax,
-                          .message = "the name of an axis may hold neither a quote nor a line end"},
-                         i};
+  // Every text that is printed shows names as they are, and is read back.
+  if (axis.name.find('"') != std::string::npos || has_control_character(axis.name)) {
+    return MeshViolation{
+        {.code = Code::syntax,
+         .message = "the name of an axis may hold neither a quote nor a control character"},
+        i};
   }
   if (axis.size < 1) {
     return MeshViolation{

@@ -46,8 +46,8 @@ class Mesh {
  public:
   Mesh() = default;
 
-  /// \error syntax (a name with a quote or a line end), duplicate_axis, bad_number (a size below 1),
-  ///     too_many_devices. An empty list is fine here; readers of text refuse it.
+  /// \error syntax (a name with a quote or a control character), duplicate_axis, bad_number (a size
+  ///     below 1), too_many_devices. An empty list is fine here; readers of text refuse it.
   [[nodiscard]] static Result<Mesh> make(std::vector<Axis> axes);
 
   [[nodiscard]] const std::vector<Axis>& axes() const { return axes_; }

@@ -15,7 +15,12 @@ namespace retile {
 /// The name as every text writes it: in double quotes unless it is [A-Za-z_][A-Za-z0-9_.-]*.
 [[nodiscard]] std::string name_text(std::string_view name);
 
-/// The first 40 bytes of a text that may be megabytes long, and `..` where that is not all.
+/// Whether a text has one of Unicode's control characters, U+0000 to U+001F and U+007F to U+009F,
+/// which may move a terminal's cursor or colour it.
+[[nodiscard]] bool has_control_character(std::string_view text);
+
+/// The first 40 bytes of a text that may be megabytes long, fewer where that would cut a character
+/// of UTF-8, and `..` where that is not all.
 [[nodiscard]] std::string shortened(std::string_view text);
 
 /// The name as messages show it: name_text of a shortened name.

@@ -195,6 +195,157 @@ void undo_move(Layout& map, const WeakPath::Move& move) {
   run_move(map, {move.to_dim, move.from_dim, move.factor});
 }
 
+// ---- Counting tiles (S4) -----------------------------------------------------------------------
+
+/// Where a part of the device number stands in a map: it is (tile number along `dim` div weight)
+/// mod the size of the part.
+struct PartPlace {
+  std::size_t dim = 0;
+  Size weight = 0;  // 0: nowhere
+
+  [[nodiscard]] bool is_there() const { return weight != 0; }
+  [[nodiscard]] Size value(const std::vector<Size>& tile, Size size) const {
+    return tile[dim] / weight % size;
+  }
+};
+
+/// A part of the device number, between two neighbours of digit_cuts().
+struct Part {
+  Size size = 1;
+  PartPlace source;
+  PartPlace target;
+};
+
+PartPlace place_in(const Layout& map, Size stride) {
+  PartPlace place;
+  for (std::size_t i = 0; i < map.rank(); ++i) {
+    Size weight = 1;
+    for (const Digit& digit : map.digits()[i]) {
+      if (stride >= digit.stride && stride < digit.stride * digit.size) {
+        place = {i, weight * (stride / digit.stride)};
+      }
+      weight *= digit.size;
+    }
+  }
+  return place;
+}
+
+/// The parts that stand in one of the ends. Nothing where a cut does not divide the next one.
+std::optional<std::vector<Part>> parts_of(const Problem& problem) {
+  const std::vector<Size> cuts = digit_cuts(problem);
+  std::vector<Part> parts;
+  for (std::size_t k = 0; k + 1 < cuts.size(); ++k) {
+    if (cuts[k + 1] % cuts[k] != 0) return std::nullopt;
+    const Part part{cuts[k + 1] / cuts[k], place_in(problem.from, cuts[k]),
+                    place_in(problem.to, cuts[k])};
+    if (part.source.is_there() || part.target.is_there()) parts.push_back(part);
+  }
+  return parts;
+}
+
+Size product(const std::vector<Size>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), Size{1}, std::multiplies<>());
+}
+
+/// Looks at the tiles of a path's bottom in the order of the source tiles that they are pieces of.
+/// All devices of one source tile must find their new tiles among its pieces, each as often. What
+/// fails does so for most source tiles.
+class PieceCount {
+ public:
+  PieceCount(const Problem& problem, const WeakPath& path, std::vector<Part> parts)
+      : path_(path), parts_(std::move(parts)), sliced_(problem.from.rank(), 1) {
+    const std::size_t rank = problem.from.rank();
+    for (std::size_t i = 0; i < rank; ++i) source_.push_back(problem.from.cuts()[i].count());
+    for (const WeakPath::Slice& slice : path.slices) sliced_[slice.dim] *= slice.factor;
+    pieces_ = product(sliced_);
+    for (const Part& part : parts_) targets_ *= part.source.is_there() ? 1 : part.size;
+    // About a division of two numbers each.
+    piece_work_ =
+        static_cast<Size>(rank + path.moves.size() + path.gathers.size() + parts_.size()) / 2 + 1;
+  }
+
+  /// Whether it is so for every source tile. Nothing where there are too many tiles for `work`.
+  std::optional<bool> all_find_theirs(Size& work) {
+    constexpr Size most_tiles = Size{1} << 22;
+    const Size sources = product(source_);
+    if (sources * pieces_ > most_tiles) return std::nullopt;
+    if (pieces_ % targets_ != 0) return false;
+    before_.resize(source_.size());
+    tile_.resize(source_.size());
+    held_.resize(static_cast<std::size_t>(targets_));
+    // A stride coprime to the number of tiles comes by all of them, and soon by one that tells.
+    Size stride = sources / 3 * 2 + 1;
+    while (std::gcd(stride, sources) != 1) ++stride;
+    for (Size k = 0, u = 0; k < sources; ++k, u = (u + stride) % sources) {
+      go_to_source(u);
+      const std::optional<bool> found = all_of_source_find_theirs(work);
+      if (!found || !*found) return found;
+    }
+    return true;
+  }
+
+ private:
+  void go_to_source(Size number) {
+    for (std::size_t i = 0; i < source_.size(); ++i) {
+      before_[i] = number % source_[i];
+      number /= source_[i];
+    }
+  }
+
+  std::optional<bool> all_of_source_find_theirs(Size& work) {
+    work -= targets_ / 4;
+    std::fill(held_.begin(), held_.end(), Size{0});
+    for (Size piece = 0; piece < pieces_; ++piece) {
+      work -= piece_work_;
+      if (work < 0) return std::nullopt;
+      run_path(piece);
+      const std::optional<Size> target = target_held();
+      if (!target || ++held_[static_cast<std::size_t>(*target)] > pieces_ / targets_) return false;
+    }
+    return true;
+  }
+
+  /// Takes a piece of the source tile along the path, to the target tile that it lies in.
+  void run_path(Size piece) {
+    for (std::size_t i = 0; i < tile_.size(); ++i) {
+      tile_[i] = before_[i] * sliced_[i] + piece % sliced_[i];
+      piece /= sliced_[i];
+    }
+    for (const WeakPath::Move& move : path_.moves) {
+      tile_[move.to_dim] = tile_[move.to_dim] * move.factor + tile_[move.from_dim] % move.factor;
+      tile_[move.from_dim] /= move.factor;
+    }
+    for (const WeakPath::Gather& gather : path_.gathers) tile_[gather.dim] /= gather.factor;
+  }
+
+  /// Which of the target tiles that devices of this source tile hold it is; nothing where no device
+  /// holds both.
+  [[nodiscard]] std::optional<Size> target_held() const {
+    Size target = 0;
+    for (const Part& part : parts_) {
+      if (!part.target.is_there()) continue;
+      const Size after = part.target.value(tile_, part.size);
+      if (!part.source.is_there()) {
+        target = target * part.size + after;
+      } else if (part.source.value(before_, part.size) != after) {
+        return std::nullopt;
+      }
+    }
+    return target;
+  }
+
+  const WeakPath& path_;
+  std::vector<Part> parts_;
+  std::vector<Size> source_;  // tiles of the source along each dimension
+  std::vector<Size> sliced_;  // pieces of a source tile along each dimension
+  Size pieces_ = 1;           // of a source tile
+  Size targets_ = 1;          // target tiles that the devices of one source tile hold
+  Size piece_work_ = 1;
+  std::vector<Size> before_;  // the source tile
+  std::vector<Size> tile_;    // a piece of it, on its way
+  std::vector<Size> held_;    // how many pieces came to each of these target tiles
+};
+
 }  // namespace
 
 std::optional<SliceDigits> unify(const Problem& problem, const WeakPath& path) {
@@ -235,102 +386,9 @@ SliceDigits default_digits(const Problem& problem, const WeakPath& path) {
 }
 
 std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path, Size& work) {
-  constexpr Size most_tiles = Size{1} << 22;
-  const std::size_t rank = problem.from.rank();
-  const std::vector<Size> cuts = digit_cuts(problem);
-  struct Place {  // of a part in a map: (tile number div weight) mod size
-    std::size_t dim = 0;
-    Size weight = 0;  // 0: not there
-  };
-  struct Part {
-    Size size = 1;
-    Place source;
-    Place target;
-  };
-  std::vector<Part> parts;
-  const auto find = [&](const Layout& map, Size stride) {
-    Place place;
-    for (std::size_t i = 0; i < rank; ++i) {
-      Size weight = 1;
-      for (const Digit& digit : map.digits()[i]) {
-        if (stride >= digit.stride && stride < digit.stride * digit.size) {
-          place = {i, weight * (stride / digit.stride)};
-        }
-        weight *= digit.size;
-      }
-    }
-    return place;
-  };
-  for (std::size_t k = 0; k + 1 < cuts.size(); ++k) {
-    if (cuts[k + 1] % cuts[k] != 0) return std::nullopt;
-    const Part part{cuts[k + 1] / cuts[k], find(problem.from, cuts[k]), find(problem.to, cuts[k])};
-    if (part.source.weight == 0 && part.target.weight == 0) continue;
-    parts.push_back(part);
-  }
-  // Bottom tiles in the order of the source tile that they lie in: all devices of one source tile
-  // must find their new tiles among its pieces, each as often. What fails does so for most source
-  // tiles.
-  std::vector<Size> source(rank);
-  std::vector<Size> sliced(rank, 1);
-  for (std::size_t i = 0; i < rank; ++i) {
-    source[i] = problem.from.cuts()[i].count();
-  }
-  for (const WeakPath::Slice& slice : path.slices) sliced[slice.dim] *= slice.factor;
-  const auto product = [](const std::vector<Size>& counts) {
-    return std::accumulate(counts.begin(), counts.end(), Size{1}, std::multiplies<>());
-  };
-  const Size sources = product(source);
-  const Size pieces = product(sliced);
-  if (sources * pieces > most_tiles) return std::nullopt;
-  Size targets = 1;  // target tiles that the devices of one source tile hold
-  for (const Part& part : parts) targets *= part.source.weight == 0 ? part.size : 1;
-  if (pieces % targets != 0) return false;
-  // About a division of two numbers each.
-  const auto piece_work =
-      static_cast<Size>(rank + path.moves.size() + path.gathers.size() + parts.size()) / 2 + 1;
-  std::vector<Size> before(rank);
-  std::vector<Size> tile(rank);
-  std::vector<Size> held(static_cast<std::size_t>(targets));
-  const auto part_of = [](const Place& place, const std::vector<Size>& of, Size size) {
-    return of[place.dim] / place.weight % size;
-  };
-  // A stride coprime to the number of tiles comes by all of them, and soon by one that tells.
-  Size stride = sources / 3 * 2 + 1;
-  while (std::gcd(stride, sources) != 1) ++stride;
-  for (Size k = 0, u = 0; k < sources; ++k, u = (u + stride) % sources) {
-    for (std::size_t i = 0, left = static_cast<std::size_t>(u); i < rank; ++i) {
-      before[i] = static_cast<Size>(left) % source[i];
-      left /= static_cast<std::size_t>(source[i]);
-    }
-    work -= targets / 4;
-    std::fill(held.begin(), held.end(), Size{0});
-    for (Size piece = 0; piece < pieces; ++piece) {
-      work -= piece_work;
-      if (work < 0) return std::nullopt;
-      Size left = piece;
-      for (std::size_t i = 0; i < rank; ++i) {
-        tile[i] = before[i] * sliced[i] + left % sliced[i];
-        left /= sliced[i];
-      }
-      for (const WeakPath::Move& move : path.moves) {
-        tile[move.to_dim] = tile[move.to_dim] * move.factor + tile[move.from_dim] % move.factor;
-        tile[move.from_dim] /= move.factor;
-      }
-      for (const WeakPath::Gather& gather : path.gathers) tile[gather.dim] /= gather.factor;
-      Size target = 0;
-      for (const Part& part : parts) {
-        if (part.target.weight == 0) continue;
-        const Size after = part_of(part.target, tile, part.size);
-        if (part.source.weight == 0) {
-          target = target * part.size + after;
-        } else if (part_of(part.source, before, part.size) != after) {
-          return false;  // no device holds both
-        }
-      }
-      if (++held[static_cast<std::size_t>(target)] > pieces / targets) return false;
-    }
-  }
-  return true;
+  std::optional<std::vector<Part>> parts = parts_of(problem);
+  if (!parts) return std::nullopt;
+  return PieceCount(problem, path, *std::move(parts)).all_find_theirs(work);
 }
 
 bool reaches_target(const Problem& problem, const WeakPath& path, const SliceDigits& digits) {

@@ -35,11 +35,9 @@ std::string denied(const std::string& goal) { return fmt::format("(assert (not {
 
 }  // namespace
 
-Examination::Examination(const Program& program, const ProveOptions& options, Solvers solvers,
-                         Replays replays)
+Examination::Examination(const Program& program, const ProveOptions& options, Solvers solvers)
     : program_(program),
       options_(options),
-      replays_(replays),
       solvers_(std::move(solvers)),
       deadline_(Deadline::in(options.timeout_seconds)) {
   proof_.solvers = solvers_.described();
@@ -138,7 +136,7 @@ Decision Examination::all_are_meant(const ElementQuestion& question, const Expec
   }
   const Witness counterexample{held.device, held.at, expected_at(held),
                                global_index(program_, tiles_, question.steps, held)};
-  if (replays_ == Replays::yes && counterexample.element == counterexample.found) {
+  if (counterexample.element == counterexample.found) {
     return undecided(
         fmt::format("{}: the replay does not confirm the solver's counterexample", question.name));
   }

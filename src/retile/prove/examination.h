@@ -37,14 +37,10 @@ struct ElementQuestion {
 /// With so many dimensions a question names each of them; with more, only those of interest.
 inline constexpr std::size_t few_dimensions = 1024;
 
-/// What a counterexample must pass before it is believed.
-enum class Replays { yes, no };
-
 /// One Program under examination, and the proof as far as it has come.
 class Examination {
  public:
-  Examination(const Program& program, const ProveOptions& options, Solvers solvers,
-              Replays replays);
+  Examination(const Program& program, const ProveOptions& options, Solvers solvers);
 
   [[nodiscard]] const Program& program() const { return program_; }
   /// The shape of every tile at the start and after each step so far.
@@ -105,7 +101,6 @@ class Examination {
 
   const Program& program_;
   const ProveOptions& options_;
-  Replays replays_;
   Solvers solvers_;
   Deadline deadline_;
   std::vector<Shape> tiles_;

@@ -32,7 +32,7 @@ Result<Proof> prove(const Program& program, const ProveOptions& options) {
   if (!symbolic::is_regular(program)) return evaluated(program, options);
   auto solvers = Solvers::make(options.solver);
   if (!solvers) return refuse(solvers.error());
-  Examination examination(program, options, *std::move(solvers), Replays::yes);
+  Examination examination(program, options, *std::move(solvers));
   return examination.concluded(Prover<symbolic::Encoder>(examination).decide());
 }
 

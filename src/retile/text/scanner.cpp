@@ -133,8 +133,10 @@ Token<Size> Scanner::digits(std::string_view what, std::string_view note_on_sign
   const std::size_t begin = next();
   const std::string_view named = what.empty() ? "this number" : what;
   const std::string_view text = input_->text.substr(0, end_);
-  const bool negative = text.substr(begin, 1) == "-";
-  if (negative && begin + 1 < end_ && is_digit(text[begin + 1])) ++position_;
+  const std::string_view sign = text.substr(begin, 1);
+  const bool is_signed =
+      (sign == "-" || sign == "+") && begin + 1 < end_ && is_digit(text[begin + 1]);
+  if (is_signed) ++position_;
   if (!sees_number()) fail_expected(what.empty() ? "a number" : what, made(notes));
   Size value = 0;
   bool fits = true;
@@ -142,10 +144,13 @@ Token<Size> Scanner::digits(std::string_view what, std::string_view note_on_sign
     fits = fits && !__builtin_mul_overflow(value, Size{10}, &value) &&
            !__builtin_add_overflow(value, Size{here() - '0'}, &value);
   }
-  if (negative) {
-    fail(since(begin), {.code = Code::bad_number,
-                        .message = fmt::format("{} cannot be negative", named),
-                        .notes = {std::string(note_on_signs)}});
+  if (is_signed) {
+    const bool negative = sign == "-";
+    fail(since(begin),
+         {.code = negative ? Code::bad_number : Code::syntax,
+          .message = fmt::format("{} {}", named,
+                                 negative ? "cannot be negative" : "is written without a sign"),
+          .notes = {std::string(note_on_signs)}});
   }
   if (!fits) {
     fail(since(begin), {.code = Code::bad_number,

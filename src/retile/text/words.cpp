@@ -31,6 +31,13 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+/// Whether `word` is more than nothing, and what `candidate` begins with; the case of letters is no
+/// difference.
+bool begins(std::string_view word, std::string_view candidate) {
+  return !word.empty() && word.size() <= candidate.size() &&
+         distance(word, candidate.substr(0, word.size())) == 0;
+}
+
 }  // namespace
 
 std::optional<std::string> nearest(std::string_view word,
@@ -42,7 +49,8 @@ std::optional<std::string> nearest(std::string_view word,
     const std::string& candidate = candidates[k];
     if (candidate.size() > longest_compared) continue;
     const std::size_t changes = distance(word, candidate);
-    if (changes * 2 >= std::max(word.size(), candidate.size())) continue;
+    const std::size_t longest = std::max(word.size(), candidate.size());
+    if (changes * 2 > longest || (changes * 2 == longest && !begins(word, candidate))) continue;
     if (!best || changes < least) {
       best = candidate;
       least = changes;

@@ -12,7 +12,7 @@ namespace retile::text {
 /// The candidate that is most like `word`, or nothing when none is like it. The first of equals.
 ///
 /// Two words are alike when most of the longer one stays: `xdev` is like `xdevs` and `Xdev`, `x` is
-/// not like `y`. Words of more than 64 bytes are like none, and only the first 200 candidates are
+/// not like `y`. Half of it is enough where that is its beginning: `t` is like `to`. Words of more than 64 bytes are like none, and only the first 200 candidates are
 /// looked at: a text may hold millions.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view word,
                                                  const std::vector<std::string>& candidates);

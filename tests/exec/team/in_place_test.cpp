@@ -429,17 +429,23 @@ TEST(InPlace, single_bytes_that_change_places_leave_the_marks_alone) {
 }
 
 TEST(InPlace, a_step_that_marks_as_many_blocks_as_are_left_keeps_its_marks) {
-  // 4096 blocks of 512 bytes in a batch, and steps of 4 blocks that undo each other: whether marks
-  // take whole bytes or a byte more, some step is the last that gets any.
+  // Steps of 4096 blocks, which take 512 bytes of marks, and of 4 blocks, which take one. Two of
+  // the long steps are left when 1 KiB of marks is.
   const std::string rows = "alltoall split=0 concat=1 groups=[1,2]<=[2]\n";
   const std::string columns = "alltoall split=1 concat=0 groups=[1,2]<=[2]\n";
   const std::string swap = "alltoall split=0 concat=0 groups=[1,2]<=[2]\n";
   std::string text = "retile.program/1\nmesh x:2\nfrom [2048, 128{x}256]\nto [2048, 128{x}256]\n";
-  for (int i = 0; i < 255; ++i) text.append(rows).append(columns);
-  text += swap + swap + rows + swap + swap + columns;
-  const Program program = parsed(text);
-  const auto tiles = random_tiles(program, 4, 1);
-  EXPECT_TRUE(run_in_place(program, tiles, 4, default_panel_bytes) == tiles);
+  for (Size marked = 1024; marked < cycle_marks_bytes; marked += 1024) {
+    text.append(rows).append(columns);
+  }
+  // The steps of an end undo each other. In the first, `columns` gets exactly what is left. If a
+  // step took a byte more than its marks, `rows` of the second would. Another step follows.
+  for (const std::string& end :
+       {rows + columns + swap + swap, swap + rows + swap + swap + columns + swap}) {
+    const Program program = parsed(text + end);
+    const auto tiles = random_tiles(program, 4, 1);
+    EXPECT_TRUE(run_in_place(program, tiles, 4, default_panel_bytes) == tiles) << end;
+  }
 }
 
 TEST(InPlace, memory_is_the_largest_tile_and_scratch_the_same_for_all_sizes) {

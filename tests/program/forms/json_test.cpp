@@ -81,8 +81,8 @@ TEST(Json, names_that_are_no_utf8_are_replaced_and_stay_different) {
 }
 
 TEST(Json, names_may_hold_what_json_escapes) {
-  const Program program = read(std::string("retile.program/1\nmesh \"\t\\ \xC3\xA9 \x01 ") + '\0' +
-                               "\":2\nfrom [2]\nto [2]\n");
+  const Program program =
+      read("retile.program/1\nmesh \"\\ / \xC3\xA9 \xE2\x80\xA8\":2\nfrom [2]\nto [2]\n");
   EXPECT_EQ(read(to_json(program)), program);
 }
 
@@ -193,6 +193,10 @@ const std::vector<twins::Twin>& rules() {
        fields(schema + R"("devices":6,"mesh":[[«"\""»,6]],"from":"[]","to":"[]")"), Code::syntax},
       {"axis names hold no line ends", with(""),
        fields(schema + R"("devices":6,"mesh":[[«"\n"»,6]],"from":"[]","to":"[]")"), Code::syntax},
+      {"axis names hold no control characters",
+       fields(schema + R"("devices":6,"mesh":[["\u00a0",6]],"from":"[]","to":"[]")"),
+       fields(schema + R"("devices":6,"mesh":[[«"\u009b"»,6]],"from":"[]","to":"[]")"),
+       Code::syntax},
       {"mesh and devices agree", with(""),
        fields(schema + R"("devices":5,"mesh":«[["x",6]]»,"from":"[]","to":"[]")"),
        Code::bad_program},

@@ -11,6 +11,7 @@ import re
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -456,7 +457,7 @@ class Input(Case):
         for verb in self.VERBS:
             for stdin in [b"", b"\n\n", b"\0", b"\xff\xfe[4]\n", b"mesh x:2\n[4]\0\n", b"mesh x:2\n[\xc3\xa9]\n", b"mesh \"x\n", b"[" * 100000,
                           b"mesh x:2\n" + b"[" + b"1," * 100000, b"mesh x:2\n[4]\r[4]\n", b"mesh\n", b"mesh", b"meshx:2\n[4]", b"x" * 1000000,
-                          b"mesh x:2\n[2{\"\x1b[31m\"}4]\n"]:
+                          b"mesh x:2\n[2{\"\x1b[31m\"}4]\n", b"mesh \"\x1b[31m\":2\n[4]\n"]:
                 with self.subTest(verb=verb, stdin=stdin[:20]):
                     self.refused([verb], "", stdin=stdin)
 
@@ -629,6 +630,16 @@ class Input(Case):
             with open("/dev/full", "wb") as full:
                 done = subprocess.run([ORACLE, verb, "--mesh", "x:2", query], stdout=full, stderr=subprocess.PIPE, check=False)
             self.assertEqual((done.returncode, done.stderr), (4, b"error: cannot write to standard output\n"))
+
+    def test_a_file_that_may_not_grow_is_exit_code_4(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+        for verb, query in self.VERBS.items():
+            with self.subTest(verb=verb), tempfile.TemporaryFile() as file:
+                done = subprocess.run(
+                    [ORACLE, verb, "--mesh", "x:2", query], stdout=file, stderr=subprocess.PIPE, check=False, preexec_fn=limit)
+                self.assertEqual((done.returncode, done.stderr), (4, b"error: cannot write to standard output\n"))
 
 
 class Certify(Case):

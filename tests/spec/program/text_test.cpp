@@ -62,6 +62,10 @@ TEST(ProgramText, names) {
   EXPECT_TRUE(is_program(with_header("mesh x:2\nfrom [2{\"x\":2}4]\nto [4]")));
   EXPECT_TRUE(is_program(with_header("mesh \"\":2\nfrom [2{\"\"}4]\nto [4]")));
   EXPECT_FALSE(is_program(with_header("mesh \"x:2\nfrom [4]\nto [4]")));
+  EXPECT_TRUE(is_program(with_header("mesh \"\xC2\xA0\xC4\x9B\":2\nfrom [4]\nto [4]")));
+  EXPECT_FALSE(is_program(with_header("mesh \"x\x1B[31m\":2\nfrom [4]\nto [4]")));
+  EXPECT_FALSE(is_program(with_header("mesh \"\x7F\":2\nfrom [4]\nto [4]")));
+  EXPECT_FALSE(is_program(with_header("mesh \"\xC2\x9B\":2\nfrom [4]\nto [4]")));
   EXPECT_FALSE(is_program(with_header("mesh 9x:2\nfrom [4]\nto [4]")));
   EXPECT_FALSE(is_program(with_header("mesh \xc3\xa9:2\nfrom [4]\nto [4]")));
   EXPECT_FALSE(is_program(with_header("mesh \"x\":2,x:3\nfrom [4]\nto [4]")));

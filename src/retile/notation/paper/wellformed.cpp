@@ -126,10 +126,9 @@ Diagnostic wrong_tile(Size tile, const std::vector<Splitter>& splitters, Size gl
   const auto cover = parts ? checked_mul(tile, *parts) : std::nullopt;
   const bool axes = std::all_of(splitters.begin(), splitters.end(),
                                 [](const Splitter& splitter) { return splitter.is_axis; });
-  out.message =
-      fmt::format("tile size times {} sizes must equal the global size: {} {}, not {}",
-                  axes ? "axis" : "digit", product_text(tile, splitters),
-                  cover ? fmt::format("= {}", *cover) : "does not fit in 63 bits", global);
+  out.message = fmt::format("tile size times {} sizes must equal the global size: {} {}, not {}",
+                            axes ? "axis" : "digit", product_text(tile, splitters),
+                            cover ? fmt::format("= {}", *cover) : "is 2^63 or more", global);
   if (parts && global % *parts == 0) {
     out.notes.push_back(sizes_text(splitters, "; ") + repair(global / *parts, splitters, global));
   } else if (parts) {
