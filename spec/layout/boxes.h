@@ -5,6 +5,8 @@
 /// is their product. Other spellings of a layout name one device, or list the boxes.
 #pragma once
 
+#include <memory>
+
 #include "cuts.h"
 #include "tables.h"
 
@@ -25,9 +27,9 @@ struct LayoutDim {
 
 struct Layout {
   std::vector<LayoutDim> dims;
-  Size positions = 0;          // of the mesh, or without one as many as there are devices
-  std::optional<Table> order;  // a row, the device at each position; else position p is device p
-  std::optional<Size> root;    // if present: this device holds everything, and no other
+  Size positions = 0;                  // of the mesh, or without one as many as there are devices
+  std::shared_ptr<const Table> order;  // if there: a row, the device at each position; else p is p
+  std::optional<Size> root;            // if present: this device holds everything, and no other
   std::optional<Rows> at, shapes;  // if present: row d is where the box of device d begins, and its
                                    // extents; the dims say n alone
 };

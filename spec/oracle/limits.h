@@ -32,8 +32,7 @@ constexpr Limit localtypes_limit = {"optimum", Size{1} << 12, "localtypes, by an
 constexpr Limit tile_maps_limit = {"optimum", Size{1} << 22, "tile maps to look at"};
 constexpr Limit tags_limit = {"check, certify, boxes", most_tags_in_all,
                               "tags on all devices together"};
-constexpr Limit sides_limit = {"check of version 2, boxes", most_sides,
-                               "devices and sides of their boxes"};
+constexpr Limit sides_limit = {"check, boxes", most_sides, "devices and sides of their boxes"};
 constexpr Limit work_limit = {"check, certify", most_units, "units of work"};
 constexpr Limit numbers_limit = {"certify", Certifier::most_numbers, "numbers in tiles to be kept"};
 

@@ -21,7 +21,7 @@ constexpr Size most_devices = Size{1} << 31;
 struct Positions {
   std::map<Name, Digit> axes;
   Size count = 0;  // 0: there is no mesh, and every device is a position
-  std::optional<Table> order = {};
+  std::shared_ptr<const Table> order = {};
 };
 
 /// The largest number of a row of P different ones; -1 where it is none.
@@ -34,8 +34,8 @@ inline Size largest_of(const Table& order, Size P) {
 }
 
 /// ["order" "=" (iota | ints)], behind a mesh of P positions
-inline std::optional<Table> read_order(Tokens& in, Size P, Size last_device) {
-  if (!in.accept("order")) return std::nullopt;
+inline std::shared_ptr<const Table> read_order(Tokens& in, Size P, Size last_device) {
+  if (!in.accept("order")) return nullptr;
   in.expect("=");
   const ParseError place = in.here();
   Table out = in.table(1, last_device, P);
@@ -43,7 +43,7 @@ inline std::optional<Table> read_order(Tokens& in, Size P, Size last_device) {
     Tokens::fail(place, "order must name a device for each of the " + std::to_string(P) +
                             " positions, none twice");
   }
-  return out;
+  return std::make_shared<const Table>(std::move(out));
 }
 
 inline Positions read_positions(Tokens& in) {
