@@ -150,8 +150,8 @@ Exit codes: 0; 2 the input cannot be read; 3 undecided: `retile-oracle --help` l
 )"},
       {"check", R"(usage: retile-oracle check [PROGRAM|-]
 
-Reads Programs in the text forms retile.program/1 and /2 from a file, or from standard input, and replays
-each one: an array of global indices per device, moved element by element. Prints, per Program, the
+Reads Programs in the text forms retile.program/1 and /2 from a file, or from standard input, and
+replays each one: an array of global indices per device, moved element by element. Prints, per Program, the
 lines right, within_bound, height, bound, cost and steps; when it is wrong also first_wrong_step,
 reason, device, at (local index), element (global index expected there) and found. Where tiles have
 another shape than is said, no element is named.

@@ -15,7 +15,7 @@
 
 namespace spec {
 
-constexpr Size most_devices = Size{1} << 31;
+constexpr Size most_program_devices = Size{1} << 31;
 
 /// The positions of a mesh: the axes are digits of their numbers.
 struct Positions {
@@ -51,7 +51,7 @@ inline Positions read_positions(Tokens& in) {
   const auto H = in.items([&] {
     Name x = in.name();
     in.expect(":");
-    return std::pair(std::move(x), in.integer(1, most_devices));
+    return std::pair(std::move(x), in.integer(1, most_program_devices));
   });
   Positions out;
   Size stride = 1;  // row-major, so the last axis is the fastest
@@ -60,7 +60,7 @@ inline Positions read_positions(Tokens& in) {
     if (!out.axes.emplace(x, Digit{stride, k}).second) {
       Tokens::fail(start, "axis " + to_text(x) + " stands twice");
     }
-    if (k > most_devices / stride) Tokens::fail(start, "a mesh has at most 2^31 devices");
+    if (k > most_program_devices / stride) Tokens::fail(start, "a mesh has at most 2^31 devices");
     stride *= k;
   }
   out.count = stride;
@@ -160,7 +160,7 @@ inline Layout read_layout(Tokens& in, const Positions& mesh) {
   Sizes global;
   for (const LayoutDim& dim : out.dims) global.push_back(dim.n);
   if (!product(global)) Tokens::fail(start, "the global size is not below 2^63");
-  if (in.accept("@")) out.root = in.integer(0, most_devices - 1);
+  if (in.accept("@")) out.root = in.integer(0, most_program_devices - 1);
   return out;
 }
 

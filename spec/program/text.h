@@ -80,7 +80,7 @@ class ProgramReader : protected TilingReader {
     header_.emplace(word, start);
     if (header_.count(word) > (word == "mesh" ? 2 : 1)) fail(start, word + " stands too often");
     if (word == "mesh") mesh();
-    if (word == "devices") device_count(integer(1, most_devices), start);
+    if (word == "devices") device_count(integer(1, most_program_devices), start);
     if (word == "from") program_->from = tiling();
     if (word == "to") program_->to = tiling();
   }

@@ -18,7 +18,7 @@ class TilingReader : protected Tokens {
 
   /// Every line that says how many devices there are must say the same.
   void device_count(Size D, const ParseError& place) {
-    if (D < 1 || D > most_devices) fail(place, "there must be 1 to 2^31 devices");
+    if (D < 1 || D > most_program_devices) fail(place, "there must be 1 to 2^31 devices");
     if (program_->devices == 0) program_->devices = D;
     if (program_->devices != D) {
       fail(place, "this means " + std::to_string(D) + " devices, not " +
@@ -29,7 +29,7 @@ class TilingReader : protected Tokens {
   void mesh() {
     const ParseError start = here();
     mesh_ = read_positions(*this);
-    if (is_2()) mesh_.order = read_order(*this, mesh_.count, most_devices - 1);
+    if (is_2()) mesh_.order = read_order(*this, mesh_.count, most_program_devices - 1);
     count(mesh_, false, start);
   }
   bool is_2() const { return program_->version == 2; }
