@@ -337,9 +337,8 @@ struct Passes {
       for (const Transfer& transfer : problem.transfers) {
         if ((push ? transfer.source : transfer.target) == me) mine.push_back(transfer);
       }
-      of_process.push_back(retile::copy::Pass::make(problem.element_bytes, problem.source_tile,
-                                                    problem.target_tile, mine, options)
-                               .value());
+      of_process.emplace_back(problem.element_bytes, problem.source_tile, problem.target_tile, mine,
+                              options);
     }
   }
 };

@@ -12,6 +12,7 @@ TEST(arithmetic, product_is_monotone) {
   o.unbounded("a, b, c");
   o.premise("a <= b", a <= b);
   o.premise("c >= 0", c >= 0);
+  o.identity("the lemma", product_is_monotone(a, b, c).formula);
   o.goal("a c <= b c", a * c <= b * c);
   o.control("c >= 0");
   o.check();
@@ -26,6 +27,7 @@ TEST(arithmetic, product_cancels) {
   o.use(product_is_monotone(b + 1, a, c));
   o.use(product_is_monotone(a, b, c));
   o.use(product_is_monotone(b, a, c));
+  o.identity("the lemma", product_cancels(a, b, c).formula);
   o.goal("=", (a * c == b * c) == (a == b));
   o.goal("<=", (a * c <= b * c) == (a <= b));
   o.goal("<", (a * c < b * c) == (a < b));
@@ -94,6 +96,7 @@ TEST(arithmetic, euclid_quotient) {
   o.fact(z3::implies(one == 1, c * one == c && q * one == q));
   o.fact(z3::implies(c * m == n * q, u * (c * m) == u * (n * q) && v * (c * m) == v * (n * q)));
   o.fact(z3::implies(w == e, n * w == n * e && w * m == e * m));
+  o.goal("the lemma", euclid_quotient(u, m, v, n, c, q, w).formula);
   o.goal("c = n w", c == n * w);
   o.goal("q = w m", q == w * m);
   o.control("u m + v n = 1", {}, {m > 1, n > 1, c > 0});
@@ -105,6 +108,7 @@ TEST(arithmetic, bezout_base) {
   Obligation o("arith", "Bezout, base: g = 1 g + 0 0, and g divides g and 0");
   const expr g = o.size("g"), a = o.integer("a"), b = o.integer("b");
   o.unbounded("g");
+  o.bookkeeping();
   o.premise("a = g", a == g);
   o.premise("b = 0", b == 0);
   o.goal("u a + v b = g", 1 * a + 0 * b == g);

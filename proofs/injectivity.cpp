@@ -20,6 +20,7 @@ TEST(injectivity, base_both_lists_empty) {
   Obligation o("T inj.", "D[c{}n] = D[e{}n']: c = e");
   const expr c = o.size("c"), e = o.size("e"), n = o.size("n"), n_1 = o.size("n_1");
   o.unbounded("c, e, n");
+  o.bookkeeping();
   o.premise("c = n, e = n'", c == n && e == n_1);  // WF-DIM
   o.premise("n = n'", n == n_1);                   // one globaltype
   o.goal("c = e", c == e);
@@ -33,13 +34,13 @@ TEST(injectivity, base_both_lists_empty) {
 
 TEST(injectivity, base_one_list_empty) {
   Obligation o("T inj.", "D[c{}n] and D[e{y,Y}n] differ at the unit point of y");
-  const expr e = o.size("e"), k = o.size("k"), w = o.natural("w"), i_y = o.natural("i_y");
-  const expr D_1 = o.value(0);             // D[c{}n] is 0 everywhere
-  const expr D_2 = e * i_y + (e * k) * w;  // the rest is a multiple of e k, Lemma 4.1
+  const expr e = o.size("e"), k = o.size("k"), rest = o.integer("rest");
   o.unbounded("c, e, k, n, the number of axes");
   o.premise("1 < k_y", 1 < k);
-  o.let(i_y == z3::ite(1 < k, o.value(1), o.value(0)));  // the unit point exists from size 2 on
-  o.use(product_is_monotone(o.value(0), e * k, w));
+  o.premise("Lemma 4.1: D[(e k){Y}n] >= 0", rest >= 0);
+  const expr i_y = o.let("i_y", z3::ite(1 < k, o.value(1), o.value(0)));  // from size 2 on 1 exists
+  const expr D_1 = o.value(0);                                            // D[c{}n] is 0 everywhere
+  const expr D_2 = e * i_y + rest;
   o.goal("D[c{}n](i) != D[e{y,Y}n](i)", D_1 != D_2);
   o.control("1 < k_y",
             [&](const Model& v) {
@@ -49,7 +50,7 @@ TEST(injectivity, base_one_list_empty) {
                                                 spec::to_text({d_1}), spec::to_text({d_2})),
                                     same_base_offset_map(H, d_1, d_2) && d_1 != d_2};
             },
-            {w == 0});
+            {rest == 0});
   o.check();
 }
 
@@ -71,14 +72,17 @@ TEST(injectivity, step_first_axes_agree) {
   Obligation o("T inj.", "D[c{x,X}n] = D[c{y,Y}n]: x = y");
   const z3::sort Axis = o.sort("Axis");
   const z3::sort Point = o.z().array_sort(Axis, o.z().int_sort());
-  const expr x = o.constant("x", Axis), y = o.constant("y", Axis), u = o.constant("u", Point);
+  const expr x = o.constant("x", Axis), y = o.constant("y", Axis);
   const expr c = o.size("c"), k_y = o.size("k_y"), w = o.natural("w");
+  const expr rest_X = o.natural("rest_X"), rest_Y = o.natural("rest_Y");
   o.unbounded("c, k_y, n, the number of axes");
   o.premise("k_y >= 2", k_y >= 2);
-  o.let(z3::select(u, x) == 1);  // u: the unit point of x
-  o.let(z3::implies(y != x, z3::select(u, y) == 0));
-  const expr D_1 = c * z3::select(u, x);                  // x is not in X, so the rest is 0
-  const expr D_2 = c * z3::select(u, y) + (c * k_y) * w;  // Lemma 4.1 for (c k_y){Y}n
+  const expr u = o.let_at("u", Point, {x, y}, [&](const expr& at) {  // the unit point of x
+    return z3::ite(at == x, o.value(1), o.value(0));
+  });
+  o.premise("x is not in X: D[(c k_x){X}n](u) = 0", rest_X == 0);
+  o.premise("Lemma 4.1: D[(c k_y){Y}n] is a multiple of c k_y", rest_Y == (c * k_y) * w);
+  const expr D_1 = c * z3::select(u, x) + rest_X, D_2 = c * z3::select(u, y) + rest_Y;
   o.premise("D[c{x,X}n](u) = D[c{y,Y}n](u)", D_1 == D_2);
   o.use(product_is_monotone(o.value(1), w, c * k_y));
   o.use(product_is_monotone(o.value(2), k_y, c));

@@ -72,21 +72,20 @@ TEST(lemma_4_1, step_every_multiple_of_c_below_n_is_an_offset) {
   const z3::sort Axis = o.sort("Axis"), Int = o.z().int_sort(), Bool = o.z().bool_sort();
   const z3::sort Point = o.z().array_sort(Axis, Int);
   const expr x = o.constant("x", Axis), a = o.constant("a", Axis);
-  const expr i = o.constant("i", Point), j = o.constant("j", Point);
+  const expr i = o.constant("i", Point);
   z3::func_decl in_X = o.function("in_X", {Axis}, Bool);
   z3::func_decl rest = o.function("rest", {Point}, Int);  // D[(c k){X}n]
   const expr c = o.size("c"), k = o.size("k"), m = o.size("m"), n = o.size("n");
-  const expr t = o.natural("t"), p = o.natural("p"), q = o.natural("q"), r = o.natural("r");
+  const expr t = o.natural("t"), p = o.natural("p");
   o.unbounded("c, k, n, the number of axes");
-  o.premise("c k m = n", c * k * m == n);
   o.premise("t = c p < n", t == c * p && t < n);
-  o.premise("x not in X", !in_X(x));  // E3: axes are pairwise distinct
-  o.let(p == r + k * q && r < k);     // the digit of x and what remains
-  // Induction hypothesis: if c k q is below n, some point i attains it.
-  o.let(z3::implies(c * k * q < n, rest(i) == c * k * q));
-  o.let(j == z3::store(i, x, r));  // the same point with coordinate r at x
-  // D looks at its own axes only: two points with different D[(c k){X}n] differ at some a in X.
-  o.let(rest(i) == rest(j) || (in_X(a) && z3::select(i, a) != z3::select(j, a)));
+  o.premise("x not in X", !in_X(x));              // E3: axes are pairwise distinct
+  const auto [q, r] = o.divide("q", "r", p, k);   // the digit of x and what remains
+  const expr j = o.let("j", z3::store(i, x, r));  // the point i with coordinate r at x
+  o.premise("D[(c k){X}n](i) = c k q, if that is below n (hypothesis)",
+            z3::implies(c * k * q < n, rest(i) == c * k * q));
+  o.premise("D looks at its own axes only: else a is one where i and j differ",
+            rest(i) == rest(j) || (in_X(a) && z3::select(i, a) != z3::select(j, a)));
   o.goal("j is a point: 0 <= j_x < k", 0 <= z3::select(j, x) && z3::select(j, x) < k);
   o.goal("D[c{x,X}n](j) = t", c * z3::select(j, x) + rest(j) == t);
   o.control("x not in X",
@@ -98,8 +97,9 @@ TEST(lemma_4_1, step_every_multiple_of_c_below_n_is_an_offset) {
                               spec::to_text({d}), v(t)),
                   image(H, d).count(v(t)) == 0 && v(t) % v(c) == 0 && v(t) < v(n)};
             },
-            {k >= 2, m == k, in_X(a) == (a == x), in_X(x), rest(i) == c * k * z3::select(i, x),
-             rest(j) == c * k * z3::select(j, x), z3::select(i, x) == q});
+            {k >= 2, m == k, c * k * m == n, in_X(a) == (a == x), in_X(x),
+             rest(i) == c * k * z3::select(i, x), rest(j) == c * k * z3::select(j, x),
+             z3::select(i, x) == q});
   o.check();
 }
 

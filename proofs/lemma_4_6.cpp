@@ -36,7 +36,6 @@ TEST(lemma_4_6, case_1_same_dimension_same_axis_nothing) {
   const expr c = o.size("c"), s = o.size("s"), q = o.size("q");
   o.unbounded(arbitrary);
   const SymbolicType s_0 = {{c, {y}, 0, s}};
-  o.let(types.well_formed(s_0));
   const SymbolicStep g = types.allgather(0, s_0);
   const SymbolicStep d = types.dynslice(0, x, q, g.to);
   o.premise("T-DYNSLICE", d.applies);
@@ -44,6 +43,7 @@ TEST(lemma_4_6, case_1_same_dimension_same_axis_nothing) {
   o.use(product_cancels(q, c, types.k(x)));
   o.goal("s_2 = s_0", types.same(d.to, s_0));
   std::vector<expr> hints = types.no_rests();
+  hints.push_back(types.well_formed(s_0));
   o.control(
       "x = y",
       [&](const Model& v) {
@@ -64,7 +64,7 @@ TEST(lemma_4_6, case_2_same_dimension_equal_sizes_one_allpermute) {
   const expr c = o.size("c"), s = o.size("s"), q = o.size("q");
   o.unbounded(arbitrary);
   const SymbolicType s_0 = {{c, {y}, 0, s}};
-  o.let(types.well_formed(s_0));
+  o.premise("H |- s_0", types.well_formed(s_0));
   const SymbolicStep g = types.allgather(0, s_0);
   const SymbolicStep d = types.dynslice(0, x, q, g.to);
   o.premise("T-DYNSLICE", d.applies);
@@ -97,14 +97,15 @@ TEST(lemma_4_6, case_2_same_dimension_coprime_sizes_DPG) {
   const expr m = types.k(y), n = types.k(x);
   o.unbounded(arbitrary);
   const SymbolicType s_0 = {{c, {y}, 0, s}};
-  o.let(types.well_formed(s_0));
+  o.premise("H |- s_0", types.well_formed(s_0));
   const SymbolicStep g = types.allgather(0, s_0);
   const SymbolicStep d = types.dynslice(0, x, q, g.to);  // c m = n q
   o.premise("T-DYNSLICE", d.applies);
-  o.premise("u m + v n = 1", u * m + v * n == 1);  // distinct primes
-  o.premise("x != y", x != y);
-  const expr w = o.integer("w");  // c / n, by Euclid
-  o.let(w == u * q + v * c);
+  o.premise("u m + v n = 1", u * m + v * n == 1);             // distinct primes
+  o.fact(z3::implies(m == n, u * m + v * n == (u + v) * n));  // so x != y
+  o.use(product_is_monotone(o.value(1), u + v, n));
+  o.use(product_is_monotone(u + v, o.value(0), n));
+  const expr w = o.let("w", u * q + v * c);  // c / n, by Euclid
   o.use(euclid_quotient(u, m, v, n, c, q, w));
   o.use(product_is_monotone(w, o.value(0), n));
   const SymbolicStep d_1 = types.dynslice(0, x, w, s_0);
@@ -132,7 +133,6 @@ TEST(lemma_4_6, case_3_other_dimension_same_axis_alltoall) {
   const expr s_i = o.size("s_i"), s_j = o.size("s_j");
   o.unbounded(arbitrary);
   const SymbolicType s_0 = {{c_i, {y}, 0, s_i}, {c_j, {}, 1, s_j}};
-  o.let(types.well_formed(s_0));
   const SymbolicStep g = types.allgather(0, s_0);
   const SymbolicStep d = types.dynslice(1, x, q, g.to);
   o.premise("T-DYNSLICE", d.applies);
@@ -141,6 +141,8 @@ TEST(lemma_4_6, case_3_other_dimension_same_axis_alltoall) {
   o.goal("T-ALLTOALL", a.applies);
   o.goal("it ends in s_2", types.same(a.to, d.to));
   o.goal("it is flat", types.localsize(a.to) == types.localsize(s_0));
+  std::vector<expr> hints = types.no_rests();
+  hints.push_back(types.well_formed(s_0));
   o.control(
       "x = y",
       [&](const Model& v) {
@@ -151,7 +153,7 @@ TEST(lemma_4_6, case_3_other_dimension_same_axis_alltoall) {
                               spec::wf_type(H, t_0) && spec::wf_type(H, t_2) &&
                                   spec::t_alltoall(H, 0, 1, t_0) != t_2};
       },
-      types.no_rests());
+      hints);
   o.check();
 }
 
@@ -163,21 +165,21 @@ TEST(lemma_4_6, case_4_other_dimension_other_axis_commute) {
   const expr s_i = o.size("s_i"), s_j = o.size("s_j");
   o.unbounded(arbitrary);
   const SymbolicType s_0 = {{c_i, {y}, 0, s_i}, {c_j, {}, 1, s_j}};
-  o.let(types.well_formed(s_0));
   const SymbolicStep g = types.allgather(0, s_0);
   const SymbolicStep d = types.dynslice(1, x, q, g.to);
   o.premise("T-DYNSLICE", d.applies);
   o.premise("x != y", x != y);
   const SymbolicStep d_1 = types.dynslice(1, x, q, s_0);
   const SymbolicStep g_1 = types.allgather(0, d_1.to);
-  o.goal("T-DYNSLICE at s_0", d_1.applies);
+  o.unchanged("T-DYNSLICE at s_0", d_1.applies);
   o.identity("it ends in s_2", types.same(g_1.to, d.to));
   o.use(product_is_monotone(q, types.k(x) * q, c_i));
   o.use(product_is_monotone(o.value(1), types.k(x), q));
   o.goal("it is a valley", types.localsize(d_1.to) <= types.localsize(s_0));
+  std::vector<expr> hints = types.no_rests();
+  hints.push_back(types.well_formed(s_0));
   o.control(
-      "x != y", [&](const Model& v) { return no_dynslice(types, v, s_0, g.to, d.to, 1); },
-      types.no_rests());
+      "x != y", [&](const Model& v) { return no_dynslice(types, v, s_0, g.to, d.to, 1); }, hints);
   o.check();
 }
 

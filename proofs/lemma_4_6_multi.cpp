@@ -36,8 +36,7 @@ TEST(lemma_4_6_multi, part_of_a_list_step) {
   o.premise("d divides p K", p * K == d * e);
   // Two obligations of lemma_4_6.cpp and arithmetic.cpp: a prime divides d or is coprime to it.
   o.premise("p is prime", z3::ite(divides, d == p * d_1, u * p + v * d == 1));
-  const expr w = o.integer("w");  // e / p
-  o.let(w == u * e + v * K);
+  const expr w = o.let("w", u * e + v * K);  // e / p
   o.use(euclid_quotient(v, d, u, p, e, K, w));
   o.fact(p * K == K * p && d * e == e * d);
   o.fact(!(divides && d == p * d_1) || d * e == (d_1 * e) * p);
@@ -65,8 +64,7 @@ TEST(lemma_4_6_multi, one_dimension_has_the_axes) {
   o.premise("n is the product of x̄", g * n_1 == k_x * k_both);
   o.premise("m is the product of ȳ", g * m_1 == k_y * k_both);
   o.premise("gcd(m/g, n/g) = 1", u * m_1 + v * n_1 == 1);
-  const expr w = o.integer("w");  // k_x / (n/g)
-  o.let(w == u * k_y + v * k_x);
+  const expr w = o.let("w", u * k_y + v * k_x);  // k_x / (n/g)
   o.fact((k_x * m_1) * (g * k_both) == (k_x * k_both) * (g * m_1));
   o.fact((n_1 * k_y) * (g * k_both) == (g * n_1) * (k_y * k_both));
   o.fact(g * n_1 != k_x * k_both || (k_x * k_both) * (g * m_1) == (g * n_1) * (g * m_1));
@@ -88,7 +86,7 @@ TEST(lemma_4_6_multi, one_dimension_DPG) {
   const expr u = o.integer("u"), v = o.integer("v");
   o.unbounded(arbitrary);
   const ListType s_0 = {{c, {y, X}, s}};
-  o.let(lists.well_formed(s_0));
+  o.premise("H |- s_0", lists.well_formed(s_0));
   const ListStep gather = lists.allgather(0, s_0);
   const ListStep slice = lists.dynslice(0, x, q, gather.to);
   o.premise("T-DYNSLICE", slice.applies);
@@ -96,8 +94,7 @@ TEST(lemma_4_6_multi, one_dimension_DPG) {
   o.premise("gcd(m/g, n/g) = 1", u * t.k + v * z.k == 1);
   o.premise("z̄ is in x̄, not in ȳ", z3::implies(z.has, x.has && !y.has));
   o.premise("t̄ is in ȳ, not in x̄", z3::implies(t.has, y.has && !x.has));
-  const expr w = o.integer("w");  // c / (n/g), the tile in the valley
-  o.let(w == u * q + v * c);
+  const expr w = o.let("w", u * q + v * c);  // c / (n/g), the tile in the valley
   o.fact(y.k != g * t.k || c * y.k == (c * t.k) * g);
   o.fact(x.k != g * z.k || x.k * q == (q * z.k) * g);
   o.use(product_cancels(c * t.k, q * z.k, g));
@@ -134,8 +131,7 @@ TEST(lemma_4_6_multi, two_dimensions_have_the_axes) {
   o.premise("(m N) F = delta = (n N) F_2", (m * N) * F == ((a * b) * N) * F_2);
   o.premise("a | F", F == a * F_1);
   o.premise("gcd(b, F/a) = 1", u * b + v * F_1 == 1);
-  const expr w = o.integer("w");  // m / b
-  o.let(w == v * F_2 + u * m);
+  const expr w = o.let("w", v * F_2 + u * m);  // m / b
   o.fact(F != a * F_1 || (m * N) * F == (m * F_1) * (a * N));
   o.fact(((a * b) * N) * F_2 == (b * F_2) * (a * N));
   o.use(product_cancels(m * F_1, b * F_2, a * N));
@@ -165,7 +161,7 @@ TEST(lemma_4_6_multi, two_dimensions_DPAPG) {
   Peak at{o};
   SymbolicLists& lists = at.lists;
   o.unbounded(arbitrary);
-  o.let(lists.well_formed(at.s_0) && lists.disjoint({at.v, at.y_1}));
+  o.premise("H |- s_0", lists.well_formed(at.s_0) && lists.disjoint({at.v, at.y_1}));
   const ListStep gather = lists.allgather(0, at.s_0);
   const ListStep slice = lists.dynslice(1, at.x, at.q, gather.to);
   o.premise("T-DYNSLICE", slice.applies);

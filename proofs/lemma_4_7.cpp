@@ -43,7 +43,7 @@ TEST(lemma_4_7, rising_1_same_source_dimension_PAG) {
   const expr s_i = o.size("s_i"), s_l = o.size("s_l");
   o.unbounded(arbitrary);
   const SymbolicType s_0 = {{c_i, {x, y}, 0, s_i}, {c_l, {}, 1, s_l}};
-  o.let(types.well_formed(s_0));
+  o.premise("H |- s_0", types.well_formed(s_0));
   const SymbolicStep g = types.allgather(0, s_0);
   const SymbolicStep a = types.alltoall(0, 1, q, g.to);
   o.premise("T-ALLTOALL: c_l mod n = 0", a.applies);
@@ -51,7 +51,7 @@ TEST(lemma_4_7, rising_1_same_source_dimension_PAG) {
   const SymbolicStep a_1 = types.alltoall(0, 1, q, p.to);
   const SymbolicStep g_1 = types.allgather(0, a_1.to);
   o.goal("T-PERMUTE", p.applies);
-  o.goal("T-ALLTOALL", a_1.applies);
+  o.unchanged("T-ALLTOALL", a_1.applies);
   o.identity("it ends in s_2", types.same(g_1.to, a.to));
   o.goal("flat before the allgather", types.localsize(a_1.to) == types.localsize(s_0));
   std::vector<expr> hints = types.no_rests();
@@ -73,7 +73,7 @@ TEST(lemma_4_7, rising_2_target_dimension_equal_sizes_PG) {
   const expr s_i = o.size("s_i"), s_k = o.size("s_k");
   o.unbounded(arbitrary);
   const SymbolicType s_0 = {{c_i, {x}, 0, s_i}, {c_k, {y}, 1, s_k}};
-  o.let(types.well_formed(s_0));
+  o.premise("H |- s_0", types.well_formed(s_0));
   const SymbolicStep g = types.allgather(0, s_0);
   const SymbolicStep a = types.alltoall(1, 0, q, g.to);
   o.premise("T-ALLTOALL: c_i m mod n = 0", a.applies);
@@ -106,13 +106,12 @@ TEST(lemma_4_7, rising_2_target_dimension_coprime_sizes_APG) {
   const expr m = types.k(x), n = types.k(y);
   o.unbounded(arbitrary);
   const SymbolicType s_0 = {{c_i, {x}, 0, s_i}, {c_k, {y}, 1, s_k}};
-  o.let(types.well_formed(s_0));
+  o.premise("H |- s_0", types.well_formed(s_0));
   const SymbolicStep g = types.allgather(0, s_0);
   const SymbolicStep a = types.alltoall(1, 0, q, g.to);
   o.premise("T-ALLTOALL: c_i m mod n = 0", a.applies);
   o.premise("u m + v n = 1", u * m + v * n == 1);
-  const expr w = o.integer("w");  // c_i / n, by Euclid
-  o.let(w == u * q + v * c_i);
+  const expr w = o.let("w", u * q + v * c_i);  // c_i / n, by Euclid
   o.use(euclid_quotient(u, m, v, n, c_i, q, w));
   o.use(product_is_monotone(w, o.value(0), n));
   const SymbolicStep a_1 = types.alltoall(1, 0, w, s_0);
@@ -140,17 +139,18 @@ TEST(lemma_4_7, rising_3_other_dimensions_commute_AG) {
   const expr c_i = o.size("c_i"), c_k = o.size("c_k"), c_l = o.size("c_l"), q = o.size("q");
   const expr s_i = o.size("s_i"), s_k = o.size("s_k"), s_l = o.size("s_l");
   o.unbounded(arbitrary);
+  o.bookkeeping();
   const SymbolicType s_0 = {{c_i, {x}, 0, s_i}, {c_k, {y}, 1, s_k}, {c_l, {}, 2, s_l}};
-  o.let(types.well_formed(s_0));
   const SymbolicStep g = types.allgather(0, s_0);
   const SymbolicStep a = types.alltoall(1, 2, q, g.to);
   o.premise("T-ALLTOALL: c_l mod n = 0", a.applies);
   const SymbolicStep a_1 = types.alltoall(1, 2, q, s_0);
   const SymbolicStep g_1 = types.allgather(0, a_1.to);
-  o.goal("T-ALLTOALL at s_0", a_1.applies);
+  o.unchanged("T-ALLTOALL at s_0", a_1.applies);
   o.identity("it ends in s_2", types.same(g_1.to, a.to));
   std::vector<expr> hints = types.no_rests();
   hints.push_back(c_l == 1);
+  hints.push_back(types.well_formed(s_0));
   o.control(
       "T-ALLTOALL: c_l mod n = 0",
       [&](const Model& v) {
@@ -192,7 +192,7 @@ TEST(lemma_4_7, localtype_determines_the_axes_in_use_uniqueness) {
   o.unbounded("m, a, b, R, S");
   o.premise("m >= 2", m >= 2);
   o.premise("u m + v R = 1", u * m + v * R == 1);
-  o.let(z3::implies(R == m * (E * S), u * m + v * R == m * (u + v * (E * S))));
+  o.fact(z3::implies(R == m * (E * S), u * m + v * R == m * (u + v * (E * S))));
   o.use(product_is_monotone(o.value(1), u + v * (E * S), m));
   o.use(product_is_monotone(u + v * (E * S), o.value(0), m));
   o.goal("R != m E S", R != m * (E * S));
@@ -204,6 +204,7 @@ TEST(lemma_4_7, an_axis_of_the_right_size_is_free) {
   Obligation o("4.7", "localtype(s_1) = localtype(s_2), x:m free in s_1: some z:m is free in s_2");
   const expr total = o.natural("total"), used_1 = o.natural("used_1"), used_2 = o.natural("used_2");
   o.unbounded("number of axes");
+  o.bookkeeping();
   o.premise("as many axes of size m in use", used_1 == used_2);  // the two obligations above
   o.premise("x:m is free in s_1", used_1 < total);
   o.goal("an axis of size m is free in s_2", used_2 < total);
@@ -248,12 +249,11 @@ TEST(lemma_4_7, falling_1_source_dimension_equal_sizes_DP) {
   const expr s_k = o.size("s_k"), s_l = o.size("s_l");
   o.unbounded(arbitrary);
   const SymbolicType s_0 = {{c_k, {y}, 0, s_k}, {c_l, {}, 1, s_l}};
-  o.let(types.well_formed(s_0));
+  o.premise("H |- s_0", types.well_formed(s_0));
   const SymbolicStep a = types.alltoall(0, 1, q, s_0);
   const SymbolicStep d = types.dynslice(0, x, r, a.to);
   o.premise("T-ALLTOALL, T-DYNSLICE", a.applies && d.applies);
   o.premise("m = n", types.k(x) == types.k(y));
-  o.premise("x != y", x != y);
   o.use(product_cancels(c_k, r, types.k(x)));
   const SymbolicStep d_1 = types.dynslice(1, x, q, s_0);
   const SymbolicStep p_1 = types.allpermute(d_1.to, {{x}, {y}});
@@ -282,14 +282,12 @@ TEST(lemma_4_7, falling_1_source_dimension_coprime_sizes_DPA) {
   const expr m = types.k(y), n = types.k(x);
   o.unbounded(arbitrary);
   const SymbolicType s_0 = {{c_k, {y}, 0, s_k}, {c_l, {}, 1, s_l}};
-  o.let(types.well_formed(s_0));
+  o.premise("H |- s_0", types.well_formed(s_0));
   const SymbolicStep a = types.alltoall(0, 1, q, s_0);
   const SymbolicStep d = types.dynslice(0, x, r, a.to);  // c_k m = n r
   o.premise("T-ALLTOALL, T-DYNSLICE", a.applies && d.applies);
   o.premise("u m + v n = 1", u * m + v * n == 1);
-  o.premise("x != y", x != y);
-  const expr w = o.integer("w");  // c_k / n
-  o.let(w == u * r + v * c_k);
+  const expr w = o.let("w", u * r + v * c_k);  // c_k / n
   o.use(euclid_quotient(u, m, v, n, c_k, r, w));
   o.use(product_is_monotone(w, o.value(0), n));
   const SymbolicStep d_1 = types.dynslice(0, x, w, s_0);
@@ -298,7 +296,7 @@ TEST(lemma_4_7, falling_1_source_dimension_coprime_sizes_DPA) {
   o.goal("T-DYNSLICE at s_0", d_1.applies && w >= 1);
   o.goal("r = w m", r == w * m);
   o.goal("T-PERMUTE", p_1.applies);
-  o.goal("T-ALLTOALL", a_1.applies);
+  o.unchanged("T-ALLTOALL", a_1.applies);
   o.goal("it ends in s_2", types.same(a_1.to, d.to));
   std::vector<expr> hints = types.no_rests();
   o.control("u m + v n = 1",
@@ -319,11 +317,10 @@ TEST(lemma_4_7, falling_2_target_dimension_DAP) {
   const expr s_k = o.size("s_k"), s_l = o.size("s_l");
   o.unbounded(arbitrary);
   const SymbolicType s_0 = {{c_k, {y}, 0, s_k}, {c_l, {}, 1, s_l}};
-  o.let(types.well_formed(s_0));
+  o.premise("H |- s_0", types.well_formed(s_0));
   const SymbolicStep a = types.alltoall(0, 1, q, s_0);
   const SymbolicStep d = types.dynslice(1, x, r, a.to);  // c_l = m n r
   o.premise("T-ALLTOALL, T-DYNSLICE", a.applies && d.applies);
-  o.premise("x != y", x != y);
   const SymbolicStep d_1 = types.dynslice(1, x, types.k(y) * r, s_0);
   const SymbolicStep a_1 = types.alltoall(0, 1, r, d_1.to);
   const SymbolicStep p_1 = types.allpermute(a_1.to, {{}, {x, y}});
@@ -364,19 +361,20 @@ TEST(lemma_4_7, falling_3_other_dimensions_commute_DA) {
   const expr q = o.size("q"), r = o.size("r");
   const expr s_i = o.size("s_i"), s_k = o.size("s_k"), s_l = o.size("s_l");
   o.unbounded(arbitrary);
+  o.bookkeeping();
   const SymbolicType s_0 = {{c_k, {y}, 0, s_k}, {c_l, {}, 1, s_l}, {c_i, {}, 2, s_i}};
-  o.let(types.well_formed(s_0));
   const SymbolicStep a = types.alltoall(0, 1, q, s_0);
   const SymbolicStep d = types.dynslice(2, x, r, a.to);
   o.premise("T-ALLTOALL", a.applies);
   o.premise("T-DYNSLICE", d.applies);
   const SymbolicStep d_1 = types.dynslice(2, x, r, s_0);
   const SymbolicStep a_1 = types.alltoall(0, 1, q, d_1.to);
-  o.goal("T-DYNSLICE at s_0", d_1.applies);
-  o.goal("T-ALLTOALL", a_1.applies);
+  o.unchanged("T-DYNSLICE at s_0", d_1.applies);
+  o.unchanged("T-ALLTOALL", a_1.applies);
   o.identity("it ends in s_2", types.same(a_1.to, d.to));
   std::vector<expr> hints = types.no_rests();
   hints.push_back(x == y);
+  hints.push_back(types.well_formed(s_0));
   o.control(
       "T-DYNSLICE",
       [&](const Model& v) {
@@ -395,7 +393,7 @@ TEST(lemma_4_7, falling_4_allpermute_DP) {
   const expr q = o.size("q"), c = o.size("c"), s = o.size("s");
   o.unbounded(arbitrary);
   const SymbolicType s_0 = {{c, {}, 0, s}}, s_1 = {{c, {}, 1, s}};
-  o.let(types.well_formed(s_0) && types.well_formed(s_1));
+  o.premise("H |- s_0, H |- s_1", types.well_formed(s_0) && types.well_formed(s_1));
   const SymbolicStep d = types.dynslice(0, x, q, s_1);
   o.premise("T-DYNSLICE", d.applies);
   o.premise("k(z) = n", types.k(z) == types.k(x));

@@ -36,7 +36,7 @@ TEST(lemma_4_7_multi, rising_1_same_source_dimension_PAG) {
   const expr s_i = o.size("s_i"), s_l = o.size("s_l");
   o.unbounded(arbitrary);
   const ListType s_0 = {{c_i, {y, x, X_i}, s_i}, {c_l, {X_l}, s_l}};
-  o.let(lists.well_formed(s_0));
+  o.premise("H |- s_0", lists.well_formed(s_0));
   const ListStep g = lists.allgather(0, s_0);
   const ListStep a = lists.alltoall(0, 1, q, g.to);
   o.premise("T-ALLTOALL: n | c_l", a.applies);
@@ -46,7 +46,7 @@ TEST(lemma_4_7_multi, rising_1_same_source_dimension_PAG) {
   const ListStep a_1 = lists.alltoall(0, 1, q, p.to);
   const ListStep g_1 = lists.allgather(0, a_1.to);
   o.goal("T-PERMUTE", p.applies);
-  o.goal("T-ALLTOALL", a_1.applies);
+  o.unchanged("T-ALLTOALL", a_1.applies);
   o.identity("it ends in s_2", lists.same(g_1.to, a.to));
   o.goal("flat before the allgather", lists.localsize(a_1.to) == lists.localsize(s_0));
   o.control("T-ALLTOALL: n | c_l",
@@ -92,7 +92,7 @@ TEST(lemma_4_7_multi, rising_2_into_the_gathered_dimension_PAPGG) {
   const ListStep g_k = lists.allgather(1, g_i.to);
   o.fact(c_k * v.k * x_1.k * X_k.k == c_k * (v.k * x_1.k) * X_k.k);
   o.goal("T-PERMUTE: v̄ first", p_1.applies);
-  o.goal("T-ALLTOALL", a.applies);
+  o.unchanged("T-ALLTOALL", a.applies);
   o.fact(c_i != v.k * c_1 || d.k != x_1.k ||
          c_1 * w.k * (v.k * x_1.k) * X_i.k == c_i * (d.k * w.k) * X_i.k);
   o.fact(d.k != x_1.k || (c_k * v.k) * d.k * X_k.k == c_k * (v.k * x_1.k) * X_k.k);
@@ -123,14 +123,14 @@ TEST(lemma_4_7_multi, rising_3_other_dimensions_commute_AG) {
   const expr c_i = o.size("c_i"), c_k = o.size("c_k"), c_l = o.size("c_l"), q = o.size("q");
   const expr s_i = o.size("s_i"), s_k = o.size("s_k"), s_l = o.size("s_l");
   o.unbounded(arbitrary);
+  o.bookkeeping();
   const ListType s_0 = {{c_i, {y, X_i}, s_i}, {c_k, {x, X_k}, s_k}, {c_l, {X_l}, s_l}};
-  o.let(lists.well_formed(s_0));
   const ListStep g = lists.allgather(0, s_0);
   const ListStep a = lists.alltoall(1, 2, q, g.to);
   o.premise("T-ALLTOALL: n | c_l", a.applies);
   const ListStep a_1 = lists.alltoall(1, 2, q, s_0);
   const ListStep g_1 = lists.allgather(0, a_1.to);
-  o.goal("T-ALLTOALL at s_0", a_1.applies);
+  o.unchanged("T-ALLTOALL at s_0", a_1.applies);
   o.identity("it ends in s_2", lists.same(g_1.to, a.to));
   o.control("T-ALLTOALL: n | c_l",
             [&](const Model& v) {
@@ -138,7 +138,7 @@ TEST(lemma_4_7_multi, rising_3_other_dimensions_commute_AG) {
                 return !spec::t_alltoall(H, 1, 2, spec::Names{"x"}, t[1]);
               });
             },
-            {x.k > 1});
+            {x.k > 1, lists.well_formed(s_0)});
   o.check();
 }
 
@@ -149,7 +149,7 @@ TEST(lemma_4_7_multi, rising_4_allpermute_PG) {
   const expr c = o.size("c"), s = o.size("s");
   o.unbounded(arbitrary);
   const ListType s_0 = {{c, {y, X}, s}}, s_2 = {{c * y.k, {Z}, s}};
-  o.let(lists.well_formed(s_0) && lists.well_formed(s_2));
+  o.premise("H |- s_0, H |- s_2", lists.well_formed(s_0) && lists.well_formed(s_2));
   o.premise("the product of z̄ is that of ȳ", z.k == y.k);
   o.premise("z̄ is free in s_2", lists.disjoint({z, Z}));
   const ListStep p = lists.allpermute(s_0, {{c, {z, Z}, s}});
@@ -183,7 +183,8 @@ TEST(lemma_4_7_multi, falling_1_out_of_the_sliced_dimension_DDPAP) {
   const expr s_k = o.size("s_k"), s_l = o.size("s_l");
   o.unbounded(arbitrary);
   const ListType s_0 = {{c_k, {y, X_k}, s_k}, {c_l, {X_l}, s_l}};
-  o.let(lists.well_formed(s_0) && lists.disjoint({v, y_1}) && lists.disjoint({d, w}));
+  o.premise("H |- s_0",
+            lists.well_formed(s_0) && lists.disjoint({v, y_1}) && lists.disjoint({d, w}));
   const ListStep move = lists.alltoall(0, 1, q, s_0);
   const ListStep slice = lists.dynslice(0, x, r, move.to);  // c_k m = n r
   o.premise("T-ALLTOALL: m | c_l", move.applies);
@@ -234,7 +235,7 @@ TEST(lemma_4_7_multi, falling_2_target_dimension_DAP) {
   const expr s_k = o.size("s_k"), s_l = o.size("s_l");
   o.unbounded(arbitrary);
   const ListType s_0 = {{c_k, {y, X_k}, s_k}, {c_l, {X_l}, s_l}};
-  o.let(lists.well_formed(s_0));
+  o.premise("H |- s_0", lists.well_formed(s_0));
   const ListStep a = lists.alltoall(0, 1, q, s_0);
   const ListStep d = lists.dynslice(1, x, r, a.to);  // c_l = m n r
   o.premise("T-ALLTOALL", a.applies);
@@ -265,22 +266,22 @@ TEST(lemma_4_7_multi, falling_3_other_dimensions_commute_DA) {
   const expr q = o.size("q"), r = o.size("r");
   const expr s_i = o.size("s_i"), s_k = o.size("s_k"), s_l = o.size("s_l");
   o.unbounded(arbitrary);
+  o.bookkeeping();
   const ListType s_0 = {{c_k, {y, X_k}, s_k}, {c_l, {X_l}, s_l}, {c_i, {X_i}, s_i}};
-  o.let(lists.well_formed(s_0));
   const ListStep a = lists.alltoall(0, 1, q, s_0);
   const ListStep d = lists.dynslice(2, x, r, a.to);
   o.premise("T-ALLTOALL", a.applies);
   o.premise("T-DYNSLICE", d.applies);
   const ListStep d_1 = lists.dynslice(2, x, r, s_0);
   const ListStep a_1 = lists.alltoall(0, 1, q, d_1.to);
-  o.goal("T-DYNSLICE at s_0", d_1.applies);
-  o.goal("T-ALLTOALL", a_1.applies);
+  o.unchanged("T-DYNSLICE at s_0", d_1.applies);
+  o.unchanged("T-ALLTOALL", a_1.applies);
   o.identity("it ends in s_2", lists.same(a_1.to, d.to));
   o.control("T-DYNSLICE",
             [&](const Model& v) {
               return shown(lists, v, {s_0, a.to}, not_sliced(2, "x"));
             },
-            {x.k > 1, y.k > 1, !x.has});
+            {x.k > 1, y.k > 1, !x.has, lists.well_formed(s_0)});
   o.check();
 }
 
@@ -291,7 +292,7 @@ TEST(lemma_4_7_multi, falling_4_allpermute_DP) {
   const expr c = o.size("c"), s = o.size("s"), q = o.size("q");
   o.unbounded(arbitrary);
   const ListType s_0 = {{c, {X}, s}}, s_1 = {{c, {Z}, s}};
-  o.let(lists.well_formed(s_0) && lists.well_formed(s_1));
+  o.premise("H |- s_0, H |- s_1", lists.well_formed(s_0) && lists.well_formed(s_1));
   const ListStep d = lists.dynslice(0, x, q, s_1);
   o.premise("T-DYNSLICE", d.applies);
   o.premise("the product of z̄ is that of x̄", z.k == x.k);

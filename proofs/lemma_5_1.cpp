@@ -39,23 +39,21 @@ TEST(lemma_5_1, the_permutation_is_a_bijection_and_carries_one_map_to_the_other)
   const expr i = o.constant("i", Point);
   o.unbounded("mesh, types, number of devices");
   const auto encoded = [&](const expr& j) {  // balanced, at the point j
-    o.let(point_1(T_1(j), rep_1(j)) == j && point_2(T_2(j), rep_2(j)) == j);
-    o.let(tile_1(T_1(j)) && tile_2(T_2(j)));
-    o.let(0 <= rep_1(j) && rep_1(j) < r_1 && 0 <= rep_2(j) && rep_2(j) < r_2);
+    return point_1(T_1(j), rep_1(j)) == j && point_2(T_2(j), rep_2(j)) == j && tile_1(T_1(j)) &&
+           tile_2(T_2(j)) && 0 <= rep_1(j) && rep_1(j) < r_1 && 0 <= rep_2(j) && rep_2(j) < r_2;
   };
   const auto decoded = [&](const expr& t, const expr& rho) {  // balanced, at a tile and a number
-    o.let(z3::implies(tile_1(t) && 0 <= rho && rho < r_1,
-                      T_1(point_1(t, rho)) == t && rep_1(point_1(t, rho)) == rho));
-    o.let(z3::implies(tile_2(t) && 0 <= rho && rho < r_2,
-                      T_2(point_2(t, rho)) == t && rep_2(point_2(t, rho)) == rho));
+    return z3::implies(tile_1(t) && 0 <= rho && rho < r_1,
+                       T_1(point_1(t, rho)) == t && rep_1(point_1(t, rho)) == rho) &&
+           z3::implies(tile_2(t) && 0 <= rho && rho < r_2,
+                       T_2(point_2(t, rho)) == t && rep_2(point_2(t, rho)) == rho);
   };
   const auto pi = [&](const expr& j) { return point_1(T_2(j), rep_2(j)); };
   const auto inverse = [&](const expr& j) { return point_2(T_1(j), rep_1(j)); };
-  encoded(i);
-  encoded(pi(i));
-  encoded(inverse(i));
-  decoded(T_2(i), rep_2(i));
-  decoded(T_1(i), rep_1(i));
+  o.premise("balanced: (tile, number) determines the point, at i, pi(i), pi^-1(i)",
+            encoded(i) && encoded(pi(i)) && encoded(inverse(i)));
+  o.premise("balanced: each (tile, number) occurs, at those of i",
+            decoded(T_2(i), rep_2(i)) && decoded(T_1(i), rep_1(i)));
   o.premise("the images agree (Lemma 4.2)",
             tile_1(T_2(i)) == tile_2(T_2(i)) && tile_1(T_1(i)) == tile_2(T_1(i)));
   o.premise("r1 = r2", r_1 == r_2);

@@ -21,11 +21,10 @@ TEST(lemma_6_3, reindexing_exists) {
   Obligation o("6.3", "b o rho = b': y' + K x' = x + n y has digits y' < K, x' < n");
   const expr n = o.size("n"), K = o.size("K"), c = o.size("c");
   const expr x = o.natural("x"), y = o.natural("y"), z = o.natural("z");
-  const expr x_1 = o.natural("x_1"), y_1 = o.natural("y_1");
   o.unbounded(arbitrary);
   o.premise("x < n", x < n);
   o.premise("y < K", y < K);
-  o.let(x + n * y == y_1 + K * x_1 && y_1 < K);  // division of x + n y by K
+  const auto [x_1, y_1] = o.divide("x_1", "y_1", x + n * y, K);
   o.use(digits_stay_below(x, n, y, K));
   o.use(product_is_monotone(n, x_1, K));
   const expr t = y_1 + K * x_1, t_1 = x + n * y;
@@ -66,11 +65,11 @@ TEST(lemma_6_3, reindexing_is_injective) {
 TEST(lemma_6_3, reindexing_is_surjective) {
   Obligation o("6.3", "rho is surjective: each (y', x') has a (y, x)");
   const expr n = o.size("n"), K = o.size("K");
-  const expr x = o.natural("x"), y = o.natural("y"), x_1 = o.natural("x_1"), y_1 = o.natural("y_1");
+  const expr x_1 = o.natural("x_1"), y_1 = o.natural("y_1");
   o.unbounded(arbitrary);
   o.premise("y' < K", y_1 < K);
   o.premise("x' < n", x_1 < n);
-  o.let(y_1 + K * x_1 == x + n * y && x < n);  // division by n
+  const auto [y, x] = o.divide("y", "x", y_1 + K * x_1, n);
   o.use(digits_stay_below(y_1, K, x_1, n));
   o.use(product_is_monotone(K, y, n));
   o.goal("y < K", y < K);
@@ -82,12 +81,11 @@ TEST(lemma_6_3, allgather_divides_the_tile_number) {
   Obligation o("6.3", "allgather: b'' o phi'^-1 is t div n, where t = b' o phi'^-1 in tiles");
   const expr n = o.size("n"), K = o.size("K"), c = o.size("c");
   const expr x = o.natural("x"), y = o.natural("y"), z = o.natural("z");
-  const expr quotient = o.natural("quotient"), remainder = o.natural("remainder");
   o.unbounded(arbitrary);
   o.premise("x < n", x < n);
   const expr t = x + n * y + n * K * z;  // b' = c{x, Y, X}
   const expr t_2 = y + K * z;            // b'' = (c n){Y, X}
-  o.let(t == quotient * n + remainder && remainder < n);
+  const auto [quotient, remainder] = o.divide("quotient", "remainder", t, n);
   o.fact(x + n * y + n * K * z == (y + K * z) * n + x);
   o.fact((c * n) * (y + K * z) == c * ((x + n * y + n * K * z) - x));
   o.use(division_is_unique(n, quotient, remainder, t_2, x));
@@ -102,13 +100,12 @@ TEST(lemma_6_3, alltoall_moves_the_digit) {
   Obligation o("6.3", "alltoall: t_i div n and t_j n + (t_i mod n)");
   const expr n = o.size("n"), K = o.size("K"), q = o.size("q");
   const expr x = o.natural("x"), y = o.natural("y"), z = o.natural("z"), t_j = o.natural("t_j");
-  const expr quotient = o.natural("quotient"), remainder = o.natural("remainder");
   const expr c_j = o.size("c_j");
   o.unbounded(arbitrary);
   o.premise("x < n", x < n);
   o.premise("c_j = n q", c_j == n * q);  // c_j mod n = 0
   const expr t_i = x + n * y + n * K * z;
-  o.let(t_i == quotient * n + remainder && remainder < n);
+  const auto [quotient, remainder] = o.divide("quotient", "remainder", t_i, n);
   o.fact(x + n * y + n * K * z == (y + K * z) * n + x);
   o.fact((n * q) * t_j + q * x == q * (t_j * n + x));
   o.use(division_is_unique(n, quotient, remainder, y + K * z, x));
@@ -123,13 +120,13 @@ TEST(lemma_6_3, dynslice_digits_exist_for_every_balanced_map) {
   Obligation o("6.3",
                "dynslice: the r holders of a tile, numbered nu = e + n w, get digits e evenly");
   const expr n = o.size("n"), r = o.size("r"), N = o.size("N"), delta = o.size("delta");
-  const expr r_1 = o.size("r_1"), nu = o.natural("nu"), e = o.natural("e"), w = o.natural("w");
+  const expr r_1 = o.size("r_1"), nu = o.natural("nu");
   const expr e_1 = o.natural("e_1"), w_1 = o.natural("w_1");
   o.unbounded("n, mesh, type, f");
   o.premise("r N = delta", r * N == delta);        // f is balanced
   o.premise("n N | delta", delta == n * N * r_1);  // the weak step exists
   o.premise("nu < r", nu < r);
-  o.let(nu == e + n * w && e < n);
+  const auto [w, e] = o.divide("w", "e", nu, n);
   o.use(product_cancels(r, n * r_1, N));
   o.fact(n * N * r_1 == (n * r_1) * N);
   o.use(product_is_monotone(r_1, w, n));

@@ -75,7 +75,6 @@ TEST(lemma_6_5, peak_in_one_dimension_descends) {
   Obligation o("6.5", "G(i,m) D(i,n) against D(i,n/g) G(i,m/g): cost(nf) + valley(nf) <= cost");
   const expr w = o.size("w"), g = o.size("g"), m_1 = o.size("m_1"), n_1 = o.size("n_1");
   o.unbounded(arbitrary);
-  o.premise("m >= 2", g * m_1 >= 2);
   o.premise("n >= 2", g * n_1 >= 2);
   // c = n' w, the tile at the top is c m, at the bottom w, at the end w m'.
   const expr pattern = (n_1 * w) * (g * m_1), nf = if_any(m_1, w * m_1);
@@ -107,8 +106,8 @@ TEST(lemma_6_5, peak_across_dimensions_fits) {
   o.premise("n | c_j", c_j == (a * b) * q);
   o.premise("m | N_i", N_i == m * M && delta == (N_i * N_R) * F);
   o.premise("n N / m | delta", delta == (a * b) * (M * N_R) * F_2);
-  const expr w = o.integer("w");  // m / b
-  o.let(w == v * F_2 + u * m);
+  const expr w = o.let("w", v * F_2 + u * m);  // m / b
+  o.fact(z3::implies(N_i == m * M && F == a * F_1, (N_i * N_R) * F == ((m * M) * N_R) * (a * F_1)));
   o.fact(((m * M) * N_R) * (a * F_1) == (m * F_1) * (a * (M * N_R)));
   o.fact((a * b) * (M * N_R) * F_2 == (b * F_2) * (a * (M * N_R)));
   o.use(product_cancels(m * F_1, b * F_2, a * (M * N_R)));
@@ -127,7 +126,6 @@ TEST(lemma_6_5, peak_across_dimensions_descends) {
                "G(i,m) D(j,n) against D(j,a) A(i,j,b) G(i,m/b): cost(nf) + valley(nf) <= cost");
   const expr a = o.size("a"), b = o.size("b"), w = o.size("w"), Q = o.size("Q");  // Q = c_i q
   o.unbounded(arbitrary);
-  o.premise("m >= 2", b * w >= 2);  // m = b w
   o.premise("n >= 2", a * b >= 2);
   // Tiles: c_i c_j = a b Q before, b Q in the valley, b w Q at the end, a b b w Q at the top.
   const expr units = z3::ite(b > 1, o.value(1), o.value(0)) + z3::ite(w > 1, w, o.value(0)) + 1;
@@ -158,8 +156,7 @@ TEST(lemma_6_5, rising_edge_into_the_gathered_dimension_fits) {
   o.premise("n | c_i m", c_i * m == (e * d) * q);
   o.premise("n | N_k", N_k == (e * d) * M_k);
   o.premise("m | N_i", N_i == m * M_i);
-  const expr w = o.integer("w");  // m / d
-  o.let(w == v * q + u * m);
+  const expr w = o.let("w", v * q + u * m);  // m / d
   o.fact((e * c_1) * m == e * (m * c_1));
   o.fact((e * d) * q == e * (d * q));
   o.use(product_cancels(m * c_1, d * q, e));
@@ -192,7 +189,6 @@ TEST(lemma_6_5, rising_edge_into_the_gathered_dimension_descends) {
   const expr m = o.size("m");
   o.unbounded(arbitrary);
   o.premise("m = d (m/d)", m == d * w);  // the obligation above
-  o.premise("m >= 2, n >= 2", d * w >= 2 && e * d >= 2);
   o.fact(z3::implies(m == d * w, m * L == (d * w) * L));
   const expr zero = o.value(0), one = o.value(1);
   const expr units =
@@ -223,7 +219,7 @@ TEST(lemma_6_5, other_rising_edges) {
   o.fact(M != n * M_k || m * M == m * (n * M_k));
   o.goal("n | N_k before it", z3::ite(same, N_i, N_k) == n * z3::ite(same, m * M_k, M_k));
   o.goal("then m | N_i", z3::ite(same, m * M_k, N_i) == m * z3::ite(same, M_k, M));
-  o.goal("n | c_l before it", c_l == n * q);  // l != i: the allgather does not change c_l
+  o.unchanged("n | c_l before it", c_l == n * q);  // l != i: the allgather does not change c_l
   o.use(product_is_monotone(o.value(2), m, L));
   o.goal("cost(nf) + valley(nf) <= cost", (L + m * L) + L <= m * L + m * L);
   o.control("m >= 2");
@@ -246,8 +242,8 @@ TEST(lemma_6_5, falling_edge_out_of_the_sliced_dimension_fits) {
   o.premise("m | c_l", c_l == (e * d) * q_l);
   o.premise("m | N_k", N_k == (e * d) * M_k);
   o.premise("n N | delta", delta == n * N * F_2);
-  const expr w = o.integer("w");  // n / d
-  o.let(w == v * c_k + u * n);
+  const expr w = o.let("w", v * c_k + u * n);  // n / d
+  o.fact(z3::implies(q == e * q_1, n * q == n * (e * q_1)));
   o.fact(c_k * (e * d) == (d * c_k) * e);
   o.fact(n * (e * q_1) == (n * q_1) * e);
   o.use(product_cancels(n * q_1, d * c_k, e));
@@ -283,7 +279,7 @@ TEST(lemma_6_5, other_falling_edges_fit) {
   o.fact(q_l != n * q || m * q_l == m * (n * q));
   o.goal("n | c_i before it", z3::ite(same, c_l, c_i) == n * z3::ite(same, m * q, q));
   o.goal("then m | c_l", z3::ite(same, m * q, c_l) == m * z3::ite(same, q, q_l));
-  o.goal("n N | delta before it", delta == n * N * F_2);
+  o.unchanged("n N | delta before it", delta == n * N * F_2);
   o.control("n | c_i after the alltoall");
   o.check();
 }
@@ -306,6 +302,7 @@ TEST(lemma_6_5, replacing_ends_and_keeps_the_bound) {
   const expr s_0 = o.size("s_0"), s_1 = o.size("s_1"), s_2 = o.size("s_2"), x = o.size("x");
   const expr bound = o.size("bound");
   o.unbounded("length of the sequence");
+  o.bookkeeping();
   o.premise("valley >= 1", valley >= 1);
   o.premise("cost(nf) + valley <= cost(pattern)", nf + valley <= pattern);
   o.premise("the sequence was within the bound", s_0 <= bound && s_1 <= bound && s_2 <= bound);

@@ -111,6 +111,29 @@ void write(const std::filesystem::path& file, const std::string& text) {
   std::ofstream(file) << text;
 }
 
+/// Appends what a conjunction consists of.
+void add_conjuncts(std::vector<expr>& out, const expr& formula) {
+  if (!formula.is_and()) {
+    out.push_back(formula);
+    return;
+  }
+  for (unsigned at = 0; at < formula.num_args(); ++at) add_conjuncts(out, formula.arg(at));
+}
+
+/// Whether the formula has no function, no map and no product of two variables.
+bool is_linear_formula(const expr& formula) {
+  if (!formula.is_app()) return false;
+  unsigned factors = 0;
+  for (unsigned at = 0; at < formula.num_args(); ++at) {
+    if (!is_linear_formula(formula.arg(at))) return false;
+    if (!formula.arg(at).is_numeral()) ++factors;
+  }
+  const Z3_decl_kind kind = formula.decl().decl_kind();
+  const bool is_function = kind == Z3_OP_UNINTERPRETED && formula.num_args() > 0;
+  const bool is_map = kind == Z3_OP_SELECT || kind == Z3_OP_STORE;
+  return !is_function && !is_map && !(kind == Z3_OP_MUL && factors > 1);
+}
+
 struct Row {
   std::string file, test, statement, claim, unbounded, bounded;
   std::string z3, cvc5;
@@ -123,6 +146,7 @@ struct Row {
   std::vector<Control> controls;
   std::string example_z3, example_cvc5;
   std::size_t queries = 0;
+  bool is_bookkeeping = false;
 };
 
 std::vector<Row>& rows() {
@@ -143,7 +167,8 @@ nlohmann::ordered_json to_json(const Row& row) {
                                 {"cvc5_seconds", row.cvc5_seconds},
                                 {"example_z3", row.example_z3},
                                 {"example_cvc5", row.example_cvc5},
-                                {"queries", row.queries}};
+                                {"queries", row.queries},
+                                {"bookkeeping", row.is_bookkeeping}};
   for (const Row::Control& control : row.controls) {
     nlohmann::ordered_json line = {{"label", control.label},
                                    {"z3", control.z3},
@@ -250,13 +275,46 @@ expr Obligation::digit(const std::string& name, const expr& base) {
 }
 
 void Obligation::premise(const std::string& label, const expr& formula) {
-  premises_.push_back({label, formula, false});
+  for (const Labelled& other : premises_) EXPECT_NE(other.label, label) << "two premises";
+  premises_.push_back({label, formula});
 }
 
-void Obligation::let(const expr& formula) { definitions_.push_back(formula); }
+expr Obligation::let(const std::string& name, const expr& value) {
+  const expr named = constant(name, value.get_sort());
+  if (value.is_int()) numbers_.push_back(named);
+  definitions_.push_back(named == value);
+  return named;
+}
+
+expr Obligation::let_at(const std::string& name, const z3::sort& map,
+                        const std::vector<expr>& places,
+                        const std::function<expr(const expr&)>& value_at) {
+  const expr named = constant(name, map);
+  for (const expr& at : places) definitions_.push_back(z3::select(named, at) == value_at(at));
+  return named;
+}
+
+Obligation::Quotient Obligation::divide(const std::string& quotient, const std::string& rest,
+                                        const expr& t, const expr& n) {
+  const expr q = integer(quotient), r = integer(rest);
+  definitions_.push_back(z3::implies(n >= 1, t == q * n + r && 0 <= r && r < n));
+  definitions_.push_back(z3::implies(n >= 1 && t >= 0, q >= 0));
+  return {q, r};
+}
+
+expr Obligation::ceil(const std::string& name, const expr& s, const expr& n) {
+  const expr h = integer(name);
+  definitions_.push_back(z3::implies(n >= 1, n * (h - 1) < s && s <= n * h));
+  definitions_.push_back(z3::implies(n >= 1 && s >= 1, h >= 1));
+  return h;
+}
 
 void Obligation::goal(const std::string& label, const expr& formula) {
-  goals_.push_back({label, formula, false});
+  goals_.push_back({label, formula});
+}
+
+void Obligation::unchanged(const std::string& label, const expr& formula) {
+  goals_.push_back({label, formula, false, true});
 }
 
 void Obligation::identity(const std::string& label, const expr& formula) {
@@ -270,6 +328,38 @@ bool Obligation::is_valid_alone(const expr& formula) {
   solver.set(params);
   solver.add(!formula);
   return solver.check() == z3::unsat;
+}
+
+bool Obligation::is_premise(const expr& goal) const {
+  std::vector<expr> given;
+  for (const expr& range : ranges_) add_conjuncts(given, range);
+  for (const Labelled& premise : premises_) add_conjuncts(given, premise.formula);
+  std::vector<expr> wanted;
+  add_conjuncts(wanted, goal);
+  return std::all_of(wanted.begin(), wanted.end(), [&](const expr& one) {
+    return std::any_of(given.begin(), given.end(),
+                       [&](const expr& other) { return z3::eq(one, other); });
+  });
+}
+
+bool Obligation::is_made_of_sums_and_cases() const {
+  const bool concludes = std::any_of(goals_.begin(), goals_.end(), [](const Labelled& goal) {
+    return !goal.is_identity && !goal.is_unchanged;
+  });
+  if (!concludes) return true;
+  std::vector<expr> all = definitions_;
+  for (const Labelled& premise : premises_) all.push_back(premise.formula);
+  for (const Labelled& goal : goals_) all.push_back(goal.formula);
+  return lemmas_.empty() && std::all_of(all.begin(), all.end(), is_linear_formula);
+}
+
+void Obligation::add_controls_of_premises() {
+  for (const Labelled& premise : premises_) {
+    const bool has_one = std::any_of(controls_.begin(), controls_.end(), [&](const Control& at) {
+      return at.dropped == premise.label;
+    });
+    if (!has_one) control(premise.label);
+  }
 }
 
 void Obligation::control(const std::string& dropped, const Reader& reader,
@@ -364,10 +454,13 @@ void Obligation::check() {
   row.claim = claim_;
   row.unbounded = unbounded_;
   row.bounded = bounded_;
+  row.is_bookkeeping = is_bookkeeping_;
   const std::filesystem::path smt2_directory = output_directory() / "smt2" / row.file;
   const std::string stem = as_file_name(std::string(test->name()));
   ASSERT_FALSE(goals_.empty()) << claim_;
+  add_controls_of_premises();
   EXPECT_FALSE(controls_.empty()) << claim_ << ": an obligation without a control";
+  EXPECT_EQ(is_made_of_sums_and_cases(), is_bookkeeping_) << claim_ << ": is it bookkeeping?";
 
   const auto assumptions = [&](const std::string& dropped) {
     std::vector<expr> out = ranges_;
@@ -375,6 +468,7 @@ void Obligation::check() {
       if (premise.label != dropped) out.push_back(premise.formula);
     }
     out.insert(out.end(), definitions_.begin(), definitions_.end());
+    out.insert(out.end(), lemmas_.begin(), lemmas_.end());
     out.insert(out.end(), facts_.begin(), facts_.end());
     return out;
   };
@@ -405,6 +499,8 @@ void Obligation::check() {
     asserted.push_back(!wanted.formula);
     EXPECT_TRUE(wanted.is_identity || !is_valid_alone(wanted.formula))
         << claim_ << ", " << wanted.label << ": the goal needs no premise";
+    EXPECT_EQ(!wanted.is_identity && is_premise(wanted.formula), wanted.is_unchanged)
+        << claim_ << ", " << wanted.label << ": is the goal a premise?";
     const std::string text = smt2((is_fact ? "" : "goal, negated: ") + wanted.label, asserted);
     const std::string number = std::to_string(is_fact ? at + 1 : at + 1 - facts_.size());
     const auto file = smt2_directory / (stem + (is_fact ? ".fact_" : ".goal_") + number + ".smt2");

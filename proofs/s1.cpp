@@ -35,10 +35,9 @@ TEST(s1, allgather_and_alltoall_do_not_depend_on_the_representation) {
 TEST(s1, a_dynslice_is_a_choice) {
   Obligation o("S1", "a dynslice keeps f_i in f_i' div n, whatever its digit; the digit is free");
   const expr f = o.natural("f"), n = o.size("n"), e = o.natural("e"), e_1 = o.natural("e_1");
-  const expr q = o.natural("q"), x = o.natural("x");
   o.unbounded("f, n");
   o.premise("0 <= e < n", e < n && e_1 < n);
-  o.let(f * n + e == q * n + x && x < n);
+  const auto [q, x] = o.divide("q", "x", f * n + e, n);
   o.use(division_is_unique(n, f, e, q, x));
   o.goal("f' div n = f", q == f);
   o.control("0 <= e < n");

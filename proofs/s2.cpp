@@ -15,15 +15,14 @@ namespace {
 TEST(s2, backwards_through_an_allgather) {
   Obligation o("S2", "allgather backwards: holder nu of tile u had u n + (nu mod n)");
   const expr n = o.size("n"), r = o.size("r"), u = o.natural("u"), nu = o.natural("nu");
-  const expr x = o.natural("x"), w = o.natural("w"), q = o.natural("q"), p = o.natural("p");
   const expr N = o.size("N"), N_1 = o.size("N_1"), delta = o.size("delta"), r_1 = o.size("r_1");
   o.unbounded("n, mesh, type, g");
   o.premise("n | N", N == n * N_1);  // N tiles before, N / n after
   o.premise("g is balanced", r_1 * N_1 == delta);
   o.premise("prod N | delta", delta == r * N);  // the class before is one
   o.premise("nu < r'", nu < r_1);
-  o.let(nu == x + n * w && x < n);  // the digit that it had
-  o.let(u * n + x == q * n + p && p < n);
+  const auto [w, x] = o.divide("w", "x", nu, n);  // x: the digit that it had
+  const auto [q, p] = o.divide("q", "p", u * n + x, n);
   o.fact(r * (n * N_1) == (n * r) * N_1);
   o.use(product_cancels(r_1, n * r, N_1));
   o.use(product_is_monotone(r, w, n));
@@ -40,11 +39,10 @@ TEST(s2, backwards_through_an_alltoall) {
   Obligation o("S2", "alltoall backwards: t_i = t_i' n + (t_j' mod n), t_j = t_j' div n");
   const expr n = o.size("n"), a = o.natural("a"), s = o.natural("s"), x = o.natural("x");
   const expr M = o.size("M"), N_j = o.size("N_j");
-  const expr q = o.natural("q"), p = o.natural("p");
   o.unbounded("n, mesh, type, g");
   o.premise("t_j' = s n + x, x < n", x < n);
   o.premise("t_i' < N_i / n, t_j' < N_j n", a < M && s * n + x < N_j * n);
-  o.let(a * n + x == q * n + p && p < n);  // the alltoall, forwards again
+  const auto [q, p] = o.divide("q", "p", a * n + x, n);  // the alltoall, forwards again
   o.use(division_is_unique(n, a, x, q, p));
   o.use(digits_stay_below(x, n, a, M));
   o.use(product_is_monotone(N_j, s, n));
@@ -56,18 +54,15 @@ TEST(s2, backwards_through_an_alltoall) {
 }
 
 TEST(s2, backwards_through_a_dynslice) {
-  Obligation o(
-      "S2", "dynslice backwards: f = g div n, and the digits g mod n are even on each tile of f");
+  Obligation o("S2",
+               "dynslice backwards, f = g div n: the digits g mod n are even on each tile of f");
   const expr n = o.size("n"), r = o.size("r"), r_1 = o.size("r_1"), N = o.size("N");
-  const expr delta = o.size("delta"), g = o.natural("g"), q = o.natural("q"), e = o.natural("e");
+  const expr delta = o.size("delta");
   o.unbounded("n, mesh, type, g");
   o.premise("g is balanced", r_1 * (n * N) == delta);
   o.premise("r N = delta", r * N == delta);
-  o.premise("e < n", e < n);
-  o.let(g == q * n + e);
   o.fact(r_1 * (n * N) == (n * r_1) * N);
   o.use(product_cancels(r, n * r_1, N));
-  o.goal("f n + e = g", q * n + e == g);
   o.goal("f's tile has n r' holders, r' for each digit", r == n * r_1);
   o.control("g is balanced");
   o.check();
@@ -79,6 +74,7 @@ TEST(s2, the_cost_of_the_two_halves_and_the_permutation) {
   const expr V = o.size("V"), tile = o.size("tile"), OPT = o.natural("OPT"), W = o.natural("W");
   const expr opt_weak = o.natural("opt_weak"), opt_permutes = o.natural("opt_permutes");
   o.unbounded("sizes, lengths");
+  o.bookkeeping();
   o.premise("the place is in the valley", tile == V);
   o.premise("cost of the lowered sequence", cost == before + tile + after);  // Fig. 11: allpermute
   o.premise("OPT is least", OPT <= cost);

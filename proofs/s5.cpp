@@ -38,12 +38,12 @@ TEST(s5, fig_11_charges_the_tile_after_the_step) {
 TEST(s5, from_a_suffix_dynslices_suffice) {
   Obligation o("S5", "X1 a suffix of X2 = Y, X1: dynslices by the axes of Y lead from t1 to t2");
   // By induction over Y from its last axis: c1 = k c, where c{y, ..} is the next dimension.
-  const expr c = o.size("c"), k = o.size("k"), P = o.size("P"), Y = o.size("Y");
+  const expr k = o.size("k"), P = o.size("P"), Y = o.size("Y");
   const expr c_1 = o.size("c_1"), c_2 = o.size("c_2"), s = o.size("s");
   o.unbounded("sizes, number of axes");
   o.premise("H |- t1", c_1 * P == s);                        // P: product over X1
   o.premise("H |- t2, X2 = Y, X1", c_2 * (Y * k) * P == s);  // Y k: product over Y
-  o.let(c == c_2 * Y);
+  const expr c = o.let("c", c_2 * Y);
   o.fact(c_2 * (Y * k) * P == (k * (c_2 * Y)) * P);
   o.use(product_cancels(c_1, k * (c_2 * Y), P));
   o.goal("n | c1, with quotient c", c_1 == k * c);

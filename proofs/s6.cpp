@@ -13,6 +13,7 @@ TEST(s6, w_and_valley_are_at_most_twice_the_optimum) {
   Obligation o("S6", "OPT > 0: W + V <= 2 OPT");
   const expr W = o.natural("W"), OPT = o.natural("OPT"), V = o.size("V"), L2 = o.size("L2");
   o.unbounded("sizes");
+  o.bookkeeping();
   o.premise("W <= OPT", W <= OPT);                           // S2
   o.premise("OPT = 0 or OPT >= L2", OPT == 0 || OPT >= L2);  // S5
   o.premise("V <= L2", V <= L2);                             // the target is a tile of the sequence

@@ -15,12 +15,11 @@ TEST(section_7_1, allgathers_merge) {
   Obligation o("7.1", "allgather(i,m) allgather(i,n) = allgather(i,mn): t div m div n = t div mn");
   const expr m = o.size("m"), n = o.size("n"), t = o.natural("t"), c = o.size("c");
   const expr q = o.natural("q"), x = o.natural("x"), q_1 = o.natural("q_1"), y = o.natural("y");
-  const expr q_2 = o.natural("q_2"), z = o.natural("z");
   o.unbounded("m, n, t, tile size");
   o.premise("x < m", x < m);
   o.premise("t = q m + x", t == q * m + x);              // div m
   o.premise("q = q' n + y", q == q_1 * n + y && y < n);  // div n
-  o.let(t == q_2 * (m * n) + z && z < m * n);            // div m n
+  const auto [q_2, z] = o.divide("q_2", "z", t, m * n);  // div m n
   o.fact((q_1 * n + y) * m + x == q_1 * (m * n) + (x + m * y));
   o.fact(q != q_1 * n + y || q * m == (q_1 * n + y) * m);
   o.use(digits_stay_below(x, m, y, n));
@@ -156,13 +155,11 @@ TEST(section_7_1, nested_pieces_are_flat_pieces_where_the_size_divides) {
   Obligation o("7.1", "mn | s: cutting by m and then by n is cutting by mn, piece by piece");
   const expr s = o.size("s"), m = o.size("m"), n = o.size("n");
   const expr a = o.natural("a"), b = o.natural("b"), q = o.size("q");
-  const expr h = o.size("h"), h_2 = o.size("h_2"), h_flat = o.size("h_flat");
   o.unbounded("s, m, n, the device");
   o.premise("m n | s", s == (m * n) * q);
   o.premise("a < m, b < n", a < m && b < n);
-  o.let(m * (h - 1) < s && s <= m * h);                        // h = ceil(s/m)
-  o.let(n * (h_2 - 1) < h && h <= n * h_2);                    // ceil(h/n)
-  o.let((m * n) * (h_flat - 1) < s && s <= (m * n) * h_flat);  // ceil(s/mn)
+  const expr h = o.ceil("h", s, m), h_2 = o.ceil("h_2", h, n);
+  const expr h_flat = o.ceil("h_flat", s, m * n);
   const auto piece = [&](const expr& whole, const expr& tile, const expr& begin) {
     const expr left = whole - begin;
     const expr most = z3::ite(left < tile, left, tile);

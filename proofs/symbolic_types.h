@@ -42,7 +42,7 @@ class SymbolicTypes {
   /// An axis of the mesh, of size at least 2.
   expr axis(const std::string& name) {
     const expr x = o_.constant(name, axis_);
-    o_.let(k_(x) >= 2);
+    o_.range(k_(x) >= 2);
     names_.push_back(name);
     axes_.push_back(x);
     return x;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The table of what is proved, from the JSON files that the obligations write.
+"""The tables of what is proved, from the JSON files that the obligations write, from glue.txt and from rocq/statements.txt.
 
-    table.py RESULTS                       prints it as Markdown
+    table.py RESULTS                       prints them as Markdown
     table.py RESULTS --json                prints everything as one JSON object
     table.py RESULTS --write DOCUMENT      replaces the tables in the document
-    table.py RESULTS --check DOCUMENT      ends with 1 if the document lists other obligations or plans than were proved
+    table.py RESULTS --check DOCUMENT      ends with 1 if the document says anything else than was proved
 
 RESULTS is <build>/proofs/out. In the document a table stands between the lines `<!-- table: NAME -->` and
 `<!-- end -->`. Times and counterexamples may differ from run to run, so --check does not compare them.
@@ -19,6 +19,35 @@ ORDER = """arithmetic lemma_4_1 lemma_4_2 injectivity balanced lemma_4_6 lemma_4
     lemma_5_1 lemma_6_3 theorem_6_4 equations_7_8 fig_11 lemma_6_5 lemma_6_6 theorem_6_7 s1 s2 s5 s6 section_7_1""".split()
 
 
+HERE = Path(__file__).resolve().parent
+
+
+def lines_of(path):
+    """The cells of the lines of a text file; comments begin with #."""
+    return [[cell.strip() for cell in line.split(" | ")] for line in path.read_text().splitlines() if line and not line.startswith("#")]
+
+
+def statements(rows):
+    """What glue.txt lists, each with its obligations and with the theorems of the kernel."""
+    kernel = {number: where.split() for number, _, held, where in lines_of(HERE / "rocq" / "statements.txt") if held == "kernel"}
+    out = []
+    for number, name, glue, test in lines_of(HERE / "glue.txt"):
+        own = [row for row in rows if row["statement"] == number]
+        out.append({"number": number, "lemmas": sum(not row["bookkeeping"] for row in own), "sums": sum(row["bookkeeping"] for row in own),
+                    "glue": glue, "kernel": kernel.get(name, []), "test": test})
+    gone = [each["test"] for each in out if each["test"] != "-" and not any((HERE.parent / "tests").rglob(each["test"]))]
+    if gone:
+        sys.exit(f"table.py: no test {', '.join(gone)}")
+    lost = {row["statement"] for row in rows} - {each["number"] for each in out}
+    if lost:
+        sys.exit(f"table.py: glue.txt does not list {', '.join(sorted(lost))}")
+    return out
+
+
+def theorems():
+    return {name for _, _, held, where in lines_of(HERE / "rocq" / "statements.txt") if held == "kernel" for name in where.split()}
+
+
 def load(results):
     files = {path.stem: json.loads(path.read_text()) for path in Path(results).glob("*.json")}
     missing = [name for name in ORDER if name not in files]
@@ -26,7 +55,7 @@ def load(results):
         sys.exit(f"table.py: no results of {', '.join(missing)} in {results}")
     rows = [row for name in ORDER for row in files[name]["obligations"]]
     return {"schema": "retile.proofs/1", "z3": files[ORDER[0]]["z3"], "cvc5": files[ORDER[0]]["cvc5"], "obligations": rows,
-            "plans": json.loads((Path(results) / "plans" / "scale.json").read_text())}
+            "statements": statements(rows), "plans": json.loads((Path(results) / "plans" / "scale.json").read_text())}
 
 
 def cell(text):
@@ -38,19 +67,61 @@ def seconds(row, solver):
     return f"{row[solver + '_seconds']:.2f}" if row[solver] == "proved" else row[solver]
 
 
+def proved(row):
+    return "proved" in (row["z3"], row["cvc5"])
+
+
 def fixed(row):
     """The cells that do not change from run to run."""
-    controls = "; ".join(control["label"] for control in row["controls"])
+    controls = "; ".join(control["label"].removeprefix("without ") for control in row["controls"])
     return [cell(text) for text in (row["statement"], row["claim"], f"`{row['file']}`", row["unbounded"], row["bounded"], controls)]
 
 
-def obligations(everything):
-    lines = ["| No. | What is proved | File | Unbounded in | Bounded in | Z3 s | cvc5 s | Controls, all refuted |"]
+def table_of(rows):
+    lines = ["| No. | What is proved | File | Unbounded in | Bounded in | Z3 s | cvc5 s | Premises, each needed; not: what is too much |"]
     lines.append("|---|---|---|---|---|---|---|---|")
-    for row in everything["obligations"]:
+    for row in rows:
         first = fixed(row)
         cells = first[:5] + [seconds(row, "z3"), seconds(row, "cvc5")] + first[5:]
         lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def obligations(everything):
+    return table_of([row for row in everything["obligations"] if not row["bookkeeping"]])
+
+
+def bookkeeping(everything):
+    return table_of([row for row in everything["obligations"] if row["bookkeeping"]])
+
+
+def headline(everything):
+    rows, listed = everything["obligations"], [each for each in everything["statements"] if each["number"] != "arith"]
+    by_solvers = [each for each in listed if each["lemmas"]]
+    alone = [each["number"] for each in by_solvers if not each["kernel"]]
+    counted = [each["number"] for each in listed if not each["lemmas"] and not each["kernel"]]
+    lemmas = sum(proved(row) and not row["bookkeeping"] for row in rows)
+    sums = sum(proved(row) and row["bookkeeping"] for row in rows)
+    controls = [control for row in rows for control in row["controls"]]
+    refuted = sum("refuted" in (control["z3"], control["cvc5"]) for control in controls)
+    return [
+        f"- **Solvers** prove {lemmas} lemmas of algebra for all sizes, and {sums} sums and case distinctions (bookkeeping).",
+        f"- **No solver proves a theorem of the paper.** People join these lemmas to {len(by_solvers)} statements, by induction and lists of "
+        "cases.",
+        f"- **The kernel** of a proof assistant proves {len(theorems())} theorems as wholes, without an axiom. They hold "
+        f"{len(by_solvers) - len(alone)} of the {len(by_solvers)} statements again.",
+        f"- **Solvers and the joining alone** hold {len(alone)}: {'; '.join(alone)}.",
+        f"- **Enumeration** of small cases alone holds {len(counted)}: {', '.join(counted)}.",
+        f"- **Controls**: {refuted} of {len(controls)} are refuted. Each drops a premise or asks for too much.",
+    ]
+
+
+def held(everything):
+    lines = ["| No. | Lemmas by solvers | Bookkeeping | What people add | Theorems of the kernel | Enumerated in |", "|---|---|---|---|---|---|"]
+    for each in everything["statements"]:
+        cells = [each["number"], str(each["lemmas"] or "-"), str(each["sums"] or "-"), each["glue"],
+                 " ".join(f"`{name}`" for name in each["kernel"]) or "-", f"`{each['test']}`" if each["test"] != "-" else "-"]
+        lines.append("| " + " | ".join(cell(text) for text in cells) + " |")
     return lines
 
 
@@ -64,18 +135,17 @@ def counterexamples(everything):
     return lines
 
 
-def summary(everything):
+def run(everything):
     rows = everything["obligations"]
     controls = [control for row in rows for control in row["controls"]]
-
-    def both(kind, good, items):
-        return f"Z3 {sum(i['z3'] == good for i in items)}, cvc5 {sum(i['cvc5'] == good for i in items)} of {len(items)} {kind}"
-
+    both = sum(row["z3"] == row["cvc5"] == "proved" for row in rows)
+    refuted = sum(control["z3"] == control["cvc5"] == "refuted" for control in controls)
+    real = sum(bool(control["real"]) for control in controls)
     return [
-        f"Z3 {everything['z3']}, cvc5 {everything['cvc5']}. Proved: {both('obligations', 'proved', rows)}. "
-        f"Refuted: {both('controls', 'refuted', controls)}, {sum(bool(c['real']) for c in controls)} of them confirmed "
-        f"by `spec/` or plain arithmetic. {sum(row['queries'] for row in rows)} queries; goals took Z3 {sum(r['z3_seconds'] for r in rows):.0f} s and cvc5 "
-        f"{sum(r['cvc5_seconds'] for r in rows):.0f} s."
+        f"Z3 {everything['z3']}, cvc5 {everything['cvc5']}. Both proved {both} of {len(rows)} obligations and refuted {refuted} of "
+        f"{len(controls)} controls, in {sum(row['queries'] for row in rows)} queries. Goals took Z3 "
+        f"{sum(r['z3_seconds'] for r in rows):.0f} s and cvc5 {sum(r['cvc5_seconds'] for r in rows):.0f} s. `spec/` or plain arithmetic "
+        f"confirmed {real} of the counterexamples."
     ]
 
 
@@ -86,8 +156,32 @@ def plans(everything):
     return lines
 
 
-TABLES = {"summary": summary, "obligations": obligations, "counterexamples": counterexamples, "plans": plans}
+TABLES = {"headline": headline, "run": run, "held": held, "obligations": obligations, "bookkeeping": bookkeeping,
+          "counterexamples": counterexamples, "plans": plans}
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def without_times(name, lines):
+    """The lines of a table, without what changes from run to run."""
+    if name in ("obligations", "bookkeeping"):
+        rows = [[part.strip() for part in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+        return [cells[:5] + cells[7:] for cells in rows]
+    if name == "plans":
+        return [line.split("|")[1:3] for line in lines]
+    return lines
+
+
+def differences(everything, text):
+    """What the document does not say as it was proved."""
+    out = [f"not proved: {row['claim']}" for row in everything["obligations"] if not proved(row)]
+    found = {block[2]: block[0].splitlines()[1:-1] for block in BLOCK.finditer(text)}
+    for name in ("headline", "held", "obligations", "bookkeeping", "plans"):
+        wanted, there = (without_times(name, lines) for lines in (TABLES[name](everything), found.get(name, [])))
+        out += [f"{name}: not in the document: {line}" for line in wanted if line not in there]
+        out += [f"{name}: only in the document: {line}" for line in there if line not in wanted]
+        if wanted != there and not out:
+            out.append(f"{name}: another order")
+    return out
 
 
 def main(arguments):
@@ -105,29 +199,10 @@ def main(arguments):
         text = document.read_text()
         document.write_text(BLOCK.sub(lambda m: m[1] + "\n".join(TABLES[m[2]](everything)) + "\n" + m[3], text))
     elif option == "--check":
-        text = Path(arguments[2]).read_text()
-        listed = []
-        for block in BLOCK.finditer(text):
-            if block[2] == "obligations":
-                for line in block[0].splitlines()[3:-1]:
-                    cells = [part.strip() for part in re.split(r"(?<!\\)\|", line)[1:-1]]
-                    listed.append(cells[:5] + cells[7:])
-        listed_plans = []
-        for block in BLOCK.finditer(text):
-            if block[2] == "plans":
-                listed_plans = [[part.strip() for part in line.split("|")[1:3]] for line in block[0].splitlines()[3:-1]]
-        if listed_plans != [[row["what"], str(row["programs"])] for row in everything["plans"]]:
-            sys.exit("table.py: the document lists other plans; run `ninja proofs_document`")
-        proved = [fixed(row) for row in everything["obligations"] if "proved" in (row["z3"], row["cvc5"])]
-        for row in proved:
-            if row not in listed:
-                print(f"proved, but not in the document: {row}")
-        for row in listed:
-            if row not in proved:
-                print(f"in the document, but not proved: {row}")
-        if listed != proved:
-            sys.exit("table.py: run `ninja proofs_document`")
-        print(f"{len(proved)} obligations, as the document says")
+        wrong = differences(everything, Path(arguments[2]).read_text())
+        if wrong:
+            sys.exit("\n".join([*wrong, "table.py: run `ninja proofs_document`"]))
+        print(f"{len(everything['obligations'])} obligations, as the document says")
     else:
         sys.exit(__doc__)
 

@@ -98,9 +98,9 @@ is not below 2^63, or a limit that `retile-oracle --help` lists was reached.
       {"normalize", R"(usage: retile-oracle normalize --mesh MESH [TYPE COLLECTIVE.. | -]
 
 Rewrites a sequence to normal form (Theorem 4.8) and prints the mesh, the sequence, and the sequence
-after each rewriting, with the lemma used and the measure that falls: the pairs of an allgather
-before a dynslice, and of each alltoall and allpermute the allgathers left and the dynslices right
-of it. The last line is the normal form. What is printed can be read again by every verb.
+after each rewriting, with the lemma used and the measure that falls: the tile sizes of all types
+between the first and the last, the largest first. The last line is the normal form. What is printed
+can be read again by every verb.
 
 Axes are first split into prime ones, x:4 into x.2:2,x.1:2, and several axes at once are moved one
 by one; an alltoall over several is completed by an allpermute, which restores their order.

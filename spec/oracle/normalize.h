@@ -56,20 +56,20 @@ struct TooLong {
 inline void print_rewriting(std::ostream& out, const PrimeRun& run) {
   Size steps = 0, all = 0;
   const Index each = room(run.H, rank(run.tau));
-  const auto limited = [&](const std::vector<Label>& labels) {
-    steps += static_cast<Size>(labels.size());
-    all += static_cast<Size>((labels.size() + 1) * each);
+  const auto limited = [&](const Sizes& localsizes) {  // of all states, one more than steps
+    steps += static_cast<Size>(localsizes.size() - 1);
+    all += static_cast<Size>(localsizes.size() * each);
     if (steps > steps_limit.most) throw TooLong{steps_limit};
     if (all > rewriting_limit.most) throw TooLong{rewriting_limit};
-    return measure(labels);
+    return measure(localsizes);
   };
   const auto rewriting = spec::normalize(run.H, run.tau, run.p, first, lemma_4, limited).value();
   const auto line = [&](const std::vector<Collective>& p, const Measure& m,
                         const std::string& why) {
     out << to_text(run.tau);
     for (const Collective& step : p) out << " " << to_text(step);
-    out << "  # measure " << m.pairs << " {";
-    for (Index k = 0; k < m.weights.size(); ++k) out << (k > 0 ? "," : "") << m.weights[k];
+    out << "  # measure {";
+    for (Index k = 0; k < m.size(); ++k) out << (k > 0 ? "," : "") << m[k];
     out << "}" << why << "\n";
   };
   out << "mesh " << (run.H.empty() ? "x:1" : to_text(run.H)) << "\n";

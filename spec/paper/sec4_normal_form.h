@@ -2,9 +2,10 @@
 ///
 /// Paper: Lemmas 4.6, 4.7, Theorem 4.8, Appendix A. One axis at a time, on meshes of prime axes.
 ///
-/// The replacements are sharper than the paper says, though Theorem 4.8 needs no more than that: they
-/// are normal forms themselves. A peak becomes one of  nothing, P, A, D G, D P G;  a rising edge one of
-/// G, P G, A G, A P G, P A G;  a falling edge the mirror image of these.
+/// Theorem 4.8 follows from Lemmas 4.6 and 4.7 as printed, by the multiset of the interior localsizes
+/// (sec4_rewriting.h). The replacements here are sharper: they are normal forms themselves. A peak
+/// becomes one of  nothing, P, A, D G, D P G;  a rising edge one of  G, P G, A G, A P G, P A G;  a
+/// falling edge the mirror image of these.
 #pragma once
 
 #include "def4_sequences.h"
@@ -14,8 +15,6 @@
 namespace spec {
 
 using StrongReplacement = Replacement<Collective>;
-
-inline Label label(const Collective& p) { return {p.p, 1}; }
 
 /// The premise of Sec. 4: every axis is prime (Principle 1).
 inline bool is_prime(const Mesh& H) {
@@ -159,7 +158,7 @@ inline std::optional<Rewriting<Collective>> normalize(const Mesh& H, const Type&
   if (!is_prime(H)) return std::nullopt;
   return rewrite(
       tau, p, choose,
-      [&](const Type& sigma, const auto& q) { return types_of(sequence(H, sigma, q)); },
+      [&](const Type& sigma, const auto& q) { return types_of(sequence(H, sigma, q)); }, localsize,
       [&](const Type& sigma, const Collective& q, const Collective& r) {
         return lemma(H, sigma, q, r);
       },

@@ -1,7 +1,7 @@
 /// Rewriting to normal form, for any kind of collective, with the measure that makes it end.
 ///
 /// Paper: Theorem 4.8, whose proof is "repeated application of Lemmas 4.6, 4.7" until there are no
-/// more peaks or edges. That this ends the paper does not show; the measure does (ours).
+/// more peaks or edges. The measure is ours: it shows that this ends.
 ///
 /// Conventions: G allgather, D dynslice, F a flat step (alltoall A or allpermute P).
 #pragma once
@@ -17,52 +17,31 @@
 
 namespace spec {
 
-/// A label with the number of primes, counted with repetition, in the factor that it moves.
-struct Label {
-  Op p = Op::allgather;
-  Size primes = 1;
-};
+/// What falls with every rewriting: the localsizes of the interior states, the largest first, compared
+/// as multisets. A lemma takes one interior state away, the top of a peak or the upper end of an edge.
+/// What it puts in its place is smaller: no higher than the ends of a peak (Lemma 4.6), at the height of
+/// the lower end of an edge (Lemma 4.7), or below. So the multiset falls, one axis at a time and over
+/// several (Dershowitz and Manna).
+using Measure = Sizes;
 
-/// What falls with every rewriting, lexicographically. Every peak lemma takes pairs away. Every
-/// edge lemma keeps the primes of all G and of all D, so it adds no pair, and puts in the place of
-/// an F others of smaller weight. Weights are compared as multisets, largest first.
-struct Measure {
-  Size pairs = 0;  // Σ primes(G) · primes(D) over all G before D
-  Sizes weights;  // of each F: primes of all G left of it + primes of all D right of it; descending
-  bool operator==(const Measure&) const = default;
-};
-inline bool operator<(const Measure& a, const Measure& b) {
-  return std::tie(a.pairs, a.weights) < std::tie(b.pairs, b.weights);
-}
-
-inline Measure measure(const std::vector<Label>& p) {
-  Measure out;
-  Size gathered = 0, sliced = 0;  // left of here, right of here
-  for (const Label& q : p) sliced += q.p == Op::dynslice ? q.primes : 0;
-  for (const Label& q : p) {
-    if (q.p == Op::dynslice) {
-      out.pairs += gathered * q.primes;
-      sliced -= q.primes;
-    } else if (q.p == Op::allgather) {
-      gathered += q.primes;
-    } else {
-      out.weights.push_back(gathered + sliced);
-    }
-  }
-  std::sort(out.weights.begin(), out.weights.end(), std::greater<>());
+/// The measure of σ_0, ..., σ_n, from their localsizes.
+inline Measure measure(const Sizes& localsizes) {
+  Measure out =
+      localsizes.size() < 3 ? Sizes() : Sizes(localsizes.begin() + 1, localsizes.end() - 1);
+  std::sort(out.begin(), out.end(), std::greater<>());
   return out;
 }
 
 /// What the rewriting may be told to use in place of `measure`: mutants, in tests.
-using MeasureOf = std::function<Measure(const std::vector<Label>&)>;
+using MeasureOf = std::function<Measure(const Sizes&)>;
 
 /// The k at which p_k p_{k+1} is a peak G D, a rising edge G F or a falling edge F D. A sequence
 /// is in normal form iff there is none.
-inline std::vector<Index> redexes(const std::vector<Label>& p) {
+inline std::vector<Index> redexes(const std::vector<Op>& p) {
   std::vector<Index> out;
   for (Index k = 0; k + 1 < p.size(); ++k) {
-    const bool rises = p[k].p == Op::allgather && p[k + 1].p != Op::allgather;  // G D, G F
-    const bool falls = p[k].p != Op::dynslice && p[k + 1].p == Op::dynslice;    // G D, F D
+    const bool rises = p[k] == Op::allgather && p[k + 1] != Op::allgather;  // G D, G F
+    const bool falls = p[k] != Op::dynslice && p[k + 1] == Op::dynslice;    // G D, F D
     if (rises || falls) out.push_back(k);
   }
   return out;
@@ -96,9 +75,9 @@ struct Rewriting {
 };
 
 template <class P>
-std::vector<Label> labels(const std::vector<P>& p) {
-  std::vector<Label> out;
-  for (const P& q : p) out.push_back(label(q));
+std::vector<Op> labels(const std::vector<P>& p) {
+  std::vector<Op> out;
+  for (const P& q : p) out.push_back(q.p);
   return out;
 }
 
@@ -120,16 +99,21 @@ std::vector<P> replaced(const std::vector<P>& p, Index k, const std::vector<P>& 
 }
 
 /// Rewrites the sequence p from τ until nothing is left to rewrite, keeping both ends. states(τ, p)
-/// are σ_0 = τ, ..., σ_n, and lemma(σ_k, p_k, p_{k+1}) is what replaces two steps. nullopt: p does
-/// not apply to τ. Throws std::logic_error when no lemma applies, a replacement leads elsewhere, or
-/// the measure does not fall. Paper: Theorem 4.8.
-template <class State, class P, class States, class Lemma>
+/// are σ_0 = τ, ..., σ_n, localsize_of(σ) is the size of a tile, and lemma(σ_k, p_k, p_{k+1}) is
+/// what replaces two steps. nullopt: p does not apply to τ. Throws std::logic_error when no lemma
+/// applies, a replacement leads elsewhere, or the measure does not fall. Paper: Theorem 4.8.
+template <class State, class P, class States, class LocalsizeOf, class Lemma>
 std::optional<Rewriting<P>> rewrite(const State& tau, std::vector<P> p, const Choose& choose,
-                                    const States& states, const Lemma& lemma,
-                                    const MeasureOf& measure_of) {
+                                    const States& states, const LocalsizeOf& localsize_of,
+                                    const Lemma& lemma, const MeasureOf& measure_of) {
   auto sigma = states(tau, p);
   if (!sigma) return std::nullopt;
-  Rewriting<P> out = {measure_of(labels(p)), {}};
+  const auto measure_now = [&] {
+    Sizes localsizes;
+    for (const State& sigma_k : *sigma) localsizes.push_back(localsize_of(sigma_k));
+    return measure_of(localsizes);
+  };
+  Rewriting<P> out = {measure_now(), {}};
   Measure before = out.measure;
   for (auto ks = redexes(labels(p)); !ks.empty(); ks = redexes(labels(p))) {
     const Index k = choose(ks);
@@ -140,7 +124,7 @@ std::optional<Rewriting<P>> rewrite(const State& tau, std::vector<P> p, const Ch
     if (s_r->back() != sigma_k_2) throw std::logic_error("another end");
     p = replaced(p, k, r->p);
     sigma = states(tau, p);
-    const Measure after = measure_of(labels(p));
+    const Measure after = measure_now();
     if (!(after < before)) throw std::logic_error(r->lemma + ": the measure does not fall");
     out.rewrites.push_back({r->lemma, k, p, after});
     before = after;

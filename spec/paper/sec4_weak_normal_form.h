@@ -18,10 +18,6 @@ namespace spec {
 
 using WeakReplacement = Replacement<WeakCollective>;
 
-inline Label label(const WeakCollective& p) {
-  return {p.p, static_cast<Size>(prime_factors(p.n).size())};
-}
-
 /// c_0, ..., c_n with c_0 = c; nullopt when a step does not apply.
 inline std::optional<std::vector<Sizes>> weak_sequence(Size delta, const Sizes& g, const Sizes& c,
                                                        const std::vector<WeakCollective>& p) {
@@ -141,7 +137,7 @@ inline std::optional<Rewriting<WeakCollective>> normalize(Size delta, const Size
                                                           const MeasureOf& measure_of = measure) {
   return rewrite(
       c, p, choose,
-      [&](const Sizes& c_k, const auto& q) { return weak_sequence(delta, g, c_k, q); },
+      [&](const Sizes& c_k, const auto& q) { return weak_sequence(delta, g, c_k, q); }, size_of,
       [&](const Sizes& c_k, const WeakCollective& q, const WeakCollective& r) {
         return lemma(delta, g, c_k, q, r);
       },

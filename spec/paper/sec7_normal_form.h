@@ -16,8 +16,6 @@ namespace spec {
 
 using MultiReplacement = Replacement<MultiCollective>;
 
-inline Label label(const MultiCollective& p) { return {p.p, static_cast<Size>(p.x.size())}; }
-
 /// σ_0 = τ, σ_1, ..., σ_n; nullopt when a step does not apply.
 inline std::optional<Sequence> sequence(const Mesh& H, const Type& tau,
                                         const std::vector<MultiCollective>& p) {
@@ -136,7 +134,7 @@ inline std::optional<MultiReplacement> multi_lemma_4(const Mesh& H, const Type& 
                                                      const MultiCollective& p,
                                                      const MultiCollective& q) {
   const auto s = sequence(H, sigma_0, std::vector<MultiCollective>{p, q});
-  if (!is_prime(H) || !s || redexes({label(p), label(q)}).empty()) return std::nullopt;
+  if (!is_prime(H) || !s || redexes({p.p, q.p}).empty()) return std::nullopt;
   WeakReplacement r = {"Lemma 4.7, allpermute", {}};
   if (p.p == Op::allpermute) {
     r.p = {weak(H, q)};
@@ -164,7 +162,7 @@ inline std::optional<Rewriting<MultiCollective>> normalize(const Mesh& H, const 
   if (!is_prime(H)) return std::nullopt;
   return rewrite(
       tau, p, choose,
-      [&](const Type& sigma, const auto& q) { return types_of(sequence(H, sigma, q)); },
+      [&](const Type& sigma, const auto& q) { return types_of(sequence(H, sigma, q)); }, localsize,
       [&](const Type& sigma, const MultiCollective& q, const MultiCollective& r) {
         return lemma(H, sigma, q, r);
       },

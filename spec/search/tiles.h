@@ -1,6 +1,8 @@
 /// Brute force: the cheapest sequence of low-level collectives from one tile map to another.
 ///
 /// Paper: Sec. 6.2, the optimal-cost problem with or without the memory bound (4), modulo Def. 6.2.
+/// Sec. 6.2 asks for one device map at both ends; modulo Def. 6.2 only the tile map at the end counts,
+/// which can cost less (E30, literal.h).
 /// States are all tile maps f : D → tiles, steps are the physical form in paper/fig10_low_level.h:
 /// dynslice with every balanced digit, allpermute with every π. Ideas that save time; all of them
 /// together are tested against a search without any (tests/spec/search/tiles_test.cpp):

@@ -27,16 +27,9 @@ Examples:
 
 Outcome run_simulated(RunRequest& request) {
   clean_up_on_signals();
-  Progress progress(stderr_of_this());
-  request.data.progress = [&progress](std::string_view stage, Size done, Size total) {
-    progress.update(stage, done, total);
-  };
-  const OneProcess process;
-  const auto source = run::open_source(process, request.program, request.data);
-  if (!source) return refusal_of(source.error(), request);
-  const auto executor = sim::make_executor(request.program, source->type().bytes);
-  if (!executor) return refusal_of(executor.error(), request);
-  return run_on(**executor, *source, request);
+  return run_on(OneProcess(), request, [&request](Size element_bytes) {
+    return sim::make_executor(request.program, element_bytes);
+  });
 }
 
 Outcome not_built(std::string message) {
@@ -98,8 +91,19 @@ Outcome RunVerb::work() const {
   return work_in_started_job(*request);
 }
 
-Outcome run_on(Executor& executor, const run::Source& source, RunRequest& request) {
-  return report_of(run::run(executor, request.program, source, request.data), request);
+Outcome run_on(const Processes& processes, RunRequest& request, const MakeExecutor& make) {
+  std::optional<Progress> progress;
+  if (processes.is_first()) {
+    progress.emplace(stderr_of_this());
+    request.data.progress = [&progress](std::string_view stage, Size done, Size total) {
+      progress->update(stage, done, total);
+    };
+  }
+  const auto source = run::open_source(processes, request.program, request.data);
+  if (!source) return refusal_of(source.error(), request);
+  const auto executor = make(source->type().bytes);
+  if (!executor) return refusal_of(executor.error(), request);
+  return report_of(run::run(**executor, request.program, *source, request.data), request);
 }
 
 std::unique_ptr<Verb> make_run_verb() { return std::make_unique<RunVerb>(); }

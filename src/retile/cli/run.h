@@ -1,6 +1,8 @@
 // What the parts of `retile run` share.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -120,8 +122,11 @@ class RunVerb final : public Verb {
   RunArguments given_;
 };
 
-/// The run itself, on whatever the executor's processes are; told of on process 0.
-[[nodiscard]] Outcome run_on(Executor& executor, const run::Source& source, RunRequest& request);
+using MakeExecutor = std::function<Result<std::unique_ptr<Executor>>(Size element_bytes)>;
+
+/// The run itself; told of on process 0.
+[[nodiscard]] Outcome run_on(const Processes& processes, RunRequest& request,
+                             const MakeExecutor& make);
 
 /// What is said of it: exit code yes or no, or of an error the one that it means.
 [[nodiscard]] Outcome report_of(const Result<run::Report>& report, const RunRequest& request);

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "retile/cli/launch.h"
-#include "retile/cli/progress.h"
 #include "retile/cli/run.h"
 #include "retile/cli/signals.h"
 
@@ -76,24 +75,6 @@ int largest(const Processes& processes, int code) {
   return static_cast<int>(number);
 }
 
-/// The run of a request that all processes have.
-Outcome run_together(const Processes& processes, RunRequest& request) {
-  std::optional<Progress> progress;
-  if (processes.is_first()) {
-    progress.emplace(stderr_of_this());
-    request.data.progress = [&progress](std::string_view stage, Size done, Size total) {
-      progress->update(stage, done, total);
-    };
-  }
-  const auto source = run::open_source(processes, request.program, request.data);
-  if (!source) return refusal_of(source.error(), request);
-  const auto make =
-      request.backend == Backend::cuda ? mpi::make_device_executor : mpi::make_executor;
-  const auto executor = make(processes, request.program, source->type().bytes, request.how);
-  if (!executor) return refusal_of(executor.error(), request);
-  return run_on(**executor, *source, request);
-}
-
 /// On processes other than 0: the exit code without words, which process 0 has.
 Outcome told_by_first(const Processes& processes, Outcome outcome) {
   if (!processes.is_first()) outcome = {.exit = outcome.exit};
@@ -122,7 +103,11 @@ tl::expected<RunRequest, Outcome> RunVerb::prepare_together(const Processes& pro
 Outcome RunVerb::work_in_job(const Processes& processes) const {
   auto request = prepare_together(processes);
   if (!request) return told_by_first(processes, request.error());
-  Outcome outcome = run_together(processes, *request);
+  const auto make =
+      request->backend == Backend::cuda ? mpi::make_device_executor : mpi::make_executor;
+  Outcome outcome = run_on(processes, *request, [&](Size element_bytes) {
+    return make(processes, request->program, element_bytes, request->how);
+  });
   outcome.words = request->words + outcome.words;
   return told_by_first(processes, std::move(outcome));
 }

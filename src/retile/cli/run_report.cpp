@@ -69,37 +69,32 @@ std::string report_text(const run::Report& report, const RunRequest& request) {
   return text;
 }
 
-/// Where no way to run stays within the memory limit.
+/// Where no way to run stays within the memory limit: the same object with one more value, or a text.
+Outcome not_feasible(Size limit_bytes, const char* why, Json value, bool json, std::string text) {
+  if (!json) return {.exit = Exit::no, .out = "not run: " + text};
+  Json object;
+  object["schema"] = "retile.run/1";
+  object["feasible"] = false;
+  object["limit_bytes"] = limit_bytes;
+  object[why] = std::move(value);
+  return {.exit = Exit::no, .out = object.dump() + "\n"};
+}
+
 Outcome over_limit(const Diagnostic& diagnostic, const RunRequest& request) {
-  if (request.json) {
-    Json json;
-    json["schema"] = "retile.run/1";
-    json["feasible"] = false;
-    json["limit_bytes"] = request.how.memory_limit_bytes.value_or(0);
-    json["reasons"] = diagnostic.notes;
-    return {.exit = Exit::no, .out = json.dump() + "\n"};
-  }
-  std::string text = "not run: " + diagnostic.message + "\n";
+  std::string text = diagnostic.message + "\n";
   for (const std::string& note : diagnostic.notes) text += "  " + note + "\n";
-  return {.exit = Exit::no, .out = std::move(text)};
+  return not_feasible(request.how.memory_limit_bytes.value_or(0), "reasons", diagnostic.notes,
+                      request.json, std::move(text));
 }
 
 }  // namespace
 
 Outcome over_limit(Size limit_bytes, std::optional<Size> resident_bytes, bool json) {
-  if (json) {
-    Json object;
-    object["schema"] = "retile.run/1";
-    object["feasible"] = false;
-    object["limit_bytes"] = limit_bytes;
-    object["resident_bytes"] = resident_bytes ? Json(*resident_bytes) : Json(nullptr);
-    return {.exit = Exit::no, .out = object.dump() + "\n"};
-  }
-  return {
-      .exit = Exit::no,
-      .out = fmt::format("not run: the Program holds {} per process, over the limit of {}\n",
-                         resident_bytes ? counted(*resident_bytes, "byte") : "2^63 bytes or more",
-                         counted(limit_bytes, "byte"))};
+  const std::string held = resident_bytes ? counted(*resident_bytes, "byte") : "2^63 bytes or more";
+  return not_feasible(limit_bytes, "resident_bytes",
+                      resident_bytes ? Json(*resident_bytes) : Json(nullptr), json,
+                      fmt::format("the Program holds {} per process, over the limit of {}\n", held,
+                                  counted(limit_bytes, "byte")));
 }
 
 Outcome refusal_of(Diagnostic diagnostic, const RunRequest& request) {

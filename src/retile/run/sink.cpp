@@ -1,7 +1,5 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
+#include <cstdint>
 #include <set>
 #include <utility>
 
@@ -49,25 +47,19 @@ Result<Sink> Sink::create(const Processes& processes, const std::string& path, c
   if (!header) return tl::unexpected(header.error());
   Sink out;
   Result<void> mine;
-  std::string text;
   if (processes.is_first()) {
     auto file = NpyOutput::create(path, *header);
     if (file) {
-      text = fmt::format("{} {} {}", file->identity(), file->header().data_offset_bytes,
-                         file->temporary_path());
       out.file_ = std::move(*file);
     } else {
       mine = tl::unexpected(file.error());
     }
   }
   if (auto agreed = processes.agree(mine); !agreed) return tl::unexpected(agreed.error());
-  const std::string shared = processes.broadcast(text);
+  const std::string temporary = processes.broadcast(out.file_ ? out.file_->temporary_path() : "");
+  const std::uint64_t identity = processes.broadcast(out.file_ ? out.file_->identity() : 0, 0);
   if (!processes.is_first()) {
-    std::uint64_t identity = 0;
-    const char* const end = shared.data() + shared.size();
-    const char* at = std::from_chars(shared.data(), end, identity).ptr + 1;
-    at = std::from_chars(at, end, header->data_offset_bytes).ptr + 1;
-    auto file = NpyOutput::join(std::string(at, end), *header, identity);
+    auto file = NpyOutput::join(temporary, *header, identity);
     if (file) out.file_ = std::move(*file);
   }
   out.served_ = processes.gather(!out.file_.has_value());

@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <utility>
 
@@ -16,40 +15,6 @@ namespace {
 constexpr std::size_t status_bytes = 8;
 
 std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
-
-/// Fields that travel as one text, each behind its length.
-std::string packed(const NpyHeader& header, std::uint64_t fingerprint) {
-  std::string text = fmt::format("{}:{}", header.descr.size(), header.descr);
-  text += fmt::format("{} {} {}", fingerprint, header.data_offset_bytes, header.shape.size());
-  for (const Size extent : header.shape) text += fmt::format(" {}", extent);
-  return text;
-}
-
-struct Unpacked {
-  NpyHeader header;
-  std::uint64_t fingerprint = 0;
-};
-
-/// Only texts of packed() come here.
-Unpacked unpacked(const std::string& text) {
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  const auto number = [&](auto& value) {
-    at = std::from_chars(at, end, value).ptr + 1;  // past the ` ` or `:` behind it
-  };
-  Unpacked out;
-  std::size_t length = 0;
-  number(length);
-  out.header.descr.assign(at, length);
-  at += length;
-  number(out.fingerprint);
-  number(out.header.data_offset_bytes);
-  number(length);
-  out.header.shape.resize(length);
-  for (Size& extent : out.header.shape) number(extent);
-  out.header.type = npy_element_type(out.header.descr).value();
-  return out;
-}
 
 Size tile_bytes(const Layout& layout, const ElementType& type) {
   return layout.tile_size() * type.bytes;
@@ -97,24 +62,30 @@ Result<Source> Source::open(const Processes& processes, const std::string& path,
   out.path_ = path;
   Result<void> mine;
   std::string text;
+  std::uint64_t fingerprint = 0;
   if (processes.is_first()) {
     auto file = open_input(path, global, type);
     if (file) {
-      text = packed(file->header(), file->fingerprint());
+      fingerprint = file->fingerprint();
+      NpyHeader header = file->header();
+      for (const std::byte byte : make_npy_header(header)) text += static_cast<char>(byte);
       out.file_ = std::move(*file);
     } else {
       mine = tl::unexpected(file.error());
     }
   }
   if (auto agreed = processes.agree(mine); !agreed) return tl::unexpected(agreed.error());
-  Unpacked shared = unpacked(processes.broadcast(text));
+  text = processes.broadcast(text);
+  fingerprint = processes.broadcast(fingerprint, 0);
   if (!processes.is_first()) {
     auto file = NpyFile::open(path);
     // A file of that name that is another one, on a host of its own, does not count.
-    if (file && file->fingerprint() == shared.fingerprint) out.file_ = std::move(*file);
+    if (file && file->fingerprint() == fingerprint) out.file_ = std::move(*file);
   }
-  out.type_ = shared.header.type;
-  out.header_ = std::move(shared.header);
+  auto header = parse_npy_header(std::as_bytes(std::span(text)), path);  // the same on all
+  if (!header) return tl::unexpected(header.error());
+  out.type_ = header->type;
+  out.header_ = std::move(*header);
   out.served_ = processes.gather(!out.file_.has_value());
   return out;
 }

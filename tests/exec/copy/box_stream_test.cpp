@@ -95,7 +95,9 @@ TEST(DeviceTransfers, are_those_of_one_device_in_the_order_of_the_exchange) {
     };
     for (Size device = 0; device < devices; ++device) {
       const DeviceTransfers own = transfers_of(device, devices, exchange);
-      EXPECT_EQ(own.kept, between(device, device));
+      std::vector<Transfer> kept = between(device, device);
+      for (Transfer& transfer : kept) transfer.source = transfer.target = 0;
+      EXPECT_EQ(own.kept, kept);
       ASSERT_EQ(own.to.size(), static_cast<std::size_t>(devices));
       ASSERT_EQ(own.from.size(), static_cast<std::size_t>(devices));
       for (Size other = 0; other < devices; ++other) {

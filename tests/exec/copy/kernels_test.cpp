@@ -36,7 +36,7 @@ std::vector<std::byte> result(Size run, Size misaligned, bool zipped,
     targets.at(static_cast<std::size_t>(m)) = begin + m * each;
   }
   copy(kernel, {sources.data(), targets.data(), members, rows, 2 * members * run,
-                zipped ? members * run : run, run, 0});
+                zipped ? members * run : run, run});
   if (kernel != nullptr) kernel->fence();
   return {begin, begin + members * (rows * run + 64) - misaligned};
 }
@@ -49,10 +49,12 @@ TEST(Kernels, all_copy_what_ordinary_stores_copy) {
   for (const Kernels& kernel : retile::copy::usable_kernels()) {
     for (const Size run : {1, 2, 4, 8, 16, 32}) {
       for (const Size misaligned : {Size{0}, run % 64, Size{32}}) {
-        const auto gathered = [](const Kernels* k, const Segment& s) { k->gathered(s, true); };
+        const auto gathered = [](const Kernels*, const Segment& s) {
+          retile::copy::gathered(s, true);
+        };
         EXPECT_EQ(result(run, misaligned, false, gathered, &kernel),
                   result(run, misaligned, false, wanted, nullptr));
-        const auto zipped = [](const Kernels* k, const Segment& s) { k->zipped(s, true); };
+        const auto zipped = [](const Kernels*, const Segment& s) { retile::copy::zipped(s, true); };
         EXPECT_EQ(result(run, misaligned, true, zipped, &kernel),
                   result(run, misaligned, true, wanted, nullptr));
       }

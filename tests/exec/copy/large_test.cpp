@@ -58,55 +58,19 @@ TEST(LargePass, finds_boxes_behind_2_to_the_32_elements) {
   }
   for (const Stores stores : {Stores::ordinary, Stores::streaming}) {
     const std::vector<Transfer> transfers{{0, 0, {0, to}, {0, from}, box}};
-    const Pass pass = Pass::make(1, tile, tile, transfers, {.stores = stores}).value();
+    const Pass pass(1, tile, tile, transfers, {.stores = stores});
     for (Size row = 0; row < box[0]; ++row) {
       for (Size i = -1; i <= box[1]; ++i) target.data()[row * tile[1] + to + i] = std::byte{0};
     }
+    const std::vector<const std::byte*> sources{source.data()};
     const std::vector<std::byte*> targets{target.data()};
-    pass.push(source.data(), targets);
+    pass.run(sources, targets);
     for (Size row = 0; row < box[0]; ++row) {
       for (Size i = 0; i < box[1]; ++i) {
         ASSERT_EQ(target.data()[row * tile[1] + to + i], mark(row * 1000 + i)) << row << ", " << i;
       }
       EXPECT_EQ(target.data()[row * tile[1] + to - 1], std::byte{0});
       EXPECT_EQ(target.data()[row * tile[1] + to + box[1]], std::byte{0});
-    }
-  }
-}
-
-TEST(LargePass, the_last_part_of_a_box_of_2_to_the_33_elements_is_its_end) {
-  // Columns of 3 elements out of rows of 7, 2^33 elements in all; a millionth of it is copied.
-  const Size rows = (Size{1} << 33) / 3;
-  const Size part_count = Size{1} << 20;
-  const Sparse source(rows * 7 * 2);
-  const Sparse target(rows * 3 * 2);
-  ASSERT_TRUE(source.mapped() && target.mapped());
-  const std::vector<Transfer> transfers{{0, 0, {0, 0}, {0, 4}, {rows, 3}}};
-  for (const Stores stores : {Stores::ordinary, Stores::streaming}) {
-    const Pass pass = Pass::make(2, {rows, 7}, {rows, 3}, transfers, {.stores = stores}).value();
-    EXPECT_EQ(pass.bytes(), rows * 6);
-    for (const Size index : {Size{0}, part_count / 2, part_count - 1}) {
-      // rows * index / part_count in integers of 64 bits is exact here: rows < 2^33.
-      const Size begin = rows * index / part_count;
-      const Size end = rows * (index + 1) / part_count;
-      EXPECT_EQ(pass.bytes({index, part_count}), (end - begin) * 6);
-      for (Size row = begin; row < end; ++row) {
-        for (Size b = 0; b < 14; ++b) source.data()[row * 14 + b] = mark(row * 14 + b);
-      }
-      const std::vector<std::byte*> targets{target.data()};
-      pass.push(source.data(), targets, {index, part_count});
-      for (Size row = begin; row < end; ++row) {
-        for (Size b = 0; b < 6; ++b) {
-          ASSERT_EQ(target.data()[row * 6 + b], mark(row * 14 + 8 + b)) << row;
-          target.data()[row * 6 + b] = std::byte{0};
-        }
-      }
-      if (begin > 0) {
-        EXPECT_EQ(target.data()[begin * 6 - 1], std::byte{0});
-      }
-      if (end < rows) {
-        EXPECT_EQ(target.data()[end * 6], std::byte{0});
-      }
     }
   }
 }

@@ -294,33 +294,6 @@ TEST(DeviceExchange, the_memory_limit_is_obeyed_before_anything_is_allocated) {
   }
 }
 
-TEST(DeviceExchange, ill_formed_and_different_problems_are_refused_by_all) {
-  const Case good = team_test::make_case("x:2", "[4{x}8, 8]", "[8, 4{x}8]");
-  Case bad = good;
-  bad.problem.exchange.transfers.front().source = 7;
-  for (const Seen& seen : run_all(bad, {})) {
-    ASSERT_FALSE(seen.outcome);
-    EXPECT_EQ(seen.outcome.error().code, Code::bad_device);
-  }
-  const auto outcomes =
-      team::run_threads(2, TeamTransport::memory_bytes, [&](team::Team& team) -> Result<void> {
-        HostDevice device(false);
-        auto transport = TeamTransport::create(team);
-        if (!transport) return refuse(transport.error());
-        Case mine = good;
-        if (team.member() == 1) {
-          std::swap(mine.problem.exchange.transfers.front(),
-                    mine.problem.exchange.transfers.back());
-        }
-        auto made = DeviceExchange::create(device, **transport, mine.problem);
-        return made ? Result<void>() : refuse(made.error());
-      });
-  for (const auto& outcome : outcomes) {
-    ASSERT_FALSE(outcome);
-    EXPECT_EQ(outcome.error().code, Code::disagreement);
-  }
-}
-
 TEST(DeviceExchange, a_box_that_is_copied_to_a_wrong_place_is_noticed) {
   const Case test = team_test::make_case("x:4", "[8{x}32, 32]", "[32, 8{x}32]");
   for (const Path path : {Path::peer, Path::staged}) {

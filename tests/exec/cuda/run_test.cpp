@@ -80,6 +80,16 @@ TEST(Run, a_device_that_cannot_be_opened_is_reported_with_its_reason) {
   EXPECT_EQ(report.error().message, "no CUDA device: for a reason");
 }
 
+TEST(Run, elements_that_cannot_be_moved_are_refused_by_all) {
+  for (const Size bytes : {Size{3}, Size{1} << 60}) {
+    ProgramRun options = on_host(Path::automatic);
+    options.element_bytes = bytes;
+    const auto report = run_on_forks(listing_3(), options);
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.error().code, Code::bad_argument);
+  }
+}
+
 TEST(Run, limits_and_repetitions_are_looked_at) {
   ProgramRun options = on_host(Path::automatic);
   options.exchange.memory_limit_bytes = 100;

@@ -16,6 +16,7 @@
 #include "retile/exec/sim/sim.h"
 #include "retile/exec/team/cycles.h"
 #include "retile/exec/team/turn.h"
+#include "retile/program/tile_shapes.h"
 
 namespace retile::team::in_place_test {
 namespace {
@@ -295,6 +296,11 @@ TEST(Cycles, members_move_equally_much_even_of_a_single_cycle) {
   }
 }
 
+InPlace in_place_of(const Program& program, Size element_bytes, int member,
+                    Size panel_bytes = default_panel_bytes) {
+  return {program, tile_shapes(program, element_bytes).value(), element_bytes, member, panel_bytes};
+}
+
 /// Runs the Program in place `times` times and returns every member's tile; fails where a byte
 /// behind the largest tile is touched.
 std::vector<std::vector<std::byte>> run_in_place(const Program& program,
@@ -304,12 +310,7 @@ std::vector<std::vector<std::byte>> run_in_place(const Program& program,
   const int members = static_cast<int>(program.devices);
   std::vector<InPlace> moves;
   for (int member = 0; member < members; ++member) {
-    auto made = InPlace::make(program, element_bytes, member, panel_bytes);
-    if (!made) {
-      ADD_FAILURE() << render(made.error());
-      return {};
-    }
-    moves.push_back(std::move(*made));
+    moves.push_back(in_place_of(program, element_bytes, member, panel_bytes));
   }
   const Size bytes = moves.front().memory_bytes();
   Threads threads(members, bytes + guard_bytes);
@@ -451,42 +452,25 @@ TEST(InPlace, a_step_that_marks_as_many_blocks_as_are_left_keeps_its_marks) {
 TEST(InPlace, memory_is_the_largest_tile_and_scratch_the_same_for_all_sizes) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const Program program = random_program(seed, 4);
-    const auto made = InPlace::make(program, 4, 0);
-    ASSERT_TRUE(made);
+    const InPlace made = in_place_of(program, 4, 0);
     Shape tile = program.from.tile();
     Size largest = program.from.tile_size();
     for (const Step& step : program.steps) {
       tile = *shape_after(step, tile, program.devices);
       largest = std::max(largest, checked_product(tile).value());
     }
-    EXPECT_EQ(made->memory_bytes(), largest * 4);
-    EXPECT_LE(made->scratch_bytes(), Size{1} << 20);
+    EXPECT_EQ(made.memory_bytes(), largest * 4);
+    EXPECT_LE(made.scratch_bytes(), Size{1} << 20);
   }
-}
-
-TEST(InPlace, refuses_what_cannot_run) {
-  const Program program = parsed(test::right_programs().front().text);
-  const auto code = [](const Result<InPlace>& made) {
-    return made ? std::nullopt : std::optional<Code>(made.error().code);
-  };
-  EXPECT_EQ(code(InPlace::make(program, 3, 0)), Code::bad_argument);
-  EXPECT_EQ(code(InPlace::make(program, 4, -1)), Code::bad_argument);
-  EXPECT_EQ(code(InPlace::make(program, 4, 24)), Code::bad_argument);
-  EXPECT_EQ(code(InPlace::make(program, 4, 0, 95)), Code::bad_argument);
-  EXPECT_EQ(code(InPlace::make(program, 4, 0, 96)), std::nullopt);
-  Program cut = program;
-  cut.steps.pop_back();
-  EXPECT_EQ(code(InPlace::make(cut, 4, 0)), Code::inapplicable);
 }
 
 TEST(InPlace, a_broken_team_is_an_error_and_no_wait) {
   const Program program = parsed(test::right_programs().front().text);
   Threads threads(24, 1024);
   threads.run([&](int member, Team& team) {
-    auto made = InPlace::make(program, 4, member);
-    ASSERT_TRUE(made);
+    InPlace made = in_place_of(program, 4, member);
     if (member == 7) return team.break_team();
-    const auto ran = made->run(team);
+    const auto ran = made.run(team);
     ASSERT_FALSE(ran);
     EXPECT_EQ(ran.error().code, Code::team_broken);
   });

@@ -164,7 +164,7 @@ struct StressWatch : retile::team::Unwatched {
   void fence() { held.release(); }
 
   /// A pass does not say what it writes. What it makes the same of two different grounds is that.
-  void push(const retile::copy::Pass& pass, const std::byte* in,
+  void push(const retile::copy::Pass& pass, std::span<const std::byte* const> sources,
             std::span<std::byte* const> targets, Size out_bytes) {
     const auto bytes = static_cast<std::size_t>(out_bytes);
     const auto written_over = [&](std::byte ground) {
@@ -172,7 +172,7 @@ struct StressWatch : retile::team::Unwatched {
                                                 std::vector<std::byte>(bytes, ground));
       std::vector<std::byte*> places;
       for (std::vector<std::byte>& tile : tiles) places.push_back(tile.data());
-      pass.push(in, places);
+      pass.run(sources, places);
       return tiles;
     };
     const auto tiles = written_over(std::byte{0});

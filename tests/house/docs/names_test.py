@@ -18,6 +18,7 @@ FILE = re.compile(r"[\w./-]+\.(h|cpp|py|cmake|md|txt|sh|json)")
 CASE = re.compile(r"(\w+)\.(\w+|\*|\w+\*)")
 PATH = re.compile(r"`((?:spec|src|tests|fuzz|proofs|bench|docs|examples|scripts|cmake)/[\w./-]*\w(?:/|\.\w+))`")
 STATUS = ("yes", "partial", "no")
+CLASSES = ("misprint", "false", "imprecise", "observation")
 FOLDERS = ("spec", "src", "tests", "fuzz", "proofs", "bench", "docs")
 
 # What the paper numbers. Every one has a row in the map.
@@ -97,6 +98,18 @@ def numbered(text, pattern):
     return {cells[0]: cells for _, cells in rows(text) if re.fullmatch(pattern, cells[0])}
 
 
+def unclassed(text, where):
+    """The errata that have not one class of their own, or that are false and show no example over a mesh."""
+    out = []
+    for number, cells in rows(text):
+        if re.fullmatch(r"E\d+", cells[0]):
+            if len(cells) != 6 or cells[4] not in CLASSES:
+                out.append(f"{where}:{number}: {cells[0]} has not one of the classes {', '.join(CLASSES)}")
+            elif cells[4] == "false" and "`" not in cells[2]:
+                out.append(f"{where}:{number}: {cells[0]} is false, and has no counterexample")
+    return out
+
+
 def main():
     root = Path(sys.argv[1])
     known = files(root)
@@ -139,7 +152,15 @@ def main():
     for number, cells in rows(texts["paper-map.md"]):
         if len(cells) < 5 or re.match(r"\w*", cells[4])[0] not in STATUS:
             wrong.append(f"paper-map.md:{number}: the fifth column is not one of {', '.join(STATUS)}")
-    for name, pattern, last in (("errata.md", r"E\d+", 25), ("statements.md", r"S\d+", 10)):
+    wrong += unclassed(texts["errata.md"], "errata.md")
+    for number, cells in rows(texts["errata.md"]):  # the control: without its class, with two, with an unknown one
+        for damage in ("", cells[4] + ", " + cells[4], "error"):
+            row = "| No. |\n| " + " | ".join([*cells[:4], damage, *cells[5:]]) + " |"
+            if not unclassed(row, "errata.md"):
+                wrong.append(f"errata.md:{number}: not noticed: class {damage!r}")
+        if cells[4] == "false" and not unclassed("| No. |\n| " + " | ".join([*cells[:2], "words", *cells[3:]]) + " |", "errata.md"):
+            wrong.append(f"errata.md:{number}: not noticed: no counterexample")
+    for name, pattern, last in (("errata.md", r"E\d+", 32), ("statements.md", r"S\d+", 10)):
         table = numbered(texts[name], pattern)
         for number in range(1, last + 1):
             row = table.get(f"{pattern[0]}{number}")

@@ -230,4 +230,5 @@ def main():
         unittest.main(argv=sys.argv[:1], verbosity=2)
 
 
-main()
+if __name__ == "__main__":
+    main()

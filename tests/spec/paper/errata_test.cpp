@@ -1,7 +1,8 @@
 /// One test per erratum: the printed text as code, which must fail, and our reading, which must
 /// not.
 ///
-/// docs/errata.md says what is printed where. E25 needs Fig. 9 and stands in fig09_spmd_test.cpp.
+/// docs/errata.md says what is printed where, and which entries are observations: there the print is
+/// right, and the test shows what it does not say. E25 needs Fig. 9 and stands in fig09_spmd_test.cpp.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -448,7 +449,7 @@ TEST(Errata, E23_P1_to_P3_need_no_allpermute) {
   EXPECT_EQ(found, 3U);
 }
 
-TEST(Errata, E24_the_dynslice_of_lemma_6_3_takes_an_unused_axis) {
+TEST(Errata, E29_the_dynslice_of_lemma_6_3_takes_an_unused_axis) {
   const Mesh H = mesh("x:2,y:2");
   const Type tau_1 = type(H, "[2{x}4]"), other = type(H, "[2{y}4]");
   ASSERT_TRUE(t_dynslice(H, 0, "y", tau_1));   // τ_1 ▶dynslice(0,y) τ_2
@@ -456,6 +457,25 @@ TEST(Errata, E24_the_dynslice_of_lemma_6_3_takes_an_unused_axis) {
   const auto ours = t_dynslice(H, 0, "x", other);  // any unused axis of that size
   ASSERT_TRUE(ours);
   EXPECT_EQ(localtype(*ours), localtype(*t_dynslice(H, 0, "y", tau_1)));
+}
+
+TEST(Errata, E31_permute_ends_in_semantic_types) {
+  const Mesh H = mesh("x:2,y:2");
+  const auto from = *tile_map(H, {identity(H), type(H, "[1{x,y}4]")});
+  BaseOffsetMap beta = from;
+  std::sort(beta.begin(), beta.end());
+  Index printed = 0, ours = 0;
+  do {  // ⟨id, β'⟩, with β' any map of the class
+    const auto f = *tile_map(DeviceAssignment{identity(H), beta});
+    printed += equivalent(from, f) ? 1U : 0U;  // some π
+    for (const Type& tau : all_types(H, {4})) {
+      const TypedAssignment to = {identity(H), tau};
+      if (*tile_map(H, to) != f) continue;  // β' = T⟦τ⟧
+      ours += low_level_allpermute(H, {identity(H), type(H, "[1{x,y}4]")}, to) ? 1U : 0U;
+    }
+  } while (std::next_permutation(beta.begin(), beta.end()));
+  EXPECT_EQ(printed, 24U);
+  EXPECT_EQ(ours, 2U);  // footnote 5: "base offset maps that are semantic types"
 }
 
 /// Appendix B, (4): of the n tiles of an alltoall those that remain local are "of lower order in

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <numeric>
 #include <random>
 #include <set>
 
@@ -12,10 +13,26 @@
 
 namespace spec {
 
-inline std::string letters(const std::vector<Label>& p) {
+inline std::string letters(const std::vector<Op>& p) {
   std::string out;
-  for (const Label& q : p) out += "GDAP"[static_cast<int>(q.p)];
+  for (const Op q : p) out += "GDAP"[static_cast<int>(q)];
   return out;
+}
+
+/// Measures that do not fall with every rewriting.
+inline std::map<std::string, MeasureOf> wrong_measures() {
+  return {{"the sum of the interior localsizes",
+           [](const Sizes& s) {
+             const Measure m = measure(s);
+             return Measure{std::accumulate(m.begin(), m.end(), Size{0})};
+           }},
+          {"the largest interior localsize",
+           [](const Sizes& s) {
+             const Measure m = measure(s);
+             return m.empty() ? m : Measure{m.front()};
+           }},
+          {"how many interior states",
+           [](const Sizes& s) { return Measure{static_cast<Size>(measure(s).size())}; }}};
 }
 
 /// Every list of distinct axes of H, or every single axis.

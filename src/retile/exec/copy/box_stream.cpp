@@ -52,7 +52,8 @@ DeviceTransfers transfers_of(Size device, Size devices, const Exchange& exchange
   for (const Transfer& transfer : exchange.transfers) {
     if (left_out && left_out(transfer)) continue;
     if (transfer.source == device && transfer.target == device) {
-      out.kept.push_back(transfer);
+      Transfer& kept = out.kept.emplace_back(transfer);
+      kept.source = kept.target = 0;
     } else if (transfer.source == device) {
       out.to[static_cast<std::size_t>(transfer.target)].push_back(transfer);
     } else if (transfer.target == device) {

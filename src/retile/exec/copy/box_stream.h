@@ -17,7 +17,7 @@ namespace retile::copy {
 struct DeviceTransfers {
   std::vector<std::vector<Transfer>> to;    ///< by target, without itself
   std::vector<std::vector<Transfer>> from;  ///< by source, without itself
-  std::vector<Transfer> kept;               ///< from the device to itself
+  std::vector<Transfer> kept;  ///< from the device to itself, which is number 0 in them
 };
 /// \param left_out  what somebody else moves, if anything
 [[nodiscard]] DeviceTransfers transfers_of(

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
-#include "retile/core/assert.h"
 #include "retile/exec/copy/runs.h"
 
 // ThreadSanitizer does not see GCC's streaming stores, so it gets ordinary ones.
@@ -26,23 +26,23 @@ namespace retile::copy {
 void ordinary_runs(const Segment& segment, Order order) {
   // Blocks of rows small enough that the source of all members stays in the first cache.
   constexpr Size block_bytes = 1024;
-  const Size row_bytes = std::max(segment.run_bytes, Size{1});
+  // Of what all members get alike, pieces that stay in the second one.
+  constexpr Size alike_bytes = Size{64} << 10;
+  const Size most_bytes =
+      order == Order::dealt ? alike_bytes : std::max(segment.run_bytes, Size{1});
   const Size most_rows =
-      order == Order::members_outer ? segment.rows : std::max(block_bytes / row_bytes, Size{1});
+      order == Order::members_outer
+          ? segment.rows
+          : std::max(block_bytes / std::max(segment.run_bytes, Size{1}), Size{1});
   for (Size first = 0; first < segment.rows; first += most_rows) {
     const Size rows = std::min(most_rows, segment.rows - first);
-    for (Size m = 0; m < segment.members; ++m) {
-      copy_runs(segment.targets[m] + first * segment.target_stride, segment.target_stride,
-                segment.sources[m] + first * segment.source_stride, segment.source_stride,
-                segment.run_bytes, rows);
-    }
-  }
-  if (segment.last_extra_bytes > 0) {
-    const Size last = segment.rows - 1;
-    for (Size m = 0; m < segment.members; ++m) {
-      std::memcpy(segment.targets[m] + last * segment.target_stride + segment.run_bytes,
-                  segment.sources[m] + last * segment.source_stride + segment.run_bytes,
-                  static_cast<std::size_t>(segment.last_extra_bytes));
+    for (Size at = 0; at < segment.run_bytes; at += most_bytes) {
+      const Size bytes = std::min(most_bytes, segment.run_bytes - at);
+      for (Size m = 0; m < segment.members; ++m) {
+        copy_runs(segment.targets[m] + first * segment.target_stride + at, segment.target_stride,
+                  segment.sources[m] + first * segment.source_stride + at, segment.source_stride,
+                  bytes, rows);
+      }
     }
   }
 }
@@ -103,6 +103,133 @@ template <typename From>
   return _mm_set_epi64x(half(first + 8), half(first));
 }
 
+template <bool streaming>
+inline void put_quarter(std::byte* target, Quarter value) {
+  if constexpr (streaming) {
+    stream_quarter(target, value);
+  } else {
+    store_quarter(target, value);
+  }
+}
+
+// A line out of runs of `run_bytes`, run i from from(i); the quarters are independent, so that their
+// loads overlap.
+template <Size run_bytes, bool streaming, typename From>
+inline void put_line(std::byte* target, const From& from) {
+  if constexpr (run_bytes >= 16) {
+    constexpr Size quarters = run_bytes / 16;
+    for (Size q = 0; q < 4; ++q) {
+      put_quarter<streaming>(target + q * 16, load_16(from(q / quarters) + q % quarters * 16));
+    }
+  } else {
+    constexpr Size runs_in_quarter = 16 / run_bytes;
+    for (Size q = 0; q < 4; ++q) {
+      const Size first = q * runs_in_quarter;
+      const Quarter value = [&] {
+        if constexpr (run_bytes == 8) return gather_8(from, first);
+        if constexpr (run_bytes == 4) return gather_4(from, first);
+        if constexpr (run_bytes == 2) return gather_2(from, first);
+        if constexpr (run_bytes == 1) return gather_1(from, first);
+      }();
+      put_quarter<streaming>(target + q * 16, value);
+    }
+  }
+}
+
+// How many runs there are before the first whole line.
+template <Size run_bytes>
+inline Size head_runs(const std::byte* target, Size all_runs) {
+  const auto misaligned = static_cast<Size>(reinterpret_cast<std::uintptr_t>(target) % line_bytes);
+  return std::min(all_runs, misaligned == 0 ? 0 : (line_bytes - misaligned) / run_bytes);
+}
+
+template <Size run_bytes, bool streaming>
+void gathered_of(const Segment& segment) {
+  constexpr Size line_runs = line_bytes / run_bytes;
+  const Size stride = segment.source_stride;
+  // Heads up to each member's first whole line; then as many lines as all members have.
+  std::array<std::byte*, max_members> targets;
+  std::array<const std::byte*, max_members> sources;
+  std::array<Size, max_members> heads;
+  const auto members = static_cast<std::size_t>(segment.members);
+  Size common_lines = segment.rows / line_runs;
+  for (std::size_t i = 0; i < members; ++i) {
+    heads[i] = head_runs<run_bytes>(segment.targets[i], segment.rows);
+    common_lines = std::min(common_lines, (segment.rows - heads[i]) / line_runs);
+    copy_runs(segment.targets[i], run_bytes, segment.sources[i], stride, run_bytes, heads[i]);
+    targets[i] = segment.targets[i] + heads[i] * run_bytes;
+    sources[i] = segment.sources[i] + heads[i] * stride;
+  }
+  for (Size line = 0; line < common_lines; ++line) {
+    for (std::size_t i = 0; i < members; ++i) {
+      const std::byte* const first = sources[i] + line * line_runs * stride;
+      put_line<run_bytes, streaming>(targets[i] + line * line_bytes,
+                                     [=](Size run) { return first + run * stride; });
+    }
+  }
+  for (std::size_t i = 0; i < members; ++i) {
+    const Size done = common_lines * line_runs;
+    copy_runs(targets[i] + done * run_bytes, run_bytes, sources[i] + done * stride, stride,
+              run_bytes, segment.rows - heads[i] - done);
+  }
+}
+
+template <Size run_bytes, bool streaming>
+void zipped_of(const Segment& segment) {
+  constexpr Size line_runs = line_bytes / run_bytes;
+  const Size members = segment.members;
+  const Size all_runs = segment.rows * members;
+  std::byte* const target = segment.targets[0];
+  const auto run_at = [&segment, members](Size run) {
+    return segment.sources[run % members] + run / members * segment.source_stride;
+  };
+  const auto one_by_one = [&](Size begin, Size end) {
+    for (Size run = begin; run < end; ++run) {
+      std::memcpy(target + run * run_bytes, run_at(run), run_bytes);
+    }
+  };
+  const Size head = head_runs<run_bytes>(target, all_runs);
+  one_by_one(0, head);
+  // One is a multiple of the other, so that a line of the next period has its runs in the same
+  // slots, whole rows further on.
+  constexpr Size most_slots = std::max(line_runs, max_members);
+  std::array<const std::byte*, static_cast<std::size_t>(most_slots)> slots;
+  const Size period = std::max(line_runs, members);
+  for (Size i = 0; i < std::min(period, all_runs - head); ++i) {
+    slots[static_cast<std::size_t>(i)] = run_at(head + i);
+  }
+  const Size step = period / members * segment.source_stride;
+  const Size periods = (all_runs - head) / period;
+  std::byte* to = target + head * run_bytes;
+  for (Size p = 0; p < periods; ++p) {
+    for (Size slot = 0; slot < period; slot += line_runs) {
+      put_line<run_bytes, streaming>(
+          to, [&](Size run) { return slots[static_cast<std::size_t>(slot + run)] + p * step; });
+      to += line_bytes;
+    }
+  }
+  one_by_one(head + periods * period, all_runs);
+}
+
+// Calls kernel(n), n being the length of runs as a constant.
+template <typename Kernel>
+void of_length(Size run_bytes, const Kernel& kernel) {
+  switch (run_bytes) {
+    case 1:
+      return kernel(std::integral_constant<Size, 1>());
+    case 2:
+      return kernel(std::integral_constant<Size, 2>());
+    case 4:
+      return kernel(std::integral_constant<Size, 4>());
+    case 8:
+      return kernel(std::integral_constant<Size, 8>());
+    case 16:
+      return kernel(std::integral_constant<Size, 16>());
+    default:
+      return kernel(std::integral_constant<Size, 32>());
+  }
+}
+
 void fence() { _mm_sfence(); }
 
 namespace sse2 {
@@ -139,28 +266,46 @@ void lines(std::byte* target, const std::byte* source, Size bytes) {
   std::memcpy(target, source, static_cast<std::size_t>(bytes));
 }
 
-void gathered(const Segment& segment, bool) { ordinary_runs(segment, Order::members_inner); }
-
-void zipped(const Segment& segment, bool) { ordinary_runs(segment, Order::members_inner); }
-
 void fence() {}
 
 #endif
 
 [[nodiscard]] std::vector<Kernels> find_kernels() {
 #ifdef RETILE_STREAMING
-  std::vector<Kernels> out{{true, sse2::lines, sse2::runs, sse2::gathered, sse2::zipped, fence}};
+  std::vector<Kernels> out{{true, sse2::lines, sse2::runs, fence}};
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx")) {
-    out.push_back({true, avx::lines, avx::runs, avx::gathered, avx::zipped, fence});
+    out.push_back({true, avx::lines, avx::runs, fence});
   }
   return out;
 #else
-  return {{false, lines, ordinary_runs, gathered, zipped, fence}};
+  return {{false, lines, ordinary_runs, fence}};
 #endif
 }
 
 }  // namespace
+
+#ifdef RETILE_STREAMING
+
+void gathered(const Segment& segment, bool streaming) {
+  of_length(segment.run_bytes, [&](auto run) {
+    return streaming ? gathered_of<run(), true>(segment) : gathered_of<run(), false>(segment);
+  });
+}
+
+void zipped(const Segment& segment, bool streaming) {
+  of_length(segment.run_bytes, [&](auto run) {
+    return streaming ? zipped_of<run(), true>(segment) : zipped_of<run(), false>(segment);
+  });
+}
+
+#else
+
+void gathered(const Segment& segment, bool) { ordinary_runs(segment, Order::members_inner); }
+
+void zipped(const Segment& segment, bool) { ordinary_runs(segment, Order::members_inner); }
+
+#endif
 
 std::span<const Kernels> usable_kernels() {
   static const std::vector<Kernels> found = find_kernels();

@@ -27,7 +27,6 @@ struct Segment {
   Size source_stride = 0;
   Size target_stride = 0;
   Size run_bytes = 0;
-  Size last_extra_bytes = 0;  ///< the last row's run is longer by this
 };
 
 /// In what order a segment's runs are copied.
@@ -45,14 +44,6 @@ struct Kernels {
   void (*lines)(std::byte* target, const std::byte* source, Size bytes) = nullptr;
   /// All runs, whole lines streamed, what is left of a run's ends by ordinary stores.
   void (*runs)(const Segment& segment, Order order) = nullptr;
-  /// Runs of 1, 2, 4, 8, 16 or 32 bytes whose targets lie end to end (target_stride == run_bytes)
-  /// and, where they are streamed, are aligned to run_bytes: put together in registers, a line of
-  /// every member in turn.
-  void (*gathered)(const Segment& segment, bool streaming) = nullptr;
-  /// Such runs of members that take turns in one target: run r of member m goes to
-  /// targets[0] + (r * members + m) * run_bytes. Either members or the runs in a line are a
-  /// multiple of the other.
-  void (*zipped)(const Segment& segment, bool streaming) = nullptr;
   /// What was streamed is visible to whoever sees a later store of this thread.
   void (*fence)() = nullptr;
 };
@@ -65,5 +56,15 @@ struct Kernels {
 
 /// All runs of a segment by ordinary stores.
 void ordinary_runs(const Segment& segment, Order order);
+
+/// Runs of 1, 2, 4, 8, 16 or 32 bytes whose targets lie end to end (target_stride == run_bytes)
+/// and, where they are streamed, are aligned to run_bytes: put together in registers, a line of
+/// every member in turn.
+void gathered(const Segment& segment, bool streaming);
+
+/// Such runs of members that take turns in one target: run r of member m goes to
+/// targets[0] + (r * members + m) * run_bytes. Either members or the runs in a line are a
+/// multiple of the other.
+void zipped(const Segment& segment, bool streaming);
 
 }  // namespace retile::copy

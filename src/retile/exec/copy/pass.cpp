@@ -8,20 +8,17 @@
 #include <cstring>
 #include <map>
 #include <numeric>
-#include <string>
 #include <tuple>
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/element_type.h"
 #include "retile/exec/copy/kernels.h"
 #include "retile/exec/copy/runs.h"
 
 namespace retile::copy {
 
 namespace {
-
-// A run is cut into pieces of about this, so that parts of a pass can be equal.
-constexpr Size longest_run_bytes = Size{64} << 10;
 
 // Up to this, runs that are not whole lines are staged, where their neighbours complete the lines.
 constexpr Size longest_staged_run_bytes = 512;
@@ -40,169 +37,101 @@ constexpr Size staged_block_bytes = 256;
 // Every loop counts at least two, and no tile has 2^63 elements.
 constexpr std::size_t max_loops = 64;
 
-[[nodiscard]] Result<Size> tile_bytes(const Shape& tile, Size element_bytes) {
-  for (const Size extent : tile) {
-    if (extent < 1) {
-      return refuse({.code = Code::bad_argument,
-                     .message = fmt::format("a tile's extents are at least 1, not {}", extent)});
-    }
-  }
-  const auto elements = checked_product(tile);
-  const auto bytes = elements ? checked_mul(*elements, element_bytes) : std::nullopt;
-  if (!bytes) {
-    return refuse({.code = Code::size_overflow, .message = "a tile does not fit in 2^63 bytes"});
-  }
-  return *bytes;
-}
-
-// The box's place in its tile, in elements; or why it is not inside.
-[[nodiscard]] Result<Size> box_offset(const Shape& tile, const Shape& start, const Shape& shape) {
-  if (start.size() != tile.size() || shape.size() != tile.size()) {
-    return refuse({.code = Code::rank_mismatch,
-                   .message = fmt::format("a box of {} starts and {} extents in a tile of rank {}",
-                                          start.size(), shape.size(), tile.size())});
-  }
+// The box's place in its tile, in elements.
+[[nodiscard]] Size box_offset(const Shape& tile, const Shape& start, const Shape& shape) {
+  RETILE_ASSERT(start.size() == tile.size() && shape.size() == tile.size(),
+                "a box of another rank than its tile");
   Size offset = 0;
   for (std::size_t i = 0; i < tile.size(); ++i) {
-    if (shape[i] < 1 || shape[i] > tile[i] || start[i] < 0 || start[i] > tile[i] - shape[i]) {
-      return refuse({.code = Code::bad_argument,
-                     .message = fmt::format("a box of {} from {} on is not inside of a tile's {} "
-                                            "in dimension {}",
-                                            shape[i], start[i], tile[i], i)});
-    }
+    RETILE_ASSERT(shape[i] >= 1 && start[i] >= 0 && shape[i] <= tile[i] - start[i],
+                  "a box that is not inside of its tile");
     offset = offset * tile[i] + start[i];
   }
   return offset;
 }
 
-[[nodiscard]] Size share(Size total, Part part) {
-  // total * index / count without leaving 64 bits
-  return total / part.count * part.index + total % part.count * part.index / part.count;
-}
-
-struct Rows {
-  Size begin = 0;
-  Size end = 0;
-};
-
-[[nodiscard]] Rows rows_of(Size rows, Part part) {
-  RETILE_ASSERT(
-      part.count >= 1 && part.count < max_devices && part.index >= 0 && part.index < part.count,
-      fmt::format("part {} of {}", part.index, part.count));
-  return {share(rows, part), share(rows, {part.index + 1, part.count})};
-}
-
 }  // namespace
 
-Result<Pass> Pass::make(Size element_bytes, const Shape& source_tile, const Shape& target_tile,
-                        std::span<const Transfer> transfers, Options options) {
-  if (element_bytes < 1 || element_bytes > 16 || (element_bytes & (element_bytes - 1)) != 0) {
-    return refuse(
-        {.code = Code::bad_argument,
-         .message = fmt::format("an element has 1, 2, 4, 8 or 16 bytes, not {}", element_bytes)});
-  }
-  if (options.cache_share_bytes < 0) {
-    return refuse({.code = Code::bad_argument, .message = "a share of a cache is not negative"});
-  }
-  for (const Shape* tile : {&source_tile, &target_tile}) {
-    if (const auto bytes = tile_bytes(*tile, element_bytes); !bytes) return refuse(bytes.error());
-  }
-
-  Pass out;
+Pass::Pass(Size element_bytes, const Shape& source_tile, const Shape& target_tile,
+           std::span<const Transfer> transfers, Options options) {
+  RETILE_ASSERT(is_element_size(element_bytes), "an element size that cannot be moved");
   std::map<Shape, std::vector<Member>> members_of_shape;
   Size all_bytes = 0;
   for (const Transfer& transfer : transfers) {
-    for (const Size device : {transfer.source, transfer.target}) {
-      if (device < 0 || device >= max_devices) {
-        return refuse({.code = Code::bad_argument,
-                       .message = fmt::format("device {} of a transfer is out of range", device)});
-      }
-    }
-    const auto from = box_offset(source_tile, transfer.source_start, transfer.shape);
-    if (!from) return refuse(from.error());
-    const auto to = box_offset(target_tile, transfer.target_start, transfer.shape);
-    if (!to) return refuse(to.error());
-    const Size box_bytes = checked_product(transfer.shape).value() * element_bytes;
-    const auto sum = checked_add(all_bytes, box_bytes);
-    if (!sum) {
-      return refuse({.code = Code::size_overflow, .message = "transfers of 2^63 bytes or more"});
-    }
-    all_bytes = *sum;
+    const Size from = box_offset(source_tile, transfer.source_start, transfer.shape);
+    const Size to = box_offset(target_tile, transfer.target_start, transfer.shape);
+    all_bytes += checked_product(transfer.shape).value() * element_bytes;
     members_of_shape[transfer.shape].push_back(
-        {transfer.source, transfer.target, *from * element_bytes, *to * element_bytes});
-    const bool first = out.sources_ == 0;
-    out.one_source_ = first || out.one_source_ == transfer.source ? transfer.source : -1;
-    out.one_target_ = first || out.one_target_ == transfer.target ? transfer.target : -1;
-    out.sources_ = std::max(out.sources_, transfer.source + 1);
-    out.targets_ = std::max(out.targets_, transfer.target + 1);
+        {transfer.source, transfer.target, from * element_bytes, to * element_bytes});
+    sources_ = std::max(sources_, transfer.source + 1);
+    targets_ = std::max(targets_, transfer.target + 1);
   }
-
   for (auto& [shape, members] : members_of_shape) {
-    Group group;
+    Group group = loops_over(shape, element_bytes, source_tile, target_tile);
     group.members = std::move(members);
-    // From the innermost dimension outwards: as long as a loop continues the one inside it in both
-    // tiles, they are one.
-    group.run_bytes = element_bytes;
-    Size source_stride = element_bytes;
-    Size target_stride = element_bytes;
-    for (std::size_t i = shape.size(); i-- > 0;) {
-      const Size count = shape[i];
-      if (count > 1) {
-        if (group.loops.empty() && source_stride == group.run_bytes &&
-            target_stride == group.run_bytes) {
-          group.run_bytes *= count;
-        } else if (!group.loops.empty() &&
-                   source_stride == group.loops.back().source_stride * group.loops.back().count &&
-                   target_stride == group.loops.back().target_stride * group.loops.back().count) {
-          group.loops.back().count *= count;
-        } else {
-          group.loops.push_back({count, source_stride, target_stride});
-        }
-      }
-      source_stride *= source_tile[i];
-      target_stride *= target_tile[i];
-    }
-    std::reverse(group.loops.begin(), group.loops.end());
-    if (group.run_bytes > longest_run_bytes) {
-      const Size pieces = group.run_bytes / longest_run_bytes;
-      const Size piece_bytes = group.run_bytes / pieces / line_bytes * line_bytes;
-      group.last_extra_bytes = group.run_bytes - pieces * piece_bytes;
-      group.run_bytes = piece_bytes;
-      group.loops.push_back({pieces, piece_bytes, piece_bytes});
-    }
-    if (group.loops.empty()) group.loops.push_back({1, group.run_bytes, group.run_bytes});
-    for (const Loop& loop : group.loops) group.rows *= loop.count;
     arrange(group);
-    // Segments hold so many members at most, chains stay whole.
-    const auto most = static_cast<std::size_t>(max_members / group.chain * group.chain);
-    for (std::size_t begin = 0; begin < group.members.size(); begin += most) {
-      Group part = group;
-      const auto end = std::min(begin + most, group.members.size());
-      part.members.assign(group.members.begin() + static_cast<std::ptrdiff_t>(begin),
-                          group.members.begin() + static_cast<std::ptrdiff_t>(end));
-      const Member& first = part.members.front();
-      part.same_source =
-          part.members.size() > 1 &&
-          std::all_of(part.members.begin(), part.members.end(), [&first](const Member& member) {
-            return member.source == first.source && member.source_offset == first.source_offset;
-          });
-      out.groups_.push_back(std::move(part));
-    }
+    add_in_segments(group);
   }
-
   const Size cache_share =
       options.cache_share_bytes > 0 ? options.cache_share_bytes : detected_cache_share_bytes(1);
-  out.streaming_ = can_stream() && (options.stores == Stores::streaming ||
-                                    (options.stores == Stores::automatic &&
-                                     streams(out.typical_run_bytes(), all_bytes, cache_share)));
-  for (Group& group : out.groups_) {
+  streaming_ = can_stream() && (options.stores == Stores::streaming ||
+                                (options.stores == Stores::automatic &&
+                                 streams(typical_run_bytes(), all_bytes, cache_share)));
+  for (Group& group : groups_) {
     // Lines that are streamed whole are waited for by nobody, wherever they go.
-    if (out.streaming_ && group.run_bytes >= in_order_run_bytes &&
-        group.run_bytes % line_bytes == 0) {
+    if (streaming_ && group.run_bytes >= in_order_run_bytes && group.run_bytes % line_bytes == 0) {
       group.in_order_bytes = group.read_in_order_bytes;
     }
   }
-  return out;
+}
+
+// From the innermost dimension outwards: as long as a loop continues the one inside it in both
+// tiles, they are one.
+Pass::Group Pass::loops_over(const Shape& shape, Size element_bytes, const Shape& source_tile,
+                             const Shape& target_tile) {
+  Group group;
+  group.run_bytes = element_bytes;
+  Size source_stride = element_bytes;
+  Size target_stride = element_bytes;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    const Size count = shape[i];
+    if (count > 1) {
+      if (group.loops.empty() && source_stride == group.run_bytes &&
+          target_stride == group.run_bytes) {
+        group.run_bytes *= count;
+      } else if (!group.loops.empty() &&
+                 source_stride == group.loops.back().source_stride * group.loops.back().count &&
+                 target_stride == group.loops.back().target_stride * group.loops.back().count) {
+        group.loops.back().count *= count;
+      } else {
+        group.loops.push_back({count, source_stride, target_stride});
+      }
+    }
+    source_stride *= source_tile[i];
+    target_stride *= target_tile[i];
+  }
+  std::reverse(group.loops.begin(), group.loops.end());
+  if (group.loops.empty()) group.loops.push_back({1, group.run_bytes, group.run_bytes});
+  for (const Loop& loop : group.loops) group.rows *= loop.count;
+  return group;
+}
+
+// Segments hold so many members at most, chains stay whole.
+void Pass::add_in_segments(const Group& group) {
+  const auto most = static_cast<std::size_t>(max_members / group.chain * group.chain);
+  for (std::size_t begin = 0; begin < group.members.size(); begin += most) {
+    Group part = group;
+    const auto end = std::min(begin + most, group.members.size());
+    part.members.assign(group.members.begin() + static_cast<std::ptrdiff_t>(begin),
+                        group.members.begin() + static_cast<std::ptrdiff_t>(end));
+    const Member& first = part.members.front();
+    part.same_source =
+        part.members.size() > 1 &&
+        std::all_of(part.members.begin(), part.members.end(), [&first](const Member& member) {
+          return member.source == first.source && member.source_offset == first.source_offset;
+        });
+    groups_.push_back(std::move(part));
+  }
 }
 
 // Sorts the members by their place on one side. How many of them in turn lie end to end there: the
@@ -267,15 +196,8 @@ class Pass::Execution {
             std::span<std::byte* const> targets)
       : pass_(pass), sources_(sources), targets_(targets), kernels_(kernels()) {}
 
-  // From here on there is one source (target), whatever its number.
-  void use_one_source() { only_source_ = true; }
-  void use_one_target() { only_target_ = true; }
-
-  void run(Part part) {
-    for (const Group& group : pass_.groups_) {
-      const Rows rows = rows_of(group.rows, part);
-      if (rows.begin < rows.end) run_rows(group, rows);
-    }
+  void run() {
+    for (const Group& group : pass_.groups_) run_rows(group);
     if (pass_.streaming_) kernels_.fence();
   }
 
@@ -288,37 +210,15 @@ class Pass::Execution {
     Size end = 0;
   };
 
-  [[nodiscard]] const std::byte* source_of(const Member& member) const {
-    return sources_[only_source_ ? 0 : static_cast<std::size_t>(member.source)];
-  }
-  [[nodiscard]] std::byte* target_of(const Member& member) const {
-    return targets_[only_target_ ? 0 : static_cast<std::size_t>(member.target)];
-  }
-
-  void run_rows(const Group& group, Rows rows) {
+  void run_rows(const Group& group) {
     const Loop& inner = group.loops.back();
-    const std::size_t outer = group.loops.size() - 1;
-    std::array<Size, max_loops> at;
-    Size index = rows.begin / inner.count;
+    std::array<Size, max_loops> at{};
     Size source_offset = 0;
     Size target_offset = 0;
-    for (std::size_t i = outer; i-- > 0;) {
-      const Loop& loop = group.loops[i];
-      at[i] = index % loop.count;
-      index /= loop.count;
-      source_offset += at[i] * loop.source_stride;
-      target_offset += at[i] * loop.target_stride;
-    }
     open_writers(group);
-    Size first = rows.begin % inner.count;
-    for (Size left = rows.end - rows.begin; left > 0;) {
-      const Size count = std::min(left, inner.count - first);
-      run_segment(group, source_offset + first * inner.source_stride,
-                  target_offset + first * inner.target_stride, count,
-                  first + count == inner.count ? group.last_extra_bytes : 0);
-      left -= count;
-      first = 0;
-      for (std::size_t i = outer; i-- > 0;) {
+    for (Size left = group.rows; left > 0; left -= inner.count) {
+      run_segment(group, source_offset, target_offset);
+      for (std::size_t i = group.loops.size() - 1; i-- > 0;) {
         const Loop& loop = group.loops[i];
         source_offset += loop.source_stride;
         target_offset += loop.target_stride;
@@ -331,26 +231,23 @@ class Pass::Execution {
     for (Size i = 0; i < chains_; ++i) close(writers_[static_cast<std::size_t>(i)]);
   }
 
-  void run_segment(const Group& group, Size source_offset, Size target_offset, Size rows,
-                   Size last_extra_bytes) {
+  void run_segment(const Group& group, Size source_offset, Size target_offset) {
     const Loop& inner = group.loops.back();
     std::array<const std::byte*, max_members> sources;
     std::array<std::byte*, max_members> targets;
     Size bits = inner.target_stride;
     for (std::size_t i = 0; i < group.members.size(); ++i) {
       const Member& member = group.members[i];
-      sources[i] = source_of(member) + member.source_offset + source_offset;
-      targets[i] = target_of(member) + member.target_offset + target_offset;
+      sources[i] =
+          sources_[static_cast<std::size_t>(member.source)] + member.source_offset + source_offset;
+      targets[i] =
+          targets_[static_cast<std::size_t>(member.target)] + member.target_offset + target_offset;
       bits |= static_cast<Size>(reinterpret_cast<std::uintptr_t>(targets[i]) % line_bytes);
     }
-    const Segment segment{sources.data(),
-                          targets.data(),
-                          static_cast<Size>(group.members.size()),
-                          rows,
-                          inner.source_stride,
-                          inner.target_stride,
-                          group.run_bytes,
-                          last_extra_bytes};
+    const Segment segment{
+        sources.data(), targets.data(),      static_cast<Size>(group.members.size()),
+        inner.count,    inner.source_stride, inner.target_stride,
+        group.run_bytes};
     const bool in_order = group.source_in_order && group.run_bytes >= in_order_run_bytes;
     const Order order = group.same_source ? Order::dealt
                         : in_order        ? Order::members_outer
@@ -361,16 +258,16 @@ class Pass::Execution {
     const bool whole_lines = (bits | run) % line_bytes == 0;
     const bool completed = end_to_end || (group.chain > 1 && chain_bytes >= line_bytes);
     if (end_to_end && run <= 32 && (run & (run - 1)) == 0 && bits % run == 0 &&
-        rows * chain_bytes >= 4 * line_bytes) {
+        inner.count * chain_bytes >= 4 * line_bytes) {
       const Size line_runs = line_bytes / run;
-      if (group.chain == 1) return kernels_.gathered(segment, pass_.streaming_);
+      if (group.chain == 1) return gathered(segment, pass_.streaming_);
       if (group.chain % line_runs == 0 || line_runs % group.chain == 0) {
         for (Size first = 0; first < segment.members; first += group.chain) {
           Segment one = segment;
           one.sources += first;
           one.targets += first;
           one.members = group.chain;
-          kernels_.zipped(one, pass_.streaming_);
+          zipped(one, pass_.streaming_);
         }
         return;
       }
@@ -459,51 +356,19 @@ class Pass::Execution {
   std::span<const std::byte* const> sources_;
   std::span<std::byte* const> targets_;
   const Kernels& kernels_;
-  bool only_source_ = false;
-  bool only_target_ = false;
   Size chains_ = 0;
   Size capacity_ = 0;
   std::array<Writer, max_members> writers_;
   alignas(line_bytes) std::array<std::byte, staging_bytes> staging_;
 };
 
-void Pass::run(std::span<const std::byte* const> sources, std::span<std::byte* const> targets,
-               Part part) const {
+void Pass::run(std::span<const std::byte* const> sources,
+               std::span<std::byte* const> targets) const {
   RETILE_ASSERT(static_cast<Size>(sources.size()) >= sources_ &&
                     static_cast<Size>(targets.size()) >= targets_,
                 fmt::format("{} of {} sources, {} of {} targets", sources.size(), sources_,
                             targets.size(), targets_));
-  Execution(*this, sources, targets).run(part);
-}
-
-void Pass::push(const std::byte* source, std::span<std::byte* const> targets, Part part) const {
-  RETILE_ASSERT(one_source_ >= 0 || sources_ == 0, "a pass that pushes has one source");
-  RETILE_ASSERT(static_cast<Size>(targets.size()) >= targets_,
-                fmt::format("{} of {} targets", targets.size(), targets_));
-  Execution execution(*this, {&source, 1}, targets);
-  execution.use_one_source();
-  execution.run(part);
-}
-
-void Pass::pull(std::span<const std::byte* const> sources, std::byte* target, Part part) const {
-  RETILE_ASSERT(one_target_ >= 0 || targets_ == 0, "a pass that pulls has one target");
-  RETILE_ASSERT(static_cast<Size>(sources.size()) >= sources_,
-                fmt::format("{} of {} sources", sources.size(), sources_));
-  Execution execution(*this, sources, {&target, 1});
-  execution.use_one_target();
-  execution.run(part);
-}
-
-Size Pass::bytes(Part part) const {
-  Size out = 0;
-  for (const Group& group : groups_) {
-    const Rows rows = rows_of(group.rows, part);
-    const Size last_runs =
-        rows.end / group.loops.back().count - rows.begin / group.loops.back().count;
-    out += ((rows.end - rows.begin) * group.run_bytes + last_runs * group.last_extra_bytes) *
-           static_cast<Size>(group.members.size());
-  }
-  return out;
+  Execution(*this, sources, targets).run();
 }
 
 Size Pass::held_bytes() const {

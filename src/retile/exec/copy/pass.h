@@ -5,18 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "retile/core/result.h"
 #include "retile/core/size.h"
 #include "retile/exec/copy/stores.h"
 #include "retile/program/ops.h"
 
 namespace retile::copy {
-
-/// A share of a pass's work: number `index` of `count`, 0 <= index < count < 2^31.
-struct Part {
-  Size index = 0;
-  Size count = 1;
-};
 
 struct Options {
   Stores stores = Stores::automatic;
@@ -30,48 +23,29 @@ struct Options {
 /// transfers to one target pulls; any other mixture works as well.
 ///
 ///     tiles of a 4 x 6 array, rows to columns over two devices, what device 0 pushes:
-///     Pass::make(4, {2, 6}, {4, 3}, {{0, 0, {0, 0}, {0, 0}, {2, 3}}, {1, 0, {0, 0}, {0, 3}, {2,
-///     3}}})
+///     Pass(4, {2, 6}, {4, 3}, {{{0, 0, {0, 0}, {0, 0}, {2, 3}}, {1, 0, {0, 0}, {0, 3}, {2, 3}}}})
 ///
 /// Dimensions that lie alike in both tiles are fused, so that what is copied is runs of bytes that
 /// are as long as possible. Transfers of one shape go together, in the order in which their source
 /// lies in memory; runs that are shorter than a line of 64 bytes or not aligned are put together to
 /// whole lines of their target before these are streamed. docs/execution.md says what was measured.
 ///
-/// Const and thread-safe: threads may run parts of one pass at the same time.
+/// Const and thread-safe.
 class Pass {
  public:
-  /// \param element_bytes  1, 2, 4, 8 or 16
-  /// \param source_tile,target_tile  extents >= 1, C order
-  /// \param transfers      boxes inside the tiles; no two write the same element, which is not
-  ///                       checked
-  /// \error  bad_argument (element size, options, empty extents, a box outside of its tile, device
-  ///         numbers out of range), rank_mismatch, size_overflow (a tile of 2^63 bytes or more, or
-  ///         transfers of as many)
-  [[nodiscard]] static Result<Pass> make(Size element_bytes, const Shape& source_tile,
-                                         const Shape& target_tile,
-                                         std::span<const Transfer> transfers, Options options = {});
+  /// Preconditions: element_bytes is 1, 2, 4, 8 or 16 (asserted); extents >= 1, tiles of fewer than
+  /// 2^63 bytes in C order; boxes inside the tiles and of their rank (asserted), of fewer than 2^63
+  /// bytes together; no two of them write the same element.
+  Pass(Size element_bytes, const Shape& source_tile, const Shape& target_tile,
+       std::span<const Transfer> transfers, Options options = {});
 
-  /// Copies the part's share. Tiles are looked up by the transfers' numbers, so `sources` has at
-  /// least sources() entries and `targets` targets(); entries that no transfer names are not read.
+  /// Copies everything. Tiles are looked up by the transfers' numbers; entries that no transfer names
+  /// are not read, but there are as many as the largest number says (asserted).
   /// Tiles that are read and tiles that are written must not overlap. Any alignment is right;
   /// multiples of 64 bytes are fast. Allocates nothing. Where the pass streams it ends with the
   /// store fence, so that a flag which is set afterwards says to other processes that the bytes are
   /// there.
-  void run(std::span<const std::byte* const> sources, std::span<std::byte* const> targets,
-           Part part = {}) const;
-
-  /// The same for a pass with one source (its number does not matter), which pushes.
-  void push(const std::byte* source, std::span<std::byte* const> targets, Part part = {}) const;
-
-  /// The same for a pass with one target (its number does not matter), which pulls.
-  void pull(std::span<const std::byte* const> sources, std::byte* target, Part part = {}) const;
-
-  /// Bytes written by the part. Parts are equal to within a row of runs: 64 KiB for each transfer.
-  [[nodiscard]] Size bytes(Part part = {}) const;
-
-  [[nodiscard]] Size sources() const { return sources_; }
-  [[nodiscard]] Size targets() const { return targets_; }
+  void run(std::span<const std::byte* const> sources, std::span<std::byte* const> targets) const;
 
   /// Whether this pass writes past the caches.
   [[nodiscard]] bool streaming() const { return streaming_; }
@@ -103,9 +77,8 @@ class Pass {
   };
   struct Group {
     Size run_bytes = 0;
-    Size last_extra_bytes = 0;  // the last run of the innermost loop is longer by this
-    std::vector<Loop> loops;    // outermost first, at least one
-    Size rows = 1;              // runs of each member
+    std::vector<Loop> loops;  // outermost first, at least one
+    Size rows = 1;            // runs of each member
     std::vector<Member> members;
     Size in_order_bytes = 0;       // see in_order_bytes()
     Size read_in_order_bytes = 0;  // the same of the sources alone
@@ -115,6 +88,9 @@ class Pass {
   };
   class Execution;
 
+  [[nodiscard]] static Group loops_over(const Shape& shape, Size element_bytes,
+                                        const Shape& source_tile, const Shape& target_tile);
+  void add_in_segments(const Group& group);
   static Size end_to_end_members(Group& group, Size Member::*device, Size Member::*offset);
   static void arrange(Group& group);
   [[nodiscard]] Size typical(Size Group::*what) const;
@@ -122,8 +98,6 @@ class Pass {
   std::vector<Group> groups_;
   Size sources_ = 0;
   Size targets_ = 0;
-  Size one_source_ = -1;  // the number, where all transfers have the same
-  Size one_target_ = -1;
   bool streaming_ = false;
 };
 

@@ -22,34 +22,46 @@ Shape byte_strides(const Shape& extents, Size element_bytes) {
   return out;
 }
 
-Size offset_of(const Shape& start, const Shape& strides) {
-  return std::inner_product(start.begin(), start.end(), strides.begin(), Size{0});
+/// Where a box lies on one side, in bytes.
+struct Side {
+  Shape strides;
+  Size offset = 0;
+};
+
+Side in_tile(const Shape& tile, const Shape& start, Size element_bytes) {
+  Side out{.strides = byte_strides(tile, element_bytes)};
+  out.offset = std::inner_product(start.begin(), start.end(), out.strides.begin(), Size{0});
+  return out;
+}
+
+Side in_stream(const Shape& box, Size offset, Size element_bytes) {
+  return {.strides = byte_strides(box, element_bytes), .offset = offset};
 }
 
 /// Leaves out dimensions of one, joins those that follow each other on both sides, and makes the
 /// element's bytes part of the innermost.
-Region joined(const Shape& extents, const Shape& source_strides, const Shape& target_strides,
-              Size element_bytes) {
-  Region out;
-  out.extents = {element_bytes};
-  out.source_strides = {1};
-  out.target_strides = {1};
+Region joined(const Shape& extents, const Side& source, const Side& target, Size element_bytes) {
+  Region out{.extents = {element_bytes},
+             .source_strides = {1},
+             .target_strides = {1},
+             .source_offset = source.offset,
+             .target_offset = target.offset};
   // Built from the inside out, turned round at the end.
   for (std::size_t i = extents.size(); i-- > 0;) {
     if (extents[i] == 1) continue;
-    const bool follows = source_strides[i] == out.extents.back() * out.source_strides.back() &&
-                         target_strides[i] == out.extents.back() * out.target_strides.back();
+    const bool follows = source.strides[i] == out.extents.back() * out.source_strides.back() &&
+                         target.strides[i] == out.extents.back() * out.target_strides.back();
     if (follows) {
       out.extents.back() *= extents[i];
     } else {
       out.extents.push_back(extents[i]);
-      out.source_strides.push_back(source_strides[i]);
-      out.target_strides.push_back(target_strides[i]);
+      out.source_strides.push_back(source.strides[i]);
+      out.target_strides.push_back(target.strides[i]);
     }
   }
-  std::reverse(out.extents.begin(), out.extents.end());
-  std::reverse(out.source_strides.begin(), out.source_strides.end());
-  std::reverse(out.target_strides.begin(), out.target_strides.end());
+  for (Shape* numbers : {&out.extents, &out.source_strides, &out.target_strides}) {
+    std::reverse(numbers->begin(), numbers->end());
+  }
   return out;
 }
 
@@ -92,32 +104,20 @@ void drop_slowest_of_one(Region& region) {
 
 Region between_tiles(const Transfer& transfer, const Shape& source_tile, const Shape& target_tile,
                      Size element_bytes) {
-  const Shape source_strides = byte_strides(source_tile, element_bytes);
-  const Shape target_strides = byte_strides(target_tile, element_bytes);
-  Region out = joined(transfer.shape, source_strides, target_strides, element_bytes);
-  out.source_offset = offset_of(transfer.source_start, source_strides);
-  out.target_offset = offset_of(transfer.target_start, target_strides);
-  return out;
+  return joined(transfer.shape, in_tile(source_tile, transfer.source_start, element_bytes),
+                in_tile(target_tile, transfer.target_start, element_bytes), element_bytes);
 }
 
 Region into_stream(const Transfer& transfer, const Shape& source_tile, Size element_bytes,
                    Size offset) {
-  const Shape source_strides = byte_strides(source_tile, element_bytes);
-  Region out = joined(transfer.shape, source_strides, byte_strides(transfer.shape, element_bytes),
-                      element_bytes);
-  out.source_offset = offset_of(transfer.source_start, source_strides);
-  out.target_offset = offset;
-  return out;
+  return joined(transfer.shape, in_tile(source_tile, transfer.source_start, element_bytes),
+                in_stream(transfer.shape, offset, element_bytes), element_bytes);
 }
 
 Region out_of_stream(const Transfer& transfer, const Shape& target_tile, Size element_bytes,
                      Size offset) {
-  const Shape target_strides = byte_strides(target_tile, element_bytes);
-  Region out = joined(transfer.shape, byte_strides(transfer.shape, element_bytes), target_strides,
-                      element_bytes);
-  out.source_offset = offset;
-  out.target_offset = offset_of(transfer.target_start, target_strides);
-  return out;
+  return joined(transfer.shape, in_stream(transfer.shape, offset, element_bytes),
+                in_tile(target_tile, transfer.target_start, element_bytes), element_bytes);
 }
 
 Size bytes_of(const Region& region) { return checked_product(region.extents).value_or(0); }
@@ -181,7 +181,7 @@ Result<void> BatchBuilder::add(const Region& region, const Origin& source, const
     box.source_strides[i] = i == 0 ? unit : region.source_strides[from];
     box.target_strides[i] = i == 0 ? unit : region.target_strides[from];
   }
-  boxes_.push_back({box, source.place, target.place});
+  boxes_.push_back({box, {source.place, target.place}});
   return {};
 }
 
@@ -212,8 +212,7 @@ BatchBuilder::Built BatchBuilder::build(bool by_target) && {
   }
   for (const Placed& placed : boxes_) {
     out.boxes.push_back(placed.box);
-    out.source_places.push_back(placed.source_place);
-    out.target_places.push_back(placed.target_place);
+    out.places.push_back(placed.places);
   }
   return out;
 }

@@ -53,6 +53,12 @@ struct Origin {
 };
 inline constexpr std::uint64_t place_alignment = 256;
 
+/// The places from which the addresses of a box count.
+struct BoxPlaces {
+  std::uint32_t source = 0;
+  std::uint32_t target = 0;
+};
+
 /// Collects boxes and puts them in the order in which a kernel takes them.
 class BatchBuilder {
  public:
@@ -66,9 +72,8 @@ class BatchBuilder {
                                  Size begin, Size end);
 
   struct Built {
-    std::vector<Box> boxes;  ///< addresses still without those of the places
-    std::vector<std::uint32_t> source_places;
-    std::vector<std::uint32_t> target_places;
+    std::vector<Box> boxes;         ///< addresses still without those of the places
+    std::vector<BoxPlaces> places;  ///< of each box
     std::vector<Group> groups;
     std::uint32_t portions = 0;
   };
@@ -78,8 +83,7 @@ class BatchBuilder {
  private:
   struct Placed {
     Box box;
-    std::uint32_t source_place = 0;
-    std::uint32_t target_place = 0;
+    BoxPlaces places;
   };
   std::vector<Placed> boxes_;
 };

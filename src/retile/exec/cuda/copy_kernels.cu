@@ -121,17 +121,21 @@ __global__ void find_mismatch(const PatternTile tile, const Element* memory,
   }
 }
 
-template <typename Element>
-void put_fill(const PatternTile& tile, void* memory, unsigned blocks, cudaStream_t stream) {
-  fill<<<blocks, block_threads, 0, stream>>>(tile, static_cast<Element*>(memory));
-}
-
-template <typename Element>
-void put_find(const PatternTile& tile, const void* memory, std::uint64_t* first, unsigned blocks,
-              cudaStream_t stream) {
-  static_assert(sizeof(unsigned long long) == sizeof(std::uint64_t));
-  find_mismatch<<<blocks, block_threads, 0, stream>>>(tile, static_cast<const Element*>(memory),
-                                                      reinterpret_cast<unsigned long long*>(first));
+/// Calls function(element), of the type whose size that is.
+template <typename Function>
+void of_element(std::uint32_t element_bytes, const Function& function) {
+  switch (element_bytes) {
+    case 16:
+      return function(ulonglong2{});
+    case 8:
+      return function(std::uint64_t{});
+    case 4:
+      return function(std::uint32_t{});
+    case 2:
+      return function(std::uint16_t{});
+    default:
+      return function(std::uint8_t{});
+  }
 }
 
 }  // namespace
@@ -147,45 +151,21 @@ int launch_copy(const Batch& batch, unsigned blocks, void* stream) {
 }
 
 int launch_fill(const PatternTile& tile, void* memory, unsigned blocks, void* stream) {
-  const auto to = static_cast<cudaStream_t>(stream);
-  switch (tile.element_bytes) {
-    case 16:
-      put_fill<ulonglong2>(tile, memory, blocks, to);
-      break;
-    case 8:
-      put_fill<std::uint64_t>(tile, memory, blocks, to);
-      break;
-    case 4:
-      put_fill<std::uint32_t>(tile, memory, blocks, to);
-      break;
-    case 2:
-      put_fill<std::uint16_t>(tile, memory, blocks, to);
-      break;
-    default:
-      put_fill<std::uint8_t>(tile, memory, blocks, to);
-  }
+  of_element(tile.element_bytes, [&](auto element) {
+    fill<<<blocks, block_threads, 0, static_cast<cudaStream_t>(stream)>>>(
+        tile, static_cast<decltype(element)*>(memory));
+  });
   return static_cast<int>(cudaGetLastError());
 }
 
 int launch_find_mismatch(const PatternTile& tile, const void* memory, std::uint64_t* first,
                          unsigned blocks, void* stream) {
-  const auto to = static_cast<cudaStream_t>(stream);
-  switch (tile.element_bytes) {
-    case 16:
-      put_find<ulonglong2>(tile, memory, first, blocks, to);
-      break;
-    case 8:
-      put_find<std::uint64_t>(tile, memory, first, blocks, to);
-      break;
-    case 4:
-      put_find<std::uint32_t>(tile, memory, first, blocks, to);
-      break;
-    case 2:
-      put_find<std::uint16_t>(tile, memory, first, blocks, to);
-      break;
-    default:
-      put_find<std::uint8_t>(tile, memory, first, blocks, to);
-  }
+  static_assert(sizeof(unsigned long long) == sizeof(std::uint64_t));
+  of_element(tile.element_bytes, [&](auto element) {
+    find_mismatch<<<blocks, block_threads, 0, static_cast<cudaStream_t>(stream)>>>(
+        tile, static_cast<const decltype(element)*>(memory),
+        reinterpret_cast<unsigned long long*>(first));
+  });
   return static_cast<int>(cudaGetLastError());
 }
 

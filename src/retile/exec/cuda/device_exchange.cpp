@@ -93,7 +93,10 @@ Region DeviceExchange::region_of(const Transfer& transfer) const {
 // ---- Building -----------------------------------------------------------------------------------
 
 Result<void> DeviceExchange::prepare() {
-  if (auto same = same_everywhere(); !same) return same;
+  RETILE_ASSERT(options_.chunk_bytes >= 1 && options_.chunk_bytes <= Size{1} << 30,
+                "chunks that are no messages");
+  options_.chunk_bytes = rounded_up(options_.chunk_bytes, static_cast<Size>(place_alignment));
+  if (auto agreed = agree_on_messages(); !agreed) return agreed;
   const Size element = problem_->element_bytes;
   in_bytes_ = box_bytes(problem_->in_tile, element);
   out_bytes_ = box_bytes(problem_->out_tile, element);
@@ -128,36 +131,14 @@ Result<void> DeviceExchange::prepare() {
   return take_staged_path();
 }
 
-Result<void> DeviceExchange::same_everywhere() {
-  Result<void> mine;
-  if (auto found = problem_->fault(transport_.members())) mine = refuse(std::move(*found));
-  if (mine && options_.chunk_bytes < 1) {
-    mine = refuse({.code = Code::bad_argument, .message = "a chunk has at least a byte"});
-  }
-  if (auto agreed = agree(transport_, mine); !agreed) return agreed;
-  options_.chunk_bytes = rounded_up(options_.chunk_bytes, static_cast<Size>(place_alignment));
-  struct Word {
-    std::array<std::uint64_t, 4> given;
-    std::uint64_t takes_device_memory;
-  };
-  const Word word{{problem_->hash(), static_cast<std::uint64_t>(options_.path),
-                   static_cast<std::uint64_t>(options_.chunk_bytes),
-                   static_cast<std::uint64_t>(options_.memory_limit_bytes.value_or(-1))},
-                  transport_.takes_device_memory() ? 1U : 0U};
-  std::vector<Word> all(static_cast<std::size_t>(transport_.members()));
+/// Messages go from device to device where all transports take them there.
+Result<void> DeviceExchange::agree_on_messages() {
+  const char mine = transport_.takes_device_memory() ? 1 : 0;
+  std::vector<char> all(static_cast<std::size_t>(transport_.members()));
   auto gathered =
-      transport_.gather(std::as_bytes(std::span(&word, 1)), std::as_writable_bytes(std::span(all)));
-  if (!gathered) return gathered;
-  through_host_ = false;
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    if (all[k].given != all[0].given) {
-      return refuse({.code = Code::disagreement,
-                     .message = fmt::format(
-                         "processes 0 and {} were given different exchanges or options", k)});
-    }
-    through_host_ = through_host_ || all[k].takes_device_memory == 0;
-  }
-  return {};
+      transport_.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+  through_host_ = std::find(all.begin(), all.end(), 0) != all.end();
+  return gathered;
 }
 
 Result<void> DeviceExchange::within_limit(Size bytes) {
@@ -322,18 +303,14 @@ std::size_t DeviceExchange::note(BatchBuilder&& builder, bool by_target) {
                      .portions = built.portions});
   boxes_.insert(boxes_.end(), built.boxes.begin(), built.boxes.end());
   groups_.insert(groups_.end(), built.groups.begin(), built.groups.end());
-  source_places_.insert(source_places_.end(), built.source_places.begin(),
-                        built.source_places.end());
-  target_places_.insert(target_places_.end(), built.target_places.begin(),
-                        built.target_places.end());
+  places_.insert(places_.end(), built.places.begin(), built.places.end());
   return ranges_.size() - 1;
 }
 
 void DeviceExchange::forget_descriptions() {
   boxes_.clear();
   groups_.clear();
-  source_places_.clear();
-  target_places_.clear();
+  places_.clear();
   ranges_.clear();
 }
 
@@ -456,8 +433,8 @@ Result<void> DeviceExchange::send_descriptions() {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(address_of(place)));
   };
   for (std::size_t k = 0; k < boxes_.size(); ++k) {
-    boxes_[k].source += number(source_places_[k]);
-    boxes_[k].target += number(target_places_[k]);
+    boxes_[k].source += number(places_[k].source);
+    boxes_[k].target += number(places_[k].target);
   }
   if (!boxes_.empty()) {
     auto memory = allocate(description_bytes());
@@ -476,8 +453,7 @@ Result<void> DeviceExchange::send_descriptions() {
   }
   boxes_ = {};
   groups_ = {};
-  source_places_ = {};
-  target_places_ = {};
+  places_ = {};
   return {};
 }
 

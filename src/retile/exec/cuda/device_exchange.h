@@ -32,7 +32,7 @@ enum class Path {
 /// The same on all members.
 struct DeviceOptions {
   Path path = Path::automatic;
-  /// A message of the staged path. Rounded up to a multiple of 256.
+  /// A message of the staged path, at most 2^30. Rounded up to a multiple of 256.
   Size chunk_bytes = Size{4} << 20;
   /// Most bytes of the device and of the host, tiles included, that a member may hold.
   std::optional<Size> memory_limit_bytes = {};
@@ -52,12 +52,11 @@ struct DeviceOptions {
 /// and the one before is brought to the device and unpacked. Messages lie in pinned host memory, or
 /// on the device where every member's transport takes them from there.
 ///
-/// Precondition, judged by `check` and not here: no two transfers of a target overlap.
+/// Preconditions: as for SharedExchange, and 1 <= chunk_bytes <= 2^30.
 class DeviceExchange {
  public:
   /// \param device,transport  outlive the exchange
-  /// \error bad_argument, bad_device, bad_dimension, size_overflow (the exchange: on all members);
-  ///        infeasible (the memory limit; says what is needed); cuda_error (on all members where it
+  /// \error infeasible (the memory limit; says what is needed); cuda_error (on all members where it
   ///        is one's); limit_reached; the transport's own
   [[nodiscard]] static Result<std::unique_ptr<DeviceExchange>> create(
       Device& device, Transport& transport, const TileExchange& problem,
@@ -120,7 +119,7 @@ class DeviceExchange {
                  const DeviceOptions& options);
   [[nodiscard]] Region region_of(const Transfer& transfer) const;
   [[nodiscard]] Result<void> prepare();
-  [[nodiscard]] Result<void> same_everywhere();
+  [[nodiscard]] Result<void> agree_on_messages();
   [[nodiscard]] std::array<Size, 2> tile_allocations() const;
   [[nodiscard]] Result<void> allocate_tiles();
   [[nodiscard]] Result<std::byte*> allocate(Size bytes);
@@ -163,8 +162,7 @@ class DeviceExchange {
   // Boxes of all batches, here until they lie on the device.
   std::vector<Box> boxes_;
   std::vector<Group> groups_;
-  std::vector<std::uint32_t> source_places_;
-  std::vector<std::uint32_t> target_places_;
+  std::vector<BoxPlaces> places_;  ///< of each box
   std::vector<Range> ranges_;
   std::byte* descriptions_ = nullptr;  ///< boxes, then groups, on the device
   const Group* group_list_ = nullptr;  ///< the groups there

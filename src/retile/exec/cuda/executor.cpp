@@ -5,9 +5,11 @@
 #include <utility>
 #include <variant>
 
+#include "retile/core/element_type.h"
 #include "retile/exec/cuda/boxes.h"
 #include "retile/exec/cuda/cuda_device.h"
 #include "retile/exec/exchange/direct.h"
+#include "retile/program/tile_shapes.h"
 
 namespace retile::cuda {
 namespace {
@@ -69,6 +71,10 @@ Result<std::unique_ptr<Executor>> make_executor(const Processes& processes,
     return refuse({.code = Code::bad_argument,
                    .message = fmt::format("{} devices for {} processes", program.devices,
                                           transport->members())});
+  }
+  if (auto good = check_element_size(element_bytes); !good) return refuse(good.error());
+  if (const auto shapes = tile_shapes(program, element_bytes); !shapes) {
+    return refuse(shapes.error());
   }
   const auto composed = direct(program);
   if (!composed) return refuse(composed.error());

@@ -22,7 +22,7 @@ using OpenDevice = std::function<Result<std::unique_ptr<Device>>(int place_on_ma
 /// exchange, device d of the Program on process d.
 /// \param processes  the transport's members, in their order; outlive the executor
 /// \param open       nothing: open_cuda_device()
-/// \error as direct() and DeviceExchange::create(), on all members; cuda_error; unsupported (built
+/// \error as tile_shapes(), direct() and DeviceExchange::create(), on all members; cuda_error; unsupported (built
 ///     without CUDA); bad_argument (element size, number of processes)
 [[nodiscard]] Result<std::unique_ptr<Executor>> make_executor(
     const Processes& processes, std::unique_ptr<Transport> transport, const Program& program,

@@ -43,7 +43,7 @@ class Transport {
   [[nodiscard]] virtual Result<void> gather(std::span<const std::byte> mine,
                                             std::span<std::byte> all) = 0;
 
-  /// Sends to one member while it receives from another, of any size; complete on return. The
+  /// Sends to one member while it receives from another, at most 2^30 bytes; complete on return. The
   /// partners call it with buffers of the same size. Where a buffer is empty its member does not
   /// matter and need not call.
   /// Precondition: members call it in rounds in which everyone's partners are of the same round.

@@ -1,5 +1,5 @@
 // Old tiles are found by where they begin: per dimension by number among the sorted base offsets,
-// all dimensions together by a sorted list of such numbers, a corner. Devices with one corner are
+// all dimensions together by the list of such numbers, a corner. Devices with one corner are
 // replicas. No device has two corners, so what each has to send can be counted corner by corner.
 #include "retile/exec/exchange/direct.h"
 
@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
-#include <numeric>
+#include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -205,53 +205,14 @@ class Maker {
     return edges_[k].pieces(begin, begin + new_tile_[k]);
   }
 
-  /// The corners that occur, in order, and the heap of each one's devices.
+  /// The corners that occur, and the heap of each one's devices.
   void find_corners() {
-    std::vector<std::size_t> corners(index(devices_) * rank_);
+    std::vector<std::size_t> corner(rank_);
     for (Size d = 0; d < devices_; ++d) {
-      for (std::size_t k = 0; k < rank_; ++k) {
-        corners[index(d) * rank_ + k] = edges_[k].number_of(old_begin(d, k));
-      }
-    }
-    std::vector<std::size_t> order(index(devices_));
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto compare = [&](std::size_t a, std::size_t b) {
-      for (std::size_t k = 0; k < rank_; ++k) {
-        const std::size_t left = corners[a * rank_ + k];
-        const std::size_t right = corners[b * rank_ + k];
-        if (left != right) return left < right ? -1 : 1;
-      }
-      return 0;
-    };
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return compare(a, b) < 0; });
-    for (std::size_t n = 0; n < order.size(); ++n) {
-      if (n == 0 || compare(order[n - 1], order[n]) != 0) {
-        loads_.emplace_back();
-        for (std::size_t k = 0; k < rank_; ++k) corners_.push_back(corners[order[n] * rank_ + k]);
-      }
+      for (std::size_t k = 0; k < rank_; ++k) corner[k] = edges_[k].number_of(old_begin(d, k));
       // In ascending order of devices, so this is a heap.
-      loads_.back().push_back({.sent = 0, .device = static_cast<Size>(order[n])});
+      loads_[corner].push_back({.sent = 0, .device = d});
     }
-  }
-
-  /// The heap of the devices whose tiles begin there, or null.
-  [[nodiscard]] std::vector<Load>* loads_at(const std::vector<std::size_t>& corner) {
-    std::size_t low = 0;
-    std::size_t high = loads_.size();
-    while (low < high) {
-      const std::size_t middle = low + (high - low) / 2;
-      const auto begin = corners_.begin() + static_cast<std::ptrdiff_t>(middle * rank_);
-      const auto end = begin + static_cast<std::ptrdiff_t>(rank_);
-      if (std::lexicographical_compare(begin, end, corner.begin(), corner.end())) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    if (low == loads_.size()) return nullptr;
-    const auto begin = corners_.begin() + static_cast<std::ptrdiff_t>(low * rank_);
-    return std::equal(corner.begin(), corner.end(), begin) ? &loads_[low] : nullptr;
   }
 
   /// The transfers to one device; those that are not its own have no source yet, and their
@@ -306,10 +267,9 @@ class Maker {
       }
       std::vector<Load>* least = nullptr;
       for_each(ranges, [&](const std::vector<std::size_t>& corner) {
-        std::vector<Load>* const loads = loads_at(corner);
-        if (loads != nullptr && (least == nullptr || least->front() > loads->front())) {
-          least = loads;
-        }
+        const auto found = loads_.find(corner);
+        if (found == loads_.end()) return;
+        if (least == nullptr || least->front() > found->second.front()) least = &found->second;
       });
       if (least == nullptr) return transfer.target;
       std::pop_heap(least->begin(), least->end(), std::greater<>());
@@ -349,9 +309,8 @@ class Maker {
   Shape new_tile_;
   std::vector<Size> old_at_;
   std::vector<Size> new_at_;
-  std::vector<Edges> edges_;              // per dimension
-  std::vector<std::size_t> corners_;      // rank_ numbers each
-  std::vector<std::vector<Load>> loads_;  // per corner
+  std::vector<Edges> edges_;                                     // per dimension
+  std::map<std::vector<std::size_t>, std::vector<Load>> loads_;  // per corner
   std::vector<Transfer> transfers_;
 };
 

@@ -1,6 +1,5 @@
 #include "retile/exec/mpi/device_transport.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -17,11 +16,10 @@ namespace {
 class MpiTransport final : public cuda::Transport {
  public:
   /// \param machines  by process, the lowest process that runs on the same machine
-  MpiTransport(Communicator comm, int place_on_machine, std::vector<int> machines, Size piece_bytes)
+  MpiTransport(Communicator comm, int place_on_machine, std::vector<int> machines)
       : comm_(std::move(comm)),
         place_on_machine_(place_on_machine),
-        machines_(std::move(machines)),
-        piece_bytes_(static_cast<std::size_t>(piece_bytes)) {}
+        machines_(std::move(machines)) {}
 
   [[nodiscard]] int member() const override { return comm_.process(); }
   [[nodiscard]] int members() const override { return comm_.processes(); }
@@ -47,15 +45,9 @@ class MpiTransport final : public cuda::Transport {
 
   [[nodiscard]] Result<void> send_receive(int target, std::span<const std::byte> out, int source,
                                           std::span<std::byte> in) override {
-    while (!out.empty() || !in.empty()) {
-      const auto sent = out.first(std::min(out.size(), piece_bytes_));
-      const auto received = in.first(std::min(in.size(), piece_bytes_));
-      auto moved = comm_.send_receive(sent, out.empty() ? MPI_PROC_NULL : target, received,
-                                      in.empty() ? MPI_PROC_NULL : source);
-      if (!moved) give_up(moved.error());
-      out = out.subspan(sent.size());
-      in = in.subspan(received.size());
-    }
+    auto moved = comm_.send_receive(out, out.empty() ? MPI_PROC_NULL : target, in,
+                                    in.empty() ? MPI_PROC_NULL : source);
+    if (!moved) give_up(moved.error());
     return {};
   }
 
@@ -65,13 +57,11 @@ class MpiTransport final : public cuda::Transport {
   Communicator comm_;
   int place_on_machine_;
   std::vector<int> machines_;
-  std::size_t piece_bytes_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<cuda::Transport>> device_transport(MPI_Comm comm, Size piece_bytes) {
-  RETILE_ASSERT(piece_bytes >= 1 && piece_bytes <= most_message_bytes, "pieces of another size");
+Result<std::unique_ptr<cuda::Transport>> device_transport(MPI_Comm comm) {
   auto own = Communicator::duplicate(comm);
   if (!own) return refuse(own.error());
   const Communicator machine = own->node();
@@ -79,8 +69,7 @@ Result<std::unique_ptr<cuda::Transport>> device_transport(MPI_Comm comm, Size pi
   machine.broadcast(std::as_writable_bytes(std::span(&lowest, 1)), 0);
   std::vector<int> machines(static_cast<std::size_t>(own->processes()));
   own->gather(std::as_bytes(std::span(&lowest, 1)), std::as_writable_bytes(std::span(machines)));
-  return std::make_unique<MpiTransport>(std::move(*own), machine.process(), std::move(machines),
-                                        piece_bytes);
+  return std::make_unique<MpiTransport>(std::move(*own), machine.process(), std::move(machines));
 }
 
 }  // namespace retile::mpi

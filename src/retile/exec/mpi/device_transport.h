@@ -5,10 +5,8 @@
 #include <memory>
 
 #include "retile/core/result.h"
-#include "retile/core/size.h"
 #include "retile/exec/cuda/transport.h"
 #include "retile/exec/mpi/mpi_wrapper.h"
-#include "retile/exec/mpi/options.h"
 
 namespace retile::mpi {
 
@@ -18,9 +16,7 @@ namespace retile::mpi {
 /// An error of MPI ends the job with a message, and so does give_up(): nothing else reaches a
 /// process that waits inside MPI. Messages may lie on a GPU where the library says so
 /// (MPIX_Query_cuda_support).
-/// \param piece_bytes  most bytes of one message, at most most_message_bytes; less makes tests go through more pieces
 /// \error bad_argument (MPI not running, null, an inter-communicator), mpi_error
-[[nodiscard]] Result<std::unique_ptr<cuda::Transport>> device_transport(
-    MPI_Comm comm, Size piece_bytes = most_message_bytes);
+[[nodiscard]] Result<std::unique_ptr<cuda::Transport>> device_transport(MPI_Comm comm);
 
 }  // namespace retile::mpi

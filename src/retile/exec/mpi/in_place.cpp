@@ -30,10 +30,8 @@ class InPlaceMover final : public Mover {
   }
   [[nodiscard]] Result<void> make_ready() override {
     const auto compiled = or_out_of_memory([&]() -> Result<void> {
-      auto made = team::InPlace::make(task_.program, task_.element_bytes, task_.comm.process(),
-                                      panel_bytes_);
-      if (!made) return tl::unexpected(made.error());
-      in_place_.emplace(std::move(*made));
+      in_place_.emplace(task_.program, task_.shapes, task_.element_bytes, task_.comm.process(),
+                        panel_bytes_);
       return {};
     });
     if (auto agreed = task_.comm.agree(compiled); !agreed) return agreed;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace retile::mpi {
 namespace {
@@ -88,13 +89,7 @@ Result<void> MessagePart::make_ready() {
     if (!sent.empty()) sends_.add(target, {End::source, element_bytes, in_tile, sent});
     if (!got.empty()) receives_.add(source, {End::target, element_bytes, out_tile, got});
   }
-  if (!own.kept.empty()) {
-    auto pass = copy::Pass::make(element_bytes, in_tile, out_tile, own.kept);
-    if (!pass) return tl::unexpected(pass.error());
-    kept_.emplace(std::move(*pass));
-  }
-  targets_.assign(static_cast<std::size_t>(processes), nullptr);
-  self_ = static_cast<std::size_t>(self);
+  if (!own.kept.empty()) kept_.emplace(element_bytes, in_tile, out_tile, own.kept);
   expected_.assign(static_cast<std::size_t>(slots_), {});
   const Size slots_bytes = 2 * slots_ * slot_bytes_;
   if (!memory_.allocate(slots_bytes, task_.meter)) {
@@ -114,10 +109,7 @@ Result<void> MessagePart::begin(std::span<const std::byte> in, std::span<std::by
     if (!begun) return tl::unexpected(begun.error());
     under_way_ += *begun ? 1 : 0;
   }
-  if (kept_) {
-    targets_[self_] = out.data();
-    kept_->push(in.data(), targets_);
-  }
+  if (kept_) kept_->run(std::array{in.data()}, std::array{out.data()});
   return {};
 }
 

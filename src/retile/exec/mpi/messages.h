@@ -65,7 +65,7 @@ class MessagePart {
   /// What this part never counts more than, on any process, beside the tiles.
   [[nodiscard]] Size limit_bytes() const;
   /// Only what can fail on this process alone.
-  /// \error mpi_error (out of memory), and Pass's
+  /// \error mpi_error (out of memory)
   [[nodiscard]] Result<void> make_ready();
 
   /// Begins the first messages and moves what stays on this process.
@@ -90,8 +90,6 @@ class MessagePart {
   MessageQueue receives_;
   Buffer memory_;
   std::optional<copy::Pass> kept_;
-  std::vector<std::byte*> targets_;
-  std::size_t self_ = 0;
   std::vector<MessageQueue::Message> expected_;  // what a place receives
   Size under_way_ = 0;
 };

@@ -102,8 +102,7 @@ TileExchange NodePart::on_this_node() const {
   TileExchange out{.exchange = {},
                    .in_tile = task_.shapes.front(),
                    .out_tile = task_.shapes.back(),
-                   .element_bytes = task_.element_bytes,
-                   .whole = nodes.count == 1};
+                   .element_bytes = task_.element_bytes};
   const int here = nodes.first[static_cast<std::size_t>(task_.comm.process())];
   const auto stays_here = [&](const Transfer& transfer) {
     return nodes.together(transfer) &&

@@ -392,28 +392,8 @@ Result<NpyFile> NpyFile::open(const std::string& path) {
 
   std::vector<std::byte> bytes(static_cast<std::size_t>(
       std::min<Size>(status.st_size, static_cast<Size>(longest_header_bytes) + 12)));
-  // The length stands in the first bytes; most headers need no more than the first read.
-  constexpr std::size_t first_bytes = 4096;
-  const std::size_t first = std::min(bytes.size(), first_bytes);
-  if (auto read = file.read_at(0, std::span(bytes).first(first)); !read) {
-    return tl::unexpected(read.error());
-  }
-  std::size_t wanted = first;
-  if (first >= 12) {
-    const auto byte = [&](std::size_t i) { return std::to_integer<std::size_t>(bytes[i]); };
-    const std::size_t length =
-        byte(6) == 1 ? 10 + byte(8) + 256 * byte(9)
-                     : 12 + byte(8) + (byte(9) << 8U) + (byte(10) << 16U) + (byte(11) << 24U);
-    wanted = std::min(bytes.size(), std::max(first, length));
-  }
-  if (wanted > first) {
-    if (auto read =
-            file.read_at(static_cast<Size>(first), std::span(bytes).subspan(first, wanted - first));
-        !read) {
-      return tl::unexpected(read.error());
-    }
-  }
-  auto header = parse_npy_header(std::span(bytes).first(wanted), path);
+  if (auto read = file.read_at(0, bytes); !read) return tl::unexpected(read.error());
+  auto header = parse_npy_header(bytes, path);
   if (!header) return tl::unexpected(header.error());
   const Size expected = header->file_bytes();
   if (status.st_size < expected) {

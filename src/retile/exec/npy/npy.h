@@ -128,8 +128,8 @@ class NpyOutput {
   [[nodiscard]] static Result<NpyOutput> create(const std::string& path, NpyHeader header);
   /// Opens a temporary that another process created, for writing.
   /// \error file_error: also when it is another file
-  [[nodiscard]] static Result<NpyOutput> join(const std::string& temporary_path,
-                                              const NpyHeader& header, std::uint64_t identity);
+  [[nodiscard]] static Result<NpyOutput> join(const std::string& temporary_path, NpyHeader header,
+                                              std::uint64_t identity);
 
   [[nodiscard]] const std::string& temporary_path() const { return temporary_->path(); }
   [[nodiscard]] const NpyHeader& header() const { return header_; }

@@ -123,7 +123,7 @@ Result<NpyOutput> NpyOutput::create(const std::string& path, NpyHeader header) {
   return output;
 }
 
-Result<NpyOutput> NpyOutput::join(const std::string& temporary_path, const NpyHeader& header,
+Result<NpyOutput> NpyOutput::join(const std::string& temporary_path, NpyHeader header,
                                   std::uint64_t identity) {
   NpyOutput output;
   output.joined_ = Descriptor::open(temporary_path, O_WRONLY);
@@ -134,7 +134,8 @@ Result<NpyOutput> NpyOutput::join(const std::string& temporary_path, const NpyHe
   }
   output.identity_ = identity_of(status);
   if (output.identity_ != identity) return failed(temporary_path, "this is another process's file");
-  output.header_ = header;
+  static_cast<void>(make_npy_header(header));  // for where the elements lie
+  output.header_ = std::move(header);
   return output;
 }
 

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 #include "retile/core/assert.h"
 #include "retile/core/element_type.h"
@@ -56,6 +57,23 @@ std::optional<Size> find(TileRuns runs, const std::byte* tile) {
   return std::nullopt;
 }
 
+/// Calls function(n), n being the bytes of an element as a constant.
+template <typename Function>
+auto of_width(Size element_bytes, const Function& function) {
+  switch (element_bytes) {
+    case 1:
+      return function(std::integral_constant<std::size_t, 1>());
+    case 2:
+      return function(std::integral_constant<std::size_t, 2>());
+    case 4:
+      return function(std::integral_constant<std::size_t, 4>());
+    case 8:
+      return function(std::integral_constant<std::size_t, 8>());
+    default:
+      return function(std::integral_constant<std::size_t, 16>());
+  }
+}
+
 }  // namespace
 
 std::array<std::byte, 16> pattern_element(Size index) {
@@ -64,35 +82,13 @@ std::array<std::byte, 16> pattern_element(Size index) {
 
 void fill_pattern(const Layout& map, Size device, Size element_bytes, std::span<std::byte> tile) {
   const TileRuns runs = runs_of(map, device, element_bytes, tile.size());
-  switch (element_bytes) {
-    case 1:
-      return fill<1>(runs, tile.data());
-    case 2:
-      return fill<2>(runs, tile.data());
-    case 4:
-      return fill<4>(runs, tile.data());
-    case 8:
-      return fill<8>(runs, tile.data());
-    default:
-      return fill<16>(runs, tile.data());
-  }
+  of_width(element_bytes, [&](auto width) { fill<width()>(runs, tile.data()); });
 }
 
 std::optional<Size> find_pattern_mismatch(const Layout& map, Size device, Size element_bytes,
                                           std::span<const std::byte> tile) {
   const TileRuns runs = runs_of(map, device, element_bytes, tile.size());
-  switch (element_bytes) {
-    case 1:
-      return find<1>(runs, tile.data());
-    case 2:
-      return find<2>(runs, tile.data());
-    case 4:
-      return find<4>(runs, tile.data());
-    case 8:
-      return find<8>(runs, tile.data());
-    default:
-      return find<16>(runs, tile.data());
-  }
+  return of_width(element_bytes, [&](auto width) { return find<width()>(runs, tile.data()); });
 }
 
 }  // namespace retile

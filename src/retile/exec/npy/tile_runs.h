@@ -34,9 +34,7 @@ class TileRuns {
   [[nodiscard]] Run peek(Size most) const;
 
   [[nodiscard]] bool done() const { return position_ == tile_elements_; }
-  [[nodiscard]] Size tile_elements() const { return tile_elements_; }  ///< elements of the tile
   [[nodiscard]] Size run_elements() const { return run_elements_; }  ///< elements of one whole run
-  [[nodiscard]] Size run_count() const { return tile_elements_ / run_elements_; }
 
  private:
   struct Level {

@@ -4,17 +4,15 @@
 #include "retile/exec/sim/sim.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
-#include <string>
 #include <utility>
 #include <variant>
 
 #include "retile/core/element_type.h"
 #include "retile/program/apply.h"
+#include "retile/program/tile_shapes.h"
 
 namespace retile::sim {
 namespace {
@@ -177,68 +175,37 @@ Tiles apply(const Exchange& step, State& state) {
   return tiles;
 }
 
-tl::unexpected<Diagnostic> inapplicable(std::size_t index, const Step& step,
-                                        const Refusal& refusal) {
-  Diagnostic diagnostic{
-      .code = refusal.reason == Reason::limit ? Code::size_overflow : Code::inapplicable,
-      .message = fmt::format("step {} ({}) cannot be applied", index, op_name(step)),
-      .rule = std::string(reason_name(refusal.reason))};
-  if (refusal.reason == Reason::transfers && refusal.device && refusal.at) {
-    diagnostic.notes.push_back(fmt::format(
-        "device {} at [{}]: a box that begins here leaves the tile, or not exactly one transfer "
-        "writes this element",
-        *refusal.device, fmt::join(*refusal.at, ",")));
-  } else if (refusal.device) {
-    diagnostic.notes.push_back(fmt::format("device {} is missing or repeated", *refusal.device));
-  }
-  return refuse(std::move(diagnostic));
-}
-
 }  // namespace
 
 Result<Outcome> run(const Program& program, Tiles tiles, Size element_bytes) {
-  const auto bad_argument = [](std::string message) {
-    return refuse({.code = Code::bad_argument, .message = std::move(message)});
-  };
   if (auto good = check_element_size(element_bytes); !good) return refuse(good.error());
-  const auto tile_bytes = checked_mul(program.from.tile_size(), element_bytes);
-  if (!tile_bytes)
-    return refuse({.code = Code::size_overflow, .message = "a tile has more than 2^63 bytes"});
-  if (program.devices < 1 || static_cast<std::size_t>(program.devices) != tiles.size()) {
-    return bad_argument(
-        fmt::format("{} tiles were given for {} devices", tiles.size(), program.devices));
+  const auto shapes = tile_shapes(program, element_bytes);
+  if (!shapes) return refuse(shapes.error());
+  const Size tile_bytes = program.from.tile_size() * element_bytes;
+  const bool fit = static_cast<Size>(tiles.size()) == program.devices &&
+                   std::all_of(tiles.begin(), tiles.end(), [tile_bytes](const Tile& tile) {
+                     return bytes_of(tile) == tile_bytes;
+                   });
+  if (!fit) {
+    return refuse({.code = Code::bad_argument,
+                   .message = fmt::format("the Program starts with {} tiles of {} bytes",
+                                          program.devices, tile_bytes)});
   }
-  for (const Tile& tile : tiles) {
-    if (bytes_of(tile) != *tile_bytes) {
-      return bad_argument(
-          fmt::format("a tile of {} bytes was given, the Program starts with tiles of {}",
-                      tile.size(), *tile_bytes));
-    }
-  }
-
   State state{.tiles = std::move(tiles),
-              .shape = program.from.tile(),
-              .shape_after = program.from.tile(),
+              .shape = {},
+              .shape_after = {},
               .element_bytes = element_bytes,
               .received_bytes = std::vector<Size>(static_cast<std::size_t>(program.devices), 0)};
   Outcome outcome;
-  outcome.peak_bytes_per_device = *tile_bytes;
+  outcome.peak_bytes_per_device = tile_bytes;
   for (std::size_t index = 0; index < program.steps.size(); ++index) {
-    const Step& step = program.steps[index];
-    if (!well_made(step, state.shape.size(), program.devices)) {
-      return bad_argument(fmt::format(
-          "step {} ({}) names a dimension or a device that does not exist", index, op_name(step)));
-    }
-    const auto shape = shape_after(step, state.shape, program.devices);
-    if (!shape) return inapplicable(index, step, shape.error());
-    const auto elements = checked_product(*shape);
-    const auto bytes = elements ? checked_mul(*elements, element_bytes) : std::nullopt;
-    const auto both = bytes ? checked_add(*bytes, bytes_of(state.tiles.front())) : std::nullopt;
-    if (!both) return inapplicable(index, step, {.reason = Reason::limit, .device = {}});
-    outcome.peak_bytes_per_device = std::max(outcome.peak_bytes_per_device, *both);
-    state.shape_after = *shape;
-    state.tiles = std::visit([&](const auto& op) { return apply(op, state); }, step.op);
-    state.shape = *shape;
+    state.shape = (*shapes)[index];
+    state.shape_after = (*shapes)[index + 1];
+    const Size before = bytes_of(state.tiles.front());
+    state.tiles =
+        std::visit([&](const auto& op) { return apply(op, state); }, program.steps[index].op);
+    outcome.peak_bytes_per_device =
+        std::max(outcome.peak_bytes_per_device, before + bytes_of(state.tiles.front()));
   }
   outcome.received_bytes =
       *std::max_element(state.received_bytes.begin(), state.received_bytes.end());

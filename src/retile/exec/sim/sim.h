@@ -24,8 +24,7 @@ struct Outcome {
 
 /// Applies every step to `tiles`.
 /// \param tiles  program.devices buffers, each of program.from.tile_size() * element_bytes bytes
-/// \error bad_argument (buffers or element size do not fit), inapplicable (a step that cannot be
-/// applied), size_overflow
+/// \error as tile_shapes(); bad_argument (buffers or element size do not fit)
 [[nodiscard]] Result<Outcome> run(const Program& program, Tiles tiles, Size element_bytes);
 
 }  // namespace retile::sim

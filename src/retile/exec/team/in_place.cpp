@@ -1,21 +1,18 @@
 #include "retile/exec/team/in_place.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <optional>
 #include <utility>
 #include <variant>
 
+#include "retile/core/assert.h"
 #include "retile/core/cases.h"
 #include "retile/exec/copy/runs.h"
 #include "retile/exec/team/cycles.h"
 #include "retile/exec/team/turn.h"
 #include "retile/program/apply.h"
-#include "retile/program/tile_shapes.h"
 
 namespace retile::team {
 namespace {
@@ -74,12 +71,65 @@ Size product(const Shape& shape, std::size_t begin, std::size_t end) {
   return out;
 }
 
-/// \param most_blocks  of a batch of all members
-PiecesStep pieces_of(const Alltoall& step, const Shape& shape, Size element_bytes, Size panel_bytes,
-                     Size most_blocks) {
+std::vector<int> numbers(const std::vector<Size>& devices) {
+  std::vector<int> out;
+  for (const Size device : devices) out.push_back(static_cast<int>(device));
+  return out;
+}
+
+/// How many runs move together. Runs of 512 bytes and more move on their own, in one pass. Shorter
+/// ones move in blocks, which are turned in a second pass: one pass of 256 bytes at a time takes
+/// longer than both. Where no panel has a good divisor, pieces are swapped as they lie.
+/// \param most_columns  for which there are marks
+Size width_of(const PiecesStep& step, Size panel_bytes, Size most_columns) {
+  constexpr Size long_run_bytes = 512;
+  constexpr Size least_block_bytes = 4096;
+  if (step.run_bytes >= long_run_bytes && step.runs <= most_columns) return 1;
+  const auto n = static_cast<Size>(step.members.size());
+  const Size width = panel_columns(n, step.runs, step.run_bytes, panel_bytes);
+  const bool good =
+      width * step.run_bytes >= least_block_bytes && step.runs / width <= most_columns;
+  return good ? width : step.runs;
+}
+
+GatherStep gather_of(const Allgather& step, const Shape& shape, Size element_bytes, Size member) {
+  const Membership mine = membership(step.groups, member);
+  return {.members = numbers(mine.members),
+          .position = static_cast<Size>(mine.position),
+          .batches = product(shape, 0, step.dim),
+          .segment_bytes = product(shape, step.dim, shape.size()) * element_bytes};
+}
+
+SliceStep slice_of(const Dynslice& step, const Shape& shape, Size element_bytes, Size member) {
+  const Size n = group_size(step);
+  return {.pieces = n,
+          .position = piece_of(step, member),
+          .batches = product(shape, 0, step.dim),
+          .segment_bytes = product(shape, step.dim, shape.size()) / n * element_bytes};
+}
+
+/// The cycle through `device`, from its lowest device on.
+PermuteStep permute_of(const Allpermute& step, Size devices, Size device, Size tile_bytes) {
+  const std::vector<Size> source = sources(step, devices);
+  PermuteStep out{.cycle = {}, .share = 0, .tile_bytes = tile_bytes};
+  for (Size d = device; out.cycle.empty() || d != device; d = source[static_cast<std::size_t>(d)]) {
+    out.cycle.push_back(static_cast<int>(d));
+  }
+  const auto lowest = std::min_element(out.cycle.begin(), out.cycle.end());
+  out.share = (out.cycle.end() - lowest) % static_cast<Size>(out.cycle.size());
+  std::rotate(out.cycle.begin(), lowest, out.cycle.end());
+  return out;
+}
+
+/// \param marks  of cycles; those that are used are taken away
+PiecesStep pieces_of(const Alltoall& step, const Shape& shape, Size element_bytes, Size member,
+                     Size panel_bytes, std::span<std::byte>& marks) {
   const Size n = step.groups.columns();
   const std::size_t rank = shape.size();
+  const Membership mine = membership(step.groups, member);
   PiecesStep out;
+  out.members = numbers(mine.members);
+  out.position = static_cast<Size>(mine.position);
   const std::size_t outer = std::min(step.split, step.concat);
   const std::size_t inner = std::max(step.split, step.concat);
   out.batches = product(shape, 0, outer);
@@ -95,23 +145,20 @@ PiecesStep pieces_of(const Alltoall& step, const Shape& shape, Size element_byte
     out.runs = product(shape, outer, inner);
     out.run_bytes = shape[inner] / n * product(shape, inner + 1, rank) * element_bytes;
   }
-  // Runs of 512 bytes and more move on their own, in one pass. Shorter ones move in blocks, which
-  // are turned in a second pass: one pass of 256 bytes at a time takes longer than both. Where no
-  // panel has a good divisor, pieces are swapped as they lie.
-  constexpr Size long_run_bytes = 512;
-  constexpr Size least_block_bytes = 4096;
-  const Size most_columns = most_blocks / n / n;
-  if (out.run_bytes >= long_run_bytes && out.runs <= most_columns) return out;
-  out.width = panel_columns(n, out.runs, out.run_bytes, panel_bytes);
-  if (out.width * out.run_bytes < least_block_bytes || out.runs / out.width > most_columns) {
-    out.width = out.runs;
-  }
+  out.width = width_of(out, panel_bytes, static_cast<Size>(marks.size()) * 8 / n / n);
+  const BlockTurn blocks = out.blocks();
+  out.cycles.emplace(blocks, out.members, out.position, panel_bytes, marks);
+  const std::size_t used = bytes_of(Cycles::mark_bytes(blocks));
+  if (used <= marks.size()) marks = marks.subspan(used);
   return out;
 }
 
 }  // namespace
 
 struct InPlace::State {
+  State(const Program& program, const std::vector<Shape>& shapes, Size element_bytes, int member,
+        Size panel);
+
   Size in_bytes = 0;
   Size out_bytes = 0;
   Size memory_bytes = 0;
@@ -200,134 +247,60 @@ Result<void> InPlace::State::run(const PermuteStep& step, Team& team) const {
   return team.barrier();
 }
 
-InPlace::InPlace(std::unique_ptr<State> state) : state_(std::move(state)) {}
 InPlace::InPlace(InPlace&&) noexcept = default;
 InPlace& InPlace::operator=(InPlace&&) noexcept = default;
 InPlace::~InPlace() = default;
 
-namespace {
-
-std::vector<int> numbers(const std::vector<Size>& devices) {
-  std::vector<int> out;
-  out.reserve(devices.size());
-  for (const Size device : devices) out.push_back(static_cast<int>(device));
-  return out;
-}
-
-/// The cycle through `device`, from its lowest device on.
-PermuteStep permute_of(const Allpermute& step, Size devices, Size device, Size tile_bytes) {
-  const std::vector<Size> source = sources(step, devices);
-  Size lowest = device;
-  for (Size d = source[static_cast<std::size_t>(device)]; d != device;
-       d = source[static_cast<std::size_t>(d)]) {
-    lowest = std::min(lowest, d);
-  }
-  PermuteStep out{.cycle = {}, .share = 0, .tile_bytes = tile_bytes};
-  Size d = lowest;
-  do {
-    if (d == device) out.share = static_cast<Size>(out.cycle.size());
-    out.cycle.push_back(static_cast<int>(d));
-    d = source[static_cast<std::size_t>(d)];
-  } while (d != lowest);
-  return out;
-}
-
-}  // namespace
-
-Result<InPlace> InPlace::make(const Program& program, Size element_bytes, int member,
-                              Size panel_bytes) {
-  const auto refused = [](Code code, std::string message) {
-    return refuse({.code = code, .message = std::move(message)});
-  };
-  if (element_bytes != 1 && element_bytes != 2 && element_bytes != 4 && element_bytes != 8 &&
-      element_bytes != 16) {
-    return refused(Code::bad_argument,
-                   fmt::format("elements of {} bytes cannot be moved", element_bytes));
-  }
-  if (member < 0 || member >= program.devices) {
-    return refused(Code::bad_argument, fmt::format("there is no member {}", member));
-  }
-  if (panel_bytes < program.devices * element_bytes) {
-    return refused(
-        Code::bad_argument,
-        fmt::format("a panel of {} bytes holds less than an element per member", panel_bytes));
-  }
-  auto shapes = tile_shapes(program, element_bytes);
-  if (!shapes) return tl::unexpected(shapes.error());
+InPlace::State::State(const Program& program, const std::vector<Shape>& shapes, Size element_bytes,
+                      int member, Size panel)
+    : panel_bytes(panel), memory(new std::byte[bytes_of(in_place_scratch_bytes(panel))]) {
+  RETILE_ASSERT(panel >= program.devices * element_bytes,
+                "a panel of less than an element for each");
+  const std::span all(memory.get(), bytes_of(in_place_scratch_bytes(panel)));
+  scratch = {.panel = all.first(bytes_of(panel)),
+             .marks = all.subspan(bytes_of(panel), bytes_of(turn_marks_bytes))};
+  std::span<std::byte> marks = all.last(bytes_of(cycle_marks_bytes));
   const auto tile_bytes = [&](std::size_t i) {
-    const Shape& shape = (*shapes)[i];
-    return product(shape, 0, shape.size()) * element_bytes;
+    return product(shapes[i], 0, shapes[i].size()) * element_bytes;
   };
-  auto state = std::make_unique<State>();
-  state->panel_bytes = panel_bytes;
-  const std::size_t scratch_bytes = bytes_of(in_place_scratch_bytes(panel_bytes));
-  state->memory.reset(new (std::nothrow) std::byte[scratch_bytes]);
-  if (state->memory == nullptr) return refused(Code::mpi_error, "out of memory");
-  const std::span<std::byte> scratch(state->memory.get(), scratch_bytes);
-  state->scratch = {.panel = scratch.first(bytes_of(panel_bytes)),
-                    .marks = scratch.subspan(bytes_of(panel_bytes), bytes_of(turn_marks_bytes))};
-  std::span<std::byte> leaders = scratch.last(bytes_of(cycle_marks_bytes));
-  state->in_bytes = tile_bytes(0);
-  state->out_bytes = tile_bytes(program.steps.size());
-  state->memory_bytes = state->in_bytes;
+  in_bytes = tile_bytes(0);
+  out_bytes = tile_bytes(program.steps.size());
+  memory_bytes = in_bytes;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    state->memory_bytes = std::max(state->memory_bytes, tile_bytes(i + 1));
-    const Step& step = program.steps[i];
-    const Shape& shape = (*shapes)[i];
-    if (moves_nothing(step)) continue;
-    const auto receive = [&](Size bytes) {
-      state->received_bytes =
-          checked_add(state->received_bytes, bytes).value_or(std::numeric_limits<Size>::max());
-    };
-    auto added = match(
-        step.op,
-        [&](const Dynslice& slice) -> Result<void> {
-          const Size n = group_size(slice);
-          state->moves.emplace_back(SliceStep{
-              .pieces = n,
-              .position = piece_of(slice, member),
-              .batches = product(shape, 0, slice.dim),
-              .segment_bytes = product(shape, slice.dim, shape.size()) / n * element_bytes});
-          return {};
+    const Size before = tile_bytes(i);
+    memory_bytes = std::max(memory_bytes, tile_bytes(i + 1));
+    if (moves_nothing(program.steps[i])) continue;
+    Size received = 0;
+    moves.push_back(match(
+        program.steps[i].op,
+        [&](const Dynslice& slice) -> Move {
+          return slice_of(slice, shapes[i], element_bytes, member);
         },
-        [&](const Allgather& gather) -> Result<void> {
-          const Membership mine = membership(gather.groups, member);
-          receive(tile_bytes(i + 1) - tile_bytes(i));
-          state->moves.emplace_back(GatherStep{
-              .members = numbers(mine.members),
-              .position = static_cast<Size>(mine.position),
-              .batches = product(shape, 0, gather.dim),
-              .segment_bytes = product(shape, gather.dim, shape.size()) * element_bytes});
-          return {};
+        [&](const Allgather& gather) -> Move {
+          received = tile_bytes(i + 1) - before;
+          return gather_of(gather, shapes[i], element_bytes, member);
         },
-        [&](const Alltoall& exchange) -> Result<void> {
-          const Membership mine = membership(exchange.groups, member);
-          PiecesStep pieces = pieces_of(exchange, shape, element_bytes, panel_bytes,
-                                        static_cast<Size>(leaders.size()) * 8);
-          pieces.members = numbers(mine.members);
-          pieces.position = static_cast<Size>(mine.position);
-          receive(tile_bytes(i) - tile_bytes(i) / static_cast<Size>(pieces.members.size()));
-          const BlockTurn blocks = pieces.blocks();
-          pieces.cycles.emplace(blocks, pieces.members, pieces.position, panel_bytes, leaders);
-          const std::size_t used = bytes_of(Cycles::mark_bytes(blocks));
-          if (used <= leaders.size()) leaders = leaders.subspan(used);
-          state->moves.emplace_back(std::move(pieces));
-          return {};
+        [&](const Alltoall& exchange) -> Move {
+          received = before - before / exchange.groups.columns();
+          return pieces_of(exchange, shapes[i], element_bytes, member, panel, marks);
         },
-        [&](const Allpermute& source) -> Result<void> {
-          PermuteStep permute = permute_of(source, program.devices, member, tile_bytes(i));
-          if (permute.cycle.size() > 1) receive(tile_bytes(i));
-          state->moves.emplace_back(std::move(permute));
-          return {};
+        [&](const Allpermute& permute) -> Move {
+          PermuteStep step = permute_of(permute, program.devices, member, before);
+          received = step.cycle.size() > 1 ? before : 0;
+          return step;
         },
-        [&](const Exchange&) -> Result<void> {
-          return refused(Code::unsupported,
-                         fmt::format("step {} (exchange) is not run in place", i));
-        });
-    if (!added) return tl::unexpected(added.error());
+        [](const Exchange&) -> Move {
+          RETILE_ASSERT(false, "an exchange is not run in place");
+          return {};
+        }));
+    received_bytes =
+        checked_add(received_bytes, received).value_or(std::numeric_limits<Size>::max());
   }
-  return InPlace(std::move(state));
 }
+
+InPlace::InPlace(const Program& program, const std::vector<Shape>& shapes, Size element_bytes,
+                 int member, Size panel_bytes)
+    : state_(std::make_unique<State>(program, shapes, element_bytes, member, panel_bytes)) {}
 
 Size InPlace::in_bytes() const { return state_->in_bytes; }
 Size InPlace::out_bytes() const { return state_->out_bytes; }

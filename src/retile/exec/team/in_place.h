@@ -28,8 +28,7 @@ inline constexpr Size cycle_marks_bytes = Size{256} << 10;
 /// One member's part of a Program in place; device d is member d. Made once, run many times; a run
 /// allocates nothing.
 ///
-/// - alltoall: blocks of runs follow the cycles of their permutation through all memories, each
-/// from
+/// - alltoall: blocks of runs follow the cycles of their permutation through all memories, each from
 ///   where it lies to where it belongs; of short runs, every member turns the panels that this
 ///   leaves (or makes them before, when pieces are joined further out).
 /// - allgather: the tile is spread to its places, from its end, then written to the peers' tiles.
@@ -37,13 +36,11 @@ inline constexpr Size cycle_marks_bytes = Size{256} << 10;
 /// - allpermute: the tiles of a cycle move on by one in slices, which its members share out.
 class InPlace {
  public:
-  /// Not collective.
-  /// \param element_bytes  1, 2, 4, 8 or 16
+  /// Not collective. Throws std::bad_alloc.
+  /// \param shapes  tile_shapes() of the Program, which has no exchange
   /// \param panel_bytes  the same on all members; at least an element per device
-  /// \error bad_argument, bad_program, inapplicable, size_overflow as Redistributor::make;
-  ///     unsupported for an exchange
-  [[nodiscard]] static Result<InPlace> make(const Program& program, Size element_bytes, int member,
-                                            Size panel_bytes = default_panel_bytes);
+  InPlace(const Program& program, const std::vector<Shape>& shapes, Size element_bytes, int member,
+          Size panel_bytes = default_panel_bytes);
 
   InPlace(InPlace&&) noexcept;
   InPlace& operator=(InPlace&&) noexcept;
@@ -65,7 +62,6 @@ class InPlace {
 
  private:
   struct State;
-  explicit InPlace(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

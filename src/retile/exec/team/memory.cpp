@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
-#if defined(__linux__) && !defined(MADV_COLLAPSE)
+#ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25  // Linux 6.1; the C library's headers may be older than the kernel
 #endif
 
@@ -85,9 +85,7 @@ std::byte* map(int descriptor, std::size_t bytes) {
   const std::size_t mapped = (bytes + page - 1) / page * page;
   if (before != 0) munmap(begin, before);
   if (before + mapped < reserved) munmap(wanted + mapped, reserved - before - mapped);
-#ifdef MADV_HUGEPAGE
   madvise(at, bytes, MADV_HUGEPAGE);  // a wish: fails where the kernel has no such pages
-#endif
   return wanted;
 }
 
@@ -106,14 +104,10 @@ int reserve(int descriptor, Size bytes) {
 /// one small page is enough. The rest comes as small pages later, and so does everything from the
 /// first failure on: a kernel that found no huge page would look as long for each.
 void collapse(int descriptor, std::byte* begin, std::size_t bytes) {
-#ifdef MADV_COLLAPSE
   for (std::size_t at = 0; bytes - at >= huge_page_bytes; at += huge_page_bytes) {
     if (posix_fallocate(descriptor, static_cast<off_t>(at), 1) != 0) return;
     if (madvise(begin + at, huge_page_bytes, MADV_COLLAPSE) != 0) return;
   }
-#else
-  static_cast<void>(descriptor), static_cast<void>(begin), static_cast<void>(bytes);
-#endif
 }
 
 /// Puts all pages into this process's tables, so that no fault falls into a measured copy.
@@ -159,11 +153,7 @@ Result<SharedMemory> SharedMemory::create(Size bytes, SharedKind kind) {
   SharedMemory out;
   int number = -1;
   if (kind == SharedKind::anonymous) {
-#ifdef __linux__
     number = memfd_create("retile", MFD_CLOEXEC);
-#else
-    errno = ENOSYS;
-#endif
   } else {
     // A name that somebody left behind is not ours to open.
     do {
@@ -270,15 +260,6 @@ struct Attempt {
   bool made = true;                ///< whether all segments were made
 };
 
-/// Tells the others whether this member is well; the first one that is not, or -1.
-Result<int> first_failed(Team& team, bool well) {
-  if (auto told = team.tell(well ? 1 : 0); !told) return refuse(told.error());
-  for (int member = 0; member < team.members(); ++member) {
-    if (team.told(member) == 0) return member;
-  }
-  return -1;
-}
-
 Result<Attempt> attempt(Team& team, Size bytes, SharedKind kind) {
   Attempt out;
   out.segments.resize(static_cast<std::size_t>(team.members()));
@@ -289,28 +270,20 @@ Result<Attempt> attempt(Team& team, Size bytes, SharedKind kind) {
     out.mine = made.error();
   }
 
-  std::vector<SharedHandle> handles(out.segments.size());
-  if (auto told = team.tell(out.segments[self].handle().place); !told) {
-    return refuse(told.error());
-  }
-  for (int member = 0; member < team.members(); ++member) {
-    handles[static_cast<std::size_t>(member)].place = team.told(member);
-  }
-  if (auto told = team.tell(out.segments[self].handle().identity); !told) {
-    return refuse(told.error());
-  }
-  for (int member = 0; member < team.members(); ++member) {
-    handles[static_cast<std::size_t>(member)].identity = team.told(member);
-  }
+  const SharedHandle& mine = out.segments[self].handle();
+  const auto places = tell_all(team, mine.place);
+  if (!places) return refuse(places.error());
+  const auto identities = tell_all(team, mine.identity);
+  if (!identities) return refuse(identities.error());
   auto failed = first_failed(team, !out.mine);
   if (!failed) return refuse(failed.error());
   out.failed = *failed;
   out.made = *failed < 0;
   if (!out.made) return out;
 
-  for (std::size_t member = 0; member < handles.size() && !out.mine; ++member) {
+  for (std::size_t member = 0; member < places->size() && !out.mine; ++member) {
     if (member == self) continue;
-    auto attached = SharedMemory::attach(handles[member], bytes);
+    auto attached = SharedMemory::attach({(*places)[member], (*identities)[member]}, bytes);
     if (attached) {
       out.segments[member] = std::move(*attached);
     } else {

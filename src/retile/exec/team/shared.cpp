@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "retile/core/hash.h"
+#include "retile/core/assert.h"
 #include "retile/exec/copy/stores.h"
 #include "retile/exec/team/shared_protocol.h"
 
@@ -18,16 +18,8 @@ namespace {
 constexpr Size most_slot_bytes = Size{512} << 10;
 constexpr Size slot_alignment = 64;
 constexpr Size page_bytes = 4096;
-constexpr std::string_view wrong_sizes = "tiles of other sizes than the exchange has";
-
 Diagnostic bad(Code code, std::string message) {
   return {.code = code, .message = std::move(message)};
-}
-
-bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
-  const std::less<const std::byte*> before;
-  return !a.empty() && !b.empty() && before(a.data(), b.data() + b.size()) &&
-         before(b.data(), a.data() + a.size());
 }
 
 bool contains(std::span<const std::byte> whole, std::span<const std::byte> part) {
@@ -42,27 +34,6 @@ Size bytes_beyond(const std::optional<T>& it) {
   return it ? it->held_bytes() - Size{sizeof(T)} : 0;
 }
 
-/// The outcome of all: a member that failed says so with its own error, the others with its code.
-Result<void> agree(Team& team, const std::optional<Diagnostic>& mine, std::uint64_t hash) {
-  // Even: the code of a failure. Odd: the hash of what this member was asked for.
-  const std::uint64_t word = mine ? static_cast<std::uint64_t>(mine->code) << 1 : hash << 1 | 1;
-  if (auto told = team.tell(word); !told) return told;
-  if (mine) return refuse(*mine);
-  for (int member = 0; member < team.members(); ++member) {
-    if ((team.told(member) & 1) == 0) {
-      return refuse(bad(static_cast<Code>(team.told(member) >> 1),
-                        fmt::format("member {} cannot take part in the exchange", member)));
-    }
-  }
-  for (int member = 1; member < team.members(); ++member) {
-    if (team.told(member) != team.told(0)) {
-      return refuse(bad(Code::disagreement,
-                        fmt::format("members 0 and {} were given different exchanges", member)));
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 /// What create() is given, and what it makes of it.
@@ -72,45 +43,34 @@ struct SharedExchange::Making {
   const SharedOptions& options;
 
   /// The size of a slot: two for every other member fit into the slots; 0 where none are wanted.
-  [[nodiscard]] Result<Size> slot_bytes() const;
-  [[nodiscard]] Result<copy::Pass> pass_over(std::span<const Transfer> transfers) const;
+  [[nodiscard]] Size slot_bytes() const;
+  [[nodiscard]] copy::Pass pass_over(std::span<const Transfer> transfers) const;
   /// Over all transfers that have `member` at that end.
-  [[nodiscard]] Result<copy::Pass> pass_of(Size Transfer::*end, int member) const;
+  [[nodiscard]] copy::Pass pass_of(Size Transfer::*end, int member) const;
   /// Whether member 0 would rather read old tiles than write into new ones.
-  [[nodiscard]] Result<bool> pulling_is_better() const;
-  [[nodiscard]] Result<void> make_streams(SharedExchange& made) const;
-  [[nodiscard]] Result<void> make_passes(SharedExchange& made, bool pulls) const;
-  /// What a member was asked for, as a number.
-  [[nodiscard]] std::uint64_t hash() const;
+  [[nodiscard]] bool pulling_is_better() const;
+  void make_streams(SharedExchange& made) const;
+  void make_passes(SharedExchange& made, bool pulls) const;
 };
 
-Result<Size> SharedExchange::Making::slot_bytes() const {
-  if (options.slots_offset < 0 || options.slots_bytes < 0 ||
-      !checked_add(options.slots_offset, options.slots_bytes)) {
-    return refuse(bad(Code::bad_argument, "the place of the slots is out of range"));
-  }
-  if (options.copies_offset < 0) {
-    return refuse(bad(Code::bad_argument, "the place of the copies is out of range"));
-  }
+Size SharedExchange::Making::slot_bytes() const {
   const Size others = team.members() - 1;
-  if (options.slots_bytes == 0 || others == 0 || options.copies) return Size{0};
+  if (options.slots_bytes == 0 || others == 0 || options.copies) return 0;
   const Size each = std::min(options.slots_bytes / (2 * others), most_slot_bytes);
   const Size aligned = each / slot_alignment * slot_alignment;
-  if (aligned < exchange.element_bytes || aligned < 1) {
-    return refuse(bad(Code::bad_argument,
-                      fmt::format("{} bytes of slots are too few for {} members and elements of {} "
-                                  "bytes",
-                                  options.slots_bytes, team.members(), exchange.element_bytes)));
-  }
+  RETILE_ASSERT(aligned >= exchange.element_bytes, "slots that are too small for an element");
   return aligned;
 }
 
-Result<copy::Pass> SharedExchange::Making::pass_over(std::span<const Transfer> transfers) const {
-  return copy::Pass::make(exchange.element_bytes, exchange.in_tile, exchange.out_tile, transfers,
-                          {.cache_share_bytes = copy::detected_cache_share_bytes(team.members())});
+copy::Pass SharedExchange::Making::pass_over(std::span<const Transfer> transfers) const {
+  return {exchange.element_bytes,
+          exchange.in_tile,
+          exchange.out_tile,
+          transfers,
+          {.cache_share_bytes = copy::detected_cache_share_bytes(team.members())}};
 }
 
-Result<copy::Pass> SharedExchange::Making::pass_of(Size Transfer::*end, int member) const {
+copy::Pass SharedExchange::Making::pass_of(Size Transfer::*end, int member) const {
   std::vector<Transfer> transfers;
   for (const Transfer& transfer : exchange.exchange.transfers) {
     if (transfer.*end == member) transfers.push_back(transfer);
@@ -118,18 +78,16 @@ Result<copy::Pass> SharedExchange::Making::pass_of(Size Transfer::*end, int memb
   return pass_over(transfers);
 }
 
-Result<bool> SharedExchange::Making::pulling_is_better() const {
-  const auto push = pass_of(&Transfer::source, 0);
-  if (!push) return tl::unexpected(push.error());
-  const auto pull = pass_of(&Transfer::target, 0);
-  if (!pull) return tl::unexpected(pull.error());
+bool SharedExchange::Making::pulling_is_better() const {
+  const copy::Pass push = pass_of(&Transfer::source, 0);
+  const copy::Pass pull = pass_of(&Transfer::target, 0);
   // Writers who take turns in a tile that stays in the caches take its lines, and what is fetched
   // ahead of them, from each other. Readers can share them.
-  const bool contended = !push->streaming() && push->in_order_bytes() < page_bytes;
-  return contended || push->in_order_bytes() < pull->in_order_bytes();
+  const bool contended = !push.streaming() && push.in_order_bytes() < page_bytes;
+  return contended || push.in_order_bytes() < pull.in_order_bytes();
 }
 
-Result<void> SharedExchange::Making::make_streams(SharedExchange& made) const {
+void SharedExchange::Making::make_streams(SharedExchange& made) const {
   const copy::DeviceTransfers own =
       copy::transfers_of(team.member(), team.members(), exchange.exchange);
   for (std::size_t other = 0; other < made.peers_.size(); ++other) {
@@ -143,33 +101,12 @@ Result<void> SharedExchange::Making::make_streams(SharedExchange& made) const {
                             own.from[other]);
     }
   }
-  if (own.kept.empty()) return {};
-  auto kept = pass_over(own.kept);
-  if (!kept) return tl::unexpected(kept.error());
-  made.kept_.emplace(std::move(*kept));
-  return {};
+  if (!own.kept.empty()) made.kept_.emplace(pass_over(own.kept));
 }
 
-Result<void> SharedExchange::Making::make_passes(SharedExchange& made, bool pulls) const {
-  const auto make = [&](Size Transfer::*end, std::optional<copy::Pass>& pass) -> Result<void> {
-    auto over = pass_of(end, team.member());
-    if (!over) return tl::unexpected(over.error());
-    pass.emplace(std::move(*over));
-    return {};
-  };
-  if (!options.copies) {
-    if (auto done = make(&Transfer::source, made.push_); !done) return done;
-  }
-  return options.copies || pulls ? make(&Transfer::target, made.pull_) : Result<void>();
-}
-
-std::uint64_t SharedExchange::Making::hash() const {
-  std::uint64_t hash = exchange.hash();
-  for (const Size number :
-       {options.slots_offset, options.slots_bytes, Size{options.copies}, options.copies_offset}) {
-    hash = hash_number(hash, static_cast<std::uint64_t>(number));
-  }
-  return hash;
+void SharedExchange::Making::make_passes(SharedExchange& made, bool pulls) const {
+  if (!options.copies) made.push_.emplace(pass_of(&Transfer::source, team.member()));
+  if (options.copies || pulls) made.pull_.emplace(pass_of(&Transfer::target, team.member()));
 }
 
 SharedExchange::SharedExchange(const Making& making, Size slot_bytes)
@@ -186,43 +123,36 @@ SharedExchange::SharedExchange(const Making& making, Size slot_bytes)
 Result<SharedExchange> SharedExchange::create(Team& team, const TileExchange& exchange,
                                               const SharedOptions& options) {
   const Making making{team, exchange, options};
-  std::optional<Diagnostic> mine;
   std::optional<SharedExchange> made;
-  // What goes wrong here is told of below; until then all go on together.
-  const auto attempt = [&mine](const auto& function) {
-    if (mine) return;
+  // Who has no memory says so below; until then all go on together.
+  bool well = true;
+  const auto attempt = [&well](const auto& function) {
     try {
-      if (Result<void> done = function(); !done) mine = std::move(done.error());
+      if (well) function();
     } catch (const std::bad_alloc&) {
-      mine = bad(Code::limit_reached, "out of memory");
+      well = false;
     }
   };
   // Which passes there are must be the same on all members, who may take their caches for different
   // ones, so member 0 decides.
   bool pulls = false;
-  attempt([&]() -> Result<void> {
-    if (auto wrong = exchange.fault(team.members())) return refuse(std::move(*wrong));
-    const auto slot = making.slot_bytes();
-    if (!slot) return tl::unexpected(slot.error());
-    made.emplace(SharedExchange(making, *slot));
-    if (team.member() != 0 || options.copies) return {};
-    const auto better = making.pulling_is_better();
-    if (!better) return tl::unexpected(better.error());
-    pulls = *better;
-    return {};
+  attempt([&] {
+    made.emplace(SharedExchange(making, making.slot_bytes()));
+    pulls = team.member() == 0 && !options.copies && making.pulling_is_better();
   });
   if (auto told = team.tell(pulls ? 1 : 0); !told) return refuse(told.error());
   pulls = team.told(0) != 0;
-  attempt([&]() -> Result<void> {
+  attempt([&] {
     if (!options.copies && (made->slot_bytes_ > 0 || team.members() == 1)) {
-      if (auto done = making.make_streams(*made); !done) return done;
+      making.make_streams(*made);
     }
-    return making.make_passes(*made, pulls);
+    making.make_passes(*made, pulls);
   });
-  if (auto all = agree(team, mine, mine ? 0 : making.hash()); !all) {
-    return refuse(std::move(all.error()));
-  }
-  return std::move(*made);
+  const auto failed = first_failed(team, well);
+  if (!failed) return refuse(failed.error());
+  if (*failed < 0) return std::move(*made);
+  if (!well) return refuse(bad(Code::limit_reached, "out of memory"));  // needs no memory
+  return refuse(bad(Code::limit_reached, fmt::format("member {} is out of memory", *failed)));
 }
 
 Result<SharedPath> SharedExchange::run(std::span<const std::byte> in, std::span<std::byte> out) {
@@ -230,36 +160,14 @@ Result<SharedPath> SharedExchange::run(std::span<const std::byte> in, std::span<
   return run(in, out, watch);
 }
 
-std::optional<std::span<std::byte>> SharedExchange::place(Size offset, Size bytes) const {
-  const auto memory = team().memory(team().member());
-  const auto size = static_cast<Size>(memory.size());
-  if (offset > size || bytes > size - offset) return std::nullopt;
-  return memory.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes));
-}
-
-std::string_view SharedExchange::objection(std::span<const std::byte> in,
-                                           std::span<const std::byte> out) const {
-  if (static_cast<Size>(in.size()) != in_bytes_ || static_cast<Size>(out.size()) != out_bytes_) {
-    return wrong_sizes;
-  }
-  if (overlap(in, out)) return "the tiles before and after overlap";
-  if (const auto slots = place(options_.slots_offset, options_.slots_bytes)) {
-    if (overlap(*slots, in) || overlap(*slots, out)) return "a tile overlaps the slots";
-  }
-  if (options_.copies) {
-    const auto copies = place(options_.copies_offset, copies_bytes(in_bytes_));
-    if (!copies) return "there is no room for copies of a tile";
-    if (overlap(*copies, in) || overlap(*copies, out)) return "a tile overlaps the copies";
-  }
-  return {};
-}
-
 std::uint64_t SharedExchange::word_of(std::span<const std::byte> in, std::span<const std::byte> out,
                                       std::span<const std::byte> tile) const {
   const auto memory = team().memory(team().member());
+  if (static_cast<Size>(in.size()) != in_bytes_ || static_cast<Size>(out.size()) != out_bytes_) {
+    return 0;
+  }
   std::uint64_t word = fine;
-  const bool slots = slot_bytes_ > 0 && place(options_.slots_offset, options_.slots_bytes);
-  if (team().members() == 1 || slots) word |= can_stage;
+  if (team().members() == 1 || slot_bytes_ > 0) word |= can_stage;
   if (contains(memory, in)) word |= in_is_shared;
   if (contains(memory, out)) word |= out_is_shared;
   if (contains(memory, tile)) {
@@ -268,20 +176,14 @@ std::uint64_t SharedExchange::word_of(std::span<const std::byte> in, std::span<c
   return word;
 }
 
-Result<void> SharedExchange::all_fine(std::string_view objection, std::span<const std::byte> in,
-                                      std::span<const std::byte> out) const {
+Result<void> SharedExchange::all_fine() const {
   const auto refuser = std::find_if(words_.begin(), words_.end(),
                                     [](std::uint64_t word) { return (word & fine) == 0; });
-  if (objection.empty() && refuser == words_.end()) return {};
+  if (refuser == words_.end()) return {};
   try {
-    if (objection.empty()) {
-      return refuse(bad(Code::bad_argument,
-                        fmt::format("member {} refused its tiles", refuser - words_.begin())));
-    }
-    if (objection != wrong_sizes) return refuse(bad(Code::bad_argument, std::string(objection)));
     return refuse(bad(Code::bad_argument,
-                      fmt::format("tiles of {} and {} bytes, where the exchange has {} and {}",
-                                  in.size(), out.size(), in_bytes_, out_bytes_)));
+                      fmt::format("member {} was given tiles of other sizes than the exchange has",
+                                  refuser - words_.begin())));
   } catch (const std::bad_alloc&) {
     return refuse(bad(Code::bad_argument, "wrong tiles"));  // needs no memory
   }
@@ -314,7 +216,14 @@ std::byte* SharedExchange::slot(int source, int target, std::uint64_t chunk) con
   const int members = team().members();
   const Size number =
       2 * Size{(target - source + members) % members - 1} + static_cast<Size>(chunk % 2);
-  return team().memory(source).data() + options_.slots_offset + number * slot_bytes_;
+  return place(source, options_.slots_offset + number * slot_bytes_, slot_bytes_);
+}
+
+std::byte* SharedExchange::place(int member, Size offset, Size bytes) const {
+  const std::span<std::byte> memory = team().memory(member);
+  RETILE_ASSERT(offset >= 0 && offset + bytes <= static_cast<Size>(memory.size()),
+                "an exchange whose places are not there");
+  return memory.data() + offset;
 }
 
 Size SharedExchange::held_bytes() const {

@@ -67,22 +67,21 @@ struct SharedPeer {
 /// Built once, run many times. Building and running are collective: all members call them in the
 /// same order. Nothing is allocated by run().
 ///
-/// Precondition, judged by `check` and not here: no two transfers of a target overlap. (That boxes
-/// lie within their tiles, and that their sizes add up to the tile, is looked at here.)
+/// Preconditions: the transfers are applicable (shape_after()) and name members; all members give
+/// the same, and have room in their memories for the places in the options.
 class SharedExchange {
  public:
   /// \param team  outlives the exchange
-  /// \error as TileExchange::fault(): all members, where it is one's own fault with the place, else by the same
-  ///        code; bad_argument (places, slots that are too small); disagreement; limit_reached (out
-  ///        of memory); team_broken
+  /// \error limit_reached (out of memory) on all members, team_broken
   [[nodiscard]] static Result<SharedExchange> create(Team& team, const TileExchange& exchange,
                                                      const SharedOptions& options = {});
 
   /// Moves `in`, this member's tile, to where it belongs; `out` is complete on return, and nobody
   /// reads `in` any more. Copied if the options say so. Straight where every member's `out` lies in
-  /// its own shared memory, or every `in` and pulling jumps less; else staged. The two may not
-  /// overlap each other or the slots.
-  /// \error bad_argument (before anything moves, on all members), team_broken (`out` is undefined)
+  /// its own shared memory, or every `in` and pulling jumps less; else staged. Precondition: the two
+  /// overlap neither each other nor the places in the options.
+  /// \error bad_argument (tiles of other sizes, on whichever member; before anything moves, on all),
+  ///     team_broken (`out` is undefined)
   [[nodiscard]] Result<SharedPath> run(std::span<const std::byte> in, std::span<std::byte> out);
   /// The same with somebody who watches every step (shared_protocol.h).
   template <typename Watch>
@@ -113,18 +112,14 @@ class SharedExchange {
     const std::uint64_t offset = words_[static_cast<std::size_t>(member)] >> offset_shift;
     return team().memory(member).data() + offset;
   }
-  /// Bytes of this member's memory; nothing where they are not there.
-  [[nodiscard]] std::optional<std::span<std::byte>> place(Size offset, Size bytes) const;
-  /// Why these tiles cannot be taken; an empty text where they can. Allocates nothing: the others
-  /// wait for this member to say that it objects.
-  [[nodiscard]] std::string_view objection(std::span<const std::byte> in,
-                                           std::span<const std::byte> out) const;
-  /// Flags, and the place of `tile` if it lies in this member's memory.
+  /// Where `bytes` bytes lie in a member's memory.
+  [[nodiscard]] std::byte* place(int member, Size offset, Size bytes) const;
+  /// Flags, and the place of `tile` if it lies in this member's memory; 0 where the tiles have not
+  /// the sizes of the exchange.
   [[nodiscard]] std::uint64_t word_of(std::span<const std::byte> in, std::span<const std::byte> out,
                                       std::span<const std::byte> tile) const;
-  /// Whether all are fine; the first argument is this member's objection to the others.
-  [[nodiscard]] Result<void> all_fine(std::string_view objection, std::span<const std::byte> in,
-                                      std::span<const std::byte> out) const;
+  /// Whether all were given tiles of the right sizes.
+  [[nodiscard]] Result<void> all_fine() const;
   /// Which way they go then.
   [[nodiscard]] Result<Way> decide() const;
   void rewind();

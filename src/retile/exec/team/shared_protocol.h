@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -56,9 +57,9 @@ struct Unwatched {
   [[nodiscard]] std::uint64_t copy_of(std::uint64_t run) const { return run % 2; }
 
   /// Writes into tiles of all members, of `out_bytes` each.
-  void push(const copy::Pass& pass, const std::byte* in, std::span<std::byte* const> targets,
-            [[maybe_unused]] Size out_bytes) const {
-    pass.push(in, targets);
+  void push(const copy::Pass& pass, std::span<const std::byte* const> sources,
+            std::span<std::byte* const> targets, [[maybe_unused]] Size out_bytes) const {
+    pass.run(sources, targets);
   }
   /// Fills a slot with what comes next.
   void pack(copy::BoxStream& boxes, copy::BoxStream::Cursor& cursor, const std::byte* tile,
@@ -95,17 +96,16 @@ Result<SharedPath> SharedExchange::run(std::span<const std::byte> in, std::span<
 template <typename Watch>
 Result<SharedExchange::Way> SharedExchange::enter(std::span<const std::byte> in,
                                                   std::span<std::byte> out, Watch& watch) {
-  const std::string_view complaint = objection(in, out);
   rewind();
   watch.at(Moment::entry);
   // Where pulling is better, members tell where their old tiles lie, else where the new ones do.
   const std::span<const std::byte> told = pull_ ? in : std::span<const std::byte>(out);
-  const std::uint64_t word = complaint.empty() ? word_of(in, out, told) : 0;
-  if (auto heard = watch.hear(team(), word, words_); !heard) return refuse(heard.error());
-  if (auto all = all_fine(complaint, in, out); !all) return refuse(std::move(all.error()));
+  auto heard = watch.hear(team(), word_of(in, out, told), words_);
+  if (!heard) return refuse(heard.error());
+  if (auto all = all_fine(); !all) return refuse(std::move(all.error()));
   auto way = decide();
   if (way && *way == Way::push && pull_) {  // not all old tiles are shared, but all new ones are
-    auto heard = watch.hear(team(), word_of(in, out, out), words_);
+    heard = watch.hear(team(), word_of(in, out, out), words_);
     if (!heard) return refuse(heard.error());
   }
   return way;
@@ -117,26 +117,26 @@ Result<SharedExchange::Way> SharedExchange::enter(std::span<const std::byte> in,
 template <typename Watch>
 Result<void> SharedExchange::copied(std::span<const std::byte> in, std::span<std::byte> out,
                                     Watch& watch) {
-  const std::string_view complaint = objection(in, out);
-  const Size second = copies_bytes(in_bytes_) / 2;
+  const std::uint64_t word = word_of(in, out, out);
+  const Size bytes = copies_bytes(in_bytes_) / 2;
   const std::uint64_t turn = watch.copy_of(runs_++);
-  const auto offset = static_cast<std::size_t>(options_.copies_offset + (turn == 0 ? 0 : second));
+  const Size offset = options_.copies_offset + (turn == 0 ? 0 : bytes);
   watch.at(Moment::entry);
   watch.at(Moment::copy);
-  if (complaint.empty()) {
-    watch.copy(in, team().memory(team().member()).data() + offset);
+  if (word != 0) {
+    watch.copy(in, place(team().member(), offset, bytes));
     watch.at(Moment::fence);
     watch.fence();
   }
   watch.at(Moment::exit);
-  auto heard = watch.hear(team(), complaint.empty() ? fine : 0, words_);
-  if (!heard) return heard;
-  if (auto all = all_fine(complaint, in, out); !all) return all;
+  if (auto heard = watch.hear(team(), word, words_); !heard) return heard;
+  if (auto all = all_fine(); !all) return all;
   for (int member = 0; member < team().members(); ++member) {
-    sources_[static_cast<std::size_t>(member)] = team().memory(member).data() + offset;
+    sources_[static_cast<std::size_t>(member)] = place(member, offset, bytes);
   }
   watch.at(Moment::unpack);
-  pull_->pull(sources_, out.data());
+  targets_[static_cast<std::size_t>(team().member())] = out.data();
+  pull_->run(sources_, targets_);
   return {};
 }
 
@@ -150,16 +150,14 @@ Result<void> SharedExchange::straight(Way way, std::span<const std::byte> in,
   watch.at(Moment::copy);
   for (int member = 0; member < team().members(); ++member) {
     const auto k = static_cast<std::size_t>(member);
-    if (way == Way::push) {
-      targets_[k] = tile_of(member);
-    } else {
-      sources_[k] = tile_of(member);
-    }
+    const bool mine = member == team().member();
+    sources_[k] = way == Way::pull ? tile_of(member) : mine ? in.data() : nullptr;
+    targets_[k] = way == Way::push ? tile_of(member) : mine ? out.data() : nullptr;
   }
   if (way == Way::push) {
-    watch.push(*push_, in.data(), targets_, out_bytes_);
+    watch.push(*push_, sources_, targets_, out_bytes_);
   } else {
-    pull_->pull(sources_, out.data());
+    pull_->run(sources_, targets_);
   }
   watch.at(Moment::fence);
   watch.fence();
@@ -194,10 +192,7 @@ Result<void> SharedExchange::staged(std::span<const std::byte> in, std::span<std
     }
     if (step == 0) {
       watch.at(Moment::copy);
-      if (kept_) {
-        targets_[static_cast<std::size_t>(team().member())] = out.data();
-        kept_->push(in.data(), targets_);
-      }
+      if (kept_) kept_->run(std::array{in.data()}, std::array{out.data()});
       more = true;
       continue;
     }

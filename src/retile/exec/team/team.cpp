@@ -2,22 +2,18 @@
 // members may be processes, so the sleeping is done here.
 #include "retile/exec/team/team.h"
 
-#include <chrono>
-#include <cstring>
-#include <new>
-#include <thread>
-#include <utility>
-
-#include "retile/core/assert.h"
-
-#ifdef __linux__
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <ctime>
-#endif
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "retile/core/assert.h"
 
 // How writes are published. The tests' negative controls build this file with weaker orders, which
 // ThreadSanitizer has to report.
@@ -98,11 +94,9 @@ Counter& counter_of(std::byte* control, int owner, int about, int members) {
 }
 
 int cores() {
-#ifdef __linux__
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-#endif
   return static_cast<int>(std::thread::hardware_concurrency());
 }
 
@@ -116,22 +110,14 @@ void relax() {
 
 /// Sleeps until `event` is no longer `seen`, somebody wakes it, or the time is over.
 void sleep_on(Word& event, std::uint32_t seen) {
-#ifdef __linux__
   timespec time{};
   time.tv_nsec = sleep_ns;
   // Not FUTEX_PRIVATE_FLAG: the word may lie in memory of several processes.
   syscall(SYS_futex, static_cast<void*>(&event), FUTEX_WAIT, seen, &time, nullptr, 0);
-#else
-  if (event.load() == seen) std::this_thread::sleep_for(std::chrono::microseconds(50));
-#endif
 }
 
 void wake(Word& event) {
-#ifdef __linux__
   syscall(SYS_futex, static_cast<void*>(&event), FUTEX_WAKE, 1 << 30, nullptr, nullptr, 0);
-#else
-  static_cast<void>(event);
-#endif
 }
 
 tl::unexpected<Diagnostic> broken_team() {
@@ -261,5 +247,20 @@ void Team::break_team() {
 }
 
 bool Team::broken() const { return state(control_).broken.load() != 0; }
+
+Result<std::vector<std::uint64_t>> tell_all(Team& team, std::uint64_t word) {
+  if (auto told = team.tell(word); !told) return refuse(told.error());
+  std::vector<std::uint64_t> words;
+  for (int member = 0; member < team.members(); ++member) words.push_back(team.told(member));
+  return words;
+}
+
+Result<int> first_failed(Team& team, bool well) {
+  if (auto told = team.tell(well ? 1 : 0); !told) return refuse(told.error());
+  for (int member = 0; member < team.members(); ++member) {
+    if (team.told(member) == 0) return member;
+  }
+  return -1;
+}
 
 }  // namespace retile::team

@@ -79,4 +79,12 @@ class Team {
   std::vector<std::span<std::byte>> memories_;
 };
 
+/// Collective: tells all a word and hears theirs, by member.
+/// \error team_broken
+[[nodiscard]] Result<std::vector<std::uint64_t>> tell_all(Team& team, std::uint64_t word);
+
+/// Collective: tells the others whether this member is well; the first one that is not, or -1.
+/// \error team_broken
+[[nodiscard]] Result<int> first_failed(Team& team, bool well);
+
 }  // namespace retile::team

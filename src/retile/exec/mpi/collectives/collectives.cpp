@@ -2,13 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <functional>
 #include <limits>
 #include <utility>
 #include <vector>
 
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
-#include "retile/exec/mpi/collectives/step_move.h"
+#include "retile/exec/mpi/collectives/group_move.h"
 #include "retile/program/apply.h"
 
 namespace retile::mpi {
@@ -17,8 +19,15 @@ namespace {
 /// Where tiles lie between moves.
 enum class Slot { in, out, first, second };
 
+/// From the tile before a step to the tile after it, through a buffer; empty where nothing is left
+/// to do on this process. The two tiles do not overlap.
+struct StepMove {
+  std::function<Result<void>(const std::byte* from, std::byte* to, std::byte* buffer)> run = {};
+  Size buffer_bytes = 0;
+};
+
 struct Move {
-  std::unique_ptr<StepMove> what;
+  StepMove what;
   std::size_t step = 0;      // of the Program, for messages
   Size out_bytes = 0;        // of the tile it writes
   Size in_offset_bytes = 0;  // where the tile that it reads starts in its slot
@@ -48,10 +57,9 @@ class Collectives final : public Mover {
     int key;
   };
   /// What a step leaves to do on this process: nothing where it only shifts the start of the tile.
-  [[nodiscard]] std::unique_ptr<StepMove> move_of(const Op& op, std::size_t step,
-                                                  const Shape& shape);
-  [[nodiscard]] std::unique_ptr<StepMove> move_of(const Dynslice& slice, const Shape& shape);
-  [[nodiscard]] std::unique_ptr<StepMove> move_of(const Allpermute& permute, const Shape& shape);
+  [[nodiscard]] StepMove move_of(const Op& op, std::size_t step, const Shape& shape);
+  [[nodiscard]] StepMove move_of(const Dynslice& slice, const Shape& shape);
+  [[nodiscard]] StepMove move_of(const Allpermute& permute, const Shape& shape);
   void receive(Size bytes) {
     received_ = checked_add(received_, bytes).value_or(std::numeric_limits<Size>::max());
   }
@@ -103,67 +111,95 @@ void Collectives::split_groups() {
   }
 }
 
-std::unique_ptr<StepMove> Collectives::move_of(const Dynslice& slice, const Shape& shape) {
+StepMove Collectives::move_of(const Dynslice& slice, const Shape& shape) {
   const Size n = group_size(slice);
-  if (n == 1) return nullptr;
-  const Piece piece{.segment_bytes = block_bytes(shape, slice.dim, limits_.element_bytes) / n,
-                    .n = n,
-                    .q = piece_of(slice, comm_.process())};
-  if (piece.segment_bytes < tile_bytes(shape) / n) return slice_move(piece, tile_bytes(shape) / n);
-  shift_bytes_ += piece.q * piece.segment_bytes;
-  return nullptr;
+  if (n == 1) return {};
+  const Size q = piece_of(slice, comm_.process());
+  const Size piece_bytes = tile_bytes(shape) / n;
+  if (std::all_of(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(slice.dim),
+                  [](Size extent) { return extent == 1; })) {
+    shift_bytes_ += q * piece_bytes;
+    return {};
+  }
+  return {.run = [pieces = pieces_along(shape, slice.dim, n, limits_.element_bytes),
+                  at = copy::BoxStream::Cursor{.box = static_cast<std::size_t>(q)}, piece_bytes](
+                     const std::byte* from, std::byte* to, std::byte*) mutable -> Result<void> {
+    auto cursor = at;
+    pieces.pack(cursor, from, to, piece_bytes);
+    return {};
+  }};
 }
 
-std::unique_ptr<StepMove> Collectives::move_of(const Allpermute& permute, const Shape& shape) {
+StepMove Collectives::move_of(const Allpermute& permute, const Shape& shape) {
   const Size device = comm_.process();
   const std::vector<Size> source = sources(permute, comm_.processes());
-  const Size from = source[static_cast<std::size_t>(device)];
-  if (from == device) return nullptr;  // then it is its own target as well
-  const auto target = std::find(source.begin(), source.end(), device) - source.begin();
-  receive(tile_bytes(shape));
-  return permute_move(comm_, static_cast<int>(from), static_cast<int>(target), tile_bytes(shape),
-                      limits_);
+  const auto from_process = static_cast<int>(source[static_cast<std::size_t>(device)]);
+  if (from_process == device) return {};  // then it is its own target as well
+  const auto to_process =
+      static_cast<int>(std::find(source.begin(), source.end(), device) - source.begin());
+  const Size bytes = tile_bytes(shape);
+  receive(bytes);
+  const Size most = limits_.round_bytes(limits_.message_bytes, 1, bytes);
+  return {.run = [this, from_process, to_process, bytes, most](const std::byte* from, std::byte* to,
+                                                               std::byte*) -> Result<void> {
+    for (Size begin = 0; begin < bytes; begin += most) {
+      const auto now = static_cast<std::size_t>(std::min(most, bytes - begin));
+      auto sent =
+          comm_.send_receive({from + begin, now}, to_process, {to + begin, now}, from_process);
+      if (!sent) return sent;
+    }
+    return {};
+  }};
 }
 
-std::unique_ptr<StepMove> Collectives::move_of(const Op& op, std::size_t step, const Shape& shape) {
+StepMove Collectives::move_of(const Op& op, std::size_t step, const Shape& shape) {
   const Size whole = tile_bytes(shape);
+  const auto in_group = [&](const auto& collective) -> StepMove {
+    GroupMove move(collective, shape, groups_[group_of_step_[step]], limits_);
+    const Size buffer_bytes = move.buffer_bytes();
+    return {.run = std::move(move), .buffer_bytes = buffer_bytes};
+  };
   return match(
       op, [&](const Dynslice& slice) { return move_of(slice, shape); },
-      [&](const Allgather& gather) -> std::unique_ptr<StepMove> {
+      [&](const Allgather& gather) -> StepMove {
         const Size n = gather.groups.columns();
-        if (n == 1) return nullptr;
+        if (n == 1) return {};
         receive((n - 1) * whole);
-        return gather_move(gather, shape, groups_[group_of_step_[step]], limits_);
+        return in_group(gather);
       },
-      [&](const Alltoall& exchange) -> std::unique_ptr<StepMove> {
+      [&](const Alltoall& exchange) -> StepMove {
         const Size n = exchange.groups.columns();
-        if (n == 1) return nullptr;
+        if (n == 1) return {};
         receive((n - 1) * (whole / n));
-        return alltoall_move(exchange, shape, groups_[group_of_step_[step]], limits_);
+        return in_group(exchange);
       },
       [&](const Allpermute& permute) { return move_of(permute, shape); },
-      [](const Exchange&) -> std::unique_ptr<StepMove> {
+      [](const Exchange&) -> StepMove {
         RETILE_ASSERT(false, "collectives() refuses an exchange");
-        return nullptr;
+        return {};
       });
 }
 
 void Collectives::plan() {
   const std::vector<Step>& steps = task_.program.steps;
   const std::vector<Shape>& shapes = task_.shapes;
-  const auto add = [&](std::unique_ptr<StepMove> what, std::size_t step, Size out_bytes,
-                       Size offset) {
+  const auto add = [&](StepMove what, std::size_t step, Size out_bytes, Size offset) {
     moves_.push_back(
         {.what = std::move(what), .step = step, .out_bytes = out_bytes, .in_offset_bytes = offset});
   };
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    auto what = move_of(steps[i].op, i, shapes[i]);
-    if (what == nullptr) continue;
+    StepMove what = move_of(steps[i].op, i, shapes[i]);
+    if (!what.run) continue;
     add(std::move(what), i, tile_bytes(shapes[i + 1]), std::exchange(shift_bytes_, 0));
   }
   const Size out_bytes = tile_bytes(shapes.back());
   if (moves_.empty() || shift_bytes_ != 0 || moves_.back().out_bytes != out_bytes) {
-    add(copy_move(out_bytes), steps.size(), out_bytes, shift_bytes_);
+    const auto copy = [out_bytes](const std::byte* from, std::byte* to,
+                                  std::byte*) -> Result<void> {
+      std::memcpy(to, from, static_cast<std::size_t>(out_bytes));
+      return {};
+    };
+    add({.run = copy}, steps.size(), out_bytes, shift_bytes_);
   }
   place();
 }
@@ -187,7 +223,7 @@ bool Collectives::allocate() {
   for (const Move& move : moves_) {
     if (move.to == Slot::first) first_bytes = std::max(first_bytes, move.out_bytes);
     if (move.to == Slot::second) second_bytes = std::max(second_bytes, move.out_bytes);
-    chunk_bytes = std::max(chunk_bytes, move.what->buffer_bytes());
+    chunk_bytes = std::max(chunk_bytes, move.what.buffer_bytes);
   }
   return first_.allocate(first_bytes, task_.meter) && second_.allocate(second_bytes, task_.meter) &&
          chunk_.allocate(chunk_bytes, task_.meter);
@@ -200,7 +236,7 @@ Result<void> Collectives::move(std::span<const std::byte> in, std::span<std::byt
   for (const Move& next : moves_) {
     const std::byte* from =
         (next.from == Slot::in ? in.data() : writable(next.from)) + next.in_offset_bytes;
-    if (auto moved = next.what->run(from, writable(next.to), chunk_.data()); !moved) {
+    if (auto moved = next.what.run(from, writable(next.to), chunk_.data()); !moved) {
       Diagnostic diagnostic = moved.error();
       diagnostic.message = fmt::format("step {}: {}", next.step, diagnostic.message);
       return refuse(std::move(diagnostic));
