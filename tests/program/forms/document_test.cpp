@@ -84,6 +84,10 @@ std::string mistake(const Block& block, const Block& above) {
     if (!again || *again != *got) return "does not come back from\n" + printed;
     return "";
   }
+  if (block.info == "retile.program/2") {
+    const auto read = spec::parse_programs(block.text);
+    return read.error ? read.error->message : "";
+  }
   if (block.info == "retile.program-refused") {
     return retile::parse_programs(block.text).has_value() ? "is not refused" : "";
   }
@@ -94,7 +98,7 @@ std::string mistake(const Block& block, const Block& above) {
     return said == block.text ? "" : "is said:\n" + said;
   }
   if (block.info == "verdict") {
-    if (above.info != "retile.program") return "stands below no Program";
+    if (above.info.rfind("retile.program", 0) != 0) return "stands below no Program";
     const std::string said = verdict_on(above.text);
     return said == block.text ? "" : "is said:\n" + said;
   }
