@@ -432,6 +432,7 @@ std::string plan_explanation(const Plan& plan) {
       "before and "
       "after together\n",
       plan.bound, plan.resident);
+  if (plan.uneven) return text;
   const Baseline baseline = gather_everything(plan);
   text += fmt::format("gathering everything, then slicing: cost {}{}, height {}\n",
                       baseline.cost ? fmt::format("{}", *baseline.cost) : "beyond 2^63", unit,

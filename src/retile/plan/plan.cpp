@@ -736,6 +736,9 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
 }
 
 Result<Size> smallest_feasible_bytes(const Problem& asked, Size element_bytes) {
+  if (!asked.from.is_even() || !asked.to.is_even()) {
+    return smallest_feasible_uneven(asked, element_bytes);
+  }
   const auto renamed = check_arguments(asked, {.element_bytes = element_bytes});
   if (!renamed) return refuse(renamed.error());
   const Problem& problem = renamed->problem(asked);

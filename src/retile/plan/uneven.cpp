@@ -159,6 +159,13 @@ Size most_received(const Problem& problem) {
   return most;
 }
 
+/// The most elements that a device holds in an exchange, its old tile and its new one.
+std::optional<Size> held_in_exchange(const Problem& problem) {
+  const Size before = problem.from.tile_size();
+  return most_received(problem) == 0 ? std::max(before, problem.to.tile_size())
+                                     : checked_add(before, problem.to.tile_size());
+}
+
 Result<Plan> exchange(const Problem& problem, const PlanOptions& options, std::string reason) {
   Plan out;
   out.problem = problem;
@@ -173,7 +180,7 @@ Result<Plan> exchange(const Problem& problem, const PlanOptions& options, std::s
   const bool bytes = options.cost_model == CostModel::bytes;
   const auto cost =
       bytes ? checked_mul(received, options.element_bytes) : std::optional(moves ? after : 0);
-  const auto resident = checked_add(before, moves ? after : 0);
+  const auto resident = held_in_exchange(problem);
   const auto held = resident ? checked_mul(*resident, options.element_bytes) : std::nullopt;
   if (!cost || !held) {
     return refuse({.code = Code::size_overflow,
@@ -209,6 +216,19 @@ Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options) {
   Plan out = restricted(*std::move(planned), problem);
   if (out.height <= out.bound) return out;
   return exchange(problem, options, "collectives need a tile above the larger end");
+}
+
+Result<Size> smallest_feasible_uneven(const Problem& problem, Size element_bytes) {
+  const auto elements = held_in_exchange(problem);
+  const auto held = elements ? checked_mul(*elements, element_bytes) : std::nullopt;
+  if (!held) {
+    return refuse({.code = Code::size_overflow,
+                   .message = "the smallest feasible limit does not fit in 63 bits"});
+  }
+  const Result<Problem> even = aligned(problem);
+  if (!even) return *held;
+  const Result<Size> steps = smallest_feasible_bytes(*even, element_bytes);
+  return steps ? std::min(*held, *steps) : *held;
 }
 
 }  // namespace retile

@@ -84,10 +84,6 @@ std::string mistake(const Block& block, const Block& above) {
     if (!again || *again != *got) return "does not come back from\n" + printed;
     return "";
   }
-  if (block.info == "retile.program/2") {
-    const auto read = spec::parse_programs(block.text);
-    return read.error ? read.error->message : "";
-  }
   if (block.info == "retile.program-refused") {
     return retile::parse_programs(block.text).has_value() ? "is not refused" : "";
   }

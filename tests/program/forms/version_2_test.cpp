@@ -39,7 +39,7 @@ std::vector<Twin> all() {
       {"parts divide their axis", two("mesh p:6\nfrom [5{p:(3)2}10]\nto [10]"),
        two("mesh p:6\nfrom [3{p:(3)«4»}10]\nto [10]"), Code::axis_size_mismatch},
       {"parts do not overlap", two("mesh p:6\nfrom [5{p:(1)2}10, 4{p:(2)3}10]\nto [10, 10]"),
-       two("mesh p:6\nfrom [5{p:(1)2}10, 4{«p:(1)3»}10]\nto [10, 10]"), Code::axis_used_twice},
+       two("mesh p:6\nfrom [5{«p:(1)2»}10, 4{p:(1)3}10]\nto [10, 10]"), Code::axis_used_twice},
       {"rooted layouts are on a device", two("mesh p:2\nfrom [10]@1\nto [10]"),
        two("mesh p:2\nfrom [10]@«2»\nto [10]"), Code::bad_device},
       {"rooted layouts are not cut", two("mesh p:2\nfrom [10]@1\nto [10]"),
