@@ -156,7 +156,7 @@ Diagnostic wrong_tile_size(const CutText& dim, Size tiles) {
     out.notes = {sizes_text(dim.splitters, "; ") + repair(tile, dim.splitters, dim.global)};
   }
   const auto cover = checked_mul(dim.tile, tiles);
-  if (cover && *cover < dim.global) return out;
+  if (dim.tile > dim.global || (cover && *cover < dim.global)) return out;
   if (dim.splitters.size() > most_listed) return out;
   std::vector<std::string> parts;
   for (const Splitter& splitter : dim.splitters) parts.push_back(splitter.text);
