@@ -21,7 +21,8 @@ std::vector<Size> held(const Layout& layout, Size device) {
 Layout blocks(Size devices, Size block, Size global, Halo halo = {}) {
   std::vector<Digit> digits;
   if (devices > 1) digits.push_back({1, devices});
-  return Layout::numbered(devices, {Cuts::blocks(block, devices, global)}, {digits}, {halo}).value();
+  return Layout::numbered(devices, {Cuts::blocks(block, devices, global)}, {digits}, {halo})
+      .value();
 }
 
 /// Those of the indices of block t, and so many on both sides if there are any.
@@ -67,8 +68,7 @@ TEST(UnevenLayout, boxes_of_blocks_are_the_indices_of_that_quotient) {
 }
 
 TEST(UnevenLayout, listed_cuts_may_be_empty_anywhere) {
-  const Layout layout =
-      Layout::numbered(4, {Cuts::listed({0, 0, 3, 3, 10})}, {{{1, 4}}}).value();
+  const Layout layout = Layout::numbered(4, {Cuts::listed({0, 0, 3, 3, 10})}, {{{1, 4}}}).value();
   EXPECT_EQ(layout.box(0), (Box{{0}, {0}}));
   EXPECT_EQ(layout.box(1), (Box{{0}, {3}}));
   EXPECT_EQ(layout.box(2), (Box{{0}, {0}}));
@@ -81,9 +81,9 @@ TEST(UnevenLayout, listed_cuts_may_be_empty_anywhere) {
 
 TEST(UnevenLayout, an_empty_side_makes_the_whole_box_empty) {
   // 4 over 3 is 2 2 0; 9 over 2 is 5 4.
-  const Layout layout = Layout::numbered(6, {Cuts::blocks(2, 3, 4), Cuts::blocks(5, 2, 9)},
-                                         {{{2, 3}}, {{1, 2}}})
-                            .value();
+  const Layout layout =
+      Layout::numbered(6, {Cuts::blocks(2, 3, 4), Cuts::blocks(5, 2, 9)}, {{{2, 3}}, {{1, 2}}})
+          .value();
   EXPECT_EQ(layout.box(3), (Box{{2, 5}, {2, 4}}));
   EXPECT_EQ(layout.box(4), (Box{{0, 0}, {0, 0}}));
   EXPECT_EQ(layout.box(5), (Box{{0, 0}, {0, 0}}));
@@ -93,13 +93,13 @@ TEST(UnevenLayout, an_empty_side_makes_the_whole_box_empty) {
 TEST(UnevenLayout, the_same_boxes_in_different_forms_are_equivalent) {
   const Layout by_number = blocks(4, 3, 10);
   const Layout listed = Layout::numbered(4, {Cuts::listed({0, 3, 6, 9, 10})}, {{{1, 4}}}).value();
-  const Layout boxes =
-      Layout::listed_boxes(4, {10}, {0, 3, 6, 9}, {3, 3, 3, 1}).value();
+  const Layout boxes = Layout::listed_boxes(4, {10}, {0, 3, 6, 9}, {3, 3, 3, 1}).value();
   EXPECT_TRUE(by_number.equivalent(listed));
   EXPECT_TRUE(by_number.equivalent(boxes));
   EXPECT_TRUE(boxes.covers_once());
   EXPECT_FALSE(by_number.equivalent(blocks(4, 4, 10)));
-  EXPECT_FALSE(by_number.equivalent(Layout::listed_boxes(4, {10}, {0, 3, 6, 8}, {3, 3, 3, 1}).value()));
+  EXPECT_FALSE(
+      by_number.equivalent(Layout::listed_boxes(4, {10}, {0, 3, 6, 8}, {3, 3, 3, 1}).value()));
 }
 
 TEST(UnevenLayout, listed_boxes_may_overlap_or_leave_gaps) {
@@ -134,9 +134,8 @@ TEST(UnevenLayout, what_is_no_layout_is_refused) {
 
 TEST(UnevenLayout, sizes_next_to_the_largest_do_not_wrap) {
   constexpr Size most = std::numeric_limits<Size>::max();
-  const Layout layout = Layout::numbered(2, {Cuts::blocks(most, 2, most)}, {{{1, 2}}},
-                                         {{most, most}})
-                            .value();
+  const Layout layout =
+      Layout::numbered(2, {Cuts::blocks(most, 2, most)}, {{{1, 2}}}, {{most, most}}).value();
   EXPECT_EQ(layout.box(0), (Box{{0}, {most}}));
   EXPECT_EQ(layout.box(1), (Box{{0}, {0}}));
 }

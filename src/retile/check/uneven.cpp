@@ -99,8 +99,10 @@ class Arrays {
         at[k] += transfer.source_start[k] - transfer.target_start[k];
       }
       Shape& known = out[index(transfer.target)];
-      if (known.empty()) known = std::move(at);
-      else if (known != at) return std::nullopt;
+      if (known.empty())
+        known = std::move(at);
+      else if (known != at)
+        return std::nullopt;
     }
     for (Shape& at : out) {
       if (at.empty()) at.assign(global_.size(), 0);
@@ -147,15 +149,15 @@ class Arrays {
       }
       const std::vector<Size>& from = elements_[index(transfer.source)];
       std::vector<Size>& to = next[index(transfer.target)];
-      const bool in_time = box.each_row(
-          {number_of(transfer.source_start, old_strides),
-           number_of(transfer.target_start, new_strides)},
-          [&](const Row<2>& row) {
-            for (Size e = 0; e < row.length; ++e) {
-              to[index(row.at[1] + e * row.step[1])] = from[index(row.at[0] + e * row.step[0])];
-            }
-            return watch.in_time(row.length);
-          });
+      const bool in_time = box.each_row({number_of(transfer.source_start, old_strides),
+                                         number_of(transfer.target_start, new_strides)},
+                                        [&](const Row<2>& row) {
+                                          for (Size e = 0; e < row.length; ++e) {
+                                            to[index(row.at[1] + e * row.step[1])] =
+                                                from[index(row.at[0] + e * row.step[0])];
+                                          }
+                                          return watch.in_time(row.length);
+                                        });
       if (!in_time) return Applied::too_late;
     }
     elements_ = std::move(next);
@@ -217,8 +219,8 @@ class Arrays {
   Limits limits_;
   TileShapes shapes_;
   bool boxes_ = true;
-  std::vector<Shape> at_;                     // of boxes
-  std::vector<std::vector<Size>> elements_;   // of others
+  std::vector<Shape> at_;                    // of boxes
+  std::vector<std::vector<Size>> elements_;  // of others
 };
 
 /// The first device whose tile has another shape than expected.

@@ -180,7 +180,8 @@ Baseline gather_everything(const Plan& plan) {
 std::string exchange_explanation(const Plan& plan) {
   return fmt::format(
       "\nwhy: {}\nevery device receives what it lacks of its new tile, and nothing else\n"
-      "memory: a device holds its old tile and its new one, the larger of them at most {} elements\n",
+      "memory: a device holds its old tile and its new one, the larger of them at most {} "
+      "elements\n",
       plan.exchange->reason, plan.bound);
 }
 
@@ -250,8 +251,8 @@ std::string verdict_text(const Verdict& verdict, bool within_bound) {
     case Reason::indivisible:
       return text + "the tile does not divide into so many pieces" + stuck;
     case Reason::ragged:
-      return text + fmt::format("{} holds a tile that does not fit those of its row{}", device,
-                                stuck);
+      return text +
+             fmt::format("{} holds a tile that does not fit those of its row{}", device, stuck);
     case Reason::transfers:
       return text + fmt::format(
                         "{} at {}: a box that begins here leaves the tile, or not exactly "
@@ -350,13 +351,12 @@ std::string plan_text(const Plan& plan) {
   const std::vector<std::string> labels = step_labels(plan);
   // An end to `sums_text` that only a plan without a proof has.
   const std::string end =
-      plan.uneven && !plan.optimal
-          ? fmt::format("\nplanned as the even problem over {}\n",
-                        shape_text(plan.problem.from.global()))
-      : plan.optimal ? "\n"
-                   : fmt::format("\nnot proved optimal: the proved lower bound is {}{}{}\n",
-                                 plan.lower_bound, cost_unit(plan),
-                                 plan.complete ? "" : "; the search stopped at its limit");
+      plan.uneven && !plan.optimal ? fmt::format("\nplanned as the even problem over {}\n",
+                                                 shape_text(plan.problem.from.global()))
+      : plan.optimal               ? "\n"
+                     : fmt::format("\nnot proved optimal: the proved lower bound is {}{}{}\n",
+                                   plan.lower_bound, cost_unit(plan),
+                                   plan.complete ? "" : "; the search stopped at its limit");
   if (labels.empty()) return fmt::format("nothing to do; {}{}", sums_text(plan), end);
   if (labels.size() == 1) return fmt::format("{}; {}{}", labels.front(), sums_text(plan), end);
   std::size_t label_width = 0;

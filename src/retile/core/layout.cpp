@@ -139,7 +139,8 @@ Result<Layout> Layout::numbered(Size devices, std::vector<Cuts> cuts,
   Layout out;
   out.devices_ = devices;
   for (const Cuts& dim : cuts) out.global_.push_back(dim.global());
-  RETILE_ASSERT(halos.empty() || halos.size() == cuts.size(), "a halo for every dimension, or none");
+  RETILE_ASSERT(halos.empty() || halos.size() == cuts.size(),
+                "a halo for every dimension, or none");
   for (std::size_t i = 0; i < cuts.size(); ++i) {
     out.tile_.push_back(cuts[i].largest());
     out.even_ = out.even_ && cuts[i].is_even();
@@ -155,10 +156,11 @@ Result<Layout> Layout::numbered(Size devices, std::vector<Cuts> cuts,
   if (!numbers) return refuse(std::move(numbers.error()));
   for (std::size_t i = 0; i < cuts.size(); ++i) {
     if (numbers->count(i) == cuts[i].count()) continue;
-    return refuse({.code = Code::ill_formed_type,
-                   .message = fmt::format("dimension {} is cut into {} tiles, but its digits say {}",
-                                          i, cuts[i].count(), numbers->count(i)),
-                   .rule = "WF-DIM"});
+    return refuse(
+        {.code = Code::ill_formed_type,
+         .message = fmt::format("dimension {} is cut into {} tiles, but its digits say {}", i,
+                                cuts[i].count(), numbers->count(i)),
+         .rule = "WF-DIM"});
   }
   for (std::size_t i = 0; i < halos.size(); ++i) {
     const Halo halo = halos[i];
@@ -196,8 +198,8 @@ Result<Layout> Layout::listed_boxes(Size devices, Shape global, std::vector<Size
   if (!entries || at.size() != static_cast<std::size_t>(*entries) || extents.size() != at.size()) {
     return refuse(
         {.code = Code::ill_formed_type,
-         .message = fmt::format(
-             "`at` and `shapes` need {} numbers for each of the {} devices", rank, devices)});
+         .message = fmt::format("`at` and `shapes` need {} numbers for each of the {} devices",
+                                rank, devices)});
   }
   Layout out;
   out.tile_.assign(rank, 0);
@@ -253,8 +255,8 @@ Box Layout::box(Size device) const {
 
 Shape Layout::extent_of(Size device) const {
   if (!listed_ || even_) return tile_;
-  const auto first = extents_.begin() +
-                     static_cast<std::ptrdiff_t>(static_cast<std::size_t>(device) * rank());
+  const auto first =
+      extents_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(device) * rank());
   return {first, first + static_cast<std::ptrdiff_t>(rank())};
 }
 
@@ -278,8 +280,7 @@ std::vector<Box> Layout::boxes() const {
   for (std::size_t d = 0; d < static_cast<std::size_t>(devices_); ++d) {
     const auto first = rows.begin() + static_cast<std::ptrdiff_t>(d * rank);
     Shape row(first, first + static_cast<std::ptrdiff_t>(rank));
-    out.push_back(by_numbers ? box_of(row)
-                             : Box{std::move(row), extent_of(static_cast<Size>(d))});
+    out.push_back(by_numbers ? box_of(row) : Box{std::move(row), extent_of(static_cast<Size>(d))});
   }
   return out;
 }

@@ -122,8 +122,7 @@ Plan restricted(Plan even, const Problem& problem) {
     even.cost += step.cost;
     even.height = std::max(even.height, after);
     even.valley = std::min(even.valley, after);
-    even.resident =
-        std::max(even.resident, step.op == Collective::dynslice ? size : size + after);
+    even.resident = std::max(even.resident, step.op == Collective::dynslice ? size : size + after);
     size = after;
   }
   // What is proved of the even problem is said of its tiles, and those that reach beyond the array
@@ -187,9 +186,9 @@ Result<Plan> exchange(const Problem& problem, const PlanOptions& options, std::s
                    .message = "the exchange holds or moves more than fits in 63 bits"});
   }
   if (options.memory_limit_bytes && *held > *options.memory_limit_bytes) {
-    return refuse({.code = Code::infeasible,
-                   .message = fmt::format("one exchange holds {} bytes, old and new tile together",
-                                          *held)});
+    return refuse(
+        {.code = Code::infeasible,
+         .message = fmt::format("one exchange holds {} bytes, old and new tile together", *held)});
   }
   out.cost = *cost;
   out.height = out.bound = std::max(before, after);

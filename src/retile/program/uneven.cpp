@@ -86,14 +86,12 @@ class Mover {
     for (std::size_t k = 0; k < entries.size(); ++k) place[index(entries[k])] = k;
     for (Size d = 0; d < devices_; ++d) {
       const std::size_t at = place[index(d)];
-      const std::span<const Size> row =
-          std::span(entries).subspan(at - at % index(n), index(n));
+      const std::span<const Size> row = std::span(entries).subspan(at - at % index(n), index(n));
       if (const auto other = differs(row, concat)) return refusal(Reason::ragged, other);
     }
     for (Size d = 0; d < devices_; ++d) {
       const std::size_t at = place[index(d)];
-      const std::span<const Size> row =
-          std::span(entries).subspan(at - at % index(n), index(n));
+      const std::span<const Size> row = std::span(entries).subspan(at - at % index(n), index(n));
       const Size q = static_cast<Size>(at % index(n));
       if (auto fault = gather(d, row, q, split, concat, piece)) return fault;
     }
@@ -159,8 +157,7 @@ class Mover {
       Shape start(rank(), 0);
       Shape shape = tile;
       if (split) {
-        const Stretch part =
-            piece_of(tile[*split], static_cast<Size>(row.size()), q, piece);
+        const Stretch part = piece_of(tile[*split], static_cast<Size>(row.size()), q, piece);
         if (part.extent == 0) continue;
         start[*split] = part.begin;
         shape[*split] = part.extent;

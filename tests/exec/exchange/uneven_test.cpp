@@ -1,4 +1,6 @@
 // Problems whose tiles differ, from plan to verdict: worked examples, and all small ones.
+#include "retile/program/uneven.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,13 +14,14 @@
 #include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "retile/program/forms/text.h"
-#include "retile/program/uneven.h"
 #include "support/values.h"
 
 namespace retile::uneven_test {
 namespace {
 
-Program lowered(const Plan& plan) { return plan.exchange ? direct(plan.problem).value() : lower(plan); }
+Program lowered(const Plan& plan) {
+  return plan.exchange ? direct(plan.problem).value() : lower(plan);
+}
 
 /// What each device receives from others, in elements.
 std::vector<Size> received(const Program& program) {
@@ -140,9 +143,9 @@ std::vector<std::string> types(const std::vector<Size>& axes, Size rows, Size co
       tiles *= axis == "a" ? axes[0] : axes[1];
       names += (names.empty() ? "" : ",") + axis;
     }
-    return split.empty() ? std::to_string(n)
-                         : std::to_string((n + tiles - 1) / tiles) + "{" + names + "}" +
-                               std::to_string(n);
+    return split.empty()
+               ? std::to_string(n)
+               : std::to_string((n + tiles - 1) / tiles) + "{" + names + "}" + std::to_string(n);
   };
   std::vector<std::string> out;
   for (const auto& first : splits) {
@@ -187,8 +190,8 @@ TEST(Uneven, all_small_problems_are_right_and_within_the_bound) {
 
 TEST(Uneven, a_step_that_fits_no_tiles_is_found) {
   const auto verdict = [](const std::string& steps) {
-    return check(parse_programs("retile.program/2\nmesh p:2,q:2\nfrom [2{p}3, 3{q}5]\nto [3, 3{q}5]\n" +
-                                steps)
+    return check(parse_programs(
+                     "retile.program/2\nmesh p:2,q:2\nfrom [2{p}3, 3{q}5]\nto [3, 3{q}5]\n" + steps)
                      .value()
                      .front());
   };
@@ -197,12 +200,14 @@ TEST(Uneven, a_step_that_fits_no_tiles_is_found) {
   EXPECT_EQ(verdict("allgather dim=0 groups=[[0,3],[1,2]]\n").reason, Reason::ragged);
   EXPECT_EQ(verdict("dynslice dim=0 groups=[[0,2],[1,3]]\n").reason, Reason::indivisible);
   EXPECT_EQ(verdict("allgather dim=0 groups=[[2,0],[1,3]]\n").reason, Reason::not_a_box);
-  EXPECT_EQ(verdict("allgather dim=0 groups=[[0,2],[1,3]] tile=[4,3]\n").reason, Reason::tile_claim);
+  EXPECT_EQ(verdict("allgather dim=0 groups=[[0,2],[1,3]] tile=[4,3]\n").reason,
+            Reason::tile_claim);
   EXPECT_EQ(verdict("allgather dim=0 groups=[[0,2],[1,3]] map=[3, (0,2,5){q}5]\n").reason,
             Reason::map_claim);
   EXPECT_EQ(verdict("").reason, Reason::end);
-  EXPECT_EQ(verdict("exchange transfers=[[0,0,0,0,0,0,2,3]] shapes=[[3,3],[3,2],[3,3],[3,2]]\n").reason,
-            Reason::transfers);
+  EXPECT_EQ(
+      verdict("exchange transfers=[[0,0,0,0,0,0,2,3]] shapes=[[3,3],[3,2],[3,3],[3,2]]\n").reason,
+      Reason::transfers);
 }
 
 }  // namespace

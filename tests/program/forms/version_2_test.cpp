@@ -61,8 +61,9 @@ std::vector<Twin> all() {
        two("devices 2\nfrom tile=[7] global=[10] at=[[0],[3]] shapes=[[3],[7]]\nto [10]"),
        two("devices 2\nfrom tile=«[8]» global=[10] at=[[0],[3]] shapes=[[3],[7]]\nto [10]"),
        Code::ill_formed_type},
-      {"empty tiles are zeros", two("devices 2\nfrom tile=[10,2] global=[10,2] at=[[0,0],[0,0]] "
-                                    "shapes=[[10,2],[0,0]]\nto [10,2]"),
+      {"empty tiles are zeros",
+       two("devices 2\nfrom tile=[10,2] global=[10,2] at=[[0,0],[0,0]] "
+           "shapes=[[10,2],[0,0]]\nto [10,2]"),
        two("devices 2\nfrom tile=[10,2] global=[10,2] at=[[0,0],[0,0]] "
            "shapes=[[10,2],[«0»,2]]\nto [10,2]"),
        Code::bad_program},
@@ -112,14 +113,16 @@ TEST_P(Version2, refuses_the_bad_twin_at_its_place) {
 
 std::string test_name(const testing::TestParamInfo<Twin>& drawn) {
   std::string out;
-  for (const char c : drawn.param.name) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  for (const char c : drawn.param.name)
+    out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return out;
 }
 INSTANTIATE_TEST_SUITE_P(Twins, Version2, testing::ValuesIn(all()), test_name);
 
 TEST(Version2, what_needs_nothing_new_is_version_1) {
   const Program program = twins::only(
-      parse_programs(two("mesh p:4\nfrom [3{p}12]\nto [12]\nallgather dim=0 groups=[1,4]<=[4]")), "");
+      parse_programs(two("mesh p:4\nfrom [3{p}12]\nto [12]\nallgather dim=0 groups=[1,4]<=[4]")),
+      "");
   EXPECT_EQ(to_text(program).substr(0, 17), "retile.program/1\n");
   EXPECT_TRUE(is_even(program));
 }
@@ -134,7 +137,8 @@ TEST(Version2, an_order_says_who_holds_the_tile_of_a_position) {
 
 TEST(Version2, an_order_of_all_devices_keeps_even_tiles_even) {
   const Program program = twins::only(
-      parse_programs(two("mesh x:2,y:3 order=[6]<=[3,2]T(1,0)\nfrom [2{x}4, 1{y}3]\nto [4, 3]")), "");
+      parse_programs(two("mesh x:2,y:3 order=[6]<=[3,2]T(1,0)\nfrom [2{x}4, 1{y}3]\nto [4, 3]")),
+      "");
   EXPECT_TRUE(program.from.is_even());
   // Position 2x + .. is device [0,2,4,1,3,5][p].
   EXPECT_EQ(program.from.base_offset(1), (retile::Shape{2, 0}));

@@ -97,7 +97,7 @@ class Edges {
   std::vector<Stretch> stretches_;
   std::vector<Size> cuts_;
   std::vector<std::vector<std::size_t>> holders_;  // per piece, in order
-  std::vector<Size> looks_;     // sums over the pieces before
+  std::vector<Size> looks_;                        // sums over the pieces before
   bool overlaps_ = false;
 };
 
@@ -195,10 +195,7 @@ class Boxes {
 class Maker {
  public:
   Maker(const Layout& from, const Layout& to)
-      : rank_(from.rank()),
-        devices_(from.devices()),
-        old_(from),
-        new_(to) {
+      : rank_(from.rank()), devices_(from.devices()), old_(from), new_(to) {
     for (Size d = 0; d < devices_; ++d) {
       if (!old_.is_empty(d)) holders_.push_back(d);
     }

@@ -42,8 +42,8 @@ CutDim cut_dim(const Dim& written) {
   if (written.cutting == Cutting::listed) out.tile = 1;
   for (const Token<Size>& cut : written.cuts) out.cuts.push_back(cut.value);
   for (const WrittenName& part : written.parts) {
-    out.parts.push_back({part.name.value, part.major ? part.major->value : 0,
-                         part.major ? part.size->value : 0});
+    out.parts.push_back(
+        {part.name.value, part.major ? part.major->value : 0, part.major ? part.size->value : 0});
   }
   return out;
 }
@@ -128,8 +128,8 @@ Layout layout_of(const Mesh& mesh, const std::vector<CutDim>& dims) {
     std::vector<Digit>& out = digits.emplace_back();
     for (const AxisPart& part : dim.parts) out.push_back(*digit_of(mesh, part));
   }
-  auto layout = Layout::numbered(mesh.device_count(), std::move(cuts), std::move(digits),
-                                 std::move(halos));
+  auto layout =
+      Layout::numbered(mesh.device_count(), std::move(cuts), std::move(digits), std::move(halos));
   RETILE_ASSERT(layout.has_value(), "a well-formed type has a layout");
   return std::move(*layout);
 }
@@ -139,8 +139,7 @@ Layout layout_of(const Mesh& mesh, const std::vector<CutDim>& dims) {
 std::string layout_text(const Mesh& mesh, std::vector<CutDim> dims) {
   std::string out;
   for (CutDim& dim : dims) {
-    std::erase_if(dim.parts,
-                  [&](const AxisPart& part) { return digit_of(mesh, part)->size == 1; });
+    std::erase_if(dim.parts, [&](const AxisPart& part) { return digit_of(mesh, part)->size == 1; });
     out += (out.empty() ? "[" : ", ") + dim_text(dim);
   }
   return out.empty() ? "[]" : out + "]";

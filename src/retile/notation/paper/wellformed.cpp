@@ -160,9 +160,9 @@ Diagnostic wrong_tile_size(const CutText& dim, Size tiles) {
   if (dim.splitters.size() > most_listed) return out;
   std::vector<std::string> parts;
   for (const Splitter& splitter : dim.splitters) parts.push_back(splitter.text);
-  out.notes.back() += fmt::format(", or {} for blocks of {}",
-                                  dim_text(fmt::format("{}~", dim.tile), parts, dim.global),
-                                  dim.tile);
+  out.notes.back() +=
+      fmt::format(", or {} for blocks of {}",
+                  dim_text(fmt::format("{}~", dim.tile), parts, dim.global), dim.tile);
   return out;
 }
 
@@ -173,7 +173,8 @@ Result<Cuts> listed_cuts(const CutText& dim, Size tiles) {
                    .rule = "WF-DIM-CEIL",
                    .notes = {std::move(note)}});
   };
-  const std::string form = "cuts (o_0,..,o_N) begin with 0, never fall, and end with the global size";
+  const std::string form =
+      "cuts (o_0,..,o_N) begin with 0, never fall, and end with the global size";
   if (static_cast<Size>(dim.cuts.size()) - 1 != tiles) {
     return refused(fmt::format("{} tiles have {} cuts, not {}", tiles, tiles + 1, dim.cuts.size()),
                    form);
@@ -232,9 +233,9 @@ std::optional<Digit> part_of(const Digit& axis, Size major, Size size) {
 
 Diagnostic wrong_part(const std::string& axis, Size axis_size, Size major, Size size) {
   return {.code = Code::axis_size_mismatch,
-          .message = fmt::format("{}:({}){} is no part of axis {}: {} * {} does not divide {}",
-                                 shown_name(axis), major, size, shown_name(axis), major, size,
-                                 axis_size),
+          .message =
+              fmt::format("{}:({}){} is no part of axis {}: {} * {} does not divide {}",
+                          shown_name(axis), major, size, shown_name(axis), major, size, axis_size),
           .rule = "WF-DIM",
           .notes = {"x:(m)k is the factor k of axis x behind its major factor m"}};
 }

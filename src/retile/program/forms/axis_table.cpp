@@ -25,8 +25,7 @@ Digit AxisTable::digit(const paper::WrittenName& axis) const {
   if (axis.major) {
     const auto part = part_of(digit, axis.major->value, axis.size->value);
     if (part) return *part;
-    fail_with(axis.size->place,
-              wrong_part(name, digit.size, axis.major->value, axis.size->value));
+    fail_with(axis.size->place, wrong_part(name, digit.size, axis.major->value, axis.size->value));
   }
   if (axis.size && axis.size->value != digit.size) {
     Diagnostic wrong = wrong_axis_size(name, digit.size, axis.size->value);

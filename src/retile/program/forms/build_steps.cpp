@@ -147,8 +147,8 @@ void Builder::make(const StepDraft& step, Exchange& op) const {
   if (!listed) {
     check_new_tile(step.get<Token<std::vector<Size>>>("tile"), rank);
   } else if (step.has("tile")) {
-    fail(step.place, {.code = Code::bad_program,
-                      .message = "exchange has either tile or shapes, not both"});
+    fail(step.place,
+         {.code = Code::bad_program, .message = "exchange has either tile or shapes, not both"});
   }
   const auto& transfers = step.get<Token<RowsDraft>>("transfers");
   const auto& lengths = transfers.value.lengths;

@@ -1,7 +1,6 @@
 #include "tilings.h"
 
 #include <fmt/format.h>
-
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -277,9 +276,9 @@ void check_ends(const TilingDraft& draft, const Extent& extent) {
     if (extent(e) <= global[i] && at[e] <= global[i] - extent(e)) continue;
     fail(number_place(draft.at.place, e),
          {.code = Code::ill_formed_type,
-          .message =
-              fmt::format("the tile of device {} ends outside the array in dimension {}: {} + {} > {}",
-                          e / rank, i, at[e], extent(e), global[i])});
+          .message = fmt::format(
+              "the tile of device {} ends outside the array in dimension {}: {} + {} > {}",
+              e / rank, i, at[e], extent(e), global[i])});
   }
 }
 
@@ -291,8 +290,7 @@ Layout build_boxes_tiling(const TilingDraft& draft, Size devices) {
   check_shape_rows(*draft.shapes, &draft.at, rank);
   const std::vector<Size>& shapes = draft.shapes->value.entries;
   check_ends(draft, [&shapes](std::size_t e) { return shapes[e]; });
-  auto layout =
-      Layout::listed_boxes(devices, draft.global.value, draft.at.value.entries, shapes);
+  auto layout = Layout::listed_boxes(devices, draft.global.value, draft.at.value.entries, shapes);
   if (!layout) fail(draft.place, {.code = layout.error().code, .message = layout.error().message});
   if (layout->tile() != draft.tile.value) {
     fail(draft.tile.place,
@@ -329,9 +327,10 @@ Layout build_tiling(const TilingDraft& draft, const Ground& ground) {
 
 std::vector<Size> build_order(const Token<TableDraft>& draft, Size positions, Size devices) {
   const auto fail_here = [&draft](std::string message) {
-    fail(draft.place, {.code = Code::bad_program,
-                       .message = std::move(message),
-                       .notes = {"order lists the device at each position of the mesh, each once"}});
+    fail(draft.place,
+         {.code = Code::bad_program,
+          .message = std::move(message),
+          .notes = {"order lists the device at each position of the mesh, each once"}});
   };
   std::vector<Size> out = build_list(draft, positions).entries();
   if (static_cast<Size>(out.size()) != positions) {

@@ -14,8 +14,8 @@ namespace retile::forms {
 struct Ground {
   Size devices = 1;
   int version = 1;
-  Size positions = 1;              ///< of the mesh in force; devices where there is none
-  std::vector<Size> order = {};    ///< the device at each position; empty: position p is device p
+  Size positions = 1;            ///< of the mesh in force; devices where there is none
+  std::vector<Size> order = {};  ///< the device at each position; empty: position p is device p
 };
 
 /// Fails where the draft is no layout there.

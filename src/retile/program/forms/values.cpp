@@ -201,10 +201,9 @@ std::vector<Splitter> splitters_of(const std::vector<DigitDraft>& digits) {
   std::vector<Splitter> out;
   for (const DigitDraft& draft : digits) {
     const Digit& digit = draft.digit;
-    out.push_back(
-        {draft.named && !draft.is_part ? name_text(draft.name)
-                                       : fmt::format("{}:{}", digit.stride, digit.size),
-         digit.size, draft.named && !draft.is_part});
+    out.push_back({draft.named && !draft.is_part ? name_text(draft.name)
+                                                 : fmt::format("{}:{}", digit.stride, digit.size),
+                   digit.size, draft.named && !draft.is_part});
   }
   return out;
 }
@@ -230,8 +229,9 @@ std::optional<Token<TableDraft>> read_order(Scanner& scanner) {
   if (scanner.done()) return std::nullopt;
   const auto word = scanner.word("',' or 'order='");
   if (word.value != "order") {
-    fail(word.place, {.code = Code::syntax,
-                      .message = fmt::format("expected 'order=', found '{}'", shortened(word.value))});
+    fail(word.place,
+         {.code = Code::syntax,
+          .message = fmt::format("expected 'order=', found '{}'", shortened(word.value))});
   }
   scanner.expect("=");
   return read_list_or_iota(scanner, "order");
