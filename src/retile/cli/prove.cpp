@@ -199,6 +199,11 @@ Outcome prove_all(const ProveArguments& arguments, const std::vector<Program>& p
   options.progress = [&](const ProofQuery& query) { progress.answered(query); };
   for (std::size_t k = 0; k < programs.size(); ++k) {
     const Program& program = programs[k];
+    if (!is_even(program)) {
+      return failed(Diagnostic{.code = Code::unsupported,
+                               .message = "tiles that are not all alike are not proved yet",
+                               .notes = {"retile check replays them"}});
+    }
     if (arguments.smt2) {
       const std::string name = programs.size() == 1 ? "" : fmt::format("program_{}.", k);
       options.smt2_prefix = (std::filesystem::path(*arguments.smt2) / name).string();
