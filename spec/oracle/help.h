@@ -21,6 +21,7 @@ The paper's definitions, executable; built from the folder spec/ and the standar
   cost       the cost of a sequence, in elements per device
   normalize  a sequence rewritten to normal form, step by step
   optimum    the cheapest sequence, by brute force, as a Program
+  boxes      what each device holds where tiles need not be alike
   check      whether Programs are right, by moving every element
   certify    whether a Program is right and nothing is cheaper, by a proof that stands with it
 
@@ -126,10 +127,31 @@ Examples:
 Exit codes: 0; 2 the input cannot be read; 3 undecided: every cost is 2^63 or more, or a limit that
 `retile-oracle --help` lists was reached.
 )"},
+      {"boxes", R"(usage: retile-oracle boxes --mesh MESH [LAYOUT | -]
+
+Prints the box of every device, a line each: in each dimension the first index that it holds, and
+the one behind the last. A device that holds nothing is empty. Layouts are those of a Program
+retile.program/2:
+
+  6{a}16                dimension 16 cut every 6 = 16 / 3, rounded up, over an axis a:3
+  8~{a}16               cut every 8, the last tile is empty
+  (0,4,12,16){a}16      cut at 4 and 12
+  6{a}16<1,1>           and one more index on each side, where there is one
+  [9, 4]@3              device 3 holds everything
+  3{x:(1)2}6            over the major 2 of an axis x:6
+
+Behind a mesh `order` may say which device stands at each of its positions.
+
+Examples:
+  retile-oracle boxes --mesh a:3,b:4 '[6{a}16, 6{b}23]'
+  retile-oracle boxes --mesh 'x:2,y:3 order=[6]<=[3,2]T(1,0)' '[(0,1,4){x}4<1,0>, 2{y}4]'
+
+Exit codes: 0; 2 the input cannot be read; 3 undecided: `retile-oracle --help` lists the limits.
+)"},
       {"check", R"(usage: retile-oracle check [PROGRAM|-]
 
-Reads Programs in the text form retile.program/1 from a file, or from standard input, and replays
-each one: an array of global indices per device, moved element by element. Prints, per Program, the
+Reads Programs in the text forms retile.program/1 and /2 from a file, or from standard input, and
+replays each one: an array of global indices per device, moved element by element. Prints, per Program, the
 lines right, within_bound, height, bound, cost and steps; when it is wrong also first_wrong_step,
 reason, device, at (local index), element (global index expected there) and found. Where tiles have
 another shape than is said, no element is named.
@@ -138,7 +160,8 @@ An undecided Program has right: undecided, reason: limit, and a comment that say
 Dimensions are first divided by the gcd of all tile extents along them: blocks move whole, and each
 has one tag. Above 2^28 tags on all devices together a Program is undecided. So it is above 2^32 units
 of work: one for every tag and each of its coordinates, at the start and in each step; and in each
-step one for every device and each dimension of the stages of an iota.
+step one for every device and each dimension of the stages of an iota. In retile.program/2 each element
+has a tag, and a piece takes the units of the tile that it is cut from.
 
 Exit codes: 0 right, 1 wrong, 2 usage or syntax error, 3 undecided, 4 no output. Of several Programs
 the largest code counts.

@@ -30,14 +30,16 @@ constexpr Limit rewriting_limit = {"normalize", Size{1} << 22,
 constexpr Limit devices_limit = {"optimum", most_searched_devices, "devices"};
 constexpr Limit localtypes_limit = {"optimum", Size{1} << 12, "localtypes, by an upper bound"};
 constexpr Limit tile_maps_limit = {"optimum", Size{1} << 22, "tile maps to look at"};
-constexpr Limit tags_limit = {"check, certify", Replay::most_tags, "tags on all devices together"};
-constexpr Limit work_limit = {"check, certify", Replay::most_work, "units of work"};
+constexpr Limit tags_limit = {"check, certify, boxes", most_tags_in_all,
+                              "tags on all devices together"};
+constexpr Limit sides_limit = {"check, boxes", most_sides, "devices and sides of their boxes"};
+constexpr Limit work_limit = {"check, certify", most_units, "units of work"};
 constexpr Limit numbers_limit = {"certify", Certifier::most_numbers, "numbers in tiles to be kept"};
 
 constexpr Limit all_limits[] = {
     run_limit,       rank_limit,          types_limit,   axis_limit,       steps_limit,
     rewriting_limit, searched_rank_limit, devices_limit, localtypes_limit, tile_maps_limit,
-    tags_limit,      work_limit,          numbers_limit};
+    tags_limit,      sides_limit,         work_limit,    numbers_limit};
 
 /// 64 dimensions, 2^20 tags
 inline std::string described(const Limit& limit) {

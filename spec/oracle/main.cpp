@@ -2,6 +2,7 @@
 #include <csignal>
 
 #include "apply.h"
+#include "boxes.h"
 #include "certify.h"
 #include "check.h"
 #include "help.h"
@@ -14,13 +15,15 @@ namespace spec::oracle {
 int answer(const Words& words, std::ostream& out) {
   using Verb = int (*)(const Words&, std::ostream&);
   static const std::map<std::string, Verb> verbs = {
-      {"types", types},         {"apply", apply},     {"height", height}, {"cost", cost},
-      {"normalize", normalize}, {"optimum", optimum}, {"check", check},   {"certify", certify}};
+      {"types", types}, {"apply", apply},         {"height", height},
+      {"cost", cost},   {"normalize", normalize}, {"optimum", optimum},
+      {"check", check}, {"certify", certify},     {"boxes", boxes}};
   Index at = 0;  // of the verb; what asks about the program may stand in front of it
   while (at < words.size() && asks_about_itself(words[at])) ++at;
   const auto verb = verbs.find(at < words.size() ? words[at] : "");
   if (verb == verbs.end() && (at < words.size() || words.empty())) {
-    refuse(words, at, "expected types, apply, height, cost, normalize, optimum, check or certify");
+    refuse(words, at,
+           "expected types, apply, height, cost, normalize, optimum, boxes, check or certify");
   }
   return about_itself(words, out) ? yes : verb->second(words, out);
 }

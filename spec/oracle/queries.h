@@ -11,6 +11,7 @@
 #include <memory>
 #include <set>
 
+#include "../program/layout_text.h"
 #include "../program/type_text.h"
 #include "limits.h"
 
@@ -20,6 +21,7 @@ namespace spec::oracle {
 struct GivenMesh {
   AxisSizes all;
   Mesh H;
+  Positions positions = {};  // where the verb reads an order of the devices
 };
 
 /// What the names of the axes take in a type beyond that they are axes: 1 for every 32 bytes.
@@ -32,9 +34,16 @@ inline Index long_names(const Mesh& H) {
 /// All queries below a mesh share it.
 using SharedMesh = std::shared_ptr<const GivenMesh>;
 
-inline SharedMesh given_mesh(Tokens& in) {
+inline SharedMesh given_mesh(Tokens& in, bool has_order) {
   const ParseError start = in.here();
+  if (has_order) {
+    Positions positions = read_positions(in);
+    positions.order = read_order(in, positions.count, positions.count - 1);
+    return std::make_shared<GivenMesh>(GivenMesh{{}, {}, std::move(positions)});
+  }
   const Mesh all = read_mesh(in);
+  const ParseError end = in.here();
+  if (in.accept("order")) Tokens::fail(end, "only boxes and check read an order of the devices");
   AxisSizes sizes;
   for (const Axis& alpha : all) {
     if (!sizes.emplace(alpha.x, alpha.k).second) {
@@ -49,11 +58,19 @@ inline SharedMesh given_mesh(Tokens& in) {
 inline Type well_formed_type(Tokens& in, const GivenMesh& mesh) {
   const ParseError start = in.here();
   Type tau = without_unit_axes(mesh.all, read_type(in, mesh.all));
+  refuse_layout(in, "@");
   for (const Name& x : axes(tau)) {
     if (!lookup(mesh.H, x)) Tokens::fail(start, "axis " + to_text(x) + " is not in the mesh");
   }
   for (Index i = 0; i < rank(tau); ++i) {
-    if (pairwise_distinct(tau[i].xs) && !wf_dim(mesh.H, tau[i])) {
+    const auto N = lookup(mesh.H, tau[i].xs);
+    const bool is_even = !pairwise_distinct(tau[i].xs) || wf_dim(mesh.H, tau[i]);
+    if (!is_even && N && wf_ceil(tau[i].c, *N, tau[i].s)) {
+      Tokens::fail(start, "in dimension " + std::to_string(i) +
+                              " the tiles are not all alike, only boxes and check read such types"
+                              " [WF-DIM]");
+    }
+    if (!is_even) {
       Tokens::fail(start, "in dimension " + std::to_string(i) +
                               " tile size times axis sizes is not the global size [WF-DIM]");
     }
@@ -68,11 +85,14 @@ struct Questions {
   std::string source, text;  // source: <stdin>, or nothing for the command line
   SharedMesh mesh;           // of --mesh
   std::set<std::string> flags;
+  bool has_order = false;  // whether an order of the devices may stand behind a mesh
 };
 
 /// words: VERB [--mesh MESH] [FLAG..] [--] [QUERY.. | -], where the verb has these flags.
-inline Questions questions(const Words& words, const std::set<std::string>& flags = {}) {
+inline Questions questions(const Words& words, const std::set<std::string>& flags = {},
+                           bool has_order = false) {
   Questions out;
+  out.has_order = has_order;
   Words query;
   bool ended = false;  // the options
   for (Index k = 1; k < words.size(); ++k) {
@@ -88,7 +108,7 @@ inline Questions questions(const Words& words, const std::set<std::string>& flag
       try {
         Tokens in(text);
         in.next_line();
-        out.mesh = given_mesh(in);
+        out.mesh = given_mesh(in, has_order);
         if (in.peek() != Tokens::end_of_line || in.next_line()) {
           Tokens::fail(in.here(), "unexpected text behind the mesh");
         }
@@ -131,7 +151,7 @@ auto read_queries(const Questions& asked, Read read) {
         if (in.word() != "mesh") {
           Tokens::fail(start, "a query starts with [, or with the word mesh");
         }
-        mesh = given_mesh(in);
+        mesh = given_mesh(in, asked.has_order);
       }
       if (in.peek() != Tokens::end_of_line) Tokens::fail(in.here(), "unexpected text");
     }

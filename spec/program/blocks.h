@@ -15,10 +15,6 @@
 
 namespace spec {
 
-/// Thrown where nothing can be decided: a limit, or a size that is not below 2^63.
-struct TooLarge {
-  const char* why;
-};
 constexpr TooLarge size_too_large = {"a size is not below 2^63"};
 
 class Blocks {

@@ -62,6 +62,9 @@ class CertificateReader : public ProgramReader {
     }
     return has_lines = true;
   }
+  void version_2(const ParseError& place) override {
+    fail(place, "certify reads retile.program/1 alone, whose tiles are all alike");
+  }
 
  private:
   bool bounded_ = false, ended_ = false;

@@ -6,41 +6,22 @@
 ///
 /// Blocks move whole: each dimension is first divided by the gcd of all tile extents along it, the
 /// pieces cut from tiles and listed base offsets included. Above 2^28 tags nothing is decided, nor
-/// when the steps together need more than 2^32 units of work.
+/// when the steps together need more than 2^32 units of work. Programs of version 2 have a replay
+/// of their own (check_layouts.h).
 #pragma once
 
 #include <new>
 
 #include "../paper/fig11_cost.h"
 #include "blocks.h"
+#include "check_layouts.h"
 
 namespace spec {
 
-/// Why a Program is wrong, with a witness: on `device`, at local index `at`, stands the global
-/// index `found` and not `element`. Of a step that cannot be applied, `element` stands there before
-/// the step. Where tiles have another shape, or none is meant, no element is named.
-struct Wrong {
-  Size first_wrong_step = 0;
-  std::string reason = {};
-  std::optional<Size> device = {};
-  std::optional<Sizes> at = {}, element = {}, found = {};
-};
-
-constexpr TooLarge too_many_tags = {"more than 2^28 tags on all devices together"};
-constexpr TooLarge too_much_work = {"more than 2^32 units of work"};
-
-/// Sizes in elements per device. If not decided, only why that is so is meant.
-struct Verdict {
-  bool decided = true, right = false, within_bound = false;
-  const char* why_undecided = "";
-  Size height = 0, bound = 0, cost = 0, steps = 0;
-  std::optional<Wrong> wrong;
-};
-
 class Replay {
  public:
-  static constexpr Size most_tags = Size{1} << 28;  // of all devices together
-  static constexpr Size most_work = Size{1} << 32;
+  static constexpr Size most_tags = most_tags_in_all;
+  static constexpr Size most_work = most_units;
 
   explicit Replay(const Program& program, Size limit = most_work)
       : program_(program), D_(program.devices), work_left_(limit), blocks_(program) {}
@@ -65,13 +46,6 @@ class Replay {
   static Size localsize(const Sizes& c) {
     const auto size = product(c);
     return size ? *size : throw size_too_large;
-  }
-  static bool next(Sizes& l, const Sizes& c) {  // the next local index in C order, if there is one
-    for (Index i = c.size(); i-- > 0;) {
-      if (++l[i] < c[i]) return true;
-      l[i] = 0;
-    }
-    return false;
   }
   Size tags_in(const Sizes& c) const {
     const Size size = localsize(c);
@@ -139,40 +113,14 @@ class Replay {
 
   // One step.
 
-  /// Each device's source as a table of one row; t gets s's, who is no t keeps its own.
-  Table table_of(const Step& step) const {
-    if (!step.pairs) return step.table;
-    Sizes P = all_;
-    for (const Sizes& pair : *step.pairs) P[static_cast<Index>(pair[1])] = pair[0];
-    return {{P}, {}, 0, 0};
-  }
-  /// Groups hold every device once and are of one length; a permutation takes every device once.
-  std::optional<Wrong> table_error(const Step& step, Size k) const {
-    if (step.parts || step.transfers) return std::nullopt;
-    const char* const reason = step.p == Op::allpermute ? "bijection" : "groups";
-    Sizes gives(all_.size(), 0), gets(all_.size(), step.pairs ? 0 : 1);
-    bool ragged = false;
-    for (const Sizes& pair : step.pairs.value_or(Rows())) {
-      ++gives[static_cast<Index>(pair[0])];
-      ++gets[static_cast<Index>(pair[1])];
-    }
-    for (Size r = 0; !step.pairs && r < row_count(step.table); ++r) {
-      const Sizes group = row(step.table, r);
-      ragged = ragged || (r > 0 && static_cast<Size>(group.size()) != pieces(step));
-      for (const Size d : group) ++gives[static_cast<Index>(d)];
-    }
-    for (Index d = 0; d < all_.size(); ++d) {
-      if (gives[d] != gets[d] || gives[d] > 1) return stuck(k, reason, all_[d]);
-    }
-    if (ragged) return Wrong{k, reason};
-    return std::nullopt;
-  }
-
   std::optional<Wrong> apply(Index number) {
     const Step& step = program_.steps[number];
     const Size k = static_cast<Size>(number);
     work_on_table(step.table);
-    if (auto wrong = table_error(step, k)) return wrong;
+    if (const auto bad = bad_table(step, D_)) {
+      const char* const reason = step.p == Op::allpermute ? "bijection" : "groups";
+      return bad->device ? stuck(k, reason, *bad->device) : Wrong{k, reason};
+    }
     const auto cut = piece(step, blocks_.elements(c_));
     if (!cut) return stuck(k, "indivisible", 0);
     const auto tile = joined(step, *cut);
@@ -181,7 +129,7 @@ class Replay {
     const Sizes c = blocks_.of(*tile);
     const Size size = tags_in(c);
     work(D_ * size, c.size());
-    const Table table = table_of(step);
+    const Table table = table_of(step, D_);
     const bool permutes = step.p == Op::allpermute;
     std::vector<Size> tags(static_cast<Index>(size * D_), -1);
     bool moves = permutes ? !step.transfers && row(table, 0) != all_ : pieces(step) > 1;
@@ -285,6 +233,7 @@ inline Verdict check(const Program& program) {
   Verdict undecided;
   undecided.decided = false;
   try {
+    if (program.version == 2) return LayoutReplay(program).run();
     const auto shapes = static_cast<Size>(program.steps.size() + 1);  // that Blocks looks at
     const auto work = times(shapes, static_cast<Size>(program.from.tile.size()));
     if (!work || *work > Replay::most_work) throw too_much_work;

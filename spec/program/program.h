@@ -4,36 +4,16 @@
 /// Left out: the text (text.h) and what the steps mean (check.h).
 #pragma once
 
-#include "../paper/notation.h"
+#include "../layout/boxes.h"
 
 namespace spec {
 
-using Rows = std::vector<Sizes>;
-
-/// The digit (d div stride) mod size of a device number d.
-struct Digit {
-  Size stride = 1;
-  Size size = 1;
-};
-
 /// Which box of the global array each device holds: all of one shape, placed by digits or a list.
 struct Tiling {
-  Sizes tile, global;
-  std::vector<std::vector<Digit>> digits;  // per dimension, minor to major
-  std::optional<Rows> at;                  // if present: row d is the base offset of device d
-};
-
-/// One stage of an iota: an array of this shape, read with new dimension k = old dimension T_k.
-struct Stage {
-  Sizes shape, stride;
-  std::vector<Index> T;
-};
-
-/// Rows of numbers: listed, or an iota cut into `count` rows. A plain list is a table of one row.
-struct Table {
-  Rows listed;
-  std::vector<Stage> stages;  // empty: listed
-  Size count = 0, length = 0;
+  Sizes tile = {}, global = {};
+  std::vector<std::vector<Digit>> digits = {};  // per dimension, minor to major
+  std::optional<Rows> at = {};                  // if present: row d is the base offset of device d
+  std::optional<Layout> layout = {};  // version 2: this and the global shape are all that is meant
 };
 
 /// A step p. dynslice cuts along `split`, allgather joins along `concat`, alltoall does both. An
@@ -48,38 +28,24 @@ struct Step {
   std::optional<Sizes> tile;      // three claims: the shape of every tile,
   std::optional<Tiling> map;      // and where the tiles lie
   std::optional<Rows> at;
+  std::optional<Size> piece;   // version 2: the extent of the pieces that are cut
+  std::optional<Rows> shapes;  // version 2: of an exchange the new shapes, else a claim beside `at`
 };
 
 struct Program {
   Size devices = 0;
   Tiling from, to;
   std::vector<Step> steps;
+  Size version = 1;
 };
 
-inline Size row_count(const Table& table) {
-  return table.stages.empty() ? static_cast<Size>(table.listed.size()) : table.count;
-}
-
-/// Element f of an iota: a stage reads what the one to its right gives, the last reads 0, 1, 2..
-inline Size iota_element(const std::vector<Stage>& stages, Size f) {
-  for (const Stage& stage : stages) {
-    Size old = 0;
-    for (Index k = stage.T.size(); k-- > 0;) {
-      const Index T_k = stage.T[k];
-      old += f % stage.shape[T_k] * stage.stride[T_k];
-      f /= stage.shape[T_k];
-    }
-    f = old;
-  }
-  return f;
-}
-
-inline Sizes row(const Table& table, Size r) {
-  if (table.stages.empty()) return table.listed[static_cast<Index>(r)];
-  Sizes out(static_cast<Index>(table.length));
-  for (Index q = 0; q < out.size(); ++q) {
-    out[q] = iota_element(table.stages, r * table.length + static_cast<Size>(q));
-  }
+/// Each device's source as a table of one row; of pairs t gets s's, who is no t keeps its own.
+inline Table table_of(const Step& step, Size D) {
+  if (!step.pairs) return step.table;
+  Table out = {{Sizes(static_cast<Index>(D))}, {}, 0, 0};
+  Sizes& P = out.listed.front();
+  for (Index d = 0; d < P.size(); ++d) P[d] = static_cast<Size>(d);
+  for (const Sizes& pair : *step.pairs) P[static_cast<Index>(pair[1])] = pair[0];
   return out;
 }
 
@@ -106,6 +72,33 @@ inline Size pieces(const Step& step) {
   if (step.parts) return *step.parts;
   if (!step.table.stages.empty()) return step.table.length;
   return step.table.listed.empty() ? 0 : static_cast<Size>(step.table.listed.front().size());
+}
+
+/// A table that cannot be used: a device that is missing or repeated, or none where rows differ in
+/// length.
+struct BadTable {
+  std::optional<Size> device;
+};
+
+/// Groups hold every device once and are of one length; a permutation takes every device once.
+inline std::optional<BadTable> bad_table(const Step& step, Size D) {
+  if (step.parts || step.transfers) return std::nullopt;
+  Sizes gives(static_cast<Index>(D), 0), gets(gives.size(), step.pairs ? 0 : 1);
+  bool ragged = false;
+  for (const Sizes& pair : step.pairs.value_or(Rows())) {
+    ++gives[static_cast<Index>(pair[0])];
+    ++gets[static_cast<Index>(pair[1])];
+  }
+  for (Size r = 0; !step.pairs && r < row_count(step.table); ++r) {
+    const Sizes group = row(step.table, r);
+    ragged = ragged || (r > 0 && static_cast<Size>(group.size()) != pieces(step));
+    for (const Size d : group) ++gives[static_cast<Index>(d)];
+  }
+  for (Index d = 0; d < gives.size(); ++d) {
+    if (gives[d] != gets[d] || gives[d] > 1) return BadTable{static_cast<Size>(d)};
+  }
+  if (ragged) return BadTable{};
+  return std::nullopt;
 }
 
 /// The piece that a tile c gives to each member, or nullopt when n does not divide it.

@@ -59,6 +59,11 @@ class Tokens {
   }
   bool at_digit() { return '0' <= peek() && peek() <= '9'; }
 
+  /// What was read since `place`, which stands in the current line.
+  Name since(const ParseError& place) const {
+    return Name(line_.substr(place.column - 1, position_ - (place.column - 1)));
+  }
+
   /// Takes `symbol`, which has no blanks inside, if it stands here.
   bool accept(std::string_view symbol) {
     if (peek() == end_of_line || line_.substr(position_, symbol.size()) != symbol) return false;

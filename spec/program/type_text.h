@@ -29,16 +29,26 @@ inline std::optional<Size> lookup(const AxisSizes& sizes, const Name& x) {
   return at == sizes.end() ? std::nullopt : std::optional(at->second);
 }
 
+/// Fails where `sign` stands next: it makes a layout (layout_text.h), which is no type of the paper.
+inline void refuse_layout(Tokens& in, const char* sign) {
+  const ParseError place = in.here();
+  if (in.accept(sign))
+    Tokens::fail(place, "only boxes and check read tiles that are not all alike");
+}
+
 /// [3{x}12, 2{y:6}12, 12], where 12 is short for 12{}12. H: a Mesh or AxisSizes.
 template <class Axes>
 Type read_type(Tokens& in, const Axes& H) {
   return in.list('[', [&] {
     Dim d;
+    refuse_layout(in, "(");
     d.c = d.s = in.integer(1);
+    refuse_layout(in, "~");
     if (in.peek() != '{') return d;
     d.xs = in.list('{', [&] {
       Name x = in.name();
       if (!in.accept(":")) return x;
+      refuse_layout(in, "(");
       const ParseError place = in.here();
       if (lookup(H, x) != in.integer()) {
         Tokens::fail(place, "this is not the size of axis " + to_text(x));
@@ -46,6 +56,7 @@ Type read_type(Tokens& in, const Axes& H) {
       return x;
     });
     d.s = in.integer(1);
+    refuse_layout(in, "<");
     return d;
   });
 }

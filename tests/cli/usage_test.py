@@ -114,7 +114,7 @@ BAD_RUN_OPTIONS = [
 BAD_PROGRAMS = [
     ("empty", "", ""),
     ("only a comment", "# nothing\n", ""),
-    ("another header", PROGRAM.replace("/1", "/2"), ""),
+    ("another header", PROGRAM.replace("/1", "/3"), ""),
     ("words before the header", "hello\n" + PROGRAM, ""),
     ("ends after the header", "retile.program/1\n", ""),
     ("ends before to", "\n".join(PROGRAM.splitlines()[:3]) + "\n", "to"),

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "retile/check/judge.h"
+#include "retile/check/uneven.h"
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
 #include "retile/program/apply.h"
@@ -42,6 +43,7 @@ void assert_well_formed(const Program& program) {
 
 Verdict check(const Program& program, const CheckOptions& options) {
   assert_well_formed(program);
+  if (!is_even(program)) return check_uneven(program, options);
   return check_with(program, options, Forms{});
 }
 

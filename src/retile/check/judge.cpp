@@ -8,7 +8,6 @@
 #include "retile/program/apply.h"
 
 namespace retile {
-namespace {
 
 Limits limits_of(const CheckOptions& options) {
   constexpr Size numbers_per_piece = 8;
@@ -21,6 +20,8 @@ Limits limits_of(const CheckOptions& options) {
   out.deadline = Deadline::in(options.timeout_seconds);
   return out;
 }
+
+namespace {
 
 /// A tile of another shape on device 0.
 Witness other_shape(const State& state, const Shape& expected, const std::optional<Shape>& base) {

@@ -16,4 +16,7 @@ struct Limits {
   Deadline deadline = {};
 };
 
+struct CheckOptions;
+[[nodiscard]] Limits limits_of(const CheckOptions& options);
+
 }  // namespace retile

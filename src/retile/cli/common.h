@@ -77,6 +77,9 @@ struct Outcome {
 /// `[2, 3]`
 [[nodiscard]] std::string shape_text(const Shape& shape);
 
+/// The Program of a plan, be it steps or an exchange.
+[[nodiscard]] Result<Program> lowered(const Plan& plan);
+
 /// That an option names something, where it was given.
 /// \error bad_argument (an empty name)
 [[nodiscard]] Result<void> not_empty(std::string_view option,

@@ -20,17 +20,10 @@ Examples:
   retile lower --mesh x:2 '[2{x}4, 4]' '[4, 2{x}4]' --direct)";
 
 Result<Program> program_of(const Problem& problem, bool is_direct) {
-  if (is_direct) {
-    Program ends;
-    ends.devices = problem.from.devices();
-    if (problem.spelling) ends.mesh = problem.spelling->mesh;
-    ends.from = problem.from;
-    ends.to = problem.to;
-    return direct(ends);
-  }
+  if (is_direct) return direct(problem);
   const Result<Plan> planned = plan(problem);
   if (!planned) return refuse(planned.error());
-  return lower(*planned);
+  return lowered(*planned);
 }
 
 class LowerVerb final : public Verb {

@@ -82,7 +82,9 @@ Result<PlanOptions> read_options(const PlanArguments& arguments) {
 /// picture. What ends the verb: a failure, or the proof where it goes to stdout.
 std::optional<Outcome> write_beside(const PlanArguments& arguments, const Plan& plan) {
   if (!arguments.certificate && !arguments.svg) return std::nullopt;
-  const Program program = lower(plan);
+  const Result<Program> made = lowered(plan);
+  if (!made) return failed(made.error());
+  const Program& program = *made;
   std::optional<Outcome> instead;
   if (arguments.certificate) {
     const Result<Certificate> certificate = certify(plan);

@@ -151,7 +151,9 @@ Result<std::vector<Program>> programs_of(const ProveArguments& arguments) {
   if (!problem) return refuse(problem.error());
   const Result<Plan> planned = plan(*problem);
   if (!planned) return refuse(planned.error());
-  return std::vector<Program>{lower(*planned)};
+  auto program = lowered(*planned);
+  if (!program) return refuse(std::move(program.error()));
+  return std::vector<Program>{*std::move(program)};
 }
 
 Result<ProveOptions> read_options(const ProveArguments& arguments) {
@@ -197,6 +199,11 @@ Outcome prove_all(const ProveArguments& arguments, const std::vector<Program>& p
   options.progress = [&](const ProofQuery& query) { progress.answered(query); };
   for (std::size_t k = 0; k < programs.size(); ++k) {
     const Program& program = programs[k];
+    if (!is_even(program)) {
+      return failed(Diagnostic{.code = Code::unsupported,
+                               .message = "tiles that are not all alike are not proved yet",
+                               .notes = {"retile check replays them"}});
+    }
     if (arguments.smt2) {
       const std::string name = programs.size() == 1 ? "" : fmt::format("program_{}.", k);
       options.smt2_prefix = (std::filesystem::path(*arguments.smt2) / name).string();

@@ -92,7 +92,7 @@ std::optional<std::vector<Digit>> popped_digits(const Layout& map, std::size_t d
 /// One line per step, without tile and cost: `alltoall devs: dim 1 -> dim 0`.
 std::vector<std::string> step_labels(const Plan& plan) {
   std::vector<std::string> labels;
-  const Mesh mesh = spelling_of(plan.problem).mesh;
+  const Mesh mesh = spelling_of(plan.uneven ? *plan.uneven : plan.problem).mesh;
   Layout map = plan.problem.from;
   for (const PlanStep& step : plan.steps) {
     const std::string_view name = collective_name(step.op);
@@ -133,6 +133,14 @@ Size size_of(const Shape& tile) {
   return checked_product(tile).value_or(0);
 }
 
+/// The largest extents that tiles of a step have in the array.
+Shape shown_tile(const Plan& plan, Shape tile) {
+  if (!plan.uneven) return tile;
+  const Shape& global = plan.uneven->from.global();
+  for (std::size_t i = 0; i < tile.size(); ++i) tile[i] = std::min(tile[i], global[i]);
+  return tile;
+}
+
 std::string_view cost_unit(const Plan& plan) {
   return prices_of(plan.problem, plan.options).in_bytes() ? " bytes" : "";
 }
@@ -166,6 +174,15 @@ Baseline gather_everything(const Plan& plan) {
   Baseline baseline{{}, from.global_size()};
   if (cost <= std::numeric_limits<Size>::max()) baseline.cost = static_cast<Size>(cost);
   return baseline;
+}
+
+/// What an exchange promises of every device.
+std::string exchange_explanation(const Plan& plan) {
+  return fmt::format(
+      "\nwhy: {}\nevery device receives what it lacks of its new tile, and nothing else\n"
+      "memory: a device holds its old tile and its new one, the larger of them at most {} "
+      "elements\n",
+      plan.exchange->reason, plan.bound);
 }
 
 /// A bar of at most 40 marks, at least one.
@@ -233,6 +250,9 @@ std::string verdict_text(const Verdict& verdict, bool within_bound) {
                   : device + " is missing or stands twice, so this is no permutation" + stuck);
     case Reason::indivisible:
       return text + "the tile does not divide into so many pieces" + stuck;
+    case Reason::ragged:
+      return text +
+             fmt::format("{} holds a tile that does not fit those of its row{}", device, stuck);
     case Reason::transfers:
       return text + fmt::format(
                         "{} at {}: a box that begins here leaves the tile, or not exactly "
@@ -280,13 +300,21 @@ std::string verdict_json(const Verdict& verdict) {
 std::string plan_json(const Plan& plan) {
   Json json;
   json["schema"] = "retile.plan/1";
-  const Spelling spelling = spelling_of(plan.problem);
+  const Spelling spelling = spelling_of(plan.uneven ? *plan.uneven : plan.problem);
   Json mesh = Json::array();
   for (const Axis& axis : spelling.mesh.axes()) mesh.push_back(Json::array({axis.name, axis.size}));
   json["mesh"] = std::move(mesh);
   json["from"] = spelling.from;
   json["to"] = spelling.to;
   Json steps = Json::array();
+  if (plan.exchange) {
+    Json object;
+    object["op"] = "exchange";
+    object["localtype"] = plan.exchange->tile;
+    object["cost"] = plan.cost;
+    object["reason"] = plan.exchange->reason;
+    steps.push_back(std::move(object));
+  }
   for (const PlanStep& step : plan.steps) {
     Json object;
     object["op"] = collective_name(step.op);
@@ -298,7 +326,7 @@ std::string plan_json(const Plan& plan) {
       object["dim"] = step.dim;
       object["factor"] = step.factor;
     }
-    object["localtype"] = step.tile;
+    object["localtype"] = shown_tile(plan, step.tile);
     object["cost"] = step.cost;
     steps.push_back(std::move(object));
   }
@@ -317,35 +345,42 @@ std::string plan_json(const Plan& plan) {
 }
 
 std::string plan_text(const Plan& plan) {
+  if (plan.exchange) {
+    return fmt::format("exchange; {}\n{}\n", sums_text(plan), plan.exchange->reason);
+  }
   const std::vector<std::string> labels = step_labels(plan);
   // An end to `sums_text` that only a plan without a proof has.
   const std::string end =
-      plan.optimal ? "\n"
-                   : fmt::format("\nnot proved optimal: the proved lower bound is {}{}{}\n",
-                                 plan.lower_bound, cost_unit(plan),
-                                 plan.complete ? "" : "; the search stopped at its limit");
+      plan.uneven && !plan.optimal ? fmt::format("\nplanned as the even problem over {}\n",
+                                                 shape_text(plan.problem.from.global()))
+      : plan.optimal               ? "\n"
+                     : fmt::format("\nnot proved optimal: the proved lower bound is {}{}{}\n",
+                                   plan.lower_bound, cost_unit(plan),
+                                   plan.complete ? "" : "; the search stopped at its limit");
   if (labels.empty()) return fmt::format("nothing to do; {}{}", sums_text(plan), end);
   if (labels.size() == 1) return fmt::format("{}; {}{}", labels.front(), sums_text(plan), end);
   std::size_t label_width = 0;
   std::size_t tile_width = 0;
   for (std::size_t k = 0; k < labels.size(); ++k) {
     label_width = std::max(label_width, labels[k].size());
-    tile_width = std::max(tile_width, shape_text(plan.steps[k].tile).size());
+    tile_width = std::max(tile_width, shape_text(shown_tile(plan, plan.steps[k].tile)).size());
   }
   std::string text;
   for (std::size_t k = 0; k < labels.size(); ++k) {
     text += fmt::format("{:<{}}  tile {:<{}}  cost {}\n", labels[k], label_width,
-                        shape_text(plan.steps[k].tile), tile_width, plan.steps[k].cost);
+                        shape_text(shown_tile(plan, plan.steps[k].tile)), tile_width,
+                        plan.steps[k].cost);
   }
   return text + sums_text(plan) + end;
 }
 
 std::string plan_explanation(const Plan& plan) {
+  if (plan.exchange) return exchange_explanation(plan);
   const std::string_view unit = cost_unit(plan);
   std::vector<std::string> labels = step_labels(plan);
   labels.insert(labels.begin(), "start");
-  std::vector<Shape> tiles = {plan.problem.from.tile()};
-  for (const PlanStep& step : plan.steps) tiles.push_back(step.tile);
+  std::vector<Shape> tiles = {shown_tile(plan, plan.problem.from.tile())};
+  for (const PlanStep& step : plan.steps) tiles.push_back(shown_tile(plan, step.tile));
 
   std::size_t label_width = 0;
   std::size_t tile_width = 0;
@@ -397,6 +432,7 @@ std::string plan_explanation(const Plan& plan) {
       "before and "
       "after together\n",
       plan.bound, plan.resident);
+  if (plan.uneven) return text;
   const Baseline baseline = gather_everything(plan);
   text += fmt::format("gathering everything, then slicing: cost {}{}, height {}\n",
                       baseline.cost ? fmt::format("{}", *baseline.cost) : "beyond 2^63", unit,

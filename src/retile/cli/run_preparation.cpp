@@ -239,12 +239,19 @@ Preparation::Step Preparation::plan_problem() {
     if (planned.error().code != Code::infeasible) return failed(planned.error());
     return infeasible(*problem_, options, "retile.run/1", request_.json);
   }
-  request_.program = lower(*planned);
+  auto program = lowered(*planned);
+  if (!program) return failed(program.error());
+  request_.program = *std::move(program);
   if (!by_steps()) request_.program_text = to_text(request_.program);
   return std::nullopt;
 }
 
 Preparation::Step Preparation::check_program() {
+  if (!is_even(request_.program)) {
+    return failed(Diagnostic{.code = Code::unsupported,
+                             .message = "tiles that are not all alike are not run yet",
+                             .notes = {"retile plan, lower and check take them"}});
+  }
   const Verdict verdict = check(request_.program, request_.check);
   if (verdict.answer == Answer::right) return std::nullopt;
   Outcome outcome;

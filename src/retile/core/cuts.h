@@ -1,46 +1,88 @@
 // Where the tiles of one dimension lie.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
 #include "retile/core/size.h"
 
 namespace retile {
 
 /// The cuts of one dimension of a global array: tile number t is the half-open range
-/// [at(t), at(t + 1)).
+/// [at(t), at(t + 1)), which may be empty.
 ///
-/// Which device holds which number is the TileMap's affair; a Layout is both. All tiles of a
-/// dimension have one extent today, so that at(t) = t * tile; nothing outside this file knows.
-/// Paper: Fig. 7a with the tile number in place of the axes.
+/// Which device holds which number is the TileMap's affair; a Layout is both. Blocks of c elements
+/// are cut at min(c t, n): all alike where c times their number is n, else the last one that has
+/// elements may be short, and those behind it are empty. Or the cuts are listed.
+/// Paper: Fig. 7a with the tile number in place of the axes, for blocks that are all alike.
 class Cuts {
  public:
   /// One tile of one element.
   Cuts() = default;
   /// `count` tiles of `tile` elements.
   /// Preconditions: tile >= 1, count >= 1, and their product fits.
-  [[nodiscard]] static Cuts even(Size tile, Size count) { return {tile, count}; }
+  [[nodiscard]] static Cuts even(Size tile, Size count) { return {tile, count, tile * count}; }
+  /// `count` blocks of `tile` elements, cut off at `global`.
+  /// Preconditions: tile, count, global >= 1; tile * count >= global, whether it fits or not.
+  [[nodiscard]] static Cuts blocks(Size tile, Size count, Size global) {
+    return {std::min(tile, global), count, global};
+  }
+  /// What blocks can say is said by blocks.
+  /// Precondition: at least two numbers, which begin with 0, never fall, and end above 0.
+  [[nodiscard]] static Cuts listed(std::vector<Size> at) {
+    Size largest = 0;
+    for (std::size_t t = 1; t < at.size(); ++t) largest = std::max(largest, at[t] - at[t - 1]);
+    Cuts out{largest, static_cast<Size>(at.size()) - 1, at.back()};
+    bool blocks = true;
+    for (std::size_t t = 0; t < at.size(); ++t) {
+      blocks = blocks && at[t] == out.at(static_cast<Size>(t));
+    }
+    if (!blocks) out.list_ = std::move(at);
+    return out;
+  }
 
   [[nodiscard]] Size count() const { return count_; }
   /// The extent of the dimension.
-  [[nodiscard]] Size global() const { return tile_ * count_; }
+  [[nodiscard]] Size global() const { return global_; }
   /// Where tile t begins; at(count()) is global(). Precondition: 0 <= t <= count().
-  [[nodiscard]] Size at(Size t) const { return tile_ * t; }
+  [[nodiscard]] Size at(Size t) const {
+    if (!list_.empty()) return list_[static_cast<std::size_t>(t)];
+    return t <= global_ / tile_ ? tile_ * t : global_;
+  }
   /// The extent of tile t. Precondition: 0 <= t < count().
   [[nodiscard]] Size width(Size t) const { return at(t + 1) - at(t); }
   /// The extent of the largest tile.
   [[nodiscard]] Size largest() const { return tile_; }
 
-  /// n neighbours become one tile. Precondition: n divides count().
-  [[nodiscard]] Cuts joined(Size n) const { return {tile_ * n, count_ / n}; }
-  /// Every tile becomes n tiles. Precondition: n divides every width.
-  [[nodiscard]] Cuts split(Size n) const { return {tile_ / n, count_ * n}; }
+  [[nodiscard]] bool is_listed() const { return !list_.empty(); }
+  /// The extent of the blocks. Precondition: not listed.
+  [[nodiscard]] Size block() const { return tile_; }
+  /// Blocks that are all alike.
+  [[nodiscard]] bool is_even() const { return list_.empty() && tile_ <= global_ / count_; }
+
+  /// n neighbours become one tile. Preconditions: even, and n divides count().
+  [[nodiscard]] Cuts joined(Size n) const { return even(tile_ * n, count_ / n); }
+  /// Every tile becomes n tiles. Preconditions: even, and n divides every width.
+  [[nodiscard]] Cuts split(Size n) const { return even(tile_ / n, count_ * n); }
 
   friend bool operator==(const Cuts&, const Cuts&) = default;
 
  private:
-  Cuts(Size tile, Size count) : tile_(tile), count_(count) {}
+  Cuts(Size tile, Size count, Size global) : tile_(tile), count_(count), global_(global) {}
 
-  Size tile_ = 1;
+  Size tile_ = 1;  // the extent of blocks; of listed cuts the largest
   Size count_ = 1;
+  Size global_ = 1;
+  std::vector<Size> list_;
+};
+
+/// How far the boxes of one dimension reach beyond their tiles, cut off at the ends of the array.
+struct Halo {
+  Size below = 0;
+  Size above = 0;
+  friend bool operator==(const Halo&, const Halo&) = default;
 };
 
 }  // namespace retile

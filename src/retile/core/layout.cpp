@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <tuple>
 #include <utility>
 
 #include "retile/core/assert.h"
@@ -36,6 +38,33 @@ Result<void> check_shapes(Size devices, const Shape& global, const Shape& tile) 
         {.code = Code::size_overflow, .message = "the global size does not fit in 63 bits"});
   }
   return {};
+}
+
+bool meet(const Box& a, const Box& b) {
+  for (std::size_t i = 0; i < a.at.size(); ++i) {
+    if (a.at[i] + a.extent[i] <= b.at[i] || b.at[i] + b.extent[i] <= a.at[i]) return false;
+  }
+  return true;
+}
+
+/// A stretch of one dimension.
+struct Reach {
+  Size at = 0;
+  Size extent = 0;
+};
+
+/// What a box holds of a dimension where its tile is number t; nothing where the tile is empty.
+Reach reach(const Cuts& cuts, const Halo& halo, Size t) {
+  const Size begin = cuts.at(t);
+  const Size end = cuts.at(t + 1);
+  if (begin == end) return {};
+  const Size at = begin - std::min(begin, halo.below);
+  return {at, end + std::min(cuts.global() - end, halo.above) - at};
+}
+
+/// Whether a stretch lies in a dimension.
+bool lies_inside(Size at, Size extent, Size global) {
+  return at >= 0 && extent >= 0 && extent <= global && at <= global - extent;
 }
 
 }  // namespace
@@ -105,10 +134,162 @@ Result<Layout> Layout::listed(Size devices, Shape global, Shape tile, std::vecto
   return out;
 }
 
+Result<Layout> Layout::numbered(Size devices, std::vector<Cuts> cuts,
+                                std::vector<std::vector<Digit>> digits, std::vector<Halo> halos) {
+  Layout out;
+  out.devices_ = devices;
+  for (const Cuts& dim : cuts) out.global_.push_back(dim.global());
+  RETILE_ASSERT(halos.empty() || halos.size() == cuts.size(),
+                "a halo for every dimension, or none");
+  for (std::size_t i = 0; i < cuts.size(); ++i) {
+    out.tile_.push_back(cuts[i].largest());
+    out.even_ = out.even_ && cuts[i].is_even();
+  }
+  if (const auto shapes = check_shapes(devices, out.global_, out.tile_); !shapes) {
+    return refuse(shapes.error());
+  }
+  if (digits.size() != cuts.size()) {
+    return refuse(
+        {.code = Code::ill_formed_type, .message = "every dimension needs its list of digits"});
+  }
+  auto numbers = TileMap::make(devices, std::move(digits));
+  if (!numbers) return refuse(std::move(numbers.error()));
+  for (std::size_t i = 0; i < cuts.size(); ++i) {
+    if (numbers->count(i) == cuts[i].count()) continue;
+    return refuse(
+        {.code = Code::ill_formed_type,
+         .message = fmt::format("dimension {} is cut into {} tiles, but its digits say {}", i,
+                                cuts[i].count(), numbers->count(i)),
+         .rule = "WF-DIM"});
+  }
+  for (std::size_t i = 0; i < halos.size(); ++i) {
+    const Halo halo = halos[i];
+    const Size global = out.global_[i];
+    if (halo.below < 0 || halo.above < 0 || halo.below > global || halo.above > global) {
+      return refuse({.code = Code::bad_number,
+                     .message = fmt::format(
+                         "the halo of dimension {} must be between 0 and its size {}", i, global)});
+    }
+    if (halo == Halo{} || cuts[i].count() == 1) {
+      halos[i] = {};  // one tile has no neighbours
+      continue;
+    }
+    out.even_ = false;
+    out.tile_[i] = 0;
+    for (Size t = 0; t < cuts[i].count(); ++t) {
+      out.tile_[i] = std::max(out.tile_[i], reach(cuts[i], halo, t).extent);
+    }
+  }
+  if (!std::all_of(halos.begin(), halos.end(), [](const Halo& halo) { return halo == Halo{}; })) {
+    out.halos_ = std::move(halos);
+  }
+  out.numbers_ = std::move(*numbers);
+  out.cuts_ = std::move(cuts);
+  return out;
+}
+
+Result<Layout> Layout::listed_boxes(Size devices, Shape global, std::vector<Size> at,
+                                    std::vector<Size> extents) {
+  if (const auto shapes = check_shapes(devices, global, global); !shapes) {
+    return refuse(shapes.error());
+  }
+  const std::size_t rank = global.size();
+  const auto entries = checked_mul(devices, static_cast<Size>(rank));
+  if (!entries || at.size() != static_cast<std::size_t>(*entries) || extents.size() != at.size()) {
+    return refuse(
+        {.code = Code::ill_formed_type,
+         .message = fmt::format("`at` and `shapes` need {} numbers for each of the {} devices",
+                                rank, devices)});
+  }
+  Layout out;
+  out.tile_.assign(rank, 0);
+  for (std::size_t k = 0; k < at.size(); ++k) {
+    const std::size_t i = k % rank;
+    if (lies_inside(at[k], extents[k], global[i])) continue;
+    return refuse({.code = Code::ill_formed_type,
+                   .message = fmt::format(
+                       "the tile of device {} leaves the array: {} + {} > {} in dimension {}",
+                       k / rank, at[k], extents[k], global[i], i)});
+  }
+  for (std::size_t row = 0; row < at.size(); row += rank) {
+    const auto first = extents.begin() + static_cast<std::ptrdiff_t>(row);
+    const auto last = first + static_cast<std::ptrdiff_t>(rank);
+    if (std::find(first, last, Size{0}) != last) {
+      std::fill(first, last, Size{0});
+      std::fill_n(at.begin() + static_cast<std::ptrdiff_t>(row), rank, Size{0});
+    }
+    for (std::size_t i = 0; i < rank; ++i) out.tile_[i] = std::max(out.tile_[i], extents[row + i]);
+  }
+  for (std::size_t k = 0; k < at.size(); ++k) {
+    out.even_ = out.even_ && extents[k] == out.tile_[k % rank] && extents[k] > 0;
+  }
+  out.devices_ = devices;
+  out.global_ = std::move(global);
+  out.listed_ = true;
+  out.at_ = std::move(at);
+  if (!out.even_) out.extents_ = std::move(extents);
+  return out;
+}
+
 Size Layout::tile_size() const {
+  if (listed_ && !even_) {
+    Size most = 0;
+    for (std::size_t row = 0; row < extents_.size(); row += rank()) {
+      const auto size = checked_product(std::span(extents_).subspan(row, rank()));
+      RETILE_ASSERT(size.has_value(), "a box is no larger than its array");
+      most = std::max(most, *size);
+    }
+    return most;
+  }
+  // The tile numbers of different dimensions are independent: some device holds the largest of all.
   const auto size = checked_product(tile_);
   RETILE_ASSERT(size.has_value(), "a tile is no larger than its array");
   return *size;
+}
+
+Box Layout::box(Size device) const {
+  RETILE_ASSERT(device >= 0 && device < devices_, "the device exists");
+  if (listed_ || even_) return {base_offset(device), extent_of(device)};
+  return box_of(numbers_.numbers(device));
+}
+
+Shape Layout::extent_of(Size device) const {
+  if (!listed_ || even_) return tile_;
+  const auto first =
+      extents_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(device) * rank());
+  return {first, first + static_cast<std::ptrdiff_t>(rank())};
+}
+
+Box Layout::box_of(const Shape& numbers) const {
+  Box out{numbers, numbers};
+  for (std::size_t i = 0; i < rank(); ++i) {
+    const Reach part = reach(cuts_[i], halos_.empty() ? Halo{} : halos_[i], numbers[i]);
+    if (part.extent == 0) return {Shape(rank(), 0), Shape(rank(), 0)};
+    out.at[i] = part.at;
+    out.extent[i] = part.extent;
+  }
+  return out;
+}
+
+std::vector<Box> Layout::boxes() const {
+  std::vector<Box> out;
+  out.reserve(static_cast<std::size_t>(devices_));
+  const std::size_t rank = this->rank();
+  const bool by_numbers = !listed_ && !even_;
+  const std::vector<Size> rows = by_numbers ? numbers_.all_numbers() : base_offsets();
+  for (std::size_t d = 0; d < static_cast<std::size_t>(devices_); ++d) {
+    const auto first = rows.begin() + static_cast<std::ptrdiff_t>(d * rank);
+    Shape row(first, first + static_cast<std::ptrdiff_t>(rank));
+    out.push_back(by_numbers ? box_of(row) : Box{std::move(row), extent_of(static_cast<Size>(d))});
+  }
+  return out;
+}
+
+std::vector<Size> Layout::extents() const {
+  if (listed_ && !even_) return extents_;
+  std::vector<Size> out;
+  for (const Box& box : boxes()) out.insert(out.end(), box.extent.begin(), box.extent.end());
+  return out;
 }
 
 Size Layout::global_size() const {
@@ -119,9 +300,14 @@ Size Layout::global_size() const {
 
 std::vector<Size> Layout::base_offsets() const {
   if (listed_) return at_;
-  std::vector<Size> out = numbers_.all_numbers();
+  std::vector<Size> out;
+  if (!even_) {
+    for (const Box& box : boxes()) out.insert(out.end(), box.at.begin(), box.at.end());
+    return out;
+  }
+  out = numbers_.all_numbers();
   for (std::size_t i = 0; i < rank(); ++i) {
-    const Cuts cuts = cuts_[i];
+    const Cuts& cuts = cuts_[i];
     for (std::size_t k = i; k < out.size(); k += rank()) out[k] = cuts.at(out[k]);
   }
   return out;
@@ -135,11 +321,13 @@ Shape Layout::base_offset(Size device) const {
     return {first, first + static_cast<std::ptrdiff_t>(rank())};
   }
   Shape out = numbers_.numbers(device);
+  if (!even_) return box_of(out).at;
   for (std::size_t i = 0; i < rank(); ++i) out[i] = cuts_[i].at(out[i]);
   return out;
 }
 
 bool Layout::covers_once() const {
+  if (!even_) return covers_once_uneven();
   if (!listed_ || rank() == 0) return true;
   // Equal boxes do iff they stand on the grid of their own extents and none is missing.
   Size tiles = 1;
@@ -160,14 +348,38 @@ bool Layout::covers_once() const {
   return std::find(seen.begin(), seen.end(), false) == seen.end();
 }
 
+/// Distinct boxes that have as many elements together as the array do iff no two meet.
+bool Layout::covers_once_uneven() const {
+  if (!listed_) return halos_.empty();
+  std::vector<Box> distinct = boxes();
+  std::erase_if(distinct, [](const Box& box) { return box.extent.front() == 0; });
+  const auto before = [](const Box& a, const Box& b) {
+    return std::tie(a.at, a.extent) < std::tie(b.at, b.extent);
+  };
+  std::sort(distinct.begin(), distinct.end(), before);
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  Size left = global_size();
+  for (auto box = distinct.begin(); box != distinct.end(); ++box) {
+    const Size size = checked_product(box->extent).value();
+    if (size > left) return false;
+    left -= size;
+    for (auto next = box + 1; next != distinct.end(); ++next) {
+      if (next->at.front() >= box->at.front() + box->extent.front()) break;
+      if (meet(*box, *next)) return false;
+    }
+  }
+  return left == 0;
+}
+
 bool Layout::equivalent(const Layout& other) const {
   if (devices_ != other.devices_ || global_ != other.global_ || tile_ != other.tile_) return false;
+  if (!even_ || !other.even_) return boxes() == other.boxes();
   if (!listed_ && !other.listed_) return numbers_.equivalent(other.numbers_);
   return base_offsets() == other.base_offsets();
 }
 
 std::vector<Digit> Layout::pop(std::size_t i, Size n) {
-  RETILE_ASSERT(!listed_ && i < rank() && n >= 1, "pop works on tile numbers");
+  RETILE_ASSERT(!listed_ && even_ && i < rank() && n >= 1, "pop works on even tiles by number");
   RETILE_ASSERT(cuts_[i].count() % n == 0, "a popped factor divides the number of tiles");
   cuts_[i] = cuts_[i].joined(n);
   tile_[i] = cuts_[i].largest();
@@ -175,7 +387,7 @@ std::vector<Digit> Layout::pop(std::size_t i, Size n) {
 }
 
 void Layout::push(std::size_t i, const std::vector<Digit>& digits) {
-  RETILE_ASSERT(!listed_ && i < rank(), "push works on tile numbers");
+  RETILE_ASSERT(!listed_ && even_ && i < rank(), "push works on even tiles by number");
   const Size n = product_of(digits);
   RETILE_ASSERT(tile_[i] % n == 0, "a pushed factor divides the tile");
   cuts_[i] = cuts_[i].split(n);
@@ -196,9 +408,11 @@ Layout Layout::renamed(const IotaChain& device_at) const {
     return out;
   }
   out.at_.clear();
+  out.extents_.clear();
   for (const Size device : device_at.list()) {
-    const Shape base = base_offset(device);
-    out.at_.insert(out.at_.end(), base.begin(), base.end());
+    const Box box = this->box(device);
+    out.at_.insert(out.at_.end(), box.at.begin(), box.at.end());
+    if (!even_) out.extents_.insert(out.extents_.end(), box.extent.begin(), box.extent.end());
   }
   return out;
 }

@@ -11,11 +11,22 @@
 
 namespace retile {
 
-/// One tile per device, all of one shape, in two forms:
+/// A box of the global array. Empty boxes are all equal: zeros.
+struct Box {
+  Shape at;
+  Shape extent;
+  friend bool operator==(const Box&, const Box&) = default;
+};
+
+/// One box per device, in two forms:
 ///
-/// * by tile numbers: a TileMap says which tile a device holds, Cuts say where it lies;
-/// * listed: a base offset per device. Foreign Programs may hold any; it need not be balanced or
-///   cover the array.
+/// * by tile numbers: a TileMap says which tile a device holds, Cuts say where it lies, Halos how
+///   far the box reaches beyond it;
+/// * listed: a base offset per device, and where they differ its extents. Foreign Programs may hold
+///   any; it need not be balanced or cover the array.
+///
+/// A layout is even where all boxes have one shape, written as one: that of the paper's types. What
+/// is said of a layout's tile as *the* tile is said of even ones.
 ///
 /// Running example: `[3{x}12, 2{y}12]` over x:4,y:6 has tile (3,2), digits {6:4} and {1:6}.
 class Layout {
@@ -34,13 +45,34 @@ class Layout {
   [[nodiscard]] static Result<Layout> listed(Size devices, Shape global, Shape tile,
                                              std::vector<Size> at);
 
+  /// By tile numbers, with any cuts; `halos` is empty or has one for every dimension.
+  /// \error ill_formed_type (digits that do not make as many tiles as the cuts), bad_number (a halo
+  ///     below 0 or above its global size), size_overflow; and as TileMap::make.
+  [[nodiscard]] static Result<Layout> numbered(Size devices, std::vector<Cuts> cuts,
+                                               std::vector<std::vector<Digit>> digits,
+                                               std::vector<Halo> halos = {});
+
+  /// Listed, with the extents of every device's box, too: `at` and `extents` hold rank() numbers
+  /// per device. A box with an extent of 0 is empty, wherever it lies.
+  /// \error as listed; extents >= 0
+  [[nodiscard]] static Result<Layout> listed_boxes(Size devices, Shape global, std::vector<Size> at,
+                                                   std::vector<Size> extents);
+
   [[nodiscard]] Size devices() const { return devices_; }
   [[nodiscard]] std::size_t rank() const { return global_.size(); }
   [[nodiscard]] const Shape& global() const { return global_; }
+  /// The largest extent of a box in every dimension.
   [[nodiscard]] const Shape& tile() const { return tile_; }
-  /// Elements of a tile; never overflows: at most the global size.
+  /// Elements of the largest box; never overflows: at most the global size.
   [[nodiscard]] Size tile_size() const;
   [[nodiscard]] Size global_size() const;
+
+  /// Whether all boxes have the shape tile(), and the form says so: equal cuts without halos, or
+  /// base offsets alone.
+  [[nodiscard]] bool is_even() const { return even_; }
+  [[nodiscard]] Box box(Size device) const;
+  /// The boxes of all devices.
+  [[nodiscard]] std::vector<Box> boxes() const;
 
   [[nodiscard]] bool is_listed() const { return listed_; }
   /// Whether digits of the device number say it all.
@@ -50,12 +82,16 @@ class Layout {
 
   [[nodiscard]] const TileMap& numbers() const { return numbers_; }
   [[nodiscard]] const std::vector<Cuts>& cuts() const { return cuts_; }
+  /// One for every dimension, or none at all.
+  [[nodiscard]] const std::vector<Halo>& halos() const { return halos_; }
   [[nodiscard]] const std::vector<std::vector<Digit>>& digits() const { return numbers_.digits(); }
   [[nodiscard]] const IotaChain& order() const { return numbers_.order(); }
 
-  /// All base offsets: rank() numbers per device, device after device. O(devices * (rank +
-  /// digits)).
+  /// All base offsets: rank() numbers per device, device after device; zeros for an empty box.
+  /// O(devices * (rank + digits)).
   [[nodiscard]] std::vector<Size> base_offsets() const;
+  /// The extents of all boxes, likewise.
+  [[nodiscard]] std::vector<Size> extents() const;
   /// The base offset of one device.
   [[nodiscard]] Shape base_offset(Size device) const;
 
@@ -63,10 +99,10 @@ class Layout {
   [[nodiscard]] bool covers_once() const;
 
   /// The same function D -> boxes (Def. 6.2), whatever the forms. O(devices * rank) unless both
-  /// forms are alike.
+  /// forms are alike and even.
   [[nodiscard]] bool equivalent(const Layout& other) const;
 
-  // What collectives do (TileMap says how). Precondition (asserted): not listed.
+  // What collectives do (TileMap says how). Precondition (asserted): not listed, and even.
 
   /// As TileMap::pop: the tile grows by n.
   std::vector<Digit> pop(std::size_t i, Size n);
@@ -83,13 +119,20 @@ class Layout {
   friend bool operator==(const Layout&, const Layout&) = default;
 
  private:
+  [[nodiscard]] Shape extent_of(Size device) const;
+  [[nodiscard]] Box box_of(const Shape& numbers) const;
+  [[nodiscard]] bool covers_once_uneven() const;
+
   Size devices_ = 1;
   Shape global_;
   Shape tile_;
   TileMap numbers_;
   std::vector<Cuts> cuts_;
+  std::vector<Halo> halos_;
   bool listed_ = false;
+  bool even_ = true;
   std::vector<Size> at_;
+  std::vector<Size> extents_;  // of a listed one that is not even
 };
 
 /// How many tiles of this extent lie along a dimension. Precondition: tile >= 1, and it divides.

@@ -317,6 +317,10 @@ class Picture {
 }  // namespace
 
 Result<std::string> to_svg(const Program& program) {
+  if (!is_even(program)) {
+    return refuse(
+        {.code = Code::unsupported, .message = "tiles that are not all alike are not drawn yet"});
+  }
   if (program.devices > most_drawn_devices) {
     return refuse({.code = Code::limit_reached,
                    .message = fmt::format("a picture shows at most {} devices, not {}",

@@ -256,12 +256,53 @@ Program renamed(const Program& program, const IotaChain& device_at) {
   return out;
 }
 
+/// What a layout of tiles filled up is in the array.
+Layout clipped(const Layout& even, const Shape& global) {
+  std::vector<Cuts> cuts;
+  for (std::size_t i = 0; i < global.size(); ++i) {
+    cuts.push_back(Cuts::blocks(even.tile()[i], even.cuts()[i].count(), global[i]));
+  }
+  auto out = Layout::numbered(even.devices(), std::move(cuts), even.digits());
+  RETILE_ASSERT(out.has_value(), "blocks may be cut off anywhere");
+  return std::move(*out);
+}
+
+/// The same steps on what lies in the array of every tile (docs/statements.md, U1).
+Program clipped(const Program& even, const Problem& ends) {
+  const Shape& global = ends.from.global();
+  Program out = even;
+  out.from = ends.from;
+  out.to = ends.to;
+  const auto piece = [&](const Shape& tile, std::size_t dim) {
+    return even.from.global()[dim] == global[dim] ? std::nullopt : std::optional(tile[dim]);
+  };
+  for (Step& step : out.steps) {
+    const Shape tile = *step.claims.tile;
+    match(
+        step.op, [&](Dynslice& op) { op.piece = piece(tile, op.dim); }, [](Allgather&) {},
+        [&](Alltoall& op) { op.piece = piece(tile, op.split); }, [](Allpermute&) {},
+        [](Exchange&) {});
+    Claims claims;
+    claims.tile = tile;
+    for (std::size_t i = 0; i < tile.size(); ++i) {
+      (*claims.tile)[i] = std::min(tile[i], global[i]);
+    }
+    if (step.claims.map && step.claims.map->is_compact()) {
+      claims.map = clipped(*step.claims.map, global);
+    }
+    step.claims = std::move(claims);
+  }
+  return out;
+}
+
 }  // namespace
 
 Program lower(const Plan& plan) {
+  RETILE_ASSERT(!plan.exchange, "an exchange is made of its problem");
   Program program;
   program.devices = plan.problem.from.devices();
-  if (plan.problem.spelling) program.mesh = plan.problem.spelling->mesh;
+  const Problem& spelled = plan.uneven ? *plan.uneven : plan.problem;
+  if (spelled.spelling) program.mesh = spelled.spelling->mesh;
   program.from = plan.problem.from;
   program.to = plan.problem.to;
   Layout map = plan.problem.from;
@@ -294,7 +335,8 @@ Program lower(const Plan& plan) {
     lowered.claims = claims_of(map);
     program.steps.push_back(std::move(lowered));
   }
-  return plan.device_at.stages().empty() ? program : renamed(program, plan.device_at);
+  if (!plan.device_at.stages().empty()) program = renamed(program, plan.device_at);
+  return plan.uneven ? clipped(program, *plan.uneven) : program;
 }
 
 }  // namespace retile

@@ -7,12 +7,13 @@
 
 namespace retile {
 
-/// The Program of a plan, with `tile` claims at every step and `map` claims where digits can say
+/// The Program of a plan of steps, with `tile` claims at every step and `map` claims where digits can say
 /// them.
 ///
 /// Chooses nothing but replicas: in a permutation a device that already holds its new tile keeps it
 /// where that leaves the table regular. Tables are iota chains; their size depends on the number of
 /// axes, not of devices.
+/// Precondition (asserted): the plan is no exchange; direct() makes one of its problem.
 [[nodiscard]] Program lower(const Plan& plan);
 
 }  // namespace retile

@@ -302,6 +302,10 @@ Result<Certificate> certify(const Plan& plan, const CertificateOptions& options)
     return refuse({.code = Code::unsupported,
                    .message = "a certificate is for costs in elements and without a memory limit"});
   }
+  if (plan.exchange || plan.uneven) {
+    return refuse({.code = Code::unsupported,
+                   .message = "there are no certificates yet for tiles that are not all alike"});
+  }
   if (plan.problem.from.devices() > most_devices) {
     return refuse(
         {.code = Code::limit_reached,

@@ -34,6 +34,7 @@
 #include "retile/plan/cost_model.h"
 #include "retile/plan/exact_search.h"
 #include "retile/plan/realise.h"
+#include "retile/plan/uneven.h"
 #include "retile/plan/weak_search.h"
 
 namespace retile {
@@ -694,15 +695,50 @@ Result<Plan> plan_digits(const Problem& problem, const PlanOptions& options) {
 
 }  // namespace
 
+namespace {
+
+/// Leaves out a permutation of which every device is its own source: where the digits of the two
+/// ends do not nest, the search cannot see that one is.
+void drop_idle_permutation(Plan& plan) {
+  if (!plan.permutation || plan.optimal) return;
+  const Layout& before = plan.permutation->before;
+  const auto places = checked_mul(before.devices(), static_cast<Size>(before.rank()));
+  if (!places || *places > most_places || !before.equivalent(plan.permutation->after)) return;
+  plan.permutation.reset();
+  Size size = plan.problem.from.tile_size();
+  plan.resident = std::max(size, plan.problem.to.tile_size());
+  std::vector<PlanStep> steps;
+  for (PlanStep& step : plan.steps) {
+    if (step.op == Collective::allpermute) {
+      plan.cost -= step.cost;
+      continue;
+    }
+    const Size after = checked_product(step.tile).value();
+    const Size both = step.op == Collective::dynslice ? size : size + after;
+    plan.resident = std::max(plan.resident, both);
+    size = after;
+    steps.push_back(std::move(step));
+  }
+  plan.steps = std::move(steps);
+  plan.optimal = plan.cost == plan.lower_bound;
+}
+
+}  // namespace
+
 Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
+  if (!problem.from.is_even() || !problem.to.is_even()) return plan_uneven(problem, options);
   auto renamed = check_arguments(problem, options);
   if (!renamed) return refuse(std::move(renamed.error()));
   auto made = plan_digits(renamed->problem(problem), options);
   if (made) made->device_at = std::move(renamed->device_at);
+  if (made) drop_idle_permutation(*made);
   return made;
 }
 
 Result<Size> smallest_feasible_bytes(const Problem& asked, Size element_bytes) {
+  if (!asked.from.is_even() || !asked.to.is_even()) {
+    return smallest_feasible_uneven(asked, element_bytes);
+  }
   const auto renamed = check_arguments(asked, {.element_bytes = element_bytes});
   if (!renamed) return refuse(renamed.error());
   const Problem& problem = renamed->problem(asked);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -59,6 +60,14 @@ struct PlanOptions {
   Size search_limit = Size{1} << 24;
 };
 
+/// One exchange in the place of collectives: every element goes straight from a device that holds it
+/// to those that need it. Nobody receives what it holds already, and nobody holds more than its two
+/// ends (docs/statements.md, U3).
+struct PlannedExchange {
+  std::string reason;  ///< why collectives do not do
+  Shape tile;          ///< the largest extents of the new tiles
+};
+
 /// A plan in normal form (Def. 4.5): dynslices, alltoalls, allgathers, and at most one allpermute,
 /// in the valley. Sizes and (in the paper's model) costs count elements per device.
 struct Plan {
@@ -67,6 +76,11 @@ struct Plan {
   Problem problem;
   /// Device p of `problem` is device `device_at.at(p)` of the problem asked for.
   IotaChain device_at;
+  /// The problem asked for, where `problem` is the even one over its tiles filled up (U1): the steps
+  /// are the same, and every tile of a step is what lies in the array of the one in `problem`.
+  std::optional<Problem> uneven = {};
+  /// Instead of steps.
+  std::optional<PlannedExchange> exchange = {};
   PlanOptions options;
   std::vector<PlanStep> steps;
   std::optional<Permutation> permutation;  ///< present iff a step is an allpermute
@@ -96,6 +110,8 @@ struct Plan {
 ///
 /// Axes are split into prime factors first, so one step may move part of an axis.
 /// The same problem and options give the same plan, in every process and build.
+/// Where tiles are not all alike the plan is that of the even problem over the tiles filled up, where
+/// both ends are cut alike (U1); else one exchange.
 /// \error infeasible (the memory limit; `smallest_feasible_bytes` says the least one),
 ///        size_overflow (costs), unsupported (listed layouts; ordered ones that no renaming of the
 ///        devices makes compact at both ends), bad_argument (an element without a byte)

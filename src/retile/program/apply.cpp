@@ -112,36 +112,6 @@ bool lies_inside(const Shape& start, const Shape& shape, const Shape& tile) {
   return true;
 }
 
-/// Whether every box lies in both tiles, and every element of every new tile in one box.
-std::optional<Refusal> check_transfers(const std::vector<Transfer>& transfers, const Shape& before,
-                                       const Shape& after, Size devices, const Deadline& deadline) {
-  const auto fault = [](Size device, const Shape& at) {
-    return Refusal{.reason = Reason::transfers, .device = device, .at = at};
-  };
-  for (const Transfer& transfer : transfers) {
-    if (!lies_inside(transfer.target_start, transfer.shape, after)) {
-      return fault(transfer.target, transfer.target_start);
-    }
-    if (!lies_inside(transfer.source_start, transfer.shape, before)) {
-      return fault(transfer.source, transfer.source_start);
-    }
-  }
-  const std::vector<std::size_t> order = by_target(transfers);
-  Size work_left = most_coverage_work;
-  std::size_t next = 0;
-  for (Size device = 0; device < devices; ++device) {
-    std::vector<detail::Box> boxes;
-    for (; next < order.size() && transfers[order[next]].target == device; ++next) {
-      const Transfer& transfer = transfers[order[next]];
-      boxes.push_back({.start = &transfer.target_start, .shape = &transfer.shape});
-    }
-    const auto found = detail::first_not_covered_once(after, std::move(boxes), work_left, deadline);
-    if (!found) return Refusal{.reason = Reason::limit, .device = std::nullopt};
-    if (*found) return fault(device, **found);
-  }
-  return std::nullopt;
-}
-
 using After = tl::expected<Shape, Refusal>;
 
 const Refusal overflow{.reason = Reason::limit, .device = std::nullopt};
@@ -218,6 +188,59 @@ bool in_range(const DeviceTable& table, Size below) {
 
 }  // namespace
 
+std::optional<Refusal> find_transfer_fault(const std::vector<Transfer>& transfers,
+                                           const std::function<const Shape&(Size)>& before,
+                                           const std::function<const Shape&(Size)>& after,
+                                           Size devices, const Deadline& deadline) {
+  const auto fault = [](Size device, const Shape& at) {
+    return Refusal{.reason = Reason::transfers, .device = device, .at = at};
+  };
+  for (const Transfer& transfer : transfers) {
+    if (!lies_inside(transfer.target_start, transfer.shape, after(transfer.target))) {
+      return fault(transfer.target, transfer.target_start);
+    }
+    if (!lies_inside(transfer.source_start, transfer.shape, before(transfer.source))) {
+      return fault(transfer.source, transfer.source_start);
+    }
+  }
+  const std::vector<std::size_t> order = by_target(transfers);
+  Size work_left = most_coverage_work;
+  std::size_t next = 0;
+  for (Size device = 0; device < devices; ++device) {
+    std::vector<detail::Box> boxes;
+    for (; next < order.size() && transfers[order[next]].target == device; ++next) {
+      const Transfer& transfer = transfers[order[next]];
+      boxes.push_back({.start = &transfer.target_start, .shape = &transfer.shape});
+    }
+    const Shape& tile = after(device);
+    if (std::find(tile.begin(), tile.end(), Size{0}) != tile.end()) continue;
+    const auto found = detail::first_not_covered_once(tile, std::move(boxes), work_left, deadline);
+    if (!found) return Refusal{.reason = Reason::limit, .device = std::nullopt};
+    if (*found) return fault(device, **found);
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> find_table_fault(const Op& op, Size devices) {
+  return match(
+      op,
+      [devices](const Dynslice& step) {
+        return match(
+            step.pieces,
+            [devices](const DeviceTable& groups) { return check_groups(groups, devices); },
+            [devices](const PartList& parts) { return check_parts(parts, devices); });
+      },
+      [devices](const Allgather& step) { return check_groups(step.groups, devices); },
+      [devices](const Alltoall& step) { return check_groups(step.groups, devices); },
+      [devices](const Allpermute& step) {
+        return match(
+            step.source,
+            [devices](const DeviceTable& sources) { return check_sources(sources, devices); },
+            [devices](const PairList& pairs) { return check_pairs(pairs, devices); });
+      },
+      [](const Exchange&) { return std::optional<Refusal>{}; });
+}
+
 bool well_made(const Step& step, std::size_t rank, Size devices) {
   const auto exists = [devices](Size device) { return device >= 0 && device < devices; };
   const auto are_devices = [devices](const DeviceTable& table) { return in_range(table, devices); };
@@ -245,7 +268,10 @@ bool well_made(const Step& step, std::size_t rank, Size devices) {
           return numbers.size() == rank && std::all_of(numbers.begin(), numbers.end(),
                                                        [least](Size n) { return n >= least; });
         };
-        return step.claims.tile && are(*step.claims.tile, 1) &&
+        const bool shaped = step.claims.shapes ? step.claims.shapes->size() ==
+                                                     static_cast<std::size_t>(devices) * rank
+                                               : step.claims.tile && are(*step.claims.tile, 1);
+        return shaped &&
                std::all_of(op.transfers.begin(), op.transfers.end(), [&](const Transfer& transfer) {
                  return exists(transfer.target) && exists(transfer.source) &&
                         are(transfer.target_start, 0) && are(transfer.source_start, 0) &&
@@ -256,43 +282,23 @@ bool well_made(const Step& step, std::size_t rank, Size devices) {
 
 tl::expected<Shape, Refusal> shape_after(const Step& step, const Shape& tile, Size devices,
                                          const Deadline& deadline) {
-  const auto if_possible = [](std::optional<Refusal> refusal, auto shape) -> After {
-    if (refusal) return tl::unexpected(*std::move(refusal));
-    return shape();
-  };
+  if (auto fault = find_table_fault(step.op, devices)) return tl::unexpected(*std::move(fault));
   return match(
       step.op,
-      [&](const Dynslice& op) {
-        return if_possible(
-            match(
-                op.pieces,
-                [devices](const DeviceTable& groups) { return check_groups(groups, devices); },
-                [devices](const PartList& parts) { return check_parts(parts, devices); }),
-            [&] { return scaled(tile, op.dim, std::nullopt, group_size(op)); });
-      },
-      [&](const Allgather& op) {
-        return if_possible(check_groups(op.groups, devices),
-                           [&] { return scaled(tile, std::nullopt, op.dim, op.groups.columns()); });
-      },
-      [&](const Alltoall& op) {
-        return if_possible(check_groups(op.groups, devices),
-                           [&] { return scaled(tile, op.split, op.concat, op.groups.columns()); });
-      },
-      [&](const Allpermute& op) {
-        return if_possible(
-            match(
-                op.source,
-                [devices](const DeviceTable& sources) { return check_sources(sources, devices); },
-                [devices](const PairList& pairs) { return check_pairs(pairs, devices); }),
-            [&]() -> After { return tile; });
-      },
+      [&](const Dynslice& op) { return scaled(tile, op.dim, std::nullopt, group_size(op)); },
+      [&](const Allgather& op) { return scaled(tile, std::nullopt, op.dim, op.groups.columns()); },
+      [&](const Alltoall& op) { return scaled(tile, op.split, op.concat, op.groups.columns()); },
+      [&](const Allpermute&) -> After { return tile; },
       [&](const Exchange& op) -> After {
         RETILE_ASSERT(step.claims.tile && step.claims.tile->size() == tile.size(),
                       "an exchange says the shape of the new tiles");
         const Shape& after = *step.claims.tile;
         if (!checked_product(after)) return tl::unexpected(overflow);
-        return if_possible(check_transfers(op.transfers, tile, after, devices, deadline),
-                           [&]() -> After { return after; });
+        auto fault = find_transfer_fault(
+            op.transfers, [&](Size) -> const Shape& { return tile; },
+            [&](Size) -> const Shape& { return after; }, devices, deadline);
+        if (fault) return tl::unexpected(*std::move(fault));
+        return after;
       });
 }
 

@@ -3,6 +3,7 @@
 // that all refuse the same steps.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace retile {
 /// extents of at least 1 and as many numbers as dimensions.
 [[nodiscard]] bool well_made(const Step& step, std::size_t rank, Size devices);
 
-/// Why a step cannot be applied: groups, bijection, indivisible or transfers; limit when a size
+/// Why a step cannot be applied: groups, bijection, indivisible, ragged or transfers; limit when a size
 /// overflows, or when transfers are too many and too irregular to say whether they cover the tiles.
 struct Refusal {
   Reason reason{};
@@ -37,6 +38,16 @@ struct Refusal {
 ///     limit
 [[nodiscard]] tl::expected<Shape, Refusal> shape_after(const Step& step, const Shape& tile,
                                                        Size devices, const Deadline& deadline = {});
+
+/// Why the tables of a step cannot be applied, whatever the tiles; nothing for an exchange.
+[[nodiscard]] std::optional<Refusal> find_table_fault(const Op& op, Size devices);
+
+/// Why transfers do not put the new tiles together: a box that leaves the tile of its source or the
+/// new one of its target, an element that not exactly one box writes; or limit.
+/// \param before, after  the shape of a device's tile before and after; all zeros for an empty one
+[[nodiscard]] std::optional<Refusal> find_transfer_fault(
+    const std::vector<Transfer>& transfers, const std::function<const Shape&(Size)>& before,
+    const std::function<const Shape&(Size)>& after, Size devices, const Deadline& deadline = {});
 
 /// A device's place in its group.
 struct Membership {

@@ -47,6 +47,7 @@ void write_keys(const Op& op, KeySink& sink) {
               sink.number("parts", list.parts);
               sink.list("part", list.part);
             });
+        if (step.piece) sink.number("piece", *step.piece);
       },
       [&sink](const Allgather& step) {
         sink.number("dim", number(step.dim));
@@ -56,6 +57,7 @@ void write_keys(const Op& op, KeySink& sink) {
         sink.number("split", number(step.split));
         sink.number("concat", number(step.concat));
         sink.groups("groups", step.groups);
+        if (step.piece) sink.number("piece", *step.piece);
       },
       [&sink](const Allpermute& step) {
         match(

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <variant>
@@ -31,10 +32,12 @@ struct PartList {
 };
 
 /// Every device keeps one of n equal pieces of its tile along `dim`: piece q at position q of its
-/// group, or as listed.
+/// group, or as listed. With `piece` they are of that extent, but the last ones of a tile, which may
+/// be shorter or empty: [min(q s, m), min((q + 1) s, m)) of m.
 struct Dynslice {
   std::size_t dim = 0;
   std::variant<DeviceTable, PartList> pieces;
+  std::optional<Size> piece = {};
   friend bool operator==(const Dynslice&, const Dynslice&) = default;
 };
 
@@ -51,6 +54,7 @@ struct Alltoall {
   std::size_t split = 0;
   std::size_t concat = 0;  ///< may equal split
   DeviceTable groups;
+  std::optional<Size> piece = {};  ///< as of a Dynslice
   friend bool operator==(const Alltoall&, const Alltoall&) = default;
 };
 
@@ -75,8 +79,8 @@ struct Transfer {
 };
 
 /// Every device's new tile is put together from boxes of old tiles; each of its elements comes from
-/// exactly one transfer. The step's `tile` claim says the shape of the new tiles, so it is
-/// required.
+/// exactly one transfer. The step's `tile` claim says the shape of the new tiles, or its `shapes`
+/// claim those of every device: one of the two is required.
 struct Exchange {
   std::vector<Transfer> transfers;
   friend bool operator==(const Exchange&, const Exchange&) = default;
@@ -107,6 +111,7 @@ enum class KeyKind {
 struct Key {
   std::string_view name;
   KeyKind kind{};
+  int since = 1;  ///< the version of the forms that has it first
 };
 
 /// The row of a step: `name`; `keys` in the order in which they are written, without the claims;
@@ -118,7 +123,8 @@ template <>
 struct OpRow<Dynslice> {
   static constexpr std::string_view name = "dynslice";
   static constexpr std::array keys = {Key{"dim", KeyKind::number}, Key{"groups", KeyKind::groups},
-                                      Key{"parts", KeyKind::number}, Key{"part", KeyKind::list}};
+                                      Key{"parts", KeyKind::number}, Key{"part", KeyKind::list},
+                                      Key{"piece", KeyKind::number, 2}};
   static constexpr std::string_view needs = "dim, and either groups, or parts and part";
   static constexpr std::string_view not_both = "either groups, or parts and part, not both";
 };
@@ -133,7 +139,8 @@ template <>
 struct OpRow<Alltoall> {
   static constexpr std::string_view name = "alltoall";
   static constexpr std::array keys = {Key{"split", KeyKind::number}, Key{"concat", KeyKind::number},
-                                      Key{"groups", KeyKind::groups}};
+                                      Key{"groups", KeyKind::groups},
+                                      Key{"piece", KeyKind::number, 2}};
   static constexpr std::string_view needs = "split, concat and groups";
   static constexpr std::string_view not_both = "";
 };
@@ -155,7 +162,8 @@ struct OpRow<Exchange> {
 
 /// What any step may claim of its result; these keys stand last.
 inline constexpr std::array claim_keys = {Key{"tile", KeyKind::ints}, Key{"map", KeyKind::tiling},
-                                          Key{"at", KeyKind::rows}};
+                                          Key{"at", KeyKind::rows},
+                                          Key{"shapes", KeyKind::rows, 2}};
 
 /// A row as a value.
 struct OpInfo {

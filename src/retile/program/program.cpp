@@ -1,5 +1,7 @@
 #include "retile/program/program.h"
 
+#include <algorithm>
+
 #include "retile/core/cases.h"
 
 namespace retile {
@@ -11,6 +13,19 @@ bool is_exchange(const Step& step) {
       step.op, [](const Dynslice&) { return false; }, [](const Allgather&) { return false; },
       [](const Alltoall&) { return false; }, [](const Allpermute&) { return false; },
       [](const Exchange&) { return true; });
+}
+
+bool is_even(const Program& program) {
+  const auto even = [](const Step& step) {
+    const bool pieces = match(
+        step.op, [](const Dynslice& op) { return op.piece.has_value(); },
+        [](const Allgather&) { return false; },
+        [](const Alltoall& op) { return op.piece.has_value(); },
+        [](const Allpermute&) { return false; }, [](const Exchange&) { return false; });
+    return !pieces && !step.claims.shapes && (!step.claims.map || step.claims.map->is_even());
+  };
+  return program.from.is_even() && program.to.is_even() &&
+         std::all_of(program.steps.begin(), program.steps.end(), even);
 }
 
 }  // namespace retile

@@ -19,9 +19,11 @@ namespace retile {
 
 /// What a step says about its own result; a false claim makes the Program wrong at that step.
 struct Claims {
-  std::optional<Shape> tile;            ///< the shape of every tile
+  std::optional<Shape> tile;            ///< the shape of every tile, or the largest extents
   std::optional<Layout> map;            ///< where the tiles lie, in digits
   std::optional<std::vector<Size>> at;  ///< base offset per device: rank numbers, device by device
+  /// shape of the tile per device, likewise; beside `at`, or of an exchange in the place of `tile`
+  std::optional<std::vector<Size>> shapes = {};
   friend bool operator==(const Claims&, const Claims&) = default;
 };
 
@@ -51,5 +53,9 @@ struct Program {
   std::vector<Step> steps;
   friend bool operator==(const Program&, const Program&) = default;
 };
+
+/// Whether all tiles are alike before and after every step, and the form says so: what
+/// `retile.program/1` can say. What is not goes through uneven.h.
+[[nodiscard]] bool is_even(const Program& program);
 
 }  // namespace retile

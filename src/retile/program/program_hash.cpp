@@ -27,6 +27,7 @@ class Hasher final : public KeySink {
     add(layout.global());
     add(layout.tile());
     add(layout.base_offsets());
+    if (!layout.is_even()) add(layout.extents());
   }
 
   void number(std::string_view key, Size value) override {
@@ -72,6 +73,7 @@ std::uint64_t hash_of(const Program& program) {
     write_keys(step.op, hasher);
     // Only an exchange says the shape of its tiles nowhere else.
     if (is_exchange(step) && step.claims.tile) hasher.add(*step.claims.tile);
+    if (is_exchange(step) && step.claims.shapes) hasher.add(*step.claims.shapes);
   }
   return hasher.hash();
 }

@@ -10,6 +10,7 @@ enum class Reason {
   groups,
   bijection,
   indivisible,
+  ragged,
   transfers,
   tile_claim,
   map_claim,

@@ -23,6 +23,9 @@ Result<std::vector<Shape>> tile_shapes(const Program& program, Size element_byte
     return refused(Code::bad_program,
                    "the Program's ends are not tilings of one array over its devices");
   }
+  if (!is_even(program)) {
+    return refused(Code::unsupported, "tiles that are not all alike are not run yet");
+  }
   std::vector<Shape> shapes{program.from.tile()};
   // Every sum of buffers that is ever formed is below 8 tiles, so it is enough that these fit.
   const auto fits = [&](const Shape& shape) {

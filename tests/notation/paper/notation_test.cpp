@@ -250,8 +250,7 @@ TEST(ParseType, without_a_tile_that_fits_the_global_size_is_repaired) {
   EXPECT_EQ(type_refusal("[9223372036854775807{x}13]"),
             "ill_formed_type\n"
             "error: tile size times axis sizes must equal the global size: 9223372036854775807 * 4 "
-            "does not fit in 63 bits, "
-            "not 13 [WF-DIM]\n"
+            "is 2^63 or more, not 13 [WF-DIM]\n"
             "  [9223372036854775807{x}13]\n   ^~~~~~~~~~~~~~~~~~~~~~~~\n"
             "note: axis x has size 4, and 4 does not divide 13\n");
 }

@@ -94,7 +94,7 @@ std::string mistake(const Block& block, const Block& above) {
     return said == block.text ? "" : "is said:\n" + said;
   }
   if (block.info == "verdict") {
-    if (above.info != "retile.program") return "stands below no Program";
+    if (above.info.rfind("retile.program", 0) != 0) return "stands below no Program";
     const std::string said = verdict_on(above.text);
     return said == block.text ? "" : "is said:\n" + said;
   }

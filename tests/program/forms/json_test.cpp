@@ -128,7 +128,7 @@ const std::vector<twins::Twin>& rules() {
       {"schema is there", with(""),
        R"(«{»"devices":1,"mesh":null,"from":"[]","to":"[]","steps":[]})", Code::bad_program},
       {"schema is known", with(""),
-       R"({"schema":«"retile.program/2"»,"devices":1,"mesh":null,"from":"[]","to":"[]","steps":[]})",
+       R"({"schema":«"retile.program/3"»,"devices":1,"mesh":null,"from":"[]","to":"[]","steps":[]})",
        Code::bad_program},
       {"fields may stand in any order",
        "{\"steps\":[],\"to\":\"[]\",\"from\":\"[]\",\"mesh\":null," + schema + "\"devices\":1}",

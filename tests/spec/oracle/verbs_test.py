@@ -404,8 +404,46 @@ class Optimum(Case):
         self.refused(["optimum", "--bounded", "--mesh", "x:2", "[4]", "[4]"], "no option", 22)
 
 
+class Boxes(Case):
+    def test_a_line_for_every_device(self):
+        self.says(["boxes", "--mesh", "x:2,y:2", "[3{y,x}10]"], "0: [0..3]\n1: [3..6]\n2: [6..9]\n3: [9..10]\n")
+        self.says(["boxes", "--mesh", "p:4", "[3{p}9, 2]"], "0: [0..3, 0..2]\n1: [3..6, 0..2]\n2: [6..9, 0..2]\n3: empty\n")
+        self.says(["boxes", "--mesh", "x:2 order=[1,0]", "[(0,1,4){x}4<1,0>]"], "0: [0..4]\n1: [0..1]\n")
+        self.says(["boxes"], "0: [0..3]\n1: [3..5]\n\n0: [3..5]\n1: [0..3]\n", stdin="mesh x:2\n[3{x}5]\nmesh x:2 order=[2]<=[2] # same\n"
+                  "mesh x:2 order=[1,0]\n[3{x}5]\n")
+        self.says(["boxes", "--mesh", "x:2", "[4]@1"], "0: empty\n1: [0..4]\n")
+        self.says(["boxes", "--mesh", "x:2", "[]"], "0: []\n1: []\n")
+
+    def test_limits(self):
+        self.says(["boxes", "--mesh", "x:2"], "undecided: more than 2^28 tags on all devices together\n\n0: [0..1]\n1: [1..2]\n", 3,
+                  stdin="[500000000{x}1000000000]\n[1{x}2]\n")
+        self.says(["boxes", "--mesh", "x:2147483648", "[4]"], "undecided: more than 2^22 devices and sides of their boxes\n", 3)
+
+    def test_refusals_point(self):
+        for layout, message, column in [("[100{x}256]", r"64\{x\}256, or 100~\{x\}256 for blocks of 100 \[WF-DIM-CEIL\]", 1),
+                                        ("[63~{x}256]", "do not cover", 1), ("[(0,9,4,9,9){x}9]", "never down", 1),
+                                        ("[3{x}9<1,10>]", "at most 9", 9), ("[9]@4", "does not exist", 0),
+                                        ("[2{x:(1)2,x:(1)2}8]", "overlap", 0), ("[3{x:(3)1}3]", "no multiple", 3)]:
+            self.refused(["boxes", "--mesh", "x:4", layout], message, column)
+        for mesh, message, column in [("x:4 order=[0,1,2,2]", "none twice", 10), ("x:4 order=[0,1,2,4]", "there is no device 4", 10)]:
+            self.refused(["boxes", "--mesh", mesh, "[4]"], message, column)
+
+    def test_the_other_verbs_refuse_uneven_types_by_name(self):
+        for verb, rest in [("apply", ["allgather(0)"]), ("height", []), ("cost", []), ("normalize", []), ("optimum", ["[9]"])]:
+            for layout, column in [("[5{x}9]", 0), ("[5~{x}9]", 2), ("[(0,4,9){x}9]", 1), ("[9{}9<1,1>]", 5), ("[9]@1", 3), ("[9{x:(2)1}9]", 5)]:
+                with self.subTest(verb=verb, layout=layout):
+                    self.refused([verb, "--mesh", "x:2", layout, *rest], "only boxes and check read", column)
+            self.refused([verb, "--mesh", "x:2 order=[1,0]", "[9]", *rest], "only boxes and check read an order", 4)
+        for to in ("[5{x}9]", "[9]@1"):
+            self.refused(["optimum", "--mesh", "x:2", "[9]", to], "only boxes and check read", 4 if "x" in to else 7)
+        self.refused(["certify"], "certify reads retile.program/1 alone", 0, stdin="retile.program/2\nmesh x:2\nfrom [4]\nto [4]\n")
+        # Control: the same questions about even types are answered.
+        self.says(["cost", "--mesh", "x:2", "[5{x}10]"], "0\n")
+
+
 class Input(Case):
-    VERBS = {"types": "[4]", "apply": "[4] dynslice(0,x)", "height": "[4]", "cost": "[4]", "normalize": "[4]", "optimum": "[4] [4]"}
+    VERBS = {"types": "[4]", "apply": "[4] dynslice(0,x)", "height": "[4]", "cost": "[4]", "normalize": "[4]", "optimum": "[4] [4]",
+             "boxes": "[4]"}
 
     def test_words_and_lines_are_the_same(self):
         for verb, query in self.VERBS.items():
@@ -545,7 +583,7 @@ class Input(Case):
         self.assertLess(len(done.stderr.splitlines()[0]), 260)
 
     def test_unknown_verbs_and_no_verb(self):
-        self.refused([], "expected types, apply, height, cost, normalize, optimum, check or certify", 14)
+        self.refused([], "expected types, apply, height, cost, normalize, optimum, boxes, check or certify", 14)
         self.refused(["prove"], "expected types", 14)
         for word in ("--help", "-h", "--version"):
             self.refused(["prove", word], "expected types", 14)
@@ -775,7 +813,7 @@ class Help(Case):
         general = oracle("--help")
         self.assertEqual((general.returncode, general.stderr), (0, ""))
         verbs = re.findall(r"(?m)^  (\w+)  +[a-z]", general.stdout.split("Queries")[0])
-        self.assertEqual(verbs, ["types", "apply", "height", "cost", "normalize", "optimum", "check", "certify"])
+        self.assertEqual(verbs, ["types", "apply", "height", "cost", "normalize", "optimum", "boxes", "check", "certify"])
         count = 0
         for verb in verbs:
             done = oracle(verb, "--help")
@@ -805,8 +843,8 @@ class Help(Case):
         said = [tuple(re.fullmatch(r"  ([a-z, ]+?)  +(\d\S*) (.*)", line).groups()) for line in limits]
         self.assertEqual([limit[:2] for limit in said], [
             ("apply, height, cost, normalize", "2^22"), ("types", "64"), ("types", "2^20"), ("normalize", "2^31"), ("normalize", "2^18"),
-            ("normalize", "2^22"), ("optimum", "16"), ("optimum", "127"), ("optimum", "2^12"), ("optimum", "2^22"), ("check, certify", "2^28"),
-            ("check, certify", "2^32"), ("certify", "2^29")])
+            ("normalize", "2^22"), ("optimum", "16"), ("optimum", "127"), ("optimum", "2^12"), ("optimum", "2^22"), ("check, certify, boxes", "2^28"),
+            ("check, boxes", "2^22"), ("check, certify", "2^32"), ("certify", "2^29")])
         with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/oracle.md")) as file:
             document = file.read()
         self.assertIn("\n".join(limits) + "\n", document)

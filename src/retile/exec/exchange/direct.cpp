@@ -1,5 +1,5 @@
-// Old tiles are found by where they begin: per dimension by number among the sorted base offsets,
-// all dimensions together by the list of such numbers, a corner. Devices with one corner are
+// Old tiles are found by where they lie: per dimension by number among the sorted stretches of all
+// tiles, all dimensions together by the list of such numbers, a corner. Devices with one corner are
 // replicas. No device has two corners, so what each has to send can be counted corner by corner.
 #include "retile/exec/exchange/direct.h"
 
@@ -26,33 +26,37 @@ struct Range {
   std::size_t end = 0;
 };
 
+/// A stretch of one dimension, end excluded.
+struct Stretch {
+  Size begin = 0;
+  Size end = 0;
+  friend auto operator<=>(const Stretch&, const Stretch&) = default;
+};
+
 /// Old tiles along one dimension.
 class Edges {
  public:
-  /// \param begins  where tiles begin, in any order
-  Edges(std::vector<Size> begins, Size extent) : begins_(std::move(begins)) {
-    std::sort(begins_.begin(), begins_.end());
-    begins_.erase(std::unique(begins_.begin(), begins_.end()), begins_.end());
-    cuts_ = begins_;
-    for (const Size begin : begins_) cuts_.push_back(begin + extent);
+  /// \param stretches  of all tiles, in any order; at least one
+  explicit Edges(std::vector<Stretch> stretches) : stretches_(std::move(stretches)) {
+    std::sort(stretches_.begin(), stretches_.end());
+    stretches_.erase(std::unique(stretches_.begin(), stretches_.end()), stretches_.end());
+    for (const Stretch& stretch : stretches_) {
+      cuts_.push_back(stretch.begin);
+      cuts_.push_back(stretch.end);
+    }
     std::sort(cuts_.begin(), cuts_.end());
     cuts_.erase(std::unique(cuts_.begin(), cuts_.end()), cuts_.end());
+    find_holders();
     looks_.push_back(0);
-    for (std::size_t piece = 0; piece + 1 < cuts_.size(); ++piece) {
-      const auto held = static_cast<std::size_t>(
-          std::upper_bound(begins_.begin(), begins_.end(), cuts_[piece]) - begins_.begin());
-      const auto ended = static_cast<std::size_t>(
-          std::upper_bound(begins_.begin(), begins_.end(), cuts_[piece] - extent) -
-          begins_.begin());
-      holders_.push_back({ended, held});
-      overlaps_ = overlaps_ || held > ended + 1;
-      looks_.push_back(looks_.back() + static_cast<Size>(std::max<std::size_t>(held - ended, 1)));
+    for (const std::vector<std::size_t>& held : holders_) {
+      overlaps_ = overlaps_ || held.size() > 1;
+      looks_.push_back(looks_.back() + std::max<Size>(static_cast<Size>(held.size()), 1));
     }
   }
 
-  [[nodiscard]] std::size_t number_of(Size begin) const {
-    return static_cast<std::size_t>(std::lower_bound(begins_.begin(), begins_.end(), begin) -
-                                    begins_.begin());
+  [[nodiscard]] std::size_t number_of(const Stretch& stretch) const {
+    return static_cast<std::size_t>(
+        std::lower_bound(stretches_.begin(), stretches_.end(), stretch) - stretches_.begin());
   }
 
   /// The pieces between cuts that [begin, end) meets; nothing where it sticks out.
@@ -65,8 +69,10 @@ class Edges {
   }
 
   [[nodiscard]] Size cut(std::size_t number) const { return cuts_[number]; }
-  /// Numbers of the begins whose tiles hold a piece.
-  [[nodiscard]] Range holders(std::size_t piece) const { return holders_[piece]; }
+  /// Numbers of the stretches that hold a piece.
+  [[nodiscard]] const std::vector<std::size_t>& holders(std::size_t piece) const {
+    return holders_[piece];
+  }
   /// Holders of these pieces, at least one for each.
   [[nodiscard]] Size looks(const Range& pieces) const {
     return looks_[pieces.end] - looks_[pieces.begin];
@@ -74,10 +80,24 @@ class Edges {
   [[nodiscard]] bool overlaps() const { return overlaps_; }
 
  private:
-  std::vector<Size> begins_;
+  void find_holders() {
+    holders_.resize(cuts_.size() - 1);
+    std::vector<std::size_t> open;  // stretches over the piece
+    std::size_t next = 0;
+    for (std::size_t piece = 0; piece + 1 < cuts_.size(); ++piece) {
+      const Size at = cuts_[piece];
+      std::erase_if(open, [&](std::size_t number) { return stretches_[number].end <= at; });
+      for (; next < stretches_.size() && stretches_[next].begin == at; ++next) {
+        open.push_back(next);
+      }
+      holders_[piece] = open;
+    }
+  }
+
+  std::vector<Stretch> stretches_;
   std::vector<Size> cuts_;
-  std::vector<Range> holders_;  // per piece
-  std::vector<Size> looks_;     // sums over the pieces before
+  std::vector<std::vector<std::size_t>> holders_;  // per piece, in order
+  std::vector<Size> looks_;                        // sums over the pieces before
   bool overlaps_ = false;
 };
 
@@ -98,6 +118,18 @@ void for_each(const std::vector<Range>& ranges, const Use& use) {
     }
     if (k == 0) return;
   }
+}
+
+/// Calls use(numbers) for all combinations of one number of each list, the last one fastest.
+template <typename Use>
+void for_each(const std::vector<const std::vector<std::size_t>*>& lists, const Use& use) {
+  std::vector<Range> ranges;
+  for (const auto* list : lists) ranges.push_back({0, list->size()});
+  std::vector<std::size_t> numbers(lists.size());
+  for_each(ranges, [&](const std::vector<std::size_t>& places) {
+    for (std::size_t k = 0; k < lists.size(); ++k) numbers[k] = (*lists[k])[places[k]];
+    use(numbers);
+  });
 }
 
 /// Transfers that touch along dimension k, between the same two devices and with the same shift,
@@ -134,20 +166,44 @@ bool joined_along(std::size_t k, std::vector<Transfer>& transfers) {
   return some;
 }
 
+/// The boxes of a layout.
+class Boxes {
+ public:
+  explicit Boxes(const Layout& layout) : rank_(layout.rank()), at_(layout.base_offsets()) {
+    if (layout.is_even()) {
+      tile_ = layout.tile();
+    } else {
+      extents_ = layout.extents();
+    }
+  }
+
+  [[nodiscard]] Stretch stretch(Size device, std::size_t k) const {
+    const std::size_t place = index(device) * rank_ + k;
+    return {at_[place], at_[place] + (extents_.empty() ? tile_[k] : extents_[place])};
+  }
+  [[nodiscard]] bool is_empty(Size device) const {
+    return !extents_.empty() && extents_[index(device) * rank_] == 0;
+  }
+
+ private:
+  std::size_t rank_;
+  std::vector<Size> at_;
+  Shape tile_;
+  std::vector<Size> extents_;  // where they are not all alike
+};
+
 class Maker {
  public:
   Maker(const Layout& from, const Layout& to)
-      : rank_(from.rank()),
-        devices_(from.devices()),
-        old_tile_(from.tile()),
-        new_tile_(to.tile()),
-        old_at_(from.base_offsets()),
-        new_at_(to.base_offsets()) {
+      : rank_(from.rank()), devices_(from.devices()), old_(from), new_(to) {
+    for (Size d = 0; d < devices_; ++d) {
+      if (!old_.is_empty(d)) holders_.push_back(d);
+    }
     for (std::size_t k = 0; k < rank_; ++k) {
-      std::vector<Size> begins;
-      begins.reserve(index(devices_));
-      for (Size d = 0; d < devices_; ++d) begins.push_back(old_begin(d, k));
-      edges_.emplace_back(std::move(begins), old_tile_[k]);
+      std::vector<Stretch> stretches;
+      stretches.reserve(holders_.size());
+      for (const Size d : holders_) stretches.push_back(old_.stretch(d, k));
+      edges_.emplace_back(std::move(stretches));
     }
     find_corners();
   }
@@ -156,6 +212,7 @@ class Maker {
     Size count = 0;
     Size pieces_in_all = 0;
     for (Size d = 0; d < devices_; ++d) {
+      if (new_.is_empty(d)) continue;
       Size looks = 1;
       Size pieces_here = 1;  // of which there are no more than looks
       for (std::size_t k = 0; k < rank_; ++k) {
@@ -175,7 +232,9 @@ class Maker {
       pieces_in_all += pieces_here;
     }
     transfers_.reserve(index(pieces_in_all));
-    for (Size d = 0; d < devices_; ++d) cut_tile(d);
+    for (Size d = 0; d < devices_; ++d) {
+      if (!new_.is_empty(d)) cut_tile(d);
+    }
     if (const auto missing = choose_sources()) return not_held(*missing);
     join();
     return std::move(transfers_);
@@ -194,22 +253,16 @@ class Maker {
     }
   };
 
-  [[nodiscard]] Size old_begin(Size device, std::size_t k) const {
-    return old_at_[index(device) * rank_ + k];
-  }
-  [[nodiscard]] Size new_begin(Size device, std::size_t k) const {
-    return new_at_[index(device) * rank_ + k];
-  }
   [[nodiscard]] std::optional<Range> pieces_of(Size device, std::size_t k) const {
-    const Size begin = new_begin(device, k);
-    return edges_[k].pieces(begin, begin + new_tile_[k]);
+    const Stretch stretch = new_.stretch(device, k);
+    return edges_[k].pieces(stretch.begin, stretch.end);
   }
 
   /// The corners that occur, and the heap of each one's devices.
   void find_corners() {
     std::vector<std::size_t> corner(rank_);
-    for (Size d = 0; d < devices_; ++d) {
-      for (std::size_t k = 0; k < rank_; ++k) corner[k] = edges_[k].number_of(old_begin(d, k));
+    for (const Size d : holders_) {
+      for (std::size_t k = 0; k < rank_; ++k) corner[k] = edges_[k].number_of(old_.stretch(d, k));
       // In ascending order of devices, so this is a heap.
       loads_[corner].push_back({.sent = 0, .device = d});
     }
@@ -227,14 +280,14 @@ class Maker {
                         .source_start = Shape(rank_),
                         .shape = Shape(rank_)};
       for (std::size_t k = 0; k < rank_; ++k) {
-        const Size tile_begin = new_begin(device, k);
-        const Size begin = std::max(edges_[k].cut(pieces[k]), tile_begin);
-        const Size end = std::min(edges_[k].cut(pieces[k] + 1), tile_begin + new_tile_[k]);
-        transfer.target_start[k] = begin - tile_begin;
+        const Stretch tile = new_.stretch(device, k);
+        const Size begin = std::max(edges_[k].cut(pieces[k]), tile.begin);
+        const Size end = std::min(edges_[k].cut(pieces[k] + 1), tile.end);
+        transfer.target_start[k] = begin - tile.begin;
         transfer.source_start[k] = begin;
         transfer.shape[k] = end - begin;
-        const Size own = old_begin(device, k);
-        if (begin < own || end > own + old_tile_[k]) transfer.source = nobody;
+        const Stretch own = old_.stretch(device, k);
+        if (begin < own.begin || end > own.end) transfer.source = nobody;
       }
       if (transfer.source == device) start_in_source(transfer);
       transfers_.push_back(std::move(transfer));
@@ -243,7 +296,7 @@ class Maker {
 
   void start_in_source(Transfer& transfer) const {
     for (std::size_t k = 0; k < rank_; ++k) {
-      transfer.source_start[k] -= old_begin(transfer.source, k);
+      transfer.source_start[k] -= old_.stretch(transfer.source, k).begin;
     }
   }
 
@@ -257,16 +310,16 @@ class Maker {
     }
     std::stable_sort(order.begin(), order.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
-    std::vector<Range> ranges(rank_);
+    std::vector<const std::vector<std::size_t>*> lists(rank_);
     for (const auto& [size, number] : order) {
       Transfer& transfer = transfers_[number];
       for (std::size_t k = 0; k < rank_; ++k) {
         const Size begin = transfer.source_start[k];
         const auto piece = edges_[k].pieces(begin, begin + transfer.shape[k]);
-        ranges[k] = edges_[k].holders(piece->begin);
+        lists[k] = &edges_[k].holders(piece->begin);
       }
       std::vector<Load>* least = nullptr;
-      for_each(ranges, [&](const std::vector<std::size_t>& corner) {
+      for_each(lists, [&](const std::vector<std::size_t>& corner) {
         const auto found = loads_.find(corner);
         if (found == loads_.end()) return;
         if (least == nullptr || least->front() > found->second.front()) least = &found->second;
@@ -305,11 +358,10 @@ class Maker {
 
   std::size_t rank_;
   Size devices_;
-  Shape old_tile_;
-  Shape new_tile_;
-  std::vector<Size> old_at_;
-  std::vector<Size> new_at_;
-  std::vector<Edges> edges_;                                     // per dimension
+  Boxes old_;
+  Boxes new_;
+  std::vector<Size> holders_;  // devices whose old tiles are not empty
+  std::vector<Edges> edges_;   // per dimension
   std::map<std::vector<std::size_t>, std::vector<Load>> loads_;  // per corner
   std::vector<Transfer> transfers_;
 };
@@ -341,9 +393,22 @@ Result<Program> direct(const Program& program, const DirectOptions& options) {
   out.to = program.to;
   Step step;
   step.op = Exchange{std::move(*transfers)};
-  step.claims.tile = program.to.tile();
+  if (program.to.is_even()) {
+    step.claims.tile = program.to.tile();
+  } else {
+    step.claims.shapes = program.to.extents();
+  }
   out.steps.push_back(std::move(step));
   return out;
+}
+
+Result<Program> direct(const Problem& problem, const DirectOptions& options) {
+  Program ends;
+  ends.devices = problem.from.devices();
+  if (problem.spelling) ends.mesh = problem.spelling->mesh;
+  ends.from = problem.from;
+  ends.to = problem.to;
+  return direct(ends, options);
 }
 
 }  // namespace retile

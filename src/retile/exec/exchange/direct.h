@@ -2,6 +2,7 @@
 // that holds it at the start.
 #pragma once
 
+#include "retile/core/problem.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
 #include "retile/program/program.h"
@@ -29,5 +30,7 @@ struct DirectOptions {
 /// \complexity O((devices + transfers) * rank * log) ; no pair of devices is looked at that
 ///     exchanges nothing
 [[nodiscard]] Result<Program> direct(const Program& program, const DirectOptions& options = {});
+/// The same of a problem, with its spelling's mesh.
+[[nodiscard]] Result<Program> direct(const Problem& problem, const DirectOptions& options = {});
 
 }  // namespace retile

@@ -17,7 +17,7 @@ std::string size_of(const std::string& axis) {
 
 }  // namespace
 
-std::vector<WrittenAxis> read_axes(Scanner& scanner) {
+std::vector<WrittenAxis> read_axes(Scanner& scanner, bool more) {
   const Place all = scanner.rest();
   if (scanner.done()) {
     fail(all, {.code = Code::empty_mesh,
@@ -33,7 +33,7 @@ std::vector<WrittenAxis> read_axes(Scanner& scanner) {
     const Token<Size> size = scanner.size(size_of(name.value), mesh_form);
     out.push_back({std::move(name), size});
   } while (scanner.accept(","));
-  if (!scanner.done()) scanner.fail_expected("',' or the end after an axis", mesh_form());
+  if (!more && !scanner.done()) scanner.fail_expected("',' or the end after an axis", mesh_form());
   return out;
 }
 
@@ -54,8 +54,31 @@ Mesh mesh_of(const std::vector<WrittenAxis>& axes, const Place& all) {
 }
 
 WrittenName read_name(Scanner& scanner) {
-  WrittenName out{scanner.name("the name of an axis", dim_form), std::nullopt};
-  if (scanner.accept(":")) out.size = scanner.size(size_of(out.name.value));
+  WrittenName out{scanner.name("the name of an axis", dim_form), std::nullopt, std::nullopt};
+  if (!scanner.accept(":")) return out;
+  if (scanner.accept("(")) {
+    out.major = scanner.size("what is cut off before a part of an axis");
+    scanner.expect(")");
+  }
+  out.size = scanner.size(size_of(out.name.value));
+  return out;
+}
+
+std::vector<Token<Size>> read_cuts(Scanner& scanner) {
+  std::vector<Token<Size>> out;
+  do {
+    out.push_back(scanner.number());
+  } while (scanner.accept(","));
+  if (!scanner.accept(")")) scanner.fail_expected("',' or ')' after a cut");
+  return out;
+}
+
+Halo read_halo(Scanner& scanner) {
+  Halo out;
+  out.below = scanner.number().value;
+  scanner.expect(",");
+  out.above = scanner.number().value;
+  scanner.expect(">");
   return out;
 }
 

@@ -1,5 +1,6 @@
 // The grammar of the paper's notation, apart from what it means: axes `x:4,y:6` and dimensions
-// `[3{x}12, 2{y}12]`. Types and the tilings of Programs are both read by it.
+// `[3{x}12, 2{y}12]`; and of what it has been extended by: blocks `4~{x}12`, listed cuts
+// `(0,5,12){x}12`, halos `3{x}12<1,1>`. Types and the tilings of Programs are both read by it.
 #pragma once
 
 #include <optional>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "retile/core/cuts.h"
 #include "retile/core/mesh.h"
 #include "retile/core/size.h"
 #include "retile/text/scanner.h"
@@ -24,19 +26,34 @@ struct WrittenAxis {
   Token<Size> size;
 };
 
-/// Reads `x:4,y:6`, which must be all that is left; at least one axis.
-[[nodiscard]] std::vector<WrittenAxis> read_axes(Scanner& scanner);
+/// Reads `x:4,y:6`, which must be all that is left, unless something else may follow; at least one
+/// axis.
+[[nodiscard]] std::vector<WrittenAxis> read_axes(Scanner& scanner, bool more = false);
 
 /// The mesh of these axes; fails at the axis, or at `all`, where they are none.
 [[nodiscard]] Mesh mesh_of(const std::vector<WrittenAxis>& axes, const Place& all);
 
+/// How a dimension says where its tiles lie.
+enum class Cutting {
+  tile,    ///< `3{x}10`: the only tile size that makes so many tiles of it; the last may be short
+  blocks,  ///< `4~{x}10`: blocks of that size, as many as there are elements for
+  listed,  ///< `(0,3,10){x}10`
+};
+
 /// One dimension as written; a Part is what may stand in its braces.
 template <typename Part>
 struct WrittenDim {
-  Token<Size> tile;
+  Token<Size> tile;  ///< of listed cuts the first
   std::vector<Part> parts;
   Token<Size> global;
   Place place;
+  Cutting cutting = Cutting::tile;
+  std::vector<Token<Size>> cuts = {};
+  Halo halo = {};
+  Place halo_place = {};
+
+  /// Whether the paper has this form.
+  [[nodiscard]] bool is_plain() const { return cutting == Cutting::tile && halo == Halo{}; }
 };
 
 /// Dimensions in brackets.
@@ -47,10 +64,11 @@ struct WrittenDims {
   Place closing;  ///< the closing bracket
 };
 
-/// A part by name, `x` or `x:4`.
+/// A part by name, `x` or `x:4`; or a part of an axis, `x:(2)3`.
 struct WrittenName {
   Token<std::string> name;
-  std::optional<Token<Size>> size;  ///< repeats the size of the axis
+  std::optional<Token<Size>> size;   ///< repeats the size of the axis; of a part its own
+  std::optional<Token<Size>> major;  ///< of a part: the product of what is cut off before it
 };
 [[nodiscard]] WrittenName read_name(Scanner& scanner);
 
@@ -60,6 +78,12 @@ struct WrittenName {
 /// `the '[' at column 1 is not closed`
 [[nodiscard]] std::string unclosed(std::string_view bracket, std::size_t column);
 
+/// Reads `(0,3,10)`: the offsets behind the bracket that has been read.
+[[nodiscard]] std::vector<Token<Size>> read_cuts(Scanner& scanner);
+
+/// Reads `1,1>`, behind the bracket that has been read.
+[[nodiscard]] Halo read_halo(Scanner& scanner);
+
 /// Reads `3{x}12`, or `12` for `12{}12`.
 ///
 /// \param read_part   Part(Scanner&): what stands between commas in the braces
@@ -68,9 +92,23 @@ template <typename Part, typename ReadPart, typename Completion>
 [[nodiscard]] WrittenDim<Part> read_dim(Scanner& scanner, const ReadPart& read_part,
                                         const Completion& completion) {
   const std::size_t begin = scanner.next();
-  const Token<Size> tile = scanner.size("the size of a dimension", dim_form);
-  WrittenDim<Part> dim{tile, {}, tile, tile.place};
-  if (!scanner.accept("{")) return dim;
+  WrittenDim<Part> dim;
+  if (scanner.accept("(")) {
+    dim.cutting = Cutting::listed;
+    dim.cuts = read_cuts(scanner);
+    dim.tile = dim.cuts.front();
+    scanner.expect("{");
+  } else {
+    const Token<Size> tile = scanner.size("the size of a dimension", dim_form);
+    dim.tile = dim.global = tile;
+    dim.place = tile.place;
+    if (scanner.accept("~")) {
+      dim.cutting = Cutting::blocks;
+      scanner.expect("{");
+    } else if (!scanner.accept("{")) {
+      return dim;
+    }
+  }
   const std::size_t brace = scanner.column();
   if (!scanner.accept("}")) {
     do {
@@ -81,6 +119,11 @@ template <typename Part, typename ReadPart, typename Completion>
     }
   }
   dim.global = scanner.size("the global size of a dimension", [&] { return completion(dim); });
+  const std::size_t halo = scanner.next();
+  if (scanner.accept("<")) {
+    dim.halo = read_halo(scanner);
+    dim.halo_place = scanner.since(halo);
+  }
   dim.place = scanner.since(begin);
   return dim;
 }

@@ -26,6 +26,13 @@ namespace retile {
 [[nodiscard]] Result<DistType> parse_type(std::string_view text, const Mesh& mesh,
                                           std::string_view source = "");
 
+/// Reads a type that may be more than the paper's: `3{x}10` with a short last tile, blocks
+/// `4~{x}10`, listed cuts `(0,3,10){x}10`, halos `3{x}12<1,1>`, parts of axes `2{x:(2)3}6`, and
+/// `[9, 4]@3`, which device 3 holds whole.
+/// \error as parse_type, and bad_device (a device that the mesh does not have)
+[[nodiscard]] Result<Layout> parse_layout(std::string_view text, const Mesh& mesh,
+                                          std::string_view source = "");
+
 /// `x:4,y:6`; names that are no identifiers in double quotes.
 [[nodiscard]] std::string to_text(const Mesh& mesh);
 

@@ -12,39 +12,48 @@
 namespace retile {
 namespace {
 
+using paper::WrittenLayout;
 using paper::WrittenType;
 
 constexpr std::string_view from_source = "FROM";
 constexpr std::string_view to_source = "TO";
 
-/// The dimension with the global size of the other end, if its axes divide that.
-std::optional<std::string> repair(const Mesh& mesh, DistDim dim, Size global) {
-  const Size parts = axes_product(mesh, dim.axes);
-  if (global % parts != 0) return std::nullopt;
+/// One end of a problem as it was written.
+struct End {
+  Shape global;
+  std::string text;
+  const TypeText& places;
+};
+
+/// The dimension with the global size of the other end, if its axes can cut that.
+std::optional<std::string> repair(const Mesh& mesh, CutDim dim, Size global) {
+  if (dim.cutting != paper::Cutting::tile) return std::nullopt;
+  Size tiles = 1;
+  for (const Splitter& splitter : splitters_of(mesh, dim)) tiles *= splitter.size;
+  if (global % tiles != 0) return std::nullopt;
   dim.global = global;
-  dim.tile = global / parts;
+  dim.tile = global / tiles;
   return fmt::format("{} has the global size of {}", dim_text(dim), from_source);
 }
 
-/// Fails, pointing into the target's text, where the two are not types of one array.
-void check(const Mesh& mesh, const WrittenType& from, const WrittenType& to,
+/// Fails, pointing into the target's text, where the two are not of one array.
+/// \param dims  those of the target
+void check(const Mesh& mesh, const End& from, const End& to, const std::vector<CutDim>& dims,
            const text::Input& to_input) {
-  const Shape before = from.type.globaltype();
-  auto violation = find_violation(from_source, before, to_source, to.type.globaltype());
+  auto violation = find_violation(from_source, from.global, to_source, to.global);
   if (!violation) return;
   std::vector<std::string>& notes = violation->diagnostic.notes;
-  const std::vector<DistDim>& after = to.type.dims();
-  Span where = to.text.closing;
+  Span where = to.places.closing;
   if (violation->dim) {
-    where = to.text.dims[*violation->dim];
-    notes.push_back(fmt::format("{} is {}", from_source, from.text.text));
-    const Size global = before[*violation->dim];
-    if (auto note = repair(mesh, after[*violation->dim], global)) notes.push_back(*note);
+    where = to.places.dims[*violation->dim];
+    notes.push_back(fmt::format("{} is {}", from_source, from.text));
+    const Size global = from.global[*violation->dim];
+    if (auto note = repair(mesh, dims[*violation->dim], global)) notes.push_back(*note);
   } else {
     // The first dimension too many, or the place where one is missing.
-    if (after.size() > before.size()) where = to.text.dims[before.size()];
+    if (to.global.size() > from.global.size()) where = to.places.dims[from.global.size()];
     notes.push_back(
-        fmt::format("a redistribution keeps the array; {} is {}", from_source, from.text.text));
+        fmt::format("a redistribution keeps the array; {} is {}", from_source, from.text));
   }
   fail_with(text::Place{.input = &to_input, .span = where}, std::move(violation->diagnostic));
 }
@@ -52,6 +61,17 @@ void check(const Mesh& mesh, const WrittenType& from, const WrittenType& to,
 Problem problem_of(const Mesh& mesh, const DistType& from, const DistType& to) {
   Problem out = Problem::make(layout_of(mesh, from), layout_of(mesh, to)).value();
   out.spelling = Spelling{mesh, to_text(from), to_text(to)};
+  return out;
+}
+
+std::vector<CutDim> cut_dims(const DistType& type) {
+  std::vector<CutDim> out;
+  for (const DistDim& dim : type.dims()) {
+    CutDim& whole = out.emplace_back();
+    whole.tile = dim.tile;
+    whole.global = dim.global;
+    for (const std::string& axis : dim.axes) whole.parts.push_back({axis});
+  }
   return out;
 }
 
@@ -76,7 +96,9 @@ Result<Problem> make_problem(const Mesh& mesh, const DistType& from, const DistT
   return text::result_of([&] {
     const WrittenType source = written(mesh, from, source_input);
     const WrittenType target = written(mesh, to, target_input);
-    check(mesh, source, target, target_input);
+    check(mesh, {source.type.globaltype(), source.text.text, source.text},
+          {target.type.globaltype(), target.text.text, target.text}, cut_dims(target.type),
+          target_input);
     return problem_of(mesh, source.type, target.type);
   });
 }
@@ -87,10 +109,13 @@ Result<Problem> parse_problem(std::string_view mesh, std::string_view from, std:
   const text::Input to_input{.text = to, .source = std::string(to_source)};
   return text::result_of([&] {
     const Mesh over = paper::read_mesh(mesh_input);
-    const WrittenType source = paper::read_type(from_input, over);
-    const WrittenType target = paper::read_type(to_input, over);
-    check(over, source, target, to_input);
-    return problem_of(over, source.type, target.type);
+    WrittenLayout source = paper::read_layout(from_input, over);
+    WrittenLayout target = paper::read_layout(to_input, over);
+    check(over, {source.layout.global(), source.text.text, source.text},
+          {target.layout.global(), target.text.text, target.text}, target.dims, to_input);
+    Problem out = Problem::make(std::move(source.layout), std::move(target.layout)).value();
+    out.spelling = Spelling{over, std::move(source.spelling), std::move(target.spelling)};
+    return out;
   });
 }
 

@@ -1,10 +1,15 @@
 #include "retile/notation/paper/read.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "retile/core/assert.h"
+#include "retile/core/names.h"
 #include "retile/notation/paper/grammar.h"
 #include "retile/notation/paper/notation.h"
 #include "retile/notation/paper/wellformed.h"
@@ -27,19 +32,43 @@ WrittenName read_axis(Scanner& scanner) {
   return read_name(scanner);
 }
 
-DistDim dist_dim(const Dim& written) {
-  DistDim out{written.tile.value, {}, written.global.value};
-  for (const WrittenName& axis : written.parts) out.axes.push_back(axis.name.value);
+CutDim cut_dim(const Dim& written) {
+  CutDim out{.cutting = written.cutting,
+             .tile = written.tile.value,
+             .cuts = {},
+             .parts = {},
+             .global = written.global.value,
+             .halo = written.halo};
+  if (written.cutting == Cutting::listed) out.tile = 1;
+  for (const Token<Size>& cut : written.cuts) out.cuts.push_back(cut.value);
+  for (const WrittenName& part : written.parts) {
+    out.parts.push_back(
+        {part.name.value, part.major ? part.major->value : 0, part.major ? part.size->value : 0});
+  }
+  return out;
+}
+
+/// The dimension as the paper has it, if it has it.
+std::optional<DistDim> dist_dim(const CutDim& dim) {
+  if (dim.cutting != Cutting::tile || dim.halo != Halo{}) return std::nullopt;
+  DistDim out{dim.tile, {}, dim.global};
+  for (const AxisPart& part : dim.parts) {
+    if (part.major != 0) return std::nullopt;
+    out.axes.push_back(part.axis);
+  }
   return out;
 }
 
 /// The note that completes a dimension whose global size is missing, when its axes are known.
 std::vector<std::string> completion(const Mesh& mesh, const Dim& written) {
-  const DistDim dim = dist_dim(written);
-  const auto violation = find_violation(mesh, {DistDim{1, dim.axes, 1}});
+  CutDim dim = cut_dim(written);
+  if (dim.cutting != Cutting::tile) return dim_form();
+  const Size tile = std::exchange(dim.tile, 1);
+  dim.global = 1;
+  const auto violation = find_violation(mesh, std::vector{dim});
   // Only that 1{axes}1 does not add up may be wrong with it.
   if (violation && violation->diagnostic.code != Code::ill_formed_type) return dim_form();
-  const auto note = completed(dim.tile, splitters_of(mesh, dim));
+  const auto note = completed(tile, splitters_of(mesh, dim));
   return note ? std::vector{*note} : dim_form();
 }
 
@@ -48,7 +77,7 @@ const WrittenName* wrong_size(const Mesh& mesh, const Dims& written) {
   for (const Dim& dim : written.dims) {
     for (const WrittenName& axis : dim.parts) {
       const auto digit = mesh.digit(axis.name.value);
-      if (!axis.size || !digit || axis.size->value == digit->size) continue;
+      if (!axis.size || axis.major || !digit || axis.size->value == digit->size) continue;
       return &axis;
     }
   }
@@ -63,7 +92,8 @@ Place place_of(const TypeViolation& violation, const Dims& written) {
 }
 
 /// Fails where the dimensions break a rule over `mesh`.
-void check(const Mesh& mesh, const Dims& written, const std::vector<DistDim>& dims) {
+template <typename AnyDim>
+void check(const Mesh& mesh, const Dims& written, const std::vector<AnyDim>& dims) {
   auto violation = find_violation(mesh, dims);
   if (const WrittenName* axis = wrong_size(mesh, written)) {
     // It explains tiles that do not add up in its own dimension, and what comes earlier goes first.
@@ -76,6 +106,81 @@ void check(const Mesh& mesh, const Dims& written, const std::vector<DistDim>& di
   if (violation) fail_with(place_of(*violation, written), std::move(violation->diagnostic));
 }
 
+Dims read_written(Scanner& scanner, const Mesh& mesh) {
+  return read_dims<WrittenName>(scanner, read_axis,
+                                [&mesh](const Dim& dim) { return completion(mesh, dim); });
+}
+
+TypeText text_of(const text::Input& input, const Dims& written) {
+  TypeText out{std::string(input.text), {}, written.closing.span};
+  for (const Dim& dim : written.dims) out.dims.push_back(dim.place.span);
+  return out;
+}
+
+/// The layout of dimensions that break no rule.
+Layout layout_of(const Mesh& mesh, const std::vector<CutDim>& dims) {
+  std::vector<Cuts> cuts;
+  std::vector<std::vector<Digit>> digits;
+  std::vector<Halo> halos;
+  for (const CutDim& dim : dims) {
+    cuts.push_back(cuts_of(cut_text(mesh, dim)).value());
+    halos.push_back(dim.halo);
+    std::vector<Digit>& out = digits.emplace_back();
+    for (const AxisPart& part : dim.parts) out.push_back(*digit_of(mesh, part));
+  }
+  auto layout =
+      Layout::numbered(mesh.device_count(), std::move(cuts), std::move(digits), std::move(halos));
+  RETILE_ASSERT(layout.has_value(), "a well-formed type has a layout");
+  return std::move(*layout);
+}
+
+/// Canonical: ", " between dimensions, "," between axes, `12` for `12{}12`; without what splits
+/// nothing.
+std::string layout_text(const Mesh& mesh, std::vector<CutDim> dims) {
+  std::string out;
+  for (CutDim& dim : dims) {
+    std::erase_if(dim.parts, [&](const AxisPart& part) { return digit_of(mesh, part)->size == 1; });
+    out += (out.empty() ? "[" : ", ") + dim_text(dim);
+  }
+  return out.empty() ? "[]" : out + "]";
+}
+
+/// Layouts by device, in numbers of 8 bytes: half a gigabyte.
+constexpr Size most_listed_numbers = Size{1} << 26;
+
+/// The layout in which one device holds everything, and the others nothing.
+Layout rooted(const Mesh& mesh, const std::vector<CutDim>& dims, const Token<Size>& device,
+              const Place& type) {
+  const std::size_t rank = dims.size();
+  const auto devices = static_cast<std::size_t>(mesh.device_count());
+  const auto numbers = checked_mul(mesh.device_count(), static_cast<Size>(rank));
+  if (!numbers || *numbers > most_listed_numbers) {
+    fail(device.place, {.code = Code::limit_reached,
+                        .message = "too many devices for a list of what each of them holds"});
+  }
+  std::vector<Size> extents(devices * rank, 0);
+  Shape global;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const CutDim& dim = dims[i];
+    if (!dim.parts.empty() || dim.cutting != Cutting::tile) {
+      fail(type, {.code = Code::ill_formed_type,
+                  .message = "what one device holds alone is not cut by axes",
+                  .notes = {"[9, 4]@3 is all of an array on device 3"}});
+    }
+    global.push_back(dim.global);
+    extents[static_cast<std::size_t>(device.value) * rank + i] = dim.global;
+  }
+  if (rank == 0) {
+    fail(type, {.code = Code::unsupported,
+                .message = "an array of rank 0 is held by every device",
+                .notes = {"write it as [1]@0, an array of one element"}});
+  }
+  auto layout = Layout::listed_boxes(mesh.device_count(), std::move(global),
+                                     std::vector<Size>(devices * rank, 0), std::move(extents));
+  RETILE_ASSERT(layout.has_value(), "the array lies in itself");
+  return std::move(*layout);
+}
+
 }  // namespace
 
 Mesh read_mesh(const text::Input& input) {
@@ -86,18 +191,45 @@ Mesh read_mesh(const text::Input& input) {
 
 WrittenType read_type(const text::Input& input, const Mesh& mesh) {
   Scanner scanner(input);
-  const Dims written = read_dims<WrittenName>(
-      scanner, read_axis, [&mesh](const Dim& dim) { return completion(mesh, dim); });
+  const Dims written = read_written(scanner, mesh);
   scanner.expect_end("after ']'", {"nothing may follow a type"});
 
   std::vector<DistDim> dims;
-  TypeText text{std::string(input.text), {}, written.closing.span};
   for (const Dim& dim : written.dims) {
-    dims.push_back(dist_dim(dim));
-    text.dims.push_back(dim.place.span);
+    auto plain = dist_dim(cut_dim(dim));
+    if (!plain) {
+      fail(dim.place, {.code = Code::unsupported,
+                       .message = "a type of the paper has no such dimension",
+                       .notes = dim_form()});
+    }
+    dims.push_back(*std::move(plain));
   }
   check(mesh, written, dims);
-  return {DistType::make(mesh, std::move(dims)).value(), std::move(text)};
+  return {DistType::make(mesh, std::move(dims)).value(), text_of(input, written)};
+}
+
+WrittenLayout read_layout(const text::Input& input, const Mesh& mesh) {
+  Scanner scanner(input);
+  const Dims written = read_written(scanner, mesh);
+  std::optional<Token<Size>> root;
+  if (scanner.accept("@")) root = scanner.number();
+  scanner.expect_end("after ']'", {"nothing may follow a type"});
+
+  std::vector<CutDim> dims;
+  for (const Dim& dim : written.dims) dims.push_back(cut_dim(dim));
+  check(mesh, written, dims);
+  if (!root) {
+    std::string spelling = layout_text(mesh, dims);
+    return {layout_of(mesh, dims), std::move(spelling), text_of(input, written), std::move(dims)};
+  }
+  if (root->value >= mesh.device_count()) {
+    fail(root->place, {.code = Code::bad_device,
+                       .message = fmt::format("there is no device {}", root->value),
+                       .notes = {fmt::format("devices are 0 to {}", mesh.device_count() - 1)}});
+  }
+  std::string spelling = fmt::format("{}@{}", layout_text(mesh, dims), root->value);
+  return {rooted(mesh, dims, *root, written.place), std::move(spelling), text_of(input, written),
+          std::move(dims)};
 }
 
 }  // namespace paper
@@ -105,6 +237,11 @@ WrittenType read_type(const text::Input& input, const Mesh& mesh) {
 Result<Mesh> parse_mesh(std::string_view text, std::string_view source) {
   const text::Input input{.text = text, .source = std::string(source)};
   return text::result_of([&] { return paper::read_mesh(input); });
+}
+
+Result<Layout> parse_layout(std::string_view text, const Mesh& mesh, std::string_view source) {
+  const text::Input input{.text = text, .source = std::string(source)};
+  return text::result_of([&] { return paper::read_layout(input, mesh).layout; });
 }
 
 Result<DistType> parse_type(std::string_view text, const Mesh& mesh, std::string_view source) {

@@ -1,9 +1,14 @@
-// Reading meshes and types with their places. Room-internal.
+// Reading meshes, types and layouts with their places. Room-internal.
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include "retile/core/layout.h"
 #include "retile/core/mesh.h"
 #include "retile/notation/paper/dist_type.h"
 #include "retile/notation/paper/type_text.h"
+#include "retile/notation/paper/wellformed.h"
 #include "retile/text/place.h"
 
 namespace retile::paper {
@@ -14,8 +19,17 @@ struct WrittenType {
   TypeText text;
 };
 
-/// As parse_mesh and parse_type, but the first mistake is thrown.
+/// A layout and the text that it was written as.
+struct WrittenLayout {
+  Layout layout;
+  std::string spelling;  ///< canonical
+  TypeText text;
+  std::vector<CutDim> dims;
+};
+
+/// As parse_mesh, parse_type and parse_layout, but the first mistake is thrown.
 [[nodiscard]] Mesh read_mesh(const text::Input& input);
 [[nodiscard]] WrittenType read_type(const text::Input& input, const Mesh& mesh);
+[[nodiscard]] WrittenLayout read_layout(const text::Input& input, const Mesh& mesh);
 
 }  // namespace retile::paper

@@ -10,6 +10,7 @@
 #include "retile/core/diagnostic.h"
 #include "retile/core/size.h"
 #include "retile/notation/paper/dist_type.h"
+#include "retile/notation/paper/wellformed.h"
 
 namespace retile {
 
@@ -20,11 +21,20 @@ struct TypeText {
   Span closing;            ///< the closing bracket
 };
 
+/// `3{x,6:4}72`, whatever says the cuts; without parts `12`.
+[[nodiscard]] std::string dim_text(const std::string& cuts, const std::vector<std::string>& parts,
+                                   Size global);
+
 /// `12`, or with parts `3{x,6:4}72`.
 [[nodiscard]] std::string dim_text(Size tile, const std::vector<std::string>& parts, Size global);
 
 /// One dimension in canonical form: `12`, `3{x,y}72`.
 [[nodiscard]] std::string dim_text(const DistDim& dim);
+
+/// `3{x,y}72<1,1>`; `12` where nothing splits it.
+[[nodiscard]] std::string dim_text(const CutDim& dim);
+/// `x`, `x:(2)3`
+[[nodiscard]] std::string part_text(const AxisPart& part);
 
 /// The canonical text of a type.
 [[nodiscard]] TypeText type_text(const DistType& type);

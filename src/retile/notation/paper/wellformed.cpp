@@ -76,9 +76,11 @@ std::vector<std::string> shown(std::vector<std::string> names) {
 }
 
 /// The axes that stand nowhere in `dims`; those of size 1 split nothing and are no repair.
-std::vector<std::string> unused_axes(const Mesh& mesh, const std::vector<DistDim>& dims) {
+std::vector<std::string> unused_axes(const Mesh& mesh, const std::vector<CutDim>& dims) {
   std::unordered_set<std::string> used;
-  for (const DistDim& dim : dims) used.insert(dim.axes.begin(), dim.axes.end());
+  for (const CutDim& dim : dims) {
+    for (const AxisPart& part : dim.parts) used.insert(part.axis);
+  }
   std::vector<std::string> out;
   for (const Axis& axis : mesh.axes()) {
     if (axis.size > 1 && !used.contains(axis.name)) out.push_back(axis.name);
@@ -86,7 +88,7 @@ std::vector<std::string> unused_axes(const Mesh& mesh, const std::vector<DistDim
   return out;
 }
 
-std::string still_free(const Mesh& mesh, const std::vector<DistDim>& dims) {
+std::string still_free(const Mesh& mesh, const std::vector<CutDim>& dims) {
   const std::vector<std::string> unused = unused_axes(mesh, dims);
   return unused.empty()
              ? "an axis stands at most once in a type, and no other axis is free; remove one"
@@ -139,6 +141,105 @@ Diagnostic wrong_tile(Size tile, const std::vector<Splitter>& splitters, Size gl
   return out;
 }
 
+namespace {
+
+/// The refusal of a tile size that is not the one of so many tiles, with both repairs: `64{x}256 is
+/// well formed, or 100~{x}256 for blocks of 100`.
+Diagnostic wrong_tile_size(const CutText& dim, Size tiles) {
+  Diagnostic out = wrong_tile(dim.tile, dim.splitters, dim.global);
+  if (dim.splitters.empty()) return out;
+  if (dim.global % tiles != 0) {
+    const Size tile = dim.global / tiles + 1;
+    out.rule = "WF-DIM-CEIL";
+    out.message = fmt::format("{} tiles of a dimension of {} elements have {}, not {}", tiles,
+                              dim.global, tile, dim.tile);
+    out.notes = {sizes_text(dim.splitters, "; ") + repair(tile, dim.splitters, dim.global)};
+  }
+  const auto cover = checked_mul(dim.tile, tiles);
+  if (dim.tile > dim.global || (cover && *cover < dim.global)) return out;
+  if (dim.splitters.size() > most_listed) return out;
+  std::vector<std::string> parts;
+  for (const Splitter& splitter : dim.splitters) parts.push_back(splitter.text);
+  out.notes.back() +=
+      fmt::format(", or {} for blocks of {}",
+                  dim_text(fmt::format("{}~", dim.tile), parts, dim.global), dim.tile);
+  return out;
+}
+
+Result<Cuts> listed_cuts(const CutText& dim, Size tiles) {
+  const auto refused = [](std::string message, std::string note) {
+    return refuse({.code = Code::ill_formed_type,
+                   .message = std::move(message),
+                   .rule = "WF-DIM-CEIL",
+                   .notes = {std::move(note)}});
+  };
+  const std::string form =
+      "cuts (o_0,..,o_N) begin with 0, never fall, and end with the global size";
+  if (static_cast<Size>(dim.cuts.size()) - 1 != tiles) {
+    return refused(fmt::format("{} tiles have {} cuts, not {}", tiles, tiles + 1, dim.cuts.size()),
+                   form);
+  }
+  if (dim.cuts.front() != 0 || dim.cuts.back() != dim.global) {
+    return refused(fmt::format("the cuts lead from {} to {}, the dimension from 0 to {}",
+                               dim.cuts.front(), dim.cuts.back(), dim.global),
+                   form);
+  }
+  for (std::size_t t = 1; t < dim.cuts.size(); ++t) {
+    if (dim.cuts[t] >= dim.cuts[t - 1]) continue;
+    return refused(fmt::format("the cuts fall from {} to {}", dim.cuts[t - 1], dim.cuts[t]), form);
+  }
+  return Cuts::listed(dim.cuts);
+}
+
+}  // namespace
+
+Result<Cuts> cuts_of(const CutText& dim) {
+  const auto tiles = product_of(dim.splitters);
+  // Digits nest in the device number, so more tiles than devices are refused with them.
+  if (!tiles || *tiles > max_devices) {
+    return refuse(wrong_tile(dim.tile, dim.splitters, dim.global));
+  }
+  if (dim.cutting == paper::Cutting::listed) return listed_cuts(dim, *tiles);
+  const auto cover = checked_mul(dim.tile, *tiles);
+  const bool covers = !cover || *cover >= dim.global;
+  if (dim.cutting == paper::Cutting::blocks) {
+    if (covers) return Cuts::blocks(dim.tile, *tiles, dim.global);
+    const Size least = dim.global / *tiles + (dim.global % *tiles == 0 ? 0 : 1);
+    return refuse({.code = Code::ill_formed_type,
+                   .message = fmt::format("{} blocks of {} hold {} elements, the dimension has {}",
+                                          *tiles, dim.tile, *cover, dim.global),
+                   .rule = "WF-DIM-CEIL",
+                   .notes = {fmt::format("blocks of {} would do", least)}});
+  }
+  // (c - 1) N < n <= c N
+  const auto less = checked_mul(dim.tile - 1, *tiles);
+  if (!covers || !less || *less >= dim.global) return refuse(wrong_tile_size(dim, *tiles));
+  return Cuts::blocks(dim.tile, *tiles, dim.global);
+}
+
+Diagnostic wrong_halo(const Halo& halo, Size global) {
+  return {.code = Code::bad_number,
+          .message = fmt::format("the halo <{},{}> is longer than its dimension of {}", halo.below,
+                                 halo.above, global),
+          .notes = {"<lo,hi> says how many elements a box holds of its neighbours, cut off at the "
+                    "ends of the array"}};
+}
+
+std::optional<Digit> part_of(const Digit& axis, Size major, Size size) {
+  const auto reach = checked_mul(major, size);
+  if (!reach || *reach < 1 || axis.size % *reach != 0) return std::nullopt;
+  return Digit{axis.stride * (axis.size / *reach), size};
+}
+
+Diagnostic wrong_part(const std::string& axis, Size axis_size, Size major, Size size) {
+  return {.code = Code::axis_size_mismatch,
+          .message =
+              fmt::format("{}:({}){} is no part of axis {}: {} * {} does not divide {}",
+                          shown_name(axis), major, size, shown_name(axis), major, size, axis_size),
+          .rule = "WF-DIM",
+          .notes = {"x:(m)k is the factor k of axis x behind its major factor m"}};
+}
+
 std::optional<std::string> completed(Size tile, const std::vector<Splitter>& splitters) {
   const auto parts = product_of(splitters);
   const auto global = parts ? checked_mul(tile, *parts) : std::nullopt;
@@ -152,6 +253,23 @@ std::vector<Splitter> splitters_of(const Mesh& mesh, const DistDim& dim) {
     out.push_back({name_text(axis), mesh.digit(axis)->size});
   }
   return out;
+}
+
+std::vector<Splitter> splitters_of(const Mesh& mesh, const CutDim& dim) {
+  std::vector<Splitter> out;
+  for (const AxisPart& part : dim.parts) {
+    out.push_back({part_text(part), digit_of(mesh, part)->size, part.major == 0});
+  }
+  return out;
+}
+
+CutText cut_text(const Mesh& mesh, const CutDim& dim) {
+  return {dim.cutting, dim.tile, dim.cuts, splitters_of(mesh, dim), dim.global};
+}
+
+std::optional<Digit> digit_of(const Mesh& mesh, const AxisPart& part) {
+  const auto axis = mesh.digit(part.axis);
+  return axis && part.major != 0 ? part_of(*axis, part.major, part.size) : axis;
 }
 
 Diagnostic wrong_axis_size(const std::string& axis, Size in_mesh, Size written) {
@@ -173,25 +291,71 @@ Diagnostic axis_used_twice(const std::string& axis, std::size_t first_dim, std::
           .rule = same ? "WF-DIM" : "WF-TYPE"};
 }
 
-std::optional<TypeViolation> find_violation(const Mesh& mesh, const std::vector<DistDim>& dims) {
-  std::vector<std::pair<std::string_view, std::size_t>> used;  // axis, its dimension
-  std::optional<Size> globalsize = 1;
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    const DistDim& dim = dims[i];
-    for (std::size_t j = 0; j < dim.axes.size(); ++j) {
-      const std::string& axis = dim.axes[j];
-      const auto digit = mesh.digit(axis);
-      if (!digit) return TypeViolation{unknown_axis(mesh, axis), i, j};  // x_j : k_j in H
-      if (digit->size == 1) continue;
-      const auto first = std::find_if(used.begin(), used.end(),
-                                      [&](const auto& other) { return other.first == axis; });
-      if (first != used.end()) {  // x_i != x_j; axes(e_i) and axes(e_j) disjoint (E3)
-        TypeViolation out{axis_used_twice(axis, first->second, i), i, j};
-        out.diagnostic.notes.push_back(still_free(mesh, dims));
-        return out;
+namespace {
+
+/// What the rules of a list of dimensions have in common.
+class Rules {
+ public:
+  Rules(const Mesh& mesh, const std::vector<CutDim>& dims) : mesh_(mesh), dims_(dims) {}
+
+  /// \param tile_rule  the refusal of a dimension whose axes are right, or nothing
+  template <typename TileRule>
+  std::optional<TypeViolation> find_violation(const TileRule& tile_rule) {
+    std::optional<Size> globalsize = 1;
+    for (std::size_t i = 0; i < dims_.size(); ++i) {
+      for (std::size_t j = 0; j < dims_[i].parts.size(); ++j) {
+        if (auto violation = broken_by_part(i, j)) return violation;
       }
-      used.emplace_back(axis, i);
+      if (auto violation = broken_by_numbers(i)) return violation;
+      if (auto refusal = tile_rule(dims_[i])) {
+        return TypeViolation{*std::move(refusal), i, std::nullopt};
+      }
+      if (globalsize) globalsize = checked_mul(*globalsize, dims_[i].global);
     }
+    if (globalsize) return std::nullopt;
+    return TypeViolation{{.code = Code::size_overflow,
+                          .message = "the array has 2^63 elements or more",
+                          .notes = {"the product of the global sizes must be below 2^63"}},
+                         std::nullopt,
+                         std::nullopt};
+  }
+
+ private:
+  struct Use {
+    std::string_view axis;
+    Digit digit;
+    std::size_t dim = 0;
+  };
+
+  static bool overlap(const Digit& a, const Digit& b) {
+    const Digit& low = a.stride < b.stride ? a : b;
+    const Digit& high = a.stride < b.stride ? b : a;
+    return high.stride % (low.stride * low.size) != 0;
+  }
+
+  std::optional<TypeViolation> broken_by_part(std::size_t i, std::size_t j) {
+    const AxisPart& part = dims_[i].parts[j];
+    const auto axis = mesh_.digit(part.axis);
+    if (!axis) return TypeViolation{unknown_axis(mesh_, part.axis), i, j};  // x_j : k_j in H
+    const auto digit = digit_of(mesh_, part);
+    if (!digit) {
+      return TypeViolation{wrong_part(part.axis, axis->size, part.major, part.size), i, j};
+    }
+    if (digit->size == 1) return std::nullopt;
+    const auto first = std::find_if(used_.begin(), used_.end(), [&](const Use& other) {
+      return other.axis == part.axis && overlap(other.digit, *digit);
+    });
+    if (first != used_.end()) {  // x_i != x_j; axes(e_i) and axes(e_j) disjoint (E3)
+      TypeViolation out{axis_used_twice(part.axis, first->dim, i), i, j};
+      out.diagnostic.notes.push_back(still_free(mesh_, dims_));
+      return out;
+    }
+    used_.push_back({part.axis, *digit, i});
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<TypeViolation> broken_by_numbers(std::size_t i) const {
+    const CutDim& dim = dims_[i];
     if (dim.tile < 1 || dim.global < 1) {
       const bool tile = dim.tile < 1;
       return TypeViolation{
@@ -202,20 +366,39 @@ std::optional<TypeViolation> find_violation(const Mesh& mesh, const std::vector<
           i,
           std::nullopt};
     }
-    if (covered(mesh, dim) != dim.global) {  // c * prod k_j = n
-      return TypeViolation{wrong_tile(dim.tile, splitters_of(mesh, dim), dim.global), i,
-                           std::nullopt};
-    }
-    if (globalsize) globalsize = checked_mul(*globalsize, dim.global);
+    if (dim.halo.below <= dim.global && dim.halo.above <= dim.global) return std::nullopt;
+    return TypeViolation{wrong_halo(dim.halo, dim.global), i, std::nullopt};
   }
-  if (!globalsize) {
-    return TypeViolation{{.code = Code::size_overflow,
-                          .message = "the array has 2^63 elements or more",
-                          .notes = {"the product of the global sizes must be below 2^63"}},
-                         std::nullopt,
-                         std::nullopt};
+
+  const Mesh& mesh_;
+  const std::vector<CutDim>& dims_;
+  std::vector<Use> used_;
+};
+
+}  // namespace
+
+std::optional<TypeViolation> find_violation(const Mesh& mesh, const std::vector<DistDim>& dims) {
+  std::vector<CutDim> whole;
+  for (const DistDim& dim : dims) {
+    CutDim& out = whole.emplace_back();
+    out.tile = dim.tile;
+    out.global = dim.global;
+    for (const std::string& axis : dim.axes) out.parts.push_back({axis});
   }
-  return std::nullopt;
+  return Rules(mesh, whole).find_violation([&](const CutDim& dim) -> std::optional<Diagnostic> {
+    const CutText text = cut_text(mesh, dim);
+    const auto tiles = product_of(text.splitters);
+    if (tiles && checked_mul(dim.tile, *tiles) == dim.global) return std::nullopt;
+    return wrong_tile(dim.tile, text.splitters, dim.global);  // c * prod k_j = n
+  });
+}
+
+std::optional<TypeViolation> find_violation(const Mesh& mesh, const std::vector<CutDim>& dims) {
+  return Rules(mesh, dims).find_violation([&](const CutDim& dim) -> std::optional<Diagnostic> {
+    auto cuts = cuts_of(cut_text(mesh, dim));
+    if (cuts) return std::nullopt;
+    return std::move(cuts.error());
+  });
 }
 
 std::optional<Size> covered(const Mesh& mesh, const DistDim& dim) {

@@ -7,10 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "retile/core/cuts.h"
 #include "retile/core/diagnostic.h"
 #include "retile/core/mesh.h"
+#include "retile/core/result.h"
 #include "retile/core/size.h"
 #include "retile/notation/paper/dist_type.h"
+#include "retile/notation/paper/grammar.h"
 
 namespace retile {
 
@@ -22,10 +25,34 @@ struct TypeViolation {
   std::optional<std::size_t> axis;
 };
 
+/// An axis, or a part `x:(2)3` of one.
+struct AxisPart {
+  std::string axis;
+  Size major = 0;  ///< 0: the whole axis
+  Size size = 0;   ///< of a part
+  friend bool operator==(const AxisPart&, const AxisPart&) = default;
+};
+
+/// One dimension of a type that may be more than the paper's.
+struct CutDim {
+  paper::Cutting cutting = paper::Cutting::tile;
+  Size tile = 1;           ///< not of listed cuts
+  std::vector<Size> cuts;  ///< of listed ones
+  std::vector<AxisPart> parts;
+  Size global = 1;
+  Halo halo = {};
+};
+
 /// The first rule of Fig. 7b that `dims` breaks over `mesh`, or nothing. Axes of size 1 may stand
 /// in `dims`: they must be axes of the mesh and mean nothing else.
 [[nodiscard]] std::optional<TypeViolation> find_violation(const Mesh& mesh,
                                                           const std::vector<DistDim>& dims);
+/// The same with WF-DIM-CEIL in place of c * prod k_j = n, and what else CutDim can say.
+[[nodiscard]] std::optional<TypeViolation> find_violation(const Mesh& mesh,
+                                                          const std::vector<CutDim>& dims);
+
+/// The digit that an axis or a part of one is; nothing where there is none.
+[[nodiscard]] std::optional<Digit> digit_of(const Mesh& mesh, const AxisPart& part);
 
 /// The refusal of an axis that the mesh does not have, without a place; lists the axes and the one
 /// most like it. [WF-DIM]
@@ -45,6 +72,29 @@ struct Splitter {
   bool is_axis = true;
 };
 
+/// How one dimension is cut, whatever splits it.
+struct CutText {
+  paper::Cutting cutting = paper::Cutting::tile;
+  Size tile = 1;           ///< >= 1; not of listed cuts
+  std::vector<Size> cuts;  ///< of listed ones
+  std::vector<Splitter> splitters;
+  Size global = 1;  ///< >= 1
+};
+
+/// The cuts that a dimension says, or why it says none, without a place: its tile is not the one
+/// that makes so many tiles, its blocks do not suffice, its listed cuts fall or do not lead from 0
+/// to the global size. [WF-DIM-CEIL]
+[[nodiscard]] Result<Cuts> cuts_of(const CutText& dim);
+
+/// The refusal of a halo that is longer than its dimension.
+[[nodiscard]] Diagnostic wrong_halo(const Halo& halo, Size global);
+
+/// The digit that a part of an axis is, `x:(2)3` of x:12 the middle factor of 2 * 3 * 2: (stride of
+/// x times what is below it, its own size); nothing where the parts do not divide the axis.
+[[nodiscard]] std::optional<Digit> part_of(const Digit& axis, Size major, Size size);
+/// The refusal of such a part.
+[[nodiscard]] Diagnostic wrong_part(const std::string& axis, Size axis_size, Size major, Size size);
+
 /// The refusal of a dimension whose tile times splitters is not its global size, or does not fit in
 /// 63 bits. [WF-DIM]
 [[nodiscard]] Diagnostic wrong_tile(Size tile, const std::vector<Splitter>& splitters, Size global);
@@ -54,8 +104,10 @@ struct Splitter {
 [[nodiscard]] std::optional<std::string> completed(Size tile,
                                                    const std::vector<Splitter>& splitters);
 
-/// What splits a dimension of a type. Precondition: axes of the mesh.
+/// What splits a dimension of a type. Precondition: axes of the mesh, and parts that they have.
 [[nodiscard]] std::vector<Splitter> splitters_of(const Mesh& mesh, const DistDim& dim);
+[[nodiscard]] std::vector<Splitter> splitters_of(const Mesh& mesh, const CutDim& dim);
+[[nodiscard]] CutText cut_text(const Mesh& mesh, const CutDim& dim);
 
 /// tile times axes of a dimension, or nothing when it does not fit in 63 bits. Preconditions: axes
 /// of the mesh, tile >= 1.

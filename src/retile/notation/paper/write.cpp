@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string>
 #include <vector>
@@ -41,6 +42,19 @@ std::string digit_text(const Digit& digit, const Mesh* mesh) {
   return fmt::format("{}:{}", digit.stride, digit.size);
 }
 
+/// `3`, `4~` or `(0,3,10)`: the first of these that says the tiles.
+std::string cuts_text(const Cuts& cuts) {
+  const Size global = cuts.global();
+  const Size tile = global / cuts.count() + (global % cuts.count() == 0 ? 0 : 1);
+  if (!cuts.is_listed()) return fmt::format("{}{}", cuts.block(), cuts.block() == tile ? "" : "~");
+  std::string out;
+  for (Size t = 0; t <= cuts.count(); ++t) {
+    out += t == 0 ? '(' : ',';
+    out += fmt::to_string(cuts.at(t));
+  }
+  return out + ")";
+}
+
 }  // namespace
 
 std::string to_text(const Mesh& mesh) {
@@ -53,19 +67,41 @@ std::string to_text(const Mesh& mesh) {
 }
 
 std::string dim_text(Size tile, const std::vector<std::string>& parts, Size global) {
+  return dim_text(fmt::to_string(tile), parts, global);
+}
+
+std::string dim_text(const std::string& cuts, const std::vector<std::string>& parts, Size global) {
   if (parts.empty()) return fmt::to_string(global);
   std::string inner;
   for (const std::string& part : parts) {
     if (!inner.empty()) inner += ',';
     inner += part;
   }
-  return fmt::format("{}{{{}}}{}", tile, inner, global);
+  return fmt::format("{}{{{}}}{}", cuts, inner, global);
 }
 
 std::string dim_text(const DistDim& dim) {
   std::vector<std::string> names;
   for (const std::string& axis : dim.axes) names.push_back(name_text(axis));
   return dim_text(dim.tile, names, dim.global);
+}
+
+std::string part_text(const AxisPart& part) {
+  const std::string name = name_text(part.axis);
+  return part.major == 0 ? name : fmt::format("{}:({}){}", name, part.major, part.size);
+}
+
+std::string dim_text(const CutDim& dim) {
+  std::vector<std::string> parts;
+  for (const AxisPart& part : dim.parts) parts.push_back(part_text(part));
+  std::string cuts = fmt::to_string(dim.tile);
+  if (dim.cutting == paper::Cutting::blocks) cuts += '~';
+  if (dim.cutting == paper::Cutting::listed) cuts = fmt::format("({})", fmt::join(dim.cuts, ","));
+  std::string out = dim_text(cuts, parts, dim.global);
+  if (!parts.empty() && dim.halo != Halo{}) {
+    out += fmt::format("<{},{}>", dim.halo.below, dim.halo.above);
+  }
+  return out;
 }
 
 TypeText type_text(const DistType& type) {
@@ -97,7 +133,9 @@ std::string to_text(const Layout& layout, const Mesh* mesh) {
       }
       for (const Digit& piece : cut(digit, *mesh)) parts.push_back(digit_text(piece, mesh));
     }
-    out += dim_text(layout.tile()[i], parts, layout.global()[i]);
+    out += dim_text(cuts_text(layout.cuts()[i]), parts, layout.global()[i]);
+    if (layout.halos().empty() || layout.halos()[i] == Halo{}) continue;
+    out += fmt::format("<{},{}>", layout.halos()[i].below, layout.halos()[i].above);
   }
   return out + "]";
 }

@@ -22,6 +22,11 @@ Digit AxisTable::digit(const paper::WrittenName& axis) const {
   const auto found = digits_.find(name);
   if (found == digits_.end()) fail_with(axis.name.place, unknown_axis(mesh_, name));
   const Digit digit = found->second;
+  if (axis.major) {
+    const auto part = part_of(digit, axis.major->value, axis.size->value);
+    if (part) return *part;
+    fail_with(axis.size->place, wrong_part(name, digit.size, axis.major->value, axis.size->value));
+  }
   if (axis.size && axis.size->value != digit.size) {
     Diagnostic wrong = wrong_axis_size(name, digit.size, axis.size->value);
     wrong.notes.push_back(

@@ -41,13 +41,18 @@ void Builder::set_devices(Size count, const Place& place, std::string_view what)
   devices_ = count;
 }
 
-void Builder::mesh(const std::vector<paper::WrittenAxis>& axes, const Place& place) {
+void Builder::mesh(const std::vector<paper::WrittenAxis>& axes, const Place& place,
+                   std::optional<Token<TableDraft>> order) {
   if (++mesh_count_ > 2) {
     fail(place, {.code = Code::bad_program,
                  .message = "a Program has at most two mesh lines",
                  .notes = {"one for from, and one for to if it has a mesh of its own"}});
   }
   axes_.emplace(axes, place);
+  if (version_ >= 2) {
+    mesh_ = Positions{{axes_->mesh().device_count(), place}, std::move(order)};
+    return;
+  }
   set_devices(axes_->mesh().device_count(), place, "this mesh");
   devices_from_ = devices_from_ == "this mesh" ? "the mesh above" : devices_from_;
 }
@@ -60,6 +65,7 @@ void Builder::devices(const Token<Size>& count) {
 void Builder::from(TilingDraft tiling) {
   if (from_) fail_doubled_line(tiling.place, "from");
   if (axes_) program_.mesh = axes_->mesh();
+  from_mesh_ = mesh_;
   from_ = std::move(tiling);
 }
 
@@ -80,8 +86,32 @@ void Builder::check_tiling_line(const std::optional<TilingDraft>& tiling, std::s
               fmt::format("at of {}", word));
 }
 
+/// Without a devices line, meshes say how many there are; with one they may have fewer positions.
+void Builder::check_positions(const std::optional<Positions>& mesh) {
+  if (!mesh) return;
+  const Token<Size>& count = mesh->count;
+  if (!has_devices_line_) {
+    set_devices(count.value, count.place, "this mesh");
+    return;
+  }
+  if (count.value <= *devices_) return;
+  fail(count.place, {.code = Code::bad_program,
+                     .message = fmt::format("this mesh has {} positions for {} devices",
+                                            count.value, *devices_)});
+}
+
+Ground Builder::ground_of(const std::optional<Positions>& mesh) const {
+  Ground out{.devices = *devices_, .version = version_, .positions = *devices_};
+  if (!mesh) return out;
+  out.positions = mesh->count.value;
+  if (mesh->order) out.order = build_order(*mesh->order, out.positions, out.devices);
+  return out;
+}
+
 void Builder::finish_header() {
   if (std::exchange(header_done_, true)) return;
+  check_positions(from_mesh_);
+  check_positions(mesh_);
   check_tiling_line(from_, "from");
   check_tiling_line(to_, "to");
   if (!devices_) {
@@ -90,11 +120,22 @@ void Builder::finish_header() {
                   .notes = {"a line `mesh x:4,y:6` or `devices 24` says it"}});
   }
   program_.devices = *devices_;
-  program_.from = build_tiling(*from_, *devices_);
-  program_.to = build_tiling(*to_, *devices_);
+  ground_ = ground_of(mesh_);
+  const Ground from_ground = ground_of(from_mesh_);
+  program_.from = build_tiling(*from_, from_ground);
+  program_.to = build_tiling(*to_, ground_);
   check_global(program_.to, *to_, "to");
   // Whatever mesh is in force at the end names the axes of the claims.
   if (axes_ && axes_->mesh() != program_.mesh) program_.mesh_to = axes_->mesh();
+  // A mesh names digits of positions. Where these are no devices, layouts are lists.
+  const auto names_devices = [](const Ground& ground) {
+    return ground.order.empty() && ground.positions == ground.devices;
+  };
+  if (!names_devices(from_ground) || !names_devices(ground_)) {
+    if (!names_devices(from_ground)) program_.mesh.reset();
+    if (!names_devices(ground_)) program_.mesh_to.reset();
+    if (!program_.mesh && program_.mesh_to) program_.mesh = std::exchange(program_.mesh_to, {});
+  }
   from_.reset();
   to_.reset();
 }

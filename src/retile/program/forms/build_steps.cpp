@@ -36,6 +36,19 @@ std::size_t Builder::dimension(const StepDraft& step, std::string_view key) cons
   return static_cast<std::size_t>(dim.value);
 }
 
+namespace {
+
+std::optional<Size> piece_of(const StepDraft& step) {
+  const auto* const piece = step.find<Token<Size>>("piece");
+  if (piece == nullptr) return std::nullopt;
+  if (piece->value < 1) {
+    fail(piece->place, {.code = Code::bad_number, .message = "a piece has at least one element"});
+  }
+  return piece->value;
+}
+
+}  // namespace
+
 void Builder::make(const StepDraft& step, Dynslice& op) const {
   const auto* const table = step.find<Token<TableDraft>>("groups");
   const auto* const parts = step.find<Token<Size>>("parts");
@@ -49,6 +62,7 @@ void Builder::make(const StepDraft& step, Dynslice& op) const {
   } else {
     op.pieces = build_part_list(*parts, *part, program_.devices);
   }
+  op.piece = piece_of(step);
 }
 
 void Builder::make(const StepDraft& step, Allgather& op) const {
@@ -62,6 +76,7 @@ void Builder::make(const StepDraft& step, Alltoall& op) const {
   op.split = dimension(step, "split");
   op.concat = dimension(step, "concat");
   op.groups = build_groups(step.get<Token<TableDraft>>("groups"), program_.devices);
+  op.piece = piece_of(step);
 }
 
 void Builder::make(const StepDraft& step, Allpermute& op) const {
@@ -126,9 +141,15 @@ Transfer build_transfer(const Token<RowsDraft>& rows, std::size_t row, std::size
 }  // namespace
 
 void Builder::make(const StepDraft& step, Exchange& op) const {
-  check_keys(step, step.has("transfers") && step.has("tile"));
+  const bool listed = version_ >= 2 && step.has("shapes");
+  check_keys(step, step.has("transfers") && (step.has("tile") || listed));
   const std::size_t rank = program_.from.rank();
-  check_new_tile(step.get<Token<std::vector<Size>>>("tile"), rank);
+  if (!listed) {
+    check_new_tile(step.get<Token<std::vector<Size>>>("tile"), rank);
+  } else if (step.has("tile")) {
+    fail(step.place,
+         {.code = Code::bad_program, .message = "exchange has either tile or shapes, not both"});
+  }
   const auto& transfers = step.get<Token<RowsDraft>>("transfers");
   const auto& lengths = transfers.value.lengths;
   op.transfers.reserve(lengths.size());
@@ -139,17 +160,39 @@ void Builder::make(const StepDraft& step, Exchange& op) const {
   }
 }
 
+namespace {
+
+bool is_exchange_row(const StepDraft& step) {
+  return op_table()[step.op].name == OpRow<Exchange>::name;
+}
+
+}  // namespace
+
 Claims Builder::claims(const StepDraft& step) const {
   Claims out;
   // A tile claim of another length is false, not unreadable: `check` says so.
   if (const auto* tile = step.find<Token<std::vector<Size>>>("tile")) out.tile = tile->value;
   if (const auto* map = step.find<TilingDraft>("map")) {
-    out.map = build_tiling(*map, program_.devices);
+    out.map = build_tiling(*map, ground_);
     check_global(*out.map, *map, "map");
   }
   if (const auto* at = step.find<Token<RowsDraft>>("at")) {
     check_offset_rows(*at, program_.from.rank(), program_.devices);
     out.at = at->value.entries;
+  }
+  if (const auto* shapes = step.find<Token<RowsDraft>>("shapes")) {
+    const std::size_t rank = program_.from.rank();
+    const auto* const at = step.find<Token<RowsDraft>>("at");
+    if (at == nullptr && !is_exchange_row(step)) {
+      fail(shapes->place, {.code = Code::bad_program, .message = "shapes stands beside at"});
+    }
+    if (rank == 0) {
+      fail(shapes->place,
+           {.code = Code::bad_program, .message = "an array of rank 0 has one element everywhere"});
+    }
+    check_offset_rows(*shapes, rank, program_.devices, "shapes");
+    check_shape_rows(*shapes, at, rank);
+    out.shapes = shapes->value.entries;
   }
   return out;
 }

@@ -11,6 +11,7 @@
 #include "axis_table.h"
 #include "drafts.h"
 #include "retile/program/program.h"
+#include "tilings.h"
 
 namespace retile::forms {
 
@@ -18,12 +19,15 @@ namespace retile::forms {
 /// method fails on the first thing that makes it no Program.
 class Builder {
  public:
-  /// `start`: where the Program begins, for what is missing.
-  explicit Builder(const Place& start) : start_(start) {}
+  /// \param start    where the Program begins, for what is missing
+  /// \param version  of the forms
+  explicit Builder(const Place& start, int version = 1) : start_(start), version_(version) {}
 
   // The header: build_header.cpp.
 
-  void mesh(const std::vector<paper::WrittenAxis>& axes, const Place& place);
+  void mesh(const std::vector<paper::WrittenAxis>& axes, const Place& place,
+            std::optional<Token<TableDraft>> order = {});
+  [[nodiscard]] int version() const { return version_; }
   void devices(const Token<Size>& count);
   void from(TilingDraft tiling);
   void to(TilingDraft tiling);
@@ -40,7 +44,16 @@ class Builder {
   void step(const StepDraft& step);
 
  private:
+  /// A mesh line of version 2, whose number of devices another line may say.
+  struct Positions {
+    Token<Size> count;
+    std::optional<Token<TableDraft>> order;
+  };
+
   void set_devices(Size count, const Place& place, std::string_view what);
+  void check_positions(const std::optional<Positions>& mesh);
+  /// What the tilings under a mesh line, or under none, say tiles of.
+  [[nodiscard]] Ground ground_of(const std::optional<Positions>& mesh) const;
   void check_tiling_line(const std::optional<TilingDraft>& tiling, std::string_view word);
   void check_global(const Layout& layout, const TilingDraft& draft, std::string_view what) const;
 
@@ -57,7 +70,11 @@ class Builder {
   [[nodiscard]] Claims claims(const StepDraft& step) const;
 
   Place start_;
+  int version_;
   Program program_;
+  std::optional<Positions> from_mesh_;  ///< the mesh line above `from`
+  std::optional<Positions> mesh_;       ///< the last one
+  Ground ground_;                       ///< of `to` and the claims
   std::optional<AxisTable> axes_;
   int mesh_count_ = 0;
   bool has_devices_line_ = false;

@@ -57,11 +57,12 @@ std::size_t op_row(std::string_view word, const Place& place) {
                                              listed(joined(header, names), "or"))}});
 }
 
-const Key& op_key(std::size_t row, std::string_view name, const Place& place) {
+const Key& op_key(std::size_t row, std::string_view name, const Place& place, int version) {
   const OpInfo& op = op_table()[row];
   std::vector<std::string> names;
   for (const std::span<const Key> keys : {op.keys, std::span<const Key>(claim_keys)}) {
     for (const Key& key : keys) {
+      if (key.since > version) continue;
       if (key.name == name) return key;
       names.emplace_back(key.name);
     }

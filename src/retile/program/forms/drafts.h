@@ -49,18 +49,21 @@ struct DigitDraft {
   std::string name;  ///< empty for stride:size
   bool named = false;
   Place place;
+  bool is_part = false;  ///< of an axis
 };
 
 using DimDraft = paper::WrittenDim<DigitDraft>;
 
-/// Dimensions in brackets, or three lists.
+/// Dimensions in brackets, or three or four lists.
 struct TilingDraft {
   Place place;
   std::vector<DimDraft> dims;
+  std::optional<Token<Size>> root = {};  ///< the device that alone holds it
   bool is_listed = false;
   Token<Shape> tile = {};
   Token<Shape> global = {};
   Token<RowsDraft> at = {};
+  std::optional<Token<RowsDraft>> shapes = {};
 };
 
 /// The value of a key of any kind.
@@ -91,7 +94,9 @@ struct StepDraft {
 
 /// The row of op_table() with that name. Unknown and reserved names fail at `place`.
 [[nodiscard]] std::size_t op_row(std::string_view word, const Place& place);
-/// The key of that name that a step of this row can have. Fails at `place` where it has none.
-[[nodiscard]] const Key& op_key(std::size_t row, std::string_view name, const Place& place);
+/// The key of that name that a step of this row can have in that version of the forms. Fails at
+/// `place` where it has none.
+[[nodiscard]] const Key& op_key(std::size_t row, std::string_view name, const Place& place,
+                                int version);
 
 }  // namespace retile::forms

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@ namespace forms {
 namespace {
 
 constexpr std::string_view schema = "retile.program/1";
+constexpr std::string_view schema_2 = "retile.program/2";
 
 class JsonReader {
  public:
@@ -63,19 +65,23 @@ class JsonReader {
 
   Program program(const JsonValue& root) {
     const JsonValue& schema_value = get(root, "schema");
-    if (schema_value.kind != JsonValue::Kind::string || schema_value.text != schema) {
+    if (schema_value.kind != JsonValue::Kind::string ||
+        (schema_value.text != schema && schema_value.text != schema_2)) {
       fail(place(schema_value), {.code = Code::bad_program,
                                  .message = "this schema is not known here",
                                  .notes = {"the schema of a Program is \"retile.program/1\""}});
     }
     const Span brace = {.begin = root.where.begin, .end = root.where.begin + 1};
-    Builder builder(at(brace));
+    const int version = schema_value.text == schema ? 1 : 2;
+    Builder builder(at(brace), version);
     builder.devices(number(get(root, "devices")));
     const JsonValue& mesh_value = get(root, "mesh");
-    if (mesh_value.kind != JsonValue::Kind::null) builder.mesh(axes(mesh_value), place(mesh_value));
+    if (mesh_value.kind != JsonValue::Kind::null) {
+      builder.mesh(axes(mesh_value), place(mesh_value), order(root, "order", version));
+    }
     builder.from(tiling(get(root, "from"), builder.axes()));
     if (const JsonValue* mesh_to = find(root, "mesh_to")) {
-      builder.mesh(axes(*mesh_to), place(*mesh_to));
+      builder.mesh(axes(*mesh_to), place(*mesh_to), order(root, "order_to", version));
     }
     builder.to(tiling(get(root, "to"), builder.axes()));
     builder.finish_header();
@@ -88,7 +94,7 @@ class JsonReader {
       if (step_value.kind != JsonValue::Kind::object) {
         fail(place(step_value), {.code = Code::bad_program, .message = "a step is a JSON object"});
       }
-      builder.step(step(step_value, builder.axes()));
+      builder.step(step(step_value, builder.axes(), version));
     }
     return builder.finish();
   }
@@ -109,7 +115,17 @@ class JsonReader {
     return out;
   }
 
-  StepDraft step(const JsonValue& value, const AxisTable* axes_in_force) {
+  std::optional<Token<TableDraft>> order(const JsonValue& root, std::string_view key, int version) {
+    const JsonValue* const value = find(root, key);
+    if (value == nullptr) return std::nullopt;
+    if (version == 1) {
+      fail(at(value->key_where),
+           {.code = Code::bad_program, .message = "retile.program/1 has no order of devices"});
+    }
+    return list(*value);
+  }
+
+  StepDraft step(const JsonValue& value, const AxisTable* axes_in_force, int version) {
     const JsonValue& op = get(value, "op");
     if (op.kind != JsonValue::Kind::string) fail_kind(op, "the name of a step");
     StepDraft out;
@@ -117,7 +133,7 @@ class JsonReader {
     out.place = place(op);
     for (const JsonValue& member : value.items) {
       if (member.key == "op") continue;
-      const Key& key = op_key(out.op, member.key, at(member.key_where));
+      const Key& key = op_key(out.op, member.key, at(member.key_where), version);
       out.keys.emplace_back(key.name, read(key, member, axes_in_force));
     }
     return out;

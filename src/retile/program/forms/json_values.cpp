@@ -46,8 +46,8 @@ class CountingIterator {
 };
 
 const std::vector<std::string>& program_keys() {
-  static const std::vector<std::string> keys = {"schema", "devices", "mesh", "mesh_to",
-                                                "from",   "to",      "steps"};
+  static const std::vector<std::string> keys = {"schema",   "devices", "mesh", "order", "mesh_to",
+                                                "order_to", "from",    "to",   "steps"};
   return keys;
 }
 

@@ -84,6 +84,13 @@ class JsonSink final : public KeySink {
   Json& out_;
 };
 
+/// The shapes that stand beside `at`: listed ones, and of a map that no digits can say.
+std::optional<std::vector<Size>> shapes_of(const Claims& claims) {
+  if (claims.shapes || !claims.map || claims.map->is_compact()) return claims.shapes;
+  if (claims.map->is_even()) return std::nullopt;
+  return claims.map->extents();
+}
+
 Json step_json(const Step& step, const Program& program, const Mesh* mesh) {
   Json out;
   out["op"] = op_name(step);
@@ -91,12 +98,20 @@ Json step_json(const Step& step, const Program& program, const Mesh* mesh) {
   write_keys(step.op, sink);
   const Claims& claims = step.claims;
   if (claims.tile) out["tile"] = *claims.tile;
+  const bool shapes_first = claims.shapes && is_exchange(step);
+  if (shapes_first) {
+    out["shapes"] = offsets_json(*claims.shapes, program.from.rank(), program.devices);
+  }
   const bool digits = claims.map && claims.map->is_compact();
   if (digits) out["map"] = to_text(*claims.map, mesh);
   if (claims.at) {
     out["at"] = offsets_json(*claims.at, program.from.rank(), program.devices);
   } else if (claims.map && !digits) {
     out["at"] = offsets_json(claims.map->base_offsets(), program.from.rank(), program.devices);
+  }
+  if (shapes_first) return out;
+  if (const auto shapes = shapes_of(claims)) {
+    out["shapes"] = offsets_json(*shapes, program.from.rank(), program.devices);
   }
   return out;
 }
@@ -111,7 +126,7 @@ std::string to_json(const Program& program) {
   const Mesh* names = mesh ? &*mesh : nullptr;
 
   Json out;
-  out["schema"] = "retile.program/1";
+  out["schema"] = is_even(program) ? "retile.program/1" : "retile.program/2";
   out["devices"] = program.devices;
   out["mesh"] = mesh ? mesh_json(*mesh) : Json();
   if (mesh_to) out["mesh_to"] = mesh_json(*mesh_to);

@@ -77,9 +77,12 @@ class TextReader {
   }
 
   void header(Span range, const Place& word) {
-    constexpr std::string_view version = "/1";
+    constexpr std::string_view first = "/1";
+    constexpr std::string_view second = "/2";
     const std::size_t end = word.span.end;
-    if (input_.text.substr(end, range.end - end).substr(0, version.size()) != version) {
+    const std::string_view version =
+        input_.text.substr(end, range.end - end).substr(0, first.size());
+    if (version != first && version != second) {
       fail(place(word.span.begin, std::max(end, range.end)),
            {.code = Code::syntax,
             .message = "this is no header of a version that is known here",
@@ -88,7 +91,7 @@ class TextReader {
     Scanner rest(input_, {.begin = end + version.size(), .end = range.end});
     rest.expect_end();
     finish_program();
-    builder_.emplace(place(word.span.begin, end + version.size()));
+    builder_.emplace(place(word.span.begin, end + version.size()), version == first ? 1 : 2);
   }
 
   void header_line(const Token<std::string>& word, Scanner& scanner) {
@@ -99,8 +102,10 @@ class TextReader {
     }
     if (word.value == "mesh") {
       const std::size_t begin = scanner.next();
-      const auto axes = paper::read_axes(scanner);
-      builder_->mesh(axes, scanner.since(begin));
+      const bool ordered = builder_->version() >= 2;
+      const auto axes = paper::read_axes(scanner, ordered);
+      const Place place = scanner.since(begin);
+      builder_->mesh(axes, place, ordered ? read_order(scanner) : std::nullopt);
     } else if (word.value == "devices") {
       builder_->devices(scanner.number());
     } else if (word.value == "from") {
@@ -116,7 +121,7 @@ class TextReader {
     out.place = word.place;
     while (!scanner.done()) {
       const auto name = scanner.word("a key");
-      const Key& key = op_key(out.op, name.value, name.place);
+      const Key& key = op_key(out.op, name.value, name.place, builder_->version());
       scanner.expect("=");
       auto value = read(key, scanner);
       if (out.has(key.name)) {

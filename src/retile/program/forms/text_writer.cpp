@@ -66,13 +66,20 @@ struct Context {
   const Mesh* mesh = nullptr;
   std::size_t rank = 0;
   Size devices = 0;
+  bool exchange = false;  ///< the step says the shapes of its tiles before all else
 };
+
+void append_shapes(std::string& out, const std::vector<Size>& shapes, const Context& context) {
+  out += " shapes=";
+  append_offsets(out, shapes, context.rank, context.devices);
+}
 
 void append_claims(std::string& out, const Claims& claims, const Context& context) {
   if (claims.tile) {
     out += " tile=";
     append_list(out, *claims.tile);
   }
+  if (claims.shapes && context.exchange) append_shapes(out, *claims.shapes, context);
   const bool digits = claims.map && claims.map->is_compact();
   if (digits) out += " map=" + to_text(*claims.map, context.mesh);
   if (claims.at) {
@@ -82,7 +89,9 @@ void append_claims(std::string& out, const Claims& claims, const Context& contex
              !digits) {  // the form says in digits what digits can say, the rest by offsets
     out += " at=";
     append_offsets(out, claims.map->base_offsets(), claims.map->rank(), claims.map->devices());
+    if (!claims.map->is_even()) append_shapes(out, claims.map->extents(), context);
   }
+  if (claims.shapes && !context.exchange) append_shapes(out, *claims.shapes, context);
 }
 
 class TextSink final : public KeySink {
@@ -129,6 +138,9 @@ void append_tiling(std::string& out, const Layout& map, const Mesh* mesh) {
   append_list(out, map.global());
   out += " at=";
   append_offsets(out, map.base_offsets(), map.rank(), map.devices());
+  if (map.is_even()) return;
+  out += " shapes=";
+  append_offsets(out, map.extents(), map.rank(), map.devices());
 }
 
 }  // namespace
@@ -172,7 +184,7 @@ std::string to_text(const Step& step, const Mesh* mesh) {
   append_op(out, step);
   // The rows of `at` are as long as the array has dimensions, which only the other claims can tell
   // here.
-  Context context{.mesh = mesh};
+  Context context{.mesh = mesh, .exchange = is_exchange(step)};
   if (step.claims.at) {
     if (step.claims.map) {
       context.rank = step.claims.map->rank();
@@ -193,7 +205,7 @@ std::string certificate_text(const Program& program, std::string_view lines) {
 }
 
 std::string to_text(const Program& program) {
-  std::string out = "retile.program/1\n";
+  std::string out = is_even(program) ? "retile.program/1\n" : "retile.program/2\n";
   const Mesh* mesh = program.mesh ? &*program.mesh : nullptr;
   if (mesh != nullptr) {
     out += "mesh " + to_text(*mesh) + "\n";
@@ -209,8 +221,9 @@ std::string to_text(const Program& program) {
   out += "\nto ";
   append_tiling(out, program.to, mesh);
   out += '\n';
-  const Context context{.mesh = mesh, .rank = program.to.rank(), .devices = program.devices};
+  Context context{.mesh = mesh, .rank = program.to.rank(), .devices = program.devices};
   for (const Step& step : program.steps) {
+    context.exchange = is_exchange(step);
     append_op(out, step);
     append_claims(out, step.claims, context);
     out += '\n';

@@ -1,16 +1,20 @@
 #include "tilings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "retile/core/assert.h"
 #include "retile/core/names.h"
 #include "retile/notation/paper/wellformed.h"
 #include "retile/text/words.h"
+#include "tables.h"
 #include "values.h"
 
 namespace retile::forms {
@@ -87,6 +91,128 @@ void check_digits(const TilingDraft& draft, Size devices) {
   }
 }
 
+/// What only tiles that differ need.
+void check_version(const TilingDraft& draft, int version) {
+  const auto refuse_at = [](const Place& place) {
+    fail(place, {.code = Code::bad_program,
+                 .message = "a Program whose tiles differ begins with retile.program/2",
+                 .notes = {"retile.program/1 has tiles of one shape only"}});
+  };
+  if (version >= 2) return;
+  if (draft.root) refuse_at(draft.root->place);
+  if (draft.shapes) refuse_at(draft.shapes->place);
+  for (const DimDraft& dim : draft.dims) {
+    if (!dim.is_plain()) refuse_at(dim.place);
+    for (const DigitDraft& part : dim.parts) {
+      if (part.is_part) refuse_at(part.place);
+    }
+  }
+}
+
+/// The cuts of a dimension whose tiles may differ.
+Cuts build_cuts(const DimDraft& dim) {
+  CutText text{dim.cutting, dim.tile.value, {}, splitters_of(dim.parts), dim.global.value};
+  for (const Token<Size>& cut : dim.cuts) text.cuts.push_back(cut.value);
+  auto cuts = cuts_of(text);
+  if (!cuts) fail_with(dim.place, std::move(cuts.error()));
+  if (dim.halo.below > dim.global.value || dim.halo.above > dim.global.value) {
+    fail_with(dim.halo_place, wrong_halo(dim.halo, dim.global.value));
+  }
+  return std::move(*cuts);
+}
+
+Layout build_cut_tiling(const TilingDraft& draft, Size positions) {
+  std::vector<Cuts> cuts;
+  std::vector<Halo> halos;
+  std::vector<std::vector<Digit>> digits;
+  Shape global;
+  for (const DimDraft& dim : draft.dims) {
+    cuts.push_back(build_cuts(dim));
+    halos.push_back(dim.halo);
+    global.push_back(dim.global.value);
+    auto& list = digits.emplace_back();
+    for (const DigitDraft& part : dim.parts) {
+      if (part.digit.size > 1) list.push_back(part.digit);
+    }
+  }
+  check_global_size(global, draft.place);
+  check_digits(draft, positions);
+  auto layout = Layout::numbered(positions, std::move(cuts), std::move(digits), std::move(halos));
+  if (!layout) fail(draft.place, {.code = layout.error().code, .message = layout.error().message});
+  return std::move(*layout);
+}
+
+/// Lists as long as the devices are many have at most so many numbers: half a gigabyte.
+constexpr Size most_listed_numbers = Size{1} << 26;
+
+void check_room(const Ground& ground, std::size_t rank, const Place& place) {
+  const auto numbers = checked_mul(ground.devices, static_cast<Size>(rank));
+  if (numbers && *numbers <= most_listed_numbers) return;
+  fail(place, {.code = Code::limit_reached,
+               .message = "too many devices for a list of what each of them holds"});
+}
+
+/// The layout of the devices that stand at the positions of another; who stands at none holds
+/// nothing.
+Layout place_devices(const Layout& positions, const Ground& ground, const Place& place) {
+  if (ground.order.empty() && ground.positions == ground.devices) return positions;
+  const std::size_t rank = positions.rank();
+  if (rank == 0 && ground.positions < ground.devices) {
+    fail(place, {.code = Code::bad_program,
+                 .message = "every device holds the one element of an array of rank 0"});
+  }
+  check_room(ground, rank, place);
+  const auto entries = static_cast<std::size_t>(ground.devices) * rank;
+  std::vector<Size> at(entries, 0);
+  std::vector<Size> extents(entries, 0);
+  const std::vector<Box> boxes = positions.boxes();
+  for (std::size_t p = 0; p < boxes.size(); ++p) {
+    const auto device = ground.order.empty() ? p : static_cast<std::size_t>(ground.order[p]);
+    std::copy(boxes[p].at.begin(), boxes[p].at.end(),
+              at.begin() + static_cast<std::ptrdiff_t>(device * rank));
+    std::copy(boxes[p].extent.begin(), boxes[p].extent.end(),
+              extents.begin() + static_cast<std::ptrdiff_t>(device * rank));
+  }
+  auto layout =
+      Layout::listed_boxes(ground.devices, positions.global(), std::move(at), std::move(extents));
+  RETILE_ASSERT(layout.has_value(), "boxes of an array lie in it");
+  return std::move(*layout);
+}
+
+/// `[9, 4]@3`
+Layout build_rooted_tiling(const TilingDraft& draft, const Ground& ground) {
+  const Token<Size>& root = *draft.root;
+  if (root.value >= ground.devices) {
+    fail(root.place, {.code = Code::bad_device,
+                      .message = fmt::format("there is no device {}", root.value),
+                      .notes = {fmt::format("devices are 0 to {}", ground.devices - 1)}});
+  }
+  const std::size_t rank = draft.dims.size();
+  if (rank == 0) {
+    fail(draft.place, {.code = Code::bad_program,
+                       .message = "every device holds the one element of an array of rank 0"});
+  }
+  check_room(ground, rank, root.place);
+  const auto entries = static_cast<std::size_t>(ground.devices) * rank;
+  std::vector<Size> extents(entries, 0);
+  Shape global;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const DimDraft& dim = draft.dims[i];
+    if (!dim.parts.empty() || dim.tile.value != dim.global.value) {
+      fail(dim.place, {.code = Code::ill_formed_type,
+                       .message = "what one device holds alone is not cut",
+                       .notes = {"[9, 4]@3 is all of an array on device 3"}});
+    }
+    extents[static_cast<std::size_t>(root.value) * rank + i] = dim.global.value;
+    global.push_back(dim.global.value);
+  }
+  check_global_size(global, draft.place);
+  auto layout = Layout::listed_boxes(ground.devices, std::move(global),
+                                     std::vector<Size>(entries, 0), std::move(extents));
+  RETILE_ASSERT(layout.has_value(), "an array lies in itself");
+  return std::move(*layout);
+}
+
 Layout build_bracket_tiling(const TilingDraft& draft, Size devices) {
   Shape tile;
   Shape global;
@@ -138,51 +264,124 @@ void check_extents(const TilingDraft& draft) {
   }
 }
 
+/// Fails where a tile ends outside the array.
+/// \param extent  that of the tile of device d in dimension i
+template <typename Extent>
+void check_ends(const TilingDraft& draft, const Extent& extent) {
+  const Shape& global = draft.global.value;
+  const std::size_t rank = global.size();
+  const std::vector<Size>& at = draft.at.value.entries;
+  for (std::size_t e = 0; e < at.size(); ++e) {
+    const std::size_t i = e % rank;
+    if (extent(e) <= global[i] && at[e] <= global[i] - extent(e)) continue;
+    fail(number_place(draft.at.place, e),
+         {.code = Code::ill_formed_type,
+          .message = fmt::format(
+              "the tile of device {} ends outside the array in dimension {}: {} + {} > {}",
+              e / rank, i, at[e], extent(e), global[i])});
+  }
+}
+
+Layout build_boxes_tiling(const TilingDraft& draft, Size devices) {
+  const std::size_t rank = draft.global.value.size();
+  check_global_size(draft.global.value, draft.global.place);
+  check_offset_rows(draft.at, rank, devices);
+  check_offset_rows(*draft.shapes, rank, devices, "shapes");
+  check_shape_rows(*draft.shapes, &draft.at, rank);
+  const std::vector<Size>& shapes = draft.shapes->value.entries;
+  check_ends(draft, [&shapes](std::size_t e) { return shapes[e]; });
+  auto layout = Layout::listed_boxes(devices, draft.global.value, draft.at.value.entries, shapes);
+  if (!layout) fail(draft.place, {.code = layout.error().code, .message = layout.error().message});
+  if (layout->tile() != draft.tile.value) {
+    fail(draft.tile.place,
+         {.code = Code::ill_formed_type,
+          .message = "beside shapes, tile is the largest extent in each dimension",
+          .notes = {fmt::format("that is [{}]", fmt::join(layout->tile(), ","))}});
+  }
+  return std::move(*layout);
+}
+
 Layout build_listed_tiling(const TilingDraft& draft, Size devices) {
   check_extents(draft);
+  if (draft.shapes) return build_boxes_tiling(draft, devices);
   const Shape& tile = draft.tile.value;
   const Shape& global = draft.global.value;
   const std::size_t rank = global.size();
   check_global_size(global, draft.global.place);
   check_offset_rows(draft.at, rank, devices);
-  const std::vector<Size>& at = draft.at.value.entries;
-  for (std::size_t e = 0; e < at.size(); ++e) {
-    const std::size_t i = e % rank;
-    if (at[e] > global[i] - tile[i]) {
-      fail(number_place(draft.at.place, e),
-           {.code = Code::ill_formed_type,
-            .message = fmt::format(
-                "the tile of device {} ends outside the array in dimension {}: {} + {} > {}",
-                e / rank, i, at[e], tile[i], global[i])});
-    }
-  }
-  auto layout = Layout::listed(devices, global, tile, at);
+  check_ends(draft, [&](std::size_t e) { return tile[e % rank]; });
+  auto layout = Layout::listed(devices, global, tile, draft.at.value.entries);
   if (!layout) fail(draft.place, {.code = layout.error().code, .message = layout.error().message});
   return std::move(*layout);
 }
 
 }  // namespace
 
-Layout build_tiling(const TilingDraft& draft, Size devices) {
-  return draft.is_listed ? build_listed_tiling(draft, devices)
-                         : build_bracket_tiling(draft, devices);
+Layout build_tiling(const TilingDraft& draft, const Ground& ground) {
+  check_version(draft, ground.version);
+  if (draft.is_listed) return build_listed_tiling(draft, ground.devices);
+  if (ground.version == 1) return build_bracket_tiling(draft, ground.devices);
+  if (draft.root) return build_rooted_tiling(draft, ground);
+  return place_devices(build_cut_tiling(draft, ground.positions), ground, draft.place);
 }
 
-void check_offset_rows(const Token<RowsDraft>& rows, std::size_t rank, Size devices) {
+std::vector<Size> build_order(const Token<TableDraft>& draft, Size positions, Size devices) {
+  const auto fail_here = [&draft](std::string message) {
+    fail(draft.place,
+         {.code = Code::bad_program,
+          .message = std::move(message),
+          .notes = {"order lists the device at each position of the mesh, each once"}});
+  };
+  std::vector<Size> out = build_list(draft, positions).entries();
+  if (static_cast<Size>(out.size()) != positions) {
+    fail_here(fmt::format("order has {}, the mesh has {}", counted(out.size(), "entry", "entries"),
+                          counted(positions, "position")));
+  }
+  std::unordered_set<Size> seen;
+  for (const Size device : out) {
+    if (device >= devices) fail_here(fmt::format("there is no device {}", device));
+    if (!seen.insert(device).second) fail_here(fmt::format("device {} stands twice", device));
+  }
+  return out;
+}
+
+void check_shape_rows(const Token<RowsDraft>& shapes, const Token<RowsDraft>* at,
+                      std::size_t rank) {
+  const std::vector<Size>& extents = shapes.value.entries;
+  for (std::size_t row = 0; row < extents.size(); row += rank) {
+    const auto first = extents.begin() + static_cast<std::ptrdiff_t>(row);
+    const auto zeros = std::count(first, first + static_cast<std::ptrdiff_t>(rank), Size{0});
+    if (zeros == 0) continue;
+    if (zeros < static_cast<std::ptrdiff_t>(rank)) {
+      fail(number_place(shapes.place, row),
+           {.code = Code::bad_program, .message = "the shape of an empty tile is all zeros"});
+    }
+    for (std::size_t e = row; at != nullptr && e < row + rank; ++e) {
+      if (at->value.entries[e] == 0) continue;
+      fail(number_place(at->place, e),
+           {.code = Code::bad_program, .message = "an empty tile lies at zeros"});
+    }
+  }
+}
+
+void check_offset_rows(const Token<RowsDraft>& rows, std::size_t rank, Size devices,
+                       std::string_view key) {
   const auto& lengths = rows.value.lengths;
   if (static_cast<Size>(lengths.size()) != devices) {
     fail(rows.place, {.code = Code::bad_program,
-                      .message = fmt::format("at has {} for {} devices",
+                      .message = fmt::format("{} has {} for {} devices", key,
                                              counted(lengths.size(), "row"), devices),
-                      .notes = {"row d is the base offset of device d"}});
+                      .notes = {key == "at" ? "row d is the base offset of device d"
+                                            : "row d is the shape of the tile of device d"}});
   }
   std::size_t entry = 0;
   for (std::size_t d = 0; d < lengths.size(); ++d) {
     if (lengths[d] != rank) {
       fail(lengths[d] == 0 ? rows.place : number_place(rows.place, entry),
            {.code = Code::bad_program,
-            .message = fmt::format("row {} of at has {}, the array has {}", d,
-                                   counted(lengths[d], "offset"), counted(rank, "dimension"))});
+            .message = fmt::format("row {} of {} has {}, the array has {}", d, key,
+                                   counted(lengths[d], key == "at" ? "offset" : "extent"),
+                                   counted(rank, "dimension"))});
     }
     entry += rank;
   }

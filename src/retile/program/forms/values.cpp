@@ -159,7 +159,11 @@ DigitDraft read_digit(Scanner& scanner, const AxisTable* axes) {
                  .notes = {"name the axes above it: mesh x:4,y:6; or write digits stride:size"},
                  .rule = "WF-DIM"});
   }
-  return {.digit = axes->digit(axis), .name = axis.name.value, .named = true, .place = place};
+  return {.digit = axes->digit(axis),
+          .name = axis.name.value,
+          .named = true,
+          .place = place,
+          .is_part = axis.major.has_value()};
 }
 
 /// `tile=[..] global=[..] at=[[..],..]`
@@ -183,6 +187,10 @@ TilingDraft read_listed_tiling(Scanner& scanner) {
   out.global = read_ints(scanner);
   key("at");
   out.at = read_rows(scanner);
+  if (!scanner.done()) {
+    key("shapes");
+    out.shapes = read_rows(scanner);
+  }
   out.place = scanner.since(begin);
   return out;
 }
@@ -193,9 +201,9 @@ std::vector<Splitter> splitters_of(const std::vector<DigitDraft>& digits) {
   std::vector<Splitter> out;
   for (const DigitDraft& draft : digits) {
     const Digit& digit = draft.digit;
-    out.push_back(
-        {draft.named ? name_text(draft.name) : fmt::format("{}:{}", digit.stride, digit.size),
-         digit.size, draft.named});
+    out.push_back({draft.named && !draft.is_part ? name_text(draft.name)
+                                                 : fmt::format("{}:{}", digit.stride, digit.size),
+                   digit.size, draft.named && !draft.is_part});
   }
   return out;
 }
@@ -213,7 +221,20 @@ TilingDraft read_bracket_tiling(Scanner& scanner, const AxisTable* axes) {
   TilingDraft out;
   out.dims = std::move(read.dims);
   out.place = read.place;
+  if (scanner.accept("@")) out.root = scanner.number();
   return out;
+}
+
+std::optional<Token<TableDraft>> read_order(Scanner& scanner) {
+  if (scanner.done()) return std::nullopt;
+  const auto word = scanner.word("',' or 'order='");
+  if (word.value != "order") {
+    fail(word.place,
+         {.code = Code::syntax,
+          .message = fmt::format("expected 'order=', found '{}'", shortened(word.value))});
+  }
+  scanner.expect("=");
+  return read_list_or_iota(scanner, "order");
 }
 
 TilingDraft read_whole_tiling(Scanner& scanner, const AxisTable* axes) {

@@ -1,6 +1,7 @@
 // The values of a Program's text, read from a line or from a JSON string. Private to the forms.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,10 @@ using text::Scanner;
 
 /// The digits of a dimension for messages about it.
 [[nodiscard]] std::vector<Splitter> splitters_of(const std::vector<DigitDraft>& digits);
+
+/// `order=[1,0]`, or an iota, which is all that may stand behind the axes of a mesh; nothing where
+/// nothing does.
+[[nodiscard]] std::optional<Token<TableDraft>> read_order(Scanner& scanner);
 
 /// Dimensions in brackets; names are looked up in `axes`, null where no mesh is in force.
 [[nodiscard]] TilingDraft read_bracket_tiling(Scanner& scanner, const AxisTable* axes);

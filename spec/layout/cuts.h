@@ -1,0 +1,72 @@
+/// How a dimension is cut into tiles that need not be alike, and which indices each tile holds.
+///
+/// Version 2 of docs/program.md. A dimension C{x̄}n has N = ∏ k tiles, and C says where they end:
+///   c{x̄}n               index i is in tile i div c, where c is n / N, rounded up
+///   c~{x̄}n              index i is in tile i div c, whatever c is
+///   (o_0,..,o_N){x̄}n    index i is in tile t when o_t <= i < o_{t+1}
+/// A halo <lo,hi> adds indices before and behind those of a tile that has any.
+/// Left out: which device holds which tile (boxes.h), and the text (program/layout_text.h).
+#pragma once
+
+#include <algorithm>
+
+#include "../paper/notation.h"
+
+namespace spec {
+
+/// Thrown where nothing can be decided: a limit, or a size that is not below 2^63.
+struct TooLarge {
+  const char* why;
+};
+constexpr TooLarge too_many_tags = {"more than 2^28 tags on all devices together"};
+constexpr Size most_tags_in_all = Size{1} << 28;
+
+/// C<lo,hi>
+struct Cuts {
+  Size c = 1;
+  bool is_ceil = true;          // c{x̄}n, not c~{x̄}n
+  std::optional<Sizes> o = {};  // (o_0,..,o_N){x̄}n, and c means nothing
+  Size lo = 0, hi = 0;
+};
+
+/// n <= c N. A product that is not below 2^63 is above every n.
+inline bool covers(Size c, Size N, Size n) {
+  const auto c_N = times(c, N);
+  return !c_N || n <= *c_N;
+}
+
+/// WF-DIM-CEIL: c is n / N, rounded up.
+inline bool wf_ceil(Size c, Size N, Size n) {
+  return c >= 1 && !covers(c - 1, N, n)  // (c-1) N < n
+         && covers(c, N, n);             // n <= c N
+}
+
+/// 0 = o_0 <= o_1 <= .. <= o_N = n
+inline bool wf_list(const Sizes& o, Size N, Size n) {
+  return !o.empty() && static_cast<Size>(o.size() - 1) == N && o.front() == 0 && o.back() == n &&
+         std::is_sorted(o.begin(), o.end());
+}
+
+/// The indices of every tile, ascending, by its number t < N. Throws TooLarge above 2^28 of them.
+inline std::vector<Sizes> tiles(const Cuts& C, Size N, Size n) {
+  if (n > most_tags_in_all || N > most_tags_in_all) throw too_many_tags;
+  std::vector<Sizes> out(static_cast<Index>(N));
+  for (Index t = 0; C.o && t < out.size(); ++t) {
+    for (Size i = (*C.o)[t]; i < (*C.o)[t + 1]; ++i) out[t].push_back(i);  // o_t <= i < o_{t+1}
+  }
+  for (Size i = 0; !C.o && i < n; ++i)
+    out[static_cast<Index>(i / C.c)].push_back(i);  // i div c = t
+  Size room = most_tags_in_all;
+  for (Sizes& tile : out) {
+    if (tile.empty()) continue;  // a halo needs a tile
+    const Size first = std::max<Size>(0, tile.front() - C.lo);
+    const Size last = std::min(n - 1, tile.back() + C.hi);
+    if (last - first >= room) throw too_many_tags;
+    room -= last - first + 1;
+    tile.clear();
+    for (Size i = first; i <= last; ++i) tile.push_back(i);
+  }
+  return out;
+}
+
+}  // namespace spec

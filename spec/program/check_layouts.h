@@ -1,0 +1,272 @@
+/// Decides whether a Program of version 2 does what it says, by moving elements, device by device.
+///
+/// The state is, per device, a shape of its own and that many global indices in C order. Each step
+/// makes the next state element by element. Right means: every step applies, every claim holds, and
+/// in the end each device holds the indices of its box of `to`, in order.
+///
+/// Every element has a tag, its row-major number in the global array. Above 2^28 tags on all
+/// devices together nothing is decided, nor when all steps need more than 2^32 units of work.
+#pragma once
+
+#include "../paper/fig11_cost.h"
+#include "verdict.h"
+
+namespace spec {
+
+class LayoutReplay {
+ public:
+  explicit LayoutReplay(const Program& program, Size limit = most_units)
+      : program_(program), g_(program.from.global), D_(program.devices), work_left_(limit) {}
+
+  Verdict run() {  // throws TooLarge
+    out_.steps = static_cast<Size>(program_.steps.size());
+    state_ = state_of(program_.from);
+    const State to = state_of(program_.to);
+    out_.bound = std::max(largest(state_), largest(to));
+    out_.height = out_.bound;
+    for (Index k = 0; k < program_.steps.size() && !out_.wrong; ++k) out_.wrong = apply(k);
+    if (!out_.wrong) out_.wrong = differs(to, "end", out_.steps);
+    // Where a device was left without a box in order, that step is at fault for a wrong end.
+    if (out_.wrong && out_.wrong->reason == "end" && not_a_box_) out_.wrong = not_a_box_;
+    out_.right = !out_.wrong;
+    out_.within_bound = out_.height <= out_.bound;
+    return out_;
+  }
+
+ private:
+  using State = std::vector<Tile>;  // by device
+
+  /// Every number that is looked at takes a unit for itself and one for each dimension.
+  void work(Size numbers) {
+    const auto units = times(numbers, static_cast<Size>(g_.size()) + 1);
+    if (!units || *units > work_left_) throw too_much_work;
+    work_left_ -= *units;
+  }
+  /// A state with tiles of these shapes can be held.
+  void hold(const Rows& shapes) {
+    Size room = most_tags_in_all;
+    for (const Sizes& shape : shapes) {
+      const auto tags = product(shape);
+      if (!tags || *tags > room) throw too_many_tags;
+      room -= *tags;
+    }
+    work(most_tags_in_all - room + D_);
+  }
+  State state_of(const Tiling& tiling) {
+    Rows shapes;
+    const std::vector<Box> all = boxes(*tiling.layout, D_);
+    for (const Box& box : all) {
+      shapes.emplace_back();
+      for (const Sizes& side : box) shapes.back().push_back(static_cast<Size>(side.size()));
+    }
+    hold(shapes);
+    State out;
+    for (const Box& box : all) out.push_back(tile_of(box, g_));
+    return out;
+  }
+  static Size largest(const State& state) {
+    Size out = 0;
+    for (const Tile& a : state) out = std::max(out, size_of(a));
+    return out;
+  }
+  /// The index in the global array that a tag is the number of.
+  Sizes index_of(Size tag) const {
+    Sizes out(g_.size());
+    for (Index i = g_.size(); i-- > 0; tag /= g_[i]) out[i] = tag % g_[i];
+    return out;
+  }
+
+  // Whether devices hold what they should.
+
+  /// Whether every device holds the tile of `expected`.
+  std::optional<Wrong> differs(const State& expected, const char* reason, Size step) const {
+    for (Index d = 0; d < state_.size(); ++d) {
+      const auto& [shape, tags] = state_[d];
+      if (state_[d] == expected[d]) continue;
+      Wrong out = {step, reason, static_cast<Size>(d)};
+      if (shape != expected[d].shape) return out;
+      Sizes l(shape.size(), 0);
+      Index at = 0;
+      for (; tags[at] == expected[d].tags[at]; ++at) next(l, shape);
+      out.at = l;
+      out.element = index_of(expected[d].tags[at]);
+      out.found = index_of(tags[at]);
+      return out;
+    }
+    return std::nullopt;
+  }
+  /// Whether device d holds base + l at every local index l.
+  std::optional<Wrong> leaves(Index d, const Sizes& base, const char* reason, Size step) const {
+    const auto& [shape, tags] = state_[d];
+    Sizes l(shape.size(), 0);
+    for (const Size tag : tags) {
+      const Sizes found = index_of(tag);
+      Sizes here = found;
+      for (Index i = 0; i < l.size(); ++i) here[i] -= l[i];
+      if (here != base) {
+        Sizes element = base;  // where l is not 0, base lies in the array
+        for (Index i = 0; i < l.size(); ++i) element[i] += l[i];
+        return Wrong{step, reason, static_cast<Size>(d), l, element, found};
+      }
+      next(l, shape);
+    }
+    return std::nullopt;
+  }
+  /// A step cannot be applied: what device d holds at local index 0 goes nowhere, or to two places.
+  Wrong stuck(Size step, const char* reason, Size d) const {
+    const Tile& a = state_[static_cast<Index>(d)];
+    if (is_empty(a)) return {step, reason, d};
+    return {step, reason, d, Sizes(g_.size(), 0), index_of(a.tags.front())};
+  }
+  std::optional<Wrong> wrong_claim(const Step& step, Size k) {
+    Sizes most(g_.size(), 0);
+    for (const Tile& a : state_) {
+      for (Index i = 0; i < most.size(); ++i) most[i] = std::max(most[i], a.shape[i]);
+    }
+    if (step.tile && *step.tile != most) return Wrong{k, "tile_claim", 0};
+    if (step.map) {
+      if (auto wrong = differs(state_of(*step.map), "map_claim", k)) return wrong;
+    }
+    for (Index d = 0; step.at && d < state_.size(); ++d) {
+      if (step.shapes && (*step.shapes)[d] != state_[d].shape) {
+        return Wrong{k, "map_claim", static_cast<Size>(d)};
+      }
+      if (auto wrong = leaves(d, (*step.at)[d], "map_claim", k)) return wrong;
+    }
+    return std::nullopt;
+  }
+
+  // One step.
+
+  std::optional<Wrong> apply(Index number) {
+    const Step& step = program_.steps[number];
+    const Size k = static_cast<Size>(number), before = largest(state_);
+    for (const Stage& stage : step.table.stages)
+      work(times(D_, static_cast<Size>(stage.shape.size())).value());
+    if (const auto bad = bad_table(step, D_)) {
+      const char* const reason = step.p == Op::allpermute ? "bijection" : "groups";
+      return bad->device ? stuck(k, reason, *bad->device) : Wrong{k, reason};
+    }
+    if (auto wrong = cannot_be_cut(step, k)) return wrong;
+    State made(state_.size());
+    bool moves = false;
+    if (step.transfers) {
+      if (auto wrong = exchange(step, k, made, moves)) return wrong;
+    } else if (step.p == Op::allpermute || step.parts) {
+      const Sizes l = row(table_of(step, D_), 0);
+      for (Index d = 0; d < made.size(); ++d) {
+        const bool permutes = step.p == Op::allpermute;
+        made[d] = permutes ? state_[static_cast<Index>(l[d])] : cut(step, d, l[d]);
+        moves = moves || (permutes && l[d] != static_cast<Size>(d));
+      }
+    } else {
+      moves = pieces(step) > 1;
+      for (Size r = 0; r < row_count(step.table); ++r) {
+        if (auto wrong = give(step, k, row(step.table, r), made)) return wrong;
+      }
+    }
+    state_ = std::move(made);
+    Rows shapes;
+    for (const Tile& a : state_) shapes.push_back(a.shape);
+    hold(shapes);
+    if (auto wrong = wrong_claim(step, k)) return wrong;
+    const Size after = largest(state_);  // at most 2^28, so the cost is below 2^63
+    out_.cost += !moves ? 0 : step.transfers ? after : cost(step.p, before, after);
+    out_.height = std::max(out_.height, after);
+    for (Index d = 0; d < state_.size() && !not_a_box_; ++d) {
+      if (is_empty(state_[d])) continue;
+      not_a_box_ = leaves(d, index_of(state_[d].tags.front()), "not_a_box", k);
+    }
+    return std::nullopt;
+  }
+
+  /// Where nothing says how large pieces are, the n pieces of every tile are equal.
+  std::optional<Wrong> cannot_be_cut(const Step& step, Size k) const {
+    for (Size d = 0; splits(step) && !step.piece && d < D_; ++d) {
+      const Size m = state_[static_cast<Index>(d)].shape[step.split];
+      if (m % pieces(step) != 0) return stuck(k, "indivisible", d);
+    }
+    return std::nullopt;
+  }
+  /// Piece q of the tile of device d, or without a cut the tile.
+  Tile cut(const Step& step, Index d, Size q) {
+    const Tile& a = state_[d];
+    work(size_of(a) + 1);
+    if (!splits(step) || is_empty(a)) return a;
+    return piece_of(a, step.split, step.piece.value_or(a.shape[step.split] / pieces(step)), q);
+  }
+  /// The members of a row get what they should. They may be concatenated where the extents of all
+  /// other dimensions agree, empty tiles aside.
+  std::optional<Wrong> give(const Step& step, Size k, const Sizes& members, State& made) {
+    std::optional<Sizes> agreed;
+    for (Index q = 0; joins(step) && q < members.size(); ++q) {
+      const Tile& a = state_[static_cast<Index>(members[q])];
+      if (is_empty(a)) continue;
+      Sizes shape = a.shape;
+      shape[step.concat] = 0;
+      if (agreed && *agreed != shape) return stuck(k, "ragged", members[q]);
+      agreed = shape;
+    }
+    for (Index q = 0; q < members.size(); ++q) {
+      const Index d = static_cast<Index>(members[q]);
+      std::vector<Tile> parts;
+      for (const Size member : joins(step) ? members : Sizes{members[q]}) {
+        parts.push_back(cut(step, static_cast<Index>(member), static_cast<Size>(q)));
+      }
+      made[d] = joins(step) ? concatenated(parts, step.concat) : parts.front();
+    }
+    return std::nullopt;
+  }
+
+  /// Each box goes from tile to tile and lies in both; every element is put in its place once. A
+  /// place where none is has the tag -1.
+  std::optional<Wrong> exchange(const Step& step, Size k, State& made, bool& moves) {
+    const Index r = g_.size();
+    const Rows shapes = step.shapes.value_or(Rows(made.size(), step.tile.value_or(Sizes())));
+    hold(shapes);
+    for (Index d = 0; d < made.size(); ++d) {
+      made[d] = {shapes[d], Sizes(static_cast<Index>(*product(shapes[d])), -1)};
+    }
+    for (const Sizes& row : *step.transfers) {
+      Tile* const ends[] = {&made[static_cast<Index>(row[0])], &state_[static_cast<Index>(row[1])]};
+      const auto first = row.begin() + 2, extents = first + 2 * static_cast<std::ptrdiff_t>(r);
+      const Sizes extent(extents, row.end());
+      for (Index n = 0; n < 2 * r; ++n) {
+        if (row[n + 2] <= ends[n / r]->shape[n % r] - extent[n % r]) continue;
+        const auto start = first + static_cast<std::ptrdiff_t>(n / r * r);
+        return Wrong{k, "transfers", row[n / r],
+                     Sizes(start, start + static_cast<std::ptrdiff_t>(r))};
+      }
+      work(product(extent).value());
+      Sizes l(r, 0);
+      do {
+        Size at[] = {0, 0};
+        for (Index n = 0; n < 2 * r; ++n) {
+          at[n / r] = at[n / r] * ends[n / r]->shape[n % r] + row[n + 2] + l[n % r];
+        }
+        Size& tag = ends[0]->tags[static_cast<Index>(at[0])];
+        tag = tag == -1 ? ends[1]->tags[static_cast<Index>(at[1])]
+                        : -2;  // the second to be put there
+      } while (next(l, extent));
+      moves = moves || row[0] != row[1];
+    }
+    for (Index d = 0; d < made.size(); ++d) {
+      Sizes l(r, 0);
+      for (const Size tag : made[d].tags) {
+        if (tag < 0) return Wrong{k, "transfers", static_cast<Size>(d), l};
+        next(l, made[d].shape);
+      }
+    }
+    return std::nullopt;
+  }
+
+  const Program& program_;
+  const Sizes g_;
+  const Size D_;
+  Size work_left_;
+  State state_;
+  Verdict out_;
+  std::optional<Wrong> not_a_box_;
+};
+
+}  // namespace spec

@@ -1,0 +1,182 @@
+/// Reads meshes as digits of positions, and the layouts of version 2 of docs/program.md.
+///
+///   mesh   = axis {"," axis} ["order" "=" (iota | ints)]
+///   layout = "[" [dim {"," dim}] "]" ["@" INT]
+///   dim    = INT | cuts "{" [digit {"," digit}] "}" INT ["<" INT "," INT ">"]
+///   cuts   = INT | INT "~" | "(" INT {"," INT} ")"
+///   digit  = NAME [":" INT] | NAME ":" "(" INT ")" INT | INT ":" INT
+///
+/// `read_` takes the next tokens and throws ParseError.
+#pragma once
+
+#include <map>
+
+#include "tokens.h"
+
+namespace spec {
+
+constexpr Size most_program_devices = Size{1} << 31;
+
+/// The positions of a mesh: the axes are digits of their numbers.
+struct Positions {
+  std::map<Name, Digit> axes;
+  Size count = 0;  // 0: there is no mesh, and every device is a position
+  std::shared_ptr<const Table> order = {};
+};
+
+/// The largest number of a row of P different ones; -1 where it is none.
+inline Size largest_of(const Table& order, Size P) {
+  if (!order.stages.empty()) return order.length == P ? P - 1 : -1;  // an iota lists 0..P-1
+  Sizes sorted = order.listed.front();
+  std::sort(sorted.begin(), sorted.end());
+  const bool repeats = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
+  return repeats || static_cast<Size>(sorted.size()) != P ? -1 : sorted.back();
+}
+
+/// ["order" "=" (iota | ints)], behind a mesh of P positions
+inline std::shared_ptr<const Table> read_order(Tokens& in, Size P, Size last_device) {
+  if (!in.accept("order")) return nullptr;
+  in.expect("=");
+  const ParseError place = in.here();
+  Table out = in.table(1, last_device, P);
+  if (largest_of(out, P) < 0) {
+    Tokens::fail(place, "order must name a device for each of the " + std::to_string(P) +
+                            " positions, none twice");
+  }
+  return std::make_shared<const Table>(std::move(out));
+}
+
+inline Positions read_positions(Tokens& in) {
+  const ParseError start = in.here();
+  const auto H = in.items([&] {
+    Name x = in.name();
+    in.expect(":");
+    return std::pair(std::move(x), in.integer(1, most_program_devices));
+  });
+  Positions out;
+  Size stride = 1;  // row-major, so the last axis is the fastest
+  for (Index a = H.size(); a-- > 0;) {
+    const auto& [x, k] = H[a];
+    if (!out.axes.emplace(x, Digit{stride, k}).second) {
+      Tokens::fail(start, "axis " + to_text(x) + " stands twice");
+    }
+    if (k > most_program_devices / stride) Tokens::fail(start, "a mesh has at most 2^31 devices");
+    stride *= k;
+  }
+  out.count = stride;
+  return out;
+}
+
+/// A digit s:k, an axis, or a part of one (version 2): x:(m)k, where m k divides the size of x.
+inline Digit read_digit(Tokens& in, const std::map<Name, Digit>& axes, bool has_parts) {
+  const ParseError start = in.here();
+  if (in.at_digit()) {
+    const Size stride = in.integer(1);
+    in.expect(":");
+    return {stride, in.integer(1)};
+  }
+  const Name x = in.name();
+  const auto found = axes.find(x);
+  if (found == axes.end()) Tokens::fail(start, "axis " + to_text(x) + " is not in the mesh");
+  const auto [stride, n] = found->second;
+  if (!in.accept(":")) return found->second;
+  if (!has_parts || !in.accept("(")) {
+    if (in.integer() != n) {
+      Tokens::fail(start, "axis " + to_text(x) + " has size " + std::to_string(n));
+    }
+    return found->second;
+  }
+  const Size m = in.integer(1);
+  in.expect(")");
+  const Size k = in.integer(1);
+  if (n % m != 0 || n / m % k != 0) {
+    Tokens::fail(start, "axis " + to_text(x) + " has size " + std::to_string(n) +
+                            ", which is no multiple of " + std::to_string(m) + " times " +
+                            std::to_string(k));
+  }
+  return {stride * (n / m / k), k};
+}
+
+/// Why c{x̄}n is none, and what may have been meant. `xs` is the text of x̄.
+inline std::string no_ceil(Size c, Size N, Size n, const std::string& xs) {
+  const auto said = [&](Size extent, const char* mark) {
+    return std::to_string(extent) + mark + "{" + xs + "}" + std::to_string(n);
+  };
+  const Size ceil = n / N + (n % N != 0 ? 1 : 0);
+  return "tiles of " + std::to_string(c) + " are not " + std::to_string(n) + " over " +
+         std::to_string(N) + ", rounded up: " + said(ceil, "") +
+         (covers(c, N, n) ? ", or " + said(c, "~") + " for blocks of " + std::to_string(c) : "") +
+         " [WF-DIM-CEIL]";
+}
+
+inline void check_cuts(const LayoutDim& dim, const ParseError& place, const std::string& xs) {
+  const auto N = tile_count(dim.xs);
+  if (!N) Tokens::fail(place, "the number of tiles is not below 2^63");
+  const auto& [c, is_ceil, o, lo, hi] = dim.C;
+  if (o && !wf_list(*o, *N, dim.n)) {
+    Tokens::fail(place, "a list has one number more than there are tiles, " + std::to_string(*N) +
+                            ", and goes from 0 to " + std::to_string(dim.n) + " and never down");
+  }
+  if (!o && is_ceil && !wf_ceil(c, *N, dim.n)) Tokens::fail(place, no_ceil(c, *N, dim.n, xs));
+  if (!o && !covers(c, *N, dim.n)) {
+    Tokens::fail(place, std::to_string(*N) + " blocks of " + std::to_string(c) + " do not cover " +
+                            std::to_string(dim.n));
+  }
+}
+
+inline LayoutDim read_layout_dim(Tokens& in, const std::map<Name, Digit>& axes) {
+  const ParseError start = in.here();
+  LayoutDim out;
+  if (in.accept("(")) {
+    out.C.o = in.items([&] { return in.integer(); });
+    in.expect(")");
+  } else {
+    out.C.c = out.n = in.integer(1);
+    out.C.is_ceil = !in.accept("~");
+    if (out.C.is_ceil && in.peek() != '{') return out;  // c alone means c{}c
+  }
+  const ParseError braces = in.here();
+  out.xs = in.list('{', [&] { return read_digit(in, axes, true); });
+  std::string xs = in.since(braces);
+  std::erase_if(out.xs, [](const Digit& x) { return x.size == 1; });
+  out.n = in.integer(1);
+  check_cuts(out, start, xs.substr(1, xs.size() - 2));
+  if (!in.accept("<")) return out;
+  out.C.lo = in.integer(0, out.n);
+  in.expect(",");
+  out.C.hi = in.integer(0, out.n);
+  in.expect(">");
+  return out;
+}
+
+/// How many positions there are is said later where there is no mesh. That the digits are those of
+/// positions, and that devices exist, is not looked at here (see `wrong_layout`).
+inline Layout read_layout(Tokens& in, const Positions& mesh) {
+  const ParseError start = in.here();
+  Layout out;
+  out.dims = in.list('[', [&] { return read_layout_dim(in, mesh.axes); });
+  out.positions = mesh.count;
+  out.order = mesh.order;
+  Sizes global;
+  for (const LayoutDim& dim : out.dims) global.push_back(dim.n);
+  if (!product(global)) Tokens::fail(start, "the global size is not below 2^63");
+  if (in.accept("@")) out.root = in.integer(0, most_program_devices - 1);
+  return out;
+}
+
+/// What is wrong with a layout over D devices, if anything.
+inline const char* wrong_layout(const Layout& L, Size D) {
+  std::vector<Digit> all;
+  for (const LayoutDim& dim : L.dims) all.insert(all.end(), dim.xs.begin(), dim.xs.end());
+  if (!are_digits_of(L.positions, all)) {
+    return "axes overlap, stand twice, or do not divide the number of devices";
+  }
+  if (L.root && *L.root >= D) return "the device behind @ does not exist";
+  if (L.root && !all.empty()) return "with @ one device holds everything, so nothing stands in {}";
+  if (L.dims.empty() && (L.root || L.positions < D)) {
+    return "an array of rank 0 has no empty tiles: every device holds it";
+  }
+  return nullptr;
+}
+
+}  // namespace spec

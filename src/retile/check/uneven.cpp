@@ -1,0 +1,369 @@
+// Two forms of what the devices hold: a box each, as where it lies; or, where some device holds none
+// in order, every element of every device by its number in the global array.
+#include "retile/check/uneven.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "retile/check/limits.h"
+#include "retile/check/state.h"
+#include "retile/check/walk.h"
+#include "retile/check/witness.h"
+#include "retile/program/uneven.h"
+
+namespace retile {
+namespace {
+
+Shape strides_of(const Shape& extents) {
+  Shape out(extents.size(), 1);
+  for (std::size_t k = extents.size(); k-- > 1;) out[k - 1] = out[k] * extents[k];
+  return out;
+}
+
+Size number_of(const Shape& at, const Shape& strides) {
+  Size out = 0;
+  for (std::size_t k = 0; k < at.size(); ++k) out += at[k] * strides[k];
+  return out;
+}
+
+Size size_of(const Shape& tile) { return checked_product(tile).value(); }
+
+/// What all devices hold.
+class Arrays {
+ public:
+  Arrays(const Layout& from, const Limits& limits)
+      : global_(from.global()), strides_(strides_of(global_)), limits_(limits) {
+    for (Box& box : from.boxes()) {
+      shapes_.push_back(std::move(box.extent));
+      at_.push_back(std::move(box.at));
+    }
+  }
+
+  [[nodiscard]] const TileShapes& shapes() const { return shapes_; }
+
+  [[nodiscard]] Applied apply(const Moves& moves) {
+    if (boxes_) {
+      if (std::optional<std::vector<Shape>> at = moved_boxes(moves)) {
+        at_ = *std::move(at);
+        shapes_ = moves.after;
+        return Applied::done;
+      }
+      if (!list_elements()) return Applied::no_room;
+    }
+    const Applied done = move_elements(moves);
+    if (done != Applied::done) return done;
+    shapes_ = moves.after;
+    if (!not_a_box()) join_elements();
+    return Applied::done;
+  }
+
+  /// The global index that a device holds at a local index.
+  [[nodiscard]] Shape held(Size device, const Shape& at) const {
+    if (boxes_) {
+      Shape out = at;
+      for (std::size_t k = 0; k < out.size(); ++k) out[k] += at_[index(device)][k];
+      return out;
+    }
+    const Shape& tile = shapes_[index(device)];
+    return index_of(elements_[index(device)][index(number_of(at, strides_of(tile)))]);
+  }
+
+  /// The first device whose tile is not the one in its box, which has the same shape.
+  [[nodiscard]] std::optional<Witness> difference(const std::vector<Shape>& expected) const {
+    for (std::size_t d = 0; d < shapes_.size(); ++d) {
+      if (is_empty(shapes_[d])) continue;
+      if (auto witness = difference(d, expected[d])) return witness;
+    }
+    return std::nullopt;
+  }
+
+  /// The first device that holds no box in order.
+  [[nodiscard]] std::optional<Witness> not_a_box() const {
+    if (boxes_) return std::nullopt;
+    for (std::size_t d = 0; d < shapes_.size(); ++d) {
+      if (is_empty(shapes_[d])) continue;
+      if (auto witness = difference(d, index_of(elements_[d].front()))) return witness;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  /// Where the boxes lie afterwards; nothing where some device holds none.
+  [[nodiscard]] std::optional<std::vector<Shape>> moved_boxes(const Moves& moves) const {
+    std::vector<Shape> out(shapes_.size());
+    for (const Transfer& transfer : moves.transfers) {
+      Shape at = at_[index(transfer.source)];
+      for (std::size_t k = 0; k < at.size(); ++k) {
+        at[k] += transfer.source_start[k] - transfer.target_start[k];
+      }
+      Shape& known = out[index(transfer.target)];
+      if (known.empty())
+        known = std::move(at);
+      else if (known != at)
+        return std::nullopt;
+    }
+    for (Shape& at : out) {
+      if (at.empty()) at.assign(global_.size(), 0);
+    }
+    return out;
+  }
+
+  [[nodiscard]] bool list_elements() {
+    if (!has_room(shapes_)) return false;
+    elements_.resize(shapes_.size());
+    for (std::size_t d = 0; d < shapes_.size(); ++d) {
+      if (is_empty(shapes_[d])) continue;
+      elements_[d].resize(index(size_of(shapes_[d])));
+      copy(d, shapes_[d], at_[d], elements_[d]);
+    }
+    at_.clear();
+    boxes_ = false;
+    return true;
+  }
+
+  /// The numbers of a box of the array, in order.
+  void copy(std::size_t /*device*/, const Shape& tile, const Shape& at,
+            std::vector<Size>& out) const {
+    Walk<1> box;
+    for (std::size_t k = 0; k < tile.size(); ++k) box.add(tile[k], {strides_[k]});
+    auto next = out.begin();
+    static_cast<void>(box.each_row({number_of(at, strides_)}, [&](const Row<1>& row) {
+      for (Size e = 0; e < row.length; ++e) *next++ = row.at[0] + e * row.step[0];
+      return true;
+    }));
+  }
+
+  [[nodiscard]] Applied move_elements(const Moves& moves) {
+    if (!has_room(moves.after)) return Applied::no_room;
+    std::vector<std::vector<Size>> next(shapes_.size());
+    for (std::size_t d = 0; d < next.size(); ++d) next[d].resize(index(size_of(moves.after[d])));
+    Watch watch(limits_.deadline);
+    for (const Transfer& transfer : moves.transfers) {
+      const Shape old_strides = strides_of(shapes_[index(transfer.source)]);
+      const Shape new_strides = strides_of(moves.after[index(transfer.target)]);
+      Walk<2> box;
+      for (std::size_t k = 0; k < transfer.shape.size(); ++k) {
+        box.add(transfer.shape[k], {old_strides[k], new_strides[k]});
+      }
+      const std::vector<Size>& from = elements_[index(transfer.source)];
+      std::vector<Size>& to = next[index(transfer.target)];
+      const bool in_time = box.each_row({number_of(transfer.source_start, old_strides),
+                                         number_of(transfer.target_start, new_strides)},
+                                        [&](const Row<2>& row) {
+                                          for (Size e = 0; e < row.length; ++e) {
+                                            to[index(row.at[1] + e * row.step[1])] =
+                                                from[index(row.at[0] + e * row.step[0])];
+                                          }
+                                          return watch.in_time(row.length);
+                                        });
+      if (!in_time) return Applied::too_late;
+    }
+    elements_ = std::move(next);
+    return Applied::done;
+  }
+
+  /// All devices hold boxes.
+  void join_elements() {
+    for (std::size_t d = 0; d < shapes_.size(); ++d) {
+      at_.push_back(is_empty(shapes_[d]) ? Shape(global_.size(), 0)
+                                         : index_of(elements_[d].front()));
+    }
+    elements_.clear();
+    boxes_ = true;
+  }
+
+  [[nodiscard]] bool has_room(const TileShapes& shapes) const {
+    Size left = limits_.tag_room / 2;
+    for (const Shape& shape : shapes) {
+      const Size size = size_of(shape);
+      if (size > left) return false;
+      left -= size;
+    }
+    return true;
+  }
+
+  [[nodiscard]] Shape index_of(Size number) const {
+    Shape out(global_.size());
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      out[k] = number / strides_[k];
+      number %= strides_[k];
+    }
+    return out;
+  }
+
+  [[nodiscard]] std::optional<Witness> difference(std::size_t d, const Shape& expected) const {
+    const auto device = static_cast<Size>(d);
+    const Shape first(global_.size(), 0);
+    if (boxes_) {
+      if (at_[d] == expected) return std::nullopt;
+      return Witness{device, first, expected, held(device, first)};
+    }
+    const Shape& tile = shapes_[d];
+    Shape at = first;
+    for (const Size element : elements_[d]) {
+      Shape wanted = expected;
+      for (std::size_t k = 0; k < at.size(); ++k) wanted[k] += at[k];
+      if (index_of(element) != wanted) return Witness{device, at, wanted, index_of(element)};
+      for (std::size_t k = at.size(); k-- > 0;) {
+        if (++at[k] < tile[k]) break;
+        at[k] = 0;
+      }
+    }
+    return std::nullopt;
+  }
+
+  Shape global_;
+  Shape strides_;
+  Limits limits_;
+  TileShapes shapes_;
+  bool boxes_ = true;
+  std::vector<Shape> at_;                    // of boxes
+  std::vector<std::vector<Size>> elements_;  // of others
+};
+
+/// The first device whose tile has another shape than expected.
+std::optional<Witness> other_shape(const TileShapes& shapes, const TileShapes& expected) {
+  for (std::size_t d = 0; d < shapes.size(); ++d) {
+    if (shapes[d] != expected[d]) return Witness{static_cast<Size>(d), {}, {}, {}};
+  }
+  return std::nullopt;
+}
+
+/// Functions that return whether the replay goes on have written the verdict when it does not.
+class UnevenJudge {
+ public:
+  UnevenJudge(const Program& program, const Limits& limits)
+      : program_(program), limits_(limits), arrays_(program.from, limits) {
+    verdict_.steps = static_cast<Size>(program.steps.size());
+    verdict_.bound = std::max(program.from.tile_size(), program.to.tile_size());
+    verdict_.height = verdict_.bound;
+    tile_size_ = program.from.tile_size();
+  }
+
+  Verdict judge() {
+    bool goes_on = true;
+    for (Size number = 0; goes_on && number < verdict_.steps; ++number) goes_on = passes(number);
+    if (goes_on) end();
+    return verdict_;
+  }
+
+ private:
+  bool passes(Size number) {
+    const Step& step = program_.steps[index(number)];
+    const auto moves = moves_of(step, arrays_.shapes(), limits_.deadline);
+    if (!moves) return refused(number, moves.error());
+    const Applied applied = arrays_.apply(*moves);
+    if (step.claims.tile && *step.claims.tile != largest_extents(moves->after)) {
+      return wrong(number, Reason::tile_claim, {});
+    }
+    if (applied != Applied::done) return undecided();
+    if (const auto witness = broken_claim(step)) {
+      return wrong(number, Reason::map_claim, *witness);
+    }
+    if (!left_boxes_) {
+      if (auto witness = arrays_.not_a_box()) left_boxes_.emplace(number, *std::move(witness));
+    }
+    return count(step, moves->after);
+  }
+
+  [[nodiscard]] std::optional<Witness> difference(const Layout& expected) const {
+    std::vector<Shape> at;
+    TileShapes shapes;
+    for (Box& box : expected.boxes()) {
+      at.push_back(std::move(box.at));
+      shapes.push_back(std::move(box.extent));
+    }
+    if (auto witness = other_shape(arrays_.shapes(), shapes)) return witness;
+    return arrays_.difference(at);
+  }
+
+  [[nodiscard]] std::optional<Witness> broken_claim(const Step& step) const {
+    const Claims& claims = step.claims;
+    if (claims.map) {
+      if (auto witness = difference(*claims.map)) return witness;
+    }
+    const std::size_t rank = program_.from.rank();
+    if (claims.shapes && rank > 0) {
+      if (auto witness = other_shape(arrays_.shapes(), shapes_of_rows(*claims.shapes, rank))) {
+        return witness;
+      }
+    }
+    if (!claims.at || rank == 0) return std::nullopt;
+    return arrays_.difference(shapes_of_rows(*claims.at, rank));
+  }
+
+  bool refused(Size number, const Refusal& refusal) {
+    if (refusal.reason == Reason::limit) return undecided();
+    Witness witness;
+    if (refusal.reason == Reason::transfers) {
+      witness.at = refusal.at;
+    } else if (refusal.device && !is_empty(arrays_.shapes()[index(*refusal.device)])) {
+      witness.at = Shape(program_.from.rank(), 0);
+      witness.element = arrays_.held(*refusal.device, *witness.at);
+    }
+    wrong(number, refusal.reason, witness);
+    verdict_.device = refusal.device;
+    return false;
+  }
+
+  bool count(const Step& step, const TileShapes& after) {
+    const Size before = std::exchange(tile_size_, largest_tile(after));
+    const auto cost =
+        checked_add(verdict_.cost, step_cost(step, before, tile_size_, limits_.deadline));
+    if (!cost || limits_.deadline.passed()) return undecided();
+    verdict_.cost = *cost;
+    verdict_.height = std::max(verdict_.height, tile_size_);
+    return true;
+  }
+
+  void end() {
+    const auto witness = difference(program_.to);
+    if (!witness) {
+      answer(Answer::right);
+    } else if (left_boxes_) {  // the first step that left a device without its box is at fault
+      wrong(left_boxes_->first, Reason::not_a_box, left_boxes_->second);
+    } else {
+      wrong(verdict_.steps, Reason::end, *witness);
+    }
+  }
+
+  void answer(Answer answer) {
+    verdict_.answer = answer;
+    verdict_.within_bound = verdict_.height <= verdict_.bound;
+  }
+
+  bool undecided() {
+    verdict_.reason = Reason::limit;
+    verdict_.out_of_time = limits_.deadline.passed();
+    answer(Answer::undecided);
+    return false;
+  }
+
+  bool wrong(Size step, Reason reason, const Witness& witness) {
+    verdict_.first_wrong_step = step;
+    verdict_.reason = reason;
+    verdict_.device = witness.device;
+    verdict_.at = witness.at;
+    verdict_.element = witness.element;
+    verdict_.found = witness.found;
+    answer(Answer::wrong);
+    return false;
+  }
+
+  const Program& program_;
+  Limits limits_;
+  Arrays arrays_;
+  Verdict verdict_;
+  Size tile_size_ = 0;
+  std::optional<std::pair<Size, Witness>> left_boxes_;
+};
+
+}  // namespace
+
+Verdict check_uneven(const Program& program, const CheckOptions& options) {
+  return UnevenJudge(program, limits_of(options)).judge();
+}
+
+}  // namespace retile

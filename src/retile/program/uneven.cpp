@@ -1,0 +1,251 @@
+#include "retile/program/uneven.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "retile/core/assert.h"
+#include "retile/core/cases.h"
+
+namespace retile {
+namespace {
+
+std::size_t index(Size value) { return static_cast<std::size_t>(value); }
+
+using Refused = std::optional<Refusal>;
+
+Refusal refusal(Reason reason, std::optional<Size> device = std::nullopt) {
+  return {.reason = reason, .device = device};
+}
+
+/// A stretch of one dimension of a tile.
+struct Stretch {
+  Size begin = 0;
+  Size extent = 0;
+};
+
+/// Piece q of n of an extent: of size `piece`, or equal.
+Stretch piece_of(Size extent, Size n, Size q, const std::optional<Size>& piece) {
+  if (!piece) return {extent / n * q, extent / n};
+  const auto begin = checked_mul(*piece, q);
+  if (!begin || *begin >= extent) return {extent, 0};
+  return {*begin, std::min(*piece, extent - *begin)};
+}
+
+/// Puts the moves of one step together.
+class Mover {
+ public:
+  Mover(const TileShapes& before, const Deadline& deadline)
+      : before_(before), devices_(static_cast<Size>(before.size())), watch_(deadline) {
+    moves_.after.assign(before.size(), Shape(rank(), 0));
+  }
+
+  [[nodiscard]] Moves take() { return std::move(moves_); }
+
+  Refused keep(const Dynslice& op) {
+    const Size n = group_size(op);
+    std::vector<Size> piece(before_.size());
+    match(
+        op.pieces,
+        [&](const DeviceTable& groups) {
+          const std::vector<Size> entries = groups.entries();
+          for (std::size_t k = 0; k < entries.size(); ++k) {
+            piece[index(entries[k])] = static_cast<Size>(k) % n;
+          }
+        },
+        [&](const PartList& list) { piece = list.part.entries(); });
+    if (!op.piece) {
+      if (const auto device = indivisible(op.dim, n)) return refusal(Reason::indivisible, device);
+    }
+    for (Size d = 0; d < devices_; ++d) {
+      const Shape& tile = before_[index(d)];
+      if (is_empty(tile)) continue;
+      const Stretch part = piece_of(tile[op.dim], n, piece[index(d)], op.piece);
+      if (part.extent == 0) continue;
+      Shape start(rank(), 0);
+      Shape shape = tile;
+      start[op.dim] = part.begin;
+      shape[op.dim] = part.extent;
+      moves_.after[index(d)] = shape;
+      if (!add({d, d, Shape(rank(), 0), std::move(start), std::move(shape)})) return limit();
+    }
+    return std::nullopt;
+  }
+
+  /// \param split  the dimension that loses, if any
+  Refused regroup(const DeviceTable& groups, std::optional<std::size_t> split, std::size_t concat,
+                  const std::optional<Size>& piece) {
+    const Size n = groups.columns();
+    if (split && !piece) {
+      if (const auto device = indivisible(*split, n)) return refusal(Reason::indivisible, device);
+    }
+    const std::vector<Size> entries = groups.entries();
+    // By device, so that the transfers of one stand together.
+    std::vector<std::size_t> place(before_.size());
+    for (std::size_t k = 0; k < entries.size(); ++k) place[index(entries[k])] = k;
+    for (Size d = 0; d < devices_; ++d) {
+      const std::size_t at = place[index(d)];
+      const std::span<const Size> row = std::span(entries).subspan(at - at % index(n), index(n));
+      if (const auto other = differs(row, concat)) return refusal(Reason::ragged, other);
+    }
+    for (Size d = 0; d < devices_; ++d) {
+      const std::size_t at = place[index(d)];
+      const std::span<const Size> row = std::span(entries).subspan(at - at % index(n), index(n));
+      const Size q = static_cast<Size>(at % index(n));
+      if (auto fault = gather(d, row, q, split, concat, piece)) return fault;
+    }
+    return std::nullopt;
+  }
+
+  Refused fetch(const Allpermute& op) {
+    const std::vector<Size> from = sources(op, devices_);
+    for (Size d = 0; d < devices_; ++d) {
+      const Shape& tile = before_[index(from[index(d)])];
+      moves_.after[index(d)] = tile;
+      if (is_empty(tile)) continue;
+      const Shape start(rank(), 0);
+      if (!add({d, from[index(d)], start, start, tile})) return limit();
+    }
+    return std::nullopt;
+  }
+
+  Refused assemble(const Exchange& op, TileShapes after, const Deadline& deadline) {
+    for (const Shape& shape : after) {
+      if (!checked_product(shape)) return limit();
+    }
+    moves_.after = std::move(after);
+    moves_.transfers = op.transfers;
+    return find_transfer_fault(
+        op.transfers, [this](Size d) -> const Shape& { return before_[index(d)]; },
+        [this](Size d) -> const Shape& { return moves_.after[index(d)]; }, devices_, deadline);
+  }
+
+ private:
+  [[nodiscard]] std::size_t rank() const { return before_.empty() ? 0 : before_.front().size(); }
+  static Refused limit() { return refusal(Reason::limit); }
+
+  [[nodiscard]] std::optional<Size> indivisible(std::size_t dim, Size n) const {
+    for (Size d = 0; d < devices_; ++d) {
+      if (before_[index(d)][dim] % n != 0) return d;
+    }
+    return std::nullopt;
+  }
+
+  /// A member whose tile differs from the first that is not empty, `concat` left out.
+  [[nodiscard]] std::optional<Size> differs(std::span<const Size> row, std::size_t concat) const {
+    const Shape* first = nullptr;
+    for (const Size member : row) {
+      const Shape& tile = before_[index(member)];
+      if (is_empty(tile)) continue;
+      if (first == nullptr) first = &tile;
+      for (std::size_t k = 0; k < tile.size(); ++k) {
+        if (k != concat && tile[k] != (*first)[k]) return member;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Piece q of every member's tile, one behind the other.
+  Refused gather(Size device, std::span<const Size> row, Size q, std::optional<std::size_t> split,
+                 std::size_t concat, const std::optional<Size>& piece) {
+    Shape after(rank(), 0);
+    Size filled = 0;
+    for (const Size member : row) {
+      const Shape& tile = before_[index(member)];
+      if (is_empty(tile)) continue;
+      Shape start(rank(), 0);
+      Shape shape = tile;
+      if (split) {
+        const Stretch part = piece_of(tile[*split], static_cast<Size>(row.size()), q, piece);
+        if (part.extent == 0) continue;
+        start[*split] = part.begin;
+        shape[*split] = part.extent;
+      }
+      Shape target(rank(), 0);
+      target[concat] = filled;
+      const auto more = checked_add(filled, shape[concat]);
+      if (!more) return limit();
+      filled = *more;
+      after = shape;
+      if (!add({device, member, std::move(target), std::move(start), std::move(shape)})) {
+        return limit();
+      }
+    }
+    if (filled > 0) after[concat] = filled;
+    if (!checked_product(after)) return limit();
+    moves_.after[index(device)] = std::move(after);
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool add(Transfer transfer) {
+    constexpr Size nanoseconds_per_transfer = 64;
+    if (static_cast<Size>(moves_.transfers.size()) >= most_transfers) return false;
+    moves_.transfers.push_back(std::move(transfer));
+    return watch_.in_time(nanoseconds_per_transfer);
+  }
+
+  const TileShapes& before_;
+  Size devices_;
+  Watch watch_;
+  Moves moves_;
+};
+
+}  // namespace
+
+TileShapes shapes_of(const Layout& layout) {
+  TileShapes out;
+  for (Box& box : layout.boxes()) out.push_back(std::move(box.extent));
+  return out;
+}
+
+TileShapes shapes_of_rows(const std::vector<Size>& rows, std::size_t rank) {
+  TileShapes out;
+  RETILE_ASSERT(rank > 0, "rows of an array of rank 0 cannot be counted");
+  for (auto row = rows.begin(); row != rows.end(); row += static_cast<std::ptrdiff_t>(rank)) {
+    out.emplace_back(row, row + static_cast<std::ptrdiff_t>(rank));
+  }
+  return out;
+}
+
+bool is_empty(const Shape& tile) {
+  return std::find(tile.begin(), tile.end(), Size{0}) != tile.end();
+}
+
+Shape largest_extents(const TileShapes& shapes) {
+  Shape out = shapes.front();
+  for (const Shape& shape : shapes) {
+    for (std::size_t k = 0; k < out.size(); ++k) out[k] = std::max(out[k], shape[k]);
+  }
+  return out;
+}
+
+Size largest_tile(const TileShapes& shapes) {
+  Size out = 0;
+  for (const Shape& shape : shapes) out = std::max(out, checked_product(shape).value());
+  return out;
+}
+
+tl::expected<Moves, Refusal> moves_of(const Step& step, const TileShapes& before,
+                                      const Deadline& deadline) {
+  const auto devices = static_cast<Size>(before.size());
+  if (auto fault = find_table_fault(step.op, devices)) return tl::unexpected(*std::move(fault));
+  Mover mover(before, deadline);
+  const Refused refused = match(
+      step.op, [&](const Dynslice& op) { return mover.keep(op); },
+      [&](const Allgather& op) {
+        return mover.regroup(op.groups, std::nullopt, op.dim, std::nullopt);
+      },
+      [&](const Alltoall& op) { return mover.regroup(op.groups, op.split, op.concat, op.piece); },
+      [&](const Allpermute& op) { return mover.fetch(op); },
+      [&](const Exchange& op) {
+        TileShapes after = step.claims.shapes
+                               ? shapes_of_rows(*step.claims.shapes, before.front().size())
+                               : TileShapes(before.size(), *step.claims.tile);
+        return mover.assemble(op, std::move(after), deadline);
+      });
+  if (refused) return tl::unexpected(*refused);
+  return mover.take();
+}
+
+}  // namespace retile

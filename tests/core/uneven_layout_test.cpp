@@ -1,0 +1,144 @@
+// Layouts whose boxes are not all alike, held against a filter over all indices.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "retile/core/layout.h"
+
+namespace retile::uneven_layout_test {
+namespace {
+
+/// The indices that a device holds of one dimension.
+std::vector<Size> held(const Layout& layout, Size device) {
+  const Box box = layout.box(device);
+  std::vector<Size> out;
+  for (Size i = 0; i < box.extent[0]; ++i) out.push_back(box.at[0] + i);
+  return out;
+}
+
+Layout blocks(Size devices, Size block, Size global, Halo halo = {}) {
+  std::vector<Digit> digits;
+  if (devices > 1) digits.push_back({1, devices});
+  return Layout::numbered(devices, {Cuts::blocks(block, devices, global)}, {digits}, {halo})
+      .value();
+}
+
+/// Those of the indices of block t, and so many on both sides if there are any.
+std::vector<Size> with_halo(const std::vector<Size>& core, const Halo& halo, Size global) {
+  std::vector<Size> out;
+  if (core.empty()) return out;
+  for (Size i = 0; i < global; ++i) {
+    if (i >= core.front() - halo.below && i <= core.back() + halo.above) out.push_back(i);
+  }
+  return out;
+}
+
+TEST(UnevenLayout, boxes_of_blocks_are_the_indices_of_that_quotient) {
+  std::size_t compared = 0;
+  for (Size devices = 1; devices <= 12; ++devices) {
+    for (Size global = 1; global <= 30; ++global) {
+      for (Size block = (global + devices - 1) / devices; block <= global + 1; ++block) {
+        for (const Halo& halo : {Halo{}, Halo{1, 0}, Halo{2, 3}, Halo{global, global}}) {
+          if (halo.below > global || halo.above > global) continue;
+          const Layout layout = blocks(devices, block, global, halo);
+          const Halo used = devices == 1 ? Halo{} : halo;
+          Size largest = 0;
+          for (Size d = 0; d < devices; ++d) {
+            std::vector<Size> core;
+            for (Size i = 0; i < global; ++i) {
+              if (i / block == d) core.push_back(i);
+            }
+            const std::vector<Size> expected = with_halo(core, used, global);
+            ASSERT_EQ(held(layout, d), expected)
+                << devices << " devices, " << block << " of " << global;
+            largest = std::max(largest, static_cast<Size>(expected.size()));
+            ++compared;
+          }
+          ASSERT_EQ(layout.tile(), Shape{largest});
+          ASSERT_EQ(layout.tile_size(), largest);
+          const Size tile = std::min(block, global);
+          ASSERT_EQ(layout.is_even(), tile * devices == global && used == Halo{});
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, 50'000U);
+}
+
+TEST(UnevenLayout, listed_cuts_may_be_empty_anywhere) {
+  const Layout layout = Layout::numbered(4, {Cuts::listed({0, 0, 3, 3, 10})}, {{{1, 4}}}).value();
+  EXPECT_EQ(layout.box(0), (Box{{0}, {0}}));
+  EXPECT_EQ(layout.box(1), (Box{{0}, {3}}));
+  EXPECT_EQ(layout.box(2), (Box{{0}, {0}}));
+  EXPECT_EQ(layout.box(3), (Box{{3}, {7}}));
+  EXPECT_EQ(layout.boxes()[3], layout.box(3));
+  EXPECT_EQ(layout.base_offsets(), (std::vector<Size>{0, 0, 0, 3}));
+  EXPECT_EQ(layout.extents(), (std::vector<Size>{0, 3, 0, 7}));
+  EXPECT_FALSE(layout.is_even());
+}
+
+TEST(UnevenLayout, an_empty_side_makes_the_whole_box_empty) {
+  // 4 over 3 is 2 2 0; 9 over 2 is 5 4.
+  const Layout layout =
+      Layout::numbered(6, {Cuts::blocks(2, 3, 4), Cuts::blocks(5, 2, 9)}, {{{2, 3}}, {{1, 2}}})
+          .value();
+  EXPECT_EQ(layout.box(3), (Box{{2, 5}, {2, 4}}));
+  EXPECT_EQ(layout.box(4), (Box{{0, 0}, {0, 0}}));
+  EXPECT_EQ(layout.box(5), (Box{{0, 0}, {0, 0}}));
+  EXPECT_EQ(layout.tile(), (Shape{2, 5}));
+}
+
+TEST(UnevenLayout, the_same_boxes_in_different_forms_are_equivalent) {
+  const Layout by_number = blocks(4, 3, 10);
+  const Layout listed = Layout::numbered(4, {Cuts::listed({0, 3, 6, 9, 10})}, {{{1, 4}}}).value();
+  const Layout boxes = Layout::listed_boxes(4, {10}, {0, 3, 6, 9}, {3, 3, 3, 1}).value();
+  EXPECT_TRUE(by_number.equivalent(listed));
+  EXPECT_TRUE(by_number.equivalent(boxes));
+  EXPECT_TRUE(boxes.covers_once());
+  EXPECT_FALSE(by_number.equivalent(blocks(4, 4, 10)));
+  EXPECT_FALSE(
+      by_number.equivalent(Layout::listed_boxes(4, {10}, {0, 3, 6, 8}, {3, 3, 3, 1}).value()));
+}
+
+TEST(UnevenLayout, listed_boxes_may_overlap_or_leave_gaps) {
+  const auto covers = [](std::vector<Size> at, std::vector<Size> extents) {
+    return Layout::listed_boxes(2, {10}, std::move(at), std::move(extents)).value().covers_once();
+  };
+  EXPECT_TRUE(covers({0, 4}, {4, 6}));
+  EXPECT_TRUE(covers({0, 0}, {10, 0}));
+  EXPECT_TRUE(covers({0, 0}, {10, 10}));  // replicas
+  EXPECT_FALSE(covers({0, 4}, {5, 6}));
+  EXPECT_FALSE(covers({0, 4}, {3, 6}));
+  EXPECT_FALSE(covers({0, 5}, {6, 4}));  // as many elements as the array
+}
+
+TEST(UnevenLayout, equal_extents_in_a_list_are_an_even_layout) {
+  const Layout layout = Layout::listed_boxes(2, {10}, {0, 5}, {5, 5}).value();
+  EXPECT_TRUE(layout.is_even());
+  EXPECT_EQ(layout, Layout::listed(2, {10}, {5}, {0, 5}).value());
+}
+
+TEST(UnevenLayout, what_is_no_layout_is_refused) {
+  EXPECT_EQ(Layout::numbered(4, {Cuts::blocks(3, 3, 10)}, {{{1, 4}}}).error().code,
+            Code::ill_formed_type);
+  EXPECT_EQ(Layout::numbered(4, {Cuts::blocks(3, 4, 10)}, {{{1, 4}}}, {{11, 0}}).error().code,
+            Code::bad_number);
+  EXPECT_EQ(Layout::numbered(4, {Cuts::blocks(3, 4, 10)}, {{{1, 4}}}, {{0, -1}}).error().code,
+            Code::bad_number);
+  EXPECT_EQ(Layout::listed_boxes(2, {10}, {0, 5}, {5, 6}).error().code, Code::ill_formed_type);
+  EXPECT_EQ(Layout::listed_boxes(2, {10}, {0, -1}, {5, 1}).error().code, Code::ill_formed_type);
+  EXPECT_EQ(Layout::listed_boxes(2, {10}, {0}, {5}).error().code, Code::ill_formed_type);
+}
+
+TEST(UnevenLayout, sizes_next_to_the_largest_do_not_wrap) {
+  constexpr Size most = std::numeric_limits<Size>::max();
+  const Layout layout =
+      Layout::numbered(2, {Cuts::blocks(most, 2, most)}, {{{1, 2}}}, {{most, most}}).value();
+  EXPECT_EQ(layout.box(0), (Box{{0}, {most}}));
+  EXPECT_EQ(layout.box(1), (Box{{0}, {0}}));
+}
+
+}  // namespace
+}  // namespace retile::uneven_layout_test

@@ -1,0 +1,214 @@
+// Problems whose tiles differ, from plan to verdict: worked examples, and all small ones.
+#include "retile/program/uneven.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "retile/check/check.h"
+#include "retile/exec/exchange/direct.h"
+#include "retile/lower/lower.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
+#include "retile/plan/plan.h"
+#include "retile/program/forms/text.h"
+#include "support/values.h"
+
+namespace retile::uneven_test {
+namespace {
+
+Program lowered(const Plan& plan) {
+  return plan.exchange ? direct(plan.problem).value() : lower(plan);
+}
+
+/// What each device receives from others, in elements.
+std::vector<Size> received(const Program& program) {
+  std::vector<Size> out(static_cast<std::size_t>(program.devices), 0);
+  const auto moves = moves_of(program.steps.front(), shapes_of(program.from)).value();
+  for (const Transfer& transfer : moves.transfers) {
+    if (transfer.source == transfer.target) continue;
+    out[static_cast<std::size_t>(transfer.target)] += checked_product(transfer.shape).value();
+  }
+  return out;
+}
+
+std::size_t transfers(const Program& program) {
+  return moves_of(program.steps.front(), shapes_of(program.from)).value().transfers.size();
+}
+
+struct Solved {
+  Plan plan;
+  Program program;
+  Verdict verdict;
+};
+
+Solved solve(const char* mesh, const char* from, const char* to) {
+  const Problem problem = support::problem(mesh, from, to);
+  Plan planned = plan(problem).value();
+  Program program = lowered(planned);
+  const Verdict verdict = check(program);
+  EXPECT_EQ(verdict.answer, Answer::right) << to_text(program);
+  EXPECT_TRUE(verdict.within_bound) << to_text(program);
+  EXPECT_EQ(verdict.cost, planned.cost) << to_text(program);
+  EXPECT_EQ(verdict.height, planned.height);
+  EXPECT_EQ(verdict.bound, planned.bound);
+  return {std::move(planned), std::move(program), verdict};
+}
+
+TEST(Uneven, sixteen_by_twenty_three_on_three_by_four) {
+  const Solved it = solve("a:3,b:4", "[6{a}16, 6{b}23]", "[4{b}16, 8{a}23]");
+  EXPECT_EQ(it.plan.cost, 32);
+  EXPECT_EQ(it.plan.height, 36);
+  EXPECT_EQ(it.plan.exchange->reason,
+            "dim 0: cuts 0 6 12 16 and 0 4 8 12 16 do not nest, so no collective ends there");
+  EXPECT_EQ(transfers(it.program), 30U);
+  const auto got = received(it.program);
+  EXPECT_LE(*std::max_element(got.begin(), got.end()), 32);
+}
+
+TEST(Uneven, twenty_seven_by_fourteen_on_five_by_two) {
+  const Solved it = solve("a:5,b:2", "[6{a}27, 7{b}14]", "[14{b}27, 3{a}14]");
+  EXPECT_EQ(it.plan.bound, 42);
+  EXPECT_EQ(transfers(it.program), 36U);
+}
+
+TEST(Uneven, rows_to_columns_on_three) {
+  const Solved it = solve("x:3", "[3{x}8, 11]", "[8, 4{x}11]");
+  EXPECT_EQ(transfers(it.program), 9U);
+  EXPECT_EQ(received(it.program), (std::vector<Size>{20, 20, 18}));
+}
+
+TEST(Uneven, four_empty_devices_become_two) {
+  const Solved it = solve("a:2,b:6", "[5{a}9, 1{b}4]", "[2{b}9, 2{a}4]");
+  const auto empty = [](const Layout& layout) {
+    const TileShapes shapes = shapes_of(layout);
+    return std::count_if(shapes.begin(), shapes.end(), is_empty);
+  };
+  EXPECT_EQ(it.plan.bound, 5);
+  EXPECT_EQ(empty(it.program.from), 4);
+  EXPECT_EQ(empty(it.program.to), 2);
+  EXPECT_EQ(transfers(it.program), 24U);
+}
+
+TEST(Uneven, one_element_on_twelve_devices) {
+  const Solved it = solve("a:3,b:4", "[1{a}1, 1{b}1]", "[1{b}1, 1{a}1]");
+  EXPECT_EQ(transfers(it.program), 1U);
+  EXPECT_EQ(received(it.program), std::vector<Size>(12, 0));
+  EXPECT_EQ(it.plan.cost, 0);
+}
+
+TEST(Uneven, aligned_ends_are_planned_as_even_ones) {
+  const Solved it = solve("x:2,y:2", "[3{y,x}11]", "[6{x}11]");
+  ASSERT_FALSE(it.plan.exchange);
+  EXPECT_EQ(to_text(it.program),
+            "retile.program/2\nmesh x:2,y:2\nfrom [3{y,x}11]\nto [6{x}11]\n"
+            "allgather dim=0 groups=[2,2]<=[4] tile=[6] map=[6{x}11]\n");
+}
+
+TEST(Uneven, ends_that_are_not_aligned_get_one_exchange) {
+  const Solved it = solve("x:2,y:2", "[3{y,x}10]", "[5{x}10]");
+  ASSERT_TRUE(it.plan.exchange);
+  EXPECT_EQ(it.plan.exchange->reason,
+            "dim 0: cuts 0 3 6 9 10 and 0 5 10 do not nest, so no collective ends there");
+}
+
+TEST(Uneven, parts_of_an_axis_need_no_gather) {
+  const Solved it = solve("x:6", "[3{x:(1)2}6]", "[2{x:(1)3}6]");
+  ASSERT_FALSE(it.plan.exchange);
+  EXPECT_EQ(it.plan.cost, 2);
+  EXPECT_EQ(it.plan.height, 3);
+  EXPECT_FALSE(it.plan.permutation);
+}
+
+TEST(Uneven, everything_to_one_device) {
+  const Solved it = solve("p:4", "[3{p}9]", "[9]@0");
+  EXPECT_EQ(transfers(it.program), 3U);
+  EXPECT_EQ(received(it.program), (std::vector<Size>{6, 0, 0, 0}));
+}
+
+TEST(Uneven, halos_come_from_the_neighbours) {
+  const Solved it = solve("p:4", "[3{p}12]", "[3{p}12<1,1>]");
+  EXPECT_EQ(received(it.program), (std::vector<Size>{1, 2, 2, 1}));
+}
+
+/// All types of rank 2 over a mesh of two axes, of every size up to the limit.
+std::vector<std::string> types(const std::vector<Size>& axes, Size rows, Size columns) {
+  const std::vector<std::vector<std::string>> splits = {{}, {"a"}, {"b"}, {"a", "b"}, {"b", "a"}};
+  const auto dim = [&](const std::vector<std::string>& split, Size n) {
+    Size tiles = 1;
+    std::string names;
+    for (const std::string& axis : split) {
+      tiles *= axis == "a" ? axes[0] : axes[1];
+      names += (names.empty() ? "" : ",") + axis;
+    }
+    return split.empty()
+               ? std::to_string(n)
+               : std::to_string((n + tiles - 1) / tiles) + "{" + names + "}" + std::to_string(n);
+  };
+  std::vector<std::string> out;
+  for (const auto& first : splits) {
+    for (const auto& second : splits) {
+      const bool twice = std::any_of(first.begin(), first.end(), [&](const std::string& axis) {
+        return std::find(second.begin(), second.end(), axis) != second.end();
+      });
+      if (!twice) out.push_back("[" + dim(first, rows) + ", " + dim(second, columns) + "]");
+    }
+  }
+  return out;
+}
+
+TEST(Uneven, all_small_problems_are_right_and_within_the_bound) {
+  std::size_t solved = 0;
+  std::size_t aligned = 0;
+  for (const auto& axes : {std::vector<Size>{2, 3}, std::vector<Size>{2, 2}}) {
+    const std::string mesh = "a:" + std::to_string(axes[0]) + ",b:" + std::to_string(axes[1]);
+    for (Size rows = 1; rows <= 7; ++rows) {
+      for (Size columns = 1; columns <= 5; columns += 2) {
+        const auto all = types(axes, rows, columns);
+        for (const std::string& from : all) {
+          for (const std::string& to : all) {
+            const Problem problem = support::problem(mesh.c_str(), from.c_str(), to.c_str());
+            const Plan planned = plan(problem).value();
+            const Program program = lowered(planned);
+            const Verdict verdict = check(program);
+            ASSERT_EQ(verdict.answer, Answer::right) << from << " to " << to << to_text(program);
+            ASSERT_TRUE(verdict.within_bound) << from << " to " << to << to_text(program);
+            ASSERT_EQ(verdict.cost, planned.cost) << from << " to " << to << to_text(program);
+            ASSERT_EQ(parse_programs(to_text(program)).value().front(), program);
+            ++solved;
+            aligned += planned.uneven ? 1U : 0U;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(solved, 5'000U);
+  EXPECT_GT(aligned, 1'000U);
+}
+
+TEST(Uneven, a_step_that_fits_no_tiles_is_found) {
+  const auto verdict = [](const std::string& steps) {
+    return check(parse_programs(
+                     "retile.program/2\nmesh p:2,q:2\nfrom [2{p}3, 3{q}5]\nto [3, 3{q}5]\n" + steps)
+                     .value()
+                     .front());
+  };
+  EXPECT_EQ(verdict("allgather dim=0 groups=[[0,2],[1,3]]\n").answer, Answer::right);
+  // Tiles of 3 and of 2 columns in one row.
+  EXPECT_EQ(verdict("allgather dim=0 groups=[[0,3],[1,2]]\n").reason, Reason::ragged);
+  EXPECT_EQ(verdict("dynslice dim=0 groups=[[0,2],[1,3]]\n").reason, Reason::indivisible);
+  EXPECT_EQ(verdict("allgather dim=0 groups=[[2,0],[1,3]]\n").reason, Reason::not_a_box);
+  EXPECT_EQ(verdict("allgather dim=0 groups=[[0,2],[1,3]] tile=[4,3]\n").reason,
+            Reason::tile_claim);
+  EXPECT_EQ(verdict("allgather dim=0 groups=[[0,2],[1,3]] map=[3, (0,2,5){q}5]\n").reason,
+            Reason::map_claim);
+  EXPECT_EQ(verdict("").reason, Reason::end);
+  EXPECT_EQ(
+      verdict("exchange transfers=[[0,0,0,0,0,0,2,3]] shapes=[[3,3],[3,2],[3,3],[3,2]]\n").reason,
+      Reason::transfers);
+}
+
+}  // namespace
+}  // namespace retile::uneven_test

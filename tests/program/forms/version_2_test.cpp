@@ -1,0 +1,149 @@
+// Version 2 of the forms: Programs whose tiles differ.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "program/forms/twins.h"
+#include "retile/program/forms/json.h"
+#include "retile/program/forms/text.h"
+
+namespace version_2_test {
+namespace {
+
+using retile::Code;
+using retile::parse_programs;
+using retile::Program;
+using retile::Size;
+using twins::Twin;
+
+/// A Program over p:4 with these lines below its header.
+std::string two(const std::string& lines) { return "retile.program/2\n" + lines + "\n"; }
+std::string steps(const std::string& lines) {
+  return two("mesh p:4\nfrom [3{p}10]\nto [3{p}10]\n" + lines);
+}
+const std::string rows = "[[0,0,0,0,3],[1,1,0,0,3],[2,2,0,0,3],[3,3,0,0,1]]";
+
+std::vector<Twin> all() {
+  return {
+      {"tiles are the ones that make so many", steps(""),
+       two("mesh p:4\nfrom [«2{p}10»]\nto [3{p}10]"), Code::ill_formed_type},
+      {"blocks suffice", two("mesh p:4\nfrom [4~{p}10]\nto [10]"),
+       two("mesh p:4\nfrom [«2~{p}10»]\nto [10]"), Code::ill_formed_type},
+      {"cuts never fall", two("mesh p:2\nfrom [(0,3,10){p}10]\nto [10]"),
+       two("mesh p:2\nfrom [«(0,11,10){p}10»]\nto [10]"), Code::ill_formed_type},
+      {"halos are no longer than the array", two("mesh p:2\nfrom [5{p}10<10,0>]\nto [10]"),
+       two("mesh p:2\nfrom [5{p}10«<11,0>»]\nto [10]"), Code::bad_number},
+      {"halos have two numbers", two("mesh p:2\nfrom [5{p}10<1,0>]\nto [10]"),
+       two("mesh p:2\nfrom [5{p}10<1«>»]\nto [10]"), Code::syntax},
+      {"parts divide their axis", two("mesh p:6\nfrom [5{p:(3)2}10]\nto [10]"),
+       two("mesh p:6\nfrom [3{p:(3)«4»}10]\nto [10]"), Code::axis_size_mismatch},
+      {"parts do not overlap", two("mesh p:6\nfrom [5{p:(1)2}10, 4{p:(2)3}10]\nto [10, 10]"),
+       two("mesh p:6\nfrom [5{«p:(1)2»}10, 4{p:(1)3}10]\nto [10, 10]"), Code::axis_used_twice},
+      {"rooted layouts are on a device", two("mesh p:2\nfrom [10]@1\nto [10]"),
+       two("mesh p:2\nfrom [10]@«2»\nto [10]"), Code::bad_device},
+      {"rooted layouts are not cut", two("mesh p:2\nfrom [10]@1\nto [10]"),
+       two("mesh p:2\nfrom [«5{p}10»]@1\nto [10]"), Code::ill_formed_type},
+      {"orders list every position", two("mesh p:2 order=[1,0]\nfrom [10]\nto [10]"),
+       two("mesh p:2 order=«[1]»\nfrom [10]\nto [10]"), Code::bad_program},
+      {"orders list nobody twice", two("mesh p:2 order=[1,0]\nfrom [10]\nto [10]"),
+       two("mesh p:2 order=«[1,1]»\nfrom [10]\nto [10]"), Code::bad_program},
+      {"orders list devices", two("mesh p:2 order=[1,0]\nfrom [10]\nto [10]"),
+       two("mesh p:2 order=«[1,2]»\nfrom [10]\nto [10]"), Code::bad_program},
+      {"meshes have no more positions than devices",
+       two("mesh p:2\ndevices 3\nfrom [5{p}10]\nto [10]@0"),
+       two("mesh «p:4»\ndevices 3\nfrom [5{p}10]\nto [10]@0"), Code::bad_program},
+      {"shapes have a row per device",
+       two("devices 2\nfrom tile=[7] global=[10] at=[[0],[3]] shapes=[[3],[7]]\nto [10]"),
+       two("devices 2\nfrom tile=[7] global=[10] at=[[0],[3]] shapes=«[[3]]»\nto [10]"),
+       Code::bad_program},
+      {"tile is the largest extent",
+       two("devices 2\nfrom tile=[7] global=[10] at=[[0],[3]] shapes=[[3],[7]]\nto [10]"),
+       two("devices 2\nfrom tile=«[8]» global=[10] at=[[0],[3]] shapes=[[3],[7]]\nto [10]"),
+       Code::ill_formed_type},
+      {"empty tiles are zeros",
+       two("devices 2\nfrom tile=[10,2] global=[10,2] at=[[0,0],[0,0]] "
+           "shapes=[[10,2],[0,0]]\nto [10,2]"),
+       two("devices 2\nfrom tile=[10,2] global=[10,2] at=[[0,0],[0,0]] "
+           "shapes=[[10,2],[«0»,2]]\nto [10,2]"),
+       Code::bad_program},
+      {"a piece has an element", steps("dynslice dim=0 groups=[4,1]<=[4] piece=3"),
+       steps("dynslice dim=0 groups=[4,1]<=[4] piece=«0»"), Code::bad_number},
+      {"only what cuts has pieces", steps("allgather dim=0 groups=[4,1]<=[4]"),
+       steps("allgather dim=0 groups=[4,1]<=[4] «piece»=3"), Code::bad_program},
+      {"shapes stand beside at",
+       steps("allpermute pairs=[] at=[[0],[3],[6],[9]] shapes=[[3],[3],[3],[1]]"),
+       steps("allpermute pairs=[] shapes=«[[3],[3],[3],[1]]»"), Code::bad_program},
+      {"an exchange has tile or shapes",
+       steps("exchange transfers=" + rows + " shapes=[[3],[3],[3],[1]]"),
+       steps("«exchange» transfers=" + rows + " tile=[3] shapes=[[3],[3],[3],[1]]"),
+       Code::bad_program},
+      {"version 1 has no short tiles", two("mesh p:4\nfrom [3{p}10]\nto [10]"),
+       "retile.program/1\nmesh p:4\nfrom [«3{p}10»]\nto [10]\n", Code::ill_formed_type},
+      {"version 1 has no blocks", two("mesh p:4\nfrom [3~{p}12]\nto [12]"),
+       "retile.program/1\nmesh p:4\nfrom [«3~{p}12»]\nto [12]\n", Code::bad_program},
+      {"version 1 has no pieces", steps("dynslice dim=0 groups=[4,1]<=[4] piece=3"),
+       "retile.program/1\nmesh p:4\nfrom [3{p}12]\nto [3{p}12]\ndynslice dim=0 groups=[4,1]<=[4] "
+       "«piece»=3\n",
+       Code::bad_program},
+  };
+}
+
+class Version2 : public testing::TestWithParam<Twin> {};
+
+TEST_P(Version2, accepts_the_good_twin_and_prints_it_back) {
+  const std::string& good = GetParam().good;
+  const auto got = parse_programs(good);
+  ASSERT_TRUE(got.has_value()) << good << (got ? "" : render(got.error()));
+  const Program& program = got->front();
+  EXPECT_EQ(twins::only(parse_programs(to_text(program)), good), program) << to_text(program);
+  EXPECT_EQ(retile::parse_program_json(to_json(program)).value(), program) << to_json(program);
+}
+
+TEST_P(Version2, refuses_the_bad_twin_at_its_place) {
+  const auto bad = twins::unmarked(GetParam().bad);
+  const auto got = parse_programs(bad.text, "file");
+  ASSERT_FALSE(got.has_value()) << bad.text;
+  SCOPED_TRACE(render(got.error()));
+  EXPECT_EQ(code_name(got.error().code), code_name(GetParam().code));
+  EXPECT_EQ(got.error().input, bad.line_text);
+  EXPECT_EQ(got.error().where.begin, bad.span.begin);
+  EXPECT_EQ(got.error().where.end, bad.span.end);
+}
+
+std::string test_name(const testing::TestParamInfo<Twin>& drawn) {
+  std::string out;
+  for (const char c : drawn.param.name)
+    out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return out;
+}
+INSTANTIATE_TEST_SUITE_P(Twins, Version2, testing::ValuesIn(all()), test_name);
+
+TEST(Version2, what_needs_nothing_new_is_version_1) {
+  const Program program = twins::only(
+      parse_programs(two("mesh p:4\nfrom [3{p}12]\nto [12]\nallgather dim=0 groups=[1,4]<=[4]")),
+      "");
+  EXPECT_EQ(to_text(program).substr(0, 17), "retile.program/1\n");
+  EXPECT_TRUE(is_even(program));
+}
+
+TEST(Version2, an_order_says_who_holds_the_tile_of_a_position) {
+  const Program program = twins::only(
+      parse_programs(two("mesh p:3 order=[4,0,2]\ndevices 5\nfrom [4{p}10]\nto [10]@2")), "");
+  EXPECT_EQ(program.from.base_offsets(), (std::vector<Size>{4, 0, 8, 0, 0}));
+  EXPECT_EQ(program.from.extents(), (std::vector<Size>{4, 0, 2, 0, 4}));
+  EXPECT_EQ(program.to.extents(), (std::vector<Size>{0, 0, 10, 0, 0}));
+}
+
+TEST(Version2, an_order_of_all_devices_keeps_even_tiles_even) {
+  const Program program = twins::only(
+      parse_programs(two("mesh x:2,y:3 order=[6]<=[3,2]T(1,0)\nfrom [2{x}4, 1{y}3]\nto [4, 3]")),
+      "");
+  EXPECT_TRUE(program.from.is_even());
+  // Position 2x + .. is device [0,2,4,1,3,5][p].
+  EXPECT_EQ(program.from.base_offset(1), (retile::Shape{2, 0}));
+  EXPECT_EQ(program.from.base_offset(2), (retile::Shape{0, 1}));
+}
+
+}  // namespace
+}  // namespace version_2_test
