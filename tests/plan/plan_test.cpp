@@ -241,6 +241,19 @@ TEST(Plan, more_dimensions_than_a_search_can_hold_do_not_make_a_memory_limit_inf
   EXPECT_EQ(plan(example, {.memory_limit_bytes = least - 1}).error().code, Code::infeasible);
 }
 
+TEST(Plan, without_a_search_only_what_every_sequence_pays_is_proved) {
+  // Too many dimensions of extent 2 for a search: two exchanges of axes, each an alltoall.
+  std::string more;
+  for (int i = 0; i < 19; ++i) more += ", 2";
+  const Problem example = problem("a:2,b:15015", "[1{a}2, 2, 1{b}15015, 15015" + more + "]",
+                                  "[2, 1{a}2, 15015, 1{b}15015" + more + "]");
+  const Plan got = plan(example).value();
+  EXPECT_FALSE(got.complete);
+  EXPECT_EQ(got.lower_bound, example.to.tile_size());
+  EXPECT_GT(got.cost, got.lower_bound);
+  EXPECT_FALSE(got.optimal);
+}
+
 TEST(Plan, a_search_that_stops_costs_no_more_without_a_memory_limit_than_with_one) {
   const Problem example = problem("a:2,b:3,c:5", "[2{b}6,30,30{a}60,6,6]", "[6,30,60,2{b}6,3{a}6]");
   for (const Size limit : {Size{0}, Size{100}, Size{1000}}) {

@@ -545,6 +545,30 @@ TEST(CertifierUnderAttack, calls_no_text_optimal_that_was_cut_or_repeated) {
             << repeated << " with a line twice\n";
 }
 
+/// A text with facts that hold is not looked at any less: each line of its lower bound must hold,
+/// too, and the other way round.
+TEST(CertifierUnderAttack, neither_facts_nor_a_lower_bound_excuse_the_other) {
+  const std::string program =
+      "retile.program/1\nmesh x:2\nfrom [2{x}4]\nto [4]\nallgather dim=0 groups=[[0,1]]\n";
+  const std::string inside = "fact groups [0,1,2]\nfact inside [0]\nfact end [4]\n";
+  const std::vector<std::string> facts = {inside + "fact bound [4,4]\nfact cost [4]\n",
+                                          inside + "fact bound [4,4]\nfact cost [3]\n",
+                                          inside + "fact bound [3,4]\nfact cost [4]\n"};
+  const std::vector<std::string> bounds = {"lower_bound 4\npotential [4] 0 4\n",
+                                           "lower_bound 4\npotential [4] 1 4\n", "lower_bound 4\n",
+                                           "lower_bound 5\npotential [4] 0 4\n"};
+  for (Index a = 0; a < facts.size(); ++a) {
+    for (Index b = 0; b < bounds.size(); ++b) {
+      const int expected = a == 0 && b == 0 ? oracle::yes : oracle::no;
+      for (const std::string& lines : {facts[a] + bounds[b], bounds[b] + facts[a]}) {
+        EXPECT_EQ(exit_code(program + lines + "end\n"), expected) << lines;
+        std::ostringstream out;
+        EXPECT_EQ(oracle::certify_text(program + lines + "end\n", false, out), expected) << lines;
+      }
+    }
+  }
+}
+
 /// What the writer takes for true, spec/search finds, too.
 TEST(CertifierUnderAttack, the_writer_knows_the_truth) {
   Dice dice(2);

@@ -176,5 +176,28 @@ TEST(FactsUnderAttack, just_the_facts_of_right_Programs_within_the_bound_are_acc
   EXPECT_GT(over, 50);
 }
 
+/// No solver has looked at an exchange. It moves elements and no tiles, so none is given to one
+/// device, and there are no groups.
+TEST(FactsUnderAttack, an_exchange_is_no_bijection_and_has_no_groups) {
+  const Program program =
+      ProgramReader(
+          "retile.program/1\nmesh x:2\nfrom [1{x}2, 2]\nto [2, 1{x}2]\n"
+          "exchange tile=[2,1] transfers=[[0,0,0,0,0,0,1,1],[0,1,1,0,0,0,1,1],[1,0,0,0,0,1,1,1],"
+          "[1,1,1,0,0,1,1,1]]\n")
+          .programs()
+          .front();
+  const Facts made = {{"inside", {0}}, {"end", {2, 1}}, {"bound", {2, 2}}, {"cost", {2}}};
+  EXPECT_TRUE(accepts(program, made));
+  std::vector<Fact> others = {{"bijection", {0}}};
+  for (Size m = 0; m < 4; ++m) {
+    for (Size n = 0; n < 4; ++n) others.push_back({"groups", {0, m, n}});
+  }
+  for (const Fact& other : others) {
+    Facts lines = made;
+    lines.insert(lines.begin(), other);
+    EXPECT_FALSE(accepts(program, lines)) << other.first;
+  }
+}
+
 }  // namespace
 }  // namespace spec::facts_attack_test

@@ -1,0 +1,36 @@
+// What `retile-oracle certify` calls optimal, of verdicts that no replay has to give first.
+#include "spec/oracle/certify.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace spec::oracle::certify_test {
+namespace {
+
+const std::string program =
+    "retile.program/1\nmesh x:2\nfrom [2{x}4]\nto [4]\nallgather dim=0 groups=[[0,1]]\n";
+
+std::string answer(const Verdict& verdict) {
+  const std::string text = program + "lower_bound 4\npotential [4] 0 4\nend\n";
+  CertificateReader reader(text);
+  return optimal(reader.program(), verdict, reader);
+}
+
+TEST(OracleCertify, only_what_costs_the_bound_and_keeps_within_the_larger_end_is_optimal) {
+  const Verdict right = spec::check(ProgramReader(program).programs().front());
+  ASSERT_EQ(right.cost, 4);
+  EXPECT_EQ(answer(right), "true");
+  Verdict other = right;
+  other.within_bound = false;
+  EXPECT_EQ(answer(other), "false");
+  other = right;
+  other.cost = 5;
+  EXPECT_EQ(answer(other), "false");
+  // The lower bound is about other sequences than this one.
+  other.cost = 3;
+  EXPECT_EQ(answer(other), "not comparable");
+}
+
+}  // namespace
+}  // namespace spec::oracle::certify_test
