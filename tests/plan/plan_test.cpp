@@ -160,6 +160,29 @@ TEST(Plan, bytes_count_what_others_send) {
   EXPECT_EQ(permute.cost, 2 * 4);
 }
 
+TEST(Plan, in_bytes_no_more_is_proved_than_a_device_lacks_or_every_path_pays) {
+  PlanOptions options;
+  options.cost_model = CostModel::bytes;
+  options.element_bytes = 1;
+  // A device keeps at least a third of its new tile of 22, and W is 11.
+  const Plan kept = planned("a:2,b:3", "[1{a}2, 66]", "[2, 11{b,a}66]", options);
+  EXPECT_EQ(kept.lower_bound, 11);
+  EXPECT_EQ(kept.cost, 33);
+  EXPECT_FALSE(kept.optimal);
+}
+
+TEST(Plan, in_bytes_the_dearer_of_two_known_paths_is_not_taken) {
+  PlanOptions options;
+  options.cost_model = CostModel::bytes;
+  options.element_bytes = 1;
+  const Plan moves =
+      planned("a:7,b:2,c:2", "[1{c}2, 49, 28, 16{a}112]", "[2, 7{a}49, 14{c}28, 112]", options);
+  EXPECT_LE(moves.cost, 29792);
+  const Plan gathers =
+      planned("a:2,b:3,c:2", "[132, 33{a,c}132, 2{b}6, 3]", "[132, 44{b}132, 6, 3]", options);
+  EXPECT_LE(gathers.cost, 115434);
+}
+
 TEST(Plan, a_memory_limit_is_obeyed_or_refused_with_the_smallest_feasible_one) {
   // One alltoall holds 6 + 6 elements of 4 bytes.
   const Problem example = problem("x:4,y:6", "[3{x}12,2{y}12]", "[2{y}12,3{x}12]");
