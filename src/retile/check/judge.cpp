@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "retile/check/ruling.h"
 #include "retile/check/state.h"
 #include "retile/program/apply.h"
 
@@ -40,37 +41,31 @@ std::optional<Witness> broken_claim(const Claims& claims, const State& state) {
   return state.difference(columns_of_rows(state.devices(), state.rank(), *claims.at));
 }
 
-/// Functions that return whether the replay goes on have written the verdict when it does not.
-class Judge {
+class Judge final : Ruling {
  public:
-  Judge(const Program& program, const Limits& limits) : program_(program), limits_(limits) {
-    verdict_.steps = static_cast<Size>(program.steps.size());
-    verdict_.bound = std::max(program.from.tile_size(), program.to.tile_size());
-    verdict_.height = verdict_.bound;
-    tile_size_ = program.from.tile_size();
-  }
+  Judge(const Program& program, const Limits& limits) : Ruling(program, limits) {}
 
   Verdict judge(const Forms& forms) {
     bool goes_on = starts(forms);
-    for (Size number = 0; goes_on && number < verdict_.steps; ++number) goes_on = passes(number);
-    if (goes_on) end();
-    return verdict_;
+    for (Size number = 0; goes_on && number < verdict().steps; ++number) goes_on = passes(number);
+    if (goes_on) end(difference());
+    return verdict();
   }
 
  private:
   [[nodiscard]] const State& state() const { return *replay_->state(); }
 
   bool starts(const Forms& forms) {
-    const auto least = Replay::least_room(program_.devices, program_.from.rank());
-    if (!least || *least > limits_.room) return undecided();
-    replay_.emplace(program_.from, limits_, forms);
+    const auto least = Replay::least_room(program().devices, program().from.rank());
+    if (!least || *least > limits().room) return undecided();
+    replay_.emplace(program().from, limits(), forms);
     return replay_->state() != nullptr || undecided();
   }
 
   /// Whether a step can be applied and its claims hold.
   bool passes(Size number) {
-    const Step& step = program_.steps[index(number)];
-    const auto after = shape_after(step, state().tile(), program_.devices, limits_.deadline);
+    const Step& step = program().steps[index(number)];
+    const auto after = shape_after(step, state().tile(), program().devices, limits().deadline);
     if (!after) return refused(number, after.error());
     const Applied applied = replay_->apply(step, *after);
     if (step.claims.tile && *step.claims.tile != *after) {
@@ -84,10 +79,7 @@ class Judge {
     if (const auto witness = broken_claim(step.claims, state())) {
       return wrong(number, Reason::map_claim, *witness);
     }
-    if (!left_boxes_) {
-      if (auto witness = state().not_a_box()) left_boxes_.emplace(number, *std::move(witness));
-    }
-    return count(step, *after);
+    return count(number, checked_product(*after).value(), [this] { return state().not_a_box(); });
   }
 
   /// A step that cannot be applied.
@@ -101,64 +93,16 @@ class Judge {
       witness.at = Shape(state().rank(), 0);
       witness.element = state().held(*device, *witness.at);
     }
-    wrong(number, refusal.reason, witness);
-    verdict_.device = device;
-    return false;
+    return Ruling::refused(number, refusal.reason, device, witness);
   }
 
-  bool count(const Step& step, const Shape& after) {
-    const Size before = std::exchange(tile_size_, checked_product(after).value());
-    const auto cost =
-        checked_add(verdict_.cost, step_cost(step, before, tile_size_, limits_.deadline));
-    if (!cost || limits_.deadline.passed()) return undecided();
-    verdict_.cost = *cost;
-    verdict_.height = std::max(verdict_.height, tile_size_);
-    return true;
+  [[nodiscard]] std::optional<Witness> difference() const {
+    const Layout& to = program().to;
+    return state().tile() != to.tile() ? other_shape(state(), to.tile(), to.base_offset(0))
+                                       : state().difference(to);
   }
 
-  void end() {
-    const Layout& to = program_.to;
-    const std::optional<Witness> difference =
-        state().tile() != to.tile() ? other_shape(state(), to.tile(), to.base_offset(0))
-                                    : state().difference(to);
-    if (!difference) {
-      answer(Answer::right);
-    } else if (left_boxes_) {  // the first step that left a device without its box is at fault
-      wrong(left_boxes_->first, Reason::not_a_box, left_boxes_->second);
-    } else {
-      wrong(verdict_.steps, Reason::end, *difference);
-    }
-  }
-
-  void answer(Answer answer) {
-    verdict_.answer = answer;
-    verdict_.within_bound = verdict_.height <= verdict_.bound;
-  }
-
-  bool undecided() {
-    verdict_.reason = Reason::limit;
-    verdict_.out_of_time = limits_.deadline.passed();
-    answer(Answer::undecided);
-    return false;
-  }
-
-  bool wrong(Size step, Reason reason, const Witness& witness) {
-    verdict_.first_wrong_step = step;
-    verdict_.reason = reason;
-    verdict_.device = witness.device;
-    verdict_.at = witness.at;
-    verdict_.element = witness.element;
-    verdict_.found = witness.found;
-    answer(Answer::wrong);
-    return false;
-  }
-
-  const Program& program_;
-  Limits limits_;
   std::optional<Replay> replay_;
-  Verdict verdict_;
-  Size tile_size_ = 0;
-  std::optional<std::pair<Size, Witness>> left_boxes_;
 };
 
 }  // namespace

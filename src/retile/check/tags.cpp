@@ -7,22 +7,6 @@
 #include "retile/core/cases.h"
 
 namespace retile {
-namespace {
-
-/// Strides of an array in C order.
-Shape row_major(const Shape& extents) {
-  Shape out(extents.size(), 1);
-  for (std::size_t k = extents.size(); k-- > 1;) out[k - 1] = out[k] * extents[k];
-  return out;
-}
-
-/// The number of a block, or of an element, in an array with these strides.
-Size number_of(const Shape& at, const Shape& strides) {
-  return std::inner_product(at.begin(), at.end(), strides.begin(), Size{0});
-}
-
-}  // namespace
-
 struct Tags::Next {
   Shape counts;   // blocks of a new array
   Shape strides;  // of blocks in a new array

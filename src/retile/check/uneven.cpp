@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "retile/check/limits.h"
+#include "retile/check/ruling.h"
 #include "retile/check/state.h"
 #include "retile/check/walk.h"
 #include "retile/check/witness.h"
@@ -16,25 +17,13 @@
 namespace retile {
 namespace {
 
-Shape strides_of(const Shape& extents) {
-  Shape out(extents.size(), 1);
-  for (std::size_t k = extents.size(); k-- > 1;) out[k - 1] = out[k] * extents[k];
-  return out;
-}
-
-Size number_of(const Shape& at, const Shape& strides) {
-  Size out = 0;
-  for (std::size_t k = 0; k < at.size(); ++k) out += at[k] * strides[k];
-  return out;
-}
-
 Size size_of(const Shape& tile) { return checked_product(tile).value(); }
 
 /// What all devices hold.
 class Arrays {
  public:
   Arrays(const Layout& from, const Limits& limits)
-      : global_(from.global()), strides_(strides_of(global_)), limits_(limits) {
+      : global_(from.global()), strides_(row_major(global_)), limits_(limits) {
     for (Box& box : from.boxes()) {
       shapes_.push_back(std::move(box.extent));
       at_.push_back(std::move(box.at));
@@ -67,7 +56,7 @@ class Arrays {
       return out;
     }
     const Shape& tile = shapes_[index(device)];
-    return index_of(elements_[index(device)][index(number_of(at, strides_of(tile)))]);
+    return index_of(elements_[index(device)][index(number_of(at, row_major(tile)))]);
   }
 
   /// The first device whose tile is not the one in its box, which has the same shape.
@@ -116,7 +105,7 @@ class Arrays {
     for (std::size_t d = 0; d < shapes_.size(); ++d) {
       if (is_empty(shapes_[d])) continue;
       elements_[d].resize(index(size_of(shapes_[d])));
-      copy(d, shapes_[d], at_[d], elements_[d]);
+      copy(shapes_[d], at_[d], elements_[d]);
     }
     at_.clear();
     boxes_ = false;
@@ -124,8 +113,7 @@ class Arrays {
   }
 
   /// The numbers of a box of the array, in order.
-  void copy(std::size_t /*device*/, const Shape& tile, const Shape& at,
-            std::vector<Size>& out) const {
+  void copy(const Shape& tile, const Shape& at, std::vector<Size>& out) const {
     Walk<1> box;
     for (std::size_t k = 0; k < tile.size(); ++k) box.add(tile[k], {strides_[k]});
     auto next = out.begin();
@@ -141,8 +129,8 @@ class Arrays {
     for (std::size_t d = 0; d < next.size(); ++d) next[d].resize(index(size_of(moves.after[d])));
     Watch watch(limits_.deadline);
     for (const Transfer& transfer : moves.transfers) {
-      const Shape old_strides = strides_of(shapes_[index(transfer.source)]);
-      const Shape new_strides = strides_of(moves.after[index(transfer.target)]);
+      const Shape old_strides = row_major(shapes_[index(transfer.source)]);
+      const Shape new_strides = row_major(moves.after[index(transfer.target)]);
       Walk<2> box;
       for (std::size_t k = 0; k < transfer.shape.size(); ++k) {
         box.add(transfer.shape[k], {old_strides[k], new_strides[k]});
@@ -231,28 +219,22 @@ std::optional<Witness> other_shape(const TileShapes& shapes, const TileShapes& e
   return std::nullopt;
 }
 
-/// Functions that return whether the replay goes on have written the verdict when it does not.
-class UnevenJudge {
+class UnevenJudge final : Ruling {
  public:
   UnevenJudge(const Program& program, const Limits& limits)
-      : program_(program), limits_(limits), arrays_(program.from, limits) {
-    verdict_.steps = static_cast<Size>(program.steps.size());
-    verdict_.bound = std::max(program.from.tile_size(), program.to.tile_size());
-    verdict_.height = verdict_.bound;
-    tile_size_ = program.from.tile_size();
-  }
+      : Ruling(program, limits), arrays_(program.from, limits) {}
 
   Verdict judge() {
     bool goes_on = true;
-    for (Size number = 0; goes_on && number < verdict_.steps; ++number) goes_on = passes(number);
-    if (goes_on) end();
-    return verdict_;
+    for (Size number = 0; goes_on && number < verdict().steps; ++number) goes_on = passes(number);
+    if (goes_on) end(difference(program().to));
+    return verdict();
   }
 
  private:
   bool passes(Size number) {
-    const Step& step = program_.steps[index(number)];
-    const auto moves = moves_of(step, arrays_.shapes(), limits_.deadline);
+    const Step& step = program().steps[index(number)];
+    const auto moves = moves_of(step, arrays_.shapes(), limits().deadline);
     if (!moves) return refused(number, moves.error());
     const Applied applied = arrays_.apply(*moves);
     if (step.claims.tile && *step.claims.tile != largest_extents(moves->after)) {
@@ -262,10 +244,7 @@ class UnevenJudge {
     if (const auto witness = broken_claim(step)) {
       return wrong(number, Reason::map_claim, *witness);
     }
-    if (!left_boxes_) {
-      if (auto witness = arrays_.not_a_box()) left_boxes_.emplace(number, *std::move(witness));
-    }
-    return count(step, moves->after);
+    return count(number, largest_tile(moves->after), [this] { return arrays_.not_a_box(); });
   }
 
   [[nodiscard]] std::optional<Witness> difference(const Layout& expected) const {
@@ -284,7 +263,7 @@ class UnevenJudge {
     if (claims.map) {
       if (auto witness = difference(*claims.map)) return witness;
     }
-    const std::size_t rank = program_.from.rank();
+    const std::size_t rank = program().from.rank();
     if (claims.shapes && rank > 0) {
       if (auto witness = other_shape(arrays_.shapes(), shapes_of_rows(*claims.shapes, rank))) {
         return witness;
@@ -300,64 +279,13 @@ class UnevenJudge {
     if (refusal.reason == Reason::transfers) {
       witness.at = refusal.at;
     } else if (refusal.device && !is_empty(arrays_.shapes()[index(*refusal.device)])) {
-      witness.at = Shape(program_.from.rank(), 0);
+      witness.at = Shape(program().from.rank(), 0);
       witness.element = arrays_.held(*refusal.device, *witness.at);
     }
-    wrong(number, refusal.reason, witness);
-    verdict_.device = refusal.device;
-    return false;
+    return Ruling::refused(number, refusal.reason, refusal.device, witness);
   }
 
-  bool count(const Step& step, const TileShapes& after) {
-    const Size before = std::exchange(tile_size_, largest_tile(after));
-    const auto cost =
-        checked_add(verdict_.cost, step_cost(step, before, tile_size_, limits_.deadline));
-    if (!cost || limits_.deadline.passed()) return undecided();
-    verdict_.cost = *cost;
-    verdict_.height = std::max(verdict_.height, tile_size_);
-    return true;
-  }
-
-  void end() {
-    const auto witness = difference(program_.to);
-    if (!witness) {
-      answer(Answer::right);
-    } else if (left_boxes_) {  // the first step that left a device without its box is at fault
-      wrong(left_boxes_->first, Reason::not_a_box, left_boxes_->second);
-    } else {
-      wrong(verdict_.steps, Reason::end, *witness);
-    }
-  }
-
-  void answer(Answer answer) {
-    verdict_.answer = answer;
-    verdict_.within_bound = verdict_.height <= verdict_.bound;
-  }
-
-  bool undecided() {
-    verdict_.reason = Reason::limit;
-    verdict_.out_of_time = limits_.deadline.passed();
-    answer(Answer::undecided);
-    return false;
-  }
-
-  bool wrong(Size step, Reason reason, const Witness& witness) {
-    verdict_.first_wrong_step = step;
-    verdict_.reason = reason;
-    verdict_.device = witness.device;
-    verdict_.at = witness.at;
-    verdict_.element = witness.element;
-    verdict_.found = witness.found;
-    answer(Answer::wrong);
-    return false;
-  }
-
-  const Program& program_;
-  Limits limits_;
   Arrays arrays_;
-  Verdict verdict_;
-  Size tile_size_ = 0;
-  std::optional<std::pair<Size, Witness>> left_boxes_;
 };
 
 }  // namespace

@@ -3,12 +3,25 @@
 
 #include <array>
 #include <cstddef>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "retile/core/size.h"
 
 namespace retile {
+
+/// Strides of an array in C order.
+[[nodiscard]] inline Shape row_major(const Shape& extents) {
+  Shape out(extents.size(), 1);
+  for (std::size_t k = extents.size(); k-- > 1;) out[k - 1] = out[k] * extents[k];
+  return out;
+}
+
+/// The number of a block, or of an element, in an array with these strides.
+[[nodiscard]] inline Size number_of(const Shape& at, const Shape& strides) {
+  return std::inner_product(at.begin(), at.end(), strides.begin(), Size{0});
+}
 
 /// A row: where it begins in each array, how long it is, and how far apart its numbers lie.
 template <std::size_t N>

@@ -231,6 +231,20 @@ Result<Layout> Layout::listed_boxes(Size devices, Shape global, std::vector<Size
   return out;
 }
 
+Layout Layout::rooted(Size devices, Shape global, Size device) {
+  const std::size_t rank = global.size();
+  RETILE_ASSERT(rank > 0 && device >= 0 && device < devices && may_be_listed(devices, rank),
+                "a device that there is, and few enough for a list");
+  const auto numbers = static_cast<std::size_t>(devices) * rank;
+  std::vector<Size> extents(numbers, 0);
+  std::copy(global.begin(), global.end(),
+            extents.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(device) * rank));
+  auto out =
+      listed_boxes(devices, std::move(global), std::vector<Size>(numbers, 0), std::move(extents));
+  RETILE_ASSERT(out.has_value(), "an array lies in itself");
+  return std::move(*out);
+}
+
 Size Layout::tile_size() const {
   if (listed_ && !even_) {
     Size most = 0;

@@ -58,6 +58,11 @@ class Layout {
   [[nodiscard]] static Result<Layout> listed_boxes(Size devices, Shape global, std::vector<Size> at,
                                                    std::vector<Size> extents);
 
+  /// One device holds the array whole, the others hold nothing.
+  /// Preconditions (asserted): a rank of 1 at least, whose array fits; the device exists; devices *
+  ///     rank are at most max_listed_numbers.
+  [[nodiscard]] static Layout rooted(Size devices, Shape global, Size device);
+
   [[nodiscard]] Size devices() const { return devices_; }
   [[nodiscard]] std::size_t rank() const { return global_.size(); }
   [[nodiscard]] const Shape& global() const { return global_; }
@@ -134,6 +139,15 @@ class Layout {
   std::vector<Size> at_;
   std::vector<Size> extents_;  // of a listed one that is not even
 };
+
+/// Who makes a list of boxes out of a few words makes none of more numbers: half a gigabyte.
+inline constexpr Size max_listed_numbers = Size{1} << 26;
+
+/// Whether a list of so many boxes of that rank has no more numbers.
+[[nodiscard]] inline bool may_be_listed(Size devices, std::size_t rank) {
+  const auto numbers = checked_mul(devices, static_cast<Size>(rank));
+  return numbers && *numbers <= max_listed_numbers;
+}
 
 /// How many tiles of this extent lie along a dimension. Precondition: tile >= 1, and it divides.
 [[nodiscard]] inline Size tile_count(Size global, Size tile) { return global / tile; }

@@ -33,6 +33,7 @@
 #include "retile/core/primes.h"
 #include "retile/plan/cost_model.h"
 #include "retile/plan/exact_search.h"
+#include "retile/plan/lacking.h"
 #include "retile/plan/realise.h"
 #include "retile/plan/uneven.h"
 #include "retile/plan/weak_search.h"
@@ -199,28 +200,6 @@ Wide resident_of(const Problem& problem, const WeakPath& path, bool permute) {
     tile *= gather.factor;
   }
   return most;
-}
-
-/// The most elements of its new tile that a device does not hold; 0 where devices are too many to
-/// look at each.
-Size most_lacking(const Problem& problem) {
-  const auto places = checked_mul(problem.from.devices(), static_cast<Size>(problem.from.rank()));
-  if (!places || *places > most_places) return 0;
-  const std::vector<Size> from = problem.from.base_offsets();
-  const std::vector<Size> to = problem.to.base_offsets();
-  const std::size_t rank = problem.from.rank();
-  Size least_kept = problem.to.tile_size();
-  for (std::size_t d = 0; d < static_cast<std::size_t>(problem.from.devices()); ++d) {
-    Size kept = 1;
-    for (std::size_t i = 0; i < rank; ++i) {
-      const Size a = from[d * rank + i];
-      const Size b = to[d * rank + i];
-      const Size end = std::min(a + problem.from.tile()[i], b + problem.to.tile()[i]);
-      kept *= std::max(Size{0}, end - std::max(a, b));
-    }
-    least_kept = std::min(least_kept, kept);
-  }
-  return problem.to.tile_size() - least_kept;
 }
 
 /// Turns a path and its choices into a Plan's steps.
@@ -685,7 +664,8 @@ Result<Plan> plan_digits(const Problem& problem, const PlanOptions& options) {
   const Prices prices = prices_of(problem, options);
   if (!prices.normal_forms_suffice()) bound = std::min(bound, choice->weak_cost);
   if (made->cost > 0 && (!searched_all || !prices.normal_forms_suffice())) {
-    const Wide least = prices.least_of_any_sequence(problem.to.tile_size(), most_lacking(problem));
+    const Wide least = prices.least_of_any_sequence(problem.to.tile_size(),
+                                                    most_lacking(problem, most_places).value_or(0));
     bound = std::max(bound, least * prices.element());
   }
   made->lower_bound = static_cast<Size>(std::min<Wide>(bound, made->cost));

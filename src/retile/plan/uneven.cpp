@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "retile/core/assert.h"
+#include "retile/plan/lacking.h"
 
 namespace retile {
 namespace {
@@ -137,32 +138,18 @@ Plan restricted(Plan even, const Problem& problem) {
 /// Boxes that are looked at device by device have at most so many numbers: some seconds.
 constexpr Size most_places = Size{1} << 26;
 
-/// The most elements of its new tile that a device does not hold; the largest new tile where devices
-/// are too many to look at each.
+/// The most elements that a device receives; the largest new tile where devices are too many to look
+/// at each.
 Size most_received(const Problem& problem) {
-  const std::size_t rank = problem.from.rank();
-  const auto places = checked_mul(problem.from.devices(), static_cast<Size>(rank));
-  if (!places || *places > most_places) return problem.to.tile_size();
-  const std::vector<Box> from = problem.from.boxes();
-  const std::vector<Box> to = problem.to.boxes();
-  Size most = 0;
-  for (std::size_t d = 0; d < from.size(); ++d) {
-    Size kept = 1;
-    for (std::size_t i = 0; i < rank; ++i) {
-      const Size begin = std::max(from[d].at[i], to[d].at[i]);
-      const Size end = std::min(from[d].at[i] + from[d].extent[i], to[d].at[i] + to[d].extent[i]);
-      kept *= std::max(Size{0}, end - begin);
-    }
-    most = std::max(most, size_of(to[d].extent) - kept);
-  }
-  return most;
+  return most_lacking(problem, most_places).value_or(problem.to.tile_size());
 }
 
 /// The most elements that a device holds in an exchange, its old tile and its new one.
-std::optional<Size> held_in_exchange(const Problem& problem) {
+/// \param received  the most that one receives
+std::optional<Size> held_in_exchange(const Problem& problem, Size received) {
   const Size before = problem.from.tile_size();
-  return most_received(problem) == 0 ? std::max(before, problem.to.tile_size())
-                                     : checked_add(before, problem.to.tile_size());
+  return received == 0 ? std::max(before, problem.to.tile_size())
+                       : checked_add(before, problem.to.tile_size());
 }
 
 Result<Plan> exchange(const Problem& problem, const PlanOptions& options, std::string reason) {
@@ -179,7 +166,7 @@ Result<Plan> exchange(const Problem& problem, const PlanOptions& options, std::s
   const bool bytes = options.cost_model == CostModel::bytes;
   const auto cost =
       bytes ? checked_mul(received, options.element_bytes) : std::optional(moves ? after : 0);
-  const auto resident = held_in_exchange(problem);
+  const auto resident = held_in_exchange(problem, received);
   const auto held = resident ? checked_mul(*resident, options.element_bytes) : std::nullopt;
   if (!cost || !held) {
     return refuse({.code = Code::size_overflow,
@@ -218,7 +205,7 @@ Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options) {
 }
 
 Result<Size> smallest_feasible_uneven(const Problem& problem, Size element_bytes) {
-  const auto elements = held_in_exchange(problem);
+  const auto elements = held_in_exchange(problem, most_received(problem));
   const auto held = elements ? checked_mul(*elements, element_bytes) : std::nullopt;
   if (!held) {
     return refuse({.code = Code::size_overflow,

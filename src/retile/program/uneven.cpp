@@ -84,16 +84,22 @@ class Mover {
     // By device, so that the transfers of one stand together.
     std::vector<std::size_t> place(before_.size());
     for (std::size_t k = 0; k < entries.size(); ++k) place[index(entries[k])] = k;
+    const auto row_at = [&](std::size_t first) {
+      return std::span(entries).subspan(first, index(n));
+    };
+    std::vector<bool> agrees(entries.size() / index(n), false);
     for (Size d = 0; d < devices_; ++d) {
-      const std::size_t at = place[index(d)];
-      const std::span<const Size> row = std::span(entries).subspan(at - at % index(n), index(n));
-      if (const auto other = differs(row, concat)) return refusal(Reason::ragged, other);
+      const std::size_t row = place[index(d)] / index(n);
+      if (agrees[row]) continue;
+      if (const auto other = differs(row_at(row * index(n)), concat)) {
+        return refusal(Reason::ragged, other);
+      }
+      agrees[row] = true;
     }
     for (Size d = 0; d < devices_; ++d) {
-      const std::size_t at = place[index(d)];
-      const std::span<const Size> row = std::span(entries).subspan(at - at % index(n), index(n));
-      const Size q = static_cast<Size>(at % index(n));
-      if (auto fault = gather(d, row, q, split, concat, piece)) return fault;
+      const std::size_t q = place[index(d)] % index(n);
+      const auto row = row_at(place[index(d)] - q);
+      if (auto fault = gather(d, row, static_cast<Size>(q), split, concat, piece)) return fault;
     }
     return std::nullopt;
   }

@@ -145,40 +145,28 @@ std::string layout_text(const Mesh& mesh, std::vector<CutDim> dims) {
   return out.empty() ? "[]" : out + "]";
 }
 
-/// Layouts by device, in numbers of 8 bytes: half a gigabyte.
-constexpr Size most_listed_numbers = Size{1} << 26;
-
 /// The layout in which one device holds everything, and the others nothing.
 Layout rooted(const Mesh& mesh, const std::vector<CutDim>& dims, const Token<Size>& device,
               const Place& type) {
-  const std::size_t rank = dims.size();
-  const auto devices = static_cast<std::size_t>(mesh.device_count());
-  const auto numbers = checked_mul(mesh.device_count(), static_cast<Size>(rank));
-  if (!numbers || *numbers > most_listed_numbers) {
+  if (!may_be_listed(mesh.device_count(), dims.size())) {
     fail(device.place, {.code = Code::limit_reached,
                         .message = "too many devices for a list of what each of them holds"});
   }
-  std::vector<Size> extents(devices * rank, 0);
   Shape global;
-  for (std::size_t i = 0; i < rank; ++i) {
-    const CutDim& dim = dims[i];
+  for (const CutDim& dim : dims) {
     if (!dim.parts.empty() || dim.cutting != Cutting::tile) {
       fail(type, {.code = Code::ill_formed_type,
                   .message = "what one device holds alone is not cut by axes",
                   .notes = {"[9, 4]@3 is all of an array on device 3"}});
     }
     global.push_back(dim.global);
-    extents[static_cast<std::size_t>(device.value) * rank + i] = dim.global;
   }
-  if (rank == 0) {
+  if (dims.empty()) {
     fail(type, {.code = Code::unsupported,
                 .message = "an array of rank 0 is held by every device",
                 .notes = {"write it as [1]@0, an array of one element"}});
   }
-  auto layout = Layout::listed_boxes(mesh.device_count(), std::move(global),
-                                     std::vector<Size>(devices * rank, 0), std::move(extents));
-  RETILE_ASSERT(layout.has_value(), "the array lies in itself");
-  return std::move(*layout);
+  return Layout::rooted(mesh.device_count(), std::move(global), device.value);
 }
 
 }  // namespace

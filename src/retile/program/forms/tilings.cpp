@@ -142,12 +142,8 @@ Layout build_cut_tiling(const TilingDraft& draft, Size positions) {
   return std::move(*layout);
 }
 
-/// Lists as long as the devices are many have at most so many numbers: half a gigabyte.
-constexpr Size most_listed_numbers = Size{1} << 26;
-
 void check_room(const Ground& ground, std::size_t rank, const Place& place) {
-  const auto numbers = checked_mul(ground.devices, static_cast<Size>(rank));
-  if (numbers && *numbers <= most_listed_numbers) return;
+  if (may_be_listed(ground.devices, rank)) return;
   fail(place, {.code = Code::limit_reached,
                .message = "too many devices for a list of what each of them holds"});
 }
@@ -193,24 +189,17 @@ Layout build_rooted_tiling(const TilingDraft& draft, const Ground& ground) {
                        .message = "every device holds the one element of an array of rank 0"});
   }
   check_room(ground, rank, root.place);
-  const auto entries = static_cast<std::size_t>(ground.devices) * rank;
-  std::vector<Size> extents(entries, 0);
   Shape global;
-  for (std::size_t i = 0; i < rank; ++i) {
-    const DimDraft& dim = draft.dims[i];
+  for (const DimDraft& dim : draft.dims) {
     if (!dim.parts.empty() || dim.tile.value != dim.global.value) {
       fail(dim.place, {.code = Code::ill_formed_type,
                        .message = "what one device holds alone is not cut",
                        .notes = {"[9, 4]@3 is all of an array on device 3"}});
     }
-    extents[static_cast<std::size_t>(root.value) * rank + i] = dim.global.value;
     global.push_back(dim.global.value);
   }
   check_global_size(global, draft.place);
-  auto layout = Layout::listed_boxes(ground.devices, std::move(global),
-                                     std::vector<Size>(entries, 0), std::move(extents));
-  RETILE_ASSERT(layout.has_value(), "an array lies in itself");
-  return std::move(*layout);
+  return Layout::rooted(ground.devices, std::move(global), root.value);
 }
 
 Layout build_bracket_tiling(const TilingDraft& draft, Size devices) {

@@ -1,0 +1,15 @@
+// What devices lack of their new tiles. Private to this room.
+#pragma once
+
+#include <optional>
+
+#include "retile/core/problem.h"
+#include "retile/core/size.h"
+
+namespace retile {
+
+/// The most elements of its new tile that a device does not hold; nothing where devices times rank
+/// are more than `most_places`, too many to look at each.
+[[nodiscard]] std::optional<Size> most_lacking(const Problem& problem, Size most_places);
+
+}  // namespace retile
