@@ -264,8 +264,8 @@ int main(int argc, char** argv) try {
     const Program composed = value_of(direct(program));
     retile::TileExchange exchange;
     exchange.exchange = std::get<Exchange>(composed.steps.front().op);
-    exchange.in_tile = program.from.tile();
-    exchange.out_tile = program.to.tile();
+    exchange.in_tiles = program.from.tile();
+    exchange.out_tiles = program.to.tile();
     exchange.element_bytes = element_bytes;
 
     auto place = value_of(team::SharedMemory::create(sizeof(Answer)));

@@ -37,9 +37,9 @@ def environment(**changes):
 
 
 def without_progress(text):
-    """`text` less the lines that a run of more than a second prints, which a busy machine makes of any run."""
+    """`text` less the lines that work of more than a second prints, which a busy machine makes of any."""
     return "".join(line for line in text.splitlines(keepends=True) if not re.match(
-        r"retile: (starting|move, repetition \d+ of \d+|\w+, [\d.]+ \w+ of [\d.]+ \w+)$", line))
+        r"retile: (starting|move, repetition \d+ of \d+|\w+, [\d.]+ \w+ of [\d.]+ \w+|.*: [\w ]+, [\d.]+ s)$", line))
 
 
 def retile(*arguments, stdin="", cwd=None, env=None, timeout=120):

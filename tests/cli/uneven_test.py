@@ -2,9 +2,11 @@
 
 import json
 import os
+import pathlib
 import random
 import re
 import subprocess
+import tempfile
 
 from support import Case, main, retile
 
@@ -102,11 +104,81 @@ class Uneven(Case):
 
     def test_what_takes_even_tiles_only_refuses_others_by_name(self):
         problem = ("--mesh", "x:4", "[3{x}10]", "[10]")
-        for arguments in (("run", *problem), ("run", *problem, "--backend", "sim"), ("prove", *problem),
+        for arguments in (("prove", *problem), ("run", *problem, "--backend", "cuda"),
                           ("plan", *problem, "--svg", "unwritten.svg"), ("plan", *problem, "--certificate", "-")):
             done = retile(*arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), done)
             self.assertIn("not all alike", done.stderr)
+
+    def test_strategies_by_steps_are_refused(self):
+        problem = ("run", "--mesh", "x:2,y:2", "[3{y,x}11]", "[6{x}11]")
+        for strategy in ("collectives", "inplace"):
+            done = retile(*problem, "--strategy", strategy)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+            self.assertIn("not all alike", done.stderr)
+
+    def test_runs_compare_every_element_and_keep_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            array, out = f"{folder}/a.npy", f"{folder}/b.npy"
+            self.output("run", "--mesh", "z:1", "[16, 23]", "[16, 23]", "--backend", "sim", "--dtype", "i16", "--output", array)
+            for source, target, elements in (
+                    ("[6{a}16, 6{b}23]", "[4{b}16, 8{a}23]", 368), ("[16, 23]@3", "[4{b}16, (0,3,3,23){a}23]", 368),
+                    ("[4{b}16, (0,3,3,23){a}23]", "[16, 23]@11", 368), ("[6{a}16<1,1>, 23]", "[16, 6{b}23]", 16 * 23 * 3)):
+                for backend in ("sim", "mpi"):
+                    done = json.loads(self.output("run", "--mesh", "a:3,b:4", source, target, "--backend", backend, "--json",
+                                                  "--input", array, "--output", out))
+                    self.assertTrue(done["right"], done)
+                    self.assertEqual(done["elements_checked"], elements, (source, target))
+                    self.assertEqual(pathlib.Path(out).read_bytes(), pathlib.Path(array).read_bytes(), (source, target))
+            done = retile("run", "--mesh", "a:3,b:4", "[6{a}16, 23]", "[6{a}16<1,1>, 23]", "--backend", "sim", "--output", out)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+            self.assertIn("do not cover the array exactly once", done.stderr)
+
+    def test_meshes_and_orders_of_two_ends(self):
+        draws = random.Random(3)
+        for _ in range(25):
+            start, end = draws.randint(1, 6), draws.randint(1, 6)
+            size = draws.randint(1, 13)
+            options = ["--mesh", f"x:{start}", f"[{-(-size // start)}{{x}}{size}]"]
+            options += ["--mesh-to", f"y:{end}", f"[{-(-size // end)}{{y}}{size}]"]
+            for option, count in (("--order", start), ("--order-to", end)):
+                if draws.random() < 0.7:
+                    options += [option, json.dumps(draws.sample(range(count + draws.randint(0, 3)), count))]
+            program = self.output("lower", *options)
+            self.assertEqual(self.compare(program), "right", options)
+            done = json.loads(self.output("run", *options, "--backend", "sim", "--json"))
+            self.assertTrue(done["right"], options)
+
+    def test_an_order_alone_is_one_permutation(self):
+        problem = ("--mesh", "x:2,y:3", "--order-to", "[6]<=[3,2]T(1,0)", "[3{x}6, 2{y}6]", "[3{x}6, 2{y}6]")
+        plan = json.loads(self.output("plan", *problem, "--json"))
+        self.assertEqual([step["op"] for step in plan["steps"]], ["allpermute"])
+        self.assertEqual((plan["cost"], plan["optimal"]), (6, True))
+        self.assertEqual((plan.get("order"), plan["order_to"]), (None, "[6]<=[3,2]T(1,0)"))
+        program = json.loads(self.output("lower", *problem, "--json"))
+        self.assertEqual(self.compare(self.output("lower", *problem)), "right")
+        self.assertEqual(program["steps"][0]["source"], "[6]<=[2,3]T(1,0)")  # the inverse: 0 3 1 4 2 5
+        same = ("--mesh", "x:2,y:3", "--order", "[6]<=[3,2]T(1,0)", "[3{x}6, 6]", "[6, 2{y}6]")
+        self.assertIn("allgather", self.output("plan", *same))
+        self.assertEqual(self.compare(self.output("lower", *same)), "right")
+
+    def test_processes_on_no_mesh_run_along(self):
+        done = json.loads(self.output("run", "--mesh", "x:2", "--order-to", "[3,4]", "[2{x}4, 3]", "[4, 2{x}3]", "--json"))
+        self.assertEqual((done["right"], done["processes"], done["elements_checked"]), (True, 5, 12))
+
+    def test_orders_that_are_none_are_refused(self):
+        problem = ("[2{x}4]", "[4]")
+        for options, message in ((("--order", "[0]"), "order has 1 entry, the mesh has 2 positions"),
+                                 (("--order", "[1,1]"), "device 1 stands twice"), (("--order-to", "[0,-1]"), "--order-to"),
+                                 (("--order", "[0,2147483648]"), "there is no device 2147483648"),
+                                 (("--mesh-to", ""), "--mesh-to"),
+                                 (("--mesh-to", "y:2,y:2"), "--mesh-to"), (("--order", ""), "--order")):
+            done = retile("plan", "--mesh", "x:2", *options, *problem)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+            self.assertIn(message, done.stderr)
+        done = retile("plan", "--mesh", "x:2", "--order", "[0,2147483647]", *problem)
+        self.assertEqual((done.returncode, done.stdout), (3, ""), done)
+        self.assertIn("too many devices", done.stderr)
 
     def test_a_plan_says_why_it_is_an_exchange(self):
         plan = json.loads(self.output("plan", "--mesh", "x:2,y:2", "[3{y,x}10]", "[5{x}10]", "--json"))

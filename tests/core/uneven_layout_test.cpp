@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "retile/core/layout.h"
@@ -118,6 +120,54 @@ TEST(UnevenLayout, equal_extents_in_a_list_are_an_even_layout) {
   const Layout layout = Layout::listed_boxes(2, {10}, {0, 5}, {5, 5}).value();
   EXPECT_TRUE(layout.is_even());
   EXPECT_EQ(layout, Layout::listed(2, {10}, {5}, {0, 5}).value());
+}
+
+/// Everything that an order can do to a layout of four positions.
+TEST(UnevenLayout, who_stands_at_a_position_holds_its_box) {
+  IotaChain transposed(4);
+  transposed.append({{2, 2}, {1, 0}});
+  const std::vector<std::pair<std::optional<DeviceTable>, std::vector<Size>>> orders{
+      {std::nullopt, {0, 1, 2, 3}},
+      {DeviceTable::iota(transposed, 4), {0, 2, 1, 3}},
+      {DeviceTable::list({3, 1, 0, 2}), {3, 1, 0, 2}},
+      {DeviceTable::list({5, 1, 6, 2}), {5, 1, 6, 2}}};
+  const std::vector<Digit> all{{.stride = 1, .size = 4}};
+  const std::vector<Digit> half{{.stride = 2, .size = 2}};
+  const std::vector<Layout> layouts{
+      Layout::numbered(4, {Cuts::blocks(3, 4, 12)}, {all}).value(),
+      Layout::numbered(4, {Cuts::blocks(3, 4, 10)}, {all}).value(),
+      Layout::numbered(4, {Cuts::blocks(4, 4, 5)}, {all}, {{1, 1}}).value(),
+      Layout::numbered(4, {Cuts::blocks(3, 2, 6), Cuts::even(4, 1)}, {half, {}}).value(),
+      Layout::listed(4, {4}, {1}, {3, 1, 0, 2}).value()};
+  for (const auto& [order, devices_at] : orders) {
+    for (const Size devices : {Size{4}, Size{7}}) {
+      if (devices_at.front() >= devices) continue;
+      for (const Layout& layout : layouts) {
+        std::vector<Box> expected(static_cast<std::size_t>(devices),
+                                  {Shape(layout.rank(), 0), Shape(layout.rank(), 0)});
+        for (std::size_t p = 0; p < 4; ++p) {
+          expected[static_cast<std::size_t>(devices_at[p])] = layout.box(static_cast<Size>(p));
+        }
+        const Layout placed = layout.placed(order, devices);
+        EXPECT_EQ(placed.devices(), devices);
+        EXPECT_EQ(placed.boxes(), expected);
+        const bool in_digits =
+            devices == 4 && !layout.is_listed() && (!order || order->chain() != nullptr);
+        EXPECT_EQ(placed.is_listed(), !in_digits);
+      }
+    }
+  }
+}
+
+TEST(UnevenLayout, an_order_is_not_its_inverse) {
+  IotaChain chain(6);
+  chain.append({{3, 2}, {1, 0}});
+  const Layout six = Layout::numbered(6, {Cuts::blocks(2, 6, 11)}, {{{1, 6}}}).value();
+  const Layout placed = six.placed(DeviceTable::iota(chain, 6), 6);
+  const std::vector<Size> devices_at{0, 2, 4, 1, 3, 5};
+  for (std::size_t p = 0; p < devices_at.size(); ++p) {
+    EXPECT_EQ(placed.box(devices_at[p]), six.box(static_cast<Size>(p)));
+  }
 }
 
 TEST(UnevenLayout, what_is_no_layout_is_refused) {

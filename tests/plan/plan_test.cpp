@@ -378,12 +378,26 @@ TEST(Plan, a_generous_limit_does_not_raise_the_bound) {
   EXPECT_TRUE(bounded.optimal);
 }
 
-TEST(Plan, explicit_tilings_are_not_planned) {
+TEST(Plan, between_explicit_tilings_is_one_exchange) {
   Problem example = problem("x:2", "[2{x}4]", "[4]");
-  example.from = Layout::listed(2, {4}, {2}, {0, 2}).value();
-  const auto refused = plan(example);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Code::unsupported);
+  example.from = Layout::listed(2, {4}, {2}, {2, 0}).value();
+  const Plan made = plan(example).value();
+  ASSERT_TRUE(made.exchange);
+  EXPECT_EQ(made.exchange->reason, "from lists its tiles one by one");
+  EXPECT_EQ(made.cost, 4);
+  EXPECT_EQ(made.height, 4);
+  EXPECT_EQ(made.resident, 6);
+  EXPECT_FALSE(made.optimal);
+  EXPECT_EQ(smallest_feasible_bytes(example, 2).value(), 12);
+  EXPECT_TRUE(plan(example, {.element_bytes = 2, .memory_limit_bytes = 12}));
+  EXPECT_EQ(plan(example, {.element_bytes = 2, .memory_limit_bytes = 11}).error().code,
+            Code::infeasible);
+}
+
+TEST(Plan, an_element_has_a_byte) {
+  const Problem example = problem("x:2", "[2{x}4]", "[4]");
+  EXPECT_EQ(plan(example, {.element_bytes = 0}).error().code, Code::bad_argument);
+  EXPECT_EQ(smallest_feasible_bytes(example, 0).error().code, Code::bad_argument);
 }
 
 }  // namespace

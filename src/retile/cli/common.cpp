@@ -17,7 +17,9 @@
 #include "retile/core/atomic_file.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/notation.h"
 #include "retile/notation/paper/problem.h"
+#include "retile/program/forms/text.h"
 
 namespace retile::cli {
 namespace {
@@ -179,22 +181,59 @@ Result<std::string> read_text(const std::string& path, std::string_view source) 
   return text;
 }
 
-Result<Problem> ProblemArguments::read() const {
-  if (mesh->find_first_not_of(" \t") == std::string::npos) {
-    return refuse(about_argument(Code::empty_mesh, "--mesh", "''", "a mesh has at least one axis",
+namespace {
+
+Result<PlacedMesh> read_mesh(const std::string& text, std::string_view source) {
+  if (text.find_first_not_of(" \t") == std::string::npos) {
+    return refuse(about_argument(Code::empty_mesh, source, "''", "a mesh has at least one axis",
                                  {"one device is x:1"}));
   }
+  auto mesh = parse_mesh(text, source);
+  if (!mesh) return refuse(std::move(mesh.error()));
+  return PlacedMesh{*std::move(mesh)};
+}
+
+Result<void> read_order(PlacedMesh& mesh, const std::optional<std::string>& text,
+                        std::string_view source) {
+  if (!text) return {};
+  auto order = parse_order(*text, mesh.mesh.device_count(), source);
+  if (!order) return refuse(std::move(order.error()));
+  mesh.order_text = *text;
+  const std::vector<Size> devices = order->entries();
+  if (!std::is_sorted(devices.begin(), devices.end()) ||
+      devices.back() >= static_cast<Size>(devices.size())) {
+    mesh.order = *std::move(order);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Problem> ProblemArguments::read() const {
+  auto at_start = read_mesh(*mesh, "--mesh");
+  if (!at_start) return refuse(std::move(at_start.error()));
   for (const auto& [text, source] : {std::pair(&from, "FROM"), std::pair(&to, "TO")}) {
     if ((*text)->find_first_not_of(" \t") == std::string::npos) {
       return refuse(about_argument(Code::syntax, source, "''", "a type is missing",
                                    {"a type is written [3{x}12, 2{y}12]; one element is []"}));
     }
   }
-  return parse_problem(*mesh, *from, *to);
+  if (auto read = read_order(*at_start, order, "--order"); !read) return refuse(read.error());
+  if (!mesh_to && !order_to) return parse_problem(*at_start, {}, *from, *to);
+  auto at_end = mesh_to ? read_mesh(*mesh_to, "--mesh-to") : PlacedMesh{at_start->mesh};
+  if (!at_end) return refuse(std::move(at_end.error()));
+  if (auto read = read_order(*at_end, order_to, "--order-to"); !read) return refuse(read.error());
+  return parse_problem(*at_start, *at_end, *from, *to);
 }
 
 void ProblemArguments::add_options(OptionList& options) {
   options.text("--mesh", mesh, "axes of the mesh, such as x:4,y:6", "MESH");
+  options.text("--order", order,
+               "the device at each position of the mesh, such as [3,1,0,2] or [4]<=[2,2]T(1,0)",
+               "ORDER");
+  options.text("--mesh-to", mesh_to, "the mesh at the end, if it is another one", "MESH");
+  options.text("--order-to", order_to,
+               "the order at the end; without --mesh-to it is that of --order, if absent", "ORDER");
   options.text("FROM", from, "type at the start, such as '[3{x}12, 2{y}12]'", "TYPE");
   options.text("TO", to, "type at the end", "TYPE");
 }

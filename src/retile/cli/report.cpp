@@ -192,6 +192,12 @@ std::string bar(Size size, Size largest) {
   return std::string(static_cast<std::size_t>(std::max(1.0, share * widest)), '#');
 }
 
+Json axes_json(const Mesh& mesh) {
+  Json out = Json::array();
+  for (const Axis& axis : mesh.axes()) out.push_back(Json::array({axis.name, axis.size}));
+  return out;
+}
+
 }  // namespace
 
 Exit exit_of(const Verdict& verdict, bool within_bound) {
@@ -301,9 +307,10 @@ std::string plan_json(const Plan& plan) {
   Json json;
   json["schema"] = "retile.plan/1";
   const Spelling spelling = spelling_of(plan.uneven ? *plan.uneven : plan.problem);
-  Json mesh = Json::array();
-  for (const Axis& axis : spelling.mesh.axes()) mesh.push_back(Json::array({axis.name, axis.size}));
-  json["mesh"] = std::move(mesh);
+  json["mesh"] = axes_json(spelling.mesh);
+  if (spelling.order) json["order"] = *spelling.order;
+  if (spelling.mesh_to) json["mesh_to"] = axes_json(*spelling.mesh_to);
+  if (spelling.order_to != spelling.order) json["order_to"] = or_null(spelling.order_to);
   json["from"] = spelling.from;
   json["to"] = spelling.to;
   Json steps = Json::array();

@@ -247,10 +247,10 @@ Preparation::Step Preparation::plan_problem() {
 }
 
 Preparation::Step Preparation::check_program() {
-  if (!is_even(request_.program)) {
+  if (request_.backend == Backend::cuda && !is_even(request_.program)) {
     return failed(Diagnostic{.code = Code::unsupported,
-                             .message = "tiles that are not all alike are not run yet",
-                             .notes = {"retile plan, lower and check take them"}});
+                             .message = "tiles that are not all alike are not run on GPUs yet",
+                             .notes = {"--backend mpi and --backend sim take them"}});
   }
   const Verdict verdict = check(request_.program, request_.check);
   if (verdict.answer == Answer::right) return std::nullopt;

@@ -61,16 +61,20 @@ class Verb {
 [[nodiscard]] std::unique_ptr<Verb> make_prove_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_run_verb();
 
-/// --mesh M FROM TO.
+/// --mesh M FROM TO, and who stands where.
 struct ProblemArguments {
   std::optional<std::string> mesh;
+  std::optional<std::string> order;
+  std::optional<std::string> mesh_to;
+  std::optional<std::string> order_to;
   std::optional<std::string> from;
   std::optional<std::string> to;
 
   void add_options(OptionList& options);
   /// What is missing of them.
   [[nodiscard]] std::optional<Complaint> missing() const;
-  /// All three are parsed as `parse_problem` does.
+  /// All are parsed as `parse_order` and `parse_problem` do. Without --mesh-to the mesh is the same at
+  /// the end, and without --order-to the order, too.
   [[nodiscard]] Result<Problem> read() const;
 };
 

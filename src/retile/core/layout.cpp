@@ -245,6 +245,30 @@ Layout Layout::rooted(Size devices, Shape global, Size device) {
   return std::move(*out);
 }
 
+Layout Layout::placed(const std::optional<DeviceTable>& order, Size devices) const {
+  if (!order && devices_ == devices) return *this;
+  if (order && order->chain() != nullptr && devices_ == devices && !listed_) {
+    return renamed(order->chain()->inverse());
+  }
+  RETILE_ASSERT((rank() > 0 || devices_ == devices) && may_be_listed(devices, rank()) &&
+                    (!order || order->size() == devices_),
+                "a device for each position, and few enough for a list");
+  const auto entries = static_cast<std::size_t>(devices) * rank();
+  std::vector<Size> at(entries, 0);
+  std::vector<Size> extents(entries, 0);
+  const std::vector<Box> all = boxes();
+  const std::vector<Size> devices_at = order ? order->entries() : std::vector<Size>();
+  for (std::size_t p = 0; p < all.size(); ++p) {
+    const auto row =
+        static_cast<std::ptrdiff_t>((order ? static_cast<std::size_t>(devices_at[p]) : p) * rank());
+    std::copy(all[p].at.begin(), all[p].at.end(), at.begin() + row);
+    std::copy(all[p].extent.begin(), all[p].extent.end(), extents.begin() + row);
+  }
+  auto out = listed_boxes(devices, global_, std::move(at), std::move(extents));
+  RETILE_ASSERT(out.has_value(), "boxes of an array lie in it");
+  return std::move(*out);
+}
+
 Size Layout::tile_size() const {
   if (listed_ && !even_) {
     Size most = 0;

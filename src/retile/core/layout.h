@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "retile/core/cuts.h"
+#include "retile/core/device_table.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
 #include "retile/core/tile_map.h"
@@ -62,6 +64,13 @@ class Layout {
   /// Preconditions (asserted): a rank of 1 at least, whose array fits; the device exists; devices *
   ///     rank are at most max_listed_numbers.
   [[nodiscard]] static Layout rooted(Size devices, Shape global, Size device);
+
+  /// This layout, of the positions of a mesh, for the devices that stand there; who stands at none
+  /// holds nothing. In digits where an iota says who stands where, and all do.
+  /// \param order  the device at each position, in one row; nothing: position p is device p
+  /// Preconditions (asserted): distinct numbers below `devices`, as many as this layout has devices;
+  /// with fewer positions than devices a rank of 1 at least; may_be_listed().
+  [[nodiscard]] Layout placed(const std::optional<DeviceTable>& order, Size devices) const;
 
   [[nodiscard]] Size devices() const { return devices_; }
   [[nodiscard]] std::size_t rank() const { return global_.size(); }

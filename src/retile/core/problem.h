@@ -15,9 +15,14 @@ namespace retile {
 /// How somebody wrote the two ends of a Problem, in whatever notation. For printing only: what a
 /// Problem asks is said by its layouts.
 struct Spelling {
-  Mesh mesh;  ///< names the digits of the device number at both ends
+  Mesh mesh;  ///< of `from`, and of `to` where it has none of its own
   std::string from;
   std::string to;
+  std::optional<Mesh> mesh_to = {};          ///< of `to`
+  std::optional<std::string> order = {};     ///< the device at each position of `mesh`
+  std::optional<std::string> order_to = {};  ///< likewise at the end
+  /// Whether position p is device p at both ends: then axes name digits of the device number.
+  [[nodiscard]] bool in_order() const { return !order && !order_to; }
 };
 
 /// What `plan` solves.

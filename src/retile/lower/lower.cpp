@@ -301,8 +301,7 @@ Program lower(const Plan& plan) {
   RETILE_ASSERT(!plan.exchange, "an exchange is made of its problem");
   Program program;
   program.devices = plan.problem.from.devices();
-  const Problem& spelled = plan.uneven ? *plan.uneven : plan.problem;
-  if (spelled.spelling) program.mesh = spelled.spelling->mesh;
+  take_meshes(program, plan.uneven ? *plan.uneven : plan.problem);
   program.from = plan.problem.from;
   program.to = plan.problem.to;
   Layout map = plan.problem.from;

@@ -604,16 +604,9 @@ std::optional<Renamed> in_digits(const Problem& problem) {
   return std::nullopt;
 }
 
-Result<Renamed> check_arguments(const Problem& problem, const PlanOptions& options) {
-  auto renamed = in_digits(problem);
-  if (!renamed) {
-    return refuse(
-        {.code = Code::unsupported, .message = "only tilings given by digits can be planned"});
-  }
-  if (options.element_bytes < 1) {
-    return refuse({.code = Code::bad_argument, .message = "an element has at least one byte"});
-  }
-  return std::move(*renamed);
+Result<void> check_element(Size element_bytes) {
+  if (element_bytes >= 1) return {};
+  return refuse({.code = Code::bad_argument, .message = "an element has at least one byte"});
 }
 
 std::optional<Wide> resident_limit(const PlanOptions& options) {
@@ -706,9 +699,10 @@ void drop_idle_permutation(Plan& plan) {
 }  // namespace
 
 Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
+  if (auto good = check_element(options.element_bytes); !good) return refuse(good.error());
   if (!problem.from.is_even() || !problem.to.is_even()) return plan_uneven(problem, options);
-  auto renamed = check_arguments(problem, options);
-  if (!renamed) return refuse(std::move(renamed.error()));
+  auto renamed = in_digits(problem);
+  if (!renamed) return plan_uneven(problem, options);
   auto made = plan_digits(renamed->problem(problem), options);
   if (made) made->device_at = std::move(renamed->device_at);
   if (made) drop_idle_permutation(*made);
@@ -716,11 +710,12 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
 }
 
 Result<Size> smallest_feasible_bytes(const Problem& asked, Size element_bytes) {
+  if (auto good = check_element(element_bytes); !good) return refuse(good.error());
   if (!asked.from.is_even() || !asked.to.is_even()) {
     return smallest_feasible_uneven(asked, element_bytes);
   }
-  const auto renamed = check_arguments(asked, {.element_bytes = element_bytes});
-  if (!renamed) return refuse(renamed.error());
+  const auto renamed = in_digits(asked);
+  if (!renamed) return smallest_feasible_uneven(asked, element_bytes);
   const Problem& problem = renamed->problem(asked);
   const WeakSpace space(problem, {});
   Wide least = least_resident(problem, {}, space);

@@ -111,16 +111,16 @@ struct Plan {
 /// Axes are split into prime factors first, so one step may move part of an axis.
 /// The same problem and options give the same plan, in every process and build.
 /// Where tiles are not all alike the plan is that of the even problem over the tiles filled up, where
-/// both ends are cut alike (U1); else one exchange.
+/// both ends are cut alike (U1); else one exchange. So are layouts that are listed, and ordered ones
+/// that no renaming of the devices makes compact at both ends.
 /// \error infeasible (the memory limit; `smallest_feasible_bytes` says the least one),
-///        size_overflow (costs), unsupported (listed layouts; ordered ones that no renaming of the
-///        devices makes compact at both ends), bad_argument (an element without a byte)
+///        size_overflow (costs), bad_argument (an element without a byte)
 /// \paper Sec. 7.2; placement of the permutation S2; bound from Thm. 6.7 with valley for
 /// localsize(t2)
 [[nodiscard]] Result<Plan> plan(const Problem& problem, const PlanOptions& options = {});
 
 /// The smallest memory limit, in bytes, for which `plan` finds a plan; decided without a search.
-/// \error size_overflow, unsupported
+/// \error size_overflow, bad_argument
 [[nodiscard]] Result<Size> smallest_feasible_bytes(const Problem& problem, Size element_bytes);
 
 }  // namespace retile

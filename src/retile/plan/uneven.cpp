@@ -188,9 +188,6 @@ Result<Plan> exchange(const Problem& problem, const PlanOptions& options, std::s
 }  // namespace
 
 Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options) {
-  if (options.element_bytes < 1) {
-    return refuse({.code = Code::bad_argument, .message = "an element has at least one byte"});
-  }
   Result<Problem> even = aligned(problem);
   if (!even) return exchange(problem, options, std::move(even.error().message));
   // What obeys a memory limit with tiles filled up obeys it without.

@@ -268,9 +268,11 @@ bool well_made(const Step& step, std::size_t rank, Size devices) {
           return numbers.size() == rank && std::all_of(numbers.begin(), numbers.end(),
                                                        [least](Size n) { return n >= least; });
         };
-        const bool shaped = step.claims.shapes ? step.claims.shapes->size() ==
-                                                     static_cast<std::size_t>(devices) * rank
-                                               : step.claims.tile && are(*step.claims.tile, 1);
+        const auto& each = step.claims.shapes;
+        const bool shaped =
+            each ? each->size() == static_cast<std::size_t>(devices) * rank &&
+                       std::all_of(each->begin(), each->end(), [](Size n) { return n >= 0; })
+                 : step.claims.tile && are(*step.claims.tile, 1);
         return shaped &&
                std::all_of(op.transfers.begin(), op.transfers.end(), [&](const Transfer& transfer) {
                  return exists(transfer.target) && exists(transfer.source) &&

@@ -15,6 +15,15 @@ bool is_exchange(const Step& step) {
       [](const Exchange&) { return true; });
 }
 
+void take_meshes(Program& program, const Problem& problem) {
+  if (!problem.spelling || !problem.spelling->in_order()) return;
+  const Spelling& spelling = *problem.spelling;
+  const auto of_all = [&](const Mesh& mesh) { return mesh.device_count() == program.devices; };
+  if (!of_all(spelling.mesh) || (spelling.mesh_to && !of_all(*spelling.mesh_to))) return;
+  program.mesh = spelling.mesh;
+  program.mesh_to = spelling.mesh_to;
+}
+
 bool is_even(const Program& program) {
   const auto even = [](const Step& step) {
     const bool pieces = match(

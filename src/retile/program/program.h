@@ -12,6 +12,7 @@
 
 #include "retile/core/layout.h"
 #include "retile/core/mesh.h"
+#include "retile/core/problem.h"
 #include "retile/core/size.h"
 #include "retile/program/ops.h"
 
@@ -53,6 +54,9 @@ struct Program {
   std::vector<Step> steps;
   friend bool operator==(const Program&, const Program&) = default;
 };
+
+/// The axes that name digits of the device number in a Program for `problem`, if its spelling has such.
+void take_meshes(Program& program, const Problem& problem);
 
 /// Whether all tiles are alike before and after every step, and the form says so: what
 /// `retile.program/1` can say. What is not goes through uneven.h.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,54 +16,88 @@ tl::unexpected<Diagnostic> refused(Code code, std::string message, std::string r
   return refuse({.code = code, .message = std::move(message), .rule = std::move(rule)});
 }
 
+/// The shapes after a step, or why it cannot be applied.
+tl::expected<DeviceShapes, Refusal> shapes_after(const Step& step, const DeviceShapes& before,
+                                                 Size devices) {
+  if (before.alike()) {
+    auto shape = shape_after(step, before.largest(), devices);
+    if (!shape) return tl::unexpected(shape.error());
+    return DeviceShapes(*std::move(shape));
+  }
+  auto moves = moves_of(step, before.each());
+  if (!moves) return tl::unexpected(moves.error());
+  return DeviceShapes(std::move(moves->after));
+}
+
+/// Sums of buffers that are ever formed are below 8 tiles, so it is enough that these fit.
+bool fits(const DeviceShapes& shapes, Size element_bytes) {
+  const auto elements = checked_product(shapes.largest());
+  const auto bytes = elements ? checked_mul(*elements, element_bytes) : std::nullopt;
+  return bytes && checked_mul(*bytes, 8);
+}
+
 }  // namespace
 
-Result<std::vector<Shape>> tile_shapes(const Program& program, Size element_bytes) {
+DeviceShapes::DeviceShapes(TileShapes each) : each_(std::move(each)) {
+  const auto fewer = [](const Shape& a, const Shape& b) {
+    return checked_product(a).value() < checked_product(b).value();
+  };
+  largest_ = *std::max_element(each_.begin(), each_.end(), fewer);
+}
+
+Result<std::vector<DeviceShapes>> tile_shapes(const Program& program, Size element_bytes) {
   if (program.devices < 1 || program.from.devices() != program.devices ||
       program.to.devices() != program.devices || program.from.global() != program.to.global()) {
     return refused(Code::bad_program,
                    "the Program's ends are not tilings of one array over its devices");
   }
-  if (!is_even(program)) {
-    return refused(Code::unsupported, "tiles that are not all alike are not run yet");
-  }
-  std::vector<Shape> shapes{program.from.tile()};
-  // Every sum of buffers that is ever formed is below 8 tiles, so it is enough that these fit.
-  const auto fits = [&](const Shape& shape) {
-    const auto elements = checked_product(shape);
-    const auto bytes = elements ? checked_mul(*elements, element_bytes) : std::nullopt;
-    return bytes && checked_mul(*bytes, 8);
+  const bool even = is_even(program);
+  const auto shapes_at = [even](const Layout& layout) {
+    return even ? DeviceShapes(layout.tile()) : DeviceShapes(shapes_of(layout));
   };
-  if (!fits(program.from.tile()) || !fits(program.to.tile())) {
+  std::vector<DeviceShapes> shapes{shapes_at(program.from)};
+  const DeviceShapes wanted = shapes_at(program.to);
+  if (!fits(shapes.front(), element_bytes) || !fits(wanted, element_bytes)) {
     return refused(Code::size_overflow, "a tile has more bytes than can be counted");
   }
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Step& step = program.steps[i];
-    if (!well_made(step, shapes.back().size(), program.devices)) {
+    if (!well_made(step, program.from.rank(), program.devices)) {
       return refused(Code::bad_program,
                      fmt::format("step {} ({}) names a dimension or a device that does not exist",
                                  i, op_name(step)));
     }
-    const auto shape = shape_after(step, shapes.back(), program.devices);
-    if (!shape || !fits(*shape)) {
-      const bool overflow = shape || shape.error().reason == Reason::limit;
+    auto after = shapes_after(step, shapes.back(), program.devices);
+    if (!after || !fits(*after, element_bytes)) {
+      const bool overflow = after || after.error().reason == Reason::limit;
       Diagnostic diagnostic{
           .code = overflow ? Code::size_overflow : Code::inapplicable,
           .message = fmt::format("step {} ({}) cannot be applied", i, op_name(step)),
-          .rule = std::string(reason_name(overflow ? Reason::limit : shape.error().reason))};
-      if (!shape && shape.error().device) {
+          .rule = std::string(reason_name(overflow ? Reason::limit : after.error().reason))};
+      if (!after && after.error().device) {
         diagnostic.notes.push_back(
-            fmt::format("device {} is missing or repeated", *shape.error().device));
+            after.error().reason == Reason::ragged || after.error().reason == Reason::indivisible
+                ? fmt::format("the tile of device {} does not fit", *after.error().device)
+                : fmt::format("device {} is missing or repeated", *after.error().device));
       }
       return refuse(std::move(diagnostic));
     }
-    shapes.push_back(*shape);
+    shapes.push_back(*std::move(after));
   }
-  if (shapes.back() != program.to.tile()) {
+  if (shapes.back() != wanted) {
     return refused(Code::inapplicable, "the steps do not end with tiles of the shape of `to`",
                    "end");
   }
   return shapes;
+}
+
+std::optional<std::vector<Shape>> shapes_alike(const std::vector<DeviceShapes>& shapes) {
+  std::vector<Shape> out;
+  for (const DeviceShapes& all : shapes) {
+    if (!all.alike()) return std::nullopt;
+    out.push_back(all.largest());
+  }
+  return out;
 }
 
 }  // namespace retile

@@ -1,22 +1,57 @@
 // The tiles that a Program makes on its way, for those who run it.
 #pragma once
 
+#include <initializer_list>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "retile/core/result.h"
 #include "retile/core/size.h"
 #include "retile/program/program.h"
+#include "retile/program/uneven.h"
 
 namespace retile {
 
-/// The shape of every tile before the first step and after each; eight tiles of every shape have
-/// fewer than 2^63 bytes together, so that sums of buffers need no checks.
+/// The shapes of the tiles of all devices: one for all of them, or one for each.
+class DeviceShapes {
+ public:
+  DeviceShapes() = default;
+  DeviceShapes(Shape alike) : largest_(std::move(alike)) {}  // NOLINT(google-explicit-constructor)
+  DeviceShapes(std::initializer_list<Size> alike) : largest_(alike) {}
+  /// Of at least one device; all zeros for an empty tile.
+  explicit DeviceShapes(TileShapes each);
+
+  /// Whether all have one shape, and it is said so.
+  [[nodiscard]] bool alike() const { return each_.empty(); }
+  [[nodiscard]] const Shape& of(Size device) const {
+    return alike() ? largest_ : each_[static_cast<std::size_t>(device)];
+  }
+  /// Of all devices. Precondition: not alike.
+  [[nodiscard]] const TileShapes& each() const { return each_; }
+  /// That with the most elements.
+  [[nodiscard]] const Shape& largest() const { return largest_; }
+
+  friend bool operator==(const DeviceShapes&, const DeviceShapes&) = default;
+
+ private:
+  Shape largest_;
+  TileShapes each_;
+};
+
+/// The shapes before the first step and after each; eight tiles of every shape have fewer than 2^63
+/// bytes together, so that sums of buffers need no checks.
 ///
 /// \param element_bytes  >= 1
 /// \error bad_program (ends that do not fit the devices or each other; a step that names a
 /// dimension
 ///        or a device that does not exist), inapplicable (with the reason of the verdict as the
 ///        rule; the rule `end` when the last tiles are not of the shape of `to`), size_overflow
-[[nodiscard]] Result<std::vector<Shape>> tile_shapes(const Program& program, Size element_bytes);
+[[nodiscard]] Result<std::vector<DeviceShapes>> tile_shapes(const Program& program,
+                                                            Size element_bytes);
+
+/// The shapes of tiles that are all alike, which steps may be made of; nothing for others.
+[[nodiscard]] std::optional<std::vector<Shape>> shapes_alike(
+    const std::vector<DeviceShapes>& shapes);
 
 }  // namespace retile

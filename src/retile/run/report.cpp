@@ -15,8 +15,8 @@ std::optional<Size> resident_elements(const Program& program) {
   Size most = program.from.tile_size();
   for (std::size_t k = 0; k < program.steps.size(); ++k) {
     // tile_shapes() has seen that eight of these fit.
-    const Size before = *checked_product((*shapes)[k]);
-    const Size after = *checked_product((*shapes)[k + 1]);
+    const Size before = *checked_product((*shapes)[k].largest());
+    const Size after = *checked_product((*shapes)[k + 1].largest());
     const bool slices = keeps_part(program.steps[k].op);
     most = std::max(most, slices ? std::max(before, after) : before + after);
   }

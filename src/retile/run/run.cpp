@@ -15,6 +15,24 @@
 namespace retile::run {
 namespace {
 
+/// The tiles of some devices one behind the other, in elements.
+class Stretch {
+ public:
+  Stretch(const Layout& layout, const Executor::Devices& devices) : first_(devices.first) {
+    for (Size device = first_; device < first_ + devices.count; ++device) {
+      ends_.push_back((ends_.empty() ? 0 : ends_.back()) + tile_elements(layout, device));
+    }
+  }
+  [[nodiscard]] Size before(Size device) const {
+    return device == first_ ? 0 : ends_[static_cast<std::size_t>(device - first_ - 1)];
+  }
+  [[nodiscard]] Size all() const { return ends_.back(); }
+
+ private:
+  Size first_;
+  std::vector<Size> ends_;
+};
+
 /// The run of one process.
 class Runner {
  public:
@@ -25,7 +43,9 @@ class Runner {
         program_(program),
         source_(source),
         repetitions_(options.repetitions),
-        output_(options.output) {
+        output_(options.output),
+        old_(program.from, executor.devices()),
+        new_(program.to, executor.devices()) {
     if (processes_.is_first()) progress_ = options.progress;
     const Executor::Devices devices = executor.devices();
     first_ = devices.first;
@@ -48,8 +68,7 @@ class Runner {
       report_.mismatch = Mismatch{.device = device, .local_index = local_index};
     }
   }
-  [[nodiscard]] Size in_bytes() const { return program_.from.tile_size() * source_.type().bytes; }
-  [[nodiscard]] Size out_bytes() const { return program_.to.tile_size() * source_.type().bytes; }
+  [[nodiscard]] Size bytes(Size elements) const { return elements * source_.type().bytes; }
 
   Executor& executor_;
   const Processes& processes_;
@@ -57,6 +76,7 @@ class Runner {
   const Source& source_;
   Size repetitions_;
   const std::string& output_;
+  Stretch old_, new_;  // tiles of this process
   Progress progress_;
   Size first_ = 0, end_ = 0;  // of this process's devices
   Buffer buffer_;
@@ -64,7 +84,7 @@ class Runner {
 };
 
 Result<void> Runner::fill_inputs() {
-  const Size total = in_bytes() * (end_ - first_);
+  const Size total = bytes(old_.all());
   Result<void> mine;
   if (source_.is_file()) {
     tell("read", 0, total);
@@ -72,13 +92,13 @@ Result<void> Runner::fill_inputs() {
                               [&](Size device, Size begin, std::span<const std::byte> piece) {
                                 std::memcpy(executor_.input(device).data() + begin, piece.data(),
                                             piece.size());
-                                tell("read", (device - first_) * in_bytes() + begin, total);
+                                tell("read", bytes(old_.before(device)) + begin, total);
                               });
     tell("read", total, total);
     return mine;
   }
   for (Size device = first_; device < end_ && mine; ++device) {
-    tell("generate", (device - first_) * in_bytes(), total);
+    tell("generate", bytes(old_.before(device)), total);
     mine = executor_.generate(program_.from, device, source_.type().bytes);
   }
   tell("generate", total, total);
@@ -105,7 +125,7 @@ Result<void> Runner::move() {
 }
 
 Result<void> Runner::verify() {
-  const Size total = out_bytes() * (end_ - first_);
+  const Size total = bytes(new_.all());
   const Size width = source_.type().bytes;
   Result<void> mine;
   tell("verify", 0, total);
@@ -114,14 +134,14 @@ Result<void> Runner::verify() {
         executor_, program_.to, buffer_,
         [&](Size device, Size begin, std::span<const std::byte> expected) {
           const std::byte* const there = executor_.output(device).data() + begin;
-          tell("verify", (device - first_) * out_bytes() + begin, total);
+          tell("verify", bytes(new_.before(device)) + begin, total);
           if (std::memcmp(there, expected.data(), expected.size()) == 0) return;
           const auto differing = std::mismatch(expected.begin(), expected.end(), there).first;
           note_mismatch(device, (begin + (differing - expected.begin())) / width);
         });
   } else {
     for (Size device = first_; device < end_ && mine; ++device) {
-      tell("verify", (device - first_) * out_bytes(), total);
+      tell("verify", bytes(new_.before(device)), total);
       const auto mismatch = executor_.find_mismatch(program_.to, device, width);
       if (!mismatch) mine = tl::unexpected(mismatch.error());
       if (mismatch && *mismatch) note_mismatch(device, **mismatch);
@@ -129,10 +149,9 @@ Result<void> Runner::verify() {
     mine = processes_.agree(mine);
   }
   tell("verify", total, total);
-  const Size tile = program_.to.tile_size();
-  report_.elements_checked = report_.mismatch ? (report_.mismatch->device - first_) * tile +
-                                                    report_.mismatch->local_index + 1
-                                              : (end_ - first_) * tile;
+  const std::optional<Mismatch>& mismatch = report_.mismatch;
+  report_.elements_checked =
+      mismatch ? new_.before(mismatch->device) + mismatch->local_index + 1 : new_.all();
   return mine;
 }
 
@@ -166,7 +185,7 @@ void Runner::measure() {
   report_.processes = program_.devices;
   report_.repetitions = repetitions_;
   report_.element_bytes = source_.type().bytes;
-  report_.bound_bytes = std::max(in_bytes(), out_bytes());
+  report_.bound_bytes = bytes(std::max(program_.from.tile_size(), program_.to.tile_size()));
   // The executor has taken all steps, so that their tiles fit.
   report_.resident_bytes = resident_elements(program_).value_or(0) * source_.type().bytes;
 }

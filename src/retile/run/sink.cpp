@@ -9,7 +9,8 @@
 namespace retile::run {
 namespace {
 
-/// Which devices write: of those that hold the same tile, the first.
+/// Which devices write: of those that hold the same tile, the first. Tiles that cover the array
+/// exactly once but for replicas begin where no other one does; empty ones are not written.
 std::vector<bool> writers(const Layout& layout) {
   std::vector<bool> writes;
   std::set<Shape> held;
@@ -17,9 +18,14 @@ std::vector<bool> writers(const Layout& layout) {
   const auto rank = static_cast<std::ptrdiff_t>(layout.rank());
   for (Size device = 0; device < layout.devices(); ++device) {
     const auto begin = at.begin() + static_cast<std::ptrdiff_t>(device) * rank;
-    writes.push_back(held.emplace(begin, begin + rank).second);
+    writes.push_back(tile_elements(layout, device) > 0 && held.emplace(begin, begin + rank).second);
   }
   return writes;
+}
+
+TileRuns runs_of(const Layout& layout, Size device) {
+  const Box box = layout.box(device);
+  return {layout.global(), box.extent, box.at};
 }
 
 /// What a file would hold, without its header's length.
@@ -68,7 +74,7 @@ Result<Sink> Sink::create(const Processes& processes, const std::string& path, c
 
 Result<void> Sink::write_tile(std::span<const std::byte> tile, const Layout& to, Size device,
                               const std::function<void(Size)>& written) {
-  TileRuns runs(to.global(), to.tile(), to.base_offset(device));
+  TileRuns runs = runs_of(to, device);
   while (!tile.empty()) {
     const auto piece = tile.first(std::min(tile.size(), piece_bytes));
     if (auto done = file_->write(runs, piece); !done) return done;
@@ -80,10 +86,10 @@ Result<void> Sink::write_tile(std::span<const std::byte> tile, const Layout& to,
 
 Result<void> Sink::receive_tile(const Processes& processes, const Layout& to, Size device,
                                 Buffer& buffer) {
-  TileRuns runs(to.global(), to.tile(), to.base_offset(device));
+  TileRuns runs = runs_of(to, device);
   Result<void> mine;
   // Pieces keep coming after a failure: the sender does not know, and waits for no answer.
-  for (Size left = to.tile_size() * file_->header().type.bytes; left > 0;) {
+  for (Size left = tile_elements(to, device) * file_->header().type.bytes; left > 0;) {
     const auto piece =
         buffer.piece(static_cast<std::size_t>(std::min(left, static_cast<Size>(piece_bytes))));
     processes.receive(piece, static_cast<int>(device));
@@ -98,7 +104,10 @@ Result<void> Sink::write(Executor& executor, const Layout& to, Buffer& buffer,
   const Processes& processes = executor.processes();
   const auto [first, count] = executor.devices();
   const std::vector<bool> writes = writers(to);
-  const Size total = count * static_cast<Size>(executor.output(first).size());
+  Size total = 0;
+  for (Size device = first; device < first + count; ++device) {
+    total += static_cast<Size>(executor.output(device).size());
+  }
   Size done = 0;
   progress("write", 0, total);
   const auto written = [&](Size bytes) { progress("write", done += bytes, total); };

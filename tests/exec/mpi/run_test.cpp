@@ -14,11 +14,13 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exec/mpi/processes.h"
 #include "exec/npy/files.h"
 #include "exec/programs.h"
+#include "retile/exec/exchange/direct.h"
 #include "retile/exec/mpi/environment.h"
 #include "retile/exec/mpi/executor.h"
 #include "retile/exec/npy/npy.h"
@@ -333,6 +335,37 @@ TEST_F(Run, replicas_write_once_and_rank_0_works) {
       EXPECT_TRUE(report->right);
       EXPECT_EQ(report->element_bytes, 8);
       EXPECT_EQ(read_file(file("out/b.npy")), pattern_file(program, {"<i8"}));
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+  }
+}
+
+TEST_F(Run, files_of_tiles_that_are_not_alike_are_read_and_written) {
+  // Blocks whose last ones are short or empty; and the last device alone, beside empty tiles.
+  const Size devices = processes();
+  const Shape global{2 * devices - 1, 3};
+  const Layout blocks =
+      Layout::numbered(devices, {Cuts::blocks(2, devices, global[0]), Cuts::blocks(3, 1, 3)},
+                       {{{.stride = 1, .size = devices}}, {}})
+          .value();
+  const Layout one = Layout::rooted(devices, global, devices - 1);
+  View::make_folders(path_);
+  for (const auto& [from, to] : {std::pair(blocks, one), std::pair(one, blocks)}) {
+    Program ends;
+    ends.devices = devices;
+    ends.from = from;
+    ends.to = to;
+    const Program program = direct(ends).value();
+    const std::string bytes = pattern_file(program, elements[2], 5);
+    make_file("in/a.npy", bytes);
+    for (const Sees sees : {Sees::both, Sees::neither}) {
+      const View view(path_, is_first() ? Sees::both : sees);
+      const auto report = run(program, {.input = "in/a.npy", .output = "out/b.npy"});
+      ASSERT_TRUE(report) << render(report.error());
+      EXPECT_TRUE(report->right);
+      EXPECT_EQ(report->elements_checked, global[0] * global[1]);
+      EXPECT_TRUE(!is_first() || read_file(file("out/b.npy")) == bytes);
+      EXPECT_LE(report->peak_bytes_per_process, report->peak_limit_bytes);
       MPI_Barrier(MPI_COMM_WORLD);
     }
   }

@@ -77,8 +77,8 @@ inline Case make_case(std::string_view mesh, std::string_view from, std::string_
   out.from = problem.from;
   out.to = problem.to;
   out.problem = {.exchange = exchange_of(out.from, out.to),
-                 .in_tile = out.from.tile(),
-                 .out_tile = out.to.tile(),
+                 .in_tiles = out.from.tile(),
+                 .out_tiles = out.to.tile(),
                  .element_bytes = element_bytes};
   return out;
 }

@@ -298,7 +298,8 @@ TEST(Cycles, members_move_equally_much_even_of_a_single_cycle) {
 
 InPlace in_place_of(const Program& program, Size element_bytes, int member,
                     Size panel_bytes = default_panel_bytes) {
-  return {program, tile_shapes(program, element_bytes).value(), element_bytes, member, panel_bytes};
+  return {program, shapes_alike(tile_shapes(program, element_bytes).value()).value(), element_bytes,
+          member, panel_bytes};
 }
 
 /// Runs the Program in place `times` times and returns every member's tile; fails where a byte

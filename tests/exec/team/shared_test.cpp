@@ -248,7 +248,7 @@ TEST(SharedExchange, holds_no_more_bytes_than_its_bound_says) {
           transfers += (transfer.source == team.member()) + (transfer.target == team.member());
         }
         const Size bound =
-            options.bound_bytes(test.members(), transfers, test.problem.in_tile.size());
+            options.bound_bytes(test.members(), transfers, test.problem.in_tiles.largest().size());
         EXPECT_LE(exchange->held_bytes(), bound);
         // A bound that allows much more than is held says nothing. Beside descriptions only slots
         // are held, and of the smallest ones every byte.

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "retile/notation/paper/notation.h"
 #include "support/generators.h"
 #include "support/values.h"
 
@@ -55,6 +56,44 @@ TEST(Problem, different_global_sizes_are_pointed_at) {
             "[Sec. 2.5]\n"
             "  [2{y}12, 6{x}24]\n           ^~~~~~\n"
             "note: FROM is [3{x}12, 12]\nnote: 3{x}12 has the global size of FROM\n");
+}
+
+TEST(Problem, ends_may_have_meshes_and_orders_of_their_own) {
+  const retile::PlacedMesh four{retile::parse_mesh("x:4").value()};
+  retile::PlacedMesh six{retile::parse_mesh("y:6").value()};
+  const Problem wider = parse_problem(four, six, "[3{x}12]", "[2{y}12]").value();
+  EXPECT_EQ(wider.from.devices(), 6);
+  EXPECT_EQ(wider.from.box(3), (retile::Box{{9}, {3}}));
+  EXPECT_EQ(wider.from.box(4), (retile::Box{{0}, {0}}));
+  EXPECT_EQ(wider.to.box(5), (retile::Box{{10}, {2}}));
+  EXPECT_EQ(wider.spelling->from, "[3{x}12]");
+  EXPECT_EQ(wider.spelling->to, "[2{y}12]");
+  EXPECT_EQ(wider.spelling->mesh_to, six.mesh);
+
+  six.order = retile::DeviceTable::list({9, 8, 7, 6, 5, 4});
+  const Problem apart = parse_problem(four, six, "[3{x}12]", "[2{y}12]").value();
+  EXPECT_EQ(apart.from.devices(), 10);
+  EXPECT_EQ(apart.to.box(9), (retile::Box{{0}, {2}}));
+  EXPECT_EQ(apart.to.box(4), (retile::Box{{10}, {2}}));
+  EXPECT_EQ(apart.to.box(3), (retile::Box{{0}, {0}}));
+
+  // Without a mesh of its own the end has that of the start, and any device may hold all.
+  const Problem same = parse_problem(six, {}, "[12]@1", "[2{y}12]").value();
+  EXPECT_EQ(same.from.devices(), 10);
+  EXPECT_EQ(same.from.box(1), (retile::Box{{0}, {12}}));
+  EXPECT_EQ(same.to.box(9), (retile::Box{{0}, {2}}));
+  EXPECT_FALSE(same.spelling->mesh_to);
+}
+
+TEST(Problem, what_no_device_or_every_device_must_hold_is_refused) {
+  const retile::PlacedMesh two{retile::parse_mesh("x:2").value()};
+  const retile::PlacedMesh three{retile::parse_mesh("y:3").value()};
+  EXPECT_EQ(parse_problem(two, three, "[]", "[]").error().code, Code::unsupported);
+  EXPECT_EQ(parse_problem(two, three, "[4]@3", "[4]").error().code, Code::bad_device);
+  EXPECT_EQ(parse_problem(two, three, "[2{y}4]", "[4]").error().code, Code::unknown_axis);
+  retile::PlacedMesh far = two;
+  far.order = retile::DeviceTable::list({0, 2147483647});
+  EXPECT_EQ(parse_problem(far, {}, "[2{x}4]", "[4]").error().code, Code::limit_reached);
 }
 
 TEST(Problem, a_repair_is_only_offered_when_it_divides) {

@@ -145,5 +145,25 @@ TEST(Version2, an_order_of_all_devices_keeps_even_tiles_even) {
   EXPECT_EQ(program.from.base_offset(2), (retile::Shape{0, 1}));
 }
 
+TEST(Version2, orders_are_read_alone) {
+  EXPECT_EQ(retile::parse_order("[3,1,0,2]", 4).value().entries(), (std::vector<Size>{3, 1, 0, 2}));
+  EXPECT_EQ(retile::parse_order(" [6]<=[3,2]T(1,0) ", 6).value().entries(),
+            (std::vector<Size>{0, 2, 4, 1, 3, 5}));
+  EXPECT_EQ(retile::parse_order("[2147483647]", 1).value().entries(),
+            (std::vector<Size>{2147483647}));
+  const auto code = [](const char* text, Size positions) {
+    const auto read = retile::parse_order(text, positions, "--order");
+    return read ? "accepted" : std::string(code_name(read.error().code));
+  };
+  EXPECT_EQ(code("[0,1]", 3), "bad_program");
+  EXPECT_EQ(code("[0,1,1]", 3), "bad_program");
+  EXPECT_EQ(code("[2147483648]", 1), "bad_program");
+  EXPECT_EQ(code("[-1,0]", 2), "bad_number");
+  EXPECT_EQ(code("[99999999999999999999,0]", 2), "bad_number");
+  EXPECT_EQ(code("[3]<=[2]", 3), "bad_program");
+  EXPECT_EQ(code("[0,1]x", 2), "syntax");
+  EXPECT_EQ(code("", 2), "syntax");
+}
+
 }  // namespace
 }  // namespace version_2_test

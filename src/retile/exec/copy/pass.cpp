@@ -50,25 +50,48 @@ constexpr std::size_t max_loops = 64;
   return offset;
 }
 
+// What the loops over a box depend on: its shape, and of tiles that are not alike the extents that
+// make their strides.
+[[nodiscard]] Shape loops_key(const Shape& shape, const DeviceShapes& tiles, Size device,
+                              Shape key) {
+  if (key.empty()) key = shape;
+  if (tiles.alike() || shape.empty()) return key;
+  const Shape& tile = tiles.of(device);
+  key.insert(key.end(), tile.begin() + 1, tile.end());
+  return key;
+}
+
 }  // namespace
 
-Pass::Pass(Size element_bytes, const Shape& source_tile, const Shape& target_tile,
+Pass::Pass(Size element_bytes, const DeviceShapes& source_tiles, const DeviceShapes& target_tiles,
            std::span<const Transfer> transfers, Options options) {
   RETILE_ASSERT(is_element_size(element_bytes), "an element size that cannot be moved");
-  std::map<Shape, std::vector<Member>> members_of_shape;
+  struct Alike {
+    const Transfer* first = nullptr;
+    std::vector<Member> members;
+  };
+  std::map<Shape, Alike> members_of_shape;
   Size all_bytes = 0;
   for (const Transfer& transfer : transfers) {
+    const Shape& source_tile = source_tiles.of(transfer.source);
+    const Shape& target_tile = target_tiles.of(transfer.target);
     const Size from = box_offset(source_tile, transfer.source_start, transfer.shape);
     const Size to = box_offset(target_tile, transfer.target_start, transfer.shape);
     all_bytes += checked_product(transfer.shape).value() * element_bytes;
-    members_of_shape[transfer.shape].push_back(
+    Alike& alike =
+        members_of_shape[loops_key(transfer.shape, target_tiles, transfer.target,
+                                   loops_key(transfer.shape, source_tiles, transfer.source, {}))];
+    if (alike.first == nullptr) alike.first = &transfer;
+    alike.members.push_back(
         {transfer.source, transfer.target, from * element_bytes, to * element_bytes});
     sources_ = std::max(sources_, transfer.source + 1);
     targets_ = std::max(targets_, transfer.target + 1);
   }
-  for (auto& [shape, members] : members_of_shape) {
-    Group group = loops_over(shape, element_bytes, source_tile, target_tile);
-    group.members = std::move(members);
+  for (auto& [key, alike] : members_of_shape) {
+    Group group =
+        loops_over(alike.first->shape, element_bytes, source_tiles.of(alike.first->source),
+                   target_tiles.of(alike.first->target));
+    group.members = std::move(alike.members);
     arrange(group);
     add_in_segments(group);
   }

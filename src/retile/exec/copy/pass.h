@@ -8,6 +8,7 @@
 #include "retile/core/size.h"
 #include "retile/exec/copy/stores.h"
 #include "retile/program/ops.h"
+#include "retile/program/tile_shapes.h"
 
 namespace retile::copy {
 
@@ -18,9 +19,9 @@ struct Options {
 
 /// Copies boxes from source tiles to target tiles, compiled once and run many times.
 ///
-/// All source tiles have one shape and all target tiles have one; which tiles there are is said by
-/// the numbers in the transfers. A pass of the transfers of one source pushes, one of the
-/// transfers to one target pulls; any other mixture works as well.
+/// Which tiles there are is said by the numbers in the transfers, by which their shapes are looked
+/// up. A pass of the transfers of one source pushes, one of the transfers to one target pulls; any
+/// other mixture works as well.
 ///
 ///     tiles of a 4 x 6 array, rows to columns over two devices, what device 0 pushes:
 ///     Pass(4, {2, 6}, {4, 3}, {{{0, 0, {0, 0}, {0, 0}, {2, 3}}, {1, 0, {0, 0}, {0, 3}, {2, 3}}}})
@@ -36,7 +37,7 @@ class Pass {
   /// Preconditions: element_bytes is 1, 2, 4, 8 or 16 (asserted); extents >= 1, tiles of fewer than
   /// 2^63 bytes in C order; boxes inside the tiles and of their rank (asserted), of fewer than 2^63
   /// bytes together; no two of them write the same element.
-  Pass(Size element_bytes, const Shape& source_tile, const Shape& target_tile,
+  Pass(Size element_bytes, const DeviceShapes& source_tiles, const DeviceShapes& target_tiles,
        std::span<const Transfer> transfers, Options options = {});
 
   /// Copies everything. Tiles are looked up by the transfers' numbers; entries that no transfer names

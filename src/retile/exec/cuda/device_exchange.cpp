@@ -87,7 +87,8 @@ void DeviceExchange::close_peers() {
 }
 
 Region DeviceExchange::region_of(const Transfer& transfer) const {
-  return between_tiles(transfer, problem_->in_tile, problem_->out_tile, problem_->element_bytes);
+  return between_tiles(transfer, problem_->in_tiles.largest(), problem_->out_tiles.largest(),
+                       problem_->element_bytes);
 }
 
 // ---- Building -----------------------------------------------------------------------------------
@@ -98,8 +99,8 @@ Result<void> DeviceExchange::prepare() {
   options_.chunk_bytes = rounded_up(options_.chunk_bytes, static_cast<Size>(place_alignment));
   if (auto agreed = agree_on_messages(); !agreed) return agreed;
   const Size element = problem_->element_bytes;
-  in_bytes_ = box_bytes(problem_->in_tile, element);
-  out_bytes_ = box_bytes(problem_->out_tile, element);
+  in_bytes_ = box_bytes(problem_->in_tiles.largest(), element);
+  out_bytes_ = box_bytes(problem_->out_tiles.largest(), element);
   const auto members = static_cast<std::size_t>(transport_.members());
   const Size self = transport_.member();
   RunCounts runs;
@@ -345,8 +346,8 @@ Result<std::size_t> DeviceExchange::describe_chunk(const Stream& stream, Size nu
     const Size to = std::min(end, at + box_bytes(transfer.shape, problem_->element_bytes));
     if (from >= to) continue;
     const Region region =
-        packs ? into_stream(transfer, problem_->in_tile, problem_->element_bytes, at)
-              : out_of_stream(transfer, problem_->out_tile, problem_->element_bytes, at);
+        packs ? into_stream(transfer, problem_->in_tiles.largest(), problem_->element_bytes, at)
+              : out_of_stream(transfer, problem_->out_tiles.largest(), problem_->element_bytes, at);
     auto added =
         builder.add(region, packs ? tile : packed, packs ? packed : tile, from - at, to - at);
     if (!added) return refuse(added.error());

@@ -73,14 +73,17 @@ Result<std::unique_ptr<Executor>> make_executor(const Processes& processes,
                                           transport->members())});
   }
   if (auto good = check_element_size(element_bytes); !good) return refuse(good.error());
-  if (const auto shapes = tile_shapes(program, element_bytes); !shapes) {
-    return refuse(shapes.error());
+  const auto shapes = tile_shapes(program, element_bytes);
+  if (!shapes) return refuse(shapes.error());
+  if (!shapes_alike(*shapes)) {
+    return refuse({.code = Code::unsupported,
+                   .message = "tiles that are not all alike are not exchanged on devices yet"});
   }
   const auto composed = direct(program);
   if (!composed) return refuse(composed.error());
   const TileExchange whole{.exchange = std::get<Exchange>(composed->steps.front().op),
-                           .in_tile = program.from.tile(),
-                           .out_tile = program.to.tile(),
+                           .in_tiles = program.from.tile(),
+                           .out_tiles = program.to.tile(),
                            .element_bytes = element_bytes};
   const int place = transport->place_on_machine();
   auto device = open ? open(place) : open_cuda_device(place);

@@ -405,7 +405,7 @@ Result<Program> direct(const Program& program, const DirectOptions& options) {
 Result<Program> direct(const Problem& problem, const DirectOptions& options) {
   Program ends;
   ends.devices = problem.from.devices();
-  if (problem.spelling) ends.mesh = problem.spelling->mesh;
+  take_meshes(ends, problem);
   ends.from = problem.from;
   ends.to = problem.to;
   return direct(ends, options);

@@ -3,6 +3,7 @@
 
 #include "retile/core/size.h"
 #include "retile/program/ops.h"
+#include "retile/program/tile_shapes.h"
 
 namespace retile {
 
@@ -11,8 +12,8 @@ namespace retile {
 /// (tile_shapes()). What the exchange does not write is left as it is.
 struct TileExchange {
   Exchange exchange;
-  Shape in_tile;   ///< every member's tile before
-  Shape out_tile;  ///< and after
+  DeviceShapes in_tiles;   ///< the members' tiles before
+  DeviceShapes out_tiles;  ///< and after
   Size element_bytes = 0;
 };
 

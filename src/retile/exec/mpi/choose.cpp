@@ -34,7 +34,7 @@ Size Choice::exchange_bytes(Size transfers, Size most_of_one) const {
 
 /// The tiles and the description of an exchange of so many transfers.
 Size Choice::described_bytes(Size transfers) const {
-  return task_.in_bytes() + task_.out_bytes() + exchange_bytes(transfers, 0);
+  return task_.most_in_bytes() + task_.most_out_bytes() + exchange_bytes(transfers, 0);
 }
 
 /// The most transfers in which one process takes part.
@@ -170,7 +170,8 @@ bool Choice::attempt(const Candidate& candidate) {
   chosen_.mover = std::move(*way);
   chosen_.strategy = candidate.strategy;
   // Others were looked at before: then there was the exchange, beside tiles of the caller.
-  const Size callers = task_.options.own_buffers ? 0 : task_.in_bytes() + task_.out_bytes();
+  const Size callers =
+      task_.options.own_buffers ? 0 : task_.most_in_bytes() + task_.most_out_bytes();
   chosen_.preparing_limit_bytes = std::max(tried_, looking_bytes_ + callers);
   chosen_.reasons.push_back(
       fmt::format("{}: chosen, needs up to {} bytes", candidate.name(), chosen_.peak_limit_bytes));

@@ -48,7 +48,7 @@ class ExchangeMover final : public Mover {
   [[nodiscard]] Size limit_bytes() const override {
     // The tiles lie in the memory of the node where they are the library's.
     const bool in_memory = node_ && task_.options.own_buffers;
-    return (in_memory ? 0 : task_.in_bytes() + task_.out_bytes()) +
+    return (in_memory ? 0 : task_.most_in_bytes() + task_.most_out_bytes()) +
            (node_ ? node_->limit_bytes() : 0) + (messages_ ? messages_->limit_bytes() : 0);
   }
   [[nodiscard]] Result<void> make_ready() override {

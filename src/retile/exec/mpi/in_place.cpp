@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "retile/exec/mpi/node_part.h"
 
@@ -15,14 +16,15 @@ namespace {
 
 class InPlaceMover final : public Mover {
  public:
-  explicit InPlaceMover(const Task& task)
+  InPlaceMover(const Task& task, std::vector<Shape> shapes)
       : Mover(task),
+        shapes_(std::move(shapes)),
         panel_bytes_(
             std::max(team::default_panel_bytes, task.program.devices * task.element_bytes)) {}
 
   [[nodiscard]] Size limit_bytes() const override {
     Size memory = 0;
-    for (const Shape& shape : task_.shapes) {
+    for (const Shape& shape : shapes_) {
       memory = std::max(memory, box_bytes(shape, task_.element_bytes));
     }
     return in_pages(memory) + team::in_place_scratch_bytes(panel_bytes_) +
@@ -30,7 +32,7 @@ class InPlaceMover final : public Mover {
   }
   [[nodiscard]] Result<void> make_ready() override {
     const auto compiled = or_out_of_memory([&]() -> Result<void> {
-      in_place_.emplace(task_.program, task_.shapes, task_.element_bytes, task_.comm.process(),
+      in_place_.emplace(task_.program, shapes_, task_.element_bytes, task_.comm.process(),
                         panel_bytes_);
       return {};
     });
@@ -54,6 +56,7 @@ class InPlaceMover final : public Mover {
   }
 
  private:
+  std::vector<Shape> shapes_;  // before the first step and after each
   Size panel_bytes_;
   std::optional<team::InPlace> in_place_;
   TeamOfProcesses team_;
@@ -77,7 +80,9 @@ Result<std::unique_ptr<Mover>> in_place(const Task& task) {
       return unsupported(fmt::format("step {} (exchange) is not run in place", i));
     }
   }
-  return std::make_unique<InPlaceMover>(task);
+  auto shapes = task.alike();
+  if (!shapes) return tl::unexpected(shapes.error());
+  return std::make_unique<InPlaceMover>(task, *std::move(shapes));
 }
 
 }  // namespace retile::mpi

@@ -76,8 +76,8 @@ Result<void> MessagePart::make_ready() {
   const int processes = task_.comm.processes();
   const int self = task_.comm.process();
   const Size element_bytes = task_.element_bytes;
-  const Shape& in_tile = task_.shapes.front();
-  const Shape& out_tile = task_.shapes.back();
+  const Shape& in_tile = task_.shapes.front().of(self);
+  const Shape& out_tile = task_.shapes.back().of(self);
   const copy::DeviceTransfers own = copy::transfers_of(self, processes, *exchange_, elsewhere_);
   sends_.reserve(static_cast<std::size_t>(processes - 1));
   receives_.reserve(static_cast<std::size_t>(processes - 1));

@@ -97,13 +97,28 @@ Size NodePart::most_transfers() const {
   return *std::max_element(transfers.begin(), transfers.end());
 }
 
+/// By numbers on the node whose first process is `here`.
+DeviceShapes NodePart::on_node(const DeviceShapes& tiles, int here) const {
+  const Nodes& nodes = task_.nodes;
+  TileShapes out(static_cast<std::size_t>(nodes.mine.processes()));
+  for (std::size_t device = 0; device < nodes.first.size(); ++device) {
+    if (nodes.first[device] != here) continue;
+    out[static_cast<std::size_t>(nodes.member[device])] = tiles.of(static_cast<Size>(device));
+  }
+  return DeviceShapes(std::move(out));
+}
+
 TileExchange NodePart::on_this_node() const {
   const Nodes& nodes = task_.nodes;
   TileExchange out{.exchange = {},
-                   .in_tile = task_.shapes.front(),
-                   .out_tile = task_.shapes.back(),
+                   .in_tiles = task_.shapes.front(),
+                   .out_tiles = task_.shapes.back(),
                    .element_bytes = task_.element_bytes};
   const int here = nodes.first[static_cast<std::size_t>(task_.comm.process())];
+  if (!out.in_tiles.alike()) {
+    out.in_tiles = on_node(task_.shapes.front(), here);
+    out.out_tiles = on_node(task_.shapes.back(), here);
+  }
   const auto stays_here = [&](const Transfer& transfer) {
     return nodes.together(transfer) &&
            nodes.first[static_cast<std::size_t>(transfer.source)] == here;
@@ -123,13 +138,13 @@ NodePart::Segment NodePart::segment(int processes) const {
   Segment out;
   out.places.slots_bytes = 0;
   if (task_.options.own_buffers) {
-    out.output_offset = in_pages(task_.in_bytes());
-    out.bytes = out.output_offset + in_pages(task_.out_bytes());
+    out.output_offset = in_pages(task_.most_in_bytes());
+    out.bytes = out.output_offset + in_pages(task_.most_out_bytes());
   }
-  if (task_.in_bytes() <= most_copied_bytes(task_.comm.processes())) {
+  if (task_.most_in_bytes() <= most_copied_bytes(task_.comm.processes())) {
     out.places.copies = true;
     out.places.copies_offset = out.bytes;
-    out.bytes += in_pages(team::copies_bytes(task_.in_bytes()));
+    out.bytes += in_pages(team::copies_bytes(task_.most_in_bytes()));
     return out;
   }
   if (task_.options.own_buffers) return out;

@@ -68,6 +68,7 @@ class NodePart {
   [[nodiscard]] Size most_transfers() const;
   /// The transfers on this process's node, by numbers on that node.
   [[nodiscard]] TileExchange on_this_node() const;
+  [[nodiscard]] DeviceShapes on_node(const DeviceShapes& tiles, int here) const;
   [[nodiscard]] Result<void> make_on_node();
 
   const Task task_;

@@ -60,6 +60,7 @@ struct Redistributor::State {
   Meter meter;
   Size in_bytes = 0;
   Size out_bytes = 0;
+  bool own_buffers = false;
   std::span<std::byte> input;
   std::span<std::byte> output;
   Buffer own_input, own_output;  // of a strategy that makes none itself, where own ones are wanted
@@ -74,7 +75,7 @@ struct Redistributor::State {
 Result<void> Redistributor::State::allocate_tiles() {
   input = chosen.mover->input();
   output = chosen.mover->output();
-  if (input.data() != nullptr) return {};
+  if (input.data() != nullptr) return {};  // an empty tile, too, lies somewhere
   if (!own_input.allocate(in_bytes, meter) || !own_output.allocate(out_bytes, meter)) {
     return refused(Code::mpi_error,
                    fmt::format("out of memory: tiles of {} and {} bytes cannot be allocated",
@@ -93,7 +94,7 @@ struct Redistributor::Making {
   const Options& options;
 
   [[nodiscard]] Result<void> check() const;
-  [[nodiscard]] Result<std::vector<Shape>> agreed_shapes() const;
+  [[nodiscard]] Result<std::vector<DeviceShapes>> agreed_shapes() const;
   [[nodiscard]] Result<void> run() const;
 };
 
@@ -119,8 +120,8 @@ Result<void> Redistributor::Making::check() const {
 }
 
 /// Collective: the shapes of all tiles, where all were given the same and it is good.
-Result<std::vector<Shape>> Redistributor::Making::agreed_shapes() const {
-  std::vector<Shape> shapes;
+Result<std::vector<DeviceShapes>> Redistributor::Making::agreed_shapes() const {
+  std::vector<DeviceShapes> shapes;
   std::uint64_t program_hash = 0;
   const auto checked = or_out_of_memory([&]() -> Result<void> {
     if (auto good = check(); !good) return good;
@@ -161,6 +162,7 @@ Result<void> Redistributor::Making::run() const {
   auto made = Choice(task).take();
   if (!made) return tl::unexpected(made.error());
   state.chosen = std::move(*made);
+  state.own_buffers = options.own_buffers;
   return options.own_buffers ? state.comm.agree(state.allocate_tiles()) : Result<void>();
 }
 
@@ -189,13 +191,13 @@ BufferFault Redistributor::State::fault(std::span<const std::byte> in,
   if (static_cast<Size>(in.size()) != in_bytes || static_cast<Size>(out.size()) != out_bytes) {
     return BufferFault::sizes;
   }
-  if (input.data() != nullptr) {
+  if (own_buffers) {
     const bool own = in.data() == input.data() && out.data() == output.data();
     return own ? BufferFault::none : BufferFault::not_its_own;
   }
   const std::less<const std::byte*> before;
-  const bool overlap =
-      before(in.data(), out.data() + out.size()) && before(out.data(), in.data() + in.size());
+  const bool overlap = !in.empty() && !out.empty() && before(in.data(), out.data() + out.size()) &&
+                       before(out.data(), in.data() + in.size());
   return overlap ? BufferFault::overlap : BufferFault::none;
 }
 
@@ -241,8 +243,7 @@ Result<void> Redistributor::run(std::span<const std::byte> in, std::span<std::by
   if (!mover_agrees) {
     if (auto agreed = agree_on_buffers(); !agreed) return agreed;
   }
-  const bool own = state.input.data() != nullptr;
-  const Size given_bytes = own || !good ? 0 : state.in_bytes + state.out_bytes;
+  const Size given_bytes = state.own_buffers || !good ? 0 : state.in_bytes + state.out_bytes;
   state.meter.add(given_bytes);
   if (auto moved = good ? mover.move(in, out) : mover.move({}, {}); !moved) {
     if (mover_agrees && moved.error().code == Code::bad_argument) {
@@ -257,7 +258,7 @@ Result<void> Redistributor::run(std::span<const std::byte> in, std::span<std::by
 }
 
 Result<void> Redistributor::run() {
-  RETILE_ASSERT(state_->input.data() != nullptr, "run() without buffers of its own");
+  RETILE_ASSERT(state_->own_buffers, "run() without buffers of its own");
   return run(state_->input, state_->output);
 }
 

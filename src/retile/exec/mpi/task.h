@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "retile/core/result.h"
@@ -58,18 +59,37 @@ struct Task {
   const Nodes& nodes;
   Meter& meter;
   const Program& program;
-  const std::vector<Shape>& shapes;  ///< of the tiles before the first step and after each
+  const std::vector<DeviceShapes>& shapes;  ///< before the first step and after each
   Size element_bytes;
   const Options& options;
   Size chunk_bytes;  ///< as in the options, or less where a memory limit asks for it
 
-  [[nodiscard]] std::size_t rank() const { return shapes.front().size(); }
-  [[nodiscard]] Size in_bytes() const { return box_bytes(shapes.front(), element_bytes); }
-  [[nodiscard]] Size out_bytes() const { return box_bytes(shapes.back(), element_bytes); }
+  [[nodiscard]] std::size_t rank() const { return program.from.rank(); }
+  /// Of this process's tiles.
+  [[nodiscard]] Size in_bytes() const { return bytes_of(shapes.front()); }
+  [[nodiscard]] Size out_bytes() const { return bytes_of(shapes.back()); }
+  /// Of the largest: limits, and places in memory that others look at, are the same on all processes.
+  [[nodiscard]] Size most_in_bytes() const { return most_bytes_of(shapes.front()); }
+  [[nodiscard]] Size most_out_bytes() const { return most_bytes_of(shapes.back()); }
+  /// Of all tiles before the first step and after each, for who goes by steps.
+  /// \error unsupported (the tiles are not all alike)
+  [[nodiscard]] Result<std::vector<Shape>> alike() const {
+    if (auto each = shapes_alike(shapes)) return *std::move(each);
+    return refuse({.code = Code::unsupported,
+                   .message = "the tiles are not all alike, which only an exchange takes so far"});
+  }
   [[nodiscard]] Task with_chunks(Size bytes) const {
     Task out = *this;
     out.chunk_bytes = bytes;
     return out;
+  }
+
+ private:
+  [[nodiscard]] Size bytes_of(const DeviceShapes& tiles) const {
+    return box_bytes(tiles.of(comm.process()), element_bytes);
+  }
+  [[nodiscard]] Size most_bytes_of(const DeviceShapes& tiles) const {
+    return box_bytes(tiles.largest(), element_bytes);
   }
 };
 

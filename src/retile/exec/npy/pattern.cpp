@@ -13,9 +13,11 @@ namespace {
 
 TileRuns runs_of(const Layout& map, Size device, Size element_bytes, std::size_t tile_bytes) {
   RETILE_ASSERT(is_element_size(element_bytes), "an element size that cannot be moved");
-  RETILE_ASSERT(checked_mul(map.tile_size(), element_bytes) == static_cast<Size>(tile_bytes),
+  const Box box = map.box(device);
+  RETILE_ASSERT(checked_mul(checked_product(box.extent).value(), element_bytes) ==
+                    static_cast<Size>(tile_bytes),
                 "a buffer that is not of the tile's size");
-  return {map.global(), map.tile(), map.base_offset(device)};
+  return {map.global(), box.extent, box.at};
 }
 
 /// The numbers whose bytes in memory are least significant first.

@@ -23,7 +23,7 @@ namespace retile {
 [[nodiscard]] std::array<std::byte, 16> pattern_element(Size index);
 
 /// Writes the tile that `device` holds. Preconditions (asserted): element_bytes is 1, 2, 4, 8 or
-/// 16, and `tile` has map.tile_size() * element_bytes bytes. Streams through the tile's runs;
+/// 16, and `tile` has the bytes of the device's box. Streams through the tile's runs;
 /// allocates nothing of the tile's size.
 void fill_pattern(const Layout& map, Size device, Size element_bytes, std::span<std::byte> tile);
 

@@ -14,7 +14,7 @@ TileRuns::TileRuns(const Shape& global, const Shape& tile, const Shape& base) {
   bool whole = true;  // all dimensions so far, from the last on, are held in full
   for (std::size_t i = global.size(); i-- > 0;) {
     RETILE_ASSERT(
-        tile[i] >= 1 && base[i] >= 0 && tile[i] <= global[i] && base[i] <= global[i] - tile[i],
+        tile[i] >= 0 && base[i] >= 0 && tile[i] <= global[i] && base[i] <= global[i] - tile[i],
         "a tile that does not lie in its array");
     run_start_ += base[i] * stride;
     tile_elements_ *= tile[i];

@@ -24,8 +24,8 @@ struct Run {
 /// construction.
 class TileRuns {
  public:
-  /// Preconditions (asserted): equal ranks, extents >= 1, base + tile <= global, global size <
-  /// 2^63.
+  /// Preconditions (asserted): equal ranks, extents >= 0 (a tile without elements has no runs), base +
+  /// tile <= global, global size < 2^63.
   TileRuns(const Shape& global, const Shape& tile, const Shape& base);
 
   /// The next piece of a run, at most `most` elements long (most >= 1). Precondition: not done().

@@ -11,12 +11,13 @@ namespace {
 
 class Simulator final : public Executor {
  public:
-  Simulator(const Program& program, Size element_bytes, Size limit)
+  Simulator(const Program& program, const DeviceShapes& tiles, Size element_bytes, Size limit)
       : program_(program), element_bytes_(element_bytes) {
     figures_.limit = limit;
-    const auto bytes = static_cast<std::size_t>(program.from.tile_size() * element_bytes);
-    inputs_.resize(static_cast<std::size_t>(program.devices));
-    for (auto& tile : inputs_) tile.resize(bytes);
+    for (Size d = 0; d < program.devices; ++d) {
+      const Size elements = checked_product(tiles.of(d)).value();
+      inputs_.emplace_back(static_cast<std::size_t>(elements * element_bytes));
+    }
   }
 
   [[nodiscard]] const Processes& processes() const override { return process_; }
@@ -65,12 +66,12 @@ Result<std::unique_ptr<Executor>> make_executor(const Program& program, Size ele
   Size limit = 0;
   for (std::size_t k = 0; k < shapes->size(); ++k) {
     // tile_shapes() has seen that eight of these fit.
-    const Size tile = *checked_product((*shapes)[k]) * element_bytes;
-    const Size before = k == 0 ? 0 : *checked_product((*shapes)[k - 1]) * element_bytes;
+    const Size tile = *checked_product((*shapes)[k].largest()) * element_bytes;
+    const Size before = k == 0 ? 0 : *checked_product((*shapes)[k - 1].largest()) * element_bytes;
     if (!checked_mul(tile, program.devices)) return too_large();
     limit = std::max(limit, before + tile);
   }
-  return std::make_unique<Simulator>(program, element_bytes, limit);
+  return std::make_unique<Simulator>(program, shapes->front(), element_bytes, limit);
 }
 
 }  // namespace retile::sim

@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "retile/core/assert.h"
 #include "retile/core/element_type.h"
 #include "retile/program/apply.h"
 #include "retile/program/tile_shapes.h"
@@ -144,12 +145,17 @@ Tiles apply(const Allpermute& step, State& state) {
   return after;
 }
 
-Tiles apply(const Exchange& step, State& state) {
-  const Shape& after = state.shape_after;
-  const auto size = checked_product(after).value_or(0) * state.element_bytes;
-  Tiles tiles(state.tiles.size(), Tile(static_cast<std::size_t>(size)));
-  const std::size_t rank = after.size();
-  for (const Transfer& transfer : step.transfers) {
+Tiles moved(const std::vector<Transfer>& transfers, const DeviceShapes& before_all,
+            const DeviceShapes& after_all, State& state) {
+  Tiles tiles;
+  for (Size d = 0; d < static_cast<Size>(state.tiles.size()); ++d) {
+    const Size elements = checked_product(after_all.of(d)).value();
+    tiles.emplace_back(static_cast<std::size_t>(elements * state.element_bytes));
+  }
+  for (const Transfer& transfer : transfers) {
+    const Shape& before = before_all.of(transfer.source);
+    const Shape& after = after_all.of(transfer.target);
+    const std::size_t rank = after.size();
     const Tile& from = state.tiles[static_cast<std::size_t>(transfer.source)];
     Tile& to = tiles[static_cast<std::size_t>(transfer.target)];
     Shape at(rank, 0);  // within the box
@@ -158,7 +164,7 @@ Tiles apply(const Exchange& step, State& state) {
       Size source = 0;
       Size target = 0;
       for (std::size_t k = 0; k < rank; ++k) {
-        source = source * state.shape[k] + transfer.source_start[k] + at[k];
+        source = source * before[k] + transfer.source_start[k] + at[k];
         target = target * after[k] + transfer.target_start[k] + at[k];
       }
       std::memcpy(to.data() + target * state.element_bytes,
@@ -175,6 +181,24 @@ Tiles apply(const Exchange& step, State& state) {
   return tiles;
 }
 
+Tiles apply(const Exchange& step, State& state) {
+  return moved(step.transfers, state.shape, state.shape_after, state);
+}
+
+/// A step on tiles that are not all alike.
+Tiles apply_uneven(const Step& step, const DeviceShapes& before, const DeviceShapes& after,
+                   State& state) {
+  const auto moves = moves_of(step, before.each());
+  RETILE_ASSERT(moves.has_value(), "tile_shapes() has seen that the step can be applied");
+  return moved(moves->transfers, before, after, state);
+}
+
+Size largest_bytes(const Tiles& tiles) {
+  Size out = 0;
+  for (const Tile& tile : tiles) out = std::max(out, bytes_of(tile));
+  return out;
+}
+
 }  // namespace
 
 Result<Outcome> run(const Program& program, Tiles tiles, Size element_bytes) {
@@ -182,14 +206,16 @@ Result<Outcome> run(const Program& program, Tiles tiles, Size element_bytes) {
   const auto shapes = tile_shapes(program, element_bytes);
   if (!shapes) return refuse(shapes.error());
   const Size tile_bytes = program.from.tile_size() * element_bytes;
-  const bool fit = static_cast<Size>(tiles.size()) == program.devices &&
-                   std::all_of(tiles.begin(), tiles.end(), [tile_bytes](const Tile& tile) {
-                     return bytes_of(tile) == tile_bytes;
-                   });
+  bool fit = static_cast<Size>(tiles.size()) == program.devices;
+  for (Size d = 0; fit && d < program.devices; ++d) {
+    const Size elements = checked_product(shapes->front().of(d)).value();
+    fit = bytes_of(tiles[static_cast<std::size_t>(d)]) == elements * element_bytes;
+  }
   if (!fit) {
-    return refuse({.code = Code::bad_argument,
-                   .message = fmt::format("the Program starts with {} tiles of {} bytes",
-                                          program.devices, tile_bytes)});
+    return refuse(
+        {.code = Code::bad_argument,
+         .message = fmt::format("the Program starts with {} tiles of {}{} bytes", program.devices,
+                                shapes->front().alike() ? "" : "up to ", tile_bytes)});
   }
   State state{.tiles = std::move(tiles),
               .shape = {},
@@ -199,13 +225,19 @@ Result<Outcome> run(const Program& program, Tiles tiles, Size element_bytes) {
   Outcome outcome;
   outcome.peak_bytes_per_device = tile_bytes;
   for (std::size_t index = 0; index < program.steps.size(); ++index) {
-    state.shape = (*shapes)[index];
-    state.shape_after = (*shapes)[index + 1];
-    const Size before = bytes_of(state.tiles.front());
-    state.tiles =
-        std::visit([&](const auto& op) { return apply(op, state); }, program.steps[index].op);
+    const DeviceShapes& shape = (*shapes)[index];
+    const DeviceShapes& shape_after = (*shapes)[index + 1];
+    const Size before = largest_bytes(state.tiles);
+    if (shape.alike()) {
+      state.shape = shape.largest();
+      state.shape_after = shape_after.largest();
+      state.tiles =
+          std::visit([&](const auto& op) { return apply(op, state); }, program.steps[index].op);
+    } else {
+      state.tiles = apply_uneven(program.steps[index], shape, shape_after, state);
+    }
     outcome.peak_bytes_per_device =
-        std::max(outcome.peak_bytes_per_device, before + bytes_of(state.tiles.front()));
+        std::max(outcome.peak_bytes_per_device, before + largest_bytes(state.tiles));
   }
   outcome.received_bytes =
       *std::max_element(state.received_bytes.begin(), state.received_bytes.end());

@@ -23,7 +23,7 @@ struct Outcome {
 };
 
 /// Applies every step to `tiles`.
-/// \param tiles  program.devices buffers, each of program.from.tile_size() * element_bytes bytes
+/// \param tiles  program.devices buffers, each of its tile's bytes
 /// \error as tile_shapes(); bad_argument (buffers or element size do not fit)
 [[nodiscard]] Result<Outcome> run(const Program& program, Tiles tiles, Size element_bytes);
 

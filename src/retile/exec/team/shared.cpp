@@ -44,7 +44,9 @@ struct SharedExchange::Making {
 
   /// The size of a slot: two for every other member fit into the slots; 0 where none are wanted.
   [[nodiscard]] Size slot_bytes() const;
-  [[nodiscard]] copy::Pass pass_over(std::span<const Transfer> transfers) const;
+  [[nodiscard]] copy::Pass pass_over(std::span<const Transfer> transfers,
+                                     const DeviceShapes& in_tiles,
+                                     const DeviceShapes& out_tiles) const;
   /// Over all transfers that have `member` at that end.
   [[nodiscard]] copy::Pass pass_of(Size Transfer::*end, int member) const;
   /// Whether member 0 would rather read old tiles than write into new ones.
@@ -62,10 +64,12 @@ Size SharedExchange::Making::slot_bytes() const {
   return aligned;
 }
 
-copy::Pass SharedExchange::Making::pass_over(std::span<const Transfer> transfers) const {
+copy::Pass SharedExchange::Making::pass_over(std::span<const Transfer> transfers,
+                                             const DeviceShapes& in_tiles,
+                                             const DeviceShapes& out_tiles) const {
   return {exchange.element_bytes,
-          exchange.in_tile,
-          exchange.out_tile,
+          in_tiles,
+          out_tiles,
           transfers,
           {.cache_share_bytes = copy::detected_cache_share_bytes(team.members())}};
 }
@@ -75,7 +79,7 @@ copy::Pass SharedExchange::Making::pass_of(Size Transfer::*end, int member) cons
   for (const Transfer& transfer : exchange.exchange.transfers) {
     if (transfer.*end == member) transfers.push_back(transfer);
   }
-  return pass_over(transfers);
+  return pass_over(transfers, exchange.in_tiles, exchange.out_tiles);
 }
 
 bool SharedExchange::Making::pulling_is_better() const {
@@ -90,18 +94,18 @@ bool SharedExchange::Making::pulling_is_better() const {
 void SharedExchange::Making::make_streams(SharedExchange& made) const {
   const copy::DeviceTransfers own =
       copy::transfers_of(team.member(), team.members(), exchange.exchange);
+  const Shape& in_tile = exchange.in_tiles.of(team.member());
+  const Shape& out_tile = exchange.out_tiles.of(team.member());
   for (std::size_t other = 0; other < made.peers_.size(); ++other) {
     SharedPeer& peer = made.peers_[other];
     if (!own.to[other].empty()) {
-      peer.outgoing.emplace(copy::End::source, exchange.element_bytes, exchange.in_tile,
-                            own.to[other]);
+      peer.outgoing.emplace(copy::End::source, exchange.element_bytes, in_tile, own.to[other]);
     }
     if (!own.from[other].empty()) {
-      peer.incoming.emplace(copy::End::target, exchange.element_bytes, exchange.out_tile,
-                            own.from[other]);
+      peer.incoming.emplace(copy::End::target, exchange.element_bytes, out_tile, own.from[other]);
     }
   }
-  if (!own.kept.empty()) made.kept_.emplace(pass_over(own.kept));
+  if (!own.kept.empty()) made.kept_.emplace(pass_over(own.kept, in_tile, out_tile));
 }
 
 void SharedExchange::Making::make_passes(SharedExchange& made, bool pulls) const {
@@ -111,8 +115,11 @@ void SharedExchange::Making::make_passes(SharedExchange& made, bool pulls) const
 
 SharedExchange::SharedExchange(const Making& making, Size slot_bytes)
     : team_(&making.team),
-      in_bytes_(box_bytes(making.exchange.in_tile, making.exchange.element_bytes)),
-      out_bytes_(box_bytes(making.exchange.out_tile, making.exchange.element_bytes)),
+      in_bytes_(
+          box_bytes(making.exchange.in_tiles.of(team_->member()), making.exchange.element_bytes)),
+      copied_bytes_(box_bytes(making.exchange.in_tiles.largest(), making.exchange.element_bytes)),
+      out_bytes_(
+          box_bytes(making.exchange.out_tiles.of(team_->member()), making.exchange.element_bytes)),
       options_(making.options),
       slot_bytes_(slot_bytes),
       peers_(static_cast<std::size_t>(making.team.members())),

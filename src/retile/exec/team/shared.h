@@ -144,7 +144,9 @@ class SharedExchange {
   [[nodiscard]] Result<void> receive_chunk(int source, std::span<std::byte> out, Watch& watch);
 
   Team* team_;
-  Size in_bytes_, out_bytes_;
+  Size in_bytes_;
+  Size copied_bytes_;  ///< of the largest tile before
+  Size out_bytes_;
   SharedOptions options_;
   Size slot_bytes_;  ///< 0: no slots
   // For tiles outside shared memory: what goes through slots, by member, and what stays.

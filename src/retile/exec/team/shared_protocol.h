@@ -56,7 +56,7 @@ struct Unwatched {
   /// Which of the two copies of a tile is this run's.
   [[nodiscard]] std::uint64_t copy_of(std::uint64_t run) const { return run % 2; }
 
-  /// Writes into tiles of all members, of `out_bytes` each.
+  /// Writes into tiles of all members; this one's has `out_bytes`.
   void push(const copy::Pass& pass, std::span<const std::byte* const> sources,
             std::span<std::byte* const> targets, [[maybe_unused]] Size out_bytes) const {
     pass.run(sources, targets);
@@ -68,7 +68,7 @@ struct Unwatched {
   }
   /// Copies an old tile to where others take it from.
   void copy(std::span<const std::byte> tile, std::byte* copy) const {
-    std::memcpy(copy, tile.data(), tile.size());
+    if (!tile.empty()) std::memcpy(copy, tile.data(), tile.size());
   }
   /// Streaming stores are not ordered by the atomics of Team; ordinary ones are.
   void fence() const {
@@ -118,7 +118,7 @@ template <typename Watch>
 Result<void> SharedExchange::copied(std::span<const std::byte> in, std::span<std::byte> out,
                                     Watch& watch) {
   const std::uint64_t word = word_of(in, out, out);
-  const Size bytes = copies_bytes(in_bytes_) / 2;
+  const Size bytes = copies_bytes(copied_bytes_) / 2;
   const std::uint64_t turn = watch.copy_of(runs_++);
   const Size offset = options_.copies_offset + (turn == 0 ? 0 : bytes);
   watch.at(Moment::entry);

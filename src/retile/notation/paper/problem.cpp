@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -58,6 +59,23 @@ void check(const Mesh& mesh, const End& from, const End& to, const std::vector<C
   fail_with(text::Place{.input = &to_input, .span = where}, std::move(violation->diagnostic));
 }
 
+/// What the devices hold that stand on a mesh.
+Layout placed(const WrittenLayout& written, const PlacedMesh& mesh, Size devices,
+              const text::Input& input) {
+  const Layout& layout = written.layout;
+  if (written.rooted) return layout;
+  const text::Place all{.input = &input, .span = {0, input.text.size()}};
+  if (layout.rank() == 0 && layout.devices() != devices) {
+    fail(all, {.code = Code::unsupported,
+               .message = "an array of rank 0 is held by every device, also by those on no mesh"});
+  }
+  if ((mesh.order || layout.devices() != devices) && !may_be_listed(devices, layout.rank())) {
+    fail(all, {.code = Code::limit_reached,
+               .message = "too many devices for a list of what each of them holds"});
+  }
+  return layout.placed(mesh.order, devices);
+}
+
 Problem problem_of(const Mesh& mesh, const DistType& from, const DistType& to) {
   Problem out = Problem::make(layout_of(mesh, from), layout_of(mesh, to)).value();
   out.spelling = Spelling{mesh, to_text(from), to_text(to)};
@@ -103,20 +121,39 @@ Result<Problem> make_problem(const Mesh& mesh, const DistType& from, const DistT
   });
 }
 
-Result<Problem> parse_problem(std::string_view mesh, std::string_view from, std::string_view to) {
-  const text::Input mesh_input{.text = mesh, .source = "--mesh"};
+Size PlacedMesh::devices() const {
+  if (!order) return mesh.device_count();
+  if (order->chain() != nullptr) return order->size();
+  const std::vector<Size> entries = order->entries();
+  return 1 + *std::max_element(entries.begin(), entries.end());
+}
+
+Result<Problem> parse_problem(const PlacedMesh& mesh, const std::optional<PlacedMesh>& to_mesh,
+                              std::string_view from, std::string_view to) {
+  const PlacedMesh& mesh_to = to_mesh ? *to_mesh : mesh;
+  const Size devices = std::max(mesh.devices(), mesh_to.devices());
   const text::Input from_input{.text = from, .source = std::string(from_source)};
   const text::Input to_input{.text = to, .source = std::string(to_source)};
   return text::result_of([&] {
-    const Mesh over = paper::read_mesh(mesh_input);
-    WrittenLayout source = paper::read_layout(from_input, over);
-    WrittenLayout target = paper::read_layout(to_input, over);
-    check(over, {source.layout.global(), source.text.text, source.text},
+    WrittenLayout source = paper::read_layout(from_input, mesh.mesh, devices);
+    WrittenLayout target = paper::read_layout(to_input, mesh_to.mesh, devices);
+    check(mesh_to.mesh, {source.layout.global(), source.text.text, source.text},
           {target.layout.global(), target.text.text, target.text}, target.dims, to_input);
-    Problem out = Problem::make(std::move(source.layout), std::move(target.layout)).value();
-    out.spelling = Spelling{over, std::move(source.spelling), std::move(target.spelling)};
+    Problem out = Problem::make(placed(source, mesh, devices, from_input),
+                                placed(target, mesh_to, devices, to_input))
+                      .value();
+    out.spelling =
+        Spelling{mesh.mesh,       std::move(source.spelling), std::move(target.spelling), {},
+                 mesh.order_text, mesh_to.order_text};
+    if (to_mesh && to_mesh->mesh != mesh.mesh) out.spelling->mesh_to = to_mesh->mesh;
     return out;
   });
+}
+
+Result<Problem> parse_problem(std::string_view mesh, std::string_view from, std::string_view to) {
+  auto over = parse_mesh(mesh, "--mesh");
+  if (!over) return refuse(std::move(over.error()));
+  return parse_problem({*std::move(over)}, {}, from, to);
 }
 
 }  // namespace retile

@@ -146,9 +146,9 @@ std::string layout_text(const Mesh& mesh, std::vector<CutDim> dims) {
 }
 
 /// The layout in which one device holds everything, and the others nothing.
-Layout rooted(const Mesh& mesh, const std::vector<CutDim>& dims, const Token<Size>& device,
+Layout rooted(Size devices, const std::vector<CutDim>& dims, const Token<Size>& device,
               const Place& type) {
-  if (!may_be_listed(mesh.device_count(), dims.size())) {
+  if (!may_be_listed(devices, dims.size())) {
     fail(device.place, {.code = Code::limit_reached,
                         .message = "too many devices for a list of what each of them holds"});
   }
@@ -166,7 +166,7 @@ Layout rooted(const Mesh& mesh, const std::vector<CutDim>& dims, const Token<Siz
                 .message = "an array of rank 0 is held by every device",
                 .notes = {"write it as [1]@0, an array of one element"}});
   }
-  return Layout::rooted(mesh.device_count(), std::move(global), device.value);
+  return Layout::rooted(devices, std::move(global), device.value);
 }
 
 }  // namespace
@@ -196,7 +196,7 @@ WrittenType read_type(const text::Input& input, const Mesh& mesh) {
   return {DistType::make(mesh, std::move(dims)).value(), text_of(input, written)};
 }
 
-WrittenLayout read_layout(const text::Input& input, const Mesh& mesh) {
+WrittenLayout read_layout(const text::Input& input, const Mesh& mesh, Size devices) {
   Scanner scanner(input);
   const Dims written = read_written(scanner, mesh);
   std::optional<Token<Size>> root;
@@ -210,14 +210,14 @@ WrittenLayout read_layout(const text::Input& input, const Mesh& mesh) {
     std::string spelling = layout_text(mesh, dims);
     return {layout_of(mesh, dims), std::move(spelling), text_of(input, written), std::move(dims)};
   }
-  if (root->value >= mesh.device_count()) {
+  if (root->value >= devices) {
     fail(root->place, {.code = Code::bad_device,
                        .message = fmt::format("there is no device {}", root->value),
-                       .notes = {fmt::format("devices are 0 to {}", mesh.device_count() - 1)}});
+                       .notes = {fmt::format("devices are 0 to {}", devices - 1)}});
   }
   std::string spelling = fmt::format("{}@{}", layout_text(mesh, dims), root->value);
-  return {rooted(mesh, dims, *root, written.place), std::move(spelling), text_of(input, written),
-          std::move(dims)};
+  return {rooted(devices, dims, *root, written.place), std::move(spelling), text_of(input, written),
+          std::move(dims), true};
 }
 
 }  // namespace paper
@@ -229,7 +229,8 @@ Result<Mesh> parse_mesh(std::string_view text, std::string_view source) {
 
 Result<Layout> parse_layout(std::string_view text, const Mesh& mesh, std::string_view source) {
   const text::Input input{.text = text, .source = std::string(source)};
-  return text::result_of([&] { return paper::read_layout(input, mesh).layout; });
+  return text::result_of(
+      [&] { return paper::read_layout(input, mesh, mesh.device_count()).layout; });
 }
 
 Result<DistType> parse_type(std::string_view text, const Mesh& mesh, std::string_view source) {

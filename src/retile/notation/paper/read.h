@@ -25,11 +25,13 @@ struct WrittenLayout {
   std::string spelling;  ///< canonical
   TypeText text;
   std::vector<CutDim> dims;
+  bool rooted = false;  ///< a layout of devices; else of the positions of its mesh
 };
 
 /// As parse_mesh, parse_type and parse_layout, but the first mistake is thrown.
 [[nodiscard]] Mesh read_mesh(const text::Input& input);
 [[nodiscard]] WrittenType read_type(const text::Input& input, const Mesh& mesh);
-[[nodiscard]] WrittenLayout read_layout(const text::Input& input, const Mesh& mesh);
+/// \param devices  of which one may hold everything
+[[nodiscard]] WrittenLayout read_layout(const text::Input& input, const Mesh& mesh, Size devices);
 
 }  // namespace retile::paper

@@ -129,7 +129,7 @@ void Builder::finish_header() {
   if (axes_ && axes_->mesh() != program_.mesh) program_.mesh_to = axes_->mesh();
   // A mesh names digits of positions. Where these are no devices, layouts are lists.
   const auto names_devices = [](const Ground& ground) {
-    return ground.order.empty() && ground.positions == ground.devices;
+    return !ground.order && ground.positions == ground.devices;
   };
   if (!names_devices(from_ground) || !names_devices(ground_)) {
     if (!names_devices(from_ground)) program_.mesh.reset();

@@ -43,4 +43,11 @@ namespace retile {
 [[nodiscard]] std::string groups_to_text(const DeviceTable& table);
 [[nodiscard]] std::string list_to_text(const DeviceTable& table);
 
+/// Reads who stands where: `[3,1,0,2]`, or an iota, `[6]<=[3,2]T(1,0)`, which says the device at each
+/// position of a mesh. Devices are below 2^31.
+/// \param source  what the text is called in diagnostics (`--order`)
+/// \error syntax, bad_number, bad_program (another number of entries, one twice); each points into
+///     `text`
+[[nodiscard]] Result<DeviceTable> parse_order(std::string_view text, Size positions,
+                                              std::string_view source = "");
 }  // namespace retile

@@ -169,4 +169,15 @@ Result<std::vector<Program>> parse_programs(std::string_view text, std::string_v
   return text::result_of([&] { return forms::TextReader(input).read(); });
 }
 
+Result<DeviceTable> parse_order(std::string_view text, Size positions, std::string_view source) {
+  constexpr Size most_devices = Size{1} << 31;
+  const text::Input input{.text = text, .source = std::string(source)};
+  return text::result_of([&] {
+    text::Scanner scanner(input);
+    const auto draft = forms::read_list_or_iota(scanner, "order");
+    scanner.expect_end();
+    return forms::build_order(draft, positions, most_devices);
+  });
+}
+
 }  // namespace retile

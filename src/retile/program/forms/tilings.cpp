@@ -148,31 +148,16 @@ void check_room(const Ground& ground, std::size_t rank, const Place& place) {
                .message = "too many devices for a list of what each of them holds"});
 }
 
-/// The layout of the devices that stand at the positions of another; who stands at none holds
-/// nothing.
+/// The layout of the devices that stand at the positions of another.
 Layout place_devices(const Layout& positions, const Ground& ground, const Place& place) {
-  if (ground.order.empty() && ground.positions == ground.devices) return positions;
-  const std::size_t rank = positions.rank();
-  if (rank == 0 && ground.positions < ground.devices) {
+  if (positions.rank() == 0 && ground.positions < ground.devices) {
     fail(place, {.code = Code::bad_program,
                  .message = "every device holds the one element of an array of rank 0"});
   }
-  check_room(ground, rank, place);
-  const auto entries = static_cast<std::size_t>(ground.devices) * rank;
-  std::vector<Size> at(entries, 0);
-  std::vector<Size> extents(entries, 0);
-  const std::vector<Box> boxes = positions.boxes();
-  for (std::size_t p = 0; p < boxes.size(); ++p) {
-    const auto device = ground.order.empty() ? p : static_cast<std::size_t>(ground.order[p]);
-    std::copy(boxes[p].at.begin(), boxes[p].at.end(),
-              at.begin() + static_cast<std::ptrdiff_t>(device * rank));
-    std::copy(boxes[p].extent.begin(), boxes[p].extent.end(),
-              extents.begin() + static_cast<std::ptrdiff_t>(device * rank));
+  if (ground.order || ground.positions != ground.devices) {
+    check_room(ground, positions.rank(), place);
   }
-  auto layout =
-      Layout::listed_boxes(ground.devices, positions.global(), std::move(at), std::move(extents));
-  RETILE_ASSERT(layout.has_value(), "boxes of an array lie in it");
-  return std::move(*layout);
+  return positions.placed(ground.order, ground.devices);
 }
 
 /// `[9, 4]@3`
@@ -314,20 +299,20 @@ Layout build_tiling(const TilingDraft& draft, const Ground& ground) {
   return place_devices(build_cut_tiling(draft, ground.positions), ground, draft.place);
 }
 
-std::vector<Size> build_order(const Token<TableDraft>& draft, Size positions, Size devices) {
+DeviceTable build_order(const Token<TableDraft>& draft, Size positions, Size devices) {
   const auto fail_here = [&draft](std::string message) {
     fail(draft.place,
          {.code = Code::bad_program,
           .message = std::move(message),
           .notes = {"order lists the device at each position of the mesh, each once"}});
   };
-  std::vector<Size> out = build_list(draft, positions).entries();
-  if (static_cast<Size>(out.size()) != positions) {
+  DeviceTable out = build_list(draft, positions);
+  if (out.size() != positions) {
     fail_here(fmt::format("order has {}, the mesh has {}", counted(out.size(), "entry", "entries"),
                           counted(positions, "position")));
   }
   std::unordered_set<Size> seen;
-  for (const Size device : out) {
+  for (const Size device : out.entries()) {
     if (device >= devices) fail_here(fmt::format("there is no device {}", device));
     if (!seen.insert(device).second) fail_here(fmt::format("device {} stands twice", device));
   }

@@ -43,7 +43,8 @@ const DeviceTable* moving_groups(const Op& op) {
 
 class Collectives final : public Mover {
  public:
-  explicit Collectives(const Task& task) : Mover(task), comm_(task.comm), limits_(task) {}
+  Collectives(const Task& task, std::vector<Shape> shapes)
+      : Mover(task), shapes_(std::move(shapes)), comm_(task.comm), limits_(task) {}
 
   [[nodiscard]] Size limit_bytes() const override;
   [[nodiscard]] Result<void> make_ready() override;
@@ -73,6 +74,7 @@ class Collectives final : public Mover {
   [[nodiscard]] bool allocate();
   void place();
 
+  std::vector<Shape> shapes_;  // before the first step and after each
   const Communicator& comm_;
   Limits limits_;
   std::vector<Split> splits_;
@@ -182,17 +184,16 @@ StepMove Collectives::move_of(const Op& op, std::size_t step, const Shape& shape
 
 void Collectives::plan() {
   const std::vector<Step>& steps = task_.program.steps;
-  const std::vector<Shape>& shapes = task_.shapes;
   const auto add = [&](StepMove what, std::size_t step, Size out_bytes, Size offset) {
     moves_.push_back(
         {.what = std::move(what), .step = step, .out_bytes = out_bytes, .in_offset_bytes = offset});
   };
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    StepMove what = move_of(steps[i].op, i, shapes[i]);
+    StepMove what = move_of(steps[i].op, i, shapes_[i]);
     if (!what.run) continue;
-    add(std::move(what), i, tile_bytes(shapes[i + 1]), std::exchange(shift_bytes_, 0));
+    add(std::move(what), i, tile_bytes(shapes_[i + 1]), std::exchange(shift_bytes_, 0));
   }
-  const Size out_bytes = tile_bytes(shapes.back());
+  const Size out_bytes = tile_bytes(shapes_.back());
   if (moves_.empty() || shift_bytes_ != 0 || moves_.back().out_bytes != out_bytes) {
     const auto copy = [out_bytes](const std::byte* from, std::byte* to,
                                   std::byte*) -> Result<void> {
@@ -254,7 +255,7 @@ Size Collectives::limit_bytes() const {
   Size largest_group = 1;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (i + 1 < steps.size()) {
-      const Size bytes = tile_bytes(task_.shapes[i + 1]);
+      const Size bytes = tile_bytes(shapes_[i + 1]);
       between = std::max(between, bytes);
       if (bytes > task_.out_bytes()) between_over_out = std::max(between_over_out, bytes);
     }
@@ -290,7 +291,9 @@ Result<std::unique_ptr<Mover>> collectives(const Task& task) {
     return refuse({.code = Code::unsupported,
                    .message = fmt::format("step {} (exchange) is not run by the collectives", i)});
   }
-  return std::make_unique<Collectives>(task);
+  auto shapes = task.alike();
+  if (!shapes) return tl::unexpected(shapes.error());
+  return std::make_unique<Collectives>(task, *std::move(shapes));
 }
 
 }  // namespace retile::mpi

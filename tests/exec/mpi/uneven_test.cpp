@@ -1,0 +1,236 @@
+// Tiles that are not all alike, and empty ones, on real processes: every element of every tile, on
+// every way that takes them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "exec/mpi/blocks.h"
+#include "exec/mpi/redistributing.h"
+#include "retile/exec/exchange/direct.h"
+#include "retile/exec/mpi/redistribute.h"
+#include "retile/exec/sim/sim.h"
+
+namespace retile {
+namespace {
+
+using mpi::Options;
+using mpi::Redistributor;
+using mpi::Strategy;
+using test::Bytes;
+using test::pattern_tile;
+using test::process;
+using test::processes;
+
+/// The digits of a mesh whose axes are the prime factors of the devices, each on one dimension or on
+/// none.
+std::vector<std::vector<Digit>> random_digits(std::mt19937_64& random, Size devices,
+                                              std::size_t rank) {
+  std::vector<std::vector<Digit>> out(rank);
+  Size stride = 1;
+  for (Size left = devices; left > 1;) {
+    Size factor = 2;
+    while (left % factor != 0) ++factor;
+    const std::size_t dim = random() % (rank + 1);
+    if (dim < rank) out[dim].push_back({.stride = stride, .size = factor});
+    stride *= factor;
+    left /= factor;
+  }
+  return out;
+}
+
+Cuts random_cuts(std::mt19937_64& random, Size count, Size global) {
+  const Size least = (global + count - 1) / count;
+  if (random() % 3 != 0) {
+    return Cuts::blocks(least + static_cast<Size>(random() % 3), count, global);
+  }
+  std::vector<Size> at{0, global};
+  for (Size k = 1; k < count; ++k) {
+    at.push_back(static_cast<Size>(random() % static_cast<std::uint64_t>(global + 1)));
+  }
+  std::sort(at.begin(), at.end());
+  return Cuts::listed(std::move(at));
+}
+
+Layout random_layout(std::mt19937_64& random, Size devices, const Shape& global) {
+  if (random() % 8 == 0) {
+    return Layout::rooted(devices, global,
+                          static_cast<Size>(random() % static_cast<std::uint64_t>(devices)));
+  }
+  const auto digits = random_digits(random, devices, global.size());
+  std::vector<Cuts> cuts;
+  std::vector<Halo> halos;
+  for (std::size_t i = 0; i < global.size(); ++i) {
+    cuts.push_back(random_cuts(random, product_of(digits[i]), global[i]));
+    const auto reach = [&] { return random() % 6 == 0 ? Size{1} : Size{0}; };
+    halos.push_back({.below = reach(), .above = reach()});
+  }
+  const bool none =
+      std::all_of(halos.begin(), halos.end(), [](const Halo& h) { return h == Halo{}; });
+  return Layout::numbered(devices, cuts, digits, none ? std::vector<Halo>() : halos).value();
+}
+
+Program between(Layout from, Layout to) {
+  Program ends;
+  ends.devices = from.devices();
+  ends.from = std::move(from);
+  ends.to = std::move(to);
+  return direct(ends).value();
+}
+
+/// One way to move, and blocks of processes that are taken for nodes.
+struct Way {
+  Options options;
+  Size block = 0;
+};
+
+std::vector<Way> all_ways() {
+  std::vector<Way> out;
+  for (const bool own : {false, true}) {
+    for (const Size chunk : {Size{1} << 16, Size{1}}) {
+      const Options options{.chunk_bytes = chunk, .own_buffers = own};
+      out.push_back({test::on_one_node(options)});
+      out.push_back({test::by_messages(options)});
+      out.push_back({test::over_nodes(options), 2});
+    }
+  }
+  out.push_back({Options{}});
+  return out;
+}
+
+void move_twice(const Program& program, Size element_bytes, const Way& way) {
+  const test::Blocks blocks(way.block);
+  auto made = Redistributor::make(MPI_COMM_WORLD, program, element_bytes, way.options);
+  ASSERT_TRUE(made) << render(made.error());
+  const Bytes in = pattern_tile(program.from, process(), element_bytes);
+  Bytes out(static_cast<std::size_t>(made->out_bytes()), std::byte{0xee});
+  ASSERT_EQ(made->in_bytes(), static_cast<Size>(in.size()));
+  ASSERT_EQ(out.size(), pattern_tile(program.to, process(), element_bytes).size());
+  for (int time = 0; time < 2; ++time) {
+    if (way.options.own_buffers) {
+      std::copy(in.begin(), in.end(), made->input().begin());
+      std::fill(made->output().begin(), made->output().end(), std::byte{0xee});
+      ASSERT_TRUE(made->run());
+      out.assign(made->output().begin(), made->output().end());
+    } else {
+      std::fill(out.begin(), out.end(), std::byte{0xee});
+      ASSERT_TRUE(made->run(in, out));
+    }
+    EXPECT_EQ(find_pattern_mismatch(program.to, process(), element_bytes, out), std::nullopt);
+  }
+  EXPECT_LE(made->peak_bytes(), made->peak_limit_bytes());
+}
+
+void move_all_ways(const Program& program, Size element_bytes) {
+  for (const Way& way : all_ways()) {
+    SCOPED_TRACE(testing::Message()
+                 << (way.options.own_buffers ? "own buffers" : "callers' buffers") << ", chunks of "
+                 << way.options.chunk_bytes << ", blocks of " << way.block);
+    move_twice(program, element_bytes, way);
+  }
+}
+
+/// The simulator takes all tiles at once.
+void simulate(const Program& program, Size element_bytes) {
+  sim::Tiles tiles;
+  for (Size device = 0; device < program.devices; ++device) {
+    tiles.push_back(pattern_tile(program.from, device, element_bytes));
+  }
+  const auto outcome = sim::run(program, std::move(tiles), element_bytes);
+  ASSERT_TRUE(outcome) << render(outcome.error());
+  for (Size device = 0; device < program.devices; ++device) {
+    const Bytes& tile = outcome->tiles[static_cast<std::size_t>(device)];
+    EXPECT_EQ(find_pattern_mismatch(program.to, device, element_bytes, tile), std::nullopt);
+  }
+}
+
+TEST(Uneven, random_layouts_arrive_on_every_way) {
+  std::mt19937_64 random(19);
+  const int problems = processes() > 8 ? 12 : 30;
+  for (int i = 0; i < problems; ++i) {
+    Shape global;
+    for (std::size_t rank = 1 + random() % 3; rank > 0; --rank) {
+      global.push_back(1 + static_cast<Size>(random() % 9));
+    }
+    const Layout from = random_layout(random, processes(), global);
+    const Layout to = random_layout(random, processes(), global);
+    const Size element_bytes = test::element_sizes[static_cast<std::size_t>(i) % 5];
+    SCOPED_TRACE("problem " + std::to_string(i));
+    const Program program = between(from, to);
+    simulate(program, element_bytes);
+    move_all_ways(program, element_bytes);
+  }
+}
+
+TEST(Uneven, large_tiles_of_odd_sizes_arrive) {
+  const Size n = processes();
+  const Shape global{8 * n * 16 - 1, 8 * n * 16 + 1};
+  const std::vector<Digit> all{{.stride = 1, .size = n}};
+  const auto cut = [&](std::size_t dim) {
+    std::vector<Cuts> cuts;
+    std::vector<std::vector<Digit>> digits(2);
+    digits[dim] = all;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const Size count = i == dim ? n : 1;
+      cuts.push_back(Cuts::blocks((global[i] + count - 1) / count, count, global[i]));
+    }
+    return Layout::numbered(n, cuts, digits).value();
+  };
+  move_all_ways(between(cut(0), cut(1)), 4);
+}
+
+TEST(Uneven, one_element_for_all_processes) {
+  const Layout first = Layout::rooted(processes(), {1, 1}, 0);
+  const Layout last = Layout::rooted(processes(), {1, 1}, processes() - 1);
+  move_all_ways(between(first, last), 8);
+  move_all_ways(between(first, first), 8);
+}
+
+TEST(Uneven, an_empty_buffer_overlaps_with_nothing) {
+  const Layout first = Layout::rooted(processes(), {5}, 0);
+  const Layout last = Layout::rooted(processes(), {5}, processes() - 1);
+  auto made = Redistributor::make(MPI_COMM_WORLD, between(first, last), 4, test::by_messages());
+  ASSERT_TRUE(made) << render(made.error());
+  Bytes bytes(40);
+  const std::span<std::byte> all(bytes);
+  const auto in = all.subspan(process() == 0 ? 20 : 8, static_cast<std::size_t>(made->in_bytes()));
+  EXPECT_TRUE(made->run(in, all.first(static_cast<std::size_t>(made->out_bytes()))));
+}
+
+TEST(Uneven, wrong_sizes_of_one_process_are_refused_by_all) {
+  const Layout first = Layout::rooted(processes(), {5}, 0);
+  const Layout last = Layout::rooted(processes(), {5}, processes() - 1);
+  for (const Options& options : {test::on_one_node(), test::by_messages()}) {
+    auto made = Redistributor::make(MPI_COMM_WORLD, between(first, last), 4, options);
+    ASSERT_TRUE(made) << render(made.error());
+    // The last process thinks that its old tile is as large as the first one's.
+    const Bytes in(test::is_last() ? 20 : static_cast<std::size_t>(made->in_bytes()));
+    Bytes out(static_cast<std::size_t>(made->out_bytes()));
+    const auto done = made->run(in, out);
+    ASSERT_EQ(done.has_value(), processes() == 1);
+    if (!done) {
+      EXPECT_EQ(done.error().code, Code::bad_argument);
+    }
+  }
+}
+
+TEST(Uneven, strategies_by_steps_refuse_by_name) {
+  Program program = between(Layout::rooted(processes(), {5}, 0),
+                            Layout::rooted(processes(), {5}, processes() - 1));
+  program.steps.clear();
+  program.to = program.from;  // no step at all, so nothing but the tiles can be refused
+  for (const Strategy strategy : {Strategy::collectives, Strategy::in_place}) {
+    const auto made = Redistributor::make(MPI_COMM_WORLD, program, 4,
+                                          {.strategy = strategy, .own_buffers = true});
+    if (processes() == 1) continue;
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().code, Code::unsupported);
+    EXPECT_THAT(made.error().message, testing::HasSubstr("not all alike"));
+  }
+}
+
+}  // namespace
+}  // namespace retile
