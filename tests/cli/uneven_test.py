@@ -104,8 +104,7 @@ class Uneven(Case):
 
     def test_what_takes_even_tiles_only_refuses_others_by_name(self):
         problem = ("--mesh", "x:4", "[3{x}10]", "[10]")
-        for arguments in (("prove", *problem), ("run", *problem, "--backend", "cuda"),
-                          ("plan", *problem, "--svg", "unwritten.svg"), ("plan", *problem, "--certificate", "-")):
+        for arguments in (("prove", *problem), ("run", *problem, "--backend", "cuda"), ("plan", *problem, "--certificate", "-")):
             done = retile(*arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), done)
             self.assertIn("not all alike", done.stderr)

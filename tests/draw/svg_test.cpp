@@ -119,6 +119,25 @@ TEST(Svg, a_foreign_program_is_drawn_where_it_says_where_its_tiles_lie) {
   EXPECT_EQ(to_svg(silent.front()).error().code, Code::unsupported);
 }
 
+TEST(Svg, tiles_that_differ_are_drawn_as_large_as_they_are) {
+  Program program;
+  program.devices = 4;
+  const std::vector<Digit> all{{.stride = 1, .size = 4}};
+  program.from = Layout::numbered(4, {Cuts::blocks(3, 4, 10)}, {all}).value();
+  program.to = Layout::rooted(4, {10}, 2);
+  const std::string svg = picture(program);
+  std::vector<std::string> widths;
+  const std::regex cell("<rect class='tile'[^>]* width='([0-9.]+)'");
+  for (std::sregex_iterator i(svg.begin(), svg.end(), cell), end; i != end; ++i) {
+    widths.push_back((*i)[1]);
+  }
+  EXPECT_EQ(widths, (std::vector<std::string>{"74.4", "74.4", "74.4", "24.8", "248"}));
+  EXPECT_EQ(texts(svg, "number"), (std::vector<std::string>{"0", "1", "2", "3", "2"}));
+  EXPECT_EQ(texts(svg, "note"),
+            (std::vector<std::string>{"tiles up to 3: 3 elements",
+                                      "tiles up to 10: 10 elements, 3 of 4 empty"}));
+}
+
 TEST(Svg, too_many_devices_are_refused) {
   const Program program = lowered("x:2097152", "[1{x}2097152]", "[1{x}2097152]");
   ASSERT_FALSE(to_svg(program).has_value());

@@ -75,16 +75,24 @@ struct Panel {
   std::string arrow;  ///< the steps that lead here from the panel on the left
 };
 
-/// The devices that hold a tile, by its base offset.
-using Holders = std::map<Shape, std::vector<Size>>;
+/// The devices that hold a tile, by its base offset and its extents.
+using Holders = std::map<std::pair<Shape, Shape>, std::vector<Size>>;
 
-Holders holders_of(const Layout& layout) {
-  Holders out;
-  const std::vector<Size> at = layout.base_offsets();
-  const auto rank = static_cast<std::ptrdiff_t>(layout.rank());
-  auto row = at.begin();
-  for (Size device = 0; device < layout.devices(); ++device, row += rank) {
-    out[Shape(row, row + rank)].push_back(device);
+struct Held {
+  Holders holders;
+  Size empty = 0;  ///< devices that hold nothing
+};
+
+Held held_in(const Layout& layout) {
+  Held out;
+  Size device = 0;
+  for (const Box& box : layout.boxes()) {
+    if (std::find(box.extent.begin(), box.extent.end(), Size{0}) != box.extent.end()) {
+      ++out.empty;
+    } else {
+      out.holders[{box.at, box.extent}].push_back(device);
+    }
+    ++device;
   }
   return out;
 }
@@ -104,6 +112,10 @@ class Ruler {
   [[nodiscard]] bool cut() const { return cut_; }
   [[nodiscard]] bool shows(Size at) const { return at < shown_; }
   [[nodiscard]] double place(Size at) const { return scale_ * static_cast<double>(at); }
+  /// Of what is shown.
+  [[nodiscard]] double length(Size at, Size extent) const {
+    return place(std::min(extent, std::max(shown_ - at, tile_)));
+  }
   [[nodiscard]] double tile() const { return place(tile_); }
   [[nodiscard]] double shown() const { return place(shown_); }
 
@@ -158,13 +170,15 @@ class Picture {
       shape += shape.empty() ? "" : " x ";
       shape += fmt::to_string(extent);
     }
-    const Holders holders = holders_of(layout);
-    const auto each = static_cast<std::size_t>(layout.devices()) / holders.size();
-    std::string note = fmt::format("tile {}: ", shape.empty() ? "1" : shape) +
+    const Held held = held_in(layout);
+    const auto each = static_cast<std::size_t>(layout.devices()) / held.holders.size();
+    std::string note = fmt::format("{} {}: ", layout.is_even() ? "tile" : "tiles up to",
+                                   shape.empty() ? "1" : shape) +
                        counted(layout.tile_size(), "element");
-    if (each > 1) note += fmt::format(", each on {} devices", each);
+    if (layout.is_even() && each > 1) note += fmt::format(", each on {} devices", each);
+    if (held.empty > 0) note += fmt::format(", {} of {} empty", held.empty, layout.devices());
     text(x, 34, "note", note);
-    blocks(layout, holders, x);
+    blocks(layout, held.holders, x);
   }
 
   void arrow(const std::string& steps, double x) {
@@ -203,7 +217,7 @@ class Picture {
     const std::size_t rank = layout.rank();
     std::map<Shape, std::vector<const Holders::value_type*>> by_block;
     for (const auto& holder : holders) {
-      const Shape& at = holder.first;
+      const Shape& at = holder.first.first;
       const auto leading = static_cast<std::ptrdiff_t>(rank > 2 ? rank - 2 : 0);
       by_block[Shape(at.begin(), at.begin() + leading)].push_back(&holder);
     }
@@ -220,11 +234,12 @@ class Picture {
     for (const auto& [leading, tiles] : by_block) {
       if (drawn++ == shown) break;
       for (const auto* tile : tiles) {
-        const Shape& at = tile->first;
+        const auto& [at, extent] = tile->first;
         const Size row = rank >= 2 ? from_end(at, 2) : 0;
         const Size column = rank >= 1 ? from_end(at, 1) : 0;
         if (!across.shows(column) || !down.shows(row)) continue;
-        cell(x + across.place(column), y + down.place(row), across.tile(), down.tile(),
+        cell(x + across.place(column), y + down.place(row),
+             across.length(column, from_end(extent, 1)), down.length(row, from_end(extent, 2)),
              tile->second);
       }
       if (across.cut()) dots(x + across.shown() + across.tile() / 2, y + each / 2);
@@ -317,10 +332,6 @@ class Picture {
 }  // namespace
 
 Result<std::string> to_svg(const Program& program) {
-  if (!is_even(program)) {
-    return refuse(
-        {.code = Code::unsupported, .message = "tiles that are not all alike are not drawn yet"});
-  }
   if (program.devices > most_drawn_devices) {
     return refuse({.code = Code::limit_reached,
                    .message = fmt::format("a picture shows at most {} devices, not {}",

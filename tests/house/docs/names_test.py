@@ -154,6 +154,8 @@ def main():
             wrong.append(f"paper-map.md:{number}: the fifth column is not one of {', '.join(STATUS)}")
     wrong += unclassed(texts["errata.md"], "errata.md")
     for number, cells in rows(texts["errata.md"]):  # the control: without its class, with two, with an unknown one
+        if not re.fullmatch(r"E\d+", cells[0]):
+            continue
         for damage in ("", cells[4] + ", " + cells[4], "error"):
             row = "| No. |\n| " + " | ".join([*cells[:4], damage, *cells[5:]]) + " |"
             if not unclassed(row, "errata.md"):
@@ -166,6 +168,8 @@ def main():
             row = table.get(f"{pattern[0]}{number}")
             if row is None or not any(CASE.fullmatch(word) for word in re.findall(r"`([^`]+)`", row[-1])):
                 wrong.append(f"{name}: {pattern[0]}{number} has no row that names a test")
+    table = numbered(texts["errata.md"], r"D\d+")
+    wrong += [f"errata.md: no row for D{number}" for number in range(1, 22) if f"D{number}" not in table]
     print("\n".join(wrong) if wrong else f"{names} names and {paths} paths, every one is there and would be missed")
     sys.exit(1 if wrong or names < 100 or paths < 50 else 0)
 
