@@ -43,16 +43,9 @@ inline std::optional<Shape> to_shape(const std::optional<spec::Sizes>& sizes) {
   return Shape(sizes->begin(), sizes->end());
 }
 
-/// The oracle's verdict, in `check`'s words. The Program goes through its text form.
-inline Verdict spec_check(const Program& program) {
+/// An oracle's verdict, in `check`'s words.
+inline Verdict in_our_words(const spec::Verdict& verdict) {
   Verdict out;
-  const std::string text = retile::to_text(program);
-  const auto read = spec::parse_programs(text);
-  if (read.error || read.programs.size() != 1) {
-    ADD_FAILURE() << "the oracle does not read what to_text prints:\n" << text;
-    return out;
-  }
-  const spec::Verdict verdict = spec::check(read.programs.front());
   if (!verdict.decided) {
     out.reason = Reason::limit;
     return out;
@@ -66,7 +59,7 @@ inline Verdict spec_check(const Program& program) {
   if (!verdict.wrong) return out;
   out.first_wrong_step = static_cast<Size>(verdict.wrong->first_wrong_step);
   for (const Reason reason :
-       {Reason::groups, Reason::bijection, Reason::indivisible, Reason::transfers,
+       {Reason::groups, Reason::bijection, Reason::indivisible, Reason::ragged, Reason::transfers,
         Reason::tile_claim, Reason::map_claim, Reason::not_a_box, Reason::end}) {
     if (retile::reason_name(reason) == verdict.wrong->reason) out.reason = reason;
   }
@@ -75,6 +68,17 @@ inline Verdict spec_check(const Program& program) {
   out.element = to_shape(verdict.wrong->element);
   out.found = to_shape(verdict.wrong->found);
   return out;
+}
+
+/// The Program goes through its text form.
+inline Verdict spec_check(const Program& program) {
+  const std::string text = retile::to_text(program);
+  const auto read = spec::parse_programs(text);
+  if (read.error || read.programs.size() != 1) {
+    ADD_FAILURE() << "the oracle does not read what to_text prints:\n" << text;
+    return {};
+  }
+  return in_our_words(spec::check(read.programs.front()));
 }
 
 inline std::string show(const std::optional<Shape>& shape) {

@@ -13,6 +13,7 @@
 #include "retile/exec/exchange/direct.h"
 #include "retile/exec/mpi/redistribute.h"
 #include "retile/exec/sim/sim.h"
+#include "support/random_layouts.h"
 
 namespace retile {
 namespace {
@@ -24,54 +25,6 @@ using test::Bytes;
 using test::pattern_tile;
 using test::process;
 using test::processes;
-
-/// The digits of a mesh whose axes are the prime factors of the devices, each on one dimension or on
-/// none.
-std::vector<std::vector<Digit>> random_digits(std::mt19937_64& random, Size devices,
-                                              std::size_t rank) {
-  std::vector<std::vector<Digit>> out(rank);
-  Size stride = 1;
-  for (Size left = devices; left > 1;) {
-    Size factor = 2;
-    while (left % factor != 0) ++factor;
-    const std::size_t dim = random() % (rank + 1);
-    if (dim < rank) out[dim].push_back({.stride = stride, .size = factor});
-    stride *= factor;
-    left /= factor;
-  }
-  return out;
-}
-
-Cuts random_cuts(std::mt19937_64& random, Size count, Size global) {
-  const Size least = (global + count - 1) / count;
-  if (random() % 3 != 0) {
-    return Cuts::blocks(least + static_cast<Size>(random() % 3), count, global);
-  }
-  std::vector<Size> at{0, global};
-  for (Size k = 1; k < count; ++k) {
-    at.push_back(static_cast<Size>(random() % static_cast<std::uint64_t>(global + 1)));
-  }
-  std::sort(at.begin(), at.end());
-  return Cuts::listed(std::move(at));
-}
-
-Layout random_layout(std::mt19937_64& random, Size devices, const Shape& global) {
-  if (random() % 8 == 0) {
-    return Layout::rooted(devices, global,
-                          static_cast<Size>(random() % static_cast<std::uint64_t>(devices)));
-  }
-  const auto digits = random_digits(random, devices, global.size());
-  std::vector<Cuts> cuts;
-  std::vector<Halo> halos;
-  for (std::size_t i = 0; i < global.size(); ++i) {
-    cuts.push_back(random_cuts(random, product_of(digits[i]), global[i]));
-    const auto reach = [&] { return random() % 6 == 0 ? Size{1} : Size{0}; };
-    halos.push_back({.below = reach(), .above = reach()});
-  }
-  const bool none =
-      std::all_of(halos.begin(), halos.end(), [](const Halo& h) { return h == Halo{}; });
-  return Layout::numbered(devices, cuts, digits, none ? std::vector<Halo>() : halos).value();
-}
 
 Program between(Layout from, Layout to) {
   Program ends;
@@ -151,12 +104,9 @@ TEST(Uneven, random_layouts_arrive_on_every_way) {
   std::mt19937_64 random(19);
   const int problems = processes() > 8 ? 12 : 30;
   for (int i = 0; i < problems; ++i) {
-    Shape global;
-    for (std::size_t rank = 1 + random() % 3; rank > 0; --rank) {
-      global.push_back(1 + static_cast<Size>(random() % 9));
-    }
-    const Layout from = random_layout(random, processes(), global);
-    const Layout to = random_layout(random, processes(), global);
+    const Shape global = support::random_global(random, 3, 9);
+    const Layout from = support::random_layout(random, processes(), global);
+    const Layout to = support::random_layout(random, processes(), global);
     const Size element_bytes = test::element_sizes[static_cast<std::size_t>(i) % 5];
     SCOPED_TRACE("problem " + std::to_string(i));
     const Program program = between(from, to);

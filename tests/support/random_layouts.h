@@ -1,0 +1,78 @@
+// Random layouts whose tiles need not be alike, by a plain random engine: for tests in which all processes draw the same, and
+// for campaigns of millions.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "retile/core/layout.h"
+
+namespace support {
+
+inline retile::Size draw(std::mt19937_64& random, retile::Size below) {
+  return static_cast<retile::Size>(random() % static_cast<std::uint64_t>(below));
+}
+
+/// The digits of a mesh whose axes are the prime factors of the devices, each on one dimension or on
+/// none.
+inline std::vector<std::vector<retile::Digit>> random_digits(std::mt19937_64& random,
+                                                             retile::Size devices,
+                                                             std::size_t rank) {
+  std::vector<std::vector<retile::Digit>> out(rank);
+  retile::Size stride = 1;
+  for (retile::Size left = devices; left > 1;) {
+    retile::Size factor = 2;
+    while (left % factor != 0) ++factor;
+    const std::size_t dim = random() % (rank + 1);
+    if (dim < rank) out[dim].push_back({.stride = stride, .size = factor});
+    stride *= factor;
+    left /= factor;
+  }
+  return out;
+}
+
+/// Blocks, most of them, some larger than they must be, or listed cuts.
+inline retile::Cuts random_cuts(std::mt19937_64& random, retile::Size count, retile::Size global) {
+  const retile::Size least = (global + count - 1) / count;
+  if (random() % 3 != 0) {
+    return retile::Cuts::blocks(least + std::max<retile::Size>(0, draw(random, 5) - 2), count,
+                                global);
+  }
+  std::vector<retile::Size> at{0, global};
+  for (retile::Size k = 1; k < count; ++k) at.push_back(draw(random, global + 1));
+  std::sort(at.begin(), at.end());
+  return retile::Cuts::listed(std::move(at));
+}
+
+/// By tile numbers, some with halos; one of eight on one device. Precondition: a rank of 1 at least.
+inline retile::Layout random_layout(std::mt19937_64& random, retile::Size devices,
+                                    const retile::Shape& global) {
+  if (random() % 8 == 0) return retile::Layout::rooted(devices, global, draw(random, devices));
+  const auto digits = random_digits(random, devices, global.size());
+  std::vector<retile::Cuts> cuts;
+  std::vector<retile::Halo> halos;
+  for (std::size_t i = 0; i < global.size(); ++i) {
+    cuts.push_back(random_cuts(random, retile::product_of(digits[i]), global[i]));
+    const auto reach = [&] { return random() % 8 == 0 ? retile::Size{1} : retile::Size{0}; };
+    halos.push_back({.below = reach(), .above = reach()});
+  }
+  const bool none = std::all_of(halos.begin(), halos.end(),
+                                [](const retile::Halo& halo) { return halo == retile::Halo{}; });
+  return retile::Layout::numbered(devices, std::move(cuts), digits,
+                                  none ? std::vector<retile::Halo>() : std::move(halos))
+      .value();
+}
+
+inline retile::Shape random_global(std::mt19937_64& random, std::size_t max_rank,
+                                   retile::Size most) {
+  retile::Shape out;
+  for (std::size_t rank = 1 + random() % max_rank; rank > 0; --rank) {
+    out.push_back(1 + draw(random, most));
+  }
+  return out;
+}
+
+}  // namespace support
