@@ -72,7 +72,8 @@ BAD_PROBLEMS = [
     ("unknown option", with_types("x:2", "[4]", "[4]") + ["--bogus"], with_types("x:2", "[4]", "[4]"), "--bogus"),
     ("flag with a value", with_types("x:2", "[4]", "[4]") + ["--json=perhaps"],
      with_types("x:2", "[4]", "[4]") + ["--json"], "--json"),
-    ("reserved option", with_types("x:2", "[4]", "[4]") + ["--mesh-to", "y:2"], with_types("x:2", "[4]", "[4]"), "--mesh-to"),
+    ("an order of too many", with_types("x:2", "[4]", "[4]") + ["--order", "[0,1,2]"],
+     with_types("x:2", "[4]", "[4]") + ["--order", "[1,0]"], "[0,1,2]"),
     ("color of no kind", with_types("x:2", "[4]", "[4]") + ["--color", "pink"],
      with_types("x:2", "[4]", "[4]") + ["--color", "never"], "never"),
 ]

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "retile/core/cases.h"
+#include "retile/core/problem.h"
 
 namespace retile {
 

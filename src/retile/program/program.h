@@ -12,7 +12,6 @@
 
 #include "retile/core/layout.h"
 #include "retile/core/mesh.h"
-#include "retile/core/problem.h"
 #include "retile/core/size.h"
 #include "retile/program/ops.h"
 
@@ -54,6 +53,8 @@ struct Program {
   std::vector<Step> steps;
   friend bool operator==(const Program&, const Program&) = default;
 };
+
+struct Problem;
 
 /// The axes that name digits of the device number in a Program for `problem`, if its spelling has such.
 void take_meshes(Program& program, const Problem& problem);

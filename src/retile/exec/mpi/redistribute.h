@@ -76,15 +76,16 @@ class Redistributor {
   /// processes.
   [[nodiscard]] const std::vector<std::string>& reasons() const;
 
-  [[nodiscard]] Size in_bytes() const;   ///< size of the tile of `from`
-  [[nodiscard]] Size out_bytes() const;  ///< size of the tile of `to`
+  [[nodiscard]] Size in_bytes() const;  ///< size of this process's tile of `from`, 0 if it is empty
+  [[nodiscard]] Size out_bytes() const;  ///< size of its tile of `to`
 
   /// Bytes that this process receives from others in one run.
   [[nodiscard]] Size received_bytes() const;
   /// Largest sum so far of buffers given to this object and allocated by it on this process. Not
   /// counted: MPI's internals, and what make() needs for a while (preparing_limit_bytes).
   [[nodiscard]] Size peak_bytes() const;
-  /// What peak_bytes() never exceeds on any process. With T = in + out:
+  /// What peak_bytes() never exceeds on any process. With T = in + out, where tiles differ the largest
+  /// of each:
   ///   collectives  T + I + J + max(options.chunk_bytes, 2 * n * element_bytes), I being the
   ///                largest tile between steps (0 when there are fewer than two steps), J the
   ///                largest of those that are larger than `out` (0 when none is), n the largest
