@@ -408,7 +408,7 @@ std::string plan_explanation(const Plan& plan) {
   Size weak_path_cost = 0;
   for (const PlanStep& step : plan.steps) {
     if (step.op == Collective::allpermute) continue;
-    text += " -> " + shape_text(step.tile);
+    text += " -> " + shape_text(shown_tile(plan, step.tile));
     weak_path_cost += step.cost;
   }
   text += fmt::format("; cost {}{} ({}: {})\n", weak_path_cost, unit,
