@@ -265,8 +265,7 @@ inline Program random_program(std::uint64_t seed, Size devices) {
 
 /// The generated tile of one device.
 inline std::vector<std::byte> pattern_tile(const Layout& map, Size device, Size element_bytes) {
-  const Size elements = checked_product(map.box(device).extent).value();
-  std::vector<std::byte> tile(static_cast<std::size_t>(elements * element_bytes));
+  std::vector<std::byte> tile(static_cast<std::size_t>(map.tile_size(device) * element_bytes));
   fill_pattern(map, device, element_bytes, tile);
   return tile;
 }

@@ -36,7 +36,7 @@ class Ruling {
   }
 
   /// A step that was applied, and whose claims hold.
-  /// \param after        elements of the largest tile after it
+  /// \param after  elements of the largest tile after it
   /// \param not_a_box  asked for the first device that holds no box, until one is found
   template <typename NotABox>
   bool count(Size number, Size after, const NotABox& not_a_box) {

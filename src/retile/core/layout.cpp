@@ -231,10 +231,18 @@ Result<Layout> Layout::listed_boxes(Size devices, Shape global, std::vector<Size
   return out;
 }
 
+Result<void> check_listed(Size devices, std::size_t rank) {
+  const auto numbers = checked_mul(devices, static_cast<Size>(rank));
+  if (numbers && *numbers <= max_listed_numbers) return {};
+  return refuse({.code = Code::limit_reached,
+                 .message = "too many devices for a list of what each of them holds"});
+}
+
 Layout Layout::rooted(Size devices, Shape global, Size device) {
   const std::size_t rank = global.size();
-  RETILE_ASSERT(rank > 0 && device >= 0 && device < devices && may_be_listed(devices, rank),
-                "a device that there is, and few enough for a list");
+  RETILE_ASSERT(
+      rank > 0 && device >= 0 && device < devices && check_listed(devices, rank).has_value(),
+      "a device that there is, and few enough for a list");
   const auto numbers = static_cast<std::size_t>(devices) * rank;
   std::vector<Size> extents(numbers, 0);
   std::copy(global.begin(), global.end(),
@@ -250,7 +258,7 @@ Layout Layout::placed(const std::optional<DeviceTable>& order, Size devices) con
   if (order && order->chain() != nullptr && devices_ == devices && !listed_) {
     return renamed(order->chain()->inverse());
   }
-  RETILE_ASSERT((rank() > 0 || devices_ == devices) && may_be_listed(devices, rank()) &&
+  RETILE_ASSERT((rank() > 0 || devices_ == devices) && check_listed(devices, rank()).has_value() &&
                     (!order || order->size() == devices_),
                 "a device for each position, and few enough for a list");
   const auto entries = static_cast<std::size_t>(devices) * rank();
@@ -282,6 +290,13 @@ Size Layout::tile_size() const {
   // The tile numbers of different dimensions are independent: some device holds the largest of all.
   const auto size = checked_product(tile_);
   RETILE_ASSERT(size.has_value(), "a tile is no larger than its array");
+  return *size;
+}
+
+Size Layout::tile_size(Size device) const {
+  if (even_) return tile_size();
+  const auto size = checked_product(box(device).extent);
+  RETILE_ASSERT(size.has_value(), "a box is no larger than its array");
   return *size;
 }
 

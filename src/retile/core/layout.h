@@ -69,7 +69,7 @@ class Layout {
   /// holds nothing. In digits where an iota says who stands where, and all do.
   /// \param order  the device at each position, in one row; nothing: position p is device p
   /// Preconditions (asserted): distinct numbers below `devices`, as many as this layout has devices;
-  /// with fewer positions than devices a rank of 1 at least; may_be_listed().
+  /// with fewer positions than devices a rank of 1 at least; check_listed().
   [[nodiscard]] Layout placed(const std::optional<DeviceTable>& order, Size devices) const;
 
   [[nodiscard]] Size devices() const { return devices_; }
@@ -79,6 +79,8 @@ class Layout {
   [[nodiscard]] const Shape& tile() const { return tile_; }
   /// Elements of the largest box; never overflows: at most the global size.
   [[nodiscard]] Size tile_size() const;
+  /// Elements of the box of a device.
+  [[nodiscard]] Size tile_size(Size device) const;
   [[nodiscard]] Size global_size() const;
 
   /// Whether all boxes have the shape tile(), and the form says so: equal cuts without halos, or
@@ -152,11 +154,9 @@ class Layout {
 /// Who makes a list of boxes out of a few words makes none of more numbers: half a gigabyte.
 inline constexpr Size max_listed_numbers = Size{1} << 26;
 
-/// Whether a list of so many boxes of that rank has no more numbers.
-[[nodiscard]] inline bool may_be_listed(Size devices, std::size_t rank) {
-  const auto numbers = checked_mul(devices, static_cast<Size>(rank));
-  return numbers && *numbers <= max_listed_numbers;
-}
+/// Refuses a list of so many boxes of that rank with more numbers.
+/// \error limit_reached
+[[nodiscard]] Result<void> check_listed(Size devices, std::size_t rank);
 
 /// How many tiles of this extent lie along a dimension. Precondition: tile >= 1, and it divides.
 [[nodiscard]] inline Size tile_count(Size global, Size tile) { return global / tile; }

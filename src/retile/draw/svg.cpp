@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "retile/core/names.h"
+#include "retile/program/uneven.h"
 
 namespace retile {
 
@@ -87,7 +88,7 @@ Held held_in(const Layout& layout) {
   Held out;
   Size device = 0;
   for (const Box& box : layout.boxes()) {
-    if (std::find(box.extent.begin(), box.extent.end(), Size{0}) != box.extent.end()) {
+    if (is_empty(box.extent)) {
       ++out.empty;
     } else {
       out.holders[{box.at, box.extent}].push_back(device);

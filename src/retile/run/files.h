@@ -27,11 +27,6 @@ inline constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 /// Most bytes of the buffers through which one process reads, writes, sends and compares.
 inline constexpr Size file_buffer_limit_bytes = Size{4} << 20;
 
-/// Elements of the tile that a device holds.
-[[nodiscard]] inline Size tile_elements(const Layout& layout, Size device) {
-  return layout.is_even() ? layout.tile_size() : checked_product(layout.box(device).extent).value();
-}
-
 /// Called on process 0 before and during each stage (`generate`, `read`, `move`, `verify`, `write`)
 /// with done and total: repetitions for `move`, bytes for all others.
 using Progress = std::function<void(std::string_view stage, Size done, Size total)>;

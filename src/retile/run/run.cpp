@@ -16,11 +16,11 @@ namespace retile::run {
 namespace {
 
 /// The tiles of some devices one behind the other, in elements.
-class Stretch {
+class TileOffsets {
  public:
-  Stretch(const Layout& layout, const Executor::Devices& devices) : first_(devices.first) {
+  TileOffsets(const Layout& layout, const Executor::Devices& devices) : first_(devices.first) {
     for (Size device = first_; device < first_ + devices.count; ++device) {
-      ends_.push_back((ends_.empty() ? 0 : ends_.back()) + tile_elements(layout, device));
+      ends_.push_back((ends_.empty() ? 0 : ends_.back()) + layout.tile_size(device));
     }
   }
   [[nodiscard]] Size before(Size device) const {
@@ -76,7 +76,7 @@ class Runner {
   const Source& source_;
   Size repetitions_;
   const std::string& output_;
-  Stretch old_, new_;  // tiles of this process
+  TileOffsets old_, new_;  // tiles of this process
   Progress progress_;
   Size first_ = 0, end_ = 0;  // of this process's devices
   Buffer buffer_;

@@ -18,14 +18,9 @@ std::vector<bool> writers(const Layout& layout) {
   const auto rank = static_cast<std::ptrdiff_t>(layout.rank());
   for (Size device = 0; device < layout.devices(); ++device) {
     const auto begin = at.begin() + static_cast<std::ptrdiff_t>(device) * rank;
-    writes.push_back(tile_elements(layout, device) > 0 && held.emplace(begin, begin + rank).second);
+    writes.push_back(layout.tile_size(device) > 0 && held.emplace(begin, begin + rank).second);
   }
   return writes;
-}
-
-TileRuns runs_of(const Layout& layout, Size device) {
-  const Box box = layout.box(device);
-  return {layout.global(), box.extent, box.at};
 }
 
 /// What a file would hold, without its header's length.
@@ -74,7 +69,7 @@ Result<Sink> Sink::create(const Processes& processes, const std::string& path, c
 
 Result<void> Sink::write_tile(std::span<const std::byte> tile, const Layout& to, Size device,
                               const std::function<void(Size)>& written) {
-  TileRuns runs = runs_of(to, device);
+  TileRuns runs(to.global(), to.box(device));
   while (!tile.empty()) {
     const auto piece = tile.first(std::min(tile.size(), piece_bytes));
     if (auto done = file_->write(runs, piece); !done) return done;
@@ -86,10 +81,10 @@ Result<void> Sink::write_tile(std::span<const std::byte> tile, const Layout& to,
 
 Result<void> Sink::receive_tile(const Processes& processes, const Layout& to, Size device,
                                 Buffer& buffer) {
-  TileRuns runs = runs_of(to, device);
+  TileRuns runs(to.global(), to.box(device));
   Result<void> mine;
   // Pieces keep coming after a failure: the sender does not know, and waits for no answer.
-  for (Size left = tile_elements(to, device) * file_->header().type.bytes; left > 0;) {
+  for (Size left = to.tile_size(device) * file_->header().type.bytes; left > 0;) {
     const auto piece =
         buffer.piece(static_cast<std::size_t>(std::min(left, static_cast<Size>(piece_bytes))));
     processes.receive(piece, static_cast<int>(device));

@@ -17,12 +17,7 @@ constexpr std::size_t status_bytes = 8;
 std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 Size tile_bytes(const Layout& layout, Size device, const ElementType& type) {
-  return tile_elements(layout, device) * type.bytes;
-}
-
-TileReader reader_of(const NpyFile& file, const Layout& layout, Size device) {
-  const Box box = layout.box(device);
-  return {file, box.extent, box.at};
+  return layout.tile_size(device) * type.bytes;
 }
 
 /// How much of a tile goes at once from `begin` on.
@@ -97,7 +92,7 @@ Result<Source> Source::open(const Processes& processes, const std::string& path,
 
 Result<void> Source::read_tile(const Layout& layout, Size device, Buffer& buffer,
                                const Consume& consume) const {
-  TileReader reader = reader_of(*file_, layout, device);
+  TileReader reader(*file_, layout.box(device));
   const Size all = tile_bytes(layout, device, type_);
   for (Size begin = 0; begin < all; begin += static_cast<Size>(piece_bytes)) {
     const auto piece = buffer.piece(piece_at(begin, all));
@@ -128,7 +123,7 @@ Result<void> Source::receive_tile(const Processes& processes, const Layout& layo
 
 Result<void> Source::serve_tile(const Processes& processes, const Layout& layout, Size device,
                                 Buffer& buffer) const {
-  TileReader reader = reader_of(*file_, layout, device);
+  TileReader reader(*file_, layout.box(device));
   const Size all = tile_bytes(layout, device, type_);
   Result<void> mine;
   for (Size begin = 0; begin < all && mine; begin += static_cast<Size>(piece_bytes)) {

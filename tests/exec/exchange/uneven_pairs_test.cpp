@@ -15,6 +15,7 @@
 #include "retile/program/forms/text.h"
 #include "spec/program/check.h"
 #include "spec/program/text.h"
+#include "support/ceil_types.h"
 
 namespace retile::uneven_pairs_test {
 namespace {
@@ -25,48 +26,6 @@ constexpr std::size_t every = 1;
 constexpr std::size_t every = 20;
 #endif
 constexpr Size most = 12;
-
-/// A dimension cut by these axes, the first of which is the minor one.
-std::string dim_text(const std::vector<std::size_t>& axes, const Mesh& mesh, Size size) {
-  if (axes.empty()) return std::to_string(size);
-  Size tiles = 1;
-  std::string names;
-  for (const std::size_t axis : axes) {
-    tiles *= mesh.axes()[axis].size;
-    names += (names.empty() ? "" : ",") + mesh.axes()[axis].name;
-  }
-  return std::to_string((size + tiles - 1) / tiles) + "{" + names + "}" + std::to_string(size);
-}
-
-/// All ways to put axes on dimensions, each axis on one or on none, in any order.
-void distribute(const Mesh& mesh, std::vector<std::vector<std::size_t>> dims, std::size_t used,
-                std::vector<std::vector<std::vector<std::size_t>>>& out) {
-  out.push_back(dims);
-  for (std::size_t axis = 0; axis < mesh.axes().size(); ++axis) {
-    if ((used >> axis & 1U) != 0) continue;
-    for (std::size_t i = 0; i < dims.size(); ++i) {
-      dims[i].push_back(axis);
-      distribute(mesh, dims, used | std::size_t{1} << axis, out);
-      dims[i].pop_back();
-    }
-  }
-}
-
-std::vector<std::string> types(const Mesh& mesh, const Shape& global) {
-  std::vector<std::vector<std::vector<std::size_t>>> all;
-  distribute(mesh, std::vector<std::vector<std::size_t>>(global.size()), 0, all);
-  std::vector<std::string> out;
-  for (const auto& dims : all) {
-    std::string text;
-    for (std::size_t i = 0; i < dims.size(); ++i) {
-      text += (i == 0 ? "[" : ", ") + dim_text(dims[i], mesh, global[i]);
-    }
-    out.push_back(text + "]");
-  }
-  std::sort(out.begin(), out.end());  // one that is reached in several orders counts once
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
-}
 
 Size elements(const Shape& extent) { return checked_product(extent).value(); }
 
@@ -125,7 +84,7 @@ void hold(const Layout& from, const Layout& to, Totals& totals) {
 
 void hold_all(const Mesh& mesh, const Shape& global, Totals& totals) {
   std::vector<Layout> layouts;
-  for (const std::string& text : types(mesh, global)) {
+  for (const std::string& text : support::ceil_types(mesh, global)) {
     layouts.push_back(parse_layout(text, mesh).value());
   }
   for (const Layout& from : layouts) {

@@ -14,6 +14,7 @@
 #include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "retile/program/forms/text.h"
+#include "support/ceil_types.h"
 #include "support/values.h"
 
 namespace retile::uneven_test {
@@ -133,43 +134,16 @@ TEST(Uneven, halos_come_from_the_neighbours) {
   EXPECT_EQ(received(it.program), (std::vector<Size>{1, 2, 2, 1}));
 }
 
-/// All types of rank 2 over a mesh of two axes, of every size up to the limit.
-std::vector<std::string> types(const std::vector<Size>& axes, Size rows, Size columns) {
-  const std::vector<std::vector<std::string>> splits = {{}, {"a"}, {"b"}, {"a", "b"}, {"b", "a"}};
-  const auto dim = [&](const std::vector<std::string>& split, Size n) {
-    Size tiles = 1;
-    std::string names;
-    for (const std::string& axis : split) {
-      tiles *= axis == "a" ? axes[0] : axes[1];
-      names += (names.empty() ? "" : ",") + axis;
-    }
-    return split.empty()
-               ? std::to_string(n)
-               : std::to_string((n + tiles - 1) / tiles) + "{" + names + "}" + std::to_string(n);
-  };
-  std::vector<std::string> out;
-  for (const auto& first : splits) {
-    for (const auto& second : splits) {
-      const bool twice = std::any_of(first.begin(), first.end(), [&](const std::string& axis) {
-        return std::find(second.begin(), second.end(), axis) != second.end();
-      });
-      if (!twice) out.push_back("[" + dim(first, rows) + ", " + dim(second, columns) + "]");
-    }
-  }
-  return out;
-}
-
 TEST(Uneven, all_small_problems_are_right_and_within_the_bound) {
   std::size_t solved = 0;
   std::size_t aligned = 0;
-  for (const auto& axes : {std::vector<Size>{2, 3}, std::vector<Size>{2, 2}}) {
-    const std::string mesh = "a:" + std::to_string(axes[0]) + ",b:" + std::to_string(axes[1]);
+  for (const char* mesh : {"a:2,b:3", "a:2,b:2"}) {
     for (Size rows = 1; rows <= 7; ++rows) {
       for (Size columns = 1; columns <= 5; columns += 2) {
-        const auto all = types(axes, rows, columns);
+        const auto all = support::ceil_types(parse_mesh(mesh).value(), {rows, columns});
         for (const std::string& from : all) {
           for (const std::string& to : all) {
-            const Problem problem = support::problem(mesh.c_str(), from.c_str(), to.c_str());
+            const Problem problem = support::problem(mesh, from.c_str(), to.c_str());
             const Plan planned = plan(problem).value();
             const Program program = lowered(planned);
             const Verdict verdict = check(program);

@@ -118,6 +118,9 @@ class Run : public testing::Test {
     return result;
   }
 
+  /// Runs it from this file to another, where all processes see both and where only process 0 does.
+  void keeps_the_file(const Program& program, const std::string& bytes) const;
+
   Result<Environment> environment_;
   std::optional<test::TemporaryDirectory> directory_;
   std::string path_;
@@ -164,6 +167,20 @@ class View {
  private:
   std::filesystem::path before_;
 };
+
+void Run::keeps_the_file(const Program& program, const std::string& bytes) const {
+  make_file("in/a.npy", bytes);
+  for (const Sees sees : {Sees::both, Sees::neither}) {
+    const View view(path_, is_first() ? Sees::both : sees);
+    const auto report = run(program, {.input = "in/a.npy", .output = "out/b.npy"});
+    ASSERT_TRUE(report) << render(report.error());
+    EXPECT_TRUE(report->right);
+    EXPECT_EQ(report->elements_checked, program.to.global_size());
+    EXPECT_TRUE(!is_first() || read_file(file("out/b.npy")) == bytes);
+    EXPECT_LE(report->peak_bytes_per_process, report->peak_limit_bytes);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
 
 /// From rows to columns over all processes; rank 3, so that runs are neither rows nor single
 /// elements.
@@ -305,17 +322,8 @@ TEST_F(Run, more_than_one_piece_is_streamed) {
       parsed("retile.program/1\nmesh d:" + d + "\nfrom [1{d}" + d + ", " + all + "]\nto [" + d +
              ", " + std::to_string(columns / processes()) + "{d}" + all +
              "]\nalltoall split=1 concat=0 groups=[1," + d + "]<=[" + d + "]\n");
-  const std::string bytes = pattern_file(program, elements[0], 7);
   View::make_folders(path_);
-  make_file("in/a.npy", bytes);
-  for (const Sees sees : {Sees::both, Sees::neither}) {
-    const View view(path_, is_first() ? Sees::both : sees);
-    const auto report = run(program, {.input = "in/a.npy", .output = "out/b.npy"});
-    ASSERT_TRUE(report) << render(report.error());
-    EXPECT_TRUE(report->right);
-    EXPECT_TRUE(!is_first() || read_file(file("out/b.npy")) == bytes);
-    EXPECT_LE(report->peak_bytes_per_process, report->peak_limit_bytes);
-  }
+  keeps_the_file(program, pattern_file(program, elements[0], 7));
 }
 
 TEST_F(Run, replicas_write_once_and_rank_0_works) {
@@ -351,23 +359,8 @@ TEST_F(Run, files_of_tiles_that_are_not_alike_are_read_and_written) {
   const Layout one = Layout::rooted(devices, global, devices - 1);
   View::make_folders(path_);
   for (const auto& [from, to] : {std::pair(blocks, one), std::pair(one, blocks)}) {
-    Program ends;
-    ends.devices = devices;
-    ends.from = from;
-    ends.to = to;
-    const Program program = direct(ends).value();
-    const std::string bytes = pattern_file(program, elements[2], 5);
-    make_file("in/a.npy", bytes);
-    for (const Sees sees : {Sees::both, Sees::neither}) {
-      const View view(path_, is_first() ? Sees::both : sees);
-      const auto report = run(program, {.input = "in/a.npy", .output = "out/b.npy"});
-      ASSERT_TRUE(report) << render(report.error());
-      EXPECT_TRUE(report->right);
-      EXPECT_EQ(report->elements_checked, global[0] * global[1]);
-      EXPECT_TRUE(!is_first() || read_file(file("out/b.npy")) == bytes);
-      EXPECT_LE(report->peak_bytes_per_process, report->peak_limit_bytes);
-      MPI_Barrier(MPI_COMM_WORLD);
-    }
+    const Program program = direct(Problem::make(from, to).value()).value();
+    keeps_the_file(program, pattern_file(program, elements[2], 5));
   }
 }
 

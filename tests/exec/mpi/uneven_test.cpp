@@ -27,11 +27,7 @@ using test::process;
 using test::processes;
 
 Program between(Layout from, Layout to) {
-  Program ends;
-  ends.devices = from.devices();
-  ends.from = std::move(from);
-  ends.to = std::move(to);
-  return direct(ends).value();
+  return direct(Problem::make(std::move(from), std::move(to)).value()).value();
 }
 
 /// One way to move, and blocks of processes that are taken for nodes.

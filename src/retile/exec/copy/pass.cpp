@@ -52,12 +52,16 @@ constexpr std::size_t max_loops = 64;
 
 // What the loops over a box depend on: its shape, and of tiles that are not alike the extents that
 // make their strides.
-[[nodiscard]] Shape loops_key(const Shape& shape, const DeviceShapes& tiles, Size device,
-                              Shape key) {
-  if (key.empty()) key = shape;
-  if (tiles.alike() || shape.empty()) return key;
-  const Shape& tile = tiles.of(device);
-  key.insert(key.end(), tile.begin() + 1, tile.end());
+[[nodiscard]] Shape loops_key(const Transfer& transfer, const DeviceShapes& sources,
+                              const DeviceShapes& targets) {
+  Shape key = transfer.shape;
+  const auto add_strides = [&key](const DeviceShapes& tiles, Size device) {
+    if (tiles.alike()) return;
+    const Shape& tile = tiles.of(device);
+    key.insert(key.end(), tile.begin() + 1, tile.end());  // tiles of rank 0 are alike
+  };
+  add_strides(sources, transfer.source);
+  add_strides(targets, transfer.target);
   return key;
 }
 
@@ -78,9 +82,7 @@ Pass::Pass(Size element_bytes, const DeviceShapes& source_tiles, const DeviceSha
     const Size from = box_offset(source_tile, transfer.source_start, transfer.shape);
     const Size to = box_offset(target_tile, transfer.target_start, transfer.shape);
     all_bytes += checked_product(transfer.shape).value() * element_bytes;
-    Alike& alike =
-        members_of_shape[loops_key(transfer.shape, target_tiles, transfer.target,
-                                   loops_key(transfer.shape, source_tiles, transfer.source, {}))];
+    Alike& alike = members_of_shape[loops_key(transfer, source_tiles, target_tiles)];
     if (alike.first == nullptr) alike.first = &transfer;
     alike.members.push_back(
         {transfer.source, transfer.target, from * element_bytes, to * element_bytes});

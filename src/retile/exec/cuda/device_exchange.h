@@ -52,7 +52,7 @@ struct DeviceOptions {
 /// and the one before is brought to the device and unpacked. Messages lie in pinned host memory, or
 /// on the device where every member's transport takes them from there.
 ///
-/// Preconditions: as for SharedExchange, and 1 <= chunk_bytes <= 2^30.
+/// Preconditions: as for SharedExchange, 1 <= chunk_bytes <= 2^30, and tiles that are all alike.
 class DeviceExchange {
  public:
   /// \param device,transport  outlive the exchange

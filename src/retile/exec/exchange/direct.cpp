@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "retile/core/box_rows.h"
+
 namespace retile {
 namespace {
 
@@ -166,31 +168,9 @@ bool joined_along(std::size_t k, std::vector<Transfer>& transfers) {
   return some;
 }
 
-/// The boxes of a layout.
-class Boxes {
- public:
-  explicit Boxes(const Layout& layout) : rank_(layout.rank()), at_(layout.base_offsets()) {
-    if (layout.is_even()) {
-      tile_ = layout.tile();
-    } else {
-      extents_ = layout.extents();
-    }
-  }
-
-  [[nodiscard]] Stretch stretch(Size device, std::size_t k) const {
-    const std::size_t place = index(device) * rank_ + k;
-    return {at_[place], at_[place] + (extents_.empty() ? tile_[k] : extents_[place])};
-  }
-  [[nodiscard]] bool is_empty(Size device) const {
-    return !extents_.empty() && extents_[index(device) * rank_] == 0;
-  }
-
- private:
-  std::size_t rank_;
-  std::vector<Size> at_;
-  Shape tile_;
-  std::vector<Size> extents_;  // where they are not all alike
-};
+Stretch stretch_of(const BoxRows& boxes, Size device, std::size_t k) {
+  return {boxes.begin(device, k), boxes.end(device, k)};
+}
 
 class Maker {
  public:
@@ -202,7 +182,7 @@ class Maker {
     for (std::size_t k = 0; k < rank_; ++k) {
       std::vector<Stretch> stretches;
       stretches.reserve(holders_.size());
-      for (const Size d : holders_) stretches.push_back(old_.stretch(d, k));
+      for (const Size d : holders_) stretches.push_back(stretch_of(old_, d, k));
       edges_.emplace_back(std::move(stretches));
     }
     find_corners();
@@ -254,7 +234,7 @@ class Maker {
   };
 
   [[nodiscard]] std::optional<Range> pieces_of(Size device, std::size_t k) const {
-    const Stretch stretch = new_.stretch(device, k);
+    const Stretch stretch = stretch_of(new_, device, k);
     return edges_[k].pieces(stretch.begin, stretch.end);
   }
 
@@ -262,7 +242,8 @@ class Maker {
   void find_corners() {
     std::vector<std::size_t> corner(rank_);
     for (const Size d : holders_) {
-      for (std::size_t k = 0; k < rank_; ++k) corner[k] = edges_[k].number_of(old_.stretch(d, k));
+      for (std::size_t k = 0; k < rank_; ++k)
+        corner[k] = edges_[k].number_of(stretch_of(old_, d, k));
       // In ascending order of devices, so this is a heap.
       loads_[corner].push_back({.sent = 0, .device = d});
     }
@@ -280,13 +261,13 @@ class Maker {
                         .source_start = Shape(rank_),
                         .shape = Shape(rank_)};
       for (std::size_t k = 0; k < rank_; ++k) {
-        const Stretch tile = new_.stretch(device, k);
+        const Stretch tile = stretch_of(new_, device, k);
         const Size begin = std::max(edges_[k].cut(pieces[k]), tile.begin);
         const Size end = std::min(edges_[k].cut(pieces[k] + 1), tile.end);
         transfer.target_start[k] = begin - tile.begin;
         transfer.source_start[k] = begin;
         transfer.shape[k] = end - begin;
-        const Stretch own = old_.stretch(device, k);
+        const Stretch own = stretch_of(old_, device, k);
         if (begin < own.begin || end > own.end) transfer.source = nobody;
       }
       if (transfer.source == device) start_in_source(transfer);
@@ -296,7 +277,7 @@ class Maker {
 
   void start_in_source(Transfer& transfer) const {
     for (std::size_t k = 0; k < rank_; ++k) {
-      transfer.source_start[k] -= old_.stretch(transfer.source, k).begin;
+      transfer.source_start[k] -= old_.begin(transfer.source, k);
     }
   }
 
@@ -358,8 +339,8 @@ class Maker {
 
   std::size_t rank_;
   Size devices_;
-  Boxes old_;
-  Boxes new_;
+  BoxRows old_;
+  BoxRows new_;
   std::vector<Size> holders_;  // devices whose old tiles are not empty
   std::vector<Edges> edges_;   // per dimension
   std::map<std::vector<std::size_t>, std::vector<Load>> loads_;  // per corner

@@ -90,6 +90,7 @@ class TileReader {
  public:
   /// `file` must outlive the reader. Precondition: tile and base fit the file's shape (asserted).
   TileReader(const NpyFile& file, const Shape& tile, const Shape& base);
+  TileReader(const NpyFile& file, const Box& box) : TileReader(file, box.extent, box.at) {}
 
   /// The next out.size() bytes of the tile in C order. Precondition (asserted): whole elements, not
   /// more than are left.

@@ -13,11 +13,9 @@ namespace {
 
 TileRuns runs_of(const Layout& map, Size device, Size element_bytes, std::size_t tile_bytes) {
   RETILE_ASSERT(is_element_size(element_bytes), "an element size that cannot be moved");
-  const Box box = map.box(device);
-  RETILE_ASSERT(checked_mul(checked_product(box.extent).value(), element_bytes) ==
-                    static_cast<Size>(tile_bytes),
+  RETILE_ASSERT(checked_mul(map.tile_size(device), element_bytes) == static_cast<Size>(tile_bytes),
                 "a buffer that is not of the tile's size");
-  return {map.global(), box.extent, box.at};
+  return {map.global(), map.box(device)};
 }
 
 /// The numbers whose bytes in memory are least significant first.

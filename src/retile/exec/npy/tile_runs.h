@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "retile/core/layout.h"
 #include "retile/core/size.h"
 
 namespace retile {
@@ -27,6 +28,7 @@ class TileRuns {
   /// Preconditions (asserted): equal ranks, extents >= 0 (a tile without elements has no runs), base +
   /// tile <= global, global size < 2^63.
   TileRuns(const Shape& global, const Shape& tile, const Shape& base);
+  TileRuns(const Shape& global, const Box& box) : TileRuns(global, box.extent, box.at) {}
 
   /// The next piece of a run, at most `most` elements long (most >= 1). Precondition: not done().
   Run next(Size most);

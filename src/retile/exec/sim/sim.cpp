@@ -66,10 +66,13 @@ Tile concatenated(const std::vector<const Tile*>& tiles, const Shape& shape, std
 
 struct State {
   Tiles tiles;
-  Shape shape;
-  Shape shape_after;  // of the step that is applied
+  const DeviceShapes* before = nullptr;  // the step that is applied
+  const DeviceShapes* after = nullptr;
   Size element_bytes = 1;
   std::vector<Size> received_bytes;  // per device
+
+  /// Of all tiles. Precondition: they are alike.
+  [[nodiscard]] const Shape& shape() const { return before->largest(); }
 };
 
 Size bytes_of(const Tile& tile) { return static_cast<Size>(tile.size()); }
@@ -78,7 +81,7 @@ Tiles apply(const Dynslice& step, const State& state) {
   Tiles after(state.tiles.size());
   const auto n = static_cast<std::size_t>(group_size(step));
   const auto keep = [&](std::size_t d, std::size_t q) {
-    after[d] = piece(state.tiles[d], state.shape, step.dim, state.element_bytes, n, q);
+    after[d] = piece(state.tiles[d], state.shape(), step.dim, state.element_bytes, n, q);
   };
   if (const auto* groups = std::get_if<DeviceTable>(&step.pieces)) {
     // Position in the row, without searching the table once per device.
@@ -99,7 +102,7 @@ Tiles apply(const Allgather& step, State& state) {
     std::vector<const Tile*> members;
     members.reserve(row.size());
     for (const Size member : row) members.push_back(&state.tiles[static_cast<std::size_t>(member)]);
-    const Tile gathered = concatenated(members, state.shape, step.dim, state.element_bytes);
+    const Tile gathered = concatenated(members, state.shape(), step.dim, state.element_bytes);
     for (const Size member : row) {
       const auto d = static_cast<std::size_t>(member);
       after[d] = gathered;
@@ -113,14 +116,14 @@ Tiles apply(const Alltoall& step, State& state) {
   Tiles after(state.tiles.size());
   for (const std::vector<Size>& row : step.groups.to_rows()) {
     const std::size_t n = row.size();
-    Shape piece_shape = state.shape;
+    Shape piece_shape = state.shape();
     piece_shape[step.split] /= static_cast<Size>(n);
     for (std::size_t q = 0; q < n; ++q) {
       Tiles pieces;
       pieces.reserve(n);
       std::vector<const Tile*> parts;
       for (const Size member : row) {
-        pieces.push_back(piece(state.tiles[static_cast<std::size_t>(member)], state.shape,
+        pieces.push_back(piece(state.tiles[static_cast<std::size_t>(member)], state.shape(),
                                step.split, state.element_bytes, n, q));
         parts.push_back(&pieces.back());
       }
@@ -145,16 +148,15 @@ Tiles apply(const Allpermute& step, State& state) {
   return after;
 }
 
-Tiles moved(const std::vector<Transfer>& transfers, const DeviceShapes& before_all,
-            const DeviceShapes& after_all, State& state) {
+Tiles moved(const std::vector<Transfer>& transfers, State& state) {
   Tiles tiles;
   for (Size d = 0; d < static_cast<Size>(state.tiles.size()); ++d) {
-    const Size elements = checked_product(after_all.of(d)).value();
+    const Size elements = checked_product(state.after->of(d)).value();
     tiles.emplace_back(static_cast<std::size_t>(elements * state.element_bytes));
   }
   for (const Transfer& transfer : transfers) {
-    const Shape& before = before_all.of(transfer.source);
-    const Shape& after = after_all.of(transfer.target);
+    const Shape& before = state.before->of(transfer.source);
+    const Shape& after = state.after->of(transfer.target);
     const std::size_t rank = after.size();
     const Tile& from = state.tiles[static_cast<std::size_t>(transfer.source)];
     Tile& to = tiles[static_cast<std::size_t>(transfer.target)];
@@ -181,16 +183,13 @@ Tiles moved(const std::vector<Transfer>& transfers, const DeviceShapes& before_a
   return tiles;
 }
 
-Tiles apply(const Exchange& step, State& state) {
-  return moved(step.transfers, state.shape, state.shape_after, state);
-}
+Tiles apply(const Exchange& step, State& state) { return moved(step.transfers, state); }
 
 /// A step on tiles that are not all alike.
-Tiles apply_uneven(const Step& step, const DeviceShapes& before, const DeviceShapes& after,
-                   State& state) {
-  const auto moves = moves_of(step, before.each());
+Tiles apply_uneven(const Step& step, State& state) {
+  const auto moves = moves_of(step, state.before->each());
   RETILE_ASSERT(moves.has_value(), "tile_shapes() has seen that the step can be applied");
-  return moved(moves->transfers, before, after, state);
+  return moved(moves->transfers, state);
 }
 
 Size largest_bytes(const Tiles& tiles) {
@@ -218,24 +217,18 @@ Result<Outcome> run(const Program& program, Tiles tiles, Size element_bytes) {
                                 shapes->front().alike() ? "" : "up to ", tile_bytes)});
   }
   State state{.tiles = std::move(tiles),
-              .shape = {},
-              .shape_after = {},
               .element_bytes = element_bytes,
               .received_bytes = std::vector<Size>(static_cast<std::size_t>(program.devices), 0)};
   Outcome outcome;
   outcome.peak_bytes_per_device = tile_bytes;
   for (std::size_t index = 0; index < program.steps.size(); ++index) {
-    const DeviceShapes& shape = (*shapes)[index];
-    const DeviceShapes& shape_after = (*shapes)[index + 1];
+    const Step& step = program.steps[index];
+    state.before = &(*shapes)[index];
+    state.after = &(*shapes)[index + 1];
     const Size before = largest_bytes(state.tiles);
-    if (shape.alike()) {
-      state.shape = shape.largest();
-      state.shape_after = shape_after.largest();
-      state.tiles =
-          std::visit([&](const auto& op) { return apply(op, state); }, program.steps[index].op);
-    } else {
-      state.tiles = apply_uneven(program.steps[index], shape, shape_after, state);
-    }
+    state.tiles = state.before->alike()
+                      ? std::visit([&](const auto& op) { return apply(op, state); }, step.op)
+                      : apply_uneven(step, state);
     outcome.peak_bytes_per_device =
         std::max(outcome.peak_bytes_per_device, before + largest_bytes(state.tiles));
   }

@@ -69,9 +69,8 @@ Layout placed(const WrittenLayout& written, const PlacedMesh& mesh, Size devices
     fail(all, {.code = Code::unsupported,
                .message = "an array of rank 0 is held by every device, also by those on no mesh"});
   }
-  if ((mesh.order || layout.devices() != devices) && !may_be_listed(devices, layout.rank())) {
-    fail(all, {.code = Code::limit_reached,
-               .message = "too many devices for a list of what each of them holds"});
+  if (mesh.order || layout.devices() != devices) {
+    if (auto listed = check_listed(devices, layout.rank()); !listed) fail_with(all, listed.error());
   }
   return layout.placed(mesh.order, devices);
 }

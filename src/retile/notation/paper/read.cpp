@@ -148,10 +148,8 @@ std::string layout_text(const Mesh& mesh, std::vector<CutDim> dims) {
 /// The layout in which one device holds everything, and the others nothing.
 Layout rooted(Size devices, const std::vector<CutDim>& dims, const Token<Size>& device,
               const Place& type) {
-  if (!may_be_listed(devices, dims.size())) {
-    fail(device.place, {.code = Code::limit_reached,
-                        .message = "too many devices for a list of what each of them holds"});
-  }
+  if (auto listed = check_listed(devices, dims.size()); !listed)
+    fail_with(device.place, listed.error());
   Shape global;
   for (const CutDim& dim : dims) {
     if (!dim.parts.empty() || dim.cutting != Cutting::tile) {

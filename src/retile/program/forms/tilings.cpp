@@ -143,9 +143,7 @@ Layout build_cut_tiling(const TilingDraft& draft, Size positions) {
 }
 
 void check_room(const Ground& ground, std::size_t rank, const Place& place) {
-  if (may_be_listed(ground.devices, rank)) return;
-  fail(place, {.code = Code::limit_reached,
-               .message = "too many devices for a list of what each of them holds"});
+  if (auto listed = check_listed(ground.devices, rank); !listed) fail_with(place, listed.error());
 }
 
 /// The layout of the devices that stand at the positions of another.
