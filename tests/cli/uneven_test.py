@@ -109,12 +109,53 @@ class Uneven(Case):
             self.assertEqual((done.returncode, done.stdout), (2, ""), done)
             self.assertIn("not all alike", done.stderr)
 
-    def test_strategies_by_steps_are_refused(self):
-        problem = ("run", "--mesh", "x:2,y:2", "[3{y,x}11]", "[6{x}11]")
-        for strategy in ("collectives", "inplace"):
-            done = retile(*problem, "--strategy", strategy)
+    def test_in_place_is_refused(self):
+        done = retile("run", "--mesh", "x:2,y:2", "[3{y,x}11]", "[6{x}11]", "--strategy", "inplace")
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+        self.assertIn("not all alike", done.stderr)
+
+    def test_collectives_alone(self):
+        problem = ("--mesh", "a:3,b:4", "[6{a}16, 6{b}23]", "[4{b}16, 8{a}23]", "--collectives")
+        plan = json.loads(self.output("plan", *problem, "--json"))
+        self.assertEqual([step["op"] for step in plan["steps"]], ["allgather", "dynslice", "allpermute", "alltoall"])
+        self.assertEqual([step["localtype"] for step in plan["steps"]], [[16, 6], [16, 2], [16, 2], [4, 8]])
+        self.assertEqual((plan["cost"], plan["height"], plan["bound"], plan["permutes"], plan["optimal"]), (160, 96, 36, 1, False))
+        self.assertIn("dim 0: cuts 0 6 12 16 and 0 4 8 12 16 do not nest", plan["reason"])
+        program = self.output("lower", *problem)
+        self.assertNotIn("exchange", program)
+        self.assertEqual(self.compare(program), "right")
+        self.assertEqual(retile("check", "--within-bound", stdin=program).returncode, 1)
+        for options, strategy in (([], "collectives"), (["--strategy", "collectives"], "collectives"), (["--backend", "sim"], None)):
+            done = json.loads(self.output("run", *problem, *options, "--json"))
+            self.assertEqual((done["right"], done["elements_checked"], done.get("strategy")), (True, 368, strategy), done)
+        self.assertIn("\nwhy: dim 0", self.output("plan", *problem, "--explain"))
+
+    def test_what_collectives_do_not_reach_has_no_plan(self):
+        for problem, reason in ((("[3{p}12]", "[3{p}12<1,1>]"), "tiles of to have halos"), (("[12]@1", "[12]"), "from lists")):
+            for verb in ("plan", "lower", "run"):
+                done = retile(verb, "--mesh", "p:4", *problem, "--collectives")
+                self.assertEqual((done.returncode, done.stderr), (1, ""), done)
+                self.assertIn(reason, done.stdout)
+                done = json.loads(retile(verb, "--mesh", "p:4", *problem, "--collectives", "--json").stdout)
+                self.assertEqual((done["feasible"], reason in done["reason"]), (False, True), done)
+        problem = ("plan", "--mesh", "p:2,q:3", "[3{q}7, 12]", "[4{p}7, 12]", "--collectives")
+        limit = json.loads(retile(*problem, "--memory-limit", "100", "--json").stdout)["smallest_feasible_bytes"]
+        self.assertEqual(retile(*problem, "--memory-limit", str(limit)).returncode, 0)
+        done = retile(*problem, "--memory-limit", str(limit - 1))
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn(f"the least that suffices is {limit}", done.stdout)
+
+    def test_collectives_with_what_they_exclude(self):
+        problem = ("--mesh", "p:2,q:3", "[3{q}7]", "[4{p}7]", "--collectives")
+        for arguments, message in ((("lower", *problem, "--direct"), "--direct is an exchange"),
+                                   (("run", *problem, "--strategy", "exchange"), "no other strategy"),
+                                   (("run", *problem, "--backend", "cuda"), "so --collectives says nothing"),
+                                   (("run", "--program", "x", "--collectives"), "--collectives is for planning"),
+                                   (("plan", *problem, "--cost", "bytes"), "even tiles only"),
+                                   (("plan", *problem, "--certificate", "-"), "no certificates yet")):
+            done = retile(*arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), done)
-            self.assertIn("not all alike", done.stderr)
+            self.assertIn(message, done.stderr)
 
     def test_runs_compare_every_element_and_keep_files(self):
         with tempfile.TemporaryDirectory() as folder:

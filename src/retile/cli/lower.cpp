@@ -12,19 +12,13 @@ namespace retile::cli {
 namespace {
 
 constexpr const char* footer_text = R"(
-Exit codes: 0 a Program, 2 the input cannot be read, 3 with --direct, more than 2^22 transfers.
+Exit codes: 0 a Program, 1 none of --collectives, 2 the input cannot be read, 3 more than 2^22
+transfers of an exchange.
 
 Examples:
   retile lower --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]'
   retile lower --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]' --json
   retile lower --mesh x:2 '[2{x}4, 4]' '[4, 2{x}4]' --direct)";
-
-Result<Program> program_of(const Problem& problem, bool is_direct) {
-  if (is_direct) return direct(problem);
-  const Result<Plan> planned = plan(problem);
-  if (!planned) return refuse(planned.error());
-  return lowered(*planned);
-}
 
 class LowerVerb final : public Verb {
  public:
@@ -35,20 +29,38 @@ class LowerVerb final : public Verb {
     problem_.add_options(options);
     options.flag("--direct", direct_,
                  "no plan: one exchange that moves every element straight to its new tile");
+    options.flag("--collectives", collectives_, std::string(collectives_help));
     options.flag("--json", json_, "print one JSON object, retile.program/1");
   }
-  [[nodiscard]] std::optional<Complaint> settle() override { return problem_.missing(); }
+  [[nodiscard]] std::optional<Complaint> settle() override {
+    if (direct_ && collectives_)
+      return Complaint{"--direct is an exchange, --collectives has none"};
+    return problem_.missing();
+  }
   [[nodiscard]] Outcome work() const override {
     const Result<Problem> problem = problem_.read();
     if (!problem) return failed(problem.error());
-    const Result<Program> program = program_of(*problem, direct_);
+    const PlanOptions options{.collectives = collectives_};
+    const Result<Program> program = program_of(*problem, options);
+    if (!program && program.error().code == Code::infeasible) {
+      return infeasible(*problem, options, program.error(), "retile.program/1", json_);
+    }
     if (!program) return failed(program.error());
     return {.exit = Exit::yes, .out = json_ ? to_json(*program) + "\n" : to_text(*program)};
   }
 
  private:
+  [[nodiscard]] Result<Program> program_of(const Problem& problem,
+                                           const PlanOptions& options) const {
+    if (direct_) return direct(problem);
+    const Result<Plan> planned = plan(problem, options);
+    if (!planned) return refuse(planned.error());
+    return lowered(*planned);
+  }
+
   ProblemArguments problem_;
   bool direct_ = false;
+  bool collectives_ = false;
   bool json_ = false;
 };
 

@@ -16,8 +16,8 @@ namespace retile::cli {
 namespace {
 
 constexpr const char* footer_text = R"(
-Exit codes: 0 a plan, 1 none within --memory-limit, 2 the input cannot be read, 3 the certificate or
-the picture is too large, 4 a file cannot be written.
+Exit codes: 0 a plan, 1 none within --memory-limit or of --collectives, 2 the input cannot be read,
+3 the certificate or the picture is too large, 4 a file cannot be written.
 
 `retile-oracle certify` checks a certificate line by line, with code of its own.
 
@@ -32,6 +32,7 @@ struct PlanArguments {
   ProblemArguments problem;
   bool json = false;
   bool explain = false;
+  bool collectives = false;
   std::optional<std::string> cost;
   std::optional<std::string> memory_limit;
   std::optional<std::string> dtype;
@@ -41,6 +42,7 @@ struct PlanArguments {
 
 Result<PlanOptions> read_options(const PlanArguments& arguments) {
   PlanOptions options;
+  options.collectives = arguments.collectives;
   if (arguments.cost) {
     const auto choice = parse_choice(*arguments.cost, "--cost", {"paper", "bytes"});
     if (!choice) return refuse(choice.error());
@@ -104,14 +106,27 @@ std::optional<Outcome> write_beside(const PlanArguments& arguments, const Plan& 
   return instead;
 }
 
+/// No limit would help.
+Outcome no_way(const Diagnostic& why, std::string_view schema, bool json) {
+  if (!json) return {.exit = Exit::no, .out = fmt::format("no plan: {}\n", why.message)};
+  nlohmann::ordered_json object;
+  object["schema"] = schema;
+  object["feasible"] = false;
+  object["reason"] = why.message;
+  return {.exit = Exit::no, .out = object.dump() + "\n"};
+}
+
 }  // namespace
 
-Outcome infeasible(const Problem& problem, const PlanOptions& options, std::string_view schema,
-                   bool json) {
-  const Result<Size> smallest = smallest_feasible_bytes(problem, options.element_bytes);
+Outcome infeasible(const Problem& problem, const PlanOptions& options, const Diagnostic& why,
+                   std::string_view schema, bool json) {
+  const Result<Size> smallest =
+      smallest_feasible_bytes(problem, options.element_bytes, options.collectives);
+  const bool unreachable = !smallest && smallest.error().code == Code::infeasible;
+  if (unreachable || !options.memory_limit_bytes) return no_way(why, schema, json);
   // One that cannot be counted is still over the limit; then the answer just goes without it.
   if (!smallest && smallest.error().code != Code::size_overflow) return failed(smallest.error());
-  const Size limit = options.memory_limit_bytes.value_or(0);
+  const Size limit = *options.memory_limit_bytes;
   if (json) {
     nlohmann::ordered_json object;
     object["schema"] = schema;
@@ -137,7 +152,7 @@ Outcome work_on(const PlanArguments& arguments) {
   const Result<Plan> planned = plan(*problem, *options);
   if (!planned) {
     if (planned.error().code == Code::infeasible) {
-      return infeasible(*problem, *options, "retile.plan/1", arguments.json);
+      return infeasible(*problem, *options, planned.error(), "retile.plan/1", arguments.json);
     }
     return failed(planned.error());
   }
@@ -160,6 +175,7 @@ class PlanVerb final : public Verb {
     given_.problem.add_options(options);
     options.flag("--json", given_.json, "print one JSON object, retile.plan/1");
     options.flag("--explain", given_.explain, "say why the plan is as it is");
+    options.flag("--collectives", given_.collectives, std::string(collectives_help));
     options.text("--cost", given_.cost,
                  "paper: elements per device (default); bytes: bytes received from others",
                  "MODEL");

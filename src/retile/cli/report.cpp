@@ -90,9 +90,8 @@ std::optional<std::vector<Digit>> popped_digits(const Layout& map, std::size_t d
 }
 
 /// One line per step, without tile and cost: `alltoall devs: dim 1 -> dim 0`.
-std::vector<std::string> step_labels(const Plan& plan) {
+std::vector<std::string> step_labels(const Plan& plan, const Mesh& mesh) {
   std::vector<std::string> labels;
-  const Mesh mesh = spelling_of(plan.uneven ? *plan.uneven : plan.problem).mesh;
   Layout map = plan.problem.from;
   for (const PlanStep& step : plan.steps) {
     const std::string_view name = collective_name(step.op);
@@ -133,12 +132,37 @@ Size size_of(const Shape& tile) {
   return checked_product(tile).value_or(0);
 }
 
+/// The problem asked for.
+const Problem& asked(const Plan& plan) { return plan.uneven ? *plan.uneven : plan.problem; }
+
 /// The largest extents that tiles of a step have in the array.
 Shape shown_tile(const Plan& plan, Shape tile) {
-  if (!plan.uneven) return tile;
-  const Shape& global = plan.uneven->from.global();
+  const Shape& global = asked(plan).from.global();
   for (std::size_t i = 0; i < tile.size(); ++i) tile[i] = std::min(tile[i], global[i]);
   return tile;
+}
+
+/// A step as it is shown.
+struct ShownStep {
+  const PlanStep* step;
+  std::string label;
+  Shape tile;
+};
+
+/// Those of the legs one after the other.
+std::vector<ShownStep> shown_steps(const Plan& plan) {
+  const Mesh mesh = spelling_of(asked(plan)).mesh;
+  std::vector<ShownStep> out;
+  const auto add = [&](const Plan& part) {
+    std::vector<std::string> labels = step_labels(part, mesh);
+    for (std::size_t k = 0; k < labels.size(); ++k) {
+      const PlanStep& step = part.steps[k];
+      out.push_back({&step, std::move(labels[k]), shown_tile(part, step.tile)});
+    }
+  };
+  add(plan);
+  for (const Plan& leg : plan.legs) add(leg);
+  return out;
 }
 
 std::string_view cost_unit(const Plan& plan) {
@@ -306,7 +330,7 @@ std::string verdict_json(const Verdict& verdict) {
 std::string plan_json(const Plan& plan) {
   Json json;
   json["schema"] = "retile.plan/1";
-  const Spelling spelling = spelling_of(plan.uneven ? *plan.uneven : plan.problem);
+  const Spelling spelling = spelling_of(asked(plan));
   json["mesh"] = axes_json(spelling.mesh);
   if (spelling.order) json["order"] = *spelling.order;
   if (spelling.mesh_to) json["mesh_to"] = axes_json(*spelling.mesh_to);
@@ -322,7 +346,8 @@ std::string plan_json(const Plan& plan) {
     object["reason"] = plan.exchange->reason;
     steps.push_back(std::move(object));
   }
-  for (const PlanStep& step : plan.steps) {
+  for (const ShownStep& shown : shown_steps(plan)) {
+    const PlanStep& step = *shown.step;
     Json object;
     object["op"] = collective_name(step.op);
     if (step.op == Collective::alltoall) {
@@ -333,11 +358,12 @@ std::string plan_json(const Plan& plan) {
       object["dim"] = step.dim;
       object["factor"] = step.factor;
     }
-    object["localtype"] = shown_tile(plan, step.tile);
+    object["localtype"] = shown.tile;
     object["cost"] = step.cost;
     steps.push_back(std::move(object));
   }
   json["steps"] = std::move(steps);
+  if (!plan.legs.empty()) json["reason"] = plan.reason;
   json["cost"] = plan.cost;
   json["height"] = plan.height;
   json["bound"] = plan.bound;
@@ -355,28 +381,28 @@ std::string plan_text(const Plan& plan) {
   if (plan.exchange) {
     return fmt::format("exchange; {}\n{}\n", sums_text(plan), plan.exchange->reason);
   }
-  const std::vector<std::string> labels = step_labels(plan);
+  const std::vector<ShownStep> steps = shown_steps(plan);
   // An end to `sums_text` that only a plan without a proof has.
   const std::string end =
-      plan.uneven && !plan.optimal ? fmt::format("\nplanned as the even problem over {}\n",
-                                                 shape_text(plan.problem.from.global()))
-      : plan.optimal               ? "\n"
+      !plan.legs.empty()             ? fmt::format("\n{}\n", plan.reason)
+      : plan.uneven && !plan.optimal ? fmt::format("\nplanned as the even problem over {}\n",
+                                                   shape_text(plan.problem.from.global()))
+      : plan.optimal                 ? "\n"
                      : fmt::format("\nnot proved optimal: the proved lower bound is {}{}{}\n",
                                    plan.lower_bound, cost_unit(plan),
                                    plan.complete ? "" : "; the search stopped at its limit");
-  if (labels.empty()) return fmt::format("nothing to do; {}{}", sums_text(plan), end);
-  if (labels.size() == 1) return fmt::format("{}; {}{}", labels.front(), sums_text(plan), end);
+  if (steps.empty()) return fmt::format("nothing to do; {}{}", sums_text(plan), end);
+  if (steps.size() == 1) return fmt::format("{}; {}{}", steps[0].label, sums_text(plan), end);
   std::size_t label_width = 0;
   std::size_t tile_width = 0;
-  for (std::size_t k = 0; k < labels.size(); ++k) {
-    label_width = std::max(label_width, labels[k].size());
-    tile_width = std::max(tile_width, shape_text(shown_tile(plan, plan.steps[k].tile)).size());
+  for (const ShownStep& shown : steps) {
+    label_width = std::max(label_width, shown.label.size());
+    tile_width = std::max(tile_width, shape_text(shown.tile).size());
   }
   std::string text;
-  for (std::size_t k = 0; k < labels.size(); ++k) {
-    text += fmt::format("{:<{}}  tile {:<{}}  cost {}\n", labels[k], label_width,
-                        shape_text(shown_tile(plan, plan.steps[k].tile)), tile_width,
-                        plan.steps[k].cost);
+  for (const ShownStep& shown : steps) {
+    text += fmt::format("{:<{}}  tile {:<{}}  cost {}\n", shown.label, label_width,
+                        shape_text(shown.tile), tile_width, shown.step->cost);
   }
   return text + sums_text(plan) + end;
 }
@@ -384,27 +410,33 @@ std::string plan_text(const Plan& plan) {
 std::string plan_explanation(const Plan& plan) {
   if (plan.exchange) return exchange_explanation(plan);
   const std::string_view unit = cost_unit(plan);
-  std::vector<std::string> labels = step_labels(plan);
-  labels.insert(labels.begin(), "start");
-  std::vector<Shape> tiles = {shown_tile(plan, plan.problem.from.tile())};
-  for (const PlanStep& step : plan.steps) tiles.push_back(shown_tile(plan, step.tile));
+  std::vector<std::pair<std::string, Shape>> tiles = {
+      {"start", shown_tile(plan, plan.problem.from.tile())}};
+  for (ShownStep& shown : shown_steps(plan)) {
+    tiles.emplace_back(std::move(shown.label), std::move(shown.tile));
+  }
 
   std::size_t label_width = 0;
   std::size_t tile_width = 0;
   std::size_t size_width = 0;
-  for (std::size_t k = 0; k < tiles.size(); ++k) {
-    label_width = std::max(label_width, labels[k].size());
-    tile_width = std::max(tile_width, shape_text(tiles[k]).size());
-    size_width = std::max(size_width, fmt::format("{}", size_of(tiles[k])).size());
+  for (const auto& [label, tile] : tiles) {
+    label_width = std::max(label_width, label.size());
+    tile_width = std::max(tile_width, shape_text(tile).size());
+    size_width = std::max(size_width, fmt::format("{}", size_of(tile)).size());
   }
   std::string text = "\ntile sizes, in elements per device:\n";
-  for (std::size_t k = 0; k < tiles.size(); ++k) {
-    text +=
-        fmt::format("  {:<{}}  {:<{}}  {:>{}}  {}\n", labels[k], label_width, shape_text(tiles[k]),
-                    tile_width, size_of(tiles[k]), size_width, bar(size_of(tiles[k]), plan.height));
+  for (const auto& [label, tile] : tiles) {
+    text += fmt::format("  {:<{}}  {:<{}}  {:>{}}  {}\n", label, label_width, shape_text(tile),
+                        tile_width, size_of(tile), size_width, bar(size_of(tile), plan.height));
+  }
+  if (!plan.legs.empty()) {
+    return text + fmt::format(
+                      "\nwhy: {}\nmemory: the largest tile has {} elements, that of the "
+                      "ends {}; a step holds at most {}, before and after together\n",
+                      plan.reason, plan.height, plan.bound, plan.resident);
   }
 
-  text += "\nweak path: " + shape_text(tiles.front());
+  text += "\nweak path: " + shape_text(tiles.front().second);
   Size weak_path_cost = 0;
   for (const PlanStep& step : plan.steps) {
     if (step.op == Collective::allpermute) continue;
@@ -435,10 +467,11 @@ std::string plan_explanation(const Plan& plan) {
               : fmt::format("proved lower bound {}{}: a sequence cheaper than {} is not excluded\n",
                             plan.lower_bound, unit, plan.cost);
   text += fmt::format(
-      "memory: no tile is larger than the larger end ({}); a step holds at most {} elements, "
-      "before and "
-      "after together\n",
-      plan.bound, plan.resident);
+      "memory: {}; a step holds at most {} elements, before and after together\n",
+      plan.height <= plan.bound
+          ? fmt::format("no tile is larger than the larger end ({})", plan.bound)
+          : fmt::format("a tile has {} elements, the larger end {}", plan.height, plan.bound),
+      plan.resident);
   if (plan.uneven) return text;
   const Baseline baseline = gather_everything(plan);
   text += fmt::format("gathering everything, then slicing: cost {}{}, height {}\n",

@@ -58,6 +58,7 @@ void RunVerb::add_options(OptionList& options) {
                "BYTES");
   options.text("--strategy", given_.strategy,
                "how the data goes: automatic (default), collectives, exchange or inplace", "NAME");
+  options.flag("--collectives", given_.collectives, std::string(collectives_help));
   options.text("--timeout", given_.timeout, "seconds for checking the Program (default: no limit)",
                "S");
   options.flag("--explain", given_.explain, "also say why this strategy");
@@ -69,6 +70,10 @@ std::optional<Complaint> RunVerb::settle() {
   if (given_.program && problem_given) {
     return Complaint{"--program carries its own mesh, from and to",
                      {"leave out --mesh, FROM and TO, or --program"}};
+  }
+  if (given_.program && given_.collectives) {
+    return Complaint{"--collectives is for planning, and --program is run as it is",
+                     {"--strategy collectives runs its steps as they stand"}};
   }
   if (given_.program) return std::nullopt;
   if (!problem_given) return Complaint{"--mesh FROM TO, or --program, is missing"};

@@ -31,6 +31,7 @@ struct RunArguments {
   std::optional<std::string> memory_limit;
   std::optional<std::string> strategy;
   std::optional<std::string> timeout;
+  bool collectives = false;
   bool explain = false;
   bool json = false;
 };

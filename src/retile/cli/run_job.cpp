@@ -124,6 +124,7 @@ Outcome RunVerb::work_in_started_job(const RunRequest& request) const {
         std::pair("--strategy=", &given_.strategy)}) {
     if (*value) words.push_back(name + **value);
   }
+  if (given_.collectives && !given_.strategy) words.emplace_back("--strategy=collectives");
   if (request.explain) words.emplace_back("--explain");
   if (request.json) words.emplace_back("--json");
   return launch(request.program.devices, words, request.program_text);

@@ -66,9 +66,11 @@ Result<void> Preparation::read_backend() {
                                  whose));
   }
   if (request_.backend != Backend::cuda) return {};
-  if (given_.strategy) {
+  if (given_.strategy || given_.collectives) {
     return refuse(about_argument(Code::bad_argument, "--backend", "cuda",
-                                 "chooses its path by itself, so --strategy says nothing", whose));
+                                 fmt::format("chooses its path by itself, so {} says nothing",
+                                             given_.strategy ? "--strategy" : "--collectives"),
+                                 whose));
   }
   for (const auto& [path, option] :
        {std::pair(&given_.input, "--input"), std::pair(&given_.output, "--output")}) {
@@ -103,6 +105,7 @@ Result<void> Preparation::read_data() {
 }
 
 Result<void> Preparation::read_strategy() {
+  if (given_.collectives) request_.how.strategy = mpi::Strategy::collectives;
   if (!given_.strategy) return {};
   const std::string& text = *given_.strategy;
   const NamedStrategy* named = find_name(strategies, text);
@@ -112,6 +115,11 @@ Result<void> Preparation::read_strategy() {
     for (const NamedStrategy& it : strategies) names.push_back(it.name);
     const auto refused = parse_choice(text, "--strategy", names);
     return refuse(refused.error());
+  }
+  if (given_.collectives && named->strategy != mpi::Strategy::collectives) {
+    return refuse(about_argument(Code::bad_argument, "--strategy", text,
+                                 "--collectives has the data go by collectives, so no other "
+                                 "strategy is possible"));
   }
   request_.how.strategy = named->strategy;
   request_.how.partition = named->partition;
@@ -230,14 +238,15 @@ Preparation::Step Preparation::plan_problem() {
   PlanOptions options;
   options.element_bytes = element_bytes_;
   options.memory_limit_bytes = request_.how.memory_limit_bytes;
+  options.collectives = given_.collectives;
   Result<Plan> planned = plan(*problem_, options);
-  if (!planned && planned.error().code == Code::infeasible && !by_steps()) {
+  if (!planned && planned.error().code == Code::infeasible && !by_steps() && !given_.collectives) {
     options.memory_limit_bytes = {};
     planned = plan(*problem_, options);
   }
   if (!planned) {
     if (planned.error().code != Code::infeasible) return failed(planned.error());
-    return infeasible(*problem_, options, "retile.run/1", request_.json);
+    return infeasible(*problem_, options, planned.error(), "retile.run/1", request_.json);
   }
   auto program = lowered(*planned);
   if (!program) return failed(program.error());

@@ -82,9 +82,14 @@ struct ProblemArguments {
 inline constexpr std::string_view element_type_help =
     "i8 u8 i16 u16 f16 bf16 i32 u32 f32 i64 u64 f64 c64 c128; default f32";
 
+/// What --collectives does, in the help of several verbs.
+inline constexpr std::string_view collectives_help =
+    "no exchange: collectives alone, also where that takes larger tiles than the ends";
+
 /// The answer when no plan keeps to the memory limit: exit code no, with the least limit that
-/// suffices.
+/// suffices; or when collectives alone do not reach the end, with the reason.
+/// \param why  what plan() said
 [[nodiscard]] Outcome infeasible(const Problem& problem, const PlanOptions& options,
-                                 std::string_view schema, bool json);
+                                 const Diagnostic& why, std::string_view schema, bool json);
 
 }  // namespace retile::cli

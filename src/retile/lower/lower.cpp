@@ -7,6 +7,7 @@
 #include "retile/lower/lower.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -295,10 +296,26 @@ Program clipped(const Program& even, const Problem& ends) {
   return out;
 }
 
+/// The steps of all legs.
+Program one_after_the_other(const Plan& plan) {
+  Program program;
+  program.devices = plan.problem.from.devices();
+  take_meshes(program, plan.problem);
+  program.from = plan.problem.from;
+  program.to = plan.problem.to;
+  for (const Plan& leg : plan.legs) {
+    std::vector<Step> steps = lower(leg).steps;
+    program.steps.insert(program.steps.end(), std::make_move_iterator(steps.begin()),
+                         std::make_move_iterator(steps.end()));
+  }
+  return program;
+}
+
 }  // namespace
 
 Program lower(const Plan& plan) {
   RETILE_ASSERT(!plan.exchange, "an exchange is made of its problem");
+  if (!plan.legs.empty()) return one_after_the_other(plan);
   Program program;
   program.devices = plan.problem.from.devices();
   take_meshes(program, plan.uneven ? *plan.uneven : plan.problem);

@@ -698,6 +698,12 @@ void drop_idle_permutation(Plan& plan) {
 
 }  // namespace
 
+std::size_t Plan::permutes() const {
+  std::size_t out = permutation ? 1 : 0;
+  for (const Plan& leg : legs) out += leg.permutes();
+  return out;
+}
+
 Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   if (auto good = check_element(options.element_bytes); !good) return refuse(good.error());
   if (!problem.from.is_even() || !problem.to.is_even()) return plan_uneven(problem, options);
@@ -709,13 +715,13 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   return made;
 }
 
-Result<Size> smallest_feasible_bytes(const Problem& asked, Size element_bytes) {
+Result<Size> smallest_feasible_bytes(const Problem& asked, Size element_bytes, bool collectives) {
   if (auto good = check_element(element_bytes); !good) return refuse(good.error());
   if (!asked.from.is_even() || !asked.to.is_even()) {
-    return smallest_feasible_uneven(asked, element_bytes);
+    return smallest_feasible_uneven(asked, element_bytes, collectives);
   }
   const auto renamed = in_digits(asked);
-  if (!renamed) return smallest_feasible_uneven(asked, element_bytes);
+  if (!renamed) return smallest_feasible_uneven(asked, element_bytes, collectives);
   const Problem& problem = renamed->problem(asked);
   const WeakSpace space(problem, {});
   Wide least = least_resident(problem, {}, space);

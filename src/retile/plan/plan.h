@@ -54,6 +54,9 @@ struct PlanOptions {
   /// Whether to look at valleys below the largest one that the ends allow. Without them less is
   /// proved: only what holds for every sequence (S5).
   bool over_partition = true;
+  /// Only collectives, also between tiles that are not all alike. Where no aligned plan does, the
+  /// dimensions whose cuts do not nest are gathered whole, at whatever height that costs.
+  bool collectives = false;
   /// How much all parts of the search together may look at, in alltoall edges between weak types;
   /// what takes longer counts as more of them (a weak type or digit lists kept, a tile run to see
   /// where it ends). Past it the plan is the best found so far, still right and within the bound.
@@ -81,6 +84,10 @@ struct Plan {
   std::optional<Problem> uneven = {};
   /// Instead of steps.
   std::optional<PlannedExchange> exchange = {};
+  /// Instead of steps: plans, each from where the one before it ends, where only collectives may be
+  /// used (PlanOptions::collectives) and no one plan does.
+  std::vector<Plan> legs = {};
+  std::string reason;  ///< why there are legs
   PlanOptions options;
   std::vector<PlanStep> steps;
   std::optional<Permutation> permutation;  ///< present iff a step is an allpermute
@@ -102,7 +109,7 @@ struct Plan {
   Size states = 0;       ///< weak types visited by the search
   Size work = 0;         ///< what the search looked at, as PlanOptions::search_limit counts
 
-  [[nodiscard]] std::size_t permutes() const { return permutation ? 1 : 0; }
+  [[nodiscard]] std::size_t permutes() const;
 };
 
 /// Finds a cheapest plan from problem.from to problem.to that needs no more memory than the larger
@@ -113,14 +120,17 @@ struct Plan {
 /// Where tiles are not all alike the plan is that of the even problem over the tiles filled up, where
 /// both ends are cut alike (U1); else one exchange. So are layouts that are listed, and ordered ones
 /// that no renaming of the devices makes compact at both ends.
-/// \error infeasible (the memory limit; `smallest_feasible_bytes` says the least one),
-///        size_overflow (costs), bad_argument (an element without a byte)
+/// \error infeasible (the memory limit; `smallest_feasible_bytes` says the least one; or an end that
+///        collectives alone do not reach), size_overflow (costs), bad_argument (an element without a
+///        byte)
 /// \paper Sec. 7.2; placement of the permutation S2; bound from Thm. 6.7 with valley for
 /// localsize(t2)
 [[nodiscard]] Result<Plan> plan(const Problem& problem, const PlanOptions& options = {});
 
 /// The smallest memory limit, in bytes, for which `plan` finds a plan; decided without a search.
-/// \error size_overflow, bad_argument
-[[nodiscard]] Result<Size> smallest_feasible_bytes(const Problem& problem, Size element_bytes);
+/// \param collectives  as of PlanOptions
+/// \error size_overflow, bad_argument, infeasible (collectives alone do not reach an end)
+[[nodiscard]] Result<Size> smallest_feasible_bytes(const Problem& problem, Size element_bytes,
+                                                   bool collectives = false);
 
 }  // namespace retile

@@ -1,6 +1,7 @@
 // Where both ends cut every dimension into as many blocks of as many elements as make up one number
 // P, the problem is the even one over P, restricted to the indices below the global size (U1). Else
-// one exchange takes the place of a plan: no device receives less (U3).
+// one exchange takes the place of a plan: no device receives less (U3). Where only collectives may
+// be used, dimensions that are not cut so are whole on the way: what is whole is cut like anything.
 #include "retile/plan/uneven.h"
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -58,24 +60,35 @@ Layout filled_up(const Layout& end, const Shape& size) {
   return std::move(*out);
 }
 
-/// The even problem over the tiles filled up, or why there is none.
-Result<Problem> aligned(const Problem& problem) {
-  const auto none = [](std::string reason) {
-    return refuse({.code = Code::inapplicable, .message = std::move(reason)});
-  };
+tl::unexpected<Diagnostic> none(std::string reason) {
+  return refuse({.code = Code::inapplicable, .message = std::move(reason)});
+}
+
+tl::unexpected<Diagnostic> no_bytes() {
+  return refuse({.code = Code::unsupported, .message = "bytes are planned for even tiles only"});
+}
+
+/// Whether both ends are blocks in digits of the device number, or which is not, and why.
+Result<void> check_ends(const Problem& problem) {
   for (const auto& [end, name] : {std::pair{&problem.from, "from"}, std::pair{&problem.to, "to"}}) {
     if (auto reason = no_blocks(*end, name)) return none(*std::move(reason));
     if (!end->is_compact()) return none(fmt::format("{} is no tiling in digits", name));
   }
+  return {};
+}
+
+std::string do_not_nest(const Problem& problem, std::size_t i) {
+  return fmt::format("dim {}: cuts {} and {} do not nest", i, cuts_text(problem.from.cuts()[i]),
+                     cuts_text(problem.to.cuts()[i]));
+}
+
+/// The even problem over the tiles filled up, or why there is none.
+Result<Problem> aligned(const Problem& problem) {
+  if (const auto ends = check_ends(problem); !ends) return tl::unexpected(ends.error());
   Shape size;
   for (std::size_t i = 0; i < problem.from.rank(); ++i) {
-    const Cuts& from = problem.from.cuts()[i];
-    const Cuts& to = problem.to.cuts()[i];
-    const auto one = filled_up(from, to);
-    if (!one) {
-      return none(fmt::format("dim {}: cuts {} and {} do not nest, so no collective ends there", i,
-                              cuts_text(from), cuts_text(to)));
-    }
+    const auto one = filled_up(problem.from.cuts()[i], problem.to.cuts()[i]);
+    if (!one) return none(do_not_nest(problem, i) + ", so no collective ends there");
     size.push_back(*one);
   }
   if (!checked_product(size)) return none("the tiles filled up have 2^63 elements or more");
@@ -185,30 +198,187 @@ Result<Plan> exchange(const Problem& problem, const PlanOptions& options, std::s
   return out;
 }
 
+/// The plan of the even problem over the tiles filled up, or why it does not do. May be higher than
+/// the ends, where one of them is whole in a dimension.
+Result<Plan> plan_filled_up(const Problem& problem, const PlanOptions& options) {
+  Result<Problem> even = aligned(problem);
+  if (!even) return tl::unexpected(even.error());
+  // What obeys a memory limit with tiles filled up obeys it without.
+  Result<Plan> planned = plan(*even, options);
+  if (!planned) return planned;
+  if (options.cost_model == CostModel::bytes && even->from.global() != problem.from.global()) {
+    return no_bytes();
+  }
+  return restricted(*std::move(planned), problem);
+}
+
+// ---- Collectives alone --------------------------------------------------------------------------
+
+/// The layout with some dimensions whole on all devices.
+Layout gathered(const Layout& end, const std::vector<std::size_t>& dims) {
+  if (dims.empty()) return end;
+  std::vector<Cuts> cuts = end.cuts();
+  std::vector<std::vector<Digit>> digits = end.digits();
+  for (const std::size_t i : dims) {
+    cuts[i] = Cuts::even(end.global()[i], 1);
+    digits[i].clear();
+  }
+  auto out = Layout::numbered(end.devices(), std::move(cuts), std::move(digits));
+  RETILE_ASSERT(out.has_value(), "fewer cuts and digits are a layout, too");
+  return *std::move(out);
+}
+
+/// Problems, each from where the one before it ends.
+using Legs = std::vector<Problem>;
+
+/// The ways round cuts that do not nest, and these cuts.
+struct Detours {
+  std::vector<Legs> ways;
+  std::string reason;
+};
+
+/// Each of the dimensions is whole either before anything else happens, or until everything else
+/// has.
+Result<Detours> detours(const Problem& problem) {
+  if (const auto ends = check_ends(problem); !ends) return tl::unexpected(ends.error());
+  Detours out;
+  std::vector<std::size_t> dims;
+  for (std::size_t i = 0; i < problem.from.rank(); ++i) {
+    const Cuts& from = problem.from.cuts()[i];
+    const Cuts& to = problem.to.cuts()[i];
+    if (filled_up(from, to)) continue;
+    if (from.is_listed() || to.is_listed()) {
+      return none(
+          fmt::format("dim {} of {} has its cuts in a list", i, from.is_listed() ? "from" : "to"));
+    }
+    dims.push_back(i);
+    out.reason += (out.reason.empty() ? "" : "; ") + do_not_nest(problem, i);
+  }
+  if (dims.empty()) return none("the tiles filled up have 2^63 elements or more");
+  constexpr std::size_t most_dims = 6;  // of which all choices are looked at
+  const std::size_t choices = std::size_t{1} << std::min(dims.size(), most_dims);
+  for (std::size_t choice = 0; choice < choices; ++choice) {
+    std::vector<std::size_t> before;
+    std::vector<std::size_t> after;
+    for (std::size_t k = 0; k < dims.size(); ++k) {
+      (choice >> std::min(k, most_dims - 1) & 1U ? before : after).push_back(dims[k]);
+    }
+    const std::vector<Layout> stops = {problem.from, gathered(problem.from, before),
+                                       gathered(problem.to, after), problem.to};
+    Legs legs;
+    for (std::size_t k = 1; k < stops.size(); ++k) {
+      if (stops[k - 1] == stops[k]) continue;
+      auto leg = Problem::make(stops[k - 1], stops[k]);
+      if (!leg) return tl::unexpected(leg.error());
+      legs.push_back(*std::move(leg));
+    }
+    out.ways.push_back(std::move(legs));
+  }
+  return out;
+}
+
+bool is_even(const Problem& problem) { return problem.from.is_even() && problem.to.is_even(); }
+
+/// The plans of the legs as one.
+Result<Plan> joined(const Problem& problem, const Legs& legs, const PlanOptions& options) {
+  Plan out;
+  out.problem = problem;
+  out.device_at = IotaChain(problem.from.devices());
+  out.options = options;
+  out.bound = std::max(problem.from.tile_size(), problem.to.tile_size());
+  out.valley = out.bound;
+  for (const Problem& leg : legs) {
+    Result<Plan> planned = is_even(leg) ? plan(leg, options) : plan_filled_up(leg, options);
+    if (!planned) return planned;
+    const auto cost = checked_add(out.cost, planned->cost);
+    if (!cost) {
+      return refuse({.code = Code::size_overflow, .message = "the cost does not fit in 63 bits"});
+    }
+    out.cost = *cost;
+    out.height = std::max(out.height, planned->height);
+    out.valley = std::min(out.valley, planned->valley);
+    out.resident = std::max(out.resident, planned->resident);
+    out.complete = out.complete && planned->complete;
+    out.states += planned->states;
+    out.work += planned->work;
+    out.legs.push_back(*std::move(planned));
+  }
+  out.weak_cost = out.cost;
+  out.optimal = out.cost == 0;
+  return out;
+}
+
+/// The lowest of the ways round, and of these the cheapest.
+Result<Plan> plan_round(const Problem& problem, const PlanOptions& options) {
+  const auto infeasible = [](const std::string& reason) {
+    return refuse(
+        {.code = Code::infeasible, .message = "collectives alone do not reach the end: " + reason});
+  };
+  if (options.cost_model == CostModel::bytes) return no_bytes();
+  const Result<Detours> found = detours(problem);
+  if (!found) return infeasible(found.error().message);
+  Result<Plan> best = infeasible("there is no way");
+  for (const Legs& legs : found->ways) {
+    Result<Plan> way = joined(problem, legs, options);
+    const auto is_better = [](const Plan& a, const Plan& b) {
+      return std::tie(a.height, a.cost) < std::tie(b.height, b.cost);
+    };
+    if (!best || (way && is_better(*way, *best))) best = std::move(way);
+  }
+  if (best) {
+    best->reason = found->reason + ", so they are whole on the way";
+  } else if (best.error().code != Code::infeasible && best.error().code != Code::size_overflow) {
+    return infeasible(best.error().message);
+  }
+  return best;
+}
+
+/// What the least memory hungry way round needs.
+Result<Size> smallest_feasible_round(const Problem& problem, Size element_bytes) {
+  const auto found = detours(problem);
+  if (!found) return refuse({.code = Code::infeasible, .message = found.error().message});
+  std::optional<Size> least;
+  for (const Legs& legs : found->ways) {
+    Size most = 0;
+    for (const Problem& leg : legs) {
+      const Result<Problem> even = is_even(leg) ? Result<Problem>(leg) : aligned(leg);
+      if (!even) return refuse({.code = Code::infeasible, .message = even.error().message});
+      const Result<Size> bytes = smallest_feasible_bytes(*even, element_bytes);
+      if (!bytes) return bytes;
+      most = std::max(most, *bytes);
+    }
+    least = std::min(least.value_or(most), most);
+  }
+  RETILE_ASSERT(least.has_value(), "there is at least one way");
+  return *least;
+}
+
 }  // namespace
 
 Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options) {
-  Result<Problem> even = aligned(problem);
-  if (!even) return exchange(problem, options, std::move(even.error().message));
-  // What obeys a memory limit with tiles filled up obeys it without.
-  Result<Plan> planned = plan(*even, options);
-  if (!planned) return exchange(problem, options, planned.error().message);
-  if (options.cost_model == CostModel::bytes && even->from.global() != problem.from.global()) {
-    return exchange(problem, options, "bytes are planned for even tiles only");
+  Result<Plan> filled_up = plan_filled_up(problem, options);
+  if (options.collectives) {
+    const bool has_even = filled_up || aligned(problem);
+    return has_even ? filled_up : plan_round(problem, options);
   }
-  Plan out = restricted(*std::move(planned), problem);
-  if (out.height <= out.bound) return out;
+  if (!filled_up) return exchange(problem, options, filled_up.error().message);
+  if (filled_up->height <= filled_up->bound) return filled_up;
   return exchange(problem, options, "collectives need a tile above the larger end");
 }
 
-Result<Size> smallest_feasible_uneven(const Problem& problem, Size element_bytes) {
+Result<Size> smallest_feasible_uneven(const Problem& problem, Size element_bytes,
+                                      bool collectives) {
+  const Result<Problem> even = aligned(problem);
+  if (collectives) {
+    return even ? smallest_feasible_bytes(*even, element_bytes)
+                : smallest_feasible_round(problem, element_bytes);
+  }
   const auto elements = held_in_exchange(problem, most_received(problem));
   const auto held = elements ? checked_mul(*elements, element_bytes) : std::nullopt;
   if (!held) {
     return refuse({.code = Code::size_overflow,
                    .message = "the smallest feasible limit does not fit in 63 bits"});
   }
-  const Result<Problem> even = aligned(problem);
   if (!even) return *held;
   const Result<Size> steps = smallest_feasible_bytes(*even, element_bytes);
   return steps ? std::min(*held, *steps) : *held;

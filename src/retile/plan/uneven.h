@@ -10,6 +10,7 @@ namespace retile {
 [[nodiscard]] Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options);
 
 /// As smallest_feasible_bytes(), likewise.
-[[nodiscard]] Result<Size> smallest_feasible_uneven(const Problem& problem, Size element_bytes);
+[[nodiscard]] Result<Size> smallest_feasible_uneven(const Problem& problem, Size element_bytes,
+                                                    bool collectives);
 
 }  // namespace retile

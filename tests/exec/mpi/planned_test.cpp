@@ -2,7 +2,9 @@
 // cut, and a permutation.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,8 +12,10 @@
 #include "exec/programs.h"
 #include "retile/exec/mpi/redistribute.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/notation.h"
 #include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
+#include "support/ceil_types.h"
 
 namespace retile {
 namespace {
@@ -59,17 +63,22 @@ std::string random_type(std::mt19937_64& random, const std::vector<Size>& axes,
   return text + "]";
 }
 
+std::string mesh_text(const std::vector<Size>& axes) {
+  std::string mesh;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    mesh += (i == 0 ? "" : ",") + std::string(1, static_cast<char>('a' + i)) + ":" +
+            std::to_string(axes[i]);
+  }
+  return mesh;
+}
+
 TEST(Planned, random_problems_arrive) {
   const Size devices = test::processes_of(MPI_COMM_WORLD);
   const int device = test::process_of(MPI_COMM_WORLD);
   std::mt19937_64 random(20240601);
   std::size_t steps = 0;
   for (const auto& axes : meshes(devices)) {
-    std::string mesh;
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-      mesh += (i == 0 ? "" : ",") + std::string(1, static_cast<char>('a' + i)) + ":" +
-              std::to_string(axes[i]);
-    }
+    const std::string mesh = mesh_text(axes);
     const int problems = devices > 8 ? 8 : 20;
     for (int i = 0; i < problems; ++i) {
       const Shape global =
@@ -99,6 +108,52 @@ TEST(Planned, random_problems_arrive) {
     }
   }
   EXPECT_GT(steps, 0U);
+}
+
+/// Every second problem through buffers of an element per member, so that pieces go in rounds.
+TEST(Planned, uneven_tiles_arrive_by_collectives) {
+  const Size devices = test::processes_of(MPI_COMM_WORLD);
+  const int device = test::process_of(MPI_COMM_WORLD);
+  std::mt19937_64 random(11);
+  std::set<std::size_t> ops;
+  std::size_t uneven = 0;
+  for (const auto& axes : meshes(devices)) {
+    const std::string mesh = mesh_text(axes);
+    const int problems = devices > 8 ? 16 : 60;
+    for (int i = 0; i < problems; ++i) {
+      const Size n = devices;
+      const Shape global = i % 3 == 0   ? Shape{n + 1, 3}
+                           : i % 3 == 1 ? Shape{5, 2 * n - 1, 2}
+                                        : Shape{n - 1, 2 * n + 1};
+      const auto types = support::ceil_types(parse_mesh(mesh).value(), global);
+      const std::string& from = types[random() % types.size()];
+      const std::string& to = types[random() % types.size()];
+      SCOPED_TRACE("retile run --mesh " + mesh + " '" + from + "' '" + to + "' --collectives");
+      const auto planned = plan(parse_problem(mesh, from, to).value(), {.collectives = true});
+      ASSERT_TRUE(planned) << render(planned.error());
+      const Program program = lower(*planned);
+      uneven += is_even(program) ? 0U : 1U;
+      for (const Step& step : program.steps) ops.insert(step.op.index());
+      const Size element_bytes = test::element_sizes[static_cast<std::size_t>(i) % 5];
+      auto made = mpi::Redistributor::make(
+          MPI_COMM_WORLD, program, element_bytes,
+          {.chunk_bytes = i % 2 == 0 ? Size{1} << 16 : 1, .strategy = mpi::Strategy::collectives});
+      ASSERT_TRUE(made) << render(made.error());
+      const auto in = test::pattern_tile(program.from, device, element_bytes);
+      std::vector<std::byte> out(static_cast<std::size_t>(made->out_bytes()), std::byte{0xee});
+      for (int time = 0; time < 2; ++time) {
+        ASSERT_TRUE(made->run(in, out));
+        EXPECT_EQ(find_pattern_mismatch(program.to, device, element_bytes, out), std::nullopt);
+        std::fill(out.begin(), out.end(), std::byte{0xee});
+      }
+      EXPECT_LE(made->peak_bytes(), made->peak_limit_bytes());
+      Size least = made->peak_limit_bytes();
+      MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+      EXPECT_EQ(least, made->peak_limit_bytes()) << "the same on all processes";
+    }
+  }
+  EXPECT_GT(uneven, 10U);
+  EXPECT_GE(ops.size(), 3U);
 }
 
 }  // namespace

@@ -163,18 +163,61 @@ TEST(Uneven, wrong_sizes_of_one_process_are_refused_by_all) {
   }
 }
 
-TEST(Uneven, strategies_by_steps_refuse_by_name) {
+/// No step at all, so nothing but the tiles can be refused.
+Program nothing_to_do() {
   Program program = between(Layout::rooted(processes(), {5}, 0),
                             Layout::rooted(processes(), {5}, processes() - 1));
   program.steps.clear();
-  program.to = program.from;  // no step at all, so nothing but the tiles can be refused
-  for (const Strategy strategy : {Strategy::collectives, Strategy::in_place}) {
-    const auto made = Redistributor::make(MPI_COMM_WORLD, program, 4,
-                                          {.strategy = strategy, .own_buffers = true});
-    if (processes() == 1) continue;
-    ASSERT_FALSE(made);
-    EXPECT_EQ(made.error().code, Code::unsupported);
-    EXPECT_THAT(made.error().message, testing::HasSubstr("not all alike"));
+  program.to = program.from;
+  return program;
+}
+
+TEST(Uneven, in_place_is_refused_by_name) {
+  const auto made = Redistributor::make(MPI_COMM_WORLD, nothing_to_do(), 4,
+                                        {.strategy = Strategy::in_place, .own_buffers = true});
+  if (processes() == 1) return;
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Code::unsupported);
+  EXPECT_THAT(made.error().message, testing::HasSubstr("not all alike"));
+}
+
+TEST(Uneven, collectives_without_a_step_copy) {
+  const Options options{.strategy = Strategy::collectives};
+  move_twice(nothing_to_do(), 8, {options});
+  move_twice(nothing_to_do(), 8, {{.strategy = Strategy::collectives, .own_buffers = true}});
+}
+
+/// Lists as they come by hand: a permutation of tiles of any sizes, and slices of single devices.
+TEST(Uneven, steps_by_hand_go_by_collectives) {
+  const Size n = processes();
+  std::vector<Size> at{0};
+  for (Size d = 0; d < n; ++d) at.push_back(at.back() + 3 * (d % 3));
+  const Cuts cuts = Cuts::listed(at);
+  std::vector<Size> source;
+  std::string pieces;
+  for (Size d = 0; d < n; ++d) source.push_back((d + 1) % n);
+  const Layout from = Layout::numbered(n, {cuts}, {{{.stride = 1, .size = n}}}).value();
+  std::vector<Size> to_at;
+  std::vector<Size> extents;
+  for (const Size d : source) {
+    const Box box = from.box(d);
+    // Of every tile the second piece of 2.
+    extents.push_back(std::max(Size{0}, std::min(Size{2}, box.extent[0] - 2)));
+    to_at.push_back(extents.back() > 0 ? box.at[0] + 2 : 0);
+  }
+  Program program;
+  program.devices = n;
+  program.from = from;
+  program.to = Layout::listed_boxes(n, from.global(), to_at, extents).value();
+  program.steps.push_back({Allpermute{DeviceTable::list(source)}, {}});
+  program.steps.push_back(
+      {Dynslice{.dim = 0,
+                .pieces = PartList{2, DeviceTable::list(std::vector<Size>(source.size(), 1))},
+                .piece = 2},
+       {}});
+  for (const Size chunk : {Size{1} << 16, Size{1}}) {
+    move_twice(program, 4,
+               {{.chunk_bytes = chunk, .message_bytes = 4, .strategy = Strategy::collectives}});
   }
 }
 

@@ -126,6 +126,20 @@ Result<void> Communicator::alltoall(const std::byte* send, std::byte* receive, S
                  "MPI_Alltoall");
 }
 
+Result<void> Communicator::allgather(std::span<const std::byte> send, std::byte* receive,
+                                     const Parts& received) const {
+  return outcome(MPI_Allgatherv(send.data(), count_of(send.size()), MPI_BYTE, receive,
+                                received.counts.data(), received.offsets.data(), MPI_BYTE, handle_),
+                 "MPI_Allgatherv");
+}
+
+Result<void> Communicator::alltoall(const std::byte* send, const Parts& sent, std::byte* receive,
+                                    const Parts& received) const {
+  return outcome(MPI_Alltoallv(send, sent.counts.data(), sent.offsets.data(), MPI_BYTE, receive,
+                               received.counts.data(), received.offsets.data(), MPI_BYTE, handle_),
+                 "MPI_Alltoallv");
+}
+
 Result<void> Communicator::send_receive(std::span<const std::byte> send, int target,
                                         std::span<std::byte> receive, int source) const {
   return outcome(MPI_Sendrecv(send.data(), count_of(send.size()), MPI_BYTE, target, data_tag,

@@ -25,6 +25,13 @@ namespace retile::mpi {
 /// line promises.
 inline constexpr int environment_failed = 4;
 
+/// Bytes of every process in one buffer: how many, and where they begin.
+struct Parts {
+  std::vector<int> counts;
+  std::vector<int> offsets;
+  explicit Parts(std::size_t processes) : counts(processes, 0), offsets(processes, 0) {}
+};
+
 /// A communicator of our own, freed with the object.
 ///
 /// Counts are bytes; callers keep them below 2^31. Freeing is collective: destroy in the same order
@@ -55,8 +62,14 @@ class Communicator final : public Processes {
 
   /// Every process sends `bytes` bytes to all.
   [[nodiscard]] Result<void> allgather(const std::byte* send, std::byte* receive, Size bytes) const;
+  /// Every process sends its bytes to all, as many as the others expect.
+  [[nodiscard]] Result<void> allgather(std::span<const std::byte> send, std::byte* receive,
+                                       const Parts& received) const;
   /// Every process sends `bytes` bytes to each.
   [[nodiscard]] Result<void> alltoall(const std::byte* send, std::byte* receive, Size bytes) const;
+  /// Every process sends a part to each.
+  [[nodiscard]] Result<void> alltoall(const std::byte* send, const Parts& sent, std::byte* receive,
+                                      const Parts& received) const;
   /// Sends to one process and receives from another at the same time.
   [[nodiscard]] Result<void> send_receive(std::span<const std::byte> send, int target,
                                           std::span<std::byte> receive, int source) const;

@@ -11,7 +11,9 @@
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
 #include "retile/exec/mpi/collectives/group_move.h"
+#include "retile/exec/mpi/collectives/uneven_group_move.h"
 #include "retile/program/apply.h"
+#include "retile/program/uneven.h"
 
 namespace retile::mpi {
 namespace {
@@ -43,8 +45,7 @@ const DeviceTable* moving_groups(const Op& op) {
 
 class Collectives final : public Mover {
  public:
-  Collectives(const Task& task, std::vector<Shape> shapes)
-      : Mover(task), shapes_(std::move(shapes)), comm_(task.comm), limits_(task) {}
+  explicit Collectives(const Task& task) : Mover(task), comm_(task.comm), limits_(task) {}
 
   [[nodiscard]] Size limit_bytes() const override;
   [[nodiscard]] Result<void> make_ready() override;
@@ -60,7 +61,9 @@ class Collectives final : public Mover {
   /// What a step leaves to do on this process: nothing where it only shifts the start of the tile.
   [[nodiscard]] StepMove move_of(const Op& op, std::size_t step, const Shape& shape);
   [[nodiscard]] StepMove move_of(const Dynslice& slice, const Shape& shape);
-  [[nodiscard]] StepMove move_of(const Allpermute& permute, const Shape& shape);
+  [[nodiscard]] StepMove move_of(const Allpermute& permute, const DeviceShapes& shapes);
+  /// As move_of, of tiles that are not all alike.
+  [[nodiscard]] StepMove uneven_move_of(std::size_t step);
   void receive(Size bytes) {
     received_ = checked_add(received_, bytes).value_or(std::numeric_limits<Size>::max());
   }
@@ -74,7 +77,6 @@ class Collectives final : public Mover {
   [[nodiscard]] bool allocate();
   void place();
 
-  std::vector<Shape> shapes_;  // before the first step and after each
   const Communicator& comm_;
   Limits limits_;
   std::vector<Split> splits_;
@@ -132,26 +134,76 @@ StepMove Collectives::move_of(const Dynslice& slice, const Shape& shape) {
   }};
 }
 
-StepMove Collectives::move_of(const Allpermute& permute, const Shape& shape) {
+StepMove Collectives::move_of(const Allpermute& permute, const DeviceShapes& shapes) {
   const Size device = comm_.process();
   const std::vector<Size> source = sources(permute, comm_.processes());
   const auto from_process = static_cast<int>(source[static_cast<std::size_t>(device)]);
   if (from_process == device) return {};  // then it is its own target as well
   const auto to_process =
       static_cast<int>(std::find(source.begin(), source.end(), device) - source.begin());
-  const Size bytes = tile_bytes(shape);
-  receive(bytes);
-  const Size most = limits_.round_bytes(limits_.message_bytes, 1, bytes);
-  return {.run = [this, from_process, to_process, bytes, most](const std::byte* from, std::byte* to,
-                                                               std::byte*) -> Result<void> {
-    for (Size begin = 0; begin < bytes; begin += most) {
-      const auto now = static_cast<std::size_t>(std::min(most, bytes - begin));
-      auto sent =
-          comm_.send_receive({from + begin, now}, to_process, {to + begin, now}, from_process);
+  const Size sent_bytes = tile_bytes(shapes.of(device));
+  const Size received_bytes = tile_bytes(shapes.of(from_process));
+  receive(received_bytes);
+  // As many messages for all, so that everybody's have a partner; behind the end of a tile they are
+  // empty.
+  const Size largest = tile_bytes(shapes.largest());
+  const Size most = limits_.round_bytes(limits_.message_bytes, 1, largest);
+  return {.run = [=, this](const std::byte* from, std::byte* to, std::byte*) -> Result<void> {
+    for (Size begin = 0; begin < largest; begin += most) {
+      const auto part = [&](auto* tile, Size bytes) {
+        const Size at = std::min(begin, bytes);
+        return std::span(tile + at, static_cast<std::size_t>(std::min(most, bytes - at)));
+      };
+      auto sent = comm_.send_receive(part(from, sent_bytes), to_process, part(to, received_bytes),
+                                     from_process);
       if (!sent) return sent;
     }
     return {};
   }};
+}
+
+StepMove Collectives::uneven_move_of(std::size_t step) {
+  const Op& op = task_.program.steps[step].op;
+  const DeviceShapes& tiles = task_.shapes[step];
+  const Size device = comm_.process();
+  const auto moves = [&] {
+    auto out = moves_of(task_.program.steps[step], tiles.each());
+    RETILE_ASSERT(out.has_value(), "the shapes are those that the steps make");
+    return std::move(out->transfers);
+  };
+  const auto in_group = [&](const DeviceTable& groups, bool gathers) -> StepMove {
+    if (groups.columns() == 1) return {};
+    UnevenGroupMove move(moves(), membership(groups, device).members, tiles.of(device),
+                         task_.shapes[step + 1].of(device), gathers, groups_[group_of_step_[step]],
+                         limits_);
+    receive(move.received_bytes());
+    const Size buffer_bytes = move.buffer_bytes();
+    return {.run = std::move(move), .buffer_bytes = buffer_bytes};
+  };
+  // What a device keeps of its own tile.
+  const auto keep = [&]() -> StepMove {
+    std::vector<Transfer> kept = moves();
+    std::erase_if(kept, [&](const Transfer& it) { return it.target != device; });
+    copy::BoxStream box(copy::End::source, limits_.element_bytes, tiles.of(device), kept);
+    return {.run = [box = std::move(box)](const std::byte* from, std::byte* to,
+                                          std::byte*) mutable -> Result<void> {
+      copy::BoxStream::Cursor begin;
+      box.pack(begin, from, to, box.bytes());
+      return {};
+    }};
+  };
+  return match(
+      op, [&](const Dynslice&) { return keep(); },
+      [&](const Allgather& gather) { return in_group(gather.groups, true); },
+      [&](const Alltoall& exchange) {
+        const bool alone = exchange.groups.columns() == 1;
+        return alone ? keep() : in_group(exchange.groups, false);
+      },
+      [&](const Allpermute& permute) { return move_of(permute, tiles); },
+      [](const Exchange&) -> StepMove {
+        RETILE_ASSERT(false, "collectives() refuses an exchange");
+        return {};
+      });
 }
 
 StepMove Collectives::move_of(const Op& op, std::size_t step, const Shape& shape) {
@@ -175,7 +227,7 @@ StepMove Collectives::move_of(const Op& op, std::size_t step, const Shape& shape
         receive((n - 1) * (whole / n));
         return in_group(exchange);
       },
-      [&](const Allpermute& permute) { return move_of(permute, shape); },
+      [&](const Allpermute& permute) { return move_of(permute, DeviceShapes(shape)); },
       [](const Exchange&) -> StepMove {
         RETILE_ASSERT(false, "collectives() refuses an exchange");
         return {};
@@ -184,20 +236,24 @@ StepMove Collectives::move_of(const Op& op, std::size_t step, const Shape& shape
 
 void Collectives::plan() {
   const std::vector<Step>& steps = task_.program.steps;
+  const auto alike = shapes_alike(task_.shapes);
+  const auto tile_after = [&](std::size_t step) -> const Shape& {
+    return task_.shapes[step + 1].of(comm_.process());
+  };
   const auto add = [&](StepMove what, std::size_t step, Size out_bytes, Size offset) {
     moves_.push_back(
         {.what = std::move(what), .step = step, .out_bytes = out_bytes, .in_offset_bytes = offset});
   };
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    StepMove what = move_of(steps[i].op, i, shapes_[i]);
+    StepMove what = alike ? move_of(steps[i].op, i, (*alike)[i]) : uneven_move_of(i);
     if (!what.run) continue;
-    add(std::move(what), i, tile_bytes(shapes_[i + 1]), std::exchange(shift_bytes_, 0));
+    add(std::move(what), i, tile_bytes(tile_after(i)), std::exchange(shift_bytes_, 0));
   }
-  const Size out_bytes = tile_bytes(shapes_.back());
+  const Size out_bytes = task_.out_bytes();
   if (moves_.empty() || shift_bytes_ != 0 || moves_.back().out_bytes != out_bytes) {
     const auto copy = [out_bytes](const std::byte* from, std::byte* to,
                                   std::byte*) -> Result<void> {
-      std::memcpy(to, from, static_cast<std::size_t>(out_bytes));
+      if (out_bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(out_bytes));
       return {};
     };
     add({.run = copy}, steps.size(), out_bytes, shift_bytes_);
@@ -255,14 +311,18 @@ Size Collectives::limit_bytes() const {
   Size largest_group = 1;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (i + 1 < steps.size()) {
-      const Size bytes = tile_bytes(shapes_[i + 1]);
+      const DeviceShapes& tiles = task_.shapes[i + 1];
+      const Size bytes = tile_bytes(tiles.largest());
       between = std::max(between, bytes);
-      if (bytes > task_.out_bytes()) between_over_out = std::max(between_over_out, bytes);
+      // Of tiles that are not alike every one may be above its own end.
+      if (!tiles.alike() || bytes > task_.out_bytes()) {
+        between_over_out = std::max(between_over_out, bytes);
+      }
     }
     const DeviceTable* const groups = moving_groups(steps[i].op);
     if (groups != nullptr) largest_group = std::max(largest_group, groups->columns());
   }
-  return task_.in_bytes() + task_.out_bytes() + between + between_over_out +
+  return task_.most_in_bytes() + task_.most_out_bytes() + between + between_over_out +
          std::max(task_.chunk_bytes, 2 * largest_group * task_.element_bytes);
 }
 
@@ -279,7 +339,7 @@ Result<void> Collectives::make_ready() {
     return refuse(
         {.code = Code::mpi_error,
          .message = fmt::format("out of memory: buffers of up to {} bytes cannot be allocated",
-                                limit_bytes() - task_.in_bytes() - task_.out_bytes())});
+                                limit_bytes() - task_.most_in_bytes() - task_.most_out_bytes())});
   }));
 }
 
@@ -291,9 +351,7 @@ Result<std::unique_ptr<Mover>> collectives(const Task& task) {
     return refuse({.code = Code::unsupported,
                    .message = fmt::format("step {} (exchange) is not run by the collectives", i)});
   }
-  auto shapes = task.alike();
-  if (!shapes) return tl::unexpected(shapes.error());
-  return std::make_unique<Collectives>(task, *std::move(shapes));
+  return std::make_unique<Collectives>(task);
 }
 
 }  // namespace retile::mpi

@@ -1,0 +1,179 @@
+// Uneven tiles by collectives alone: from plan to verdict, with both checkers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "retile/check/check.h"
+#include "retile/lower/lower.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/plan/certificate.h"
+#include "retile/plan/plan.h"
+#include "retile/program/forms/text.h"
+#include "spec/program/check.h"
+#include "spec/program/text.h"
+#include "support/ceil_types.h"
+#include "support/values.h"
+
+namespace retile::collectives_test {
+namespace {
+
+const PlanOptions collectives{.collectives = true};
+
+Plan planned(const char* mesh, const char* from, const char* to) {
+  return plan(support::problem(mesh, from, to), collectives).value();
+}
+
+std::vector<Collective> ops(const Plan& plan) {
+  std::vector<Collective> out;
+  for (const PlanStep& step : plan.steps) out.push_back(step.op);
+  for (const Plan& leg : plan.legs) {
+    for (const PlanStep& step : leg.steps) out.push_back(step.op);
+  }
+  return out;
+}
+
+void expect_right(const Plan& plan) {
+  const Program program = lower(plan);
+  const std::string text = to_text(program);
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("exchange")));
+  const Verdict verdict = check(program);
+  ASSERT_EQ(verdict.answer, Answer::right) << text;
+  EXPECT_EQ(verdict.cost, plan.cost) << text;
+  EXPECT_EQ(verdict.height, plan.height) << text;
+  EXPECT_EQ(verdict.bound, plan.bound) << text;
+  const auto read = spec::parse_programs(text);
+  ASSERT_FALSE(read.error) << text;
+  const spec::Verdict oracle = spec::check(read.programs.front());
+  EXPECT_TRUE(oracle.right) << text;
+  EXPECT_EQ(oracle.height, plan.height) << text;
+}
+
+TEST(Collectives, what_does_not_nest_is_whole_on_the_way) {
+  const Plan it = planned("a:3,b:4", "[6{a}16, 6{b}23]", "[4{b}16, 8{a}23]");
+  EXPECT_EQ(it.reason,
+            "dim 0: cuts 0 6 12 16 and 0 4 8 12 16 do not nest, so they are whole on the way");
+  EXPECT_EQ(it.bound, 36);
+  EXPECT_EQ(it.height, 96);
+  EXPECT_EQ(it.permutes(), 1U);
+  expect_right(it);
+}
+
+/// To gather dimension 0 first needs all 7 x 12 elements; where dimension 1 is sliced before, half
+/// of them. And the other way round.
+TEST(Collectives, take_the_lowest_way) {
+  const Plan late = planned("p:2,q:3,r:2", "[3{q}7, 12]", "[4{p}7, 6{r}12]");
+  EXPECT_EQ(late.height, 42);
+  expect_right(late);
+  const Plan early = planned("p:2,q:3,r:2", "[4{p}7, 6{r}12]", "[3{q}7, 12]");
+  EXPECT_EQ(early.height, 42);
+  expect_right(early);
+}
+
+/// One dimension is better whole before all else, another after.
+TEST(Collectives, choose_for_every_dimension) {
+  const Plan it = planned("p:2,q:3", "[3{q}7, 7{p}13]", "[4{p}7, 5{q}13]");
+  EXPECT_EQ(it.reason,
+            "dim 0: cuts 0 3 6 7 and 0 4 7 do not nest; dim 1: cuts 0 7 13 and 0 5 10 13 do not "
+            "nest, so they are whole on the way");
+  EXPECT_EQ(it.height, 39);  // [3, 13] and then [7, 5]; else [7, 7] and [4, 13], or [7, 13]
+  expect_right(it);
+}
+
+TEST(Collectives, an_aligned_plan_needs_no_detour) {
+  const Plan it = planned("p:2,q:2", "[2{p}3, 5]", "[3, 3{p}5]");
+  EXPECT_TRUE(it.legs.empty());
+  EXPECT_EQ(ops(it), std::vector{Collective::alltoall});
+  expect_right(it);
+}
+
+TEST(Collectives, all_small_problems_are_right) {
+  std::size_t detours = 0;
+  std::size_t above_the_bound = 0;
+  std::size_t solved = 0;
+  for (const char* mesh : {"a:2,b:3", "a:2,b:2"}) {
+    for (const Shape& global : {Shape{7, 5}, {5, 4}, {3, 10}, {1, 1}, {6, 6}}) {
+      const auto all = support::ceil_types(parse_mesh(mesh).value(), global);
+      for (const std::string& from : all) {
+        for (const std::string& to : all) {
+          SCOPED_TRACE(std::string(mesh) + " '" + from + "' '" + to + "'");
+          const Plan it = planned(mesh, from.c_str(), to.c_str());
+          expect_right(it);
+          if (testing::Test::HasFailure()) return;
+          ++solved;
+          detours += it.legs.empty() ? 0U : 1U;
+          above_the_bound += it.height > it.bound ? 1U : 0U;
+        }
+      }
+    }
+  }
+  EXPECT_GT(solved, 1'000U);
+  EXPECT_GT(detours, 100U);
+  EXPECT_GT(above_the_bound, 100U);
+  EXPECT_LT(above_the_bound, detours + 100);
+}
+
+TEST(Collectives, what_they_do_not_reach_is_infeasible) {
+  for (const auto& [from, to, reason] :
+       {std::tuple("[3{p}12]", "[3{p}12<1,1>]", "tiles of to have halos"),
+        std::tuple("[3{p}12]", "[12]@2", "to lists its tiles one by one"),
+        std::tuple("[(0,1,5,9,12){p}12]", "[12]", "dim 0 of from has its cuts in a list")}) {
+    const Problem problem = support::problem("p:4", from, to);
+    const auto made = plan(problem, collectives);
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().code, Code::infeasible);
+    EXPECT_THAT(made.error().message, testing::HasSubstr(reason));
+    const auto least = smallest_feasible_bytes(problem, 4, true);
+    ASSERT_FALSE(least);
+    EXPECT_EQ(least.error().code, Code::infeasible);
+    EXPECT_TRUE(plan(problem)) << "an exchange";
+  }
+}
+
+TEST(Collectives, keep_to_the_least_limit_and_to_no_less) {
+  std::size_t tried = 0;
+  for (const char* mesh : {"a:2,b:3"}) {
+    for (const Shape& global : {Shape{7, 5}, {3, 10}}) {
+      const auto all = support::ceil_types(parse_mesh(mesh).value(), global);
+      for (const std::string& from : all) {
+        for (const std::string& to : all) {
+          SCOPED_TRACE("'" + from + "' '" + to + "'");
+          const Problem problem = support::problem(mesh, from.c_str(), to.c_str());
+          const Size least = smallest_feasible_bytes(problem, 4, true).value();
+          PlanOptions options = collectives;
+          options.memory_limit_bytes = least;
+          const auto within = plan(problem, options);
+          ASSERT_TRUE(within);
+          EXPECT_LE(within->resident * 4, least);
+          options.memory_limit_bytes = least - 1;
+          const auto beyond = plan(problem, options);
+          ASSERT_FALSE(beyond);
+          EXPECT_EQ(beyond.error().code, Code::infeasible);
+          ++tried;
+        }
+      }
+    }
+  }
+  EXPECT_GT(tried, 200U);
+}
+
+TEST(Collectives, of_even_tiles_nothing_changes) {
+  const Problem problem = support::problem("x:4,y:6", "[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]");
+  EXPECT_EQ(to_text(lower(plan(problem, collectives).value())),
+            to_text(lower(plan(problem).value())));
+}
+
+TEST(Collectives, bytes_and_certificates_are_refused) {
+  const Problem problem = support::problem("p:2,q:3", "[3{q}7]", "[4{p}7]");
+  const auto bytes = plan(problem, {.cost_model = CostModel::bytes, .collectives = true});
+  ASSERT_FALSE(bytes);
+  EXPECT_EQ(bytes.error().code, Code::unsupported);
+  const auto certificate = certify(plan(problem, collectives).value());
+  ASSERT_FALSE(certificate);
+  EXPECT_EQ(certificate.error().code, Code::unsupported);
+}
+
+}  // namespace
+}  // namespace retile::collectives_test
