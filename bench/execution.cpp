@@ -169,10 +169,10 @@ class Bench {
   Bench(const Problem& which, Buffers& buffers)
       : problem_(which),
         read_(value_of(retile::parse_problem(which.mesh, which.from, which.to), which.name)),
-        program_(lower(value_of(plan(read_), which.name))),
+        program_(made(value_of(plan(read_), which.name))),
         exchange_(
             std::get<Exchange>(value_of(retile::direct(program_), which.name).steps.front().op)) {
-    const Size larger = std::max(in_bytes(), out_bytes());
+    const Size larger = larger_bytes();
     in_ = buffers.in.bytes(larger);
     out_ = buffers.out.bytes(larger);
     huge_in_ = buffers.huge_in.bytes(larger);
@@ -189,8 +189,9 @@ class Bench {
   }
 
   [[nodiscard]] std::vector<Contender>& contenders() { return contenders_; }
-  [[nodiscard]] Size in_bytes() const { return program_.from.tile_size() * element_bytes; }
-  [[nodiscard]] Size out_bytes() const { return program_.to.tile_size() * element_bytes; }
+  /// Of this process.
+  [[nodiscard]] Size in_bytes() const { return program_.from.tile_size(process) * element_bytes; }
+  [[nodiscard]] Size out_bytes() const { return program_.to.tile_size(process) * element_bytes; }
   [[nodiscard]] Size run_bytes() const {
     return execution_bench::run_bytes(exchange_, program_.from.tile(), program_.to.tile());
   }
@@ -239,6 +240,14 @@ class Bench {
   }
 
  private:
+  [[nodiscard]] static Program made(const retile::Plan& plan) {
+    return plan.exchange ? value_of(retile::direct(plan.problem), "exchange") : lower(plan);
+  }
+  [[nodiscard]] bool is_even() const { return program_.from.is_even() && program_.to.is_even(); }
+  /// Of the largest tile of anybody.
+  [[nodiscard]] Size larger_bytes() const {
+    return std::max(program_.from.tile_size(), program_.to.tile_size()) * element_bytes;
+  }
   [[nodiscard]] std::span<std::byte> input() const {
     return in_.first(static_cast<std::size_t>(in_bytes()));
   }
@@ -247,8 +256,7 @@ class Bench {
   }
 
   void add_references() {
-    const Size bytes =
-        std::max(std::max(in_bytes(), out_bytes()) / line_bytes * line_bytes, line_bytes);
+    const Size bytes = std::max(larger_bytes() / line_bytes * line_bytes, line_bytes);
     const auto count = static_cast<std::size_t>(bytes);
     if (count > huge_in_.size()) give_up("tiles of less than a line: " + problem_.name);
     const auto add = [&](const std::string& name, auto copy) {
@@ -313,18 +321,19 @@ class Bench {
     add_peer(
         "MPI_Alltoallw", [this] { types_->alltoallw(huge_in_.data(), huge_out_.data()); },
         Pages::huge);
-    add_contiguous(Pages::huge);
+    if (is_even()) add_contiguous(Pages::huge);
   }
 
   void add_peers(Buffers& buffers) {
-    if (std::max(in_bytes(), out_bytes()) >= (Size{1} << 31)) give_up("tiles too large for peers");
-    types_.emplace(exchange_, program_.from.tile(), program_.to.tile());
+    if (larger_bytes() >= (Size{1} << 31)) give_up("tiles too large for peers");
+    types_.emplace(exchange_, program_.from.box(process).extent, program_.to.box(process).extent);
     add_peer("MPI_Alltoallw", [this] { types_->alltoallw(input().data(), output().data()); });
     std::byte* const packed = buffers.packed.bytes(types_->packed_bytes()).data();
     std::byte* const unpacked = buffers.unpacked.bytes(types_->unpacked_bytes()).data();
     add_peer("MPI_Pack, MPI_Alltoallv", [this, packed, unpacked] {
       types_->pack_alltoallv(input().data(), output().data(), packed, unpacked);
     });
+    if (!is_even()) return;  // what is below is for even tiles
     add_contiguous(Pages::as_given);
     scalapack_ = Scalapack::make(program_.from, program_.to);
     if (scalapack_ != nullptr) {
@@ -439,10 +448,11 @@ void print(const Json& result) {
 
 constexpr const char* usage =
     "usage: mpirun -n P execution [--sizes N,..] [--rounds N] [--only WORDS] [--output FILE]\n"
-    "                             [--falsify NAME]\n"
+    "                             [--falsify NAME] [--uneven yes]\n"
     "\n"
     "  --sizes N,..    KiB of the arrays, all processes together (default 64,1024,16384,262144)\n"
     "  --rounds N      timed rounds (default 5; three times as many up to 1 MiB)\n"
+    "  --uneven yes    problems whose extents no number of processes divides, and even neighbours\n"
     "  --only WORDS    problems whose names hold these words\n"
     "  --output FILE   the results as JSON\n"
     "  --falsify NAME  change an element of what this contender brought: it must be found\n";
@@ -468,6 +478,7 @@ int main(int argc, char** argv) {
   std::string only;
   std::string path;
   std::string falsified;
+  bool uneven = false;
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
     if (option == "--help" || i + 1 == argc) {
@@ -484,6 +495,8 @@ int main(int argc, char** argv) {
       only = value;
     } else if (option == "--output") {
       path = value;
+    } else if (option == "--uneven") {
+      uneven = value == "yes";
     } else if (option == "--falsify") {
       falsified = value;
     } else {
@@ -502,7 +515,9 @@ int main(int argc, char** argv) {
   for (const Size kib : sizes) {
     const Size bytes = kib << 10;
     const int timed = bytes <= small_bytes ? rounds * rounds_of_small : rounds;
-    for (const Problem& problem : execution_bench::problems(processes, bytes)) {
+    const auto all = uneven ? execution_bench::uneven_problems(processes, bytes)
+                            : execution_bench::problems(processes, bytes);
+    for (const Problem& problem : all) {
       if (problem.name.find(only) == std::string::npos) continue;
       Json result = measure(problem, timed, buffers, falsified);
       result["kib"] = kib;

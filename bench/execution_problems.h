@@ -48,8 +48,9 @@ class Notation {
 
   [[nodiscard]] static std::string whole(Size extent) { return std::to_string(extent); }
   [[nodiscard]] std::string split(Size extent) const { return split(extent, processes_, "d"); }
+  /// Blocks of ceil(extent / parts).
   [[nodiscard]] static std::string split(Size extent, Size parts, const std::string& axes) {
-    return std::to_string(extent / parts) + "{" + axes + "}" + std::to_string(extent);
+    return std::to_string((extent + parts - 1) / parts) + "{" + axes + "}" + std::to_string(extent);
   }
   /// All dimensions whole but number `at`.
   [[nodiscard]] std::string type(const Shape& extents, std::size_t at) const {
@@ -164,6 +165,42 @@ inline std::vector<Problem> problems(Size processes, Size bytes) {
     add_cube("P3", {296, 360, 312}, {"", "", "c"}, {"b,c", "a", ""});
     add_cube("P4", {16, 16, 16, 16, 16, 16}, {"c", "", "", "a", "", "b"},
              {"", "", "", "", "", "a"});
+  }
+  return out;
+}
+
+/// Extents that no number of processes divides, each problem behind its neighbour that is even.
+inline std::vector<Problem> uneven_problems(Size processes, Size bytes) {
+  const Notation notation(processes);
+  const std::string mesh = "d:" + std::to_string(processes);
+  // 8192 for 256 MiB, where 8191 and 8209 are primes.
+  const auto side = static_cast<Size>(
+      std::lround(std::sqrt(static_cast<double>(bytes / element_bytes))) / 16 * 16);
+  std::vector<Problem> out;
+  const auto add = [&](const std::string& name, const std::string& axes, const auto& ends) {
+    for (const Size odd : {0, 1}) {
+      const Shape extents{side - odd, side + 16 + odd};
+      const auto [from, to] = ends(extents);
+      out.push_back({name + ", " + std::to_string(extents[0]) + " x " + std::to_string(extents[1]),
+                     odd == 0 ? "even neighbour" : "uneven", axes, from, to});
+    }
+  };
+  using Ends = std::pair<std::string, std::string>;
+  add("rows to columns", mesh, [&](const Shape& extents) {
+    return Ends{notation.type(extents, 0), notation.type(extents, 1)};
+  });
+  add("columns to rows", mesh, [&](const Shape& extents) {
+    return Ends{notation.type(extents, 1), notation.type(extents, 0)};
+  });
+  if (processes >= 4 && processes % 2 == 0) {
+    const Size b = processes / 2;
+    add("mesh swap", "a:2,b:" + std::to_string(b), [&](const Shape& extents) {
+      const auto type = [&](Size first, const char* major, Size second, const char* minor) {
+        return "[" + Notation::split(extents[0], first, major) + ", " +
+               Notation::split(extents[1], second, minor) + "]";
+      };
+      return Ends{type(2, "a", b, "b"), type(b, "b", 2, "a")};
+    });
   }
   return out;
 }

@@ -72,6 +72,13 @@ TEST(Collectives, take_the_lowest_way) {
   expect_right(early);
 }
 
+TEST(Collectives, take_the_lowest_way_where_another_is_cheaper) {
+  const Plan it = planned("a:2,b:3", "[2{b,a}7, 13]", "[3{b}7, 7{a}13]");
+  EXPECT_EQ(it.height, 49);
+  EXPECT_EQ(it.cost, 103);  // 91 with everything whole
+  expect_right(it);
+}
+
 /// One dimension is better whole before all else, another after.
 TEST(Collectives, choose_for_every_dimension) {
   const Plan it = planned("p:2,q:3", "[3{q}7, 7{p}13]", "[4{p}7, 5{q}13]");

@@ -12,18 +12,18 @@ namespace retile {
 class BoxRows {
  public:
   explicit BoxRows(const Layout& layout)
-      : rank_(layout.rank()), at_(layout.base_offsets()), tile_(layout.tile()) {
-    if (!layout.is_even()) extents_ = layout.extents();
-  }
+      : rank_(layout.rank()),
+        rows_(layout.is_even() ? Layout::Rows{layout.base_offsets(), {}} : layout.rows()),
+        tile_(layout.tile()) {}
 
   /// The first index that a device's box holds in dimension i, and the one behind the last.
-  [[nodiscard]] Size begin(Size device, std::size_t i) const { return at_[place(device, i)]; }
+  [[nodiscard]] Size begin(Size device, std::size_t i) const { return rows_.at[place(device, i)]; }
   [[nodiscard]] Size end(Size device, std::size_t i) const {
     const std::size_t number = place(device, i);
-    return at_[number] + (extents_.empty() ? tile_[i] : extents_[number]);
+    return rows_.at[number] + (rows_.extents.empty() ? tile_[i] : rows_.extents[number]);
   }
   [[nodiscard]] bool is_empty(Size device) const {
-    return !extents_.empty() && extents_[place(device, 0)] == 0;
+    return !rows_.extents.empty() && rows_.extents[place(device, 0)] == 0;
   }
 
  private:
@@ -32,9 +32,8 @@ class BoxRows {
   }
 
   std::size_t rank_;
-  std::vector<Size> at_;
+  Layout::Rows rows_;  // extents where they are not all alike
   Shape tile_;
-  std::vector<Size> extents_;  // where they are not all alike
 };
 
 }  // namespace retile

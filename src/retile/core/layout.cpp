@@ -324,24 +324,51 @@ Box Layout::box_of(const Shape& numbers) const {
   return out;
 }
 
-std::vector<Box> Layout::boxes() const {
-  std::vector<Box> out;
-  out.reserve(static_cast<std::size_t>(devices_));
+Layout::Rows Layout::rows() const {
+  if (listed_ || even_) return {base_offsets(), extents()};
+  Rows out{numbers_.all_numbers(), {}};
+  out.extents.resize(out.at.size());
   const std::size_t rank = this->rank();
-  const bool by_numbers = !listed_ && !even_;
-  const std::vector<Size> rows = by_numbers ? numbers_.all_numbers() : base_offsets();
-  for (std::size_t d = 0; d < static_cast<std::size_t>(devices_); ++d) {
-    const auto first = rows.begin() + static_cast<std::ptrdiff_t>(d * rank);
-    Shape row(first, first + static_cast<std::ptrdiff_t>(rank));
-    out.push_back(by_numbers ? box_of(row) : Box{std::move(row), extent_of(static_cast<Size>(d))});
+  for (std::size_t i = 0; i < rank; ++i) {
+    std::vector<Reach> tiles;
+    for (Size t = 0; t < cuts_[i].count(); ++t) {
+      tiles.push_back(reach(cuts_[i], halos_.empty() ? Halo{} : halos_[i], t));
+    }
+    for (std::size_t k = i; k < out.at.size(); k += rank) {
+      const Reach& part = tiles[static_cast<std::size_t>(out.at[k])];
+      out.at[k] = part.at;
+      out.extents[k] = part.extent;
+    }
+  }
+  // With one empty side the box is empty.
+  for (std::size_t row = 0; row < out.at.size(); row += rank) {
+    const auto first = out.extents.begin() + static_cast<std::ptrdiff_t>(row);
+    const auto last = first + static_cast<std::ptrdiff_t>(rank);
+    if (std::find(first, last, Size{0}) == last) continue;
+    std::fill(first, last, 0);
+    std::fill_n(out.at.begin() + static_cast<std::ptrdiff_t>(row), rank, 0);
   }
   return out;
 }
 
+std::vector<Box> Layout::boxes() const {
+  std::vector<Box> out;
+  out.reserve(static_cast<std::size_t>(devices_));
+  const Rows rows = this->rows();
+  const auto row = [&](const std::vector<Size>& all, Size device) {
+    const auto first =
+        all.begin() + static_cast<std::ptrdiff_t>(device) * static_cast<std::ptrdiff_t>(rank());
+    return Shape(first, first + static_cast<std::ptrdiff_t>(rank()));
+  };
+  for (Size d = 0; d < devices_; ++d) out.push_back({row(rows.at, d), row(rows.extents, d)});
+  return out;
+}
+
 std::vector<Size> Layout::extents() const {
-  if (listed_ && !even_) return extents_;
+  if (!even_) return listed_ ? extents_ : rows().extents;
   std::vector<Size> out;
-  for (const Box& box : boxes()) out.insert(out.end(), box.extent.begin(), box.extent.end());
+  out.reserve(static_cast<std::size_t>(devices_) * rank());
+  for (Size d = 0; d < devices_; ++d) out.insert(out.end(), tile_.begin(), tile_.end());
   return out;
 }
 
@@ -353,12 +380,8 @@ Size Layout::global_size() const {
 
 std::vector<Size> Layout::base_offsets() const {
   if (listed_) return at_;
-  std::vector<Size> out;
-  if (!even_) {
-    for (const Box& box : boxes()) out.insert(out.end(), box.at.begin(), box.at.end());
-    return out;
-  }
-  out = numbers_.all_numbers();
+  if (!even_) return rows().at;
+  std::vector<Size> out = numbers_.all_numbers();
   for (std::size_t i = 0; i < rank(); ++i) {
     const Cuts& cuts = cuts_[i];
     for (std::size_t k = i; k < out.size(); k += rank()) out[k] = cuts.at(out[k]);

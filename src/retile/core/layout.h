@@ -103,10 +103,16 @@ class Layout {
   [[nodiscard]] const std::vector<std::vector<Digit>>& digits() const { return numbers_.digits(); }
   [[nodiscard]] const IotaChain& order() const { return numbers_.order(); }
 
-  /// All base offsets: rank() numbers per device, device after device; zeros for an empty box.
+  /// The boxes of all devices, rank() numbers for each, device after device; zeros for an empty one.
+  struct Rows {
+    std::vector<Size> at;
+    std::vector<Size> extents;
+  };
   /// O(devices * (rank + digits)).
+  [[nodiscard]] Rows rows() const;
+  /// The base offsets of rows() alone.
   [[nodiscard]] std::vector<Size> base_offsets() const;
-  /// The extents of all boxes, likewise.
+  /// The extents alone.
   [[nodiscard]] std::vector<Size> extents() const;
   /// The base offset of one device.
   [[nodiscard]] Shape base_offset(Size device) const;
