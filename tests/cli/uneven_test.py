@@ -138,6 +138,9 @@ class Uneven(Case):
                 self.assertIn(reason, done.stdout)
                 done = json.loads(retile(verb, "--mesh", "p:4", *problem, "--collectives", "--json").stdout)
                 self.assertEqual((done["feasible"], reason in done["reason"]), (False, True), done)
+        # What the tiles hold in the array counts, not what they would hold filled up.
+        self.assertIn("dynslice x: dim 0", self.output("plan", "--mesh", "x:2", "[3]", "[2{x}3]", "--collectives", "--memory-limit", "12"))
+        self.assertEqual(retile("plan", "--mesh", "x:2", "[3]", "[2{x}3]", "--collectives", "--memory-limit", "11").returncode, 1)
         problem = ("plan", "--mesh", "p:2,q:3", "[3{q}7, 12]", "[4{p}7, 12]", "--collectives")
         limit = json.loads(retile(*problem, "--memory-limit", "100", "--json").stdout)["smallest_feasible_bytes"]
         self.assertEqual(retile(*problem, "--memory-limit", str(limit)).returncode, 0)
@@ -225,6 +228,13 @@ class Uneven(Case):
         self.assertEqual(plan["steps"], [{"op": "exchange", "localtype": [5], "cost": 5,
                                           "reason": "dim 0: cuts 0 3 6 9 10 and 0 5 10 do not nest, so no collective ends there"}])
         self.assertFalse(plan["optimal"])
+
+    def test_an_exchange_promises_a_bound_of_every_device(self):
+        text = self.output("plan", "--mesh", "a:3,b:4", "[6{a}16, 6{b}23]", "[4{b}16, 8{a}23]", "--explain")
+        # The last device of all has 4 x 5 elements before, and 4 x 7 after.
+        self.assertIn("the larger of them at most 36 elements, on one device 28; no step makes any other tile", text)
+        text = self.output("plan", "--mesh", "p:4", "[3{p}12]", "[12]@0", "--explain")
+        self.assertIn("the larger of them at most 12 elements, on one device 3;", text)
 
     def test_a_memory_limit_holds_for_exchanges(self):
         problem = ("plan", "--mesh", "x:2,y:2", "[3{y,x}10]", "[5{x}10]")

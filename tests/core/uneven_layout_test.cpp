@@ -89,6 +89,18 @@ TEST(UnevenLayout, an_empty_side_makes_the_whole_box_empty) {
   EXPECT_EQ(layout.box(3), (Box{{2, 5}, {2, 4}}));
   EXPECT_EQ(layout.box(4), (Box{{0, 0}, {0, 0}}));
   EXPECT_EQ(layout.box(5), (Box{{0, 0}, {0, 0}}));
+  // All at once as one by one.
+  const Layout::Rows rows = layout.rows();
+  EXPECT_EQ(rows.at, layout.base_offsets());
+  EXPECT_EQ(rows.extents, layout.extents());
+  for (Size d = 0; d < layout.devices(); ++d) {
+    const auto device = static_cast<std::size_t>(d);
+    EXPECT_EQ(layout.boxes()[device], layout.box(d));
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(rows.at[2 * device + i], layout.box(d).at[i]);
+      EXPECT_EQ(rows.extents[2 * device + i], layout.box(d).extent[i]);
+    }
+  }
   EXPECT_EQ(layout.tile(), (Shape{2, 5}));
 }
 

@@ -39,6 +39,10 @@ void expect_right(const Plan& plan) {
   const Program program = lower(plan);
   const std::string text = to_text(program);
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("exchange")));
+  Size permutes = 0;
+  for (const Step& step : program.steps)
+    permutes += std::holds_alternative<Allpermute>(step.op) ? 1 : 0;
+  EXPECT_EQ(static_cast<Size>(plan.permutes()), permutes);
   const Verdict verdict = check(program);
   ASSERT_EQ(verdict.answer, Answer::right) << text;
   EXPECT_EQ(verdict.cost, plan.cost) << text;
@@ -154,6 +158,12 @@ TEST(Collectives, keep_to_the_least_limit_and_to_no_less) {
           const auto within = plan(problem, options);
           ASSERT_TRUE(within);
           EXPECT_LE(within->resident * 4, least);
+          // What a plan holds is within a limit of as much.
+          const Plan best = plan(problem, collectives).value();
+          EXPECT_LE(least, best.resident * 4);
+          options.memory_limit_bytes = best.resident * 4;
+          EXPECT_TRUE(plan(problem, options));
+          options.memory_limit_bytes = least;
           options.memory_limit_bytes = least - 1;
           const auto beyond = plan(problem, options);
           ASSERT_FALSE(beyond);
@@ -164,6 +174,33 @@ TEST(Collectives, keep_to_the_least_limit_and_to_no_less) {
     }
   }
   EXPECT_GT(tried, 200U);
+}
+
+TEST(Collectives, of_equal_ends_there_is_nothing_to_do) {
+  for (const char* type : {"[3{p}10<1,1>]", "[10]@2", "[(0,1,2,3,10){p}10]", "[3{p}10]"}) {
+    const Plan it = planned("p:4", type, type);
+    EXPECT_TRUE(it.legs.empty() && it.steps.empty()) << type;
+    EXPECT_TRUE(it.optimal);
+    expect_right(it);
+  }
+}
+
+TEST(Collectives, sizes_that_overflow_are_called_so) {
+  const Problem problem = support::problem("x:4,y:3", "[2305843009213693952{x}9223372036854775807]",
+                                           "[9223372036854775807]");
+  EXPECT_THAT(plan(problem, collectives).error().message, testing::HasSubstr("2^63"));
+}
+
+TEST(Collectives, a_way_that_overflows_does_not_spoil_another) {
+  const Problem problem = support::problem("x:4,y:2,z:2,w:2", "[6~{x}7, 260000000000000000]",
+                                           "[4{y}7, 260000000000000000~{z,w}260000000000000000]");
+  const Plan it = plan(problem, {.element_bytes = 1, .collectives = true}).value();
+  const Size least = smallest_feasible_bytes(problem, 1, true).value();
+  EXPECT_LE(least, it.resident);
+  EXPECT_EQ(plan(problem, {.element_bytes = 1, .memory_limit_bytes = 1, .collectives = true})
+                .error()
+                .code,
+            Code::infeasible);
 }
 
 TEST(Collectives, of_even_tiles_nothing_changes) {

@@ -43,7 +43,7 @@ class LowerVerb final : public Verb {
     const PlanOptions options{.collectives = collectives_};
     const Result<Program> program = program_of(*problem, options);
     if (!program && program.error().code == Code::infeasible) {
-      return infeasible(*problem, options, program.error(), "retile.program/1", json_);
+      return infeasible(*problem, options, program.error(), "retile.plan/1", json_);
     }
     if (!program) return failed(program.error());
     return {.exit = Exit::yes, .out = json_ ? to_json(*program) + "\n" : to_text(*program)};

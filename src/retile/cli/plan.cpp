@@ -108,22 +108,21 @@ std::optional<Outcome> write_beside(const PlanArguments& arguments, const Plan& 
 
 /// No limit would help.
 Outcome no_way(const Diagnostic& why, std::string_view schema, bool json) {
-  if (!json) return {.exit = Exit::no, .out = fmt::format("no plan: {}\n", why.message)};
-  nlohmann::ordered_json object;
-  object["schema"] = schema;
-  object["feasible"] = false;
-  object["reason"] = why.message;
-  return {.exit = Exit::no, .out = object.dump() + "\n"};
+  if (!json) return {.exit = Exit::no, .out = why.message + "\n"};
+  using Json = nlohmann::ordered_json;
+  const Json object{{"schema", schema}, {"feasible", false}, {"reason", why.message}};
+  return {.exit = Exit::no,
+          .out = object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
 }
 
 }  // namespace
 
 Outcome infeasible(const Problem& problem, const PlanOptions& options, const Diagnostic& why,
                    std::string_view schema, bool json) {
+  if (!options.memory_limit_bytes) return no_way(why, schema, json);
   const Result<Size> smallest =
       smallest_feasible_bytes(problem, options.element_bytes, options.collectives);
-  const bool unreachable = !smallest && smallest.error().code == Code::infeasible;
-  if (unreachable || !options.memory_limit_bytes) return no_way(why, schema, json);
+  if (!smallest && smallest.error().code == Code::infeasible) return no_way(why, schema, json);
   // One that cannot be counted is still over the limit; then the answer just goes without it.
   if (!smallest && smallest.error().code != Code::size_overflow) return failed(smallest.error());
   const Size limit = *options.memory_limit_bytes;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "retile/core/box_rows.h"
 #include "retile/core/names.h"
 #include "retile/plan/cost_model.h"
 #include "retile/program/forms/text.h"
@@ -200,13 +201,38 @@ Baseline gather_everything(const Plan& plan) {
   return baseline;
 }
 
+/// The elements of the larger one of each device's two tiles: of the device with the fewest. Nothing
+/// where devices are too many to look at each.
+std::optional<Size> least_bound(const Problem& problem) {
+  if (!check_listed(problem.from.devices(), problem.from.rank())) return std::nullopt;
+  const BoxRows from(problem.from);
+  const BoxRows to(problem.to);
+  const auto elements = [&](const BoxRows& rows, Size device) {
+    Size out = 1;
+    for (std::size_t i = 0; i < problem.from.rank(); ++i) {
+      out *= rows.end(device, i) - rows.begin(device, i);
+    }
+    return out;
+  };
+  std::optional<Size> least;
+  for (Size d = 0; d < problem.from.devices(); ++d) {
+    const Size bound = std::max(elements(from, d), elements(to, d));
+    least = std::min(least.value_or(bound), bound);
+  }
+  return least;
+}
+
 /// What an exchange promises of every device.
 std::string exchange_explanation(const Plan& plan) {
+  const auto least = least_bound(plan.problem);
   return fmt::format(
       "\nwhy: {}\nevery device receives what it lacks of its new tile, and nothing else\n"
       "memory: a device holds its old tile and its new one, the larger of them at most {} "
-      "elements\n",
-      plan.exchange->reason, plan.bound);
+      "elements{}\n",
+      plan.exchange->reason, plan.bound,
+      least && *least < plan.bound
+          ? fmt::format(", on one device {}; no step makes any other tile", *least)
+          : "");
 }
 
 /// A bar of at most 40 marks, at least one.
@@ -443,19 +469,24 @@ std::string plan_explanation(const Plan& plan) {
     text += " -> " + shape_text(shown_tile(plan, step.tile));
     weak_path_cost += step.cost;
   }
-  text += fmt::format("; cost {}{} ({}: {})\n", weak_path_cost, unit,
-                      plan.complete ? "least of all weak paths"
-                                    : "least found when the search stopped at its limit",
-                      plan.weak_cost);
+  text += fmt::format("; cost {}{}", weak_path_cost, unit);
+  text += plan.uneven
+              ? "\n"
+              : fmt::format(" ({}: {})\n",
+                            plan.complete ? "least of all weak paths"
+                                          : "least found when the search stopped at its limit",
+                            plan.weak_cost);
 
   if (plan.permutation) {
     for (std::size_t k = 0; k < plan.steps.size(); ++k) {
       if (plan.steps[k].op != Collective::allpermute) continue;
-      text += fmt::format(
-          "permutation: one, as step {} of {}, in the valley (tiles of {} elements, the smallest "
-          "of the "
-          "plan); it costs {}{}\n",
-          k + 1, plan.steps.size(), plan.valley, plan.steps[k].cost, unit);
+      const std::string where =
+          plan.uneven
+              ? ""
+              : fmt::format(", in the valley (tiles of {} elements, the smallest of the plan)",
+                            plan.valley);
+      text += fmt::format("permutation: one, as step {} of {}{}; it costs {}{}\n", k + 1,
+                          plan.steps.size(), where, plan.steps[k].cost, unit);
     }
   } else {
     text += "permutation: none, the steps alone put every tile on its device\n";

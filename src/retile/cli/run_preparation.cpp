@@ -240,7 +240,7 @@ Preparation::Step Preparation::plan_problem() {
   options.memory_limit_bytes = request_.how.memory_limit_bytes;
   options.collectives = given_.collectives;
   Result<Plan> planned = plan(*problem_, options);
-  if (!planned && planned.error().code == Code::infeasible && !by_steps() && !given_.collectives) {
+  if (!planned && planned.error().code == Code::infeasible && !by_steps()) {
     options.memory_limit_bytes = {};
     planned = plan(*problem_, options);
   }

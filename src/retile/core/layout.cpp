@@ -331,6 +331,7 @@ Layout::Rows Layout::rows() const {
   const std::size_t rank = this->rank();
   for (std::size_t i = 0; i < rank; ++i) {
     std::vector<Reach> tiles;
+    tiles.reserve(static_cast<std::size_t>(cuts_[i].count()));
     for (Size t = 0; t < cuts_[i].count(); ++t) {
       tiles.push_back(reach(cuts_[i], halos_.empty() ? Halo{} : halos_[i], t));
     }

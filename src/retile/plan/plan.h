@@ -55,7 +55,8 @@ struct PlanOptions {
   /// proved: only what holds for every sequence (S5).
   bool over_partition = true;
   /// Only collectives, also between tiles that are not all alike. Where no aligned plan does, the
-  /// dimensions whose cuts do not nest are gathered whole, at whatever height that costs.
+  /// dimensions whose cuts do not nest are gathered whole, at whatever height that costs: each of up
+  /// to six of them before all else or after it, and every leg of such a way has a search of its own.
   bool collectives = false;
   /// How much all parts of the search together may look at, in alltoall edges between weak types;
   /// what takes longer counts as more of them (a weak type or digit lists kept, a tile run to see
@@ -72,7 +73,8 @@ struct PlannedExchange {
 };
 
 /// A plan in normal form (Def. 4.5): dynslices, alltoalls, allgathers, and at most one allpermute,
-/// in the valley. Sizes and (in the paper's model) costs count elements per device.
+/// in the valley; or an exchange, or legs that are such plans. Sizes and (in the paper's model) costs
+/// count elements per device.
 struct Plan {
   /// What was planned: the problem asked for, its devices renamed where that makes both ends digits
   /// of the device number.
@@ -98,8 +100,8 @@ struct Plan {
   Size valley = 0;  ///< least tile size
   /// max over steps of tile before + tile after; a dynslice counts only the larger
   Size resident = 0;
-  /// W: least cost of a weak sequence (within the memory limit, if there is one). Not `complete`:
-  /// only the least found.
+  /// W: least cost of a weak sequence (within the memory limit, if there is one). Not `complete`, or
+  /// tiles that are not all alike: only what the steps cost but for permutations.
   Size weak_cost = 0;
   bool complete = true;  ///< the search ended before its limit
   /// Proved: no sequence within the memory limit, if there is one, is cheaper, be its tiles within
@@ -113,7 +115,7 @@ struct Plan {
 };
 
 /// Finds a cheapest plan from problem.from to problem.to that needs no more memory than the larger
-/// tile.
+/// tile, but for PlanOptions::collectives.
 ///
 /// Axes are split into prime factors first, so one step may move part of an axis.
 /// The same problem and options give the same plan, in every process and build.

@@ -44,6 +44,11 @@ std::optional<Size> filled_up(const Cuts& from, const Cuts& to) {
   return std::nullopt;
 }
 
+/// Whether that size is above all that we count.
+bool is_too_long(const Cuts& cuts) {
+  return !cuts.is_listed() && !checked_mul(cuts.block(), cuts.count());
+}
+
 /// Why an end is no tiling by blocks, if so.
 std::optional<std::string> no_blocks(const Layout& end, std::string_view name) {
   if (end.is_listed()) return fmt::format("{} lists its tiles one by one", name);
@@ -77,7 +82,11 @@ Result<void> check_ends(const Problem& problem) {
   return {};
 }
 
+constexpr const char* too_long = "the tiles filled up have 2^63 elements or more";
+
+/// Why no even tiling of dimension i has the cuts of both ends.
 std::string do_not_nest(const Problem& problem, std::size_t i) {
+  if (is_too_long(problem.from.cuts()[i]) || is_too_long(problem.to.cuts()[i])) return too_long;
   return fmt::format("dim {}: cuts {} and {} do not nest", i, cuts_text(problem.from.cuts()[i]),
                      cuts_text(problem.to.cuts()[i]));
 }
@@ -88,10 +97,13 @@ Result<Problem> aligned(const Problem& problem) {
   Shape size;
   for (std::size_t i = 0; i < problem.from.rank(); ++i) {
     const auto one = filled_up(problem.from.cuts()[i], problem.to.cuts()[i]);
-    if (!one) return none(do_not_nest(problem, i) + ", so no collective ends there");
+    if (!one) {
+      const std::string why = do_not_nest(problem, i);
+      return none(why == too_long ? why : why + ", so no collective ends there");
+    }
     size.push_back(*one);
   }
-  if (!checked_product(size)) return none("the tiles filled up have 2^63 elements or more");
+  if (!checked_product(size)) return none(too_long);
   return Problem::make(filled_up(problem.from, size), filled_up(problem.to, size));
 }
 
@@ -121,6 +133,15 @@ Size cost_of(Collective op, Size before, Size after) {
   return after;
 }
 
+/// What the steps cost but for permutations.
+Size weak_part(const Plan& plan) {
+  Size out = 0;
+  for (const PlanStep& step : plan.steps) {
+    if (step.op != Collective::allpermute) out += step.cost;
+  }
+  return out;
+}
+
 /// The plan of the even problem with the sizes that its tiles have in the array.
 Plan restricted(Plan even, const Problem& problem) {
   const Shape& global = problem.from.global();
@@ -141,7 +162,7 @@ Plan restricted(Plan even, const Problem& problem) {
   }
   // What is proved of the even problem is said of its tiles, and those that reach beyond the array
   // cost less here.
-  even.weak_cost = even.cost;
+  even.weak_cost = weak_part(even);
   even.lower_bound = 0;
   even.optimal = even.cost == 0;
   even.uneven = problem;
@@ -198,18 +219,62 @@ Result<Plan> exchange(const Problem& problem, const PlanOptions& options, std::s
   return out;
 }
 
+/// Plans that hold little: what is least for tiles filled up, and what is best without a limit. In
+/// the array they hold less.
+std::vector<Plan> leanest(const Problem& even, const Problem& problem, PlanOptions options) {
+  std::vector<std::optional<Size>> limits = {std::nullopt};
+  if (const auto least = smallest_feasible_bytes(even, options.element_bytes)) {
+    limits.emplace_back(*least);
+  }
+  std::vector<Plan> out;
+  for (const auto& limit : limits) {
+    options.memory_limit_bytes = limit;
+    Result<Plan> planned = plan(even, options);
+    if (!planned) continue;
+    Plan lean = restricted(*std::move(planned), problem);
+    if (options.collectives || lean.height <= lean.bound) out.push_back(std::move(lean));
+  }
+  return out;
+}
+
+std::optional<Size> resident_bytes(const Plan& plan) {
+  return checked_mul(plan.resident, plan.options.element_bytes);
+}
+
 /// The plan of the even problem over the tiles filled up, or why it does not do. May be higher than
 /// the ends, where one of them is whole in a dimension.
 Result<Plan> plan_filled_up(const Problem& problem, const PlanOptions& options) {
   Result<Problem> even = aligned(problem);
   if (!even) return tl::unexpected(even.error());
-  // What obeys a memory limit with tiles filled up obeys it without.
-  Result<Plan> planned = plan(*even, options);
-  if (!planned) return planned;
   if (options.cost_model == CostModel::bytes && even->from.global() != problem.from.global()) {
     return no_bytes();
   }
-  return restricted(*std::move(planned), problem);
+  // What obeys a memory limit with tiles filled up obeys it without.
+  Result<Plan> planned = plan(*even, options);
+  if (planned) return restricted(*std::move(planned), problem);
+  if (planned.error().code != Code::infeasible) return planned;
+  Result<Plan> best = tl::unexpected(planned.error());
+  for (Plan& lean : leanest(*even, problem, options)) {
+    const auto bytes = resident_bytes(lean);
+    if (!bytes || *bytes > *options.memory_limit_bytes) continue;
+    lean.options = options;
+    if (!best || lean.cost < best->cost) best = std::move(lean);
+  }
+  return best;
+}
+
+/// The least limit for which plan_filled_up() finds a plan.
+Result<Size> smallest_filled_up(const Problem& problem, Size element_bytes, bool collectives) {
+  Result<Problem> even = aligned(problem);
+  if (!even) return tl::unexpected(even.error());
+  std::optional<Size> least;
+  for (const Plan& lean :
+       leanest(*even, problem, {.element_bytes = element_bytes, .collectives = collectives})) {
+    if (const auto bytes = resident_bytes(lean)) least = std::min(least.value_or(*bytes), *bytes);
+  }
+  if (least) return *least;
+  return refuse({.code = Code::size_overflow,
+                 .message = "the smallest feasible limit does not fit in 63 bits"});
 }
 
 // ---- Collectives alone --------------------------------------------------------------------------
@@ -252,9 +317,11 @@ Result<Detours> detours(const Problem& problem) {
           fmt::format("dim {} of {} has its cuts in a list", i, from.is_listed() ? "from" : "to"));
     }
     dims.push_back(i);
-    out.reason += (out.reason.empty() ? "" : "; ") + do_not_nest(problem, i);
+    std::string why = do_not_nest(problem, i);
+    if (why == too_long) return none(std::move(why));
+    out.reason += (out.reason.empty() ? "" : "; ") + why;
   }
-  if (dims.empty()) return none("the tiles filled up have 2^63 elements or more");
+  if (dims.empty()) return none(too_long);
   constexpr std::size_t most_dims = 6;  // of which all choices are looked at
   const std::size_t choices = std::size_t{1} << std::min(dims.size(), most_dims);
   for (std::size_t choice = 0; choice < choices; ++choice) {
@@ -303,33 +370,45 @@ Result<Plan> joined(const Problem& problem, const Legs& legs, const PlanOptions&
     out.work += planned->work;
     out.legs.push_back(*std::move(planned));
   }
-  out.weak_cost = out.cost;
+  for (const Plan& leg : out.legs) out.weak_cost += weak_part(leg);
   out.optimal = out.cost == 0;
+  return out;
+}
+
+/// The ends are equal.
+Result<Plan> nothing_to_do(const Problem& problem, const PlanOptions& options) {
+  Plan out;
+  out.problem = problem;
+  out.device_at = IotaChain(problem.from.devices());
+  out.options = options;
+  out.height = out.bound = out.valley = out.resident = problem.from.tile_size();
+  out.optimal = true;
+  const auto bytes = resident_bytes(out);
+  if (options.memory_limit_bytes && (!bytes || *bytes > *options.memory_limit_bytes)) {
+    return refuse({.code = Code::infeasible, .message = "the tile alone is above the limit"});
+  }
   return out;
 }
 
 /// The lowest of the ways round, and of these the cheapest.
 Result<Plan> plan_round(const Problem& problem, const PlanOptions& options) {
   const auto infeasible = [](const std::string& reason) {
-    return refuse(
-        {.code = Code::infeasible, .message = "collectives alone do not reach the end: " + reason});
+    return refuse({.code = Code::infeasible, .message = "no plan of collectives alone: " + reason});
   };
   if (options.cost_model == CostModel::bytes) return no_bytes();
   const Result<Detours> found = detours(problem);
   if (!found) return infeasible(found.error().message);
-  Result<Plan> best = infeasible("there is no way");
+  Result<Plan> best = infeasible(std::string("on every way ") + too_long);
   for (const Legs& legs : found->ways) {
     Result<Plan> way = joined(problem, legs, options);
     const auto is_better = [](const Plan& a, const Plan& b) {
       return std::tie(a.height, a.cost) < std::tie(b.height, b.cost);
     };
-    if (!best || (way && is_better(*way, *best))) best = std::move(way);
+    if (way && (!best || is_better(*way, *best))) best = std::move(way);
+    // Of several reasons the memory limit says most.
+    if (!best && !way && way.error().code == Code::infeasible) best = std::move(way);
   }
-  if (best) {
-    best->reason = found->reason + ", so they are whole on the way";
-  } else if (best.error().code != Code::infeasible && best.error().code != Code::size_overflow) {
-    return infeasible(best.error().message);
-  }
+  if (best) best->reason = found->reason + ", so they are whole on the way";
   return best;
 }
 
@@ -340,22 +419,25 @@ Result<Size> smallest_feasible_round(const Problem& problem, Size element_bytes)
   std::optional<Size> least;
   for (const Legs& legs : found->ways) {
     Size most = 0;
+    bool possible = true;
     for (const Problem& leg : legs) {
-      const Result<Problem> even = is_even(leg) ? Result<Problem>(leg) : aligned(leg);
-      if (!even) return refuse({.code = Code::infeasible, .message = even.error().message});
-      const Result<Size> bytes = smallest_feasible_bytes(*even, element_bytes);
-      if (!bytes) return bytes;
-      most = std::max(most, *bytes);
+      const Result<Size> bytes = is_even(leg) ? smallest_feasible_bytes(leg, element_bytes)
+                                              : smallest_filled_up(leg, element_bytes, true);
+      possible = possible && bytes.has_value();
+      if (possible) most = std::max(most, *bytes);
     }
-    least = std::min(least.value_or(most), most);
+    if (possible) least = std::min(least.value_or(most), most);
   }
-  RETILE_ASSERT(least.has_value(), "there is at least one way");
-  return *least;
+  if (least) return *least;
+  return refuse({.code = Code::infeasible, .message = "there is no way"});
 }
 
 }  // namespace
 
 Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options) {
+  if (options.collectives && problem.from.equivalent(problem.to)) {
+    return nothing_to_do(problem, options);
+  }
   Result<Plan> filled_up = plan_filled_up(problem, options);
   if (options.collectives) {
     const bool has_even = filled_up || aligned(problem);
@@ -368,10 +450,13 @@ Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options) {
 
 Result<Size> smallest_feasible_uneven(const Problem& problem, Size element_bytes,
                                       bool collectives) {
-  const Result<Problem> even = aligned(problem);
+  const Result<Size> steps = smallest_filled_up(problem, element_bytes, collectives);
   if (collectives) {
-    return even ? smallest_feasible_bytes(*even, element_bytes)
-                : smallest_feasible_round(problem, element_bytes);
+    if (problem.from.equivalent(problem.to)) {
+      const auto held = checked_mul(problem.from.tile_size(), element_bytes);
+      if (held) return *held;
+    }
+    return aligned(problem) ? steps : smallest_feasible_round(problem, element_bytes);
   }
   const auto elements = held_in_exchange(problem, most_received(problem));
   const auto held = elements ? checked_mul(*elements, element_bytes) : std::nullopt;
@@ -379,8 +464,6 @@ Result<Size> smallest_feasible_uneven(const Problem& problem, Size element_bytes
     return refuse({.code = Code::size_overflow,
                    .message = "the smallest feasible limit does not fit in 63 bits"});
   }
-  if (!even) return *held;
-  const Result<Size> steps = smallest_feasible_bytes(*even, element_bytes);
   return steps ? std::min(*held, *steps) : *held;
 }
 

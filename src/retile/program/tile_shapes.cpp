@@ -24,9 +24,9 @@ tl::expected<DeviceShapes, Refusal> shapes_after(const Step& step, const DeviceS
     if (!shape) return tl::unexpected(shape.error());
     return DeviceShapes(*std::move(shape));
   }
-  auto moves = moves_of(step, before.each());
-  if (!moves) return tl::unexpected(moves.error());
-  return DeviceShapes(std::move(moves->after));
+  auto after = tiles_after(step, before.each());
+  if (!after) return tl::unexpected(after.error());
+  return DeviceShapes(*std::move(after));
 }
 
 /// Sums of buffers that are ever formed are below 8 tiles, so it is enough that these fit.

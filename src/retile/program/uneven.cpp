@@ -36,8 +36,12 @@ Stretch piece_of(Size extent, Size n, Size q, const std::optional<Size>& piece) 
 /// Puts the moves of one step together.
 class Mover {
  public:
-  Mover(const TileShapes& before, const Deadline& deadline)
-      : before_(before), devices_(static_cast<Size>(before.size())), watch_(deadline) {
+  /// \param keeps  the transfers too, not only the shapes
+  Mover(const TileShapes& before, const Deadline& deadline, bool keeps)
+      : before_(before),
+        devices_(static_cast<Size>(before.size())),
+        watch_(deadline),
+        keeps_(keeps) {
     moves_.after.assign(before.size(), Shape(rank(), 0));
   }
 
@@ -121,7 +125,7 @@ class Mover {
       if (!checked_product(shape)) return limit();
     }
     moves_.after = std::move(after);
-    moves_.transfers = op.transfers;
+    if (keeps_) moves_.transfers = op.transfers;
     return find_transfer_fault(
         op.transfers, [this](Size d) -> const Shape& { return before_[index(d)]; },
         [this](Size d) -> const Shape& { return moves_.after[index(d)]; }, devices_, deadline);
@@ -186,14 +190,16 @@ class Mover {
 
   [[nodiscard]] bool add(Transfer transfer) {
     constexpr Size nanoseconds_per_transfer = 64;
-    if (static_cast<Size>(moves_.transfers.size()) >= most_transfers) return false;
-    moves_.transfers.push_back(std::move(transfer));
+    if (++count_ > most_transfers) return false;
+    if (keeps_) moves_.transfers.push_back(std::move(transfer));
     return watch_.in_time(nanoseconds_per_transfer);
   }
 
   const TileShapes& before_;
   Size devices_;
   Watch watch_;
+  bool keeps_;
+  Size count_ = 0;  // of transfers
   Moves moves_;
 };
 
@@ -232,11 +238,13 @@ Size largest_tile(const TileShapes& shapes) {
   return out;
 }
 
-tl::expected<Moves, Refusal> moves_of(const Step& step, const TileShapes& before,
-                                      const Deadline& deadline) {
+namespace {
+
+tl::expected<Moves, Refusal> moved(const Step& step, const TileShapes& before,
+                                   const Deadline& deadline, bool keeps) {
   const auto devices = static_cast<Size>(before.size());
   if (auto fault = find_table_fault(step.op, devices)) return tl::unexpected(*std::move(fault));
-  Mover mover(before, deadline);
+  Mover mover(before, deadline, keeps);
   const Refused refused = match(
       step.op, [&](const Dynslice& op) { return mover.keep(op); },
       [&](const Allgather& op) {
@@ -252,6 +260,19 @@ tl::expected<Moves, Refusal> moves_of(const Step& step, const TileShapes& before
       });
   if (refused) return tl::unexpected(*refused);
   return mover.take();
+}
+
+}  // namespace
+
+tl::expected<Moves, Refusal> moves_of(const Step& step, const TileShapes& before,
+                                      const Deadline& deadline) {
+  return moved(step, before, deadline, true);
+}
+
+tl::expected<TileShapes, Refusal> tiles_after(const Step& step, const TileShapes& before) {
+  auto out = moved(step, before, {}, false);
+  if (!out) return tl::unexpected(out.error());
+  return std::move(out->after);
 }
 
 }  // namespace retile

@@ -42,4 +42,8 @@ struct Moves {
                                                     const Deadline& deadline = {});
 inline constexpr Size most_transfers = Size{1} << 24;
 
+/// The tiles after a step alone; errors as there.
+[[nodiscard]] tl::expected<TileShapes, Refusal> tiles_after(const Step& step,
+                                                            const TileShapes& before);
+
 }  // namespace retile

@@ -326,6 +326,35 @@ TEST(Pass, copies_long_runs_to_several_and_loses_no_end) {
   }
 }
 
+/// Side by side in every row of one source: such boxes take turns, up to eight widths of them.
+TEST(Pass, boxes_of_several_widths_take_turns) {
+  Random random(4);
+  for (const Size boxes : {2, 3, 5, 10, 12}) {
+    for (int attempt = 0; attempt < 6; ++attempt) {
+      Case wide{.element_bytes = 4,
+                .source_tile = {3, 5, 0},
+                .target_tile = {4, 6, 400},
+                .sources = 1,
+                .targets = boxes,
+                .transfers = {}};
+      Size begin = draw(random, 0, 3);
+      for (Size k = 0; k < boxes; ++k) {
+        // Some widths twice; some below what takes turns.
+        const Size width = attempt == 0 ? 130 + 7 * (boxes - k) : 120 + 10 * draw(random, 0, 9);
+        wide.transfers.push_back({k,
+                                  0,
+                                  {draw(random, 0, 1), draw(random, 0, 1), draw(random, 0, 100)},
+                                  {0, 0, begin},
+                                  {3, 5, width}});
+        begin += width + draw(random, 0, 1);
+      }
+      wide.source_tile.back() = begin + draw(random, 0, 2);
+      std::shuffle(wide.transfers.begin(), wide.transfers.end(), random);
+      for (const Stores stores : both) expect_right(wide, random, stores, attempt % 2 == 0);
+    }
+  }
+}
+
 TEST(Pass, without_transfers_nothing_is_written) { Pass(4, {3}, {3}, {}).run({}, {}); }
 
 TEST(Pass, streams_only_what_is_larger_than_the_share_of_the_cache) {

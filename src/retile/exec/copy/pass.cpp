@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -36,6 +37,8 @@ constexpr Size staged_block_bytes = 256;
 
 // Every loop counts at least two, and no tile has 2^63 elements.
 constexpr std::size_t max_loops = 64;
+// The most groups that take turns.
+constexpr std::ptrdiff_t most_together = 8;
 
 // The box's place in its tile, in elements.
 [[nodiscard]] Size box_offset(const Shape& tile, const Shape& start, const Shape& shape) {
@@ -97,6 +100,7 @@ Pass::Pass(Size element_bytes, const DeviceShapes& source_tiles, const DeviceSha
     arrange(group);
     add_in_segments(group);
   }
+  join_rows();
   const Size cache_share =
       options.cache_share_bytes > 0 ? options.cache_share_bytes : detected_cache_share_bytes(1);
   streaming_ = can_stream() && (options.stores == Stores::streaming ||
@@ -156,6 +160,34 @@ void Pass::add_in_segments(const Group& group) {
           return member.source == first.source && member.source_offset == first.source_offset;
         });
     groups_.push_back(std::move(part));
+  }
+}
+
+// Groups that go through the rows of one source in the same steps, as boxes of different widths do,
+// take turns in the order in which they lie there: else the source would be read as often as there
+// are groups, with gaps.
+void Pass::join_rows() {
+  const auto one_source = [](const Group& group) {
+    return group.run_bytes > longest_staged_run_bytes &&
+           group.members.front().source == group.members.back().source;
+  };
+  const auto same_steps = [](const Loop& a, const Loop& b) {
+    return a.count == b.count && a.source_stride == b.source_stride;
+  };
+  const auto joins = [&](const Group& a, const Group& b) {
+    const Size apart = a.members.front().source_offset - b.members.front().source_offset;
+    return one_source(a) && one_source(b) && a.members.front().source == b.members.front().source &&
+           std::abs(apart) < a.loops.back().source_stride &&
+           std::equal(a.loops.begin(), a.loops.end(), b.loops.begin(), b.loops.end(), same_steps);
+  };
+  for (auto first = groups_.begin(); first != groups_.end();) {
+    auto last = first + 1;
+    while (last != groups_.end() && last - first < most_together && joins(*first, *last)) ++last;
+    std::sort(first, last, [](const Group& a, const Group& b) {
+      return a.members.front().source_offset < b.members.front().source_offset;
+    });
+    for (; first + 1 != last; ++first) first->with_next = true;
+    first = last;
   }
 }
 
@@ -222,7 +254,12 @@ class Pass::Execution {
       : pass_(pass), sources_(sources), targets_(targets), kernels_(kernels()) {}
 
   void run() {
-    for (const Group& group : pass_.groups_) run_rows(group);
+    for (auto first = pass_.groups_.begin(); first != pass_.groups_.end();) {
+      auto last = first;
+      while (last->with_next) ++last;
+      run_rows({first, ++last});
+      first = last;
+    }
     if (pass_.streaming_) kernels_.fence();
   }
 
@@ -235,28 +272,39 @@ class Pass::Execution {
     Size end = 0;
   };
 
-  void run_rows(const Group& group) {
-    const Loop& inner = group.loops.back();
+  // Of several groups one row after the other (join_rows).
+  void run_rows(std::span<const Group> groups) {
+    const Group& first = groups.front();
+    const Loop& inner = first.loops.back();
+    const Size rows_at_once = groups.size() == 1 ? inner.count : 1;
     std::array<Size, max_loops> at{};
     Size source_offset = 0;
-    Size target_offset = 0;
-    open_writers(group);
-    for (Size left = group.rows; left > 0; left -= inner.count) {
-      run_segment(group, source_offset, target_offset);
-      for (std::size_t i = group.loops.size() - 1; i-- > 0;) {
-        const Loop& loop = group.loops[i];
-        source_offset += loop.source_stride;
-        target_offset += loop.target_stride;
-        if (++at[i] < loop.count) break;
-        source_offset -= loop.count * loop.source_stride;
-        target_offset -= loop.count * loop.target_stride;
-        at[i] = 0;
+    std::array<Size, static_cast<std::size_t>(most_together)> target_offsets{};
+    open_writers(first);  // those of several stage nothing
+    for (Size left = first.rows; left > 0; left -= inner.count) {
+      for (Size row = 0; row < inner.count; row += rows_at_once) {
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+          run_segment(groups[g], std::min(rows_at_once, inner.count - row),
+                      source_offset + row * inner.source_stride,
+                      target_offsets[g] + row * groups[g].loops.back().target_stride);
+        }
+      }
+      for (std::size_t i = first.loops.size() - 1; i-- > 0;) {
+        const Size count = first.loops[i].count;
+        const bool again = ++at[i] == count;
+        const Size steps = again ? 1 - count : 1;
+        if (again) at[i] = 0;
+        source_offset += steps * first.loops[i].source_stride;
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+          target_offsets[g] += steps * groups[g].loops[i].target_stride;
+        }
+        if (!again) break;
       }
     }
     for (Size i = 0; i < chains_; ++i) close(writers_[static_cast<std::size_t>(i)]);
   }
 
-  void run_segment(const Group& group, Size source_offset, Size target_offset) {
+  void run_segment(const Group& group, Size rows, Size source_offset, Size target_offset) {
     const Loop& inner = group.loops.back();
     std::array<const std::byte*, max_members> sources;
     std::array<std::byte*, max_members> targets;
@@ -271,7 +319,7 @@ class Pass::Execution {
     }
     const Segment segment{
         sources.data(), targets.data(),      static_cast<Size>(group.members.size()),
-        inner.count,    inner.source_stride, inner.target_stride,
+        rows,           inner.source_stride, inner.target_stride,
         group.run_bytes};
     const bool in_order = group.source_in_order && group.run_bytes >= in_order_run_bytes;
     const Order order = group.same_source ? Order::dealt
@@ -283,7 +331,7 @@ class Pass::Execution {
     const bool whole_lines = (bits | run) % line_bytes == 0;
     const bool completed = end_to_end || (group.chain > 1 && chain_bytes >= line_bytes);
     if (end_to_end && run <= 32 && (run & (run - 1)) == 0 && bits % run == 0 &&
-        inner.count * chain_bytes >= 4 * line_bytes) {
+        rows * chain_bytes >= 4 * line_bytes) {
       const Size line_runs = line_bytes / run;
       if (group.chain == 1) return gathered(segment, pass_.streaming_);
       if (group.chain % line_runs == 0 || line_runs % group.chain == 0) {

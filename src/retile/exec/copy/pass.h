@@ -86,6 +86,7 @@ class Pass {
     Size chain = 1;                // so many members in turn lie end to end in their target
     bool same_source = false;      // all members copy the same bytes
     bool source_in_order = false;  // a member's runs lie end to end in the source
+    bool with_next = false;        // row by row in turn with the next group
   };
   class Execution;
 
@@ -94,6 +95,7 @@ class Pass {
   void add_in_segments(const Group& group);
   static Size end_to_end_members(Group& group, Size Member::*device, Size Member::*offset);
   static void arrange(Group& group);
+  void join_rows();
   [[nodiscard]] Size typical(Size Group::*what) const;
 
   std::vector<Group> groups_;

@@ -88,8 +88,8 @@ class Redistributor {
   /// of each:
   ///   collectives  T + I + J + max(options.chunk_bytes, 2 * n * element_bytes), I being the
   ///                largest tile between steps (0 when there are fewer than two steps), J the
-  ///                largest of those that are larger than `out` (0 when none is), n the largest
-  ///                group
+  ///                largest of those that are larger than `out` (0 when none is; where tiles differ
+  ///                it is I), n the largest group
   ///   exchange     T + what its parts need. chunk_bytes is divided where there are both.
   ///                Messages: min(max(chunk_bytes, 2 * element_bytes), 8 MiB) + 24 + 16 r bytes for
   ///                every box of r dimensions that a process sends or receives, 352 + 48 r for one

@@ -71,12 +71,12 @@ struct Task {
   /// Of the largest: limits, and places in memory that others look at, are the same on all processes.
   [[nodiscard]] Size most_in_bytes() const { return most_bytes_of(shapes.front()); }
   [[nodiscard]] Size most_out_bytes() const { return most_bytes_of(shapes.back()); }
-  /// Of all tiles before the first step and after each, for who goes by steps.
+  /// Of all tiles before the first step and after each, for who takes no others.
   /// \error unsupported (the tiles are not all alike)
   [[nodiscard]] Result<std::vector<Shape>> alike() const {
     if (auto each = shapes_alike(shapes)) return *std::move(each);
     return refuse({.code = Code::unsupported,
-                   .message = "the tiles are not all alike, which only an exchange takes so far"});
+                   .message = "the tiles are not all alike, which inplace does not take so far"});
   }
   [[nodiscard]] Task with_chunks(Size bytes) const {
     Task out = *this;

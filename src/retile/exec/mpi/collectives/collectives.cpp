@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,23 @@ struct Move {
 const DeviceTable* moving_groups(const Op& op) {
   if (keeps_part(op)) return nullptr;
   return groups_of(op);
+}
+
+/// What a step moves between these devices, which are numbered anew: device k is members[k].
+std::vector<Transfer> transfers_among(const std::vector<Size>& members, const Op& step,
+                                      const DeviceShapes& tiles) {
+  TileShapes before;
+  for (const Size member : members) before.push_back(tiles.of(member));
+  auto out = moves_of({step, {}}, before);
+  RETILE_ASSERT(out.has_value(), "the shapes are those that the steps make");
+  return std::move(out->transfers);
+}
+
+/// One group of so many members, in order.
+DeviceTable one_group(std::size_t members) {
+  std::vector<Size> row;
+  for (Size k = 0; k < static_cast<Size>(members); ++k) row.push_back(k);
+  return DeviceTable::rows({std::move(row)});
 }
 
 class Collectives final : public Mover {
@@ -163,28 +181,23 @@ StepMove Collectives::move_of(const Allpermute& permute, const DeviceShapes& sha
 }
 
 StepMove Collectives::uneven_move_of(std::size_t step) {
-  const Op& op = task_.program.steps[step].op;
   const DeviceShapes& tiles = task_.shapes[step];
   const Size device = comm_.process();
-  const auto moves = [&] {
-    auto out = moves_of(task_.program.steps[step], tiles.each());
-    RETILE_ASSERT(out.has_value(), "the shapes are those that the steps make");
-    return std::move(out->transfers);
-  };
-  const auto in_group = [&](const DeviceTable& groups, bool gathers) -> StepMove {
-    if (groups.columns() == 1) return {};
-    UnevenGroupMove move(moves(), membership(groups, device).members, tiles.of(device),
-                         task_.shapes[step + 1].of(device), gathers, groups_[group_of_step_[step]],
-                         limits_);
+  const auto in_group = [&](auto collective) -> StepMove {
+    const std::vector<Size> members = membership(collective.groups, device).members;
+    if (members.size() == 1) return {};
+    collective.groups = one_group(members.size());
+    constexpr bool gathers = std::is_same_v<decltype(collective), Allgather>;
+    UnevenGroupMove move(gathers, transfers_among(members, collective, tiles), tiles.of(device),
+                         task_.shapes[step + 1].of(device), groups_[group_of_step_[step]], limits_);
     receive(move.received_bytes());
     const Size buffer_bytes = move.buffer_bytes();
     return {.run = std::move(move), .buffer_bytes = buffer_bytes};
   };
   // What a device keeps of its own tile.
-  const auto keep = [&]() -> StepMove {
-    std::vector<Transfer> kept = moves();
-    std::erase_if(kept, [&](const Transfer& it) { return it.target != device; });
-    copy::BoxStream box(copy::End::source, limits_.element_bytes, tiles.of(device), kept);
+  const auto keep = [&](const Op& own) -> StepMove {
+    copy::BoxStream box(copy::End::source, limits_.element_bytes, tiles.of(device),
+                        transfers_among({device}, own, tiles));
     return {.run = [box = std::move(box)](const std::byte* from, std::byte* to,
                                           std::byte*) mutable -> Result<void> {
       copy::BoxStream::Cursor begin;
@@ -193,11 +206,17 @@ StepMove Collectives::uneven_move_of(std::size_t step) {
     }};
   };
   return match(
-      op, [&](const Dynslice&) { return keep(); },
-      [&](const Allgather& gather) { return in_group(gather.groups, true); },
-      [&](const Alltoall& exchange) {
-        const bool alone = exchange.groups.columns() == 1;
-        return alone ? keep() : in_group(exchange.groups, false);
+      task_.program.steps[step].op,
+      [&](Dynslice slice) {
+        const Size piece = piece_of(slice, device);
+        slice.pieces = PartList{group_size(slice), DeviceTable::list({piece})};
+        return keep(slice);
+      },
+      [&](const Allgather& gather) { return in_group(gather); },
+      [&](Alltoall exchange) {
+        if (exchange.groups.columns() > 1) return in_group(exchange);
+        exchange.groups = one_group(1);
+        return keep(exchange);
       },
       [&](const Allpermute& permute) { return move_of(permute, tiles); },
       [](const Exchange&) -> StepMove {

@@ -1,35 +1,31 @@
 #include "retile/exec/mpi/collectives/uneven_group_move.h"
 
 #include <algorithm>
-#include <map>
 
 namespace retile::mpi {
 
-UnevenGroupMove::UnevenGroupMove(const std::vector<Transfer>& transfers,
-                                 const std::vector<Size>& members, const Shape& before,
-                                 const Shape& after, bool gathers, const Communicator& group,
+UnevenGroupMove::UnevenGroupMove(bool gathers, const std::vector<Transfer>& transfers,
+                                 const Shape& before, const Shape& after, const Communicator& group,
                                  const Limits& limits)
-    : group_(group), gathers_(gathers), sends_(members.size()), receives_(members.size()) {
-  std::map<Size, std::size_t> place;
-  for (std::size_t q = 0; q < members.size(); ++q) place[members[q]] = q;
-  const Size self = members[static_cast<std::size_t>(group.process())];
+    : group_(group),
+      gathers_(gathers),
+      sends_(static_cast<std::size_t>(group.processes())),
+      receives_(static_cast<std::size_t>(group.processes())) {
+  const Size self = group.process();
   std::vector<Transfer> sent;
   std::vector<Transfer> received;
-  const auto add = [](Side& side, std::size_t member, Size bytes, const Transfer& transfer,
+  const auto add = [](Side& side, Size place, Size bytes, const Transfer& transfer,
                       std::vector<Transfer>& list) {
+    const auto member = static_cast<std::size_t>(place);
     side.bytes[member] = bytes;
     side.box[member] = list.size();
     list.push_back(transfer);
   };
   for (const Transfer& transfer : transfers) {
-    const auto target = place.find(transfer.target);
-    if (target == place.end()) continue;
     const Size bytes = box_bytes(transfer.shape, limits.element_bytes);
     largest_bytes_ = std::max(largest_bytes_, bytes);
-    if (transfer.source == self) add(sends_, target->second, bytes, transfer, sent);
-    if (transfer.target == self) {
-      add(receives_, place.at(transfer.source), bytes, transfer, received);
-    }
+    if (transfer.source == self) add(sends_, transfer.target, bytes, transfer, sent);
+    if (transfer.target == self) add(receives_, transfer.source, bytes, transfer, received);
   }
   sends_.boxes.emplace(copy::End::source, limits.element_bytes, before, sent);
   receives_.boxes.emplace(copy::End::target, limits.element_bytes, after, received);

@@ -18,14 +18,13 @@ namespace retile::mpi {
 /// the group needs: MPI_Allgatherv of tiles as they lie, or MPI_Alltoallv of what is packed.
 class UnevenGroupMove {
  public:
-  /// \param transfers  of the step, of all devices; at most one for each pair of a group
-  /// \param members    of this process's group, in the order of the communicator
+  /// \param transfers  of the step between the members, by their places in the group; at most one
+  ///     for each pair
   /// \param before, after  this process's tile
-  /// \param gathers    every member gets whole tiles
   /// \param group      outlives the move
-  UnevenGroupMove(const std::vector<Transfer>& transfers, const std::vector<Size>& members,
-                  const Shape& before, const Shape& after, bool gathers, const Communicator& group,
-                  const Limits& limits);
+  /// \param gathers  every member gets whole tiles
+  UnevenGroupMove(bool gathers, const std::vector<Transfer>& transfers, const Shape& before,
+                  const Shape& after, const Communicator& group, const Limits& limits);
 
   /// Bytes of the buffer that it needs.
   [[nodiscard]] Size buffer_bytes() const {
