@@ -87,15 +87,19 @@ std::optional<TemporaryFile> TemporaryFile::create(const std::string& path,
   TemporaryFile out;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     const std::string name = name_beside(path);
+    // Listed before it is there: a signal may come right behind its making.
+    const int listed = enlist(name);
     out.descriptor_ = Descriptor::open(name, O_RDWR | O_CREAT | O_EXCL, mode ? owner_alone : all);
     if (out.descriptor_.is_open()) {
       out.path_ = name;
-      out.listed_ = enlist(name);
+      out.listed_ = listed;
       out.target_ = path;
       out.mode_ = mode;
       return out;
     }
-    if (errno != EEXIST) break;
+    const bool exists = errno == EEXIST;
+    strike(listed);
+    if (!exists) break;
   }
   return std::nullopt;
 }
