@@ -307,6 +307,7 @@ TEST_F(Run, processes_that_cannot_open_the_files_are_served_by_process_0) {
     EXPECT_EQ(read_file(file("out/b.npy")), bytes);
     MPI_Barrier(MPI_COMM_WORLD);
     if (is_first()) std::filesystem::remove(file("out/b.npy"));
+    MPI_Barrier(MPI_COMM_WORLD);
     EXPECT_TRUE(std::filesystem::is_empty(file("out")));
     MPI_Barrier(MPI_COMM_WORLD);
   }
