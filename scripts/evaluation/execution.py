@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 
 from evaluation import picture
-from evaluation.page import wrapped
+from evaluation.page import put_section
 from evaluation.picture import Mark
 
 RUN_SCHEMA = "retile.execution_run/1"
@@ -454,13 +454,7 @@ median but not in so many runs, we call it a tie ({unsettled} of {sum(pairs.valu
 
 
 def write_section(page, results):
-    """Puts the section at the end of the page, in place of what was there."""
-    text = page.read_text() if page.exists() else ""
-    begin = text.find("\n## Execution\n")
-    if begin >= 0:
-        end = text.find("\n## ", begin + 1)
-        text = text[:begin] + (text[end:] if end >= 0 else "")
-    page.write_text(text.rstrip("\n") + "\n\n" + wrapped(section(results)))
+    put_section(page, "Execution", section(results))
 
 
 def pictures(folder, results):

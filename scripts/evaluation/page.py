@@ -24,3 +24,13 @@ def wrapped(text):
 
     body = text.rstrip("\n")
     return "\n\n".join(filled(paragraph) for paragraph in body.split("\n\n")) + text[len(body) :]
+
+
+def put_section(page, heading, text):
+    """Puts a section at the end of the page, in place of what was there under its heading."""
+    old = page.read_text() if page.exists() else ""
+    begin = old.find(f"\n## {heading}\n")
+    if begin >= 0:
+        end = old.find("\n## ", begin + 1)
+        old = old[:begin] + (old[end:] if end >= 0 else "")
+    page.write_text(old.rstrip("\n") + "\n\n" + wrapped(text))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What scripts/evaluate-execution says of made-up runs: targets, losses, noise, refusals.
+"""What scripts/evaluate-execution and scripts/evaluate-uneven say of made-up runs: targets, losses, noise, refusals.
 
     evaluate_execution_test.py ROOT
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(sys.argv.pop(1))
 sys.path.insert(0, str(ROOT / "scripts"))
-from evaluation import copying, execution  # noqa: E402  the path has to be there first
+from evaluation import copying, execution, uneven  # noqa: E402  the path has to be there first
 from evaluation.page import wrapped  # noqa: E402
 from made_up_runs import GOOD, TILE, contender, result, run  # noqa: E402
 
@@ -156,6 +156,40 @@ class Written(unittest.TestCase):
         self.assertIn("9 of 10 targets are met", execution.summary({2: result(in_place=2.1)}))
 
 
+def uneven_run(own):
+    """A run of one problem beside its even neighbour, whose automatic takes 2 s; that of the problem takes `own`."""
+    def problem(kind, automatic):
+        return {"problem": f"rows to columns, {kind}", "kind": kind,
+                "seconds": {"automatic": automatic, "copy limit": 1.0, "MPI_Alltoallw": 6.0, "MPI_Alltoallw, huge pages": 9.0}}
+    return [problem("even neighbour", 2.0), problem("uneven", own)]
+
+
+class Uneven(unittest.TestCase):
+    def record(self):
+        return {"kib": 2048, "runs": {"2": [uneven_run(3.0), uneven_run(2.0), uneven_run(4.0)]}}
+
+    def test_the_ratios_are_of_the_same_run(self):
+        (processes, problem, *figures), = uneven.rows(self.record()["runs"])
+        self.assertEqual((processes, problem), ("2", "rows to columns, uneven"))
+        self.assertEqual(list(map(uneven.spread, figures)),
+                         ["1.50 (1.00 to 2.00)", "2.00 (1.50 to 3.00)", "3.00 (2.25 to 4.50)", "3.00 (2.00 to 4.00)"])
+        self.assertIn("Arrays have 2 MiB.", uneven.section(self.record()))
+
+    def test_problems_without_their_neighbour_are_refused(self):
+        with self.assertRaisesRegex(SystemExit, "does not stand behind its neighbour"):
+            list(uneven.rows({"2": [uneven_run(3.0)[::-1]]}))
+
+    def test_a_page_written_whole_has_it_before_execution(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "evaluation.md"
+            page.write_text("# Evaluation\n\n## Uneven tiles\n\nold\n")
+            uneven.write_section(page, self.record())
+            execution.write_section(page, {2: result()})
+            text = page.read_text()
+            self.assertNotIn("old", text)
+            self.assertLess(text.index("## Uneven tiles"), text.index("## Execution"))
+
+
 class Pages(unittest.TestCase):
     """The documents say what the raw results of this tree say."""
 
@@ -163,6 +197,7 @@ class Pages(unittest.TestCase):
         page, results = (ROOT / "docs" / "evaluation.md").read_text(), execution.load(ROOT / "bench" / "results")
         self.assertIn("\n" + wrapped(execution.section(results)), page)
         self.assertIn("\n" + wrapped(copying.of_tree(ROOT)), page)
+        self.assertIn("\n" + wrapped(uneven.section(uneven.load(ROOT / "bench" / "results"))), page)
 
     def test_another_result_makes_another_section(self):
         benchmark, streamed = (json.loads((ROOT / "bench" / "results" / name).read_text()) for name in ("copy_benchmark.json", "copy_table.json"))
