@@ -109,10 +109,9 @@ std::optional<Outcome> write_beside(const PlanArguments& arguments, const Plan& 
 /// No limit would help.
 Outcome no_way(const Diagnostic& why, std::string_view schema, bool json) {
   if (!json) return {.exit = Exit::no, .out = why.message + "\n"};
-  using Json = nlohmann::ordered_json;
-  const Json object{{"schema", schema}, {"feasible", false}, {"reason", why.message}};
-  return {.exit = Exit::no,
-          .out = object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
+  const nlohmann::ordered_json object{
+      {"schema", schema}, {"feasible", false}, {"reason", why.message}};
+  return {.exit = Exit::no, .out = object.dump() + "\n"};
 }
 
 }  // namespace

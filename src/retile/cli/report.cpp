@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "retile/core/box_rows.h"
 #include "retile/core/names.h"
 #include "retile/plan/cost_model.h"
 #include "retile/program/forms/text.h"
@@ -205,18 +204,9 @@ Baseline gather_everything(const Plan& plan) {
 /// where devices are too many to look at each.
 std::optional<Size> least_bound(const Problem& problem) {
   if (!check_listed(problem.from.devices(), problem.from.rank())) return std::nullopt;
-  const BoxRows from(problem.from);
-  const BoxRows to(problem.to);
-  const auto elements = [&](const BoxRows& rows, Size device) {
-    Size out = 1;
-    for (std::size_t i = 0; i < problem.from.rank(); ++i) {
-      out *= rows.end(device, i) - rows.begin(device, i);
-    }
-    return out;
-  };
   std::optional<Size> least;
   for (Size d = 0; d < problem.from.devices(); ++d) {
-    const Size bound = std::max(elements(from, d), elements(to, d));
+    const Size bound = std::max(problem.from.tile_size(d), problem.to.tile_size(d));
     least = std::min(least.value_or(bound), bound);
   }
   return least;

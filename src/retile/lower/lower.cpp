@@ -298,11 +298,7 @@ Program clipped(const Program& even, const Problem& ends) {
 
 /// The steps of all legs.
 Program one_after_the_other(const Plan& plan) {
-  Program program;
-  program.devices = plan.problem.from.devices();
-  take_meshes(program, plan.problem);
-  program.from = plan.problem.from;
-  program.to = plan.problem.to;
+  Program program = without_steps(plan.problem);
   for (const Plan& leg : plan.legs) {
     std::vector<Step> steps = lower(leg).steps;
     program.steps.insert(program.steps.end(), std::make_move_iterator(steps.begin()),
@@ -316,9 +312,7 @@ Program one_after_the_other(const Plan& plan) {
 Program lower(const Plan& plan) {
   RETILE_ASSERT(!plan.exchange, "an exchange is made of its problem");
   if (!plan.legs.empty()) return one_after_the_other(plan);
-  Program program;
-  program.devices = plan.problem.from.devices();
-  take_meshes(program, plan.uneven ? *plan.uneven : plan.problem);
+  Program program = without_steps(plan.uneven ? *plan.uneven : plan.problem);
   program.from = plan.problem.from;
   program.to = plan.problem.to;
   Layout map = plan.problem.from;

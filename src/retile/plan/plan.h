@@ -129,7 +129,8 @@ struct Plan {
 /// localsize(t2)
 [[nodiscard]] Result<Plan> plan(const Problem& problem, const PlanOptions& options = {});
 
-/// The smallest memory limit, in bytes, for which `plan` finds a plan; decided without a search.
+/// The smallest memory limit, in bytes, for which `plan` finds a plan; decided without a search where
+/// tiles are even.
 /// \param collectives  as of PlanOptions
 /// \error size_overflow, bad_argument, infeasible (collectives alone do not reach an end)
 [[nodiscard]] Result<Size> smallest_feasible_bytes(const Problem& problem, Size element_bytes,

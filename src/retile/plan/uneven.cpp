@@ -30,23 +30,32 @@ std::string cuts_text(const Cuts& cuts) {
   return out;
 }
 
-/// The size of the dimension whose even tiling both cuts are part of; nothing where there is none.
-/// One tile is part of any.
-std::optional<Size> filled_up(const Cuts& from, const Cuts& to) {
-  if (from.is_listed() || to.is_listed()) return std::nullopt;
-  const auto size = [](const Cuts& cuts) { return checked_mul(cuts.block(), cuts.count()); };
-  const auto before = size(from);
-  const auto after = size(to);
-  if (!before || !after) return std::nullopt;
-  if (from.count() == 1 && to.count() == 1) return from.global();
-  if (from.count() == 1) return after;
-  if (to.count() == 1 || before == after) return before;
-  return std::nullopt;
+tl::unexpected<Diagnostic> too_long() {
+  return refuse(
+      {.code = Code::size_overflow, .message = "the tiles filled up have 2^63 elements or more"});
 }
 
-/// Whether that size is above all that we count.
-bool is_too_long(const Cuts& cuts) {
-  return !cuts.is_listed() && !checked_mul(cuts.block(), cuts.count());
+/// The size of dimension i whose even tiling the cuts of both ends are part of. One tile is part of
+/// any.
+/// \error size_overflow, inapplicable (the cuts do not nest)
+Result<Size> filled_up(const Problem& problem, std::size_t i) {
+  const Cuts& from = problem.from.cuts()[i];
+  const Cuts& to = problem.to.cuts()[i];
+  // Of listed cuts the largest tile, which is no more than the array.
+  const auto size = [](const Cuts& cuts) {
+    return cuts.is_listed() ? cuts.global() : checked_mul(cuts.block(), cuts.count());
+  };
+  const auto before = size(from);
+  const auto after = size(to);
+  if (!before || !after) return too_long();
+  if (!from.is_listed() && !to.is_listed()) {
+    if (from.count() == 1 && to.count() == 1) return from.global();
+    if (from.count() == 1) return *after;
+    if (to.count() == 1 || before == after) return *before;
+  }
+  return refuse({.code = Code::inapplicable,
+                 .message = fmt::format("dim {}: cuts {} and {} do not nest", i, cuts_text(from),
+                                        cuts_text(to))});
 }
 
 /// Why an end is no tiling by blocks, if so.
@@ -82,28 +91,19 @@ Result<void> check_ends(const Problem& problem) {
   return {};
 }
 
-constexpr const char* too_long = "the tiles filled up have 2^63 elements or more";
-
-/// Why no even tiling of dimension i has the cuts of both ends.
-std::string do_not_nest(const Problem& problem, std::size_t i) {
-  if (is_too_long(problem.from.cuts()[i]) || is_too_long(problem.to.cuts()[i])) return too_long;
-  return fmt::format("dim {}: cuts {} and {} do not nest", i, cuts_text(problem.from.cuts()[i]),
-                     cuts_text(problem.to.cuts()[i]));
-}
-
 /// The even problem over the tiles filled up, or why there is none.
 Result<Problem> aligned(const Problem& problem) {
   if (const auto ends = check_ends(problem); !ends) return tl::unexpected(ends.error());
   Shape size;
   for (std::size_t i = 0; i < problem.from.rank(); ++i) {
-    const auto one = filled_up(problem.from.cuts()[i], problem.to.cuts()[i]);
-    if (!one) {
-      const std::string why = do_not_nest(problem, i);
-      return none(why == too_long ? why : why + ", so no collective ends there");
+    const Result<Size> one = filled_up(problem, i);
+    if (!one && one.error().code == Code::inapplicable) {
+      return none(one.error().message + ", so no collective ends there");
     }
+    if (!one) return tl::unexpected(one.error());
     size.push_back(*one);
   }
-  if (!checked_product(size)) return none(too_long);
+  if (!checked_product(size)) return too_long();
   return Problem::make(filled_up(problem.from, size), filled_up(problem.to, size));
 }
 
@@ -186,20 +186,27 @@ std::optional<Size> held_in_exchange(const Problem& problem, Size received) {
                        : checked_add(before, problem.to.tile_size());
 }
 
-Result<Plan> exchange(const Problem& problem, const PlanOptions& options, std::string reason) {
+/// A plan without a step, of which only the ends are known.
+Plan begun(const Problem& problem, const PlanOptions& options) {
   Plan out;
   out.problem = problem;
   out.device_at = IotaChain(problem.from.devices());
   out.options = options;
-  const Size before = problem.from.tile_size();
-  const Size after = problem.to.tile_size();
+  const auto [least, most] = std::minmax({problem.from.tile_size(), problem.to.tile_size()});
+  out.height = out.bound = out.resident = most;
+  out.valley = least;
+  return out;
+}
+
+Result<Plan> exchange(const Problem& problem, const PlanOptions& options, std::string reason) {
+  Plan out = begun(problem, options);
   const Size received = most_received(problem);
   const bool moves = received > 0;
   if (!moves) reason = "every device holds its new tile already";
   out.exchange = PlannedExchange{std::move(reason), problem.to.tile()};
   const bool bytes = options.cost_model == CostModel::bytes;
-  const auto cost =
-      bytes ? checked_mul(received, options.element_bytes) : std::optional(moves ? after : 0);
+  const auto cost = bytes ? checked_mul(received, options.element_bytes)
+                          : std::optional(moves ? problem.to.tile_size() : 0);
   const auto resident = held_in_exchange(problem, received);
   const auto held = resident ? checked_mul(*resident, options.element_bytes) : std::nullopt;
   if (!cost || !held) {
@@ -212,8 +219,6 @@ Result<Plan> exchange(const Problem& problem, const PlanOptions& options, std::s
          .message = fmt::format("one exchange holds {} bytes, old and new tile together", *held)});
   }
   out.cost = *cost;
-  out.height = out.bound = std::max(before, after);
-  out.valley = std::min(before, after);
   out.resident = *resident;
   out.optimal = !moves;
   return out;
@@ -243,18 +248,17 @@ std::optional<Size> resident_bytes(const Plan& plan) {
 
 /// The plan of the even problem over the tiles filled up, or why it does not do. May be higher than
 /// the ends, where one of them is whole in a dimension.
-Result<Plan> plan_filled_up(const Problem& problem, const PlanOptions& options) {
-  Result<Problem> even = aligned(problem);
-  if (!even) return tl::unexpected(even.error());
-  if (options.cost_model == CostModel::bytes && even->from.global() != problem.from.global()) {
+Result<Plan> plan_filled_up(const Problem& even, const Problem& problem,
+                            const PlanOptions& options) {
+  if (options.cost_model == CostModel::bytes && even.from.global() != problem.from.global()) {
     return no_bytes();
   }
   // What obeys a memory limit with tiles filled up obeys it without.
-  Result<Plan> planned = plan(*even, options);
+  Result<Plan> planned = plan(even, options);
   if (planned) return restricted(*std::move(planned), problem);
   if (planned.error().code != Code::infeasible) return planned;
   Result<Plan> best = tl::unexpected(planned.error());
-  for (Plan& lean : leanest(*even, problem, options)) {
+  for (Plan& lean : leanest(even, problem, options)) {
     const auto bytes = resident_bytes(lean);
     if (!bytes || *bytes > *options.memory_limit_bytes) continue;
     lean.options = options;
@@ -263,18 +267,21 @@ Result<Plan> plan_filled_up(const Problem& problem, const PlanOptions& options) 
   return best;
 }
 
+tl::unexpected<Diagnostic> limit_overflows() {
+  return refuse({.code = Code::size_overflow,
+                 .message = "the smallest feasible limit does not fit in 63 bits"});
+}
+
 /// The least limit for which plan_filled_up() finds a plan.
-Result<Size> smallest_filled_up(const Problem& problem, Size element_bytes, bool collectives) {
-  Result<Problem> even = aligned(problem);
-  if (!even) return tl::unexpected(even.error());
+Result<Size> smallest_filled_up(const Problem& even, const Problem& problem, Size element_bytes,
+                                bool collectives) {
   std::optional<Size> least;
   for (const Plan& lean :
-       leanest(*even, problem, {.element_bytes = element_bytes, .collectives = collectives})) {
+       leanest(even, problem, {.element_bytes = element_bytes, .collectives = collectives})) {
     if (const auto bytes = resident_bytes(lean)) least = std::min(least.value_or(*bytes), *bytes);
   }
   if (least) return *least;
-  return refuse({.code = Code::size_overflow,
-                 .message = "the smallest feasible limit does not fit in 63 bits"});
+  return limit_overflows();
 }
 
 // ---- Collectives alone --------------------------------------------------------------------------
@@ -309,19 +316,18 @@ Result<Detours> detours(const Problem& problem) {
   Detours out;
   std::vector<std::size_t> dims;
   for (std::size_t i = 0; i < problem.from.rank(); ++i) {
-    const Cuts& from = problem.from.cuts()[i];
-    const Cuts& to = problem.to.cuts()[i];
-    if (filled_up(from, to)) continue;
-    if (from.is_listed() || to.is_listed()) {
-      return none(
-          fmt::format("dim {} of {} has its cuts in a list", i, from.is_listed() ? "from" : "to"));
+    const Result<Size> one = filled_up(problem, i);
+    if (one) continue;
+    for (const auto& [end, name] :
+         {std::pair{&problem.from, "from"}, std::pair{&problem.to, "to"}}) {
+      if (!end->cuts()[i].is_listed()) continue;
+      return none(fmt::format("dim {} of {} has its cuts in a list", i, name));
     }
+    if (one.error().code != Code::inapplicable) return tl::unexpected(one.error());
     dims.push_back(i);
-    std::string why = do_not_nest(problem, i);
-    if (why == too_long) return none(std::move(why));
-    out.reason += (out.reason.empty() ? "" : "; ") + why;
+    out.reason += (out.reason.empty() ? "" : "; ") + one.error().message;
   }
-  if (dims.empty()) return none(too_long);
+  if (dims.empty()) return too_long();
   constexpr std::size_t most_dims = 6;  // of which all choices are looked at
   const std::size_t choices = std::size_t{1} << std::min(dims.size(), most_dims);
   for (std::size_t choice = 0; choice < choices; ++choice) {
@@ -346,16 +352,26 @@ Result<Detours> detours(const Problem& problem) {
 
 bool is_even(const Problem& problem) { return problem.from.is_even() && problem.to.is_even(); }
 
+Result<Plan> plan_leg(const Problem& leg, const PlanOptions& options) {
+  if (is_even(leg)) return plan(leg, options);
+  const Result<Problem> even = aligned(leg);
+  if (!even) return tl::unexpected(even.error());
+  return plan_filled_up(*even, leg, options);
+}
+
+/// The least limit for which plan_leg() finds a plan.
+Result<Size> smallest_of_leg(const Problem& leg, Size element_bytes) {
+  if (is_even(leg)) return smallest_feasible_bytes(leg, element_bytes);
+  const Result<Problem> even = aligned(leg);
+  if (!even) return tl::unexpected(even.error());
+  return smallest_filled_up(*even, leg, element_bytes, true);
+}
+
 /// The plans of the legs as one.
 Result<Plan> joined(const Problem& problem, const Legs& legs, const PlanOptions& options) {
-  Plan out;
-  out.problem = problem;
-  out.device_at = IotaChain(problem.from.devices());
-  out.options = options;
-  out.bound = std::max(problem.from.tile_size(), problem.to.tile_size());
-  out.valley = out.bound;
+  Plan out = begun(problem, options);
   for (const Problem& leg : legs) {
-    Result<Plan> planned = is_even(leg) ? plan(leg, options) : plan_filled_up(leg, options);
+    Result<Plan> planned = plan_leg(leg, options);
     if (!planned) return planned;
     const auto cost = checked_add(out.cost, planned->cost);
     if (!cost) {
@@ -377,11 +393,7 @@ Result<Plan> joined(const Problem& problem, const Legs& legs, const PlanOptions&
 
 /// The ends are equal.
 Result<Plan> nothing_to_do(const Problem& problem, const PlanOptions& options) {
-  Plan out;
-  out.problem = problem;
-  out.device_at = IotaChain(problem.from.devices());
-  out.options = options;
-  out.height = out.bound = out.valley = out.resident = problem.from.tile_size();
+  Plan out = begun(problem, options);
   out.optimal = true;
   const auto bytes = resident_bytes(out);
   if (options.memory_limit_bytes && (!bytes || *bytes > *options.memory_limit_bytes)) {
@@ -398,7 +410,7 @@ Result<Plan> plan_round(const Problem& problem, const PlanOptions& options) {
   if (options.cost_model == CostModel::bytes) return no_bytes();
   const Result<Detours> found = detours(problem);
   if (!found) return infeasible(found.error().message);
-  Result<Plan> best = infeasible(std::string("on every way ") + too_long);
+  Result<Plan> best = infeasible("on every way " + too_long().value().message);
   for (const Legs& legs : found->ways) {
     Result<Plan> way = joined(problem, legs, options);
     const auto is_better = [](const Plan& a, const Plan& b) {
@@ -421,8 +433,7 @@ Result<Size> smallest_feasible_round(const Problem& problem, Size element_bytes)
     Size most = 0;
     bool possible = true;
     for (const Problem& leg : legs) {
-      const Result<Size> bytes = is_even(leg) ? smallest_feasible_bytes(leg, element_bytes)
-                                              : smallest_filled_up(leg, element_bytes, true);
+      const Result<Size> bytes = smallest_of_leg(leg, element_bytes);
       possible = possible && bytes.has_value();
       if (possible) most = std::max(most, *bytes);
     }
@@ -438,32 +449,32 @@ Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options) {
   if (options.collectives && problem.from.equivalent(problem.to)) {
     return nothing_to_do(problem, options);
   }
-  Result<Plan> filled_up = plan_filled_up(problem, options);
-  if (options.collectives) {
-    const bool has_even = filled_up || aligned(problem);
-    return has_even ? filled_up : plan_round(problem, options);
+  const Result<Problem> even = aligned(problem);
+  if (!even) {
+    return options.collectives ? plan_round(problem, options)
+                               : exchange(problem, options, even.error().message);
   }
-  if (!filled_up) return exchange(problem, options, filled_up.error().message);
-  if (filled_up->height <= filled_up->bound) return filled_up;
+  Result<Plan> made = plan_filled_up(*even, problem, options);
+  if (options.collectives) return made;
+  if (!made) return exchange(problem, options, made.error().message);
+  if (made->height <= made->bound) return made;
   return exchange(problem, options, "collectives need a tile above the larger end");
 }
 
 Result<Size> smallest_feasible_uneven(const Problem& problem, Size element_bytes,
                                       bool collectives) {
-  const Result<Size> steps = smallest_filled_up(problem, element_bytes, collectives);
-  if (collectives) {
-    if (problem.from.equivalent(problem.to)) {
-      const auto held = checked_mul(problem.from.tile_size(), element_bytes);
-      if (held) return *held;
-    }
-    return aligned(problem) ? steps : smallest_feasible_round(problem, element_bytes);
+  if (collectives && problem.from.equivalent(problem.to)) {
+    const auto held = checked_mul(problem.from.tile_size(), element_bytes);
+    return held ? Result<Size>(*held) : limit_overflows();
   }
+  const Result<Problem> even = aligned(problem);
+  if (collectives && !even) return smallest_feasible_round(problem, element_bytes);
+  const Result<Size> steps = even ? smallest_filled_up(*even, problem, element_bytes, collectives)
+                                  : tl::unexpected(even.error());
+  if (collectives) return steps;
   const auto elements = held_in_exchange(problem, most_received(problem));
   const auto held = elements ? checked_mul(*elements, element_bytes) : std::nullopt;
-  if (!held) {
-    return refuse({.code = Code::size_overflow,
-                   .message = "the smallest feasible limit does not fit in 63 bits"});
-  }
+  if (!held) return limit_overflows();
   return steps ? std::min(*held, *steps) : *held;
 }
 

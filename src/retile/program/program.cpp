@@ -16,13 +16,18 @@ bool is_exchange(const Step& step) {
       [](const Exchange&) { return true; });
 }
 
-void take_meshes(Program& program, const Problem& problem) {
-  if (!problem.spelling || !problem.spelling->in_order()) return;
+Program without_steps(const Problem& problem) {
+  Program program;
+  program.devices = problem.from.devices();
+  program.from = problem.from;
+  program.to = problem.to;
+  if (!problem.spelling || !problem.spelling->in_order()) return program;
   const Spelling& spelling = *problem.spelling;
   const auto of_all = [&](const Mesh& mesh) { return mesh.device_count() == program.devices; };
-  if (!of_all(spelling.mesh) || (spelling.mesh_to && !of_all(*spelling.mesh_to))) return;
+  if (!of_all(spelling.mesh) || (spelling.mesh_to && !of_all(*spelling.mesh_to))) return program;
   program.mesh = spelling.mesh;
   program.mesh_to = spelling.mesh_to;
+  return program;
 }
 
 bool is_even(const Program& program) {

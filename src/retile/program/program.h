@@ -56,8 +56,9 @@ struct Program {
 
 struct Problem;
 
-/// The axes that name digits of the device number in a Program for `problem`, if its spelling has such.
-void take_meshes(Program& program, const Problem& problem);
+/// A Program with the ends of a problem and no step yet, and with the axes that name digits of the
+/// device number, if the problem's spelling has such.
+[[nodiscard]] Program without_steps(const Problem& problem);
 
 /// Whether all tiles are alike before and after every step, and the form says so: what
 /// `retile.program/1` can say. What is not goes through uneven.h.

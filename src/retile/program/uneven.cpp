@@ -203,6 +203,28 @@ class Mover {
   Moves moves_;
 };
 
+tl::expected<Moves, Refusal> moved(const Step& step, const TileShapes& before,
+                                   const Deadline& deadline, bool keeps) {
+  const auto devices = static_cast<Size>(before.size());
+  if (auto fault = find_table_fault(step.op, devices)) return tl::unexpected(*std::move(fault));
+  Mover mover(before, deadline, keeps);
+  const Refused refused = match(
+      step.op, [&](const Dynslice& op) { return mover.keep(op); },
+      [&](const Allgather& op) {
+        return mover.regroup(op.groups, std::nullopt, op.dim, std::nullopt);
+      },
+      [&](const Alltoall& op) { return mover.regroup(op.groups, op.split, op.concat, op.piece); },
+      [&](const Allpermute& op) { return mover.fetch(op); },
+      [&](const Exchange& op) {
+        TileShapes after = step.claims.shapes
+                               ? shapes_of_rows(*step.claims.shapes, before.front().size())
+                               : TileShapes(before.size(), *step.claims.tile);
+        return mover.assemble(op, std::move(after), deadline);
+      });
+  if (refused) return tl::unexpected(*refused);
+  return mover.take();
+}
+
 }  // namespace
 
 TileShapes shapes_of(const Layout& layout) {
@@ -237,32 +259,6 @@ Size largest_tile(const TileShapes& shapes) {
   for (const Shape& shape : shapes) out = std::max(out, checked_product(shape).value());
   return out;
 }
-
-namespace {
-
-tl::expected<Moves, Refusal> moved(const Step& step, const TileShapes& before,
-                                   const Deadline& deadline, bool keeps) {
-  const auto devices = static_cast<Size>(before.size());
-  if (auto fault = find_table_fault(step.op, devices)) return tl::unexpected(*std::move(fault));
-  Mover mover(before, deadline, keeps);
-  const Refused refused = match(
-      step.op, [&](const Dynslice& op) { return mover.keep(op); },
-      [&](const Allgather& op) {
-        return mover.regroup(op.groups, std::nullopt, op.dim, std::nullopt);
-      },
-      [&](const Alltoall& op) { return mover.regroup(op.groups, op.split, op.concat, op.piece); },
-      [&](const Allpermute& op) { return mover.fetch(op); },
-      [&](const Exchange& op) {
-        TileShapes after = step.claims.shapes
-                               ? shapes_of_rows(*step.claims.shapes, before.front().size())
-                               : TileShapes(before.size(), *step.claims.tile);
-        return mover.assemble(op, std::move(after), deadline);
-      });
-  if (refused) return tl::unexpected(*refused);
-  return mover.take();
-}
-
-}  // namespace
 
 tl::expected<Moves, Refusal> moves_of(const Step& step, const TileShapes& before,
                                       const Deadline& deadline) {

@@ -384,12 +384,7 @@ Result<Program> direct(const Program& program, const DirectOptions& options) {
 }
 
 Result<Program> direct(const Problem& problem, const DirectOptions& options) {
-  Program ends;
-  ends.devices = problem.from.devices();
-  take_meshes(ends, problem);
-  ends.from = problem.from;
-  ends.to = problem.to;
-  return direct(ends, options);
+  return direct(without_steps(problem), options);
 }
 
 }  // namespace retile

@@ -30,7 +30,7 @@ struct DirectOptions {
 /// \complexity O((devices + transfers) * rank * log) ; no pair of devices is looked at that
 ///     exchanges nothing
 [[nodiscard]] Result<Program> direct(const Program& program, const DirectOptions& options = {});
-/// The same of a problem, with its spelling's meshes (take_meshes).
+/// The same of a problem, with its spelling's meshes (without_steps).
 [[nodiscard]] Result<Program> direct(const Problem& problem, const DirectOptions& options = {});
 
 }  // namespace retile

@@ -246,7 +246,7 @@ StepMove Collectives::move_of(const Op& op, std::size_t step, const Shape& shape
         receive((n - 1) * (whole / n));
         return in_group(exchange);
       },
-      [&](const Allpermute& permute) { return move_of(permute, DeviceShapes(shape)); },
+      [&](const Allpermute& permute) { return move_of(permute, task_.shapes[step]); },
       [](const Exchange&) -> StepMove {
         RETILE_ASSERT(false, "collectives() refuses an exchange");
         return {};
@@ -255,7 +255,6 @@ StepMove Collectives::move_of(const Op& op, std::size_t step, const Shape& shape
 
 void Collectives::plan() {
   const std::vector<Step>& steps = task_.program.steps;
-  const auto alike = shapes_alike(task_.shapes);
   const auto tile_after = [&](std::size_t step) -> const Shape& {
     return task_.shapes[step + 1].of(comm_.process());
   };
@@ -264,7 +263,8 @@ void Collectives::plan() {
         {.what = std::move(what), .step = step, .out_bytes = out_bytes, .in_offset_bytes = offset});
   };
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    StepMove what = alike ? move_of(steps[i].op, i, (*alike)[i]) : uneven_move_of(i);
+    const DeviceShapes& tiles = task_.shapes[i];
+    StepMove what = tiles.alike() ? move_of(steps[i].op, i, tiles.largest()) : uneven_move_of(i);
     if (!what.run) continue;
     add(std::move(what), i, tile_bytes(tile_after(i)), std::exchange(shift_bytes_, 0));
   }
