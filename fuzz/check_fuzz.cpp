@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "check/forms.h"
 #include "check/naive.h"
 #include "check/random_programs.h"
+#include "check/verdicts.h"
 #include "fuzz/fuzz_target.h"
 #include "retile/check/check.h"
 #include "retile/lower/lower.h"
@@ -33,6 +33,7 @@ const fuzz::Target fuzz::target = {"check", 0.9};
 
 namespace {
 
+using check_tests::show;
 using retile::Program;
 using retile::Shape;
 using retile::Size;
@@ -140,43 +141,6 @@ Program choose_program(const Choose& choose) {
   return program;
 }
 
-/// spec's verdict in src's words, for the test of its witness.
-Verdict to_src(const spec::Verdict& verdict) {
-  using retile::Reason;
-  Verdict out;
-  out.answer = verdict.right ? retile::Answer::right : retile::Answer::wrong;
-  out.within_bound = verdict.within_bound;
-  out.height = verdict.height;
-  out.bound = verdict.bound;
-  out.cost = verdict.cost;
-  out.steps = verdict.steps;
-  if (!verdict.wrong) return out;
-  out.first_wrong_step = verdict.wrong->first_wrong_step;
-  for (const Reason reason :
-       {Reason::groups, Reason::bijection, Reason::indivisible, Reason::transfers,
-        Reason::tile_claim, Reason::map_claim, Reason::not_a_box, Reason::end}) {
-    if (retile::reason_name(reason) == verdict.wrong->reason) out.reason = reason;
-  }
-  out.device = verdict.wrong->device;
-  out.at = verdict.wrong->at;
-  out.element = verdict.wrong->element;
-  out.found = verdict.wrong->found;
-  return out;
-}
-
-std::string show(const Verdict& verdict) {
-  std::ostringstream out;
-  out << (verdict.answer == retile::Answer::right   ? "right"
-          : verdict.answer == retile::Answer::wrong ? "wrong"
-                                                    : "undecided")
-      << ", height " << verdict.height << ", bound " << verdict.bound << ", cost " << verdict.cost;
-  if (verdict.first_wrong_step) out << ", first wrong step " << *verdict.first_wrong_step;
-  if (verdict.reason) out << ", " << retile::reason_name(*verdict.reason);
-  if (verdict.device) out << ", device " << *verdict.device;
-  if (verdict.at) out << ", names an element";
-  return out.str();
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -185,7 +149,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool is_text = bytes.substr(0, 6) == "retile";
   if (is_text) {
     auto read = retile::parse_programs(bytes);
-    if (!read) return 0;
+    if (!read || !is_even(read->front())) return 0;  // for those that are not: layouts
     program = std::move(read->front());
   } else {
     program = choose_program(support::byte_choices(bytes));
@@ -202,7 +166,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Verdict ours = retile::check(program);
   const spec::Verdict want = spec::check(read.programs.front());
   fuzz::require(want.decided, "spec does not decide", text);
-  const Verdict theirs = to_src(want);
+  const Verdict theirs = check_tests::in_our_words(want);
   const Verdict replayed =
       fuzz::control() ? naive::check(program, naive::Fault::claims) : naive::check(program);
   fuzz::tally(ours.reason ? std::string(retile::reason_name(*ours.reason)) : "right");
