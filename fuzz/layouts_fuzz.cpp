@@ -65,11 +65,11 @@ void compare_boxes(const Layout& ours, const spec::Tiling& theirs, const std::st
     const retile::Box box = ours.box(d);
     const spec::Box& indices = boxes[static_cast<std::size_t>(d)];
     for (std::size_t i = 0; i < ours.rank(); ++i) {
-      fuzz::require(spec::range(box.at[i], box.extent[i]) == indices[i] ||
-                        (box.extent[i] == 0 && indices[i].empty()),
-                    "device " + std::to_string(d) + " holds other indices of dimension " +
-                        std::to_string(i),
-                    text);
+      fuzz::require(
+          spec::range(box.at[i], box.extent[i]) == indices[i] ||
+              (box.extent[i] == 0 && indices[i].empty()),
+          "device " + std::to_string(d) + " holds other indices of dimension " + std::to_string(i),
+          text);
     }
   }
 }
@@ -80,8 +80,7 @@ retile::Verdict judged(const Program& program, const spec::Program& theirs,
   retile::Verdict ours = retile::check(program);
   const retile::Verdict oracle = in_our_words(spec::check(theirs));
   fuzz::require(naive::same_judgement(ours, oracle), "src and spec judge otherwise",
-                text + "src:  " + check_tests::show(ours) +
-                    "\nspec: " + check_tests::show(oracle));
+                text + "src:  " + check_tests::show(ours) + "\nspec: " + check_tests::show(oracle));
   fuzz::tally(ours.reason ? std::string(retile::reason_name(*ours.reason)) : "right");
   return ours;
 }
@@ -98,10 +97,10 @@ spec::Program read_by_spec(const std::string& text, const std::string& notation)
 void check_printing(const Program& program, const std::string& text) {
   const std::string printed = to_text(program);
   const auto again = retile::parse_programs(printed);
-  fuzz::require(again.has_value() && again->size() == 1,
-                "the printed Program is refused" +
-                    (again ? "" : ":\n" + retile::render(again.error())),
-                text + "\nprinted:\n" + printed);
+  fuzz::require(
+      again.has_value() && again->size() == 1,
+      "the printed Program is refused" + (again ? "" : ":\n" + retile::render(again.error())),
+      text + "\nprinted:\n" + printed);
   fuzz::require(again->front() == program, "the printed Program reads otherwise",
                 text + "\nprinted:\n" + printed);
   fuzz::require(to_text(again->front()) == printed, "printing is no fixpoint",
@@ -117,9 +116,8 @@ void check_printing(const Program& program, const std::string& text) {
 void check_plan(const Problem& problem, bool collectives, const std::string& notation) {
   const auto made = retile::plan(problem, {.collectives = collectives});
   if (!made) {
-    const bool may_be =
-        made.error().code == retile::Code::size_overflow ||
-        (collectives && made.error().code == retile::Code::infeasible);
+    const bool may_be = made.error().code == retile::Code::size_overflow ||
+                        (collectives && made.error().code == retile::Code::infeasible);
     fuzz::require(may_be, "no plan: " + retile::render(made.error()), notation);
     fuzz::tally(collectives ? "not by collectives alone" : "costs of 2^63 and more");
     return;
@@ -133,9 +131,9 @@ void check_plan(const Problem& problem, bool collectives, const std::string& not
   if (fuzz::control() && !theirs.steps.empty()) theirs.steps.pop_back();
   const retile::Verdict verdict = judged(*by_boxes, theirs, both);
   fuzz::require(verdict.answer == retile::Answer::right, "the planned Program is wrong", both);
-  fuzz::require(verdict.height == plan.height && verdict.bound == plan.bound &&
-                    verdict.cost == plan.cost,
-                "the planned Program has another height, bound or cost", both);
+  fuzz::require(
+      verdict.height == plan.height && verdict.bound == plan.bound && verdict.cost == plan.cost,
+      "the planned Program has another height, bound or cost", both);
   fuzz::require(collectives || verdict.within_bound, "the plan is above its bound", both);
   fuzz::require(!collectives || !plan.exchange, "an exchange where there may be none", both);
   fuzz::tally(plan.exchange ? "exchanges" : plan.legs.empty() ? "plans in steps" : "plans in legs");

@@ -205,6 +205,19 @@ class Uneven(Case):
         self.assertIn("allgather", self.output("plan", *same))
         self.assertEqual(self.compare(self.output("lower", *same)), "right")
 
+    def test_a_list_that_both_ends_share_is_planned_as_positions_are(self):
+        draws = random.Random(4)
+        for source, target in (("[3{x,y}16, 4]", "[16, 1{x,y}4]"), ("[2{x,y}12, 6]", "[6{x}12, 2{y}6]"), ("[4{x,y}24]", "[8{y}24]")):
+            plain = ("--mesh", "x:2,y:3", source, target)
+            order = json.dumps(draws.sample(range(6), 6))
+            for options in ((), ("--collectives",)):
+                want = json.loads(self.output("plan", *plain, *options, "--json"))
+                plan = json.loads(self.output("plan", *plain, "--order", order, *options, "--json"))
+                self.assertEqual((plan["steps"], plan["cost"], plan["optimal"]), (want["steps"], want["cost"], want["optimal"]))
+                self.assertEqual(self.compare(self.output("lower", *plain, "--order", order, *options)), "right")
+                run = json.loads(self.output("run", *plain, "--order", order, *options, "--json"))
+                self.assertEqual((run["right"], run["processes"]), (True, 6))
+
     def test_processes_on_no_mesh_run_along(self):
         done = json.loads(self.output("run", "--mesh", "x:2", "--order-to", "[3,4]", "[2{x}4, 3]", "[4, 2{x}3]", "--json"))
         self.assertEqual((done["right"], done["processes"], done["elements_checked"]), (True, 5, 12))

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <iostream>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,9 +14,13 @@
 #include "retile/check/check.h"
 #include "retile/core/problem.h"
 #include "retile/lower/lower.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "retile/program/forms/text.h"
 #include "spec/program/check.h"
+#include "spec/program/text.h"
+#include "support/ceil_types.h"
 #include "support/program_bridge.h"
 
 namespace retile::renamed_test {
@@ -90,7 +95,7 @@ void hold(const Layout& from, const Layout& to, Truth& truth, Totals& totals) {
     return;
   }
   ++totals.planned;
-  totals.renamed += made->device_at.stages().empty() ? 0 : 1;
+  totals.renamed += made->device_at ? 1 : 0;
   totals.permuted += static_cast<Size>(made->permutes());
   const Program program = lower(*made);
   SCOPED_TRACE(to_text(program));
@@ -168,10 +173,82 @@ TEST(RenamedDevices, limits_do_not_depend_on_names) {
   }
 }
 
+/// All pairs of types by ceil blocks, of arrays that divide and of some that do not.
+std::vector<Problem> ceil_problems() {
+  const Mesh mesh = parse_mesh("a:2,b:3").value();
+  std::vector<Problem> out;
+  for (const Shape& global : {Shape{6}, Shape{7}, Shape{6, 2}, Shape{5, 4}}) {
+    const std::vector<std::string> types = support::ceil_types(mesh, global);
+    for (const std::string& from : types) {
+      for (const std::string& to : types) {
+        out.push_back(parse_problem("a:2,b:3", from, to).value());
+      }
+    }
+  }
+  return out;
+}
+
+/// The problem with device p called device_at.at(p).
+/// \param is_said  beside the layouts, which show an iota themselves
+Problem called(const Problem& problem, const DeviceTable& device_at, bool is_said) {
+  const Size devices = problem.from.devices();
+  Problem out =
+      Problem::make(problem.from.placed(device_at, devices), problem.to.placed(device_at, devices))
+          .value();
+  if (is_said) out.placed = Placed{problem.from, problem.to, device_at};
+  return out;
+}
+
+/// The plan is that of the devices' own names, and its Program is right.
+void hold_named(const Problem& plain, const Problem& named, const PlanOptions& options) {
+  const auto want = plan(plain, options);
+  const auto made = plan(named, options);
+  ASSERT_EQ(made.has_value(), want.has_value());
+  const auto least = [&](const Problem& problem) {
+    return smallest_feasible_bytes(problem, 4, options.collectives).value_or(-1);
+  };
+  ASSERT_EQ(least(named), least(plain));
+  if (!made) return;
+  ASSERT_EQ(made->exchange.has_value(), want->exchange.has_value());
+  ASSERT_EQ(made->cost, want->cost);
+  ASSERT_EQ(made->height, want->height);
+  ASSERT_EQ(made->optimal, want->optimal);
+  if (made->exchange) {
+    ASSERT_TRUE(made->problem.from.equivalent(named.from));
+    return;
+  }
+  const Program program = lower(*made);
+  SCOPED_TRACE(to_text(program));
+  ASSERT_TRUE(program.from.equivalent(named.from));
+  ASSERT_TRUE(program.to.equivalent(named.to));
+  const Verdict verdict = check(program);
+  ASSERT_EQ(verdict.answer, Answer::right);
+  ASSERT_EQ(verdict.cost, made->cost);
+  ASSERT_EQ(verdict.height, made->height);
+  const auto theirs = spec::parse_programs(to_text(program));
+  ASSERT_FALSE(theirs.error);
+  ASSERT_TRUE(spec::check(theirs.programs.front()).right);
+}
+
+TEST(RenamedDevices, plans_do_not_depend_on_names) {
+  const IotaChain iota = transposed(2, 3);
+  const DeviceTable chain = DeviceTable::iota(iota, iota.size());
+  for (const auto& [device_at, is_said] :
+       {std::pair(DeviceTable::list({4, 0, 5, 2, 1, 3}), true), {chain, true}, {chain, false}}) {
+    for (const Problem& plain : ceil_problems()) {
+      for (const bool collectives : {false, true}) {
+        hold_named(plain, called(plain, device_at, is_said), {.collectives = collectives});
+        ASSERT_FALSE(testing::Test::HasFatalFailure())
+            << plain.spelling->from << " to " << plain.spelling->to;
+      }
+    }
+  }
+}
+
 TEST(RenamedDevices, problems_in_digits_are_not_renamed) {
   for (const Layout& from : all_layouts(6, {6}, {{1, 3}, {3, 2}})) {
     const Plan made = plan(Problem::make(from, from).value()).value();
-    EXPECT_TRUE(made.device_at.stages().empty());
+    EXPECT_FALSE(made.device_at);
     EXPECT_EQ(made.problem.from, from);
   }
 }

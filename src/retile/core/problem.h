@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "retile/core/device_table.h"
 #include "retile/core/layout.h"
 #include "retile/core/mesh.h"
 #include "retile/core/result.h"
@@ -25,11 +26,21 @@ struct Spelling {
   [[nodiscard]] bool in_order() const { return !order && !order_to; }
 };
 
+/// The ends of a Problem as layouts of positions, where an order says which device stands at each.
+struct Placed {
+  Layout from;
+  Layout to;
+  DeviceTable device_at;  ///< one row, a device for each position, at both ends
+};
+
 /// What `plan` solves.
 struct Problem {
   Layout from;
   Layout to;
   std::optional<Spelling> spelling = {};
+  /// Where an order says who stands where, and the same at both ends. It adds nothing to what is
+  /// asked: collectives of positions are found as those of devices are.
+  std::optional<Placed> placed = {};
 
   /// Without a spelling.
   /// \error bad_argument (the ends have different numbers of devices), rank_mismatch,

@@ -210,19 +210,33 @@ Claims claims_of(const Layout& map) {
 // ---- Renamed devices ----------------------------------------------------------------------------
 
 /// The table with device p called device_at.at(p).
-DeviceTable renamed(const DeviceTable& table, const IotaChain& device_at) {
+DeviceTable renamed(const DeviceTable& table, const DeviceTable& device_at) {
   RETILE_ASSERT(table.chain() != nullptr, "lowering writes chains");
-  return DeviceTable::iota(compose(device_at, *table.chain()).simplified(), table.columns());
+  if (const IotaChain* names = device_at.chain()) {
+    return DeviceTable::iota(compose(*names, *table.chain()).simplified(), table.columns());
+  }
+  std::vector<std::vector<Size>> rows = table.to_rows();
+  for (std::vector<Size>& row : rows) {
+    for (Size& device : row) device = device_at.at(device);
+  }
+  return DeviceTable::rows(std::move(rows));
 }
 
 /// A source list says it for device number d at place d, so both are renamed.
-DeviceTable renamed_sources(const DeviceTable& table, const IotaChain& device_at) {
+DeviceTable renamed_sources(const DeviceTable& table, const DeviceTable& device_at) {
   RETILE_ASSERT(table.chain() != nullptr, "lowering writes chains");
-  const IotaChain sources = compose(*table.chain(), device_at.inverse());
-  return DeviceTable::iota(compose(device_at, sources).simplified(), table.columns());
+  if (const IotaChain* names = device_at.chain()) {
+    const IotaChain sources = compose(*table.chain(), names->inverse());
+    return DeviceTable::iota(compose(*names, sources).simplified(), table.columns());
+  }
+  std::vector<Size> sources(static_cast<std::size_t>(table.size()));
+  for (Size p = 0; p < table.size(); ++p) {
+    sources[static_cast<std::size_t>(device_at.at(p))] = device_at.at(table.at(p));
+  }
+  return DeviceTable::list(std::move(sources));
 }
 
-Op renamed(const Op& op, const IotaChain& device_at) {
+Op renamed(const Op& op, const DeviceTable& device_at) {
   return match(
       op,
       [&](Dynslice step) -> Op {
@@ -245,14 +259,15 @@ Op renamed(const Op& op, const IotaChain& device_at) {
 }
 
 /// The Program with device p called device_at.at(p).
-Program renamed(const Program& program, const IotaChain& device_at) {
-  const IotaChain back = device_at.inverse();
+Program renamed(const Program& program, const DeviceTable& device_at) {
   Program out = program;
-  out.from = program.from.renamed(back);
-  out.to = program.to.renamed(back);
+  out.from = program.from.placed(device_at, program.devices);
+  out.to = program.to.placed(device_at, program.devices);
   for (Step& step : out.steps) {
     step.op = renamed(step.op, device_at);
-    if (step.claims.map) step.claims = claims_of(step.claims.map->renamed(back));
+    if (!step.claims.map) continue;
+    step.claims.map = step.claims.map->placed(device_at, program.devices);
+    if (!step.claims.map->is_compact()) step.claims.map.reset();
   }
   return out;
 }
@@ -307,10 +322,8 @@ Program one_after_the_other(const Plan& plan) {
   return program;
 }
 
-}  // namespace
-
-Program lower(const Plan& plan) {
-  RETILE_ASSERT(!plan.exchange, "an exchange is made of its problem");
+/// With the devices of plan.problem.
+Program lowered(const Plan& plan) {
   if (!plan.legs.empty()) return one_after_the_other(plan);
   Program program = without_steps(plan.uneven ? *plan.uneven : plan.problem);
   program.from = plan.problem.from;
@@ -345,8 +358,15 @@ Program lower(const Plan& plan) {
     lowered.claims = claims_of(map);
     program.steps.push_back(std::move(lowered));
   }
-  if (!plan.device_at.stages().empty()) program = renamed(program, plan.device_at);
   return plan.uneven ? clipped(program, *plan.uneven) : program;
+}
+
+}  // namespace
+
+Program lower(const Plan& plan) {
+  RETILE_ASSERT(!plan.exchange, "an exchange is made of its problem");
+  Program program = lowered(plan);
+  return plan.device_at ? renamed(program, *plan.device_at) : program;
 }
 
 }  // namespace retile

@@ -581,7 +581,7 @@ Result<Choice> choose(const Problem& problem, const PlanOptions& options,
 struct Renamed {
   /// Nothing where no device needs another name: then it is the problem asked for.
   std::optional<Problem> other;
-  IotaChain device_at;
+  std::optional<DeviceTable> device_at;
 
   [[nodiscard]] const Problem& problem(const Problem& asked) const {
     return other ? *other : asked;
@@ -594,12 +594,16 @@ struct Renamed {
 std::optional<Renamed> in_digits(const Problem& problem) {
   const Layout& from = problem.from;
   const Layout& to = problem.to;
-  if (from.is_compact() && to.is_compact()) return Renamed{{}, IotaChain(from.devices())};
+  if (problem.placed) {
+    const auto& [by_position, to_position, device_at] = *problem.placed;
+    return Renamed{Problem{by_position, to_position, problem.spelling}, device_at};
+  }
+  if (from.is_compact() && to.is_compact()) return Renamed{};
   if (from.is_listed() || to.is_listed()) return std::nullopt;
   for (const IotaChain& device_at : {from.order(), to.order()}) {
     Problem other{from.renamed(device_at), to.renamed(device_at)};
     if (other.from.is_compact() && other.to.is_compact())
-      return Renamed{std::move(other), device_at};
+      return Renamed{std::move(other), DeviceTable::iota(device_at, device_at.size())};
   }
   return std::nullopt;
 }
@@ -706,23 +710,26 @@ std::size_t Plan::permutes() const {
 
 Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   if (auto good = check_element(options.element_bytes); !good) return refuse(good.error());
-  if (!problem.from.is_even() || !problem.to.is_even()) return plan_uneven(problem, options);
   auto renamed = in_digits(problem);
   if (!renamed) return plan_uneven(problem, options);
-  auto made = plan_digits(renamed->problem(problem), options);
-  if (made) made->device_at = std::move(renamed->device_at);
-  if (made) drop_idle_permutation(*made);
+  const Problem& named = renamed->problem(problem);
+  auto made = is_even(named) ? plan_digits(named, options) : plan_uneven(named, options);
+  if (!made) return made;
+  if (made->exchange) {  // which needs no other names
+    made->problem = problem;
+    return made;
+  }
+  made->device_at = std::move(renamed->device_at);
+  if (is_even(named)) drop_idle_permutation(*made);
   return made;
 }
 
 Result<Size> smallest_feasible_bytes(const Problem& asked, Size element_bytes, bool collectives) {
   if (auto good = check_element(element_bytes); !good) return refuse(good.error());
-  if (!asked.from.is_even() || !asked.to.is_even()) {
-    return smallest_feasible_uneven(asked, element_bytes, collectives);
-  }
   const auto renamed = in_digits(asked);
   if (!renamed) return smallest_feasible_uneven(asked, element_bytes, collectives);
   const Problem& problem = renamed->problem(asked);
+  if (!is_even(problem)) return smallest_feasible_uneven(problem, element_bytes, collectives);
   const WeakSpace space(problem, {});
   Wide least = least_resident(problem, {}, space);
   const Wide ends = std::max(problem.from.tile_size(), problem.to.tile_size());

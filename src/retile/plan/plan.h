@@ -79,8 +79,9 @@ struct Plan {
   /// What was planned: the problem asked for, its devices renamed where that makes both ends digits
   /// of the device number.
   Problem problem;
-  /// Device p of `problem` is device `device_at.at(p)` of the problem asked for.
-  IotaChain device_at;
+  /// Device p of `problem` is device `device_at->at(p)` of the problem asked for, in one row; nothing:
+  /// they have the same numbers.
+  std::optional<DeviceTable> device_at = {};
   /// The problem asked for, where `problem` is the even one over its tiles filled up (U1): the steps
   /// are the same, and every tile of a step is what lies in the array of the one in `problem`.
   std::optional<Problem> uneven = {};
@@ -120,8 +121,8 @@ struct Plan {
 /// Axes are split into prime factors first, so one step may move part of an axis.
 /// The same problem and options give the same plan, in every process and build.
 /// Where tiles are not all alike the plan is that of the even problem over the tiles filled up, where
-/// both ends are cut alike (U1); else one exchange. So are layouts that are listed, and ordered ones
-/// that no renaming of the devices makes compact at both ends.
+/// both ends are cut alike (U1); else one exchange. So are layouts that are listed, but for those of
+/// Problem::placed, and ordered ones that no renaming of the devices makes compact at both ends.
 /// \error infeasible (the memory limit; `smallest_feasible_bytes` says the least one; or an end that
 ///        collectives alone do not reach), size_overflow (costs), bad_argument (an element without a
 ///        byte)

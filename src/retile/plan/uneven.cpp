@@ -190,7 +190,6 @@ std::optional<Size> held_in_exchange(const Problem& problem, Size received) {
 Plan begun(const Problem& problem, const PlanOptions& options) {
   Plan out;
   out.problem = problem;
-  out.device_at = IotaChain(problem.from.devices());
   out.options = options;
   const auto [least, most] = std::minmax({problem.from.tile_size(), problem.to.tile_size()});
   out.height = out.bound = out.resident = most;
@@ -350,8 +349,6 @@ Result<Detours> detours(const Problem& problem) {
   return out;
 }
 
-bool is_even(const Problem& problem) { return problem.from.is_even() && problem.to.is_even(); }
-
 Result<Plan> plan_leg(const Problem& leg, const PlanOptions& options) {
   if (is_even(leg)) return plan(leg, options);
   const Result<Problem> even = aligned(leg);
@@ -444,6 +441,8 @@ Result<Size> smallest_feasible_round(const Problem& problem, Size element_bytes)
 }
 
 }  // namespace
+
+bool is_even(const Problem& problem) { return problem.from.is_even() && problem.to.is_even(); }
 
 Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options) {
   if (options.collectives && problem.from.equivalent(problem.to)) {

@@ -6,6 +6,9 @@
 
 namespace retile {
 
+/// Whether both ends are.
+[[nodiscard]] bool is_even(const Problem& problem);
+
 /// As plan(), of a problem with an end that is not even.
 [[nodiscard]] Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options);
 

@@ -75,6 +75,12 @@ Layout placed(const WrittenLayout& written, const PlacedMesh& mesh, Size devices
   return layout.placed(mesh.order, devices);
 }
 
+/// Whether one order says who stands where at both ends, and all devices do.
+bool is_one_order(const PlacedMesh& from, const PlacedMesh& to, Size devices) {
+  return from.order && to.order && from.order->size() == devices &&
+         from.order->entries() == to.order->entries();
+}
+
 Problem problem_of(const Mesh& mesh, const DistType& from, const DistType& to) {
   Problem out = Problem::make(layout_of(mesh, from), layout_of(mesh, to)).value();
   out.spelling = Spelling{mesh, to_text(from), to_text(to)};
@@ -141,6 +147,9 @@ Result<Problem> parse_problem(const PlacedMesh& mesh, const std::optional<Placed
     Problem out = Problem::make(placed(source, mesh, devices, from_input),
                                 placed(target, mesh_to, devices, to_input))
                       .value();
+    if (!source.rooted && !target.rooted && is_one_order(mesh, mesh_to, devices)) {
+      out.placed = Placed{source.layout, target.layout, *mesh.order};
+    }
     out.spelling =
         Spelling{mesh.mesh,       std::move(source.spelling), std::move(target.spelling), {},
                  mesh.order_text, mesh_to.order_text};
