@@ -1,6 +1,8 @@
 #include "retile/exec/mpi/executor.h"
 
-#include <cstring>
+#include <algorithm>
+#include <cstddef>
+#include <span>
 #include <utility>
 
 #include "retile/exec/cuda/executor.h"
@@ -23,9 +25,9 @@ class MpiExecutor final : public Executor {
     return redistributor_.strategy() != Strategy::in_place;
   }
   [[nodiscard]] Result<void> clear_output() override {
-    // In place it is the input.
-    if (keeps_input())
-      std::memset(redistributor_.output().data(), 0, redistributor_.output().size());
+    if (!keeps_input()) return {};  // in place it is the input
+    const std::span<std::byte> tile = redistributor_.output();
+    std::fill(tile.begin(), tile.end(), std::byte{0});
     return {};
   }
   [[nodiscard]] Result<void> move() override { return redistributor_.run(); }
