@@ -218,6 +218,50 @@ class Uneven(Case):
                 run = json.loads(self.output("run", *plain, "--order", order, *options, "--json"))
                 self.assertEqual((run["right"], run["processes"]), (True, 6))
 
+    def test_a_shared_order_is_drawn_but_not_certified(self):
+        problem = ("--mesh", "x:2,y:2", "--order", "[1,3,2,0]", "[2{x}4]", "[1{x,y}4]")
+        with tempfile.TemporaryDirectory() as folder:
+            picture, certificate = os.path.join(folder, "p.svg"), os.path.join(folder, "c.rp")
+            self.output("plan", *problem, "--svg", picture)
+            self.assertIn("largest in between", pathlib.Path(picture).read_text())
+            done = retile("plan", *problem, "--certificate", certificate)
+            self.assertEqual((done.returncode, os.listdir(folder)), (2, ["p.svg"]), done)
+            self.assertIn("there are no certificates yet for devices whose order", done.stderr)
+
+    def test_an_iota_of_many_devices_is_not_listed(self):
+        many = 2**31
+        order = f"[{many}]<=[2,{many // 2}]T(1,0)"
+        for option in ("--order", "--order-to"):
+            plan = self.output("plan", "--mesh", f"x:{many}", option, order, f"[1{{x}}{many}]", f"[{many}]")
+            self.assertTrue(plan.startswith(f"allgather x: dim 0; cost {many}"), plan)
+
+    def test_what_every_device_holds_costs_nothing(self):
+        for mesh, source, target in (("a:2,b:4", "[16, 1{a,b}1]", "[16, 1{b,a}1]"), ("a:2", "[1{a}1, 1]", "[1, 1{a}1]"),
+                                     ("a:2", "[5]", "[5~{a}5]")):
+            for options in ((), ("--memory-limit", "1000")):
+                plan = json.loads(self.output("plan", "--mesh", mesh, source, target, *options, "--json"))
+                self.assertEqual((plan["cost"], plan["optimal"]), (0, True), (mesh, source, target))
+
+    def test_a_plan_within_a_limit_is_the_cheapest_that_was_found(self):
+        for mesh, source, target, *options in (("a:2,b:3", "[23, 11{a}22]", "[12{a}23, 22]"),
+                                               ("a:2,b:5", "[20, 2{a:2}3]", "[10{a}20, 3]", "--collectives", "--dtype", "i16")):
+            problem = ("--mesh", mesh, source, target, *options, "--json")
+            free = json.loads(self.output("plan", *problem))
+            limit = free["resident"] * (2 if "i16" in options else 4)
+            self.assertEqual(json.loads(self.output("plan", *problem, "--memory-limit", str(limit)))["cost"], free["cost"])
+
+    def test_the_reason_under_a_limit_speaks_of_collectives(self):
+        problem = ("--mesh", "a:2,b:1,c:2", "--dtype", "i16", "[(0,7,13){a}13, 24, 1{c}2]", "[13, 17~{b,c}24, 2]")
+        self.assertIn("allgather", self.output("plan", *problem))
+        self.assertEqual(self.output("plan", *problem, "--memory-limit", "1220"),
+                         "exchange; cost 442, height 442 (bound 442)\ncollectives hold more than 1220 bytes\n")
+
+    def test_what_the_least_limit_promises_a_run_keeps(self):
+        problem = ("--mesh", "x:2", "--order-to", "[1,0]", "[3, 19]", "[3, 19]")
+        for verb in (("plan",), ("run", "--backend", "sim")):
+            self.output(*verb, *problem, "--memory-limit", "456")
+            self.assertEqual(retile(*verb, *problem, "--memory-limit", "455").returncode, 1)
+
     def test_processes_on_no_mesh_run_along(self):
         done = json.loads(self.output("run", "--mesh", "x:2", "--order-to", "[3,4]", "[2{x}4, 3]", "[4, 2{x}3]", "--json"))
         self.assertEqual((done["right"], done["processes"], done["elements_checked"]), (True, 5, 12))

@@ -199,6 +199,10 @@ Result<void> read_order(PlacedMesh& mesh, const std::optional<std::string>& text
   auto order = parse_order(*text, mesh.mesh.device_count(), source);
   if (!order) return refuse(std::move(order.error()));
   mesh.order_text = *text;
+  if (const IotaChain* chain = order->chain()) {  // which may be too long to be listed
+    if (!chain->simplified().stages().empty()) mesh.order = *std::move(order);
+    return {};
+  }
   const std::vector<Size> devices = order->entries();
   if (!std::is_sorted(devices.begin(), devices.end()) ||
       devices.back() >= static_cast<Size>(devices.size())) {

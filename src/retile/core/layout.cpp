@@ -496,8 +496,12 @@ Layout Layout::renamed(const IotaChain& device_at) const {
 
 Layout Layout::compacted() const {
   Layout out = *this;
-  if (!listed_) out.numbers_ = numbers_.compacted();
+  out.compact_in_place();
   return out;
+}
+
+void Layout::compact_in_place() {
+  if (!listed_ && !numbers_.is_compact()) numbers_ = numbers_.compacted();
 }
 
 }  // namespace retile

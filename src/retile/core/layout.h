@@ -133,6 +133,8 @@ class Layout {
   [[nodiscard]] std::vector<Digit> unused() const;
   /// The same layout in compact form where that can say it, else *this.
   [[nodiscard]] Layout compacted() const;
+  /// Turns into compacted().
+  void compact_in_place();
 
   /// The layout after renaming the devices, as TileMap::renamed; a listed one stays listed.
   [[nodiscard]] Layout renamed(const IotaChain& device_at) const;

@@ -330,6 +330,18 @@ class Picture {
   double lowest_ = 0;
 };
 
+/// Where the tiles lie after a step, by what it claims.
+std::optional<Layout> layout_after(const Step& step, const Program& program) {
+  const Claims& claims = step.claims;
+  if (claims.map) return claims.map;
+  if (!claims.at || !(claims.tile || claims.shapes)) return std::nullopt;
+  const Shape& global = program.from.global();
+  auto out = claims.shapes
+                 ? Layout::listed_boxes(program.devices, global, *claims.at, *claims.shapes)
+                 : Layout::listed(program.devices, global, *claims.tile, *claims.at);
+  return out ? std::optional(*std::move(out)) : std::nullopt;
+}
+
 }  // namespace
 
 Result<std::string> to_svg(const Program& program) {
@@ -339,24 +351,25 @@ Result<std::string> to_svg(const Program& program) {
                                           most_drawn_devices, program.devices)});
   }
   // States between the steps; the last one is `to`.
-  std::optional<std::size_t> largest;  // the step after which tiles are largest, ends left out
+  std::optional<Layout> largest;  // of those after a step, ends left out
+  std::size_t steps_before = 0;
   for (std::size_t k = 0; k + 1 < program.steps.size(); ++k) {
-    const auto& map = program.steps[k].claims.map;
-    if (!map) {
+    std::optional<Layout> after = layout_after(program.steps[k], program);
+    if (!after) {
       return refuse({.code = Code::unsupported,
                      .message = fmt::format(
                          "step {} ({}) says by no map where its tiles lie, so it cannot be drawn",
                          k, op_name(program.steps[k]))});
     }
-    const auto size = [&](std::size_t step) { return program.steps[step].claims.map->tile_size(); };
-    if (!largest || size(k) > size(*largest)) largest = k;
+    if (largest && after->tile_size() <= largest->tile_size()) continue;
+    largest = std::move(after);
+    steps_before = k + 1;
   }
   const std::size_t count = program.steps.size();
   std::vector<Panel> panels = {{"before", &program.from, ""}};
   if (largest) {
-    panels.push_back({"largest in between", &*program.steps[*largest].claims.map,
-                      names(program, 0, *largest + 1)});
-    panels.push_back({"after", &program.to, names(program, *largest + 1, count)});
+    panels.push_back({"largest in between", &*largest, names(program, 0, steps_before)});
+    panels.push_back({"after", &program.to, names(program, steps_before, count)});
   } else {
     panels.push_back({"after", &program.to, names(program, 0, count)});
   }

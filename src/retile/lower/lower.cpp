@@ -258,18 +258,23 @@ Op renamed(const Op& op, const DeviceTable& device_at) {
       [](const Exchange& /*step*/) -> Op { RETILE_ASSERT(false, "plans have no exchanges"); });
 }
 
-/// The Program with device p called device_at.at(p).
-Program renamed(const Program& program, const DeviceTable& device_at) {
-  Program out = program;
-  out.from = program.from.placed(device_at, program.devices);
-  out.to = program.to.placed(device_at, program.devices);
-  for (Step& step : out.steps) {
+/// Calls device p device_at.at(p).
+void rename(Program& program, const DeviceTable& device_at) {
+  program.from = program.from.placed(device_at, program.devices);
+  program.to = program.to.placed(device_at, program.devices);
+  for (Step& step : program.steps) {
     step.op = renamed(step.op, device_at);
     if (!step.claims.map) continue;
-    step.claims.map = step.claims.map->placed(device_at, program.devices);
-    if (!step.claims.map->is_compact()) step.claims.map.reset();
+    Layout map = step.claims.map->placed(device_at, program.devices);
+    step.claims.map.reset();
+    if (map.is_compact()) {
+      step.claims.map = std::move(map);
+      continue;
+    }
+    Layout::Rows rows = map.rows();
+    step.claims.at = std::move(rows.at);
+    if (!map.is_even()) step.claims.shapes = std::move(rows.extents);
   }
-  return out;
 }
 
 /// What a layout of tiles filled up is in the array.
@@ -283,16 +288,14 @@ Layout clipped(const Layout& even, const Shape& global) {
   return std::move(*out);
 }
 
-/// The same steps on what lies in the array of every tile (docs/statements.md, U1).
-Program clipped(const Program& even, const Problem& ends) {
+/// Of steps between the ends of `even` makes the same steps on what lies in the array of every tile
+/// (docs/statements.md, U1).
+void clip(Program& program, const Problem& even, const Problem& ends) {
   const Shape& global = ends.from.global();
-  Program out = even;
-  out.from = ends.from;
-  out.to = ends.to;
   const auto piece = [&](const Shape& tile, std::size_t dim) {
     return even.from.global()[dim] == global[dim] ? std::nullopt : std::optional(tile[dim]);
   };
-  for (Step& step : out.steps) {
+  for (Step& step : program.steps) {
     const Shape tile = *step.claims.tile;
     match(
         step.op, [&](Dynslice& op) { op.piece = piece(tile, op.dim); }, [](Allgather&) {},
@@ -308,7 +311,6 @@ Program clipped(const Program& even, const Problem& ends) {
     }
     step.claims = std::move(claims);
   }
-  return out;
 }
 
 /// The steps of all legs.
@@ -326,8 +328,6 @@ Program one_after_the_other(const Plan& plan) {
 Program lowered(const Plan& plan) {
   if (!plan.legs.empty()) return one_after_the_other(plan);
   Program program = without_steps(plan.uneven ? *plan.uneven : plan.problem);
-  program.from = plan.problem.from;
-  program.to = plan.problem.to;
   Layout map = plan.problem.from;
   for (const PlanStep& step : plan.steps) {
     Step lowered;
@@ -353,12 +353,13 @@ Program lowered(const Plan& plan) {
         map = plan.permutation->after;
         break;
     }
-    map = map.compacted();
+    map.compact_in_place();
     RETILE_ASSERT(map.tile() == step.tile, "the running tile map has the plan's tile shape");
     lowered.claims = claims_of(map);
     program.steps.push_back(std::move(lowered));
   }
-  return plan.uneven ? clipped(program, *plan.uneven) : program;
+  if (plan.uneven) clip(program, plan.problem, *plan.uneven);
+  return program;
 }
 
 }  // namespace
@@ -366,7 +367,8 @@ Program lowered(const Plan& plan) {
 Program lower(const Plan& plan) {
   RETILE_ASSERT(!plan.exchange, "an exchange is made of its problem");
   Program program = lowered(plan);
-  return plan.device_at ? renamed(program, *plan.device_at) : program;
+  if (plan.device_at) rename(program, *plan.device_at);
+  return program;
 }
 
 }  // namespace retile

@@ -306,6 +306,15 @@ Result<Certificate> certify(const Plan& plan, const CertificateOptions& options)
     return refuse({.code = Code::unsupported,
                    .message = "there are no certificates yet for tiles that are not all alike"});
   }
+  const auto is_in_digits = [&](const Layout& end) {
+    return end.placed(plan.device_at, end.devices()).is_compact();
+  };
+  if (plan.device_at && !(is_in_digits(plan.problem.from) && is_in_digits(plan.problem.to))) {
+    return refuse({.code = Code::unsupported,
+                   .message =
+                       "there are no certificates yet for devices whose order makes no digits "
+                       "of their numbers"});
+  }
   if (plan.problem.from.devices() > most_devices) {
     return refuse(
         {.code = Code::limit_reached,

@@ -396,7 +396,8 @@ bool reaches_target(const Problem& problem, const WeakPath& path, const SliceDig
   run_slices(map, path, digits);
   for (const WeakPath::Move& move : path.moves) run_move(map, move);
   for (const WeakPath::Gather& gather : path.gathers) map.pop(gather.dim, gather.factor);
-  return map.compacted().equivalent(problem.to);
+  map.compact_in_place();
+  return map.equivalent(problem.to);
 }
 
 Placement place_permutation(const Problem& problem, const WeakPath& path,
@@ -408,7 +409,7 @@ Placement place_permutation(const Problem& problem, const WeakPath& path,
   for (std::size_t p = 0; p < count; ++p) {
     before[p + 1] = before[p];
     run_move(before[p + 1], path.moves[p]);
-    before[p + 1] = before[p + 1].compacted();
+    before[p + 1].compact_in_place();
   }
   std::vector<Layout> after(
       count +
@@ -421,7 +422,7 @@ Placement place_permutation(const Problem& problem, const WeakPath& path,
   for (std::size_t p = count; p-- > 0;) {
     after[p] = after[p + 1];
     undo_move(after[p], path.moves[p]);
-    after[p] = after[p].compacted();
+    after[p].compact_in_place();
   }
   // As late as the paper puts it, but compact halves first: their tables are shorter.
   std::size_t best = count;

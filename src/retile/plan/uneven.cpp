@@ -179,11 +179,25 @@ Size most_received(const Problem& problem) {
 }
 
 /// The most elements that a device holds in an exchange, its old tile and its new one.
-/// \param received  the most that one receives
-std::optional<Size> held_in_exchange(const Problem& problem, Size received) {
-  const Size before = problem.from.tile_size();
-  return received == 0 ? std::max(before, problem.to.tile_size())
-                       : checked_add(before, problem.to.tile_size());
+std::optional<Size> held_in_exchange(const Problem& problem) {
+  return checked_add(problem.from.tile_size(), problem.to.tile_size());
+}
+
+/// Whether every device holds its new tile already.
+bool moves_nothing(const Problem& problem) {
+  const std::size_t rank = problem.from.rank();
+  for (Size d = 0; d < problem.from.devices(); ++d) {
+    const Box before = problem.from.box(d);
+    const Box after = problem.to.box(d);
+    for (std::size_t i = 0; i < rank; ++i) {
+      if (after.extent[i] > 0 &&
+          (after.at[i] < before.at[i] ||
+           after.at[i] + after.extent[i] > before.at[i] + before.extent[i])) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 /// A plan without a step, of which only the ends are known.
@@ -206,7 +220,7 @@ Result<Plan> exchange(const Problem& problem, const PlanOptions& options, std::s
   const bool bytes = options.cost_model == CostModel::bytes;
   const auto cost = bytes ? checked_mul(received, options.element_bytes)
                           : std::optional(moves ? problem.to.tile_size() : 0);
-  const auto resident = held_in_exchange(problem, received);
+  const auto resident = held_in_exchange(problem);
   const auto held = resident ? checked_mul(*resident, options.element_bytes) : std::nullopt;
   if (!cost || !held) {
     return refuse({.code = Code::size_overflow,
@@ -223,10 +237,11 @@ Result<Plan> exchange(const Problem& problem, const PlanOptions& options, std::s
   return out;
 }
 
-/// Plans that hold little: what is least for tiles filled up, and what is best without a limit. In
-/// the array they hold less.
-std::vector<Plan> leanest(const Problem& even, const Problem& problem, PlanOptions options) {
+/// Plans that may hold little enough: what is best without a limit, and with it, and what holds least
+/// where tiles are filled up. In the array they hold less.
+std::vector<Plan> lean_plans(const Problem& even, const Problem& problem, PlanOptions options) {
   std::vector<std::optional<Size>> limits = {std::nullopt};
+  if (options.memory_limit_bytes) limits.push_back(options.memory_limit_bytes);
   if (const auto least = smallest_feasible_bytes(even, options.element_bytes)) {
     limits.emplace_back(*least);
   }
@@ -252,12 +267,14 @@ Result<Plan> plan_filled_up(const Problem& even, const Problem& problem,
   if (options.cost_model == CostModel::bytes && even.from.global() != problem.from.global()) {
     return no_bytes();
   }
-  // What obeys a memory limit with tiles filled up obeys it without.
-  Result<Plan> planned = plan(even, options);
-  if (planned) return restricted(*std::move(planned), problem);
-  if (planned.error().code != Code::infeasible) return planned;
-  Result<Plan> best = tl::unexpected(planned.error());
-  for (Plan& lean : leanest(even, problem, options)) {
+  if (!options.memory_limit_bytes) {
+    Result<Plan> planned = plan(even, options);
+    return planned ? restricted(*std::move(planned), problem) : planned;
+  }
+  Result<Plan> best = refuse(
+      {.code = Code::infeasible,
+       .message = fmt::format("collectives hold more than {} bytes", *options.memory_limit_bytes)});
+  for (Plan& lean : lean_plans(even, problem, options)) {
     const auto bytes = resident_bytes(lean);
     if (!bytes || *bytes > *options.memory_limit_bytes) continue;
     lean.options = options;
@@ -276,7 +293,7 @@ Result<Size> smallest_filled_up(const Problem& even, const Problem& problem, Siz
                                 bool collectives) {
   std::optional<Size> least;
   for (const Plan& lean :
-       leanest(even, problem, {.element_bytes = element_bytes, .collectives = collectives})) {
+       lean_plans(even, problem, {.element_bytes = element_bytes, .collectives = collectives})) {
     if (const auto bytes = resident_bytes(lean)) least = std::min(least.value_or(*bytes), *bytes);
   }
   if (least) return *least;
@@ -456,6 +473,7 @@ Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options) {
   Result<Plan> made = plan_filled_up(*even, problem, options);
   if (options.collectives) return made;
   if (!made) return exchange(problem, options, made.error().message);
+  if (made->cost > 0 && moves_nothing(problem)) return exchange(problem, options, "");
   if (made->height <= made->bound) return made;
   return exchange(problem, options, "collectives need a tile above the larger end");
 }
@@ -471,7 +489,7 @@ Result<Size> smallest_feasible_uneven(const Problem& problem, Size element_bytes
   const Result<Size> steps = even ? smallest_filled_up(*even, problem, element_bytes, collectives)
                                   : tl::unexpected(even.error());
   if (collectives) return steps;
-  const auto elements = held_in_exchange(problem, most_received(problem));
+  const auto elements = held_in_exchange(problem);
   const auto held = elements ? checked_mul(*elements, element_bytes) : std::nullopt;
   if (!held) return limit_overflows();
   return steps ? std::min(*held, *steps) : *held;

@@ -44,6 +44,8 @@ std::vector<Twin> all() {
        two("mesh p:2\nfrom [10]@«2»\nto [10]"), Code::bad_device},
       {"rooted layouts are not cut", two("mesh p:2\nfrom [10]@1\nto [10]"),
        two("mesh p:2\nfrom [«5{p}10»]@1\nto [10]"), Code::ill_formed_type},
+      {"blocks of one device are whole", two("mesh p:2\nfrom [12~{}10]@1\nto [10]"),
+       two("mesh p:2\nfrom [«9~{}10»]@1\nto [10]"), Code::ill_formed_type},
       {"orders list every position", two("mesh p:2 order=[1,0]\nfrom [10]\nto [10]"),
        two("mesh p:2 order=«[1]»\nfrom [10]\nto [10]"), Code::bad_program},
       {"orders list nobody twice", two("mesh p:2 order=[1,0]\nfrom [10]\nto [10]"),

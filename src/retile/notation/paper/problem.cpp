@@ -69,7 +69,7 @@ Layout placed(const WrittenLayout& written, const PlacedMesh& mesh, Size devices
     fail(all, {.code = Code::unsupported,
                .message = "an array of rank 0 is held by every device, also by those on no mesh"});
   }
-  if (mesh.order || layout.devices() != devices) {
+  if ((mesh.order && mesh.order->chain() == nullptr) || layout.devices() != devices) {
     if (auto listed = check_listed(devices, layout.rank()); !listed) fail_with(all, listed.error());
   }
   return layout.placed(mesh.order, devices);
@@ -77,8 +77,11 @@ Layout placed(const WrittenLayout& written, const PlacedMesh& mesh, Size devices
 
 /// Whether one order says who stands where at both ends, and all devices do.
 bool is_one_order(const PlacedMesh& from, const PlacedMesh& to, Size devices) {
-  return from.order && to.order && from.order->size() == devices &&
-         from.order->entries() == to.order->entries();
+  if (!from.order || !to.order || from.order->size() != devices) return false;
+  const IotaChain* before = from.order->chain();
+  const IotaChain* after = to.order->chain();
+  if (before != nullptr && after != nullptr) return before->simplified() == after->simplified();
+  return from.order->entries() == to.order->entries();
 }
 
 Problem problem_of(const Mesh& mesh, const DistType& from, const DistType& to) {

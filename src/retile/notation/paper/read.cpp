@@ -146,13 +146,14 @@ std::string layout_text(const Mesh& mesh, std::vector<CutDim> dims) {
 }
 
 /// The layout in which one device holds everything, and the others nothing.
-Layout rooted(Size devices, const std::vector<CutDim>& dims, const Token<Size>& device,
-              const Place& type) {
+Layout rooted(Size devices, const Mesh& mesh, const std::vector<CutDim>& dims,
+              const Token<Size>& device, const Place& type) {
   if (auto listed = check_listed(devices, dims.size()); !listed)
     fail_with(device.place, listed.error());
   Shape global;
   for (const CutDim& dim : dims) {
-    if (!dim.parts.empty() || dim.cutting != Cutting::tile) {
+    if (std::any_of(dim.parts.begin(), dim.parts.end(),
+                    [&](const AxisPart& part) { return digit_of(mesh, part)->size > 1; })) {
       fail(type, {.code = Code::ill_formed_type,
                   .message = "what one device holds alone is not cut by axes",
                   .notes = {"[9, 4]@3 is all of an array on device 3"}});
@@ -214,8 +215,8 @@ WrittenLayout read_layout(const text::Input& input, const Mesh& mesh, Size devic
                        .notes = {fmt::format("devices are 0 to {}", devices - 1)}});
   }
   std::string spelling = fmt::format("{}@{}", layout_text(mesh, dims), root->value);
-  return {rooted(devices, dims, *root, written.place), std::move(spelling), text_of(input, written),
-          std::move(dims), true};
+  return {rooted(devices, mesh, dims, *root, written.place), std::move(spelling),
+          text_of(input, written), std::move(dims), true};
 }
 
 }  // namespace paper

@@ -152,7 +152,8 @@ Layout place_devices(const Layout& positions, const Ground& ground, const Place&
     fail(place, {.code = Code::bad_program,
                  .message = "every device holds the one element of an array of rank 0"});
   }
-  if (ground.order || ground.positions != ground.devices) {
+  const bool is_list = ground.order && ground.order->chain() == nullptr;
+  if (is_list || ground.positions != ground.devices) {
     check_room(ground, positions.rank(), place);
   }
   return positions.placed(ground.order, ground.devices);
@@ -174,7 +175,9 @@ Layout build_rooted_tiling(const TilingDraft& draft, const Ground& ground) {
   check_room(ground, rank, root.place);
   Shape global;
   for (const DimDraft& dim : draft.dims) {
-    if (!dim.parts.empty() || dim.tile.value != dim.global.value) {
+    const bool is_whole = std::all_of(dim.parts.begin(), dim.parts.end(),
+                                      [](const DigitDraft& part) { return part.digit.size == 1; });
+    if (!is_whole || build_cuts(dim).count() != 1) {
       fail(dim.place, {.code = Code::ill_formed_type,
                        .message = "what one device holds alone is not cut",
                        .notes = {"[9, 4]@3 is all of an array on device 3"}});
@@ -308,6 +311,10 @@ DeviceTable build_order(const Token<TableDraft>& draft, Size positions, Size dev
   if (out.size() != positions) {
     fail_here(fmt::format("order has {}, the mesh has {}", counted(out.size(), "entry", "entries"),
                           counted(positions, "position")));
+  }
+  if (const IotaChain* chain = out.chain()) {  // lists each number below its size, once
+    if (chain->size() > devices) fail_here(fmt::format("there is no device {}", devices));
+    return out;
   }
   std::unordered_set<Size> seen;
   for (const Size device : out.entries()) {
