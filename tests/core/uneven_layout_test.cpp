@@ -126,6 +126,52 @@ TEST(UnevenLayout, listed_boxes_may_overlap_or_leave_gaps) {
   EXPECT_FALSE(covers({0, 4}, {5, 6}));
   EXPECT_FALSE(covers({0, 4}, {3, 6}));
   EXPECT_FALSE(covers({0, 5}, {6, 4}));  // as many elements as the array
+  EXPECT_FALSE(covers({0, 0}, {0, 0}));
+  // Boxes that touch in both dimensions, and overlap in none.
+  const auto covers_flat = [](std::vector<Size> at, std::vector<Size> extents) {
+    return Layout::listed_boxes(3, {5, 4}, std::move(at), std::move(extents)).value().covers_once();
+  };
+  EXPECT_TRUE(covers_flat({0, 0, 0, 1, 2, 1}, {5, 1, 2, 3, 3, 3}));
+  EXPECT_FALSE(covers_flat({0, 0, 0, 1, 1, 1}, {5, 1, 2, 3, 4, 3}));
+}
+
+TEST(UnevenLayout, halos_hold_elements_more_than_once) {
+  EXPECT_TRUE(blocks(3, 4, 10).covers_once());
+  EXPECT_FALSE(blocks(3, 4, 10, {1, 0}).covers_once());
+  // One tile has no neighbours.
+  EXPECT_EQ(blocks(1, 10, 10, {1, 2}), blocks(1, 10, 10));
+}
+
+TEST(UnevenLayout, listed_boxes_without_elements_are_zeros_whatever_was_said) {
+  const Layout zeros = Layout::listed_boxes(2, {4, 4}, {0, 0, 0, 0}, {4, 4, 0, 0}).value();
+  const Layout said = Layout::listed_boxes(2, {4, 4}, {0, 0, 2, 1}, {4, 4, 0, 3}).value();
+  EXPECT_EQ(said, zeros);
+  EXPECT_EQ(said.box(1), (Box{{0, 0}, {0, 0}}));
+  const Layout none = Layout::listed_boxes(2, {4}, {0, 0}, {0, 0}).value();
+  EXPECT_FALSE(none.is_even());
+  EXPECT_EQ(none.tile_size(), 0);
+}
+
+TEST(UnevenLayout, the_largest_box_need_not_have_the_largest_sides) {
+  const Layout layout = Layout::listed_boxes(2, {4, 4}, {0, 0, 1, 0}, {1, 4, 3, 1}).value();
+  EXPECT_EQ(layout.tile(), (Shape{3, 4}));
+  EXPECT_EQ(layout.tile_size(), 4);
+}
+
+TEST(UnevenLayout, boxes_of_a_list_go_with_their_devices) {
+  IotaChain transposed(4);
+  transposed.append({{2, 2}, {1, 0}});
+  const Layout layout = Layout::listed_boxes(4, {10}, {0, 1, 3, 6}, {1, 2, 3, 4}).value();
+  const Layout renamed = layout.renamed(transposed);
+  EXPECT_EQ(renamed.extents(), (std::vector<Size>{1, 3, 2, 4}));
+  EXPECT_EQ(renamed.base_offsets(), (std::vector<Size>{0, 3, 1, 6}));
+}
+
+TEST(UnevenLayout, a_list_has_so_many_numbers_at_most) {
+  EXPECT_TRUE(check_listed(max_listed_numbers, 1));
+  EXPECT_TRUE(check_listed(max_listed_numbers / 2, 2));
+  EXPECT_FALSE(check_listed(max_listed_numbers + 1, 1));
+  EXPECT_FALSE(check_listed(max_listed_numbers / 2 + 1, 2));
 }
 
 TEST(UnevenLayout, equal_extents_in_a_list_are_an_even_layout) {
@@ -191,6 +237,7 @@ TEST(UnevenLayout, what_is_no_layout_is_refused) {
             Code::bad_number);
   EXPECT_EQ(Layout::listed_boxes(2, {10}, {0, 5}, {5, 6}).error().code, Code::ill_formed_type);
   EXPECT_EQ(Layout::listed_boxes(2, {10}, {0, -1}, {5, 1}).error().code, Code::ill_formed_type);
+  EXPECT_EQ(Layout::listed_boxes(2, {10}, {0, 5}, {5, -1}).error().code, Code::ill_formed_type);
   EXPECT_EQ(Layout::listed_boxes(2, {10}, {0}, {5}).error().code, Code::ill_formed_type);
 }
 

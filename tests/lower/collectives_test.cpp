@@ -55,6 +55,74 @@ void expect_right(const Plan& plan) {
   EXPECT_EQ(oracle.height, plan.height) << text;
 }
 
+Size least_bytes(const char* mesh, const char* from, const char* to, bool by_collectives) {
+  return smallest_feasible_bytes(support::problem(mesh, from, to), 4, by_collectives).value_or(-1);
+}
+
+TEST(Collectives, equal_ends_need_their_tile) {
+  EXPECT_EQ(least_bytes("x:4", "[3{x}10<1,1>]", "[3{x}10<1,1>]", true), 4 * 5);
+  EXPECT_EQ(least_bytes("x:4", "[(0,1,1,9,10){x}10]", "[(0,1,1,9,10){x}10]", true), 4 * 8);
+  EXPECT_EQ(least_bytes("x:4", "[10]@2", "[10]@2", true), 4 * 10);
+}
+
+TEST(Collectives, an_exchange_is_not_all_that_may_hold_little) {
+  // Slices hold the larger end alone, an exchange both.
+  EXPECT_EQ(least_bytes("x:4", "[10]", "[3{x}10]", false), 4 * 10);
+  EXPECT_EQ(least_bytes("x:4", "[3{x}10]", "[4~{x}10]", false), 4 * (3 + 4));
+}
+
+TEST(Collectives, what_is_proved_of_tiles_filled_up_is_not_said_of_others) {
+  const Plan it = plan(support::problem("x:2,y:2", "[3{x,y}11]", "[6{x}11]")).value();
+  EXPECT_GT(it.cost, 0);
+  EXPECT_EQ(it.lower_bound, 0);
+  EXPECT_FALSE(it.optimal);
+}
+
+TEST(Collectives, many_devices_receive_a_tile_at_most) {
+  const Plan it = plan(support::problem("x:134217728", "[2~{x}100]", "[1{x}100]")).value();
+  ASSERT_TRUE(it.exchange);
+  EXPECT_EQ(it.cost, 1);
+}
+
+TEST(Collectives, more_than_three_dimensions_that_do_not_nest_are_chosen_apart) {
+  // Each is lower whole before or after, whatever the others are.
+  const Plan it = planned("a:2,b:2,c:2,d:2", "[8~{a}10, 5{b}10, 8~{c}10, 5{d}10]",
+                          "[5{a}10, 8~{b}10, 5{c}10, 8~{d}10]");
+  expect_right(it);
+  const Plan other = planned("a:2,b:2,c:2,d:2", "[5{a}10, 5{b}10, 5{c}10, 8~{d}10]",
+                             "[8~{a}10, 8~{b}10, 8~{c}10, 5{d}10]");
+  expect_right(other);
+  EXPECT_EQ(it.height, 2500);
+  EXPECT_EQ(other.height, 4000);
+}
+
+TEST(Collectives, an_exchange_costs_the_bytes_that_one_device_receives) {
+  const Plan it = plan(support::problem("p:4", "[3{p}12]", "[3{p}12<1,1>]"),
+                       {.cost_model = CostModel::bytes, .element_bytes = 4})
+                      .value();
+  ASSERT_TRUE(it.exchange);
+  EXPECT_EQ(it.cost, 2 * 4);
+}
+
+TEST(Collectives, of_several_reasons_the_memory_limit_says_most) {
+  const auto none = plan(support::problem("a:3,b:4", "[6{a}16, 6{b}23]", "[4{b}16, 8{a}23]"),
+                         {.memory_limit_bytes = 4, .collectives = true});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Code::infeasible);
+  EXPECT_THAT(none.error().message, testing::HasSubstr("4 bytes"));
+}
+
+TEST(Collectives, a_search_that_stopped_is_told_of_all_legs) {
+  const Problem problem =
+      support::problem("a:2,b:2,c:2,d:2", "[5{a}10, 2{b,c,d}16, 16]", "[8~{a}10, 16, 2{d,b,c}16]");
+  EXPECT_TRUE(plan(problem, collectives).value().complete);
+  PlanOptions hasty = collectives;
+  hasty.search_limit = 1;
+  const Plan it = plan(problem, hasty).value();
+  EXPECT_FALSE(it.legs.empty());
+  EXPECT_FALSE(it.complete);
+}
+
 TEST(Collectives, what_does_not_nest_is_whole_on_the_way) {
   const Plan it = planned("a:3,b:4", "[6{a}16, 6{b}23]", "[4{b}16, 8{a}23]");
   EXPECT_EQ(it.reason,

@@ -106,6 +106,9 @@ TEST(Direct, refuses_more_transfers_than_the_limit) {
   const auto made = direct(given, {.transfer_limit = 63});
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, Code::limit_reached);
+  // As many as there are devices.
+  EXPECT_TRUE(direct(ends_of("x:8", "[2{x}16]", "[2{x}16]"), {.transfer_limit = 8}));
+  EXPECT_FALSE(direct(ends_of("x:8", "[2{x}16]", "[2{x}16]"), {.transfer_limit = 7}));
   // Counted before any is made: this would be 2^40.
   const auto huge =
       direct(ends_of("x:1048576", "[1{x}1048576, 1048576]", "[1048576, 1{x}1048576]"));

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "retile/check/check.h"
@@ -160,6 +162,16 @@ TEST(Uneven, all_small_problems_are_right_and_within_the_bound) {
   }
   EXPECT_GT(solved, 5'000U);
   EXPECT_GT(aligned, 1'000U);
+}
+
+TEST(Uneven, the_first_device_whose_tile_does_not_fit_is_named) {
+  const auto device_of = [](Op op, const TileShapes& before) {
+    const auto after = tiles_after({std::move(op), {}}, before);
+    return after ? std::nullopt : after.error().device;
+  };
+  const DeviceTable pairs = DeviceTable::rows({{0, 1}, {2, 3}});
+  EXPECT_EQ(device_of(Dynslice{0, pairs}, {{4}, {3}, {4}, {3}}), 1);
+  EXPECT_EQ(device_of(Allgather{0, pairs}, {{4, 2}, {3, 2}, {4, 2}, {4, 3}}), 3);
 }
 
 TEST(Uneven, a_step_that_fits_no_tiles_is_found) {

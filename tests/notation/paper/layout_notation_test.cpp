@@ -70,6 +70,7 @@ TEST(LayoutNotation, spellings_are_canonical) {
   EXPECT_EQ(spelled("[( 0,1 ,2,3, 10 ){x}10]"), "[(0,1,2,3,10){x}10]");
   EXPECT_EQ(spelled("[2{y : ( 2 ) 3}6]"), "[2{y:(2)3}6]");
   EXPECT_EQ(spelled("[4, 9]@ 23"), "[4, 9]@23");
+  EXPECT_EQ(spelled("[12{}12<1,1>, 3{x}10]"), "[12, 3{x}10]");
 }
 
 TEST(LayoutNotation, layouts_print_as_the_first_spelling_that_says_them) {
@@ -99,6 +100,10 @@ TEST(LayoutNotation, a_wrong_tile_size_is_refused_with_both_readings) {
             "error: 4 blocks of 2 hold 8 elements, the dimension has 10 [WF-DIM-CEIL]\n"
             "  [2~{x}10]\n   ^~~~~~~\n"
             "note: blocks of 3 would do\n");
+  EXPECT_EQ(refusal("[2~{x}12]"),
+            "error: 4 blocks of 2 hold 8 elements, the dimension has 12 [WF-DIM-CEIL]\n"
+            "  [2~{x}12]\n   ^~~~~~~\n"
+            "note: blocks of 3 would do\n");
 }
 
 TEST(LayoutNotation, wrong_cuts_are_refused) {
@@ -114,6 +119,9 @@ TEST(LayoutNotation, wrong_cuts_are_refused) {
             "error: the cuts lead from 1 to 10, the dimension from 0 to 10 [WF-DIM-CEIL]");
   EXPECT_EQ(first_line("[3{x}10<11,0>]"),
             "error: the halo <11,0> is longer than its dimension of 10");
+  EXPECT_EQ(first_line("[3{x}10<0,11>]"),
+            "error: the halo <0,11> is longer than its dimension of 10");
+  EXPECT_EQ(refusal("[1{y:(1)2}2, 1{y:(3)2}2]", "y:12").substr(0, 6), "error:");
   EXPECT_EQ(first_line("[2{y:(4)3}6]"),
             "error: y:(4)3 is no part of axis y: 4 * 3 does not divide 6 [WF-DIM]");
   EXPECT_EQ(first_line("[2{y:(1)3}6, 1{y:(2)3}3]"),

@@ -104,6 +104,7 @@ TEST(Problem, positions_are_said_where_both_ends_have_one_order_of_all_devices) 
   EXPECT_FALSE(placed(four, other));
   EXPECT_FALSE(placed(other, other));
   EXPECT_FALSE(placed(four, four, "[12, 4]@3"));  // a device, not a position
+  EXPECT_FALSE(parse_problem(four, four, "[12, 4]@3", "[12, 1{x}4]").value().placed);
   other.order = retile::DeviceTable::list({3, 1, 0, 7});
   EXPECT_FALSE(placed(other, other));
 }

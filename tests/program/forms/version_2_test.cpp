@@ -167,5 +167,14 @@ TEST(Version2, orders_are_read_alone) {
   EXPECT_EQ(code("", 2), "syntax");
 }
 
+TEST(Version2Json, each_end_has_its_order) {
+  const auto read = retile::parse_program_json(
+      R"({"schema":"retile.program/2","devices":2,"mesh":[["p",2]],"order":[1,0],)"
+      R"("mesh_to":[["p",2]],"order_to":[0,1],"from":"[5{p}10]","to":"[5{p}10]","steps":[]})");
+  ASSERT_TRUE(read.has_value()) << render(read.error());
+  EXPECT_EQ(read->from.base_offsets(), (std::vector<Size>{5, 0}));
+  EXPECT_EQ(read->to.base_offsets(), (std::vector<Size>{0, 5}));
+}
+
 }  // namespace
 }  // namespace version_2_test

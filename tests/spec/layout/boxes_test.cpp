@@ -336,6 +336,9 @@ TEST(Boxes, widths_of_ceil_tiles) {
 }
 
 TEST(Boxes, what_is_too_large_is_said_soon) {
+  constexpr Size most = most_sides / 2;  // devices of boxes with one dimension
+  EXPECT_NO_THROW(boxes(layout("x:" + std::to_string(most), "[1]@0"), most));
+  EXPECT_THROW(boxes(layout("x:" + std::to_string(most + 1), "[1]@0"), most + 1), TooLarge);
   EXPECT_THROW(boxes(layout("x:2147483648", "[1]"), Size{1} << 31), TooLarge);
   EXPECT_THROW(boxes(layout("x:2", "[9223372036854775807]@1"), 2), TooLarge);
   EXPECT_THROW(boxes(layout("x:2", "[4611686018427387904{x}9223372036854775807]"), 2), TooLarge);

@@ -55,6 +55,7 @@ TEST(LayoutText, layouts_that_are_read) {
         "[64{x:(1)2,x:(2)2}256]",
         "[128{2:2}256]",
         "[256{x:(4)1}256]",
+        "[256{3:1}256]",
         "tile=[256] global=[256] at=[[0],[0],[0],[0]]",
         "tile=[200] global=[256] at=[[0],[0],[200],[255]] shapes=[[200],[0],[55],[1]]"}) {
     EXPECT_EQ(first_error(with_layout(layout)), "") << layout;
