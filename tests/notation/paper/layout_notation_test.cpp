@@ -1,4 +1,5 @@
 // Types that are more than the paper's: which boxes they are, how they are spelled, what is refused.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -125,7 +126,18 @@ TEST(LayoutNotation, wrong_cuts_are_refused) {
   EXPECT_EQ(first_line("[2{y:(4)3}6]"),
             "error: y:(4)3 is no part of axis y: 4 * 3 does not divide 6 [WF-DIM]");
   EXPECT_EQ(first_line("[2{y:(1)3}6, 1{y:(2)3}3]"),
-            "error: axis y splits dimension 0 and dimension 1 [WF-TYPE]");
+            "error: parts of axis y in dimension 0 and dimension 1 overlap [WF-TYPE]");
+  EXPECT_EQ(refusal("[1{x:(1)2,x:(1)3}6]", "x:6"),
+            "error: parts of axis x in dimension 0 overlap [WF-DIM]\n"
+            "  [1{x:(1)2,x:(1)3}6]\n            ^\n"
+            "note: behind x:(1)2 the next part is x:(2)..\n");
+  EXPECT_EQ(refusal("[1{x:(1)2,x}12]", "x:6"),
+            "error: parts of axis x in dimension 0 overlap [WF-DIM]\n"
+            "  [1{x:(1)2,x}12]\n            ^\n"
+            "note: behind x:(1)2 the next part is x:(2)..\n");
+  EXPECT_THAT(refusal("[1{x,x:(2)3}18]", "x:6"),
+              testing::HasSubstr("note: behind x:(1)6 nothing of the axis is left\n"));
+  EXPECT_EQ(first_line("[1{y,y}36]"), "error: axis y splits dimension 0 twice [WF-DIM]");
   EXPECT_EQ(first_line("[9]@24"), "error: there is no device 24");
   EXPECT_EQ(first_line("[3{x}12]@0"), "error: what one device holds alone is not cut by axes");
   EXPECT_EQ(first_line("[(0,9999999999999999999){x}10]").substr(0, 6), "error:");

@@ -293,6 +293,27 @@ Diagnostic axis_used_twice(const std::string& axis, std::size_t first_dim, std::
 
 namespace {
 
+/// Parts `x:(m)k` of an axis, as digits of the device number, that are not apart.
+Diagnostic overlapping_parts(const std::string& axis, const Digit& whole, const Digit& one,
+                             const Digit& other, std::size_t first_dim, std::size_t second_dim) {
+  const std::string name = shown_name(axis);
+  const bool same = first_dim == second_dim;
+  const Size end = whole.stride * whole.size;
+  const Digit& major = one.stride * one.size >= other.stride * other.size ? one : other;
+  const std::string part =
+      fmt::format("{}:({}){}", name, end / (major.stride * major.size), major.size);
+  const Size next = end / major.stride;
+  return {.code = Code::axis_used_twice,
+          .message = same
+                         ? fmt::format("parts of axis {} in dimension {} overlap", name, second_dim)
+                         : fmt::format("parts of axis {} in dimension {} and dimension {} overlap",
+                                       name, first_dim, second_dim),
+          .rule = same ? "WF-DIM" : "WF-TYPE",
+          .notes = {next < whole.size
+                        ? fmt::format("behind {} the next part is {}:({})..", part, name, next)
+                        : fmt::format("behind {} nothing of the axis is left", part)}};
+}
+
 /// What the rules of a list of dimensions have in common.
 class Rules {
  public:
@@ -346,6 +367,10 @@ class Rules {
       return other.axis == part.axis && overlap(other.digit, *digit);
     });
     if (first != used_.end()) {  // x_i != x_j; axes(e_i) and axes(e_j) disjoint (E3)
+      if (*digit != *axis || first->digit != *axis) {
+        return TypeViolation{
+            overlapping_parts(part.axis, *axis, first->digit, *digit, first->dim, i), i, j};
+      }
       TypeViolation out{axis_used_twice(part.axis, first->dim, i), i, j};
       out.diagnostic.notes.push_back(still_free(mesh_, dims_));
       return out;
