@@ -78,6 +78,13 @@ TEST(Collectives, what_is_proved_of_tiles_filled_up_is_not_said_of_others) {
   EXPECT_FALSE(it.optimal);
 }
 
+TEST(Collectives, the_valley_is_the_smallest_tile_on_the_way) {
+  const Problem problem = support::problem("x:2,y:2,z:2", "[13, 2{z,x}8]", "[4{z,x}13, 4{y}8]");
+  EXPECT_EQ(problem.from.tile_size(), 26);
+  EXPECT_EQ(problem.to.tile_size(), 16);
+  EXPECT_EQ(plan(problem).value().valley, 13);
+}
+
 TEST(Collectives, many_devices_receive_a_tile_at_most) {
   const Plan it = plan(support::problem("x:134217728", "[2~{x}100]", "[1{x}100]")).value();
   ASSERT_TRUE(it.exchange);

@@ -16,6 +16,7 @@
 #include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "retile/program/forms/text.h"
+#include "retile/program/tile_shapes.h"
 #include "support/ceil_types.h"
 #include "support/values.h"
 
@@ -172,6 +173,17 @@ TEST(Uneven, the_first_device_whose_tile_does_not_fit_is_named) {
   const DeviceTable pairs = DeviceTable::rows({{0, 1}, {2, 3}});
   EXPECT_EQ(device_of(Dynslice{0, pairs}, {{4}, {3}, {4}, {3}}), 1);
   EXPECT_EQ(device_of(Allgather{0, pairs}, {{4, 2}, {3, 2}, {4, 2}, {4, 3}}), 3);
+}
+
+TEST(Uneven, tiles_that_differ_in_a_row_are_said_not_to_fit) {
+  const Program program = parse_programs(
+                              "retile.program/2\nmesh p:2,q:2\nfrom [2{p}3, 3{q}5]\nto [3, 3{q}5]\n"
+                              "allgather dim=0 groups=[[0,3],[1,2]]\n")
+                              .value()
+                              .front();
+  const auto shapes = tile_shapes(program, 1);
+  ASSERT_FALSE(shapes);
+  EXPECT_EQ(shapes.error().notes, (std::vector<std::string>{"the tile of device 3 does not fit"}));
 }
 
 TEST(Uneven, a_step_that_fits_no_tiles_is_found) {

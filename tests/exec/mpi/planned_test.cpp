@@ -110,6 +110,20 @@ TEST(Planned, random_problems_arrive) {
   EXPECT_GT(steps, 0U);
 }
 
+TEST(Planned, of_an_uneven_gather_all_but_the_own_tile_is_received) {
+  const Size devices = test::processes_of(MPI_COMM_WORLD);
+  const int device = test::process_of(MPI_COMM_WORLD);
+  const Size global = 2 * devices - 1;  // the last tile is short
+  const std::string n = std::to_string(global);
+  const auto problem =
+      parse_problem("x:" + std::to_string(devices), "[2{x}" + n + "]", "[" + n + "]");
+  const Program program = lower(plan(*problem).value());
+  const auto made = mpi::Redistributor::make(MPI_COMM_WORLD, program, 4,
+                                             {.strategy = mpi::Strategy::collectives});
+  ASSERT_TRUE(made) << render(made.error());
+  EXPECT_EQ(made->received_bytes(), (global - problem->from.tile_size(device)) * 4);
+}
+
 /// Every second problem through buffers of an element per member, so that pieces go in rounds.
 TEST(Planned, uneven_tiles_arrive_by_collectives) {
   const Size devices = test::processes_of(MPI_COMM_WORLD);
