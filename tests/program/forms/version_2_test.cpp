@@ -55,6 +55,13 @@ std::vector<Twin> all() {
       {"meshes have no more positions than devices",
        two("mesh p:2\ndevices 3\nfrom [5{p}10]\nto [10]@0"),
        two("mesh «p:4»\ndevices 3\nfrom [5{p}10]\nto [10]@0"), Code::bad_program},
+      {"all meshes agree, also those that another one follows at once",
+       two("mesh p:4\nmesh a:2,b:2\nfrom [3{a,b}10]\nto [10]"),
+       two("mesh p:2\nmesh «a:2,b:2»\nfrom [3{a,b}10]\nto [10]"), Code::bad_program},
+      {"orders of all meshes are read",
+       two("mesh p:4 order=[3,2,1,0]\nmesh a:2,b:2\nfrom [3{a,b}10]\nto [10]"),
+       two("mesh p:4 order=«[3,2,1,1]»\nmesh a:2,b:2\nfrom [3{a,b}10]\nto [10]"),
+       Code::bad_program},
       {"shapes have a row per device",
        two("devices 2\nfrom tile=[7] global=[10] at=[[0],[3]] shapes=[[3],[7]]\nto [10]"),
        two("devices 2\nfrom tile=[7] global=[10] at=[[0],[3]] shapes=«[[3]]»\nto [10]"),
@@ -165,6 +172,14 @@ TEST(Version2, orders_are_read_alone) {
   EXPECT_EQ(code("[3]<=[2]", 3), "bad_program");
   EXPECT_EQ(code("[0,1]x", 2), "syntax");
   EXPECT_EQ(code("", 2), "syntax");
+}
+
+TEST(Version2Text, every_tiling_is_of_the_mesh_above_it) {
+  const auto read =
+      retile::parse_programs(two("mesh p:2 order=[1,0]\nto [5{p}10]\nmesh p:2\nfrom [5{p}10]"));
+  ASSERT_TRUE(read.has_value()) << render(read.error());
+  EXPECT_EQ(read->front().from.base_offsets(), (std::vector<Size>{0, 5}));
+  EXPECT_EQ(read->front().to.base_offsets(), (std::vector<Size>{5, 0}));
 }
 
 TEST(Version2Json, each_end_has_its_order) {

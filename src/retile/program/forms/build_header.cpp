@@ -37,7 +37,7 @@ void Builder::set_devices(Size count, const Place& place, std::string_view what)
                                         devices_from_, *devices_),
                  .notes = {"mesh, devices and the number of rows of at must agree"}});
   }
-  if (!devices_) devices_from_ = what;
+  if (!devices_) devices_from_ = what == "this mesh" ? "the mesh above" : what;
   devices_ = count;
 }
 
@@ -50,11 +50,10 @@ void Builder::mesh(const std::vector<paper::WrittenAxis>& axes, const Place& pla
   }
   axes_.emplace(axes, place);
   if (version_ >= 2) {
-    mesh_ = Positions{{axes_->mesh().device_count(), place}, std::move(order)};
+    meshes_.push_back({{axes_->mesh().device_count(), place}, std::move(order)});
     return;
   }
   set_devices(axes_->mesh().device_count(), place, "this mesh");
-  devices_from_ = devices_from_ == "this mesh" ? "the mesh above" : devices_from_;
 }
 
 void Builder::devices(const Token<Size>& count) {
@@ -65,12 +64,13 @@ void Builder::devices(const Token<Size>& count) {
 void Builder::from(TilingDraft tiling) {
   if (from_) fail_doubled_line(tiling.place, "from");
   if (axes_) program_.mesh = axes_->mesh();
-  from_mesh_ = mesh_;
+  from_mesh_ = meshes_.size();
   from_ = std::move(tiling);
 }
 
 void Builder::to(TilingDraft tiling) {
   if (to_) fail_doubled_line(tiling.place, "to");
+  to_mesh_ = meshes_.size();
   to_ = std::move(tiling);
 }
 
@@ -87,9 +87,7 @@ void Builder::check_tiling_line(const std::optional<TilingDraft>& tiling, std::s
 }
 
 /// Without a devices line, meshes say how many there are; with one they may have fewer positions.
-void Builder::check_positions(const std::optional<Positions>& mesh) {
-  if (!mesh) return;
-  const Token<Size>& count = mesh->count;
+void Builder::check_positions(const Token<Size>& count) {
   if (!has_devices_line_) {
     set_devices(count.value, count.place, "this mesh");
     return;
@@ -100,18 +98,18 @@ void Builder::check_positions(const std::optional<Positions>& mesh) {
                                             count.value, *devices_)});
 }
 
-Ground Builder::ground_of(const std::optional<Positions>& mesh) const {
+Ground Builder::ground_of(std::size_t meshes_above) const {
   Ground out{.devices = *devices_, .version = version_, .positions = *devices_};
-  if (!mesh) return out;
-  out.positions = mesh->count.value;
-  if (mesh->order) out.order = build_order(*mesh->order, out.positions, out.devices);
+  if (meshes_above == 0) return out;
+  const Positions& mesh = meshes_[meshes_above - 1];
+  out.positions = mesh.count.value;
+  if (mesh.order) out.order = build_order(*mesh.order, out.positions, out.devices);
   return out;
 }
 
 void Builder::finish_header() {
   if (std::exchange(header_done_, true)) return;
-  check_positions(from_mesh_);
-  check_positions(mesh_);
+  for (const Positions& mesh : meshes_) check_positions(mesh.count);
   check_tiling_line(from_, "from");
   check_tiling_line(to_, "to");
   if (!devices_) {
@@ -120,10 +118,12 @@ void Builder::finish_header() {
                   .notes = {"a line `mesh x:4,y:6` or `devices 24` says it"}});
   }
   program_.devices = *devices_;
-  ground_ = ground_of(mesh_);
-  const Ground from_ground = ground_of(from_mesh_);
+  std::vector<Ground> grounds;
+  for (std::size_t above = 0; above <= meshes_.size(); ++above) grounds.push_back(ground_of(above));
+  ground_ = grounds.back();
+  const Ground& from_ground = grounds[from_mesh_];
   program_.from = build_tiling(*from_, from_ground);
-  program_.to = build_tiling(*to_, ground_);
+  program_.to = build_tiling(*to_, grounds[to_mesh_]);
   check_global(program_.to, *to_, "to");
   // Whatever mesh is in force at the end names the axes of the claims.
   if (axes_ && axes_->mesh() != program_.mesh) program_.mesh_to = axes_->mesh();

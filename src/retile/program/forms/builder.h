@@ -51,9 +51,9 @@ class Builder {
   };
 
   void set_devices(Size count, const Place& place, std::string_view what);
-  void check_positions(const std::optional<Positions>& mesh);
-  /// What the tilings under a mesh line, or under none, say tiles of.
-  [[nodiscard]] Ground ground_of(const std::optional<Positions>& mesh) const;
+  void check_positions(const Token<Size>& count);
+  /// What the tilings under so many mesh lines say tiles of.
+  [[nodiscard]] Ground ground_of(std::size_t meshes_above) const;
   void check_tiling_line(const std::optional<TilingDraft>& tiling, std::string_view word);
   void check_global(const Layout& layout, const TilingDraft& draft, std::string_view what) const;
 
@@ -72,9 +72,10 @@ class Builder {
   Place start_;
   int version_;
   Program program_;
-  std::optional<Positions> from_mesh_;  ///< the mesh line above `from`
-  std::optional<Positions> mesh_;       ///< the last one
-  Ground ground_;                       ///< of `to` and the claims
+  std::vector<Positions> meshes_;  ///< of version 2
+  std::size_t from_mesh_ = 0;      ///< how many of them stand above `from`
+  std::size_t to_mesh_ = 0;        ///< and above `to`
+  Ground ground_;                  ///< of the claims
   std::optional<AxisTable> axes_;
   int mesh_count_ = 0;
   bool has_devices_line_ = false;
