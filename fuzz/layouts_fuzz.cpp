@@ -15,6 +15,7 @@
 #include "check/naive.h"
 #include "check/verdicts.h"
 #include "fuzz/fuzz_target.h"
+#include "fuzz/refusal.h"
 #include "retile/check/check.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/lower/lower.h"
@@ -185,10 +186,9 @@ void check_problem(std::string_view bytes) {
     const retile::Diagnostic& said = ours.error();
     fuzz::require(theirs.error.has_value(), "src refuses, spec accepts:\n" + retile::render(said),
                   notation);
-    fuzz::require(!said.message.empty() && said.where.begin <= said.where.end &&
-                      said.where.end <= said.input.size() &&
-                      retile::render(said).find('^') != std::string::npos,
-                  "a refusal points beside its text:\n" + retile::render(said), notation);
+    fuzz::check_refusal(said, notation);
+    fuzz::require(retile::render(said).find('^') != std::string::npos,
+                  "a refusal points nowhere:\n" + retile::render(said), notation);
     fuzz::tally("problems refused by both");
     return;
   }
@@ -212,6 +212,7 @@ void check_programs(std::string_view bytes) {
   if (!ours) {
     fuzz::require(theirs.error.has_value(),
                   "src refuses, spec accepts:\n" + retile::render(ours.error()), text);
+    fuzz::check_refusal(ours.error(), text);
     fuzz::tally("texts refused by both");
     return;
   }

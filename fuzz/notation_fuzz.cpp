@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fuzz/fuzz_target.h"
+#include "fuzz/refusal.h"
 #include "retile/notation/paper/notation.h"
 #include "retile/notation/paper/problem.h"
 #include "spec/program/type_text.h"
@@ -69,10 +70,7 @@ std::optional<spec::Type> spec_type(const spec::Mesh& H, std::string_view text) 
 
 void check_refusal(const retile::Diagnostic& diagnostic, const std::string& text,
                    const std::string& notation) {
-  const auto& [begin, end] = diagnostic.where;
-  fuzz::require(!diagnostic.message.empty(), "a refusal without a message", notation);
-  fuzz::require(begin <= end && end <= diagnostic.input.size(), "a refusal points beside its input",
-                notation);
+  fuzz::check_refusal(diagnostic, notation);
   fuzz::require(diagnostic.input == (text.empty() ? "\"\"" : text),
                 "a refusal points into another text", notation);
   const std::string rendered = retile::render(diagnostic);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fuzz/fuzz_target.h"
+#include "fuzz/refusal.h"
 #include "retile/program/forms/json.h"
 #include "retile/program/forms/text.h"
 #include "spec/program/text.h"
@@ -21,11 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!all) fuzz::require(!retile::render(all.error()).empty(), "a refusal is not rendered", json);
   if (!one) {
     fuzz::tally("refused");
-    const retile::Diagnostic& diagnostic = one.error();
-    fuzz::require(!diagnostic.message.empty() && diagnostic.where.begin <= diagnostic.where.end &&
-                      diagnostic.where.end <= diagnostic.input.size() &&
-                      !retile::render(diagnostic).empty(),
-                  "a refusal points beside its input", json);
+    fuzz::check_refusal(one.error(), json);
     return 0;
   }
   fuzz::reached();

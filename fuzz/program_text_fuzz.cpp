@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fuzz/fuzz_target.h"
+#include "fuzz/refusal.h"
 #include "retile/program/forms/text.h"
 #include "spec/program/text.h"
 #include "support/program_bridge.h"
@@ -56,10 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const retile::Diagnostic& diagnostic = ours.error();
     fuzz::require(theirs.error.has_value(),
                   "src refuses, spec accepts:\n" + retile::render(diagnostic), text);
-    fuzz::require(!diagnostic.message.empty() && diagnostic.where.begin <= diagnostic.where.end &&
-                      diagnostic.where.end <= diagnostic.input.size() &&
-                      !retile::render(diagnostic).empty(),
-                  "a refusal points beside its line", text);
+    fuzz::check_refusal(diagnostic, text);
     fuzz::tally("texts refused by both");
     return 0;
   }

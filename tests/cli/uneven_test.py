@@ -242,6 +242,12 @@ class Uneven(Case):
                 plan = json.loads(self.output("plan", "--mesh", mesh, source, target, *options, "--json"))
                 self.assertEqual((plan["cost"], plan["optimal"]), (0, True), (mesh, source, target))
 
+    def test_where_the_exchange_that_moves_nothing_is_too_large_steps_do(self):
+        problem = ("plan", "--mesh", "x:2,y:2,z:2", "[8, 1{y,x}1]", "[4{z}8, 1{x,y}1]")
+        self.assertTrue(self.output(*problem, "--memory-limit", "48").startswith("exchange; cost 0"))
+        self.assertTrue(self.output(*problem, "--memory-limit", "32").startswith("dynslice"))
+        self.assertIn("the least that suffices is 32", retile(*problem, "--memory-limit", "31").stdout)
+
     def test_a_plan_within_a_limit_is_the_cheapest_that_was_found(self):
         for mesh, source, target, *options in (("a:2,b:3", "[23, 11{a}22]", "[12{a}23, 22]"),
                                                ("a:2,b:5", "[20, 2{a:2}3]", "[10{a}20, 3]", "--collectives", "--dtype", "i16")):

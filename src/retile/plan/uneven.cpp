@@ -183,9 +183,12 @@ std::optional<Size> held_in_exchange(const Problem& problem) {
   return checked_add(problem.from.tile_size(), problem.to.tile_size());
 }
 
-/// Whether every device holds its new tile already.
+/// Whether every device holds its new tile already; ends with the first that does not. False where
+/// devices are too many to look at each.
 bool moves_nothing(const Problem& problem) {
   const std::size_t rank = problem.from.rank();
+  const auto places = checked_mul(problem.from.devices(), static_cast<Size>(rank));
+  if (!places || *places > most_places) return false;
   for (Size d = 0; d < problem.from.devices(); ++d) {
     const Box before = problem.from.box(d);
     const Box after = problem.to.box(d);
@@ -473,7 +476,10 @@ Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options) {
   Result<Plan> made = plan_filled_up(*even, problem, options);
   if (options.collectives) return made;
   if (!made) return exchange(problem, options, made.error().message);
-  if (made->cost > 0 && moves_nothing(problem)) return exchange(problem, options, "");
+  if (made->cost > 0 && moves_nothing(problem)) {
+    Result<Plan> free = exchange(problem, options, "");
+    if (free) return free;  // else the steps alone are within the memory limit
+  }
   if (made->height <= made->bound) return made;
   return exchange(problem, options, "collectives need a tile above the larger end");
 }
