@@ -13,8 +13,8 @@
 namespace retile::symbolic::digits_test {
 namespace {
 
-const Solvers& z3() {
-  static const Solvers solvers = Solvers::make(SolverChoice::z3).value();
+Solvers& z3() {
+  static Solvers solvers = Solvers::make(SolverChoice::z3).value();
   return solvers;
 }
 

@@ -18,7 +18,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
+#include <memory>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -169,32 +169,40 @@ void read_values(const std::string& output, std::map<std::string, Size>& values)
   while (in >> name >> value) values[name] = value;
 }
 
-/// `unsat`, or `sat` and the values, or something else.
-/// \param bounds  sets what ends the search
-std::string z3_says(const std::string& text, const std::vector<std::string>& names,
-                    const std::function<void(z3::params&)>& bounds) {
-  try {
-    z3::context z;
-    z3::solver solver(z, "QF_LIA");
-    z3::params params(z);
-    bounds(params);
-    params.set("ctrl_c", false);  // an interrupt ends the program, not only the question
-    solver.set(params);
-    solver.from_string(text.c_str());
-    const z3::check_result result = solver.check();
-    if (result == z3::unsat) return "unsat\n";
-    if (result != z3::sat) return "unknown\n";
-    std::string out = "sat\n";
-    const z3::model model = solver.get_model();
-    for (const std::string& name : names) {
-      std::int64_t value = 0;
-      if (!model.eval(z.int_const(name.c_str()), true).is_numeral_i64(value)) return "unknown\n";
-      out += fmt::format("({} {})\n", name, value);
+/// What a Z3 solver says to a text, and the values of the names when it can be fulfilled.
+/// \error z3::exception
+Satisfiable z3_says(z3::context& z, z3::solver& solver, const std::string& text,
+                    const std::vector<std::string>& names, std::map<std::string, Size>& values) {
+  for (const z3::expr& assertion : z.parse_string(text.c_str())) solver.add(assertion);
+  const z3::check_result result = solver.check();
+  if (result == z3::unsat) return Satisfiable::no;
+  if (result != z3::sat) return Satisfiable::unknown;
+  const z3::model model = solver.get_model();
+  for (const std::string& name : names) {
+    std::int64_t value = 0;
+    if (!model.eval(z.int_const(name.c_str()), true).is_numeral_i64(value)) {
+      return Satisfiable::unknown;
     }
-    return out;
-  } catch (const std::exception&) {  // z3's own, out of memory
-    return "unknown\n";
+    values[name] = value;
   }
+  return Satisfiable::yes;
+}
+
+/// \param bound  sets what ends the search
+template <typename Bound>
+void restrain(z3::context& z, z3::solver& solver, const Bound& bound) {
+  z3::params params(z);
+  bound(params);
+  params.set("ctrl_c", false);  // an interrupt ends the program, not only the question
+  solver.set(params);
+}
+
+/// As a solver would print it: `unsat`, or `sat` and the values, or something else.
+std::string printed(Satisfiable answer, const std::map<std::string, Size>& values) {
+  if (answer == Satisfiable::unknown) return "unknown\n";
+  std::string out = answer == Satisfiable::yes ? "sat\n" : "unsat\n";
+  for (const auto& [name, value] : values) out += fmt::format("({} {})\n", name, value);
+  return out;
 }
 
 Satisfiable read_answer(const std::string& output, std::map<std::string, Size>& values) {
@@ -205,24 +213,23 @@ Satisfiable read_answer(const std::string& output, std::map<std::string, Size>& 
   return Satisfiable::yes;
 }
 
-/// First with a bound on Z3's own steps, some tenths of a second. What that leaves open, and what
-/// is too long to be read as fast, is asked in a process of its own, which can be ended: Z3 4.8.12
-/// may lock itself up when its time is over.
-Satisfiable ask_z3(const std::string& text, const std::vector<std::string>& names, double seconds,
-                   std::map<std::string, Size>& values) {
-  constexpr unsigned easy_steps = 1'000'000;
-  constexpr std::size_t easy_bytes = std::size_t{1} << 20;
+/// Asks in a process of its own, which can be ended: Z3 4.8.12 may lock itself up when its time is
+/// over.
+Satisfiable ask_z3_apart(const std::string& text, const std::vector<std::string>& names,
+                         double seconds, std::map<std::string, Size>& values) {
   constexpr int most_megabytes = 4096;
-  if (text.size() <= easy_bytes) {
-    const Satisfiable easy = read_answer(
-        z3_says(text, names, [](z3::params& params) { params.set("rlimit", easy_steps); }), values);
-    if (easy != Satisfiable::unknown) return easy;
-  }
   const std::string output = output_of_child(seconds + patience_seconds, [&](int to) {
-    z3::set_param("memory_max_size", most_megabytes);
-    const std::string answer = z3_says(text, names, [seconds](z3::params& params) {
-      params.set("timeout", milliseconds(seconds));
-    });
+    std::string answer = printed(Satisfiable::unknown, {});
+    try {
+      z3::set_param("memory_max_size", most_megabytes);
+      z3::context z;
+      z3::solver solver(z, "QF_LIA");
+      restrain(z, solver, [seconds](z3::params& p) { p.set("timeout", milliseconds(seconds)); });
+      std::map<std::string, Size> found;
+      const Satisfiable said = z3_says(z, solver, text, names, found);
+      answer = printed(said, found);
+    } catch (const std::exception&) {  // z3's own, out of memory
+    }
     for (std::string_view left = answer; !left.empty();) {
       const ssize_t count = write(to, left.data(), left.size());
       if (count <= 0) break;
@@ -245,6 +252,34 @@ Result<Satisfiable> ask_cvc5(const std::string& path, const std::string& text,
 }
 
 }  // namespace
+
+/// A Z3 that is asked one question after the other: to make one takes longer than most answers.
+class Solvers::PatientZ3 {
+ public:
+  PatientZ3() : solver_(z_, z3::solver::simple()) {
+    constexpr unsigned easy_steps = 1'000'000;  // some tenths of a second
+    restrain(z_, solver_, [](z3::params& params) { params.set("rlimit", easy_steps); });
+  }
+
+  /// With a bound on Z3's own steps.
+  /// \error z3::exception, std::bad_alloc: it must not be asked again
+  [[nodiscard]] Satisfiable ask(const std::string& text, const std::vector<std::string>& names,
+                                std::map<std::string, Size>& values) {
+    solver_.push();
+    const Satisfiable said = z3_says(z_, solver_, text, names, values);
+    solver_.pop();
+    return said;
+  }
+
+ private:
+  z3::context z_;
+  z3::solver solver_;
+};
+
+Solvers::Solvers() = default;
+Solvers::Solvers(Solvers&&) noexcept = default;
+Solvers& Solvers::operator=(Solvers&&) noexcept = default;
+Solvers::~Solvers() = default;
 
 bool SolverAnswer::contradictory() const {
   return z3 && cvc5 && *z3 != *cvc5 && *z3 != Satisfiable::unknown && *cvc5 != Satisfiable::unknown;
@@ -313,8 +348,25 @@ Result<Solvers> Solvers::make(SolverChoice choice) {
   return out;
 }
 
+Satisfiable Solvers::ask_z3(const std::string& text, const std::vector<std::string>& names,
+                            double seconds, std::map<std::string, Size>& values) {
+  constexpr std::size_t easy_bytes = std::size_t{1} << 20;  // what is longer takes long to read
+  if (text.size() <= easy_bytes) {
+    Satisfiable easy = Satisfiable::unknown;
+    try {
+      if (!z3_) z3_ = std::make_unique<PatientZ3>();
+      easy = z3_->ask(text, names, values);
+    } catch (const std::exception&) {  // z3's own, out of memory
+    }
+    if (easy != Satisfiable::unknown) return easy;
+    z3_.reset();
+    values.clear();
+  }
+  return ask_z3_apart(text, names, seconds, values);
+}
+
 SolverAnswer Solvers::ask(const std::string& text, const std::vector<std::string>& names,
-                          const Deadline& deadline) const {
+                          const Deadline& deadline) {
   SolverAnswer answer;
   if (choice_ != SolverChoice::cvc5) {
     const auto start = Clock::now();

@@ -1,8 +1,8 @@
 // Asking Z3 and cvc5. Both read the same SMT-LIB 2 text.
 #pragma once
 
-#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,18 +42,32 @@ class Solvers {
  public:
   /// \error environment_failed: cvc5 is asked for and cannot be run
   [[nodiscard]] static Result<Solvers> make(SolverChoice choice);
+  Solvers(Solvers&&) noexcept;
+  Solvers& operator=(Solvers&&) noexcept;
+  Solvers(const Solvers&) = delete;
+  Solvers& operator=(const Solvers&) = delete;
+  ~Solvers();
 
   /// \param text      declarations and assertions
   /// \param names     numbers whose values are wanted
   /// \param deadline  after which no answer is waited for; of two solvers the first gets half of
   ///     the time until then
   [[nodiscard]] SolverAnswer ask(const std::string& text, const std::vector<std::string>& names,
-                                 const Deadline& deadline) const;
+                                 const Deadline& deadline);
 
   /// "Z3 4.8.12", "cvc5 1.0.3", "Z3 4.8.12 and cvc5 1.0.3"
   [[nodiscard]] std::string described() const;
 
  private:
+  class PatientZ3;
+
+  Solvers();
+  /// First by the one that is kept. What that leaves open, and what is too long to be read as fast,
+  /// is asked in a process of its own.
+  [[nodiscard]] Satisfiable ask_z3(const std::string& text, const std::vector<std::string>& names,
+                                   double seconds, std::map<std::string, Size>& values);
+
+  std::unique_ptr<PatientZ3> z3_;  // made when first asked
   SolverChoice choice_ = SolverChoice::z3;
   std::string cvc5_;
   std::string cvc5_version_;
