@@ -18,6 +18,9 @@ struct Digit {
   Size size = 1;
 };
 
+/// How an array is given by several: as their sum, their maximum, their minimum, or as all of them.
+enum class Addition { none, sum, max, min, stack };
+
 /// C{x̄}n
 struct LayoutDim {
   Cuts C;
@@ -32,6 +35,8 @@ struct Layout {
   std::optional<Size> root;            // if present: this device holds everything, and no other
   std::optional<Rows> at, shapes;  // if present: row d is where the box of device d begins, and its
                                    // extents; the dims say n alone
+  Addition addition = Addition::none;
+  std::vector<Digit> zs = {};  // with an addition: the digits of the number of a device's addend
 };
 
 /// For each dimension the indices that a device holds, ascending; an empty box has none in any.

@@ -1,6 +1,7 @@
 /// retile-oracle boxes: which indices each device holds of a layout.
 #pragma once
 
+#include "../layout/addends.h"
 #include "queries.h"
 
 namespace spec::oracle {
@@ -18,7 +19,7 @@ inline void print_box(std::ostream& out, Size d, const Box& box) {
   const auto is_empty = [](const Sizes& side) { return side.empty(); };
   out << d << ": ";
   if (std::any_of(box.begin(), box.end(), is_empty)) {
-    out << "empty\n";
+    out << "empty";
     return;
   }
   const char* between = "[";
@@ -26,7 +27,7 @@ inline void print_box(std::ostream& out, Size d, const Box& box) {
     out << between << side.front() << ".." << side.back() + 1;
     between = ", ";
   }
-  out << (box.empty() ? "[]" : "]") << "\n";
+  out << (box.empty() ? "[]" : "]");
 }
 
 /// words: boxes --mesh MESH LAYOUT
@@ -41,8 +42,14 @@ inline int boxes(const Words& words, std::ostream& out) {
       });
   return answer_all(queries, out, "\n", [](const Question& question, std::ostream& text) {
     try {
-      const auto all = spec::boxes(question.layout, question.mesh->positions.count);
-      for (Index d = 0; d < all.size(); ++d) print_box(text, static_cast<Size>(d), all[d]);
+      const Size D = question.mesh->positions.count;
+      const auto all = spec::boxes(question.layout, D);
+      const auto of = shares(question.layout, D);
+      for (Index d = 0; d < all.size(); ++d) {
+        print_box(text, static_cast<Size>(d), all[d]);
+        if (question.layout.addition != Addition::none) text << " addend " << of[d]->kappa;
+        text << "\n";
+      }
       return int{yes};
     } catch (const TooLarge& what) {
       text << "undecided: " << what.why << "\n";

@@ -30,6 +30,10 @@ inline int print(std::ostream& out, const Verdict& verdict) {
   print(out, "at", wrong.at);
   print(out, "element", wrong.element);
   print(out, "found", wrong.found);
+  if (wrong.addend) out << "addend: " << *wrong.addend << "\ntimes: " << *wrong.times << "\n";
+  if (wrong.replica) {
+    out << "replica: " << *wrong.replica << "\nreplica_times: " << *wrong.replica_times << "\n";
+  }
   return no;
 }
 

@@ -139,12 +139,14 @@ retile.program/2:
   6{a}16<1,1>           and one more index on each side, where there is one
   [9, 4]@3              device 3 holds everything
   3{x:(1)2}6            over the major 2 of an axis x:6
+  sum{a}[16, 6{b}23]    addends of a sum: with each box stands the number of its addend, along a
 
 Behind a mesh `order` may say which device stands at each of its positions.
 
 Examples:
   retile-oracle boxes --mesh a:3,b:4 '[6{a}16, 6{b}23]'
   retile-oracle boxes --mesh 'x:2,y:3 order=[6]<=[3,2]T(1,0)' '[(0,1,4){x}4<1,0>, 2{y}4]'
+  retile-oracle boxes --mesh x:2,y:2 'sum{x}[4{y}8]'
 
 Exit codes: 0; 2 the input cannot be read; 3 undecided: `retile-oracle --help` lists the limits.
 )"},
@@ -156,12 +158,19 @@ lines right, within_bound, height, bound, cost and steps; when it is wrong also 
 reason, device, at (local index), element (global index expected there) and found. Where tiles have
 another shape than is said, no element is named.
 
+In a Program with addends, such as one from sum{x}[8], the elements are formal sums: how often each
+element of each addend was added. Then these lines may follow: addend and times, an addend and how
+often it is there; replica and replica_times, a device that should hold the same, and how often it
+has that addend.
+
 An undecided Program has right: undecided, reason: limit, and a comment that says which limit.
 Dimensions are first divided by the gcd of all tile extents along them: blocks move whole, and each
 has one tag. Above 2^28 tags on all devices together a Program is undecided. So it is above 2^32 units
 of work: one for every tag and each of its coordinates, at the start and in each step; and in each
 step one for every device and each dimension of the stages of an iota. In retile.program/2 each element
-has a tag, and a piece takes the units of the tile that it is cut from.
+has a tag, and a piece takes the units of the tile that it is cut from. With addends each term of a sum
+that is looked at takes units, too; at most 2^23 terms are kept in different sums, and how often an
+addend is added is below 2^63.
 
 Exit codes: 0 right, 1 wrong, 2 usage or syntax error, 3 undecided, 4 no output. Of several Programs
 the largest code counts.

@@ -33,13 +33,14 @@ constexpr Limit tile_maps_limit = {"optimum", Size{1} << 22, "tile maps to look 
 constexpr Limit tags_limit = {"check, certify, boxes", most_tags_in_all,
                               "tags on all devices together"};
 constexpr Limit sides_limit = {"check, boxes", most_sides, "devices and sides of their boxes"};
+constexpr Limit terms_limit = {"check", most_terms, "terms in different formal sums"};
 constexpr Limit work_limit = {"check, certify", most_units, "units of work"};
 constexpr Limit numbers_limit = {"certify", Certifier::most_numbers, "numbers in tiles to be kept"};
 
 constexpr Limit all_limits[] = {
     run_limit,       rank_limit,          types_limit,   axis_limit,       steps_limit,
     rewriting_limit, searched_rank_limit, devices_limit, localtypes_limit, tile_maps_limit,
-    tags_limit,      sides_limit,         work_limit,    numbers_limit};
+    tags_limit,      sides_limit,         terms_limit,   work_limit,       numbers_limit};
 
 /// 64 dimensions, 2^20 tags
 inline std::string described(const Limit& limit) {

@@ -144,7 +144,7 @@ auto read_queries(const Questions& asked, Read read) {
     while (in.next_line()) {
       if (in.peek() == Tokens::end_of_line) continue;
       const ParseError start = in.here();
-      if (in.peek() == '[') {
+      if (in.peek() == '[' || (asked.has_order && at_addition(in))) {
         if (!mesh) Tokens::fail(start, "there is no mesh: give --mesh x:4 or a line mesh x:4");
         out.push_back(read(in, mesh));
       } else {

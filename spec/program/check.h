@@ -7,14 +7,14 @@
 /// Blocks move whole: each dimension is first divided by the gcd of all tile extents along it, the
 /// pieces cut from tiles and listed base offsets included. Above 2^28 tags nothing is decided, nor
 /// when the steps together need more than 2^32 units of work. Programs of version 2 have a replay
-/// of their own (check_layouts.h).
+/// of their own (check_layouts.h), and those with addends another (check_addends.h).
 #pragma once
 
 #include <new>
 
 #include "../paper/fig11_cost.h"
 #include "blocks.h"
-#include "check_layouts.h"
+#include "check_addends.h"
 
 namespace spec {
 
@@ -233,6 +233,7 @@ inline Verdict check(const Program& program) {
   Verdict undecided;
   undecided.decided = false;
   try {
+    if (addition_of(program) != Addition::none) return AddendsReplay(program).run();
     if (program.version == 2) return LayoutReplay(program).run();
     const auto shapes = static_cast<Size>(program.steps.size() + 1);  // that Blocks looks at
     const auto work = times(shapes, static_cast<Size>(program.from.tile.size()));

@@ -6,6 +6,7 @@
 ///
 /// Every element has a tag, its row-major number in the global array. Above 2^28 tags on all
 /// devices together nothing is decided, nor when all steps need more than 2^32 units of work.
+/// What is virtual has another meaning where elements are sums (check_addends.h).
 #pragma once
 
 #include "../paper/fig11_cost.h"
@@ -17,15 +18,16 @@ class LayoutReplay {
  public:
   explicit LayoutReplay(const Program& program, Size limit = most_units)
       : program_(program), g_(program.from.global), D_(program.devices), work_left_(limit) {}
+  virtual ~LayoutReplay() = default;
 
   Verdict run() {  // throws TooLarge
     out_.steps = static_cast<Size>(program_.steps.size());
-    state_ = state_of(program_.from);
+    state_ = start();
     const State to = state_of(program_.to);
     out_.bound = std::max(largest(state_), largest(to));
     out_.height = out_.bound;
     for (Index k = 0; k < program_.steps.size() && !out_.wrong; ++k) out_.wrong = apply(k);
-    if (!out_.wrong) out_.wrong = differs(to, "end", out_.steps);
+    if (!out_.wrong) out_.wrong = differs(to, program_.to, "end", out_.steps);
     // Where a device was left without a box in order, that step is at fault for a wrong end.
     if (out_.wrong && out_.wrong->reason == "end" && not_a_box_) out_.wrong = not_a_box_;
     out_.right = !out_.wrong;
@@ -33,8 +35,10 @@ class LayoutReplay {
     return out_;
   }
 
- private:
+ protected:
   using State = std::vector<Tile>;  // by device
+
+  virtual State start() { return state_of(program_.from); }
 
   /// Every number that is looked at takes a unit for itself and one for each dimension.
   void work(Size numbers) {
@@ -78,8 +82,9 @@ class LayoutReplay {
 
   // Whether devices hold what they should.
 
-  /// Whether every device holds the tile of `expected`.
-  std::optional<Wrong> differs(const State& expected, const char* reason, Size step) const {
+  /// Whether every device holds the tile of `expected`, which are those of a tiling.
+  virtual std::optional<Wrong> differs(const State& expected, const Tiling&, const char* reason,
+                                       Size step) {
     for (Index d = 0; d < state_.size(); ++d) {
       const auto& [shape, tags] = state_[d];
       if (state_[d] == expected[d]) continue;
@@ -113,7 +118,7 @@ class LayoutReplay {
     return std::nullopt;
   }
   /// A step cannot be applied: what device d holds at local index 0 goes nowhere, or to two places.
-  Wrong stuck(Size step, const char* reason, Size d) const {
+  virtual Wrong stuck(Size step, const char* reason, Size d) const {
     const Tile& a = state_[static_cast<Index>(d)];
     if (is_empty(a)) return {step, reason, d};
     return {step, reason, d, Sizes(g_.size(), 0), index_of(a.tags.front())};
@@ -124,16 +129,37 @@ class LayoutReplay {
       for (Index i = 0; i < most.size(); ++i) most[i] = std::max(most[i], a.shape[i]);
     }
     if (step.tile && *step.tile != most) return Wrong{k, "tile_claim", 0};
+    look_for_limits();
     if (step.map) {
-      if (auto wrong = differs(state_of(*step.map), "map_claim", k)) return wrong;
+      if (auto wrong = differs(state_of(*step.map), *step.map, "map_claim", k)) return wrong;
     }
-    for (Index d = 0; step.at && d < state_.size(); ++d) {
+    return step.at ? wrong_places(step, k) : std::nullopt;
+  }
+  virtual std::optional<Wrong> wrong_places(const Step& step, Size k) {
+    for (Index d = 0; d < state_.size(); ++d) {
       if (step.shapes && (*step.shapes)[d] != state_[d].shape) {
         return Wrong{k, "map_claim", static_cast<Size>(d)};
       }
       if (auto wrong = leaves(d, (*step.at)[d], "map_claim", k)) return wrong;
     }
     return std::nullopt;
+  }
+
+  // What steps do that add, and where an exchange puts elements (check_addends.h).
+
+  virtual std::optional<Wrong> add(const Step&, Size, State&) { return std::nullopt; }
+  virtual Size nothing(const Step&) { return -1; }  // where no transfer has put an element
+  virtual Size put(const Step&, Size there, Size tag) { return there == -1 ? tag : -2; }
+  virtual std::optional<Wrong> adds_otherwise(const Step&, Size) const { return std::nullopt; }
+  virtual void look_for_limits() const {}
+  virtual Size price(const Step& step, Size before, Size after) const {
+    return step.transfers ? after : cost(step.p, before, after);
+  }
+  virtual void look_at_boxes(Size k) {
+    for (Index d = 0; d < state_.size() && !not_a_box_; ++d) {
+      if (is_empty(state_[d])) continue;
+      not_a_box_ = leaves(d, index_of(state_[d].tags.front()), "not_a_box", k);
+    }
   }
 
   // One step.
@@ -152,6 +178,9 @@ class LayoutReplay {
     bool moves = false;
     if (step.transfers) {
       if (auto wrong = exchange(step, k, made, moves)) return wrong;
+    } else if (step.adding != Adding::none) {
+      moves = pieces(step) > 1;
+      if (auto wrong = add(step, k, made)) return wrong;
     } else if (step.p == Op::allpermute || step.parts) {
       const Sizes l = row(table_of(step, D_), 0);
       for (Index d = 0; d < made.size(); ++d) {
@@ -165,18 +194,16 @@ class LayoutReplay {
         if (auto wrong = give(step, k, row(step.table, r), made)) return wrong;
       }
     }
+    if (auto wrong = adds_otherwise(step, k)) return wrong;
     state_ = std::move(made);
     Rows shapes;
     for (const Tile& a : state_) shapes.push_back(a.shape);
     hold(shapes);
     if (auto wrong = wrong_claim(step, k)) return wrong;
     const Size after = largest(state_);  // at most 2^28, so the cost is below 2^63
-    out_.cost += !moves ? 0 : step.transfers ? after : cost(step.p, before, after);
+    out_.cost += moves ? price(step, before, after) : 0;
     out_.height = std::max(out_.height, after);
-    for (Index d = 0; d < state_.size() && !not_a_box_; ++d) {
-      if (is_empty(state_[d])) continue;
-      not_a_box_ = leaves(d, index_of(state_[d].tags.front()), "not_a_box", k);
-    }
+    look_at_boxes(k);
     return std::nullopt;
   }
 
@@ -219,13 +246,13 @@ class LayoutReplay {
   }
 
   /// Each box goes from tile to tile and lies in both; every element is put in its place once. A
-  /// place where none is has the tag -1.
+  /// place where none is has the tag -1, and one where several are -2.
   std::optional<Wrong> exchange(const Step& step, Size k, State& made, bool& moves) {
     const Index r = g_.size();
     const Rows shapes = step.shapes.value_or(Rows(made.size(), step.tile.value_or(Sizes())));
     hold(shapes);
     for (Index d = 0; d < made.size(); ++d) {
-      made[d] = {shapes[d], Sizes(static_cast<Index>(*product(shapes[d])), -1)};
+      made[d] = {shapes[d], Sizes(static_cast<Index>(*product(shapes[d])), nothing(step))};
     }
     for (const Sizes& row : *step.transfers) {
       Tile* const ends[] = {&made[static_cast<Index>(row[0])], &state_[static_cast<Index>(row[1])]};
@@ -245,8 +272,7 @@ class LayoutReplay {
           at[n / r] = at[n / r] * ends[n / r]->shape[n % r] + row[n + 2] + l[n % r];
         }
         Size& tag = ends[0]->tags[static_cast<Index>(at[0])];
-        tag = tag == -1 ? ends[1]->tags[static_cast<Index>(at[1])]
-                        : -2;  // the second to be put there
+        tag = put(step, tag, ends[1]->tags[static_cast<Index>(at[1])]);
       } while (next(l, extent));
       moves = moves || row[0] != row[1];
     }

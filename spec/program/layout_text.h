@@ -1,7 +1,8 @@
 /// Reads meshes as digits of positions, and the layouts of version 2 of docs/program.md.
 ///
 ///   mesh   = axis {"," axis} ["order" "=" (iota | ints)]
-///   layout = "[" [dim {"," dim}] "]" ["@" INT]
+///   layout = "[" [dim {"," dim}] "]" ["@" INT] | addition "{" digit {"," digit} "}" "[" [dim {"," dim}] "]"
+///   addition = "sum" | "max" | "min" | "stack"
 ///   dim    = INT | cuts "{" [digit {"," digit}] "}" INT ["<" INT "," INT ">"]
 ///   cuts   = INT | INT "~" | "(" INT {"," INT} ")"
 ///   digit  = NAME [":" INT] | NAME ":" "(" INT ")" INT | INT ":" INT
@@ -11,7 +12,7 @@
 
 #include <map>
 
-#include "tokens.h"
+#include "addends_text.h"
 
 namespace spec {
 
@@ -154,25 +155,38 @@ inline LayoutDim read_layout_dim(Tokens& in, const std::map<Name, Digit>& axes) 
 inline Layout read_layout(Tokens& in, const Positions& mesh) {
   const ParseError start = in.here();
   Layout out;
+  const Addition addition = accept_addition(in);
+  if (addition != Addition::none) {
+    in.expect("{");
+    out.zs = in.items([&] { return read_digit(in, mesh.axes, true); });
+    in.expect("}");
+  }
+  std::erase_if(out.zs, [](const Digit& z) { return z.size == 1; });
+  if (!out.zs.empty()) out.addition = addition;
   out.dims = in.list('[', [&] { return read_layout_dim(in, mesh.axes); });
   out.positions = mesh.count;
   out.order = mesh.order;
   Sizes global;
   for (const LayoutDim& dim : out.dims) global.push_back(dim.n);
   if (!product(global)) Tokens::fail(start, "the global size is not below 2^63");
-  if (in.accept("@")) out.root = in.integer(0, most_program_devices - 1);
+  if (addition == Addition::none && in.accept("@")) {
+    out.root = in.integer(0, most_program_devices - 1);
+  }
   return out;
 }
 
 /// What is wrong with a layout over D devices, if anything.
 inline const char* wrong_layout(const Layout& L, Size D) {
-  std::vector<Digit> all;
+  std::vector<Digit> all = L.zs;
   for (const LayoutDim& dim : L.dims) all.insert(all.end(), dim.xs.begin(), dim.xs.end());
   if (!are_digits_of(L.positions, all)) {
     return "axes overlap, stand twice, or do not divide the number of devices";
   }
   if (L.root && *L.root >= D) return "the device behind @ does not exist";
   if (L.root && !all.empty()) return "with @ one device holds everything, so nothing stands in {}";
+  if (L.addition != Addition::none && (L.positions < D || !keeps_order(L.order.get(), D))) {
+    return "with addends every device stands at the position of its number";
+  }
   if (L.dims.empty() && (L.root || L.positions < D)) {
     return "an array of rank 0 has no empty tiles: every device holds it";
   }

@@ -16,10 +16,16 @@ struct Tiling {
   std::optional<Layout> layout = {};  // version 2: this and the global shape are all that is meant
 };
 
-/// A step p. dynslice cuts along `split`, allgather joins along `concat`, alltoall does both. An
-/// exchange is an allpermute of `transfers`: elements move whole, but not tiles.
+/// The steps of version 2 that add, or make zeros.
+enum class Adding { none, reducescatter, allreduce, unreduce, embed };
+
+/// A step p, or one of `adding`. dynslice cuts along `split`, allgather joins along `concat`,
+/// alltoall does both. An exchange is an allpermute of `transfers`: elements move whole, but not
+/// tiles.
 struct Step {
   Op p = Op::allgather;
+  Adding adding = Adding::none;   // if another, p means nothing
+  Addition add = Addition::none;  // how elements are added, also those of an exchange
   Index split = 0, concat = 0;
   Table table;                    // groups, part or source, as the keys below and p decide
   std::optional<Size> parts;      // dynslice by part: the table is a row, the part of each device
@@ -63,8 +69,13 @@ inline Sizes base_offset(const Tiling& tiling, Size d) {
   return out;
 }
 
-inline bool splits(const Step& step) { return step.p == Op::dynslice || step.p == Op::alltoall; }
-inline bool joins(const Step& step) { return step.p == Op::allgather || step.p == Op::alltoall; }
+inline bool splits(const Step& step) {
+  if (step.adding != Adding::none) return step.adding == Adding::reducescatter;
+  return step.p == Op::dynslice || step.p == Op::alltoall;
+}
+inline bool joins(const Step& step) {
+  return step.adding == Adding::none && (step.p == Op::allgather || step.p == Op::alltoall);
+}
 
 /// n: the members of a group, or the parts; a tile that splits does so into n pieces.
 inline Size pieces(const Step& step) {

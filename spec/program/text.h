@@ -1,7 +1,7 @@
 /// Reads the Program text form, `retile.program/1` and `retile.program/2`.
 ///
-/// Version 1 has the grammar below. Version 2 has other tilings (tiling_text.h), and the keys `piece`
-/// and `shapes` of steps.
+/// Version 1 has the grammar below. Version 2 has other tilings (tiling_text.h), the keys `piece`,
+/// `shapes` and `add` of steps, and the steps that add.
 ///
 ///   program = "retile.program/1" NL { [line] ["#" comment] NL }
 ///   line    = "mesh" axis {"," axis} | "devices" INT | "from" tiling | "to" tiling
@@ -46,6 +46,7 @@ class ProgramReader : protected TilingReader {
         header_.clear();
         counts_.clear();
         mesh_ = {};
+        addition_ = Addition::none;
       } else if (out.empty()) {
         fail(start, "the first line must be retile.program/1 or retile.program/2");
       } else {
@@ -68,9 +69,11 @@ class ProgramReader : protected TilingReader {
  private:
   void line(const Name& word, const ParseError& start) {
     if (is_other_line(word, start)) return;
-    static const Name ops[] = {"allgather", "dynslice", "alltoall", "allpermute", "exchange"};
+    static const Name ops[] = {"allgather",     "dynslice",  "alltoall", "allpermute", "exchange",
+                               "reducescatter", "allreduce", "unreduce", "embed"};
     static const std::set<Name> header = {"mesh", "devices", "from", "to"};
-    if (const auto* op = std::find(ops, std::end(ops), word); op != std::end(ops)) {
+    const auto* const last = is_2() ? std::end(ops) : ops + 5;
+    if (const auto* op = std::find(ops, last, word); op != last) {
       finish_header();
       program_->steps.push_back(step(word, op - ops, start));
       return;
@@ -98,6 +101,8 @@ class ProgramReader : protected TilingReader {
     }
     check_digits(program_->from, from->second);
     check_digits(program_->to, to->second);
+    check_addition(program_->from, from->second);
+    check_addition(program_->to, to->second);
   }
 
   // Steps.
@@ -113,11 +118,21 @@ class ProgramReader : protected TilingReader {
                                                 "dynslice dim groups piece",
                                                 "dynslice dim part parts piece",
                                                 "alltoall concat groups piece split",
-                                                "exchange shapes transfers"};
+                                                "exchange shapes transfers",
+                                                "reducescatter dim groups",
+                                                "reducescatter dim groups piece",
+                                                "allreduce groups",
+                                                "unreduce groups",
+                                                "embed dim groups"};
     const Size D = program_->devices;
     const Index rank = program_->from.global.size();
     Step out;
-    out.p = static_cast<Op>(std::min<Size>(number, 3));  // an exchange permutes boxes
+    if (number > 4) {
+      out.adding = static_cast<Adding>(number - 4);
+      out.add = Addition::sum;  // where nothing else is said
+    } else {
+      out.p = static_cast<Op>(std::min<Size>(number, 3));  // an exchange permutes boxes
+    }
     std::set<Name> keys;
     while (peek() != end_of_line) {
       const ParseError place = here();
@@ -141,6 +156,7 @@ class ProgramReader : protected TilingReader {
         out.map = bracket_tiling();
         check_digits(*out.map, place);
         if (out.map->global != program_->from.global) fail(place, "this global shape differs");
+        check_addition(*out.map, place);
       } else if (key == "at") {
         out.at = rows();
         if (out.at->size() != static_cast<std::size_t>(D)) fail(place, "one row per device");
@@ -157,6 +173,8 @@ class ProgramReader : protected TilingReader {
         }
       } else if (is_2() && key == "piece") {
         out.piece = integer(1);
+      } else if (is_2() && key == "add" && (number > 4 || op == "exchange")) {
+        out.add = read_add(*this);
       } else if (is_2() && key == "shapes") {
         out.shapes = shapes_of(static_cast<Index>(D), rank);
       } else {
@@ -166,6 +184,7 @@ class ProgramReader : protected TilingReader {
     std::string form = op;
     for (const Name& key : keys) {
       const bool is_claim = key == "map" || key == "at" || (key == "shapes" && out.at);
+      if (key == "add") continue;
       if ((!is_claim && key != "tile") || (out.transfers && key != "map" && key != "at")) {
         form += " " + key;
       }

@@ -5,6 +5,7 @@
 ///   digit  = NAME [":" INT] | INT ":" INT
 ///
 /// In version 2 the first is a layout (layout_text.h), and `"shapes" "=" rows` may follow the second.
+/// All tilings with addends then add in one way, and of stacks all are, and of as many arrays.
 /// Axis names become digits stride:size of the device number, and digits of size 1 are dropped.
 #pragma once
 
@@ -55,11 +56,8 @@ class TilingReader : protected Tokens {
   }
 
   Tiling tiling() {
-    for (const char* const later : {"stack", "sum", "max", "min"}) {
-      const ParseError place = here();
-      if (is_2() && accept(later)) fail(place, std::string(later) + " has no meaning here yet");
-    }
-    return peek() == '[' ? bracket_tiling() : explicit_tiling();
+    const bool is_bracket = peek() == '[' || (is_2() && at_addition(*this));
+    return is_bracket ? bracket_tiling() : explicit_tiling();
   }
 
   Tiling bracket_tiling() {
@@ -104,6 +102,15 @@ class TilingReader : protected Tokens {
     for (const auto& xs : tiling.digits) all.insert(all.end(), xs.begin(), xs.end());
     if (!are_digits_of(program_->devices, all)) {
       fail(place, "axes overlap, stand twice, or do not divide the number of devices");
+    }
+  }
+
+  void check_addition(const Tiling& tiling, const ParseError& place) {
+    if (!is_2()) return;
+    const Layout& L = *tiling.layout;
+    if (addition_ == Addition::none) addition_ = L.addition;
+    if (const char* const why = wrong_addition(addition_, *program_->from.layout, L)) {
+      fail(place, why);
     }
   }
 
@@ -179,7 +186,8 @@ class TilingReader : protected Tokens {
     bool is_list;
     ParseError place;
   };
-  std::vector<Count> counts_;  // of version 2
+  std::vector<Count> counts_;           // of version 2
+  Addition addition_ = Addition::none;  // of the tilings up to here
 };
 
 }  // namespace spec

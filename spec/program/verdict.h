@@ -8,12 +8,14 @@ namespace spec {
 
 /// Why a Program is wrong, with a witness: on `device`, at local index `at`, stands the global
 /// index `found` and not `element`. Of a step that cannot be applied, `element` stands there before
-/// the step. Where tiles have another shape, or none is meant, no element is named.
+/// the step. Where tiles have another shape, or none is meant, no element is named. Of sums: how many
+/// `times` the addend `addend` stands there, and on the device `replica`, which should hold the same.
 struct Wrong {
   Size first_wrong_step = 0;
   std::string reason = {};
   std::optional<Size> device = {};
   std::optional<Sizes> at = {}, element = {}, found = {};
+  std::optional<Size> addend = {}, times = {}, replica = {}, replica_times = {};
 };
 
 constexpr TooLarge too_much_work = {"more than 2^32 units of work"};

@@ -120,10 +120,6 @@ TEST(LayoutText, layouts_that_are_refused) {
       {"[43{1:6}256]", "overlap"},
       {"[52{2:5}256]", "overlap"},
       {"[1{9223372036854775807:2,1:9223372036854775807}256]", "number of tiles"},
-      {"sum{x}[256]", "sum has no meaning"},
-      {"stack{x}[256]", "stack has no meaning"},
-      {"max{x}[256]", "max has no meaning"},
-      {"min{x}[256]", "min has no meaning"},
       {"tile=[256] global=[256] at=[[0],[0],[0]]", "devices"},
       {"tile=[2] global=[256] at=[[0],[0],[0],[0]] shapes=[[2],[2],[2]]", "a row for each device"},
       {"tile=[2] global=[256] at=[[0],[0],[0],[0]] shapes=[[2],[2],[2],[]]", "a row for each"},
@@ -243,18 +239,12 @@ TEST(LayoutText, steps) {
         "allgather dim=0 groups=[1,6]<=[6] map=[7, 12]@6",
         "allgather dim=0 groups=[1,6]<=[6] map=[7, 13]",
         "allgather dim=0 groups=[1,6]<=[6] map=[3{x}7, 12]",
-        "allgather dim=0 groups=[1,6]<=[6] map=sum{x}[7, 12]",
-        "exchange transfers=[] tile=[7,12] add=max",
-        "reducescatter dim=0 groups=[1,6]<=[6]",
-        "allreduce groups=[1,6]<=[6]",
-        "unreduce groups=[1,6]<=[6]",
-        "embed dim=0 groups=[1,6]<=[6]"}) {
+        "reduce dim=0 groups=[1,6]<=[6]"}) {
     EXPECT_FALSE(is_program(with_step(step))) << step;
   }
-  EXPECT_EQ(first_error(with_step("allreduce groups=[1,6]<=[6]")),
-            "5:1: no line starts with allreduce");
-  EXPECT_EQ(first_error(with_step("exchange transfers=[] tile=[7,12] add=max")),
-            "5:35: add is not a key");
+  EXPECT_EQ(first_error(with_step("reduce groups=[1,6]<=[6]")), "5:1: no line starts with reduce");
+  EXPECT_EQ(first_error(with_step("exchange transfers=[] tile=[7,12] adds=max")),
+            "5:35: adds is not a key");
 }
 
 TEST(LayoutText, both_versions_stand_in_one_file) {
