@@ -412,6 +412,17 @@ class Boxes(Case):
         self.says(["boxes"], "0: [0..3]\n1: [3..5]\n\n0: [3..5]\n1: [0..3]\n", stdin="mesh x:2\n[3{x}5]\nmesh x:2 order=[2]<=[2] # same\n"
                   "mesh x:2 order=[1,0]\n[3{x}5]\n")
         self.says(["boxes", "--mesh", "x:2", "[4]@1"], "0: empty\n1: [0..4]\n")
+        self.says(["boxes", "--mesh", "x:2,y:2", "sum{x}[4{y}8]"], "0: [0..4] addend 0\n1: [4..8] addend 0\n2: [0..4] addend 1\n3: [4..8] addend 1\n")
+        self.says(["boxes", "--mesh", "x:2,y:3"], "0: [0..1] addend 0\n1: [0..1] addend 2\n2: [0..1] addend 4\n3: [0..1] addend 1\n"
+                  "4: [0..1] addend 3\n5: [0..1] addend 5\n", stdin="max { x , y } [ 1 ] # minor first\n")
+        self.says(["boxes", "--mesh", "x:1,y:2", "stack{x}[1{y}1]"], "0: [0..1]\n1: empty\n")
+        self.says(["boxes", "--mesh", "x:2", "min{x}[]"], "0: [] addend 0\n1: [] addend 1\n")
+        self.says(["boxes", "--mesh", "x:2 order=[2]<=[2]", "sum{x}[1]"], "0: [0..1] addend 0\n1: [0..1] addend 1\n")
+        self.refused(["boxes", "--mesh", "x:2 order=[1,0]", "sum{x}[1]"], "at the position of its number", 0)
+        self.refused(["boxes", "--mesh", "x:2", "sum{}[1]"], "expected a name", 4)
+        self.refused(["boxes", "--mesh", "x:2", "sum{x}[2]@0"], "unexpected text", 9)
+        self.refused(["boxes", "--mesh", "x:2", "sum{x}[1{x}2]"], "overlap", 0)
+        self.refused(["cost", "--mesh", "x:2", "sum{x}[2]"], "a query starts with", 0)
         self.says(["boxes", "--mesh", "x:2", "[]"], "0: []\n1: []\n")
 
     def test_limits(self):
@@ -844,7 +855,7 @@ class Help(Case):
         self.assertEqual([limit[:2] for limit in said], [
             ("apply, height, cost, normalize", "2^22"), ("types", "64"), ("types", "2^20"), ("normalize", "2^31"), ("normalize", "2^18"),
             ("normalize", "2^22"), ("optimum", "16"), ("optimum", "127"), ("optimum", "2^12"), ("optimum", "2^22"), ("check, certify, boxes", "2^28"),
-            ("check, boxes", "2^22"), ("check, certify", "2^32"), ("certify", "2^29")])
+            ("check, boxes", "2^22"), ("check", "2^23"), ("check, certify", "2^32"), ("certify", "2^29")])
         with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/oracle.md")) as file:
             document = file.read()
         self.assertIn("\n".join(limits) + "\n", document)
