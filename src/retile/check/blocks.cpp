@@ -66,7 +66,8 @@ std::optional<TagsNeeded> tags_needed(const Step& step, const StepShapes& shapes
         for (std::size_t k = 0; k < unit.size(); ++k) fit(unit[k], shapes.after[k]);
         fit(unit, op);
         arrays = shapes.devices;
-      });
+      },
+      [](const Adding auto&) { RETILE_ASSERT(false, "what adds is replayed as sums"); });
   const auto tags_before = tags_in(before.arrays, shapes.tile, unit);
   const auto tags_after = tags_in(arrays, shapes.after, unit);
   if (!tags_before || !tags_after) return std::nullopt;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "retile/check/addends.h"
 #include "retile/check/judge.h"
 #include "retile/check/uneven.h"
 #include "retile/core/assert.h"
@@ -27,7 +28,8 @@ void assert_well_formed(const Program& program) {
         [rank](const Allgather& op) { return op.dim < rank; },
         [rank](const Alltoall& op) { return std::max(op.split, op.concat) < rank; },
         [](const Allpermute&) { return true; },
-        [&](const Exchange&) { return well_made(step, rank, program.devices); });
+        [&](const Exchange&) { return well_made(step, rank, program.devices); },
+        [&](const Adding auto&) { return well_made(step, rank, program.devices); });
     RETILE_ASSERT(
         names_what_is_there,
         "dimensions are below the rank; an exchange says the shape of the new tiles and of "
@@ -43,6 +45,7 @@ void assert_well_formed(const Program& program) {
 
 Verdict check(const Program& program, const CheckOptions& options) {
   assert_well_formed(program);
+  if (has_addends(program)) return check_addends(program, options);
   if (!is_even(program)) return check_uneven(program, options);
   return check_with(program, options, Forms{});
 }

@@ -29,6 +29,11 @@ struct Verdict {
   std::optional<Shape> at;       ///< local index; of transfers alone without element and found
   std::optional<Shape> element;  ///< global index expected there
   std::optional<Shape> found;    ///< global index that is there
+  // Of addends and replicas, and of map claims that fail in such a way:
+  std::optional<Size> addend;         ///< of the element
+  std::optional<Size> times;          ///< how often it is there
+  std::optional<Size> replica;        ///< the device that must hold the same
+  std::optional<Size> replica_times;  ///< how often it is there on that device
 };
 
 struct CheckOptions {

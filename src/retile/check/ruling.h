@@ -47,7 +47,8 @@ class Ruling {
     }
     const Step& step = program_.steps[static_cast<std::size_t>(number)];
     const Size before = std::exchange(tile_size_, after);
-    const auto cost = checked_add(verdict_.cost, step_cost(step, before, after, limits_.deadline));
+    const auto own = step_cost(step, before, after, limits_.deadline);
+    const auto cost = own ? checked_add(verdict_.cost, *own) : std::nullopt;
     if (!cost || limits_.deadline.passed()) return undecided();
     verdict_.cost = *cost;
     verdict_.height = std::max(verdict_.height, after);
@@ -79,6 +80,10 @@ class Ruling {
     verdict_.at = witness.at;
     verdict_.element = witness.element;
     verdict_.found = witness.found;
+    verdict_.addend = witness.addend;
+    verdict_.times = witness.times;
+    verdict_.replica = witness.replica;
+    verdict_.replica_times = witness.replica_times;
     answer(Answer::wrong);
     return false;
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "retile/check/boxes.h"
+#include "retile/core/assert.h"
 #include "retile/core/cases.h"
 
 namespace retile {
@@ -138,7 +139,8 @@ Applied Tags::apply(const Step& step, const Shape& after, const Limits& limits) 
       [&](const Allgather& op) { return allgather(op, next); },
       [&](const Alltoall& op) { return alltoall(op, next); },
       [&](const Allpermute& op) { return allpermute(op, next); },
-      [&](const Exchange& op) { return exchange(op, next); });
+      [&](const Exchange& op) { return exchange(op, next); },
+      [](const Adding auto&) -> Applied { RETILE_ASSERT(false, "what adds is replayed as sums"); });
   if (done != Applied::done) return done;
   array_of_ = std::move(next.array_of);
   tags_ = std::move(next.tags);

@@ -16,6 +16,10 @@ struct Witness {
   std::optional<Shape> at;
   std::optional<Shape> element;
   std::optional<Shape> found;
+  std::optional<Size> addend = {};
+  std::optional<Size> times = {};
+  std::optional<Size> replica = {};
+  std::optional<Size> replica_times = {};
 };
 
 /// Of tiles with another shape than the expected one: a local index of device 0 that only one of

@@ -240,6 +240,17 @@ Json axes_json(const Mesh& mesh) {
 
 }  // namespace
 
+namespace {
+
+/// `lacks addend 1`, `has addend 0 2 times`
+std::string times_text(Size addend, Size times) {
+  if (times == 0) return fmt::format("lacks addend {}", addend);
+  return fmt::format("has addend {} {}", addend,
+                     times == 1 ? "once" : fmt::format("{} times", times));
+}
+
+}  // namespace
+
 Exit exit_of(const Verdict& verdict, bool within_bound) {
   switch (verdict.answer) {
     case Answer::right:
@@ -270,6 +281,14 @@ std::string verdict_text(const Verdict& verdict, bool within_bound) {
     return text + fmt::format("device {} holds element {} at {}, expected {}", *verdict.device,
                               index_text(*verdict.found), index_text(*verdict.at),
                               index_text(*verdict.element));
+  }
+  if (verdict.addend && verdict.device && verdict.at && verdict.element) {
+    const std::string place = fmt::format("device {}: element {} at {}", *verdict.device,
+                                          index_text(*verdict.element), index_text(*verdict.at));
+    const std::string there = times_text(*verdict.addend, verdict.times.value_or(0));
+    if (!verdict.replica) return text + fmt::format("{} {}", place, there);
+    return text + fmt::format("{} {}; its replica on device {} {}", place, there, *verdict.replica,
+                              times_text(*verdict.addend, verdict.replica_times.value_or(0)));
   }
   const std::string device = verdict.device ? fmt::format("device {}", *verdict.device) : "";
   // Either an element alone, of a step that cannot be applied, or one of a tile of another shape.
@@ -310,6 +329,10 @@ std::string verdict_text(const Verdict& verdict, bool within_bound) {
       return text + "the tiles have another shape than claimed" + shape;
     case Reason::not_a_box:
       return text + "a device does not hold one box in order";
+    case Reason::addends:
+      return text + "the step adds in another way than the Program";
+    case Reason::replicas:
+      return text + "two devices that must hold the same differ";
     case Reason::end:
       return text + "the tiles at the end have another shape than the target's" + shape;
     case Reason::limit:
@@ -339,6 +362,10 @@ std::string verdict_json(const Verdict& verdict) {
     json["at"] = or_null(verdict.at);
     json["element"] = or_null(verdict.element);
     json["found"] = or_null(verdict.found);
+    if (verdict.addend) json["addend"] = *verdict.addend;
+    if (verdict.times) json["times"] = *verdict.times;
+    if (verdict.replica) json["replica"] = *verdict.replica;
+    if (verdict.replica_times) json["replica_times"] = *verdict.replica_times;
   }
   return dump(json);
 }

@@ -231,6 +231,20 @@ Result<Layout> Layout::listed_boxes(Size devices, Shape global, std::vector<Size
   return out;
 }
 
+Result<Layout> Layout::with_addends(Addition addition, std::vector<Digit> digits) const {
+  RETILE_ASSERT(is_compact() && !addends_, "digits of the device number say which addend");
+  auto numbers = TileMap::make(devices_, {digits});
+  if (!numbers) return refuse(std::move(numbers.error()));
+  std::vector<std::vector<Digit>> all = numbers_.digits();
+  all.push_back(std::move(digits));
+  if (auto together = TileMap::make(devices_, std::move(all)); !together) {
+    return refuse(std::move(together.error()));
+  }
+  Layout out = *this;
+  if (numbers->count(0) > 1) out.addends_ = Addends{addition, *std::move(numbers)};
+  return out;
+}
+
 Result<void> check_listed(Size devices, std::size_t rank) {
   const auto numbers = checked_mul(devices, static_cast<Size>(rank));
   if (numbers && *numbers <= max_listed_numbers) return {};
@@ -450,6 +464,11 @@ bool Layout::covers_once_uneven() const {
 
 bool Layout::equivalent(const Layout& other) const {
   if (devices_ != other.devices_ || global_ != other.global_ || tile_ != other.tile_) return false;
+  if (addends_.has_value() != other.addends_.has_value()) return false;
+  if (addends_ && (addends_->addition != other.addends_->addition ||
+                   !addends_->numbers.equivalent(other.addends_->numbers))) {
+    return false;
+  }
   if (!even_ || !other.even_) return boxes() == other.boxes();
   if (!listed_ && !other.listed_) return numbers_.equivalent(other.numbers_);
   return base_offsets() == other.base_offsets();
@@ -480,6 +499,7 @@ std::vector<Digit> Layout::unused() const {
 Layout Layout::renamed(const IotaChain& device_at) const {
   RETILE_ASSERT(device_at.size() == devices_, "every device gets a name");
   Layout out = *this;
+  if (addends_) out.addends_->numbers = addends_->numbers.renamed(device_at);
   if (!listed_) {
     out.numbers_ = numbers_.renamed(device_at);
     return out;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "retile/core/addition.h"
 #include "retile/core/cuts.h"
 #include "retile/core/device_table.h"
 #include "retile/core/result.h"
@@ -29,6 +30,9 @@ struct Box {
 ///
 /// A layout is even where all boxes have one shape, written as one: that of the paper's types. What
 /// is said of a layout's tile as *the* tile is said of even ones.
+///
+/// Where a layout has addends, the array is a sum (or a maximum, a minimum, a stack) of several, and
+/// what a device holds is its box of one of them: `sum{x}[8]` over x:2 has two addends of 8 elements.
 ///
 /// Running example: `[3{x}12, 2{y}12]` over x:4,y:6 has tile (3,2), digits {6:4} and {1:6}.
 class Layout {
@@ -71,6 +75,17 @@ class Layout {
   /// Preconditions (asserted): distinct numbers below `devices`, as many as this layout has devices;
   /// with fewer positions than devices a rank of 1 at least; check_listed().
   [[nodiscard]] Layout placed(const std::optional<DeviceTable>& order, Size devices) const;
+
+  /// The same boxes, of addends that these digits of the device number count, minor to major; of
+  /// digits of size 1 alone there is one addend, and the layout stays as it is.
+  /// \error ill_formed_type (digits that meet others), bad_number; as TileMap::make
+  /// Precondition (asserted): compact, without addends.
+  [[nodiscard]] Result<Layout> with_addends(Addition addition, std::vector<Digit> digits) const;
+
+  /// Which addend each device holds; nothing where all hold the array itself.
+  [[nodiscard]] const std::optional<Addends>& addends() const { return addends_; }
+  [[nodiscard]] Size addend_count() const { return addends_ ? addends_->count() : 1; }
+  [[nodiscard]] Size addend(Size device) const { return addends_ ? addends_->number(device) : 0; }
 
   [[nodiscard]] Size devices() const { return devices_; }
   [[nodiscard]] std::size_t rank() const { return global_.size(); }
@@ -120,7 +135,7 @@ class Layout {
   /// Whether the tiles cover the array exactly once but for replicas: listed ones need not.
   [[nodiscard]] bool covers_once() const;
 
-  /// The same function D -> boxes (Def. 6.2), whatever the forms. O(devices * rank) unless both
+  /// The same function D -> boxes (Def. 6.2) and addends, whatever the forms. O(devices * rank) unless both
   /// forms are alike and even.
   [[nodiscard]] bool equivalent(const Layout& other) const;
 
@@ -153,6 +168,7 @@ class Layout {
   TileMap numbers_;
   std::vector<Cuts> cuts_;
   std::vector<Halo> halos_;
+  std::optional<Addends> addends_;
   bool listed_ = false;
   bool even_ = true;
   std::vector<Size> at_;

@@ -255,7 +255,8 @@ Op renamed(const Op& op, const DeviceTable& device_at) {
         step.source = renamed_sources(std::get<DeviceTable>(step.source), device_at);
         return step;
       },
-      [](const Exchange& /*step*/) -> Op { RETILE_ASSERT(false, "plans have no exchanges"); });
+      [](const Exchange& /*step*/) -> Op { RETILE_ASSERT(false, "plans have no exchanges"); },
+      [](const Adding auto& /*step*/) -> Op { RETILE_ASSERT(false, "nor do these plans add"); });
 }
 
 /// Calls device p device_at.at(p).
@@ -300,7 +301,7 @@ void clip(Program& program, const Problem& even, const Problem& ends) {
     match(
         step.op, [&](Dynslice& op) { op.piece = piece(tile, op.dim); }, [](Allgather&) {},
         [&](Alltoall& op) { op.piece = piece(tile, op.split); }, [](Allpermute&) {},
-        [](Exchange&) {});
+        [](Exchange&) {}, [](Adding auto&) {});
     Claims claims;
     claims.tile = tile;
     for (std::size_t i = 0; i < tile.size(); ++i) {

@@ -710,6 +710,9 @@ std::size_t Plan::permutes() const {
 
 Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   if (auto good = check_element(options.element_bytes); !good) return refuse(good.error());
+  if (problem.from.addends() || problem.to.addends()) {
+    return refuse({.code = Code::unsupported, .message = "addends are not planned yet"});
+  }
   auto renamed = in_digits(problem);
   if (!renamed) return plan_uneven(problem, options);
   const Problem& named = renamed->problem(problem);

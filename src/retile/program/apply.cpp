@@ -188,10 +188,9 @@ bool in_range(const DeviceTable& table, Size below) {
 
 }  // namespace
 
-std::optional<Refusal> find_transfer_fault(const std::vector<Transfer>& transfers,
+std::optional<Refusal> find_stray_transfer(const std::vector<Transfer>& transfers,
                                            const std::function<const Shape&(Size)>& before,
-                                           const std::function<const Shape&(Size)>& after,
-                                           Size devices, const Deadline& deadline) {
+                                           const std::function<const Shape&(Size)>& after) {
   const auto fault = [](Size device, const Shape& at) {
     return Refusal{.reason = Reason::transfers, .device = device, .at = at};
   };
@@ -203,6 +202,17 @@ std::optional<Refusal> find_transfer_fault(const std::vector<Transfer>& transfer
       return fault(transfer.source, transfer.source_start);
     }
   }
+  return std::nullopt;
+}
+
+std::optional<Refusal> find_transfer_fault(const std::vector<Transfer>& transfers,
+                                           const std::function<const Shape&(Size)>& before,
+                                           const std::function<const Shape&(Size)>& after,
+                                           Size devices, const Deadline& deadline) {
+  const auto fault = [](Size device, const Shape& at) {
+    return Refusal{.reason = Reason::transfers, .device = device, .at = at};
+  };
+  if (auto stray = find_stray_transfer(transfers, before, after)) return stray;
   const std::vector<std::size_t> order = by_target(transfers);
   Size work_left = most_coverage_work;
   std::size_t next = 0;
@@ -238,7 +248,8 @@ std::optional<Refusal> find_table_fault(const Op& op, Size devices) {
             [devices](const DeviceTable& sources) { return check_sources(sources, devices); },
             [devices](const PairList& pairs) { return check_pairs(pairs, devices); });
       },
-      [](const Exchange&) { return std::optional<Refusal>{}; });
+      [](const Exchange&) { return std::optional<Refusal>{}; },
+      [devices](const Adding auto& step) { return check_groups(step.groups, devices); });
 }
 
 bool well_made(const Step& step, std::size_t rank, Size devices) {
@@ -274,11 +285,19 @@ bool well_made(const Step& step, std::size_t rank, Size devices) {
                        std::all_of(each->begin(), each->end(), [](Size n) { return n >= 0; })
                  : step.claims.tile && are(*step.claims.tile, 1);
         return shaped &&
-               std::all_of(op.transfers.begin(), op.transfers.end(), [&](const Transfer& transfer) {
-                 return exists(transfer.target) && exists(transfer.source) &&
-                        are(transfer.target_start, 0) && are(transfer.source_start, 0) &&
-                        are(transfer.shape, 1);
-               });
+               std::all_of(op.transfers.begin(), op.transfers.end(),
+                           [&](const Transfer& transfer) {
+                             return exists(transfer.target) && exists(transfer.source) &&
+                                    are(transfer.target_start, 0) &&
+                                    are(transfer.source_start, 0) && are(transfer.shape, 1);
+                           }) &&
+               op.add != Addition::stack;
+      },
+      [&](const Adding auto& op) {
+        if constexpr (requires { op.dim; }) {
+          if (op.dim >= rank) return false;
+        }
+        return are_devices(op.groups) && op.add != Addition::stack;
       });
 }
 
@@ -301,7 +320,8 @@ tl::expected<Shape, Refusal> shape_after(const Step& step, const Shape& tile, Si
             [&](Size) -> const Shape& { return after; }, devices, deadline);
         if (fault) return tl::unexpected(*std::move(fault));
         return after;
-      });
+      },
+      [](const Adding auto&) -> After { RETILE_ASSERT(false, "what adds goes through uneven.h"); });
 }
 
 Membership membership(const DeviceTable& groups, Size device) {
@@ -352,20 +372,42 @@ Size source_of(const Allpermute& step, Size device) {
       });
 }
 
+namespace {
+
+/// The most elements that transfers write to one device, each as often as it is written.
+std::optional<Size> most_added(const std::vector<Transfer>& transfers) {
+  Size most = 0;
+  Size here = 0;
+  Size device = 0;
+  for (const std::size_t t : by_target(transfers)) {
+    const Transfer& transfer = transfers[t];
+    if (transfer.target != device) here = 0;
+    device = transfer.target;
+    const auto sum = checked_add(here, checked_product(transfer.shape).value());
+    if (!sum) return std::nullopt;
+    here = *sum;
+    most = std::max(most, here);
+  }
+  return most;
+}
+
+}  // namespace
+
 const DeviceTable* groups_of(const Op& op) {
   return match(
       op, [](const Dynslice& step) { return std::get_if<DeviceTable>(&step.pieces); },
       [](const Allgather& step) { return &step.groups; },
       [](const Alltoall& step) { return &step.groups; },
       [](const Allpermute&) -> const DeviceTable* { return nullptr; },
-      [](const Exchange&) -> const DeviceTable* { return nullptr; });
+      [](const Exchange&) -> const DeviceTable* { return nullptr; },
+      [](const Adding auto& step) { return &step.groups; });
 }
 
 bool keeps_part(const Op& op) {
   return match(
       op, [](const Dynslice&) { return true; }, [](const Allgather&) { return false; },
       [](const Alltoall&) { return false; }, [](const Allpermute&) { return false; },
-      [](const Exchange&) { return false; });
+      [](const Exchange&) { return false; }, [](const Adding auto&) { return false; });
 }
 
 bool moves_nothing(const Step& step, const Deadline& deadline) {
@@ -386,15 +428,24 @@ bool moves_nothing(const Step& step, const Deadline& deadline) {
         return std::all_of(op.transfers.begin(), op.transfers.end(), [](const Transfer& transfer) {
           return transfer.source == transfer.target;
         });
-      });
+      },
+      [](const Reducescatter& op) { return op.groups.columns() == 1; },
+      [](const Allreduce& op) { return op.groups.columns() == 1; },
+      [](const Unreduce&) { return true; }, [](const Embed&) { return true; });
 }
 
-Size step_cost(const Step& step, Size before, Size after, const Deadline& deadline) {
-  const Size moved = match(
-      step.op, [](const Dynslice&) { return Size{0}; }, [after](const Allgather&) { return after; },
-      [before](const Alltoall&) { return before; }, [before](const Allpermute&) { return before; },
-      [after](const Exchange&) { return after; });
-  return moved == 0 || moves_nothing(step, deadline) ? 0 : moved;
+std::optional<Size> step_cost(const Step& step, Size before, Size after, const Deadline& deadline) {
+  using Cost = std::optional<Size>;
+  const Cost moved = match(
+      step.op, [](const Dynslice&) -> Cost { return 0; },
+      [after](const Allgather&) -> Cost { return after; },
+      [before](const Alltoall&) -> Cost { return before; },
+      [before](const Allpermute&) -> Cost { return before; },
+      [after](const Exchange& op) -> Cost { return op.add ? most_added(op.transfers) : after; },
+      [before](const Reducescatter&) -> Cost { return before; },
+      [before](const Allreduce&) { return checked_mul(before, 2); },
+      [](const Unreduce&) -> Cost { return 0; }, [](const Embed&) -> Cost { return 0; });
+  return moved == 0 || moves_nothing(step, deadline) ? Cost(0) : moved;
 }
 
 }  // namespace retile

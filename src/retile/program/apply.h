@@ -31,7 +31,7 @@ struct Refusal {
 
 /// The shape of every tile after `step`, or why the step cannot be applied to tiles of shape `tile`
 /// on `devices` devices. Order of checks: the table (groups: no ragged row, every device once;
-/// bijection), then divisibility, then overflow. For an exchange: overflow, then the transfers in
+/// bijection), then divisibility, then overflow. Precondition (asserted): the step does not add. For an exchange: overflow, then the transfers in
 /// order, each of which must lie inside both tiles, then the new tiles device by device. Iota
 /// tables that cover all devices need no enumeration. Claims are not looked at.
 /// \param deadline  of the transfers of an exchange, which may take seconds; after it the reason is
@@ -41,6 +41,12 @@ struct Refusal {
 
 /// Why the tables of a step cannot be applied, whatever the tiles; nothing for an exchange.
 [[nodiscard]] std::optional<Refusal> find_table_fault(const Op& op, Size devices);
+
+/// The first transfer whose box leaves the tile of its source or the new one of its target;
+/// parameters as of find_transfer_fault.
+[[nodiscard]] std::optional<Refusal> find_stray_transfer(
+    const std::vector<Transfer>& transfers, const std::function<const Shape&(Size)>& before,
+    const std::function<const Shape&(Size)>& after);
 
 /// Why transfers do not put the new tiles together: a box that leaves the tile of its source or the
 /// new one of its target, an element that not exactly one box writes; or limit.
@@ -84,10 +90,11 @@ struct Membership {
 [[nodiscard]] bool moves_nothing(const Step& step, const Deadline& deadline = {});
 
 /// Cost of an applicable step by Fig. 11, in elements per device; 0 when nothing moves. An exchange
-/// costs the new tile, as the gathers do that it may stand for. `before`,
-/// `after`: tile sizes.
+/// costs the new tile, as the gathers do that it may stand for; with `add` all elements that a device
+/// adds. A reducescatter costs the old tile, an allreduce twice that. Nothing where it does not fit.
+/// `before`, `after`: tile sizes.
 /// \param deadline  as of moves_nothing; after it the cost may be too high
-[[nodiscard]] Size step_cost(const Step& step, Size before, Size after,
-                             const Deadline& deadline = {});
+[[nodiscard]] std::optional<Size> step_cost(const Step& step, Size before, Size after,
+                                            const Deadline& deadline = {});
 
 }  // namespace retile

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "retile/core/assert.h"
 #include "retile/core/cases.h"
 
 namespace retile {
@@ -15,12 +16,18 @@ constexpr std::array<OpInfo, sizeof...(Ops)> rows_of(const std::variant<Ops...>*
   return {OpInfo{.name = OpRow<Ops>::name,
                  .keys = OpRow<Ops>::keys,
                  .needs = OpRow<Ops>::needs,
-                 .not_both = OpRow<Ops>::not_both}...};
+                 .not_both = OpRow<Ops>::not_both,
+                 .since = OpRow<Ops>::since}...};
 }
 
 constexpr auto rows = rows_of(static_cast<const Op*>(nullptr));
 
 Size number(std::size_t dim) { return static_cast<Size>(dim); }
+
+/// Steps add up, unless they say otherwise.
+void write_addition(Addition add, KeySink& sink) {
+  if (add != Addition::sum) sink.addition("add", add);
+}
 
 }  // namespace
 
@@ -71,6 +78,26 @@ void write_keys(const Op& op, KeySink& sink) {
       [&sink](const Exchange& step) {
         sink.rows("transfers", step.transfers.size(),
                   [&step](std::size_t t) { return row_of(step.transfers[t]); });
+        if (step.add) sink.addition("add", *step.add);
+      },
+      [&sink](const Reducescatter& step) {
+        sink.number("dim", number(step.dim));
+        sink.groups("groups", step.groups);
+        if (step.piece) sink.number("piece", *step.piece);
+        write_addition(step.add, sink);
+      },
+      [&sink](const Allreduce& step) {
+        sink.groups("groups", step.groups);
+        write_addition(step.add, sink);
+      },
+      [&sink](const Unreduce& step) {
+        sink.groups("groups", step.groups);
+        write_addition(step.add, sink);
+      },
+      [&sink](const Embed& step) {
+        sink.number("dim", number(step.dim));
+        sink.groups("groups", step.groups);
+        write_addition(step.add, sink);
       });
 }
 
@@ -114,7 +141,10 @@ Meaning meaning(const Op& op, const Shape& tile) {
                        .splits = true};
       },
       [](const Allpermute& step) -> Meaning { return Fetch{.op = &step}; },
-      [](const Exchange& step) -> Meaning { return Assemble{.transfers = &step.transfers}; });
+      [](const Exchange& step) -> Meaning { return Assemble{.transfers = &step.transfers}; },
+      [](const Adding auto& /*step*/) -> Meaning {
+        RETILE_ASSERT(false, "what adds is put together from boxes");
+      });
 }
 
 }  // namespace retile

@@ -13,9 +13,11 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
+#include "retile/core/addition.h"
 #include "retile/core/device_table.h"
 #include "retile/core/size.h"
 
@@ -79,10 +81,12 @@ struct Transfer {
 };
 
 /// Every device's new tile is put together from boxes of old tiles; each of its elements comes from
-/// exactly one transfer. The step's `tile` claim says the shape of the new tiles, or its `shapes`
+/// exactly one transfer. With `add` it is the sum of all transfers that write it, zero where none
+/// does. The step's `tile` claim says the shape of the new tiles, or its `shapes`
 /// claim those of every device: one of the two is required.
 struct Exchange {
   std::vector<Transfer> transfers;
+  std::optional<Addition> add = {};
   friend bool operator==(const Exchange&, const Exchange&) = default;
 };
 
@@ -93,19 +97,59 @@ struct Exchange {
 /// the list within one.
 [[nodiscard]] std::vector<std::size_t> by_target(const std::vector<Transfer>& transfers);
 
+/// The members' tiles are added, element by element; position q gets piece q of the sum along
+/// `dim`.
+struct Reducescatter {
+  std::size_t dim = 0;
+  DeviceTable groups;
+  std::optional<Size> piece = {};  ///< as of a Dynslice
+  Addition add = Addition::sum;    ///< never stack
+  friend bool operator==(const Reducescatter&, const Reducescatter&) = default;
+};
+
+/// Every device gets the sum of the members' tiles.
+struct Allreduce {
+  DeviceTable groups;
+  Addition add = Addition::sum;  ///< never stack
+  friend bool operator==(const Allreduce&, const Allreduce&) = default;
+};
+
+/// Position 0 keeps its tile, the others get zeros: what the members held alike are addends
+/// afterwards.
+struct Unreduce {
+  DeviceTable groups;
+  Addition add = Addition::sum;  ///< never stack
+  friend bool operator==(const Unreduce&, const Unreduce&) = default;
+};
+
+/// Position q gets a tile n times as long along `dim`, of zeros but for its own tile as piece q.
+struct Embed {
+  std::size_t dim = 0;
+  DeviceTable groups;
+  Addition add = Addition::sum;  ///< never stack
+  friend bool operator==(const Embed&, const Embed&) = default;
+};
+
+/// A step that makes sums or addends, whatever it makes of them.
+template <typename Step>
+concept Adding = std::is_same_v<Step, Reducescatter> || std::is_same_v<Step, Allreduce> ||
+    std::is_same_v<Step, Unreduce> || std::is_same_v<Step, Embed>;
+
 /// A step without its claims.
-using Op = std::variant<Dynslice, Allgather, Alltoall, Allpermute, Exchange>;
+using Op = std::variant<Dynslice, Allgather, Alltoall, Allpermute, Exchange, Reducescatter,
+                        Allreduce, Unreduce, Embed>;
 
 // ---- The table ----------------------------------------------------------------------------------
 
 /// How the value of a key is written.
 enum class KeyKind {
-  number,  ///< `2`
-  groups,  ///< rows of devices, or an iota with two numbers on its left
-  list,    ///< devices or parts, or an iota with one number on its left
-  rows,    ///< rows of numbers
-  ints,    ///< `[2,3]`
-  tiling,  ///< `[3{x}12, 2{y}12]`
+  number,    ///< `2`
+  groups,    ///< rows of devices, or an iota with two numbers on its left
+  list,      ///< devices or parts, or an iota with one number on its left
+  rows,      ///< rows of numbers
+  ints,      ///< `[2,3]`
+  tiling,    ///< `[3{x}12, 2{y}12]`
+  addition,  ///< `max`
 };
 
 struct Key {
@@ -115,7 +159,8 @@ struct Key {
 };
 
 /// The row of a step: `name`; `keys` in the order in which they are written, without the claims;
-/// `needs`, which of them it must have; `not_both`, which ones exclude each other, or empty.
+/// `needs`, which of them it must have; `not_both`, which ones exclude each other, or empty; `since`,
+/// the version of the forms that has it first.
 template <typename Step>
 struct OpRow;
 
@@ -127,6 +172,7 @@ struct OpRow<Dynslice> {
                                       Key{"piece", KeyKind::number, 2}};
   static constexpr std::string_view needs = "dim, and either groups, or parts and part";
   static constexpr std::string_view not_both = "either groups, or parts and part, not both";
+  static constexpr int since = 1;
 };
 template <>
 struct OpRow<Allgather> {
@@ -134,6 +180,7 @@ struct OpRow<Allgather> {
   static constexpr std::array keys = {Key{"dim", KeyKind::number}, Key{"groups", KeyKind::groups}};
   static constexpr std::string_view needs = "dim and groups";
   static constexpr std::string_view not_both = "";
+  static constexpr int since = 1;
 };
 template <>
 struct OpRow<Alltoall> {
@@ -143,6 +190,7 @@ struct OpRow<Alltoall> {
                                       Key{"piece", KeyKind::number, 2}};
   static constexpr std::string_view needs = "split, concat and groups";
   static constexpr std::string_view not_both = "";
+  static constexpr int since = 1;
 };
 template <>
 struct OpRow<Allpermute> {
@@ -150,14 +198,54 @@ struct OpRow<Allpermute> {
   static constexpr std::array keys = {Key{"source", KeyKind::list}, Key{"pairs", KeyKind::rows}};
   static constexpr std::string_view needs = "source or pairs";
   static constexpr std::string_view not_both = "either source or pairs, not both";
+  static constexpr int since = 1;
 };
 template <>
 struct OpRow<Exchange> {
   static constexpr std::string_view name = "exchange";
-  static constexpr std::array keys = {Key{"transfers", KeyKind::rows}};
+  static constexpr std::array keys = {Key{"transfers", KeyKind::rows},
+                                      Key{"add", KeyKind::addition, 2}};
   static constexpr std::string_view needs =
       "transfers, and tile, which says the shape of the new tiles";
   static constexpr std::string_view not_both = "";
+  static constexpr int since = 1;
+};
+
+template <>
+struct OpRow<Reducescatter> {
+  static constexpr std::string_view name = "reducescatter";
+  static constexpr std::array keys = {Key{"dim", KeyKind::number}, Key{"groups", KeyKind::groups},
+                                      Key{"piece", KeyKind::number}, Key{"add", KeyKind::addition}};
+  static constexpr std::string_view needs = "dim and groups";
+  static constexpr std::string_view not_both = "";
+  static constexpr int since = 2;
+};
+template <>
+struct OpRow<Allreduce> {
+  static constexpr std::string_view name = "allreduce";
+  static constexpr std::array keys = {Key{"groups", KeyKind::groups},
+                                      Key{"add", KeyKind::addition}};
+  static constexpr std::string_view needs = "groups";
+  static constexpr std::string_view not_both = "";
+  static constexpr int since = 2;
+};
+template <>
+struct OpRow<Unreduce> {
+  static constexpr std::string_view name = "unreduce";
+  static constexpr std::array keys = {Key{"groups", KeyKind::groups},
+                                      Key{"add", KeyKind::addition}};
+  static constexpr std::string_view needs = "groups";
+  static constexpr std::string_view not_both = "";
+  static constexpr int since = 2;
+};
+template <>
+struct OpRow<Embed> {
+  static constexpr std::string_view name = "embed";
+  static constexpr std::array keys = {Key{"dim", KeyKind::number}, Key{"groups", KeyKind::groups},
+                                      Key{"add", KeyKind::addition}};
+  static constexpr std::string_view needs = "dim and groups";
+  static constexpr std::string_view not_both = "";
+  static constexpr int since = 2;
 };
 
 /// What any step may claim of its result; these keys stand last.
@@ -171,6 +259,7 @@ struct OpInfo {
   std::span<const Key> keys;
   std::string_view needs;
   std::string_view not_both;
+  int since = 1;
 };
 
 /// All rows; row k is that of alternative k of Op.
@@ -190,6 +279,7 @@ class KeySink {
   /// \param row  row number 0 .. count - 1
   virtual void rows(std::string_view key, std::size_t count,
                     const std::function<std::vector<Size>(std::size_t)>& row) = 0;
+  virtual void addition(std::string_view key, Addition value) = 0;
 };
 void write_keys(const Op& op, KeySink& sink);
 
@@ -228,7 +318,7 @@ struct Assemble {
 
 using Meaning = std::variant<Keep, Regroup, Fetch, Assemble>;
 
-/// \param tile  the shape of every tile before the step, which can be applied to it
+/// \param tile  the shape of every tile before the step, which can be applied to it and adds nothing
 [[nodiscard]] Meaning meaning(const Op& op, const Shape& tile);
 
 }  // namespace retile

@@ -13,7 +13,7 @@ bool is_exchange(const Step& step) {
   return match(
       step.op, [](const Dynslice&) { return false; }, [](const Allgather&) { return false; },
       [](const Alltoall&) { return false; }, [](const Allpermute&) { return false; },
-      [](const Exchange&) { return true; });
+      [](const Exchange&) { return true; }, [](const Adding auto&) { return false; });
 }
 
 Program without_steps(const Problem& problem) {
@@ -30,16 +30,44 @@ Program without_steps(const Problem& problem) {
   return program;
 }
 
+std::optional<Addition> addition_of(const Step& step) {
+  return match(
+      step.op, [](const Dynslice&) -> std::optional<Addition> { return std::nullopt; },
+      [](const Allgather&) -> std::optional<Addition> { return std::nullopt; },
+      [](const Alltoall&) -> std::optional<Addition> { return std::nullopt; },
+      [](const Allpermute&) -> std::optional<Addition> { return std::nullopt; },
+      [](const Exchange& op) { return op.add; },
+      [](const Adding auto& op) -> std::optional<Addition> { return op.add; });
+}
+
+std::optional<Addition> addition_of(const Program& program) {
+  for (const Layout* end : {&program.from, &program.to}) {
+    if (end->addends()) return end->addends()->addition;
+  }
+  for (const Step& step : program.steps) {
+    if (step.claims.map && step.claims.map->addends()) {
+      return step.claims.map->addends()->addition;
+    }
+  }
+  for (const Step& step : program.steps) {
+    if (const auto addition = addition_of(step)) return addition;
+  }
+  return std::nullopt;
+}
+
+bool has_addends(const Program& program) { return addition_of(program).has_value(); }
+
 bool is_even(const Program& program) {
   const auto even = [](const Step& step) {
     const bool pieces = match(
         step.op, [](const Dynslice& op) { return op.piece.has_value(); },
         [](const Allgather&) { return false; },
         [](const Alltoall& op) { return op.piece.has_value(); },
-        [](const Allpermute&) { return false; }, [](const Exchange&) { return false; });
+        [](const Allpermute&) { return false; }, [](const Exchange&) { return false; },
+        [](const Adding auto&) { return false; });
     return !pieces && !step.claims.shapes && (!step.claims.map || step.claims.map->is_even());
   };
-  return program.from.is_even() && program.to.is_even() &&
+  return !has_addends(program) && program.from.is_even() && program.to.is_even() &&
          std::all_of(program.steps.begin(), program.steps.end(), even);
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "retile/core/addition.h"
 #include "retile/core/layout.h"
 #include "retile/core/mesh.h"
 #include "retile/core/size.h"
@@ -60,8 +61,15 @@ struct Problem;
 /// device number, if the problem's spelling has such.
 [[nodiscard]] Program without_steps(const Problem& problem);
 
+/// How a step adds, if it does.
+[[nodiscard]] std::optional<Addition> addition_of(const Step& step);
+/// How a Program adds: as `from` says, else `to`, else the first map claim that says it, else the
+/// first step that adds; nothing where all hold the array itself and nothing is added.
+[[nodiscard]] std::optional<Addition> addition_of(const Program& program);
+[[nodiscard]] bool has_addends(const Program& program);
+
 /// Whether all tiles are alike before and after every step, and the form says so: what
-/// `retile.program/1` can say. What is not goes through uneven.h.
+/// `retile.program/1` can say, and no addends. What is not goes through uneven.h.
 [[nodiscard]] bool is_even(const Program& program);
 
 }  // namespace retile

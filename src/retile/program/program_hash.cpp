@@ -28,6 +28,9 @@ class Hasher final : public KeySink {
     add(layout.tile());
     add(layout.base_offsets());
     if (!layout.is_even()) add(layout.extents());
+    if (!layout.addends()) return;
+    add(name_of(layout.addends()->addition));
+    add(layout.addends()->numbers.all_numbers());
   }
 
   void number(std::string_view key, Size value) override {
@@ -48,6 +51,10 @@ class Hasher final : public KeySink {
     add(key);
     add(static_cast<Size>(count));
     for (std::size_t k = 0; k < count; ++k) add(row(k));
+  }
+  void addition(std::string_view key, Addition value) override {
+    add(key);
+    add(name_of(value));
   }
 
   [[nodiscard]] std::uint64_t hash() const { return hash_; }

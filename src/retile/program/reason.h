@@ -15,6 +15,8 @@ enum class Reason {
   tile_claim,
   map_claim,
   not_a_box,
+  addends,
+  replicas,
   end,
   limit
 };

@@ -51,6 +51,9 @@ Result<std::vector<DeviceShapes>> tile_shapes(const Program& program, Size eleme
     return refused(Code::bad_program,
                    "the Program's ends are not tilings of one array over its devices");
   }
+  if (has_addends(program)) {
+    return refused(Code::unsupported, "a Program with addends is not run yet");
+  }
   const bool even = is_even(program);
   const auto shapes_at = [even](const Layout& layout) {
     return even ? DeviceShapes(layout.tile()) : DeviceShapes(shapes_of(layout));

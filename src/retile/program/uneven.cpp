@@ -77,6 +77,68 @@ class Mover {
     return std::nullopt;
   }
 
+  /// All members' tiles, or piece q of each, on top of one another.
+  /// \param split  the dimension that is cut, if any
+  Refused reduce(const DeviceTable& groups, std::optional<std::size_t> split,
+                 const std::optional<Size>& piece) {
+    const Size n = groups.columns();
+    if (split && !piece) {
+      if (const auto device = indivisible(*split, n)) return refusal(Reason::indivisible, device);
+    }
+    return each_in_row(groups, [&](Size device, std::span<const Size> row, Size q) -> Refused {
+      const Shape& tile = before_[index(device)];
+      if (is_empty(tile)) return std::nullopt;
+      Shape start(rank(), 0);
+      Shape shape = tile;
+      if (split) {
+        const Stretch part = piece_of(tile[*split], n, q, piece);
+        if (part.extent == 0) return std::nullopt;
+        start[*split] = part.begin;
+        shape[*split] = part.extent;
+      }
+      moves_.after[index(device)] = shape;
+      for (const Size member : row) {
+        if (!add({device, member, Shape(rank(), 0), start, shape})) return limit();
+      }
+      return std::nullopt;
+    });
+  }
+
+  /// Position 0 keeps its tile.
+  Refused unreduce(const DeviceTable& groups) {
+    const std::vector<Size> entries = groups.entries();
+    std::vector<bool> keeps(before_.size(), false);
+    for (std::size_t k = 0; k < entries.size(); k += index(groups.columns())) {
+      keeps[index(entries[k])] = true;
+    }
+    moves_.after = before_;
+    for (Size d = 0; d < devices_; ++d) {
+      const Shape& tile = before_[index(d)];
+      if (!keeps[index(d)] || is_empty(tile)) continue;
+      const Shape start(rank(), 0);
+      if (!add({d, d, start, start, tile})) return limit();
+    }
+    return std::nullopt;
+  }
+
+  /// The own tile as piece q of one n times as long.
+  Refused embed(const DeviceTable& groups, std::size_t dim) {
+    return each_in_row(groups, [&](Size device, std::span<const Size> row, Size q) -> Refused {
+      const Shape& tile = before_[index(device)];
+      if (is_empty(tile)) return std::nullopt;
+      Shape after = tile;
+      const auto extent = checked_mul(tile[dim], static_cast<Size>(row.size()));
+      if (!extent) return limit();
+      after[dim] = *extent;
+      if (!checked_product(after)) return limit();
+      Shape target(rank(), 0);
+      target[dim] = tile[dim] * q;
+      moves_.after[index(device)] = std::move(after);
+      if (!add({device, device, std::move(target), Shape(rank(), 0), tile})) return limit();
+      return std::nullopt;
+    });
+  }
+
   /// \param split  the dimension that loses, if any
   Refused regroup(const DeviceTable& groups, std::optional<std::size_t> split, std::size_t concat,
                   const std::optional<Size>& piece) {
@@ -126,12 +188,44 @@ class Mover {
     }
     moves_.after = std::move(after);
     if (keeps_) moves_.transfers = op.transfers;
+    if (op.add) {
+      return find_stray_transfer(
+          op.transfers, [this](Size d) -> const Shape& { return before_[index(d)]; },
+          [this](Size d) -> const Shape& { return moves_.after[index(d)]; });
+    }
     return find_transfer_fault(
         op.transfers, [this](Size d) -> const Shape& { return before_[index(d)]; },
         [this](Size d) -> const Shape& { return moves_.after[index(d)]; }, devices_, deadline);
   }
 
  private:
+  /// Calls `visit` for every device with its row and its position there, once all tiles of every row
+  /// are known to be of one shape.
+  template <typename Visit>
+  Refused each_in_row(const DeviceTable& groups, const Visit& visit) {
+    const Size n = groups.columns();
+    const std::vector<Size> entries = groups.entries();
+    std::vector<std::size_t> place(before_.size());
+    for (std::size_t k = 0; k < entries.size(); ++k) place[index(entries[k])] = k;
+    const auto row_of = [&](Size d) {
+      const std::size_t k = place[index(d)];
+      return std::span(entries).subspan(k - k % index(n), index(n));
+    };
+    for (Size d = 0; d < devices_; ++d) {
+      const auto row = row_of(d);
+      if (before_[index(d)] == before_[index(row.front())]) continue;
+      const auto other = std::find_if(row.begin(), row.end(), [&](Size member) {
+        return before_[index(member)] != before_[index(row.front())];
+      });
+      return refusal(Reason::ragged, *other);
+    }
+    for (Size d = 0; d < devices_; ++d) {
+      const auto q = static_cast<Size>(place[index(d)] % index(n));
+      if (auto fault = visit(d, row_of(d), q)) return fault;
+    }
+    return std::nullopt;
+  }
+
   [[nodiscard]] std::size_t rank() const { return before_.empty() ? 0 : before_.front().size(); }
   static Refused limit() { return refusal(Reason::limit); }
 
@@ -220,7 +314,11 @@ tl::expected<Moves, Refusal> moved(const Step& step, const TileShapes& before,
                                ? shapes_of_rows(*step.claims.shapes, before.front().size())
                                : TileShapes(before.size(), *step.claims.tile);
         return mover.assemble(op, std::move(after), deadline);
-      });
+      },
+      [&](const Reducescatter& op) { return mover.reduce(op.groups, op.dim, op.piece); },
+      [&](const Allreduce& op) { return mover.reduce(op.groups, std::nullopt, std::nullopt); },
+      [&](const Unreduce& op) { return mover.unreduce(op.groups); },
+      [&](const Embed& op) { return mover.embed(op.groups, op.dim); });
   if (refused) return tl::unexpected(*refused);
   return mover.take();
 }

@@ -27,7 +27,8 @@ using TileShapes = std::vector<Shape>;
 /// The most elements that a device has.
 [[nodiscard]] Size largest_tile(const TileShapes& shapes);
 
-/// A step as boxes.
+/// A step as boxes. Of one that adds, boxes may meet: an element is the sum of all that write it, or
+/// zero.
 struct Moves {
   TileShapes after;
   /// Those of one device together, the lowest first. An exchange's own, in its order.

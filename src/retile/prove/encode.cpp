@@ -29,7 +29,7 @@ bool is_regular(const Step& step) {
             op.source, [](const DeviceTable& table) { return is_regular(table); },
             [](const PairList&) { return false; });
       },
-      [](const Exchange&) { return false; });
+      [](const Exchange&) { return false; }, [](const Adding auto&) { return false; });
 }
 
 }  // namespace

@@ -75,8 +75,8 @@ Decision Examination::refused(std::size_t k, const Refusal& refusal) {
 Decision Examination::count(std::size_t k) {
   const Size before = checked_product(tiles_[k]).value_or(0);
   const Size after = checked_product(tiles_[k + 1]).value_or(0);
-  const auto cost =
-      checked_add(proof_.verdict.cost, step_cost(program_.steps[k], before, after, deadline_));
+  const auto step = step_cost(program_.steps[k], before, after, deadline_);
+  const auto cost = step ? checked_add(proof_.verdict.cost, *step) : std::nullopt;
   if (!cost) return undecided("the cost does not fit in 63 bits");
   if (deadline_.passed()) return late(fmt::format("step {}", k));
   proof_.verdict.cost = *cost;

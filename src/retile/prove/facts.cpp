@@ -37,7 +37,8 @@ std::string facts(const Program& program, const Verdict& verdict) {
         step.op, [&](const Dynslice&) { groups(); }, [&](const Allgather&) { groups(); },
         [&](const Alltoall&) { groups(); },
         [&](const Allpermute&) { out += line("bijection", {number}); },
-        [](const Exchange&) {});  // there are no facts to certify about one
+        // There are no facts to certify about these.
+        [](const Exchange&) {}, [](const Adding auto&) {});
     out += line("inside", {number});
     tile = shape_after(step, tile, program.devices).value();
     if (step.claims.map || step.claims.at) {

@@ -103,7 +103,8 @@ class Prover {
           what = "the permutation is a bijection";
           return std::get_if<DeviceTable>(&op.source);
         },
-        [](const Exchange&) -> const DeviceTable* { return nullptr; });
+        [](const Exchange&) -> const DeviceTable* { return nullptr; },
+        [](const Adding auto& op) { return &op.groups; });
     if (table == nullptr) return Decision::right;  // parts: any list will do
     Encoder encoder;
     symbolic::Digits& digits = encoder.digits();

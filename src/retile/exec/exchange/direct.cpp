@@ -364,6 +364,9 @@ Result<Program> direct(const Program& program, const DirectOptions& options) {
                    .message = fmt::format("the direct exchange needs more than {} transfers",
                                           options.transfer_limit)});
   }
+  if (has_addends(program)) {
+    return refuse({.code = Code::unsupported, .message = "addends are not exchanged yet"});
+  }
   auto transfers = Maker(program.from, program.to).make(options.transfer_limit);
   if (!transfers) return refuse(std::move(transfers.error()));
   Program out;

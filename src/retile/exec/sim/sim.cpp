@@ -185,6 +185,10 @@ Tiles moved(const std::vector<Transfer>& transfers, State& state) {
 
 Tiles apply(const Exchange& step, State& state) { return moved(step.transfers, state); }
 
+Tiles apply(const Adding auto& /*step*/, State& /*state*/) {
+  RETILE_ASSERT(false, "tile_shapes() refuses what adds");
+}
+
 /// A step on tiles that are not all alike.
 Tiles apply_uneven(const Step& step, State& state) {
   const auto moves = moves_of(step, state.before->each());

@@ -292,6 +292,10 @@ InPlace::State::State(const Program& program, const std::vector<Shape>& shapes, 
         [](const Exchange&) -> Move {
           RETILE_ASSERT(false, "an exchange is not run in place");
           return {};
+        },
+        [](const Adding auto&) -> Move {
+          RETILE_ASSERT(false, "tile_shapes() refuses what adds");
+          return {};
         }));
     received_bytes =
         checked_add(received_bytes, received).value_or(std::numeric_limits<Size>::max());

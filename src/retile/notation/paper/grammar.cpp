@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "retile/core/names.h"
+#include "retile/text/words.h"
 
 namespace retile::paper {
 namespace {
@@ -62,6 +63,29 @@ WrittenName read_name(Scanner& scanner) {
   }
   out.size = scanner.size(size_of(out.name.value));
   return out;
+}
+
+bool sees_addition(Scanner& scanner) {
+  if (!scanner.sees_word()) return false;
+  Scanner ahead = scanner;
+  static_cast<void>(ahead.word(""));
+  return ahead.sees('{');
+}
+
+Token<Addition> read_addition(Scanner& scanner) {
+  static const std::vector<std::string> names(addition_names.begin(), addition_names.end());
+  const auto word = scanner.word("sum, max, min or stack");
+  const auto addition = addition_named(word.value);
+  if (addition) return {.value = *addition, .place = word.place};
+  std::vector<std::string> notes = {"sum{x}[8] is the sum of what the devices along x hold"};
+  if (const auto meant = text::nearest(word.value, names)) {
+    notes.insert(notes.begin(), fmt::format("did you mean {}?", *meant));
+  }
+  fail(word.place,
+       {.code = Code::syntax,
+        .message = fmt::format("{} is no way of adding: there are {}", shortened(word.value),
+                               text::enumerate(names, "and", names.size())),
+        .notes = std::move(notes)});
 }
 
 std::vector<Token<Size>> read_cuts(Scanner& scanner) {

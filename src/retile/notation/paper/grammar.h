@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "retile/core/addition.h"
 #include "retile/core/cuts.h"
 #include "retile/core/mesh.h"
 #include "retile/core/size.h"
@@ -71,6 +72,11 @@ struct WrittenName {
   std::optional<Token<Size>> major;  ///< of a part: the product of what is cut off before it
 };
 [[nodiscard]] WrittenName read_name(Scanner& scanner);
+
+/// Whether `sum{` or the like comes next.
+[[nodiscard]] bool sees_addition(Scanner& scanner);
+/// Reads `sum`, `max`, `min` or `stack`.
+[[nodiscard]] Token<Addition> read_addition(Scanner& scanner);
 
 /// How a dimension is written, for notes.
 [[nodiscard]] std::vector<std::string> dim_form();

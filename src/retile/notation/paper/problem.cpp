@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "retile/core/names.h"
 #include "retile/notation/paper/notation.h"
 #include "retile/notation/paper/read.h"
 #include "retile/notation/paper/wellformed.h"
@@ -59,12 +60,38 @@ void check(const Mesh& mesh, const End& from, const End& to, const std::vector<C
   fail_with(text::Place{.input = &to_input, .span = where}, std::move(violation->diagnostic));
 }
 
+/// Fails where the ends add in two ways, or one is a stack that the other is not.
+void check_additions(const WrittenLayout& from, const WrittenLayout& to, const text::Input& input) {
+  const auto& before = from.layout.addends();
+  const auto& after = to.layout.addends();
+  const text::Place all{.input = &input, .span = {0, input.text.size()}};
+  const bool stack = (before && before->addition == Addition::stack) ||
+                     (after && after->addition == Addition::stack);
+  if (stack && from.layout.addend_count() != to.layout.addend_count()) {
+    fail(all, {.code = Code::bad_argument,
+               .message = fmt::format("{} has {} of a stack, {} has {}", to_source,
+                                      counted(to.layout.addend_count(), "array"), from_source,
+                                      from.layout.addend_count()),
+               .notes = {"a stack stays a stack: nothing adds its arrays"}});
+  }
+  if (!before || !after || before->addition == after->addition) return;
+  fail(all, {.code = Code::bad_argument,
+             .message = fmt::format("{} is a {}, {} a {}", from_source, name_of(before->addition),
+                                    to_source, name_of(after->addition)),
+             .notes = {"both ends of a redistribution add in one way"}});
+}
+
 /// What the devices hold that stand on a mesh.
 Layout placed(const WrittenLayout& written, const PlacedMesh& mesh, Size devices,
               const text::Input& input) {
   const Layout& layout = written.layout;
   if (written.rooted) return layout;
   const text::Place all{.input = &input, .span = {0, input.text.size()}};
+  if (layout.addends() && (mesh.order || layout.devices() != devices)) {
+    fail(all, {.code = Code::unsupported,
+               .message = "a mesh with an order, or of fewer positions than devices, has no "
+                          "addends yet"});
+  }
   if (layout.rank() == 0 && layout.devices() != devices) {
     fail(all, {.code = Code::unsupported,
                .message = "an array of rank 0 is held by every device, also by those on no mesh"});
@@ -147,6 +174,7 @@ Result<Problem> parse_problem(const PlacedMesh& mesh, const std::optional<Placed
     WrittenLayout target = paper::read_layout(to_input, mesh_to.mesh, devices);
     check(mesh_to.mesh, {source.layout.global(), source.text.text, source.text},
           {target.layout.global(), target.text.text, target.text}, target.dims, to_input);
+    check_additions(source, target, to_input);
     Problem out = Problem::make(placed(source, mesh, devices, from_input),
                                 placed(target, mesh_to, devices, to_input))
                       .value();

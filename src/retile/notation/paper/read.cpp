@@ -1,6 +1,7 @@
 #include "retile/notation/paper/read.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -145,6 +146,90 @@ std::string layout_text(const Mesh& mesh, std::vector<CutDim> dims) {
   return out.empty() ? "[]" : out + "]";
 }
 
+/// `sum{x}` before the dimensions.
+struct WrittenAddends {
+  Addition addition = Addition::sum;
+  std::vector<WrittenName> parts;
+  Place place;
+};
+
+WrittenAddends read_addends(Scanner& scanner) {
+  WrittenAddends out;
+  const std::size_t begin = scanner.next();
+  out.addition = read_addition(scanner).value;
+  scanner.expect("{");
+  do {
+    out.parts.push_back(read_axis(scanner));
+  } while (scanner.accept(","));
+  if (!scanner.accept("}")) scanner.fail_expected("',' or '}' after an axis");
+  out.place = scanner.since(begin);
+  return out;
+}
+
+/// The digit of an axis that counts addends, or of a part of one.
+Digit counting_digit(const Mesh& mesh, const WrittenName& part) {
+  const std::string& name = part.name.value;
+  const auto axis = mesh.digit(name);
+  if (!axis) fail_with(part.name.place, unknown_axis(mesh, name));
+  if (part.major) {
+    const auto digit = part_of(*axis, part.major->value, part.size->value);
+    if (digit) return *digit;
+    fail_with(part.size->place, wrong_part(name, axis->size, part.major->value, part.size->value));
+  }
+  if (part.size && part.size->value != axis->size) {
+    fail_with(part.size->place, wrong_axis_size(name, axis->size, part.size->value));
+  }
+  return *axis;
+}
+
+/// Fails where an axis of size 2 or more that counts addends stands twice.
+void check_axes(const Mesh& mesh, const WrittenAddends& addends, const Dims& written) {
+  for (std::size_t k = 0; k < addends.parts.size(); ++k) {
+    const WrittenName& part = addends.parts[k];
+    if (counting_digit(mesh, part).size == 1 || part.major) continue;
+    const auto is_same = [&part](const WrittenName& other) {
+      return !other.major && other.name.value == part.name.value;
+    };
+    for (std::size_t before = 0; before < k; ++before) {
+      if (!is_same(addends.parts[before])) continue;
+      fail_with(part.name.place, addends_use_twice(part.name.value, std::nullopt));
+    }
+    for (std::size_t i = 0; i < written.dims.size(); ++i) {
+      const auto& parts = written.dims[i].parts;
+      const auto other = std::find_if(parts.begin(), parts.end(), is_same);
+      if (other == parts.end()) continue;
+      fail_with(other->name.place, addends_use_twice(part.name.value, i));
+    }
+  }
+}
+
+/// The layout with addends; `spelling` gets them, too.
+Layout with_addends(const Layout& layout, const Mesh& mesh, const WrittenAddends& addends,
+                    const Dims& written, std::string& spelling) {
+  check_axes(mesh, addends, written);
+  std::vector<Digit> digits;
+  std::vector<std::string> names;
+  for (const WrittenName& part : addends.parts) {
+    const Digit digit = counting_digit(mesh, part);
+    if (digit.size == 1) continue;
+    digits.push_back(digit);
+    names.push_back(part_text(
+        {part.name.value, part.major ? part.major->value : 0, part.major ? part.size->value : 0}));
+  }
+  auto out = layout.with_addends(addends.addition, std::move(digits));
+  if (!out) {
+    fail(addends.place, {.code = out.error().code,
+                         .message = out.error().message,
+                         .notes = {"parts that count addends and parts that cut may not overlap"},
+                         .rule = "WF-TYPE"});
+  }
+  if (!names.empty()) {
+    spelling =
+        fmt::format("{}{{{}}}{}", name_of(addends.addition), fmt::join(names, ","), spelling);
+  }
+  return *std::move(out);
+}
+
 /// The layout in which one device holds everything, and the others nothing.
 Layout rooted(Size devices, const Mesh& mesh, const std::vector<CutDim>& dims,
               const Token<Size>& device, const Place& type) {
@@ -197,6 +282,8 @@ WrittenType read_type(const text::Input& input, const Mesh& mesh) {
 
 WrittenLayout read_layout(const text::Input& input, const Mesh& mesh, Size devices) {
   Scanner scanner(input);
+  std::optional<WrittenAddends> addends;
+  if (sees_addition(scanner)) addends = read_addends(scanner);
   const Dims written = read_written(scanner, mesh);
   std::optional<Token<Size>> root;
   if (scanner.accept("@")) root = scanner.number();
@@ -207,7 +294,13 @@ WrittenLayout read_layout(const text::Input& input, const Mesh& mesh, Size devic
   check(mesh, written, dims);
   if (!root) {
     std::string spelling = layout_text(mesh, dims);
-    return {layout_of(mesh, dims), std::move(spelling), text_of(input, written), std::move(dims)};
+    Layout layout = layout_of(mesh, dims);
+    if (addends) layout = with_addends(layout, mesh, *addends, written, spelling);
+    return {std::move(layout), std::move(spelling), text_of(input, written), std::move(dims)};
+  }
+  if (addends) {
+    fail(addends->place,
+         {.code = Code::ill_formed_type, .message = "what one device holds alone has no addends"});
   }
   if (root->value >= devices) {
     fail(root->place, {.code = Code::bad_device,

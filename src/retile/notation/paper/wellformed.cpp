@@ -281,6 +281,15 @@ Diagnostic wrong_axis_size(const std::string& axis, Size in_mesh, Size written) 
       .notes = {fmt::format("the size may be left out: {} stands for {}:{}", name, name, in_mesh)}};
 }
 
+Diagnostic addends_use_twice(const std::string& axis, std::optional<std::size_t> dim) {
+  return {.code = Code::axis_used_twice,
+          .message = dim ? fmt::format("axis {} counts addends and cuts dimension {}",
+                                       shown_name(axis), *dim)
+                         : fmt::format("axis {} counts addends twice", shown_name(axis)),
+          .rule = "WF-TYPE",
+          .notes = {"an axis counts addends or cuts one dimension, once"}};
+}
+
 Diagnostic axis_used_twice(const std::string& axis, std::size_t first_dim, std::size_t second_dim) {
   const std::string name = shown_name(axis);
   const bool same = first_dim == second_dim;

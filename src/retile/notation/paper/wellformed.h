@@ -65,6 +65,10 @@ struct CutDim {
 [[nodiscard]] Diagnostic axis_used_twice(const std::string& axis, std::size_t first_dim,
                                          std::size_t second_dim);
 
+/// The refusal of an axis that counts addends and stands in a second place.
+/// \param dim  the dimension that it cuts, too; nothing: it stands among the addends twice
+[[nodiscard]] Diagnostic addends_use_twice(const std::string& axis, std::optional<std::size_t> dim);
+
 /// What splits a dimension: an axis, or another digit of the device number.
 struct Splitter {
   std::string text;  ///< as written in a dimension: `x`, `6:4`

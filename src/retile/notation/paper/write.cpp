@@ -42,6 +42,19 @@ std::string digit_text(const Digit& digit, const Mesh* mesh) {
   return fmt::format("{}:{}", digit.stride, digit.size);
 }
 
+/// Digits by the names of axes where they have some.
+std::vector<std::string> parts_of(const std::vector<Digit>& digits, const Mesh* mesh) {
+  std::vector<std::string> out;
+  for (const Digit& digit : digits) {
+    if (mesh == nullptr) {
+      out.push_back(digit_text(digit, nullptr));
+      continue;
+    }
+    for (const Digit& piece : cut(digit, *mesh)) out.push_back(digit_text(piece, mesh));
+  }
+  return out;
+}
+
 /// `3`, `4~` or `(0,3,10)`: the first of these that says the tiles.
 std::string cuts_text(const Cuts& cuts) {
   const Size global = cuts.global();
@@ -122,17 +135,15 @@ std::string to_text(const DistType& type) { return type_text(type).text; }
 
 std::string to_text(const Layout& layout, const Mesh* mesh) {
   RETILE_ASSERT(layout.is_compact(), "only compact layouts can be written as a bracket tiling");
-  std::string out = "[";
+  std::string out;
+  if (const auto& addends = layout.addends()) {
+    out = fmt::format("{}{{{}}}", name_of(addends->addition),
+                      fmt::join(parts_of(addends->numbers.digits().front(), mesh), ","));
+  }
+  out += "[";
   for (std::size_t i = 0; i < layout.rank(); ++i) {
     if (i > 0) out += ", ";
-    std::vector<std::string> parts;
-    for (const Digit& digit : layout.digits()[i]) {
-      if (mesh == nullptr) {
-        parts.push_back(digit_text(digit, nullptr));
-        continue;
-      }
-      for (const Digit& piece : cut(digit, *mesh)) parts.push_back(digit_text(piece, mesh));
-    }
+    const std::vector<std::string> parts = parts_of(layout.digits()[i], mesh);
     out += dim_text(cuts_text(layout.cuts()[i]), parts, layout.global()[i]);
     if (layout.halos().empty() || layout.halos()[i] == Halo{}) continue;
     out += fmt::format("<{},{}>", layout.halos()[i].below, layout.halos()[i].above);

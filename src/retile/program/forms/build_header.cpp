@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "builder.h"
+#include "retile/core/names.h"
 #include "retile/core/problem.h"
 #include "tilings.h"
 
@@ -125,6 +126,9 @@ void Builder::finish_header() {
   program_.from = build_tiling(*from_, from_ground);
   program_.to = build_tiling(*to_, grounds[to_mesh_]);
   check_global(program_.to, *to_, "to");
+  if (program_.from.addends()) addition_ = program_.from.addends()->addition;
+  check_addition(program_.to, *to_, "to");
+  if (program_.to.addends()) addition_ = program_.to.addends()->addition;
   // Whatever mesh is in force at the end names the axes of the claims.
   if (axes_ && axes_->mesh() != program_.mesh) program_.mesh_to = axes_->mesh();
   // A mesh names digits of positions. Where these are no devices, layouts are lists.
@@ -146,6 +150,27 @@ void Builder::check_global(const Layout& layout, const TilingDraft& draft,
   if (!violation) return;
   violation->diagnostic.notes.emplace_back("all tilings of a Program cut the same array");
   fail_with(place_of(*violation, draft), std::move(violation->diagnostic));
+}
+
+void Builder::check_addition(const Layout& layout, const TilingDraft& draft,
+                             std::string_view what) const {
+  const auto fail_here = [&draft](std::string message, std::string note) {
+    fail(draft.place,
+         {.code = Code::bad_program, .message = std::move(message), .notes = {std::move(note)}});
+  };
+  std::optional<Addition> own;
+  if (layout.addends()) own = layout.addends()->addition;
+  const Size addends = program_.from.addend_count();
+  if ((addition_ == Addition::stack || own == Addition::stack) &&
+      layout.addend_count() != addends) {
+    fail_here(fmt::format("{} has {} of a stack, from has {}", what,
+                          counted(layout.addend_count(), "array"), addends),
+              "a stack stays a stack: nothing adds its arrays");
+  }
+  if (!own || !addition_ || own == addition_) return;
+  fail_here(fmt::format("{} is a {}, but another tiling of this Program is a {}", what,
+                        name_of(*own), name_of(*addition_)),
+            "a Program adds in one way");
 }
 
 Program Builder::finish() {

@@ -92,6 +92,42 @@ void Builder::make(const StepDraft& step, Allpermute& op) const {
 
 namespace {
 
+Addition addition_of(const StepDraft& step) {
+  const auto* const add = step.find<Token<Addition>>("add");
+  return add == nullptr ? Addition::sum : add->value;
+}
+
+}  // namespace
+
+void Builder::make(const StepDraft& step, Reducescatter& op) const {
+  check_keys(step, step.has("dim") && step.has("groups"));
+  op.dim = dimension(step, "dim");
+  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), program_.devices);
+  op.piece = piece_of(step);
+  op.add = addition_of(step);
+}
+
+void Builder::make(const StepDraft& step, Allreduce& op) const {
+  check_keys(step, step.has("groups"));
+  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), program_.devices);
+  op.add = addition_of(step);
+}
+
+void Builder::make(const StepDraft& step, Unreduce& op) const {
+  check_keys(step, step.has("groups"));
+  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), program_.devices);
+  op.add = addition_of(step);
+}
+
+void Builder::make(const StepDraft& step, Embed& op) const {
+  check_keys(step, step.has("dim") && step.has("groups"));
+  op.dim = dimension(step, "dim");
+  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), program_.devices);
+  op.add = addition_of(step);
+}
+
+namespace {
+
 void fail_extent(const Place& extent) {
   fail(extent, {.code = Code::bad_number,
                 .message = "the extents of tiles and boxes are at least 1",
@@ -152,6 +188,7 @@ void Builder::make(const StepDraft& step, Exchange& op) const {
   }
   const auto& transfers = step.get<Token<RowsDraft>>("transfers");
   const auto& lengths = transfers.value.lengths;
+  if (step.has("add")) op.add = addition_of(step);
   op.transfers.reserve(lengths.size());
   std::size_t entry = 0;
   for (std::size_t row = 0; row < lengths.size(); ++row) {
@@ -175,6 +212,7 @@ Claims Builder::claims(const StepDraft& step) const {
   if (const auto* map = step.find<TilingDraft>("map")) {
     out.map = build_tiling(*map, ground_);
     check_global(*out.map, *map, "map");
+    check_addition(*out.map, *map, "map");
   }
   if (const auto* at = step.find<Token<RowsDraft>>("at")) {
     check_offset_rows(*at, program_.from.rank(), program_.devices);
@@ -212,6 +250,9 @@ void Builder::step(const StepDraft& step) {
   Step out;
   out.op = op(step);
   out.claims = claims(step);
+  if (out.claims.map && out.claims.map->addends()) {
+    addition_ = out.claims.map->addends()->addition;
+  }
   program_.steps.push_back(std::move(out));
 }
 

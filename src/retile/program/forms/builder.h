@@ -56,6 +56,8 @@ class Builder {
   [[nodiscard]] Ground ground_of(std::size_t meshes_above) const;
   void check_tiling_line(const std::optional<TilingDraft>& tiling, std::string_view word);
   void check_global(const Layout& layout, const TilingDraft& draft, std::string_view what) const;
+  /// Fails where a tiling adds in another way than those above it.
+  void check_addition(const Layout& layout, const TilingDraft& draft, std::string_view what) const;
 
   /// Fails where a step has keys that exclude each other, or lacks one.
   void check_keys(const StepDraft& step, bool complete, bool both = false) const;
@@ -65,6 +67,10 @@ class Builder {
   void make(const StepDraft& step, Alltoall& op) const;
   void make(const StepDraft& step, Allpermute& op) const;
   void make(const StepDraft& step, Exchange& op) const;
+  void make(const StepDraft& step, Reducescatter& op) const;
+  void make(const StepDraft& step, Allreduce& op) const;
+  void make(const StepDraft& step, Unreduce& op) const;
+  void make(const StepDraft& step, Embed& op) const;
   template <std::size_t Row = 0>
   [[nodiscard]] Op op(const StepDraft& step) const;
   [[nodiscard]] Claims claims(const StepDraft& step) const;
@@ -72,10 +78,11 @@ class Builder {
   Place start_;
   int version_;
   Program program_;
-  std::vector<Positions> meshes_;  ///< of version 2
-  std::size_t from_mesh_ = 0;      ///< how many of them stand above `from`
-  std::size_t to_mesh_ = 0;        ///< and above `to`
-  Ground ground_;                  ///< of the claims
+  std::vector<Positions> meshes_;     ///< of version 2
+  std::size_t from_mesh_ = 0;         ///< how many of them stand above `from`
+  std::size_t to_mesh_ = 0;           ///< and above `to`
+  Ground ground_;                     ///< of the claims
+  std::optional<Addition> addition_;  ///< of the tilings so far
   std::optional<AxisTable> axes_;
   int mesh_count_ = 0;
   bool has_devices_line_ = false;

@@ -15,9 +15,11 @@ bool StepDraft::has(std::string_view key) const {
 
 namespace {
 
-std::vector<std::string> op_names() {
+std::vector<std::string> op_names(int version) {
   std::vector<std::string> out;
-  for (const OpInfo& row : op_table()) out.emplace_back(row.name);
+  for (const OpInfo& row : op_table()) {
+    if (row.since <= version) out.emplace_back(row.name);
+  }
   return out;
 }
 
@@ -34,14 +36,18 @@ std::vector<std::string> joined(std::vector<std::string> words,
 
 }  // namespace
 
-std::size_t op_row(std::string_view word, const Place& place) {
-  static const std::vector<std::string> reserved = {"allreduce", "reducescatter", "reshape",
-                                                    "transpose", "pad",           "concat"};
+std::size_t op_row(std::string_view word, const Place& place, int version) {
+  static const std::vector<std::string> reserved = {"reshape", "transpose", "pad", "concat"};
   const auto table = op_table();
   for (std::size_t row = 0; row < table.size(); ++row) {
-    if (table[row].name == word) return row;
+    if (table[row].name != word) continue;
+    if (table[row].since <= version) return row;
+    fail(place,
+         {.code = Code::bad_program,
+          .message = fmt::format("{} is a step of retile.program/{}", word, table[row].since),
+          .notes = {"the header of this Program says retile.program/1"}});
   }
-  const std::vector<std::string> names = op_names();
+  const std::vector<std::string> names = op_names(version);
   if (std::find(reserved.begin(), reserved.end(), word) != reserved.end()) {
     fail(place,
          {.code = Code::bad_program,

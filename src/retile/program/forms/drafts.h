@@ -54,9 +54,17 @@ struct DigitDraft {
 
 using DimDraft = paper::WrittenDim<DigitDraft>;
 
+/// `sum{x,6:4}` before the bracket.
+struct AddendsDraft {
+  Addition addition = Addition::sum;
+  std::vector<DigitDraft> parts;
+  Place place;
+};
+
 /// Dimensions in brackets, or three or four lists.
 struct TilingDraft {
   Place place;
+  std::optional<AddendsDraft> addends = {};
   std::vector<DimDraft> dims;
   std::optional<Token<Size>> root = {};  ///< the device that alone holds it
   bool is_listed = false;
@@ -68,7 +76,7 @@ struct TilingDraft {
 
 /// The value of a key of any kind.
 using ValueDraft = std::variant<Token<Size>, Token<TableDraft>, Token<RowsDraft>,
-                                Token<std::vector<Size>>, TilingDraft>;
+                                Token<std::vector<Size>>, TilingDraft, Token<Addition>>;
 
 /// A step with the keys that it has; which ones it needs is the Builder's question.
 struct StepDraft {
@@ -92,8 +100,9 @@ struct StepDraft {
   }
 };
 
-/// The row of op_table() with that name. Unknown and reserved names fail at `place`.
-[[nodiscard]] std::size_t op_row(std::string_view word, const Place& place);
+/// The row of op_table() with that name, in that version of the forms. Unknown and reserved names
+/// fail at `place`.
+[[nodiscard]] std::size_t op_row(std::string_view word, const Place& place, int version);
 /// The key of that name that a step of this row can have in that version of the forms. Fails at
 /// `place` where it has none.
 [[nodiscard]] const Key& op_key(std::size_t row, std::string_view name, const Place& place,

@@ -129,7 +129,7 @@ class JsonReader {
     const JsonValue& op = get(value, "op");
     if (op.kind != JsonValue::Kind::string) fail_kind(op, "the name of a step");
     StepDraft out;
-    out.op = op_row(op.text, place(op));
+    out.op = op_row(op.text, place(op), version);
     out.place = place(op);
     for (const JsonValue& member : value.items) {
       if (member.key == "op") continue;
@@ -151,6 +151,8 @@ class JsonReader {
         return rows(value);
       case KeyKind::ints:
         return ints(value);
+      case KeyKind::addition:
+        return addition(value);
       case KeyKind::tiling:
         break;
     }
@@ -160,6 +162,13 @@ class JsonReader {
   Token<Size> number(const JsonValue& value) const {
     if (value.kind != JsonValue::Kind::number) fail_kind(value, "a number");
     return {.value = value.number, .place = place(value)};
+  }
+  Token<Addition> addition(const JsonValue& value) {
+    if (value.kind != JsonValue::Kind::string) fail_kind(value, "the name of an addition");
+    Scanner scanner = string_scanner(value);
+    auto out = read_addition(scanner);
+    scanner.expect_end();
+    return out;
   }
   Token<std::vector<Size>> ints(const JsonValue& value) const {
     if (!value.is_numbers()) fail_kind(value, "a list of numbers");

@@ -117,7 +117,7 @@ class TextReader {
 
   StepDraft step(const Token<std::string>& word, Scanner& scanner) {
     StepDraft out;
-    out.op = op_row(word.value, word.place);
+    out.op = op_row(word.value, word.place, builder_->version());
     out.place = word.place;
     while (!scanner.done()) {
       const auto name = scanner.word("a key");
@@ -145,6 +145,8 @@ class TextReader {
         return read_rows(scanner);
       case KeyKind::ints:
         return read_ints(scanner);
+      case KeyKind::addition:
+        return read_addition(scanner);
       case KeyKind::tiling:
         break;
     }

@@ -114,6 +114,7 @@ class TextSink final : public KeySink {
     }
     out_ += ']';
   }
+  void addition(std::string_view key, Addition value) override { begin(key) += name_of(value); }
 
  private:
   std::string& begin(std::string_view key) { return out_ += fmt::format(" {}=", key); }

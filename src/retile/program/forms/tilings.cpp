@@ -29,10 +29,10 @@ void check_global_size(const Shape& global, const Place& place) {
   }
 }
 
-/// A digit that cuts, and the dimension that it cuts.
+/// A digit that cuts or counts, and the dimension that it cuts.
 struct Cutter {
   const DigitDraft* draft = nullptr;
-  std::size_t dim = 0;
+  std::optional<std::size_t> dim;  ///< nothing: it counts addends
 };
 
 /// The digits of size 2 and more by their strides.
@@ -41,6 +41,11 @@ std::vector<Cutter> by_stride(const TilingDraft& draft) {
   for (std::size_t i = 0; i < draft.dims.size(); ++i) {
     for (const DigitDraft& digit : draft.dims[i].parts) {
       if (digit.digit.size > 1) out.push_back({&digit, i});
+    }
+  }
+  if (draft.addends) {
+    for (const DigitDraft& digit : draft.addends->parts) {
+      if (digit.digit.size > 1) out.push_back({&digit, std::nullopt});
     }
   }
   std::stable_sort(out.begin(), out.end(), [](const Cutter& a, const Cutter& b) {
@@ -58,7 +63,10 @@ std::string written(const DigitDraft& draft) {
   const DigitDraft& lower = *below.draft;
   const DigitDraft& higher = *above.draft;
   if (lower.named && higher.named && lower.name == higher.name) {
-    Diagnostic twice = axis_used_twice(higher.name, below.dim, above.dim);
+    if (!below.dim || !above.dim) {
+      fail_with(higher.place, addends_use_twice(higher.name, below.dim ? below.dim : above.dim));
+    }
+    Diagnostic twice = axis_used_twice(higher.name, *below.dim, *above.dim);
     twice.notes.emplace_back("an axis cuts one dimension, once");
     fail_with(higher.place, std::move(twice));
   }
@@ -99,6 +107,10 @@ void check_version(const TilingDraft& draft, int version) {
                  .notes = {"retile.program/1 has tiles of one shape only"}});
   };
   if (version >= 2) return;
+  if (draft.addends) {
+    fail(draft.addends->place, {.code = Code::bad_program,
+                                .message = "a Program with addends begins with retile.program/2"});
+  }
   if (draft.root) refuse_at(draft.root->place);
   if (draft.shapes) refuse_at(draft.shapes->place);
   for (const DimDraft& dim : draft.dims) {
@@ -139,7 +151,12 @@ Layout build_cut_tiling(const TilingDraft& draft, Size positions) {
   check_digits(draft, positions);
   auto layout = Layout::numbered(positions, std::move(cuts), std::move(digits), std::move(halos));
   if (!layout) fail(draft.place, {.code = layout.error().code, .message = layout.error().message});
-  return std::move(*layout);
+  if (!draft.addends) return std::move(*layout);
+  std::vector<Digit> counting;
+  for (const DigitDraft& part : draft.addends->parts) counting.push_back(part.digit);
+  auto added = layout->with_addends(draft.addends->addition, std::move(counting));
+  if (!added) fail(draft.place, {.code = added.error().code, .message = added.error().message});
+  return std::move(*added);
 }
 
 void check_room(const Ground& ground, std::size_t rank, const Place& place) {
@@ -152,6 +169,13 @@ Layout place_devices(const Layout& positions, const Ground& ground, const Place&
     fail(place, {.code = Code::bad_program,
                  .message = "every device holds the one element of an array of rank 0"});
   }
+  const bool in_order = !ground.order || (ground.order->chain() != nullptr &&
+                                          ground.order->chain()->simplified().stages().empty());
+  if (positions.addends() && (!in_order || ground.positions != ground.devices)) {
+    fail(place, {.code = Code::unsupported,
+                 .message = "a mesh with an order, or of fewer positions than devices, has no "
+                            "addends yet"});
+  }
   const bool is_list = ground.order && ground.order->chain() == nullptr;
   if (is_list || ground.positions != ground.devices) {
     check_room(ground, positions.rank(), place);
@@ -162,6 +186,10 @@ Layout place_devices(const Layout& positions, const Ground& ground, const Place&
 /// `[9, 4]@3`
 Layout build_rooted_tiling(const TilingDraft& draft, const Ground& ground) {
   const Token<Size>& root = *draft.root;
+  if (draft.addends) {
+    fail(draft.addends->place,
+         {.code = Code::ill_formed_type, .message = "what one device holds alone has no addends"});
+  }
   if (root.value >= ground.devices) {
     fail(root.place, {.code = Code::bad_device,
                       .message = fmt::format("there is no device {}", root.value),

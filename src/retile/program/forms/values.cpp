@@ -166,6 +166,20 @@ DigitDraft read_digit(Scanner& scanner, const AxisTable* axes) {
           .is_part = axis.major.has_value()};
 }
 
+/// `sum{x}`
+AddendsDraft read_addends(Scanner& scanner, const AxisTable* axes) {
+  AddendsDraft out;
+  const std::size_t begin = scanner.next();
+  out.addition = paper::read_addition(scanner).value;
+  scanner.expect("{");
+  do {
+    out.parts.push_back(read_digit(scanner, axes));
+  } while (scanner.accept(","));
+  if (!scanner.accept("}")) scanner.fail_expected("',' or '}' after an axis");
+  out.place = scanner.since(begin);
+  return out;
+}
+
 /// `tile=[..] global=[..] at=[[..],..]`
 TilingDraft read_listed_tiling(Scanner& scanner) {
   const auto key = [&scanner](std::string_view name) {
@@ -208,7 +222,20 @@ std::vector<Splitter> splitters_of(const std::vector<DigitDraft>& digits) {
   return out;
 }
 
+Token<Addition> read_addition(Scanner& scanner) {
+  auto out = paper::read_addition(scanner);
+  if (out.value == Addition::stack) {
+    fail(out.place, {.code = Code::bad_program,
+                     .message = "no step adds a stack",
+                     .notes = {"add is sum, max or min"}});
+  }
+  return out;
+}
+
 TilingDraft read_bracket_tiling(Scanner& scanner, const AxisTable* axes) {
+  const std::size_t begin = scanner.next();
+  std::optional<AddendsDraft> addends;
+  if (paper::sees_addition(scanner)) addends = read_addends(scanner, axes);
   if (!scanner.sees('[')) {
     scanner.fail_expected("'['", {"a tiling is written [3{x}12, 2{y}12]"});
   }
@@ -220,7 +247,8 @@ TilingDraft read_bracket_tiling(Scanner& scanner, const AxisTable* axes) {
       });
   TilingDraft out;
   out.dims = std::move(read.dims);
-  out.place = read.place;
+  out.place = addends ? scanner.since(begin) : read.place;
+  out.addends = std::move(addends);
   if (scanner.accept("@")) out.root = scanner.number();
   return out;
 }
@@ -242,7 +270,7 @@ TilingDraft read_whole_tiling(Scanner& scanner, const AxisTable* axes) {
     scanner.fail_expected("a tiling",
                           {"a tiling is [3{x}12, 2{y}12] or tile=[..] global=[..] at=[[..],..]"});
   }
-  const bool brackets = scanner.sees('[');
+  const bool brackets = scanner.sees('[') || paper::sees_addition(scanner);
   TilingDraft out = brackets ? read_bracket_tiling(scanner, axes) : read_listed_tiling(scanner);
   scanner.expect_end(brackets ? "after ']'" : "");
   return out;

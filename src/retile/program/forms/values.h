@@ -23,6 +23,9 @@ using text::Scanner;
 /// rows, or an iota with two numbers on the left.
 [[nodiscard]] Token<TableDraft> read_rows_or_iota(Scanner& scanner, std::string_view key);
 
+/// `sum`, `max` or `min`: how a step adds.
+[[nodiscard]] Token<Addition> read_addition(Scanner& scanner);
+
 /// The digits of a dimension for messages about it.
 [[nodiscard]] std::vector<Splitter> splitters_of(const std::vector<DigitDraft>& digits);
 
@@ -30,7 +33,7 @@ using text::Scanner;
 /// nothing does.
 [[nodiscard]] std::optional<Token<TableDraft>> read_order(Scanner& scanner);
 
-/// Dimensions in brackets; names are looked up in `axes`, null where no mesh is in force.
+/// Dimensions in brackets, with `sum{x}` or the like before them; names are looked up in `axes`, null where no mesh is in force.
 [[nodiscard]] TilingDraft read_bracket_tiling(Scanner& scanner, const AxisTable* axes);
 /// Either form of a tiling, which must be all that is left.
 [[nodiscard]] TilingDraft read_whole_tiling(Scanner& scanner, const AxisTable* axes);

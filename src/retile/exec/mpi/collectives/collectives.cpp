@@ -222,6 +222,10 @@ StepMove Collectives::uneven_move_of(std::size_t step) {
       [](const Exchange&) -> StepMove {
         RETILE_ASSERT(false, "collectives() refuses an exchange");
         return {};
+      },
+      [](const Adding auto&) -> StepMove {
+        RETILE_ASSERT(false, "tile_shapes() refuses what adds");
+        return {};
       });
 }
 
@@ -249,6 +253,10 @@ StepMove Collectives::move_of(const Op& op, std::size_t step, const Shape& shape
       [&](const Allpermute& permute) { return move_of(permute, task_.shapes[step]); },
       [](const Exchange&) -> StepMove {
         RETILE_ASSERT(false, "collectives() refuses an exchange");
+        return {};
+      },
+      [](const Adding auto&) -> StepMove {
+        RETILE_ASSERT(false, "tile_shapes() refuses what adds");
         return {};
       });
 }

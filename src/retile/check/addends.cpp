@@ -1,0 +1,523 @@
+// What every device holds, as pieces: boxes of its tile in which every element is a sum of the same
+// addends, of elements that lie equally far away in the array.
+#include "retile/check/addends.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "retile/check/addend_sets.h"
+#include "retile/check/limits.h"
+#include "retile/check/ruling.h"
+#include "retile/check/state.h"
+#include "retile/check/witness.h"
+#include "retile/program/uneven.h"
+
+namespace retile {
+namespace {
+
+std::size_t index(Size value) { return static_cast<std::size_t>(value); }
+
+Shape sum(Shape a, const Shape& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] += b[i];
+  return a;
+}
+
+Shape difference(Shape a, const Shape& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] -= b[i];
+  return a;
+}
+
+/// What two boxes share, if they do.
+std::optional<Box> common(const Box& a, const Box& b) {
+  Box out{a.at, a.extent};
+  for (std::size_t i = 0; i < a.at.size(); ++i) {
+    out.at[i] = std::max(a.at[i], b.at[i]);
+    out.extent[i] = std::min(a.at[i] + a.extent[i], b.at[i] + b.extent[i]) - out.at[i];
+    if (out.extent[i] <= 0) return std::nullopt;
+  }
+  return out;
+}
+
+/// What is left of a box without one inside it, as boxes.
+std::vector<Box> without(Box whole, const Box& part) {
+  std::vector<Box> out;
+  for (std::size_t i = 0; i < whole.at.size(); ++i) {
+    const Size end = whole.at[i] + whole.extent[i];
+    const Size part_end = part.at[i] + part.extent[i];
+    if (whole.at[i] < part.at[i]) {
+      Box& below = out.emplace_back(whole);
+      below.extent[i] = part.at[i] - whole.at[i];
+    }
+    if (part_end < end) {
+      Box& above = out.emplace_back(whole);
+      above.at[i] = part_end;
+      above.extent[i] = end - part_end;
+    }
+    whole.at[i] = part.at[i];
+    whole.extent[i] = part.extent[i];
+  }
+  return out;
+}
+
+/// Addends of elements that lie `shift` away in the array from their place in the tile.
+struct Part {
+  Shape shift;
+  AddendSets::Id set = 0;
+  friend auto operator<=>(const Part&, const Part&) = default;
+};
+
+/// No two parts have one shift; without parts it is zero.
+struct Piece {
+  Box box;
+  std::vector<Part> parts;
+};
+
+/// The pieces of a tile, which do not meet and make up all of it.
+using Pieces = std::vector<Piece>;
+
+/// Boxes that do not meet, each with the numbers of those that were laid over it.
+struct Cell {
+  Box box;
+  std::vector<std::size_t> layers;
+};
+
+/// Lays a box over cells.
+void lay(std::vector<Cell>& cells, const Box& box, std::size_t number) {
+  std::vector<Box> left = {box};
+  const std::size_t count = cells.size();
+  for (std::size_t c = 0; c < count && !left.empty(); ++c) {
+    std::vector<Box> next;
+    for (Box& rest : left) {
+      const auto shared = common(cells[c].box, rest);
+      if (!shared) {
+        next.push_back(std::move(rest));
+        continue;
+      }
+      const Box own = cells[c].box;
+      for (Box& outside : without(own, *shared)) {
+        cells.push_back({std::move(outside), cells[c].layers});
+      }
+      cells[c].box = *shared;
+      for (Box& outside : without(rest, *shared)) next.push_back(std::move(outside));
+      cells[c].layers.push_back(number);
+      // What is left of `rest` meets what is left of the cell no more: they lay apart.
+    }
+    left = std::move(next);
+  }
+  for (Box& rest : left) cells.push_back({std::move(rest), {number}});
+}
+
+/// Joins pieces that lie side by side and hold the same.
+void join(Pieces& pieces) {
+  if (pieces.size() < 2) return;
+  for (std::size_t i = pieces.front().box.at.size(); i-- > 0;) {
+    const auto before = [i](const Piece& a, const Piece& b) {
+      for (std::size_t k = 0; k < a.box.at.size(); ++k) {
+        if (k == i) continue;
+        if (a.box.at[k] != b.box.at[k]) return a.box.at[k] < b.box.at[k];
+      }
+      return a.box.at[i] < b.box.at[i];
+    };
+    std::sort(pieces.begin(), pieces.end(), before);
+    Pieces out;
+    for (Piece& piece : pieces) {
+      Piece* const last = out.empty() ? nullptr : &out.back();
+      bool joins = last != nullptr && last->parts == piece.parts;
+      for (std::size_t k = 0; joins && k < piece.box.at.size(); ++k) {
+        joins = k == i ? last->box.at[k] + last->box.extent[k] == piece.box.at[k]
+                       : last->box.at[k] == piece.box.at[k] &&
+                             last->box.extent[k] == piece.box.extent[k];
+      }
+      if (joins) {
+        last->box.extent[i] += piece.box.extent[i];
+      } else {
+        out.push_back(std::move(piece));
+      }
+    }
+    pieces = std::move(out);
+  }
+}
+
+/// What all devices hold.
+class Sums {
+ public:
+  Sums(const Layout& from, Addition addition, const Limits& limits)
+      : limits_(limits),
+        addends_(from.addend_count()),
+        addition_(addition),
+        sets_(addition == Addition::max || addition == Addition::min) {
+    Size device = 0;
+    for (Box& box : from.boxes()) {
+      Pieces& pieces = tiles_.emplace_back();
+      if (!is_empty(box.extent)) {
+        const Shape first(box.extent.size(), 0);
+        pieces.push_back({{first, box.extent}, {{box.at, sets_.single(from.addend(device))}}});
+      }
+      shapes_.push_back(std::move(box.extent));
+      ++device;
+    }
+  }
+
+  [[nodiscard]] const TileShapes& shapes() const { return shapes_; }
+
+  /// \param adds  whether boxes of the moves may meet, or leave something out
+  [[nodiscard]] Applied apply(const Moves& moves, bool adds) {
+    std::vector<Pieces> next(tiles_.size());
+    const std::vector<std::size_t> order = by_target(moves.transfers);
+    Size numbers = 0;
+    for (std::size_t k = 0; k < order.size();) {
+      const Size target = moves.transfers[order[k]].target;
+      std::vector<const Transfer*> incoming;
+      for (; k < order.size() && moves.transfers[order[k]].target == target; ++k) {
+        incoming.push_back(&moves.transfers[order[k]]);
+      }
+      Pieces& pieces = next[index(target)];
+      pieces = taken(incoming);
+      if (adds) pieces = added(pieces, moves.after[index(target)]);
+      join(pieces);
+      for (const Piece& piece : pieces) {
+        numbers += static_cast<Size>((2 + piece.parts.size()) * (piece.box.at.size() + 4));
+      }
+      if (numbers + sets_.room() > limits_.tag_room || sets_.overflowed()) return Applied::no_room;
+      if (limits_.deadline.passed()) return Applied::too_late;
+    }
+    if (adds) {
+      for (std::size_t d = 0; d < next.size(); ++d) {
+        if (next[d].empty() && !is_empty(moves.after[d])) next[d] = zeros(moves.after[d]);
+      }
+    }
+    tiles_ = std::move(next);
+    shapes_ = moves.after;
+    return Applied::done;
+  }
+
+  /// The first way in which what the devices hold is not what a layout says, whose tiles have these
+  /// shapes; and why.
+  struct Fault {
+    Reason reason = Reason::end;
+    Witness witness;
+  };
+  [[nodiscard]] std::optional<Fault> fault(const Layout& layout) {
+    const std::vector<Box> boxes = layout.boxes();
+    std::vector<Shape> at;
+    for (const Box& box : boxes) at.push_back(box.at);
+    if (auto witness = misplaced(at)) return Fault{Reason::end, *std::move(witness)};
+    const Classes classes(layout, boxes);
+    if (auto witness = differing(classes, at)) return Fault{Reason::replicas, *std::move(witness)};
+    if (auto witness = incomplete(classes, layout, at)) {
+      return Fault{Reason::addends, *std::move(witness)};
+    }
+    return std::nullopt;
+  }
+
+  /// The first element that has an addend of another than the one in its place of a box that begins
+  /// there.
+  [[nodiscard]] std::optional<Witness> misplaced(const std::vector<Shape>& at) const {
+    for (std::size_t d = 0; d < tiles_.size(); ++d) {
+      const Piece* first = nullptr;
+      for (const Piece& piece : tiles_[d]) {
+        const bool is_wrong = std::any_of(piece.parts.begin(), piece.parts.end(),
+                                          [&](const Part& part) { return part.shift != at[d]; });
+        if (is_wrong && (first == nullptr || piece.box.at < first->box.at)) first = &piece;
+      }
+      if (first == nullptr) continue;
+      std::optional<std::pair<Size, Shape>> least;
+      for (const Part& part : first->parts) {
+        if (part.shift == at[d]) continue;
+        std::pair<Size, Shape> term(sets_.counted(part.set).front().addend,
+                                    sum(first->box.at, part.shift));
+        if (!least || term < *least) least = std::move(term);
+      }
+      return Witness{static_cast<Size>(d), first->box.at, sum(first->box.at, at[d]), least->second};
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool overflowed() const { return sets_.overflowed(); }
+
+ private:
+  /// Devices that must hold the same.
+  class Classes {
+   public:
+    Classes(const Layout& layout, const std::vector<Box>& boxes) {
+      const std::vector<Size> numbers =
+          layout.is_listed() ? std::vector<Size>() : layout.numbers().all_numbers();
+      const std::size_t rank = layout.rank();
+      for (std::size_t d = 0; d < boxes.size(); ++d) {
+        std::vector<Size> tile;
+        if (layout.is_listed()) {
+          tile = boxes[d].at;
+          tile.insert(tile.end(), boxes[d].extent.begin(), boxes[d].extent.end());
+        } else {
+          const auto row = numbers.begin() + static_cast<std::ptrdiff_t>(d * rank);
+          tile.assign(row, row + static_cast<std::ptrdiff_t>(rank));
+        }
+        const auto number = tiles_.try_emplace(std::move(tile), firsts_.size()).first->second;
+        if (number == firsts_.size()) firsts_.emplace_back(index(layout.addend_count()));
+        auto& first = firsts_[number][index(layout.addend(static_cast<Size>(d)))];
+        if (!first) first = d;
+        first_of_.push_back(*first);
+        tile_of_.push_back(number);
+      }
+    }
+    /// The first device that holds the same as this one.
+    [[nodiscard]] std::size_t first_of(std::size_t device) const { return first_of_[device]; }
+    /// The first devices of all addends of this one's tile.
+    [[nodiscard]] std::vector<std::size_t> holders(std::size_t device) const {
+      std::vector<std::size_t> out;
+      for (const auto& first : firsts_[tile_of_[device]]) {
+        if (first) out.push_back(*first);
+      }
+      return out;
+    }
+
+   private:
+    std::map<std::vector<Size>, std::size_t> tiles_;
+    std::vector<std::vector<std::optional<std::size_t>>> firsts_;  // by tile, then by addend
+    std::vector<std::size_t> first_of_;
+    std::vector<std::size_t> tile_of_;
+  };
+
+  static Pieces zeros(const Shape& tile) { return {{{Shape(tile.size(), 0), tile}, {}}}; }
+
+  /// The pieces that transfers to one device bring, where they lie in its new tile.
+  [[nodiscard]] Pieces taken(const std::vector<const Transfer*>& incoming) const {
+    Pieces out;
+    for (const Transfer* transfer : incoming) {
+      const Shape moved = difference(transfer->target_start, transfer->source_start);
+      const Box wanted{transfer->source_start, transfer->shape};
+      for (const Piece& piece : tiles_[index(transfer->source)]) {
+        auto shared = common(piece.box, wanted);
+        if (!shared) continue;
+        Piece& taken = out.emplace_back(Piece{*std::move(shared), piece.parts});
+        taken.box.at = sum(std::move(taken.box.at), moved);
+        for (Part& part : taken.parts) part.shift = difference(std::move(part.shift), moved);
+      }
+    }
+    return out;
+  }
+
+  /// Pieces that may meet, added up over a tile of zeros.
+  [[nodiscard]] Pieces added(const Pieces& pieces, const Shape& tile) {
+    std::vector<Cell> cells = {{{Shape(tile.size(), 0), tile}, {}}};
+    for (std::size_t p = 0; p < pieces.size(); ++p) lay(cells, pieces[p].box, p);
+    Pieces out;
+    for (Cell& cell : cells) {
+      std::map<Shape, std::vector<AddendSets::Id>> by_shift;
+      for (const std::size_t p : cell.layers) {
+        for (const Part& part : pieces[p].parts) by_shift[part.shift].push_back(part.set);
+      }
+      Piece& piece = out.emplace_back(Piece{std::move(cell.box), {}});
+      for (auto& [shift, ids] : by_shift) piece.parts.push_back({shift, sets_.sum(std::move(ids))});
+    }
+    return out;
+  }
+
+  /// The addends of a piece whose elements all lie where they should.
+  static AddendSets::Id set_of(const Piece& piece) {
+    return piece.parts.empty() ? 0 : piece.parts.front().set;
+  }
+
+  /// The first device that does not hold what the first one of its class holds.
+  [[nodiscard]] std::optional<Witness> differing(const Classes& classes,
+                                                 const std::vector<Shape>& at) const {
+    for (std::size_t d = 0; d < tiles_.size(); ++d) {
+      const std::size_t first = classes.first_of(d);
+      if (first == d) continue;
+      std::optional<Shape> place;
+      AddendSets::Id own = 0;
+      AddendSets::Id other = 0;
+      for (const Piece& mine : tiles_[d]) {
+        for (const Piece& theirs : tiles_[first]) {
+          if (set_of(mine) == set_of(theirs)) continue;
+          auto shared = common(mine.box, theirs.box);
+          if (!shared || (place && *place < shared->at)) continue;
+          place = std::move(shared->at);
+          own = set_of(mine);
+          other = set_of(theirs);
+        }
+      }
+      if (!place) continue;
+      const Size addend = least_difference(own, other);
+      return Witness{.device = static_cast<Size>(d),
+                     .at = place,
+                     .element = sum(*place, at[d]),
+                     .found = {},
+                     .addend = addend,
+                     .times = sets_.times(own, addend),
+                     .replica = static_cast<Size>(first),
+                     .replica_times = sets_.times(other, addend)};
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] Size least_difference(AddendSets::Id a, AddendSets::Id b) const {
+    const auto& own = sets_.counted(a);
+    const auto& other = sets_.counted(b);
+    const auto [x, y] = std::mismatch(own.begin(), own.end(), other.begin(), other.end());
+    if (x == own.end()) return y->addend;
+    if (y == other.end()) return x->addend;
+    return std::min(x->addend, y->addend);
+  }
+
+  /// The least addend that is not as often there as it should be.
+  /// \param wanted  the one that should be; nothing: all of them
+  [[nodiscard]] std::optional<Size> wrong_addend(AddendSets::Id id, std::optional<Size> wanted) {
+    const auto [known, is_new] = wrong_.try_emplace({id, wanted.value_or(-1)});
+    if (!is_new) return known->second;
+    Size next = wanted.value_or(0);  // the least that is not yet known to be there
+    const Size end = wanted ? *wanted + 1 : addends_;
+    for (const Counted& one : sets_.counted(id)) {
+      if (one.addend < next) return known->second = one.addend;
+      if (one.addend > next || next == end) break;
+      if (one.times != 1 && !may_repeat()) return known->second = next;
+      ++next;
+    }
+    if (next < end) return known->second = next;
+    if (wanted && !sets_.counted(id).empty() && sets_.counted(id).back().addend >= end) {
+      return known->second = sets_.counted(id).back().addend;
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool may_repeat() const {
+    return addition_ == Addition::max || addition_ == Addition::min;
+  }
+
+  /// The first tile whose addends are not all there once.
+  [[nodiscard]] std::optional<Witness> incomplete(const Classes& classes, const Layout& layout,
+                                                  const std::vector<Shape>& at) {
+    const bool stack = addition_ == Addition::stack;
+    for (std::size_t d = 0; d < tiles_.size(); ++d) {
+      const Size own = layout.addend(static_cast<Size>(d));
+      if (classes.first_of(d) != d || (!stack && own != 0) || is_empty(shapes_[d])) continue;
+      Pieces all;
+      for (const std::size_t holder : stack ? std::vector{d} : classes.holders(d)) {
+        all.insert(all.end(), tiles_[holder].begin(), tiles_[holder].end());
+      }
+      std::optional<Shape> place;
+      AddendSets::Id there = 0;
+      std::vector<Cell> cells;
+      for (std::size_t p = 0; p < all.size(); ++p) lay(cells, all[p].box, p);
+      for (const Cell& cell : cells) {
+        if (place && *place < cell.box.at) continue;
+        std::vector<AddendSets::Id> ids;
+        for (const std::size_t p : cell.layers) ids.push_back(set_of(all[p]));
+        const AddendSets::Id total = sets_.total(std::move(ids));
+        if (!wrong_addend(total, stack ? std::optional(own) : std::nullopt)) continue;
+        place = cell.box.at;
+        there = total;
+      }
+      if (!place) continue;
+      const Size addend = *wrong_addend(there, stack ? std::optional(own) : std::nullopt);
+      return Witness{.device = static_cast<Size>(d),
+                     .at = place,
+                     .element = sum(*place, at[d]),
+                     .found = {},
+                     .addend = addend,
+                     .times = sets_.times(there, addend)};
+    }
+    return std::nullopt;
+  }
+
+  Limits limits_;
+  Size addends_;
+  Addition addition_;
+  AddendSets sets_;
+  TileShapes shapes_;
+  std::vector<Pieces> tiles_;
+  std::map<std::pair<AddendSets::Id, Size>, std::optional<Size>> wrong_;
+};
+
+/// The first device whose tile has another shape than expected.
+std::optional<Witness> other_shape(const TileShapes& shapes, const TileShapes& expected) {
+  for (std::size_t d = 0; d < shapes.size(); ++d) {
+    if (shapes[d] != expected[d]) return Witness{static_cast<Size>(d), {}, {}, {}};
+  }
+  return std::nullopt;
+}
+
+class AddendsJudge final : Ruling {
+ public:
+  AddendsJudge(const Program& program, Addition addition, const Limits& limits)
+      : Ruling(program, limits), addition_(addition), sums_(program.from, addition, limits) {}
+
+  Verdict judge() {
+    for (Size number = 0; number < verdict().steps; ++number) {
+      if (!passes(number)) return verdict();
+    }
+    const auto fault = fault_against(program().to);
+    if (sums_.overflowed()) {
+      undecided();
+    } else if (fault) {
+      wrong(verdict().steps, fault->reason, fault->witness);
+    } else {
+      end(std::nullopt);
+    }
+    return verdict();
+  }
+
+ private:
+  bool passes(Size number) {
+    const Step& step = program().steps[index(number)];
+    const auto moves = moves_of(step, sums_.shapes(), limits().deadline);
+    if (!moves) return refused(number, moves.error());
+    const auto own = addition_of(step);
+    if (own && *own != addition_) return Ruling::refused(number, Reason::addends, {}, {});
+    const Applied applied = sums_.apply(*moves, own.has_value());
+    if (step.claims.tile && *step.claims.tile != largest_extents(moves->after)) {
+      return wrong(number, Reason::tile_claim, {});
+    }
+    if (applied != Applied::done) return undecided();
+    const auto witness = broken_claim(step);
+    if (sums_.overflowed()) return undecided();
+    if (witness) return wrong(number, Reason::map_claim, *witness);
+    return count(number, largest_tile(moves->after),
+                 []() -> std::optional<Witness> { return std::nullopt; });
+  }
+
+  [[nodiscard]] std::optional<Sums::Fault> fault_against(const Layout& layout) {
+    if (auto witness = other_shape(sums_.shapes(), shapes_of(layout))) {
+      return Sums::Fault{Reason::end, *std::move(witness)};
+    }
+    return sums_.fault(layout);
+  }
+
+  [[nodiscard]] std::optional<Witness> broken_claim(const Step& step) {
+    const Claims& claims = step.claims;
+    if (claims.map) {
+      if (auto fault = fault_against(*claims.map)) return std::move(fault->witness);
+    }
+    const std::size_t rank = program().from.rank();
+    if (claims.shapes && rank > 0) {
+      if (auto witness = other_shape(sums_.shapes(), shapes_of_rows(*claims.shapes, rank))) {
+        return witness;
+      }
+    }
+    if (!claims.at || rank == 0) return std::nullopt;
+    return sums_.misplaced(shapes_of_rows(*claims.at, rank));
+  }
+
+  bool refused(Size number, const Refusal& refusal) {
+    if (refusal.reason == Reason::limit) return undecided();
+    Witness witness;
+    if (refusal.reason == Reason::transfers) witness.at = refusal.at;
+    return Ruling::refused(number, refusal.reason, refusal.device, witness);
+  }
+
+  Addition addition_;
+  Sums sums_;
+};
+
+}  // namespace
+
+Verdict check_addends(const Program& program, const CheckOptions& options) {
+  const auto addition = addition_of(program);
+  return AddendsJudge(program, addition.value_or(Addition::sum), limits_of(options)).judge();
+}
+
+}  // namespace retile
