@@ -170,8 +170,8 @@ class Steps(unittest.TestCase):
         calls = [call for call in VISIT.finditer(text) if FIRST.search(text, call.end(), call_end(text, call.end()))]
         end = call_end(text, calls[-1].end())
         # With a default, which takes what has no function of its own.
-        result = re.search(r"return (\w+)\{", text[calls[-1].start() : end])
-        default = f", [](const auto&) {{ return {result[1]}{{}}; }}"
+        result = re.search(r"-> (\w+) \{", text[calls[-1].start() : end])
+        default = f", [](const auto&) -> {result[1]} {{ return {{}}; }}"
         lax = Path(self.folder.name) / "lax.cpp"
         lax.write_text(text[:end] + default + text[end:], encoding="utf-8")
         command = [str(lax) if word == str(path) else word for word in self.commands[path]] + ["-iquote", str(path.parent)]
