@@ -22,6 +22,11 @@ inline std::optional<Shape> to_shape(const std::optional<spec::Sizes>& sizes) {
   return Shape(sizes->begin(), sizes->end());
 }
 
+inline std::optional<Size> to_size(const std::optional<spec::Size>& size) {
+  if (!size) return std::nullopt;
+  return static_cast<Size>(*size);
+}
+
 /// An oracle's verdict, in `check`'s words.
 inline Verdict in_our_words(const spec::Verdict& verdict) {
   Verdict out;
@@ -39,13 +44,18 @@ inline Verdict in_our_words(const spec::Verdict& verdict) {
   out.first_wrong_step = static_cast<Size>(verdict.wrong->first_wrong_step);
   for (const Reason reason :
        {Reason::groups, Reason::bijection, Reason::indivisible, Reason::ragged, Reason::transfers,
-        Reason::tile_claim, Reason::map_claim, Reason::not_a_box, Reason::end}) {
+        Reason::tile_claim, Reason::map_claim, Reason::not_a_box, Reason::addends, Reason::replicas,
+        Reason::end}) {
     if (retile::reason_name(reason) == verdict.wrong->reason) out.reason = reason;
   }
   if (verdict.wrong->device) out.device = static_cast<Size>(*verdict.wrong->device);
   out.at = to_shape(verdict.wrong->at);
   out.element = to_shape(verdict.wrong->element);
   out.found = to_shape(verdict.wrong->found);
+  out.addend = to_size(verdict.wrong->addend);
+  out.times = to_size(verdict.wrong->times);
+  out.replica = to_size(verdict.wrong->replica);
+  out.replica_times = to_size(verdict.wrong->replica_times);
   return out;
 }
 
@@ -71,6 +81,12 @@ inline std::string show(const Verdict& verdict) {
   if (verdict.at) {
     out << ", at " << show(verdict.at) << ", element " << show(verdict.element) << ", found "
         << show(verdict.found);
+  }
+  if (verdict.addend) {
+    out << ", addend " << *verdict.addend << " times " << verdict.times.value_or(-1);
+  }
+  if (verdict.replica) {
+    out << ", replica " << *verdict.replica << " times " << verdict.replica_times.value_or(-1);
   }
   if (verdict.out_of_time) out << ", out of time";
   return out.str();
