@@ -68,6 +68,13 @@ std::string verdict_on(const std::string& text) {
         << "\ndevice: " << (wrong.device ? std::to_string(*wrong.device) : "null")
         << "\nat: " << text_of(wrong.at) << "\nelement: " << text_of(wrong.element)
         << "\nfound: " << text_of(wrong.found) << '\n';
+    const auto line = [&out](const char* name, const std::optional<spec::Size>& value) {
+      if (value) out << name << ": " << *value << '\n';
+    };
+    line("addend", wrong.addend);
+    line("times", wrong.times);
+    line("replica", wrong.replica);
+    line("replica_times", wrong.replica_times);
   }
   return out.str();
 }
