@@ -221,5 +221,34 @@ TEST(Uneven, steps_by_hand_go_by_collectives) {
   }
 }
 
+/// Of two columns or more, the first two are no stretch of a tile's bytes.
+TEST(Uneven, an_alltoall_of_single_devices_keeps_the_first_piece) {
+  const Size n = processes();
+  const Size columns = 5;
+  std::vector<Size> rows{0};
+  std::vector<Size> at;
+  std::vector<Size> extents;
+  std::vector<std::vector<Size>> alone;
+  for (Size d = 0; d < n; ++d) {
+    const Size height = d % 3 + 1;
+    at.insert(at.end(), {rows.back(), 0});
+    extents.insert(extents.end(), {height, 2});
+    rows.push_back(rows.back() + height);
+    alone.push_back({d});
+  }
+  const std::vector<Digit> all{{.stride = 1, .size = n}};
+  Program program;
+  program.devices = n;
+  program.from =
+      Layout::numbered(n, {Cuts::listed(rows), Cuts::blocks(columns, 1, columns)}, {all, {}})
+          .value();
+  program.to = Layout::listed_boxes(n, program.from.global(), at, extents).value();
+  program.steps.push_back(
+      {Alltoall{.split = 1, .concat = 0, .groups = DeviceTable::rows(std::move(alone)), .piece = 2},
+       {}});
+  ASSERT_FALSE(is_even(program));
+  move_twice(program, 4, {{.strategy = Strategy::collectives}});
+}
+
 }  // namespace
 }  // namespace retile
