@@ -131,13 +131,24 @@ class Uneven(Case):
         self.assertIn("\nwhy: dim 0", self.output("plan", *problem, "--explain"))
 
     def test_what_collectives_do_not_reach_has_no_plan(self):
-        for problem, reason in ((("[3{p}12]", "[3{p}12<1,1>]"), "tiles of to have halos"), (("[12]@1", "[12]"), "from lists")):
+        for problem, reason in ((("[3{p}12]", "[3{p}12<1,1>]"), "tiles of to have halos"), (("[12]@1", "[12]"), "from lists its tiles"),
+                                (("[3{p}12]", "[3{p}12]", "--order-to", "[3,1,0,2]"), "the order of to lists devices"),
+                                (("[3{p}12]", "[12]", "--mesh-to", "p:5"), "from stands on 4 of 5 devices")):
             for verb in ("plan", "lower", "run"):
                 done = retile(verb, "--mesh", "p:4", *problem, "--collectives")
                 self.assertEqual((done.returncode, done.stderr), (1, ""), done)
                 self.assertIn(reason, done.stdout)
                 done = json.loads(retile(verb, "--mesh", "p:4", *problem, "--collectives", "--json").stdout)
                 self.assertEqual((done["feasible"], reason in done["reason"]), (False, True), done)
+        # That there is none holds whatever it would cost. Where there may be one, its bytes are not counted: that is no answer.
+        halos = ("plan", "--mesh", "p:4", "[3{p}10]", "[3{p}10<1,1>]", "--collectives", "--cost", "bytes")
+        done = retile(*halos)
+        self.assertEqual((done.returncode, done.stderr), (1, ""), done)
+        self.assertIn("tiles of to have halos", done.stdout)
+        for end in ("[10]", "[4~{p}10]"):
+            done = retile("plan", "--mesh", "p:4", "[3{p}10]", end, "--collectives", "--cost", "bytes")
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+            self.assertIn("bytes are planned for even tiles only", done.stderr)
         # What the tiles hold in the array counts, not what they would hold filled up.
         self.assertIn("dynslice x: dim 0", self.output("plan", "--mesh", "x:2", "[3]", "[2{x}3]", "--collectives", "--memory-limit", "12"))
         self.assertEqual(retile("plan", "--mesh", "x:2", "[3]", "[2{x}3]", "--collectives", "--memory-limit", "11").returncode, 1)
@@ -282,15 +293,35 @@ class Uneven(Case):
             done = retile("plan", "--mesh", "x:2", *options, *problem)
             self.assertEqual((done.returncode, done.stdout), (2, ""), done)
             self.assertIn(message, done.stderr)
-        done = retile("plan", "--mesh", "x:2", "--order", "[0,2147483647]", *problem)
+        for option in ("--order", "--order-to"):
+            for to in ("[2{x}4]", "[4]@1"):
+                done = retile("plan", "--mesh", "x:2", option, "[0,2147483647]", "[4]", to)
+                self.assertEqual((done.returncode, done.stdout), (3, ""), done)
+                self.assertTrue(done.stderr.startswith(f"error: {option}: too many devices"), done)
+                self.assertIn("\n  [0,2147483647]\n     ^~~~~~~~~~\n", done.stderr)
+        # Of the mesh the order may not be the cause.
+        done = retile("plan", "--mesh", "x:2147483648", "[4]", "[4]@1")
         self.assertEqual((done.returncode, done.stdout), (3, ""), done)
-        self.assertIn("too many devices", done.stderr)
+        self.assertTrue(done.stderr.startswith("error: TO: too many devices"), done)
+        done = retile("plan", "--mesh", "x:4", "--order", "[6]<=[3,2]T(1,0)", "[4]", "[4]")
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+        self.assertIn("order has 6 entries, the mesh has 4 positions\n  [6]<=[3,2]T(1,0)\n   ^\n", done.stderr)
 
     def test_a_plan_says_why_it_is_an_exchange(self):
         plan = json.loads(self.output("plan", "--mesh", "x:2,y:2", "[3{y,x}10]", "[5{x}10]", "--json"))
         self.assertEqual(plan["steps"], [{"op": "exchange", "localtype": [5], "cost": 5,
                                           "reason": "dim 0: cuts 0 3 6 9 10 and 0 5 10 do not nest, so no collective ends there"}])
         self.assertFalse(plan["optimal"])
+
+    def test_the_reason_names_who_stands_where(self):
+        three = ("--mesh", "x:4,y:3", "[3{x}10, 2{y}6]", "[3{x}10, 2{y}6]")
+        for arguments, reason in (
+                (("--mesh", "x:4", "[3{x}12]", "[12]", "--order", "[3,1,0,2]", "--order-to", "[4]<=[4]"), "the order of from lists devices one by one"),
+                (("--mesh", "x:4", "[3{x}12]", "[12]", "--order-to", "[3,1,0,4]"), "from stands on 4 of 5 devices"),
+                (("--mesh", "x:4", "[12]@1", "[12]", "--order", "[3,1,0,2]"), "from lists its tiles one by one"),
+                ((*three, "--order", "[12]<=[2,6]T(1,0)", "--order-to", "[12]<=[3,4]T(1,0)"), "the order of from leaves no tiling in digits"),
+                (("--mesh", "x:4", "[3{x}12<1,1>]", "[12]", "--order", "[3,1,0,2]"), "tiles of from have halos")):
+            self.assertEqual(self.output("plan", *arguments).splitlines()[-1], reason, arguments)
 
     def test_an_exchange_promises_a_bound_of_every_device(self):
         text = self.output("plan", "--mesh", "a:3,b:4", "[6{a}16, 6{b}23]", "[4{b}16, 8{a}23]", "--explain")

@@ -22,6 +22,9 @@ struct Spelling {
   std::optional<Mesh> mesh_to = {};          ///< of `to`
   std::optional<std::string> order = {};     ///< the device at each position of `mesh`
   std::optional<std::string> order_to = {};  ///< likewise at the end
+  /// Why an end is no tiling in digits of the device number though its type is one: who stands where.
+  std::optional<std::string> scattered = {};
+  std::optional<std::string> scattered_to = {};
   /// Whether position p is device p at both ends: then axes name digits of the device number.
   [[nodiscard]] bool in_order() const { return !order && !order_to; }
 };

@@ -58,10 +58,11 @@ Result<Size> filled_up(const Problem& problem, std::size_t i) {
                                         cuts_text(to))});
 }
 
-/// Why an end is no tiling by blocks, if so.
+/// Why an end is no tiling by blocks in digits of the device number, if so.
 std::optional<std::string> no_blocks(const Layout& end, std::string_view name) {
   if (end.is_listed()) return fmt::format("{} lists its tiles one by one", name);
   if (!end.halos().empty()) return fmt::format("tiles of {} have halos", name);
+  if (!end.is_compact()) return fmt::format("{} is no tiling in digits", name);
   return std::nullopt;
 }
 
@@ -84,9 +85,12 @@ tl::unexpected<Diagnostic> no_bytes() {
 
 /// Whether both ends are blocks in digits of the device number, or which is not, and why.
 Result<void> check_ends(const Problem& problem) {
-  for (const auto& [end, name] : {std::pair{&problem.from, "from"}, std::pair{&problem.to, "to"}}) {
-    if (auto reason = no_blocks(*end, name)) return none(*std::move(reason));
-    if (!end->is_compact()) return none(fmt::format("{} is no tiling in digits", name));
+  const Spelling spelling = problem.spelling.value_or(Spelling{});
+  for (const auto& [end, name, scattered] :
+       {std::tuple(&problem.from, "from", spelling.scattered),
+        std::tuple(&problem.to, "to", spelling.scattered_to)}) {
+    const auto reason = no_blocks(*end, name);
+    if (reason) return none(end->is_compact() ? *reason : scattered.value_or(*reason));
   }
   return {};
 }
@@ -424,9 +428,9 @@ Result<Plan> plan_round(const Problem& problem, const PlanOptions& options) {
   const auto infeasible = [](const std::string& reason) {
     return refuse({.code = Code::infeasible, .message = "no plan of collectives alone: " + reason});
   };
-  if (options.cost_model == CostModel::bytes) return no_bytes();
   const Result<Detours> found = detours(problem);
   if (!found) return infeasible(found.error().message);
+  if (options.cost_model == CostModel::bytes) return no_bytes();
   Result<Plan> best = infeasible("on every way " + too_long().value().message);
   for (const Legs& legs : found->ways) {
     Result<Plan> way = joined(problem, legs, options);

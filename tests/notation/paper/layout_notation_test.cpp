@@ -116,6 +116,21 @@ TEST(LayoutNotation, wrong_cuts_are_refused) {
   EXPECT_EQ(first_line("[(0,3,2,5,10){x}10]"), "error: the cuts fall from 3 to 2 [WF-DIM-CEIL]");
   EXPECT_EQ(first_line("[(0,3,5,8,11){x}10]"),
             "error: the cuts lead from 0 to 11, the dimension from 0 to 10 [WF-DIM-CEIL]");
+  const auto note =
+      "note: cuts (o_0,..,o_N) begin with 0, never fall, and end with the global size\n";
+  EXPECT_EQ(refusal("[(0,3,2,5,10){x}10]"),
+            std::string("error: the cuts fall from 3 to 2 [WF-DIM-CEIL]\n"
+                        "  [(0,3,2,5,10){x}10]\n        ^\n") +
+                note);
+  EXPECT_EQ(refusal("[(0,3,5,8,11){x}10]"),
+            std::string("error: the cuts lead from 0 to 11, the dimension from 0 to 10 "
+                        "[WF-DIM-CEIL]\n"
+                        "  [(0,3,5,8,11){x}10]\n            ^~\n") +
+                note);
+  EXPECT_EQ(refusal("[(0,3,10){x}10]"),
+            std::string("error: 4 tiles have 5 cuts, not 3 [WF-DIM-CEIL]\n"
+                        "  [(0,3,10){x}10]\n   ^~~~~~~~~~~~~\n") +
+                note);
   EXPECT_EQ(first_line("[(1,3,5,8,10){x}10]"),
             "error: the cuts lead from 1 to 10, the dimension from 0 to 10 [WF-DIM-CEIL]");
   EXPECT_EQ(first_line("[3{x}10<11,0>]"),

@@ -118,6 +118,9 @@ TEST(Problem, what_no_device_or_every_device_must_hold_is_refused) {
   retile::PlacedMesh far = two;
   far.order = retile::DeviceTable::list({0, 2147483647});
   EXPECT_EQ(parse_problem(far, {}, "[2{x}4]", "[4]").error().code, Code::limit_reached);
+  EXPECT_EQ(parse_problem(far, {}, "[2{x}4]", "[4]").error().source, "--order");
+  EXPECT_EQ(parse_problem(two, far, "[2{x}4]", "[4]").error().source, "--order-to");
+  EXPECT_EQ(parse_problem(far, two, "[4]", "[4]@1").error().source, "--order");
 }
 
 TEST(Problem, a_repair_is_only_offered_when_it_divides) {

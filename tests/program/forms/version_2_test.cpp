@@ -31,7 +31,13 @@ std::vector<Twin> all() {
       {"blocks suffice", two("mesh p:4\nfrom [4~{p}10]\nto [10]"),
        two("mesh p:4\nfrom [«2~{p}10»]\nto [10]"), Code::ill_formed_type},
       {"cuts never fall", two("mesh p:2\nfrom [(0,3,10){p}10]\nto [10]"),
-       two("mesh p:2\nfrom [«(0,11,10){p}10»]\nto [10]"), Code::ill_formed_type},
+       two("mesh p:2\nfrom [(0,11,«10»){p}10]\nto [10]"), Code::ill_formed_type},
+      {"cuts begin with 0", two("mesh p:2\nfrom [(0,3,10){p}10]\nto [10]"),
+       two("mesh p:2\nfrom [(«1»,3,10){p}10]\nto [10]"), Code::ill_formed_type},
+      {"cuts end with the global size", two("mesh p:2\nfrom [(0,3,10){p}10]\nto [10]"),
+       two("mesh p:2\nfrom [(0,3,«9»){p}10]\nto [10]"), Code::ill_formed_type},
+      {"tiles have cuts", two("mesh p:2\nfrom [(0,3,10){p}10]\nto [10]"),
+       two("mesh p:2\nfrom [«(0,3){p}10»]\nto [10]"), Code::ill_formed_type},
       {"halos are no longer than the array", two("mesh p:2\nfrom [5{p}10<10,0>]\nto [10]"),
        two("mesh p:2\nfrom [5{p}10«<11,0>»]\nto [10]"), Code::bad_number},
       {"halos have two numbers", two("mesh p:2\nfrom [5{p}10<1,0>]\nto [10]"),
@@ -48,10 +54,14 @@ std::vector<Twin> all() {
        two("mesh p:2\nfrom [«9~{}10»]@1\nto [10]"), Code::ill_formed_type},
       {"orders list every position", two("mesh p:2 order=[1,0]\nfrom [10]\nto [10]"),
        two("mesh p:2 order=«[1]»\nfrom [10]\nto [10]"), Code::bad_program},
+      {"iotas list every position", two("mesh p:4 order=[4]<=[2,2]T(1,0)\nfrom [10]\nto [10]"),
+       two("mesh p:4 order=[«2»]<=[2]\nfrom [10]\nto [10]"), Code::bad_program},
+      {"iotas list no more than that", two("mesh p:4 order=[4]<=[2,2]T(1,0)\nfrom [10]\nto [10]"),
+       two("mesh p:4 order=[«6»]<=[3,2]T(1,0)\nfrom [10]\nto [10]"), Code::bad_program},
       {"orders list nobody twice", two("mesh p:2 order=[1,0]\nfrom [10]\nto [10]"),
-       two("mesh p:2 order=«[1,1]»\nfrom [10]\nto [10]"), Code::bad_program},
+       two("mesh p:2 order=[1,«1»]\nfrom [10]\nto [10]"), Code::bad_program},
       {"orders list devices", two("mesh p:2 order=[1,0]\nfrom [10]\nto [10]"),
-       two("mesh p:2 order=«[1,2]»\nfrom [10]\nto [10]"), Code::bad_program},
+       two("mesh p:2 order=[1,«2»]\nfrom [10]\nto [10]"), Code::bad_program},
       {"meshes have no more positions than devices",
        two("mesh p:2\ndevices 3\nfrom [5{p}10]\nto [10]@0"),
        two("mesh «p:4»\ndevices 3\nfrom [5{p}10]\nto [10]@0"), Code::bad_program},
@@ -60,7 +70,7 @@ std::vector<Twin> all() {
        two("mesh p:2\nmesh «a:2,b:2»\nfrom [3{a,b}10]\nto [10]"), Code::bad_program},
       {"orders of all meshes are read",
        two("mesh p:4 order=[3,2,1,0]\nmesh a:2,b:2\nfrom [3{a,b}10]\nto [10]"),
-       two("mesh p:4 order=«[3,2,1,1]»\nmesh a:2,b:2\nfrom [3{a,b}10]\nto [10]"),
+       two("mesh p:4 order=[3,2,1,«1»]\nmesh a:2,b:2\nfrom [3{a,b}10]\nto [10]"),
        Code::bad_program},
       {"shapes have a row per device",
        two("devices 2\nfrom tile=[7] global=[10] at=[[0],[3]] shapes=[[3],[7]]\nto [10]"),
@@ -171,6 +181,12 @@ TEST(Version2, orders_are_read_alone) {
   EXPECT_EQ(code("[99999999999999999999,0]", 2), "bad_number");
   EXPECT_EQ(code("[3]<=[2]", 3), "bad_program");
   EXPECT_EQ(code("[0,1]x", 2), "syntax");
+  EXPECT_EQ(code("[4294967296]<=[2147483648,2]", 4), "bad_program");
+  const auto iota = retile::parse_order("[6]<=[3,2]T(1,0)", 4, "--order");
+  EXPECT_EQ(render(iota.error()),
+            "error: --order: order has 6 entries, the mesh has 4 positions\n"
+            "  [6]<=[3,2]T(1,0)\n   ^\n"
+            "note: order lists the device at each position of the mesh, each once\n");
   EXPECT_EQ(code("", 2), "syntax");
 }
 

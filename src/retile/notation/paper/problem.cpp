@@ -102,6 +102,36 @@ Layout placed(const WrittenLayout& written, const PlacedMesh& mesh, Size devices
   return layout.placed(mesh.order, devices);
 }
 
+/// A refusal of too many devices, pointing to the largest one, which an order lists.
+/// \param source  what the order is called
+Diagnostic at_largest(Diagnostic refusal, const PlacedMesh& mesh, std::string_view source) {
+  const std::vector<Size> entries = mesh.order->entries();
+  const auto largest = std::max_element(entries.begin(), entries.end());
+  const std::string text = mesh.order_text.value_or("");
+  const text::Input input{.text = text, .source = std::string(source)};
+  refusal.source = input.source;
+  refusal.input = text;
+  refusal.where = text::number_place({.input = &input, .span = {0, text.size()}},
+                                     static_cast<std::size_t>(largest - entries.begin()))
+                      .span;
+  refusal.notes.push_back(fmt::format("the largest device says that there are {}", *largest + 1));
+  return refusal;
+}
+
+/// Why an end that was placed is no tiling in digits any more, if so.
+std::optional<std::string> scattered(const WrittenLayout& written, const PlacedMesh& mesh,
+                                     const Layout& end, std::string_view name) {
+  if (written.rooted || end.is_compact()) return std::nullopt;
+  if (mesh.order && mesh.order->chain() == nullptr) {
+    return fmt::format("the order of {} lists devices one by one", name);
+  }
+  if (end.is_listed()) {
+    return fmt::format("{} stands on {} of {} devices", name, mesh.mesh.device_count(),
+                       end.devices());
+  }
+  return fmt::format("the order of {} leaves no tiling in digits", name);
+}
+
 /// Whether one order says who stands where at both ends, and all devices do.
 bool is_one_order(const PlacedMesh& from, const PlacedMesh& to, Size devices) {
   if (!from.order || !to.order || from.order->size() != devices) return false;
@@ -169,24 +199,32 @@ Result<Problem> parse_problem(const PlacedMesh& mesh, const std::optional<Placed
   const Size devices = std::max(mesh.devices(), mesh_to.devices());
   const text::Input from_input{.text = from, .source = std::string(from_source)};
   const text::Input to_input{.text = to, .source = std::string(to_source)};
-  return text::result_of([&] {
+  auto out = text::result_of([&] {
     WrittenLayout source = paper::read_layout(from_input, mesh.mesh, devices);
     WrittenLayout target = paper::read_layout(to_input, mesh_to.mesh, devices);
     check(mesh_to.mesh, {source.layout.global(), source.text.text, source.text},
           {target.layout.global(), target.text.text, target.text}, target.dims, to_input);
     check_additions(source, target, to_input);
-    Problem out = Problem::make(placed(source, mesh, devices, from_input),
-                                placed(target, mesh_to, devices, to_input))
-                      .value();
+    Problem problem = Problem::make(placed(source, mesh, devices, from_input),
+                                    placed(target, mesh_to, devices, to_input))
+                          .value();
     if (!source.rooted && !target.rooted && is_one_order(mesh, mesh_to, devices)) {
-      out.placed = Placed{source.layout, target.layout, *mesh.order};
+      problem.placed = Placed{source.layout, target.layout, *mesh.order};
     }
-    out.spelling =
+    problem.spelling =
         Spelling{mesh.mesh,       std::move(source.spelling), std::move(target.spelling), {},
                  mesh.order_text, mesh_to.order_text};
-    if (to_mesh && to_mesh->mesh != mesh.mesh) out.spelling->mesh_to = to_mesh->mesh;
-    return out;
+    if (to_mesh && to_mesh->mesh != mesh.mesh) problem.spelling->mesh_to = to_mesh->mesh;
+    problem.spelling->scattered = scattered(source, mesh, problem.from, "from");
+    problem.spelling->scattered_to = scattered(target, mesh_to, problem.to, "to");
+    return problem;
   });
+  if (out || out.error().code != Code::limit_reached) return out;
+  for (const auto& [placed, option] : {std::pair{&mesh, "--order"}, {&mesh_to, "--order-to"}}) {
+    if (placed->devices() < devices || placed->mesh.device_count() == devices) continue;
+    return refuse(at_largest(std::move(out.error()), *placed, option));
+  }
+  return out;
 }
 
 Result<Problem> parse_problem(std::string_view mesh, std::string_view from, std::string_view to) {

@@ -37,7 +37,8 @@ struct PlacedMesh {
 
 /// Reads two types over meshes of their own. There are as many devices as the meshes and their orders
 /// name; who stands on none holds nothing, and `@` names any of them.
-/// \param to_mesh  that of `from`, if absent
+/// \param to_mesh  that of `from`, if absent; diagnostics call its order `--order-to`, and that of `from`
+///     `--order`
 /// \error as parse_type and make_problem; too_many_devices; limit_reached (a list of what each device
 ///     holds would be too long); unsupported (an array of rank 0 where devices stand on no mesh)
 [[nodiscard]] Result<Problem> parse_problem(const PlacedMesh& mesh,

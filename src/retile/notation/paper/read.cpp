@@ -89,6 +89,7 @@ const WrittenName* wrong_size(const Mesh& mesh, const Dims& written) {
 Place place_of(const TypeViolation& violation, const Dims& written) {
   if (!violation.dim) return written.place;
   const Dim& dim = written.dims[*violation.dim];
+  if (violation.cut) return dim.cuts[*violation.cut].place;
   return violation.axis ? dim.parts[*violation.axis].name.place : dim.place;
 }
 

@@ -166,38 +166,42 @@ Diagnostic wrong_tile_size(const CutText& dim, Size tiles) {
   return out;
 }
 
-Result<Cuts> listed_cuts(const CutText& dim, Size tiles) {
-  const auto refused = [](std::string message, std::string note) {
-    return refuse({.code = Code::ill_formed_type,
-                   .message = std::move(message),
-                   .rule = "WF-DIM-CEIL",
-                   .notes = {std::move(note)}});
+tl::expected<Cuts, CutsViolation> listed_cuts(const CutText& dim, Size tiles) {
+  const auto refused = [](std::string message, std::optional<std::size_t> cut) {
+    return tl::unexpected(CutsViolation{
+        {.code = Code::ill_formed_type,
+         .message = std::move(message),
+         .rule = "WF-DIM-CEIL",
+         .notes = {"cuts (o_0,..,o_N) begin with 0, never fall, and end with the global size"}},
+        cut});
   };
-  const std::string form =
-      "cuts (o_0,..,o_N) begin with 0, never fall, and end with the global size";
-  if (static_cast<Size>(dim.cuts.size()) - 1 != tiles) {
-    return refused(fmt::format("{} tiles have {} cuts, not {}", tiles, tiles + 1, dim.cuts.size()),
-                   form);
+  const std::size_t count = dim.cuts.size();
+  if (static_cast<Size>(count) - 1 != tiles) {
+    return refused(fmt::format("{} tiles have {} cuts, not {}", tiles, tiles + 1, count),
+                   std::nullopt);
   }
   if (dim.cuts.front() != 0 || dim.cuts.back() != dim.global) {
     return refused(fmt::format("the cuts lead from {} to {}, the dimension from 0 to {}",
                                dim.cuts.front(), dim.cuts.back(), dim.global),
-                   form);
+                   dim.cuts.front() != 0 ? 0 : count - 1);
   }
-  for (std::size_t t = 1; t < dim.cuts.size(); ++t) {
+  for (std::size_t t = 1; t < count; ++t) {
     if (dim.cuts[t] >= dim.cuts[t - 1]) continue;
-    return refused(fmt::format("the cuts fall from {} to {}", dim.cuts[t - 1], dim.cuts[t]), form);
+    return refused(fmt::format("the cuts fall from {} to {}", dim.cuts[t - 1], dim.cuts[t]), t);
   }
   return Cuts::listed(dim.cuts);
 }
 
 }  // namespace
 
-Result<Cuts> cuts_of(const CutText& dim) {
+tl::expected<Cuts, CutsViolation> cuts_of(const CutText& dim) {
+  const auto refused = [](Diagnostic diagnostic) {
+    return tl::unexpected(CutsViolation{std::move(diagnostic)});
+  };
   const auto tiles = product_of(dim.splitters);
   // Digits nest in the device number, so more tiles than devices are refused with them.
   if (!tiles || *tiles > max_devices) {
-    return refuse(wrong_tile(dim.tile, dim.splitters, dim.global));
+    return refused(wrong_tile(dim.tile, dim.splitters, dim.global));
   }
   if (dim.cutting == paper::Cutting::listed) return listed_cuts(dim, *tiles);
   const auto cover = checked_mul(dim.tile, *tiles);
@@ -205,15 +209,15 @@ Result<Cuts> cuts_of(const CutText& dim) {
   if (dim.cutting == paper::Cutting::blocks) {
     if (covers) return Cuts::blocks(dim.tile, *tiles, dim.global);
     const Size least = dim.global / *tiles + (dim.global % *tiles == 0 ? 0 : 1);
-    return refuse({.code = Code::ill_formed_type,
-                   .message = fmt::format("{} blocks of {} hold {} elements, the dimension has {}",
-                                          *tiles, dim.tile, *cover, dim.global),
-                   .rule = "WF-DIM-CEIL",
-                   .notes = {fmt::format("blocks of {} would do", least)}});
+    return refused({.code = Code::ill_formed_type,
+                    .message = fmt::format("{} blocks of {} hold {} elements, the dimension has {}",
+                                           *tiles, dim.tile, *cover, dim.global),
+                    .rule = "WF-DIM-CEIL",
+                    .notes = {fmt::format("blocks of {} would do", least)}});
   }
   // (c - 1) N < n <= c N
   const auto less = checked_mul(dim.tile - 1, *tiles);
-  if (!covers || !less || *less >= dim.global) return refuse(wrong_tile_size(dim, *tiles));
+  if (!covers || !less || *less >= dim.global) return refused(wrong_tile_size(dim, *tiles));
   return Cuts::blocks(dim.tile, *tiles, dim.global);
 }
 
@@ -328,7 +332,7 @@ class Rules {
  public:
   Rules(const Mesh& mesh, const std::vector<CutDim>& dims) : mesh_(mesh), dims_(dims) {}
 
-  /// \param tile_rule  the refusal of a dimension whose axes are right, or nothing
+  /// \param tile_rule  a CutsViolation of a dimension whose axes are right, or nothing
   template <typename TileRule>
   std::optional<TypeViolation> find_violation(const TileRule& tile_rule) {
     std::optional<Size> globalsize = 1;
@@ -337,8 +341,8 @@ class Rules {
         if (auto violation = broken_by_part(i, j)) return violation;
       }
       if (auto violation = broken_by_numbers(i)) return violation;
-      if (auto refusal = tile_rule(dims_[i])) {
-        return TypeViolation{*std::move(refusal), i, std::nullopt};
+      if (std::optional<CutsViolation> broken = tile_rule(dims_[i])) {
+        return TypeViolation{std::move(broken->diagnostic), i, std::nullopt, broken->cut};
       }
       if (globalsize) globalsize = checked_mul(*globalsize, dims_[i].global);
     }
@@ -419,16 +423,16 @@ std::optional<TypeViolation> find_violation(const Mesh& mesh, const std::vector<
     out.global = dim.global;
     for (const std::string& axis : dim.axes) out.parts.push_back({axis});
   }
-  return Rules(mesh, whole).find_violation([&](const CutDim& dim) -> std::optional<Diagnostic> {
+  return Rules(mesh, whole).find_violation([&](const CutDim& dim) -> std::optional<CutsViolation> {
     const CutText text = cut_text(mesh, dim);
     const auto tiles = product_of(text.splitters);
     if (tiles && checked_mul(dim.tile, *tiles) == dim.global) return std::nullopt;
-    return wrong_tile(dim.tile, text.splitters, dim.global);  // c * prod k_j = n
+    return CutsViolation{wrong_tile(dim.tile, text.splitters, dim.global)};  // c * prod k_j = n
   });
 }
 
 std::optional<TypeViolation> find_violation(const Mesh& mesh, const std::vector<CutDim>& dims) {
-  return Rules(mesh, dims).find_violation([&](const CutDim& dim) -> std::optional<Diagnostic> {
+  return Rules(mesh, dims).find_violation([&](const CutDim& dim) -> std::optional<CutsViolation> {
     auto cuts = cuts_of(cut_text(mesh, dim));
     if (cuts) return std::nullopt;
     return std::move(cuts.error());

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <tl/expected.hpp>
 #include <vector>
 
 #include "retile/core/cuts.h"
@@ -23,6 +24,7 @@ struct TypeViolation {
   std::optional<std::size_t> dim;  ///< number of the dimension; nothing: the type as a whole
   /// number of the axis within the dimension; nothing: the dimension as a whole
   std::optional<std::size_t> axis;
+  std::optional<std::size_t> cut = {};  ///< in its place the number of a listed cut
 };
 
 /// An axis, or a part `x:(2)3` of one.
@@ -85,10 +87,16 @@ struct CutText {
   Size global = 1;  ///< >= 1
 };
 
-/// The cuts that a dimension says, or why it says none, without a place: its tile is not the one
-/// that makes so many tiles, its blocks do not suffice, its listed cuts fall or do not lead from 0
-/// to the global size. [WF-DIM-CEIL]
-[[nodiscard]] Result<Cuts> cuts_of(const CutText& dim);
+/// A refusal without a place, and the listed cut that it is about.
+struct CutsViolation {
+  Diagnostic diagnostic;
+  std::optional<std::size_t> cut = {};  ///< nothing: the dimension as a whole
+};
+
+/// The cuts that a dimension says, or why it says none: its tile is not the one that makes so many
+/// tiles, its blocks do not suffice, its listed cuts fall or do not lead from 0 to the global size.
+/// [WF-DIM-CEIL]
+[[nodiscard]] tl::expected<Cuts, CutsViolation> cuts_of(const CutText& dim);
 
 /// The refusal of a halo that is longer than its dimension.
 [[nodiscard]] Diagnostic wrong_halo(const Halo& halo, Size global);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -126,7 +127,10 @@ Cuts build_cuts(const DimDraft& dim) {
   CutText text{dim.cutting, dim.tile.value, {}, splitters_of(dim.parts), dim.global.value};
   for (const Token<Size>& cut : dim.cuts) text.cuts.push_back(cut.value);
   auto cuts = cuts_of(text);
-  if (!cuts) fail_with(dim.place, std::move(cuts.error()));
+  if (!cuts) {
+    const auto& [diagnostic, cut] = cuts.error();
+    fail_with(cut ? dim.cuts[*cut].place : dim.place, diagnostic);
+  }
   if (dim.halo.below > dim.global.value || dim.halo.above > dim.global.value) {
     fail_with(dim.halo_place, wrong_halo(dim.halo, dim.global.value));
   }
@@ -329,25 +333,29 @@ Layout build_tiling(const TilingDraft& draft, const Ground& ground) {
 }
 
 DeviceTable build_order(const Token<TableDraft>& draft, Size positions, Size devices) {
-  const auto fail_here = [&draft](std::string message) {
-    fail(draft.place,
-         {.code = Code::bad_program,
-          .message = std::move(message),
-          .notes = {"order lists the device at each position of the mesh, each once"}});
+  const auto fail_at = [](const Place& place, std::string message) {
+    fail(place, {.code = Code::bad_program,
+                 .message = std::move(message),
+                 .notes = {"order lists the device at each position of the mesh, each once"}});
   };
-  DeviceTable out = build_list(draft, positions);
+  // How many it lists is not for build_list to say, which knows nothing of a mesh.
+  DeviceTable out = build_list(draft, std::numeric_limits<Size>::max());
   if (out.size() != positions) {
-    fail_here(fmt::format("order has {}, the mesh has {}", counted(out.size(), "entry", "entries"),
-                          counted(positions, "position")));
+    fail_at(draft.value.is_iota() ? number_place(draft.place, 0) : draft.place,
+            fmt::format("order has {}, the mesh has {}", counted(out.size(), "entry", "entries"),
+                        counted(positions, "position")));
   }
-  if (const IotaChain* chain = out.chain()) {  // lists each number below its size, once
-    if (chain->size() > devices) fail_here(fmt::format("there is no device {}", devices));
-    return out;
-  }
+  // An iota lists each number below its size, once, and there are no more positions than devices.
+  if (out.chain() != nullptr) return out;
+  const std::vector<Size> entries = out.entries();
   std::unordered_set<Size> seen;
-  for (const Size device : out.entries()) {
-    if (device >= devices) fail_here(fmt::format("there is no device {}", device));
-    if (!seen.insert(device).second) fail_here(fmt::format("device {} stands twice", device));
+  for (std::size_t k = 0; k < entries.size(); ++k) {
+    if (entries[k] >= devices) {
+      fail_at(number_place(draft.place, k), fmt::format("there is no device {}", entries[k]));
+    }
+    if (!seen.insert(entries[k]).second) {
+      fail_at(number_place(draft.place, k), fmt::format("device {} stands twice", entries[k]));
+    }
   }
   return out;
 }
