@@ -169,7 +169,7 @@ class Bench {
   Bench(const Problem& which, Buffers& buffers)
       : problem_(which),
         read_(value_of(retile::parse_problem(which.mesh, which.from, which.to), which.name)),
-        program_(made(value_of(plan(read_), which.name))),
+        program_(value_of(retile::program_of(value_of(plan(read_), which.name)), which.name)),
         exchange_(
             std::get<Exchange>(value_of(retile::direct(program_), which.name).steps.front().op)) {
     const Size larger = larger_bytes();
@@ -240,9 +240,6 @@ class Bench {
   }
 
  private:
-  [[nodiscard]] static Program made(const retile::Plan& plan) {
-    return plan.exchange ? value_of(retile::direct(plan.problem), "exchange") : lower(plan);
-  }
   [[nodiscard]] bool is_even() const { return program_.from.is_even() && program_.to.is_even(); }
   /// Of the largest tile of anybody.
   [[nodiscard]] Size larger_bytes() const {

@@ -124,7 +124,7 @@ void check_plan(const Problem& problem, bool collectives, const std::string& not
     return;
   }
   const Plan& plan = *made;
-  const auto by_boxes = plan.exchange ? retile::direct(plan.problem) : retile::lower(plan);
+  const auto by_boxes = retile::program_of(plan);
   fuzz::require(by_boxes.has_value(), "no Program of a small plan", notation);
   const std::string text = to_text(*by_boxes);
   const std::string both = notation + "\n" + text;

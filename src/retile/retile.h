@@ -3,7 +3,7 @@
 //
 //   parse_problem, parse_mesh, parse_type   the paper's notation
 //   plan, certify                           the cheapest sequence, and its lower bound in writing
-//   lower                                   a plan's Program, step by step for every device
+//   lower, program_of                       a plan's Program, step by step for every device
 //   to_text, to_json, parse_any             Programs as text and JSON
 //   check                                   the verdict on a Program
 //   prove                                   the same for all devices at once, by a solver

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "check/judge.h"
-#include "retile/exec/exchange/direct.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/plan.h"
 #include "retile/program/forms/text.h"
@@ -42,8 +41,7 @@ class Draws {
     if (random_() % 3 != 0) {
       const auto planned =
           retile::plan(retile::Problem::make(std::move(from), std::move(to)).value()).value();
-      return to_text(planned.exchange ? retile::direct(planned.problem).value()
-                                      : retile::lower(planned));
+      return to_text(retile::program_of(planned).value());
     }
     Program out;
     out.devices = devices_;

@@ -37,6 +37,27 @@ TEST(Lower, Example_3_1) {
       "alltoall split=1 concat=0 groups=[12,2]<=[2,2,6]T(0,2,1) tile=[2,3] map=[2{y}12, 3{x}12]\n");
 }
 
+TEST(Lower, program_of_takes_steps_and_exchanges) {
+  const auto planned = [](const char* to) {
+    return plan(parse_problem("x:4", "[2{x}8]", to).value()).value();
+  };
+  const Plan steps = planned("[8]");
+  EXPECT_EQ(program_of(steps).value(), lower(steps));
+  const Plan exchange = planned("[(0,1,1,5,8){x}8]");
+  ASSERT_TRUE(exchange.exchange);
+  const Program program = program_of(exchange).value();
+  ASSERT_EQ(program.steps.size(), 1U);
+  EXPECT_TRUE(is_exchange(program.steps.front()));
+  EXPECT_EQ(program.to, exchange.problem.to);
+  EXPECT_EQ(program.mesh, exchange.problem.spelling->mesh);
+
+  // Device 1 lacks what no device holds.
+  const Layout gap = Layout::listed(2, {4}, {2}, {0, 0}).value();
+  const Layout all = Layout::listed(2, {4}, {2}, {0, 2}).value();
+  const Plan none = plan(Problem::make(gap, all).value()).value();
+  EXPECT_EQ(program_of(none).error().code, Code::inapplicable);
+}
+
 TEST(Lower, replication) {
   EXPECT_EQ(to_text(lowered("a:2,b:2,c:2", "[4, 1{a,b}4]", "[1{a,c}4, 4]")),
             "retile.program/1\n"

@@ -15,8 +15,6 @@
 
 #include "retile/cli/verb.h"
 #include "retile/core/atomic_file.h"
-#include "retile/exec/exchange/direct.h"
-#include "retile/lower/lower.h"
 #include "retile/notation/paper/notation.h"
 #include "retile/notation/paper/problem.h"
 #include "retile/program/forms/text.h"
@@ -250,11 +248,6 @@ std::optional<Complaint> ProblemArguments::missing() const {
 }
 
 std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
-
-Result<Program> lowered(const Plan& plan) {
-  if (plan.exchange) return direct(plan.problem);
-  return lower(plan);
-}
 
 Result<void> not_empty(std::string_view option, const std::optional<std::string>& name,
                        std::string_view what) {

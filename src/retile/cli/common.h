@@ -14,7 +14,6 @@
 #include "retile/core/result.h"
 #include "retile/core/size.h"
 #include "retile/notation/paper/problem.h"
-#include "retile/plan/plan.h"
 #include "retile/program/program.h"
 
 namespace retile::cli {
@@ -76,9 +75,6 @@ struct Outcome {
 
 /// `[2, 3]`
 [[nodiscard]] std::string shape_text(const Shape& shape);
-
-/// The Program of a plan, be it steps or an exchange.
-[[nodiscard]] Result<Program> lowered(const Plan& plan);
 
 /// That an option names something, where it was given.
 /// \error bad_argument (an empty name)

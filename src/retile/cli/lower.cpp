@@ -41,7 +41,7 @@ class LowerVerb final : public Verb {
     const Result<Problem> problem = problem_.read();
     if (!problem) return failed(problem.error());
     const PlanOptions options{.collectives = collectives_};
-    const Result<Program> program = program_of(*problem, options);
+    const Result<Program> program = make(*problem, options);
     if (!program && program.error().code == Code::infeasible) {
       return infeasible(*problem, options, program.error(), "retile.plan/1", json_);
     }
@@ -50,12 +50,11 @@ class LowerVerb final : public Verb {
   }
 
  private:
-  [[nodiscard]] Result<Program> program_of(const Problem& problem,
-                                           const PlanOptions& options) const {
+  [[nodiscard]] Result<Program> make(const Problem& problem, const PlanOptions& options) const {
     if (direct_) return direct(problem);
     const Result<Plan> planned = plan(problem, options);
     if (!planned) return refuse(planned.error());
-    return lowered(*planned);
+    return program_of(*planned);
   }
 
   ProblemArguments problem_;

@@ -84,7 +84,7 @@ Result<PlanOptions> read_options(const PlanArguments& arguments) {
 /// picture. What ends the verb: a failure, or the proof where it goes to stdout.
 std::optional<Outcome> write_beside(const PlanArguments& arguments, const Plan& plan) {
   if (!arguments.certificate && !arguments.svg) return std::nullopt;
-  const Result<Program> made = lowered(plan);
+  const Result<Program> made = program_of(plan);
   if (!made) return failed(made.error());
   const Program& program = *made;
   std::optional<Outcome> instead;

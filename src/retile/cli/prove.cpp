@@ -151,7 +151,7 @@ Result<std::vector<Program>> programs_of(const ProveArguments& arguments) {
   if (!problem) return refuse(problem.error());
   const Result<Plan> planned = plan(*problem);
   if (!planned) return refuse(planned.error());
-  auto program = lowered(*planned);
+  auto program = program_of(*planned);
   if (!program) return refuse(std::move(program.error()));
   return std::vector<Program>{*std::move(program)};
 }

@@ -248,7 +248,7 @@ Preparation::Step Preparation::plan_problem() {
     if (planned.error().code != Code::infeasible) return failed(planned.error());
     return infeasible(*problem_, options, planned.error(), "retile.run/1", request_.json);
   }
-  auto program = lowered(*planned);
+  auto program = program_of(*planned);
   if (!program) return failed(program.error());
   request_.program = *std::move(program);
   if (!by_steps()) request_.program_text = to_text(request_.program);

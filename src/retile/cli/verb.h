@@ -9,6 +9,7 @@
 
 #include "retile/cli/common.h"
 #include "retile/exec/executor/processes.h"
+#include "retile/plan/plan.h"
 
 namespace retile::cli {
 

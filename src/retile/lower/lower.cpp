@@ -15,6 +15,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
+#include "retile/exec/exchange/direct.h"
 
 namespace retile {
 
@@ -370,6 +371,11 @@ Program lower(const Plan& plan) {
   Program program = lowered(plan);
   if (plan.device_at) rename(program, *plan.device_at);
   return program;
+}
+
+Result<Program> program_of(const Plan& plan) {
+  if (plan.exchange) return direct(plan.problem);
+  return lower(plan);
 }
 
 }  // namespace retile

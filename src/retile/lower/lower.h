@@ -2,6 +2,7 @@
 // tile maps).
 #pragma once
 
+#include "retile/core/result.h"
 #include "retile/plan/plan.h"
 #include "retile/program/program.h"
 
@@ -13,7 +14,12 @@ namespace retile {
 /// Chooses nothing but replicas: in a permutation a device that already holds its new tile keeps it
 /// where that leaves the table regular. Tables are iota chains; their size depends on the number of
 /// axes, not of devices.
-/// Precondition (asserted): the plan is no exchange; direct() makes one of its problem.
+/// Precondition (asserted): the plan is no exchange; program_of() takes those, too.
 [[nodiscard]] Program lower(const Plan& plan);
+
+/// The Program of any plan: lower() of its steps, or the exchange that it is.
+/// \error of an exchange limit_reached (too many boxes), inapplicable (an element of a new tile that no
+///     device holds at the start)
+[[nodiscard]] Result<Program> program_of(const Plan& plan);
 
 }  // namespace retile

@@ -78,7 +78,7 @@ void hold(const Layout& from, const Layout& to, Totals& totals) {
   const Plan planned = plan(problem).value();
   totals.exchanges += planned.exchange ? 1U : 0U;
   totals.aligned += planned.uneven ? 1U : 0U;
-  judge(planned.exchange ? direct(planned.problem).value() : lower(planned), planned);
+  judge(program_of(planned).value(), planned);
   moves_what_is_missing(problem);
 }
 

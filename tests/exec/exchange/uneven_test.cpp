@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "retile/check/check.h"
-#include "retile/exec/exchange/direct.h"
 #include "retile/lower/lower.h"
 #include "retile/notation/paper/notation.h"
 #include "retile/notation/paper/problem.h"
@@ -22,10 +21,6 @@
 
 namespace retile::uneven_test {
 namespace {
-
-Program lowered(const Plan& plan) {
-  return plan.exchange ? direct(plan.problem).value() : lower(plan);
-}
 
 /// What each device receives from others, in elements.
 std::vector<Size> received(const Program& program) {
@@ -51,7 +46,7 @@ struct Solved {
 Solved solve(const char* mesh, const char* from, const char* to) {
   const Problem problem = support::problem(mesh, from, to);
   Plan planned = plan(problem).value();
-  Program program = lowered(planned);
+  Program program = program_of(planned).value();
   const Verdict verdict = check(program);
   EXPECT_EQ(verdict.answer, Answer::right) << to_text(program);
   EXPECT_TRUE(verdict.within_bound) << to_text(program);
@@ -148,7 +143,7 @@ TEST(Uneven, all_small_problems_are_right_and_within_the_bound) {
           for (const std::string& to : all) {
             const Problem problem = support::problem(mesh, from.c_str(), to.c_str());
             const Plan planned = plan(problem).value();
-            const Program program = lowered(planned);
+            const Program program = program_of(planned).value();
             const Verdict verdict = check(program);
             ASSERT_EQ(verdict.answer, Answer::right) << from << " to " << to << to_text(program);
             ASSERT_TRUE(verdict.within_bound) << from << " to " << to << to_text(program);
