@@ -215,6 +215,9 @@ TEST(Collectives, what_they_do_not_reach_is_infeasible) {
     ASSERT_FALSE(least);
     EXPECT_EQ(least.error().code, Code::infeasible);
     EXPECT_TRUE(plan(problem)) << "an exchange";
+    // That there is no way holds whatever it would cost.
+    const PlanOptions in_bytes{.cost_model = CostModel::bytes, .collectives = true};
+    EXPECT_EQ(plan(problem, in_bytes).error().code, Code::infeasible);
   }
 }
 

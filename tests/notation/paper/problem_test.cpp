@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "retile/notation/paper/notation.h"
 #include "support/generators.h"
@@ -109,6 +110,25 @@ TEST(Problem, positions_are_said_where_both_ends_have_one_order_of_all_devices) 
   EXPECT_FALSE(placed(other, other));
 }
 
+TEST(Problem, an_end_that_its_order_scatters_says_so) {
+  using Reasons = std::pair<std::string, std::string>;
+  const retile::PlacedMesh four{retile::parse_mesh("x:4").value()};
+  const retile::PlacedMesh five{retile::parse_mesh("y:5").value()};
+  retile::PlacedMesh turned = four;
+  turned.order = retile::DeviceTable::list({3, 1, 0, 2});
+  const auto why = [](const retile::PlacedMesh& from, const retile::PlacedMesh& to,
+                      const char* source, const char* target) {
+    const Problem made = parse_problem(from, to, source, target).value();
+    return Reasons(made.spelling->scattered.value_or(""), made.spelling->scattered_to.value_or(""));
+  };
+  const std::string list = "lists devices one by one";
+  EXPECT_EQ(why(four, turned, "[3{x}12]", "[3{x}12]"), Reasons("", "the order of to " + list));
+  EXPECT_EQ(why(turned, five, "[3{x}12]", "[12]"), Reasons("the order of from " + list, ""));
+  EXPECT_EQ(why(four, five, "[3{x}12]", "[12]"), Reasons("from stands on 4 of 5 devices", ""));
+  // What one device holds alone, it holds in every order.
+  EXPECT_EQ(why(turned, four, "[12]@3", "[12]"), Reasons("", ""));
+}
+
 TEST(Problem, what_no_device_or_every_device_must_hold_is_refused) {
   const retile::PlacedMesh two{retile::parse_mesh("x:2").value()};
   const retile::PlacedMesh three{retile::parse_mesh("y:3").value()};
@@ -121,6 +141,9 @@ TEST(Problem, what_no_device_or_every_device_must_hold_is_refused) {
   EXPECT_EQ(parse_problem(far, {}, "[2{x}4]", "[4]").error().source, "--order");
   EXPECT_EQ(parse_problem(two, far, "[2{x}4]", "[4]").error().source, "--order-to");
   EXPECT_EQ(parse_problem(far, two, "[4]", "[4]@1").error().source, "--order");
+  retile::PlacedMesh turned = two;
+  turned.order = retile::DeviceTable::list({1, 0});
+  EXPECT_EQ(parse_problem(turned, far, "[2{x}4]", "[4]").error().source, "--order-to");
 }
 
 TEST(Problem, a_repair_is_only_offered_when_it_divides) {
