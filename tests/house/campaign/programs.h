@@ -165,7 +165,7 @@ inline spec::Size received_elements(const spec::Program& program) {
 /// What lies where after src's simulator has run a right Program, and what its devices received.
 inline void compare_moved(Tally& tally, const Planned& planned, const retile::Program& program,
                           std::uint64_t form) {
-  constexpr spec::Size most_elements = 1 << 14;  // of all devices
+  constexpr spec::Size most_elements = 1 << 16;  // of all devices
   if (planned.plan.height > most_elements / program.devices) return tally.leave_open(Kind::moved);
   const spec::Program theirs = support::to_spec(program);
   const auto got = retile::sim::run(program, tagged(theirs.from, theirs.devices), tag_bytes);

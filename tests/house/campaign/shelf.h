@@ -80,7 +80,7 @@ inline retile::Shape choose_global(const Choose& choose, const retile::Mesh& mes
                                    : 1 + support::detail::pick_index(choose, 3);
   static const std::vector<retile::Size> factors = {1, 2, 3, 5, 1, 7, 4, 11, 13, 6, 9, 10};
   retile::Shape out;
-  const retile::Size leaves_out = moves ? 0 : wish.small_tiles ? 2 : 1;  // of four axes
+  const retile::Size leaves_out = (moves ? 0 : 1) + (wish.small_tiles ? 1 : 0);  // of four axes
   while (out.size() < rank) {
     const bool whole = wish.small_tiles && choose(4) != 0;
     retile::Size extent = whole              ? 1
