@@ -91,6 +91,17 @@ class Record(unittest.TestCase):
         self.assertLessEqual(float(claim.group(1)) * 1e6, self.record["cases"])
         self.assertEqual(self.record["differences"], 0)
 
+    def test_what_is_counted_again_takes_the_place_of_the_same_kinds(self):
+        counts = {kind: {"cases": 5, "differences": 0, "strata": {}} for kind in ("offset", "text", "moved")}
+        again = {"seconds": 3, "processor_seconds": 2, "kinds": {"text": {"cases": 7, "differences": 1, "strata": {}}}}
+        whole = {"commit": "a", "kinds": counts, "parts": [
+            {"kinds": ["offset", "moved"], "commit": "a", "seconds": 9, "processor_seconds": 8},
+            {"kinds": ["text"], "commit": "a", "seconds": 1, "processor_seconds": 1}]}
+        record.put(whole, again, "b")
+        self.assertEqual((whole["cases"], whole["differences"], whole["processor_seconds"]), (17, 1, 10))
+        self.assertEqual([(part["kinds"], part["commit"]) for part in whole["parts"]], [(["offset", "moved"], "a"), (["text"], "b")])
+        self.assertEqual(list(whole["kinds"]), ["offset", "moved", "text"])
+
     def test_nothing_is_missing_only_where_all_was_counted(self):
         full = {"cases": 10**8, "differences": 0, "kinds": {
             kind: {"cases": 10**7, "strata": dict.fromkeys(record.STRATA, 10**5)} for kind in record.KINDS}}

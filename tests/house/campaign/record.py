@@ -2,6 +2,8 @@
 """The recorded run of the campaign: every kind with a program of its own, two at a time, in one JSON file.
 
     record.py run PROGRAM FILE [--seconds S] [--jobs N] [--cases F] [--seed N] [--save DIR]
+    record.py replace FILE RESULT COMMIT
+                                   puts what retile-campaign --json of that commit printed in the place of the same kinds
     record.py document FILE PAGE   writes what the run counted into its place in docs/campaign.md
     record.py missing FILE         what the run was to count and did not; ends with 1 when there is something
 
@@ -111,7 +113,6 @@ def run(arguments):
     built_from = commit()  # not of what is committed while it runs
     with ThreadPoolExecutor(arguments.jobs) as pool:
         parts = list(pool.map(lambda number: run_part(arguments, clock, number), range(len(PARTS))))
-    kinds = merged(parts)
     record = {
         "schema": "retile.campaign.record/1",
         "date": time.strftime("%Y-%m-%d", time.gmtime(start)),
@@ -121,15 +122,29 @@ def run(arguments):
         "processors": os.cpu_count(),
         "programs_at_a_time": arguments.jobs,
         "seconds": round(time.time() - start),
-        "processor_seconds": sum(part["processor_seconds"] for part in parts),
-        "cases": sum(count["cases"] for count in kinds.values()),
-        "differences": sum(count["differences"] for count in kinds.values()),
-        "parts": [{"kinds": list(part["kinds"]), "seconds": part["seconds"], "processor_seconds": part["processor_seconds"]}
-                  for part in parts],
-        "kinds": kinds,
+        "parts": [],
+        "kinds": {},
     }
-    Path(arguments.file).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    for part in parts:
+        put(record, part, built_from)
+    write(record, arguments.file)
     return 1 if record["differences"] else 0
+
+
+def put(record, result, built_from):
+    """What a program counted, in the place of what one of the same kinds had."""
+    own = set(result["kinds"])
+    record["parts"] = [part for part in record["parts"] if not own & set(part["kinds"])]
+    record["parts"].append({"kinds": list(result["kinds"]), "commit": built_from, "seconds": result["seconds"],
+                            "processor_seconds": result["processor_seconds"]})
+    record["kinds"] = merged([record, result])
+    for name in ("cases", "differences"):
+        record[name] = sum(count[name] for count in record["kinds"].values())
+    record["processor_seconds"] = sum(part["processor_seconds"] for part in record["parts"])
+
+
+def write(record, file):
+    Path(file).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 def row(cells):
@@ -161,8 +176,13 @@ def section(record):
         f"Machine: {record['processor']}, {record['processors']} processors, shared with other work.",
         f"It took {record['seconds']:,} seconds, and {record['processor_seconds']:,} seconds of processor time.",
         f"There were {record['differences']:,} differences.",
-        "",
     ]
+    for part in record["parts"]:
+        if part.get("commit", record["commit"]) != record["commit"]:
+            names = " and ".join(part["kinds"])
+            lines.append(f"The cases of {names} were counted again with commit {part['commit'][:7]}, "
+                         f"in {part['seconds']:,} seconds.")
+    lines.append("")
     lines += tables(record)
     absent = len(missing(record))
     if absent:
@@ -218,10 +238,17 @@ def main():
     for verb in ("document", "missing"):
         verbs.add_parser(verb).add_argument("file")
     verbs.choices["document"].add_argument("page")
+    replaces = verbs.add_parser("replace")
+    for name in ("file", "result", "commit"):
+        replaces.add_argument(name)
     arguments = parser.parse_args()
     if arguments.verb == "run":
         return run(arguments)
     record = json.loads(Path(arguments.file).read_text(encoding="utf-8"))
+    if arguments.verb == "replace":
+        put(record, json.loads(Path(arguments.result).read_text(encoding="utf-8")), arguments.commit)
+        write(record, arguments.file)
+        return 1 if record["differences"] else 0
     if arguments.verb == "document":
         page = Path(arguments.page)
         page.write_text(with_section(page.read_text(encoding="utf-8"), record), encoding="utf-8")
