@@ -184,6 +184,11 @@ std::optional<Diagnostic> without_certificate(const std::vector<Program>& progra
     return about_argument(Code::bad_argument, "--certificate", certificate,
                           "a certificate is for one Program");
   }
+  if (has_addends(programs.front())) {
+    return about_argument(Code::unsupported, "--certificate", certificate,
+                          "there are no facts to certify about addends yet",
+                          {"`retile-oracle check` judges the Program itself"});
+  }
   const std::vector<Step>& steps = programs.front().steps;
   if (std::none_of(steps.begin(), steps.end(), is_exchange)) return std::nullopt;
   return about_argument(Code::unsupported, "--certificate", certificate,
@@ -199,7 +204,7 @@ Outcome prove_all(const ProveArguments& arguments, const std::vector<Program>& p
   options.progress = [&](const ProofQuery& query) { progress.answered(query); };
   for (std::size_t k = 0; k < programs.size(); ++k) {
     const Program& program = programs[k];
-    if (!is_even(program)) {
+    if (!tiles_alike(program)) {
       return failed(Diagnostic{.code = Code::unsupported,
                                .message = "tiles that are not all alike are not proved yet",
                                .notes = {"retile check replays them"}});

@@ -321,7 +321,13 @@ tl::expected<Shape, Refusal> shape_after(const Step& step, const Shape& tile, Si
         if (fault) return tl::unexpected(*std::move(fault));
         return after;
       },
-      [](const Adding auto&) -> After { RETILE_ASSERT(false, "what adds goes through uneven.h"); });
+      [&](const Reducescatter& op) {
+        RETILE_ASSERT(!op.piece, "pieces that differ go through uneven.h");
+        return scaled(tile, op.dim, std::nullopt, op.groups.columns());
+      },
+      [&](const Allreduce&) -> After { return tile; },
+      [&](const Unreduce&) -> After { return tile; },
+      [&](const Embed& op) { return scaled(tile, std::nullopt, op.dim, op.groups.columns()); });
 }
 
 Membership membership(const DeviceTable& groups, Size device) {

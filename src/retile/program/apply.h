@@ -31,7 +31,7 @@ struct Refusal {
 
 /// The shape of every tile after `step`, or why the step cannot be applied to tiles of shape `tile`
 /// on `devices` devices. Order of checks: the table (groups: no ragged row, every device once;
-/// bijection), then divisibility, then overflow. Precondition (asserted): the step does not add. For an exchange: overflow, then the transfers in
+/// bijection), then divisibility, then overflow. For an exchange: overflow, then the transfers in
 /// order, each of which must lie inside both tiles, then the new tiles device by device. Iota
 /// tables that cover all devices need no enumeration. Claims are not looked at.
 /// \param deadline  of the transfers of an exchange, which may take seconds; after it the reason is

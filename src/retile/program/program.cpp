@@ -57,17 +57,21 @@ std::optional<Addition> addition_of(const Program& program) {
 
 bool has_addends(const Program& program) { return addition_of(program).has_value(); }
 
-bool is_even(const Program& program) {
+bool is_even(const Program& program) { return !has_addends(program) && tiles_alike(program); }
+
+bool tiles_alike(const Program& program) {
   const auto even = [](const Step& step) {
     const bool pieces = match(
         step.op, [](const Dynslice& op) { return op.piece.has_value(); },
         [](const Allgather&) { return false; },
         [](const Alltoall& op) { return op.piece.has_value(); },
         [](const Allpermute&) { return false; }, [](const Exchange&) { return false; },
-        [](const Adding auto&) { return false; });
+        [](const Reducescatter& op) { return op.piece.has_value(); },
+        [](const Allreduce&) { return false; }, [](const Unreduce&) { return false; },
+        [](const Embed&) { return false; });
     return !pieces && !step.claims.shapes && (!step.claims.map || step.claims.map->is_even());
   };
-  return !has_addends(program) && program.from.is_even() && program.to.is_even() &&
+  return program.from.is_even() && program.to.is_even() &&
          std::all_of(program.steps.begin(), program.steps.end(), even);
 }
 

@@ -68,8 +68,9 @@ struct Problem;
 [[nodiscard]] std::optional<Addition> addition_of(const Program& program);
 [[nodiscard]] bool has_addends(const Program& program);
 
-/// Whether all tiles are alike before and after every step, and the form says so: what
-/// `retile.program/1` can say, and no addends. What is not goes through uneven.h.
+/// Whether all tiles are alike before and after every step, and the form says so.
+[[nodiscard]] bool tiles_alike(const Program& program);
+/// The same without addends: what `retile.program/1` can say. What is not goes through uneven.h.
 [[nodiscard]] bool is_even(const Program& program);
 
 }  // namespace retile

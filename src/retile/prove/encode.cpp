@@ -29,10 +29,28 @@ bool is_regular(const Step& step) {
             op.source, [](const DeviceTable& table) { return is_regular(table); },
             [](const PairList&) { return false; });
       },
-      [](const Exchange&) { return false; }, [](const Adding auto&) { return false; });
+      [](const Exchange&) { return false; },
+      [](const Reducescatter& op) { return is_regular(op.groups); },
+      [](const Allreduce& op) { return is_regular(op.groups); },
+      // These make zeros: not every element has a source.
+      [](const Unreduce&) { return false; }, [](const Embed&) { return false; });
 }
 
 }  // namespace
+
+std::optional<std::size_t> scattered(const Op& op) {
+  using Dim = std::optional<std::size_t>;
+  return match(
+      op, [](const Dynslice&) -> Dim { return std::nullopt; },
+      [](const Allgather&) -> Dim { return std::nullopt; },
+      [](const Alltoall&) -> Dim { return std::nullopt; },
+      [](const Allpermute&) -> Dim { return std::nullopt; },
+      [](const Exchange&) -> Dim { return std::nullopt; },
+      [](const Reducescatter& step) -> Dim { return step.dim; },
+      [](const Allreduce&) -> Dim { return std::nullopt; },
+      [](const Unreduce&) -> Dim { return std::nullopt; },
+      [](const Embed&) -> Dim { return std::nullopt; });
+}
 
 std::vector<std::size_t> reading_order(const IotaStage& stage) {
   std::vector<std::size_t> order = stage.transpose;

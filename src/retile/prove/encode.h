@@ -10,6 +10,7 @@
 #include "retile/core/cases.h"
 #include "retile/core/device_table.h"
 #include "retile/core/layout.h"
+#include "retile/program/apply.h"
 #include "retile/program/program.h"
 #include "retile/prove/digits.h"
 
@@ -30,6 +31,9 @@ struct Place {
 /// Whether an encoding can say a table, a tile map, a whole Program: tables are iota chains, maps
 /// are in digits.
 [[nodiscard]] bool is_regular(const Program& program);
+
+/// The dimension that a reducescatter cuts; nothing for other steps.
+[[nodiscard]] std::optional<std::size_t> scattered(const Op& op);
 
 /// The dimensions of a stage in the order in which its entries are read.
 [[nodiscard]] std::vector<std::size_t> reading_order(const IotaStage& stage);
@@ -70,6 +74,14 @@ class Rules {
 
   /// The element's global index when the tiles lie as `map` says, one number per dimension.
   [[nodiscard]] std::vector<Number> global(const Layout& map, const Element& element);
+
+  /// The numbers of the tile that a device holds as `map` says, and of its addend.
+  [[nodiscard]] std::vector<Number> tile_numbers(const Layout& map, const Number& device);
+  [[nodiscard]] Number addend(const Layout& map, const Number& device);
+
+  /// The members that `source` took where a step adds, any of its row, one for every such step since
+  /// the last call.
+  [[nodiscard]] std::vector<Number> take_members() { return std::exchange(members_, {}); }
 
   /// Entry of a chain at a position, and the position of an entry.
   [[nodiscard]] Number entry(const IotaChain& chain, const Number& position);
@@ -124,6 +136,7 @@ class Rules {
   ~Rules() = default;
 
   Digits digits_;
+  std::vector<Number> members_;
 
  private:
   [[nodiscard]] Self& self() { return static_cast<Self&>(*this); }
@@ -162,6 +175,15 @@ Number Rules<Self>::position(const IotaChain& chain, const Number& entry) {
 template <typename Self>
 Element Rules<Self>::source(const Step& step, const Shape& before, const Element& after) {
   Element out = after;
+  if (const auto* const groups = addition_of(step) ? groups_of(step.op) : nullptr) {
+    const Place own = self().place(*groups, after.device);
+    members_.push_back(digits_.any(groups->columns()));
+    out.device = self().member(*groups, {own.row, members_.back()});
+    if (const auto dim = scattered(step.op)) {
+      out.at[*dim] = self().whole(after.at[*dim], own.position);
+    }
+    return out;
+  }
   match(
       meaning(step.op, before),
       [&](const Keep& keep) {
@@ -184,13 +206,25 @@ Element Rules<Self>::source(const Step& step, const Shape& before, const Element
 }
 
 template <typename Self>
-std::vector<Number> Rules<Self>::global(const Layout& map, const Element& element) {
-  const Number place = self().position(map.order(), element.device);
+std::vector<Number> Rules<Self>::tile_numbers(const Layout& map, const Number& device) {
+  const Number place = self().position(map.order(), device);
   std::vector<Number> out;
-  for (std::size_t i = 0; i < map.rank(); ++i) {
-    out.push_back(Digits::join(element.at[i], self().tile_number(map.digits()[i], place)));
-  }
+  for (const auto& digits : map.digits()) out.push_back(self().tile_number(digits, place));
   return out;
+}
+
+template <typename Self>
+std::vector<Number> Rules<Self>::global(const Layout& map, const Element& element) {
+  std::vector<Number> out = self().tile_numbers(map, element.device);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = Digits::join(element.at[i], out[i]);
+  return out;
+}
+
+template <typename Self>
+Number Rules<Self>::addend(const Layout& map, const Number& device) {
+  if (!map.addends()) return digits_.zero(1);
+  const TileMap& numbers = map.addends()->numbers;
+  return self().tile_number(numbers.digits().front(), self().position(numbers.order(), device));
 }
 
 extern template class Rules<Encoder>;

@@ -20,7 +20,9 @@ template <typename Encoder>
 class Prover {
  public:
   explicit Prover(Examination& examination)
-      : examination_(examination), program_(examination.program()) {}
+      : examination_(examination),
+        program_(examination.program()),
+        addition_(addition_of(program_)) {}
 
   /// Precondition (asserted): the Program is regular.
   [[nodiscard]] Decision decide() {
@@ -33,7 +35,10 @@ class Prover {
     }
     before_.push_back(known);
     const std::size_t end = program_.steps.size();
-    if (tiles().back() != program_.to.tile()) return wrong_end(nullptr);
+    if (tiles().back() != program_.to.tile()) {
+      return addition_ ? Decision::undecided : wrong_end(nullptr);
+    }
+    if (addition_) return sums("the end is the target", known, end, program_.to);
     return compare("the end is the target", known, end, program_.to,
                    [this](const Witness& found) { return wrong_end(&found); });
   }
@@ -52,8 +57,11 @@ class Prover {
   [[nodiscard]] Decision step(std::size_t k, Known& known) {
     Decision decision = examination_.take(k);
     if (decision != Decision::right) return decision;
+    const auto own = addition_of(program_.steps[k]);
+    if (own && own != addition_) return Decision::undecided;
     const Claims& claims = program_.steps[k].claims;
     if (claims.tile && *claims.tile != tiles().back()) {
+      if (addition_) return Decision::undecided;
       return examination_.other_shape(k, Reason::tile_claim, *claims.tile,
                                       claimed_base(claims, *claims.tile));
     }
@@ -66,11 +74,15 @@ class Prover {
   [[nodiscard]] Decision map_claim(std::size_t k, Known& known) {
     const Layout& claim = *program_.steps[k].claims.map;
     if (claim.tile() != tiles().back()) {
+      if (addition_) return Decision::undecided;
       return examination_.other_shape(k, Reason::map_claim, claim.tile(), claim.base_offset(0));
     }
-    const Decision decision = compare(
-        fmt::format("step {}: the tiles lie as its map says", k), known, k + 1, claim,
-        [&](const Witness& found) { return examination_.wrong(k, Reason::map_claim, found); });
+    const std::string name = fmt::format("step {}: the tiles lie as its map says", k);
+    const Decision decision = addition_
+                                  ? sums(name, known, k + 1, claim)
+                                  : compare(name, known, k + 1, claim, [&](const Witness& found) {
+                                      return examination_.wrong(k, Reason::map_claim, found);
+                                    });
     if (decision == Decision::right) known = {k + 1, &claim};
     return decision;
   }
@@ -137,16 +149,109 @@ class Prover {
                                   "the solver finds a read outside a tile");
   }
 
-  /// The global index of an element of the array after `steps` steps; empty when the time is up.
-  [[nodiscard]] std::optional<std::vector<symbolic::Number>> traced(Encoder& encoder,
-                                                                    const Known& known,
-                                                                    std::size_t steps,
-                                                                    symbolic::Element element) {
+  /// The element before the steps behind `known` that an element after `steps` steps comes from;
+  /// empty when the time is up.
+  [[nodiscard]] std::optional<symbolic::Element> source(Encoder& encoder, const Known& known,
+                                                        std::size_t steps,
+                                                        symbolic::Element element) {
     for (std::size_t k = steps; k-- > known.steps;) {
       if (examination_.deadline().passed()) return std::nullopt;
       element = encoder.source(program_.steps[k], tiles()[k], element);
     }
-    return encoder.global(*known.map, element);
+    return element;
+  }
+
+  /// Its global index.
+  [[nodiscard]] std::optional<std::vector<symbolic::Number>> traced(Encoder& encoder,
+                                                                    const Known& known,
+                                                                    std::size_t steps,
+                                                                    symbolic::Element element) {
+    const auto first = source(encoder, known, steps, std::move(element));
+    if (!first) return std::nullopt;
+    return encoder.global(*known.map, *first);
+  }
+
+  // ---- Sums
+  //
+  // An element of a device is the sum of one term for every choice of a member at every step that
+  // adds. Three things make it what a layout says: every term is of the index in its place; no two
+  // terms of a tile, on one device or on two of different addends, are of one addend; and there are
+  // as many as addends. So every tile has all, each once, and replicas have the same, for what is
+  // not theirs is on the devices of the other addends, whichever these are.
+
+  [[nodiscard]] Decision sums(const std::string& name, const Known& known, std::size_t steps,
+                              const Layout& map) {
+    Size terms = map.addend_count();
+    for (std::size_t k = known.steps; k < steps; ++k) {
+      if (!addition_of(program_.steps[k])) continue;
+      const auto more = checked_mul(terms, groups_of(program_.steps[k].op)->columns());
+      if (!more) return Decision::undecided;
+      terms = *more;
+    }
+    if (terms != known.map->addend_count()) return Decision::undecided;
+    const Decision decision = terms_lie(name, known, steps, map);
+    if (decision != Decision::right) return decision;
+    return terms_differ(name, known, steps, map);
+  }
+
+  /// Every term of any element is of the index in its place; in a stack, of its own addend.
+  [[nodiscard]] Decision terms_lie(const std::string& name, const Known& known, std::size_t steps,
+                                   const Layout& map) {
+    Encoder encoder;
+    const symbolic::Element element = encoder.any(program_.devices, tiles()[steps]);
+    const auto first = source(encoder, known, steps, element);
+    if (!first) return examination_.late(name);
+    const symbolic::Digits& digits = encoder.digits();
+    std::string same = "true";
+    const std::vector<symbolic::Number> found = encoder.global(*known.map, *first);
+    const std::vector<symbolic::Number> expected = encoder.global(map, element);
+    for (const std::size_t i : encoder.compared(found.size())) {
+      same += fmt::format(" (= {} {})", digits.term(found[i]), digits.term(expected[i]));
+    }
+    if (addition_ == Addition::stack) {
+      const symbolic::Number own = encoder.addend(*known.map, first->device);
+      same += fmt::format(" (= {} {})", digits.term(own),
+                          digits.term(encoder.addend(map, element.device)));
+    }
+    return examination_.must_hold(name, digits.declarations(), fmt::format("(and {})", same),
+                                  "some term is of another element");
+  }
+
+  /// Two terms of one addend, in one place of one tile, are one: of one device, where the devices
+  /// have one addend, and of one choice.
+  [[nodiscard]] Decision terms_differ(const std::string& name, const Known& known,
+                                      std::size_t steps, const Layout& map) {
+    Encoder encoder;
+    const symbolic::Element one = encoder.any(program_.devices, tiles()[steps]);
+    symbolic::Element other = one;
+    other.device = encoder.digits().any(program_.devices);
+    const auto first = source(encoder, known, steps, one);
+    const std::vector<symbolic::Number> members = encoder.take_members();
+    const auto second = source(encoder, known, steps, other);
+    const std::vector<symbolic::Number> other_members = encoder.take_members();
+    if (!first || !second) return examination_.late(name);
+    const auto equal = [&encoder](const symbolic::Number& a, const symbolic::Number& b) {
+      return fmt::format("(= {} {})", encoder.digits().term(a), encoder.digits().term(b));
+    };
+    std::string premises;
+    const auto tile = encoder.tile_numbers(map, one.device);
+    const auto other_tile = encoder.tile_numbers(map, other.device);
+    for (std::size_t i = 0; i < tile.size(); ++i) {
+      premises += fmt::format("(assert {})\n", equal(tile[i], other_tile[i]));
+    }
+    premises += fmt::format("(assert {})\n", equal(encoder.addend(*known.map, first->device),
+                                                   encoder.addend(*known.map, second->device)));
+    std::string choices = "true";
+    for (std::size_t s = 0; s < members.size(); ++s) {
+      choices += ' ' + equal(members[s], other_members[s]);
+    }
+    const std::string goal =
+        fmt::format("(and {} (or (not {}) (and {})))",
+                    equal(encoder.addend(map, one.device), encoder.addend(map, other.device)),
+                    equal(one.device, other.device), choices);
+    return examination_.must_hold(name + ", each addend once",
+                                  encoder.digits().declarations() + premises, goal,
+                                  "some addend is there twice");
   }
 
   /// The question about any element, without its name and what is expected.
@@ -214,6 +319,7 @@ class Prover {
 
   Examination& examination_;
   const Program& program_;
+  std::optional<Addition> addition_;
   std::vector<Known> before_;  // what is known before each step, and at the end
 };
 

@@ -1,6 +1,7 @@
 // Comparisons about texts: whether both read them, and all that they read.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,12 +38,20 @@ inline void hold_text(Tally& tally, std::string_view what, const std::string& te
                             reading.trivial});
 }
 
+/// Whether some Program was read as one of version 2, whose tilings spec writes in another way: that
+/// damage makes a 2 of the 1 in a header is rare.
+inline bool is_of_version_2(const spec::Programs& read) {
+  return std::any_of(read.programs.begin(), read.programs.end(),
+                     [](const spec::Program& program) { return program.from.layout.has_value(); });
+}
+
 /// Programs: whether both read the text, and then every number. Trivial: the first has no step.
 inline void compare_program_text(Tally& tally, const std::string& text) {
   const auto got = retile::parse_programs(text);
   const auto want = spec::parse_programs(text);
   Reading reading = {.accepted = got.has_value()};
   reading.same = reading.accepted == !want.error.has_value();
+  if (reading.same && is_of_version_2(want)) return tally.leave_open(Kind::text);
   if (reading.same && got) {
     reading.same = got->size() == want.programs.size();
     for (std::size_t k = 0; reading.same && k < got->size(); ++k) {

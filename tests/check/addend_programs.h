@@ -1,0 +1,351 @@
+// Random Programs that add, and spoiled ones.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "retile/program/program.h"
+#include "support/random_layouts.h"
+
+namespace addend_programs {
+
+using retile::Addition;
+using retile::DeviceTable;
+using retile::Digit;
+using retile::Layout;
+using retile::Program;
+using retile::Shape;
+using retile::Size;
+using retile::Step;
+
+/// Even layouts as digits of the device number, on their way through steps that are right.
+struct Walk {
+  Size devices = 1;
+  Addition addition = Addition::sum;
+  Shape tile;
+  std::vector<std::vector<Digit>> dims;  // minor to major
+  std::vector<Digit> addends;
+  std::vector<Digit> unused;
+
+  [[nodiscard]] Layout layout() const {
+    std::vector<retile::Cuts> cuts;
+    for (std::size_t i = 0; i < tile.size(); ++i) {
+      cuts.push_back(retile::Cuts::even(tile[i], retile::product_of(dims[i])));
+    }
+    const Layout boxes = Layout::numbered(devices, std::move(cuts), dims).value();
+    return addends.empty() ? boxes : boxes.with_addends(addition, addends).value();
+  }
+};
+
+class Draws {
+ public:
+  explicit Draws(std::uint64_t seed) : random_(seed) {}
+
+  bool iotas = false;  ///< whether the tables of right steps are iotas all
+
+  /// A Program of right steps, now and then with claims; or of any steps between any layouts.
+  Program program() {
+    static const std::vector<Size> counts{2, 3, 4, 6, 8, 12};
+    return below(4) == 0 ? wild(counts[below(6)]) : walk(counts[below(6)]);
+  }
+
+  /// The Program with something left out, doubled, in another place or added in another way.
+  Program mutant(const Program& program) {
+    Program out = program;
+    if (out.steps.empty()) return out;
+    const std::size_t k = below(out.steps.size());
+    const auto at = out.steps.begin() + static_cast<std::ptrdiff_t>(k);
+    switch (below(5)) {
+      case 0:
+        out.steps.erase(at);
+        break;
+      case 1:
+        out.steps.insert(at, Step(*at));
+        break;
+      case 2:
+        std::swap(*at, out.steps[below(out.steps.size())]);
+        break;
+      case 3:
+        set_groups(*at, groups(out.devices, random_() % 2 == 0));
+        break;
+      default:
+        set_addition(*at, static_cast<Addition>(below(3)));
+    }
+    return out;
+  }
+
+  /// The text with one number changed.
+  std::string spoiled(const std::string& text) {
+    std::vector<std::size_t> numbers;  // where they begin
+    for (std::size_t at = text.find('\n') + 1; at < text.size(); ++at) {
+      if (is_digit(text[at]) && !is_digit(text[at - 1])) numbers.push_back(at);
+    }
+    if (numbers.empty()) return text;
+    const std::size_t begin = numbers[below(numbers.size())];
+    std::size_t end = begin;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    const Size change = std::vector<Size>{-1, 1, 2}[below(3)];
+    const Size number = std::max<Size>(0, std::stoll(text.substr(begin, end - begin)) + change);
+    return text.substr(0, begin) + std::to_string(number) + text.substr(end);
+  }
+
+ private:
+  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+  std::size_t below(std::size_t end) { return random_() % end; }
+
+  // ---- Right steps
+
+  Program walk(Size devices) {
+    Walk at = start(devices);
+    Program out;
+    out.devices = devices;
+    out.from = at.layout();
+    for (std::size_t k = 1 + below(5); k > 0; --k) {
+      auto step = next(at);
+      if (!step) continue;
+      if (below(4) == 0) step->claims.tile = at.tile;
+      if (below(4) == 0) step->claims.map = at.layout();
+      out.steps.push_back(*std::move(step));
+    }
+    std::shuffle(at.addends.begin(), at.addends.end(), random_);
+    out.to = at.layout();
+    return out;
+  }
+
+  Walk start(Size devices) {
+    Walk out;
+    out.devices = devices;
+    out.addition = static_cast<Addition>(std::min<std::size_t>(3, below(8)) % 4);
+    if (below(3) != 0) out.addition = Addition::sum;
+    const std::size_t rank = 1 + below(2);
+    out.dims.resize(rank);
+    Size stride = 1;
+    for (Size left = devices; left > 1;) {
+      Size factor = 2;
+      while (left % factor != 0) ++factor;
+      const Digit digit{.stride = stride, .size = factor};
+      const std::size_t place = below(rank + 3);
+      (place < rank ? out.dims[place] : place == rank ? out.unused : out.addends).push_back(digit);
+      stride *= factor;
+      left /= factor;
+    }
+    for (std::size_t i = 0; i < rank; ++i) {
+      std::shuffle(out.dims[i].begin(), out.dims[i].end(), random_);
+      out.tile.push_back(std::vector<Size>{1, 2, 3, 4, 6}[below(5)]);
+    }
+    return out;
+  }
+
+  /// All devices, in rows along a digit: an iota or a list.
+  DeviceTable along(Size devices, const Digit& digit) {
+    if (iotas || below(2) == 0) {
+      retile::IotaChain chain(devices);
+      chain.append({{devices / digit.stride / digit.size, digit.size, digit.stride}, {0, 2, 1}});
+      return DeviceTable::iota(std::move(chain), digit.size);
+    }
+    std::vector<std::vector<Size>> rows;
+    for (Size d = 0; d < devices; ++d) {
+      if (d / digit.stride % digit.size != 0) continue;
+      auto& row = rows.emplace_back();
+      for (Size k = 0; k < digit.size; ++k) row.push_back(d + k * digit.stride);
+    }
+    return DeviceTable::rows(std::move(rows));
+  }
+
+  /// A digit taken out of a list; the minor one, or any.
+  std::optional<Digit> take(std::vector<Digit>& digits, bool minor) {
+    if (digits.empty()) return std::nullopt;
+    const std::size_t k = minor ? 0 : below(digits.size());
+    const Digit out = digits[k];
+    digits.erase(digits.begin() + static_cast<std::ptrdiff_t>(k));
+    return out;
+  }
+
+  /// A step that leads from one layout to another, if the one that is drawn can be taken.
+  std::optional<Step> next(Walk& at) {
+    const Walk before = at;
+    auto op = op_of(at);
+    if (!op) {
+      at = before;
+      return std::nullopt;
+    }
+    return Step{*std::move(op), {}};
+  }
+
+  std::optional<retile::Op> op_of(Walk& at) {
+    const std::size_t i = below(at.tile.size());
+    const std::size_t j = below(at.tile.size());
+    const Addition add = at.addition;
+    const bool adds = add != Addition::stack;
+    const auto push = [&](std::size_t dim, const Digit& digit) {
+      if (at.tile[dim] % digit.size != 0) return false;
+      at.tile[dim] /= digit.size;
+      at.dims[dim].insert(at.dims[dim].begin(), digit);
+      return true;
+    };
+    switch (below(8)) {
+      case 0: {
+        const auto digit = take(at.unused, false);
+        if (!digit || !push(i, *digit)) return std::nullopt;
+        return retile::Dynslice{i, along(at.devices, *digit)};
+      }
+      case 1: {
+        const auto digit = take(at.dims[i], true);
+        if (!digit) return std::nullopt;
+        at.tile[i] *= digit->size;
+        at.unused.push_back(*digit);
+        return retile::Allgather{i, along(at.devices, *digit)};
+      }
+      case 2: {
+        const auto digit = take(at.dims[i], true);
+        if (!digit || i == j || !push(j, *digit)) return std::nullopt;
+        at.tile[i] *= digit->size;
+        return retile::Alltoall{j, i, along(at.devices, *digit)};
+      }
+      case 3:
+      case 4: {
+        const auto digit = take(at.addends, false);
+        if (!digit || !adds || !push(i, *digit)) return std::nullopt;
+        return retile::Reducescatter{i, along(at.devices, *digit), {}, add};
+      }
+      case 5: {
+        const auto digit = take(at.addends, false);
+        if (!digit || !adds) return std::nullopt;
+        at.unused.push_back(*digit);
+        return retile::Allreduce{along(at.devices, *digit), add};
+      }
+      case 6: {
+        const auto digit = take(at.unused, false);
+        if (!digit || !adds) return std::nullopt;
+        at.addends.push_back(*digit);
+        return retile::Unreduce{along(at.devices, *digit), add};
+      }
+      default: {
+        const auto digit = take(at.dims[i], true);
+        if (!digit || !adds) return std::nullopt;
+        at.tile[i] *= digit->size;
+        at.addends.push_back(*digit);
+        return retile::Embed{i, along(at.devices, *digit), add};
+      }
+    }
+  }
+
+  // ---- Any steps
+
+  /// Groups of devices of one size; `random` ones, or neighbours.
+  DeviceTable groups(Size devices, bool random) {
+    std::vector<Size> order;
+    for (Size d = 0; d < devices; ++d) order.push_back(d);
+    if (random) std::shuffle(order.begin(), order.end(), random_);
+    std::vector<Size> sizes;
+    for (Size n = 1; n <= devices; ++n) {
+      if (devices % n == 0) sizes.push_back(n);
+    }
+    const Size n = sizes[below(sizes.size())];
+    std::vector<std::vector<Size>> rows;
+    for (std::size_t k = 0; k < order.size(); k += static_cast<std::size_t>(n)) {
+      const auto first = order.begin() + static_cast<std::ptrdiff_t>(k);
+      rows.emplace_back(first, first + static_cast<std::ptrdiff_t>(n));
+    }
+    return DeviceTable::rows(std::move(rows));
+  }
+
+  static void set_groups(Step& step, DeviceTable groups) {
+    std::visit(
+        [&](auto& op) {
+          if constexpr (requires { op.groups; }) op.groups = std::move(groups);
+        },
+        step.op);
+  }
+
+  static void set_addition(Step& step, Addition addition) {
+    std::visit(
+        [&](auto& op) {
+          if constexpr (requires { op.add; }) op.add = addition;
+        },
+        step.op);
+  }
+
+  Layout any_layout(Size devices, const Shape& global, Addition addition) {
+    const Layout out = support::random_layout(random_, devices, global);
+    if (out.is_listed()) return out;
+    std::vector<Digit> digits = out.unused();
+    std::erase_if(digits, [&](const Digit&) { return below(3) == 0; });
+    return out.with_addends(addition, std::move(digits)).value();
+  }
+
+  Program wild(Size devices) {
+    const Shape global = support::random_global(random_, 2, 9);
+    const auto addition = static_cast<Addition>(below(3));
+    Program out;
+    out.devices = devices;
+    out.from = any_layout(devices, global, addition);
+    out.to = any_layout(devices, global, addition);
+    for (std::size_t k = 1 + below(3); k > 0; --k) {
+      Step step{any_op(devices, global.size(), addition), {}};
+      if (std::holds_alternative<retile::Exchange>(step.op))
+        step.claims.tile = Shape(global.size(), 2);
+      out.steps.push_back(std::move(step));
+    }
+    return out;
+  }
+
+  std::optional<Size> piece() {
+    if (below(2) == 0) return std::nullopt;
+    return 1 + static_cast<Size>(below(5));
+  }
+
+  retile::Op any_op(Size devices, std::size_t rank, Addition addition) {
+    const std::size_t dim = below(rank);
+    const bool random = below(3) == 0;
+    switch (below(8)) {
+      case 0:
+        return retile::Dynslice{dim, groups(devices, random), piece()};
+      case 1:
+        return retile::Allgather{dim, groups(devices, random)};
+      case 2:
+        return retile::Alltoall{dim, below(rank), groups(devices, random), piece()};
+      case 3:
+        return retile::Reducescatter{dim, groups(devices, random), piece(), addition};
+      case 4:
+        return retile::Allreduce{groups(devices, random), addition};
+      case 5:
+        return retile::Unreduce{groups(devices, random), addition};
+      case 6:
+        return retile::Embed{dim, groups(devices, random), addition};
+      default:
+        return adding_exchange(devices, rank, addition);
+    }
+  }
+
+  /// Boxes of tiles that have two elements each way.
+  retile::Op adding_exchange(Size devices, std::size_t rank, Addition addition) {
+    retile::Exchange out{{}, addition};
+    for (std::size_t k = below(6); k > 0; --k) {
+      retile::Transfer transfer{static_cast<Size>(below(static_cast<std::size_t>(devices))),
+                                static_cast<Size>(below(static_cast<std::size_t>(devices))),
+                                {},
+                                {},
+                                {}};
+      for (std::size_t i = 0; i < rank; ++i) {
+        const Size extent = 1 + static_cast<Size>(below(2));
+        transfer.target_start.push_back(
+            static_cast<Size>(below(static_cast<std::size_t>(3 - extent))));
+        transfer.source_start.push_back(static_cast<Size>(below(2)));
+        transfer.shape.push_back(extent);
+      }
+      out.transfers.push_back(std::move(transfer));
+    }
+    return out;
+  }
+
+  std::mt19937_64 random_;
+};
+
+}  // namespace addend_programs
