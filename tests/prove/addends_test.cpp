@@ -33,6 +33,41 @@ void for_each_program(int count, const Use& use) {
   }
 }
 
+/// Wrong ones whose tiles have the right shapes: the wrong axis is reduced; pieces go to other places;
+/// nothing is done; an axis is reduced twice.
+std::vector<Program> wrong_programs() {
+  return {check_tests::program(R"(retile.program/2
+mesh x:2,y:2
+from sum{x}[4]
+to [4]
+allreduce groups=[2,2]<=[4]
+)"),
+          check_tests::program(R"(retile.program/2
+mesh x:2,y:2
+from sum{x}[8]
+to [2{y,x}8]
+dynslice dim=0 groups=[2,2]<=[4]
+reducescatter dim=0 groups=[2,2]<=[2,2]T(1,0)
+)"),
+          check_tests::program(R"(retile.program/2
+mesh x:2,y:2
+from sum{x}[4]
+to sum{y}[4]
+)"),
+          check_tests::program(R"(retile.program/2
+mesh x:2,y:2
+from sum{x}[4]
+to [4]
+)"),
+          check_tests::program(R"(retile.program/2
+mesh x:2,y:2
+from sum{x}[4]
+to [4]
+allreduce groups=[2,2]<=[2,2]T(1,0)
+allreduce groups=[2,2]<=[2,2]T(1,0)
+)")};
+}
+
 TEST(Addends, the_same_verdict_as_explicit_replay) {
   std::map<std::string, int> counts;
   for_each_program(400, [&](const Program& program) {
@@ -51,6 +86,15 @@ TEST(Addends, the_same_verdict_as_explicit_replay) {
   std::cout << '\n';
   EXPECT_GT(counts["proved"], 100);
   EXPECT_GT(counts["refuted"], 100);
+}
+
+TEST(Addends, what_is_wrong_is_not_proved) {
+  for (const Program& program : wrong_programs()) {
+    const auto proof = prove(program);
+    ASSERT_TRUE(proof.has_value());
+    EXPECT_EQ(proof->verdict.answer, Answer::wrong) << to_text(program);
+    EXPECT_TRUE(naive::same_judgement(proof->verdict, check(program)));
+  }
 }
 
 TEST(Addends, what_is_right_is_proved_for_any_number_of_devices) {
@@ -114,23 +158,6 @@ Decision decision_by(const Program& program) {
   const ProveOptions options;
   Examination examination(program, options, Solvers::make(options.solver).value());
   return Prover<Asking>(examination).decide();
-}
-
-/// Wrong ones whose tiles have the right shapes: the wrong axis is reduced; pieces go to other places.
-std::vector<Program> wrong_programs() {
-  return {check_tests::program(R"(retile.program/2
-mesh x:2,y:2
-from sum{x}[4]
-to [4]
-allreduce groups=[2,2]<=[4]
-)"),
-          check_tests::program(R"(retile.program/2
-mesh x:2,y:2
-from sum{x}[8]
-to [2{y,x}8]
-dynslice dim=0 groups=[2,2]<=[4]
-reducescatter dim=0 groups=[2,2]<=[2,2]T(1,0)
-)")};
 }
 
 /// How often an encoding proves what is wrong, or does not prove what the right one does.
