@@ -1,0 +1,86 @@
+#include "retile/exec/add/order.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "retile/core/assert.h"
+#include "retile/core/cases.h"
+#include "retile/program/uneven.h"
+
+namespace retile::add {
+namespace {
+
+std::size_t index(Size value) { return static_cast<std::size_t>(value); }
+
+/// The shapes of all tiles, whatever form they have.
+TileShapes each_of(const DeviceShapes& shapes, Size devices) {
+  return shapes.alike() ? TileShapes(index(devices), shapes.largest()) : shapes.each();
+}
+
+std::vector<Size> ranks_after(const Step& step, const TileShapes& before,
+                              const std::vector<Size>& ranks, Size none) {
+  const auto moves = moves_of(step, before);
+  RETILE_ASSERT(moves.has_value(), "tile_shapes() has seen that the step can be applied");
+  std::vector<Size> after(ranks.size(), none);
+  for (const Transfer& transfer : moves->transfers) {
+    Size& rank = after[index(transfer.target)];
+    rank = std::min(rank, ranks[index(transfer.source)]);
+  }
+  return after;
+}
+
+}  // namespace
+
+Result<std::optional<Adder>> adder_of(const Program& program, const ElementType& type) {
+  const auto addition = addition_of(program);
+  if (!addition || *addition == Addition::stack) return std::nullopt;
+  auto adder = Adder::make(*addition, type);
+  if (!adder) return tl::unexpected(adder.error());
+  return *adder;
+}
+
+std::vector<std::vector<Size>> ranks_before_steps(const Program& program,
+                                                  const std::vector<DeviceShapes>& shapes) {
+  std::vector<std::vector<Size>> out;
+  std::vector<Size> ranks;
+  for (Size device = 0; device < program.devices; ++device) {
+    ranks.push_back(program.from.addend(device));
+  }
+  const Size none = program.from.addend_count();
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    std::vector<Size> next;
+    if (i + 1 < program.steps.size()) {
+      next = ranks_after(program.steps[i], each_of(shapes[i], program.devices), ranks, none);
+    }
+    out.push_back(std::exchange(ranks, std::move(next)));
+  }
+  return out;
+}
+
+void put_in_order(std::vector<Transfer>& transfers, const std::vector<Size>& ranks) {
+  std::stable_sort(transfers.begin(), transfers.end(), [&](const Transfer& a, const Transfer& b) {
+    if (a.target != b.target) return a.target < b.target;
+    return ranks[index(a.source)] < ranks[index(b.source)];
+  });
+}
+
+std::optional<Manner> manner_of(const Op& op) {
+  using Out = std::optional<Manner>;
+  constexpr Manner reduces{.clears = false, .copies_first = true};
+  constexpr Manner spreads{.clears = true, .copies_first = true};
+  return match(
+      op, [](const Dynslice&) -> Out { return std::nullopt; },
+      [](const Allgather&) -> Out { return std::nullopt; },
+      [](const Alltoall&) -> Out { return std::nullopt; },
+      [](const Allpermute&) -> Out { return std::nullopt; },
+      [](const Exchange& exchange) -> Out {
+        if (!exchange.add) return std::nullopt;
+        return Manner{.clears = true, .copies_first = false};
+      },
+      [&](const Reducescatter&) -> Out { return reduces; },
+      [&](const Allreduce&) -> Out { return reduces; },
+      [&](const Unreduce&) -> Out { return spreads; },
+      [&](const Embed&) -> Out { return spreads; });
+}
+
+}  // namespace retile::add
