@@ -27,8 +27,8 @@ Examples:
 
 Outcome run_simulated(RunRequest& request) {
   clean_up_on_signals();
-  return run_on(OneProcess(), request, [&request](Size element_bytes) {
-    return sim::make_executor(request.program, element_bytes);
+  return run_on(OneProcess(), request, [&request](const ElementType& type) {
+    return sim::make_executor(request.program, type);
   });
 }
 
@@ -106,7 +106,7 @@ Outcome run_on(const Processes& processes, RunRequest& request, const MakeExecut
   }
   const auto source = run::open_source(processes, request.program, request.data);
   if (!source) return refusal_of(source.error(), request);
-  const auto executor = make(source->type().bytes);
+  const auto executor = make(source->type());
   if (!executor) return refusal_of(executor.error(), request);
   return report_of(run::run(**executor, request.program, *source, request.data), request);
 }

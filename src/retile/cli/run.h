@@ -123,7 +123,7 @@ class RunVerb final : public Verb {
   RunArguments given_;
 };
 
-using MakeExecutor = std::function<Result<std::unique_ptr<Executor>>(Size element_bytes)>;
+using MakeExecutor = std::function<Result<std::unique_ptr<Executor>>(const ElementType& type)>;
 
 /// The run itself; told of on process 0.
 [[nodiscard]] Outcome run_on(const Processes& processes, RunRequest& request,

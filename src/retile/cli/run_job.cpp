@@ -105,8 +105,9 @@ Outcome RunVerb::work_in_job(const Processes& processes) const {
   if (!request) return told_by_first(processes, request.error());
   const auto make =
       request->backend == Backend::cuda ? mpi::make_device_executor : mpi::make_executor;
-  Outcome outcome = run_on(processes, *request, [&](Size element_bytes) {
-    return make(processes, request->program, element_bytes, request->how);
+  Outcome outcome = run_on(processes, *request, [&](const ElementType& type) {
+    request->how.element_type = type;
+    return make(processes, request->program, type.bytes, request->how);
   });
   outcome.words = request->words + outcome.words;
   return told_by_first(processes, std::move(outcome));

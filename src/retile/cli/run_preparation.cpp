@@ -256,6 +256,11 @@ Preparation::Step Preparation::plan_problem() {
 }
 
 Preparation::Step Preparation::check_program() {
+  if (request_.backend == Backend::cuda && has_addends(request_.program)) {
+    return failed(Diagnostic{.code = Code::unsupported,
+                             .message = "a Program with addends is not run on GPUs",
+                             .notes = {"--backend mpi and --backend sim take it"}});
+  }
   if (request_.backend == Backend::cuda && !is_even(request_.program)) {
     return failed(Diagnostic{.code = Code::unsupported,
                              .message = "tiles that are not all alike are not run on GPUs yet",

@@ -51,10 +51,8 @@ Result<std::vector<DeviceShapes>> tile_shapes(const Program& program, Size eleme
     return refused(Code::bad_program,
                    "the Program's ends are not tilings of one array over its devices");
   }
-  if (has_addends(program)) {
-    return refused(Code::unsupported, "a Program with addends is not run yet");
-  }
   const bool even = is_even(program);
+  const std::optional<Addition> addition = addition_of(program);
   const auto shapes_at = [even](const Layout& layout) {
     return even ? DeviceShapes(layout.tile()) : DeviceShapes(shapes_of(layout));
   };
@@ -69,6 +67,13 @@ Result<std::vector<DeviceShapes>> tile_shapes(const Program& program, Size eleme
       return refused(Code::bad_program,
                      fmt::format("step {} ({}) names a dimension or a device that does not exist",
                                  i, op_name(step)));
+    }
+    const auto added = addition_of(step);
+    if (added && added != addition) {
+      return refused(Code::inapplicable,
+                     fmt::format("step {} ({}) does not add as the Program does ({})", i,
+                                 op_name(step), name_of(*addition)),
+                     std::string(reason_name(Reason::addends)));
     }
     auto after = shapes_after(step, shapes.back(), program.devices);
     if (!after || !fits(*after, element_bytes)) {

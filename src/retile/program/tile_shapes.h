@@ -46,7 +46,8 @@ class DeviceShapes {
 /// \error bad_program (ends that do not fit the devices or each other; a step that names a
 /// dimension
 ///        or a device that does not exist), inapplicable (with the reason of the verdict as the
-///        rule; the rule `end` when the last tiles are not of the shape of `to`), size_overflow
+///        rule; the rule `end` when the last tiles are not of the shape of `to`, `addends` when a step
+///        does not add as the Program does), size_overflow
 [[nodiscard]] Result<std::vector<DeviceShapes>> tile_shapes(const Program& program,
                                                             Size element_bytes);
 

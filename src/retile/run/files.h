@@ -95,7 +95,8 @@ class Source {
 class Sink {
  public:
   /// Collective: process 0 creates the file, the others open it if they see it.
-  /// \error unsupported (the tiles of `to` do not cover the array exactly once but for replicas),
+  /// \error unsupported (the tiles of `to` do not cover the array exactly once but for replicas, or are
+  ///     addends),
   ///     size_overflow, file_error, on all processes
   [[nodiscard]] static Result<Sink> create(const Processes& processes, const std::string& path,
                                            const Layout& to, const Source& source);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "retile/core/hash.h"
+#include "retile/run/addends.h"
 
 namespace retile::run {
 namespace {
@@ -47,6 +48,7 @@ class Runner {
         old_(program.from, executor.devices()),
         new_(program.to, executor.devices()) {
     if (processes_.is_first()) progress_ = options.progress;
+    if (has_addends(program)) addends_.emplace(program, source.type());
     const Executor::Devices devices = executor.devices();
     first_ = devices.first;
     end_ = devices.first + devices.count;
@@ -78,7 +80,8 @@ class Runner {
   const std::string& output_;
   TileOffsets old_, new_;  // tiles of this process
   Progress progress_;
-  Size first_ = 0, end_ = 0;  // of this process's devices
+  Size first_ = 0, end_ = 0;           // of this process's devices
+  std::optional<AddendData> addends_;  // of a Program that has them
   Buffer buffer_;
   Report report_;
 };
@@ -99,6 +102,10 @@ Result<void> Runner::fill_inputs() {
   }
   for (Size device = first_; device < end_ && mine; ++device) {
     tell("generate", bytes(old_.before(device)), total);
+    if (addends_) {
+      addends_->generate(device, executor_.input(device));
+      continue;
+    }
     mine = executor_.generate(program_.from, device, source_.type().bytes);
   }
   tell("generate", total, total);
@@ -139,6 +146,9 @@ Result<void> Runner::verify() {
           const auto differing = std::mismatch(expected.begin(), expected.end(), there).first;
           note_mismatch(device, (begin + (differing - expected.begin())) / width);
         });
+  } else if (addends_) {
+    const auto mismatch = addends_->find_mismatch(executor_);
+    if (mismatch) note_mismatch(mismatch->device, mismatch->local_index);
   } else {
     for (Size device = first_; device < end_ && mine; ++device) {
       tell("verify", bytes(new_.before(device)), total);
@@ -233,6 +243,12 @@ Result<Source> open_source(const Processes& processes, const Program& program,
   if (options.repetitions < 1) {
     return refuse(
         {.code = Code::bad_argument, .message = "the number of repetitions must be at least 1"});
+  }
+  if (has_addends(program) && !options.input.empty()) {
+    return refuse({.code = Code::unsupported,
+                   .message =
+                       "a Program with addends is run with the generated arrays, as a file has "
+                       "but one"});
   }
   if (options.input.empty()) return Source(options.type.value_or(ElementType{}));
   return Source::open(processes, options.input, program.from.global(), options.type);

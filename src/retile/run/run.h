@@ -26,7 +26,8 @@ struct RunOptions {
 };
 
 /// Collective: where the data comes from. What fails here has touched no other file.
-/// \error disagreement, bad_argument (repetitions); as Source::open. The same on all processes
+/// \error disagreement, bad_argument (repetitions); unsupported (a file for a Program with addends); as
+///     Source::open. The same on all processes
 [[nodiscard]] Result<Source> open_source(const Processes& processes, const Program& program,
                                          const RunOptions& options);
 

@@ -28,6 +28,10 @@ Result<NpyHeader> header_of(const std::string& path, const Layout& to, const Sou
   const auto refused = [&](Code code, std::string message) {
     return refuse({.code = code, .message = std::move(message), .source = path});
   };
+  if (to.addends()) {
+    return refused(Code::unsupported,
+                   "the tiles at the end are addends, and a file has but one array");
+  }
   if (!to.covers_once()) {
     return refused(Code::unsupported, "the tiles at the end do not cover the array exactly once");
   }

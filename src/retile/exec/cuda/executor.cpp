@@ -75,6 +75,9 @@ Result<std::unique_ptr<Executor>> make_executor(const Processes& processes,
   if (auto good = check_element_size(element_bytes); !good) return refuse(good.error());
   const auto shapes = tile_shapes(program, element_bytes);
   if (!shapes) return refuse(shapes.error());
+  if (has_addends(program)) {
+    return refuse({.code = Code::unsupported, .message = "addends are not run on devices"});
+  }
   if (!shapes_alike(*shapes)) {
     return refuse({.code = Code::unsupported,
                    .message = "tiles that are not all alike are not exchanged on devices yet"});

@@ -95,6 +95,10 @@ std::vector<Choice::Candidate> Choice::candidates() const {
   const bool on_node =
       partition != Partition::apart && (nodes.count == 1 || partition == Partition::one_node ||
                                         (exchange_ && shares_memory(*exchange_, nodes)));
+  if (has_addends(task_.program)) {
+    // What adds goes step by step, wherever processes are.
+    return {{strategy == Strategy::automatic ? Strategy::exchange : strategy}};
+  }
   if (strategy == Strategy::exchange) return {{Strategy::exchange, !on_node}};
   if (strategy != Strategy::automatic) return {{strategy}};
   std::vector<Candidate> out;
@@ -105,6 +109,12 @@ std::vector<Choice::Candidate> Choice::candidates() const {
   return out;
 }
 
+/// Nothing is composed of steps that add: each of them is an exchange of its own.
+Result<std::unique_ptr<Mover>> Choice::with_addends(const Candidate& candidate, const Task& task) {
+  if (candidate.is_exchange()) return adding_in_order(task);
+  return refused(Code::unsupported, "a Program with addends is not run in place");
+}
+
 /// All see the same, but that one may have no memory left.
 Result<std::unique_ptr<Mover>> Choice::prepared(const Candidate& candidate, Size chunk_bytes) {
   Result<std::unique_ptr<Mover>> out;
@@ -112,6 +122,8 @@ Result<std::unique_ptr<Mover>> Choice::prepared(const Candidate& candidate, Size
     const Task task = task_.with_chunks(chunk_bytes);
     if (candidate.strategy == Strategy::collectives) {
       out = collectives(task);
+    } else if (has_addends(task.program)) {
+      out = with_addends(candidate, task);
     } else if (candidate.strategy == Strategy::in_place) {
       out = in_place(task);
     } else if (task.options.partition == Partition::one_node && task.nodes.count > 1) {
@@ -200,7 +212,8 @@ Diagnostic Choice::none() const {
 
 Result<Chosen> Choice::take() {
   const Strategy asked = task_.options.strategy;
-  if (asked == Strategy::automatic || asked == Strategy::exchange) {
+  const bool exchanges = asked == Strategy::automatic || asked == Strategy::exchange;
+  if (exchanges && !has_addends(task_.program)) {
     const auto found = or_out_of_memory([&]() -> Result<void> {
       find_exchange();
       return {};

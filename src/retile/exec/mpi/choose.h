@@ -50,6 +50,8 @@ class Choice {
   [[nodiscard]] std::vector<Candidate> candidates() const;
   [[nodiscard]] Result<std::unique_ptr<Mover>> prepared(const Candidate& candidate,
                                                         Size chunk_bytes);
+  [[nodiscard]] static Result<std::unique_ptr<Mover>> with_addends(const Candidate& candidate,
+                                                                   const Task& task);
   [[nodiscard]] Result<std::unique_ptr<Mover>> shrunk(const Candidate& candidate);
   [[nodiscard]] bool attempt(const Candidate& candidate);
   bool pass_over(const Candidate& candidate, const Diagnostic& why);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -53,6 +54,55 @@ bool mpi_runs() {
 }
 
 }  // namespace
+
+namespace {
+
+/// What MPI calls to add; a function for each adder, as it hands over nothing that says which.
+template <std::size_t number>
+void add_elements(void* more, void* into, int* elements, MPI_Datatype* /*type*/) {
+  add::Adder::numbered(number).add(static_cast<std::byte*>(into),
+                                   static_cast<const std::byte*>(more),
+                                   static_cast<std::size_t>(*elements));
+}
+
+template <std::size_t... numbers>
+constexpr std::array<MPI_User_function*, sizeof...(numbers)> functions_of(
+    std::index_sequence<numbers...>) {
+  return {add_elements<numbers>...};
+}
+
+constexpr auto add_functions = functions_of(std::make_index_sequence<add::Adder::count>());
+
+}  // namespace
+
+Result<Reduction> Reduction::make(const add::Adder& adder) {
+  Reduction out;
+  // Operations and types are of this process alone. The order of what is added is MPI's choice.
+  constexpr int commutes = 1;
+  int code = MPI_Op_create(add_functions[adder.number()], commutes, &out.op_);
+  if (code != MPI_SUCCESS) return failed(code, "MPI_Op_create");
+  code = MPI_Type_contiguous(count_of(adder.element_bytes()), MPI_BYTE, &out.type_);
+  if (code != MPI_SUCCESS) return failed(code, "MPI_Type_contiguous");
+  code = MPI_Type_commit(&out.type_);
+  if (code != MPI_SUCCESS) return failed(code, "MPI_Type_commit");
+  return out;
+}
+
+Reduction::Reduction(Reduction&& other) noexcept
+    : op_(std::exchange(other.op_, MPI_OP_NULL)),
+      type_(std::exchange(other.type_, MPI_DATATYPE_NULL)) {}
+
+Reduction& Reduction::operator=(Reduction&& other) noexcept {
+  std::swap(op_, other.op_);
+  std::swap(type_, other.type_);
+  return *this;
+}
+
+Reduction::~Reduction() {
+  if (!mpi_runs()) return;
+  if (op_ != MPI_OP_NULL) MPI_Op_free(&op_);
+  if (type_ != MPI_DATATYPE_NULL) MPI_Type_free(&type_);
+}
 
 Communicator::Communicator(MPI_Comm handle) : handle_(handle) {
   // The handler comes with the communicator it was made from; ours must never be the one that kills
@@ -138,6 +188,28 @@ Result<void> Communicator::alltoall(const std::byte* send, const Parts& sent, st
   return outcome(MPI_Alltoallv(send, sent.counts.data(), sent.offsets.data(), MPI_BYTE, receive,
                                received.counts.data(), received.offsets.data(), MPI_BYTE, handle_),
                  "MPI_Alltoallv");
+}
+
+Result<void> Communicator::allreduce(const std::byte* send, std::byte* receive, Size elements,
+                                     const Reduction& reduction) const {
+  return outcome(
+      MPI_Allreduce(send, receive, count_of(elements), reduction.type(), reduction.op(), handle_),
+      "MPI_Allreduce");
+}
+
+Result<void> Communicator::reduce_scatter(const std::byte* send, std::byte* receive,
+                                          const std::vector<int>& counts,
+                                          const Reduction& reduction) const {
+  const bool alike =
+      std::all_of(counts.begin(), counts.end(), [&](int count) { return count == counts.front(); });
+  if (alike) {
+    return outcome(MPI_Reduce_scatter_block(send, receive, counts.front(), reduction.type(),
+                                            reduction.op(), handle_),
+                   "MPI_Reduce_scatter_block");
+  }
+  return outcome(
+      MPI_Reduce_scatter(send, receive, counts.data(), reduction.type(), reduction.op(), handle_),
+      "MPI_Reduce_scatter");
 }
 
 Result<void> Communicator::send_receive(std::span<const std::byte> send, int target,

@@ -17,6 +17,7 @@
 
 #include "retile/core/result.h"
 #include "retile/core/size.h"
+#include "retile/exec/add/adder.h"
 #include "retile/exec/executor/processes.h"
 
 namespace retile::mpi {
@@ -30,6 +31,25 @@ struct Parts {
   std::vector<int> counts;
   std::vector<int> offsets;
   explicit Parts(std::size_t processes) : counts(processes, 0), offsets(processes, 0) {}
+};
+
+/// What MPI adds with: an operation and a type of its own for each adder, so that every element type
+/// is added alike everywhere.
+class Reduction {
+ public:
+  /// \error mpi_error
+  [[nodiscard]] static Result<Reduction> make(const add::Adder& adder);
+  Reduction(Reduction&& other) noexcept;
+  Reduction& operator=(Reduction&& other) noexcept;
+  ~Reduction();
+
+  [[nodiscard]] MPI_Op op() const { return op_; }
+  [[nodiscard]] MPI_Datatype type() const { return type_; }
+
+ private:
+  Reduction() = default;
+  MPI_Op op_ = MPI_OP_NULL;
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
 /// A communicator of our own, freed with the object.
@@ -70,6 +90,14 @@ class Communicator final : public Processes {
   /// Every process sends a part to each.
   [[nodiscard]] Result<void> alltoall(const std::byte* send, const Parts& sent, std::byte* receive,
                                       const Parts& received) const;
+  /// Every process gets the sum of what all send.
+  [[nodiscard]] Result<void> allreduce(const std::byte* send, std::byte* receive, Size elements,
+                                       const Reduction& reduction) const;
+  /// Every process gets its part of the sum of what all send: counts[0] elements for the first, and
+  /// so on.
+  [[nodiscard]] Result<void> reduce_scatter(const std::byte* send, std::byte* receive,
+                                            const std::vector<int>& counts,
+                                            const Reduction& reduction) const;
   /// Sends to one process and receives from another at the same time.
   [[nodiscard]] Result<void> send_receive(std::span<const std::byte> send, int target,
                                           std::span<std::byte> receive, int source) const;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "retile/core/element_type.h"
 #include "retile/core/size.h"
 
 namespace retile::mpi {
@@ -49,6 +50,9 @@ struct Options {
   /// and so is what making it needs for a while (preparing_limit_bytes()).
   /// chunk_bytes is made smaller for it where that helps.
   std::optional<Size> memory_limit_bytes = {};
+  /// What the elements are, for Programs with addends: who adds elements must know. Others need no
+  /// type, but where there is one, it has the element size.
+  std::optional<ElementType> element_type = {};
 };
 
 }  // namespace retile::mpi

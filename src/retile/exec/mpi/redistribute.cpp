@@ -15,6 +15,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/element_type.h"
+#include "retile/exec/add/order.h"
 #include "retile/exec/mpi/agreement.h"
 #include "retile/exec/mpi/choose.h"
 #include "retile/exec/mpi/mpi_wrapper.h"
@@ -113,6 +114,19 @@ Result<void> Redistributor::Making::check() const {
       options.partition > Partition::apart) {
     return refused(Code::bad_argument, "there is no such strategy or partition");
   }
+  if (options.element_type && options.element_type->bytes != element_bytes) {
+    return refused(Code::bad_argument, "element_type has another size than the elements");
+  }
+  if (has_addends(program)) {
+    if (!options.element_type) {
+      return refused(Code::unsupported,
+                     "a Program with addends is run with elements of a known type only "
+                     "(options.element_type)");
+    }
+    if (auto adder = add::adder_of(program, *options.element_type); !adder) {
+      return refuse(adder.error());
+    }
+  }
   if (program.devices == state.comm.processes()) return {};
   return refused(Code::bad_argument,
                  fmt::format("the Program is for {} devices, the communicator has {} processes",
@@ -132,7 +146,8 @@ Result<std::vector<DeviceShapes>> Redistributor::Making::agreed_shapes() const {
     return {};
   });
   const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
-  const std::array<Given, 8> given{{
+  const std::optional<ElementType>& type = options.element_type;
+  const std::array<Given, 9> given{{
       {"Programs", program_hash},
       {"element sizes", number(element_bytes)},
       {"options (chunk_bytes)", number(options.chunk_bytes)},
@@ -141,6 +156,7 @@ Result<std::vector<DeviceShapes>> Redistributor::Making::agreed_shapes() const {
       {"options (partition)", number(options.partition)},
       {"options (own_buffers)", number(options.own_buffers)},
       {"options (memory_limit_bytes)", number(options.memory_limit_bytes.value_or(-1))},
+      {"options (element_type)", type ? 1 + number(type->kind) : 0},
   }};
   if (auto agreed = agree(state.comm, checked, given); !agreed) {
     return tl::unexpected(agreed.error());
@@ -155,8 +171,9 @@ Result<void> Redistributor::Making::run() const {
   auto found = find_nodes(state.comm, options.partition);
   if (!found) return tl::unexpected(found.error());
   state.nodes = std::move(*found);
-  const Task task{state.comm, state.nodes,   state.meter, program,
-                  *shapes,    element_bytes, options,     options.chunk_bytes};
+  Task task{state.comm, state.nodes,   state.meter, program,
+            *shapes,    element_bytes, options,     options.chunk_bytes};
+  if (options.element_type) task.adder = add::adder_of(program, *options.element_type).value();
   state.in_bytes = task.in_bytes();
   state.out_bytes = task.out_bytes();
   auto made = Choice(task).take();

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "retile/core/result.h"
 #include "retile/core/size.h"
+#include "retile/exec/add/adder.h"
 #include "retile/exec/exchange/tile_exchange.h"
 #include "retile/exec/mpi/agreement.h"
 #include "retile/exec/mpi/mpi_wrapper.h"
@@ -63,6 +65,7 @@ struct Task {
   Size element_bytes;
   const Options& options;
   Size chunk_bytes;  ///< as in the options, or less where a memory limit asks for it
+  std::optional<add::Adder> adder = {};  ///< of a Program that adds
 
   [[nodiscard]] std::size_t rank() const { return program.from.rank(); }
   /// Of this process's tiles.
@@ -128,6 +131,9 @@ class Mover {
 // Not collective, and the same on all processes. An error says why the strategy cannot be used.
 
 [[nodiscard]] Result<std::unique_ptr<Mover>> collectives(const Task& task);
+/// The same, but that boxes of what is added, and of exchanges, go one by one to who owns them, who
+/// adds them in the order of add/order.h: for Programs with addends.
+[[nodiscard]] std::unique_ptr<Mover> adding_in_order(const Task& task);
 /// \param exchange     the whole Program; outlives make_ready()
 /// \param by_messages  what stays on a node goes by messages, too
 [[nodiscard]] std::unique_ptr<Mover> exchanging(const Task& task, const Exchange& exchange,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "retile/exec/add/order.h"
 #include "retile/exec/sim/sim.h"
 #include "retile/program/tile_shapes.h"
 
@@ -11,12 +12,12 @@ namespace {
 
 class Simulator final : public Executor {
  public:
-  Simulator(const Program& program, const DeviceShapes& tiles, Size element_bytes, Size limit)
-      : program_(program), element_bytes_(element_bytes) {
+  Simulator(const Program& program, const DeviceShapes& tiles, const ElementType& type, Size limit)
+      : program_(program), type_(type) {
     figures_.limit = limit;
     for (Size d = 0; d < program.devices; ++d) {
       const Size elements = checked_product(tiles.of(d)).value();
-      inputs_.emplace_back(static_cast<std::size_t>(elements * element_bytes));
+      inputs_.emplace_back(static_cast<std::size_t>(elements * type.bytes));
     }
   }
 
@@ -33,7 +34,7 @@ class Simulator final : public Executor {
     return {};
   }
   [[nodiscard]] Result<void> move() override {
-    auto outcome = run(program_, std::exchange(tiles_, {}), element_bytes_);
+    auto outcome = run(program_, std::exchange(tiles_, {}), type_);
     if (!outcome) return tl::unexpected(outcome.error());
     tiles_ = std::move(outcome->tiles);
     figures_.received = outcome->received_bytes;
@@ -46,7 +47,7 @@ class Simulator final : public Executor {
  private:
   OneProcess process_;
   const Program& program_;
-  Size element_bytes_;
+  ElementType type_;
   ExecutorFigures figures_;
   Tiles inputs_;
   Tiles tiles_;
@@ -58,7 +59,9 @@ tl::unexpected<Diagnostic> too_large() {
 
 }  // namespace
 
-Result<std::unique_ptr<Executor>> make_executor(const Program& program, Size element_bytes) {
+Result<std::unique_ptr<Executor>> make_executor(const Program& program, const ElementType& type) {
+  const Size element_bytes = type.bytes;
+  if (auto adder = add::adder_of(program, type); !adder) return tl::unexpected(adder.error());
   const auto tile_bytes = checked_mul(program.from.tile_size(), element_bytes);
   if (!tile_bytes || !checked_mul(*tile_bytes, program.devices)) return too_large();
   const auto shapes = tile_shapes(program, element_bytes);
@@ -71,7 +74,7 @@ Result<std::unique_ptr<Executor>> make_executor(const Program& program, Size ele
     if (!checked_mul(tile, program.devices)) return too_large();
     limit = std::max(limit, before + tile);
   }
-  return std::make_unique<Simulator>(program, shapes->front(), element_bytes, limit);
+  return std::make_unique<Simulator>(program, shapes->front(), type, limit);
 }
 
 }  // namespace retile::sim

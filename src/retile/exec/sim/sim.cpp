@@ -7,11 +7,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <variant>
 
 #include "retile/core/assert.h"
 #include "retile/core/element_type.h"
+#include "retile/exec/add/adder.h"
+#include "retile/exec/add/order.h"
 #include "retile/program/apply.h"
 #include "retile/program/tile_shapes.h"
 
@@ -69,6 +72,7 @@ struct State {
   const DeviceShapes* before = nullptr;  // the step that is applied
   const DeviceShapes* after = nullptr;
   Size element_bytes = 1;
+  std::optional<add::Adder> adder;   // of a Program that adds
   std::vector<Size> received_bytes;  // per device
 
   /// Of all tiles. Precondition: they are alike.
@@ -148,52 +152,80 @@ Tiles apply(const Allpermute& step, State& state) {
   return after;
 }
 
-Tiles moved(const std::vector<Transfer>& transfers, State& state) {
+/// Tiles of the shapes after the step, of zero bytes.
+Tiles new_tiles(const State& state) {
   Tiles tiles;
   for (Size d = 0; d < static_cast<Size>(state.tiles.size()); ++d) {
     const Size elements = checked_product(state.after->of(d)).value();
     tiles.emplace_back(static_cast<std::size_t>(elements * state.element_bytes));
   }
-  for (const Transfer& transfer : transfers) {
-    const Shape& before = state.before->of(transfer.source);
-    const Shape& after = state.after->of(transfer.target);
-    const std::size_t rank = after.size();
-    const Tile& from = state.tiles[static_cast<std::size_t>(transfer.source)];
-    Tile& to = tiles[static_cast<std::size_t>(transfer.target)];
-    Shape at(rank, 0);  // within the box
-    bool done = false;
-    while (!done) {
-      Size source = 0;
-      Size target = 0;
-      for (std::size_t k = 0; k < rank; ++k) {
-        source = source * before[k] + transfer.source_start[k] + at[k];
-        target = target * after[k] + transfer.target_start[k] + at[k];
-      }
-      std::memcpy(to.data() + target * state.element_bytes,
-                  from.data() + source * state.element_bytes,
-                  static_cast<std::size_t>(state.element_bytes));
-      if (transfer.source != transfer.target) {
-        state.received_bytes[static_cast<std::size_t>(transfer.target)] += state.element_bytes;
-      }
-      std::size_t k = rank;
-      while (k > 0 && ++at[k - 1] == transfer.shape[k - 1]) at[--k] = 0;
-      done = k == 0;
+  return tiles;
+}
+
+/// Moves one box, element by element.
+/// \param adds  to what is there, instead of writing over it
+void move(const Transfer& transfer, bool adds, State& state, Tiles& tiles) {
+  const Shape& before = state.before->of(transfer.source);
+  const Shape& after = state.after->of(transfer.target);
+  const std::size_t rank = after.size();
+  const Tile& from = state.tiles[static_cast<std::size_t>(transfer.source)];
+  Tile& to = tiles[static_cast<std::size_t>(transfer.target)];
+  Shape at(rank, 0);  // within the box
+  bool done = false;
+  while (!done) {
+    Size source = 0;
+    Size target = 0;
+    for (std::size_t k = 0; k < rank; ++k) {
+      source = source * before[k] + transfer.source_start[k] + at[k];
+      target = target * after[k] + transfer.target_start[k] + at[k];
     }
+    std::byte* const there = to.data() + target * state.element_bytes;
+    const std::byte* const element = from.data() + source * state.element_bytes;
+    if (adds) {
+      state.adder->add(there, element, 1);
+    } else {
+      std::memcpy(there, element, static_cast<std::size_t>(state.element_bytes));
+    }
+    if (transfer.source != transfer.target) {
+      state.received_bytes[static_cast<std::size_t>(transfer.target)] += state.element_bytes;
+    }
+    std::size_t k = rank;
+    while (k > 0 && ++at[k - 1] == transfer.shape[k - 1]) at[--k] = 0;
+    done = k == 0;
   }
+}
+
+Tiles moved(const std::vector<Transfer>& transfers, State& state) {
+  Tiles tiles = new_tiles(state);
+  for (const Transfer& transfer : transfers) move(transfer, false, state, tiles);
   return tiles;
 }
 
 Tiles apply(const Exchange& step, State& state) { return moved(step.transfers, state); }
 
 Tiles apply(const Adding auto& /*step*/, State& /*state*/) {
-  RETILE_ASSERT(false, "tile_shapes() refuses what adds");
+  RETILE_ASSERT(false, "a Program that adds is not even");
 }
 
 /// A step on tiles that are not all alike.
-Tiles apply_uneven(const Step& step, State& state) {
-  const auto moves = moves_of(step, state.before->each());
+/// \param ranks  of the tiles, where the Program has addends
+Tiles apply_uneven(const Step& step, const std::vector<Size>& ranks, State& state) {
+  auto moves = moves_of(step, state.before->each());
   RETILE_ASSERT(moves.has_value(), "tile_shapes() has seen that the step can be applied");
-  return moved(moves->transfers, state);
+  const auto manner = add::manner_of(step.op);
+  if (!manner) return moved(moves->transfers, state);
+  Tiles tiles = new_tiles(state);
+  if (manner->clears) {
+    for (Tile& tile : tiles) state.adder->clear(tile);
+  }
+  add::put_in_order(moves->transfers, ranks);
+  const Transfer* last = nullptr;
+  for (const Transfer& transfer : moves->transfers) {
+    const bool is_first = last == nullptr || last->target != transfer.target;
+    move(transfer, !(is_first && manner->copies_first), state, tiles);
+    last = &transfer;
+  }
+  return tiles;
 }
 
 Size largest_bytes(const Tiles& tiles) {
@@ -202,10 +234,9 @@ Size largest_bytes(const Tiles& tiles) {
   return out;
 }
 
-}  // namespace
-
-Result<Outcome> run(const Program& program, Tiles tiles, Size element_bytes) {
-  if (auto good = check_element_size(element_bytes); !good) return refuse(good.error());
+/// \param adder  of a Program that adds
+Result<Outcome> run_steps(const Program& program, Tiles tiles, Size element_bytes,
+                          const std::optional<add::Adder>& adder) {
   const auto shapes = tile_shapes(program, element_bytes);
   if (!shapes) return refuse(shapes.error());
   const Size tile_bytes = program.from.tile_size() * element_bytes;
@@ -222,7 +253,10 @@ Result<Outcome> run(const Program& program, Tiles tiles, Size element_bytes) {
   }
   State state{.tiles = std::move(tiles),
               .element_bytes = element_bytes,
+              .adder = adder,
               .received_bytes = std::vector<Size>(static_cast<std::size_t>(program.devices), 0)};
+  std::vector<std::vector<Size>> ranks(program.steps.size());
+  if (adder) ranks = add::ranks_before_steps(program, *shapes);
   Outcome outcome;
   outcome.peak_bytes_per_device = tile_bytes;
   for (std::size_t index = 0; index < program.steps.size(); ++index) {
@@ -232,7 +266,7 @@ Result<Outcome> run(const Program& program, Tiles tiles, Size element_bytes) {
     const Size before = largest_bytes(state.tiles);
     state.tiles = state.before->alike()
                       ? std::visit([&](const auto& op) { return apply(op, state); }, step.op)
-                      : apply_uneven(step, state);
+                      : apply_uneven(step, ranks[index], state);
     outcome.peak_bytes_per_device =
         std::max(outcome.peak_bytes_per_device, before + largest_bytes(state.tiles));
   }
@@ -240,6 +274,24 @@ Result<Outcome> run(const Program& program, Tiles tiles, Size element_bytes) {
       *std::max_element(state.received_bytes.begin(), state.received_bytes.end());
   outcome.tiles = std::move(state.tiles);
   return outcome;
+}
+
+}  // namespace
+
+Result<Outcome> run(const Program& program, Tiles tiles, Size element_bytes) {
+  if (auto good = check_element_size(element_bytes); !good) return refuse(good.error());
+  if (has_addends(program)) {
+    return refuse({.code = Code::unsupported,
+                   .message = "a Program with addends is run with elements of a known type only"});
+  }
+  return run_steps(program, std::move(tiles), element_bytes, std::nullopt);
+}
+
+Result<Outcome> run(const Program& program, Tiles tiles, const ElementType& type) {
+  if (auto good = check_element_size(type.bytes); !good) return refuse(good.error());
+  const auto adder = add::adder_of(program, type);
+  if (!adder) return refuse(adder.error());
+  return run_steps(program, std::move(tiles), type.bytes, *adder);
 }
 
 }  // namespace retile::sim

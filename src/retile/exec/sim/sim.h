@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "retile/core/element_type.h"
 #include "retile/core/result.h"
 #include "retile/core/size.h"
 #include "retile/program/program.h"
@@ -24,7 +25,12 @@ struct Outcome {
 
 /// Applies every step to `tiles`.
 /// \param tiles  program.devices buffers, each of its tile's bytes
-/// \error as tile_shapes(); bad_argument (buffers or element size do not fit)
+/// \error as tile_shapes(); bad_argument (buffers or element size do not fit); unsupported (a Program
+///     with addends: bytes alone cannot be added)
 [[nodiscard]] Result<Outcome> run(const Program& program, Tiles tiles, Size element_bytes);
+/// The same of elements of a type, for any Program: what is added, is added in the order of
+/// add/order.h.
+/// \error as there; unsupported (as Adder::make)
+[[nodiscard]] Result<Outcome> run(const Program& program, Tiles tiles, const ElementType& type);
 
 }  // namespace retile::sim

@@ -294,7 +294,7 @@ InPlace::State::State(const Program& program, const std::vector<Shape>& shapes, 
           return {};
         },
         [](const Adding auto&) -> Move {
-          RETILE_ASSERT(false, "tile_shapes() refuses what adds");
+          RETILE_ASSERT(false, "a Program that adds is not even");
           return {};
         }));
     received_bytes =

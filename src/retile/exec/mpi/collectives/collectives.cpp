@@ -5,13 +5,17 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
+#include "retile/exec/add/order.h"
 #include "retile/exec/mpi/collectives/group_move.h"
+#include "retile/exec/mpi/collectives/ordered_move.h"
+#include "retile/exec/mpi/collectives/reduce_move.h"
 #include "retile/exec/mpi/collectives/uneven_group_move.h"
 #include "retile/program/apply.h"
 #include "retile/program/uneven.h"
@@ -63,7 +67,9 @@ DeviceTable one_group(std::size_t members) {
 
 class Collectives final : public Mover {
  public:
-  explicit Collectives(const Task& task) : Mover(task), comm_(task.comm), limits_(task) {}
+  /// \param in_order  what is added goes in the order of add/order.h, and not by MPI's reductions
+  Collectives(const Task& task, bool in_order)
+      : Mover(task), comm_(task.comm), limits_(task), in_order_(in_order) {}
 
   [[nodiscard]] Size limit_bytes() const override;
   [[nodiscard]] Result<void> make_ready() override;
@@ -82,6 +88,15 @@ class Collectives final : public Mover {
   [[nodiscard]] StepMove move_of(const Allpermute& permute, const DeviceShapes& shapes);
   /// As move_of, of tiles that are not all alike.
   [[nodiscard]] StepMove uneven_move_of(std::size_t step);
+  /// Of a step that adds, or an exchange.
+  [[nodiscard]] StepMove ordered_move_of(std::size_t step, std::vector<Transfer> transfers);
+  [[nodiscard]] StepMove adding_move_of(const Exchange& exchange, std::size_t step);
+  [[nodiscard]] StepMove adding_move_of(Adding auto adding, std::size_t step);
+  [[nodiscard]] StepMove reducing_move_of(bool scatters, std::size_t step,
+                                          const std::vector<Transfer>& transfers);
+  /// The table of groups for which a step needs communicators, or null.
+  [[nodiscard]] const DeviceTable* talking_groups(const Op& op) const;
+  [[nodiscard]] Result<void> make_reduction();
   void receive(Size bytes) {
     received_ = checked_add(received_, bytes).value_or(std::numeric_limits<Size>::max());
   }
@@ -97,6 +112,9 @@ class Collectives final : public Mover {
 
   const Communicator& comm_;
   Limits limits_;
+  bool in_order_;
+  std::optional<Reduction> reduction_;    // of a Program that MPI adds for
+  std::vector<std::vector<Size>> ranks_;  // of tiles before every step of one that adds
   std::vector<Split> splits_;
   std::vector<std::size_t> group_of_step_;
   std::vector<Communicator> groups_;
@@ -106,13 +124,27 @@ class Collectives final : public Mover {
   Buffer first_, second_, chunk_;
 };
 
+const DeviceTable* Collectives::talking_groups(const Op& op) const {
+  using Table = const DeviceTable*;
+  return match(
+      op, [](const Dynslice&) -> Table { return nullptr; },
+      [](const Allgather& gather) -> Table { return &gather.groups; },
+      [](const Alltoall& exchange) -> Table { return &exchange.groups; },
+      [](const Allpermute&) -> Table { return nullptr; },
+      [](const Exchange&) -> Table { return nullptr; },
+      [this](const Reducescatter& reduce) -> Table { return in_order_ ? nullptr : &reduce.groups; },
+      [this](const Allreduce& reduce) -> Table { return in_order_ ? nullptr : &reduce.groups; },
+      [](const Unreduce&) -> Table { return nullptr; },
+      [](const Embed&) -> Table { return nullptr; });
+}
+
 /// Everything about the groups that can fail on one process alone, so that split_groups cannot.
 void Collectives::find_groups() {
   const std::vector<Step>& steps = task_.program.steps;
   std::vector<const DeviceTable*> tables;
   group_of_step_.assign(steps.size(), 0);
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const DeviceTable* const table = moving_groups(steps[i].op);
+    const DeviceTable* const table = talking_groups(steps[i].op);
     if (table == nullptr || table->columns() == 1) continue;
     const auto known = std::find_if(tables.begin(), tables.end(),
                                     [&](const DeviceTable* other) { return *other == *table; });
@@ -180,6 +212,57 @@ StepMove Collectives::move_of(const Allpermute& permute, const DeviceShapes& sha
   }};
 }
 
+StepMove Collectives::ordered_move_of(std::size_t step, std::vector<Transfer> transfers) {
+  const Size device = comm_.process();
+  const auto manner = add::manner_of(task_.program.steps[step].op);
+  if (manner) add::put_in_order(transfers, ranks_[step]);
+  OrderedMove move(std::move(transfers), task_.shapes[step].of(device),
+                   task_.shapes[step + 1].of(device), task_.adder, manner, comm_, limits_);
+  const Size buffer_bytes = move.buffer_bytes();
+  return {.run = std::move(move), .buffer_bytes = buffer_bytes};
+}
+
+StepMove Collectives::reducing_move_of(bool scatters, std::size_t step,
+                                       const std::vector<Transfer>& transfers) {
+  const Communicator& group = groups_[group_of_step_[step]];
+  ReduceMove move(scatters, transfers, task_.shapes[step].of(comm_.process()), group, *reduction_,
+                  limits_);
+  const Size buffer_bytes = move.buffer_bytes();
+  return {.run = std::move(move), .buffer_bytes = buffer_bytes};
+}
+
+StepMove Collectives::adding_move_of(const Exchange& exchange, std::size_t step) {
+  std::vector<Transfer> transfers;
+  for (const std::size_t k : by_target(exchange.transfers)) {
+    const Transfer& transfer = exchange.transfers[k];
+    transfers.push_back(transfer);
+    if (transfer.target == comm_.process() && transfer.source != comm_.process()) {
+      receive(tile_bytes(transfer.shape));
+    }
+  }
+  return ordered_move_of(step, std::move(transfers));
+}
+
+StepMove Collectives::adding_move_of(Adding auto adding, std::size_t step) {
+  using Op = decltype(adding);
+  const auto [members, position] = membership(adding.groups, comm_.process());
+  adding.groups = one_group(members.size());
+  std::vector<Transfer> transfers = transfers_among(members, adding, task_.shapes[step]);
+  for (const Transfer& transfer : transfers) {
+    const auto place = static_cast<Size>(position);
+    if (transfer.target == place && transfer.source != place) receive(tile_bytes(transfer.shape));
+  }
+  constexpr bool reduces = std::is_same_v<Op, Reducescatter> || std::is_same_v<Op, Allreduce>;
+  if (reduces && !in_order_ && members.size() > 1) {
+    return reducing_move_of(std::is_same_v<Op, Reducescatter>, step, transfers);
+  }
+  for (Transfer& transfer : transfers) {
+    transfer.target = members[static_cast<std::size_t>(transfer.target)];
+    transfer.source = members[static_cast<std::size_t>(transfer.source)];
+  }
+  return ordered_move_of(step, std::move(transfers));
+}
+
 StepMove Collectives::uneven_move_of(std::size_t step) {
   const DeviceShapes& tiles = task_.shapes[step];
   const Size device = comm_.process();
@@ -219,14 +302,8 @@ StepMove Collectives::uneven_move_of(std::size_t step) {
         return keep(exchange);
       },
       [&](const Allpermute& permute) { return move_of(permute, tiles); },
-      [](const Exchange&) -> StepMove {
-        RETILE_ASSERT(false, "collectives() refuses an exchange");
-        return {};
-      },
-      [](const Adding auto&) -> StepMove {
-        RETILE_ASSERT(false, "tile_shapes() refuses what adds");
-        return {};
-      });
+      [&](const Exchange& exchange) { return adding_move_of(exchange, step); },
+      [&](const Adding auto& adding) { return adding_move_of(adding, step); });
 }
 
 StepMove Collectives::move_of(const Op& op, std::size_t step, const Shape& shape) {
@@ -256,13 +333,14 @@ StepMove Collectives::move_of(const Op& op, std::size_t step, const Shape& shape
         return {};
       },
       [](const Adding auto&) -> StepMove {
-        RETILE_ASSERT(false, "tile_shapes() refuses what adds");
+        RETILE_ASSERT(false, "a Program that adds is not even");
         return {};
       });
 }
 
 void Collectives::plan() {
   const std::vector<Step>& steps = task_.program.steps;
+  if (task_.adder) ranks_ = add::ranks_before_steps(task_.program, task_.shapes);
   const auto tile_after = [&](std::size_t step) -> const Shape& {
     return task_.shapes[step + 1].of(comm_.process());
   };
@@ -353,10 +431,18 @@ Size Collectives::limit_bytes() const {
          std::max(task_.chunk_bytes, 2 * largest_group * task_.element_bytes);
 }
 
+Result<void> Collectives::make_reduction() {
+  if (!task_.adder || in_order_) return {};
+  auto made = Reduction::make(*task_.adder);
+  if (!made) return tl::unexpected(made.error());
+  reduction_ = std::move(*made);
+  return {};
+}
+
 Result<void> Collectives::make_ready() {
   const auto found = or_out_of_memory([&]() -> Result<void> {
     find_groups();
-    return {};
+    return make_reduction();
   });
   if (auto agreed = comm_.agree(found); !agreed) return agreed;
   split_groups();
@@ -378,7 +464,11 @@ Result<std::unique_ptr<Mover>> collectives(const Task& task) {
     return refuse({.code = Code::unsupported,
                    .message = fmt::format("step {} (exchange) is not run by the collectives", i)});
   }
-  return std::make_unique<Collectives>(task);
+  return std::make_unique<Collectives>(task, false);
+}
+
+std::unique_ptr<Mover> adding_in_order(const Task& task) {
+  return std::make_unique<Collectives>(task, true);
 }
 
 }  // namespace retile::mpi
