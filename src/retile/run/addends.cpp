@@ -11,7 +11,6 @@
 #include "retile/exec/add/half.h"
 #include "retile/exec/npy/splitmix.h"
 #include "retile/exec/npy/tile_runs.h"
-#include "retile/run/files.h"
 
 namespace retile::run {
 namespace {
@@ -81,6 +80,9 @@ std::vector<Holders> holders_of(const Layout& layout) {
   return out;
 }
 
+/// Of a tile of addends, as much is compared at once: a buffer has room for two of these.
+constexpr std::size_t part_bytes = piece_bytes / 2;
+
 /// Compares tiles of addends. All processes go through all tiles, pieces and devices in one order, so
 /// that whoever sends finds the receiver there: the first in that order that is not through is the
 /// next one of both.
@@ -88,7 +90,8 @@ class AddendTiles {
  public:
   using Total = std::function<Element(Size global)>;
 
-  AddendTiles(Executor& executor, const Layout& to, const add::Adder& adder, Total total)
+  AddendTiles(Executor& executor, const Layout& to, const add::Adder& adder, Total total,
+              Buffer& buffer)
       : executor_(executor),
         to_(to),
         adder_(adder),
@@ -96,15 +99,15 @@ class AddendTiles {
         width_(static_cast<std::size_t>(adder.element_bytes())),
         first_(executor.devices().first),
         end_(first_ + executor.devices().count),
-        buffer_(piece_bytes),
-        sum_(piece_bytes) {}
+        received_(buffer.piece(piece_bytes).first(part_bytes)),
+        sum_(buffer.piece(piece_bytes).last(part_bytes)) {}
 
   [[nodiscard]] std::optional<Mismatch> find() {
     for (const Holders& holders : holders_of(to_)) {
       const Size some = holders.of_addend.front().front();
       const auto bytes = static_cast<std::size_t>(to_.tile_size(some)) * width_;
-      for (std::size_t begin = 0; begin < bytes; begin += piece_bytes) {
-        compare(holders, begin, std::min(piece_bytes, bytes - begin));
+      for (std::size_t begin = 0; begin < bytes; begin += part_bytes) {
+        compare(holders, begin, std::min(part_bytes, bytes - begin));
       }
     }
     return mismatch_;
@@ -121,7 +124,7 @@ class AddendTiles {
     // Processes that are several have one device each, of the same number.
     if (is_here(source)) executor_.processes().send(there(), static_cast<int>(target));
     if (!is_here(target)) return {};
-    const auto room = std::span(buffer_).first(bytes);
+    const auto room = received_.first(bytes);
     executor_.processes().receive(room, static_cast<int>(source));
     return room;
   }
@@ -179,7 +182,7 @@ class AddendTiles {
   Total total_;
   std::size_t width_;
   Size first_, end_;  // devices of this process
-  std::vector<std::byte> buffer_, sum_;
+  std::span<std::byte> received_, sum_;
   std::optional<Mismatch> mismatch_;
 };
 
@@ -282,10 +285,11 @@ std::optional<Size> AddendData::find_in_tile(Size device, std::span<const std::b
   return out;
 }
 
-std::optional<Mismatch> AddendData::find_mismatch(Executor& executor) const {
+std::optional<Mismatch> AddendData::find_mismatch(Executor& executor, Buffer& buffer) const {
   if (program_.to.addends() && addition_ != Addition::stack) {
     const add::Adder adder = add::Adder::make(addition_, type_).value();
-    return AddendTiles(executor, program_.to, adder, [this](Size global) { return total(global); })
+    return AddendTiles(
+               executor, program_.to, adder, [this](Size global) { return total(global); }, buffer)
         .find();
   }
   const auto [first, count] = executor.devices();

@@ -18,6 +18,7 @@
 #include "retile/core/size.h"
 #include "retile/exec/executor/executor.h"
 #include "retile/program/program.h"
+#include "retile/run/files.h"
 #include "retile/run/report.h"
 
 namespace retile::run {
@@ -42,7 +43,7 @@ class AddendData {
   /// of this process that is wrong. Where the target holds the array itself, or a stack, nobody needs
   /// another process. Where it holds addends, devices that must hold the same are compared with the
   /// first of them, and what the addends make together with what it should be.
-  [[nodiscard]] std::optional<Mismatch> find_mismatch(Executor& executor) const;
+  [[nodiscard]] std::optional<Mismatch> find_mismatch(Executor& executor, Buffer& buffer) const;
 
  private:
   /// Both parts of an element as integers; of a real one the first.

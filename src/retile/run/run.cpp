@@ -147,7 +147,7 @@ Result<void> Runner::verify() {
           note_mismatch(device, (begin + (differing - expected.begin())) / width);
         });
   } else if (addends_) {
-    const auto mismatch = addends_->find_mismatch(executor_);
+    const auto mismatch = addends_->find_mismatch(executor_, buffer_);
     if (mismatch) note_mismatch(mismatch->device, mismatch->local_index);
   } else {
     for (Size device = first_; device < end_ && mine; ++device) {
@@ -169,7 +169,7 @@ Result<void> Runner::verify() {
 void Runner::measure() {
   const ExecutorFigures figures = executor_.figures();
   const bool buffers = executor_.counts_processes();
-  const bool files = source_.is_file() || !output_.empty();
+  const bool files = source_.is_file() || !output_.empty() || (addends_ && program_.to.addends());
   const auto number = [](Size value) { return static_cast<std::uint64_t>(value); };
   const auto processes = static_cast<std::uint64_t>(processes_.processes());
   // The largest of the last number belongs to the lowest process with a mismatch; 0 when there is
