@@ -67,9 +67,10 @@ alltoall split=0 concat=1 groups=[[0,1],[2,3]]
 mesh x:2,y:2
 from OP{x}[4, 2{y}4]
 to [2{y}4, 4]
-reducescatter dim=1 groups=[[0,2],[1,3]] ADD map=[4, 1{x,y}4]
-alltoall split=0 concat=1 groups=[[0,1],[2,3]] map=[2{y}4, 2{x}4]
-allgather dim=1 groups=[[0,2],[1,3]]
+reducescatter dim=0 groups=[[0,2],[1,3]] ADD map=[2{x}4, 2{y}4]
+alltoall split=0 concat=1 groups=[[0,1],[2,3]] map=[1{y,x}4, 4]
+allpermute source=[0,2,1,3]
+allgather dim=0 groups=[[0,2],[1,3]]
 )"},
       {"a6", R"(retile.program/2
 mesh x:2,y:2
@@ -95,7 +96,7 @@ mesh x:4
 from OP{x}[3, 5]
 to [3, 2{x}5]
 reducescatter dim=1 groups=[[2,0,1,3]] piece=2 ADD
-allpermute source=[1,2,0,3]
+allpermute source=[2,0,1,3]
 )"},
       {"a7_two", R"(retile.program/2
 mesh x:2,y:3
