@@ -114,5 +114,64 @@ class Sim(Case):
         self.assertRegex(done.stdout, r"^right: 144 elements compared on 24 processes \(sim\)\nmoved in .*\nmemory per process: .*\n$")
 
 
+ADDING = """retile.program/2
+mesh x:2,y:2
+from OP{x}[8]
+to [8]
+dynslice dim=0 groups=[2,2]<=[4] tile=[4] map=OP{x}[4{y}8]
+reducescatter dim=0 groups=[2,2]<=[2,2]T(1,0)ADD tile=[2] map=[2{x,y}8]
+allgather dim=0 groups=[1,4]<=[2,2]T(1,0) tile=[8] map=[8]
+"""
+
+
+def adding(op):
+    return ADDING.replace("OP", op).replace("ADD", "" if op == "sum" else f" add={op}")
+
+
+PARTIAL = "retile.program/2\nmesh x:2,y:2\nfrom sum{x}[8]\nto sum{y}[8]\nallpermute source=[0,2,1,3]\n"
+
+
+class Addends(Case):
+    def refused_as_a_whole(self, done, words):
+        """What is wrong is no word of the command line, so nothing is pointed at."""
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+        self.assertRegex(done.stderr, f"^error: .*{words}")
+
+    def test_every_element_type(self):
+        for op in ("sum", "max", "min"):
+            for dtype in ELEMENT_BYTES:
+                with self.subTest(op=op, dtype=dtype):
+                    done = retile("run", "--program", "-", "--backend", "sim", "--dtype", dtype, stdin=adding(op))
+                    if op != "sum" and dtype.startswith("c"):
+                        self.refused_as_a_whole(done, f"complex numbers have no {op}")
+                        continue
+                    self.accepted(done)
+                    self.assertIn("right: 32 elements compared on 4 processes (sim)\n", done.stdout)
+
+    def test_a_target_of_addends(self):
+        done = retile("run", "--program", "-", "--backend", "sim", stdin=PARTIAL)
+        self.accepted(done)
+        self.assertIn("right: 32 elements compared", done.stdout)
+
+    def test_a_wrong_program_is_not_run(self):
+        wrong = "".join(line + "\n" for line in adding("sum").splitlines() if not line.startswith("reduce"))
+        done = retile("run", "--program", "-", "--backend", "sim", stdin=wrong)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("not run: wrong", done.stdout)
+
+    def test_files_have_but_one_array(self):
+        path = self.path("out.npy")
+        self.accepted(retile("run", "--program", "-", "--backend", "sim", "--output", path, stdin=adding("sum")))
+        self.assertTrue(os.path.exists(path))
+        self.refused_as_a_whole(retile("run", "--program", "-", "--backend", "sim", "--input", path, stdin=adding("sum")),
+                                "with the generated arrays")
+        other = self.path("other.npy")
+        self.refused(retile("run", "--program", "-", "--backend", "sim", "--output", other, stdin=PARTIAL), 2, "are addends")
+        self.assertFalse(os.path.exists(other))
+
+    def test_gpus_do_not_add(self):
+        self.refused_as_a_whole(retile("run", "--program", "-", "--backend", "cuda", stdin=adding("sum")), "is not run on GPUs")
+
+
 if __name__ == "__main__":
     main()
