@@ -214,6 +214,15 @@ class Document(unittest.TestCase):
         nested = list(map(elements, boxes("y:2,x:3", "[(0,1,2,2,3,4,4){x,y}4]")))
         self.assertEqual((flat, nested), ([1, 1, 1, 1, 0, 0], [1, 1, 0, 1, 1, 0]))
 
+    def test_r1_ranges_have_one_width_but_the_last(self):
+        self.assertEqual([box[0] for box in boxes("r:4", "[5~{r}16]")], [range(0, 5), range(5, 10), range(10, 15), range(15, 16)])
+
+    def test_r7_a_sum_of_shards_costs_half(self):
+        """The talk's network on r:2,s:2: the sum is wanted in parts, or whole."""
+        def cost(target):
+            return json.loads(said("plan", "--mesh", "r:2,s:2", "sum{s}[8{r}16, 256]", target, "--json"))["cost"]
+        self.assertEqual((cost("[8{r}16, 128{s}256]"), cost("[8{r}16, 256]")), (2048, 4096))
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
