@@ -45,6 +45,12 @@ std::string labels(const Plan& plan) {
       case Collective::allgather:
         out += 'G';
         break;
+      case Collective::reducescatter:
+        out += 'R';
+        break;
+      case Collective::allreduce:
+        out += 'S';
+        break;
     }
   }
   return out;

@@ -64,20 +64,26 @@ std::optional<std::vector<std::string>> axes_of(const Digit& digit, const Mesh& 
   return names;
 }
 
+/// What digits are called; nothing where axes have no names for them.
+std::optional<std::vector<std::string>> names_of(const std::optional<std::vector<Digit>>& digits,
+                                                 const Mesh& mesh) {
+  if (!digits) return std::nullopt;
+  std::vector<std::string> names;
+  for (const Digit& digit : *digits) {
+    if (digit.size == 1) continue;
+    const auto axes = axes_of(digit, mesh);
+    if (!axes) return std::nullopt;
+    names.insert(names.end(), axes->begin(), axes->end());
+  }
+  return names;
+}
+
 /// What a step moves: `devs`, `y,x/2 of 4`; `factor 3` where device numbers have no digit for it.
 std::string moved_text(const std::optional<std::vector<Digit>>& digits, const Mesh& mesh,
                        Size factor) {
-  std::vector<std::string> names;
-  if (digits) {
-    for (const Digit& digit : *digits) {
-      if (digit.size == 1) continue;
-      const auto axes = axes_of(digit, mesh);
-      if (!axes) return fmt::format("factor {}", factor);
-      names.insert(names.end(), axes->begin(), axes->end());
-    }
-  }
-  if (names.empty()) return fmt::format("factor {}", factor);
-  return fmt::format("{}", fmt::join(names, ","));
+  const auto names = names_of(digits, mesh);
+  if (!names || names->empty()) return fmt::format("factor {}", factor);
+  return fmt::format("{}", fmt::join(*names, ","));
 }
 
 /// The digits of the device number that leave dimension `dim`, where device numbers can say them.
@@ -89,43 +95,75 @@ std::optional<std::vector<Digit>> popped_digits(const Layout& map, std::size_t d
   return digits;
 }
 
-/// One line per step, without tile and cost: `alltoall devs: dim 1 -> dim 0`.
-std::vector<std::string> step_labels(const Plan& plan, const Mesh& mesh) {
-  std::vector<std::string> labels;
-  Layout map = plan.problem.from;
-  for (const PlanStep& step : plan.steps) {
+/// What the labels of steps say of each, while the tile map runs along them.
+class Labels {
+ public:
+  Labels(const Plan& plan, const Mesh& mesh) : plan_(plan), mesh_(mesh), map_(plan.problem.from) {
+    if (plan.exchange || !map_.addends()) return;
+    if (auto stacked = map_.stacked(map_.addend_count())) map_ = *std::move(stacked);
+  }
+
+  /// Of the last step, where it adds and axes have names for it: what leaves the addends.
+  [[nodiscard]] const std::optional<std::vector<std::string>>& axes() const { return axes_; }
+
+  /// One line, without tile and cost: `alltoall devs: dim 1 -> dim 0`.
+  std::string next(const PlanStep& step) {
+    axes_.reset();
     const std::string_view name = collective_name(step.op);
     switch (step.op) {
       case Collective::dynslice: {
-        std::optional<std::vector<Digit>> digits;
-        if (map.is_compact()) digits = step.digits;
-        labels.push_back(
-            fmt::format("{} {}: dim {}", name, moved_text(digits, mesh, step.factor), step.dim));
-        map.push(step.dim, step.digits);
-        break;
+        const std::string moved = introduced(step);
+        map_.push(step.dim, step.digits);
+        return fmt::format("{} {}: dim {}", name, moved, step.dim);
       }
       case Collective::alltoall: {
-        const auto digits = popped_digits(map, step.dim, step.factor);
-        labels.push_back(fmt::format("{} {}: dim {} -> dim {}", name,
-                                     moved_text(digits, mesh, step.factor), step.dim, step.to_dim));
-        map.push(step.to_dim, map.pop(step.dim, step.factor));
-        break;
+        const std::string moved = popped(step);
+        map_.push(step.to_dim, map_.pop(step.dim, step.factor));
+        return fmt::format("{} {}: dim {} -> dim {}", name, moved, step.dim, step.to_dim);
       }
       case Collective::allgather: {
-        const auto digits = popped_digits(map, step.dim, step.factor);
-        labels.push_back(
-            fmt::format("{} {}: dim {}", name, moved_text(digits, mesh, step.factor), step.dim));
-        map.pop(step.dim, step.factor);
-        break;
+        const std::string moved = popped(step);
+        map_.pop(step.dim, step.factor);
+        return fmt::format("{} {}: dim {}", name, moved, step.dim);
       }
       case Collective::allpermute:
-        labels.emplace_back(name);
-        map = plan.permutation->after;
-        break;
+        map_ = plan_.permutation->after;
+        return std::string(name);
+      case Collective::reducescatter: {
+        const std::string moved = introduced(step);
+        axes_ = names_of(digits_of(step), mesh_);
+        map_.pull(map_.rank() - 1, step.digits);
+        map_.push(step.dim, step.digits);
+        return fmt::format("{} {}: dim {}", name, moved, step.dim);
+      }
+      case Collective::allreduce: {
+        const std::string moved = introduced(step);
+        axes_ = names_of(digits_of(step), mesh_);
+        map_.pull(map_.rank() - 1, step.digits);
+        return fmt::format("{} {}", name, moved);
+      }
     }
+    return "";
   }
-  return labels;
-}
+
+ private:
+  /// The digits that the step has, where they are those of device numbers.
+  [[nodiscard]] std::optional<std::vector<Digit>> digits_of(const PlanStep& step) const {
+    if (!map_.is_compact()) return std::nullopt;
+    return step.digits;
+  }
+  [[nodiscard]] std::string introduced(const PlanStep& step) const {
+    return moved_text(digits_of(step), mesh_, step.factor);
+  }
+  [[nodiscard]] std::string popped(const PlanStep& step) const {
+    return moved_text(popped_digits(map_, step.dim, step.factor), mesh_, step.factor);
+  }
+
+  const Plan& plan_;
+  const Mesh& mesh_;
+  Layout map_;
+  std::optional<std::vector<std::string>> axes_;
+};
 
 Size size_of(const Shape& tile) {
   // A tile is part of an array whose size fits, so its size does, too.
@@ -147,6 +185,7 @@ struct ShownStep {
   const PlanStep* step;
   std::string label;
   Shape tile;
+  std::optional<std::vector<std::string>> axes = {};  ///< as Labels::axes
 };
 
 /// Those of the legs one after the other.
@@ -154,10 +193,10 @@ std::vector<ShownStep> shown_steps(const Plan& plan) {
   const Mesh mesh = spelling_of(asked(plan)).mesh;
   std::vector<ShownStep> out;
   const auto add = [&](const Plan& part) {
-    std::vector<std::string> labels = step_labels(part, mesh);
-    for (std::size_t k = 0; k < labels.size(); ++k) {
-      const PlanStep& step = part.steps[k];
-      out.push_back({&step, std::move(labels[k]), shown_tile(part, step.tile)});
+    Labels labels(part, mesh);
+    for (const PlanStep& step : part.steps) {
+      std::string label = labels.next(step);
+      out.push_back({&step, std::move(label), shown_tile(part, step.tile), labels.axes()});
     }
   };
   add(plan);
@@ -370,6 +409,38 @@ std::string verdict_json(const Verdict& verdict) {
   return dump(json);
 }
 
+namespace {
+
+/// The fields of a step between `op` and `localtype`.
+void add_labels(Json& object, const ShownStep& shown) {
+  const PlanStep& step = *shown.step;
+  switch (step.op) {
+    case Collective::alltoall:
+      object["from_dim"] = step.dim;
+      object["to_dim"] = step.to_dim;
+      object["factor"] = step.factor;
+      break;
+    case Collective::dynslice:
+    case Collective::allgather:
+      object["dim"] = step.dim;
+      object["factor"] = step.factor;
+      break;
+    case Collective::reducescatter:
+      object["dim"] = step.dim;
+      object["factor"] = step.factor;
+      object["axes"] = or_null(shown.axes);
+      break;
+    case Collective::allreduce:
+      object["factor"] = step.factor;
+      object["axes"] = or_null(shown.axes);
+      break;
+    case Collective::allpermute:
+      break;
+  }
+}
+
+}  // namespace
+
 std::string plan_json(const Plan& plan) {
   Json json;
   json["schema"] = "retile.plan/1";
@@ -393,14 +464,7 @@ std::string plan_json(const Plan& plan) {
     const PlanStep& step = *shown.step;
     Json object;
     object["op"] = collective_name(step.op);
-    if (step.op == Collective::alltoall) {
-      object["from_dim"] = step.dim;
-      object["to_dim"] = step.to_dim;
-      object["factor"] = step.factor;
-    } else if (step.op != Collective::allpermute) {
-      object["dim"] = step.dim;
-      object["factor"] = step.factor;
-    }
+    add_labels(object, shown);
     object["localtype"] = shown.tile;
     object["cost"] = step.cost;
     steps.push_back(std::move(object));
@@ -415,6 +479,7 @@ std::string plan_json(const Plan& plan) {
   json["weak_cost"] = plan.weak_cost;
   json["lower_bound"] = plan.lower_bound;
   json["optimal"] = plan.optimal;
+  if (plan.searched) json["searched"] = true;
   json["permutes"] = plan.permutes();
   json["states"] = plan.states;
   return dump(json);
@@ -431,9 +496,12 @@ std::string plan_text(const Plan& plan) {
       : plan.uneven && !plan.optimal ? fmt::format("\nplanned as the even problem over {}\n",
                                                    shape_text(plan.problem.from.global()))
       : plan.optimal                 ? "\n"
-                     : fmt::format("\nnot proved optimal: the proved lower bound is {}{}{}\n",
-                                   plan.lower_bound, cost_unit(plan),
-                                   plan.complete ? "" : "; the search stopped at its limit");
+      : plan.searched
+          ? fmt::format("\nthe cheapest that a search found; nothing is proved of its cost{}\n",
+                        plan.complete ? "" : "; the search stopped at its limit")
+          : fmt::format("\nnot proved optimal: the proved lower bound is {}{}{}\n",
+                        plan.lower_bound, cost_unit(plan),
+                        plan.complete ? "" : "; the search stopped at its limit");
   if (steps.empty()) return fmt::format("nothing to do; {}{}", sums_text(plan), end);
   if (steps.size() == 1) return fmt::format("{}; {}{}", steps[0].label, sums_text(plan), end);
   std::size_t label_width = 0;

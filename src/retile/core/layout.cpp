@@ -245,6 +245,31 @@ Result<Layout> Layout::with_addends(Addition addition, std::vector<Digit> digits
   return out;
 }
 
+Result<Layout> Layout::stacked(Size count) const {
+  RETILE_ASSERT(is_compact() && even_ && count % addend_count() == 0,
+                "digits count tiles and addends");
+  Shape global = global_;
+  Shape tile = tile_;
+  std::vector<std::vector<Digit>> digits = numbers_.digits();
+  global.push_back(count);
+  tile.push_back(count / addend_count());
+  digits.push_back(addends_ ? addends_->numbers.digits().front() : std::vector<Digit>());
+  return compact(devices_, global, tile, std::move(digits));
+}
+
+Layout Layout::unstacked(Addition addition) const {
+  RETILE_ASSERT(is_compact() && even_ && !addends_ && rank() > 0, "addends are the last dimension");
+  std::vector<std::vector<Digit>> digits = numbers_.digits();
+  std::vector<Digit> addends = std::move(digits.back());
+  digits.pop_back();
+  const auto whole = compact(devices_, Shape(global_.begin(), global_.end() - 1),
+                             Shape(tile_.begin(), tile_.end() - 1), std::move(digits));
+  RETILE_ASSERT(whole.has_value(), "fewer dimensions are a layout, too");
+  auto out = whole->with_addends(addition, std::move(addends));
+  RETILE_ASSERT(out.has_value(), "digits of one layout do not meet");
+  return *std::move(out);
+}
+
 Result<void> check_listed(Size devices, std::size_t rank) {
   const auto numbers = checked_mul(devices, static_cast<Size>(rank));
   if (numbers && *numbers <= max_listed_numbers) return {};
@@ -489,6 +514,13 @@ void Layout::push(std::size_t i, const std::vector<Digit>& digits) {
   cuts_[i] = cuts_[i].split(n);
   tile_[i] = cuts_[i].largest();
   numbers_.push(i, digits);
+}
+
+void Layout::pull(std::size_t i, const std::vector<Digit>& digits) {
+  RETILE_ASSERT(!listed_ && even_ && i < rank(), "pull works on even tiles by number");
+  cuts_[i] = cuts_[i].joined(product_of(digits));
+  tile_[i] = cuts_[i].largest();
+  numbers_.pull(i, digits);
 }
 
 std::vector<Digit> Layout::unused() const {

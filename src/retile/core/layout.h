@@ -82,6 +82,16 @@ class Layout {
   /// Precondition (asserted): compact, without addends.
   [[nodiscard]] Result<Layout> with_addends(Addition addition, std::vector<Digit> digits) const;
 
+  /// The layout with one dimension more, the last, of `count` elements: what of it a device holds are
+  /// the addends that its addend is the sum of. Then a step that adds takes digits from there, and
+  /// is an alltoall or an allgather but for what it costs.
+  /// \error size_overflow
+  /// Precondition (asserted): compact and even; the number of addends divides `count`.
+  [[nodiscard]] Result<Layout> stacked(Size count) const;
+  /// The layout without its last dimension, of addends that the digits of that count.
+  /// Precondition (asserted): compact and even, without addends, of rank 1 at least.
+  [[nodiscard]] Layout unstacked(Addition addition) const;
+
   /// Which addend each device holds; nothing where all hold the array itself.
   [[nodiscard]] const std::optional<Addends>& addends() const { return addends_; }
   [[nodiscard]] Size addend_count() const { return addends_ ? addends_->count() : 1; }
@@ -145,6 +155,8 @@ class Layout {
   std::vector<Digit> pop(std::size_t i, Size n);
   /// As TileMap::push: the tile shrinks. Precondition (asserted): the factor divides the tile.
   void push(std::size_t i, const std::vector<Digit>& digits);
+  /// As TileMap::pull: the tile grows by the product of the digits.
+  void pull(std::size_t i, const std::vector<Digit>& digits);
   [[nodiscard]] std::vector<Digit> unused() const;
   /// The same layout in compact form where that can say it, else *this.
   [[nodiscard]] Layout compacted() const;

@@ -51,6 +51,11 @@ struct Problem {
   [[nodiscard]] static Result<Problem> make(Layout from, Layout to);
 };
 
+/// Whether the addends of `to` can be made of those of `from` by adding: both add alike, and the
+/// addends of `to` are groups of those of `from`, all of one size. A stack stays as it is.
+/// \error infeasible
+[[nodiscard]] Result<void> check_addends(const Layout& from, const Layout& to);
+
 /// A refusal without a place, and the dimension that it is about.
 struct ShapeViolation {
   Diagnostic diagnostic;

@@ -225,6 +225,30 @@ std::vector<Digit> TileMap::pop(std::size_t i, Size n) {
   return joined(popped);
 }
 
+void TileMap::pull(std::size_t i, const std::vector<Digit>& digits) {
+  RETILE_ASSERT(i < rank(), "the dimension exists");
+  std::vector<Digit>& list = digits_[i];
+  std::vector<Digit> left(digits.rbegin(), digits.rend());
+  while (!left.empty()) {
+    const Digit part = left.back();
+    left.pop_back();
+    const auto whole = std::find_if(list.begin(), list.end(), [&part](const Digit& digit) {
+      return digit.stride <= part.stride && part.stride < digit.stride * digit.size;
+    });
+    RETILE_ASSERT(whole != list.end(), "what is pulled is there");
+    const Size top = whole->stride * whole->size;
+    const Size end = std::min(top, part.stride * part.size);
+    RETILE_ASSERT(part.stride % whole->stride == 0 && top % end == 0 && end % part.stride == 0,
+                  "what is pulled is a part of digits");
+    if (end < part.stride * part.size) left.push_back({end, part.stride * part.size / end});
+    const Digit below{whole->stride, part.stride / whole->stride};
+    *whole = {end, top / end};
+    list.insert(whole, below);
+    std::erase_if(list, [](const Digit& digit) { return digit.size == 1; });
+  }
+  list = joined(list);
+}
+
 void TileMap::push(std::size_t i, const std::vector<Digit>& digits) {
   RETILE_ASSERT(i < rank(), "the dimension exists");
   std::vector<Digit> list = digits;

@@ -62,6 +62,10 @@ class TileMap {
   /// factor cuts across digits, order() is rearranged first (the map itself does not change by
   /// that). Precondition (asserted): n divides count(i).
   std::vector<Digit> pop(std::size_t i, Size n);
+  /// Removes these digits of dimension i, or parts of its digits, wherever they stand; what is left
+  /// moves together, so that the numbers along i are others. Order of addends means nothing, that of
+  /// tiles does. Precondition (asserted): they are parts of the digits of dimension i.
+  void pull(std::size_t i, const std::vector<Digit>& digits);
   /// Prepends digits over positions of order() to dimension i: t_i := t_i * n + e, n the product of
   /// their sizes.
   void push(std::size_t i, const std::vector<Digit>& digits);

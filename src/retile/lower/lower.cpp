@@ -185,7 +185,8 @@ class Alignment {
   std::vector<Size> cuts_;  // strides at which atoms begin, ascending, and the number of devices
 };
 
-/// source[d] for f' = f o source: the device that holds, before, the tile that d holds after.
+/// source[d] for f' = f o source: the device that holds, before, the tile that d holds after. With
+/// addends as the last dimension these count as tiles: addend k after is addend k before.
 DeviceTable source_of(const Layout& before, const Layout& after) {
   const auto minor_to_major = [](std::vector<Digit> digits) {
     std::reverse(digits.begin(), digits.end());
@@ -201,10 +202,12 @@ DeviceTable source_of(const Layout& before, const Layout& after) {
   return DeviceTable::iota(compose(from, to.inverse()).simplified(), before.devices());
 }
 
-Claims claims_of(const Layout& map) {
+/// \param addition  of a map with addends as its last dimension
+Claims claims_of(const Layout& map, std::optional<Addition> addition) {
   Claims claims;
   claims.tile = map.tile();
-  if (map.is_compact()) claims.map = map;
+  if (map.is_compact()) claims.map = addition ? map.unstacked(*addition) : map;
+  if (addition) claims.tile->pop_back();
   return claims;
 }
 
@@ -326,40 +329,74 @@ Program one_after_the_other(const Plan& plan) {
   return program;
 }
 
+/// How the tile map runs along a plan.
+class Lowering {
+ public:
+  explicit Lowering(const Plan& plan) : plan_(plan), map_(plan.problem.from) {
+    const auto& addends = plan.problem.from.addends();
+    if (!addends) return;
+    addition_ = addends->addition;
+    auto stacked = plan.problem.from.stacked(addends->count());
+    RETILE_ASSERT(stacked.has_value(), "the planner stacked it, too");
+    map_ = *std::move(stacked);
+  }
+
+  Step lower(const PlanStep& step) {
+    Step lowered;
+    lowered.op = op_of(step);
+    map_.compact_in_place();
+    lowered.claims = claims_of(map_, addition_);
+    RETILE_ASSERT(lowered.claims.tile == step.tile, "the running tile map has the plan's tiles");
+    return lowered;
+  }
+
+ private:
+  Op op_of(const PlanStep& step) {
+    switch (step.op) {
+      case Collective::dynslice: {
+        Dynslice op{step.dim, groups_of(map_.order(), step.digits)};
+        map_.push(step.dim, step.digits);
+        return op;
+      }
+      case Collective::alltoall: {
+        const std::vector<Digit> digits = map_.pop(step.dim, step.factor);
+        Alltoall op{step.to_dim, step.dim, groups_of(map_.order(), digits)};
+        map_.push(step.to_dim, digits);
+        return op;
+      }
+      case Collective::allgather: {
+        const std::vector<Digit> digits = map_.pop(step.dim, step.factor);
+        return Allgather{step.dim, groups_of(map_.order(), digits)};
+      }
+      case Collective::allpermute:
+        RETILE_ASSERT(plan_.permutation.has_value(),
+                      "a plan with a permutation says what it joins");
+        map_ = plan_.permutation->after;
+        return Allpermute{source_of(plan_.permutation->before, plan_.permutation->after)};
+      case Collective::reducescatter: {
+        Reducescatter op{step.dim, groups_of(map_.order(), step.digits), {}, *addition_};
+        map_.pull(map_.rank() - 1, step.digits);
+        map_.push(step.dim, step.digits);
+        return op;
+      }
+      case Collective::allreduce:
+        map_.pull(map_.rank() - 1, step.digits);
+        return Allreduce{groups_of(map_.order(), step.digits), *addition_};
+    }
+    RETILE_ASSERT(false, "every collective stands above");
+  }
+
+  const Plan& plan_;
+  Layout map_;
+  std::optional<Addition> addition_;
+};
+
 /// With the devices of plan.problem.
 Program lowered(const Plan& plan) {
   if (!plan.legs.empty()) return one_after_the_other(plan);
   Program program = without_steps(plan.uneven ? *plan.uneven : plan.problem);
-  Layout map = plan.problem.from;
-  for (const PlanStep& step : plan.steps) {
-    Step lowered;
-    switch (step.op) {
-      case Collective::dynslice:
-        lowered.op = Dynslice{step.dim, groups_of(map.order(), step.digits)};
-        map.push(step.dim, step.digits);
-        break;
-      case Collective::alltoall: {
-        const std::vector<Digit> digits = map.pop(step.dim, step.factor);
-        lowered.op = Alltoall{step.to_dim, step.dim, groups_of(map.order(), digits)};
-        map.push(step.to_dim, digits);
-        break;
-      }
-      case Collective::allgather: {
-        const std::vector<Digit> digits = map.pop(step.dim, step.factor);
-        lowered.op = Allgather{step.dim, groups_of(map.order(), digits)};
-        break;
-      }
-      case Collective::allpermute:
-        RETILE_ASSERT(plan.permutation.has_value(), "a plan with a permutation says what it joins");
-        lowered.op = Allpermute{source_of(plan.permutation->before, plan.permutation->after)};
-        map = plan.permutation->after;
-        break;
-    }
-    map.compact_in_place();
-    RETILE_ASSERT(map.tile() == step.tile, "the running tile map has the plan's tile shape");
-    lowered.claims = claims_of(map);
-    program.steps.push_back(std::move(lowered));
-  }
+  Lowering lowering(plan);
+  for (const PlanStep& step : plan.steps) program.steps.push_back(lowering.lower(step));
   if (plan.uneven) clip(program, plan.problem, *plan.uneven);
   return program;
 }

@@ -36,6 +36,16 @@ class Prices {
   [[nodiscard]] constexpr Number allpermute(Number tile) const {
     return tile;
   }
+  /// An alltoall out of the addends.
+  template <class Number>
+  [[nodiscard]] constexpr Number reducescatter(Number tile, Size n) const {
+    return received_ ? tile - tile / n : tile;
+  }
+  /// A reducescatter and an allgather, of pieces as equal as can be.
+  template <class Number>
+  [[nodiscard]] constexpr Number allreduce(Number tile, Size n) const {
+    return received_ ? 2 * (tile - tile / n) : 2 * tile;
+  }
   template <class Number>
   [[nodiscard]] constexpr Number dynslice(Number) const {
     return 0;

@@ -31,6 +31,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/primes.h"
+#include "retile/plan/adding.h"
 #include "retile/plan/cost_model.h"
 #include "retile/plan/exact_search.h"
 #include "retile/plan/lacking.h"
@@ -630,6 +631,10 @@ std::string_view collective_name(Collective collective) {
       return "allpermute";
     case Collective::allgather:
       return "allgather";
+    case Collective::reducescatter:
+      return "reducescatter";
+    case Collective::allreduce:
+      return "allreduce";
   }
   return "";
 }
@@ -710,9 +715,7 @@ std::size_t Plan::permutes() const {
 
 Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   if (auto good = check_element(options.element_bytes); !good) return refuse(good.error());
-  if (problem.from.addends() || problem.to.addends()) {
-    return refuse({.code = Code::unsupported, .message = "addends are not planned yet"});
-  }
+  if (problem.from.addends() || problem.to.addends()) return plan_adding(problem, options);
   auto renamed = in_digits(problem);
   if (!renamed) return plan_uneven(problem, options);
   const Problem& named = renamed->problem(problem);
@@ -729,6 +732,9 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
 
 Result<Size> smallest_feasible_bytes(const Problem& asked, Size element_bytes, bool collectives) {
   if (auto good = check_element(element_bytes); !good) return refuse(good.error());
+  if (asked.from.addends() || asked.to.addends()) {
+    return smallest_feasible_adding(asked, element_bytes, collectives);
+  }
   const auto renamed = in_digits(asked);
   if (!renamed) return smallest_feasible_uneven(asked, element_bytes, collectives);
   const Problem& problem = renamed->problem(asked);

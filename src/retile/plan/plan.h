@@ -14,8 +14,8 @@
 
 namespace retile {
 
-/// The four collectives p of the paper.
-enum class Collective { dynslice, alltoall, allpermute, allgather };
+/// The four collectives p of the paper, and the two that add.
+enum class Collective { dynslice, alltoall, allpermute, allgather, reducescatter, allreduce };
 
 /// `dynslice`, ...
 [[nodiscard]] std::string_view collective_name(Collective collective);
@@ -23,18 +23,20 @@ enum class Collective { dynslice, alltoall, allpermute, allgather };
 /// One step of a plan: a weak label, the tile shape after it, and the choices that lowering needs.
 struct PlanStep {
   Collective op{};
-  /// dynslice, allgather: the dimension; alltoall: the one that loses the factor (its tile grows)
+  /// dynslice, allgather: the dimension; alltoall: the one that loses the factor (its tile grows);
+  /// reducescatter: the one whose tile shrinks
   std::size_t dim = 0;
   std::size_t to_dim = 0;  ///< alltoall: the one that gains the factor (its tile shrinks)
   Size factor = 1;         ///< product of the axes moved; 1 for allpermute
   Shape tile;              ///< localtype after the step
   Size cost = 0;           ///< in the plan's cost model
-  /// dynslice: the digits it introduces, minor to major, over positions of the running tile map's
-  /// order.
+  /// dynslice: the digits it introduces; reducescatter, allreduce: those that count addends no more;
+  /// minor to major, over positions of the running tile map's order.
   std::vector<Digit> digits = {};
 };
 
-/// The two tile maps that the plan's one permutation joins.
+/// The two tile maps that the plan's one permutation joins; of a problem with addends with these as
+/// their last dimension (Layout::stacked).
 struct Permutation {
   Layout before;
   Layout after;
@@ -73,7 +75,7 @@ struct PlannedExchange {
 };
 
 /// A plan in normal form (Def. 4.5): dynslices, alltoalls, allgathers, and at most one allpermute,
-/// in the valley; or an exchange, or legs that are such plans. Sizes and (in the paper's model) costs
+/// in the valley; reducescatters and allreduces stand among the alltoalls; or an exchange, or legs that are such plans. Sizes and (in the paper's model) costs
 /// count elements per device.
 struct Plan {
   /// What was planned: the problem asked for, its devices renamed where that makes both ends digits
@@ -105,6 +107,9 @@ struct Plan {
   /// tiles that are not all alike: only what the steps cost but for permutations.
   Size weak_cost = 0;
   bool complete = true;  ///< the search ended before its limit
+  /// Addends: the cheapest that a search found, but no theorem says that all that could be cheaper
+  /// was searched (docs/statements.md, PS3). What is proved is only that nothing costs less than 0.
+  bool searched = false;
   /// Proved: no sequence within the memory limit, if there is one, is cheaper, be its tiles within
   /// the bound eq. (4) or not. For bytes: W, or what some device lacks, whichever is more.
   Size lower_bound = 0;
@@ -123,9 +128,12 @@ struct Plan {
 /// Where tiles are not all alike the plan is that of the even problem over the tiles filled up, where
 /// both ends are cut alike (U1); else one exchange. So are layouts that are listed, but for those of
 /// Problem::placed, and ordered ones that no renaming of the devices makes compact at both ends.
+/// Addends are added up on the way: the plan is the best that a search found (Plan::searched), or
+/// one exchange where tiles are not all alike.
 /// \error infeasible (the memory limit; `smallest_feasible_bytes` says the least one; or an end that
-///        collectives alone do not reach), size_overflow (costs), bad_argument (an element without a
-///        byte)
+///        collectives alone do not reach; or addends that adding does not make), size_overflow
+///        (costs), bad_argument (an element without a byte), limit_reached (addends: the search looked
+///        at too much before there was a plan)
 /// \paper Sec. 7.2; placement of the permutation S2; bound from Thm. 6.7 with valley for
 /// localsize(t2)
 [[nodiscard]] Result<Plan> plan(const Problem& problem, const PlanOptions& options = {});

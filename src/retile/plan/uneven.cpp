@@ -130,7 +130,10 @@ Size cost_of(Collective op, Size before, Size after) {
       return 0;
     case Collective::alltoall:
     case Collective::allpermute:
+    case Collective::reducescatter:
       return before;
+    case Collective::allreduce:
+      return 2 * before;
     case Collective::allgather:
       break;
   }

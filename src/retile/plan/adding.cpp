@@ -1,0 +1,261 @@
+// Plans of problems with addends. See adding.h.
+//
+// 1. The least of weak path + permutation before the gathers (adding_kinds.h). There tiles are
+//    smallest, so that is where a permutation costs least.
+// 2. A path that needs no permutation and costs no more (adding_letters.h).
+//
+// Addends may be named anew at every step, and for every tile: nobody sees which is which. So a
+// permutation need not bring addends to where the target's digits say, only tiles.
+#include "retile/plan/adding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "retile/core/assert.h"
+#include "retile/plan/adding_kinds.h"
+#include "retile/plan/adding_letters.h"
+#include "retile/plan/cost_model.h"
+
+namespace retile {
+namespace {
+
+constexpr Wide most_size = std::numeric_limits<Size>::max();
+
+/// Both ends are digits of the device number, of tiles that are all alike.
+bool is_planned_by_steps(const Problem& problem) {
+  for (const Layout* end : {&problem.from, &problem.to}) {
+    if (!end->is_compact() || !end->is_even()) return false;
+  }
+  return true;
+}
+
+tl::unexpected<Diagnostic> stopped() {
+  return refuse({.code = Code::limit_reached,
+                 .message = "the search for a plan with addends stopped at its limit"});
+}
+
+/// Takes digits of product n out of some, minor parts first. The caller knows by counting that there
+/// are enough.
+std::vector<Digit> take_any(std::vector<Digit>& from, Size n) {
+  std::vector<Digit> taken;
+  for (Digit& digit : from) {
+    const Size part = std::gcd(n, digit.size);
+    if (part == 1) continue;
+    taken.push_back({digit.stride, part});
+    digit = {digit.stride * part, digit.size / part};
+    n /= part;
+  }
+  RETILE_ASSERT(n == 1, "a step's factor divides the number of those that it takes from");
+  return taken;
+}
+
+/// What a search settled on.
+struct Choice {
+  AddingPath path;
+  std::optional<Permutation> permutation;
+};
+
+/// Gives digits to a weak path with a permutation: any, as the permutation mends what they do.
+Choice with_digits(const Problem& problem, Layout map, const Layout& target,
+                   std::vector<AddingStep> steps) {
+  const std::size_t stack = problem.from.rank();
+  Choice out;
+  Layout after = target;
+  std::vector<Digit> free = target.unused();
+  for (const AddingStep& step : steps) {
+    if (step.op == Collective::allgather) after.push(step.dim, take_any(free, step.factor));
+  }
+  for (const AddingStep& step : steps) {
+    std::vector<Digit> digits;
+    switch (step.op) {
+      case Collective::dynslice: {
+        std::vector<Digit> unused = map.unused();
+        digits = take_any(unused, step.factor);
+        map.push(step.dim, digits);
+        break;
+      }
+      case Collective::reducescatter:
+      case Collective::allreduce: {
+        std::vector<Digit> addends = map.digits()[stack];
+        digits = take_any(addends, step.factor);
+        map.pull(stack, digits);
+        if (step.op == Collective::reducescatter) map.push(step.dim, digits);
+        break;
+      }
+      case Collective::alltoall:
+        map.push(step.to_dim, map.pop(step.dim, step.factor));
+        break;
+      case Collective::allpermute:
+        out.permutation = Permutation{map, after};
+        break;
+      case Collective::allgather:
+        break;
+    }
+    map.compact_in_place();
+    out.path.digits.push_back(std::move(digits));
+  }
+  out.path.steps = std::move(steps);
+  return out;
+}
+
+/// The plan's steps and what they come to.
+Result<Plan> assemble(const Problem& problem, const PlanOptions& options, const KindSpace& space,
+                      Choice choice) {
+  Plan plan;
+  plan.problem = problem;
+  plan.options = options;
+  plan.permutation = std::move(choice.permutation);
+  const auto [least, most] = std::minmax({problem.from.tile_size(), problem.to.tile_size()});
+  Wide cost = 0;
+  Wide resident = most;
+  plan.height = plan.bound = most;
+  plan.valley = least;
+  Kind kind = space.source();
+  for (std::size_t k = 0; k < choice.path.steps.size(); ++k) {
+    const AddingStep& step = choice.path.steps[k];
+    const auto price = space.price(kind, step);
+    RETILE_ASSERT(price.has_value(), "every step of a path can be taken");
+    const Wide before = space.tile(kind);
+    kind = space.after(std::move(kind), step);
+    const Wide after = space.tile(kind);
+    PlanStep out{step.op, step.dim, step.to_dim, step.factor, {}, 0, choice.path.digits[k]};
+    for (std::size_t i = 0; i < space.rank(); ++i) out.tile.push_back(space.extent(kind, i));
+    const Wide paid = *price * space.prices().element();
+    out.cost = static_cast<Size>(std::min(paid, most_size));
+    cost += paid;
+    resident = std::max(resident, step.op == Collective::dynslice ? before : before + after);
+    plan.valley = std::min(plan.valley, static_cast<Size>(after));
+    plan.steps.push_back(std::move(out));
+  }
+  if (cost > most_size || resident > most_size) {
+    return refuse({.code = Code::size_overflow,
+                   .message = "the plan costs or holds more than fits in 63 bits"});
+  }
+  plan.cost = static_cast<Size>(cost);
+  plan.resident = static_cast<Size>(resident);
+  return plan;
+}
+
+/// Precondition: is_planned_by_steps().
+Result<Plan> plan_steps(const Problem& problem, const PlanOptions& options) {
+  const Size addends = problem.from.addend_count();
+  const auto source = problem.from.stacked(addends);
+  const auto target = problem.to.stacked(addends);
+  if (!source || !target) return refuse((source ? target : source).error());
+  std::optional<Wide> resident;
+  if (options.memory_limit_bytes) resident = *options.memory_limit_bytes / options.element_bytes;
+  const auto infeasible = [&] {
+    return refuse({.code = Code::infeasible,
+                   .message = fmt::format("no plan holds at most {} bytes at every step",
+                                          options.memory_limit_bytes.value_or(0))});
+  };
+  if (resident && *resident < std::max(problem.from.tile_size(), problem.to.tile_size())) {
+    return infeasible();
+  }
+  const KindSpace space(problem, options, resident);
+  WorkLimit work{options.search_limit};
+  KindSearch permuted(space, true, work);
+  if (!permuted.run(std::nullopt, true)) return stopped();
+  const auto most = permuted.price_before_slices(space.source());
+  KindSearch kinds(space, false, work);
+  const bool all_kinds = kinds.run(most, false);
+  ExactAnswer exact = find_exact(problem, space, kinds, most, work);
+  if (!exact.path && !most) return all_kinds && exact.complete ? infeasible() : stopped();
+  auto made = assemble(problem, options, space,
+                       exact.path ? Choice{*std::move(exact.path), std::nullopt}
+                                  : with_digits(problem, *source, *target, permuted.path()));
+  if (!made) return made;
+  const auto weak = kinds.price_before_slices(space.source());
+  made->weak_cost = made->cost;
+  if (weak) {
+    made->weak_cost = static_cast<Size>(std::min(weak->cost * space.prices().element(), most_size));
+  }
+  made->complete = all_kinds && exact.complete;
+  made->searched = true;
+  made->optimal = made->cost == 0;
+  made->states = permuted.kinds() + kinds.kinds() + exact.states;
+  made->work = options.search_limit - work.left;
+  return made;
+}
+
+// ---- One exchange -------------------------------------------------------------------------------
+
+/// How many addends a device adds up.
+Size addends_added(const Problem& problem) {
+  return problem.from.addend_count() / problem.to.addend_count();
+}
+
+std::optional<Size> held_in_exchange(const Problem& problem) {
+  return checked_add(problem.from.tile_size(), problem.to.tile_size());
+}
+
+/// One exchange, in which every device gets all addends of its box from those that hold them.
+Result<Plan> plan_exchange(const Problem& problem, const PlanOptions& options) {
+  const std::string reason = "tiles of addends that are not all alike are moved by an exchange";
+  if (options.collectives) {
+    return refuse({.code = Code::infeasible,
+                   .message = "no plan of collectives alone: there are none yet for addends whose "
+                              "tiles are not all alike"});
+  }
+  if (options.cost_model == CostModel::bytes) {
+    return refuse({.code = Code::unsupported,
+                   .message = "costs in bytes are not known of an exchange that adds"});
+  }
+  const auto cost = checked_mul(problem.to.tile_size(), addends_added(problem));
+  const auto resident = held_in_exchange(problem);
+  const auto bytes = resident ? checked_mul(*resident, options.element_bytes) : std::nullopt;
+  if (!cost || !bytes) {
+    return refuse({.code = Code::size_overflow,
+                   .message = "the exchange holds or moves more than fits in 63 bits"});
+  }
+  if (options.memory_limit_bytes && *bytes > *options.memory_limit_bytes) {
+    return refuse(
+        {.code = Code::infeasible,
+         .message = fmt::format("one exchange holds {} bytes, old and new tile together", *bytes)});
+  }
+  Plan out;
+  out.problem = problem;
+  out.options = options;
+  out.exchange = PlannedExchange{reason, problem.to.tile()};
+  const auto [least, most] = std::minmax({problem.from.tile_size(), problem.to.tile_size()});
+  out.height = out.bound = most;
+  out.valley = least;
+  out.cost = *cost;
+  out.resident = *resident;
+  return out;
+}
+
+}  // namespace
+
+Result<Plan> plan_adding(const Problem& problem, const PlanOptions& options) {
+  if (auto good = check_addends(problem.from, problem.to); !good) return refuse(good.error());
+  return is_planned_by_steps(problem) ? plan_steps(problem, options)
+                                      : plan_exchange(problem, options);
+}
+
+Result<Size> smallest_feasible_adding(const Problem& problem, Size element_bytes,
+                                      bool collectives) {
+  PlanOptions options{.element_bytes = element_bytes, .collectives = collectives};
+  Result<Plan> made = plan_adding(problem, options);
+  if (!made) return refuse(made.error());
+  // A plan under a limit needs less than the one before it, until there is none.
+  while (true) {
+    const auto bytes = checked_mul(made->resident, element_bytes);
+    if (!bytes) {
+      return refuse({.code = Code::size_overflow,
+                     .message = "the smallest feasible limit does not fit in 63 bits"});
+    }
+    options.memory_limit_bytes = *bytes - 1;
+    Result<Plan> next = plan_adding(problem, options);
+    if (!next && next.error().code == Code::infeasible) return *bytes;
+    if (!next) return refuse(next.error());
+    made = std::move(next);
+  }
+}
+
+}  // namespace retile

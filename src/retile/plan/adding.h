@@ -1,0 +1,17 @@
+// Plans of problems with addends. Private to this room.
+#pragma once
+
+#include "retile/core/problem.h"
+#include "retile/plan/plan.h"
+
+namespace retile {
+
+/// As plan(), of a problem of which an end has addends.
+[[nodiscard]] Result<Plan> plan_adding(const Problem& problem, const PlanOptions& options);
+
+/// As smallest_feasible_bytes(), likewise.
+/// \error limit_reached
+[[nodiscard]] Result<Size> smallest_feasible_adding(const Problem& problem, Size element_bytes,
+                                                    bool collectives);
+
+}  // namespace retile

@@ -1,0 +1,270 @@
+// Weak paths of problems with addends. See adding_kinds.h.
+#include "retile/plan/adding_kinds.h"
+
+#include <algorithm>
+
+#include "retile/core/assert.h"
+
+namespace retile {
+namespace {
+
+Kind kind_of(const Layout& layout) {
+  Kind kind;
+  for (const Cuts& cuts : layout.cuts()) kind.push_back(cuts.count());
+  kind.push_back(layout.addend_count());
+  return kind;
+}
+
+std::vector<Size> factors_of(Size devices) {
+  std::vector<Size> out;
+  for (Size n = 1; n <= devices / n; ++n) {
+    if (devices % n != 0) continue;
+    out.push_back(n);
+    if (n != devices / n) out.push_back(devices / n);
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(out.begin());
+  return out;
+}
+
+}  // namespace
+
+KindSpace::KindSpace(const Problem& problem, const PlanOptions& options,
+                     std::optional<Wide> resident)
+    : rank_(problem.from.rank()),
+      devices_(problem.from.devices()),
+      global_(problem.from.global()),
+      source_(kind_of(problem.from)),
+      target_(kind_of(problem.to)),
+      factors_(factors_of(devices_)),
+      prices_(prices_of(problem, options)),
+      resident_(resident) {}
+
+Wide KindSpace::tile(const Kind& kind) const {
+  Wide out = 1;
+  for (std::size_t i = 0; i < rank_; ++i) out *= extent(kind, i);
+  return out;
+}
+
+Size KindSpace::replicas(const Kind& kind) const {
+  Size out = devices_;
+  for (const Size count : kind) out /= count;
+  return out;
+}
+
+bool KindSpace::covers(const Kind& above, const Kind& below) const {
+  for (std::size_t i = 0; i < rank_; ++i) {
+    if (above[i] % below[i] != 0) return false;
+  }
+  return true;
+}
+
+std::optional<Wide> KindSpace::price(const Kind& before, const AddingStep& step) const {
+  const Wide size = tile(before);
+  const Size n = step.factor;
+  const Size addends = before.back() / target_.back();
+  switch (step.op) {
+    case Collective::dynslice:
+      if (extent(before, step.dim) % n != 0 || replicas(before) % n != 0) return std::nullopt;
+      return prices_.dynslice(size);
+    case Collective::alltoall:
+      if (before[step.dim] % n != 0 || extent(before, step.to_dim) % n != 0) return std::nullopt;
+      if (!fits(2 * size)) return std::nullopt;
+      return prices_.alltoall(size, n);
+    case Collective::reducescatter:
+      if (addends % n != 0 || extent(before, step.dim) % n != 0) return std::nullopt;
+      if (!fits(size + size / n)) return std::nullopt;
+      return prices_.reducescatter(size, n);
+    case Collective::allreduce:
+      if (addends % n != 0 || !fits(2 * size)) return std::nullopt;
+      return prices_.allreduce(size, n);
+    case Collective::allpermute:
+      if (!fits(2 * size)) return std::nullopt;
+      return prices_.allpermute(size);
+    case Collective::allgather:
+      if (before[step.dim] % n != 0 || !fits(size + size * n)) return std::nullopt;
+      return prices_.allgather(size, n);
+  }
+  return std::nullopt;
+}
+
+Kind KindSpace::after(Kind kind, const AddingStep& step) const {
+  switch (step.op) {
+    case Collective::dynslice:
+      kind[step.dim] *= step.factor;
+      break;
+    case Collective::alltoall:
+      kind[step.dim] /= step.factor;
+      kind[step.to_dim] *= step.factor;
+      break;
+    case Collective::reducescatter:
+      kind[step.dim] *= step.factor;
+      kind.back() /= step.factor;
+      break;
+    case Collective::allreduce:
+      kind.back() /= step.factor;
+      break;
+    case Collective::allpermute:
+      break;
+    case Collective::allgather:
+      kind[step.dim] /= step.factor;
+      break;
+  }
+  return kind;
+}
+
+std::vector<AddingStep> KindSpace::gather_steps(const Kind& top) const {
+  std::vector<AddingStep> out;
+  for (std::size_t i = 0; i < rank_; ++i) {
+    if (top[i] != target_[i]) out.push_back({Collective::allgather, i, 0, top[i] / target_[i]});
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const AddingStep& a, const AddingStep& b) { return a.factor < b.factor; });
+  return out;
+}
+
+std::optional<PathPrice> KindSpace::gathers(const Kind& top) const {
+  if (top.back() != target_.back() || !covers(top, target_)) return std::nullopt;
+  PathPrice out;
+  Kind kind = top;
+  for (const AddingStep& step : gather_steps(top)) {
+    const auto cost = price(kind, step);
+    if (!cost) return std::nullopt;
+    out = out + PathPrice{*cost, 1};
+    kind = after(std::move(kind), step);
+  }
+  return out;
+}
+
+bool KindSearch::run(std::optional<PathPrice> most, bool first) {
+  add_tops(space_.target(), 0);
+  while (!queue_.empty() && complete_) {
+    const auto [price, kind] = *queue_.begin();
+    if (most && *most < price) break;
+    queue_.erase(queue_.begin());
+    settled_.emplace(kind, open_.at(kind));
+    if (first && kind.back() == space_.source().back() && space_.covers(kind, space_.source())) {
+      break;
+    }
+    expand(kind, price);
+  }
+  return complete_;
+}
+
+void KindSearch::add_tops(Kind top, std::size_t dim) {
+  if (!complete_ || !work_.spend(4)) {
+    complete_ = false;
+    return;
+  }
+  if (dim == space_.rank()) {
+    const auto gathers = space_.gathers(top);
+    if (!gathers) return;
+    if (!permuted_) return offer(top, {*gathers, std::nullopt});
+    const auto cost = space_.price(top, {Collective::allpermute});
+    if (cost) offer(top, {*gathers + PathPrice{*cost, 1}, std::nullopt});
+    return;
+  }
+  add_tops(top, dim + 1);
+  for (const Size n : space_.factors()) {
+    Kind finer = top;
+    finer[dim] *= n;
+    if (space_.extent(top, dim) % n == 0 && space_.replicas(top) % n == 0) {
+      add_tops(std::move(finer), dim + 1);
+    }
+  }
+}
+
+void KindSearch::offer(const Kind& kind, Node node) {
+  const auto at = open_.find(kind);
+  if (at != open_.end()) {
+    if (!(node.price < at->second.price)) return;
+    queue_.erase({at->second.price, kind});
+    at->second = node;
+  } else {
+    open_.emplace(kind, node);
+  }
+  queue_.emplace(node.price, kind);
+}
+
+void KindSearch::relax(Kind before, const AddingStep& step, const PathPrice& price) {
+  if (!work_.spend(1)) complete_ = false;
+  const auto cost = space_.price(before, step);
+  if (cost) offer(before, {price + PathPrice{*cost, 1}, step});
+}
+
+void KindSearch::expand(const Kind& kind, const PathPrice& price) {
+  const std::size_t rank = space_.rank();
+  const Size addends = space_.source().back() / kind.back();  // that were added already
+  for (const Size n : space_.factors()) {
+    if (addends % n == 0 && space_.replicas(kind) % n == 0) {
+      Kind before = kind;
+      before.back() *= n;
+      relax(std::move(before), {Collective::allreduce, 0, 0, n}, price);
+    }
+    for (std::size_t j = 0; j < rank; ++j) {
+      if (kind[j] % n != 0) continue;
+      Kind less = kind;
+      less[j] /= n;
+      if (addends % n == 0) {
+        Kind before = less;
+        before.back() *= n;
+        relax(std::move(before), {Collective::reducescatter, j, 0, n}, price);
+      }
+      for (std::size_t i = 0; i < rank; ++i) {
+        if (i == j || space_.extent(kind, i) % n != 0) continue;
+        Kind before = less;
+        before[i] *= n;
+        relax(std::move(before), {Collective::alltoall, i, j, n}, price);
+      }
+    }
+  }
+}
+
+std::optional<PathPrice> KindSearch::price(const Kind& kind) const {
+  const auto at = settled_.find(kind);
+  if (at == settled_.end()) return std::nullopt;
+  return at->second.price;
+}
+
+std::optional<PathPrice> KindSearch::price_before_slices(const Kind& kind) {
+  const auto known = before_slices_.find(kind);
+  if (known != before_slices_.end()) return known->second;
+  std::optional<PathPrice> least = price(kind);
+  for (const Size n : space_.factors()) {
+    for (std::size_t i = 0; i < space_.rank(); ++i) {
+      const AddingStep slice{Collective::dynslice, i, 0, n};
+      if (!space_.price(kind, slice)) continue;
+      const auto finer = price_before_slices(space_.after(kind, slice));
+      if (finer && (!least || *finer < *least)) least = finer;
+    }
+  }
+  before_slices_.emplace(kind, least);
+  return least;
+}
+
+std::vector<AddingStep> KindSearch::path() {
+  std::vector<AddingStep> out;
+  Kind kind = space_.source();
+  const auto least = price_before_slices(kind);
+  RETILE_ASSERT(least.has_value(), "the source has a price");
+  // Among the kinds that slices reach the first one of the least price.
+  for (const auto& [bottom, node] : settled_) {
+    if (bottom.back() != kind.back() || !space_.covers(bottom, kind) || *least < node.price) {
+      continue;
+    }
+    for (std::size_t i = 0; i < space_.rank(); ++i) {
+      if (bottom[i] != kind[i]) out.push_back({Collective::dynslice, i, 0, bottom[i] / kind[i]});
+    }
+    kind = bottom;
+    break;
+  }
+  while (settled_.at(kind).next) {
+    out.push_back(*settled_.at(kind).next);
+    kind = space_.after(kind, out.back());
+  }
+  if (permuted_) out.push_back({Collective::allpermute});
+  for (const AddingStep& gather : space_.gather_steps(kind)) out.push_back(gather);
+  return out;
+}
+
+}  // namespace retile

@@ -1,0 +1,139 @@
+// Weak types of problems with addends: how many tiles each dimension has, and how many addends there
+// are. Private to this room.
+//
+// A weak normal form is slices, then alltoalls, reducescatters and allreduces in any order, then
+// gathers, smallest factor first (S8). What is between slices and gathers a search finds backwards
+// from the target.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "retile/core/problem.h"
+#include "retile/core/size.h"
+#include "retile/plan/cost_model.h"
+#include "retile/plan/plan.h"
+
+namespace retile {
+
+/// The number of tiles of every dimension, and then that of addends.
+using Kind = Shape;
+
+/// A step without digits.
+struct AddingStep {
+  Collective op{};
+  std::size_t dim = 0;  ///< as of a PlanStep
+  std::size_t to_dim = 0;
+  Size factor = 1;
+  /// dynslice, reducescatter, of an exact path: what the factor is made of, minor to major.
+  std::vector<Size> parts = {};
+};
+
+/// What a path costs, in elements of Prices; of two that cost the same fewer steps are better.
+struct PathPrice {
+  Wide cost = 0;
+  int steps = 0;
+  friend bool operator<(const PathPrice& a, const PathPrice& b) {
+    return std::tie(a.cost, a.steps) < std::tie(b.cost, b.steps);
+  }
+  friend PathPrice operator+(const PathPrice& a, const PathPrice& b) {
+    return {a.cost + b.cost, a.steps + b.steps};
+  }
+};
+
+/// What is known of a problem without looking at digits. The problem outlives it.
+class KindSpace {
+ public:
+  KindSpace(const Problem& problem, const PlanOptions& options, std::optional<Wide> resident);
+
+  [[nodiscard]] std::size_t rank() const { return rank_; }
+  [[nodiscard]] const Prices& prices() const { return prices_; }
+  [[nodiscard]] const Kind& source() const { return source_; }
+  [[nodiscard]] const Kind& target() const { return target_; }
+  /// The divisors of the number of devices but 1, ascending.
+  [[nodiscard]] const std::vector<Size>& factors() const { return factors_; }
+  [[nodiscard]] Size extent(const Kind& kind, std::size_t dim) const {
+    return global_[dim] / kind[dim];
+  }
+  [[nodiscard]] Wide tile(const Kind& kind) const;
+  /// How many devices hold the same tile of the same addend.
+  [[nodiscard]] Size replicas(const Kind& kind) const;
+  /// Whether a step may hold so much, before and after together.
+  [[nodiscard]] bool fits(Wide elements) const { return !resident_ || elements <= *resident_; }
+  [[nodiscard]] bool covers(const Kind& above, const Kind& below) const;
+
+  /// What the step costs on tiles before it, if it can be taken there and fits.
+  [[nodiscard]] std::optional<Wide> price(const Kind& before, const AddingStep& step) const;
+  [[nodiscard]] Kind after(Kind kind, const AddingStep& step) const;
+  /// The gathers from a kind to the target, if they lead there and fit.
+  [[nodiscard]] std::optional<PathPrice> gathers(const Kind& top) const;
+  [[nodiscard]] std::vector<AddingStep> gather_steps(const Kind& top) const;
+
+ private:
+  std::size_t rank_;
+  Size devices_;
+  const Shape& global_;
+  Kind source_;
+  Kind target_;
+  std::vector<Size> factors_;
+  Prices prices_;
+  std::optional<Wide> resident_;
+};
+
+/// What is left of PlanOptions::search_limit.
+struct WorkLimit {
+  Size left = 0;
+  bool spend(Size amount) {
+    left -= amount;
+    return left >= 0;
+  }
+};
+
+/// Cheapest weak paths to the target from every kind, with one permutation before the gathers or
+/// without any.
+class KindSearch {
+ public:
+  KindSearch(const KindSpace& space, bool permuted, WorkLimit& work)
+      : space_(space), permuted_(permuted), work_(work) {}
+
+  /// Finds what costs at most `most` (all, without it); ends with the source's price if `first`.
+  /// False where the limit came first.
+  bool run(std::optional<PathPrice> most, bool first);
+
+  /// From a kind after the slices.
+  [[nodiscard]] std::optional<PathPrice> price(const Kind& kind) const;
+  /// From a kind before or among the slices, which cost nothing; they are no steps here.
+  std::optional<PathPrice> price_before_slices(const Kind& kind);
+  /// The steps from the source; an allpermute where there is one. Precondition: it has a price.
+  std::vector<AddingStep> path();
+
+  [[nodiscard]] Size kinds() const { return static_cast<Size>(settled_.size()); }
+
+ private:
+  struct Node {
+    PathPrice price;
+    std::optional<AddingStep> next;  ///< nothing: the gathers
+  };
+
+  void add_tops(Kind top, std::size_t dim);
+  void offer(const Kind& kind, Node node);
+  void expand(const Kind& kind, const PathPrice& price);
+  /// A step that leads from `before` to a kind of this price.
+  void relax(Kind before, const AddingStep& step, const PathPrice& price);
+
+  const KindSpace& space_;
+  bool permuted_;
+  WorkLimit& work_;
+  bool complete_ = true;
+  std::map<Kind, Node> open_;
+  std::set<std::pair<PathPrice, Kind>> queue_;
+  std::map<Kind, Node> settled_;
+  std::map<Kind, std::optional<PathPrice>> before_slices_;
+};
+
+}  // namespace retile

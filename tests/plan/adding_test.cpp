@@ -1,0 +1,192 @@
+// Plans of problems with addends whose answer is known by hand or by exhaustive search.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "retile/check/check.h"
+#include "retile/lower/lower.h"
+#include "retile/notation/paper/notation.h"
+#include "retile/notation/paper/problem.h"
+#include "retile/plan/certificate.h"
+#include "retile/plan/plan.h"
+#include "retile/program/forms/text.h"
+
+namespace retile::plan_test {
+namespace {
+
+Problem adding(const std::string& mesh, const std::string& from, const std::string& to) {
+  auto made = parse_problem(mesh, from, to);
+  EXPECT_TRUE(made.has_value()) << (made ? "" : render(made.error()));
+  return made.value();
+}
+
+std::string ops(const Plan& plan) {
+  std::string out;
+  for (const PlanStep& step : plan.steps) {
+    out += (out.empty() ? "" : " ") + std::string(collective_name(step.op));
+  }
+  return out;
+}
+
+/// Plans, lowers and checks.
+Plan right(const std::string& mesh, const std::string& from, const std::string& to,
+           const PlanOptions& options = {}) {
+  const auto made = plan(adding(mesh, from, to), options);
+  EXPECT_TRUE(made.has_value()) << from << " -> " << to << (made ? "" : render(made.error()));
+  if (!made) return {};
+  EXPECT_TRUE(made->searched);
+  const Program program = lower(*made);
+  const Verdict verdict = check(program);
+  EXPECT_EQ(verdict.answer, Answer::right) << to_text(program);
+  if (options.cost_model == CostModel::paper) {
+    EXPECT_EQ(verdict.cost, made->cost) << to_text(program);
+  }
+  EXPECT_EQ(verdict.height, made->height) << to_text(program);
+  EXPECT_TRUE(verdict.within_bound) << to_text(program);
+  return *made;
+}
+
+Diagnostic refused(const std::string& mesh, const std::string& from, const std::string& to,
+                   const PlanOptions& options = {}) {
+  const auto made = plan(adding(mesh, from, to), options);
+  EXPECT_FALSE(made.has_value()) << from << " -> " << to;
+  return made ? Diagnostic{} : made.error();
+}
+
+struct Example {
+  const char* mesh;
+  const char* from;
+  const char* to;
+  Size cost;
+  Size height;
+  const char* ops;
+};
+
+TEST(Adding, examples_cost_what_exhaustive_search_finds) {
+  const std::vector<Example> examples = {
+      {"x:4", "sum{x}[8]", "[8]", 16, 8, "allreduce"},
+      {"x:2,y:2", "sum{x}[8]", "[8]", 12, 8, "dynslice reducescatter allgather"},
+      {"x:2,y:2", "sum{x,y}[8]", "[8]", 16, 8, "allreduce"},
+      {"x:2,y:2", "sum{x}[8]", "[2{x,y}8]", 4, 8, "dynslice reducescatter"},
+      {"x:2,y:2", "sum{x}[8]", "[4{x}8]", 8, 8, "reducescatter"},
+      {"x:2,y:2", "sum{x}[8]", "[4{y}8]", 8, 8, "dynslice allreduce"},
+      {"x:2,y:2", "sum{x}[8]", "sum{y}[8]", 8, 8, "allpermute"},
+      {"x:2,y:2", "sum{x}[4, 2{y}4]", "[1{y,x}4, 4]", 12, 8, "reducescatter alltoall"},
+      {"x:2,y:2", "sum{x}[4, 2{y}4]", "[2{y}4, 4]", 20, 8, "reducescatter alltoall allgather"},
+      {"x:2,y:2", "sum{y}[3]", "[3]", 6, 3, "allreduce"},
+      {"x:2,y:3", "sum{x}[6]", "[6]", 8, 6, "dynslice reducescatter allgather"},
+      {"x:2,y:3", "sum{y}[6]", "[6]", 9, 6, "dynslice reducescatter allgather"},
+      {"r:2,s:8", "sum{s}[8{r}16, 256]", "[8{r}16, 32{s}256]", 2048, 2048, "reducescatter"},
+      {"r:2,s:8", "sum{s}[8{r}16, 256]", "[8{r}16, 256]", 4096, 2048, "allreduce"},
+      {"r:2,s:8", "sum{s}[8{r}16, 256]", "[16, 256]", 6144, 4096, "reducescatter allgather"},
+  };
+  for (const Example& it : examples) {
+    for (const std::string name : {"sum", "max", "min"}) {
+      const auto named = [&](std::string type) {
+        if (type.starts_with("sum")) type.replace(0, 3, name);
+        return type;
+      };
+      const Plan got = right(it.mesh, named(it.from), named(it.to));
+      EXPECT_EQ(got.cost, it.cost) << it.from << " -> " << it.to;
+      EXPECT_EQ(got.height, it.height) << it.from << " -> " << it.to;
+      EXPECT_EQ(got.height, got.bound);
+      EXPECT_EQ(ops(got), it.ops) << it.from << " -> " << it.to;
+      EXPECT_FALSE(got.optimal);
+      EXPECT_EQ(got.lower_bound, 0);
+    }
+  }
+}
+
+TEST(Adding, the_second_example_is_this_program) {
+  EXPECT_EQ(to_text(lower(right("x:2,y:2", "sum{x}[8]", "[8]"))),
+            "retile.program/2\n"
+            "mesh x:2,y:2\n"
+            "from sum{x}[8]\n"
+            "to [8]\n"
+            "dynslice dim=0 groups=[2,2]<=[4] tile=[4] map=sum{x}[4{y}8]\n"
+            "reducescatter dim=0 groups=[2,2]<=[2,2]T(1,0) tile=[2] map=[2{x,y}8]\n"
+            "allgather dim=0 groups=[1,4]<=[2,2]T(1,0) tile=[8] map=[8]\n");
+}
+
+TEST(Adding, what_costs_nothing_is_optimal) {
+  for (const auto& [from, to] :
+       {std::pair{"sum{x}[8]", "sum{x}[4{y}8]"}, std::pair{"sum{x,y}[8]", "sum{y,x}[8]"},
+        std::pair{"sum{x}[8]", "sum{x}[8]"}}) {
+    const Plan got = right("x:2,y:2", from, to);
+    EXPECT_EQ(got.cost, 0);
+    EXPECT_TRUE(got.optimal);
+  }
+}
+
+TEST(Adding, a_stack_keeps_its_arrays) {
+  EXPECT_EQ(right("x:2,y:2", "stack{x}[8]", "stack{x}[4{y}8]").cost, 0);
+  EXPECT_EQ(right("x:2,y:2", "stack{x}[4{y}8]", "stack{x}[8]").cost, 8);
+  EXPECT_EQ(right("x:2,y:2", "stack{x}[4{y}8]", "stack{y}[4{x}8]").cost, 4);
+  EXPECT_EQ(right("x:2,y:2", "stack{x,y}[8]", "stack{y,x}[8]").cost, 8);
+  EXPECT_EQ(right("x:2,y:2", "sum{x,y}[8]", "sum{y,x}[8]").cost, 0);
+}
+
+TEST(Adding, what_adding_does_not_make_is_refused) {
+  const auto is = [](const Diagnostic& diagnostic, const std::string& message) {
+    EXPECT_EQ(diagnostic.code, Code::infeasible);
+    EXPECT_EQ(diagnostic.message, message);
+  };
+  is(refused("x:2,y:3", "[6]", "sum{x}[6]"),
+     "no redistribution makes addends: from holds the array itself");
+  is(refused("x:2,y:3", "sum{x}[6]", "sum{y}[6]"),
+     "2 addends cannot be added up to 3: their number must divide");
+  const Problem sums = adding("x:2,y:3", "sum{x}[6]", "[6]");
+  const Problem maxima = adding("x:2,y:3", "max{x}[6]", "[6]");
+  is(plan(Problem::make(sums.from, maxima.from).value()).error(),
+     "addends of a sum are no addends of a max");
+  // Text is refused where it is read.
+  const Problem two = adding("x:2,y:3", "stack{x}[6]", "stack{x}[6]");
+  const Problem three = adding("x:2,y:3", "stack{y}[6]", "stack{y}[6]");
+  for (const Layout& to : {sums.to, three.to}) {
+    is(plan(Problem::make(two.from, to).value()).error(),
+       "nothing adds the 2 arrays of a stack: to must be a stack of as many");
+  }
+}
+
+TEST(Adding, a_memory_limit_bounds_the_tiles_before_and_after_together) {
+  const auto limited = [](Size elements) {
+    return PlanOptions{.element_bytes = 8, .memory_limit_bytes = 8 * elements};
+  };
+  EXPECT_EQ(right("x:4", "sum{x}[8]", "[8]").resident, 16);
+  const Plan less = right("x:4", "sum{x}[8]", "[8]", limited(15));
+  EXPECT_EQ(ops(less), "reducescatter allgather");
+  EXPECT_EQ(less.cost, 16);
+  EXPECT_EQ(less.resident, 10);
+  EXPECT_EQ(refused("x:4", "sum{x}[8]", "[8]", limited(9)).code, Code::infeasible);
+  EXPECT_EQ(smallest_feasible_bytes(adding("x:4", "sum{x}[8]", "[8]"), 8).value(), 80);
+  // Nothing but one permutation of whole tiles leads there.
+  EXPECT_EQ(refused("x:2,y:2", "sum{x}[3]", "sum{y}[3]", limited(5)).code, Code::infeasible);
+  EXPECT_EQ(smallest_feasible_bytes(adding("x:2,y:2", "sum{x}[3]", "sum{y}[3]"), 8).value(), 48);
+  EXPECT_EQ(smallest_feasible_bytes(adding("x:2,y:2", "sum{x}[4]", "sum{x}[2{y}4]"), 8).value(),
+            32);
+}
+
+TEST(Adding, costs_in_bytes_count_what_is_received) {
+  const PlanOptions bytes{.cost_model = CostModel::bytes, .element_bytes = 4};
+  // 4 (1 - 1/2) elements, and 8 - 2: as much as 2 (1 - 1/2) 8 elements of an allreduce.
+  EXPECT_EQ(right("x:2,y:2", "sum{x}[8]", "[8]", bytes).cost, 32);
+  EXPECT_EQ(right("x:2,y:2", "sum{x}[8]", "[4{x}8]", bytes).cost, 16);
+  EXPECT_EQ(right("x:2,y:2", "sum{y}[3]", "[3]", bytes).cost, 16);
+}
+
+TEST(Adding, a_search_without_work_is_no_answer) {
+  const Diagnostic none = refused("x:2,y:2", "sum{x}[4, 2{y}4]", "[2{y}4, 4]", {.search_limit = 1});
+  EXPECT_EQ(none.code, Code::limit_reached);
+}
+
+TEST(Adding, has_no_certificate) {
+  const auto made = plan(adding("x:2,y:2", "sum{x}[8]", "[8]"));
+  ASSERT_TRUE(made.has_value());
+  const auto certificate = certify(*made);
+  ASSERT_FALSE(certificate.has_value());
+  EXPECT_EQ(certificate.error().code, Code::unsupported);
+}
+
+}  // namespace
+}  // namespace retile::plan_test
