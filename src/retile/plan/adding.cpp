@@ -12,8 +12,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
-#include <set>
+#include <string>
 #include <utility>
 
 #include "retile/core/assert.h"
@@ -194,9 +195,46 @@ std::optional<Size> held_in_exchange(const Problem& problem) {
   return checked_add(problem.from.tile_size(), problem.to.tile_size());
 }
 
+/// Whether a box lies in another.
+bool lies_in(const Box& inner, const Box& outer) {
+  for (std::size_t i = 0; i < inner.at.size(); ++i) {
+    if (inner.extent[i] == 0) return true;
+    if (inner.at[i] < outer.at[i] ||
+        inner.at[i] + inner.extent[i] > outer.at[i] + outer.extent[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Whether every device holds its new tile already, of an addend that its replicas hold, too, and
+/// other addends of the tile are others.
+bool moves_nothing(const Problem& problem) {
+  if (addends_added(problem) != 1) return false;
+  const bool stays = problem.from.addends()->addition == Addition::stack;
+  std::map<std::pair<Shape, Size>, Size> before;  // by new tile and its addend
+  std::map<std::pair<Shape, Size>, Size> after;   // the other way round
+  for (Size d = 0; d < problem.from.devices(); ++d) {
+    const Box box = problem.to.box(d);
+    if (!lies_in(box, problem.from.box(d))) return false;
+    Shape tile = box.at;
+    tile.insert(tile.end(), box.extent.begin(), box.extent.end());
+    const Size old_addend = problem.from.addend(d);
+    const Size new_addend = problem.to.addend(d);
+    if (stays && old_addend != new_addend) return false;
+    if (before.emplace(std::pair{tile, new_addend}, old_addend).first->second != old_addend ||
+        after.emplace(std::pair{tile, old_addend}, new_addend).first->second != new_addend) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /// One exchange, in which every device gets all addends of its box from those that hold them.
 Result<Plan> plan_exchange(const Problem& problem, const PlanOptions& options) {
-  const std::string reason = "tiles of addends that are not all alike are moved by an exchange";
+  const bool moves = !moves_nothing(problem);
+  const std::string reason = moves ? "steps that add are planned only where all tiles are alike"
+                                   : "every device holds its new tile already";
   if (options.collectives) {
     return refuse({.code = Code::infeasible,
                    .message = "no plan of collectives alone: there are none yet for addends whose "
@@ -206,7 +244,7 @@ Result<Plan> plan_exchange(const Problem& problem, const PlanOptions& options) {
     return refuse({.code = Code::unsupported,
                    .message = "costs in bytes are not known of an exchange that adds"});
   }
-  const auto cost = checked_mul(problem.to.tile_size(), addends_added(problem));
+  const auto cost = checked_mul(moves ? problem.to.tile_size() : 0, addends_added(problem));
   const auto resident = held_in_exchange(problem);
   const auto bytes = resident ? checked_mul(*resident, options.element_bytes) : std::nullopt;
   if (!cost || !bytes) {
@@ -227,6 +265,8 @@ Result<Plan> plan_exchange(const Problem& problem, const PlanOptions& options) {
   out.valley = least;
   out.cost = *cost;
   out.resident = *resident;
+  out.searched = true;
+  out.optimal = !moves;
   return out;
 }
 

@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -172,13 +174,36 @@ Stretch stretch_of(const BoxRows& boxes, Size device, std::size_t k) {
   return {boxes.begin(device, k), boxes.end(device, k)};
 }
 
+/// The boxes of both ends.
+struct Boxes {
+  BoxRows before;
+  BoxRows after;
+};
+
+/// Who holds an array, or an addend, at the start, and who needs it; each ascending.
+struct Parties {
+  std::vector<Size> holders;
+  std::vector<Size> targets;
+};
+
+tl::unexpected<Diagnostic> too_many(Size limit) {
+  return refuse({.code = Code::limit_reached,
+                 .message = fmt::format("the direct exchange needs more than {} transfers", limit),
+                 .notes = {"the steps of a plan have no such limit"}});
+}
+
 class Maker {
  public:
-  Maker(const Layout& from, const Layout& to)
-      : rank_(from.rank()), devices_(from.devices()), old_(from), new_(to) {
-    for (Size d = 0; d < devices_; ++d) {
-      if (!old_.is_empty(d)) holders_.push_back(d);
-    }
+  /// The boxes outlive it.
+  Maker(std::size_t rank, const Boxes& boxes, Parties parties)
+      : rank_(rank),
+        old_(boxes.before),
+        new_(boxes.after),
+        holders_(std::move(parties.holders)),
+        targets_(std::move(parties.targets)) {
+    std::erase_if(holders_, [this](Size d) { return old_.is_empty(d); });
+    std::erase_if(targets_, [this](Size d) { return new_.is_empty(d); });
+    if (holders_.empty()) return;
     for (std::size_t k = 0; k < rank_; ++k) {
       std::vector<Stretch> stretches;
       stretches.reserve(holders_.size());
@@ -191,8 +216,8 @@ class Maker {
   Result<std::vector<Transfer>> make(Size limit) {
     Size count = 0;
     Size pieces_in_all = 0;
-    for (Size d = 0; d < devices_; ++d) {
-      if (new_.is_empty(d)) continue;
+    if (holders_.empty() && !targets_.empty()) return not_held(targets_.front());
+    for (const Size d : targets_) {
       Size looks = 1;
       Size pieces_here = 1;  // of which there are no more than looks
       for (std::size_t k = 0; k < rank_; ++k) {
@@ -204,17 +229,12 @@ class Maker {
       }
       count = checked_add(count, looks).value_or(max_size);
       if (count > limit) {
-        return refuse(
-            {.code = Code::limit_reached,
-             .message = fmt::format("the direct exchange needs more than {} transfers", limit),
-             .notes = {"the steps of a plan have no such limit"}});
+        return too_many(limit);
       }
       pieces_in_all += pieces_here;
     }
     transfers_.reserve(index(pieces_in_all));
-    for (Size d = 0; d < devices_; ++d) {
-      if (!new_.is_empty(d)) cut_tile(d);
-    }
+    for (const Size d : targets_) cut_tile(d);
     if (const auto missing = choose_sources()) return not_held(*missing);
     join();
     return std::move(transfers_);
@@ -253,10 +273,11 @@ class Maker {
   /// source_start is in the array.
   void cut_tile(Size device) {
     std::vector<Range> ranges;
+    const bool holds = std::binary_search(holders_.begin(), holders_.end(), device);
     for (std::size_t k = 0; k < rank_; ++k) ranges.push_back(*pieces_of(device, k));
     for_each(ranges, [&](const std::vector<std::size_t>& pieces) {
       Transfer transfer{.target = device,
-                        .source = device,
+                        .source = holds ? device : nobody,
                         .target_start = Shape(rank_),
                         .source_start = Shape(rank_),
                         .shape = Shape(rank_)};
@@ -338,14 +359,151 @@ class Maker {
   }
 
   std::size_t rank_;
-  Size devices_;
-  BoxRows old_;
-  BoxRows new_;
+  const BoxRows& old_;
+  const BoxRows& new_;
   std::vector<Size> holders_;  // devices whose old tiles are not empty
+  std::vector<Size> targets_;  // devices whose new tiles are not empty
   std::vector<Edges> edges_;   // per dimension
   std::map<std::vector<std::size_t>, std::vector<Load>> loads_;  // per corner
   std::vector<Transfer> transfers_;
 };
+
+std::vector<Size> all_devices(const Layout& layout) {
+  std::vector<Size> out(index(layout.devices()));
+  std::iota(out.begin(), out.end(), Size{0});
+  return out;
+}
+
+/// A tile of the end and an addend there: devices that must hold the same.
+using Class = std::pair<Shape, Size>;
+
+Class class_of(const Layout& to, Size device) {
+  if (to.is_listed()) {
+    Box box = to.box(device);
+    box.at.insert(box.at.end(), box.extent.begin(), box.extent.end());
+    return {std::move(box.at), 0};
+  }
+  return {to.numbers().numbers(device), to.addend(device)};
+}
+
+/// Which addends of the start each class of the end adds up.
+class Shares {
+ public:
+  explicit Shares(const Program& program)
+      : from_(program.from),
+        to_(program.to),
+        each_(program.from.addend_count() / program.to.addend_count()) {
+    std::map<Shape, std::map<Size, std::vector<Size>>> devices;  // by tile and addend of the end
+    for (Size d = 0; d < to_.devices(); ++d) {
+      const Class at = class_of(to_, d);
+      devices[at.first][at.second].push_back(d);
+    }
+    for (const auto& [tile, classes] : devices) share(classes);
+  }
+
+  /// Per addend of the start.
+  [[nodiscard]] std::vector<Parties> parties() const {
+    std::vector<Parties> out(index(from_.addend_count()));
+    for (Size d = 0; d < from_.devices(); ++d) out[index(from_.addend(d))].holders.push_back(d);
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      const auto at = targets_.find(static_cast<Size>(k));
+      if (at == targets_.end()) continue;
+      out[k].targets = at->second;
+      std::sort(out[k].targets.begin(), out[k].targets.end());
+    }
+    return out;
+  }
+
+ private:
+  /// Shares the addends out among the classes of one tile. First a class takes those that most of its
+  /// devices have themselves, of equals the lowest numbers; a stack keeps its numbers.
+  void share(const std::map<Size, std::vector<Size>>& classes) {
+    std::vector<Size> room(classes.size(), each_);
+    std::vector<bool> taken(index(from_.addend_count()), false);
+    const auto give = [&](Size name, Size addend) {
+      if (room[index(name)] == 0 || taken[index(addend)]) return;
+      --room[index(name)];
+      taken[index(addend)] = true;
+      const std::vector<Size>& devices = classes.at(name);
+      std::vector<Size>& targets = targets_[addend];
+      targets.insert(targets.end(), devices.begin(), devices.end());
+    };
+    const bool stays = from_.addends()->addition == Addition::stack;
+    for (const auto& [own, name, addend] : wishes(classes)) {
+      if (!stays || name == addend) give(name, addend);
+    }
+    Size name = 0;
+    for (Size addend = 0; addend < from_.addend_count(); ++addend) {
+      if (taken[index(addend)]) continue;
+      if (stays) {
+        give(addend, addend);
+        continue;
+      }
+      while (room[index(name)] == 0) ++name;
+      give(name, addend);
+    }
+  }
+
+  /// The addends that devices have of their own new tiles: (minus their number, class, addend).
+  [[nodiscard]] std::vector<std::tuple<Size, Size, Size>> wishes(
+      const std::map<Size, std::vector<Size>>& classes) const {
+    std::map<std::pair<Size, Size>, Size> own;
+    for (const auto& [name, devices] : classes) {
+      for (const Size d : devices) {
+        if (meets(from_.box(d), to_.box(d))) ++own[{name, from_.addend(d)}];
+      }
+    }
+    std::vector<std::tuple<Size, Size, Size>> out;
+    for (const auto& [pair, count] : own) out.emplace_back(-count, pair.first, pair.second);
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+
+  [[nodiscard]] static bool meets(const Box& a, const Box& b) {
+    for (std::size_t k = 0; k < a.at.size(); ++k) {
+      if (a.at[k] + a.extent[k] <= b.at[k] || b.at[k] + b.extent[k] <= a.at[k]) return false;
+    }
+    return true;
+  }
+
+  const Layout& from_;
+  const Layout& to_;
+  Size each_;                                  // addends that a class adds up
+  std::map<Size, std::vector<Size>> targets_;  // per addend of the start
+};
+
+/// The transfers of every addend to all who need it: to each target its addends by ascending number,
+/// of each its boxes in C order.
+Result<std::vector<Transfer>> adding_transfers(const Program& program, Size limit) {
+  const auto needed =
+      checked_mul(program.devices, program.from.addend_count() / program.to.addend_count());
+  if (!needed || *needed > limit) return too_many(limit);
+  const Boxes boxes{BoxRows(program.from), BoxRows(program.to)};
+  std::vector<Transfer> out;
+  for (Parties& parties : Shares(program).parties()) {
+    Maker maker(program.from.rank(), boxes, std::move(parties));
+    auto transfers = maker.make(limit - static_cast<Size>(out.size()));
+    if (!transfers) return transfers;
+    out.insert(out.end(), std::make_move_iterator(transfers->begin()),
+               std::make_move_iterator(transfers->end()));
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Transfer& a, const Transfer& b) { return a.target < b.target; });
+  return out;
+}
+
+Result<std::vector<Transfer>> transfers_of(const Program& program, Size limit) {
+  if (program.from.addends()) return adding_transfers(program, limit);
+  const Boxes boxes{BoxRows(program.from), BoxRows(program.to)};
+  const std::vector<Size> all = all_devices(program.from);
+  return Maker(program.from.rank(), boxes, {all, all}).make(limit);
+}
+
+/// How the exchange adds: not where every class of the end takes one addend.
+std::optional<Addition> adds(const Program& program) {
+  if (program.from.addend_count() == program.to.addend_count()) return std::nullopt;
+  return program.from.addends()->addition;
+}
 
 }  // namespace
 
@@ -364,10 +522,8 @@ Result<Program> direct(const Program& program, const DirectOptions& options) {
                    .message = fmt::format("the direct exchange needs more than {} transfers",
                                           options.transfer_limit)});
   }
-  if (has_addends(program)) {
-    return refuse({.code = Code::unsupported, .message = "addends are not exchanged yet"});
-  }
-  auto transfers = Maker(program.from, program.to).make(options.transfer_limit);
+  if (auto good = check_addends(program.from, program.to); !good) return refuse(good.error());
+  auto transfers = transfers_of(program, options.transfer_limit);
   if (!transfers) return refuse(std::move(transfers.error()));
   Program out;
   out.devices = program.devices;
@@ -376,7 +532,7 @@ Result<Program> direct(const Program& program, const DirectOptions& options) {
   out.from = program.from;
   out.to = program.to;
   Step step;
-  step.op = Exchange{std::move(*transfers)};
+  step.op = Exchange{std::move(*transfers), adds(program)};
   if (program.to.is_even()) {
     step.claims.tile = program.to.tile();
   } else {

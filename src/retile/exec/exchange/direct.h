@@ -25,7 +25,11 @@ struct DirectOptions {
 /// order. What the device holds itself it keeps, so nobody receives more than it must. Everything
 /// else comes from the one of its holders that has the least to send so far, the largest boxes
 /// first, of equals the lowest device. The result is the same on every machine.
-/// \error limit_reached (more transfers than the limit), inapplicable (an element of a new tile
+///
+/// Of addends every new tile gets those that it adds up, each from a device that holds it. Where the
+/// end has fewer addends, but some, every tile's addends are shared out: first to those who have them
+/// themselves. A step that adds nothing up is an exchange without `add`.
+/// \error infeasible (check_addends), limit_reached (more transfers than the limit), inapplicable (an element of a new tile
 ///     that no device holds at the start, which only listed tilings allow)
 /// \complexity O((devices + transfers) * rank * log) ; no pair of devices is looked at that
 ///     exchanges nothing
