@@ -149,6 +149,31 @@ TEST(Adding, what_adding_does_not_make_is_refused) {
   }
 }
 
+TEST(Adding, a_slice_that_mixes_does_without_a_permutation) {
+  const Plan got = right("x:2,y:2,z:2", "sum{z}[2{y}4]", "sum{x}[4]");
+  EXPECT_EQ(got.cost, 4);  // with a permutation 5
+  EXPECT_EQ(ops(got), "dynslice allgather");
+  ASSERT_EQ(got.twists.size(), 1U);
+  EXPECT_EQ(got.twists[0].sliced, (Digit{4, 2}));
+  EXPECT_EQ(got.twists[0].addend, (Digit{1, 2}));
+  // A device keeps piece x + z mod 2: devices 0 and 5 the first one.
+  EXPECT_EQ(to_text(lower(got)),
+            "retile.program/2\n"
+            "mesh x:2,y:2,z:2\n"
+            "from sum{z}[2{y}4]\n"
+            "to sum{x}[4]\n"
+            "dynslice dim=0 groups=[[0,4],[5,1],[2,6],[7,3]] tile=[1]\n"
+            "allgather dim=0 groups=[[0,1,2,3],[5,4,7,6]] tile=[4] map=sum{x}[4]\n");
+  // Where a permutation costs no more, its table is shorter.
+  EXPECT_EQ(ops(right("x:2,y:2", "sum{x}[8]", "sum{y}[8]")), "allpermute");
+}
+
+TEST(Adding, a_mixed_slice_of_three) {
+  const Plan got = right("x:3,y:3,z:3", "sum{z}[3{y}9]", "sum{x}[9]");
+  EXPECT_EQ(got.cost, 9);
+  EXPECT_EQ(got.twists.size(), 1U);
+}
+
 TEST(Adding, a_memory_limit_bounds_the_tiles_before_and_after_together) {
   const auto limited = [](Size elements) {
     return PlanOptions{.element_bytes = 8, .memory_limit_bytes = 8 * elements};

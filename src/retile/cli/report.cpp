@@ -113,7 +113,7 @@ class Labels {
     switch (step.op) {
       case Collective::dynslice: {
         const std::string moved = introduced(step);
-        map_.push(step.dim, step.digits);
+        plan_.slice(map_, step);
         return fmt::format("{} {}: dim {}", name, moved, step.dim);
       }
       case Collective::alltoall: {
@@ -149,13 +149,14 @@ class Labels {
  private:
   /// The digits that the step has, where they are those of device numbers.
   [[nodiscard]] std::optional<std::vector<Digit>> digits_of(const PlanStep& step) const {
-    if (!map_.is_compact()) return std::nullopt;
+    if (!map_.is_compact() || !plan_.twists.empty()) return std::nullopt;
     return step.digits;
   }
   [[nodiscard]] std::string introduced(const PlanStep& step) const {
     return moved_text(digits_of(step), mesh_, step.factor);
   }
   [[nodiscard]] std::string popped(const PlanStep& step) const {
+    if (!plan_.twists.empty()) return moved_text(std::nullopt, mesh_, step.factor);
     return moved_text(popped_digits(map_, step.dim, step.factor), mesh_, step.factor);
   }
 

@@ -260,7 +260,16 @@ Op renamed(const Op& op, const DeviceTable& device_at) {
         return step;
       },
       [](const Exchange& /*step*/) -> Op { RETILE_ASSERT(false, "plans have no exchanges"); },
-      [](const Adding auto& /*step*/) -> Op { RETILE_ASSERT(false, "nor do these plans add"); });
+      [&](Reducescatter step) -> Op {
+        step.groups = renamed(step.groups, device_at);
+        return step;
+      },
+      [&](Allreduce step) -> Op {
+        step.groups = renamed(step.groups, device_at);
+        return step;
+      },
+      [](const Unreduce& /*step*/) -> Op { RETILE_ASSERT(false, "plans make no addends"); },
+      [](const Embed& /*step*/) -> Op { RETILE_ASSERT(false, "plans make no addends"); });
 }
 
 /// Calls device p device_at.at(p).
@@ -280,6 +289,51 @@ void rename(Program& program, const DeviceTable& device_at) {
     step.claims.at = std::move(rows.at);
     if (!map.is_even()) step.claims.shapes = std::move(rows.extents);
   }
+}
+
+// ---- Slices that mix ----------------------------------------------------------------------------
+
+/// The device with number p where the place of a digit of addends stands for a sum (Twist).
+DeviceTable untwisted(const Plan& plan) {
+  std::vector<Size> device_at(static_cast<std::size_t>(plan.problem.from.devices()));
+  for (std::size_t p = 0; p < device_at.size(); ++p) {
+    Size device = static_cast<Size>(p);
+    for (const auto& [sliced, addend] : plan.twists) {
+      const Size n = addend.size;
+      const Size sum = static_cast<Size>(p) / addend.stride % n;
+      const Size part = static_cast<Size>(p) / sliced.stride % n;
+      device += ((sum - part + n) % n - sum) * addend.stride;
+    }
+    device_at[p] = device;
+  }
+  return DeviceTable::list(std::move(device_at));
+}
+
+/// The groups of a slice: devices that differ in its digits alone, in the order of what these and,
+/// where they mix, the digits of addends say.
+DeviceTable mixed_groups(const Plan& plan, const PlanStep& step) {
+  std::map<Size, std::map<Size, Size>> rows;  // by the other digits, by position
+  for (Size d = 0; d < plan.problem.from.devices(); ++d) {
+    Size others = d;
+    Size position = 0;
+    Size weight = 1;
+    for (const Digit& digit : step.digits) {
+      Size value = d / digit.stride % digit.size;
+      others -= value * digit.stride;
+      for (const auto& [sliced, addend] : plan.twists) {
+        if (sliced == digit) value = (value + d / addend.stride) % digit.size;
+      }
+      position += weight * value;
+      weight *= digit.size;
+    }
+    rows[others][position] = d;
+  }
+  std::vector<std::vector<Size>> out;
+  for (const auto& [others, row] : rows) {
+    out.emplace_back();
+    for (const auto& [position, device] : row) out.back().push_back(device);
+  }
+  return DeviceTable::rows(std::move(out));
 }
 
 /// What a layout of tiles filled up is in the array.
@@ -339,13 +393,18 @@ class Lowering {
     auto stacked = plan.problem.from.stacked(addends->count());
     RETILE_ASSERT(stacked.has_value(), "the planner stacked it, too");
     map_ = *std::move(stacked);
+    if (!plan.twists.empty()) device_at_ = untwisted(plan);
   }
 
   Step lower(const PlanStep& step) {
     Step lowered;
     lowered.op = op_of(step);
+    if (device_at_ && step.op != Collective::dynslice) {
+      lowered.op = renamed(lowered.op, *device_at_);
+    }
     map_.compact_in_place();
     lowered.claims = claims_of(map_, addition_);
+    if (uses_sums()) lowered.claims.map.reset();
     RETILE_ASSERT(lowered.claims.tile == step.tile, "the running tile map has the plan's tiles");
     return lowered;
   }
@@ -354,8 +413,9 @@ class Lowering {
   Op op_of(const PlanStep& step) {
     switch (step.op) {
       case Collective::dynslice: {
-        Dynslice op{step.dim, groups_of(map_.order(), step.digits)};
-        map_.push(step.dim, step.digits);
+        Dynslice op{step.dim,
+                    device_at_ ? mixed_groups(plan_, step) : groups_of(map_.order(), step.digits)};
+        plan_.slice(map_, step);
         return op;
       }
       case Collective::alltoall: {
@@ -386,9 +446,23 @@ class Lowering {
     RETILE_ASSERT(false, "every collective stands above");
   }
 
+  /// Whether the tile map has digits that stand for sums: then no claim of device numbers says it.
+  [[nodiscard]] bool uses_sums() const {
+    for (const Twist& twist : plan_.twists) {
+      for (const auto& list : map_.digits()) {
+        for (const Digit& digit : list) {
+          const Size stride = twist.addend.stride;
+          if (digit.stride <= stride && stride < digit.stride * digit.size) return true;
+        }
+      }
+    }
+    return false;
+  }
+
   const Plan& plan_;
   Layout map_;
   std::optional<Addition> addition_;
+  std::optional<DeviceTable> device_at_;  // where digits stand for sums
 };
 
 /// With the devices of plan.problem.

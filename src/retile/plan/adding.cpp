@@ -111,6 +111,7 @@ Result<Plan> assemble(const Problem& problem, const PlanOptions& options, const 
   plan.problem = problem;
   plan.options = options;
   plan.permutation = std::move(choice.permutation);
+  plan.twists = choice.path.twists;
   const auto [least, most] = std::minmax({problem.from.tile_size(), problem.to.tile_size()});
   Wide cost = 0;
   Wide resident = most;
@@ -167,9 +168,12 @@ Result<Plan> plan_steps(const Problem& problem, const PlanOptions& options) {
   const bool all_kinds = kinds.run(most, false);
   ExactAnswer exact = find_exact(problem, space, kinds, most, work);
   if (!exact.path && !most) return all_kinds && exact.complete ? infeasible() : stopped();
+  // A permutation's table is regular, what a slice that mixes does is not.
+  const bool twisted = exact.path && !exact.path->twists.empty();
+  const bool permutes = !exact.path || (twisted && most && exact.price.cost == most->cost);
   auto made = assemble(problem, options, space,
-                       exact.path ? Choice{*std::move(exact.path), std::nullopt}
-                                  : with_digits(problem, *source, *target, permuted.path()));
+                       permutes ? with_digits(problem, *source, *target, permuted.path())
+                                : Choice{*std::move(exact.path), std::nullopt});
   if (!made) return made;
   const auto weak = kinds.price_before_slices(space.source());
   made->weak_cost = made->cost;

@@ -98,7 +98,8 @@ struct Letter {
 
 class Letters {
  public:
-  Letters(const Problem& problem, std::vector<Atom> atoms) : atoms_(std::move(atoms)) {
+  Letters(const Problem& problem, std::vector<Atom> atoms)
+      : atoms_(std::move(atoms)), may_twist_(problem.from.devices() <= most_twisted_devices) {
     for (const PrimePower& power : factorize(problem.from.devices())) {
       primes_.push_back(power.prime);
     }
@@ -123,12 +124,23 @@ class Letters {
   [[nodiscard]] const std::vector<std::vector<std::size_t>>& source() const { return source_; }
   [[nodiscard]] const std::vector<std::vector<std::size_t>>& target() const { return target_; }
 
-  /// Whether addends that are left can be those of the target: a step takes digits from them, none
-  /// puts any there.
-  [[nodiscard]] bool addends_stay() const {
-    return std::all_of(atoms_.begin(), atoms_.end(), [](const Atom& atom) {
-      return atom.after != Atom::Use::addend || atom.before == Atom::Use::addend;
+  /// Whether digits that count addends in the end can come to do so: no tile's do.
+  [[nodiscard]] bool addends_can_be() const {
+    return std::all_of(atoms_.begin(), atoms_.end(), [this](const Atom& atom) {
+      if (atom.after != Atom::Use::addend || atom.before == Atom::Use::addend) return true;
+      return atom.before == Atom::Use::nothing && may_twist_;
     });
+  }
+  /// By prime, how many digits count addends in the end that counted replicas.
+  [[nodiscard]] std::vector<int> new_addends() const {
+    std::vector<int> out(primes_.size(), 0);
+    for (const Atom& atom : atoms_) {
+      out[atom.prime] += is_new_addend(atom) ? 1 : 0;
+    }
+    return out;
+  }
+  [[nodiscard]] static bool is_new_addend(const Atom& atom) {
+    return atom.after == Atom::Use::addend && atom.before == Atom::Use::nothing;
   }
 
   /// Letters as characters: kept atoms, then those of a slice by prime, then those of addends.
@@ -154,6 +166,11 @@ class Letters {
     return letter.of == Letter::Of::kept ? atoms_[letter.number].digit.size
                                          : primes_[letter.number];
   }
+  /// Whether a letter can be this atom of the target, which counted replicas, after a twist.
+  [[nodiscard]] bool fits_twisted(const Letter& letter, std::size_t atom) const {
+    return may_twist_ && letter.of == Letter::Of::added &&
+           atoms_[atom].before == Atom::Use::nothing && atoms_[atom].prime == letter.number;
+  }
   /// Whether a letter can be this atom of the target.
   [[nodiscard]] bool fits(const Letter& letter, std::size_t atom) const {
     if (letter.of == Letter::Of::kept) return letter.number == atom;
@@ -162,7 +179,11 @@ class Letters {
   }
 
  private:
+  /// Tables of groups after a twist are lists of all devices.
+  static constexpr Size most_twisted_devices = Size{1} << 12;
+
   std::vector<Atom> atoms_;
+  bool may_twist_;
   std::vector<Size> primes_;
   std::vector<std::vector<std::size_t>> source_;
   std::vector<std::vector<std::size_t>> target_;
@@ -356,15 +377,24 @@ class LetterSearch {
   void finish(std::size_t at, const State& state, const PathPrice& price) {
     const auto gathers = space_.gathers(state.kind);
     if (!gathers) return;
+    std::vector<int> twists = letters_.new_addends();  // by prime: wanted and not yet possible
     for (std::size_t i = 0; i < space_.rank(); ++i) {
       const auto& list = state.lists[i];
       const auto& wanted = letters_.target()[i];
       if (list.size() < wanted.size()) return;
       const std::size_t first = list.size() - wanted.size();
-      for (std::size_t k = 0; k < wanted.size(); ++k) {
-        if (!letters_.fits(letters_.decoded(list[first + k]), wanted[k])) return;
+      for (std::size_t k = 0; k < list.size(); ++k) {
+        const Letter letter = letters_.decoded(list[k]);
+        if (k < first) {
+          if (letter.of == Letter::Of::fresh) --twists[letter.number];
+        } else if (letters_.fits_twisted(letter, wanted[k - first])) {
+          ++twists[letter.number];
+        } else if (!letters_.fits(letter, wanted[k - first])) {
+          return;
+        }
       }
     }
+    if (std::any_of(twists.begin(), twists.end(), [](int count) { return count > 0; })) return;
     State next = state;
     next.phase = at_target;
     reach(std::move(next), price + *gathers, at, {Collective::allgather});
@@ -415,14 +445,16 @@ class Binder {
     }
   }
 
-  std::vector<std::vector<Digit>> run() {
+  AddingPath run() {
     for (std::size_t k = 0; k < steps_.size(); ++k) {
       atoms_[k].assign(steps_[k].parts.size(), none);
       apply(k);
     }
     bind();
-    std::vector<std::vector<Digit>> out;
-    for (std::size_t k = 0; k < steps_.size(); ++k) out.push_back(digits(k));
+    AddingPath out;
+    for (std::size_t k = 0; k < steps_.size(); ++k) out.digits.push_back(digits(k));
+    out.steps = steps_;
+    out.twists = std::move(twists_);
     return out;
   }
 
@@ -488,7 +520,48 @@ class Binder {
         const std::size_t atom = letters_.target()[i][k];
         taken_[atom] = true;
         if (letter.of != Letter::Of::kept) atoms_[letter.step][letter.part] = atom;
+        const bool was_replica = letters_.atoms()[atom].before == Atom::Use::nothing;
+        if (letter.of == Letter::Of::added && was_replica) twist(atom);
       }
+    }
+    for (std::size_t atom = 0; atom < letters_.atoms().size(); ++atom) {
+      if (Letters::is_new_addend(letters_.atoms()[atom])) twist(atom);
+    }
+    bind_rest();
+  }
+
+  /// This digit of replicas is to count addends: a slice that a gather undoes introduces it, mixed
+  /// with a digit of addends.
+  void twist(std::size_t atom) {
+    const Digit sliced = letters_.atoms()[atom].digit;
+    taken_[atom] = true;
+    twisted_.push_back(atom);
+    for (std::size_t k = 0; k < steps_.size(); ++k) {
+      for (std::size_t part = 0; part < atoms_[k].size(); ++part) {
+        if (steps_[k].op != Collective::dynslice || atoms_[k][part] != none ||
+            steps_[k].parts[part] != sliced.size || stands(k, part)) {
+          continue;
+        }
+        atoms_[k][part] = atom;
+        return;
+      }
+    }
+    RETILE_ASSERT(false, "gathers undo as many slices as there are twists");
+  }
+
+  /// Whether a part of a slice is there in the end.
+  [[nodiscard]] bool stands(std::size_t step, std::size_t part) const {
+    return std::any_of(lists_.begin(), lists_.end(), [&](const List& list) {
+      return std::any_of(list.begin(), list.end(), [&](const Letter& letter) {
+        return letter.of == Letter::Of::fresh && letter.step == step && letter.part == part;
+      });
+    });
+  }
+
+  void bind_rest() {
+    for (const std::size_t atom : twisted_) {
+      const Digit sliced = letters_.atoms()[atom].digit;
+      twists_.push_back({sliced, letters_.atoms()[take(sliced.size, false)].digit});
     }
     for (std::size_t k = 0; k < steps_.size(); ++k) {
       const bool slices = steps_[k].op == Collective::dynslice;
@@ -533,7 +606,7 @@ class Binder {
   [[nodiscard]] std::vector<Digit> digits(std::size_t step) const {
     std::vector<Digit> out;
     for (const std::size_t atom : atoms_[step]) out.push_back(letters_.atoms()[atom].digit);
-    return joined(out);
+    return twists_.empty() ? joined(out) : out;
   }
 
   const Letters& letters_;
@@ -541,6 +614,8 @@ class Binder {
   std::vector<List> lists_;
   std::vector<std::vector<std::size_t>> atoms_;  // per step
   std::vector<bool> taken_;
+  std::vector<std::size_t> twisted_;  // atoms
+  std::vector<Twist> twists_;
 };
 
 /// Whether a stack, whose arrays have numbers, stays as it is.
@@ -558,16 +633,14 @@ ExactAnswer find_exact(const Problem& problem, const KindSpace& space, KindSearc
   auto atoms = atoms_of(problem);
   if (!atoms) return out;
   const Letters letters(problem, *std::move(atoms));
-  if (!letters.addends_stay() || !stack_stays(problem)) return out;
+  if (!letters.addends_can_be() || !stack_stays(problem)) return out;
   LetterSearch search(letters, space, kinds, most, work);
   auto steps = search.run();
   out.price = search.price();
   out.complete = search.complete();
   out.states = search.states();
   if (!steps) return out;
-  out.path.emplace();
-  out.path->digits = Binder(letters, *steps).run();
-  out.path->steps = *std::move(steps);
+  out.path = Binder(letters, *steps).run();
   return out;
 }
 

@@ -3,6 +3,10 @@
 // A dimension is a list of digits of prime size, minor to major. Which digits a slice introduces, or
 // which a reducescatter takes from the addends, need not be known while the search goes on: the
 // target says in the end which ones they were. Addends have no order.
+//
+// A digit that slices introduce and gathers remove again may be the sum of two: one that counted
+// replicas, and one that counts addends. Within a tile either tells addends apart, so the one takes
+// the other's place (Twist). More general mixtures have not been needed: see the tests.
 #pragma once
 
 #include <optional>
@@ -18,6 +22,7 @@ namespace retile {
 struct AddingPath {
   std::vector<AddingStep> steps;
   std::vector<std::vector<Digit>> digits;
+  std::vector<Twist> twists = {};
 };
 
 struct ExactAnswer {

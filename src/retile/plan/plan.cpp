@@ -713,6 +713,19 @@ std::size_t Plan::permutes() const {
   return out;
 }
 
+void Plan::slice(Layout& map, const PlanStep& step) const {
+  std::vector<Digit> digits = step.digits;
+  for (const Twist& twist : twists) {
+    const auto at = std::find(digits.begin(), digits.end(), twist.sliced);
+    if (at == digits.end()) continue;
+    const std::size_t addends = map.rank() - 1;
+    map.pull(addends, {twist.addend});
+    map.push(addends, {twist.sliced});
+    *at = twist.addend;
+  }
+  map.push(step.dim, digits);
+}
+
 Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   if (auto good = check_element(options.element_bytes); !good) return refuse(good.error());
   if (problem.from.addends() || problem.to.addends()) return plan_adding(problem, options);

@@ -42,6 +42,15 @@ struct Permutation {
   Layout after;
 };
 
+/// A slice that mixes: where it introduces the digit `sliced` it keeps piece (sliced + addend) mod
+/// size, of two digits of the device number of one size. From then on, within a tile, the digit
+/// `sliced` tells addends apart as well as `addend` did, and takes its place. So addends come to be
+/// counted by a digit that counted replicas, without a permutation.
+struct Twist {
+  Digit sliced;
+  Digit addend;
+};
+
 /// What steps cost.
 enum class CostModel {
   paper,  ///< Fig. 11, elements per device
@@ -95,6 +104,9 @@ struct Plan {
   std::string reason;  ///< why there are legs
   PlanOptions options;
   std::vector<PlanStep> steps;
+  /// Slices that mix. From the slice on, the place of the digit `addend` in the device number stands
+  /// for the sum of the two: so are digits of later steps and the running tile map to be read.
+  std::vector<Twist> twists = {};
   std::optional<Permutation> permutation;  ///< present iff a step is an allpermute
 
   Size cost = 0;
@@ -118,6 +130,8 @@ struct Plan {
   Size work = 0;         ///< what the search looked at, as PlanOptions::search_limit counts
 
   [[nodiscard]] std::size_t permutes() const;
+  /// What a dynslice of this plan makes of the running tile map.
+  void slice(Layout& map, const PlanStep& step) const;
 };
 
 /// Finds a cheapest plan from problem.from to problem.to that needs no more memory than the larger

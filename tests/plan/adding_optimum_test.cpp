@@ -1,0 +1,168 @@
+// Plans with addends against brute force, on all pairs of types of small meshes: what PS2, PS3 and
+// PS5 of docs/statements.md rest on.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <iostream>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "adding_brute_force.h"
+#include "retile/check/check.h"
+#include "retile/lower/lower.h"
+#include "retile/plan/plan.h"
+#include "retile/program/forms/text.h"
+
+namespace retile::plan_test {
+namespace {
+
+/// Every way to put axes into dimensions, in every order, or to addends, or nowhere.
+std::vector<Layout> layouts_with_addends(const Shape& mesh, const Shape& global) {
+  Size devices = 1;
+  for (const Size axis : mesh) devices *= axis;
+  std::vector<Layout> out;
+  std::vector<std::vector<Digit>> digits(global.size() + 1);
+  const std::function<void(std::size_t, Size)> put = [&](std::size_t axis, Size stride) {
+    if (axis == mesh.size()) {
+      Shape tile = global;
+      for (std::size_t i = 0; i < global.size(); ++i) {
+        const Size count = product_of(digits[i]);
+        if (tile[i] % count != 0) return;
+        tile[i] /= count;
+      }
+      std::vector<std::vector<Digit>> dims(digits.begin(), digits.end() - 1);
+      const auto whole = Layout::compact(devices, global, tile, dims);
+      ASSERT_TRUE(whole.has_value());
+      out.push_back(whole->with_addends(Addition::sum, digits.back()).value());
+      return;
+    }
+    stride /= mesh[axis];
+    const Digit digit{stride, mesh[axis]};
+    put(axis + 1, stride);
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+      // The order of addends means nothing.
+      const std::size_t places = i < global.size() ? digits[i].size() + 1 : 1;
+      for (std::size_t k = 0; k < places; ++k) {
+        digits[i].insert(digits[i].begin() + static_cast<std::ptrdiff_t>(k), digit);
+        put(axis + 1, stride);
+        digits[i].erase(digits[i].begin() + static_cast<std::ptrdiff_t>(k));
+      }
+    }
+  };
+  put(0, devices);
+  return out;
+}
+
+struct AddingCase {
+  const char* name;
+  Shape mesh;
+  Shape global;
+};
+
+struct AddingTotals {
+  Size pairs = 0;
+  Size whole = 0;    // of which to the array itself
+  Size partial = 0;  // of which to addends
+  Size permuted = 0;
+  Size twisted = 0;
+};
+
+std::string adding_text(const Plan& plan) { return to_text(lower(plan)); }
+
+/// Slices, then steps that add, alltoalls and at most one permutation, then gathers.
+void hold_normal_form(const Plan& plan) {
+  int phase = 0;
+  Size permutes = 0;
+  for (const PlanStep& step : plan.steps) {
+    const int now = step.op == Collective::dynslice ? 0 : step.op == Collective::allgather ? 2 : 1;
+    EXPECT_GE(now, phase) << adding_text(plan);
+    phase = now;
+    if (step.op == Collective::allpermute) {
+      ++permutes;
+      EXPECT_EQ(checked_product(step.tile), plan.valley) << adding_text(plan);
+    }
+  }
+  EXPECT_LE(permutes, 1) << adding_text(plan);
+}
+
+/// \param least  what brute force found within the bound, and without one
+void hold_adding(const Problem& problem, Size within, Size without, AddingTotals& totals) {
+  const auto made = plan(problem);
+  ASSERT_TRUE(made.has_value()) << render(made.error());
+  EXPECT_EQ(made->cost, within) << adding_text(*made);
+  EXPECT_EQ(within, without) << adding_text(*made);
+  EXPECT_TRUE(within == 0 || within >= problem.to.tile_size()) << adding_text(*made);
+  EXPECT_LE(made->weak_cost, within);
+  EXPECT_LE(within, made->weak_cost + std::min(problem.from.tile_size(), problem.to.tile_size()));
+  EXPECT_LE(made->height, made->bound);
+  EXPECT_TRUE(made->complete);
+  if (problem.from.addends()) {
+    EXPECT_TRUE(made->searched);
+    EXPECT_EQ(made->optimal, made->cost == 0);
+    hold_normal_form(*made);
+  }
+  const Program program = lower(*made);
+  const Verdict verdict = check(program);
+  EXPECT_EQ(verdict.answer, Answer::right) << to_text(program);
+  EXPECT_EQ(verdict.cost, made->cost) << to_text(program);
+  EXPECT_EQ(verdict.height, made->height) << to_text(program);
+  for (const Step& step : program.steps) {
+    EXPECT_TRUE(step.claims.map || !made->twists.empty()) << to_text(program);
+  }
+  ++totals.pairs;
+  totals.whole += problem.from.addends() && !problem.to.addends() ? 1 : 0;
+  totals.partial += problem.to.addends() ? 1 : 0;
+  totals.permuted += static_cast<Size>(made->permutes());
+  totals.twisted += made->twists.empty() ? 0 : 1;
+}
+
+class EveryPairOfAddends : public ::testing::TestWithParam<AddingCase> {};
+
+TEST_P(EveryPairOfAddends, costs_what_brute_force_finds) {
+  const auto& [name, mesh, global] = GetParam();
+  support::AddingBruteForce brute(global);
+  const std::vector<Layout> ends = layouts_with_addends(mesh, global);
+  AddingTotals totals;
+  for (const Layout& from : ends) {
+    const auto source = brute.state_of(from);
+    const auto without = brute.costs_from(source, std::numeric_limits<Size>::max());
+    std::map<Size, std::map<support::AddingBruteForce::State, Size>> within;
+    for (const Layout& to : ends) {
+      const auto target = brute.state_of(to);
+      const auto least = without.find(target);
+      if (from == to) continue;
+      const auto problem = Problem::make(from, to);
+      ASSERT_TRUE(problem.has_value());
+      if (least == without.end()) {
+        EXPECT_EQ(plan(*problem).error().code, Code::infeasible);
+        continue;
+      }
+      const Size bound = std::max(from.tile_size(), to.tile_size());
+      if (within.count(bound) == 0) within[bound] = brute.costs_from(source, bound);
+      ASSERT_EQ(within[bound].count(target), 1U);
+      hold_adding(*problem, within[bound].at(target), least->second, totals);
+      ASSERT_FALSE(HasFatalFailure());
+    }
+  }
+  std::cout << totals.pairs << " pairs (" << totals.whole << " partial to whole, " << totals.partial
+            << " partial to partial), " << totals.permuted << " with a permutation, "
+            << totals.twisted << " with a slice that mixes\n";
+  RecordProperty("pairs", static_cast<int>(totals.pairs));
+}
+
+const std::vector<AddingCase> adding_cases = {
+    {"2x2_4", {2, 2}, {4}},           {"2x2_2x2", {2, 2}, {2, 2}}, {"2x2_4x4", {2, 2}, {4, 4}},
+    {"2x2_3x5", {2, 2}, {3, 5}},      {"4_4x4", {4}, {4, 4}},      {"2x3_6", {2, 3}, {6}},
+    {"2x3_6x6", {2, 3}, {6, 6}},      {"2x3_3x4", {2, 3}, {3, 4}}, {"2x3_12x2", {2, 3}, {12, 2}},
+    {"2x2x2_2", {2, 2, 2}, {2}},      {"2x2x2_3", {2, 2, 2}, {3}}, {"2x2x2_4", {2, 2, 2}, {4}},
+    {"2x2x2_2x2", {2, 2, 2}, {2, 2}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Small, EveryPairOfAddends, ::testing::ValuesIn(adding_cases),
+                         [](const auto& it) { return std::string(it.param.name); });
+
+}  // namespace
+}  // namespace retile::plan_test
