@@ -66,32 +66,43 @@ class AddingBruteForce {
     return canonical(std::move(out));
   }
 
-  /// Costs to every state that sequences with no tile above `bound` reach.
-  std::map<State, Size> costs_from(const State& source, Size bound) {
-    std::map<State, Size> exact;
-    std::map<Shape, Size> any;  // of all states of one kind
+  /// Costs to every state that sequences with no tile above `bound` reach, by their numbers.
+  using Costs = std::map<std::size_t, Size>;
+  Costs costs_from(const State& source, Size bound) {
+    Costs exact;
+    std::set<Shape> any;  // kinds of which all states are reached
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
-    open.push({0, source, false});
+    open.push({0, number_of(source), false});
     while (!open.empty()) {
-      Entry entry = open.top();
+      const auto [cost, state, is_any] = open.top();
       open.pop();
-      if (entry.any) {
-        if (!any.emplace(entry.state.counts, entry.cost).second) continue;
-        for (const State& state : all_states(entry.state)) {
-          if (exact.count(state) == 0) open.push({entry.cost, state, false});
+      const Shape counts = states_[state].counts;
+      if (is_any) {
+        if (!any.insert(counts).second) continue;
+        for (const std::size_t other : all_states(state)) {
+          if (exact.count(other) == 0) open.push({cost, other, false});
         }
         continue;
       }
-      if (!exact.emplace(entry.state, entry.cost).second) continue;
-      for (const auto& [next, cost] : steps(entry.state)) {
-        if (tile(next.counts) > bound || exact.count(next) != 0) continue;
-        open.push({entry.cost + cost, next, false});
+      if (!exact.emplace(state, cost).second) continue;
+      for (const auto& [next, step_cost] : steps(state)) {
+        if (tiles_[next] <= bound && exact.count(next) == 0) {
+          open.push({cost + step_cost, next, false});
+        }
       }
-      if (any.count(entry.state.counts) == 0) {
-        open.push({entry.cost + tile(entry.state.counts), entry.state, true});
-      }
+      if (any.count(counts) == 0) open.push({cost + tiles_[state], state, true});
     }
     return exact;
+  }
+
+  std::size_t number_of(const State& state) {
+    const auto [at, fresh] = numbers_.emplace(state, states_.size());
+    if (fresh) {
+      states_.push_back(state);
+      tiles_.push_back(tile(state.counts));
+      steps_.emplace_back();
+    }
+    return at->second;
   }
 
   [[nodiscard]] Size tile(const Shape& counts) const {
@@ -103,7 +114,7 @@ class AddingBruteForce {
  private:
   struct Entry {
     Size cost;
-    State state;
+    std::size_t state;
     bool any;
     friend bool operator>(const Entry& a, const Entry& b) { return a.cost > b.cost; }
   };
@@ -162,9 +173,11 @@ class AddingBruteForce {
     return out;
   }
 
-  const std::set<std::pair<State, Size>>& steps(const State& state) {
-    const auto known = steps_.find(state);
-    if (known != steps_.end()) return known->second;
+  using Steps = std::vector<std::pair<std::size_t, Size>>;
+
+  Steps steps(std::size_t number) {
+    if (steps_[number]) return *steps_[number];
+    const State state = states_[number];
     Next out;
     const auto devices = static_cast<Size>(state.holds.size());
     for (Size n = 2; n <= devices; ++n) {
@@ -179,8 +192,10 @@ class AddingBruteForce {
       }
       reduce(state, n, out);
     }
-    return steps_.emplace(state, std::set<std::pair<State, Size>>(out.begin(), out.end()))
-        .first->second;
+    std::set<std::pair<std::size_t, Size>> distinct;
+    for (const auto& [next, cost] : out) distinct.emplace(number_of(next), cost);
+    steps_[number] = Steps(distinct.begin(), distinct.end());
+    return *steps_[number];
   }
 
   [[nodiscard]] bool cuts(const State& state, std::size_t i, Size n) const {
@@ -309,10 +324,11 @@ class AddingBruteForce {
   }
 
   /// All states with the counts of this one.
-  const std::set<State>& all_states(const State& like) {
+  const std::set<std::size_t>& all_states(std::size_t number) {
+    const State like = states_[number];
     const auto known = all_.find(like.counts);
     if (known != all_.end()) return known->second;
-    std::set<State>& out = all_[like.counts];
+    std::set<std::size_t>& out = all_[like.counts];
     const std::size_t devices = like.holds.size();
     Size places = 1;
     for (const Size count : like.counts) places *= count;
@@ -340,14 +356,17 @@ class AddingBruteForce {
         state.holds.push_back(std::move(hold));
         if (!named_in_order) break;
       }
-      if (named_in_order) out.insert(std::move(state));
+      if (named_in_order) out.insert(number_of(state));
     } while (std::next_permutation(place.begin(), place.end()));
     return out;
   }
 
   Shape global_;
-  std::map<State, std::set<std::pair<State, Size>>> steps_;
-  std::map<Shape, std::set<State>> all_;
+  std::map<State, std::size_t> numbers_;
+  std::vector<State> states_;                // by number
+  std::vector<Size> tiles_;                  // likewise
+  std::vector<std::optional<Steps>> steps_;  // likewise
+  std::map<Shape, std::set<std::size_t>> all_;
 };
 
 }  // namespace support

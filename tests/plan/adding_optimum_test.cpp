@@ -129,9 +129,9 @@ TEST_P(EveryPairOfAddends, costs_what_brute_force_finds) {
   for (const Layout& from : ends) {
     const auto source = brute.state_of(from);
     const auto without = brute.costs_from(source, std::numeric_limits<Size>::max());
-    std::map<Size, std::map<support::AddingBruteForce::State, Size>> within;
+    std::map<Size, support::AddingBruteForce::Costs> within;
     for (const Layout& to : ends) {
-      const auto target = brute.state_of(to);
+      const std::size_t target = brute.number_of(brute.state_of(to));
       const auto least = without.find(target);
       if (from == to) continue;
       const auto problem = Problem::make(from, to);

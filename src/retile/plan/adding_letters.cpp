@@ -290,7 +290,7 @@ class LetterSearch {
 
   void slice(std::size_t at, const State& state, const PathPrice& price) {
     for (std::size_t i = state.phase; i < space_.rank(); ++i) {
-      for (std::size_t q = 0; q < letters_.primes().size(); ++q) {
+      for (std::size_t q = letters_.primes().size(); q-- > 0;) {  // as atoms are: small ones minor
         const Size n = letters_.primes()[q];
         const AddingStep step{Collective::dynslice, i, 0, n, {n}};
         const auto cost = space_.price(state.kind, step);
