@@ -164,5 +164,17 @@ const std::vector<AddingCase> adding_cases = {
 INSTANTIATE_TEST_SUITE_P(Small, EveryPairOfAddends, ::testing::ValuesIn(adding_cases),
                          [](const auto& it) { return std::string(it.param.name); });
 
+#ifdef RETILE_SLOW_TESTS
+const std::vector<AddingCase> more_adding_cases = {
+    {"2x2x2_4x2", {2, 2, 2}, {4, 2}}, {"2x2x2_8", {2, 2, 2}, {8}},
+    {"2x2x2_2x3", {2, 2, 2}, {2, 3}}, {"2x2x2_2x2x2", {2, 2, 2}, {2, 2, 2}},
+    {"4x2_4x4", {4, 2}, {4, 4}},      {"5_5x5", {5}, {5, 5}},
+    {"7_7x7", {7}, {7, 7}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Slow, EveryPairOfAddends, ::testing::ValuesIn(more_adding_cases),
+                         [](const auto& it) { return std::string(it.param.name); });
+#endif
+
 }  // namespace
 }  // namespace retile::plan_test

@@ -256,10 +256,10 @@ std::optional<Size> least_bound(const Problem& problem) {
 std::string exchange_explanation(const Plan& plan) {
   const auto least = least_bound(plan.problem);
   return fmt::format(
-      "\nwhy: {}\nevery device receives what it lacks of its new tile, and nothing else\n"
+      "\nwhy: {}\nevery device receives what it lacks of its new tile{}, and nothing else\n"
       "memory: a device holds its old tile and its new one, the larger of them at most {} "
       "elements{}\n",
-      plan.exchange->reason, plan.bound,
+      plan.exchange->reason, plan.problem.from.addends() ? ", addend by addend" : "", plan.bound,
       least && *least < plan.bound
           ? fmt::format(", on one device {}; no step makes any other tile", *least)
           : "");
@@ -589,7 +589,7 @@ std::string plan_explanation(const Plan& plan) {
           ? fmt::format("no tile is larger than the larger end ({})", plan.bound)
           : fmt::format("a tile has {} elements, the larger end {}", plan.height, plan.bound),
       plan.resident);
-  if (plan.uneven) return text;
+  if (plan.uneven || plan.searched) return text;
   const Baseline baseline = gather_everything(plan);
   text += fmt::format("gathering everything, then slicing: cost {}{}, height {}\n",
                       baseline.cost ? fmt::format("{}", *baseline.cost) : "beyond 2^63", unit,

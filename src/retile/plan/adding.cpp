@@ -269,7 +269,6 @@ Result<Plan> plan_exchange(const Problem& problem, const PlanOptions& options) {
   out.valley = least;
   out.cost = *cost;
   out.resident = *resident;
-  out.searched = true;
   out.optimal = !moves;
   return out;
 }
