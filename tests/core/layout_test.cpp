@@ -178,6 +178,36 @@ TEST(Layout, renamed_by_its_own_order_is_compact) {
   EXPECT_TRUE(map.renamed(map.order()).is_compact());
 }
 
+TEST(Layout, pull_takes_parts_of_digits_out_of_the_middle) {
+  Layout map = Layout::compact(64, {32, 2}, {1, 1}, {{{16, 4}, {1, 8}}, {{8, 2}}}).value();
+  map.pull(0, {{2, 2}});
+  EXPECT_EQ(map.tile(), (Shape{2, 1}));
+  EXPECT_EQ(map.digits()[0], (std::vector<Digit>{{16, 4}, {1, 2}, {4, 2}}));
+  map.pull(0, {{32, 2}, {4, 2}});
+  EXPECT_EQ(map.tile(), (Shape{8, 1}));
+  EXPECT_EQ(map.digits()[0], (std::vector<Digit>{{16, 2}, {1, 2}}));
+}
+
+TEST(Layout, pull_reaches_over_several_digits) {
+  Layout map = Layout::compact(16, {16}, {1}, {{{4, 4}, {1, 4}}}).value();
+  map.pull(0, {{2, 4}});
+  EXPECT_EQ(map.digits()[0], (std::vector<Digit>{{8, 2}, {1, 2}}));
+}
+
+TEST(Layout, stacked_addends_are_the_last_dimension) {
+  const Layout whole = Layout::compact(12, {6}, {3}, {{{6, 2}}}).value();
+  const Layout sums = whole.with_addends(Addition::sum, {{1, 2}}).value();
+  const Layout stacked = sums.stacked(4).value();
+  EXPECT_EQ(stacked.global(), (Shape{6, 4}));
+  EXPECT_EQ(stacked.tile(), (Shape{3, 2}));
+  EXPECT_EQ(stacked.digits()[1], (std::vector<Digit>{{1, 2}}));
+  EXPECT_FALSE(stacked.addends());
+  EXPECT_EQ(stacked.unstacked(Addition::sum), sums);
+  EXPECT_EQ(whole.stacked(2).value().unstacked(Addition::sum), whole);
+  const Layout most = Layout::compact(2, {Size{1} << 62}, {Size{1} << 62}, {{}}).value();
+  EXPECT_EQ(most.stacked(2).error().code, Code::size_overflow);
+}
+
 RC_GTEST_PROP(Layout, used_and_unused_digits_make_up_the_device_number, ()) {
   const Layout map = arbitrary_map(*rc::gen::inRange<std::size_t>(0, 4));
   Size product = 1;
