@@ -39,7 +39,7 @@ class Prices {
   /// An alltoall out of the addends.
   template <class Number>
   [[nodiscard]] constexpr Number reducescatter(Number tile, Size n) const {
-    return received_ ? tile - tile / n : tile;
+    return alltoall(tile, n);
   }
   /// A reducescatter and an allgather, of pieces as equal as can be.
   template <class Number>
