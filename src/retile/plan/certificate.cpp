@@ -307,8 +307,8 @@ Result<Certificate> certify(const Plan& plan, const CertificateOptions& options)
                    .message = "there are no certificates yet for tiles that are not all alike"});
   }
   if (plan.searched) {
-    return refuse({.code = Code::unsupported,
-                   .message = "there are no certificates yet for plans that add"});
+    return refuse(
+        {.code = Code::unsupported, .message = "there are no certificates yet for plans that add"});
   }
   const auto is_in_digits = [&](const Layout& end) {
     return end.placed(plan.device_at, end.devices()).is_compact();
