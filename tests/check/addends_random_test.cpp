@@ -85,5 +85,42 @@ TEST(AddendsRandom, both_checkers_say_the_same) {
   }
 }
 
+TEST(AddendsRandom, pieces_of_unlike_sizes_stay_apart) {
+  const std::string text = R"(retile.program/2
+mesh x:2,z:2
+from sum{x,z}[2,2]
+to sum{z}[2,2]
+exchange transfers=[[0,0,0,0,0,0,1,1],[0,0,0,1,0,1,2,1],[0,0,1,0,1,0,1,1],[0,2,0,0,0,0,2,2],[1,1,0,0,0,0,2,2],[1,3,0,0,0,0,2,2],[2,0,0,0,0,0,2,2],[2,2,0,0,0,0,2,2],[3,1,0,0,0,0,2,2],[3,3,0,0,0,0,2,2]] add=sum tile=[2,2]
+)";
+  const Seen seen = see(text);
+  EXPECT_EQ(seen.what, "right");
+  EXPECT_EQ(seen.difference, "");
+}
+
+TEST(AddendsRandom, both_refuse_two_ways_of_adding) {
+  const std::string head = "retile.program/2\nmesh x:2,y:2\n";
+  for (const std::string& body :
+       {std::string("from sum{x}[4]\nto max{y}[4]\n"),
+        std::string("from sum{x}[4]\nto [4]\n") +
+            "dynslice dim=0 groups=[2,2]<=[4] map=max{x}[2{y}4]\n",
+        std::string("from stack{x}[4]\nto [4]\n"), std::string("from [4]\nto stack{x}[4]\n"),
+        std::string("from sum{x}[4]\nto [4]\n") + "allreduce groups=[[0,1,2,3]] add=stack\n"}) {
+    const Seen seen = see(head + body);
+    EXPECT_EQ(seen.what, "refused") << body;
+    EXPECT_EQ(seen.difference, "") << body;
+  }
+}
+
+TEST(AddendsRandom, the_least_array_that_is_not_the_own_one) {
+  const Seen seen = see(R"(retile.program/2
+mesh x:2,y:2
+from stack{x}[1]
+to stack{x}[1]
+exchange transfers=[[0,0,0,0,1],[1,1,0,0,1],[2,0,0,0,1],[3,1,0,0,1]] tile=[1]
+)");
+  EXPECT_EQ(seen.what, "addends");
+  EXPECT_EQ(seen.difference, "");
+}
+
 }  // namespace
 }  // namespace check_tests::addends_random_test

@@ -67,7 +67,7 @@ std::vector<Box> without(Box whole, const Box& part) {
 struct Part {
   Shape shift;
   AddendSets::Id set = 0;
-  friend auto operator<=>(const Part&, const Part&) = default;
+  friend bool operator==(const Part&, const Part&) = default;
 };
 
 /// No two parts have one shift; without parts it is zero.
@@ -364,7 +364,8 @@ class Sums {
     return std::min(x->addend, y->addend);
   }
 
-  /// The least addend that is not as often there as it should be.
+  /// The least addend that is not as often there as it should be. Of a stack no two come together, as
+  /// nothing adds them.
   /// \param wanted  the one that should be; nothing: all of them
   [[nodiscard]] std::optional<Size> wrong_addend(AddendSets::Id id, std::optional<Size> wanted) {
     const auto [known, is_new] = wrong_.try_emplace({id, wanted.value_or(-1)});
@@ -378,9 +379,6 @@ class Sums {
       ++next;
     }
     if (next < end) return known->second = next;
-    if (wanted && !sets_.counted(id).empty() && sets_.counted(id).back().addend >= end) {
-      return known->second = sets_.counted(id).back().addend;
-    }
     return std::nullopt;
   }
 
