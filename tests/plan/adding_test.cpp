@@ -168,6 +168,13 @@ TEST(Adding, a_slice_that_mixes_does_without_a_permutation) {
   EXPECT_EQ(ops(right("x:2,y:2", "sum{x}[8]", "sum{y}[8]")), "allpermute");
 }
 
+TEST(Adding, a_digit_that_mixing_made_count_addends_is_scattered) {
+  const Plan got = right("x:2,y:2,z:2", "sum{y,z}[4, 2]", "[1{z,x}4, 2]");
+  EXPECT_EQ(got.cost, 6);  // with a permutation 7
+  EXPECT_EQ(ops(got), "dynslice reducescatter allgather");
+  EXPECT_EQ(got.twists.size(), 1U);
+}
+
 TEST(Adding, a_mixed_slice_of_three) {
   const Plan got = right("x:3,y:3,z:3", "sum{z}[3{y}9]", "sum{x}[9]");
   EXPECT_EQ(got.cost, 9);

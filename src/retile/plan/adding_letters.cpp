@@ -166,6 +166,12 @@ class Letters {
     return letter.of == Letter::Of::kept ? atoms_[letter.number].digit.size
                                          : primes_[letter.number];
   }
+  /// Whether a letter can be this atom of the target, which counted replicas, after a twist: then it
+  /// counts addends until the letter's step.
+  [[nodiscard]] bool fits_twisted(const Letter& letter, std::size_t atom) const {
+    return may_twist_ && letter.of == Letter::Of::added &&
+           atoms_[atom].before == Atom::Use::nothing && atoms_[atom].prime == letter.number;
+  }
   /// Whether a letter can be this atom of the target.
   [[nodiscard]] bool fits(const Letter& letter, std::size_t atom) const {
     if (letter.of == Letter::Of::kept) return letter.number == atom;
@@ -382,6 +388,8 @@ class LetterSearch {
         const Letter letter = letters_.decoded(list[k]);
         if (k < first) {
           if (letter.of == Letter::Of::fresh) --twists[letter.number];
+        } else if (letters_.fits_twisted(letter, wanted[k - first])) {
+          ++twists[letter.number];
         } else if (!letters_.fits(letter, wanted[k - first])) {
           return;
         }
@@ -513,6 +521,8 @@ class Binder {
         const std::size_t atom = letters_.target()[i][k];
         taken_[atom] = true;
         if (letter.of != Letter::Of::kept) atoms_[letter.step][letter.part] = atom;
+        const bool was_replica = letters_.atoms()[atom].before == Atom::Use::nothing;
+        if (letter.of == Letter::Of::added && was_replica) twist(atom);
       }
     }
     for (std::size_t atom = 0; atom < letters_.atoms().size(); ++atom) {
