@@ -350,7 +350,7 @@ TEST(Sources, come_from_lists_iotas_and_pairs) {
 // ---- Cost ---------------------------------------------------------------------------------------
 
 Size cost(const std::string& line, Size before, Size after_it, Size devices = 6) {
-  return step_cost(step(line, devices), before, after_it);
+  return step_cost(step(line, devices), before, after_it).value();
 }
 
 TEST(StepCost, is_that_of_fig_11) {
