@@ -89,8 +89,8 @@ TEST(AddendsRandom, pieces_of_unlike_sizes_stay_apart) {
   const std::string text = R"(retile.program/2
 mesh x:2,z:2
 from sum{x,z}[2,2]
-to sum{z}[2,2]
-exchange transfers=[[0,0,0,0,0,0,1,1],[0,0,0,1,0,1,2,1],[0,0,1,0,1,0,1,1],[0,2,0,0,0,0,2,2],[1,1,0,0,0,0,2,2],[1,3,0,0,0,0,2,2],[2,0,0,0,0,0,2,2],[2,2,0,0,0,0,2,2],[3,1,0,0,0,0,2,2],[3,3,0,0,0,0,2,2]] add=sum tile=[2,2]
+to sum{x,z}[2,2]
+exchange transfers=[[0,0,0,0,0,0,1,1],[0,0,0,1,0,1,2,1],[0,0,1,0,1,0,1,1],[1,1,0,0,0,0,2,2],[2,2,0,0,0,0,2,2],[3,3,0,0,0,0,2,2]] tile=[2,2]
 )";
   const Seen seen = see(text);
   EXPECT_EQ(seen.what, "right");

@@ -403,8 +403,8 @@ RC_GTEST_PROP(StepCostProperty, permutations_cost_iff_a_device_gets_another_tile
 
 TEST(ReasonName, is_the_verdicts_word) {
   const std::vector<std::string_view> names = {
-      "groups",     "bijection", "indivisible", "ragged", "transfers",
-      "tile_claim", "map_claim", "not_a_box",   "end",    "limit"};
+      "groups",    "bijection", "indivisible", "ragged",   "transfers", "tile_claim",
+      "map_claim", "not_a_box", "addends",     "replicas", "end",       "limit"};
   for (std::size_t r = 0; r < names.size(); ++r)
     EXPECT_EQ(reason_name(static_cast<Reason>(r)), names[r]);
 }
