@@ -238,8 +238,8 @@ function(retile_add_tests room)
   endif()
 endfunction()
 
-# Called once by tests/CMakeLists.txt: the targets that every test links, and those that build the tests of a label.
-function(retile_prepare_tests)
+# The targets that build the tests of a label. Presets name them, so they are there without tests, too, and then build nothing.
+function(retile_add_test_targets)
   add_custom_target(retile_tests)
   foreach(label IN LISTS RETILE_LABELS)
     add_custom_target(retile_tests_${label})
@@ -247,6 +247,11 @@ function(retile_prepare_tests)
       add_dependencies(retile_tests retile_tests_${label})
     endif()
   endforeach()
+endfunction()
+
+# Called once by tests/CMakeLists.txt: the targets that every test links, and those that build the tests of a label.
+function(retile_prepare_tests)
+  retile_add_test_targets()
 
   # Include directories only; tests/support/CMakeLists.txt may add sources and dependencies.
   add_library(retile_test_support INTERFACE)

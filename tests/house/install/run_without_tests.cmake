@@ -1,0 +1,29 @@
+# Configures as README says, without tests, and asks for what the preset `release` builds, without building it.
+file(REMOVE_RECURSE "${WORK}")
+execute_process(
+  COMMAND "${CMAKE_COMMAND}" -S "${ROOT}" -B "${WORK}" -G Ninja -DCMAKE_CXX_COMPILER=${COMPILER} -DRETILE_TESTS=OFF
+  OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE failed)
+if(failed)
+  message(FATAL_ERROR "${output}")
+endif()
+file(READ "${ROOT}/CMakePresets.json" presets)
+string(JSON last LENGTH "${presets}" buildPresets)
+math(EXPR last "${last} - 1")
+set(targets "")
+foreach(k RANGE ${last})
+  string(JSON name GET "${presets}" buildPresets ${k} name)
+  if(name STREQUAL "release")
+    string(JSON list GET "${presets}" buildPresets ${k} targets)
+    string(REGEX MATCHALL "[a-z_]+" targets "${list}")
+  endif()
+endforeach()
+if(NOT targets)
+  message(FATAL_ERROR "the preset release builds nothing")
+endif()
+execute_process(
+  COMMAND "${CMAKE_COMMAND}" --build "${WORK}" --target ${targets} ${CONTROL} -- -n
+  OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE failed)
+if(failed)
+  message(FATAL_ERROR "${output}")
+endif()
+file(REMOVE_RECURSE "${WORK}")
