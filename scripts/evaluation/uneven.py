@@ -52,7 +52,8 @@ def section(record):
              "- *Alltoallw*: the time of `MPI_Alltoallw` over that of `automatic`, on the same boxes; *huge*: with its tiles in pages of "
              "2 MiB.",
              "- *to copying*: the time of `automatic` over the copy limit.", "",
-             "Where *Alltoallw* is below 2, `automatic` copies as fast as the machine does, so nothing can be twice as fast there.", "",
+             "Where *Alltoallw* is below 2 in a run, `automatic` copies as fast as the machine does in that run, so nothing can be twice as fast "
+             "there.", "",
              "| Processes | Problem | To even | Alltoallw | Alltoallw, huge | To copying |", "|---|---|---|---|---|---|"]
     for processes, problem, *figures in rows(record["runs"]):
         lines.append(f"| {processes} | {problem} | " + " | ".join(map(spread, figures)) + " |")

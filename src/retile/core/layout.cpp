@@ -499,6 +499,23 @@ bool Layout::equivalent(const Layout& other) const {
   return base_offsets() == other.base_offsets();
 }
 
+Layout Layout::filled_up(const Shape& size) const {
+  RETILE_ASSERT(!listed_ && !addends_ && size.size() == rank(), "filled up by tile numbers");
+  Layout out;
+  out.devices_ = devices_;
+  out.global_ = size;
+  out.numbers_ = numbers_;
+  out.cuts_.reserve(size.size());
+  out.tile_.reserve(size.size());
+  for (std::size_t i = 0; i < size.size(); ++i) {
+    const Size count = cuts_[i].count();
+    RETILE_ASSERT(size[i] % count == 0, "tiles that fill an array up divide it");
+    out.cuts_.push_back(Cuts::even(size[i] / count, count));
+    out.tile_.push_back(size[i] / count);
+  }
+  return out;
+}
+
 std::vector<Digit> Layout::pop(std::size_t i, Size n) {
   RETILE_ASSERT(!listed_ && even_ && i < rank() && n >= 1, "pop works on even tiles by number");
   RETILE_ASSERT(cuts_[i].count() % n == 0, "a popped factor divides the number of tiles");

@@ -82,6 +82,11 @@ class Layout {
   /// Precondition (asserted): compact, without addends.
   [[nodiscard]] Result<Layout> with_addends(Addition addition, std::vector<Digit> digits) const;
 
+  /// The same tile numbers where all tiles are alike and fill an array of `size` elements.
+  /// Preconditions (asserted): by tile numbers, without addends; the number of tiles of every dimension
+  /// divides its size.
+  [[nodiscard]] Layout filled_up(const Shape& size) const;
+
   /// The layout with one dimension more, the last, of `count` elements: what of it a device holds are
   /// the addends that its addend is the sum of. Then a step that adds takes digits from there, and
   /// is an alltoall or an allgather but for what it costs.

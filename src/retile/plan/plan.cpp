@@ -203,13 +203,12 @@ Wide resident_of(const Problem& problem, const WeakPath& path, bool permute) {
   return most;
 }
 
-/// Turns a path and its choices into a Plan's steps.
+/// Turns a path and its choices into a Plan's steps: all but Plan::problem.
 /// \error size_overflow
 Result<Plan> assemble(const Problem& problem, const PlanOptions& options, const WeakPath& path,
                       const SliceDigits& digits, std::optional<Placement> placement) {
   const Prices prices = prices_of(problem, options);
   Plan plan;
-  plan.problem = problem;
   plan.options = options;
   Shape tile = problem.from.tile();
   Wide cost = 0;
@@ -641,7 +640,7 @@ std::string_view collective_name(Collective collective) {
 
 namespace {
 
-/// Precondition: both ends are compact.
+/// All but Plan::problem. Precondition: both ends are compact.
 Result<Plan> plan_digits(const Problem& problem, const PlanOptions& options) {
   const auto choice = choose(problem, options, resident_limit(options));
   if (!choice) return refuse(choice.error());
@@ -726,20 +725,27 @@ void Plan::slice(Layout& map, const PlanStep& step) const {
   map.push(step.dim, digits);
 }
 
+Result<Plan> plan_even(Problem problem, const PlanOptions& options) {
+  auto made = plan_digits(problem, options);
+  if (!made) return made;
+  made->problem = std::move(problem);
+  drop_idle_permutation(*made);
+  return made;
+}
+
 Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   if (auto good = check_element(options.element_bytes); !good) return refuse(good.error());
   if (problem.from.addends() || problem.to.addends()) return plan_adding(problem, options);
   auto renamed = in_digits(problem);
   if (!renamed) return plan_uneven(problem, options);
   const Problem& named = renamed->problem(problem);
-  auto made = is_even(named) ? plan_digits(named, options) : plan_uneven(named, options);
+  auto made = is_even(named) ? plan_even(named, options) : plan_uneven(named, options);
   if (!made) return made;
   if (made->exchange) {  // which needs no other names
     made->problem = problem;
     return made;
   }
   made->device_at = std::move(renamed->device_at);
-  if (is_even(named)) drop_idle_permutation(*made);
   return made;
 }
 

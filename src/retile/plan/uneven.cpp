@@ -66,15 +66,6 @@ std::optional<std::string> no_blocks(const Layout& end, std::string_view name) {
   return std::nullopt;
 }
 
-/// The dimension `cuts` of a layout filled up to `size`.
-Layout filled_up(const Layout& end, const Shape& size) {
-  Shape tile;
-  for (std::size_t i = 0; i < size.size(); ++i) tile.push_back(size[i] / end.cuts()[i].count());
-  auto out = Layout::compact(end.devices(), size, tile, end.digits());
-  RETILE_ASSERT(out.has_value(), "blocks that are filled up are an even tiling");
-  return std::move(*out);
-}
-
 tl::unexpected<Diagnostic> none(std::string reason) {
   return refuse({.code = Code::inapplicable, .message = std::move(reason)});
 }
@@ -85,12 +76,13 @@ tl::unexpected<Diagnostic> no_bytes() {
 
 /// Whether both ends are blocks in digits of the device number, or which is not, and why.
 Result<void> check_ends(const Problem& problem) {
-  const Spelling spelling = problem.spelling.value_or(Spelling{});
   for (const auto& [end, name, scattered] :
-       {std::tuple(&problem.from, "from", spelling.scattered),
-        std::tuple(&problem.to, "to", spelling.scattered_to)}) {
+       {std::tuple(&problem.from, "from", &Spelling::scattered),
+        std::tuple(&problem.to, "to", &Spelling::scattered_to)}) {
     const auto reason = no_blocks(*end, name);
-    if (reason) return none(end->is_compact() ? *reason : scattered.value_or(*reason));
+    if (!reason) continue;
+    if (end->is_compact() || !problem.spelling) return none(*reason);
+    return none((*problem.spelling.*scattered).value_or(*reason));
   }
   return {};
 }
@@ -99,6 +91,7 @@ Result<void> check_ends(const Problem& problem) {
 Result<Problem> aligned(const Problem& problem) {
   if (const auto ends = check_ends(problem); !ends) return tl::unexpected(ends.error());
   Shape size;
+  size.reserve(problem.from.rank());
   for (std::size_t i = 0; i < problem.from.rank(); ++i) {
     const Result<Size> one = filled_up(problem, i);
     if (!one && one.error().code == Code::inapplicable) {
@@ -108,7 +101,7 @@ Result<Problem> aligned(const Problem& problem) {
     size.push_back(*one);
   }
   if (!checked_product(size)) return too_long();
-  return Problem::make(filled_up(problem.from, size), filled_up(problem.to, size));
+  return Problem{problem.from.filled_up(size), problem.to.filled_up(size)};
 }
 
 /// The part of a tile that lies in the array, of the device that holds most of it.
@@ -149,8 +142,8 @@ Size weak_part(const Plan& plan) {
   return out;
 }
 
-/// The plan of the even problem with the sizes that its tiles have in the array.
-Plan restricted(Plan even, const Problem& problem) {
+/// Gives the plan of the even problem the sizes that its tiles have in the array.
+void restrict(Plan& even, const Problem& problem) {
   const Shape& global = problem.from.global();
   Size size = problem.from.tile_size();
   even.height = std::max(problem.from.tile_size(), problem.to.tile_size());
@@ -173,7 +166,6 @@ Plan restricted(Plan even, const Problem& problem) {
   even.lower_bound = 0;
   even.optimal = even.cost == 0;
   even.uneven = problem;
-  return even;
 }
 
 /// Boxes that are looked at device by device have at most so many numbers: some seconds.
@@ -260,7 +252,8 @@ std::vector<Plan> lean_plans(const Problem& even, const Problem& problem, PlanOp
     options.memory_limit_bytes = limit;
     Result<Plan> planned = plan(even, options);
     if (!planned) continue;
-    Plan lean = restricted(*std::move(planned), problem);
+    Plan& lean = *planned;
+    restrict(lean, problem);
     if (options.collectives || lean.height <= lean.bound) out.push_back(std::move(lean));
   }
   return out;
@@ -272,14 +265,14 @@ std::optional<Size> resident_bytes(const Plan& plan) {
 
 /// The plan of the even problem over the tiles filled up, or why it does not do. May be higher than
 /// the ends, where one of them is whole in a dimension.
-Result<Plan> plan_filled_up(const Problem& even, const Problem& problem,
-                            const PlanOptions& options) {
+Result<Plan> plan_filled_up(Problem even, const Problem& problem, const PlanOptions& options) {
   if (options.cost_model == CostModel::bytes && even.from.global() != problem.from.global()) {
     return no_bytes();
   }
   if (!options.memory_limit_bytes) {
-    Result<Plan> planned = plan(even, options);
-    return planned ? restricted(*std::move(planned), problem) : planned;
+    Result<Plan> planned = plan_even(std::move(even), options);
+    if (planned) restrict(*planned, problem);
+    return planned;
   }
   Result<Plan> best = refuse(
       {.code = Code::infeasible,
@@ -378,9 +371,9 @@ Result<Detours> detours(const Problem& problem) {
 
 Result<Plan> plan_leg(const Problem& leg, const PlanOptions& options) {
   if (is_even(leg)) return plan(leg, options);
-  const Result<Problem> even = aligned(leg);
+  Result<Problem> even = aligned(leg);
   if (!even) return tl::unexpected(even.error());
-  return plan_filled_up(*even, leg, options);
+  return plan_filled_up(*std::move(even), leg, options);
 }
 
 /// The least limit for which plan_leg() finds a plan.
@@ -475,12 +468,12 @@ Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options) {
   if (options.collectives && problem.from.equivalent(problem.to)) {
     return nothing_to_do(problem, options);
   }
-  const Result<Problem> even = aligned(problem);
+  Result<Problem> even = aligned(problem);
   if (!even) {
     return options.collectives ? plan_round(problem, options)
                                : exchange(problem, options, even.error().message);
   }
-  Result<Plan> made = plan_filled_up(*even, problem, options);
+  Result<Plan> made = plan_filled_up(*std::move(even), problem, options);
   if (options.collectives) return made;
   if (!made) return exchange(problem, options, made.error().message);
   if (made->cost > 0 && moves_nothing(problem)) {

@@ -9,6 +9,9 @@ namespace retile {
 /// Whether both ends are.
 [[nodiscard]] bool is_even(const Problem& problem);
 
+/// As plan(), of a problem whose ends are even and compact, without addends.
+[[nodiscard]] Result<Plan> plan_even(Problem problem, const PlanOptions& options);
+
 /// As plan(), of a problem with an end that is not even.
 [[nodiscard]] Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options);
 
