@@ -95,13 +95,24 @@ void put(std::byte* bytes, std::size_t i, typename Part::Value value) {
 }
 
 template <typename Part, Addition addition>
+typename Part::Value added(typename Part::Value a, typename Part::Value b) {
+  if constexpr (addition == Addition::max) return Part::larger(a, b);
+  if constexpr (addition == Addition::min) return Part::smaller(a, b);
+  return Part::sum(a, b);
+}
+
+template <typename Part, Addition addition>
 void add_parts(std::byte* __restrict into, const std::byte* __restrict more, std::size_t parts) {
   for (std::size_t i = 0; i < parts; ++i) {
-    const auto a = at<Part>(into, i);
-    const auto b = at<Part>(more, i);
-    if constexpr (addition == Addition::sum) put<Part>(into, i, Part::sum(a, b));
-    if constexpr (addition == Addition::max) put<Part>(into, i, Part::larger(a, b));
-    if constexpr (addition == Addition::min) put<Part>(into, i, Part::smaller(a, b));
+    put<Part>(into, i, added<Part, addition>(at<Part>(into, i), at<Part>(more, i)));
+  }
+}
+
+template <typename Part, Addition addition>
+void sum_parts(std::byte* __restrict into, const std::byte* __restrict one,
+               const std::byte* __restrict other, std::size_t parts) {
+  for (std::size_t i = 0; i < parts; ++i) {
+    put<Part>(into, i, added<Part, addition>(at<Part>(one, i), at<Part>(other, i)));
   }
 }
 
@@ -118,6 +129,7 @@ struct Row {
   ElementType type;
   std::size_t parts;                                                       // of an element
   std::array<void (*)(std::byte*, const std::byte*, std::size_t), 3> add;  // sum, max, min
+  std::array<void (*)(std::byte*, const std::byte*, const std::byte*, std::size_t), 3> sum;
   void (*neutral)(Addition, std::byte*);
 };
 
@@ -127,6 +139,8 @@ constexpr Row row(ElementKind kind, std::size_t parts = 1) {
           .parts = parts,
           .add = {add_parts<Part, Addition::sum>, add_parts<Part, Addition::max>,
                   add_parts<Part, Addition::min>},
+          .sum = {sum_parts<Part, Addition::sum>, sum_parts<Part, Addition::max>,
+                  sum_parts<Part, Addition::min>},
           .neutral = put_neutral<Part>};
 }
 
@@ -174,6 +188,16 @@ Size Adder::element_bytes() const { return row_of(number_).type.bytes; }
 void Adder::add(std::byte* into, const std::byte* more, std::size_t elements) const {
   const Row& row = row_of(number_);
   row.add[addition_of(number_)](into, more, elements * row.parts);
+}
+
+void Adder::sum(std::byte* into, const std::byte* one, const std::byte* other,
+                std::size_t elements) const {
+  const Row& row = row_of(number_);
+  row.sum[addition_of(number_)](into, one, other, elements * row.parts);
+}
+
+void Adder::copy(std::byte* into, const std::byte* from, std::size_t elements) const {
+  std::memcpy(into, from, elements * static_cast<std::size_t>(element_bytes()));
 }
 
 void Adder::clear(std::span<std::byte> tile) const {

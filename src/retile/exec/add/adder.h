@@ -25,6 +25,10 @@ class Adder {
   [[nodiscard]] Size element_bytes() const;
   /// into[i] = into[i] and more[i], added. The two do not overlap; they may lie anywhere.
   void add(std::byte* into, const std::byte* more, std::size_t elements) const;
+  /// into[i] = one[i] and other[i], added; as above.
+  void sum(std::byte* into, const std::byte* one, const std::byte* other,
+           std::size_t elements) const;
+  void copy(std::byte* into, const std::byte* from, std::size_t elements) const;
   /// Writes what changes nothing: zeros for sums, the least value for maxima, the largest for minima.
   void clear(std::span<std::byte> tile) const;
 

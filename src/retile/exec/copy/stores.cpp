@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 #include <string>
 
@@ -83,5 +85,22 @@ Size detected_cache_share_bytes(Size processes) {
 }
 
 bool can_stream() { return kernels().streaming; }
+
+void copy_past_caches(std::byte* target, const std::byte* source, Size bytes) {
+  const auto past = static_cast<Size>(reinterpret_cast<std::uintptr_t>(target) %
+                                      static_cast<std::uintptr_t>(line_bytes));
+  const Size head = std::min(past == 0 ? 0 : line_bytes - past, bytes);
+  const Size lines = (bytes - head) / line_bytes * line_bytes;
+  const auto ordinary = [&](Size begin, Size end) {
+    if (begin < end) {
+      std::memcpy(target + begin, source + begin, static_cast<std::size_t>(end - begin));
+    }
+  };
+  ordinary(0, head);
+  if (lines > 0) kernels().lines(target + head, source + head, lines);
+  ordinary(head + lines, bytes);
+}
+
+void stores_fence() { kernels().fence(); }
 
 }  // namespace retile::copy

@@ -1,6 +1,7 @@
 // When a pass streams past the caches: the measured table, and this machine's caches.
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 #include "retile/core/size.h"
@@ -36,5 +37,11 @@ struct StreamingRow {
 /// Whether this build and machine can stream at all. False under ThreadSanitizer, with
 /// RETILE_ORDINARY_STORES and on processors without a kernel here: every store is ordinary then.
 [[nodiscard]] bool can_stream();
+
+/// Copies bytes that do not overlap: whole lines of the target past the caches, the rest by ordinary
+/// stores. Precondition: can_stream().
+void copy_past_caches(std::byte* target, const std::byte* source, Size bytes);
+/// Whoever sees a later store of this thread sees what it streamed before.
+void stores_fence();
 
 }  // namespace retile::copy

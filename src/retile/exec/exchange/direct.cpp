@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "retile/core/box_rows.h"
+#include "retile/exec/exchange/routes.h"
 
 namespace retile {
 namespace {
@@ -492,8 +493,26 @@ Result<std::vector<Transfer>> adding_transfers(const Program& program, Size limi
   return out;
 }
 
+/// What Routes says of all devices.
+Result<std::vector<Transfer>> routed(const Program& program, Size limit) {
+  const Routes routes(program.from, program.to);
+  Size count = 0;
+  for (Size d = 0; d < program.devices; ++d) {
+    const auto more = checked_add(count, routes.boxes(d));
+    if (!more || *more > limit) return too_many(limit);
+    count = *more;
+  }
+  std::vector<Transfer> out;
+  out.reserve(index(count));
+  for (Size d = 0; d < program.devices; ++d) {
+    routes.received(d, [&](const Transfer& transfer) { out.push_back(transfer); });
+  }
+  return out;
+}
+
 Result<std::vector<Transfer>> transfers_of(const Program& program, Size limit) {
   if (program.from.addends()) return adding_transfers(program, limit);
+  if (Routes::knows(program.from, program.to)) return routed(program, limit);
   const Boxes boxes{BoxRows(program.from), BoxRows(program.to)};
   const std::vector<Size> all = all_devices(program.from);
   return Maker(program.from.rank(), boxes, {all, all}).make(limit);

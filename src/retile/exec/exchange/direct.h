@@ -22,9 +22,10 @@ struct DirectOptions {
 /// A Program with the ends of `program` and one step; its steps are not looked at.
 ///
 /// Every new tile is cut where old tiles begin and end, into boxes as large as that allows, in C
-/// order. What the device holds itself it keeps, so nobody receives more than it must. Everything
-/// else comes from the one of its holders that has the least to send so far, the largest boxes
-/// first, of equals the lowest device. The result is the same on every machine.
+/// order. What the device holds itself it keeps, so nobody receives more than it must. Of everything
+/// else the holders of an old tile take turns (Routes). Where tiles are listed, or overlap at the start,
+/// it comes from the one of its holders that has the least to send so far, the largest boxes first, of
+/// equals the lowest device. The result is the same on every machine.
 ///
 /// Of addends every new tile gets those that it adds up, each from a device that holds it. Where the
 /// end has fewer addends, but some, every tile's addends are shared out: first to those who have them

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>
@@ -84,6 +85,20 @@ Result<void> Communicator::agree(const Result<void>& mine) const {
   const auto failed = first_failed(*this, !mine);
   if (!failed) return {};
   return refused_by(*failed, *this, mine);
+}
+
+Result<void> agree_on_maxima(const Communicator& comm, const Result<void>& mine,
+                             std::span<std::uint64_t> numbers) {
+  std::array<std::uint64_t, 1 + 2 * most_given> values{};
+  RETILE_ASSERT(numbers.size() < values.size(), "too much to agree on at once");
+  values[0] = mine ? 0 : static_cast<std::uint64_t>(comm.processes() - comm.process());
+  std::copy(numbers.begin(), numbers.end(), values.begin() + 1);
+  comm.maximum(std::span(values).first(1 + numbers.size()));
+  if (values[0] != 0) {
+    return refused_by(comm.processes() - static_cast<int>(values[0]), comm, mine);
+  }
+  std::copy_n(values.begin() + 1, numbers.size(), numbers.begin());
+  return {};
 }
 
 Result<void> agree(const Communicator& comm, const Result<void>& mine,

@@ -22,6 +22,11 @@ Result<void> or_out_of_memory(const Function& function) {
   }
 }
 
+/// Collective, in one call of MPI where all is well: as Communicator::agree(), and every number becomes the
+/// largest of all processes'.
+[[nodiscard]] Result<void> agree_on_maxima(const Communicator& comm, const Result<void>& mine,
+                                           std::span<std::uint64_t> numbers);
+
 /// Collective: the lowest process on which something failed, if there is one.
 [[nodiscard]] std::optional<int> first_failed(const Communicator& comm, bool failed);
 

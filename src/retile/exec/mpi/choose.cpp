@@ -20,72 +20,100 @@ tl::unexpected<Diagnostic> refused(Code code, std::string message) {
 
 // ---- The exchange ------------------------------------------------------------------------------
 
-/// Beside what is kept: the exchange, and a copy of what concerns a node or a process.
-Size Choice::exchange_bytes(Size transfers, Size most_of_one) const {
+/// Of a list of transfers, each with three lists of numbers.
+Size Choice::list_bytes(Size transfers) const {
   const auto numbers = static_cast<Size>(task_.rank()) * Size{sizeof(Size)};
-  const Size copy = Size{sizeof(Transfer)} + 3 * (numbers + 16);
-  // Of one process: a growing list of copies, and two passes that are compared and one in the
-  // making.
-  const Size own = copy + 2 * Size{sizeof(Transfer)} + 3 * (512 + 8 * numbers);
-  const Size devices = task_.program.devices;
-  return direct_bound_bytes(devices, transfers, task_.rank()) + transfers * copy +
-         most_of_one * own + devices * 256;
+  return transfers * (Size{sizeof(Transfer)} + 3 * (numbers + 16));
 }
 
-/// The tiles and the description of an exchange of so many transfers.
+/// The tiles and a description of so many transfers, where all of them concern one process.
 Size Choice::described_bytes(Size transfers) const {
-  return task_.most_in_bytes() + task_.most_out_bytes() + exchange_bytes(transfers, 0);
+  const Program& program = task_.program;
+  const bool routed = Routes::knows(program.from, program.to);
+  return task_.most_in_bytes() + task_.most_out_bytes() + task_.program.devices * 256 +
+         list_bytes(transfers) +
+         (routed ? 0 : direct_bound_bytes(program.devices, transfers, task_.rank()));
 }
 
-/// The most transfers in which one process takes part.
-Size Choice::most_of_one() const {
-  std::vector<Size> ends(static_cast<std::size_t>(task_.program.devices), 0);
-  for (const Transfer& transfer : exchange_->transfers) {
-    ++ends[static_cast<std::size_t>(transfer.source)];
-    if (transfer.source != transfer.target) ++ends[static_cast<std::size_t>(transfer.target)];
-  }
-  return *std::max_element(ends.begin(), ends.end());
+/// How many transfers a memory limit has room for, as far as they must be described.
+Size Choice::most_described() const {
+  const Size each = described_bytes(1) - described_bytes(0);
+  return std::max((*task_.options.memory_limit_bytes - described_bytes(0)) / each, Size{0});
 }
 
-/// If the Program is a single exchange, it is used as given.
+Diagnostic Choice::too_many() const {
+  const Size limit_bytes = *task_.options.memory_limit_bytes;
+  const Size most =
+      exchange_ ? std::min(most_described(), exchange_->most().all - 1) : most_described();
+  return {.code = Code::limit_reached,
+          .message = most > 0
+                         ? fmt::format("does not fit the memory limit: {} bytes hold the tiles and "
+                                       "at most {} of the exchange's transfers",
+                                       limit_bytes, most)
+                         : fmt::format("needs at least {} bytes, the limit is {}",
+                                       described_bytes(1), limit_bytes)};
+}
+
+/// Not collective. Only a process that has no memory left sees it otherwise than the others.
 void Choice::find_exchange() {
+  const bool limited = task_.options.memory_limit_bytes.has_value();
+  const Size most = DirectOptions{}.transfer_limit;
+  exchange_ = OwnExchange::find(task_, limited ? std::min(most, most_described()) : most);
+  if (!exchange_ && limited && exchange_.error().code == Code::limit_reached) {
+    exchange_fits_ = false;
+    exchange_ = tl::unexpected(too_many());
+  }
+}
+
+/// Collective.
+/// \error mpi_error (out of memory)
+Result<void> Choice::look_for_exchange() {
+  OwnExchange::Numbers numbers{};
+  const auto found = or_out_of_memory([&]() -> Result<void> {
+    find_exchange();
+    if (exchange_) numbers = exchange_->count();
+    return {};
+  });
+  if (auto agreed = agree_on_maxima(task_.comm, found, numbers); !agreed) return agreed;
+  if (!exchange_) return {};
+  exchange_->learn(numbers);
+  const MostBoxes& most = exchange_->most();
+  const Size listed = exchange_->listed().value_or(0);
+  looking_bytes_ =
+      list_bytes(most.all) + most.table_bytes + task_.program.devices * 256 +
+      (listed > 0 ? direct_bound_bytes(task_.program.devices, listed, task_.rank()) : 0);
+  // A copy for the node or the messages, and two passes that are compared and one in the making.
+  const auto index_bytes = static_cast<Size>(task_.rank()) * Size{sizeof(Size)};
+  making_bytes_ =
+      looking_bytes_ + list_bytes(most.all) +
+      most.all * (list_bytes(1) + 2 * Size{sizeof(Transfer)} + 3 * (512 + 8 * index_bytes));
+  if (!over(task_.most_in_bytes() + task_.most_out_bytes() + looking_bytes_)) return {};
+  exchange_fits_ = false;
+  exchange_ = tl::unexpected(too_many());
+  looking_bytes_ = 0;
+  making_bytes_ = 0;
+  return {};
+}
+
+/// All steps of a Program with addends as one.
+void Choice::find_sums() {
   const std::optional<Size> limit_bytes = task_.options.memory_limit_bytes;
-  Size most = DirectOptions{}.transfer_limit;
-  if (limit_bytes) {
-    const Size each = described_bytes(1) - described_bytes(0);
-    most = std::clamp((*limit_bytes - described_bytes(0)) / each, Size{0}, most);
-  }
-  const auto& steps = task_.program.steps;
-  if (const auto* given = steps.size() == 1 ? std::get_if<Exchange>(&steps.front().op) : nullptr) {
-    exchange_fits_ = !limit_bytes || static_cast<Size>(given->transfers.size()) <= most;
-    if (exchange_fits_) exchange_ = *given;
-  } else if (auto made = direct(task_.program, {.transfer_limit = most})) {
-    exchange_ = std::move(std::get<Exchange>(made->steps.front().op));
-  } else {
-    exchange_fits_ = !limit_bytes || made.error().code != Code::limit_reached;
-    exchange_ = tl::unexpected(made.error());
-  }
-  if (!exchange_fits_) {
-    exchange_ = refused(
-        Code::limit_reached,
-        most > 0 ? fmt::format("does not fit the memory limit: {} bytes hold the tiles and at most "
-                               "{} of the exchange's transfers",
-                               *limit_bytes, most)
-                 : fmt::format("needs at least {} bytes, the limit is {}", described_bytes(1),
-                               *limit_bytes));
-  }
-  if (exchange_) {
-    // The lists of hand-made Programs may have room for more than they hold, but not their copies.
-    const auto transfers = static_cast<Size>(exchange_->transfers.capacity());
-    looking_bytes_ = exchange_bytes(transfers, 0);
-    making_bytes_ = exchange_bytes(transfers, most_of_one());
-  }
+  const Size ends = task_.most_in_bytes() + task_.most_out_bytes();
+  Size most = Size{512} << 20;
+  // Two thirds are for what is made of it.
+  if (limit_bytes) most = std::clamp((*limit_bytes - ends) / 3, Size{0}, most);
+  sums_ = add::sums_of(task_.program, task_.shapes, most);
+  if (!sums_) return;
+  looking_bytes_ = sums_->making_bytes;
+  making_bytes_ = 3 * sums_->making_bytes;
 }
 
 // ---- Choosing ----------------------------------------------------------------------------------
 
 std::string Choice::Candidate::name() const {
-  return std::string(strategy_name(strategy)) + (by_messages ? " by messages" : "");
+  return std::string(strategy_name(strategy)) + (by_messages ? " by messages"
+                                                 : by_steps  ? " by steps"
+                                                             : "");
 }
 
 std::vector<Choice::Candidate> Choice::candidates() const {
@@ -94,10 +122,16 @@ std::vector<Choice::Candidate> Choice::candidates() const {
   // Where nothing stays on a node, all goes by messages in any case.
   const bool on_node =
       partition != Partition::apart && (nodes.count == 1 || partition == Partition::one_node ||
-                                        (exchange_ && shares_memory(*exchange_, nodes)));
-  if (has_addends(task_.program)) {
-    // What adds goes step by step, wherever processes are.
-    return {{strategy == Strategy::automatic ? Strategy::exchange : strategy}};
+                                        (exchange_ && exchange_->most().neighbours > 0));
+  if (has_addends(task_.program) &&
+      (strategy == Strategy::automatic || strategy == Strategy::exchange)) {
+    std::vector<Candidate> out;
+    if (partition == Partition::one_node || (on_node && nodes.count == 1)) {
+      out.push_back({Strategy::exchange});
+    }
+    if (partition != Partition::one_node) out.push_back({Strategy::exchange, true});
+    if (partition != Partition::one_node) out.push_back({Strategy::exchange, false, true});
+    return out;
   }
   if (strategy == Strategy::exchange) return {{Strategy::exchange, !on_node}};
   if (strategy != Strategy::automatic) return {{strategy}};
@@ -109,10 +143,14 @@ std::vector<Choice::Candidate> Choice::candidates() const {
   return out;
 }
 
-/// Nothing is composed of steps that add: each of them is an exchange of its own.
-Result<std::unique_ptr<Mover>> Choice::with_addends(const Candidate& candidate, const Task& task) {
-  if (candidate.is_exchange()) return adding_in_order(task);
-  return refused(Code::unsupported, "a Program with addends is not run in place");
+Result<std::unique_ptr<Mover>> Choice::with_addends(const Candidate& candidate,
+                                                    const Task& task) const {
+  if (candidate.strategy == Strategy::in_place) {
+    return refused(Code::unsupported, "a Program with addends is not run in place");
+  }
+  if (candidate.by_steps) return adding_in_order(task);
+  if (sums_) return summing(task, *sums_, candidate.by_messages);
+  return tl::unexpected(sums_.error());
 }
 
 /// All see the same, but that one may have no memory left.
@@ -122,15 +160,17 @@ Result<std::unique_ptr<Mover>> Choice::prepared(const Candidate& candidate, Size
     const Task task = task_.with_chunks(chunk_bytes);
     if (candidate.strategy == Strategy::collectives) {
       out = collectives(task);
-    } else if (has_addends(task.program)) {
-      out = with_addends(candidate, task);
-    } else if (candidate.strategy == Strategy::in_place) {
+    } else if (candidate.strategy == Strategy::in_place && !has_addends(task.program)) {
       out = in_place(task);
-    } else if (task.options.partition == Partition::one_node && task.nodes.count > 1) {
+    } else if (candidate.is_exchange() && task.options.partition == Partition::one_node &&
+               task.nodes.count > 1) {
       out = refused(Code::unsupported,
                     fmt::format("the processes do not all share memory: they are on {} nodes",
                                 task.nodes.count));
+    } else if (has_addends(task.program)) {
+      out = with_addends(candidate, task);
     } else if (exchange_) {
+      exchange_->take();
       out = exchanging(task, *exchange_, candidate.by_messages);
     } else {
       out = tl::unexpected(exchange_.error());
@@ -162,7 +202,10 @@ bool Choice::pass_over(const Candidate& candidate, const Diagnostic& why) {
 /// Whether the candidate was taken; else the reasons say why not.
 bool Choice::attempt(const Candidate& candidate) {
   // Ways by steps come last, and need no exchange any more.
-  if (!candidate.is_exchange()) exchange_ = refused(Code::unsupported, "not needed any more");
+  if (!candidate.is_exchange()) {
+    exchange_ = refused(Code::unsupported, "not needed any more");
+    sums_ = refused(Code::unsupported, "not needed any more");
+  }
   auto way = shrunk(candidate);
   if (!way) return pass_over(candidate, way.error());
   const Size needed = needs(candidate, **way);
@@ -213,12 +256,14 @@ Diagnostic Choice::none() const {
 Result<Chosen> Choice::take() {
   const Strategy asked = task_.options.strategy;
   const bool exchanges = asked == Strategy::automatic || asked == Strategy::exchange;
-  if (exchanges && !has_addends(task_.program)) {
+  if (exchanges && has_addends(task_.program)) {
     const auto found = or_out_of_memory([&]() -> Result<void> {
-      find_exchange();
+      find_sums();
       return {};
     });
     if (auto agreed = task_.comm.agree(found); !agreed) return tl::unexpected(agreed.error());
+  } else if (exchanges) {
+    if (auto looked = look_for_exchange(); !looked) return tl::unexpected(looked.error());
   }
   for (const Candidate& candidate : candidates()) {
     if (attempt(candidate)) return std::move(chosen_);

@@ -9,6 +9,7 @@
 #include "retile/core/result.h"
 #include "retile/core/size.h"
 #include "retile/exec/mpi/options.h"
+#include "retile/exec/mpi/own_exchange.h"
 #include "retile/exec/mpi/task.h"
 
 namespace retile::mpi {
@@ -33,25 +34,29 @@ class Choice {
   [[nodiscard]] Result<Chosen> take();
 
  private:
-  /// A strategy, and of the exchange whether all of it goes by messages.
+  /// A strategy, and of the exchange whether all of it goes by messages, or what adds step by step.
   struct Candidate {
     Strategy strategy;
     bool by_messages = false;
-    [[nodiscard]] bool is_exchange() const { return strategy == Strategy::exchange; }
+    bool by_steps = false;
+    /// Of the whole Program at once.
+    [[nodiscard]] bool is_exchange() const { return strategy == Strategy::exchange && !by_steps; }
     [[nodiscard]] std::string name() const;
   };
 
-  // What an exchange needs while something is made of it.
-  [[nodiscard]] Size exchange_bytes(Size transfers, Size most_of_one) const;
+  [[nodiscard]] Size list_bytes(Size transfers) const;
   [[nodiscard]] Size described_bytes(Size transfers) const;
-  [[nodiscard]] Size most_of_one() const;
+  [[nodiscard]] Size most_described() const;
+  [[nodiscard]] Diagnostic too_many() const;
   void find_exchange();
+  [[nodiscard]] Result<void> look_for_exchange();
+  void find_sums();
 
   [[nodiscard]] std::vector<Candidate> candidates() const;
   [[nodiscard]] Result<std::unique_ptr<Mover>> prepared(const Candidate& candidate,
                                                         Size chunk_bytes);
-  [[nodiscard]] static Result<std::unique_ptr<Mover>> with_addends(const Candidate& candidate,
-                                                                   const Task& task);
+  [[nodiscard]] Result<std::unique_ptr<Mover>> with_addends(const Candidate& candidate,
+                                                            const Task& task) const;
   [[nodiscard]] Result<std::unique_ptr<Mover>> shrunk(const Candidate& candidate);
   [[nodiscard]] bool attempt(const Candidate& candidate);
   bool pass_over(const Candidate& candidate, const Diagnostic& why);
@@ -65,8 +70,10 @@ class Choice {
   }
 
   const Task& task_;
-  // The Program as one exchange, as long as somebody may take it.
-  Result<Exchange> exchange_;
+  // This process's part of the Program as one exchange, as long as somebody may take it.
+  Result<OwnExchange> exchange_ =
+      refuse({.code = Code::unsupported, .message = "no exchange was looked for"});
+  Result<add::Sums> sums_;     ///< of one with addends
   bool exchange_fits_ = true;  ///< false: a memory limit has no room for it
   Size looking_bytes_ = 0;     ///< what it takes while nothing is made of it
   Size making_bytes_ = 0;      ///< and while something is

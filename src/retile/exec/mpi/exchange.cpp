@@ -25,7 +25,7 @@ constexpr Size most_node_chunk_bytes = Size{1} << 20;
 
 class ExchangeMover final : public Mover {
  public:
-  ExchangeMover(const Task& task, const Exchange& exchange, bool by_messages) : Mover(task) {
+  ExchangeMover(const Task& task, const OwnExchange& exchange, bool by_messages) : Mover(task) {
     const bool leaves_node = task.nodes.count > 1;
     if (by_messages) {
       messages_.emplace(task, exchange, Elsewhere());
@@ -86,7 +86,7 @@ class ExchangeMover final : public Mover {
 
 }  // namespace
 
-std::unique_ptr<Mover> exchanging(const Task& task, const Exchange& exchange, bool by_messages) {
+std::unique_ptr<Mover> exchanging(const Task& task, const OwnExchange& exchange, bool by_messages) {
   return std::make_unique<ExchangeMover>(task, exchange, by_messages);
 }
 

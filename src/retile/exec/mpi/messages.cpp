@@ -14,10 +14,6 @@ using copy::End;
 constexpr Size most_slots = 8;                     // in either direction
 constexpr Size most_slot_bytes = Size{512} << 10;  // so that packing stays in a level-2 cache
 
-Size most(const std::vector<Size>& counts) {
-  return *std::max_element(counts.begin(), counts.end());
-}
-
 }  // namespace
 
 MessageQueue::Message* MessageQueue::next() {
@@ -43,7 +39,7 @@ Size MessageQueue::bound_bytes(Size others, std::size_t rank) {
   return others * (Size{sizeof(Traffic)} + BoxStream::object_bytes(rank));
 }
 
-MessagePart::MessagePart(const Task& task, const Exchange& exchange, Elsewhere elsewhere)
+MessagePart::MessagePart(const Task& task, const OwnExchange& exchange, Elsewhere elsewhere)
     : task_(task),
       exchange_(&exchange),
       elsewhere_(std::move(elsewhere)),
@@ -54,22 +50,12 @@ MessagePart::MessagePart(const Task& task, const Exchange& exchange, Elsewhere e
       messages_(task.comm, static_cast<std::size_t>(2 * slots_)) {}
 
 Size MessagePart::limit_bytes() const {
-  const auto processes = static_cast<std::size_t>(task_.program.devices);
-  std::vector<Size> ends(processes, 0);  // a box is described on both of its ends
-  std::vector<Size> kept(processes, 0);
-  for (const Transfer& transfer : exchange_->transfers) {
-    if (elsewhere_ && elsewhere_(transfer)) continue;
-    if (transfer.source == transfer.target) {
-      ++kept[static_cast<std::size_t>(transfer.source)];
-      continue;
-    }
-    ++ends[static_cast<std::size_t>(transfer.source)];
-    ++ends[static_cast<std::size_t>(transfer.target)];
-  }
+  // A box is described on both of its ends. What is kept stays on its node.
+  const MostBoxes& most = exchange_->most();
   return 2 * slots_ * slot_bytes_ +
          2 * MessageQueue::bound_bytes(task_.program.devices - 1, task_.rank()) +
-         most(ends) * BoxStream::box_bytes(task_.rank()) +
-         copy::Pass::bound_bytes(most(kept), task_.rank());
+         (elsewhere_ ? most.elsewhere : most.others) * BoxStream::box_bytes(task_.rank()) +
+         copy::Pass::bound_bytes(elsewhere_ ? 0 : most.kept, task_.rank());
 }
 
 Result<void> MessagePart::make_ready() {
@@ -78,7 +64,8 @@ Result<void> MessagePart::make_ready() {
   const Size element_bytes = task_.element_bytes;
   const Shape& in_tile = task_.shapes.front().of(self);
   const Shape& out_tile = task_.shapes.back().of(self);
-  const copy::DeviceTransfers own = copy::transfers_of(self, processes, *exchange_, elsewhere_);
+  const copy::DeviceTransfers own =
+      copy::transfers_of(self, processes, exchange_->exchange(), elsewhere_);
   sends_.reserve(static_cast<std::size_t>(processes - 1));
   receives_.reserve(static_cast<std::size_t>(processes - 1));
   for (int distance = 1; distance < processes; ++distance) {

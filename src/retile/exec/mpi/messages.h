@@ -11,6 +11,7 @@
 
 #include "retile/exec/copy/box_stream.h"
 #include "retile/exec/copy/pass.h"
+#include "retile/exec/mpi/own_exchange.h"
 #include "retile/exec/mpi/task.h"
 
 namespace retile::mpi {
@@ -60,7 +61,7 @@ class MessageQueue {
 /// it.
 class MessagePart {
  public:
-  MessagePart(const Task& task, const Exchange& exchange, Elsewhere elsewhere);
+  MessagePart(const Task& task, const OwnExchange& exchange, Elsewhere elsewhere);
 
   /// What this part never counts more than, on any process, beside the tiles.
   [[nodiscard]] Size limit_bytes() const;
@@ -81,7 +82,7 @@ class MessagePart {
   [[nodiscard]] std::span<std::byte> slot(std::size_t place) const;
 
   const Task task_;
-  const Exchange* exchange_;
+  const OwnExchange* exchange_;
   Elsewhere elsewhere_;
   Size slots_;  ///< in either direction
   Size slot_bytes_;

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -324,6 +326,88 @@ void abort_job(int process, int exit_code, std::string_view message) {
   std::fflush(stderr);
   if (mpi_runs()) MPI_Abort(MPI_COMM_WORLD, exit_code);
   std::_Exit(exit_code);  // MPI_Abort does not return, but nothing in its declaration says so
+}
+
+namespace {
+
+/// What an attribute of a communicator points to.
+struct Holder {
+  std::shared_ptr<void> kept;
+};
+
+/// All of them, in the order in which they came, and the keys of their attributes.
+struct Holders {
+  std::mutex mutex;
+  std::vector<Holder*> all;
+  int of_communicator = MPI_KEYVAL_INVALID;
+  int of_the_end = MPI_KEYVAL_INVALID;
+};
+
+Holders& holders() {
+  static Holders out;
+  return out;
+}
+
+/// MPI calls it when a communicator is freed.
+int let_go(MPI_Comm /*comm*/, int /*key*/, void* value, void* /*extra*/) {
+  auto* const holder = static_cast<Holder*>(value);
+  {
+    const std::lock_guard lock(holders().mutex);
+    std::erase(holders().all, holder);
+  }
+  delete holder;
+  return MPI_SUCCESS;
+}
+
+/// MPI calls it when it begins to end, as long as communicators can be freed: all processes free theirs
+/// in the same order.
+int let_all_go(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*extra*/) {
+  std::vector<Holder*> all;
+  {
+    const std::lock_guard lock(holders().mutex);
+    all = holders().all;
+  }
+  for (Holder* const holder : all) holder->kept.reset();
+  return MPI_SUCCESS;
+}
+
+/// Makes the keys, once. Whether they are there.
+bool have_keys(Holders& known) {
+  if (known.of_the_end != MPI_KEYVAL_INVALID) return true;
+  return MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, let_go, &known.of_communicator, nullptr) ==
+             MPI_SUCCESS &&
+         MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, let_all_go, &known.of_the_end, nullptr) ==
+             MPI_SUCCESS &&
+         MPI_Comm_set_attr(MPI_COMM_SELF, known.of_the_end, nullptr) == MPI_SUCCESS;
+}
+
+}  // namespace
+
+std::shared_ptr<void> kept_with(MPI_Comm comm) {
+  if (!mpi_runs() || comm == MPI_COMM_NULL) return nullptr;
+  Holders& known = holders();
+  const std::lock_guard lock(known.mutex);
+  void* value = nullptr;
+  int found = 0;
+  if (known.of_communicator == MPI_KEYVAL_INVALID ||
+      MPI_Comm_get_attr(comm, known.of_communicator, &value, &found) != MPI_SUCCESS || found == 0) {
+    return nullptr;
+  }
+  return static_cast<Holder*>(value)->kept;
+}
+
+void keep_with(MPI_Comm comm, std::shared_ptr<void> kept) {
+  Holders& known = holders();
+  auto holder = std::make_unique<Holder>(Holder{std::move(kept)});
+  const std::lock_guard lock(known.mutex);
+  known.all.reserve(known.all.size() + 1);
+  if (!have_keys(known) ||
+      MPI_Comm_set_attr(comm, known.of_communicator, holder.get()) != MPI_SUCCESS) {
+    int process = 0;
+    MPI_Comm_rank(comm, &process);
+    abort_job(process, environment_failed, "MPI does not keep an attribute with the communicator");
+  }
+  known.all.push_back(holder.release());
 }
 
 bool takes_cuda_memory() {

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -150,6 +151,12 @@ class Messages {
   const Communicator* comm_;
   std::vector<MPI_Request> requests_;
 };
+
+/// Something of ours that lives with a communicator of a caller's: it is let go when that is freed, or
+/// when MPI ends. Nothing where none was kept, or where there is no such communicator.
+[[nodiscard]] std::shared_ptr<void> kept_with(MPI_Comm comm);
+/// Precondition: nothing is kept with it so far. Ends the job where MPI cannot.
+void keep_with(MPI_Comm comm, std::shared_ptr<void> kept);
 
 /// What Communicator::abort does, where there is no communicator: needs no other process, so it can
 /// be called whatever the others are doing. `process` is for the message.

@@ -87,16 +87,6 @@ Result<void> TeamOfProcesses::share_control(const Communicator& comm, SharedKind
   return agreed;
 }
 
-Size NodePart::most_transfers() const {
-  std::vector<Size> transfers(task_.nodes.first.size(), 0);
-  for (const Transfer& transfer : whole_->transfers) {
-    if (!task_.nodes.together(transfer)) continue;
-    ++transfers[static_cast<std::size_t>(transfer.source)];
-    ++transfers[static_cast<std::size_t>(transfer.target)];
-  }
-  return *std::max_element(transfers.begin(), transfers.end());
-}
-
 /// By numbers on the node whose first process is `here`.
 DeviceShapes NodePart::on_node(const DeviceShapes& tiles, int here) const {
   const Nodes& nodes = task_.nodes;
@@ -108,7 +98,7 @@ DeviceShapes NodePart::on_node(const DeviceShapes& tiles, int here) const {
   return DeviceShapes(std::move(out));
 }
 
-TileExchange NodePart::on_this_node() const {
+TileExchange NodePart::on_this_node(const OwnExchange& exchange) const {
   const Nodes& nodes = task_.nodes;
   TileExchange out{.exchange = {},
                    .in_tiles = task_.shapes.front(),
@@ -119,14 +109,11 @@ TileExchange NodePart::on_this_node() const {
     out.in_tiles = on_node(task_.shapes.front(), here);
     out.out_tiles = on_node(task_.shapes.back(), here);
   }
-  const auto stays_here = [&](const Transfer& transfer) {
-    return nodes.together(transfer) &&
-           nodes.first[static_cast<std::size_t>(transfer.source)] == here;
-  };
-  out.exchange.transfers.reserve(static_cast<std::size_t>(
-      std::count_if(whole_->transfers.begin(), whole_->transfers.end(), stays_here)));
-  for (const Transfer& transfer : whole_->transfers) {
-    if (!stays_here(transfer)) continue;
+  const std::vector<Transfer>& own = exchange.exchange().transfers;
+  out.exchange.transfers.reserve(static_cast<std::size_t>(std::count_if(
+      own.begin(), own.end(), [&](const Transfer& transfer) { return nodes.together(transfer); })));
+  for (const Transfer& transfer : own) {
+    if (!nodes.together(transfer)) continue;
     Transfer& moved = out.exchange.transfers.emplace_back(transfer);
     moved.source = nodes.member[static_cast<std::size_t>(transfer.source)];
     moved.target = nodes.member[static_cast<std::size_t>(transfer.target)];
@@ -165,35 +152,44 @@ Size NodePart::limit_bytes() const {
   const int most = task_.nodes.most_processes;
   const Segment place = segment(most);
   const Size described =
-      place.places.bound_bytes(most, most_transfers(), task_.rank()) - place.places.slots_bytes;
+      place.places.bound_bytes(most, most_transfers_, task_.rank()) - place.places.slots_bytes;
   return place.bytes + described + TeamOfProcesses::control_bytes(most);
 }
 
 Result<void> NodePart::make_ready() {
   // The processes of a node fail together, but other nodes do not know.
-  return task_.comm.agree(make_on_node());
+  const Result<void> made = make_on_node();
+  return task_.nodes.count > 1 ? task_.comm.agree(made) : made;
+}
+
+/// Collective over a node.
+Result<void> NodePart::make_team(Size bytes) {
+  Context& context = task_.context;
+  if (context.team && static_cast<Size>(context.team->memory().size()) >= bytes) {
+    team_ = context.team;
+    return {};
+  }
+  context.team.reset();
+  team_ = std::make_shared<TeamOfProcesses>();
+  auto made = team_->make(task_.nodes.mine, bytes);
+  if (made && context.keeps_team) context.team = team_;
+  return made;
 }
 
 /// Collective over a node.
 Result<void> NodePart::make_on_node() {
   const Communicator& node = task_.nodes.mine;
   const Segment place = segment(node.processes());
-  if (auto made = team_.make(node, place.bytes); !made) return made;
-  TileExchange here;
-  const auto copied = or_out_of_memory([&]() -> Result<void> {
-    here = on_this_node();
-    return {};
-  });
-  if (auto agreed = node.agree(copied); !agreed) return agreed;
-  auto made = team::SharedExchange::create(team_.team(), here, place.places);
+  if (auto made = make_team(place.bytes); !made) return made;
+  const TileExchange here = *std::exchange(here_, std::nullopt);
+  auto made = team::SharedExchange::create(team_->team(), here, place.places);
   // All have failed or none has, but each with words of its own.
-  const Result<void> mine = made ? Result<void>() : tl::unexpected(made.error());
-  if (auto agreed = node.agree(mine); !agreed) return agreed;
+  if (!made) return node.agree(tl::unexpected(made.error()));
   exchange_.emplace(std::move(*made));
   if (task_.options.own_buffers) {
-    input_ = team_.memory().first(static_cast<std::size_t>(task_.in_bytes()));
-    output_ = team_.memory().subspan(static_cast<std::size_t>(place.output_offset),
-                                     static_cast<std::size_t>(task_.out_bytes()));
+    input_ = team_->memory().first(static_cast<std::size_t>(task_.in_bytes()));
+    output_ = team_->memory().subspan(static_cast<std::size_t>(place.output_offset),
+                                      static_cast<std::size_t>(task_.out_bytes()));
   }
   // Own tiles are counted here for good; those of others when they are given.
   task_.meter.add(exchange_->held_bytes() - place.places.slots_bytes + place.bytes +

@@ -2,10 +2,12 @@
 // public header.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "retile/exec/mpi/own_exchange.h"
 #include "retile/exec/mpi/task.h"
 #include "retile/exec/team/memory.h"
 #include "retile/exec/team/shared.h"
@@ -41,7 +43,8 @@ class TeamOfProcesses {
 /// Of an exchange, what has both ends on this process's node.
 class NodePart {
  public:
-  NodePart(const Task& task, const Exchange& exchange) : task_(task), whole_(&exchange) {}
+  NodePart(const Task& task, const OwnExchange& exchange)
+      : task_(task), most_transfers_(exchange.most().on_node), here_(on_this_node(exchange)) {}
 
   /// What this part never counts more than, on any process; with own buffers these are in it.
   [[nodiscard]] Size limit_bytes() const;
@@ -63,17 +66,16 @@ class NodePart {
     Size bytes = 0;
   };
   [[nodiscard]] Segment segment(int processes) const;
-  /// The most transfers within a node in which one process takes part; one from it to itself counts
-  /// twice.
-  [[nodiscard]] Size most_transfers() const;
-  /// The transfers on this process's node, by numbers on that node.
-  [[nodiscard]] TileExchange on_this_node() const;
+  /// This process's transfers on its node, by numbers on that node.
+  [[nodiscard]] TileExchange on_this_node(const OwnExchange& exchange) const;
   [[nodiscard]] DeviceShapes on_node(const DeviceShapes& tiles, int here) const;
   [[nodiscard]] Result<void> make_on_node();
+  [[nodiscard]] Result<void> make_team(Size bytes);
 
   const Task task_;
-  const Exchange* whole_;
-  TeamOfProcesses team_;
+  Size most_transfers_;
+  std::optional<TileExchange> here_;  ///< until it is made ready
+  std::shared_ptr<TeamOfProcesses> team_;
   std::optional<team::SharedExchange> exchange_;
   std::span<std::byte> input_, output_;
   Size received_bytes_ = 0;

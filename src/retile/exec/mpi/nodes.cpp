@@ -33,11 +33,4 @@ Result<Nodes> find_nodes(const Communicator& comm, Partition partition) {
   return nodes;
 }
 
-bool shares_memory(const Exchange& exchange, const Nodes& nodes) {
-  return std::any_of(exchange.transfers.begin(), exchange.transfers.end(),
-                     [&](const Transfer& transfer) {
-                       return transfer.source != transfer.target && nodes.together(transfer);
-                     });
-}
-
 }  // namespace retile::mpi

@@ -27,7 +27,4 @@ struct Nodes {
 /// \error mpi_error (out of memory), on all processes
 [[nodiscard]] Result<Nodes> find_nodes(const Communicator& comm, Partition partition);
 
-/// Whether something goes from one process to another of its node.
-[[nodiscard]] bool shares_memory(const Exchange& exchange, const Nodes& nodes);
-
 }  // namespace retile::mpi

@@ -54,10 +54,10 @@ std::string_view strategy_name(Strategy strategy) {
 // ---- Making ready ------------------------------------------------------------------------------
 
 struct Redistributor::State {
-  explicit State(Communicator communicator) : comm(std::move(communicator)) {}
+  explicit State(std::shared_ptr<Context> given) : context(std::move(given)), comm(context->comm) {}
 
-  Communicator comm;
-  Nodes nodes;
+  std::shared_ptr<Context> context;
+  const Communicator& comm;
   Meter meter;
   Size in_bytes = 0;
   Size out_bytes = 0;
@@ -168,11 +168,13 @@ Result<std::vector<DeviceShapes>> Redistributor::Making::agreed_shapes() const {
 Result<void> Redistributor::Making::run() const {
   const auto shapes = agreed_shapes();
   if (!shapes) return tl::unexpected(shapes.error());
-  auto found = find_nodes(state.comm, options.partition);
-  if (!found) return tl::unexpected(found.error());
-  state.nodes = std::move(*found);
-  Task task{state.comm, state.nodes,   state.meter, program,
-            *shapes,    element_bytes, options,     options.chunk_bytes};
+  if (!state.context->nodes) {
+    auto found = find_nodes(state.comm, options.partition);
+    if (!found) return tl::unexpected(found.error());
+    state.context->nodes = std::move(*found);
+  }
+  Task task{*state.context, state.comm, *state.context->nodes, state.meter, program, *shapes,
+            element_bytes,  options,    options.chunk_bytes};
   if (options.element_type) task.adder = add::adder_of(program, *options.element_type).value();
   state.in_bytes = task.in_bytes();
   state.out_bytes = task.out_bytes();
@@ -185,12 +187,18 @@ Result<void> Redistributor::Making::run() const {
 
 Result<Redistributor> Redistributor::make(MPI_Comm comm, const Program& program, Size element_bytes,
                                           const Options& options) {
-  auto duplicate = Communicator::duplicate(comm);
-  if (!duplicate) return tl::unexpected(duplicate.error());
-  const int process = duplicate->process();
-  const bool alone = duplicate->processes() == 1;
+  auto context = make_context(comm);
+  if (!context) return tl::unexpected(context.error());
+  return made_in(std::move(*context), program, element_bytes, options);
+}
+
+Result<Redistributor> Redistributor::made_in(std::shared_ptr<Context> context,
+                                             const Program& program, Size element_bytes,
+                                             const Options& options) {
+  const int process = context->comm.process();
+  const bool alone = context->comm.processes() == 1;
   try {
-    auto state = std::make_unique<State>(std::move(*duplicate));
+    auto state = std::make_unique<State>(std::move(context));
     const Making making{*state, program, element_bytes, options};
     if (auto ready = making.run(); !ready) return tl::unexpected(ready.error());
     return Redistributor(std::move(state));
@@ -297,7 +305,10 @@ Size Redistributor::preparing_limit_bytes() const { return state_->chosen.prepar
 
 Result<void> redistribute(MPI_Comm comm, const Program& program, std::span<const std::byte> in,
                           std::span<std::byte> out, Size element_bytes) {
-  auto redistributor = Redistributor::make(comm, program, element_bytes);
+  auto context = kept_context(comm);
+  if (!context) return tl::unexpected(context.error());
+  auto redistributor =
+      Redistributor::made_in(std::move(*context), program, element_bytes, Options{});
   if (!redistributor) return tl::unexpected(redistributor.error());
   return redistributor->run(in, out);
 }

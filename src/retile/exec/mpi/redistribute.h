@@ -22,6 +22,8 @@
 
 namespace retile::mpi {
 
+struct Context;
+
 /// A Program made ready for one communicator, to be run many times: the strategy is chosen, and
 /// communicators, shared memory and buffers are made, once.
 ///
@@ -100,22 +102,38 @@ class Redistributor {
   ///                `in` of up to 4 KiB for every process, at most 64 KiB; of a larger one, without
   ///                own_buffers, slots of min(chunk_bytes, 1 MiB), but at least 128 bytes for every
   ///                other process; the last three in whole pages
+  ///                Of a Program with addends, where a sum has at most p addends from one tile, and
+  ///                P are the processes: on one node with own_buffers the tiles in whole pages and a
+  ///                control block; without them slots of min(chunk_bytes, 2 MiB), but at least
+  ///                2 (P p + 1) elements, too; elsewhere max(chunk_bytes, 4 P p + 2 P + 2 elements).
+  ///                To all of these some hundred bytes for every addend and place of what a process
+  ///                adds. Where that is too much, as collectives.
   ///   in_place     the largest tile, in whole pages, + 832 KiB + a control block
   [[nodiscard]] Size peak_limit_bytes() const;
   /// What make() never held more than on any process, own tiles and the caller's included: for an
-  /// exchange peak_limit_bytes(), the whole exchange and a copy of it (some 400
-  /// bytes for each of its boxes) and some 2 KiB for every box of one process. Also within
-  /// options.memory_limit_bytes; an exchange that would not fit is not made.
+  /// exchange peak_limit_bytes() and some 2 KiB for every box of one process; where tiles are listed or
+  /// have halos at the start also the whole exchange (some 400 bytes for each of its boxes). Also
+  /// within options.memory_limit_bytes; an exchange that would not fit is not made.
   [[nodiscard]] Size preparing_limit_bytes() const;
 
  private:
   struct State;
   struct Making;
+  friend Result<void> redistribute(MPI_Comm comm, const Program& program,
+                                   std::span<const std::byte> in, std::span<std::byte> out,
+                                   Size element_bytes);
+  /// make() with what is there of the communicator.
+  [[nodiscard]] static Result<Redistributor> made_in(std::shared_ptr<Context> context,
+                                                     const Program& program, Size element_bytes,
+                                                     const Options& options);
   explicit Redistributor(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 
 /// make() and run() in one call, for one use. Collective over `comm`; errors as there.
+///
+/// What does not depend on the Program is kept with `comm` from the first call on, until it is freed or
+/// MPI ends: a duplicate of it, and shared memory of a node's processes, up to 1.2 MiB for each.
 [[nodiscard]] Result<void> redistribute(MPI_Comm comm, const Program& program,
                                         std::span<const std::byte> in, std::span<std::byte> out,
                                         Size element_bytes);

@@ -13,8 +13,10 @@
 #include "retile/core/result.h"
 #include "retile/core/size.h"
 #include "retile/exec/add/adder.h"
+#include "retile/exec/add/sums.h"
 #include "retile/exec/exchange/tile_exchange.h"
 #include "retile/exec/mpi/agreement.h"
+#include "retile/exec/mpi/context.h"
 #include "retile/exec/mpi/mpi_wrapper.h"
 #include "retile/exec/mpi/nodes.h"
 #include "retile/exec/mpi/options.h"
@@ -54,11 +56,12 @@ class Buffer {
   std::unique_ptr<std::byte[]> data_;
 };
 
-/// What is to be moved, and through how much. comm, nodes and meter outlive the mover, the rest
+/// What is to be moved, and through how much. context and meter outlive the mover, the rest
 /// only its make_ready().
 struct Task {
-  const Communicator& comm;
-  const Nodes& nodes;
+  Context& context;
+  const Communicator& comm;  ///< of the context
+  const Nodes& nodes;        ///< likewise
   Meter& meter;
   const Program& program;
   const std::vector<DeviceShapes>& shapes;  ///< before the first step and after each
@@ -132,12 +135,19 @@ class Mover {
 
 [[nodiscard]] Result<std::unique_ptr<Mover>> collectives(const Task& task);
 /// The same, but that boxes of what is added, and of exchanges, go one by one to who owns them, who
-/// adds them in the order of add/order.h: for Programs with addends.
+/// adds them in the order of add/order.h: for Programs with addends whose steps are too much for
+/// summing().
 [[nodiscard]] std::unique_ptr<Mover> adding_in_order(const Task& task);
-/// \param exchange     the whole Program; outlives make_ready()
+class OwnExchange;
+/// \param exchange     the whole Program's, its list taken; outlives make_ready()
 /// \param by_messages  what stays on a node goes by messages, too
-[[nodiscard]] std::unique_ptr<Mover> exchanging(const Task& task, const Exchange& exchange,
+[[nodiscard]] std::unique_ptr<Mover> exchanging(const Task& task, const OwnExchange& exchange,
                                                 bool by_messages);
+/// The whole of a Program with addends at once.
+/// \param sums         of the Program; outlive make_ready()
+/// \param by_messages  else all processes are on one node
+[[nodiscard]] std::unique_ptr<Mover> summing(const Task& task, const add::Sums& sums,
+                                             bool by_messages);
 [[nodiscard]] Result<std::unique_ptr<Mover>> in_place(const Task& task);
 
 }  // namespace retile::mpi

@@ -1,0 +1,178 @@
+// Who sends what to whom between two layouts by tile numbers, asked of one device at a time: what a
+// device sends and receives follows from its number, and nobody looks at the others.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "retile/core/layout.h"
+#include "retile/core/size.h"
+#include "retile/program/ops.h"
+
+namespace retile {
+
+/// The rule of direct() where it can be asked so.
+///
+/// A new tile is cut where old tiles begin and end. A device keeps what it holds itself. Every other
+/// box comes from a holder of the old tile: those who get something of that tile are numbered, by
+/// new tile and then by replica, and taken to its holders in turn. So of an old tile no holder sends
+/// to two devices more than another, but for those that need nothing as they hold it.
+///
+/// Running example: `[3{x}12, 2{y}12]` to `[2{y}12, 3{x}12]` over x:4,y:6. Device 0 has rows 0 to 2,
+/// columns 0 and 1, and gets rows 0 and 1, columns 0 to 2: it keeps a box of 2 x 2 and gets one of
+/// 2 x 1 from device 1.
+class Routes {
+ public:
+  /// Whether both layouts are by tile numbers, `from` without halos, and hold no addends.
+  [[nodiscard]] static bool knows(const Layout& from, const Layout& to);
+
+  /// Both outlive it. Preconditions: knows(from, to), and they are of one array and as many devices.
+  Routes(const Layout& from, const Layout& to);
+
+  /// Boxes that a device's new tile is cut into, those that it keeps among them; at most 2^62 are
+  /// counted.
+  [[nodiscard]] Size boxes(Size device) const;
+
+  /// What received() and sent() hold at most for a device, while they run.
+  [[nodiscard]] Size table_bytes(Size device) const;
+
+  /// Calls use(const Transfer&) for every box of the device's new tile in C order, those that it keeps
+  /// among them. The Transfer is the same object in every call.
+  /// \complexity O(rank) for each box, with a table of the boxes along every dimension
+  template <typename Use>
+  void received(Size device, Use&& use) const;
+
+  /// The same for every box that the device sends to another one.
+  template <typename Use>
+  void sent(Size device, Use&& use) const;
+
+ private:
+  /// Digits of the position that say a number, minor to major.
+  struct Numeral {
+    std::vector<Digit> digits;
+    Size count = 1;
+    /// The part of a position that says number n.
+    [[nodiscard]] Size position(Size n) const;
+    [[nodiscard]] Size number(Size position) const;
+  };
+
+  /// One end.
+  struct End {
+    explicit End(const Layout& layout);
+    const Layout* layout;
+    std::optional<IotaChain> device_at;  ///< nothing: position p is device p
+    std::optional<IotaChain> position_of;
+    std::vector<Numeral> tiles;  ///< per dimension
+    Numeral replica;
+    [[nodiscard]] Size position(Size device) const {
+      return position_of ? position_of->at(device) : device;
+    }
+    [[nodiscard]] Size device(Size position) const {
+      return device_at ? device_at->at(position) : position;
+    }
+  };
+
+  /// A tile along one dimension that meets a tile of the other end, and the stretch that both have.
+  struct Piece {
+    Size tile = 0;      ///< its number
+    Size position = 0;  ///< the digits that say it
+    Size at = 0;        ///< where its box begins
+    Size begin = 0;     ///< of what both have
+    Size end = 0;
+    // Of an old tile: the new tiles that meet it are numbered from `first`, `count` of them.
+    Size first = 0;
+    Size count = 0;
+  };
+
+  /// Half open, in the array.
+  struct Stretch {
+    Size begin = 0;
+    Size end = 0;
+  };
+  [[nodiscard]] static Stretch stretch(const Layout& layout, std::size_t k, Size tile);
+  /// The tiles that meet a stretch, numbers that are empty among them.
+  [[nodiscard]] static Stretch meeting(const Layout& layout, std::size_t k, Stretch stretch);
+  [[nodiscard]] std::vector<Piece> old_pieces(std::size_t k, Size new_tile) const;
+  [[nodiscard]] std::vector<Piece> new_pieces(std::size_t k, Size old_tile) const;
+  [[nodiscard]] Shape numbers(const End& end, Size position) const;
+  [[nodiscard]] bool has_numbers(const End& end, Size position, const Shape& numbers) const;
+
+  std::size_t rank_;
+  End from_;
+  End to_;
+};
+
+template <typename Use>
+void Routes::received(Size device, Use&& use) const {
+  const Size position = to_.position(device);
+  const Shape mine = numbers(to_, position);
+  const Size old_position = from_.position(device);
+  const Shape old = numbers(from_, old_position);
+  std::vector<std::vector<Piece>> pieces;
+  for (std::size_t k = 0; k < rank_; ++k) {
+    pieces.push_back(old_pieces(k, mine[k]));
+    if (pieces.back().empty()) return;
+  }
+  Shape at(rank_);
+  for (std::size_t k = 0; k < rank_; ++k) at[k] = stretch(*to_.layout, k, mine[k]).begin;
+  const Size replica = to_.replica.number(position);
+  Transfer transfer{device, 0, Shape(rank_), Shape(rank_), Shape(rank_)};
+  std::vector<std::size_t> chosen(rank_, 0);
+  while (true) {
+    Size turn = 0;
+    Size source = 0;
+    bool own = true;
+    for (std::size_t k = 0; k < rank_; ++k) {
+      const Piece& piece = pieces[k][chosen[k]];
+      turn = turn * piece.count + (mine[k] - piece.first);
+      source += piece.position;
+      own = own && piece.tile == old[k];
+      transfer.target_start[k] = piece.begin - at[k];
+      transfer.source_start[k] = piece.begin - piece.at;
+      transfer.shape[k] = piece.end - piece.begin;
+    }
+    turn = turn * to_.replica.count + replica;
+    transfer.source =
+        own ? device : from_.device(source + from_.replica.position(turn % from_.replica.count));
+    use(static_cast<const Transfer&>(transfer));
+    std::size_t k = rank_;
+    while (k > 0 && ++chosen[k - 1] == pieces[k - 1].size()) chosen[--k] = 0;
+    if (k == 0) return;
+  }
+}
+
+template <typename Use>
+void Routes::sent(Size device, Use&& use) const {
+  const Size position = from_.position(device);
+  const Shape mine = numbers(from_, position);
+  std::vector<std::vector<Piece>> pieces;
+  Size turns = to_.replica.count;
+  for (std::size_t k = 0; k < rank_; ++k) {
+    pieces.push_back(new_pieces(k, mine[k]));
+    if (pieces.back().empty()) return;
+    turns *= static_cast<Size>(pieces.back().size());
+  }
+  Transfer transfer{0, device, Shape(rank_), Shape(rank_), Shape(rank_)};
+  for (Size turn = from_.replica.number(position); turn < turns; turn += from_.replica.count) {
+    Size target = to_.replica.position(turn % to_.replica.count);
+    Size rest = turn / to_.replica.count;
+    bool some = true;
+    for (std::size_t k = rank_; k-- > 0;) {
+      const auto count = static_cast<Size>(pieces[k].size());
+      const Piece& piece = pieces[k][static_cast<std::size_t>(rest % count)];
+      rest /= count;
+      target += piece.position;
+      some = some && piece.begin < piece.end;
+      transfer.target_start[k] = piece.begin - piece.at;
+      transfer.source_start[k] = piece.begin - stretch(*from_.layout, k, mine[k]).begin;
+      transfer.shape[k] = piece.end - piece.begin;
+    }
+    if (!some) continue;
+    transfer.target = to_.device(target);
+    if (has_numbers(from_, from_.position(transfer.target), mine)) continue;  // it keeps that
+    use(static_cast<const Transfer&>(transfer));
+  }
+}
+
+}  // namespace retile
