@@ -27,10 +27,13 @@ def wrapped(text):
 
 
 def put_section(page, heading, text):
-    """Puts a section at the end of the page, in place of what was there under its heading."""
+    """Puts a section in place of what stands under its heading, or at the end of the page."""
     old = page.read_text() if page.exists() else ""
     begin = old.find(f"\n## {heading}\n")
+    behind = ""
     if begin >= 0:
         end = old.find("\n## ", begin + 1)
-        old = old[:begin] + (old[end:] if end >= 0 else "")
-    page.write_text(old.rstrip("\n") + "\n\n" + wrapped(text))
+        if end >= 0:
+            behind = old[end:]
+        old = old[:begin]
+    page.write_text(old.rstrip("\n") + "\n\n" + wrapped(text) + behind)

@@ -142,13 +142,135 @@ TEST(Addends, collectives_add_integers_and_find_maxima) {
   }
 }
 
+/// Sums for any number of processes: of tiles that are whole, cut unevenly, cut small, and empty.
+std::vector<Program> sums_of_all() {
+  const std::string n = std::to_string(processes());
+  const std::string rows = " groups=[1," + n + "]<=[" + n + "]";
+  const auto made = [&](const std::string& text) {
+    return test::parsed("retile.program/2\nmesh d:" + n + "\n" + text);
+  };
+  const auto piece = [](Size extent) {
+    return std::to_string((extent + processes() - 1) / processes());
+  };
+  return {
+      made("from sum{d}[701]\nto [701]\nallreduce" + rows + "\n"),
+      made("from sum{d}[7, 101]\nto [7, " + piece(101) + "{d}101]\nreducescatter dim=1" + rows +
+           " piece=" + piece(101) + "\n"),
+      made("from sum{d}[50, 3, 7]\nto [50, 3, 7]\nreducescatter dim=0" + rows +
+           " piece=" + piece(50) + "\nallgather dim=0" + rows + "\n"),
+      made("from sum{d}[3]\nto [" + piece(3) + "{d}3]\nreducescatter dim=0" + rows +
+           " piece=" + piece(3) + "\n"),
+      made("from sum{d}[5, 4]\nto sum{d}[5, 4]\nallreduce" + rows + "\nunreduce" + rows + "\n"),
+  };
+}
+
+TEST(Addends, all_ways_give_the_same_bytes) {
+  std::vector<Program> all = sums_of_all();
+  const std::vector<Program> named = programs_here(Addition::sum);
+  all.insert(all.end(), named.begin(), named.end());
+  const ElementType f32{};
+  const ElementType f16{ElementKind::floating, 2};
+  for (const Program& program : all) {
+    const Bytes wanted = simulated(program, f32);
+    for (const bool own : {false, true}) {
+      for (const Size chunk : {Size{1}, Size{777}, Size{8} << 20}) {
+        move_twice(program, f32, {.chunk_bytes = chunk, .own_buffers = own}, wanted);
+        move_twice(program, f32, test::by_messages({.chunk_bytes = chunk, .own_buffers = own}),
+                   wanted);
+      }
+      const test::Blocks blocks(2);
+      move_twice(program, f32, {.own_buffers = own}, wanted);
+    }
+    move_twice(program, f16, test::on_one_node({.own_buffers = true}), simulated(program, f16));
+  }
+}
+
+/// The last of the reasons, up to what was needed.
+std::string way_of(const Redistributor& made) {
+  const std::string& last = made.reasons().back();
+  return last.substr(0, last.find(" needs"));
+}
+
+TEST(Addends, say_which_way_they_go) {
+  const Program program = sums_of_all().front();
+  Options options{.element_type = ElementType{}};
+  const auto way = [&] {
+    const auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
+    return made ? way_of(*made) : render(made.error());
+  };
+  EXPECT_EQ(way(), "exchange: chosen,");
+  options.partition = mpi::Partition::apart;
+  EXPECT_EQ(way(), "exchange by messages: chosen,");
+  options.partition = mpi::Partition::one_node;
+  options.own_buffers = true;
+  EXPECT_EQ(way(), "exchange: chosen,");
+  if (processes() < 3) return;
+  const test::Blocks blocks(2);
+  EXPECT_NE(way().find("do not all share memory"), std::string::npos);
+  options.partition = mpi::Partition::nodes;
+  EXPECT_EQ(way(), "exchange by messages: chosen,");
+}
+
+/// With every limit between nothing and enough: what is chosen keeps within it.
+TEST(Addends, stay_within_any_limit) {
+  const Program program = sums_of_all().front();
+  const ElementType f32{};
+  const Bytes wanted = simulated(program, f32);
+  Options options{.element_type = f32};
+  const auto least = Redistributor::make(MPI_COMM_WORLD, program, 4,
+                                         {.memory_limit_bytes = Size{1}, .element_type = f32});
+  ASSERT_FALSE(least);
+  std::vector<std::string> ways;
+  for (Size limit = 5608; limit < 4000000; limit += limit / 2) {
+    for (const bool own : {false, true}) {
+      options.memory_limit_bytes = limit;
+      options.own_buffers = own;
+      const auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
+      if (!made) {
+        EXPECT_EQ(made.error().code, Code::infeasible) << render(made.error());
+        continue;
+      }
+      EXPECT_LE(made->peak_limit_bytes(), limit);
+      EXPECT_LE(made->preparing_limit_bytes(), limit);
+      ways.push_back(way_of(*made));
+      move_twice(program, f32, options, wanted);
+    }
+  }
+  // With little memory step by step, with more at once.
+  ASSERT_FALSE(ways.empty());
+  EXPECT_EQ(ways.back(), "exchange: chosen,");
+  EXPECT_EQ(ways.front(), "exchange by steps: chosen,");
+}
+
+/// With the least memory every Program goes step by step.
+TEST(Addends, steps_give_the_same_bytes) {
+  std::vector<Program> all = programs_here(Addition::sum);
+  for (const Program& program : programs_here(Addition::max)) all.push_back(program);
+  Size by_steps = 0;
+  for (const Program& program : all) {
+    Options options{.memory_limit_bytes = 1, .element_type = ElementType{}};
+    const auto refused = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
+    ASSERT_FALSE(refused);
+    const std::string& message = refused.error().message;
+    const std::string before = "the least that one of them needs is ";
+    ASSERT_NE(message.find(before), std::string::npos) << message;
+    options.memory_limit_bytes = std::stoll(message.substr(message.find(before) + before.size()));
+    const auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
+    ASSERT_TRUE(made) << render(made.error());
+    by_steps += way_of(*made) == "exchange by steps: chosen," ? 1 : 0;
+    move_twice(program, {}, options, simulated(program, {}));
+  }
+  EXPECT_EQ(by_steps, static_cast<Size>(all.size()));
+}
+
 TEST(Addends, large_tiles_arrive) {
   // Larger than the buffers, and no multiple of them.
   const std::string n = std::to_string(processes());
+  const std::string piece = std::to_string((70 + processes() - 1) / processes());
   const Program program =
       test::parsed("retile.program/2\nmesh d:" + n + "\nfrom sum{d}[1001, 70]\nto [1001, 70]\n" +
-                   "reducescatter dim=1 groups=[1," + n + "]<=[" + n +
-                   "] piece=37\nallgather dim=1 groups=[1," + n + "]<=[" + n + "]\n");
+                   "reducescatter dim=1 groups=[1," + n + "]<=[" + n + "] piece=" + piece +
+                   "\nallgather dim=1 groups=[1," + n + "]<=[" + n + "]\n");
   const ElementType f64{ElementKind::floating, 8};
   const Bytes wanted = simulated(program, f64);
   move_twice(program, f64, {}, wanted);

@@ -10,7 +10,8 @@
 //   late_failure memory       process 1 has no memory left while a Program is made ready
 //   late_failure WAY          process 1 is killed while data goes that way: collectives, inplace, and
 //                             of an exchange shared (on one node), staged (the same with tiles that
-//                             are not shared), direct (by messages), mixed (over two nodes)
+//                             are not shared), direct (by messages), mixed (over two nodes); of a
+//                             sum sums (on one node), sums_staged, sums_by_messages
 //
 // The failures are put under the library by defining MPI functions here: MPI lets every function be
 // replaced that way.
@@ -65,6 +66,12 @@ const Way ways[] = {
     {"direct",
      {.strategy = Strategy::exchange, .partition = Partition::apart, .own_buffers = true}},
     {"mixed", {.strategy = Strategy::exchange, .own_buffers = true}},
+    {"sums",
+     {.partition = Partition::one_node,
+      .own_buffers = true,
+      .element_type = retile::ElementType{}}},
+    {"sums_staged", {.partition = Partition::one_node, .element_type = retile::ElementType{}}},
+    {"sums_by_messages", {.partition = Partition::apart, .element_type = retile::ElementType{}}},
 };
 
 /// Moves data until it is killed.
@@ -170,8 +177,15 @@ alltoall split=1 concat=0 groups=[1,4]<=[4]
 )");
   if (failure == "memory") make_without_memory(program);
   if (failure == "device") move_between_devices(program);
+  const retile::Program sum = retile::test::parsed(R"(retile.program/2
+mesh d:4
+from sum{d}[1000]
+to [1000]
+allreduce groups=[1,4]<=[4]
+)");
   for (const Way& way : ways) {
-    if (failure == way.name) move_until_killed(program, way);
+    const bool adds = way.options.element_type.has_value();
+    if (failure == way.name) move_until_killed(adds ? sum : program, way);
   }
   std::vector<std::byte> in(256);
   std::vector<std::byte> out(256);

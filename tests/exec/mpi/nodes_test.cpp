@@ -392,7 +392,7 @@ TEST(Nodes, an_exchange_that_does_not_fit_the_limit_is_not_made) {
       refused({.strategy = Strategy::collectives}, "is not run by the collectives");
   for (Options options : {Options{}, test::by_messages(), test::over_nodes()}) {
     options.own_buffers = true;
-    for (const Size room : {Size{1} << 16, Size{1} << 18, Size{1} << 20}) {
+    for (const Size room : {Size{1} << 14, Size{1} << 16, Size{1} << 18}) {
       options.memory_limit_bytes = tiles + room;
       EXPECT_LE(refused(options, "does not fit the memory limit"),
                 reading + (std::size_t{1} << 16));

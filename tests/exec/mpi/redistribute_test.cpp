@@ -366,6 +366,48 @@ TEST(Redistribute, in_one_call) {
   EXPECT_EQ(find_pattern_mismatch(program.to, device, 4, out), std::nullopt);
 }
 
+/// Once on `comm`, by one call; whether this process got what the simulator says.
+bool in_one_call(MPI_Comm comm, const Program& program, Size element_bytes) {
+  const auto device = test::process_of(comm);
+  const Bytes in = pattern_tile(program.from, device, element_bytes);
+  Bytes out(static_cast<std::size_t>(program.to.tile_size() * element_bytes), std::byte{0xee});
+  const auto done = mpi::redistribute(comm, program, in, out, element_bytes);
+  return done && out == simulated(program, element_bytes)[static_cast<std::size_t>(device)];
+}
+
+TEST(Redistribute, one_call_after_the_other_shares_what_is_kept_with_the_communicator) {
+  // Tiles that are copied, then such as need slots, then small ones again; two communicators in turn.
+  MPI_Comm other = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &other);
+  for (int round = 0; round < 3; ++round) {
+    for (const Size width : {Size{2}, Size{64}, Size{700}, Size{2}}) {
+      EXPECT_TRUE(in_one_call(MPI_COMM_WORLD, rows_to_columns(width, 12), 8));
+      EXPECT_TRUE(in_one_call(other, rows_to_columns(width, 6), 4));
+    }
+  }
+  // What is kept with it goes with it; a new communicator may get the old one's handle.
+  MPI_Comm_free(&other);
+  MPI_Comm_dup(MPI_COMM_WORLD, &other);
+  EXPECT_TRUE(in_one_call(other, rows_to_columns(2, 6), 4));
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(other, 0, -test::process_of(other), &half);
+  EXPECT_TRUE(in_one_call(half, rows_to_columns(2, 6), 4));
+  MPI_Comm_free(&half);
+  EXPECT_TRUE(in_one_call(other, rows_to_columns(64, 6), 4));
+  MPI_Comm_free(&other);
+}
+
+TEST(Redistribute, one_call_with_wrong_input_leaves_what_is_kept_usable) {
+  Bytes none;
+  const auto refused = mpi::redistribute(MPI_COMM_WORLD, rows_to_columns(2, 6), none, none, 3);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::bad_argument);
+  const auto nowhere = mpi::redistribute(MPI_COMM_NULL, rows_to_columns(2, 6), none, none, 4);
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().code, Code::bad_argument);
+  EXPECT_TRUE(in_one_call(MPI_COMM_WORLD, rows_to_columns(2, 6), 4));
+}
+
 TEST(Redistribute, its_messages_meet_no_others) {
   // A receive that takes anything is open on the caller's communicator all the while.
   const int processes = test::processes();

@@ -6,6 +6,8 @@
 
 #include <iostream>
 
+#include "exec/team/summing.h"
+
 namespace flaws_test {
 namespace {
 
@@ -29,6 +31,24 @@ struct Catch {
     ADD_FAILURE() << name << " was not caught in " << tries << " patterns of delays";
   }
 };
+
+/// Sums without a wait, from tiles that all see (no slots) and from private ones.
+void expect_caught(summing_test::Flaw flaw, retile::Size slots_bytes) {
+  const summing_test::Problem problem(summing_test::pieces_of(203), {}, 6);
+  constexpr std::uint64_t most_seeds = 500;
+  for (std::uint64_t seed = 1; seed <= most_seeds; ++seed) {
+    if (!summing_test::run_problem(problem, slots_bytes, flaw, seed).good()) return;
+  }
+  ADD_FAILURE() << "flaw " << static_cast<int>(flaw) << " with slots of " << slots_bytes
+                << " bytes was not caught";
+}
+
+TEST(TeamFlaws, sums_that_do_not_wait_are_caught) {
+  for (const auto flaw : {summing_test::Flaw::no_entry, summing_test::Flaw::no_wait}) {
+    expect_caught(flaw, 0);
+    expect_caught(flaw, 1000);
+  }
+}
 
 TEST(TeamFlaws, every_precaution_left_out_is_caught_by_the_stress) { each_flaw(Catch{}); }
 

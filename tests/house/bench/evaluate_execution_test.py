@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What scripts/evaluate-execution and scripts/evaluate-uneven say of made-up runs: targets, losses, noise, refusals.
+"""What scripts/evaluate-execution, scripts/evaluate-uneven and scripts/evaluate-sums say of made-up runs: targets, losses, noise, refusals.
 
     evaluate_execution_test.py ROOT
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(sys.argv.pop(1))
 sys.path.insert(0, str(ROOT / "scripts"))
-from evaluation import copying, execution, uneven  # noqa: E402  the path has to be there first
+from evaluation import copying, execution, sums, uneven  # noqa: E402  the path has to be there first
 from evaluation.page import wrapped  # noqa: E402
 from made_up_runs import GOOD, TILE, contender, result, run  # noqa: E402
 
@@ -190,6 +190,32 @@ class Uneven(unittest.TestCase):
             self.assertLess(text.index("## Uneven tiles"), text.index("## Execution"))
 
 
+class Sums(unittest.TestCase):
+    def record(self, *own):
+        """Runs of one problem, in which `automatic` takes so many seconds, and MPI 6."""
+        def run(seconds):
+            return [{"problem": "all-reduce", "peaks": {"automatic": 0.5, "collectives": 0.75},
+                     "seconds": {"limit": 1.0, "automatic": seconds, "automatic, caller's memory": 4.0, "by messages": 8.0,
+                                 "collectives": 6.0, "MPI_Allreduce": 6.0, "MPI_Allreduce, huge pages": 5.0}}]
+        return {"kib": 512, "runs": {"4": [run(seconds) for seconds in own]}}
+
+    def test_the_ratios_are_of_the_same_run(self):
+        processes, problem, words, *figures = next(sums.rows(self.record(3.0, 2.0, 1.5)))
+        self.assertEqual((processes, problem, words), ("4", "all-reduce", "own tiles"))
+        self.assertEqual(list(map(uneven.spread, figures)),
+                         ["3.00 (2.00 to 4.00)", "2.50 (1.67 to 3.33)", "2.00 (1.50 to 3.00)"])
+        self.assertIn("of 0.5 MiB in", sums.section(self.record(3.0)))
+
+    def test_losses_and_a_missed_target_are_said(self):
+        good, bad = sums.section(self.record(2.9)), sums.section(self.record(3.1))
+        self.assertIn("It is in all cases.", good)
+        self.assertIn("**Missed**: all-reduce on 4 processes (1.94).", bad)
+        self.assertIn("- all-reduce on 4 processes, by messages: 0.62", good)
+        self.assertIn("- all-reduce on 4 processes, collectives: 0.83", good)
+        self.assertNotIn("own tiles: ", good)
+        self.assertIn("more than 75.0% of the memory", good)
+
+
 class Pages(unittest.TestCase):
     """The documents say what the raw results of this tree say."""
 
@@ -197,6 +223,7 @@ class Pages(unittest.TestCase):
         page, results = (ROOT / "docs" / "evaluation.md").read_text(), execution.load(ROOT / "bench" / "results")
         self.assertIn("\n" + wrapped(execution.section(results)), page)
         self.assertIn("\n" + wrapped(copying.of_tree(ROOT)), page)
+        self.assertIn("\n" + wrapped(sums.section(sums.load(ROOT / "bench" / "results"))), page)
         self.assertIn("\n" + wrapped(uneven.section(uneven.load(ROOT / "bench" / "results"))), page)
 
     def test_another_result_makes_another_section(self):

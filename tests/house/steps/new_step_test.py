@@ -32,7 +32,11 @@ CONTROL = "program/apply.cpp"
 # One step picked out of the table, which a new one would pass by in silence.
 PICKED = re.compile(r"\b(?:holds_alternative|get_if|get)<(Dynslice|Allgather|Alltoall|Allpermute|Exchange|Keep|Regroup|Fetch|Assemble)>")
 # File and step where that is right: these are what direct() makes, and the ways that take it as it is.
-PICKS = {("exec/mpi/choose.cpp", "Exchange"): 2, ("exec/cuda/executor.cpp", "Exchange"): 1}
+PICKS = {
+    ("exec/mpi/own_exchange.cpp", "Exchange"): 2,
+    ("exec/add/sums.cpp", "Exchange"): 1,
+    ("exec/cuda/executor.cpp", "Exchange"): 1,
+}
 
 
 def read(path):

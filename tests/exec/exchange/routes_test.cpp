@@ -1,0 +1,229 @@
+// Both sides of every transfer find it by themselves, and all of them together are the exchange.
+#include "retile/exec/exchange/routes.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "exec/exchange/problems.h"
+#include "retile/notation/paper/problem.h"
+#include "support/random_layouts.h"
+
+namespace retile::test::routes_test {
+namespace {
+
+using Rows = std::vector<std::vector<Size>>;
+
+/// What all devices receive from others, or send to others; sorted.
+Rows received(const Routes& routes, Size devices) {
+  Rows out;
+  for (Size d = 0; d < devices; ++d) {
+    routes.received(d, [&](const Transfer& transfer) {
+      if (transfer.source != transfer.target) out.push_back(row_of(transfer));
+    });
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+Rows sent(const Routes& routes, Size devices) {
+  Rows out;
+  for (Size d = 0; d < devices; ++d) {
+    routes.sent(d, [&](const Transfer& transfer) { out.push_back(row_of(transfer)); });
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+bool overlap(const Box& a, const Box& b) {
+  for (std::size_t k = 0; k < a.at.size(); ++k) {
+    if (a.at[k] + a.extent[k] <= b.at[k] || b.at[k] + b.extent[k] <= a.at[k]) return false;
+  }
+  return true;
+}
+
+/// What is wrong with what one device receives; empty if nothing is.
+std::string fault_of(const Routes& routes, const Layout& from, const Layout& to, Size device) {
+  const Box mine = to.box(device);
+  Size count = 0;
+  Size elements = 0;
+  Shape last;
+  std::string fault;
+  routes.received(device, [&](const Transfer& transfer) {
+    ++count;
+    elements += checked_product(transfer.shape).value();
+    if (!last.empty() && !(last < transfer.target_start)) fault = "not in C order";
+    last = transfer.target_start;
+    if (transfer.source == device) return;
+    Box box{transfer.target_start, transfer.shape};
+    for (std::size_t k = 0; k < box.at.size(); ++k) box.at[k] += mine.at[k];
+    if (overlap(box, from.box(device))) fault = "receives what it holds";
+  });
+  if (count != routes.boxes(device)) fault = "counts other boxes than it receives";
+  if (elements != to.tile_size(device)) fault = "receives another number of elements";
+  return fault;
+}
+
+/// The same of both ends.
+std::string fault_of(const Layout& from, const Layout& to) {
+  const Routes routes(from, to);
+  for (Size d = 0; d < from.devices(); ++d) {
+    if (auto fault = fault_of(routes, from, to, d); !fault.empty()) {
+      return "device " + std::to_string(d) + ": " + fault;
+    }
+  }
+  const Rows all = received(routes, from.devices());
+  if (all != sent(routes, from.devices())) return "targets and sources disagree";
+  const Program program = direct(ends(from, to)).value();
+  Rows whole;
+  for (const Transfer& transfer : std::get<Exchange>(program.steps.front().op).transfers) {
+    if (transfer.source != transfer.target) whole.push_back(row_of(transfer));
+  }
+  std::sort(whole.begin(), whole.end());
+  if (all != whole) return "the exchange is another one";
+  return check(program).answer == Answer::right ? "" : "not right:\n" + to_text(program);
+}
+
+/// A layout by tile numbers, half of the time with the devices in another order.
+Layout draw_layout(std::mt19937_64& random, Size devices, const Shape& global, bool halos) {
+  while (true) {
+    Layout out = support::random_layout(random, devices, global);
+    if (out.is_listed() || (!halos && !out.halos().empty())) continue;
+    Size factor = 1;
+    for (Size n = 2; n < devices; ++n) {
+      if (devices % n == 0 && random() % 2 == 0) factor = n;
+    }
+    if (random() % 2 == 0 || factor == 1) return out;
+    IotaChain order(devices);
+    order.append({{factor, devices / factor}, {1, 0}});
+    return out.renamed(order);
+  }
+}
+
+TEST(Routes, both_sides_find_the_same) {
+  std::mt19937_64 random(1);
+  Size ordered = 0;
+  Size uneven = 0;
+  Size moving = 0;
+  for (int n = 0; n < 6'000; ++n) {
+    static const std::vector<Size> sizes = {1, 2, 3, 4, 6, 8, 12, 16, 18, 24, 30, 36};
+    const Size devices = sizes[random() % sizes.size()];
+    const Shape global = support::random_global(random, 3, 20);
+    const Layout from = draw_layout(random, devices, global, false);
+    const Layout to = draw_layout(random, devices, global, true);
+    ASSERT_TRUE(Routes::knows(from, to));
+    ASSERT_EQ(fault_of(from, to), "") << n;
+    ordered += from.is_compact() && to.is_compact() ? 0 : 1;
+    uneven += from.is_even() && to.is_even() ? 0 : 1;
+    moving += from.equivalent(to) ? 0 : 1;
+  }
+  std::cout << uneven << " uneven, " << ordered << " with devices in another order, " << moving
+            << " that move something\n";
+  EXPECT_GT(uneven, 4'000);
+  EXPECT_GT(ordered, 500);
+  EXPECT_GT(moving, 4'000);
+}
+
+TEST(Routes, every_pair_of_even_tilings) {
+  Size pairs = 0;
+  for (const auto& [axes, global] : {std::pair<Shape, Shape>{{2, 3}, {6, 6}},
+                                     {{2, 2, 2}, {8, 8}},
+                                     {{2, 2}, {4, 2, 4}},
+                                     {{4, 3}, {12}}}) {
+    const std::vector<Layout> maps = all_maps(axes, global);
+    for (const Layout& from : maps) {
+      for (const Layout& to : maps) {
+        ASSERT_EQ(fault_of(from, to), "");
+        ++pairs;
+      }
+    }
+  }
+  EXPECT_GT(pairs, 2'000);
+}
+
+TEST(Routes, an_array_of_rank_0_stays_where_it_is) {
+  const auto map = Layout::compact(3, {}, {}, {}).value();
+  EXPECT_EQ(fault_of(map, map), "");
+}
+
+TEST(Routes, holders_take_turns) {
+  // Every old tile has R holders, and of those who get something of it, itself among them, each
+  // holder has as many turns as another, or one more.
+  std::mt19937_64 random(2);
+  Size shared = 0;
+  for (int n = 0; n < 500; ++n) {
+    const Shape global = support::random_global(random, 2, 40);
+    const auto blocks = [&] {
+      const auto digits = support::random_digits(random, 24, global.size());
+      std::vector<Cuts> cuts;
+      for (std::size_t i = 0; i < global.size(); ++i) {
+        const Size count = product_of(digits[i]);
+        cuts.push_back(Cuts::blocks((global[i] + count - 1) / count, count, global[i]));
+      }
+      return Layout::numbered(24, cuts, digits).value();
+    };
+    const Layout from = blocks();
+    const Layout to = blocks();
+    std::map<Shape, std::map<Size, Size>> turns;  // by old tile and holder
+    std::map<Shape, Size> needed;
+    const Routes routes(from, to);
+    for (Size d = 0; d < 24; ++d) {
+      turns[from.numbers().numbers(d)][d] += 0;
+      routes.received(d, [&](const Transfer& transfer) {
+        const Shape tile = from.numbers().numbers(transfer.source);
+        ++needed[tile];
+        if (transfer.source != d) ++turns[tile][transfer.source];
+      });
+    }
+    for (const auto& [tile, holders] : turns) {
+      const auto count = static_cast<Size>(holders.size());
+      const Size most = (needed[tile] + count - 1) / count;
+      for (const auto& [holder, boxes] : holders) EXPECT_LE(boxes, most);
+      shared += count > 1 && most > 1 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(shared, 300);
+}
+
+TEST(Routes, one_of_a_million_devices_looks_at_its_own_boxes_only) {
+  const Problem problem =
+      parse_problem("x:1048576", "[1{x}1048576, 1048576]", "[1048576, 1{x}1048576]").value();
+  const Routes routes(problem.from, problem.to);
+  EXPECT_EQ(routes.boxes(12'345), 1'048'576);
+  Size received = 0;
+  Size sources = 0;
+  routes.received(12'345, [&](const Transfer& transfer) {
+    ++received;
+    sources += transfer.source;
+  });
+  Size sent = 0;
+  Size targets = 0;
+  routes.sent(12'345, [&](const Transfer& transfer) {
+    ++sent;
+    targets += transfer.target;
+  });
+  EXPECT_EQ(received, 1'048'576);
+  EXPECT_EQ(sent, 1'048'575);
+  EXPECT_EQ(sources, targets + 12'345);
+}
+
+TEST(Routes, does_not_know_lists_halos_at_the_start_and_addends) {
+  const auto even = Layout::compact(2, {4}, {2}, {{{1, 2}}}).value();
+  const auto listed = Layout::listed(2, {4}, {2}, {0, 2}).value();
+  const auto halo = Layout::numbered(2, {Cuts::even(2, 2)}, {{{1, 2}}}, {{1, 0}}).value();
+  const auto sum = Layout::compact(2, {4}, {4}, {{}}).value().with_addends(Addition::sum, {{1, 2}});
+  EXPECT_TRUE(Routes::knows(even, even));
+  EXPECT_TRUE(Routes::knows(even, halo));
+  EXPECT_FALSE(Routes::knows(halo, even));
+  EXPECT_FALSE(Routes::knows(listed, even));
+  EXPECT_FALSE(Routes::knows(even, listed));
+  EXPECT_FALSE(Routes::knows(sum.value(), even));
+}
+
+}  // namespace
+}  // namespace retile::test::routes_test
