@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What scripts/evaluate-execution, scripts/evaluate-uneven and scripts/evaluate-sums say of made-up runs: targets, losses, noise, refusals.
+"""What scripts/evaluate-execution and its neighbours for uneven tiles, sums and single calls say of made-up runs: targets, losses, noise,
+refusals.
 
     evaluate_execution_test.py ROOT
 """
@@ -12,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(sys.argv.pop(1))
 sys.path.insert(0, str(ROOT / "scripts"))
-from evaluation import copying, execution, sums, uneven  # noqa: E402  the path has to be there first
+from evaluation import copying, execution, one_shot, sums, uneven  # noqa: E402  the path has to be there first
 from evaluation.page import wrapped  # noqa: E402
 from made_up_runs import GOOD, TILE, contender, result, run  # noqa: E402
 
@@ -216,6 +217,24 @@ class Sums(unittest.TestCase):
         self.assertIn("more than 75.0% of the memory", good)
 
 
+class OneShot(unittest.TestCase):
+    def record(self, *calls):
+        """Runs of one problem, in which redistribute() takes so many seconds, and MPI_Alltoallw 2."""
+        def run(seconds):
+            return [{"kib": 16384, "seconds": {"redistribute()": seconds, "Redistributor::run()": 1.0, "MPI_Alltoallw": 2.0,
+                                               "MPI_Alltoallw and its types": 3.0}}]
+        return {"runs": {"4": [run(seconds) for seconds in calls]}}
+
+    def test_the_ratios_are_of_the_same_run(self):
+        (kib, processes, seconds, ways), = one_shot.rows(self.record(3.0, 2.0, 1.0))
+        self.assertEqual((kib, processes, seconds), (16384, 4, 2.0))
+        self.assertEqual(list(map(uneven.spread, ways.values())), ["1.00 (0.50 to 1.50)", "0.50 (0.50 to 0.50)", "1.50 (1.50 to 1.50)"])
+
+    def test_a_missed_limit_is_said(self):
+        self.assertIn("It does in all cases.", one_shot.section(self.record(3.0)))
+        self.assertIn("**Missed**: 16 MiB on 4 processes (1.55).", one_shot.section(self.record(3.1)))
+
+
 class Pages(unittest.TestCase):
     """The documents say what the raw results of this tree say."""
 
@@ -223,6 +242,7 @@ class Pages(unittest.TestCase):
         page, results = (ROOT / "docs" / "evaluation.md").read_text(), execution.load(ROOT / "bench" / "results")
         self.assertIn("\n" + wrapped(execution.section(results)), page)
         self.assertIn("\n" + wrapped(copying.of_tree(ROOT)), page)
+        self.assertIn("\n" + wrapped(one_shot.section(one_shot.load(ROOT / "bench" / "results"))), page)
         self.assertIn("\n" + wrapped(sums.section(sums.load(ROOT / "bench" / "results"))), page)
         self.assertIn("\n" + wrapped(uneven.section(uneven.load(ROOT / "bench" / "results"))), page)
 

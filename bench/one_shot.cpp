@@ -1,0 +1,208 @@
+// What one call of redistribute() takes, with everything made ready for it, beside MPI_Alltoallw, in one run on
+// real MPI processes: mpirun -n P one_shot [options]. Every element of every output is compared first.
+//
+// Rows to columns: every process has something for every other. MPI_Alltoallw is timed with types that are
+// kept, and with types that are made and freed each time.
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "execution_peers.h"
+#include "execution_problems.h"
+#include "machine.h"
+#include "retile/exec/exchange/direct.h"
+#include "retile/exec/mpi/redistribute.h"
+#include "retile/exec/npy/pattern.h"
+#include "retile/lower/lower.h"
+#include "retile/notation/paper/problem.h"
+#include "retile/plan/plan.h"
+
+namespace {
+
+using execution_bench::element_bytes;
+using execution_bench::MpiTypes;
+using retile::Exchange;
+using retile::Program;
+using retile::Size;
+using retile::mpi::Redistributor;
+using Json = nlohmann::ordered_json;
+
+int process = 0;
+int processes = 1;
+
+[[noreturn]] void give_up(const std::string& message) {
+  std::cerr << "one_shot: process " << process << ": " << message << '\n';
+  MPI_Abort(MPI_COMM_WORLD, 4);
+  std::abort();
+}
+
+template <typename T>
+T value_of(retile::Result<T> result) {
+  if (!result) give_up(render(result.error()));
+  return std::move(*result);
+}
+
+void succeed(const retile::Result<void>& done) {
+  if (!done) give_up(render(done.error()));
+}
+
+/// Seconds since the machine started, the same for all processes.
+double seconds_of_node() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+struct Contender {
+  std::string name;
+  std::function<void()> run;
+};
+
+/// From when the first begins to when the last is through.
+double time(const Contender& contender) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  double times[2] = {-seconds_of_node(), 0};
+  contender.run();
+  times[1] = seconds_of_node();
+  MPI_Allreduce(MPI_IN_PLACE, times, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return times[0] + times[1];
+}
+
+double median(std::vector<double> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  const std::size_t middle = numbers.size() / 2;
+  return numbers.size() % 2 == 1 ? numbers[middle] : (numbers[middle - 1] + numbers[middle]) / 2;
+}
+
+execution_bench::Problem rows_to_columns(Size bytes) {
+  const execution_bench::Notation notation(processes);
+  const Size elements = bytes / element_bytes;
+  Size side = 1;
+  while (side * side < elements) side *= 2;
+  const retile::Shape extents{elements / side / processes * processes,
+                              side / processes * processes};
+  return {"rows to columns", "", "d:" + std::to_string(processes), notation.type(extents, 0),
+          notation.type(extents, 1)};
+}
+
+Json measure(Size bytes, int rounds, const std::string& falsified) {
+  const execution_bench::Problem problem = rows_to_columns(bytes);
+  const auto read = value_of(retile::parse_problem(problem.mesh, problem.from, problem.to));
+  const Program program = value_of(retile::program_of(value_of(plan(read))));
+  const auto whole = value_of(retile::direct(program));
+  const auto& exchange = std::get<Exchange>(whole.steps.front().op);
+  std::vector<std::byte> in(
+      static_cast<std::size_t>(program.from.tile_size(process) * element_bytes));
+  std::vector<std::byte> out(
+      static_cast<std::size_t>(program.to.tile_size(process) * element_bytes));
+  fill_pattern(program.from, process, element_bytes, in);
+
+  auto kept = value_of(Redistributor::make(MPI_COMM_WORLD, program, element_bytes));
+  const MpiTypes types(exchange, program.from.tile(), program.to.tile());
+  const std::vector<Contender> contenders{
+      {"redistribute()",
+       [&] {
+         succeed(retile::mpi::redistribute(MPI_COMM_WORLD, program, in, out, element_bytes));
+       }},
+      {"Redistributor::run()", [&] { succeed(kept.run(in, out)); }},
+      {"MPI_Alltoallw", [&] { types.alltoallw(in.data(), out.data()); }},
+      {"MPI_Alltoallw and its types",
+       [&] {
+         MpiTypes(exchange, program.from.tile(), program.to.tile())
+             .alltoallw(in.data(), out.data());
+       }},
+  };
+  for (const Contender& contender : contenders) {
+    std::memset(out.data(), 0, out.size());
+    contender.run();
+    if (contender.name == falsified) out[out.size() / 2] ^= std::byte{1};
+    if (find_pattern_mismatch(program.to, process, element_bytes, out)) {
+      give_up(contender.name + " gives wrong elements");
+    }
+  }
+  std::vector<std::vector<double>> seconds(contenders.size());
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t k = 0; k < contenders.size(); ++k) seconds[k].push_back(time(contenders[k]));
+  }
+  Json result{
+      {"problem", problem.name}, {"from", problem.from}, {"to", problem.to}, {"kib", bytes >> 10}};
+  for (std::size_t k = 0; k < contenders.size(); ++k) {
+    result["contenders"].push_back(
+        {{"name", contenders[k].name}, {"verified", true}, {"seconds", seconds[k]}});
+    if (process != 0) continue;
+    std::printf("%8lld KiB  %2d processes  %-28s %9.3f ms, %5.2f of MPI_Alltoallw\n",
+                static_cast<long long>(bytes >> 10), processes, contenders[k].name.c_str(),
+                median(seconds[k]) * 1e3, median(seconds[k]) / median(seconds[2]));
+  }
+  return result;
+}
+
+constexpr const char* usage =
+    "usage: mpirun -n P one_shot [--sizes N,..] [--rounds N] [--output FILE] [--falsify NAME]\n"
+    "\n"
+    "  --sizes N,..    KiB of the arrays, all processes together (default 16384,262144)\n"
+    "  --rounds N      timed rounds (default 9)\n"
+    "  --output FILE   the results as JSON\n"
+    "  --falsify NAME  change an element of what this contender brought: it must be found\n";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &process);
+  MPI_Comm_size(MPI_COMM_WORLD, &processes);
+  std::string sizes = "16384,262144";
+  std::string path;
+  std::string falsified;
+  int rounds = 9;
+  for (int i = 1; i < argc; ++i) {
+    const std::string option = argv[i];
+    if (option == "--help" || i + 1 == argc) {
+      if (process == 0) std::cout << usage;
+      MPI_Finalize();
+      return option == "--help" ? 0 : 2;
+    }
+    const std::string value = argv[++i];
+    if (option == "--sizes") {
+      sizes = value;
+    } else if (option == "--rounds") {
+      rounds = std::max(1, std::stoi(value));
+    } else if (option == "--output") {
+      path = value;
+    } else if (option == "--falsify") {
+      falsified = value;
+    } else {
+      give_up("unknown option " + option);
+    }
+  }
+  Json results{{"schema", "retile.one_shot_run/1"},
+               {"processes", processes},
+               {"rounds", rounds},
+               {"machine", copy_bench::machine()},
+               {"mpi", execution_bench::mpi_version()},
+               {"problems", Json::array()}};
+  for (std::size_t at = 0; at <= sizes.size();) {
+    const std::size_t comma = std::min(sizes.find(',', at), sizes.size());
+    results["problems"].push_back(
+        measure(Size{std::stoll(sizes.substr(at, comma - at))} << 10, rounds, falsified));
+    at = comma + 1;
+  }
+  if (process == 0 && !path.empty()) {
+    FILE* const file = std::fopen(path.c_str(), "w");
+    if (file == nullptr) give_up("cannot write " + path);
+    std::fputs((results.dump(1) + "\n").c_str(), file);
+    std::fclose(file);
+  }
+  MPI_Finalize();
+  return 0;
+}
