@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <iostream>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -110,10 +111,20 @@ TEST(DeviceTransfers, are_those_of_one_device_in_the_order_of_the_exchange) {
   }
 }
 
+/// Where an element of the stream lies in the tile that so many of them follow without a gap.
+std::optional<Size> together(const std::vector<Size>& offsets, std::size_t first, Size bytes,
+                             Size element) {
+  for (Size k = 0; k < bytes / element; ++k) {
+    if (offsets[first + static_cast<std::size_t>(k)] != offsets[first] + k * element) return {};
+  }
+  return offsets[first];
+}
+
 TEST(BoxStream, packs_and_unpacks_the_elements_of_its_boxes_in_order_whatever_the_room) {
   std::mt19937_64 random(5);
   Size pieces = 0;
   Size cut = 0;
+  Size alike = 0;
   for (int i = 0; i < 3000; ++i) {
     const Problem problem = random_problem(random);
     const Size element = problem.element_bytes;
@@ -126,7 +137,9 @@ TEST(BoxStream, packs_and_unpacks_the_elements_of_its_boxes_in_order_whatever_th
     const Bytes tile = random_bytes(elements_of(problem.source_tile) * element + tile_at, random);
     Bytes got = random_bytes(elements_of(problem.target_tile) * element + got_at + 5, random);
     Bytes stream;
+    std::vector<Size> offsets;
     each_element(problem, End::source, [&](Size offset) {
+      offsets.push_back(offset);
       const auto begin = tile.begin() + tile_at + offset;
       stream.insert(stream.end(), begin, begin + element);
     });
@@ -151,7 +164,10 @@ TEST(BoxStream, packs_and_unpacks_the_elements_of_its_boxes_in_order_whatever_th
     while (!source.finished(packing)) {
       Bytes piece(static_cast<std::size_t>(piece_at + room) + 1, std::byte{0x5a});
       std::byte* const slot = piece.data() + piece_at;
+      const std::optional<Size> unpacked = source.unpacked(packing, room);
       const Size bytes = source.pack(packing, tile.data() + tile_at, slot, room);
+      ASSERT_EQ(unpacked, together(offsets, packed.size() / width, bytes, element));
+      alike += unpacked && bytes > element ? 1 : 0;
       ASSERT_GE(bytes, element);
       ASSERT_LE(bytes, room);
       ASSERT_EQ(piece.back(), std::byte{0x5a});
@@ -167,7 +183,10 @@ TEST(BoxStream, packs_and_unpacks_the_elements_of_its_boxes_in_order_whatever_th
     cut += static_cast<Size>(stream.size()) > room ? 1 : 0;
   }
   EXPECT_GT(cut, 500);
-  std::cout << pieces << " pieces, " << cut << " streams cut\n";
+  EXPECT_GT(alike, 500);
+  EXPECT_LT(alike, pieces - 500);
+  std::cout << pieces << " pieces, of which " << alike << " lie together, " << cut
+            << " streams cut\n";
 }
 
 }  // namespace

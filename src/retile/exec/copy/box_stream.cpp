@@ -141,6 +141,19 @@ Size BoxStream::skip(Cursor& cursor, Size room) {
   return pieces(cursor, room, [](Size, Size, const Size*) {});
 }
 
+std::optional<Size> BoxStream::unpacked(Cursor cursor, Size room) {
+  std::optional<Size> begin;
+  bool together = true;
+  pieces(cursor, room, [&](Size offset, Size filled, const Size* packed_strides) {
+    if (!begin) begin = offset;
+    together = together && offset == *begin + filled;
+    for (std::size_t i = 0; i < rank_; ++i) {
+      together = together && (piece_[i] == 1 || strides_[i] == packed_strides[i]);
+    }
+  });
+  return together ? begin : std::nullopt;
+}
+
 Size BoxStream::held_bytes() const {
   const std::size_t numbers = numbers_.capacity() + strides_.capacity() + piece_.capacity();
   return static_cast<Size>(sizeof(*this) + numbers * sizeof(Size) +

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -53,6 +54,9 @@ class BoxStream {
   Size unpack(Cursor& cursor, const std::byte* packed, std::byte* tile, Size room);
   /// What pack() or unpack() would return with this room; moves on like them.
   Size skip(Cursor& cursor, Size room);
+  /// Where in the tile the bytes lie that pack() would copy, if they lie there as they would be packed:
+  /// then they need no packing. Does not move on.
+  [[nodiscard]] std::optional<Size> unpacked(Cursor cursor, Size room);
 
   /// Bytes that this object holds: at most object_bytes() and box_bytes() for each of its boxes.
   [[nodiscard]] Size held_bytes() const;

@@ -92,7 +92,7 @@ Result<void> MessagePart::begin(std::span<const std::byte> in, std::span<std::by
   receives_.rewind();
   under_way_ = 0;
   for (std::size_t place = 0; place < 2 * expected_.size(); ++place) {
-    auto begun = begin(place, in);
+    auto begun = begin(place, in, out);
     if (!begun) return tl::unexpected(begun.error());
     under_way_ += *begun ? 1 : 0;
   }
@@ -104,29 +104,36 @@ Result<void> MessagePart::finish(std::span<const std::byte> in, std::span<std::b
   while (under_way_ > 0) {
     const auto place = messages_.wait();
     if (!place) return tl::unexpected(place.error());
-    if (*place < expected_.size()) {
-      MessageQueue::Message message = expected_[*place];
+    if (*place < expected_.size() && expected_[*place]) {
+      MessageQueue::Message message = *expected_[*place];
       receives_.boxes(message).unpack(message.cursor, slot(*place).data(), out.data(), slot_bytes_);
     }
-    auto begun = begin(*place, in);
+    auto begun = begin(*place, in, out);
     if (!begun) return tl::unexpected(begun.error());
     under_way_ -= *begun ? 0 : 1;
   }
   return {};
 }
 
-Result<bool> MessagePart::begin(std::size_t place, std::span<const std::byte> in) {
+Result<bool> MessagePart::begin(std::size_t place, std::span<const std::byte> in,
+                                std::span<std::byte> out) {
   const bool receives = place < expected_.size();
   MessageQueue& queue = receives ? receives_ : sends_;
   MessageQueue::Message* const message = queue.next();
   if (message == nullptr) return false;
   const int other = queue.other(*message);
   BoxStream& boxes = queue.boxes(*message);
+  // What lies together in a tile goes from there, and there, without a slot.
+  const std::optional<Size> at = boxes.unpacked(message->cursor, slot_bytes_);
   Result<void> begun;
   if (receives) {
-    expected_[place] = *message;
-    const auto bytes = boxes.skip(message->cursor, slot_bytes_);
-    begun = messages_.receive(place, slot(place).first(static_cast<std::size_t>(bytes)), other);
+    expected_[place] = at ? std::nullopt : std::optional(*message);
+    const auto bytes = static_cast<std::size_t>(boxes.skip(message->cursor, slot_bytes_));
+    std::byte* const to = at ? out.data() + *at : slot(place).data();
+    begun = messages_.receive(place, {to, bytes}, other);
+  } else if (at) {
+    const auto bytes = static_cast<std::size_t>(boxes.skip(message->cursor, slot_bytes_));
+    begun = messages_.send(place, {in.data() + *at, bytes}, other);
   } else {
     const auto bytes = boxes.pack(message->cursor, in.data(), slot(place).data(), slot_bytes_);
     begun = messages_.send(place, slot(place).first(static_cast<std::size_t>(bytes)), other);

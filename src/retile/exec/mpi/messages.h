@@ -55,7 +55,7 @@ class MessageQueue {
 /// Everyone sends what it has for the process one after it, then for the one two after it, ..; up
 /// to `slots` messages in either direction are under way.
 ///
-/// No deadlock: of all messages that are not through, one to the least distance is in a slot of its
+/// No deadlock: of all messages that are not through, one to the least distance is under way at its
 /// sender, whose earlier ones are all through, and for the same reason expected in a slot of its
 /// receiver. What is done between begin() and finish() waits for no message, so everyone gets past
 /// it.
@@ -78,7 +78,8 @@ class MessagePart {
  private:
   /// Begins the next message in a free place: the first half of them receive, the others send.
   /// Whether there was one.
-  [[nodiscard]] Result<bool> begin(std::size_t place, std::span<const std::byte> in);
+  [[nodiscard]] Result<bool> begin(std::size_t place, std::span<const std::byte> in,
+                                   std::span<std::byte> out);
   [[nodiscard]] std::span<std::byte> slot(std::size_t place) const;
 
   const Task task_;
@@ -91,7 +92,8 @@ class MessagePart {
   MessageQueue receives_;
   Buffer memory_;
   std::optional<copy::Pass> kept_;
-  std::vector<MessageQueue::Message> expected_;  // what a place receives
+  /// What a place receives into its slot; nothing where it comes straight into the tile.
+  std::vector<std::optional<MessageQueue::Message>> expected_;
   Size under_way_ = 0;
 };
 
