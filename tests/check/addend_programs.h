@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <random>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "retile/program/program.h"
+#include "retile/program/uneven.h"
 #include "support/random_layouts.h"
 
 namespace addend_programs {
@@ -48,6 +50,28 @@ class Draws {
   explicit Draws(std::uint64_t seed) : random_(seed) {}
 
   bool iotas = false;  ///< whether the tables of right steps are iotas all
+
+  /// A right Program of exchanges between layouts whose tiles need not be alike. Every tile is put
+  /// together from random boxes, those of each addend cut in another way.
+  Program exchanges() {
+    static const std::vector<Size> counts{2, 3, 4, 6, 8, 9, 12};
+    const Size devices = counts[below(counts.size())];
+    const Shape global = support::random_global(random_, 3, 6);
+    const auto addition = static_cast<Addition>(below(4));
+    Program out;
+    out.devices = devices;
+    out.from = any_layout(devices, global, addition);
+    const Layout* at = &out.from;
+    Layout between;
+    if (addition != Addition::stack && below(2) == 0) {
+      between = any_layout(devices, global, addition);
+      out.steps.push_back(exchange(*at, between, addition, {}));
+      at = &between;
+    }
+    out.to = any_layout(devices, global, addition);
+    out.steps.push_back(exchange(*at, out.to, addition, {.by_tile = true}));
+    return out;
+  }
 
   /// A Program of right steps, now and then with claims; or of any steps between any layouts.
   Program program() {
@@ -234,6 +258,84 @@ class Draws {
         return retile::Embed{i, along(at.devices, *digit), add};
       }
     }
+  }
+
+  // ---- Right exchanges
+
+  struct Naming {
+    bool by_tile = false;  ///< whether addends may be others in every tile
+  };
+
+  Step exchange(const Layout& from, const Layout& to, Addition addition, Naming naming) {
+    retile::Exchange out;
+    if (addition != Addition::stack) out.add = addition;
+    std::map<std::pair<Shape, Shape>, std::vector<Size>> addend_of;  // of each of `from`, by tile
+    for (Size d = 0; d < to.devices(); ++d) {
+      const retile::Box box = to.box(d);
+      if (retile::is_empty(box.extent)) continue;
+      auto& goes_to =
+          addend_of[naming.by_tile ? std::pair(box.at, box.extent) : std::pair<Shape, Shape>()];
+      while (std::ssize(goes_to) < from.addend_count()) {
+        const Size k = std::ssize(goes_to);
+        goes_to.push_back(
+            out.add ? static_cast<Size>(below(static_cast<std::size_t>(to.addend_count()))) : k);
+      }
+      for (Size k = 0; k < from.addend_count(); ++k) {
+        if (goes_to[static_cast<std::size_t>(k)] == to.addend(d))
+          fetch(from, k, {d, box.at}, box, out);
+      }
+    }
+    std::shuffle(out.transfers.begin(), out.transfers.end(), random_);
+    Step step{std::move(out), {}};
+    step.claims.shapes = to.extents();
+    return step;
+  }
+
+  /// A device, and where its tile lies.
+  struct Target {
+    Size device = 0;
+    Shape at;
+  };
+
+  /// Brings a box of an addend to a device, in pieces that some other device holds whole.
+  void fetch(const Layout& from, Size addend, const Target& target, const retile::Box& box,
+             retile::Exchange& out) {
+    std::vector<Size> holders;
+    for (Size d = 0; d < from.devices(); ++d) {
+      if (from.addend(d) == addend && holds(from.box(d), box)) holders.push_back(d);
+    }
+    std::vector<std::size_t> longer;  // dimensions that can be cut
+    for (std::size_t i = 0; i < box.extent.size(); ++i) {
+      if (box.extent[i] > 1) longer.push_back(i);
+    }
+    if (!longer.empty() && (holders.empty() || below(3) == 0)) {
+      const std::size_t i = longer[below(longer.size())];
+      retile::Box low = box;
+      retile::Box high = box;
+      low.extent[i] = 1 + static_cast<Size>(below(static_cast<std::size_t>(box.extent[i] - 1)));
+      high.at[i] += low.extent[i];
+      high.extent[i] -= low.extent[i];
+      fetch(from, addend, target, low, out);
+      fetch(from, addend, target, high, out);
+      return;
+    }
+    const Size source = holders.at(below(holders.size()));
+    retile::Transfer transfer{target.device, source, box.at, box.at, box.extent};
+    const Shape source_at = from.box(source).at;
+    for (std::size_t i = 0; i < box.at.size(); ++i) {
+      transfer.target_start[i] -= target.at[i];
+      transfer.source_start[i] -= source_at[i];
+    }
+    out.transfers.push_back(std::move(transfer));
+  }
+
+  static bool holds(const retile::Box& whole, const retile::Box& part) {
+    for (std::size_t i = 0; i < whole.at.size(); ++i) {
+      if (part.at[i] < whole.at[i] || part.at[i] + part.extent[i] > whole.at[i] + whole.extent[i]) {
+        return false;
+      }
+    }
+    return true;
   }
 
   // ---- Any steps

@@ -75,6 +75,10 @@ TEST(AddendsRandom, both_checkers_say_the_same) {
     take(retile::to_text(program));
     for (int k = 0; k < 3; ++k) take(retile::to_text(draws.mutant(program)));
     for (int k = 0; k < 2; ++k) take(draws.spoiled(retile::to_text(program)));
+    const Program exchanges = draws.exchanges();
+    const std::string text = retile::to_text(exchanges);
+    take(text);
+    take(draws.spoiled(text));
   }
   std::cout << seen.size() << " texts:";
   for (const auto& [what, count] : counts) std::cout << ' ' << what << ' ' << count;
@@ -93,6 +97,18 @@ to sum{x,z}[2,2]
 exchange transfers=[[0,0,0,0,0,0,1,1],[0,0,0,1,0,1,2,1],[0,0,1,0,1,0,1,1],[1,1,0,0,0,0,2,2],[2,2,0,0,0,0,2,2],[3,3,0,0,0,0,2,2]] tile=[2,2]
 )";
   const Seen seen = see(text);
+  EXPECT_EQ(seen.what, "right");
+  EXPECT_EQ(seen.difference, "");
+}
+
+TEST(AddendsRandom, a_box_may_meet_a_piece_on_two_sides) {
+  // The third box of device 0 is cut by the second, and two parts of it meet one piece.
+  const Seen seen = see(R"(retile.program/2
+mesh x:3
+from sum{x}[2,2]
+to [2,2]
+exchange transfers=[[0,0,0,0,0,0,2,1],[0,1,1,0,1,0,1,1],[0,2,0,0,0,0,2,2],[0,0,0,1,0,1,2,1],[0,1,0,0,0,0,1,2],[0,1,1,1,1,1,1,1],[1,0,0,0,0,0,2,2],[1,1,0,0,0,0,2,2],[1,2,0,0,0,0,2,2],[2,0,0,0,0,0,2,2],[2,1,0,0,0,0,2,2],[2,2,0,0,0,0,2,2]] add=sum tile=[2,2]
+)");
   EXPECT_EQ(seen.what, "right");
   EXPECT_EQ(seen.difference, "");
 }

@@ -85,26 +85,28 @@ struct Cell {
   std::vector<std::size_t> layers;
 };
 
-/// Lays a box over cells.
+/// Lays a box over cells. Each cell is cut once, by what it shares with the box: what was cut off
+/// the box elsewhere may meet the same cell again.
 void lay(std::vector<Cell>& cells, const Box& box, std::size_t number) {
   std::vector<Box> left = {box};
   const std::size_t count = cells.size();
   for (std::size_t c = 0; c < count && !left.empty(); ++c) {
+    const auto shared = common(cells[c].box, box);
+    if (!shared) continue;
+    const Box own = cells[c].box;
+    for (Box& outside : without(own, *shared)) {
+      cells.push_back({std::move(outside), cells[c].layers});
+    }
+    cells[c].box = *shared;
+    cells[c].layers.push_back(number);
     std::vector<Box> next;
     for (Box& rest : left) {
-      const auto shared = common(cells[c].box, rest);
-      if (!shared) {
+      const auto covered = common(rest, *shared);
+      if (!covered) {
         next.push_back(std::move(rest));
         continue;
       }
-      const Box own = cells[c].box;
-      for (Box& outside : without(own, *shared)) {
-        cells.push_back({std::move(outside), cells[c].layers});
-      }
-      cells[c].box = *shared;
-      for (Box& outside : without(rest, *shared)) next.push_back(std::move(outside));
-      cells[c].layers.push_back(number);
-      // What is left of `rest` meets what is left of the cell no more: they lay apart.
+      for (Box& outside : without(std::move(rest), *covered)) next.push_back(std::move(outside));
     }
     left = std::move(next);
   }
