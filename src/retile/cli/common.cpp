@@ -17,6 +17,7 @@
 #include "retile/core/atomic_file.h"
 #include "retile/notation/paper/notation.h"
 #include "retile/notation/paper/problem.h"
+#include "retile/notation/sharding.h"
 #include "retile/program/forms/text.h"
 
 namespace retile::cli {
@@ -186,14 +187,16 @@ Result<PlacedMesh> read_mesh(const std::string& text, std::string_view source) {
     return refuse(about_argument(Code::empty_mesh, source, "''", "a mesh has at least one axis",
                                  {"one device is x:1"}));
   }
-  auto mesh = parse_mesh(text, source);
-  if (!mesh) return refuse(std::move(mesh.error()));
-  return PlacedMesh{*std::move(mesh)};
+  return parse_any_mesh(text, source);
 }
 
 Result<void> read_order(PlacedMesh& mesh, const std::optional<std::string>& text,
                         std::string_view source) {
   if (!text) return {};
+  if (mesh.order) {
+    return refuse(about_argument(Code::bad_argument, source, *text,
+                                 "the mesh says itself which device stands where"));
+  }
   auto order = parse_order(*text, mesh.mesh.device_count(), source);
   if (!order) return refuse(std::move(order.error()));
   mesh.order_text = *text;
@@ -211,8 +214,29 @@ Result<void> read_order(PlacedMesh& mesh, const std::optional<std::string>& text
 
 }  // namespace
 
+namespace {
+
+/// A mesh and its order, if it is given at all.
+Result<std::optional<PlacedMesh>> read_placed(const std::optional<std::string>& mesh,
+                                              std::string_view mesh_source,
+                                              const std::optional<std::string>& order,
+                                              std::string_view order_source) {
+  if (!mesh) {
+    if (!order) return std::optional<PlacedMesh>();
+    return refuse(
+        about_argument(Code::bad_argument, order_source, *order,
+                       fmt::format("an order is of a mesh, and there is no {}", mesh_source)));
+  }
+  auto out = read_mesh(*mesh, mesh_source);
+  if (!out) return refuse(std::move(out.error()));
+  if (auto read = read_order(*out, order, order_source); !read) return refuse(read.error());
+  return std::optional(*std::move(out));
+}
+
+}  // namespace
+
 Result<Problem> ProblemArguments::read() const {
-  auto at_start = read_mesh(*mesh, "--mesh");
+  auto at_start = read_placed(mesh, "--mesh", order, "--order");
   if (!at_start) return refuse(std::move(at_start.error()));
   for (const auto& [text, source] : {std::pair(&from, "FROM"), std::pair(&to, "TO")}) {
     if ((*text)->find_first_not_of(" \t") == std::string::npos) {
@@ -220,12 +244,19 @@ Result<Problem> ProblemArguments::read() const {
                                    {"a type is written [3{x}12, 2{y}12]; one element is []"}));
     }
   }
-  if (auto read = read_order(*at_start, order, "--order"); !read) return refuse(read.error());
-  if (!mesh_to && !order_to) return parse_problem(*at_start, {}, *from, *to);
-  auto at_end = mesh_to ? read_mesh(*mesh_to, "--mesh-to") : PlacedMesh{at_start->mesh};
-  if (!at_end) return refuse(std::move(at_end.error()));
-  if (auto read = read_order(*at_end, order_to, "--order-to"); !read) return refuse(read.error());
-  return parse_problem(*at_start, *at_end, *from, *to);
+  ProblemText text{.mesh = *at_start, .mesh_to = {}, .shape = {}, .from = *from, .to = *to};
+  if (mesh_to || order_to) {
+    const auto& over = mesh_to ? mesh_to : mesh;
+    auto at_end = read_placed(over, "--mesh-to", order_to, "--order-to");
+    if (!at_end) return refuse(std::move(at_end.error()));
+    text.mesh_to = *std::move(at_end);
+  }
+  if (shape) {
+    auto read = parse_shape(*shape, "--shape");
+    if (!read) return refuse(std::move(read.error()));
+    text.shape = *std::move(read);
+  }
+  return parse_problem(text);
 }
 
 void ProblemArguments::add_options(OptionList& options) {
@@ -236,12 +267,15 @@ void ProblemArguments::add_options(OptionList& options) {
   options.text("--mesh-to", mesh_to, "the mesh at the end, if it is another one", "MESH");
   options.text("--order-to", order_to,
                "the order at the end; without --mesh-to it is that of --order, if absent", "ORDER");
+  options.text("--shape", shape, "the global shape, such as 16,8, where a notation does not say it",
+               "SHAPE");
   options.text("FROM", from, "type at the start, such as '[3{x}12, 2{y}12]'", "TYPE");
   options.text("TO", to, "type at the end", "TYPE");
 }
 
 std::optional<Complaint> ProblemArguments::missing() const {
-  if (!mesh) return Complaint{"--mesh is missing"};
+  const bool foreign = from && to && (is_foreign_sharding(*from) || is_foreign_sharding(*to));
+  if (!mesh && !foreign) return Complaint{"--mesh is missing"};
   if (!from) return Complaint{"FROM is missing"};
   if (!to) return Complaint{"TO is missing"};
   return std::nullopt;

@@ -141,7 +141,7 @@ class ProofProgress {
 
 /// The Programs that are meant: those of a file, or the plan of a problem.
 Result<std::vector<Program>> programs_of(const ProveArguments& arguments) {
-  if (!arguments.problem.mesh) {
+  if (!arguments.problem.from) {
     const std::string path = arguments.program.value_or("-");
     const Result<std::string> text = read_text(path, "PROGRAM");
     if (!text) return refuse(text.error());
@@ -272,6 +272,8 @@ class ProveVerb final : public Verb {
   [[nodiscard]] std::string footer() const override { return footer_text; }
   void add_options(OptionList& options) override {
     options.text("--mesh", given_.problem.mesh, "axes of the mesh, such as x:4,y:6", "MESH");
+    options.text("--shape", given_.problem.shape,
+                 "the global shape, such as 16,8, where a notation does not say it", "SHAPE");
     options.text("FROM|PROGRAM", given_.program,
                  "with --mesh the type at the start; else a file, or - for stdin", "TYPE|FILE");
     options.text("TO", given_.problem.to, "type at the end", "TYPE");
@@ -284,11 +286,10 @@ class ProveVerb final : public Verb {
     options.flag("--json", given_.json, "print one JSON object per Program, retile.proof/1");
   }
   [[nodiscard]] std::optional<Complaint> settle() override {
-    if (given_.problem.mesh) {
+    if (given_.problem.mesh || given_.problem.to) {
       given_.problem.from = std::exchange(given_.program, std::nullopt);
       return given_.problem.missing();
     }
-    if (given_.problem.to) return Complaint{"--mesh is missing"};
     if (!given_.program) return Complaint{"--mesh FROM TO, or a PROGRAM, is missing"};
     return std::nullopt;
   }

@@ -62,12 +62,13 @@ class Verb {
 [[nodiscard]] std::unique_ptr<Verb> make_prove_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_run_verb();
 
-/// --mesh M FROM TO, and who stands where.
+/// --mesh M FROM TO, in any notations, and who stands where.
 struct ProblemArguments {
   std::optional<std::string> mesh;
   std::optional<std::string> order;
   std::optional<std::string> mesh_to;
   std::optional<std::string> order_to;
+  std::optional<std::string> shape;
   std::optional<std::string> from;
   std::optional<std::string> to;
 

@@ -98,15 +98,22 @@ Token<std::string> Scanner::name(std::string_view what, const Notes& notes) {
   return sees('"') ? quoted_name() : word(what, notes);
 }
 
+Token<std::string> Scanner::quoted(std::string_view what, const Notes& notes) {
+  if (!sees_quoted()) fail_expected(what, made(notes));
+  return quoted_name();
+}
+
 Token<std::string> Scanner::quoted_name() {
   const std::size_t begin = position_;
+  const char quote = here();
   const std::string_view text = input_->text.substr(0, end_);
-  const std::size_t close = text.find_first_of("\"\n", begin + 1);
-  if (close == std::string_view::npos || text[close] != '"') {
+  const std::size_t close = text.find_first_of(std::string{quote, '\n'}, begin + 1);
+  if (close == std::string_view::npos || text[close] != quote) {
     fail(at({begin, std::min(close, end_)}),
          {.code = Code::syntax,
           .message = "a quoted name has no closing quote",
-          .notes = {"a name stands between two double quotes on one line"}});
+          .notes = {fmt::format("a name stands between two {} quotes on one line",
+                                quote == '"' ? "double" : "single")}});
   }
   position_ = close + 1;
   return {.value = std::string(text.substr(begin + 1, close - begin - 1)), .place = since(begin)};

@@ -43,6 +43,9 @@ class Scanner {
   [[nodiscard]] Token<std::string> word(std::string_view what, const Notes& notes = {});
   /// A name with or without quotes.
   [[nodiscard]] Token<std::string> name(std::string_view what, const Notes& notes = {});
+  /// A text between two single or two double quotes.
+  [[nodiscard]] bool sees_quoted() { return sees('"') || sees('\''); }
+  [[nodiscard]] Token<std::string> quoted(std::string_view what, const Notes& notes = {});
   /// A number from 0. \error bad_number (negative, 2^63 or more)
   [[nodiscard]] Token<Size> number();
   /// A number from 1, which `what` names. \error bad_number
@@ -65,7 +68,7 @@ class Scanner {
   [[nodiscard]] char here() const { return input_->text[position_]; }
   [[nodiscard]] Token<Size> digits(std::string_view what, std::string_view note_on_signs,
                                    const Notes& notes);
-  [[nodiscard]] Token<std::string> quoted_name();
+  [[nodiscard]] Token<std::string> quoted_name();  ///< between whichever quotes come next
 
   const Input* input_;
   std::size_t position_;

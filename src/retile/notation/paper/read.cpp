@@ -119,34 +119,6 @@ TypeText text_of(const text::Input& input, const Dims& written) {
   return out;
 }
 
-/// The layout of dimensions that break no rule.
-Layout layout_of(const Mesh& mesh, const std::vector<CutDim>& dims) {
-  std::vector<Cuts> cuts;
-  std::vector<std::vector<Digit>> digits;
-  std::vector<Halo> halos;
-  for (const CutDim& dim : dims) {
-    cuts.push_back(cuts_of(cut_text(mesh, dim)).value());
-    halos.push_back(dim.halo);
-    std::vector<Digit>& out = digits.emplace_back();
-    for (const AxisPart& part : dim.parts) out.push_back(*digit_of(mesh, part));
-  }
-  auto layout =
-      Layout::numbered(mesh.device_count(), std::move(cuts), std::move(digits), std::move(halos));
-  RETILE_ASSERT(layout.has_value(), "a well-formed type has a layout");
-  return std::move(*layout);
-}
-
-/// Canonical: ", " between dimensions, "," between axes, `12` for `12{}12`; without what splits
-/// nothing.
-std::string layout_text(const Mesh& mesh, std::vector<CutDim> dims) {
-  std::string out;
-  for (CutDim& dim : dims) {
-    std::erase_if(dim.parts, [&](const AxisPart& part) { return digit_of(mesh, part)->size == 1; });
-    out += (out.empty() ? "[" : ", ") + dim_text(dim);
-  }
-  return out.empty() ? "[]" : out + "]";
-}
-
 /// `sum{x}` before the dimensions.
 struct WrittenAddends {
   Addition addition = Addition::sum;
@@ -255,6 +227,31 @@ Layout rooted(Size devices, const Mesh& mesh, const std::vector<CutDim>& dims,
 }
 
 }  // namespace
+
+Layout layout_of(const Mesh& mesh, const std::vector<CutDim>& dims) {
+  std::vector<Cuts> cuts;
+  std::vector<std::vector<Digit>> digits;
+  std::vector<Halo> halos;
+  for (const CutDim& dim : dims) {
+    cuts.push_back(cuts_of(cut_text(mesh, dim)).value());
+    halos.push_back(dim.halo);
+    std::vector<Digit>& out = digits.emplace_back();
+    for (const AxisPart& part : dim.parts) out.push_back(*digit_of(mesh, part));
+  }
+  auto layout =
+      Layout::numbered(mesh.device_count(), std::move(cuts), std::move(digits), std::move(halos));
+  RETILE_ASSERT(layout.has_value(), "a well-formed type has a layout");
+  return std::move(*layout);
+}
+
+std::string layout_text(const Mesh& mesh, std::vector<CutDim> dims) {
+  std::string out;
+  for (CutDim& dim : dims) {
+    std::erase_if(dim.parts, [&](const AxisPart& part) { return digit_of(mesh, part)->size == 1; });
+    out += (out.empty() ? "[" : ", ") + dim_text(dim);
+  }
+  return out.empty() ? "[]" : out + "]";
+}
 
 Mesh read_mesh(const text::Input& input) {
   Scanner scanner(input);

@@ -34,4 +34,10 @@ struct WrittenLayout {
 /// \param devices  of which one may hold everything
 [[nodiscard]] WrittenLayout read_layout(const text::Input& input, const Mesh& mesh, Size devices);
 
+/// The layout of dimensions that break no rule over the mesh.
+[[nodiscard]] Layout layout_of(const Mesh& mesh, const std::vector<CutDim>& dims);
+/// Canonical: ", " between dimensions, "," between axes, `12` for `12{}12`; without what splits
+/// nothing. Precondition: dimensions that break no rule.
+[[nodiscard]] std::string layout_text(const Mesh& mesh, std::vector<CutDim> dims);
+
 }  // namespace retile::paper

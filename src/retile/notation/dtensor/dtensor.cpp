@@ -1,0 +1,159 @@
+// DTensor: `(Shard(dim=0), Replicate(), Partial(sum))`, a placement for every axis of the mesh, and
+// its meshes.
+#include <fmt/format.h>
+
+#include "retile/core/names.h"
+#include "retile/notation/written.h"
+
+namespace retile::notation {
+namespace {
+
+std::vector<std::string> forms() {
+  return {"placements are Shard(0), Replicate(), Partial() and _StridedShard(dim=0, sf=2)"};
+}
+
+/// Reads `0`, `dim=0` or `-1`.
+void read_dim(Scanner& scanner, Placement& out) {
+  if (scanner.accept("dim")) scanner.expect("=");
+  out.from_end = scanner.accept("-");
+  out.dim = scanner.number().value;
+  if (!out.from_end) return;
+  if (out.dim == 0) scanner.fail_expected("a dimension: -0 is none");
+  --out.dim;
+}
+
+/// Reads `sum`, `'sum'`, `reduce_op='sum'`, or nothing.
+Addition read_operation(Scanner& scanner) {
+  if (scanner.accept("reduce_op")) scanner.expect("=");
+  if (scanner.sees(')')) return Addition::sum;
+  const auto word = scanner.sees_quoted() ? scanner.quoted("") : scanner.word("sum, max or min");
+  const auto addition = addition_named(word.value);
+  if (addition && *addition != Addition::stack) return *addition;
+  text::fail(word.place, {.code = Code::unsupported,
+                          .message = fmt::format("no addends of a {}", shortened(word.value)),
+                          .notes = {"addends are of a sum, a max or a min"}});
+}
+
+Placement read_placement(Scanner& scanner) {
+  const std::size_t begin = scanner.next();
+  Placement out;
+  const auto word = scanner.word("a placement", forms);
+  const bool strided = word.value == "_StridedShard" || word.value == "_S";
+  if (strided || word.value == "Shard" || word.value == "S") {
+    out.kind = Placement::Kind::shard;
+    scanner.expect("(");
+    read_dim(scanner, out);
+    if (strided) {
+      scanner.expect(",");
+      if (scanner.accept("sf") || scanner.accept("split_factor")) scanner.expect("=");
+      out.split_factor = scanner.size("the split factor").value;
+    }
+    scanner.expect(")");
+  } else if (word.value == "Partial" || word.value == "P") {
+    out.kind = Placement::Kind::partial;
+    if (word.value == "Partial" || scanner.sees('(')) {
+      scanner.expect("(");
+      out.addition = read_operation(scanner);
+      scanner.expect(")");
+    }
+  } else if (word.value == "Replicate") {
+    scanner.expect("(");
+    scanner.expect(")");
+  } else if (word.value != "R") {
+    text::fail(word.place, {.code = Code::unsupported,
+                            .message = fmt::format("{} is not read", shortened(word.value)),
+                            .notes = forms()});
+  }
+  out.place = scanner.since(begin);
+  return out;
+}
+
+/// Reads `(dp=2, tp=2)`, behind the bracket.
+std::vector<ReadAxis> read_named_axes(Scanner& scanner) {
+  std::vector<ReadAxis> out;
+  while (!scanner.accept(")")) {
+    if (!out.empty()) scanner.expect(",");
+    if (scanner.accept(")")) break;
+    Token<std::string> name =
+        scanner.sees_quoted() ? scanner.quoted("") : scanner.word("the name of an axis");
+    if (!scanner.accept("=")) scanner.expect(":");
+    out.push_back({std::move(name), scanner.size("the size of an axis")});
+  }
+  return out;
+}
+
+/// Reads `('dp', 'tp')`.
+std::vector<Token<std::string>> read_names(Scanner& scanner) {
+  std::vector<Token<std::string>> out;
+  const bool list = scanner.accept("[");
+  if (!list) scanner.expect("(");
+  const std::string_view closing = list ? "]" : ")";
+  while (!scanner.accept(closing)) {
+    if (!out.empty()) scanner.expect(",");
+    if (scanner.accept(closing)) break;
+    out.push_back(scanner.quoted("the name of an axis"));
+  }
+  return out;
+}
+
+}  // namespace
+
+PlacedMesh read_dtensor_mesh(Scanner& scanner) {
+  const std::size_t begin = scanner.next();
+  scanner.expect("DeviceMesh");
+  scanner.expect("(");
+  std::vector<ReadAxis> axes;
+  std::optional<NestedNumbers> devices;
+  Place devices_place;
+  std::vector<Token<std::string>> names;
+  while (!scanner.accept(")")) {
+    const std::size_t at = scanner.next();
+    if (scanner.accept("mesh_dim_names")) {
+      scanner.expect("=");
+      if (!scanner.accept("None")) names = read_names(scanner);
+    } else if (scanner.sees('[')) {
+      devices = read_nested(scanner);
+      devices_place = scanner.since(at);
+    } else if (axes.empty() && scanner.accept("(")) {
+      axes = read_named_axes(scanner);
+    } else {
+      skip_value(scanner);
+    }
+    if (!scanner.sees(')')) scanner.expect(",");
+  }
+  const Place all = scanner.since(begin);
+  if (!devices && axes.empty()) {
+    text::fail(all, {.code = Code::empty_mesh,
+                     .message = "a DeviceMesh lists its devices, or its axes as (dp=2, tp=4)"});
+  }
+  for (std::size_t k = axes.size(); devices && k < devices->extents.size(); ++k) {
+    const bool named = k < names.size();
+    axes.push_back(
+        {{named ? names[k].value : numbered_axis(k), named ? names[k].place : devices_place},
+         {devices->extents[k], devices_place}});
+  }
+  Mesh mesh = mesh_of(axes, all);
+  if (!devices) return {.mesh = std::move(mesh)};
+  return placed_by_list(std::move(mesh), devices->numbers, devices_place);
+}
+
+Written read_dtensor(Scanner& scanner) {
+  Written out{.notation = Notation::dtensor};
+  const std::size_t begin = scanner.next();
+  const bool list = scanner.accept("[");
+  if (!list) scanner.expect("(");
+  const std::string_view closing = list ? "]" : ")";
+  out.placements.emplace();
+  while (!scanner.accept(closing)) {
+    if (!out.placements->empty()) {
+      if (!scanner.accept(","))
+        scanner.fail_expected(fmt::format("',' or '{}' after a placement", closing));
+      if (scanner.accept(closing)) break;
+    }
+    out.placements->push_back(read_placement(scanner));
+  }
+  out.place = scanner.since(begin);
+  return out;
+}
+
+}  // namespace retile::notation

@@ -1,0 +1,25 @@
+// What placements by axis mean: which axes cut which dimension, and where. Room-internal.
+#pragma once
+
+#include <vector>
+
+#include "retile/notation/written.h"
+
+namespace retile::notation {
+
+struct Placed {
+  std::vector<CutDim> dims;
+  Addition addition = Addition::sum;
+  std::vector<AxisPart> addends;
+};
+
+/// Every axis of the mesh, from the first to the last, cuts what the ones before it have left as
+/// torch.chunk does: blocks of ceil(m/k) of the m elements that one device has. _StridedShard with the split factor f
+/// leaves the major factor f for axes that come later.
+///
+/// \error (thrown) rank_mismatch, bad_dimension; unsupported: tiles that are no boxes, uneven ones
+///     in strides, several additions; limit_reached
+[[nodiscard]] Placed place_by_axis(const std::vector<Placement>& placements, const Mesh& mesh,
+                                   const Shape& shape, const Place& all);
+
+}  // namespace retile::notation
