@@ -57,7 +57,7 @@ Notation listed(const Scanner& before) {
   Scanner scanner = before;
   static_cast<void>(scanner.accept("["));
   if (sees_placement(scanner)) return Notation::dtensor;
-  if (scanner.sees('{')) {
+  if (scanner.accept("{") && (scanner.sees_quoted() || scanner.sees('}') || scanner.sees('?'))) {
     fail_ambiguous(before, "dimensions of Shardy or of HLO without what they are over",
                    "Shardy writes <@mesh, [{\"x\"}, {}]>, HLO {mesh['x'=2], [{'x'}, {}]}");
   }
@@ -68,9 +68,16 @@ Notation listed(const Scanner& before) {
   return Notation::paper;
 }
 
+/// Of a text that begins with `{`.
+Notation braced(Scanner scanner) {
+  static_cast<void>(scanner.accept("{"));
+  const bool may_be = scanner.sees_word() || scanner.sees('{') || scanner.sees('}');
+  return may_be ? Notation::hlo : Notation::paper;
+}
+
 /// The notation that a text is in.
 Notation notation_of(const Scanner& scanner) {
-  if (sees_token(scanner, "{")) return Notation::hlo;
+  if (sees_token(scanner, "{")) return braced(scanner);
   if (sees_token(scanner, "[")) return listed(scanner);
   if (sees_any(scanner, {"#sdy."})) return Notation::shardy;
   if (sees_any(scanner, {"#mesh.", "mesh.sharding", "shard.sharding", "%"})) return Notation::mlir;
@@ -85,7 +92,7 @@ Notation notation_of(const Scanner& scanner) {
     fail_ambiguous(scanner, "() may be DTensor's or JAX's",
                    "JAX writes P(); DTensor has a placement for every axis, (Replicate(),)");
   }
-  return Notation::dtensor;
+  return inside.sees_word() ? Notation::dtensor : Notation::paper;
 }
 
 Written read_as(Notation notation, Scanner& scanner) {
