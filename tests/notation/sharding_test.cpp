@@ -29,6 +29,12 @@ std::string refusal(std::string_view text, std::string_view mesh = "x:2,y:4",
   return out ? "accepted" : render(out.error());
 }
 
+/// The message and the caret of a refusal, without its notes.
+std::string where(std::string_view text, std::string_view mesh = "x:2,y:4") {
+  const std::string all = refusal(text, mesh);
+  return all.substr(0, all.find("note:"));
+}
+
 /// One placement as every notation writes it.
 struct Row {
   const char* paper;
@@ -114,6 +120,151 @@ TEST(Sharding, what_no_layout_says_is_refused_by_name) {
             "  {devices=[2,4]<=[8] last_tile_dims={manual}}\n"
             "                                      ^~~~~~\n"
             "note: what each device holds is not said by the sharding\n");
+}
+
+TEST(Sharding, forms_that_systems_print_are_read) {
+  const auto type = [](std::string_view text) { return type_text(sharding(text)); };
+  EXPECT_EQ(type("NamedSharding(mesh=Mesh(axis_sizes=(2, 4), axis_names=('x', 'y'), "
+                 "axis_types=(Auto, Auto)), spec=PartitionSpec(None, ('y', 'x')), "
+                 "memory_kind=unpinned_host)"),
+            "[32, 3{x,y}24]");
+  EXPECT_EQ(type("P(('y',), unreduced={'x'}, reduced=frozenset())"), "sum{x}[8{y}32, 24]");
+  EXPECT_EQ(type("P()"), "[32, 24]");
+  EXPECT_EQ(type(R"(#sdy.sharding<@"mesh 1", [{"y", ?}p1, {?}], replicated={"x"}>)"),
+            "[8{y}32, 24]");
+  EXPECT_EQ(type(R"(<@m, [{}, {}], unreduced=max{"y":(2)2}>)"), "max{y:(2)2}[32, 24]");
+  EXPECT_EQ(type(R"(<@m, [{}, {}], unreduced={"x"}, replicated={"y"}>)"), "sum{x}[32, 24]");
+  EXPECT_EQ(type("{replicated}"), "[32, 24]");
+  EXPECT_EQ(type("{maximal device=3}"), "[32, 24]@3");
+  EXPECT_EQ(type("{unreduced}"), "sum{y,x}[32, 24]");
+  EXPECT_EQ(type("{devices=[2,1,4]<=[8] last_tile_dim_replicate metadata={op_name=\"a{b,c\"}}"),
+            "[16{x}32, 24]");
+  EXPECT_EQ(type("{mesh['x'=2,'y'=4], replicated}"), "[32, 24]");
+  EXPECT_EQ(type("{mesh['x'=2,'y'=4], [{'x'}, {}], unreduced={'y':(1)2}, replicated={}}"),
+            "sum{y:(1)2}[16{x}32, 24]");
+  EXPECT_EQ(type("[S(1), R]"), "[32, 12{x}24]");
+  EXPECT_EQ(type("(Partial(sum), _StridedShard(dim=-2, sf=1),)"), "sum{x}[8{y}32, 24]");
+  EXPECT_EQ(type("#mesh.shard<@m, [[], [1]], partial = max[0]>"), "max{x}[32, 6{y}24]");
+  EXPECT_EQ(type("%0 = mesh.sharding @m split_axes = [[0]] halo_sizes = [0, 0] "
+                 "sharded_dims_offsets = [0, 5, 32] : !mesh.sharding"),
+            "[(0,5,32){x}32, 24]");
+}
+
+TEST(Sharding, meshes_of_other_systems_are_read) {
+  const auto mesh = [](std::string_view text) {
+    const auto read = parse_any_mesh(text);
+    return read ? to_text(read->mesh) + (read->order_text ? " " + *read->order_text : "")
+                : render(read.error());
+  };
+  EXPECT_EQ(mesh("x:2,y:4"), "x:2,y:4");
+  EXPECT_EQ(mesh("Mesh('x': 2, 'y': 4, axis_types=(Auto, Auto))"), "x:2,y:4");
+  EXPECT_EQ(mesh("Mesh(device_ids=array([[0, 1],\n [3, 2]]), axis_names=('x', 'y'))"),
+            "x:2,y:2 [0,1,3,2]");
+  EXPECT_EQ(mesh(R"(sdy.mesh @mesh = <["x"=2, "y"=4]>)"), "x:2,y:4");
+  EXPECT_EQ(mesh(R"(<["x"=2, "y"=2], device_ids=[3, 2, 1, 0]>)"), "x:2,y:2 [3,2,1,0]");
+  EXPECT_EQ(mesh("mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0))"), "x:2,y:4 [8]<=[4,2]T(1,0)");
+  EXPECT_EQ(mesh("mesh['x'=2], device_ids=(1,0)"), "x:2 [1,0]");
+  EXPECT_EQ(mesh("mesh.mesh @m(shape = 2x4)"), "a0:2,a1:4");
+  EXPECT_EQ(mesh("shard.grid @m(shape = 3)"), "a0:3");
+  EXPECT_EQ(mesh("DeviceMesh('cpu', [[0, 1], [2, 3]], mesh_dim_names=('dp', 'tp'))"), "dp:2,tp:2");
+  EXPECT_EQ(mesh("DeviceMesh((dp=2, tp=4), device: 'cuda', stride: (4, 1))"), "dp:2,tp:4");
+}
+
+TEST(Sharding, shapes_stand_in_front_or_behind) {
+  const auto type = [](std::string_view text) {
+    ShardingContext context;
+    context.mesh = support::value(parse_any_mesh("x:2,y:4"));
+    return type_text(support::value(parse_sharding(text, context)));
+  };
+  EXPECT_EQ(type("P('x') : tensor<16x8xf32>"), "[8{x}16, 8]");
+  EXPECT_EQ(type("f32[16,8]{1,0} {devices=[2,4]<=[8]}"), "[8{x}16, 2{y}8]");
+  EXPECT_EQ(type("f32[16,8]{1,0}, sharding={devices=[2,4]<=[8]}"), "[8{x}16, 2{y}8]");
+  EXPECT_EQ(type("P() : tensor<f32>"), "[]");
+  EXPECT_EQ(support::value(parse_shape("16,8")), (Shape{16, 8}));
+  EXPECT_EQ(support::value(parse_shape("[16, 8]")), (Shape{16, 8}));
+  EXPECT_EQ(support::value(parse_shape("bf16[]")), Shape());
+}
+
+TEST(Sharding, devices_stand_as_the_mesh_says) {
+  const Sharding listed =
+      sharding(R"(<mesh<["x"=2, "y"=2], device_ids=[2, 0, 3, 1]>, [{"x"}, {"y"}]>)", "", {4, 4});
+  EXPECT_EQ(listed.layout.box(2), (Box{{0, 0}, {2, 2}}));
+  EXPECT_EQ(listed.layout.box(0), (Box{{0, 2}, {2, 2}}));
+  EXPECT_EQ(listed.layout.box(1), (Box{{2, 2}, {2, 2}}));
+  const Sharding logical = sharding(
+      "NamedSharding(mesh=Mesh('x': 4), spec=P('x'), logical_device_ids=(3, 2, 1, 0))", "", {4, 4});
+  EXPECT_EQ(logical.layout.box(3), (Box{{0, 0}, {1, 4}}));
+  const Sharding alone = sharding("<mesh<[], device_ids=[2]>, []>", "", {4, 4});
+  EXPECT_EQ(alone.layout.box(2), (Box{{0, 0}, {4, 4}}));
+  EXPECT_EQ(type_text(alone), "[4, 4]@2");
+  EXPECT_EQ(alone.layout.box(1), (Box{{0, 0}, {0, 0}}));
+}
+
+TEST(Sharding, refusals_point_at_what_is_wrong) {
+  EXPECT_EQ(refusal(R"(<@m, [{"x","z"}, {}]>)"),
+            "error: the mesh has no axis z [WF-DIM]\n  <@m, [{\"x\",\"z\"}, {}]>\n"
+            "             ^~~\nnote: the mesh has the axes x and y\n");
+  EXPECT_EQ(refusal("P('x', 'x')"),
+            "error: axis x splits dimension 0 and dimension 1 [WF-TYPE]\n  P('x', 'x')\n"
+            "         ^~~\nnote: an axis stands at most once in a type; still free: y\n");
+  EXPECT_EQ(where("P('x', None, 'y')"),
+            "error: 3 dimensions for an array of 2\n  P('x', None, 'y')\n               ^~~\n");
+  EXPECT_EQ(
+      where("#mesh.shard<@m, [[2]]>"),
+      "error: the mesh has no axis 2 [WF-DIM]\n  #mesh.shard<@m, [[2]]>\n                    ^\n");
+  EXPECT_EQ(
+      where("{devices=[2,2]<=[2,4]}"),
+      "error: 8 devices for a table of 4\n  {devices=[2,2]<=[2,4]}\n                  ^~~~~\n");
+  EXPECT_EQ(where("{devices=[2,2]0,1,2,2}", ""),
+            "error: device 2 stands at two positions\n  {devices=[2,2]0,1,2,2}\n                   "
+            "   ^\n");
+  EXPECT_EQ(where("{devices=[2,2]<=[4]}"),
+            "error: a table of 4 devices over a mesh of 8\n  {devices=[2,2]<=[4]}\n           "
+            "^~~~~~~~~~\n");
+  EXPECT_EQ(where("{devices=[4,2]<=[2,4]T(1,1)}"),
+            "error: T(..) is no permutation of 2 dimensions\n  {devices=[4,2]<=[2,4]T(1,1)}\n      "
+            "                     ^\n");
+  EXPECT_EQ(where("(Shard(0),)"),
+            "error: 1 placement for a mesh of 2 axes\n  (Shard(0),)\n  ^~~~~~~~~~~\n");
+  EXPECT_EQ(where("(Shard(2), Replicate())"),
+            "error: the array has 2 dimensions\n  (Shard(2), Replicate())\n   ^~~~~~~~\n");
+  EXPECT_EQ(where("(Partial(avg), Replicate())"),
+            "error: avg is no way of adding that is read\n  (Partial(avg), Replicate())\n          "
+            " ^~~\n");
+  EXPECT_EQ(where("(_StridedShard(dim=0, sf=2), Replicate())"),
+            "error: the devices hold several pieces of this dimension each\n  "
+            "(_StridedShard(dim=0, sf=2), Replicate())\n   ^~~~~~~~~~~~~~~~~~~~~~~~~~\n");
+  EXPECT_EQ(
+      where("P(UNCONSTRAINED)"),
+      "error: UNCONSTRAINED leaves a dimension open\n  P(UNCONSTRAINED)\n    ^~~~~~~~~~~~~\n");
+  EXPECT_EQ(where("P('x') : tensor<16x8xf32>"),
+            "error: the shape is [16, 8] here\n  P('x') : tensor<16x8xf32>\n           "
+            "^~~~~~~~~~~~~~~~\n");
+  EXPECT_EQ(where("NamedSharding(mesh=Mesh('x': 4), spec=P('x'))"),
+            "error: the mesh is x:4 here\n  NamedSharding(mesh=Mesh('x': 4), spec=P('x'))\n        "
+            "             ^~~~~~~~~~~~\n");
+  EXPECT_EQ(where("P('x')", ""), "error: the mesh is missing\n  P('x')\n  ^~~~~~\n");
+  EXPECT_EQ(where("{devices=[2,x]<=[4]}"),
+            "error: expected a number, found 'x'\n  {devices=[2,x]<=[4]}\n              ^\n");
+  EXPECT_EQ(where("<@m, [{\"x\":(3)2}, {}]>"),
+            "error: x:(3)2 is no part of axis x: 3 * 2 does not divide 2 [WF-DIM]\n  <@m, "
+            "[{\"x\":(3)2}, {}]>\n         ^~~~~~~~\n");
+  EXPECT_EQ(where("#sdy.sharding<@m, [{\"x\"}"),
+            "error: expected ',' or ']' after a dimension, found the end\n  #sdy.sharding<@m, "
+            "[{\"x\"}\n                          ^\n");
+  EXPECT_EQ(where("{mesh['x'=2,'y'=4], [{'x'}, {}], unreduced={'x'}}"),
+            "error: axis x counts addends and cuts dimension 0 [WF-TYPE]\n  {mesh['x'=2,'y'=4], "
+            "[{'x'}, {}], unreduced={'x'}}\n                                              ^~~\n");
+  EXPECT_EQ(where("{maximal device=8}"),
+            "error: there is no device 8\n  {maximal device=8}\n                  ^\n");
+  EXPECT_EQ(where("{unknown}"),
+            "error: unknown says nothing of where the array is\n  {unknown}\n   ^~~~~~~\n");
+  EXPECT_EQ(where("(_MaskPartial(), Replicate())"),
+            "error: _MaskPartial is not read\n  (_MaskPartial(), Replicate())\n   ^~~~~~~~~~~~\n");
+  EXPECT_EQ(where("shard.sharding @m split_axes = [[0]] halo_sizes = [1, 1]"),
+            "error: a halo: MLIR's reaches beyond the array, and no box does\n  shard.sharding @m "
+            "split_axes = [[0]] halo_sizes = [1, 1]\n                                              "
+            "       ^\n");
 }
 
 }  // namespace

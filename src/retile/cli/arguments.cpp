@@ -174,8 +174,8 @@ struct Known {
 
 std::vector<Known> known_verbs(CLI::App& app) {
   std::vector<Known> out;
-  for (const auto make :
-       {make_plan_verb, make_lower_verb, make_check_verb, make_prove_verb, make_run_verb}) {
+  for (const auto make : {make_plan_verb, make_lower_verb, make_check_verb, make_prove_verb,
+                          make_run_verb, make_convert_verb}) {
     Known known{.verb = make()};
     known.app = app.add_subcommand(known.verb->name(), known.verb->summary());
     LibraryOptions options(*known.app);
@@ -199,7 +199,7 @@ std::optional<Diagnostic> complaint_of(Known* known, const TypedLine& line) {
   if (known == nullptr) {
     return usage_error(
         line, end, "a verb is missing",
-        {"the verbs are plan, lower, check, prove and run; `retile --help` says more"});
+        {"the verbs are plan, lower, check, prove, run and convert; `retile --help` says more"});
   }
   auto complaint = known->verb->settle();
   if (!complaint) return std::nullopt;

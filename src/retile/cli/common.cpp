@@ -214,9 +214,6 @@ Result<void> read_order(PlacedMesh& mesh, const std::optional<std::string>& text
 
 }  // namespace
 
-namespace {
-
-/// A mesh and its order, if it is given at all.
 Result<std::optional<PlacedMesh>> read_placed(const std::optional<std::string>& mesh,
                                               std::string_view mesh_source,
                                               const std::optional<std::string>& order,
@@ -232,8 +229,6 @@ Result<std::optional<PlacedMesh>> read_placed(const std::optional<std::string>& 
   if (auto read = read_order(*out, order, order_source); !read) return refuse(read.error());
   return std::optional(*std::move(out));
 }
-
-}  // namespace
 
 Result<Problem> ProblemArguments::read() const {
   auto at_start = read_placed(mesh, "--mesh", order, "--order");

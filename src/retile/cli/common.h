@@ -73,6 +73,14 @@ struct Outcome {
 /// \error file_error (cannot be opened, is a directory), bad_file (longer than 1 GiB)
 [[nodiscard]] Result<std::string> read_text(const std::string& path, std::string_view source);
 
+/// A mesh in any notation, and its order, if it is given at all.
+/// \error as parse_any_mesh and parse_order; bad_argument (an order without a mesh, or beside that of a
+///     mesh)
+[[nodiscard]] Result<std::optional<PlacedMesh>> read_placed(const std::optional<std::string>& mesh,
+                                                            std::string_view mesh_source,
+                                                            const std::optional<std::string>& order,
+                                                            std::string_view order_source);
+
 /// `[2, 3]`
 [[nodiscard]] std::string shape_text(const Shape& shape);
 

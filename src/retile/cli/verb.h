@@ -61,6 +61,7 @@ class Verb {
 [[nodiscard]] std::unique_ptr<Verb> make_check_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_prove_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_run_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_convert_verb();
 
 /// --mesh M FROM TO, in any notations, and who stands where.
 struct ProblemArguments {

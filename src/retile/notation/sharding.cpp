@@ -149,6 +149,16 @@ std::string mesh_words(const PlacedMesh& mesh) {
   return out;
 }
 
+/// How many devices there are where no mesh says it, and no axis is named.
+std::optional<Size> devices_for(const Written& written, const ShardingContext& context) {
+  if (context.devices && names_no_axis(written)) return context.devices;
+  // Shardy's mesh of one device has it, and those before it.
+  if (written.only_device && written.notation == Notation::shardy) {
+    return written.only_device->value + 1;
+  }
+  return std::nullopt;
+}
+
 /// The mesh that the text is over.
 PlacedMesh mesh_for(const Written& written, const ShardingContext& context) {
   if (written.mesh) {
@@ -171,8 +181,8 @@ PlacedMesh mesh_for(const Written& written, const ShardingContext& context) {
   }
   if (context.mesh) return *context.mesh;
   if (context.meshes.size() == 1 && !written.mesh_name) return context.meshes.begin()->second;
-  if (context.devices && names_no_axis(written)) {
-    return {.mesh = Mesh::make({{numbered_axis(0), *context.devices}}).value()};
+  if (const auto devices = devices_for(written, context)) {
+    return {.mesh = Mesh::make({{numbered_axis(0), *devices}}).value()};
   }
   if (written.mesh_name) {
     fail_argument(written.mesh_name->place,
@@ -400,6 +410,9 @@ Sharding resolve(Written written, const ShardingContext& context) {
   Sharding out{.notation = written.notation, .mesh = mesh_for(written, context)};
   const Shape shape = shape_for(written, context);
   const Mesh& mesh = out.mesh.mesh;
+  if (mesh.axes().empty() && out.mesh.order && !written.only_device) {
+    written.only_device = Token<Size>{.value = out.mesh.order->at(0), .place = written.place};
+  }
   if (written.only_device) {
     out.only_device = written.only_device->value;
     for (const Size extent : shape) {

@@ -45,6 +45,15 @@ void read_level(Scanner& scanner, NestedNumbers& out, std::size_t depth, Shape& 
   if (inner && !ragged) extents.insert(extents.end(), inner->begin(), inner->end());
 }
 
+/// Reads over `{1,0:T(8,128)}`, which means nothing here.
+void skip_braces(Scanner& scanner) {
+  scanner.expect("{");
+  do {
+    skip_value(scanner);
+  } while (scanner.accept(","));
+  scanner.expect("}");
+}
+
 /// The rest of `tensor<16x8xf32>`, behind the bracket.
 Shape read_tensor(Scanner& scanner) {
   Shape out;
@@ -261,7 +270,8 @@ std::optional<Addition> accept_addition(Scanner& scanner) {
   const auto addition = addition_named(word.value);
   if (!addition || *addition == Addition::stack) {
     text::fail(word.place, {.code = Code::unsupported,
-                            .message = fmt::format("no addends of a {}", shortened(word.value)),
+                            .message = fmt::format("{} is no way of adding that is read",
+                                                   shortened(word.value)),
                             .notes = {"addends are of a sum, a max or a min"}});
   }
   return addition;
@@ -294,7 +304,7 @@ WrittenShape read_shape(Scanner& scanner) {
       out.value.push_back(scanner.size("an extent").value);
     }
     Scanner ahead = scanner;
-    if (ahead.accept("{") && (ahead.sees_number() || ahead.sees('}'))) skip_value(scanner);
+    if (ahead.accept("{") && (ahead.sees_number() || ahead.sees('}'))) skip_braces(scanner);
   }
   out.place = scanner.since(begin);
   if (!checked_product(out.value)) {

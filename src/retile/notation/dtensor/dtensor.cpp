@@ -29,9 +29,10 @@ Addition read_operation(Scanner& scanner) {
   const auto word = scanner.sees_quoted() ? scanner.quoted("") : scanner.word("sum, max or min");
   const auto addition = addition_named(word.value);
   if (addition && *addition != Addition::stack) return *addition;
-  text::fail(word.place, {.code = Code::unsupported,
-                          .message = fmt::format("no addends of a {}", shortened(word.value)),
-                          .notes = {"addends are of a sum, a max or a min"}});
+  text::fail(word.place,
+             {.code = Code::unsupported,
+              .message = fmt::format("{} is no way of adding that is read", shortened(word.value)),
+              .notes = {"addends are of a sum, a max or a min"}});
 }
 
 Placement read_placement(Scanner& scanner) {

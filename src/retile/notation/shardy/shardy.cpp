@@ -78,7 +78,11 @@ Written read_shardy(Scanner& scanner) {
     if (!scanner.accept("mesh")) scanner.fail_expected("'@' and the name of a mesh, or mesh<..>");
     scanner.expect("<");
     PlacedMesh own = read_axes(scanner, mesh);
-    out.mesh = Token<PlacedMesh>{.value = std::move(own), .place = scanner.since(mesh)};
+    if (own.mesh.axes().empty() && own.order) {
+      out.only_device = Token<Size>{.value = own.order->at(0), .place = scanner.since(mesh)};
+    } else {
+      out.mesh = Token<PlacedMesh>{.value = std::move(own), .place = scanner.since(mesh)};
+    }
   }
   scanner.expect(",");
   out.dims = read_braced_dims(scanner);

@@ -1,0 +1,122 @@
+// retile convert: a sharding of one system as another one writes it.
+#include "retile/notation/convert.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "retile/cli/verb.h"
+
+namespace retile::cli {
+
+namespace {
+
+constexpr const char* footer_text = R"HELP(
+Exit codes: 0 written, 2 FROM cannot be read, or the form cannot say it.
+
+Examples:
+  retile convert --shape 32,24 --as hlo2 "NamedSharding(mesh=Mesh('x': 2, 'y': 4), spec=P('y'))"
+  retile convert --mesh x:2,y:4 --shape 32,24 --as sdy '{devices=[4,2]<=[2,4]T(1,0)}')HELP";
+
+struct ConvertArguments {
+  std::optional<std::string> mesh;
+  std::optional<std::string> order;
+  std::optional<std::string> mesh_to;
+  std::optional<std::string> order_to;
+  std::optional<std::string> shape;
+  std::optional<std::string> from;
+  std::optional<std::string> form;
+  bool json = false;
+};
+
+Result<ShardingForm> read_form(const std::string& text) {
+  if (text == "mlir") return ShardingForm::mlir19;
+  return parse_choice(text, "--as", {sharding_form_names.begin(), sharding_form_names.end()})
+      .map([](std::size_t index) { return static_cast<ShardingForm>(index); });
+}
+
+Result<Sharding> read_from(const ConvertArguments& arguments) {
+  ShardingContext context;
+  auto mesh = read_placed(arguments.mesh, "--mesh", arguments.order, "--order");
+  if (!mesh) return refuse(std::move(mesh.error()));
+  context.mesh = *std::move(mesh);
+  if (arguments.shape) {
+    auto shape = parse_shape(*arguments.shape, "--shape");
+    if (!shape) return refuse(std::move(shape.error()));
+    context.shape = *std::move(shape);
+  }
+  auto sharding = parse_sharding(*arguments.from, context, "FROM");
+  if (!sharding || (!arguments.mesh_to && !arguments.order_to)) return sharding;
+  const auto& over = arguments.mesh_to ? arguments.mesh_to : arguments.mesh;
+  const auto to = read_placed(over, "--mesh-to", arguments.order_to, "--order-to");
+  if (!to) return refuse(to.error());
+  auto out = over_mesh(*sharding, **to);
+  if (out) return out;
+  Diagnostic why = about_argument(out.error().code, "--mesh-to", *over, out.error().message);
+  return refuse(std::move(why));
+}
+
+std::string json_text(const Sharding& sharding, ShardingForm form, const std::string& text) {
+  nlohmann::ordered_json object;
+  object["schema"] = "retile.convert/1";
+  object["as"] = sharding_form_names[static_cast<std::size_t>(form)];
+  object["text"] = text;
+  const auto mesh = mesh_text(sharding.mesh, form);
+  object["mesh"] = mesh ? nlohmann::ordered_json(*mesh) : nlohmann::ordered_json();
+  object["shape"] = sharding.layout.global();
+  object["type"] = type_text(sharding);
+  return object.dump();
+}
+
+Outcome work_on(const ConvertArguments& arguments) {
+  const auto form = read_form(*arguments.form);
+  if (!form) return failed(form.error());
+  const auto sharding = read_from(arguments);
+  if (!sharding) return failed(sharding.error());
+  const auto text = to_text(*sharding, *form);
+  if (!text) {
+    return failed(about_argument(text.error().code, "FROM", *arguments.from, text.error().message,
+                                 text.error().notes));
+  }
+  return {.exit = Exit::yes,
+          .out = (arguments.json ? json_text(*sharding, *form, *text) : *text) + "\n"};
+}
+
+class ConvertVerb final : public Verb {
+ public:
+  [[nodiscard]] std::string name() const override { return "convert"; }
+  [[nodiscard]] std::string summary() const override {
+    return "write a sharding as another system does";
+  }
+  [[nodiscard]] std::string footer() const override { return footer_text; }
+  void add_options(OptionList& options) override {
+    options.text("--mesh", given_.mesh, "axes of the mesh, such as x:4,y:6, in any notation",
+                 "MESH");
+    options.text("--order", given_.order, "the device at each position of the mesh", "ORDER");
+    options.text("--mesh-to", given_.mesh_to, "a mesh whose axes the answer names", "MESH");
+    options.text("--order-to", given_.order_to, "the device at each position of that mesh",
+                 "ORDER");
+    options.text("--shape", given_.shape,
+                 "the global shape, such as 16,8, where FROM does not say it", "SHAPE");
+    options.text("--as", given_.form,
+                 "jax, hlo1, hlo2, hlo3, sdy, dtensor, mlir19 (mlir), mlir22 or paper", "FORM");
+    options.text("FROM", given_.from, "a sharding in any notation", "TYPE");
+    options.flag("--json", given_.json, "print one JSON object, retile.convert/1");
+  }
+  [[nodiscard]] std::optional<Complaint> settle() override {
+    if (!given_.from) return Complaint{"FROM is missing"};
+    if (!given_.form) return Complaint{"--as is missing"};
+    return std::nullopt;
+  }
+  [[nodiscard]] Outcome work() const override { return work_on(given_); }
+
+ private:
+  ConvertArguments given_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_convert_verb() { return std::make_unique<ConvertVerb>(); }
+
+}  // namespace retile::cli
