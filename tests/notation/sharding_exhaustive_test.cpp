@@ -284,7 +284,7 @@ TEST(ShardingExhaustive, iotas_of_hlo_are_those_of_numpy) {
     context.devices = devices;
     for (const std::string& text : shape.empty() ? std::vector{list} : std::vector{iota, list}) {
       const Sharding read = support::value(parse_sharding(text, context));
-      cut_across += read.mesh.order ? 1 : 0;
+      cut_across += read.mesh.order.has_value() ? 1U : 0U;
       for (std::size_t p = 0; p < table.size(); ++p) {
         const auto at = meaning::coordinates(extents, static_cast<Size>(p));
         std::vector<meaning::Indices> want;
