@@ -1,4 +1,4 @@
-// retile check: a verdict for every Program of a file.
+// retile check: a verdict for every Program of a file, or every function of another system's file.
 #include "retile/check/check.h"
 
 #include <fmt/format.h>
@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "retile/cli/foreign.h"
 #include "retile/cli/report.h"
 #include "retile/cli/verb.h"
+#include "retile/foreign/reader.h"
 #include "retile/program/forms/json.h"
 
 namespace retile::cli {
@@ -16,8 +18,9 @@ namespace retile::cli {
 namespace {
 
 constexpr const char* footer_text = R"(
-The input holds one or more Programs, in text or JSON form; each gets a verdict, and the exit code
-is the largest.
+The input holds one or more Programs, in text or JSON form, or what another system compiled: HLO text
+after XLA's partitioner. Each Program and each module gets a verdict, and the exit code is the
+largest. Where a module does not say its ends, --from and --to do, in any notation.
 
 Exit codes: 0 right, 1 wrong (with --within-bound: or higher than both ends), 2 the input cannot be
 read, 3 undecided: a limit was reached, --timeout too.
@@ -25,14 +28,22 @@ read, 3 undecided: a limit was reached, --timeout too.
 Examples:
   retile check sequence.txt
   retile check sequence.txt --timeout 10
+  retile check --from '{devices=[4,1]<=[4]}' --to '{devices=[1,4]<=[4]}' --shape 8,8 module.txt
   retile lower --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' | retile check --within-bound --json)";
 
 struct CheckArguments {
   std::optional<std::string> program;
+  ForeignArguments foreign;
   std::optional<std::string> timeout;
-  bool within_bound = false;
-  bool json = false;
 };
+
+/// The refusal of options that say what a Program says itself.
+Diagnostic needless_ends(const std::string& source) {
+  return {.code = Code::bad_argument,
+          .message = "a Program says its own ends",
+          .source = source,
+          .notes = {"--mesh, --from, --to and --shape are for what other systems compile"}};
+}
 
 Outcome work_on(const CheckArguments& arguments) {
   CheckOptions options;
@@ -44,16 +55,22 @@ Outcome work_on(const CheckArguments& arguments) {
   const std::string path = arguments.program.value_or("-");
   const Result<std::string> text = read_text(path, "PROGRAM");
   if (!text) return failed(text.error());
-  const Result<std::vector<Program>> programs = parse_any(*text, path == "-" ? "stdin" : path);
+  const std::string source = path == "-" ? "stdin" : path;
+  if (const auto language = foreign::language_of(*text)) {
+    return check_foreign(*text, source, *language, arguments.foreign);
+  }
+  if (arguments.foreign.has_ends()) return failed(needless_ends(source));
+  const Result<std::vector<Program>> programs = parse_any(*text, source);
   if (!programs) return failed(programs.error());
 
+  const bool json = arguments.foreign.json;
+  const bool within_bound = arguments.foreign.within_bound;
   Outcome outcome;
   for (const Program& program : *programs) {
     const Verdict verdict = check(program, options);
-    outcome.out +=
-        arguments.json ? verdict_json(verdict) : verdict_text(verdict, arguments.within_bound);
+    outcome.out += json ? verdict_json(verdict) : verdict_text(verdict, within_bound);
     outcome.out += '\n';
-    outcome.exit = std::max(outcome.exit, exit_of(verdict, arguments.within_bound));
+    outcome.exit = std::max(outcome.exit, exit_of(verdict, within_bound));
   }
   return outcome;
 }
@@ -67,10 +84,18 @@ class CheckVerb final : public Verb {
   [[nodiscard]] std::string footer() const override { return footer_text; }
   void add_options(OptionList& options) override {
     options.text("PROGRAM", given_.program, "file, or - for stdin (default)", "FILE");
-    options.flag("--within-bound", given_.within_bound,
+    options.text("--mesh", given_.foreign.mesh, "axes of a module's mesh, where it has none",
+                 "MESH");
+    options.text("--from", given_.foreign.from, "what a module's devices hold at the start",
+                 "TYPE");
+    options.text("--to", given_.foreign.to, "what they must hold at the end", "TYPE");
+    options.text("--shape", given_.foreign.shape, "the global shape, such as 16,8", "SHAPE");
+    options.flag("--within-bound", given_.foreign.within_bound,
                  "also exit 1 if a tile is larger than both ends");
     options.text("--timeout", given_.timeout, "seconds for each Program (default: no limit)", "S");
-    options.flag("--json", given_.json, "print one JSON object per Program, retile.verdict/1");
+    options.flag(
+        "--json", given_.foreign.json,
+        "print one JSON object per Program (retile.verdict/1) or module (retile.foreign/1)");
   }
   [[nodiscard]] std::optional<Complaint> settle() override { return std::nullopt; }
   [[nodiscard]] Outcome work() const override { return work_on(given_); }

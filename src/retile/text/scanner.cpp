@@ -40,8 +40,25 @@ std::string found_text(std::string_view token) {
 }  // namespace
 
 int Scanner::peek() {
-  while (position_ < end_ && (here() == ' ' || here() == '\t')) ++position_;
+  do {
+    while (position_ < end_ && (here() == ' ' || here() == '\t')) ++position_;
+  } while (over_lines_ && skip_line());
   return position_ < end_ ? byte(here()) : -1;
+}
+
+bool Scanner::skip_line() {
+  if (position_ >= end_) return false;
+  if (here() == '\n' || here() == '\r') {
+    ++position_;
+    return true;
+  }
+  const std::string_view rest = input_->text.substr(position_, end_ - position_);
+  const std::string_view begin = rest.substr(0, 2);
+  if (begin != "//" && begin != "/*") return false;
+  const std::string_view close = begin == "//" ? "\n" : "*/";
+  const std::size_t length = rest.find(close, 2);
+  position_ = length == std::string_view::npos ? end_ : position_ + length + close.size();
+  return true;
 }
 
 bool Scanner::sees_number() { return peek() >= 0 && is_digit(here()); }

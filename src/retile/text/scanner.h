@@ -23,6 +23,10 @@ class Scanner {
   Scanner(const Input& input, Span range)
       : input_(&input), position_(range.begin), end_(range.end) {}
 
+  /// From now on ends of lines are blanks, and so are comments, `/* .. */` and `// ..` up to the end
+  /// of a line.
+  void read_over_lines() { over_lines_ = true; }
+
   [[nodiscard]] bool done() { return peek() < 0; }  ///< only blanks are left
   /// The next character that is no blank, as 0..255, or -1 at the end.
   [[nodiscard]] int peek();
@@ -66,6 +70,8 @@ class Scanner {
 
  private:
   [[nodiscard]] char here() const { return input_->text[position_]; }
+  /// Moves over an end of a line or a comment, if one comes next.
+  bool skip_line();
   [[nodiscard]] Token<Size> digits(std::string_view what, std::string_view note_on_signs,
                                    const Notes& notes);
   [[nodiscard]] Token<std::string> quoted_name();  ///< between whichever quotes come next
@@ -73,6 +79,7 @@ class Scanner {
   const Input* input_;
   std::size_t position_;
   std::size_t end_;
+  bool over_lines_ = false;
 };
 
 }  // namespace retile::text

@@ -1,0 +1,264 @@
+#include "retile/cli/foreign.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "retile/core/names.h"
+#include "retile/foreign/ends.h"
+#include "retile/foreign/judge.h"
+#include "retile/foreign/module.h"
+#include "retile/notation/sharding.h"
+#include "retile/plan/plan.h"
+
+namespace retile::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What our own planner makes of the same ends.
+struct Optimum {
+  Size cost = 0;
+  Size height = 0;
+  bool optimal = false;
+};
+
+/// One function and its verdict.
+struct Judged {
+  const foreign::Function& function;
+  foreign::Ends ends;
+  foreign::Verdict verdict;
+  std::optional<Optimum> optimum;
+};
+
+/// Problems that take longer than a moment are not planned here.
+constexpr Size planning_limit = Size{1} << 18;
+
+std::optional<Optimum> optimum_of(const foreign::Ends& ends) {
+  const Result<Problem> problem = Problem::make(ends.from, ends.to);
+  if (!problem) return std::nullopt;
+  PlanOptions options;
+  options.search_limit = planning_limit;
+  const Result<Plan> planned = plan(*problem, options);
+  if (!planned) return std::nullopt;
+  return Optimum{.cost = planned->cost, .height = planned->height, .optimal = planned->optimal};
+}
+
+std::string index_text(const Shape& index) { return fmt::format("[{}]", fmt::join(index, ",")); }
+
+/// `line 12 (all-gather %ag)`
+std::string place_text(const foreign::ValuePlace& value) {
+  return fmt::format("line {} ({} {})", value.place.line, clean(value.op),
+                     clean(shortened(value.name)));
+}
+
+std::string found_text(const foreign::Found& found) {
+  using Kind = foreign::Found::Kind;
+  switch (found.kind) {
+    case Kind::element:
+      return "element " + index_text(found.element);
+    case Kind::zero:
+      return "zero";
+    case Kind::undefined:
+      return "what nobody knows";
+    case Kind::nothing:
+      return "nothing";
+    case Kind::sum:
+      return fmt::format("a sum with element {}", index_text(found.element));
+  }
+  return "";
+}
+
+std::string mismatch_text(const foreign::Mismatch& mismatch, const Judged& judged) {
+  if (mismatch.fault == foreign::Fault::tile) {
+    const auto& type = judged.function.values[judged.function.results.front()].type;
+    return fmt::format("the result is a tile {}, but a tile of the end is {}",
+                       index_text(type.extents), index_text(judged.ends.to.tile()));
+  }
+  const std::string at = index_text(mismatch.at);
+  if (mismatch.fault == foreign::Fault::end) {
+    return fmt::format("device {} holds {} at {}, expected {}", mismatch.device,
+                       found_text(mismatch.found), at, index_text(mismatch.element));
+  }
+  const std::string place =
+      fmt::format("device {}: element {} at {}", mismatch.device, index_text(mismatch.element), at);
+  if (mismatch.replica) {
+    return fmt::format("{} is another sum than on device {}, its replica", place,
+                       *mismatch.replica);
+  }
+  const Size times = mismatch.times.value_or(0);
+  const Size addend = mismatch.addend.value_or(0);
+  if (times == 0) return fmt::format("{} lacks addend {}", place, addend);
+  return fmt::format("{} has addend {} {} times", place, addend, times);
+}
+
+/// The line of a file, as it is printed below a verdict.
+std::string line_text(std::string_view text, std::size_t line) {
+  constexpr std::size_t most = 96;
+  for (std::size_t k = 1; k < line; ++k) {
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  }
+  text = text.substr(0, text.find_first_of("\r\n"));
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  const std::string shown = clean(text.substr(0, most));
+  return fmt::format("  {} | {}{}\n", line, shown, text.size() > most ? " .." : "");
+}
+
+std::string figures_text(const Judged& judged) {
+  const foreign::Verdict& verdict = judged.verdict;
+  std::string out = fmt::format("cost {}, height {} (bound {}), receives {} elements", verdict.cost,
+                                verdict.height, verdict.bound, verdict.received);
+  if (verdict.received_bytes > 0) out += fmt::format(" ({} bytes)", verdict.received_bytes);
+  if (judged.optimum) {
+    out +=
+        fmt::format("; our plan: cost {}, height {}", judged.optimum->cost, judged.optimum->height);
+  }
+  return out;
+}
+
+std::string verdict_text(const Judged& judged, std::string_view text, bool within_bound) {
+  const foreign::Verdict& verdict = judged.verdict;
+  std::string out = clean(shortened(judged.function.name)) + ": ";
+  if (!verdict.right) return out + "undecided (limit): " + verdict.limit + "\n";
+  if (*verdict.right) {
+    const bool over = within_bound && !verdict.within_bound();
+    out +=
+        fmt::format("{}: {}\n", over ? "right, but over the bound" : "right", figures_text(judged));
+  } else {
+    const auto& wrong = *verdict.first_wrong;
+    out += fmt::format("wrong at {}: {}\n{}", place_text(wrong),
+                       mismatch_text(*verdict.mismatch, judged), line_text(text, wrong.place.line));
+    out += fmt::format("  {}\n", figures_text(judged));
+  }
+  if (verdict.whole_array) {
+    out += fmt::format("  the whole array on one device: {}\n{}", place_text(*verdict.whole_array),
+                       line_text(text, verdict.whole_array->place.line));
+  } else if (!verdict.within_bound() && verdict.height_value) {
+    out += fmt::format("  over the bound: {}\n{}", place_text(*verdict.height_value),
+                       line_text(text, verdict.height_value->place.line));
+  }
+  return out;
+}
+
+Json place_json(const std::optional<foreign::ValuePlace>& value) {
+  if (!value) return nullptr;
+  Json json;
+  json["line"] = value->place.line;
+  json["value"] = value->name;
+  json["op"] = value->op;
+  return json;
+}
+
+Json found_json(const foreign::Found& found) {
+  if (found.kind == foreign::Found::Kind::element) return found.element;
+  return name_of(found.kind);
+}
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+void put_mismatch(const foreign::Verdict& verdict, Json& json) {
+  const auto& mismatch = verdict.mismatch;
+  json["first_wrong"] = place_json(verdict.first_wrong);
+  json["reason"] = nullptr;
+  for (const char* key : {"device", "at", "element", "found", "addend", "times", "replica"}) {
+    json[key] = nullptr;
+  }
+  if (!mismatch) return;
+  json["reason"] = verdict.is_claim ? "claim" : name_of(mismatch->fault);
+  if (mismatch->fault == foreign::Fault::tile) return;
+  json["device"] = mismatch->device;
+  json["at"] = mismatch->at;
+  json["element"] = mismatch->element;
+  json["found"] = found_json(mismatch->found);
+  json["addend"] = or_null(mismatch->addend);
+  json["times"] = or_null(mismatch->times);
+  json["replica"] = or_null(mismatch->replica);
+}
+
+std::string verdict_json(const Judged& judged) {
+  const foreign::Verdict& verdict = judged.verdict;
+  Json json;
+  json["schema"] = "retile.foreign/1";
+  json["function"] = judged.function.name;
+  json["line"] = judged.function.place.line;
+  json["devices"] = judged.function.devices;
+  json["shape"] = judged.ends.from.global();
+  json["from"] = judged.ends.from_text;
+  json["to"] = judged.ends.to_text;
+  json["right"] = or_null(verdict.right);
+  if (!verdict.right) json["limit"] = verdict.limit;
+  put_mismatch(verdict, json);
+  json["height"] = verdict.height;
+  json["height_value"] = place_json(verdict.height_value);
+  json["bound"] = verdict.bound;
+  json["within_bound"] = verdict.within_bound();
+  json["cost"] = verdict.cost;
+  json["received"] = {{"elements", verdict.received}, {"bytes", verdict.received_bytes}};
+  json["optimum"] = nullptr;
+  if (judged.optimum) {
+    json["optimum"] = {{"cost", judged.optimum->cost},
+                       {"height", judged.optimum->height},
+                       {"optimal", judged.optimum->optimal}};
+  }
+  json["whole_array"] = place_json(verdict.whole_array);
+  json["notes"] = judged.ends.notes;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Exit exit_of(const foreign::Verdict& verdict, bool within_bound) {
+  if (!verdict.right) return Exit::undecided;
+  if (!*verdict.right) return Exit::no;
+  return within_bound && !verdict.within_bound() ? Exit::no : Exit::yes;
+}
+
+/// The ends that options say.
+Result<foreign::EndOptions> read_options(const ForeignArguments& arguments) {
+  foreign::EndOptions out{.mesh = {}, .shape = {}, .from = arguments.from, .to = arguments.to};
+  if (arguments.mesh) {
+    auto mesh = parse_any_mesh(*arguments.mesh, "--mesh");
+    if (!mesh) return refuse(std::move(mesh.error()));
+    out.mesh = *std::move(mesh);
+  }
+  if (arguments.shape) {
+    auto shape = parse_shape(*arguments.shape, "--shape");
+    if (!shape) return refuse(std::move(shape.error()));
+    out.shape = *std::move(shape);
+  }
+  return out;
+}
+
+}  // namespace
+
+Outcome check_foreign(std::string_view text, const std::string& source, foreign::Language language,
+                      const ForeignArguments& arguments) {
+  const Result<foreign::EndOptions> options = read_options(arguments);
+  if (!options) return failed(options.error());
+  foreign::ReadOptions read_options;
+  if (options->mesh) read_options.devices = options->mesh->devices();
+  const text::Input input{.text = text, .source = source, .numbered = true};
+  const auto functions = foreign::read(input, language, read_options);
+  if (!functions) return failed(functions.error());
+
+  Outcome outcome;
+  for (const foreign::Function& function : *functions) {
+    Result<foreign::Ends> ends = foreign::find_ends(function, *options, input);
+    if (!ends) return failed(ends.error());
+    Judged judged{.function = function, .ends = *std::move(ends), .verdict = {}, .optimum = {}};
+    judged.verdict = foreign::judge(function, judged.ends.from, judged.ends.to);
+    judged.optimum = optimum_of(judged.ends);
+    for (const std::string& note : judged.ends.notes) outcome.words += "note: " + note + "\n";
+    outcome.out +=
+        arguments.json ? verdict_json(judged) : verdict_text(judged, text, arguments.within_bound);
+    outcome.exit = std::max(outcome.exit, exit_of(judged.verdict, arguments.within_bound));
+  }
+  return outcome;
+}
+
+}  // namespace retile::cli

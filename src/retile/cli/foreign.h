@@ -1,0 +1,30 @@
+// Programs of other systems on the command line: what `check` does with them, and how their verdicts
+// are printed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "retile/cli/common.h"
+#include "retile/foreign/reader.h"
+
+namespace retile::cli {
+
+struct ForeignArguments {
+  std::optional<std::string> mesh;
+  std::optional<std::string> from;
+  std::optional<std::string> to;
+  std::optional<std::string> shape;
+  bool within_bound = false;
+  bool json = false;
+
+  /// Whether an option is given that only they have.
+  [[nodiscard]] bool has_ends() const { return mesh || from || to || shape; }
+};
+
+/// A verdict for every function of a text.
+[[nodiscard]] Outcome check_foreign(std::string_view text, const std::string& source,
+                                    foreign::Language language, const ForeignArguments& arguments);
+
+}  // namespace retile::cli

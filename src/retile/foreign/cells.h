@@ -1,0 +1,94 @@
+// What devices hold of one value: cells, which are numbers, or tags of elements.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "retile/core/size.h"
+
+namespace retile::foreign {
+
+/// What is in one place: an atom from 0 (addend * global size + index of the element, row by row), a
+/// sum (sums.h), or one of these.
+using Tag = std::int32_t;
+inline constexpr Tag zero_tag = -1;
+inline constexpr Tag undefined_tag = -2;  ///< anything may be there
+inline constexpr Tag nothing_tag = -3;    ///< what adds nothing to a maximum or a minimum
+
+/// A limit at which nobody knows the answer. Thrown inside of the room.
+struct LimitReached {
+  std::string what;
+};
+
+/// Counts the bytes of all cells that live.
+/// Precondition: outlives them.
+class Budget {
+ public:
+  explicit Budget(Size most_bytes) : most_(most_bytes) {}
+  /// Throws LimitReached.
+  void take(Size bytes);
+  void give_back(Size bytes) { used_ -= bytes; }
+
+ private:
+  Size most_;
+  Size used_ = 0;
+};
+
+/// The cells of one device's tile, row by row. Devices that hold the same share them.
+class Cells {
+ public:
+  using Tags = std::vector<Tag>;
+  using Numbers = std::vector<std::int64_t>;
+
+  Cells(Budget& budget, bool tags, Size count, std::int64_t fill);
+  Cells(const Cells&) = delete;
+  Cells& operator=(const Cells&) = delete;
+  ~Cells();
+
+  [[nodiscard]] bool are_tags() const { return std::holds_alternative<Tags>(of_); }
+  [[nodiscard]] const Tags& tags() const { return std::get<Tags>(of_); }
+  [[nodiscard]] Tags& tags() { return std::get<Tags>(of_); }
+  [[nodiscard]] const Numbers& numbers() const { return std::get<Numbers>(of_); }
+  [[nodiscard]] Numbers& numbers() { return std::get<Numbers>(of_); }
+
+ private:
+  Budget* budget_;
+  Size bytes_;
+  std::variant<Tags, Numbers> of_;
+};
+
+using Block = std::shared_ptr<const Cells>;
+
+/// A number as the tag of an element.
+[[nodiscard]] constexpr Tag tag_of(std::int64_t number) {
+  return number == 0 ? zero_tag : undefined_tag;
+}
+
+/// Where the cells of a box lie in an array: its first one, and how far neighbours are apart.
+struct Lane {
+  Size offset = 0;
+  Shape strides;
+};
+
+/// Row by row.
+[[nodiscard]] Shape strides_of(const Shape& extents);
+
+/// The lane of a box at `start` in an array of these extents.
+[[nodiscard]] Lane lane_at(const Shape& start, const Shape& extents);
+
+/// A box of cells that is copied.
+struct Piece {
+  const Cells* source = nullptr;
+  Shape extents;
+  Lane from;
+  Lane to;
+};
+
+/// Copies a box; numbers become tags where they go among tags.
+/// Precondition: it lies inside of both.
+void copy(const Piece& piece, Cells& target);
+
+}  // namespace retile::foreign

@@ -1,0 +1,247 @@
+#include "retile/foreign/compare.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace retile::foreign {
+namespace {
+
+std::size_t index(Size number) { return static_cast<std::size_t>(number); }
+
+Shape place_of(Size number, const Shape& extents) {
+  Shape out(extents.size());
+  for (std::size_t k = extents.size(); k-- > 0; number /= extents[k]) out[k] = number % extents[k];
+  return out;
+}
+
+/// One cell of a box: where it is in the tile, and which element belongs there.
+struct Cell {
+  std::size_t offset = 0;
+  Size element = 0;
+};
+
+/// The cells of a box at the beginning of a tile, row by row.
+class BoxCells {
+ public:
+  BoxCells(const Box& box, const Shape& extents, const Shape& global)
+      : box_(box),
+        in_tile_(strides_of(extents)),
+        in_array_(strides_of(global)),
+        at_(box.at.size(), 0) {
+    done_ = std::find(box.extent.begin(), box.extent.end(), 0) != box.extent.end();
+  }
+  [[nodiscard]] bool done() const { return done_; }
+  [[nodiscard]] Cell cell() const {
+    Size offset = 0;
+    Size element = 0;
+    for (std::size_t k = 0; k < at_.size(); ++k) {
+      offset += at_[k] * in_tile_[k];
+      element += (box_.at[k] + at_[k]) * in_array_[k];
+    }
+    return {index(offset), element};
+  }
+  void next() {
+    std::size_t k = at_.size();
+    while (k > 0 && ++at_[k - 1] == box_.extent[k - 1]) at_[--k] = 0;
+    done_ = k == 0;
+  }
+  [[nodiscard]] const Shape& at() const { return at_; }
+
+ private:
+  const Box& box_;
+  Shape in_tile_;
+  Shape in_array_;
+  Shape at_;
+  bool done_ = false;
+};
+
+class Comparer {
+ public:
+  Comparer(const State& state, const Shape& extents, const Layout& from, const Layout& claim,
+           Sums& sums)
+      : state_(state),
+        extents_(extents),
+        from_(from),
+        claim_(claim),
+        sums_(sums),
+        global_size_(from.global_size()),
+        boxes_(claim.boxes()) {}
+
+  std::optional<Mismatch> find() {
+    const bool whole = !from_.addends() && !claim_.addends();
+    std::set<std::pair<const Cells*, Shape>> seen;
+    for (Size device = 0; device < claim_.devices(); ++device) {
+      const Box& box = boxes_[index(device)];
+      Shape key = box.at;
+      key.insert(key.end(), box.extent.begin(), box.extent.end());
+      if (!seen.emplace(&cells(device), std::move(key)).second) continue;
+      if (auto out = whole ? other_element(device) : other_index(device)) return out;
+    }
+    if (whole) return std::nullopt;
+    if (auto out = other_replica()) return out;
+    return other_addends();
+  }
+
+ private:
+  [[nodiscard]] const Cells& cells(Size device) const { return *state_.blocks[index(device)]; }
+  [[nodiscard]] Tag tag(Size device, const Cell& cell) const {
+    return cells(device).tags()[cell.offset];
+  }
+  [[nodiscard]] BoxCells cells_of(Size device) const {
+    return {boxes_[index(device)], extents_, claim_.global()};
+  }
+  [[nodiscard]] Mismatch mismatch(Fault fault, Size device, const BoxCells& at) const {
+    return {.fault = fault,
+            .device = device,
+            .at = at.at(),
+            .element = place_of(at.cell().element, claim_.global()),
+            .found = {}};
+  }
+  [[nodiscard]] Shape element_of(Tag atom) const {
+    return place_of(atom % global_size_, claim_.global());
+  }
+
+  /// Without addends: exactly the element.
+  [[nodiscard]] std::optional<Mismatch> other_element(Size device) const {
+    for (BoxCells at = cells_of(device); !at.done(); at.next()) {
+      const Cell cell = at.cell();
+      const Tag found = tag(device, cell);
+      if (found == cell.element) continue;
+      Mismatch out = mismatch(Fault::end, device, at);
+      out.found = found_of(found, cell.element);
+      return out;
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] Found found_of(Tag tag, Size element) const {
+    using Kind = Found::Kind;
+    if (tag == zero_tag) return {.kind = Kind::zero};
+    if (tag == undefined_tag) return {.kind = Kind::undefined};
+    if (tag == nothing_tag) return {.kind = Kind::nothing};
+    if (!Sums::is_sum(tag)) return {.kind = Kind::element, .element = element_of(tag)};
+    Found out{.kind = Kind::sum};
+    for (const Term& term : sums_.terms(tag)) {
+      if (out.element.empty() || term.atom % global_size_ != element) {
+        out.element = element_of(term.atom);
+      }
+      if (term.atom % global_size_ != element) break;
+    }
+    return out;
+  }
+
+  /// With addends: nothing but addends of the element.
+  [[nodiscard]] std::optional<Mismatch> other_index(Size device) const {
+    for (BoxCells at = cells_of(device); !at.done(); at.next()) {
+      const Cell cell = at.cell();
+      const Tag found = tag(device, cell);
+      bool is_wrong = found == undefined_tag || sums_.adds_otherwise(addition(), found);
+      for (const Term& term : sums_.terms(found)) {
+        is_wrong = is_wrong || term.atom % global_size_ != cell.element;
+      }
+      if (!is_wrong) continue;
+      Mismatch out = mismatch(Fault::end, device, at);
+      out.found = found_of(found, cell.element);
+      return out;
+    }
+    return std::nullopt;
+  }
+  /// The box of a device as a key of its replicas.
+  [[nodiscard]] Shape box_key(Size device) const {
+    Shape key = boxes_[index(device)].at;
+    const Shape& extent = boxes_[index(device)].extent;
+    key.insert(key.end(), extent.begin(), extent.end());
+    return key;
+  }
+  [[nodiscard]] std::optional<Mismatch> other_replica() const {
+    std::map<std::pair<Shape, Size>, Size> first;
+    for (Size device = 0; device < claim_.devices(); ++device) {
+      const auto [place, is_new] =
+          first.try_emplace({box_key(device), claim_.addend(device)}, device);
+      if (is_new || &cells(device) == &cells(place->second)) continue;
+      for (BoxCells at = cells_of(device); !at.done(); at.next()) {
+        if (tag(device, at.cell()) == tag(place->second, at.cell())) continue;
+        Mismatch out = mismatch(Fault::replicas, device, at);
+        out.found = found_of(tag(device, at.cell()), at.cell().element);
+        out.replica = place->second;
+        return out;
+      }
+    }
+    return std::nullopt;
+  }
+  /// That all addends of the claim together hold each addend of `from` once.
+  [[nodiscard]] std::optional<Mismatch> other_addends() {
+    std::map<Shape, std::map<Size, Size>> tiles;  // box -> addend -> device
+    for (Size device = 0; device < claim_.devices(); ++device) {
+      tiles[box_key(device)].try_emplace(claim_.addend(device), device);
+    }
+    for (const auto& tile : tiles) {
+      const auto& devices = tile.second;
+      for (BoxCells at = cells_of(devices.begin()->second); !at.done(); at.next()) {
+        auto out =
+            addition() == Addition::stack ? other_of_stack(devices, at) : other_sum(devices, at);
+        if (out) return out;
+      }
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] Addition addition() const {
+    if (from_.addends()) return from_.addends()->addition;
+    return claim_.addends()->addition;
+  }
+  [[nodiscard]] std::optional<Mismatch> other_of_stack(const std::map<Size, Size>& devices,
+                                                       const BoxCells& at) const {
+    for (const auto& [addend, device] : devices) {
+      const Tag found = tag(device, at.cell());
+      if (found == addend * global_size_ + at.cell().element) continue;
+      Mismatch out = mismatch(Fault::addends, device, at);
+      out.found = found_of(found, at.cell().element);
+      out.addend = addend;
+      out.times = 0;
+      return out;
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] std::optional<Mismatch> other_sum(const std::map<Size, Size>& devices,
+                                                  const BoxCells& at) {
+    const bool counts = addition() == Addition::sum;
+    Tag sum = counts ? zero_tag : nothing_tag;
+    for (const auto& [addend, device] : devices) {
+      sum = sums_.add(addition(), sum, tag(device, at.cell()));
+    }
+    const std::vector<Term> terms = sums_.terms(sum);
+    const Size addends = from_.addend_count();
+    for (Size addend = 0; addend < addends; ++addend) {
+      const auto atom = static_cast<Tag>(addend * global_size_ + at.cell().element);
+      const auto term = std::find_if(terms.begin(), terms.end(),
+                                     [&](const Term& other) { return other.atom == atom; });
+      const Size times = term == terms.end() ? 0 : term->times;
+      if (times == 1) continue;
+      Mismatch out = mismatch(Fault::addends, devices.begin()->second, at);
+      out.found = found_of(tag(devices.begin()->second, at.cell()), at.cell().element);
+      out.addend = addend;
+      out.times = times;
+      return out;
+    }
+    return std::nullopt;
+  }
+
+  const State& state_;
+  const Shape& extents_;
+  const Layout& from_;
+  const Layout& claim_;
+  Sums& sums_;
+  Size global_size_;
+  std::vector<Box> boxes_;
+};
+
+}  // namespace
+
+std::optional<Mismatch> find_mismatch(const State& state, const Shape& extents, const Layout& from,
+                                      const Layout& claim, Sums& sums) {
+  return Comparer(state, extents, from, claim, sums).find();
+}
+
+}  // namespace retile::foreign

@@ -1,0 +1,20 @@
+// What the devices hold of a value beside what a layout says that they hold.
+#pragma once
+
+#include <optional>
+
+#include "retile/core/layout.h"
+#include "retile/foreign/evaluator.h"
+#include "retile/foreign/judge.h"
+
+namespace retile::foreign {
+
+/// The first place where a value of tiles of these extents is not what `claim` says, of an array that
+/// began as `from`. As docs/program.md says it of addends; what lies behind the boxes is not looked at.
+/// Preconditions: tiles of elements, with place for the boxes; as many devices; one global shape.
+/// Throws LimitReached.
+[[nodiscard]] std::optional<Mismatch> find_mismatch(const State& state, const Shape& extents,
+                                                    const Layout& from, const Layout& claim,
+                                                    Sums& sums);
+
+}  // namespace retile::foreign

@@ -1,0 +1,225 @@
+#include "retile/foreign/ends.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "retile/core/names.h"
+#include "retile/foreign/typing.h"
+#include "retile/notation/sharding.h"
+
+namespace retile::foreign {
+namespace {
+
+using text::fail;
+
+std::string shape_text(const Shape& shape) { return fmt::format("{}", fmt::join(shape, ",")); }
+
+/// One end on its way to a layout.
+struct End {
+  std::string text;
+  std::string source;                 ///< `--from`, or empty: the file
+  FilePlace place;                    ///< in the file
+  std::optional<Layout> layout = {};  ///< that the file's reader made
+  std::optional<Sharding> sharding = {};
+};
+
+class Finder {
+ public:
+  Finder(const Function& function, const EndOptions& options, const text::Input& input)
+      : function_(function), options_(options), input_(input) {}
+
+  Ends find() {
+    check_form();
+    End from = end_of("--from", options_.from, function_.from, "start");
+    End to = end_of("--to", options_.to, function_.to, "end");
+    const Shape global = shape(from, to);
+    out_.from = layout(from, global);
+    out_.to = layout(to, global);
+    out_.from_text = std::move(from.text);
+    out_.to_text = std::move(to.text);
+    if (out_.from.global() != out_.to.global()) {
+      refuse_function(Code::globaltype_mismatch,
+                      fmt::format("the start is of an array {}, the end of one {}",
+                                  shape_text(out_.from.global()), shape_text(out_.to.global())));
+    }
+    compare_with_file(function_.from, out_.from, "--from");
+    compare_with_file(function_.to, out_.to, "--to");
+    if (const auto why = add_otherwise()) refuse_function(Code::infeasible, *why);
+    check_tiles();
+    if (options_.mesh) {
+      out_.mesh = options_.mesh->order ? std::nullopt : std::optional(options_.mesh->mesh);
+    } else {
+      out_.mesh = function_.mesh;
+    }
+    return std::move(out_);
+  }
+
+ private:
+  [[noreturn]] void refuse_function(Code code, std::string message,
+                                    std::vector<std::string> notes = {}) const {
+    fail(place_in(input_, function_.place),
+         {.code = code, .message = std::move(message), .notes = std::move(notes)});
+  }
+  [[noreturn]] void refuse_value(ValueId value, Code code, std::string message,
+                                 std::vector<std::string> notes = {}) const {
+    fail(place_in(input_, function_.values[value].place),
+         {.code = code, .message = std::move(message), .notes = std::move(notes)});
+  }
+  void check_form() const {
+    if (function_.parameters.size() != 1 || function_.results.size() != 1) {
+      refuse_function(Code::unsupported,
+                      fmt::format("{} and {}: a function that is judged moves one array",
+                                  counted(function_.parameters.size(), "parameter"),
+                                  counted(function_.results.size(), "result")));
+    }
+  }
+  [[nodiscard]] const TileType& parameter() const {
+    return function_.values[function_.parameters.front()].type;
+  }
+  [[nodiscard]] const TileType& result() const {
+    return function_.values[function_.results.front()].type;
+  }
+
+  End end_of(std::string_view option, const std::optional<std::string>& given,
+             const std::optional<WrittenEnd>& written, std::string_view what) {
+    if (given) {
+      return {.text = *given, .source = std::string(option), .place = {}};
+    }
+    if (!written) {
+      refuse_function(Code::bad_argument,
+                      fmt::format("the file does not say the {} of this function", what),
+                      {fmt::format("{} '..' says it, in any notation", option)});
+    }
+    return {
+        .text = written->text, .source = "", .place = written->place, .layout = written->layout};
+  }
+  [[nodiscard]] ShardingContext context(std::optional<Shape> shape) const {
+    return {.mesh = options_.mesh, .shape = std::move(shape), .devices = function_.devices};
+  }
+  /// The layout of an end that has one, or can have it where the shape is this one.
+  [[nodiscard]] Layout layout(End& end, const std::optional<Shape>& global) const {
+    if (end.layout) return *end.layout;
+    if (!end.sharding) end.sharding = read(end, global);
+    const Layout& out = end.sharding->layout;
+    if (out.devices() != function_.devices) {
+      refuse_end(
+          end, Code::bad_argument,
+          fmt::format("this is of {}, but the function of {}", counted(out.devices(), "device"),
+                      counted(function_.devices, "device")));
+    }
+    return out;
+  }
+  [[noreturn]] void refuse_end(const End& end, Code code, std::string message) const {
+    if (end.source.empty()) {
+      fail(place_in(input_, end.place), {.code = code, .message = std::move(message)});
+    }
+    const text::Input input{.text = end.text, .source = end.source};
+    fail({.input = &input, .span = {0, end.text.size()}},
+         {.code = code, .message = std::move(message)});
+  }
+  [[nodiscard]] Sharding read(const End& end, const std::optional<Shape>& global) const {
+    Result<Sharding> out =
+        parse_sharding(end.text, context(global), end.source.empty() ? input_.source : end.source);
+    if (!out) throw text::Failure{out.error()};
+    return *std::move(out);
+  }
+
+  /// The global shape, which both ends may leave open.
+  [[nodiscard]] Shape shape(End& from, End& to) {
+    if (options_.shape) return *options_.shape;
+    for (End* end : {&from, &to}) {
+      if (end->layout) return end->layout->global();
+    }
+    // An end that says its shape itself can be read without one.
+    for (End* end : {&from, &to}) {
+      const Result<Sharding> alone = parse_sharding(end->text, context(std::nullopt));
+      if (!alone) continue;
+      end->sharding = *alone;
+      return alone->layout.global();
+    }
+    return largest(from, to);
+  }
+  /// The largest shape of which these are the tiles.
+  [[nodiscard]] Shape largest(const End& from, const End& to) {
+    const Shape begin = filled(from, parameter().extents);
+    const Shape end = filled(to, result().extents);
+    if (begin.size() != end.size()) {
+      refuse_function(Code::bad_argument, "the ends differ in rank, and nobody says the shape",
+                      {"--shape 24,8 says it"});
+    }
+    Shape out;
+    for (std::size_t k = 0; k < begin.size(); ++k) out.push_back(std::min(begin[k], end[k]));
+    out_.notes.push_back(
+        fmt::format("nobody says the shape of the array: taken to be {}", shape_text(out)));
+    return out;
+  }
+  /// Tile times number of tiles, in every dimension.
+  [[nodiscard]] Shape filled(const End& end, const Shape& tile) const {
+    // What cuts a dimension does not depend on its extent.
+    const Sharding sharding = read(end, Shape(tile.size(), most_devices_extent));
+    Shape out;
+    for (std::size_t k = 0; k < tile.size(); ++k) {
+      const Size count = sharding.layout.is_listed() ? 1 : sharding.layout.cuts()[k].count();
+      const auto product = checked_mul(tile[k], count);
+      if (!product || *product == 0) {
+        refuse_end(end, Code::bad_argument, "nobody says the shape of the array");
+      }
+      out.push_back(*product);
+    }
+    return out;
+  }
+  static constexpr Size most_devices_extent = Size{1} << 31;
+
+  /// Says where an option contradicts the file.
+  void compare_with_file(const std::optional<WrittenEnd>& written, const Layout& layout,
+                         std::string_view option) {
+    const auto& given = option == "--from" ? options_.from : options_.to;
+    if (!given || !written) return;
+    End end{
+        .text = written->text, .source = "", .place = written->place, .layout = written->layout};
+    if (!end.layout) {
+      const Result<Sharding> sharding = parse_sharding(end.text, context(layout.global()));
+      if (!sharding) return;
+      end.layout = sharding->layout;
+    }
+    if (end.layout->devices() == layout.devices() && end.layout->global() == layout.global() &&
+        end.layout->equivalent(layout)) {
+      return;
+    }
+    out_.notes.push_back(fmt::format("{} says otherwise than the file, line {}: {}", option,
+                                     written->place.line, clean(shortened(end.text))));
+  }
+  [[nodiscard]] std::optional<std::string> add_otherwise() const {
+    const Result<void> why = check_addends(out_.from, out_.to);
+    return why ? std::nullopt : std::optional(why.error().message);
+  }
+  /// That the parameter has the tiles of the start; what the result has, the judge says.
+  void check_tiles() const {
+    if (parameter().extents == out_.from.tile()) return;
+    std::vector<std::string> notes;
+    if (parameter().extents == out_.from.global()) {
+      notes = {"this is the whole array: is the text from before the partitioner?"};
+    }
+    refuse_value(function_.parameters.front(), Code::bad_argument,
+                 fmt::format("the parameter is a tile {}, but a tile of the start is {}",
+                             shape_text(parameter().extents), shape_text(out_.from.tile())),
+                 std::move(notes));
+  }
+
+  const Function& function_;
+  const EndOptions& options_;
+  const text::Input& input_;
+  Ends out_;
+};
+
+}  // namespace
+
+Result<Ends> find_ends(const Function& function, const EndOptions& options,
+                       const text::Input& input) {
+  return text::result_of([&] { return Finder(function, options, input).find(); });
+}
+
+}  // namespace retile::foreign

@@ -1,0 +1,45 @@
+// What a function must do: the ends that its text states, and those that options say.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "retile/core/layout.h"
+#include "retile/core/result.h"
+#include "retile/foreign/module.h"
+#include "retile/notation/paper/problem.h"
+#include "retile/text/place.h"
+
+namespace retile::foreign {
+
+/// Options, as text and as their readers made them.
+struct EndOptions {
+  std::optional<PlacedMesh> mesh = {};
+  std::optional<Shape> shape = {};
+  std::optional<std::string> from = {};
+  std::optional<std::string> to = {};
+};
+
+struct Ends {
+  Layout from;
+  Layout to;
+  std::string from_text;
+  std::string to_text;
+  std::optional<Mesh> mesh = {};  ///< that both are said over, where there is one
+  /// What an option says otherwise than the file, and what was taken for granted.
+  std::vector<std::string> notes = {};
+};
+
+/// The ends of a function, and that it has the form to be judged by them: one parameter of tiles of
+/// `from`, and one result.
+///
+/// Options go before the file. Where nobody says the global shape, it is the largest that the tiles
+/// allow: who moves that moves a shorter one, too.
+/// \error bad_argument (an end that nobody says; other numbers of devices, another shape),
+///     unsupported (several parameters), and as parse_sharding. Each points at an option, or into
+///     the file
+[[nodiscard]] Result<Ends> find_ends(const Function& function, const EndOptions& options,
+                                     const text::Input& input);
+
+}  // namespace retile::foreign

@@ -1,0 +1,537 @@
+#include "retile/foreign/evaluator.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "retile/core/assert.h"
+#include "retile/foreign/calculate.h"
+#include "retile/foreign/element.h"
+#include "retile/foreign/typing.h"
+
+namespace retile::foreign {
+namespace {
+
+Size count_of(const Shape& extents) {
+  const auto out = checked_product(extents);
+  RETILE_ASSERT(out, "types were checked");
+  return *out;
+}
+
+std::size_t index(Size number) { return static_cast<std::size_t>(number); }
+
+/// What decides what a device gets: which cells it looks at, and numbers.
+using Key = std::vector<std::int64_t>;
+
+std::int64_t key_of(const Cells* cells) { return reinterpret_cast<std::intptr_t>(cells); }
+
+}  // namespace
+
+/// One operation.
+class Step {
+ public:
+  Step(Evaluator& evaluator, const Operation& operation)
+      : evaluator_(evaluator), function_(evaluator.function_), operation_(operation) {}
+
+  void apply() {
+    std::visit([this](const auto& action) { this->rule(action); }, operation_.action);
+  }
+
+ private:
+  [[nodiscard]] const Shape& operand(std::size_t k) const {
+    return function_.values[operation_.operands[k]].type.extents;
+  }
+  [[nodiscard]] const Shape& result() const { return type().extents; }
+  [[nodiscard]] const TileType& type() const {
+    return function_.values[operation_.results[0]].type;
+  }
+  [[nodiscard]] bool makes_tags() const {
+    return evaluator_.states_[operation_.results[0]].elements;
+  }
+  [[nodiscard]] const Block& block(std::size_t k, Size device) const {
+    return evaluator_.states_[operation_.operands[k]].blocks[index(device)];
+  }
+  [[nodiscard]] std::vector<Block>& out(std::size_t k = 0) {
+    auto& blocks = evaluator_.states_[operation_.results[k]].blocks;
+    blocks.resize(index(function_.devices));
+    return blocks;
+  }
+  [[nodiscard]] std::shared_ptr<Cells> fresh(std::int64_t fill) {
+    return std::make_shared<Cells>(evaluator_.budget_, makes_tags(), count_of(result()), fill);
+  }
+  [[nodiscard]] std::int64_t nought() const { return makes_tags() ? zero_tag : 0; }
+  [[nodiscard]] std::int64_t anything() const { return makes_tags() ? undefined_tag : 0; }
+
+  /// For every device what `make` makes, once for all devices that have one key.
+  template <typename KeyOf, typename Make>
+  void for_all(const KeyOf& key_of_device, const Make& make) {
+    std::map<Key, Block> known;
+    std::map<Cells::Numbers, Block> small;
+    auto& blocks = out();
+    for (Size device = 0; device < function_.devices; ++device) {
+      const auto [place, is_new] = known.try_emplace(key_of_device(device));
+      if (is_new) place->second = shared(make(device), small);
+      blocks[index(device)] = place->second;
+    }
+  }
+  /// One block of the same few numbers for all who have them.
+  static Block shared(Block block, std::map<Cells::Numbers, Block>& small) {
+    constexpr std::size_t few = 16;
+    if (block->are_tags() || block->numbers().size() > few) return block;
+    return small.try_emplace(block->numbers(), block).first->second;
+  }
+  /// The key of what looks at the device's own operands and nothing else.
+  [[nodiscard]] Key operands_of(Size device, std::size_t end) const {
+    Key key;
+    for (std::size_t k = 0; k < end; ++k) key.push_back(key_of(block(k, device).get()));
+    return key;
+  }
+  template <typename Make>
+  void locally(const Make& make) {
+    for_all([&](Size device) { return operands_of(device, operation_.operands.size()); }, make);
+  }
+  void same() {
+    auto& blocks = out();
+    for (Size device = 0; device < function_.devices; ++device) {
+      blocks[index(device)] = block(0, device);
+    }
+  }
+  void everywhere(const Block& block) {
+    auto& blocks = out();
+    std::fill(blocks.begin(), blocks.end(), block);
+  }
+
+  void rule(const Parameter&) {
+    const Layout& from = evaluator_.from_;
+    const Layout::Rows rows = from.rows();
+    const std::size_t rank = from.rank();
+    const auto box_of = [&](const std::vector<Size>& all, Size device) {
+      const auto begin = all.begin() + device * static_cast<Size>(rank);
+      return Shape(begin, begin + static_cast<Size>(rank));
+    };
+    for_all(
+        [&](Size device) {
+          Key key = box_of(rows.at, device);
+          const Shape extents = box_of(rows.extents, device);
+          key.insert(key.end(), extents.begin(), extents.end());
+          key.push_back(from.addend(device));
+          return key;
+        },
+        [&](Size device) {
+          return entry({.at = box_of(rows.at, device), .extent = box_of(rows.extents, device)},
+                       from.addend(device));
+        });
+  }
+  /// The tile of who holds this box.
+  Block entry(const Box& box, Size addend) {
+    const auto out = fresh(undefined_tag);
+    const Shape& global = evaluator_.from_.global();
+    if (count_of(box.extent) == 0) return out;
+    const Size row = box.extent.empty() ? 1 : box.extent.back();
+    const Shape to = strides_of(result());
+    const Shape in_array = strides_of(global);
+    const std::size_t rank = box.extent.size();
+    Shape at(rank, 0);
+    while (true) {
+      Size atom = addend * count_of(global);
+      Size offset = 0;
+      for (std::size_t k = 0; k < rank; ++k) {
+        atom += (box.at[k] + at[k]) * in_array[k];
+        offset += at[k] * to[k];
+      }
+      Tag tag = static_cast<Tag>(atom);
+      for (Size k = 0; k < row; ++k) out->tags()[index(offset + k)] = tag++;
+      std::size_t k = rank < 1 ? 0 : rank - 1;
+      while (k > 0 && ++at[k - 1] == box.extent[k - 1]) at[--k] = 0;
+      if (k == 0) return out;
+    }
+  }
+
+  void rule(const Constant& action) {
+    const ElementKind kind = element_kind(type().element);
+    const auto cell = [&](std::int64_t number) -> std::int64_t {
+      return makes_tags() ? tag_of(number) : wrapped(number, kind);
+    };
+    const auto cells = fresh(cell(action.numbers.front()));
+    if (action.numbers.size() > 1) {
+      for (std::size_t k = 0; k < action.numbers.size(); ++k) {
+        if (makes_tags()) {
+          cells->tags()[k] = static_cast<Tag>(cell(action.numbers[k]));
+        } else {
+          cells->numbers()[k] = cell(action.numbers[k]);
+        }
+      }
+    }
+    everywhere(cells);
+  }
+  void rule(const PerDevice& action) {
+    const ElementKind kind = element_kind(type().element);
+    for_all([&](Size device) { return Key{action.numbers[index(device)]}; },
+            [&](Size device) { return fresh(wrapped(action.numbers[index(device)], kind)); });
+  }
+  void rule(const Iota& action) {
+    const auto cells = fresh(anything());
+    const Size stride = strides_of(result())[action.dim];
+    const ElementKind kind = element_kind(type().element);
+    if (!makes_tags()) {
+      for (std::size_t k = 0; k < cells->numbers().size(); ++k) {
+        const Size at = static_cast<Size>(k) / stride % result()[action.dim];
+        cells->numbers()[k] = wrapped(at, kind);
+      }
+    }
+    everywhere(cells);
+  }
+  void rule(const Same&) { same(); }
+  void rule(const Reshape&) { same(); }
+  void rule(const Convert&) {
+    const ElementKind kind = element_kind(type().element);
+    const bool numbers = !block(0, 0)->are_tags();
+    if (!numbers) return same();
+    locally([&](Size device) {
+      const Cells& old = *block(0, device);
+      auto cells = fresh(0);
+      if (makes_tags()) {
+        std::transform(old.numbers().begin(), old.numbers().end(), cells->tags().begin(), tag_of);
+      } else {
+        std::transform(old.numbers().begin(), old.numbers().end(), cells->numbers().begin(),
+                       [&](std::int64_t number) { return wrapped(number, kind); });
+      }
+      return cells;
+    });
+  }
+
+  /// What a device gets whose result is one box of its operand.
+  Block box(const Cells& source, const Lane& from) {
+    auto cells = fresh(anything());
+    copy({.source = &source,
+          .extents = result(),
+          .from = from,
+          .to = lane_at(Shape(result().size(), 0), result())},
+         *cells);
+    return cells;
+  }
+  void rule(const Transpose& action) {
+    const Shape old = strides_of(operand(0));
+    Lane from;
+    for (const std::size_t dim : action.permutation) from.strides.push_back(old[dim]);
+    locally([&](Size device) { return box(*block(0, device), from); });
+  }
+  void rule(const Slice& action) {
+    Lane from = lane_at(action.start, operand(0));
+    for (std::size_t k = 0; k < from.strides.size(); ++k) from.strides[k] *= action.stride[k];
+    locally([&](Size device) { return box(*block(0, device), from); });
+  }
+  void rule(const Broadcast& action) {
+    Lane from{.offset = 0, .strides = Shape(result().size(), 0)};
+    const Shape old = strides_of(operand(0));
+    for (std::size_t k = 0; k < action.dims.size(); ++k) {
+      if (operand(0)[k] != 1) from.strides[action.dims[k]] = old[k];
+    }
+    locally([&](Size device) { return box(*block(0, device), from); });
+  }
+  void rule(const Pad& action) {
+    Piece piece;
+    Shape first;
+    Shape target;
+    for (std::size_t k = 0; k < result().size(); ++k) {
+      // Element i goes to low + i step; kept are those that do not go below 0 or beyond the end.
+      const Size step = action.interior[k] + 1;
+      const Size begin = action.low[k] >= 0 ? 0 : (-action.low[k] + step - 1) / step;
+      const Size space = result()[k] - action.low[k];
+      const Size end = std::min(operand(0)[k], space <= 0 ? 0 : (space + step - 1) / step);
+      first.push_back(begin);
+      piece.extents.push_back(std::max<Size>(end - begin, 0));
+      target.push_back(action.low[k] + begin * step);
+    }
+    piece.from = lane_at(first, operand(0));
+    piece.to = lane_at(target, result());
+    for (std::size_t k = 0; k < result().size(); ++k) {
+      piece.to.strides[k] *= action.interior[k] + 1;
+    }
+    locally([&](Size device) {
+      auto cells = fresh(cell(*block(1, device), 0));
+      piece.source = block(0, device).get();
+      copy(piece, *cells);
+      return cells;
+    });
+  }
+  /// A cell as one of the result.
+  [[nodiscard]] std::int64_t cell(const Cells& cells, std::size_t k) const {
+    if (cells.are_tags()) return cells.tags()[k];
+    return makes_tags() ? tag_of(cells.numbers()[k]) : cells.numbers()[k];
+  }
+  /// Copies all of operand k to a place of the result.
+  void put(const Cells& source, const Shape& extents, const Shape& start, Cells& target) const {
+    copy({.source = &source,
+          .extents = extents,
+          .from = lane_at(Shape(extents.size(), 0), extents),
+          .to = lane_at(start, result())},
+         target);
+  }
+  void rule(const Concatenate& action) {
+    locally([&](Size device) {
+      auto cells = fresh(anything());
+      Shape start(result().size(), 0);
+      for (std::size_t k = 0; k < operation_.operands.size(); ++k) {
+        put(*block(k, device), operand(k), start, *cells);
+        start[action.dim] += operand(k)[action.dim];
+      }
+      return cells;
+    });
+  }
+  /// The offsets of a device from operand `first` on, none below 0, and none so large that a box of
+  /// these extents leaves the operand.
+  [[nodiscard]] Shape starts(std::size_t first, const Shape& extents, Size device) const {
+    Shape out;
+    for (std::size_t k = 0; k < extents.size(); ++k) {
+      const Size most = operand(0)[k] - extents[k];
+      const std::int64_t number = block(first + k, device)->numbers().front();
+      const ElementKind kind =
+          element_kind(function_.values[operation_.operands[first + k]].type.element);
+      const bool huge = !kind.is_signed && number < 0;  // 2^63 and more
+      out.push_back(huge ? most : std::clamp<Size>(number, 0, most));
+    }
+    return out;
+  }
+  [[nodiscard]] Key with_starts(Size device, std::size_t first, const Shape& extents) const {
+    Key key = operands_of(device, first);
+    const Shape start = starts(first, extents, device);
+    key.insert(key.end(), start.begin(), start.end());
+    return key;
+  }
+  void rule(const DynamicSlice& action) {
+    for_all([&](Size device) { return with_starts(device, 1, action.sizes); },
+            [&](Size device) {
+              return box(*block(0, device), lane_at(starts(1, action.sizes, device), operand(0)));
+            });
+  }
+  void rule(const DynamicUpdateSlice&) {
+    const Shape extents = operand(1);
+    for_all([&](Size device) { return with_starts(device, 2, extents); },
+            [&](Size device) {
+              auto cells = fresh(anything());
+              put(*block(0, device), operand(0), Shape(extents.size(), 0), *cells);
+              put(*block(1, device), extents, starts(2, extents, device), *cells);
+              return cells;
+            });
+  }
+  void rule(const Select&) {
+    locally([&](Size device) -> Block {
+      const Cells& choice = *block(0, device);
+      const Cells& yes = *block(1, device);
+      const Cells& no = *block(2, device);
+      auto cells = fresh(anything());
+      const bool scalar = operand(0).empty();
+      const Size count = count_of(result());
+      for (std::size_t k = 0; k < index(count); ++k) {
+        const bool chosen = choice.numbers()[scalar ? 0 : k] != 0;
+        set(*cells, k, cell(chosen ? yes : no, k));
+      }
+      return cells;
+    });
+  }
+  static void set(Cells& cells, std::size_t k, std::int64_t cell) {
+    if (cells.are_tags()) {
+      cells.tags()[k] = static_cast<Tag>(cell);
+    } else {
+      cells.numbers()[k] = cell;
+    }
+  }
+  void rule(const Compare& action) {
+    const ElementKind kind = element_kind(function_.values[operation_.operands[0]].type.element);
+    locally([&](Size device) {
+      const auto& left = block(0, device)->numbers();
+      const auto& right = block(1, device)->numbers();
+      auto cells = fresh(0);
+      for (std::size_t k = 0; k < left.size(); ++k) {
+        cells->numbers()[k] = compared(action.comparison, left[k], right[k], kind) ? 1 : 0;
+      }
+      return cells;
+    });
+  }
+  void rule(const Calculate& action) {
+    const ElementKind kind = element_kind(type().element);
+    locally([&](Size device) -> Block {
+      const Cells& left = *block(0, device);
+      const Cells& right = *block(operation_.operands.size() - 1, device);
+      auto cells = fresh(0);
+      const auto count = index(count_of(result()));
+      for (std::size_t k = 0; k < count; ++k) {
+        set(*cells, k, calculated(action.arithmetic, cell(left, k), cell(right, k), kind));
+      }
+      return cells;
+    });
+  }
+  /// Of two cells of the result's type.
+  [[nodiscard]] std::int64_t calculated(Arithmetic arithmetic, std::int64_t a, std::int64_t b,
+                                        const ElementKind& kind) {
+    if (!makes_tags()) return calculate(arithmetic, a, b, kind);
+    const Addition addition = arithmetic == Arithmetic::maximum   ? Addition::max
+                              : arithmetic == Arithmetic::minimum ? Addition::min
+                                                                  : Addition::sum;
+    return evaluator_.sums_.add(addition, static_cast<Tag>(a), static_cast<Tag>(b));
+  }
+
+  // Collectives.
+
+  [[nodiscard]] Key members(const std::vector<Size>& group) const {
+    Key key;
+    for (const Size member : group) key.push_back(key_of(block(0, member).get()));
+    return key;
+  }
+  /// What `make` makes of a group for its member j; once for all groups that hold the same. Where all
+  /// members get the same, j is 0.
+  template <typename Make>
+  void in_groups(const Groups& groups, bool all_alike, const Make& make) {
+    std::map<Key, std::vector<Block>> known;
+    auto& blocks = out();
+    for (const auto& group : groups) {
+      const auto [place, is_new] = known.try_emplace(members(group));
+      if (is_new) {
+        const std::size_t count = all_alike ? 1 : group.size();
+        for (std::size_t j = 0; j < count; ++j) place->second.push_back(make(group, j));
+      }
+      for (std::size_t j = 0; j < group.size(); ++j) {
+        blocks[index(group[j])] = place->second[all_alike ? 0 : j];
+      }
+    }
+  }
+  void rule(const AllGather& action) {
+    in_groups(action.groups, true, [&](const std::vector<Size>& group, std::size_t) {
+      auto cells = fresh(anything());
+      Shape start(result().size(), 0);
+      for (const Size member : group) {
+        put(*block(0, member), operand(0), start, *cells);
+        start[action.dim] += operand(0)[action.dim];
+      }
+      return cells;
+    });
+  }
+  void rule(const AllToAll& action) {
+    if (operation_.operands.size() > 1) return exchange_parts(action.groups);
+    in_groups(action.groups, false, [&](const std::vector<Size>& group, std::size_t j) {
+      const Size n = static_cast<Size>(group.size());
+      Shape part = operand(0);
+      part[action.split] /= n;
+      Piece piece{.source = nullptr, .extents = part, .from = {}, .to = {}};
+      Shape from(part.size(), 0);
+      from[action.split] = part[action.split] * static_cast<Size>(j);
+      piece.from = lane_at(from, operand(0));
+      Shape to(part.size(), 0);
+      auto cells = fresh(anything());
+      for (const Size member : group) {
+        piece.source = block(0, member).get();
+        piece.to = lane_at(to, result());
+        copy(piece, *cells);
+        to[action.concat] += part[action.concat];
+      }
+      return cells;
+    });
+  }
+  /// Result j of member i is operand i of member j.
+  void exchange_parts(const Groups& groups) {
+    for (std::size_t j = 0; j < operation_.results.size(); ++j) {
+      auto& blocks = out(j);
+      for (const auto& group : groups) {
+        for (std::size_t i = 0; i < group.size(); ++i) {
+          blocks[index(group[i])] = block(i, group[j]);
+        }
+      }
+    }
+  }
+  void rule(const CollectivePermute& action) {
+    const Block zeros = fresh(nought());
+    everywhere(zeros);
+    auto& blocks = out();
+    for (const auto& [source, target] : action.pairs) blocks[index(target)] = block(0, source);
+  }
+  /// What the members of a group hold, added.
+  Block sum_of(Addition addition, const std::vector<Size>& group) {
+    Block sum = block(0, group.front());
+    const ElementKind kind = element_kind(type().element);
+    const Arithmetic arithmetic = addition == Addition::max   ? Arithmetic::maximum
+                                  : addition == Addition::min ? Arithmetic::minimum
+                                                              : Arithmetic::add;
+    if (group.size() == 1) return sum;
+    auto cells = std::make_shared<Cells>(evaluator_.budget_, makes_tags(), count_of(operand(0)), 0);
+    for (std::size_t m = 0; m < group.size(); ++m) {
+      const Cells& other = *block(0, group[m]);
+      for (std::size_t k = 0; k < index(count_of(operand(0))); ++k) {
+        const std::int64_t next = cell(other, k);
+        set(*cells, k, m == 0 ? next : calculated(arithmetic, cell(*cells, k), next, kind));
+      }
+    }
+    return cells;
+  }
+  void rule(const AllReduce& action) {
+    in_groups(action.groups, true, [&](const std::vector<Size>& group, std::size_t) {
+      return sum_of(action.addition, group);
+    });
+  }
+  void rule(const ReduceScatter& action) {
+    Block sum;
+    in_groups(action.groups, false, [&](const std::vector<Size>& group, std::size_t j) {
+      if (j == 0) sum = sum_of(action.addition, group);
+      Shape start(result().size(), 0);
+      start[action.dim] = result()[action.dim] * static_cast<Size>(j);
+      return box(*sum, lane_at(start, operand(0)));
+    });
+  }
+  void rule(const TakeBox& action) {
+    for_all(
+        [&](Size device) {
+          Key key = operands_of(device, 1);
+          const Shape& start = action.starts[index(device)];
+          key.insert(key.end(), start.begin(), start.end());
+          return key;
+        },
+        [&](Size device) {
+          const Shape& start = action.starts[index(device)];
+          Shape extents = result();
+          for (std::size_t k = 0; k < extents.size(); ++k) {
+            extents[k] = std::min(extents[k], operand(0)[k] - start[k]);
+          }
+          auto cells = fresh(anything());
+          copy({.source = block(0, device).get(),
+                .extents = extents,
+                .from = lane_at(start, operand(0)),
+                .to = lane_at(Shape(extents.size(), 0), result())},
+               *cells);
+          return cells;
+        });
+  }
+  void rule(const PutBox& action) {
+    const std::int64_t nothing = action.addition == Addition::sum ? nought()
+                                 : makes_tags()                   ? nothing_tag
+                                                                  : 0;
+    for_all(
+        [&](Size device) {
+          Key key = operands_of(device, 1);
+          const auto& start = action.starts[index(device)];
+          if (start) key.insert(key.end(), start->begin(), start->end());
+          key.push_back(start ? 1 : 0);
+          return key;
+        },
+        [&](Size device) {
+          auto cells = fresh(nothing);
+          const auto& start = action.starts[index(device)];
+          if (start) put(*block(0, device), operand(0), *start, *cells);
+          return cells;
+        });
+  }
+
+  Evaluator& evaluator_;
+  const Function& function_;
+  const Operation& operation_;
+};
+
+Evaluator::Evaluator(const Function& function, const Layout& from, Size most_bytes)
+    : function_(function), from_(from), budget_(most_bytes), states_(function.values.size()) {
+  const std::vector<bool> elements = values_of_elements(function);
+  for (std::size_t k = 0; k < states_.size(); ++k) states_[k].elements = elements[k];
+}
+
+void Evaluator::apply(const Operation& operation) { Step(*this, operation).apply(); }
+
+}  // namespace retile::foreign

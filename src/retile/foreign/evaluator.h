@@ -1,0 +1,48 @@
+// What all devices hold of a function's values: one tag for every element, one number for every number.
+//
+// No pattern is recognised: every operation does what it says to the cells of every device. Devices
+// that hold the same share it, so that what all know alike is worked out once.
+#pragma once
+
+#include <vector>
+
+#include "retile/core/layout.h"
+#include "retile/core/size.h"
+#include "retile/foreign/cells.h"
+#include "retile/foreign/module.h"
+#include "retile/foreign/sums.h"
+
+namespace retile::foreign {
+
+/// What the devices hold of one value.
+struct State {
+  bool elements = false;  ///< tags; else numbers
+  std::vector<Block>
+      blocks;  ///< of every device; empty where the value is not known, or was dropped
+};
+
+class Evaluator {
+ public:
+  /// Nothing of the function is evaluated yet; parameter 0 is an array of which every device holds
+  /// its box of `from` at the beginning of its tile, and behind it anything.
+  /// Preconditions: check_types(function); as many devices; boxes that fit into the tile.
+  Evaluator(const Function& function, const Layout& from, Size most_bytes);
+
+  /// Evaluates one operation, whose operands are known. Throws LimitReached.
+  void apply(const Operation& operation);
+  [[nodiscard]] const State& at(ValueId value) const { return states_[value]; }
+  void drop(ValueId value) { states_[value].blocks.clear(); }
+  [[nodiscard]] Sums& sums() { return sums_; }
+  [[nodiscard]] const Sums& sums() const { return sums_; }
+
+ private:
+  friend class Step;
+
+  const Function& function_;
+  const Layout& from_;
+  Budget budget_;
+  Sums sums_;
+  std::vector<State> states_;
+};
+
+}  // namespace retile::foreign

@@ -1,0 +1,789 @@
+// From the syntax of HLO to operations on tiles.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "retile/core/names.h"
+#include "retile/foreign/element.h"
+#include "retile/foreign/hlo/groups.h"
+#include "retile/foreign/hlo/hlo.h"
+#include "retile/foreign/hlo/syntax.h"
+#include "retile/text/words.h"
+
+namespace retile::foreign {
+namespace hlo {
+namespace {
+
+using text::fail;
+
+[[noreturn]] void refuse_at(const Place& place, Code code, std::string message,
+                            std::vector<std::string> notes = {}) {
+  fail(place, {.code = code, .message = std::move(message), .notes = std::move(notes)});
+}
+
+/// What an operation with groups means by their numbers.
+enum class GroupMode {
+  replicas,          ///< numbers of replicas; within one partition
+  replicas_and_all,  ///< numbers of replicas; all partitions of theirs
+  partitions,        ///< numbers of partitions; within one replica
+  devices,           ///< replica * partitions + partition
+};
+
+/// How many there are of both.
+struct Ranks {
+  Size replicas = 1;
+  Size partitions = 1;
+  [[nodiscard]] Size devices() const { return replicas * partitions; }
+};
+
+/// Numbers between commas in braces, `{0,2}`.
+std::vector<Token<Size>> read_numbers(Scanner& scanner) {
+  std::vector<Token<Size>> out;
+  scanner.expect("{");
+  if (scanner.accept("}")) return out;
+  do {
+    out.push_back(scanner.number());
+  } while (scanner.accept(","));
+  scanner.expect("}");
+  return out;
+}
+
+/// Attributes that say nothing about where elements go.
+bool means_nothing(std::string_view name) {
+  static constexpr std::array<std::string_view, 14> names = {"metadata",
+                                                             "frontend_attributes",
+                                                             "backend_config",
+                                                             "channel_id",
+                                                             "sharding",
+                                                             "control-predecessors",
+                                                             "origin",
+                                                             "statistics",
+                                                             "use_global_device_ids",
+                                                             "constrain_layout",
+                                                             "parameter_replication",
+                                                             "original_value",
+                                                             "execution_thread",
+                                                             "is_host_transfer"};
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Makes one Function of an entry computation.
+class Builder {
+ public:
+  /// \param lines  where every line of the text begins
+  Builder(const text::Input& input, const std::vector<std::size_t>& lines, const Module& module,
+          const ReadOptions& options)
+      : input_(input), lines_(lines), module_(module), options_(options) {}
+
+  Function function() {
+    const Computation& entry = entry_computation();
+    out_.name = module_.has_header ? module_.name.value : std::string(bare(entry.name.value));
+    out_.place = place_of(module_.has_header ? module_.name.place : entry.name.place);
+    find_ranks(entry);
+    out_.devices = ranks_.devices();
+    if (entry.instructions.empty()) {
+      refuse_at(entry.name.place, Code::syntax, "a computation without an instruction");
+    }
+    for (const Instruction& instruction : entry.instructions) add(instruction);
+    set_ends(entry);
+    return std::move(out_);
+  }
+
+ private:
+  /// Values by which a name is known: one, or those of a tuple.
+  struct Known {
+    std::vector<ValueId> parts;
+    bool is_tuple = false;
+  };
+
+  [[nodiscard]] FilePlace place_of(const Place& place) const {
+    const auto next = std::upper_bound(lines_.begin(), lines_.end(), place.span.begin);
+    const auto line = static_cast<std::size_t>(next - lines_.begin());
+    return {.line = line, .column = place.span.begin - lines_[line - 1] + 1};
+  }
+
+  [[nodiscard]] const Computation& entry_computation() const {
+    const Computation* entry = nullptr;
+    for (const Computation& computation : module_.computations) {
+      if (!computation.is_entry) continue;
+      if (entry != nullptr) {
+        refuse_at(computation.name.place, Code::syntax, "a second entry computation");
+      }
+      entry = &computation;
+    }
+    if (entry != nullptr) return *entry;
+    if (module_.computations.size() == 1) return module_.computations.front();
+    refuse_at(module_.name.place, Code::syntax, "no computation is the entry",
+              {"ENTRY stands before it"});
+  }
+
+  // How many devices there are.
+
+  void find_ranks(const Computation& entry) {
+    const auto replicas = header_number("replica_count");
+    const auto partitions = header_number("num_partitions");
+    if (replicas || partitions) {
+      ranks_ = {replicas.value_or(1), partitions.value_or(1)};
+    } else {
+      ranks_ = {1, options_.devices.value_or(named_devices(entry))};
+    }
+    const auto devices = checked_mul(ranks_.replicas, ranks_.partitions);
+    if (!devices || *devices > most_devices) {
+      refuse_at(module_.name.place, Code::limit_reached,
+                fmt::format("more than {} devices", most_devices));
+    }
+  }
+  [[nodiscard]] std::optional<Size> header_number(std::string_view name) const {
+    const Attribute* attribute = module_.find(name);
+    if (attribute == nullptr) return std::nullopt;
+    Scanner scanner = scanner_of(attribute->value);
+    const Size out = scanner.size(name).value;
+    scanner.expect_end();
+    return out;
+  }
+  /// As many as the first groups or pairs name, where no header and no option says it.
+  [[nodiscard]] static Size named_devices(const Computation& entry) {
+    Size out = 1;
+    for (const Instruction& instruction : entry.instructions) {
+      if (const Attribute* groups = instruction.find("replica_groups")) {
+        for (const auto& group : read_groups(groups->value)) {
+          for (const Size device : group) out = std::max(out, device + 1);
+        }
+      }
+      if (const Attribute* pairs = instruction.find("source_target_pairs")) {
+        for (const auto& [source, target] : read_pairs(pairs->value)) {
+          out = std::max({out, source + 1, target + 1});
+        }
+      }
+    }
+    return out;
+  }
+
+  // Values and operations.
+
+  ValueId new_value(const Instruction& instruction, const TileType& type) {
+    out_.values.push_back(
+        {.name = instruction.name.value, .type = type, .place = place_of(instruction.name.place)});
+    return out_.values.size() - 1;
+  }
+  [[nodiscard]] const Known& known(const Token<std::string>& name) const {
+    const auto found = known_.find(name.value);
+    if (found != known_.end()) return found->second;
+    refuse_at(name.place, Code::syntax,
+              fmt::format("nothing is called {} above", shown_name(name.value)));
+  }
+  [[nodiscard]] ValueId operand(const Instruction& instruction, std::size_t k) const {
+    if (k >= instruction.operands.size()) {
+      refuse_at(instruction.opcode.place, Code::syntax,
+                fmt::format("{} has {}", instruction.opcode.value,
+                            counted(instruction.operands.size(), "operand")));
+    }
+    const Known& value = known(instruction.operands[k]);
+    if (value.is_tuple) {
+      refuse_at(instruction.operands[k].place, Code::unsupported,
+                fmt::format("{} of a tuple", instruction.opcode.value));
+    }
+    return value.parts.front();
+  }
+  [[nodiscard]] std::vector<ValueId> operands(const Instruction& instruction) const {
+    std::vector<ValueId> out;
+    for (std::size_t k = 0; k < instruction.operands.size(); ++k) {
+      out.push_back(operand(instruction, k));
+    }
+    return out;
+  }
+  void define(const Instruction& instruction, Known value) {
+    if (!known_.emplace(std::string(bare(instruction.name.value)), std::move(value)).second) {
+      refuse_at(instruction.name.place, Code::syntax,
+                fmt::format("{} is defined twice", shown_name(instruction.name.value)));
+    }
+  }
+  /// The type of an instruction that makes one array.
+  [[nodiscard]] const TileType& type_of(const Instruction& instruction) const {
+    if (instruction.type.is_tuple) {
+      refuse_at(instruction.type.place, Code::unsupported,
+                fmt::format("{} makes one array here", instruction.opcode.value));
+    }
+    return instruction.type.parts.front();
+  }
+  void emit(const Instruction& instruction, Action action, std::vector<ValueId> operands) {
+    const ValueId result = new_value(instruction, type_of(instruction));
+    out_.operations.push_back({.action = std::move(action),
+                               .name = instruction.opcode.value,
+                               .place = place_of(instruction.opcode.place),
+                               .operands = std::move(operands),
+                               .results = {result}});
+    define(instruction, {.parts = {result}});
+  }
+
+  /// Instructions that make one array of arrays, by name.
+  using Make = Action (Builder::*)(const Instruction&);
+  void add(const Instruction& instruction) {
+    static const std::map<std::string_view, void (Builder::*)(const Instruction&)> special = {
+        {"parameter", &Builder::add_parameter},          {"tuple", &Builder::add_tuple},
+        {"get-tuple-element", &Builder::add_part},       {"opt-barrier", &Builder::add_barrier},
+        {"optimization-barrier", &Builder::add_barrier}, {"all-to-all", &Builder::add_all_to_all},
+        {"all-reduce", &Builder::add_all_reduce},
+    };
+    check_attributes(instruction);
+    const auto found = special.find(instruction.opcode.value);
+    if (found != special.end()) return (this->*found->second)(instruction);
+    const Make make = maker_of(instruction);
+    Action action = (this->*make)(instruction);
+    emit(instruction, std::move(action), operands(instruction));
+  }
+  [[nodiscard]] static Make maker_of(const Instruction& instruction) {
+    static const std::map<std::string_view, Make> makers = {
+        {"constant", &Builder::constant},
+        {"partition-id", &Builder::partition_id},
+        {"replica-id", &Builder::replica_id},
+        {"iota", &Builder::iota},
+        {"copy", &Builder::same},
+        {"bitcast", &Builder::bitcast},
+        {"convert", &Builder::convert},
+        {"reshape", &Builder::reshape},
+        {"transpose", &Builder::transpose},
+        {"slice", &Builder::slice},
+        {"pad", &Builder::pad},
+        {"concatenate", &Builder::concatenate},
+        {"broadcast", &Builder::broadcast},
+        {"dynamic-slice", &Builder::dynamic_slice},
+        {"dynamic-update-slice", &Builder::dynamic_update_slice},
+        {"select", &Builder::select},
+        {"compare", &Builder::compare},
+        {"add", &Builder::arithmetic},
+        {"subtract", &Builder::arithmetic},
+        {"multiply", &Builder::arithmetic},
+        {"divide", &Builder::arithmetic},
+        {"remainder", &Builder::arithmetic},
+        {"maximum", &Builder::arithmetic},
+        {"minimum", &Builder::arithmetic},
+        {"and", &Builder::arithmetic},
+        {"or", &Builder::arithmetic},
+        {"xor", &Builder::arithmetic},
+        {"negate", &Builder::arithmetic},
+        {"not", &Builder::arithmetic},
+        {"shift-left", &Builder::arithmetic},
+        {"shift-right-arithmetic", &Builder::arithmetic},
+        {"shift-right-logical", &Builder::arithmetic},
+        {"all-gather", &Builder::all_gather},
+        {"reduce-scatter", &Builder::reduce_scatter},
+        {"collective-permute", &Builder::collective_permute},
+    };
+    const auto found = makers.find(instruction.opcode.value);
+    if (found != makers.end()) return found->second;
+    refuse_at(instruction.opcode.place, Code::unsupported,
+              fmt::format("{} is not read", shown_name(instruction.opcode.value)),
+              {instruction.opcode.value == "custom-call"
+                   ? "is this text from before the partitioner? after it no sharding is called"
+                   : "what is read: docs/foreign.md"});
+  }
+  /// Attributes that each operation may have besides those that mean nothing.
+  void check_attributes(const Instruction& instruction) const {
+    static const std::map<std::string_view, std::vector<std::string_view>> known = {
+        {"get-tuple-element", {"index"}},
+        {"iota", {"iota_dimension"}},
+        {"transpose", {"dimensions"}},
+        {"slice", {"slice"}},
+        {"pad", {"padding"}},
+        {"concatenate", {"dimensions"}},
+        {"broadcast", {"dimensions"}},
+        {"dynamic-slice", {"dynamic_slice_sizes"}},
+        {"compare", {"direction", "type"}},
+        {"all-gather", {"replica_groups", "dimensions"}},
+        {"all-to-all", {"replica_groups", "dimensions"}},
+        {"all-reduce", {"replica_groups", "to_apply"}},
+        {"reduce-scatter", {"replica_groups", "dimensions", "to_apply"}},
+        {"collective-permute", {"source_target_pairs"}},
+    };
+    const auto found = known.find(instruction.opcode.value);
+    for (const Attribute& attribute : instruction.attributes) {
+      const bool is_known =
+          means_nothing(attribute.name) ||
+          (found != known.end() && std::find(found->second.begin(), found->second.end(),
+                                             attribute.name) != found->second.end());
+      if (!is_known && maker_exists(instruction)) {
+        refuse_at(attribute.name_place, Code::unsupported,
+                  fmt::format("{} with {} is not read", shown_name(instruction.opcode.value),
+                              shown_name(attribute.name)));
+      }
+    }
+  }
+  /// Whether the operation itself is read: else that is said first.
+  [[nodiscard]] static bool maker_exists(const Instruction& instruction) {
+    static constexpr std::array<std::string_view, 7> special = {
+        "parameter",  "tuple",      "get-tuple-element",   "opt-barrier",
+        "all-to-all", "all-reduce", "optimization-barrier"};
+    if (std::find(special.begin(), special.end(), instruction.opcode.value) == special.end()) {
+      static_cast<void>(maker_of(instruction));
+    }
+    return true;
+  }
+
+  void add_parameter(const Instruction& instruction) {
+    Scanner scanner = scanner_of(instruction.inside);
+    const Token<Size> number = scanner.number();
+    scanner.expect_end();
+    const std::size_t next = out_.parameters.size();
+    if (number.value != static_cast<Size>(next)) {
+      refuse_at(number.place, Code::unsupported,
+                fmt::format("parameter {} where number {} comes next", number.value, next));
+    }
+    emit(instruction, Parameter{next}, {});
+    out_.parameters.push_back(out_.operations.back().results.front());
+  }
+  void add_tuple(const Instruction& instruction) {
+    define(instruction, {.parts = operands(instruction), .is_tuple = true});
+  }
+  void add_part(const Instruction& instruction) {
+    if (instruction.operands.size() != 1) {
+      refuse_at(instruction.opcode.place, Code::syntax, "one tuple is taken apart");
+    }
+    const Known& tuple = known(instruction.operands.front());
+    const Attribute& attribute = need(instruction, "index");
+    Scanner scanner = scanner_of(attribute.value);
+    const Token<Size> number = scanner.number();
+    if (!tuple.is_tuple || number.value >= static_cast<Size>(tuple.parts.size())) {
+      refuse_at(number.place, Code::syntax, "the tuple has no such part");
+    }
+    const ValueId part = tuple.parts[static_cast<std::size_t>(number.value)];
+    emit(instruction, Same{}, {part});
+  }
+  void add_barrier(const Instruction& instruction) {
+    if (instruction.operands.size() != 1) {
+      refuse_at(instruction.opcode.place, Code::syntax, "a barrier has one operand");
+    }
+    define(instruction, known(instruction.operands.front()));
+  }
+
+  // What attributes say.
+
+  [[nodiscard]] const Attribute& need(const Instruction& instruction, std::string_view name) const {
+    if (const Attribute* attribute = instruction.find(name)) return *attribute;
+    refuse_at(instruction.opcode.place, Code::syntax,
+              fmt::format("{} needs {}", instruction.opcode.value, name));
+  }
+  /// Numbers of dimensions, `{1,0}`.
+  [[nodiscard]] std::vector<std::size_t> dims(const Instruction& instruction) const {
+    const Attribute* attribute = instruction.find("dimensions");
+    std::vector<std::size_t> out;
+    if (attribute == nullptr) return out;
+    Scanner scanner = scanner_of(attribute->value);
+    for (const Token<Size>& dim : read_numbers(scanner)) {
+      out.push_back(static_cast<std::size_t>(dim.value));
+    }
+    scanner.expect_end();
+    return out;
+  }
+  [[nodiscard]] std::size_t one_dim(const Instruction& instruction) const {
+    const auto out = dims(instruction);
+    if (out.size() != 1) {
+      refuse_at(need(instruction, "dimensions").value, Code::syntax,
+                fmt::format("{} names one dimension", instruction.opcode.value));
+    }
+    return out.front();
+  }
+
+  // Operations on one device.
+
+  /// The number that a literal is: of other types 0 or 1.
+  [[nodiscard]] static std::optional<std::int64_t> literal(std::string_view word,
+                                                           const ElementKind& kind) {
+    if (word == "true") return 1;
+    if (word == "false") return 0;
+    if (!kind.is_number()) {
+      const bool is_zero = word.find_first_not_of("-+0.") == std::string_view::npos;
+      return is_zero ? 0 : 1;
+    }
+    std::int64_t number = 0;
+    const char* end = word.data() + word.size();
+    if (const auto read = std::from_chars(word.data(), end, number);
+        read.ec == std::errc() && read.ptr == end) {
+      return number;
+    }
+    std::uint64_t large = 0;
+    if (const auto read = std::from_chars(word.data(), end, large);
+        read.ec == std::errc() && read.ptr == end && !kind.is_signed) {
+      return static_cast<std::int64_t>(large);
+    }
+    return std::nullopt;
+  }
+  Action constant(const Instruction& instruction) {
+    const ElementKind kind = element_kind(type_of(instruction).element);
+    const std::string_view text = text_of(instruction.inside);
+    Constant out;
+    std::size_t k = 0;
+    while (k < text.size()) {
+      const std::size_t begin = text.find_first_not_of(" \t\r\n,{}", k);
+      if (begin == std::string_view::npos) break;
+      k = std::min(text.find_first_of(" \t\r\n,{}", begin), text.size());
+      std::string_view word = text.substr(begin, k - begin);
+      if (word.substr(0, 2) == "/*") {
+        k = std::min(text.find("*/", begin), text.size() - 2) + 2;
+        continue;
+      }
+      const Place place{
+          .input = &input_,
+          .span = {instruction.inside.span.begin + begin, instruction.inside.span.begin + k}};
+      if (word == "...") {
+        refuse_at(place, Code::unsupported, "the numbers of this constant were left out",
+                  {"XLA prints them with --xla_dump_large_constants=true"});
+      }
+      const auto number = literal(word, kind);
+      if (!number) refuse_at(place, Code::bad_number, "not a number of this type");
+      out.numbers.push_back(*number);
+    }
+    if (out.numbers.empty()) {
+      if (checked_product(type_of(instruction).extents) != Size{0}) {
+        refuse_at(instruction.opcode.place, Code::syntax, "a constant without a number");
+      }
+      out.numbers.push_back(0);
+    }
+    return out;
+  }
+  Action partition_id(const Instruction&) {
+    PerDevice out;
+    for (Size d = 0; d < ranks_.devices(); ++d) out.numbers.push_back(d % ranks_.partitions);
+    return out;
+  }
+  Action replica_id(const Instruction&) {
+    PerDevice out;
+    for (Size d = 0; d < ranks_.devices(); ++d) out.numbers.push_back(d / ranks_.partitions);
+    return out;
+  }
+  Action iota(const Instruction& instruction) {
+    Scanner scanner = scanner_of(need(instruction, "iota_dimension").value);
+    return Iota{static_cast<std::size_t>(scanner.number().value)};
+  }
+  Action same(const Instruction&) { return Same{}; }
+  Action convert(const Instruction&) { return Convert{}; }
+  Action reshape(const Instruction&) { return Reshape{}; }
+  Action select(const Instruction&) { return Select{}; }
+  Action bitcast(const Instruction& instruction) {
+    if (instruction.type.is_reordered) {
+      refuse_at(instruction.type.place, Code::unsupported, "a bitcast to another layout");
+    }
+    return Reshape{};
+  }
+  Action transpose(const Instruction& instruction) { return Transpose{dims(instruction)}; }
+  Action broadcast(const Instruction& instruction) { return Broadcast{dims(instruction)}; }
+  Action concatenate(const Instruction& instruction) { return Concatenate{one_dim(instruction)}; }
+  Action dynamic_update_slice(const Instruction&) { return DynamicUpdateSlice{}; }
+  Action dynamic_slice(const Instruction& instruction) {
+    Scanner scanner = scanner_of(need(instruction, "dynamic_slice_sizes").value);
+    DynamicSlice out;
+    for (const Token<Size>& size : read_numbers(scanner)) out.sizes.push_back(size.value);
+    return out;
+  }
+  /// `{[0:4], [0:8:2]}`
+  Action slice(const Instruction& instruction) {
+    Scanner scanner = scanner_of(need(instruction, "slice").value);
+    Slice out;
+    scanner.expect("{");
+    if (scanner.accept("}")) return out;
+    do {
+      scanner.expect("[");
+      out.start.push_back(scanner.number().value);
+      scanner.expect(":");
+      out.limit.push_back(scanner.number().value);
+      out.stride.push_back(scanner.accept(":") ? scanner.size("a stride").value : 1);
+      scanner.expect("]");
+    } while (scanner.accept(","));
+    scanner.expect("}");
+    return out;
+  }
+  /// `0_1x2_-3x0_0_1`: low, high and between neighbours, for every dimension.
+  Action pad(const Instruction& instruction) {
+    Scanner scanner = scanner_of(need(instruction, "padding").value);
+    Pad out;
+    do {
+      out.low.push_back(signed_number(scanner));
+      scanner.expect("_");
+      out.high.push_back(signed_number(scanner));
+      out.interior.push_back(scanner.accept("_") ? signed_number(scanner) : 0);
+    } while (scanner.accept("x"));
+    scanner.expect_end("of the padding");
+    return out;
+  }
+  static Size signed_number(Scanner& scanner) {
+    return scanner.accept("-") ? -scanner.number().value : scanner.number().value;
+  }
+  Action compare(const Instruction& instruction) {
+    static const std::map<std::string, Comparison> directions = {
+        {"EQ", Comparison::eq}, {"NE", Comparison::ne}, {"LT", Comparison::lt},
+        {"LE", Comparison::le}, {"GT", Comparison::gt}, {"GE", Comparison::ge}};
+    Scanner scanner = scanner_of(need(instruction, "direction").value);
+    const auto word = scanner.word("a direction");
+    const auto found = directions.find(word.value);
+    if (found == directions.end()) {
+      refuse_at(word.place, Code::syntax, "a direction is EQ, NE, LT, LE, GT or GE");
+    }
+    return Compare{found->second};
+  }
+  Action arithmetic(const Instruction& instruction) {
+    static const std::map<std::string_view, Arithmetic> operations = {
+        {"add", Arithmetic::add},
+        {"subtract", Arithmetic::subtract},
+        {"multiply", Arithmetic::multiply},
+        {"divide", Arithmetic::divide},
+        {"remainder", Arithmetic::remainder},
+        {"maximum", Arithmetic::maximum},
+        {"minimum", Arithmetic::minimum},
+        {"and", Arithmetic::bit_and},
+        {"or", Arithmetic::bit_or},
+        {"xor", Arithmetic::bit_xor},
+        {"negate", Arithmetic::negate},
+        {"not", Arithmetic::bit_not},
+        {"shift-left", Arithmetic::shift_left},
+        {"shift-right-arithmetic", Arithmetic::shift_right},
+        {"shift-right-logical", Arithmetic::shift_right},
+    };
+    return Calculate{operations.at(instruction.opcode.value)};
+  }
+
+  // Collectives.
+
+  [[nodiscard]] GroupMode mode_of(const Instruction& instruction) const {
+    const bool has_channel = instruction.find("channel_id") != nullptr;
+    if (instruction.opcode.value == "all-to-all") {
+      return has_channel ? GroupMode::partitions : GroupMode::replicas;
+    }
+    const Attribute* global = instruction.find("use_global_device_ids");
+    if (global != nullptr && text_of(global->value) == "true") return GroupMode::devices;
+    return has_channel ? GroupMode::replicas_and_all : GroupMode::replicas;
+  }
+  [[nodiscard]] Groups groups(const Instruction& instruction) const {
+    const GroupMode mode = mode_of(instruction);
+    const bool of_partitions = mode == GroupMode::partitions;
+    const Size numbers = mode == GroupMode::devices ? ranks_.devices()
+                         : of_partitions            ? ranks_.partitions
+                                                    : ranks_.replicas;
+    const Attribute* attribute = instruction.find("replica_groups");
+    Groups rows;
+    if (attribute != nullptr) rows = read_groups(attribute->value);
+    if (rows.empty() || (rows.size() == 1 && rows.front().empty())) {
+      rows.assign(1, {});
+      for (Size k = 0; k < numbers; ++k) rows.front().push_back(k);
+    }
+    for (const auto& row : rows) {
+      for (const Size number : row) {
+        if (number >= numbers) refuse_number(*attribute, mode, number, numbers);
+      }
+    }
+    return of_devices(rows, mode);
+  }
+  [[noreturn]] static void refuse_number(const Attribute& attribute, GroupMode mode, Size number,
+                                         Size numbers) {
+    const std::string_view what = mode == GroupMode::devices      ? "device"
+                                  : mode == GroupMode::partitions ? "partition"
+                                                                  : "replica";
+    std::vector<std::string> notes;
+    if (mode == GroupMode::replicas) {
+      notes = {"without channel_id the groups are of replicas, not of partitions"};
+    }
+    refuse_at(attribute.value, Code::bad_device,
+              fmt::format("{} {} stands in a group, but there {} {}", what, number,
+                          numbers == 1 ? "is" : "are", counted(numbers, what)),
+              std::move(notes));
+  }
+  [[nodiscard]] Groups of_devices(const Groups& rows, GroupMode mode) const {
+    Groups out;
+    const auto device = [&](Size replica, Size partition) {
+      return replica * ranks_.partitions + partition;
+    };
+    const Size repeats = mode == GroupMode::replicas     ? ranks_.partitions
+                         : mode == GroupMode::partitions ? ranks_.replicas
+                                                         : 1;
+    for (const auto& row : rows) {
+      for (Size repeat = 0; repeat < repeats; ++repeat) {
+        auto& group = out.emplace_back();
+        for (const Size number : row) {
+          if (mode == GroupMode::devices) group.push_back(number);
+          if (mode == GroupMode::replicas) group.push_back(device(number, repeat));
+          if (mode == GroupMode::partitions) group.push_back(device(repeat, number));
+          if (mode != GroupMode::replicas_and_all) continue;
+          for (Size p = 0; p < ranks_.partitions; ++p) group.push_back(device(number, p));
+        }
+      }
+    }
+    return out;
+  }
+  Action all_gather(const Instruction& instruction) {
+    return AllGather{.dim = one_dim(instruction), .groups = groups(instruction)};
+  }
+  Action collective_permute(const Instruction& instruction) {
+    const bool of_partitions = instruction.find("channel_id") != nullptr;
+    const Size numbers = of_partitions ? ranks_.partitions : ranks_.replicas;
+    const Size repeats = ranks_.devices() / numbers;
+    CollectivePermute out;
+    const Attribute& attribute = need(instruction, "source_target_pairs");
+    for (const auto& [source, target] : read_pairs(attribute.value)) {
+      if (source >= numbers || target >= numbers) {
+        refuse_number(attribute, of_partitions ? GroupMode::partitions : GroupMode::replicas,
+                      std::max(source, target), numbers);
+      }
+      for (Size k = 0; k < repeats; ++k) {
+        const Size stride = of_partitions ? 1 : ranks_.partitions;
+        const Size first = of_partitions ? k * ranks_.partitions : k;
+        out.pairs.emplace_back(first + source * stride, first + target * stride);
+      }
+    }
+    return out;
+  }
+  void add_all_to_all(const Instruction& instruction) {
+    AllToAll action{.split = 0, .concat = 0, .groups = groups(instruction)};
+    if (!instruction.type.is_tuple) {
+      action.split = action.concat = one_dim(instruction);
+      return emit(instruction, std::move(action), operands(instruction));
+    }
+    std::vector<ValueId> parts = operands(instruction);
+    std::vector<ValueId> results;
+    for (const TileType& type : instruction.type.parts) {
+      results.push_back(new_value(instruction, type));
+    }
+    if (parts.size() == 1 && results.size() == 1) {  // groups of one
+      out_.operations.push_back({.action = Same{},
+                                 .name = instruction.opcode.value,
+                                 .place = place_of(instruction.opcode.place),
+                                 .operands = parts,
+                                 .results = results});
+    } else {
+      out_.operations.push_back({.action = std::move(action),
+                                 .name = instruction.opcode.value,
+                                 .place = place_of(instruction.opcode.place),
+                                 .operands = std::move(parts),
+                                 .results = results});
+    }
+    define(instruction, {.parts = std::move(results), .is_tuple = true});
+  }
+  /// How a reduction adds: by the root of what it applies.
+  [[nodiscard]] Addition addition_of(const Instruction& instruction) const {
+    const Attribute& attribute = need(instruction, "to_apply");
+    const std::string_view name = bare(text_of(attribute.value));
+    for (const Computation& computation : module_.computations) {
+      if (bare(computation.name.value) == name) return addition_in(computation, attribute.value);
+    }
+    refuse_at(attribute.value, Code::syntax, "no computation has this name");
+  }
+  [[nodiscard]] static Addition addition_in(const Computation& computation, const Place& place) {
+    static const std::map<std::string_view, Addition> additions = {{"add", Addition::sum},
+                                                                   {"maximum", Addition::max},
+                                                                   {"minimum", Addition::min},
+                                                                   {"or", Addition::max},
+                                                                   {"and", Addition::min}};
+    std::vector<std::string> parameters;
+    for (const Instruction& instruction : computation.instructions) {
+      if (instruction.opcode.value == "parameter") {
+        parameters.emplace_back(bare(instruction.name.value));
+        continue;
+      }
+      const auto found = additions.find(instruction.opcode.value);
+      const bool truth = instruction.type.parts.front().element == "pred";
+      const bool bits = instruction.opcode.value == "or" || instruction.opcode.value == "and";
+      if (found == additions.end() || (bits && !truth) || !instruction.is_root ||
+          parameters.size() != 2 || instruction.operands.size() != 2 ||
+          instruction.operands[0].value == instruction.operands[1].value) {
+        break;
+      }
+      for (const auto& operand : instruction.operands) {
+        if (operand.value != parameters[0] && operand.value != parameters[1]) break;
+      }
+      return found->second;
+    }
+    refuse_at(place, Code::unsupported,
+              "a reduction that is no addition, maximum or minimum of its two parameters");
+  }
+  void add_all_reduce(const Instruction& instruction) {
+    const AllReduce action{.addition = addition_of(instruction), .groups = groups(instruction)};
+    if (!instruction.type.is_tuple) return emit(instruction, action, operands(instruction));
+    const std::vector<ValueId> parts = operands(instruction);
+    if (parts.size() != instruction.type.parts.size()) {
+      refuse_at(instruction.type.place, Code::syntax, "as many results as operands");
+    }
+    std::vector<ValueId> results;
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      results.push_back(new_value(instruction, instruction.type.parts[k]));
+      out_.operations.push_back({.action = action,
+                                 .name = instruction.opcode.value,
+                                 .place = place_of(instruction.opcode.place),
+                                 .operands = {parts[k]},
+                                 .results = {results.back()}});
+    }
+    define(instruction, {.parts = std::move(results), .is_tuple = true});
+  }
+  Action reduce_scatter(const Instruction& instruction) {
+    return ReduceScatter{.addition = addition_of(instruction),
+                         .dim = one_dim(instruction),
+                         .groups = groups(instruction)};
+  }
+
+  // The ends.
+
+  void set_ends(const Computation& entry) {
+    const Instruction* root = &entry.instructions.back();
+    const Instruction* parameter = nullptr;
+    for (const Instruction& instruction : entry.instructions) {
+      if (instruction.is_root) root = &instruction;
+      if (instruction.opcode.value == "parameter" && parameter == nullptr) {
+        parameter = &instruction;
+      }
+    }
+    out_.results = known_.at(std::string(bare(root->name.value))).parts;
+    out_.from = end_of(parameter, "spmd_parameters_shardings");
+    out_.to = end_of(root, "spmd_output_sharding");
+  }
+  /// The sharding that an instruction has, else that of the header.
+  [[nodiscard]] std::optional<WrittenEnd> end_of(const Instruction* instruction,
+                                                 std::string_view header) {
+    const Attribute* attribute = instruction == nullptr ? nullptr : instruction->find("sharding");
+    if (attribute == nullptr) attribute = module_.find(header);
+    if (attribute == nullptr) return std::nullopt;
+    return WrittenEnd{.text = sharding_text(text_of(attribute->value)),
+                      .place = place_of(attribute->value)};
+  }
+  /// A tuple of one sharding is that one.
+  [[nodiscard]] static std::string sharding_text(std::string_view text) {
+    if (text.substr(0, 2) == "{{" && text.substr(text.size() - 2) == "}}" &&
+        text.find("},") == std::string_view::npos) {
+      text = text.substr(1, text.size() - 2);
+    }
+    return std::string(text);
+  }
+
+  const text::Input& input_;
+  const std::vector<std::size_t>& lines_;
+  const Module& module_;
+  const ReadOptions& options_;
+  Function out_;
+  Ranks ranks_;
+  std::unordered_map<std::string, Known> known_;
+};
+
+std::vector<std::size_t> lines_of(std::string_view text) {
+  std::vector<std::size_t> out = {0};
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos;
+       end = text.find('\n', end + 1)) {
+    out.push_back(end + 1);
+  }
+  return out;
+}
+
+}  // namespace
+}  // namespace hlo
+
+std::vector<Function> read_hlo(const text::Input& input, const ReadOptions& options) {
+  std::vector<Function> out;
+  const std::vector<std::size_t> lines = hlo::lines_of(input.text);
+  for (const hlo::Module& module : hlo::parse_modules(input)) {
+    out.push_back(hlo::Builder(input, lines, module, options).function());
+  }
+  return out;
+}
+
+}  // namespace retile::foreign

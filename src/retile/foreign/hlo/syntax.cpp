@@ -1,0 +1,335 @@
+#include "retile/foreign/hlo/syntax.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "retile/core/names.h"
+
+namespace retile::foreign::hlo {
+namespace {
+
+/// Tuples in tuples deeper than that are refused.
+constexpr int most_levels = 32;
+
+const Attribute* find_in(const std::vector<Attribute>& attributes, std::string_view name) {
+  for (const Attribute& attribute : attributes) {
+    if (attribute.name == name) return &attribute;
+  }
+  return nullptr;
+}
+
+class Parser {
+ public:
+  explicit Parser(const text::Input& input) : input_(input), scanner_(input) {
+    scanner_.read_over_lines();
+  }
+
+  std::vector<Module> modules() {
+    std::vector<Module> out;
+    while (!scanner_.done()) out.push_back(module());
+    return out;
+  }
+
+ private:
+  [[nodiscard]] std::string_view rest() {
+    const Place place = scanner_.at({scanner_.next(), input_.text.size()});
+    return text_of(place);
+  }
+  /// Whether this word comes next, as a whole.
+  [[nodiscard]] bool sees(std::string_view word) {
+    const std::string_view text = rest();
+    return text.substr(0, word.size()) == word &&
+           (text.size() == word.size() || !continues_name(text[word.size()]));
+  }
+  /// A name with the `%` before it, if there is one.
+  [[nodiscard]] Token<std::string> name(std::string_view what) {
+    const std::size_t begin = scanner_.next();
+    const std::string_view text = rest();
+    std::size_t length = text.substr(0, 1) == "%" ? 1 : 0;
+    const std::size_t first = length;
+    while (length < text.size() && continues_name(text[length])) ++length;
+    if (length == first) scanner_.fail_expected(what);
+    static_cast<void>(scanner_.accept(text.substr(0, length)));
+    return {.value = std::string(text.substr(0, length)), .place = scanner_.since(begin)};
+  }
+
+  Module module() {
+    Module out;
+    const std::size_t begin = scanner_.next();
+    if (sees("HloModule")) {
+      static_cast<void>(scanner_.accept("HloModule"));
+      out.has_header = true;
+      out.name = name("the name of the module");
+      out.attributes = attributes();
+      skip_tables();
+    }
+    while (!scanner_.done() && !sees("HloModule")) out.computations.push_back(computation());
+    if (out.computations.empty()) scanner_.fail_expected("a computation");
+    if (!out.has_header) out.name = {"", scanner_.at({begin, begin + 1})};
+    return out;
+  }
+  /// The tables of places in Python that some dumps have behind the header: words, then numbered lines.
+  void skip_tables() {
+    static constexpr std::array<std::string_view, 4> tables = {"FileNames", "FunctionNames",
+                                                               "FileLocations", "StackFrames"};
+    while (std::any_of(tables.begin(), tables.end(),
+                       [&](std::string_view table) { return sees(table); })) {
+      skip_to_line_end();
+      while (scanner_.sees_number()) skip_to_line_end();
+    }
+  }
+  void skip_to_line_end() {
+    const std::string_view text = rest();
+    static_cast<void>(scanner_.accept(text.substr(0, text.find('\n'))));
+  }
+
+  /// `ENTRY %main (p: f32[4]) -> f32[4] {`, where the types may be missing.
+  Computation computation() {
+    Computation out;
+    if (sees("ENTRY")) {
+      static_cast<void>(scanner_.accept("ENTRY"));
+      out.is_entry = true;
+    }
+    out.name = name("a computation");
+    if (scanner_.sees('(')) {
+      skip_balanced();
+      scanner_.expect("->");
+      static_cast<void>(type());
+    }
+    scanner_.expect("{");
+    while (!scanner_.accept("}")) out.instructions.push_back(instruction());
+    skip_attributes_behind();
+    return out;
+  }
+  /// `, execution_thread="main"` behind a computation.
+  void skip_attributes_behind() { static_cast<void>(attributes()); }
+
+  Instruction instruction() {
+    Instruction out;
+    if (sees("ROOT")) {
+      static_cast<void>(scanner_.accept("ROOT"));
+      out.is_root = true;
+    }
+    out.name = name("an instruction or '}'");
+    scanner_.expect("=");
+    out.type = type();
+    out.opcode = name("an operation");
+    if (!scanner_.sees('(')) scanner_.fail_expected("'('");
+    const std::size_t open = scanner_.next();
+    const bool has_names = out.opcode.value != "constant" && out.opcode.value != "parameter";
+    if (has_names) {
+      scanner_.expect("(");
+      out.operands = operands();
+    } else {
+      skip_balanced();
+    }
+    out.inside = scanner_.since(open);
+    ++out.inside.span.begin;
+    --out.inside.span.end;
+    out.attributes = attributes();
+    return out;
+  }
+  std::vector<Token<std::string>> operands() {
+    std::vector<Token<std::string>> out;
+    if (scanner_.accept(")")) return out;
+    do {
+      out.push_back(operand());
+    } while (scanner_.accept(","));
+    if (!scanner_.accept(")")) scanner_.fail_expected("',' or ')' after an operand");
+    return out;
+  }
+  /// `%p`, `p` or `f32[4]{0} %p`.
+  Token<std::string> operand() {
+    if (scanner_.sees('(')) {
+      static_cast<void>(type());
+      return bare_name();
+    }
+    Token<std::string> out = bare_name();
+    if (!scanner_.sees('[')) return out;
+    skip_dims();
+    return bare_name();
+  }
+  Token<std::string> bare_name() {
+    Token<std::string> out = name("an operand");
+    out.value = std::string(bare(out.value));
+    return out;
+  }
+  void skip_dims() {
+    skip_balanced();
+    if (touches('{')) skip_balanced();
+  }
+  /// Whether this character comes next without a blank before it.
+  [[nodiscard]] bool touches(char c) const {
+    const std::string_view text = text_of(scanner_.rest());
+    return !text.empty() && text.front() == c;
+  }
+
+  WrittenType type(int level = 0) {
+    const std::size_t begin = scanner_.next();
+    WrittenType out;
+    if (scanner_.sees('(')) {
+      if (level >= most_levels) {
+        text::fail(scanner_.at({begin, begin + 1}),
+                   {.code = Code::unsupported,
+                    .message = fmt::format("tuples are nested deeper than {}", most_levels)});
+      }
+      scanner_.expect("(");
+      out.is_tuple = true;
+      if (!scanner_.accept(")")) {
+        do {
+          WrittenType part = type(level + 1);
+          out.is_reordered = out.is_reordered || part.is_reordered;
+          for (TileType& one : part.parts) out.parts.push_back(std::move(one));
+        } while (scanner_.accept(","));
+        scanner_.expect(")");
+      }
+    } else {
+      TileType one{.element = scanner_.word("a type").value, .extents = {}};
+      scanner_.expect("[");
+      if (!scanner_.accept("]")) {
+        do {
+          one.extents.push_back(scanner_.number().value);
+        } while (scanner_.accept(","));
+        scanner_.expect("]");
+      }
+      if (touches('{')) out.is_reordered = is_reordered();
+      out.parts.push_back(std::move(one));
+    }
+    out.place = scanner_.since(begin);
+    return out;
+  }
+  /// Reads `{1,0}`; tiles of memory, `{1,0:T(8,128)}`, say nothing of elements.
+  bool is_reordered() {
+    const std::size_t begin = scanner_.next();
+    skip_balanced();
+    Scanner dims = scanner_of(scanner_.since(begin));
+    dims.expect("{");
+    Size last = -1;
+    bool falls = true;
+    while (dims.sees_number()) {
+      const Size dim = dims.number().value;
+      falls = falls && (last < 0 || dim == last - 1);
+      last = dim;
+      static_cast<void>(dims.accept(","));
+    }
+    return !falls;
+  }
+
+  std::vector<Attribute> attributes() {
+    std::vector<Attribute> out;
+    while (scanner_.accept(",")) {
+      Attribute attribute;
+      Token<std::string> word = name("an attribute");
+      attribute.name = std::move(word.value);
+      attribute.name_place = word.place;
+      scanner_.expect("=");
+      attribute.value = value(attribute.name == "replica_groups" && sees("mesh"));
+      if (find_in(out, attribute.name) != nullptr) {
+        text::fail(attribute.name_place,
+                   {.code = Code::syntax,
+                    .message = fmt::format("{} stands twice", shown_name(attribute.name))});
+      }
+      out.push_back(std::move(attribute));
+    }
+    return out;
+  }
+  /// The value of an attribute: up to a comma, the end of the line, or a bracket that it did not open.
+  /// `mesh['x'=2], device_ids=(..) {'x'}` ends with its braces.
+  Place value(bool ends_with_braces) {
+    const std::size_t begin = scanner_.next();
+    const std::string_view text = rest();
+    std::size_t length = 0;
+    while (length < text.size()) {
+      const char c = text[length];
+      if (c == '(' || c == '[' || c == '{' || c == '"') {
+        length += balanced_length(text.substr(length), begin + length);
+        if (ends_with_braces && c == '{') break;
+        continue;
+      }
+      const bool is_end = c == '\n' || c == ')' || c == ']' || c == '}' || c == ' ';
+      if (!ends_with_braces && (is_end || c == ',')) break;
+      if (ends_with_braces && c == '\n') break;
+      ++length;
+    }
+    if (length == 0) scanner_.fail_expected("a value");
+    static_cast<void>(scanner_.accept(text.substr(0, length)));
+    return scanner_.since(begin);
+  }
+  void skip_balanced() {
+    const std::size_t begin = scanner_.next();
+    const std::string_view text = rest();
+    static_cast<void>(scanner_.accept(text.substr(0, balanced_length(text, begin))));
+  }
+  /// How long the bracketed or quoted text is that begins here.
+  std::size_t balanced_length(std::string_view text, std::size_t begin) {
+    std::string open;
+    std::size_t k = 0;
+    do {
+      const char c = k < text.size() ? text[k] : '\0';
+      if (k >= text.size()) {
+        text::fail(scanner_.at({begin, begin + 1}),
+                   {.code = Code::syntax, .message = "this bracket is not closed"});
+      }
+      if (c == '"') {
+        k += quoted_length(text.substr(k), begin + k);
+        continue;
+      }
+      if (c == '(' || c == '[' || c == '{') open += c;
+      if (c == ')' || c == ']' || c == '}') {
+        const char partner = c == ')' ? '(' : c == ']' ? '[' : '{';
+        if (open.back() != partner) {
+          text::fail(scanner_.at({begin + k, begin + k + 1}),
+                     {.code = Code::syntax,
+                      .message = fmt::format("'{}' closes no '{}'", c, open.back())});
+        }
+        open.pop_back();
+      }
+      ++k;
+    } while (!open.empty());
+    return k;
+  }
+  std::size_t quoted_length(std::string_view text, std::size_t begin) {
+    for (std::size_t k = 1; k < text.size(); ++k) {
+      if (text[k] == '\\') {
+        ++k;
+      } else if (text[k] == '"') {
+        return k + 1;
+      }
+    }
+    text::fail(scanner_.at({begin, begin + 1}),
+               {.code = Code::syntax, .message = "this quote is not closed"});
+  }
+
+  const text::Input& input_;
+  Scanner scanner_;
+};
+
+}  // namespace
+
+const Attribute* Instruction::find(std::string_view attribute) const {
+  return find_in(attributes, attribute);
+}
+
+const Attribute* Module::find(std::string_view attribute) const {
+  return find_in(attributes, attribute);
+}
+
+std::string_view bare(std::string_view name) {
+  return name.substr(0, 1) == "%" ? name.substr(1) : name;
+}
+
+std::vector<Module> parse_modules(const text::Input& input) { return Parser(input).modules(); }
+
+std::string_view text_of(const Place& place) {
+  return place.input->text.substr(place.span.begin, place.span.end - place.span.begin);
+}
+
+Scanner scanner_of(const Place& place) {
+  Scanner out(*place.input, place.span);
+  out.read_over_lines();
+  return out;
+}
+
+}  // namespace retile::foreign::hlo

@@ -1,0 +1,76 @@
+// HLO text as it stands there, before anything is known of what it means. Room-internal.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "retile/core/size.h"
+#include "retile/foreign/module.h"
+#include "retile/text/place.h"
+#include "retile/text/scanner.h"
+
+namespace retile::foreign::hlo {
+
+using text::Place;
+using text::Scanner;
+using text::Token;
+
+/// `f32[4,8]{1,0}`, or a tuple of such.
+struct WrittenType {
+  std::vector<TileType> parts;  ///< one, where it is no tuple
+  bool is_tuple = false;
+  /// Where a layout is written that is not that of row-major order.
+  bool is_reordered = false;
+  Place place;
+};
+
+/// `replica_groups={{0,1}}`: the name and where the value stands.
+struct Attribute {
+  std::string name;
+  Place name_place;
+  Place value;
+};
+
+struct Instruction {
+  bool is_root = false;
+  Token<std::string> name;  ///< with the `%` that it has
+  WrittenType type;
+  Token<std::string> opcode;
+  /// Names without `%`; of parameters and constants none.
+  std::vector<Token<std::string>> operands;
+  Place inside;  ///< all between the parentheses
+  std::vector<Attribute> attributes;
+
+  [[nodiscard]] const Attribute* find(std::string_view attribute) const;
+};
+
+struct Computation {
+  Token<std::string> name;
+  bool is_entry = false;
+  std::vector<Instruction> instructions;
+};
+
+struct Module {
+  Token<std::string> name;
+  bool has_header = false;
+  std::vector<Attribute> attributes;
+  std::vector<Computation> computations;
+
+  [[nodiscard]] const Attribute* find(std::string_view attribute) const;
+};
+
+/// A name without the `%` before it.
+[[nodiscard]] std::string_view bare(std::string_view name);
+
+/// Reads modules up to the end. The first mistake is thrown.
+[[nodiscard]] std::vector<Module> parse_modules(const text::Input& input);
+
+/// The bytes of a place.
+[[nodiscard]] std::string_view text_of(const Place& place);
+/// Reads a value from its first token on; lines are blanks.
+[[nodiscard]] Scanner scanner_of(const Place& place);
+
+}  // namespace retile::foreign::hlo

@@ -1,0 +1,295 @@
+#include "retile/foreign/judge.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "retile/core/assert.h"
+#include "retile/core/cases.h"
+#include "retile/foreign/compare.h"
+#include "retile/foreign/element.h"
+#include "retile/foreign/evaluator.h"
+#include "retile/foreign/traffic.h"
+
+namespace retile::foreign {
+namespace {
+
+std::size_t index(Size number) { return static_cast<std::size_t>(number); }
+
+Size count_of(const Shape& extents) {
+  const auto out = checked_product(extents);
+  RETILE_ASSERT(out, "types were checked");
+  return *out;
+}
+
+/// Which operation uses a value last; results are used by nobody, and stay.
+std::vector<std::vector<ValueId>> dead_after(const Function& function) {
+  constexpr auto never = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> last(function.values.size(), never);
+  for (std::size_t k = 0; k < function.operations.size(); ++k) {
+    for (const ValueId value : function.operations[k].operands) last[value] = k;
+    for (const ValueId value : function.operations[k].results) {
+      if (last[value] == never) last[value] = k;
+    }
+  }
+  for (const ValueId value : function.results) last[value] = never;
+  std::vector<std::vector<ValueId>> out(function.operations.size());
+  for (ValueId value = 0; value < last.size(); ++value) {
+    if (last[value] != never) out[last[value]].push_back(value);
+  }
+  return out;
+}
+
+/// Which values are made of the parameter's elements, be it in part.
+std::vector<bool> moved_values(const Function& function) {
+  std::vector<bool> out(function.values.size());
+  for (const Operation& operation : function.operations) {
+    bool moved = std::holds_alternative<Parameter>(operation.action);
+    for (const ValueId value : operation.operands) moved = moved || out[value];
+    for (const ValueId value : operation.results) out[value] = moved;
+  }
+  return out;
+}
+
+/// The elements that are needed at the end, a bit each, and where they still are.
+class Presence {
+ public:
+  Presence(const Layout& from, const Layout& to)
+      : needed_(index(from.global_size() * from.addend_count())) {
+    const Size size = from.global_size();
+    for (Size device = 0; device < to.devices(); ++device) {
+      const Box box = to.box(device);
+      for (Size addend = 0; addend < from.addend_count(); ++addend) mark(box, to, addend * size);
+    }
+  }
+
+  void begin() { seen_.assign(needed_.size(), false); }
+  void see(const State& state, const Sums& sums) {
+    std::set<const Cells*> blocks;
+    for (const Block& block : state.blocks) {
+      if (!blocks.insert(block.get()).second || !block->are_tags()) continue;
+      for (const Tag tag : block->tags()) {
+        if (Sums::is_atom(tag)) {
+          seen_[static_cast<std::size_t>(tag)] = true;
+        } else if (Sums::is_sum(tag)) {
+          for (const Term& term : sums.terms(tag))
+            seen_[static_cast<std::size_t>(term.atom)] = true;
+        }
+      }
+    }
+  }
+  /// Whether one that is needed is nowhere.
+  [[nodiscard]] bool lost() const {
+    for (std::size_t k = 0; k < needed_.size(); ++k) {
+      if (needed_[k] && !seen_[k]) return true;
+    }
+    return false;
+  }
+
+ private:
+  void mark(const Box& box, const Layout& to, Size first) {
+    const Shape strides = strides_of(to.global());
+    if (count_of(box.extent) == 0) return;
+    Shape at(box.at.size(), 0);
+    while (true) {
+      Size element = first;
+      for (std::size_t k = 0; k < at.size(); ++k) element += (box.at[k] + at[k]) * strides[k];
+      needed_[index(element)] = true;
+      std::size_t k = at.size();
+      while (k > 0 && ++at[k - 1] == box.extent[k - 1]) at[--k] = 0;
+      if (k == 0) return;
+    }
+  }
+
+  std::vector<bool> needed_;
+  std::vector<bool> seen_;
+};
+
+class Judge {
+ public:
+  Judge(const Function& function, const Layout& from, const Layout& to, const JudgeOptions& options)
+      : function_(function),
+        from_(from),
+        to_(to),
+        options_(options),
+        moved_(moved_values(function)),
+        dead_(dead_after(function)) {}
+
+  Verdict verdict() {
+    out_.bound = std::max(from_.tile_size(), to_.tile_size());
+    measure();
+    try {
+      check_size();
+      run();
+    } catch (const LimitReached& limit) {
+      out_.right = std::nullopt;
+      out_.limit = limit.what;
+    }
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] ValuePlace place_of(const Operation& operation) const {
+    const Value& value = function_.values[operation.results.back()];
+    return {.place = value.place, .name = value.name, .op = operation.name};
+  }
+  /// The operation that makes a value.
+  [[nodiscard]] const Operation& maker(ValueId value) const {
+    for (const Operation& operation : function_.operations) {
+      if (std::find(operation.results.begin(), operation.results.end(), value) !=
+          operation.results.end()) {
+        return operation;
+      }
+    }
+    RETILE_ASSERT(false, "some operation makes every value");
+    return function_.operations.front();
+  }
+
+  /// All that types say.
+  void measure() {
+    for (const Operation& operation : function_.operations) {
+      for (const ValueId value : operation.results) {
+        const Size size = count_of(function_.values[value].type.extents);
+        if (moved_[value] && size > out_.height) {
+          out_.height = size;
+          out_.height_value = place_of(operation);
+        }
+      }
+    }
+    const Traffic traffic = traffic_of(function_);
+    out_.cost = traffic.cost;
+    out_.received = traffic.received;
+    out_.received_bytes = traffic.received_bytes;
+  }
+  void check_size() const {
+    const auto atoms = checked_mul(from_.global_size(), from_.addend_count());
+    if (!atoms || *atoms > Sums::first) throw LimitReached{"the array has more than 2^30 elements"};
+  }
+
+  void run() {
+    Evaluator evaluator(function_, from_, options_.most_bytes);
+    for (std::size_t k = 0; k < function_.operations.size(); ++k) {
+      const Operation& operation = function_.operations[k];
+      evaluator.apply(operation);
+      look_for_all(evaluator, operation);
+      if (!claims_hold(evaluator, operation)) return;
+      for (const ValueId value : dead_[k]) evaluator.drop(value);
+    }
+    const ValueId result = function_.results.front();
+    out_.right = holds(evaluator, result, to_);
+    if (*out_.right) return;
+    out_.first_wrong = place_of(maker(result));
+    if (const auto lost = first_loss()) out_.first_wrong = lost;
+  }
+  /// Whether all devices hold of a value what a layout says; what they hold instead goes to the verdict.
+  bool holds(Evaluator& evaluator, ValueId value, const Layout& claim) {
+    const Shape& extents = function_.values[value].type.extents;
+    if (extents != claim.tile()) {
+      out_.mismatch = Mismatch{.fault = Fault::tile, .at = {}, .element = {}, .found = {}};
+      return false;
+    }
+    out_.mismatch = find_mismatch(evaluator.at(value), extents, from_, claim, evaluator.sums());
+    return !out_.mismatch;
+  }
+  bool claims_hold(Evaluator& evaluator, const Operation& operation) {
+    for (const ValueId value : operation.results) {
+      const auto& claim = function_.values[value].claim;
+      if (!claim || holds(evaluator, value, *claim)) continue;
+      out_.right = false;
+      out_.is_claim = true;
+      out_.first_wrong = place_of(operation);
+      return false;
+    }
+    return true;
+  }
+
+  /// Looks for the first value that holds the whole array on one device.
+  void look_for_all(const Evaluator& evaluator, const Operation& operation) {
+    const Size size = from_.global_size();
+    if (out_.whole_array || out_.bound >= size) return;
+    for (const ValueId value : operation.results) {
+      if (!moved_[value] || count_of(function_.values[value].type.extents) < size) continue;
+      std::set<const Cells*> blocks;
+      for (const Block& block : evaluator.at(value).blocks) {
+        if (blocks.insert(block.get()).second && is_all(*block, evaluator)) {
+          out_.whole_array = place_of(operation);
+          return;
+        }
+      }
+    }
+  }
+  [[nodiscard]] bool is_all(const Cells& cells, const Evaluator& evaluator) const {
+    if (!cells.are_tags()) return false;
+    const Size size = from_.global_size();
+    std::vector<bool> seen(index(size));
+    Size count = 0;
+    const auto see = [&](Tag atom) {
+      const std::size_t element = index(atom % size);
+      if (!seen[element]) ++count;
+      seen[element] = true;
+    };
+    for (const Tag tag : cells.tags()) {
+      if (Sums::is_atom(tag)) {
+        see(tag);
+      } else if (Sums::is_sum(tag)) {
+        for (const Term& term : evaluator.sums().terms(tag)) see(term.atom);
+      }
+    }
+    return count == size;
+  }
+
+  /// The first value after which an element that is needed is nowhere.
+  [[nodiscard]] std::optional<ValuePlace> first_loss() const {
+    Presence presence(from_, to_);
+    Evaluator evaluator(function_, from_, options_.most_bytes);
+    std::set<ValueId> live;
+    bool begun = false;
+    for (std::size_t k = 0; k < function_.operations.size(); ++k) {
+      const Operation& operation = function_.operations[k];
+      evaluator.apply(operation);
+      for (const ValueId value : operation.results) {
+        if (moved_[value]) live.insert(value);
+        begun = begun || moved_[value];
+      }
+      for (const ValueId value : dead_[k]) {
+        evaluator.drop(value);
+        live.erase(value);
+      }
+      if (!begun) continue;
+      presence.begin();
+      for (const ValueId value : live) presence.see(evaluator.at(value), evaluator.sums());
+      if (presence.lost()) return place_of(operation);
+    }
+    return std::nullopt;
+  }
+
+  const Function& function_;
+  const Layout& from_;
+  const Layout& to_;
+  const JudgeOptions& options_;
+  std::vector<bool> moved_;
+  std::vector<std::vector<ValueId>> dead_;
+  Verdict out_;
+};
+
+}  // namespace
+
+std::string_view name_of(Fault fault) {
+  static constexpr std::array<std::string_view, 4> names = {"tile", "end", "replicas", "addends"};
+  return names[static_cast<std::size_t>(fault)];
+}
+
+std::string_view name_of(Found::Kind kind) {
+  static constexpr std::array<std::string_view, 5> names = {"element", "zero", "undefined",
+                                                            "nothing", "sum"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+Verdict judge(const Function& function, const Layout& from, const Layout& to,
+              const JudgeOptions& options) {
+  return Judge(function, from, to, options).verdict();
+}
+
+}  // namespace retile::foreign

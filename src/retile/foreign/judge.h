@@ -1,0 +1,84 @@
+// Whether a function does what its ends say, and what it holds and moves meanwhile.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "retile/core/layout.h"
+#include "retile/core/result.h"
+#include "retile/core/size.h"
+#include "retile/foreign/module.h"
+
+namespace retile::foreign {
+
+/// A value, where it stands and what made it.
+struct ValuePlace {
+  FilePlace place;
+  std::string name;
+  std::string op;
+};
+
+/// Why a function is wrong.
+enum class Fault {
+  tile,      ///< tiles of another shape
+  end,       ///< something else than the element that belongs there
+  replicas,  ///< devices that must hold the same addends do not
+  addends,   ///< an addend is missing, or there too often
+};
+
+/// `tile`, `end`, `replicas` or `addends`: the latter three as docs/program.md says it of Programs.
+[[nodiscard]] std::string_view name_of(Fault fault);
+
+/// What is in a place instead.
+struct Found {
+  enum class Kind { element, zero, undefined, nothing, sum };
+  Kind kind = Kind::undefined;
+  Shape element = {};  ///< of an element, and of a sum the first that does not belong there
+};
+
+/// `element`, `zero`, `undefined`, `nothing`, `sum`.
+[[nodiscard]] std::string_view name_of(Found::Kind kind);
+
+struct Mismatch {
+  Fault fault{};
+  Size device = 0;
+  Shape at;       ///< in the device's tile
+  Shape element;  ///< that belongs there
+  Found found;
+  std::optional<Size> addend = {};
+  std::optional<Size> times = {};    ///< how often it is there
+  std::optional<Size> replica = {};  ///< the device that holds something else
+};
+
+struct Verdict {
+  /// Nothing: a limit was reached, and `limit` says which.
+  std::optional<bool> right = {};
+  std::string limit = {};
+  std::optional<ValuePlace> first_wrong = {};
+  /// A claim of the file that does not hold; else it is the end.
+  bool is_claim = false;
+  std::optional<Mismatch> mismatch = {};
+  Size height = 0;  ///< most elements of the array that a device has place for in one value
+  std::optional<ValuePlace> height_value = {};
+  Size bound = 0;  ///< of the two ends
+  [[nodiscard]] bool within_bound() const { return height <= bound; }
+  Size cost = 0;      ///< Fig. 11, of the collectives
+  Size received = 0;  ///< most elements that one device gets of others
+  Size received_bytes = 0;
+  /// A value that holds the whole array on some device, where neither end does.
+  std::optional<ValuePlace> whole_array = {};
+};
+
+struct JudgeOptions {
+  /// Most bytes of tags that live at once.
+  Size most_bytes = Size{1} << 29;
+};
+
+/// Preconditions: check_types(function); one parameter, of tiles of `from`, and one result; as many
+/// devices at both ends and one global shape.
+[[nodiscard]] Verdict judge(const Function& function, const Layout& from, const Layout& to,
+                            const JudgeOptions& options = {});
+
+}  // namespace retile::foreign

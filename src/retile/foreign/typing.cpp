@@ -1,0 +1,500 @@
+#include "retile/foreign/typing.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "retile/core/cases.h"
+#include "retile/foreign/element.h"
+
+namespace retile::foreign {
+namespace {
+
+/// What is wrong with one operation.
+struct Violation {
+  std::string message;
+  Code code = Code::bad_program;
+};
+
+[[noreturn]] void violate(std::string message, Code code = Code::bad_program) {
+  throw Violation{std::move(message), code};
+}
+
+std::string type_text(const std::string& element, const Shape& extents) {
+  return fmt::format("{}[{}]", element, fmt::join(extents, ","));
+}
+std::string type_text(const TileType& type) { return type_text(type.element, type.extents); }
+
+Size product(const Shape& extents) {
+  const auto out = checked_product(extents);
+  if (!out) violate("an array has 2^63 elements or more", Code::limit_reached);
+  return *out;
+}
+
+/// Looks at one operation after the other.
+class Checker {
+ public:
+  Checker(const Function& function, const Operation& operation, const std::vector<bool>& elements)
+      : function_(function), operation_(operation), elements_(elements) {}
+
+  void check() const {
+    std::visit([this](const auto& action) { this->rule(action); }, operation_.action);
+  }
+
+ private:
+  [[nodiscard]] const TileType& operand(std::size_t k) const {
+    return function_.values[operation_.operands[k]].type;
+  }
+  [[nodiscard]] const TileType& result(std::size_t k = 0) const {
+    return function_.values[operation_.results[k]].type;
+  }
+  [[nodiscard]] std::size_t count() const { return operation_.operands.size(); }
+
+  void takes(std::size_t operands) const {
+    if (count() != operands) {
+      violate(fmt::format("{} takes {} operands, not {}", operation_.name, operands, count()));
+    }
+    if (operation_.results.size() != 1) violate(operation_.name + " has one result");
+  }
+  void makes(const Shape& extents, std::size_t k = 0) const {
+    static_cast<void>(product(extents));
+    if (result(k).extents != extents) {
+      violate(fmt::format("{} makes {} here, not {}", operation_.name,
+                          type_text(result(k).element, extents), type_text(result(k))));
+    }
+  }
+  void keeps_element(std::size_t k = 0) const {
+    if (operand(k).element != result().element) {
+      violate(fmt::format("{} makes elements of type {} here, not {}", operation_.name,
+                          operand(k).element, result().element));
+    }
+  }
+  void has_dim(std::size_t dim, std::size_t rank) const {
+    if (dim >= rank) {
+      violate(
+          fmt::format("{} names dimension {} of an array of rank {}", operation_.name, dim, rank),
+          Code::bad_dimension);
+    }
+  }
+  void has_rank(std::size_t numbers, std::size_t rank) const {
+    if (numbers != rank) {
+      violate(fmt::format("{} needs a number for each of {} dimensions, not {}", operation_.name,
+                          rank, numbers));
+    }
+  }
+  /// That operand k is numbers: where elements decide, nobody knows what happens.
+  void is_known(std::size_t k, std::string_view what) const {
+    if (elements_[operation_.operands[k]]) {
+      violate(fmt::format("{} that depends on the elements of the array", what), Code::unsupported);
+    }
+  }
+  void are_starts(std::size_t first, std::size_t rank) const {
+    for (std::size_t k = first; k < count(); ++k) {
+      is_known(k, "an offset");
+      if (!operand(k).extents.empty()) {
+        violate(fmt::format("an offset is a scalar, not {}", type_text(operand(k))));
+      }
+    }
+    has_rank(count() - first, rank);
+  }
+  void are_groups(const Groups& groups) const {
+    std::vector<bool> seen(static_cast<std::size_t>(function_.devices));
+    Size members = 0;
+    for (const auto& group : groups) {
+      if (group.size() != groups.front().size()) violate("the groups differ in size");
+      for (const Size device : group) {
+        if (device < 0 || device >= function_.devices) {
+          violate(fmt::format("device {} stands in a group, but there are {} devices", device,
+                              function_.devices),
+                  Code::bad_device);
+        }
+        if (seen[static_cast<std::size_t>(device)]) {
+          violate(fmt::format("device {} stands in two groups", device), Code::bad_device);
+        }
+        seen[static_cast<std::size_t>(device)] = true;
+        ++members;
+      }
+    }
+    if (members != function_.devices) {
+      const auto missing = std::find(seen.begin(), seen.end(), false) - seen.begin();
+      violate(fmt::format("device {} stands in no group", missing), Code::bad_device);
+    }
+  }
+  [[nodiscard]] static Size group_size(const Groups& groups) {
+    return static_cast<Size>(groups.front().size());
+  }
+  [[nodiscard]] Size times(Size a, Size b) const {
+    const auto out = checked_mul(a, b);
+    if (!out) violate("an array has 2^63 elements or more", Code::limit_reached);
+    return *out;
+  }
+  [[nodiscard]] Size divided(Size extent, Size parts) const {
+    if (extent % parts != 0) {
+      violate(fmt::format("{} cuts {} elements into {} parts", operation_.name, extent, parts));
+    }
+    return extent / parts;
+  }
+
+  void rule(const Parameter&) const { takes(0); }
+  void rule(const Constant& action) const {
+    takes(0);
+    if (action.numbers.size() != 1) {
+      if (static_cast<Size>(action.numbers.size()) != product(result().extents)) {
+        violate(fmt::format("{} numbers for {}", action.numbers.size(), type_text(result())));
+      }
+    }
+  }
+  void rule(const PerDevice& action) const {
+    takes(0);
+    makes({});
+    if (static_cast<Size>(action.numbers.size()) != function_.devices)
+      violate("not for all devices");
+    if (!element_kind(result().element).is_number()) violate("a device number is an integer");
+  }
+  void rule(const Iota& action) const {
+    takes(0);
+    has_dim(action.dim, result().extents.size());
+  }
+  void rule(const Same&) const {
+    takes(1);
+    keeps_element();
+    makes(operand(0).extents);
+  }
+  void rule(const Convert&) const {
+    takes(1);
+    makes(operand(0).extents);
+    if (!elements_[operation_.operands[0]]) return;
+    const std::string& original = function_.parameters.empty()
+                                      ? operand(0).element
+                                      : function_.values[function_.parameters[0]].type.element;
+    const ElementKind from = element_kind(operand(0).element);
+    const ElementKind to = element_kind(result().element);
+    const bool widens =
+        from.form == to.form && from.is_signed == to.is_signed && from.bits < to.bits;
+    if (result().element != operand(0).element && result().element != original && !widens) {
+      violate(fmt::format("a conversion of elements from {} to {}", operand(0).element,
+                          result().element),
+              Code::unsupported);
+    }
+  }
+  void rule(const Reshape&) const {
+    takes(1);
+    keeps_element();
+    if (product(operand(0).extents) != product(result().extents)) {
+      violate(fmt::format("{} makes {} of {}", operation_.name, type_text(result()),
+                          type_text(operand(0))));
+    }
+  }
+  void rule(const Transpose& action) const {
+    takes(1);
+    keeps_element();
+    const Shape& old = operand(0).extents;
+    has_rank(action.permutation.size(), old.size());
+    std::vector<bool> seen(old.size());
+    Shape extents;
+    for (const std::size_t dim : action.permutation) {
+      has_dim(dim, old.size());
+      if (seen[dim]) violate(fmt::format("dimension {} stands twice in a permutation", dim));
+      seen[dim] = true;
+      extents.push_back(old[dim]);
+    }
+    makes(extents);
+  }
+  void rule(const Slice& action) const {
+    takes(1);
+    keeps_element();
+    const Shape& old = operand(0).extents;
+    has_rank(action.start.size(), old.size());
+    has_rank(action.limit.size(), old.size());
+    has_rank(action.stride.size(), old.size());
+    Shape extents;
+    for (std::size_t k = 0; k < old.size(); ++k) {
+      if (action.start[k] < 0 || action.limit[k] > old[k] || action.start[k] > action.limit[k] ||
+          action.stride[k] < 1) {
+        violate(
+            fmt::format("a slice {}:{} of {} elements", action.start[k], action.limit[k], old[k]));
+      }
+      const Size length = action.limit[k] - action.start[k];
+      extents.push_back(length / action.stride[k] + (length % action.stride[k] != 0 ? 1 : 0));
+    }
+    makes(extents);
+  }
+  void rule(const Pad& action) const {
+    takes(2);
+    keeps_element();
+    if (!operand(1).extents.empty()) violate("what is padded with is a scalar");
+    const Shape& old = operand(0).extents;
+    has_rank(action.low.size(), old.size());
+    has_rank(action.high.size(), old.size());
+    has_rank(action.interior.size(), old.size());
+    Shape extents;
+    for (std::size_t k = 0; k < old.size(); ++k) extents.push_back(padded(action, old[k], k));
+    makes(extents);
+  }
+  [[nodiscard]] Size padded(const Pad& action, Size extent, std::size_t k) const {
+    constexpr Size most = std::numeric_limits<Size>::max() / 8;
+    const auto in_range = [&](Size number) { return number > -most && number < most; };
+    const Size gaps = std::max<Size>(extent - 1, 0);
+    if (action.interior[k] < 0 || !in_range(action.low[k]) || !in_range(action.high[k]) ||
+        !in_range(extent) || !in_range(times(action.interior[k], gaps))) {
+      violate("a padding that does not fit");
+    }
+    const Size out = extent + action.interior[k] * gaps + action.low[k] + action.high[k];
+    if (out < 0) violate("a padding takes away more than there is");
+    return out;
+  }
+  void rule(const Concatenate& action) const {
+    if (count() == 0) violate("nothing is concatenated");
+    Shape extents = operand(0).extents;
+    has_dim(action.dim, extents.size());
+    for (std::size_t k = 0; k < count(); ++k) {
+      keeps_element(k);
+      Shape other = operand(k).extents;
+      has_rank(other.size(), extents.size());
+      if (k > 0) {
+        const auto sum = checked_add(extents[action.dim], other[action.dim]);
+        if (!sum) violate("an array has 2^63 elements or more", Code::limit_reached);
+        extents[action.dim] = *sum;
+      }
+      other[action.dim] = extents[action.dim];
+      if (other != extents) violate("arrays that are concatenated differ in another dimension");
+    }
+    makes(extents);
+  }
+  void rule(const Broadcast& action) const {
+    takes(1);
+    keeps_element();
+    const Shape& old = operand(0).extents;
+    has_rank(action.dims.size(), old.size());
+    std::vector<bool> seen(result().extents.size());
+    for (std::size_t k = 0; k < old.size(); ++k) {
+      has_dim(action.dims[k], result().extents.size());
+      const Size extent = result().extents[action.dims[k]];
+      if (seen[action.dims[k]] || (old[k] != extent && old[k] != 1)) {
+        violate(fmt::format("{} cannot make {} of {}", operation_.name, type_text(result()),
+                            type_text(operand(0))));
+      }
+      seen[action.dims[k]] = true;
+    }
+    static_cast<void>(product(result().extents));
+  }
+  void rule(const DynamicSlice& action) const {
+    if (count() < 1) violate("a slice of nothing");
+    keeps_element();
+    has_rank(action.sizes.size(), operand(0).extents.size());
+    are_starts(1, operand(0).extents.size());
+    for (std::size_t k = 0; k < action.sizes.size(); ++k) {
+      if (action.sizes[k] < 0 || action.sizes[k] > operand(0).extents[k]) {
+        violate(
+            fmt::format("a slice of {} elements of {}", action.sizes[k], operand(0).extents[k]));
+      }
+    }
+    makes(action.sizes);
+  }
+  void rule(const DynamicUpdateSlice&) const {
+    if (count() < 2) violate("an update of nothing");
+    keeps_element();
+    keeps_element(1);
+    const Shape& old = operand(0).extents;
+    has_rank(operand(1).extents.size(), old.size());
+    are_starts(2, old.size());
+    for (std::size_t k = 0; k < old.size(); ++k) {
+      if (operand(1).extents[k] > old[k]) violate("an update that is larger than the array");
+    }
+    makes(old);
+  }
+  void rule(const Select&) const {
+    takes(3);
+    is_known(0, "a choice");
+    keeps_element(1);
+    keeps_element(2);
+    if (operand(1).extents != operand(2).extents ||
+        (!operand(0).extents.empty() && operand(0).extents != operand(1).extents)) {
+      violate("a choice between arrays of different extents");
+    }
+    makes(operand(1).extents);
+  }
+  void rule(const Compare&) const {
+    takes(2);
+    is_known(0, "a comparison");
+    is_known(1, "a comparison");
+    if (operand(0) != operand(1)) violate("a comparison of two types");
+    if (element_kind(result().element).form != ElementKind::Form::truth) {
+      violate("a comparison makes truth values");
+    }
+    makes(operand(0).extents);
+  }
+  void rule(const Calculate& action) const {
+    const bool one =
+        action.arithmetic == Arithmetic::negate || action.arithmetic == Arithmetic::bit_not;
+    takes(one ? 1 : 2);
+    const bool adds = action.arithmetic == Arithmetic::add ||
+                      action.arithmetic == Arithmetic::maximum ||
+                      action.arithmetic == Arithmetic::minimum;
+    for (std::size_t k = 0; k < count(); ++k) {
+      keeps_element(k);
+      makes(operand(k).extents);
+      if (!adds && elements_[operation_.operands[k]]) {
+        violate(fmt::format("{} of elements of the array", operation_.name), Code::unsupported);
+      }
+    }
+  }
+  void rule(const AllGather& action) const {
+    takes(1);
+    keeps_element();
+    are_groups(action.groups);
+    Shape extents = operand(0).extents;
+    has_dim(action.dim, extents.size());
+    extents[action.dim] = times(extents[action.dim], group_size(action.groups));
+    makes(extents);
+  }
+  void rule(const AllToAll& action) const {
+    are_groups(action.groups);
+    const Size n = group_size(action.groups);
+    if (count() != 1) {
+      if (static_cast<Size>(count()) != n || operation_.results.size() != count()) {
+        violate(fmt::format("{} parts for groups of {}", count(), n));
+      }
+      for (std::size_t k = 0; k < count(); ++k) {
+        if (operand(k) != operand(0)) violate("parts of different types");
+        makes(operand(0).extents, k);
+      }
+      return;
+    }
+    takes(1);
+    keeps_element();
+    Shape extents = operand(0).extents;
+    has_dim(action.split, extents.size());
+    has_dim(action.concat, extents.size());
+    extents[action.split] = divided(extents[action.split], n);
+    extents[action.concat] = times(extents[action.concat], n);
+    makes(extents);
+  }
+  void rule(const CollectivePermute& action) const {
+    takes(1);
+    keeps_element();
+    std::vector<bool> seen(static_cast<std::size_t>(function_.devices));
+    for (const auto& [source, target] : action.pairs) {
+      if (source < 0 || target < 0 || source >= function_.devices || target >= function_.devices) {
+        violate(fmt::format("a pair {},{}, but there are {} devices", source, target,
+                            function_.devices),
+                Code::bad_device);
+      }
+      if (seen[static_cast<std::size_t>(target)]) {
+        violate(fmt::format("device {} is a target twice", target), Code::bad_device);
+      }
+      seen[static_cast<std::size_t>(target)] = true;
+    }
+    makes(operand(0).extents);
+  }
+  void rule(const AllReduce& action) const {
+    takes(1);
+    keeps_element();
+    are_groups(action.groups);
+    makes(operand(0).extents);
+  }
+  void rule(const ReduceScatter& action) const {
+    takes(1);
+    keeps_element();
+    are_groups(action.groups);
+    Shape extents = operand(0).extents;
+    has_dim(action.dim, extents.size());
+    extents[action.dim] = divided(extents[action.dim], group_size(action.groups));
+    makes(extents);
+  }
+  void rule(const TakeBox& action) const {
+    takes(1);
+    keeps_element();
+    has_rank(result().extents.size(), operand(0).extents.size());
+    if (static_cast<Size>(action.starts.size()) != function_.devices)
+      violate("not for all devices");
+    for (const Shape& start : action.starts) is_box(start, operand(0).extents, {});
+  }
+  void rule(const PutBox& action) const {
+    takes(1);
+    keeps_element();
+    has_rank(result().extents.size(), operand(0).extents.size());
+    if (static_cast<Size>(action.starts.size()) != function_.devices)
+      violate("not for all devices");
+    for (const auto& start : action.starts) {
+      if (start) is_box(*start, result().extents, operand(0).extents);
+    }
+  }
+  /// That a box begins inside of an array, or at its end; and that it ends there, where it has extents.
+  void is_box(const Shape& start, const Shape& array, const Shape& extents) const {
+    has_rank(start.size(), array.size());
+    for (std::size_t k = 0; k < start.size(); ++k) {
+      const Size extent = extents.empty() ? 0 : extents[k];
+      if (start[k] < 0 || start[k] > array[k] || extent > array[k] - start[k]) {
+        violate("a box that does not lie inside of the array");
+      }
+    }
+  }
+
+  const Function& function_;
+  const Operation& operation_;
+  const std::vector<bool>& elements_;
+};
+
+/// Which operands are moved; the others say where to.
+std::size_t moved_from(const Action& action) {
+  return std::holds_alternative<Select>(action) ? 1 : 0;
+}
+std::size_t moved_to(const Operation& operation) {
+  if (std::holds_alternative<DynamicSlice>(operation.action)) return 1;
+  if (std::holds_alternative<DynamicUpdateSlice>(operation.action)) return 2;
+  return operation.operands.size();
+}
+
+}  // namespace
+
+std::vector<bool> values_of_elements(const Function& function) {
+  std::vector<bool> out(function.values.size());
+  for (const Operation& operation : function.operations) {
+    bool elements = std::holds_alternative<Parameter>(operation.action);
+    const std::size_t end = std::min(moved_to(operation), operation.operands.size());
+    for (std::size_t k = moved_from(operation.action); k < end; ++k) {
+      elements = elements || out[operation.operands[k]];
+    }
+    for (const ValueId result : operation.results) {
+      out[result] = elements || !element_kind(function.values[result].type.element).is_number();
+    }
+  }
+  return out;
+}
+
+text::Place place_in(const text::Input& input, const FilePlace& place) {
+  std::size_t begin = 0;
+  for (std::size_t line = 1; line < place.line; ++line) {
+    const std::size_t end = input.text.find('\n', begin);
+    if (end == std::string_view::npos) break;
+    begin = end + 1;
+  }
+  const std::size_t line_end = std::min(input.text.find('\n', begin), input.text.size());
+  begin = std::min(begin + place.column - 1, line_end);
+  std::size_t end = begin;
+  while (end < line_end && input.text[end] != ' ' && input.text[end] != '(') ++end;
+  return {.input = &input, .span = {begin, end}};
+}
+
+Result<void> check_types(const Function& function, const text::Input& input) {
+  const std::vector<bool> elements = values_of_elements(function);
+  return text::result_of([&]() -> std::monostate {
+           for (const Operation& operation : function.operations) {
+             try {
+               Checker(function, operation, elements).check();
+             } catch (Violation& violation) {
+               text::fail(place_in(input, operation.place),
+                          {.code = violation.code, .message = std::move(violation.message)});
+             }
+           }
+           return {};
+         })
+      .map([](std::monostate) {});
+}
+
+}  // namespace retile::foreign

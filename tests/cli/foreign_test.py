@@ -1,0 +1,211 @@
+"""`retile check` on what other systems compile: verdicts, mutants that must be wrong, refusals, ends by options."""
+
+import json
+import os
+import re
+import time
+from pathlib import Path
+
+from support import Case, main, retile
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "foreign"
+
+FIELDS = ["schema", "function", "line", "devices", "shape", "from", "to", "right", "first_wrong", "reason", "device", "at", "element",
+          "found", "addend", "times", "replica", "height", "height_value", "bound", "within_bound", "cost", "received", "optimum",
+          "whole_array", "notes"]
+
+# example: cost, height, bound, received elements
+RIGHT = {
+    "rows_to_columns": (16, 16, 16, 12),
+    "offsets": (0, 64, 64, 0),
+    "whole_array": (64, 64, 32, 32),
+    "uneven": (24, 12, 5, 18),
+    "permute": (8, 8, 8, 8),
+    "groups": (48, 48, 48, 36),
+    "sum": (8, 8, 8, 4),
+}
+
+# example, old, new, reason, what is found (None: not said)
+MUTANTS = [
+    ("rows_to_columns", "replica_groups=[1,4]<=[4]", "replica_groups={{0,1,3,2}}", "end", None),
+    ("rows_to_columns", "replica_groups=[1,4]<=[4]", "replica_groups=[1,4]<=[2,2]T(1,0)", "end", None),
+    ("rows_to_columns", "dimensions={1,0,2}", "dimensions={1,2,0}", "end", None),
+    ("rows_to_columns", "{devices=[1,4]<=[4]}", "{devices=[1,4]<=[2,2]T(1,0)}", "end", [0, 2]),
+    ("rows_to_columns", "{devices=[4,1]<=[4]}", "{devices=[4,1]<=[2,2]T(1,0)}", "end", None),
+    ("offsets", "constant({0, 0, 4, 4})", "constant({0, 4, 4, 0})", "end", None),
+    ("offsets", "constant({0, 4, 0, 4})", "constant({0, 5, 0, 3})", "end", None),
+    ("offsets", "(%param, %reshape.1, %reshape.2)", "(%param, %reshape.2, %reshape.1)", "end", [4, 0]),
+    ("whole_array", "dynamic-slice(%all-gather, %constant, %reshape)", "dynamic-slice(%all-gather, %reshape, %constant)", "end",
+     None),
+    ("whole_array", "constant({0, 4})", "constant({4, 0})", "end", [0, 4]),
+    ("uneven", "constant({0, 3, 6, 9})", "constant({0, 3, 6, 8})", "end", None),
+    ("uneven", "constant({0, 0, 5, 5})", "constant({0, 0, 5, 4})", "end", [4]),
+    ("uneven", "direction=LT", "direction=GE", "end", "zero"),
+    ("uneven", "direction=LT", "direction=LE", None, None),
+    ("uneven", "iota_dimension=0", "iota_dimension=0, metadata={}", None, None),
+    ("uneven", "select(%compare, %param, %zeros)", "select(%compare, %zeros, %param)", "end", "zero"),
+    ("uneven", "dynamic-update-slice(%whole, %select, %offset)", "dynamic-update-slice(%whole, %param, %offset)", None, None),
+    ("uneven", "replica_groups={{0,1,2,3}}", "replica_groups={{0,1},{2,3}}", "end", "zero"),
+    ("uneven", "ROOT %add.1 = f32[] add(", "ROOT %add.1 = f32[] maximum(", "end", "undefined"),
+    ("permute", "{1,2},{2,4}", "{2,2},{1,4}", "end", [0, 8]),
+    ("permute", "{{0,0},", "{", "end", "zero"),
+    ("groups", "{'y'}, dimensions", "{'y':(1)2,'y':(2)2}, dimensions", None, None),
+    ("groups", "{'y'}, dimensions", "{'y':(2)2,'y':(1)2}, dimensions", "end", [4, 0]),
+    ("groups", "{'y'}, dimensions", "{'x','y':(2)2}, dimensions", "end", None),
+    ("groups", "mesh['x'=2,'y'=4] {'y'}", "mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)) {'y'}", "end", None),
+    ("sum", "[2,2]<=[2,2]T(1,0)", "[2,2]<=[4]", "end", None),
+    ("sum", "ROOT %sum = f32[] add(%a, %b)", "ROOT %sum = f32[] minimum(%a, %b)", "end", "sum"),
+    ("sum", "all-reduce(%slice), channel_id=1, replica_groups=[2,2]<=[2,2]T(1,0), use_global_device_ids=true, to_apply=%add",
+     "copy(%slice)", "replicas", None),
+    ("sum", "constant({0, 2, 0, 2})", "constant({0, 2, 2, 0})", "end", None),
+]
+
+# what is wrong with a text: example, old, new, words of the refusal
+REFUSALS = [
+    ("offsets", "constant({0, 0, 4, 4})", "constant({...})", "left out"),
+    ("offsets", "constant({0, 0, 4, 4})", "constant({0, 0, 4})", "3 numbers for s32[4]"),
+    ("offsets", "constant({0, 0, 4, 4})", "constant({0, 0, 4, 99999999999999999999})", "not a number"),
+    ("offsets", "dynamic_slice_sizes={4,4}", "dynamic_slice_sizes={4,9}", "a slice of 9 elements of 8"),
+    ("offsets", "partition-id()", "rng-get-and-update-state()", "rng-get-and-update-state is not read"),
+    ("offsets", "dynamic-slice(%param, %reshape.1", "dynamic-slice(%param, %reshape.9", "nothing is called reshape.9"),
+    ("permute", "{5,5}", "{5,6}", "partition 6 stands in a group"),
+    ("permute", "{5,5}", "{5,3}", "device 3 is a target twice"),
+    ("permute", "num_partitions=6", "num_partitions=92233720368547758070", "does not fit in 63 bits"),
+    ("permute", "collective-permute(%param), channel_id=1", "collective-permute(%param)", "without channel_id"),
+    ("groups", "dimensions={0}", "dimensions={2}", "dimension 2 of an array of rank 2"),
+    ("groups", "{'y'}, dimensions", "{'z'}, dimensions", "no axis 'z'"),
+    ("groups", "{'y'}, dimensions", "{'y','y':(1)2}, dimensions", "overlap"),
+    ("groups", "f32[8,6]{1,0} all-gather", "f32[8,5]{1,0} all-gather", "makes f32[8,6] here, not f32[8,5]"),
+    ("groups", "%param), channel_id", "%param, channel_id", "after an operand"),
+    ("groups", "dimensions={0}", "dimensions={0}, dimensions={0}", "stands twice"),
+    ("groups", "dimensions={0}", "dimensions={0}, constraint=3", "with constraint is not read"),
+    ("rows_to_columns", "replica_groups=[1,4]<=[4]", "replica_groups={{0,1,2,2}}", "device 2 stands in two groups"),
+    ("rows_to_columns", "replica_groups=[1,4]<=[4]", "replica_groups={{0,1,2}}", "device 3 stands in no group"),
+    ("rows_to_columns", "[1,4]<=[4]", "[1,4]<=[5]", "as many devices on both sides"),
+    ("rows_to_columns", "[1,4]<=[4]", "[1,4]<=[2,2]T(0,0)", "each of 2 dimensions once"),
+    ("rows_to_columns", ", sharding={devices=[4,1]<=[4]}", "", "does not say the start"),
+    ("rows_to_columns", "{devices=[4,1]<=[4]}", "{devices=[8,1]<=[8]}", "8 devices"),
+    ("rows_to_columns", "{devices=[4,1]<=[4]}", "{manual}", "manual"),
+    ("sum", "to_apply=%add,", "to_apply=%sub,", "no computation has this name"),
+    ("sum", "f32[] add(%a, %b)", "f32[] add(%a, %a)", "no addition, maximum or minimum"),
+    ("sum", "ROOT %all-reduce", "ROOT %half", "defined twice"),
+]
+
+
+def example(name):
+    return (EXAMPLES / f"{name}.hlo").read_text(encoding="utf-8")
+
+
+def changed(name, old, new):
+    text = example(name)
+    assert old in text, (name, old)
+    return text.replace(old, new, 1)
+
+
+class Foreign(Case):
+    def verdict(self, text, *options):
+        done = retile("check", "--json", *options, stdin=text)
+        self.assertIn(done.returncode, (0, 1, 3), done)
+        out = json.loads(done.stdout)
+        self.assertEqual(done.returncode, {True: 0, False: 1, None: 3}[out["right"]])
+        return out
+
+    def test_examples_are_right(self):
+        self.assertEqual({path.stem for path in EXAMPLES.glob("*.hlo")}, set(RIGHT))
+        for name, figures in RIGHT.items():
+            with self.subTest(name):
+                out = self.verdict(example(name))
+                self.assertEqual(list(out), FIELDS)
+                self.assertEqual(out["schema"], "retile.foreign/1")
+                self.assertIs(out["right"], True, out)
+                self.assertEqual((out["cost"], out["height"], out["bound"], out["received"]["elements"]), figures)
+                self.assertEqual(out["received"]["bytes"], 4 * figures[3])
+
+    def test_mutants(self):
+        for name, old, new, reason, found in MUTANTS:
+            with self.subTest(name=name, new=new):
+                out = self.verdict(changed(name, old, new))
+                self.assertIs(out["right"], reason is None, out)
+                self.assertEqual(out["reason"], reason)
+                if found is not None:
+                    self.assertEqual(out["found"], found)
+                if reason is not None:
+                    line = out["first_wrong"]["line"]
+                    self.assertIn(out["first_wrong"]["value"], changed(name, old, new).splitlines()[line - 1])
+
+    def test_refusals(self):
+        for name, old, new, words in REFUSALS:
+            with self.subTest(name=name, new=new):
+                self.refused(retile("check", stdin=changed(name, old, new)), 2, re.escape(words))
+
+    def test_whole_array(self):
+        whole = self.verdict(example("whole_array"))["whole_array"]
+        self.assertEqual(whole, {"line": 5, "value": "%all-gather", "op": "all-gather"})
+        self.assertIsNone(self.verdict(example("groups"))["whole_array"])
+
+    def test_a_lost_element_is_blamed_on_who_loses_it(self):
+        out = self.verdict(changed("uneven", "slice={[0:10]}", "slice={[1:11]}"))
+        self.assertEqual(out["first_wrong"]["value"], "%slice")
+        out = self.verdict(changed("uneven", "select(%compare, %param, %zeros)", "select(%compare, %zeros, %param)"))
+        self.assertEqual(out["first_wrong"]["value"], "%select")
+
+    def test_ends_by_options(self):
+        text = re.sub(r", sharding=\{devices=[^}]*\}", "", example("rows_to_columns"))
+        ends = {"hlo": ("{devices=[4,1]<=[4]}", "{devices=[1,4]<=[4]}"), "paper": ("[2{x}8, 8]", "[8, 2{x}8]"),
+                "sdy": ("#sdy.sharding<@m, [{\"x\"}, {}]>", "#sdy.sharding<@m, [{}, {\"x\"}]>"), "jax": ("P('x')", "P(None,'x')")}
+        for name, (start, end) in ends.items():
+            with self.subTest(name):
+                mesh = [] if name == "hlo" else ["--mesh", "x:4"]
+                shape = ["--shape", "8,8"]
+                out = self.verdict(text, "--from", start, "--to", end, *mesh, *shape)
+                self.assertIs(out["right"], True)
+                self.assertEqual(out["notes"], [])
+                self.assertIs(self.verdict(text, "--from", start, "--to", end.replace("x", "x").replace("1,4", "1,4"), *mesh)["right"],
+                              True)
+
+    def test_options_that_contradict_the_file(self):
+        done = retile("check", "--to", "{devices=[1,4]<=[2,2]T(1,0)}", stdin=example("rows_to_columns"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("note: --to says otherwise than the file, line 8", done.stderr)
+
+    def test_several_modules(self):
+        text = example("rows_to_columns") + "\n" + changed("permute", "{1,2},{2,4}", "{2,2},{1,4}") + example("sum")
+        done = retile("check", "--json", stdin=text)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual([json.loads(line)["right"] for line in done.stdout.splitlines()], [True, False, True])
+
+    def test_words(self):
+        done = retile("check", stdin=changed("offsets", "constant({0, 0, 4, 4})", "constant({0, 4, 4, 0})"))
+        self.assertRegex(done.stdout, r"^jit_slices: wrong at line 12 \(dynamic-slice %dynamic-slice.3\): device 1 holds element "
+                                      r"\[4,4\] at \[0,0\], expected \[0,4\]\n  12 \| ROOT %dynamic-slice.3 = ")
+        done = retile("check", "--within-bound", stdin=example("whole_array"))
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"^jit_whole: right, but over the bound: .*\n  the whole array on one device: line 5 ")
+
+    def test_programs_say_their_own_ends(self):
+        program = "retile.program/1\nmesh a:2\nfrom [2{a}4]\nto [2{a}4]\n"
+        self.assertEqual(retile("check", stdin=program).returncode, 0)
+        self.refused(retile("check", "--shape", "4", stdin=program), 2, "says its own ends")
+
+    def test_no_crash_on_parts_of_files(self):
+        for name in RIGHT:
+            text = example(name)
+            for end in range(0, len(text), 37):
+                self.assertIn(retile("check", stdin=text[:end]).returncode, (0, 1, 2), (name, end))
+
+    def test_deep_and_long(self):
+        deep = "HloModule m\nENTRY e {\n p = " + "(" * 200000 + "f32[2]" + ")" * 200000 + " parameter(0)\n}\n"
+        self.refused(retile("check", stdin=deep), 2, "deeper than 32")
+        braces = "HloModule m\nENTRY e {\n p = s32[2] constant(" + "{" * 200000 + "0,1" + "}" * 200000 + ")\n}\n"
+        self.refused(retile("check", stdin=braces), 2, "does not say|parameter")
+        lines = ["HloModule long, num_partitions=2", "ENTRY e {", " v0 = f32[2] parameter(0), sharding={devices=[2]<=[2]}"]
+        lines += [f" v{k + 1} = f32[2] copy(v{k})" for k in range(1000000)]
+        lines += [" ROOT r = f32[2] copy(v1000000), sharding={devices=[2]<=[2]}", "}"]
+        started = time.monotonic()
+        out = self.verdict("\n".join(lines))
+        self.assertIs(out["right"], True)
+        self.assertLess(time.monotonic() - started, 60)
+
+
+if __name__ == "__main__":
+    main()
