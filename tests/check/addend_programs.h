@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -25,6 +26,20 @@ using retile::Program;
 using retile::Shape;
 using retile::Size;
 using retile::Step;
+
+/// What a system may do to a step that adds, or gathers, in the place of the step.
+enum class Mistake {
+  reduce_dropped,       ///< no sum, only what is kept of it
+  wrong_axis,           ///< groups along another axis of the same size
+  group_with_replicas,  ///< groups along one axis more, whose devices hold the same addends
+  reduced_twice,
+  gather_of_addends,  ///< tiles of different addends are gathered
+  other_addition,     ///< a sum where a maximum is meant, and the like
+};
+
+inline constexpr std::array<const char*, 6> mistake_names = {
+    "reduce dropped", "wrong axis",        "group with replicas",
+    "reduced twice",  "gather of addends", "other addition"};
 
 /// Even layouts as digits of the device number, on their way through steps that are right.
 struct Walk {
@@ -77,6 +92,17 @@ class Draws {
   Program program() {
     static const std::vector<Size> counts{2, 3, 4, 6, 8, 12};
     return below(4) == 0 ? wild(counts[below(6)]) : walk(counts[below(6)]);
+  }
+
+  /// A right Program, and the same with a mistake in one of its steps.
+  struct Misled {
+    Program right;
+    Program wrong;
+  };
+  Misled misled(Mistake mistake) {
+    while (true) {
+      if (auto out = misled_walk(mistake)) return *std::move(out);
+    }
   }
 
   /// The Program with something left out, doubled, in another place or added in another way.
@@ -187,6 +213,7 @@ class Draws {
     if (digits.empty()) return std::nullopt;
     const std::size_t k = minor ? 0 : below(digits.size());
     const Digit out = digits[k];
+    taken_ = out;
     digits.erase(digits.begin() + static_cast<std::ptrdiff_t>(k));
     return out;
   }
@@ -258,6 +285,136 @@ class Draws {
         return retile::Embed{i, along(at.devices, *digit), add};
       }
     }
+  }
+
+  // ---- Mistakes
+
+  std::optional<Misled> misled_walk(Mistake mistake) {
+    static const std::vector<Size> counts{2, 3, 4, 6, 8, 9, 12, 16};
+    const Size devices = counts[below(counts.size())];
+    Walk at = start(devices);
+    Misled out;
+    out.right.devices = devices;
+    out.right.from = at.layout();
+    out.wrong = out.right;
+    bool made = false;
+    for (std::size_t k = 1 + below(5); k > 0; --k) {
+      const Walk before = at;
+      auto step = next(at);
+      if (!step) continue;
+      if (makes_zeros(*step)) {  // to leave zeros out, or to take them twice, is no mistake
+        at = before;
+        continue;
+      }
+      auto steps = made ? std::vector<retile::Op>() : misled_step(mistake, before, step->op);
+      if (steps.empty() && !(mistake == Mistake::reduce_dropped && !made && is_allreduce(*step))) {
+        out.wrong.steps.push_back(*step);
+      } else {
+        made = true;
+        for (retile::Op& op : steps) out.wrong.steps.push_back({std::move(op), {}});
+      }
+      out.right.steps.push_back(*std::move(step));
+    }
+    if (!made) return std::nullopt;
+    out.right.to = out.wrong.to = at.layout();
+    return out;
+  }
+
+  static bool makes_zeros(const Step& step) {
+    return std::holds_alternative<retile::Unreduce>(step.op) ||
+           std::holds_alternative<retile::Embed>(step.op);
+  }
+
+  static bool is_allreduce(const Step& step) {
+    return std::holds_alternative<retile::Allreduce>(step.op);
+  }
+
+  /// What stands in the place of a step; nothing where this mistake cannot be made there, or leaves
+  /// the step out.
+  std::vector<retile::Op> misled_step(Mistake mistake, const Walk& before, const retile::Op& op) {
+    const Digit digit = taken_;
+    if (const auto* gather = std::get_if<retile::Allgather>(&op)) {
+      const auto other = of_size(before.addends, digit);
+      if (mistake != Mistake::gather_of_addends || !other) return {};
+      return {retile::Allgather{gather->dim, along(before.devices, *other)}};
+    }
+    const auto* scatter = std::get_if<retile::Reducescatter>(&op);
+    const auto* reduce = std::get_if<retile::Allreduce>(&op);
+    if (scatter == nullptr && reduce == nullptr) return {};
+    const Addition add = scatter != nullptr ? scatter->add : reduce->add;
+    const auto along_groups = [&](DeviceTable groups) -> retile::Op {
+      if (scatter != nullptr)
+        return retile::Reducescatter{scatter->dim, std::move(groups), {}, add};
+      return retile::Allreduce{std::move(groups), add};
+    };
+    switch (mistake) {
+      case Mistake::reduce_dropped:
+        if (scatter == nullptr) return {};
+        return {retile::Dynslice{scatter->dim, along(before.devices, digit)}};
+      case Mistake::wrong_axis: {
+        const auto other = of_size(all_but(before, digit), digit);
+        if (!other) return {};
+        return {along_groups(along(before.devices, *other))};
+      }
+      case Mistake::group_with_replicas: {
+        if (before.unused.empty()) return {};
+        const Digit other = before.unused[below(before.unused.size())];
+        std::vector<retile::Op> out{
+            retile::Allreduce{along_both(before.devices, digit, other), add}};
+        if (scatter != nullptr) {
+          out.push_back(retile::Dynslice{scatter->dim, along(before.devices, digit)});
+        }
+        return out;
+      }
+      case Mistake::reduced_twice:
+        return {retile::Allreduce{along(before.devices, digit), add}, op};
+      case Mistake::gather_of_addends: {
+        // Pieces of different addends side by side, instead of their sum.
+        if (reduce == nullptr) return {};
+        const std::size_t dim = below(before.tile.size());
+        if (before.tile[dim] % digit.size != 0) return {};
+        return {retile::Dynslice{dim, along(before.devices, digit)},
+                retile::Allgather{dim, along(before.devices, digit)}};
+      }
+      case Mistake::other_addition: {
+        const auto other =
+            static_cast<Addition>((static_cast<int>(add) + 1 + static_cast<int>(below(2))) % 3);
+        if (scatter != nullptr)
+          return {retile::Reducescatter{scatter->dim, scatter->groups, {}, other}};
+        return {retile::Allreduce{reduce->groups, other}};
+      }
+    }
+    return {};
+  }
+
+  std::optional<Digit> of_size(const std::vector<Digit>& digits, const Digit& wanted) {
+    std::vector<Digit> fit;
+    for (const Digit& digit : digits) {
+      if (digit.size == wanted.size && !(digit == wanted)) fit.push_back(digit);
+    }
+    if (fit.empty()) return std::nullopt;
+    return fit[below(fit.size())];
+  }
+
+  static std::vector<Digit> all_but(const Walk& walk, const Digit& digit) {
+    std::vector<Digit> out = walk.unused;
+    out.insert(out.end(), walk.addends.begin(), walk.addends.end());
+    for (const auto& dim : walk.dims) out.insert(out.end(), dim.begin(), dim.end());
+    std::erase(out, digit);
+    return out;
+  }
+
+  /// All devices, in rows along two digits.
+  static DeviceTable along_both(Size devices, const Digit& a, const Digit& b) {
+    std::vector<std::vector<Size>> rows;
+    for (Size d = 0; d < devices; ++d) {
+      if (d / a.stride % a.size != 0 || d / b.stride % b.size != 0) continue;
+      auto& row = rows.emplace_back();
+      for (Size k = 0; k < a.size; ++k) {
+        for (Size l = 0; l < b.size; ++l) row.push_back(d + k * a.stride + l * b.stride);
+      }
+    }
+    return DeviceTable::rows(std::move(rows));
   }
 
   // ---- Right exchanges
@@ -448,6 +605,7 @@ class Draws {
   }
 
   std::mt19937_64 random_;
+  Digit taken_;  // by the last step of a walk
 };
 
 }  // namespace addend_programs

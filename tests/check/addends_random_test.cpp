@@ -2,6 +2,8 @@
 // and say the same, down to the addend that is missing or counted twice.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -9,6 +11,7 @@
 #include <unordered_set>
 
 #include "check/addend_programs.h"
+#include "check/integers.h"
 #include "check/judge.h"
 #include "retile/program/forms/text.h"
 
@@ -16,6 +19,8 @@ namespace check_tests::addends_random_test {
 namespace {
 
 using addend_programs::Draws;
+using addend_programs::Mistake;
+using addend_programs::mistake_names;
 
 #ifdef RETILE_SLOW_TESTS
 constexpr std::size_t wanted = 10'000'000;  // Programs that both read, and judge
@@ -33,10 +38,11 @@ bool same(const Verdict& a, const Verdict& b) {
                           a.replica == b.replica && a.replica_times == b.replica_times);
 }
 
-/// How both see it, and where they differ; nothing where both refuse to read it.
+/// How both see it, and where they differ, or what the integers have against it.
 struct Seen {
-  std::string what;
+  std::string what;  ///< `refused` where both refuse to read it
   std::string difference;
+  bool in_integers = false;  ///< whether integers were added, too
 };
 
 Seen see(const std::string& text) {
@@ -56,37 +62,146 @@ Seen see(const std::string& text) {
                                          : "?";
   const bool agree =
       has_addends(ours->front()) ? same(got, oracle) : naive::same_judgement(got, oracle);
-  if (!agree) out.difference = "check:  " + show(got) + "\noracle: " + show(oracle);
+  if (!agree) {
+    out.difference = "check:  " + show(got) + "\noracle: " + show(oracle);
+  } else if (has_addends(ours->front())) {
+    const auto addition = addition_of(ours->front()).value_or(retile::Addition::sum);
+    const auto seed = std::hash<std::string>()(text);
+    out.difference = integers::objection(ours->front(), addition, got, seed);
+    if (!out.difference.empty()) out.difference += "\n" + show(got);
+    out.in_integers = got.answer == Answer::right || integers::is_of_words(*got.reason);
+  }
   return out;
 }
 
-TEST(AddendsRandom, both_checkers_say_the_same) {
-  Draws draws(20261122);
-  std::unordered_set<std::size_t> seen;  // hashes: two alike are taken for one
-  std::map<std::string, std::size_t> counts;
-  const auto take = [&](const std::string& text) {
-    if (!seen.insert(std::hash<std::string>()(text)).second) return;
-    const Seen it = see(text);
-    ++counts[it.what];
-    ASSERT_EQ(it.difference, "") << text;
-  };
-  while (seen.size() - counts["refused"] < wanted && !testing::Test::HasFatalFailure()) {
-    const Program program = draws.program();
-    take(retile::to_text(program));
-    for (int k = 0; k < 3; ++k) take(retile::to_text(draws.mutant(program)));
-    for (int k = 0; k < 2; ++k) take(draws.spoiled(retile::to_text(program)));
-    const Program exchanges = draws.exchanges();
-    const std::string text = retile::to_text(exchanges);
-    take(text);
-    take(draws.spoiled(text));
+std::size_t from_environment(const char* name, std::size_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : static_cast<std::size_t>(std::stoull(text));
+}
+
+/// What came of the texts.
+class Campaign {
+ public:
+  /// How both see it. Counts it unless it was there before.
+  std::string take(const std::string& text) {
+    Seen it = see(text);
+    if (seen_.insert(std::hash<std::string>()(text)).second) {
+      ++counts_[it.what];
+      if (it.in_integers) ++in_integers_;
+    }
+    EXPECT_EQ(it.difference, "") << text;
+    failed_ = failed_ || !it.difference.empty();
+    return std::move(it.what);
   }
-  std::cout << seen.size() << " texts:";
-  for (const auto& [what, count] : counts) std::cout << ' ' << what << ' ' << count;
-  std::cout << '\n';
+  void take_mistake(Draws& draws, Mistake mistake) {
+    const Draws::Misled programs = draws.misled(mistake);
+    auto& count = mistakes_[static_cast<std::size_t>(mistake)];
+    const std::string text = retile::to_text(programs.wrong);
+    if (has(text)) return;
+    const std::string right = take(retile::to_text(programs.right));
+    const std::string wrong = take(text);
+    const auto addition = addition_of(programs.right);
+    // A maximum is the same when it is taken twice.
+    const bool repeats =
+        mistake == Mistake::reduced_twice || mistake == Mistake::group_with_replicas;
+    const bool is_harmless = repeats && addition != retile::Addition::sum;
+    ++count.programs;
+    count.right += static_cast<std::size_t>(right == "right");
+    count.wrong += static_cast<std::size_t>(wrong != "right" && wrong != "refused");
+    count.harmless += static_cast<std::size_t>(is_harmless);
+    EXPECT_EQ(right, "right") << retile::to_text(programs.right);
+    EXPECT_EQ(wrong == "right", is_harmless) << text;
+    failed_ = failed_ || right != "right" || (wrong == "right") != is_harmless;
+  }
+
+  [[nodiscard]] bool failed() const { return failed_; }
+  /// Different texts that both read, and judged.
+  [[nodiscard]] std::size_t judged() const {
+    const auto refused = counts_.find("refused");
+    return seen_.size() - (refused == counts_.end() ? 0 : refused->second);
+  }
+  [[nodiscard]] std::size_t count(const std::string& what) const {
+    const auto found = counts_.find(what);
+    return found == counts_.end() ? 0 : found->second;
+  }
+  struct OfMistake {
+    std::size_t programs = 0;
+    std::size_t right = 0;     ///< without the mistake
+    std::size_t wrong = 0;     ///< with it
+    std::size_t harmless = 0;  ///< it changes nothing
+  };
+  [[nodiscard]] const std::array<OfMistake, 6>& mistakes() const { return mistakes_; }
+  void print() const {
+    std::cout << seen_.size() << " texts:";
+    for (const auto& [what, count] : counts_) std::cout << ' ' << what << ' ' << count;
+    std::cout << "; " << in_integers_ << " in integers, too\n";
+    for (std::size_t m = 0; m < mistakes_.size(); ++m) {
+      const OfMistake& it = mistakes_[m];
+      std::cout << mistake_names[m] << ": " << it.programs << " Programs, right without it "
+                << it.right << ", wrong with it " << it.wrong << ", harmless " << it.harmless
+                << '\n';
+    }
+  }
+
+ private:
+  [[nodiscard]] bool has(const std::string& text) const {
+    return seen_.find(std::hash<std::string>()(text)) != seen_.end();
+  }
+
+  std::unordered_set<std::size_t> seen_;  // hashes: two alike are taken for one
+  std::map<std::string, std::size_t> counts_;
+  std::array<OfMistake, 6> mistakes_;
+  std::size_t in_integers_ = 0;
+  bool failed_ = false;
+};
+
+// RETILE_ADDENDS_SEED and RETILE_ADDENDS_COUNT in the environment choose other draws, and how many.
+TEST(AddendsRandom, both_checkers_say_the_same) {
+  Draws draws(from_environment("RETILE_ADDENDS_SEED", 20261122));
+  const std::size_t count = from_environment("RETILE_ADDENDS_COUNT", wanted);
+  Campaign campaign;
+  for (std::size_t round = 0; campaign.judged() < count && !campaign.failed(); ++round) {
+    const Program program = draws.program();
+    campaign.take(retile::to_text(program));
+    for (int k = 0; k < 3; ++k) campaign.take(retile::to_text(draws.mutant(program)));
+    for (int k = 0; k < 2; ++k) campaign.take(draws.spoiled(retile::to_text(program)));
+    const std::string exchanges = retile::to_text(draws.exchanges());
+    campaign.take(exchanges);
+    campaign.take(draws.spoiled(exchanges));
+    campaign.take_mistake(draws, static_cast<Mistake>(round % mistake_names.size()));
+  }
+  campaign.print();
   for (const char* what : {"right", "refused", "end", "addends", "replicas", "ragged",
                            "indivisible", "transfers", "tile_claim", "map_claim"}) {
-    EXPECT_GT(counts[what], wanted / 2000) << what;
+    EXPECT_GT(campaign.count(what), count / 2000) << what;
   }
+  for (const auto& it : campaign.mistakes()) EXPECT_GT(it.wrong, count / 200);
+}
+
+TEST(AddendsRandom, integers_object_to_false_verdicts) {
+  const std::string head = "retile.program/2\nmesh x:2,y:2\nfrom sum{x}[4]\nto [4]\n";
+  const Program right = program(head + "allreduce groups=[[0,2],[1,3]]\n");
+  const Program wrong = program(head + "allreduce groups=[[0,1],[2,3]]\n");
+  const auto objection = [](const Program& program, const Verdict& verdict) {
+    return integers::objection(program, retile::Addition::sum, verdict, 1);
+  };
+  Verdict verdict;
+  verdict.answer = Answer::right;
+  EXPECT_EQ(objection(right, verdict), "");
+  EXPECT_EQ(objection(wrong, verdict), "the words are wrong");
+  verdict = retile::check(wrong);
+  ASSERT_EQ(verdict.reason, Reason::replicas);
+  EXPECT_EQ(objection(wrong, verdict), "");
+  EXPECT_EQ(objection(right, verdict), "the replica holds the same");
+  verdict.times = *verdict.times + 1;
+  EXPECT_EQ(objection(wrong, verdict), "an addend is there in other numbers");
+  verdict.reason = Reason::addends;
+  verdict.replica.reset();
+  EXPECT_EQ(objection(wrong, verdict), "");
+  EXPECT_EQ(objection(right, verdict), "the words are right");
+  verdict.addend.reset();
+  verdict.found = Shape{3};
+  EXPECT_EQ(objection(wrong, verdict), "the place does not show the element");
 }
 
 TEST(AddendsRandom, pieces_of_unlike_sizes_stay_apart) {
