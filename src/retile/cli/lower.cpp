@@ -2,6 +2,7 @@
 #include "retile/lower/lower.h"
 
 #include "retile/cli/verb.h"
+#include "retile/emit/emit.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/plan/plan.h"
 #include "retile/program/forms/json.h"
@@ -12,13 +13,14 @@ namespace retile::cli {
 namespace {
 
 constexpr const char* footer_text = R"(
-Exit codes: 0 a Program, 1 none of --collectives, 2 the input cannot be read, 3 more than 2^22
-transfers of an exchange.
+Exit codes: 0 a Program, 1 none of --collectives, 2 the input cannot be read or --as cannot say the
+plan, 3 more than 2^22 transfers of an exchange.
 
 Examples:
   retile lower --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]'
   retile lower --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]' --json
-  retile lower --mesh x:2 '[2{x}4, 4]' '[4, 2{x}4]' --direct)";
+  retile lower --mesh x:2 '[2{x}4, 4]' '[4, 2{x}4]' --direct
+  retile lower --mesh x:2 '[2{x}4, 4]' '[4, 2{x}4]' --as sdy)";
 
 class LowerVerb final : public Verb {
  public:
@@ -30,22 +32,30 @@ class LowerVerb final : public Verb {
     options.flag("--direct", direct_,
                  "no plan: one exchange that moves every element straight to its new tile");
     options.flag("--collectives", collectives_, std::string(collectives_help));
+    options.text("--as", form_, "in another system's text: sdy or stablehlo", "FORM");
     options.flag("--json", json_, "print one JSON object, retile.program/1");
   }
   [[nodiscard]] std::optional<Complaint> settle() override {
     if (direct_ && collectives_)
       return Complaint{"--direct is an exchange, --collectives has none"};
+    if (form_ && json_) return Complaint{"--json is a form of its own, and --as another one"};
     return problem_.missing();
   }
   [[nodiscard]] Outcome work() const override {
     const Result<Problem> problem = problem_.read();
     if (!problem) return failed(problem.error());
+    Result<std::size_t> form = 0;
+    if (form_) {
+      form = parse_choice(*form_, "--as", {emit::form_names.begin(), emit::form_names.end()});
+    }
+    if (!form) return failed(form.error());
     const PlanOptions options{.collectives = collectives_};
     const Result<Program> program = make(*problem, options);
     if (!program && program.error().code == Code::infeasible) {
       return infeasible(*problem, options, program.error(), "retile.plan/1", json_);
     }
     if (!program) return failed(program.error());
+    if (form_) return emitted(*program, static_cast<emit::Form>(*form));
     return {.exit = Exit::yes, .out = json_ ? to_json(*program) + "\n" : to_text(*program)};
   }
 
@@ -57,7 +67,15 @@ class LowerVerb final : public Verb {
     return program_of(*planned);
   }
 
+  [[nodiscard]] Outcome emitted(const Program& program, emit::Form form) const {
+    auto text = emit::emit(program, form);
+    if (text) return {.exit = Exit::yes, .out = *std::move(text)};
+    return failed(about_argument(text.error().code, "--as", *form_, text.error().message,
+                                 text.error().notes));
+  }
+
   ProblemArguments problem_;
+  std::optional<std::string> form_;
   bool direct_ = false;
   bool collectives_ = false;
   bool json_ = false;

@@ -1,4 +1,4 @@
-// Axes of a mesh and digits of the device number, one for the other. Room-internal.
+// Axes of a mesh and digits of the device number, one for the other.
 #pragma once
 
 #include <optional>

@@ -7,7 +7,8 @@ namespace retile::notation {
 namespace {
 
 /// The rest of `<["x"=2, "y"=4], device_ids=[1,0,..]>`, behind the first bracket.
-PlacedMesh read_axes(Scanner& scanner, std::size_t begin) {
+/// \param only  becomes the one device of a mesh without axes, if it is named
+PlacedMesh read_axes(Scanner& scanner, std::size_t begin, std::optional<Token<Size>>& only) {
   scanner.expect("[");
   std::vector<ReadAxis> axes;
   if (!scanner.sees(']')) {
@@ -28,6 +29,7 @@ PlacedMesh read_axes(Scanner& scanner, std::size_t begin) {
   scanner.expect("[");
   const auto devices = read_numbers(scanner, "]");
   scanner.expect(">");
+  if (axes.empty() && devices.size() == 1) only = devices.front();
   return placed_by_list(std::move(mesh), devices, scanner.since(begin));
 }
 
@@ -63,7 +65,8 @@ PlacedMesh read_shardy_mesh(Scanner& scanner) {
     static_cast<void>(scanner.accept("mesh"));
   }
   scanner.expect("<");
-  return read_axes(scanner, begin);
+  std::optional<Token<Size>> only;
+  return read_axes(scanner, begin, only);
 }
 
 Written read_shardy(Scanner& scanner) {
@@ -77,10 +80,8 @@ Written read_shardy(Scanner& scanner) {
   } else {
     if (!scanner.accept("mesh")) scanner.fail_expected("'@' and the name of a mesh, or mesh<..>");
     scanner.expect("<");
-    PlacedMesh own = read_axes(scanner, mesh);
-    if (own.mesh.axes().empty() && own.order) {
-      out.only_device = Token<Size>{.value = own.order->at(0), .place = scanner.since(mesh)};
-    } else {
+    PlacedMesh own = read_axes(scanner, mesh, out.only_device);
+    if (!out.only_device) {
       out.mesh = Token<PlacedMesh>{.value = std::move(own), .place = scanner.since(mesh)};
     }
   }

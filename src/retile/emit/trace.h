@@ -1,0 +1,63 @@
+// A Program step by step: what is held before and after, and which digits of the device number a
+// step moves. Room-internal.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "retile/core/layout.h"
+#include "retile/core/mesh.h"
+#include "retile/program/program.h"
+
+namespace retile::emit {
+
+/// What a form cannot say. Thrown inside of this room.
+struct Unsayable {
+  Diagnostic diagnostic;
+};
+[[noreturn]] void refuse_form(std::string message, std::vector<std::string> notes = {},
+                              Code code = Code::unsupported);
+
+/// A step of a Program, numbered from 1 in messages.
+struct Traced {
+  const Step* step = nullptr;
+  std::size_t number = 1;
+  Layout before;
+  Layout after;
+  /// What moves: into a dimension, out of one, into addends or out of them; minor to major.
+  std::vector<Digit> digits = {};
+};
+
+/// All steps. Tile shapes are known for any; `digits` only where by_digits asks for them.
+/// \param by_digits  whether every step must move digits of the device number
+/// \error (thrown) unsupported: a step whose result no digits say, or that slices otherwise
+[[nodiscard]] std::vector<Traced> trace(const Program& program, bool by_digits);
+
+/// The tile of every device before the first step and after each, where all are alike.
+/// \error (thrown) unsupported: tiles that are not all alike
+[[nodiscard]] std::vector<Shape> even_tiles(const Program& program, std::string_view form);
+
+/// Digits that touch are one; those of size 1 go.
+[[nodiscard]] std::vector<Digit> joined(const std::vector<Digit>& digits);
+
+/// Takes the factor n off the minor end; nothing where it cuts across a digit.
+[[nodiscard]] std::optional<std::vector<Digit>> take_minor(std::vector<Digit>& digits, Size n);
+
+/// `[[0,1],[2,3]]` as rows of device numbers, as listed by the step's table.
+[[nodiscard]] std::vector<std::vector<Size>> rows_of(const DeviceTable& table);
+
+/// Devices that are listed one by one at most.
+inline constexpr Size most_listed_devices = Size{1} << 16;
+void check_listable(const Program& program, std::string_view form);
+
+/// The ends in the notation of Programs, each line behind a comment mark.
+[[nodiscard]] std::string ends_text(const Program& program, std::string_view mark);
+
+// The writers.
+[[nodiscard]] std::string shardy(const Program& program);
+[[nodiscard]] std::string stablehlo(const Program& program);
+
+}  // namespace retile::emit

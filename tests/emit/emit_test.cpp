@@ -1,0 +1,108 @@
+// Programs in the texts of other systems: their structure, and what is refused.
+#include "retile/emit/emit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "retile/exec/exchange/direct.h"
+#include "retile/lower/lower.h"
+#include "retile/plan/plan.h"
+#include "support/values.h"
+
+namespace retile::emit_test {
+namespace {
+
+using testing::HasSubstr;
+
+Program program(std::string_view mesh, std::string_view from, std::string_view to) {
+  return lower(support::value(plan(support::problem(mesh, from, to))));
+}
+
+std::string text(std::string_view mesh, std::string_view from, std::string_view to,
+                 emit::Form form) {
+  return support::value(emit::emit(program(mesh, from, to), form));
+}
+
+std::string refusal(const Program& of, emit::Form form) {
+  const auto out = emit::emit(of, form);
+  return out ? "written" : out.error().message;
+}
+
+TEST(Emit, shardy_says_a_sharding_for_every_value) {
+  EXPECT_EQ(text("x:4,y:6", "[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]", emit::Form::sdy),
+            R"(module @retile {
+  sdy.mesh @mesh = <["x"=4, "y"=6]>
+  func.func @main(%arg0: tensor<12x12xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) -> (tensor<12x12xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x"}]>}) {
+    %0 = sdy.all_to_all [{"y":(2)3}: 1->0] %arg0 out_sharding=<@mesh, [{"x", "y":(2)3}, {"y":(1)2}]> : tensor<12x12xf32>
+    %1 = sdy.collective_permute %0 out_sharding=<@mesh, [{"y", "x":(2)2}, {"x":(1)2}]> : tensor<12x12xf32>
+    %2 = sdy.all_to_all [{"x":(2)2}: 0->1] %1 out_sharding=<@mesh, [{"y"}, {"x"}]> : tensor<12x12xf32>
+    return %2 : tensor<12x12xf32>
+  }
+}
+)");
+}
+
+TEST(Emit, shardy_adds_by_axes) {
+  const std::string sums = text("x:2,y:2", "sum{x}[8]", "[8]", emit::Form::sdy);
+  EXPECT_THAT(
+      sums,
+      HasSubstr(
+          R"(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"x"}>})"));
+  EXPECT_THAT(
+      sums,
+      HasSubstr(
+          R"(%0 = sdy.all_slice [{"y"}] %arg0 out_sharding=<@mesh, [{"y"}], unreduced={"x"}>)"));
+  EXPECT_THAT(
+      sums, HasSubstr(R"(%1 = sdy.reduce_scatter [{"x"}] %0 out_sharding=<@mesh, [{"y", "x"}]>)"));
+  EXPECT_THAT(sums, HasSubstr(R"(%2 = sdy.all_gather [{"y", "x"}] %1 out_sharding=<@mesh, [{}]>)"));
+  EXPECT_THAT(text("x:2", "max{x}[3]", "[3]", emit::Form::sdy),
+              HasSubstr(R"(%0 = sdy.all_reduce max {"x"} %arg0 out_sharding=<@mesh, [{}]>)"));
+}
+
+TEST(Emit, without_names_all_devices_are_one_axis) {
+  Program of = program("x:4,y:6", "[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]");
+  of.mesh.reset();
+  const std::string out = support::value(emit::emit(of, emit::Form::sdy));
+  EXPECT_THAT(out, HasSubstr(R"(sdy.mesh @mesh = <["d"=24]>)"));
+  EXPECT_THAT(out, HasSubstr(R"([{"d":(1)4}, {"d":(4)6}])"));
+}
+
+TEST(Emit, stablehlo_moves_the_tiles_of_devices) {
+  EXPECT_EQ(text("data:4,model:2", "[2{data}8, 4{model}8]", "[8, 2{data}8]", emit::Form::stablehlo),
+            R"(// mesh data:4,model:2
+// from [2{data}8, 4{model}8]
+// to [8, 2{data}8]
+module @retile attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<2x4xf32>) -> tensor<8x2xf32> {
+    %0 = "stablehlo.all_to_all"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, concat_dimension = 0 : i64, replica_groups = dense<[[0, 2], [1, 3], [4, 6], [5, 7]]> : tensor<4x2xi64>, split_count = 2 : i64, split_dimension = 1 : i64}> : (tensor<2x4xf32>) -> tensor<4x2xf32>
+    %1 = "stablehlo.collective_permute"(%0) <{channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>, source_target_pairs = dense<[[0, 0], [4, 1], [2, 2], [6, 3], [1, 4], [5, 5], [3, 6], [7, 7]]> : tensor<8x2xi64>}> : (tensor<4x2xf32>) -> tensor<4x2xf32>
+    %2 = "stablehlo.all_gather"(%1) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 3, type = 1>, replica_groups = dense<[[0, 1], [2, 3], [4, 5], [6, 7]]> : tensor<4x2xi64>, use_global_device_ids}> : (tensor<4x2xf32>) -> tensor<8x2xf32>
+    return %2 : tensor<8x2xf32>
+  }
+}
+)");
+}
+
+TEST(Emit, stablehlo_slices_by_a_table) {
+  const std::string out = text("x:4,y:2", "[2{x}8, 6]", "[1{y,x}8, 6]", emit::Form::stablehlo);
+  EXPECT_THAT(out,
+              HasSubstr("%0 = stablehlo.constant dense<[0, 1, 0, 1, 0, 1, 0, 1]> : tensor<8xi32>"));
+  EXPECT_THAT(out, HasSubstr("%1 = stablehlo.partition_id : tensor<ui32>"));
+  EXPECT_THAT(out, HasSubstr("stablehlo.dynamic_slice %arg0, %3, %4, sizes = [1, 6]"));
+}
+
+TEST(Emit, what_a_form_cannot_say_is_refused_by_step) {
+  const Program exchange = support::value(direct(support::problem("x:2", "[4{x}8]", "[8]")));
+  EXPECT_EQ(refusal(exchange, emit::Form::sdy), "step 1 (exchange) is no collective");
+  EXPECT_EQ(refusal(exchange, emit::Form::stablehlo), "StableHLO has no exchange");
+  const Program uneven = program("x:2,y:2", "[3{y,x}11]", "[6{x}11]");
+  EXPECT_EQ(refusal(uneven, emit::Form::stablehlo),
+            "tiles that are not all alike are not written as StableHLO yet");
+  EXPECT_EQ(refusal(uneven, emit::Form::sdy), "written");
+}
+
+}  // namespace
+}  // namespace retile::emit_test
