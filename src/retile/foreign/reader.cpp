@@ -1,10 +1,12 @@
 #include "retile/foreign/reader.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 
 #include "retile/core/names.h"
 #include "retile/foreign/hlo/hlo.h"
+#include "retile/foreign/mlir/mlir.h"
 #include "retile/foreign/typing.h"
 
 namespace retile::foreign {
@@ -34,11 +36,29 @@ bool begins_computation(std::string_view line) {
   return opens && begins_with(line, "%");
 }
 
+/// `module @m {`, `#alias = ..`, `"func.func"() ..`: how a text of MLIR begins.
+bool begins_mlir(std::string_view line) {
+  static constexpr std::array<std::string_view, 8> words = {
+      "module", "builtin.module", "func.func", "sdy.mesh", "mesh.mesh", "shard.grid", "{-#", "\""};
+  for (const std::string_view word : words) {
+    if (begins_with(line, word) &&
+        (line.size() == word.size() || !continues_name(line[word.size()]) || word == "\"")) {
+      return true;
+    }
+  }
+  // An alias; where a Program has a comment, a blank follows.
+  if (line.size() < 2 || (line[0] != '#' && line[0] != '!') || !begins_name(line[1])) return false;
+  std::size_t end = 1;
+  while (end < line.size() && continues_name(line[end])) ++end;
+  return begins_with(line.substr(end), " = ");
+}
+
 }  // namespace
 
 std::optional<Language> language_of(std::string_view text) {
   const std::string_view line = first_line(text);
   if (begins_with(line, "HloModule") || begins_computation(line)) return Language::hlo;
+  if (begins_mlir(line)) return Language::mlir;
   return std::nullopt;
 }
 
@@ -48,6 +68,8 @@ Result<std::vector<Function>> read(const text::Input& input, Language language,
     switch (language) {
       case Language::hlo:
         return read_hlo(input, options);
+      case Language::mlir:
+        return read_mlir(input, options);
     }
     return std::vector<Function>();
   });

@@ -1,0 +1,171 @@
+// Which functions of a text are judged, and by which reader.
+#include "retile/foreign/mlir/mlir.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <utility>
+
+#include "retile/core/names.h"
+#include "retile/foreign/mlir/build.h"
+#include "retile/foreign/mlir/tree.h"
+#include "retile/text/scanner.h"
+
+namespace retile::foreign {
+namespace mlir {
+namespace {
+
+using Kind = Attribute::Kind;
+
+std::vector<std::size_t> line_begins(std::string_view text) {
+  std::vector<std::size_t> out = {0};
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    if (text[k] == '\n') out.push_back(k + 1);
+  }
+  return out;
+}
+
+bool begins(std::string_view text, std::string_view front) {
+  return text.substr(0, front.size()) == front;
+}
+
+/// The mesh of `shape = 4x6`, or of the generic form's list.
+PlacedMesh numbered_mesh(const Op& op) {
+  const Attribute& shape = need(op, "shape");
+  std::vector<Axis> axes;
+  const auto add = [&](Size size) {
+    if (size < 1) {
+      refuse_at(shape.place, Code::unsupported, "the size of an axis that is not known");
+    }
+    axes.push_back({fmt::format("a{}", axes.size()), size});
+  };
+  if (shape.kind == Kind::numbers) {
+    for (const std::int64_t size : numbers_of(shape)) add(size);
+  } else {
+    text::Scanner scanner(*shape.place.input, shape.place.span);
+    do {
+      if (scanner.sees('?')) add(0);
+      add(scanner.size("the size of an axis").value);
+    } while (scanner.accept("x"));
+    scanner.expect_end("of the mesh");
+  }
+  auto mesh = Mesh::make(std::move(axes));
+  if (!mesh) text::fail_with(shape.place, mesh.error());
+  return {.mesh = *std::move(mesh)};
+}
+
+PlacedMesh shardy_mesh(const Op& op) {
+  const Place& body = body_of(need(op, "mesh"));
+  text::Scanner scanner(*body.input, body.span);
+  scanner.read_over_lines();
+  return read_any_mesh(scanner);
+}
+
+/// What a function is made of decides by which reader it is read.
+bool has_dialect(const Block& body, std::initializer_list<std::string_view> fronts) {
+  return std::any_of(body.ops.begin(), body.ops.end(), [&](const Op& op) {
+    return std::any_of(fronts.begin(), fronts.end(),
+                       [&](std::string_view front) { return begins(op.name, front); });
+  });
+}
+
+class ModuleReader {
+ public:
+  ModuleReader(const text::Input& input, const std::vector<std::size_t>& lines,
+               const ReadOptions& options, std::vector<Function>& out)
+      : context_{.input = &input, .lines = &lines}, options_(options), out_(out) {}
+
+  void read(const std::vector<Op>& ops, const Op* module) {
+    if (module != nullptr) {
+      context_.partitions = count(*module, "mhlo.num_partitions");
+      context_.replicas = count(*module, "mhlo.num_replicas");
+    }
+    for (const Op& op : ops) declare(op);
+    std::set<std::string> called;
+    for (const Op& op : ops) {
+      if (op.name == "func.func") find_calls(op, called);
+    }
+    for (const Op& op : ops) {
+      if (op.name == "builtin.module") {
+        inner(op);
+      } else if (op.name == "func.func" && !op.regions.empty() && called.count(name_of(op)) == 0) {
+        out_.push_back(function(op));
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] static std::optional<Size> count(const Op& module, std::string_view name) {
+    const Attribute* attribute = find(module, name);
+    if (attribute == nullptr) return std::nullopt;
+    const Size out = number_of(*attribute);
+    if (out < 1) refuse_at(attribute->place, Code::bad_number, "there is one at least");
+    return out;
+  }
+  void declare(const Op& op) {
+    const bool of_shardy = op.name == "sdy.mesh";
+    if (of_shardy || op.name == "mesh.mesh" || op.name == "shard.grid") {
+      PlacedMesh mesh = of_shardy ? shardy_mesh(op) : numbered_mesh(op);
+      if (!context_.meshes.emplace(need(op, "sym_name").text, std::move(mesh)).second) {
+        refuse_at(op.place, Code::syntax, "a second mesh of this name");
+      }
+    } else if (op.name == "func.func") {
+      if (!context_.functions.emplace(name_of(op), &op).second) {
+        refuse_at(op.place, Code::syntax, "a second function of this name");
+      }
+    } else if (op.name != "builtin.module") {
+      fail_unread(op.name, op.place);
+    }
+  }
+  static void find_calls(const Op& op, std::set<std::string>& called) {
+    for (const Region& region : op.regions) {
+      for (const Block& block : region.blocks) {
+        for (const Op& inner : block.ops) {
+          if (inner.name == "call" || inner.name == "func.call") {
+            if (const Attribute* callee = find(inner, "callee")) called.insert(callee->text);
+          }
+          find_calls(inner, called);
+        }
+      }
+    }
+  }
+  void inner(const Op& module) {
+    if (module.regions.size() != 1 || module.regions[0].blocks.size() > 1) {
+      refuse_at(module.place, Code::syntax, "a module is one block");
+    }
+    ModuleReader reader(*context_.input, *context_.lines, options_, out_);
+    static const std::vector<Op> none;
+    reader.read(module.regions[0].blocks.empty() ? none : module.regions[0].blocks[0].ops, &module);
+  }
+  Function function(const Op& op) {
+    const Block& body = body_of(op);
+    if (has_dialect(body, {"mesh.", "shard."})) return read_mesh(context_, op);
+    const bool manual = has_dialect(body, {"sdy.manual_computation"});
+    if (!manual && has_dialect(body, {"sdy."})) return read_shardy(context_, op);
+    return read_tiles(context_, op, options_);
+  }
+
+  ModuleContext context_;
+  const ReadOptions& options_;
+  std::vector<Function>& out_;
+};
+
+}  // namespace
+}  // namespace mlir
+
+std::vector<Function> read_mlir(const text::Input& input, const ReadOptions& options) {
+  const std::vector<std::size_t> lines = mlir::line_begins(input.text);
+  std::vector<Function> out;
+  for (const std::vector<mlir::Op>& ops : mlir::parse(input)) {
+    mlir::ModuleReader(input, lines, options, out).read(ops, nullptr);
+  }
+  if (out.empty()) {
+    text::fail({.input = &input, .span = {0, 0}},
+               {.code = Code::syntax, .message = "no function with a body stands here"});
+  }
+  return out;
+}
+
+}  // namespace retile::foreign

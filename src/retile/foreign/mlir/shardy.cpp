@@ -1,0 +1,548 @@
+// Shardy's collectives: the types are of the whole array, and every operation says what its result
+// is. What it does, its axes say to the sharding of its operand; what it says that its result is, is a
+// claim.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "retile/core/names.h"
+#include "retile/foreign/mlir/build.h"
+#include "retile/text/scanner.h"
+
+namespace retile::foreign::mlir {
+namespace {
+
+using text::Scanner;
+
+/// A value of Shardy's: what it is said to be.
+struct Known {
+  Spread spread;
+  Layout layout;
+};
+
+/// Digits that an operation takes from a dimension or gives to one, MAJOR to minor as written.
+struct WrittenDigits {
+  std::vector<Digit> digits;
+  Place place = {};
+  [[nodiscard]] std::vector<Digit> minor_first() const { return {digits.rbegin(), digits.rend()}; }
+};
+
+class ShardyReader {
+ public:
+  ShardyReader(const ModuleContext& context, const Op& function)
+      : context_(context), function_(function), builder_(context, function) {}
+
+  Function read() {
+    const Block& body = body_of(function_);
+    Function& out = builder_.out;
+    if (body.arguments.size() != 1) {
+      refuse_at(function_.place, Code::unsupported,
+                fmt::format("{}: a function that is judged moves one array",
+                            counted(body.arguments.size(), "argument")));
+    }
+    add_argument(body);
+    for (const Op& op : body.ops) {
+      if (stopped_) break;
+      if (op.name == "return" || op.name == "func.return") {
+        out.results = builder_.operands(op);
+        break;
+      }
+      add(op);
+    }
+    if (stopped_) out.results = {out.values.size() - 1};
+    set_end(body);
+    return std::move(out);
+  }
+
+ private:
+  [[nodiscard]] Known known(const Place& place, const Shape& global) const {
+    const Sharding sharding = sharding_at(context_, place, global);
+    if (sharding.only_device) {
+      refuse_at(place, Code::unsupported, "an array on one device");
+    }
+    return {spread_of(sharding, global), sharding.layout};
+  }
+
+  void add_argument(const Block& body) {
+    Function& out = builder_.out;
+    const Argument& argument = body.arguments[0];
+    const TileType type = builder_.tile_of(argument.type);
+    const Attribute* sharding = sharding_attribute(function_, "arg_attrs", 0);
+    Known start =
+        sharding != nullptr ? known(body_of(*sharding), type.extents) : replicated(body, type);
+    out.devices = start.layout.devices();
+    if (out.devices > most_devices) {
+      refuse_at(function_.place, Code::limit_reached,
+                fmt::format("more than {} devices", most_devices));
+    }
+    if (!start.spread.mesh.order) out.mesh = start.spread.mesh.mesh;
+    const ValueId id =
+        builder_.add_parameter(argument.name, {type.element, start.spread.tile()}, argument.place);
+    out.from = WrittenEnd{
+        .text = sharding != nullptr ? std::string(text_at(body_of(*sharding))) : "replicated",
+        .place = file_place(context_, sharding != nullptr ? sharding->place : argument.place),
+        .layout = start.layout};
+    builder_.know(argument.name, {id}, argument.place);
+    global_ = type;
+    known_.push_back(std::move(start));
+  }
+  /// An argument that says nothing: whole on every device of the mesh that the first operation names.
+  [[nodiscard]] Known replicated(const Block& body, const TileType& type) const {
+    for (const Op& op : body.ops) {
+      const Attribute* sharding = find(op, "out_sharding");
+      if (sharding == nullptr) continue;
+      Spread spread = known(body_of(*sharding), type.extents).spread;
+      spread.global = type.extents;
+      spread.dims.assign(type.extents.size(), {});
+      spread.addends.clear();
+      const auto layout = layout_of(spread);
+      if (layout) return {spread, *layout};
+    }
+    refuse_at(function_.place, Code::bad_argument, "no sharding says which mesh this is over");
+  }
+
+  void add(const Op& op) {
+    if (op.operands.size() != 1 || op.result_types.size() != 1 || op.operand_types.size() != 1) {
+      fail_unread(op.name, op.place);
+    }
+    if (op.name == "stablehlo.optimization_barrier" || op.name == "sdy.propagation_barrier") {
+      return same(op);
+    }
+    if (op.name.rfind("sdy.", 0) != 0) {
+      refuse_at(op.place, Code::unsupported,
+                fmt::format("{} is not read among Shardy's collectives", shown_name(op.name)));
+    }
+    for (const Type* type : {&op.operand_types[0], &op.result_types[0]}) {
+      if (builder_.tile_of(*type) == global_) continue;
+      refuse_at(type->place, Code::bad_program,
+                "Shardy's collectives keep the type, which is the whole array's");
+    }
+    from_ = builder_.look_up(op.operands[0]);
+    out_ = known_[from_].spread;
+    apply(op);
+    finish(op);
+  }
+  void same(const Op& op) {
+    const ValueId operand = builder_.look_up(op.operands[0]);
+    const ValueId id = builder_.add(Same{}, op, Builder::result_name(op), {operand},
+                                    builder_.out.values[operand].type);
+    builder_.know(op, {id});
+    Known copy = known_[operand];
+    known_.push_back(std::move(copy));
+  }
+
+  void apply(const Op& op) {
+    if (op.name == "sdy.all_gather") return all_gather(op);
+    if (op.name == "sdy.all_slice") return all_slice(op);
+    if (op.name == "sdy.all_to_all") return all_to_all(op);
+    if (op.name == "sdy.collective_permute") return permute(op);
+    if (op.name == "sdy.all_reduce") return all_reduce(op);
+    if (op.name == "sdy.reduce_scatter") return reduce_scatter(op);
+    if (op.name == "sdy.replicated_to_unreduced") return to_unreduced(op, false);
+    if (op.name == "sdy.sharded_to_unreduced") return to_unreduced(op, true);
+    fail_unread(op.name, op.place);
+  }
+
+  /// One operation on the tiles, of which an operation of the file may be several.
+  void put(const Op& op, Action action, Shape extents) {
+    from_ = builder_.add(std::move(action), op, Builder::result_name(op), {from_},
+                         {global_.element, std::move(extents)});
+    known_.push_back({out_, {}});
+  }
+  [[nodiscard]] const Shape& extents() const { return builder_.out.values[from_].type.extents; }
+
+  /// The claim of the result. Where it does not hold, nothing that follows says more.
+  void finish(const Op& op) {
+    const Attribute& sharding = need(op, "out_sharding");
+    Known claimed = known(body_of(sharding), global_.extents);
+    const auto made = layout_of(out_);
+    if (!made)
+      refuse_at(op.place, Code::axis_used_twice, "these axes stand in the operand's sharding");
+    if (claimed.layout.devices() != builder_.out.devices) {
+      refuse_at(sharding.place, Code::unsupported, "a mesh of another number of devices");
+    }
+    if (builder_.out.operations.empty() || known_.size() == before_) put(op, Same{}, extents());
+    builder_.out.values[from_].claim = claimed.layout;
+    stopped_ = !claimed.layout.equivalent(*made);
+    known_.back() = std::move(claimed);
+    builder_.know(op, {from_});
+    before_ = known_.size();
+  }
+
+  // The axes of an operation.
+
+  [[nodiscard]] Scanner axes(const Op& op, std::initializer_list<std::string_view> names) const {
+    const Attribute* list = find(op, "axes");
+    for (const std::string_view name : names) {
+      if (list == nullptr) list = find(op, name);
+    }
+    if (list == nullptr) {
+      refuse_at(op.place, Code::syntax, fmt::format("{} without its axes", shown_name(op.name)));
+    }
+    const Place& body = body_of(*list);
+    Scanner scanner(*body.input, body.span);
+    scanner.read_over_lines();
+    // `#sdy<list_of_axis_ref_lists[{"x"}]>`: the generic form names the kind of list.
+    if (scanner.accept("<") && scanner.sees_word()) {
+      static_cast<void>(scanner.word("a list of axes").value);
+    }
+    return scanner;
+  }
+  [[nodiscard]] Digit axis(Scanner& scanner) const {
+    const std::size_t begin = scanner.next();
+    AxisPart part{scanner.quoted("the name of an axis").value};
+    if (scanner.accept(":")) {
+      scanner.expect("(");
+      part.major = scanner.size("what is cut off before a part of an axis").value;
+      scanner.expect(")");
+      part.size = scanner.size("the size of a part of an axis").value;
+    }
+    const auto digit = digit_of(out_.mesh.mesh, part);
+    if (!digit) {
+      refuse_at(
+          scanner.since(begin), Code::unknown_axis,
+          fmt::format("the mesh has no axis {}, or no such part of it", shown_name(part.axis)));
+    }
+    return *digit;
+  }
+  /// Reads `{"x", "y":(1)2}`.
+  [[nodiscard]] WrittenDigits axis_list(Scanner& scanner) const {
+    WrittenDigits out;
+    const std::size_t begin = scanner.next();
+    scanner.expect("{");
+    if (!scanner.accept("}")) {
+      do {
+        out.digits.push_back(axis(scanner));
+      } while (scanner.accept(","));
+      if (!scanner.accept("}")) scanner.fail_expected("',' or '}' after an axis");
+    }
+    std::erase_if(out.digits, [](const Digit& digit) { return digit.size == 1; });
+    out.place = scanner.since(begin);
+    return out;
+  }
+  /// Reads `[{"x"}, {}]`, a list for every dimension.
+  [[nodiscard]] std::vector<WrittenDigits> axis_lists(const Op& op, Scanner scanner) const {
+    std::vector<WrittenDigits> out;
+    const std::size_t begin = scanner.next();
+    scanner.expect("[");
+    if (!scanner.accept("]")) {
+      do {
+        out.push_back(axis_list(scanner));
+      } while (scanner.accept(","));
+      if (!scanner.accept("]")) scanner.fail_expected("',' or ']' after the axes of a dimension");
+    }
+    if (out.size() != global_.extents.size()) {
+      refuse_at(scanner.since(begin), Code::rank_mismatch,
+                fmt::format("{} for an array of {}: {}", counted(out.size(), "list"),
+                            counted(global_.extents.size(), "dimension"), shown_name(op.name)));
+    }
+    return out;
+  }
+
+  // What they do to the sharding.
+
+  [[noreturn]] static void fail_axes(const WrittenDigits& axes, std::string message) {
+    refuse_at(axes.place, Code::inapplicable, std::move(message));
+  }
+  void take(std::size_t dim, const WrittenDigits& axes) {
+    if (take_minor(out_.dims[dim], axes.minor_first())) return;
+    fail_axes(axes,
+              fmt::format("these axes are not the last ones of dimension {} of the operand", dim));
+  }
+  /// Whether the operand uses one of these digits already.
+  void give(std::size_t dim, const WrittenDigits& axes) {
+    std::vector<Digit>& digits = out_.dims[dim];
+    const std::vector<Digit> minor = axes.minor_first();
+    digits.insert(digits.begin(), minor.begin(), minor.end());
+    digits = merged(digits);
+    if (!layout_of(out_)) fail_axes(axes, "the operand uses these axes already, or they meet");
+  }
+  [[nodiscard]] static Size size_of(const WrittenDigits& axes) { return product_of(axes.digits); }
+  [[nodiscard]] Groups groups(const WrittenDigits& axes) const {
+    return groups_along(out_.mesh, axes.digits);
+  }
+
+  /// Whether tiles of the two cuts of a dimension begin at the same places, or one of them is whole.
+  void check_cuts(std::size_t dim, Size tile, Size count, Size whole_tile,
+                  const WrittenDigits& axes) {
+    const Size parts = size_of(axes);
+    if (count == parts || tile * parts == whole_tile) return;
+    fail_uneven(dim, axes);
+  }
+  [[noreturn]] void fail_uneven(std::size_t dim, const WrittenDigits& axes) const {
+    refuse_at(
+        axes.place, Code::unsupported,
+        fmt::format("dimension {} of {} elements is cut unevenly: tiles begin at other places "
+                    "before and after",
+                    dim, global_.extents[dim]));
+  }
+  /// Takes what is too much at the end of a dimension.
+  void shorten(const Op& op, std::size_t dim, Size extent) {
+    Shape limit = extents();
+    if (limit[dim] == extent) return;
+    limit[dim] = extent;
+    const Shape begin(limit.size(), 0);
+    put(op, Slice{begin, limit, Shape(limit.size(), 1)}, limit);
+  }
+  /// Adds what is missing at the end of a dimension; nobody looks at it.
+  void lengthen(const Op& op, std::size_t dim, Size extent) {
+    Shape longer = extents();
+    if (longer[dim] == extent) return;
+    const ValueId array = from_;
+    const ValueId zero =
+        builder_.add(Constant{{0}}, op, Builder::result_name(op), {}, {global_.element, {}});
+    known_.push_back({out_, {}});
+    Shape high(longer.size(), 0);
+    high[dim] = extent - longer[dim];
+    longer[dim] = extent;
+    const Shape none(longer.size(), 0);
+    from_ = builder_.add(Pad{none, high, none}, op, Builder::result_name(op), {array, zero},
+                         {global_.element, longer});
+    known_.push_back({out_, {}});
+  }
+
+  void all_gather(const Op& op) {
+    const std::vector<WrittenDigits> lists = axis_lists(op, axes(op, {"gathering_axes"}));
+    for (std::size_t k = 0; k < lists.size(); ++k) {
+      if (lists[k].digits.empty()) continue;
+      const Size tile = out_.tile(k);
+      const Size count = out_.count(k);
+      take(k, lists[k]);
+      check_cuts(k, tile, count, out_.tile(k), lists[k]);
+      Shape grown = extents();
+      grown[k] = tile * size_of(lists[k]);
+      put(op, AllGather{k, groups(lists[k])}, grown);
+      shorten(op, k, out_.tile(k));
+    }
+  }
+
+  void all_slice(const Op& op) {
+    const std::vector<WrittenDigits> lists = axis_lists(op, axes(op, {"slicing_axes"}));
+    Shape steps;  // how far the begins of two neighbours are apart
+    for (std::size_t k = 0; k < lists.size(); ++k) {
+      const Size tile = out_.tile(k);
+      if (!lists[k].digits.empty()) give(k, lists[k]);
+      check_cuts(k, out_.tile(k), out_.count(k), tile, lists[k]);
+      steps.push_back(out_.tile(k));
+    }
+    TakeBox boxes;
+    boxes.starts.assign(index(builder_.out.devices), Shape(lists.size(), 0));
+    for (Size p = 0; p < out_.mesh.mesh.device_count(); ++p) {
+      Shape& start = boxes.starts[index(device_at(out_.mesh, p))];
+      for (std::size_t k = 0; k < lists.size(); ++k) {
+        start[k] = std::min(number_at(p, lists[k].minor_first()) * steps[k], extents()[k]);
+      }
+    }
+    put(op, std::move(boxes), steps);
+  }
+  [[nodiscard]] static std::size_t index(Size number) { return static_cast<std::size_t>(number); }
+
+  struct Move {
+    WrittenDigits axes;
+    std::size_t source = 0;
+    std::size_t target = 0;
+  };
+  /// Reads `[{"y"}: 0->2, {"z"}: 1->3]`, or in the generic form `<[{"y"}: 0->2]>`.
+  [[nodiscard]] std::vector<Move> moves(const Op& op) const {
+    Scanner scanner = axes(op, {"params"});
+    std::vector<Move> out;
+    scanner.expect("[");
+    do {
+      Move& move = out.emplace_back();
+      move.axes = axis_list(scanner);
+      scanner.expect(":");
+      const auto source = scanner.number();
+      scanner.expect("->");
+      const auto target = scanner.number();
+      for (const auto& dim : {source, target}) {
+        if (dim.value < static_cast<Size>(global_.extents.size())) continue;
+        refuse_at(dim.place, Code::bad_dimension, "the array has no such dimension");
+      }
+      move.source = index(source.value);
+      move.target = index(target.value);
+      if (source.value == target.value) {
+        refuse_at(target.place, Code::inapplicable, "a move from a dimension to itself");
+      }
+    } while (scanner.accept(","));
+    scanner.expect("]");
+    return out;
+  }
+  void all_to_all(const Op& op) {
+    const std::vector<Move> list = moves(op);
+    // All that is taken is taken from the operand before anything is given.
+    for (const Move& move : list) {
+      const Size tile = out_.tile(move.source);
+      const Size count = out_.count(move.source);
+      take(move.source, move.axes);
+      check_cuts(move.source, tile, count, out_.tile(move.source), move.axes);
+    }
+    for (const Move& move : list) {
+      const Size whole = out_.tile(move.target);
+      give(move.target, move.axes);
+      check_cuts(move.target, out_.tile(move.target), out_.count(move.target), whole, move.axes);
+    }
+    for (const Move& move : list) {
+      const Size n = size_of(move.axes);
+      lengthen(op, move.target, out_.tile(move.target) * n);
+      Shape moved = extents();
+      moved[move.target] /= n;
+      moved[move.source] *= n;
+      put(op, AllToAll{move.target, move.source, groups(move.axes)}, moved);
+      shorten(op, move.source, out_.tile(move.source));
+    }
+  }
+
+  /// Every device gets the tile that it is said to hold from one that holds it: itself, or the device
+  /// that has been asked least.
+  void permute(const Op& op) {
+    const Known target = known(body_of(need(op, "out_sharding")), global_.extents);
+    const auto source = layout_of(out_);
+    if (!source || target.layout.devices() != builder_.out.devices) {
+      refuse_at(op.place, Code::inapplicable, "a permutation to a mesh of other devices");
+    }
+    // No permutation makes another tile: whoever claims that is wrong.
+    if (target.spread.tile() != out_.tile()) return put(op, Same{}, extents());
+    const std::vector<Box> held = source->boxes();
+    const std::vector<Box> wanted = target.layout.boxes();
+    using Key = std::tuple<Shape, Shape, Size>;
+    std::map<Key, std::vector<Size>> holders;
+    for (Size d = 0; d < builder_.out.devices; ++d) {
+      const Box& box = held[index(d)];
+      holders[{box.at, box.extent, source->addend(d)}].push_back(d);
+    }
+    std::map<Key, std::size_t> asked;
+    CollectivePermute action;
+    for (Size d = 0; d < builder_.out.devices; ++d) {
+      const Box& box = wanted[index(d)];
+      const Key key{box.at, box.extent, target.layout.addend(d)};
+      const auto holder = holders.find(key);
+      if (holder == holders.end()) continue;  // nobody can send it that
+      const std::vector<Size>& from = holder->second;
+      const bool own = std::find(from.begin(), from.end(), d) != from.end();
+      action.pairs.emplace_back(own ? d : from[asked[key]++ % from.size()], d);
+    }
+    // What nobody holds nobody sends: then the claim does not hold.
+    if (action.pairs.size() == wanted.size()) out_ = target.spread;
+    put(op, std::move(action), extents());
+  }
+
+  // Sums.
+
+  [[nodiscard]] WrittenDigits one_list(const Op& op,
+                                       std::initializer_list<std::string_view> names) const {
+    Scanner scanner = axes(op, names);
+    return axis_list(scanner);
+  }
+  void all_reduce(const Op& op) {
+    const WrittenDigits list = one_list(op, {"reduction_axes"});
+    check_addition(op);
+    if (!take_out(out_.addends, list.digits))
+      fail_axes(list, "the operand has no addends along these axes");
+    put(op, AllReduce{out_.addition, groups(list)}, extents());
+  }
+  void reduce_scatter(const Op& op) {
+    const std::vector<WrittenDigits> lists = axis_lists(op, axes(op, {"reduce_scatter_axes"}));
+    check_addition(op);
+    for (std::size_t k = 0; k < lists.size(); ++k) {
+      if (lists[k].digits.empty()) continue;
+      if (!take_out(out_.addends, lists[k].digits)) {
+        fail_axes(lists[k], "the operand has no addends along these axes");
+      }
+      const Size whole = out_.tile(k);
+      give(k, lists[k]);
+      check_cuts(k, out_.tile(k), out_.count(k), whole, lists[k]);
+      const Size n = size_of(lists[k]);
+      lengthen(op, k, out_.tile(k) * n);
+      Shape less = extents();
+      less[k] /= n;
+      put(op, ReduceScatter{out_.addition, k, groups(lists[k])}, less);
+    }
+  }
+  /// What is added by: a word of its own, or what the operand's sharding says.
+  void check_addition(const Op& op) const {
+    for (const Addition addition : {Addition::sum, Addition::max, Addition::min}) {
+      const Attribute* word = find(op, retile::name_of(addition));
+      if (word == nullptr || addition == out_.addition) continue;
+      refuse_at(word->place, Code::inapplicable,
+                fmt::format("the operand is a {} of its addends", retile::name_of(out_.addition)));
+    }
+  }
+  /// Whose digits are 0 keeps what all hold; or everybody keeps what he holds, in its place.
+  void to_unreduced(const Op& op, bool sharded) {
+    std::vector<WrittenDigits> lists;
+    std::vector<Digit> added;
+    if (sharded) {
+      lists = axis_lists(op, axes(op, {"axes", "sharded_to_unreduced_axes"}));
+      for (std::size_t k = 0; k < lists.size(); ++k) take_part(k, lists[k], added);
+    } else {
+      added = one_list(op, {"axes", "replicated_to_unreduced_axes"}).minor_first();
+    }
+    const Known claimed = known(body_of(need(op, "out_sharding")), global_.extents);
+    if (out_.addends.empty()) out_.addition = claimed.spread.addition;
+    PutBox boxes{.addition = out_.addition, .starts = {}};
+    boxes.starts.assign(index(builder_.out.devices), std::nullopt);
+    for (Size p = 0; p < out_.mesh.mesh.device_count(); ++p) {
+      if (!sharded && number_at(p, added) != 0) continue;
+      Shape start(extents().size(), 0);
+      for (std::size_t k = 0; k < lists.size(); ++k) {
+        start[k] = number_at(p, lists[k].minor_first()) * extents()[k];
+      }
+      boxes.starts[index(device_at(out_.mesh, p))] = std::move(start);
+    }
+    out_.addends.insert(out_.addends.end(), added.begin(), added.end());
+    Shape grown = extents();
+    for (std::size_t k = 0; k < lists.size(); ++k) grown[k] *= size_of(lists[k]);
+    put(op, std::move(boxes), grown);
+    for (std::size_t k = 0; k < lists.size(); ++k) shorten(op, k, out_.tile(k));
+  }
+  void take_part(std::size_t dim, const WrittenDigits& list, std::vector<Digit>& added) {
+    if (list.digits.empty()) return;
+    const Size tile = out_.tile(dim);
+    const Size count = out_.count(dim);
+    take(dim, list);
+    check_cuts(dim, tile, count, out_.tile(dim), list);
+    const std::vector<Digit> minor = list.minor_first();
+    added.insert(added.end(), minor.begin(), minor.end());
+  }
+
+  void set_end(const Block& body) {
+    Function& out = builder_.out;
+    const Attribute* sharding = sharding_attribute(function_, "res_attrs", 0);
+    if (sharding != nullptr) {
+      out.to = WrittenEnd{.text = std::string(text_at(body_of(*sharding))),
+                          .place = file_place(context_, sharding->place),
+                          .layout = known(body_of(*sharding), global_.extents).layout};
+      return;
+    }
+    // Who says nothing else says it by the last claim.
+    for (auto op = body.ops.rbegin(); op != body.ops.rend(); ++op) {
+      const Attribute* last = find(*op, "out_sharding");
+      if (last == nullptr) continue;
+      out.to = WrittenEnd{.text = std::string(text_at(body_of(*last))),
+                          .place = file_place(context_, last->place),
+                          .layout = known(body_of(*last), global_.extents).layout};
+      return;
+    }
+  }
+
+  const ModuleContext& context_;
+  const Op& function_;
+  Builder builder_;
+  TileType global_;
+  std::vector<Known> known_;  // of every value
+  ValueId from_ = 0;          // what the operation at hand works on
+  Spread out_;                // and what it has made of the sharding so far
+  std::size_t before_ = 1;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+Function read_shardy(const ModuleContext& context, const Op& function) {
+  return ShardyReader(context, function).read();
+}
+
+}  // namespace retile::foreign::mlir

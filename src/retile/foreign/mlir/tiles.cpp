@@ -1,0 +1,589 @@
+// StableHLO on the tiles of devices, be it plain or within sdy.manual_computation.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "retile/core/names.h"
+#include "retile/foreign/mlir/build.h"
+#include "retile/text/scanner.h"
+
+namespace retile::foreign::mlir {
+namespace {
+
+using Kind = Attribute::Kind;
+
+/// Calls in each other, which no text that a compiler wrote has.
+constexpr std::size_t deepest_calls = 32;
+/// Groups that one number stands for are written out up to here.
+constexpr Size most_group_entries = Size{1} << 24;
+
+struct CalculationName {
+  std::string_view name;
+  Arithmetic arithmetic;
+};
+constexpr std::array<CalculationName, 12> calculations = {{
+    {"add", Arithmetic::add},
+    {"subtract", Arithmetic::subtract},
+    {"multiply", Arithmetic::multiply},
+    {"divide", Arithmetic::divide},
+    {"remainder", Arithmetic::remainder},
+    {"maximum", Arithmetic::maximum},
+    {"minimum", Arithmetic::minimum},
+    {"and", Arithmetic::bit_and},
+    {"or", Arithmetic::bit_or},
+    {"xor", Arithmetic::bit_xor},
+    {"negate", Arithmetic::negate},
+    {"not", Arithmetic::bit_not},
+}};
+
+struct ComparisonName {
+  std::string_view name;
+  Comparison comparison;
+};
+constexpr std::array<ComparisonName, 6> comparisons = {{
+    {"EQ", Comparison::eq},
+    {"NE", Comparison::ne},
+    {"LT", Comparison::lt},
+    {"LE", Comparison::le},
+    {"GT", Comparison::gt},
+    {"GE", Comparison::ge},
+}};
+
+class TileReader {
+ public:
+  TileReader(const ModuleContext& context, const Op& function, const ReadOptions& options)
+      : context_(context), function_(function), options_(options), builder_(context, function) {}
+
+  Function read() {
+    const Block& body = body_of(function_);
+    find_devices(body);
+    for (std::size_t k = 0; k < body.arguments.size(); ++k) {
+      const Argument& argument = body.arguments[k];
+      const ValueId id =
+          builder_.add_parameter(argument.name, builder_.tile_of(argument.type), argument.place);
+      builder_.know(argument.name, {id}, argument.place);
+    }
+    builder_.out.results = block(body, 0);
+    if (!manual_) set_ends();
+    return std::move(builder_.out);
+  }
+
+ private:
+  /// How many devices there are: the module, a mesh, options or groups say it.
+  void find_devices(const Block& body) {
+    Function& out = builder_.out;
+    if (context_.replicas || context_.partitions) {
+      const auto product =
+          checked_mul(context_.replicas.value_or(1), context_.partitions.value_or(1));
+      if (!product || *product > most_devices) {
+        refuse_at(function_.place, Code::limit_reached, "too many devices");
+      }
+      if (context_.replicas.value_or(1) > 1 && context_.partitions.value_or(1) > 1) {
+        refuse_at(function_.place, Code::unsupported, "several replicas of several partitions");
+      }
+      out.devices = *product;
+    } else if (!context_.meshes.empty()) {
+      for (const auto& [name, mesh] : context_.meshes) {
+        out.devices = std::max(out.devices, mesh.devices());
+      }
+    } else {
+      out.devices = options_.devices.value_or(named_devices(body));
+    }
+    if (out.devices > most_devices) {
+      refuse_at(function_.place, Code::limit_reached,
+                fmt::format("more than {} devices", most_devices));
+    }
+    if (context_.meshes.size() == 1 && !context_.meshes.begin()->second.order) {
+      out.mesh = context_.meshes.begin()->second.mesh;
+    }
+  }
+  /// One more than the largest device that groups and pairs name.
+  [[nodiscard]] static Size named_devices(const Block& body) {
+    Size most = 0;
+    for (const Op& op : body.ops) {
+      const Attribute* list = find(op, "replica_groups", "source_target_pairs");
+      if (list == nullptr || list->kind != Kind::numbers) continue;
+      for (const std::int64_t number : list->numbers) most = std::max(most, number);
+    }
+    return std::min(most, most_devices) + 1;
+  }
+
+  /// Operations of a block; what its terminator hands on.
+  std::vector<ValueId> block(const Block& body, std::size_t level) {
+    for (const Op& op : body.ops) {
+      if (is_return(op.name)) return builder_.operands(op);
+      add(op, level);
+    }
+    return {};
+  }
+  [[nodiscard]] static bool is_return(const std::string& name) {
+    return name == "return" || name == "func.return" || name == "stablehlo.return" ||
+           name == "sdy.return";
+  }
+
+  void add(const Op& op, std::size_t level) {
+    if (op.name == "sdy.manual_computation") return manual_computation(op, level);
+    if (op.name == "call" || op.name == "func.call") return call(op, level);
+    if (op.name.rfind("stablehlo.", 0) != 0) fail_unread(op.name, op.place);
+    check_operands(op);
+    const std::string_view name = std::string_view(op.name).substr(10);
+    if (collective(op, name) || moving(op, name) || shaping(op, name) || numbers(op, name)) return;
+    fail_unread(op.name, op.place);
+  }
+  /// That the types that are written are those of the values.
+  void check_operands(const Op& op) const {
+    if (op.operand_types.size() != op.operands.size()) {
+      refuse_at(op.place, Code::syntax,
+                fmt::format("{} with {}", counted(op.operands.size(), "operand"),
+                            counted(op.operand_types.size(), "type")));
+    }
+    for (std::size_t k = 0; k < op.operands.size(); ++k) {
+      const TileType& type = builder_.out.values[builder_.look_up(op.operands[k])].type;
+      if (builder_.tile_of(op.operand_types[k]) == type) continue;
+      refuse_at(op.operand_types[k].place, Code::bad_program,
+                fmt::format("{} has another type", shown_value(op.operands[k].name)));
+    }
+  }
+  [[nodiscard]] static std::string shown_value(const std::string& name) { return shortened(name); }
+
+  void put(const Op& op, Action action) { put(op, std::move(action), builder_.operands(op)); }
+  void put(const Op& op, Action action, std::vector<ValueId> operands) {
+    if (op.result_types.size() != 1) {
+      refuse_at(op.place, Code::unsupported, fmt::format("{} has one result here", op.name));
+    }
+    const ValueId id = builder_.add(std::move(action), op, Builder::result_name(op),
+                                    std::move(operands), builder_.tile_of(op.result_types[0]));
+    builder_.know(op, {id});
+  }
+
+  // Collectives.
+
+  bool collective(const Op& op, std::string_view name) {
+    if (name == "all_gather") {
+      put(op, AllGather{dim_of(need(op, "all_gather_dim")), groups(op, true)});
+    } else if (name == "all_to_all") {
+      put(op, AllToAll{dim_of(need(op, "split_dimension")), dim_of(need(op, "concat_dimension")),
+                       groups(op, false)});
+      check_split_count(op);
+    } else if (name == "collective_permute") {
+      put(op, CollectivePermute{pairs(op)});
+    } else if (name == "all_reduce") {
+      put(op, AllReduce{addition(op), groups(op, true)});
+    } else if (name == "reduce_scatter") {
+      put(op, ReduceScatter{addition(op), dim_of(need(op, "scatter_dimension")), groups(op, true)});
+    } else {
+      return false;
+    }
+    return true;
+  }
+  void check_split_count(const Op& op) const {
+    const auto& action = std::get<AllToAll>(builder_.out.operations.back().action);
+    const Attribute* count = find(op, "split_count");
+    if (count == nullptr || action.groups.empty()) return;
+    if (number_of(*count) == static_cast<Size>(action.groups.front().size())) return;
+    refuse_at(count->place, Code::bad_program,
+              fmt::format("split_count is {}, but groups have {}", count->number,
+                          counted(action.groups.front().size(), "device")));
+  }
+  /// The handle of a channel: 0 where there is none.
+  [[nodiscard]] static Size channel(const Op& op) {
+    const Attribute* handle = find(op, "channel_handle", "channel_id");
+    if (handle == nullptr) return 0;
+    if (handle->kind == Kind::number) return handle->number;
+    const Place& body = body_of(*handle);
+    text::Scanner scanner(*body.input, body.span);
+    scanner.read_over_lines();
+    scanner.expect("<");
+    scanner.expect("handle");
+    scanner.expect("=");
+    return scanner.number().value;
+  }
+  /// Refuses groups of replicas in a program of partitions: who means them does not mean devices.
+  void check_numbers(const Op& op, bool has_global_ids) const {
+    const bool several_partitions = context_.partitions.value_or(1) > 1;
+    const bool partitions =
+        channel(op) > 0 && (!has_global_ids || find(op, "use_global_device_ids"));
+    if (!several_partitions || partitions) return;
+    refuse_at(op.place, Code::unsupported, "numbers of replicas in a program of several partitions",
+              {has_global_ids ? "channel_handle and use_global_device_ids make them devices"
+                              : "channel_handle makes them partitions"});
+  }
+  Groups groups(const Op& op, bool has_global_ids) {
+    check_numbers(op, has_global_ids);
+    const Attribute& list = need(op, "replica_groups");
+    if (list.kind == Kind::dialect && list.text == "stablehlo.replica_group_mesh_axes") {
+      return axis_groups(list);
+    }
+    const std::vector<std::int64_t>& numbers = numbers_of(list);
+    const Shape& extents = list.type.extents;
+    if (extents.size() != 2) refuse_at(list.place, Code::syntax, "groups are rows of numbers");
+    const auto count = checked_product(extents);
+    if (!count || *count > most_group_entries) {
+      refuse_at(list.place, Code::limit_reached, "too many devices in groups");
+    }
+    const bool splat = numbers.size() == 1;
+    if (!splat && static_cast<Size>(numbers.size()) != *count) {
+      refuse_at(list.place, Code::syntax, "not as many numbers as the type has");
+    }
+    Groups out;
+    for (Size row = 0; row < extents[0]; ++row) {
+      std::vector<Size>& group = out.emplace_back();
+      for (Size k = 0; k < extents[1]; ++k) {
+        group.push_back(splat ? numbers[0]
+                              : numbers[static_cast<std::size_t>(row * extents[1] + k)]);
+      }
+    }
+    return out;
+  }
+  /// `<mesh = @m, axes = [#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>]>`
+  Groups axis_groups(const Attribute& list) {
+    const Place& body = body_of(list);
+    text::Scanner scanner(*body.input, body.span);
+    scanner.read_over_lines();
+    scanner.expect("<");
+    if (!scanner.accept("mesh_name")) scanner.expect("mesh");
+    scanner.expect("=");
+    scanner.expect("@");
+    const auto name = scanner.name("the name of a mesh");
+    const auto mesh = context_.meshes.find(name.value);
+    if (mesh == context_.meshes.end()) {
+      refuse_at(name.place, Code::bad_argument, "no mesh of this name is known");
+    }
+    scanner.expect(",");
+    scanner.expect("axes");
+    scanner.expect("=");
+    scanner.expect("[");
+    std::vector<Digit> digits;
+    if (!scanner.accept("]")) {
+      do {
+        digits.push_back(axis_ref(scanner, mesh->second.mesh));
+      } while (scanner.accept(","));
+      scanner.expect("]");
+    }
+    scanner.expect(">");
+    for (std::size_t k = 0; k < digits.size(); ++k) {
+      std::vector<Digit> rest = digits;
+      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(k));
+      if (meets(digits[k], rest)) refuse_at(list.place, Code::axis_used_twice, "axes that meet");
+    }
+    return groups_along(mesh->second, digits);
+  }
+  [[nodiscard]] static bool meets(const Digit& digit, const std::vector<Digit>& others) {
+    return std::any_of(others.begin(), others.end(), [&](const Digit& other) {
+      return digit.size > 1 && other.size > 1 && digit.stride < other.stride * other.size &&
+             other.stride < digit.stride * digit.size;
+    });
+  }
+  [[nodiscard]] static Digit axis_ref(text::Scanner& scanner, const Mesh& mesh) {
+    const std::size_t begin = scanner.next();
+    if (scanner.accept("#")) scanner.expect("stablehlo.axis_ref");
+    scanner.expect("<");
+    scanner.expect("name");
+    scanner.expect("=");
+    AxisPart part{scanner.quoted("the name of an axis").value};
+    if (scanner.accept(",")) {
+      scanner.expect("sub_axis_info");
+      scanner.expect("=");
+      scanner.expect("(");
+      part.major = scanner.size("what is cut off before a part of an axis").value;
+      scanner.expect(")");
+      part.size = scanner.size("the size of a part of an axis").value;
+    }
+    scanner.expect(">");
+    const auto digit = digit_of(mesh, part);
+    if (!digit) refuse_at(scanner.since(begin), Code::unknown_axis, "the mesh has no such axis");
+    return *digit;
+  }
+  [[nodiscard]] std::vector<std::pair<Size, Size>> pairs(const Op& op) const {
+    check_numbers(op, false);
+    const Attribute& list = need(op, "source_target_pairs");
+    const std::vector<std::int64_t>& numbers = numbers_of(list);
+    const Shape& extents = list.type.extents;
+    std::vector<std::pair<Size, Size>> out;
+    if (extents.size() == 2 && extents[0] == 0) return out;
+    if (extents.size() != 2 || extents[1] != 2) {
+      refuse_at(list.place, Code::syntax, "pairs are rows of two numbers");
+    }
+    if (numbers.size() == 1 && extents[0] == 1) return {{numbers[0], numbers[0]}};
+    if (numbers.size() % 2 != 0 || static_cast<Size>(numbers.size() / 2) != extents[0]) {
+      refuse_at(list.place, Code::syntax, "not as many numbers as the type has");
+    }
+    for (std::size_t k = 0; k < numbers.size(); k += 2)
+      out.emplace_back(numbers[k], numbers[k + 1]);
+    return out;
+  }
+  /// What the region of a reduction adds by: one operation of its two arguments.
+  [[nodiscard]] static Addition addition(const Op& op) {
+    constexpr std::array<std::pair<std::string_view, Addition>, 3> names = {
+        {{"stablehlo.add", Addition::sum},
+         {"stablehlo.maximum", Addition::max},
+         {"stablehlo.minimum", Addition::min}}};
+    if (op.regions.size() != 1 || op.regions[0].blocks.size() != 1) {
+      refuse_at(op.place, Code::syntax, "a reduction without its region");
+    }
+    const Block& body = op.regions[0].blocks[0];
+    if (body.arguments.size() != 2 || body.ops.size() != 2 || body.ops[0].results.size() != 1 ||
+        body.ops[0].operands.size() != 2 || body.ops[1].operands.size() != 1 ||
+        !is_return(body.ops[1].name) ||
+        body.ops[1].operands[0].name != body.ops[0].results[0].name) {
+      refuse_at(body.ops.empty() ? op.place : body.ops[0].place, Code::unsupported,
+                "a reduction by more than one operation");
+    }
+    const Op& adds = body.ops[0];
+    const std::string& a = body.arguments[0].name;
+    const std::string& b = body.arguments[1].name;
+    const bool both = (adds.operands[0].name == a && adds.operands[1].name == b) ||
+                      (adds.operands[0].name == b && adds.operands[1].name == a);
+    for (const auto& [name, addition] : names) {
+      if (adds.name == name && both) return addition;
+    }
+    refuse_at(adds.place, Code::unsupported,
+              fmt::format("a reduction by {}", shown_name(adds.name)),
+              {"add, maximum and minimum of the two arguments are read"});
+  }
+
+  // What moves elements on one device.
+
+  bool moving(const Op& op, std::string_view name) {
+    if (name == "reshape") {
+      put(op, Reshape{});
+    } else if (name == "transpose") {
+      put(op, Transpose{dims_of(need(op, "permutation", "dims"))});
+    } else if (name == "slice") {
+      const std::size_t rank = rank_of(op);
+      put(op,
+          Slice{shape_of(need(op, "start_indices"), rank),
+                shape_of(need(op, "limit_indices"), rank), shape_of(need(op, "strides"), rank)});
+    } else if (name == "pad") {
+      const std::size_t rank = rank_of(op);
+      put(op, Pad{shape_of(need(op, "edge_padding_low", "low"), rank),
+                  shape_of(need(op, "edge_padding_high", "high"), rank),
+                  shape_of(need(op, "interior_padding", "interior"), rank)});
+    } else if (name == "concatenate") {
+      put(op, Concatenate{dim_of(need(op, "dimension", "dim"))});
+    } else if (name == "dynamic_slice") {
+      put(op, DynamicSlice{shape_of(need(op, "slice_sizes", "sizes"), rank_of(op))});
+    } else if (name == "dynamic_update_slice") {
+      put(op, DynamicUpdateSlice{});
+    } else {
+      return false;
+    }
+    return true;
+  }
+  [[nodiscard]] std::size_t rank_of(const Op& op) const {
+    if (op.operand_types.empty()) refuse_at(op.place, Code::syntax, "an operand is missing");
+    return op.operand_types[0].extents.size();
+  }
+  bool shaping(const Op& op, std::string_view name) {
+    if (name == "broadcast_in_dim") {
+      put(op, Broadcast{dims_of(need(op, "broadcast_dimensions", "dims"))});
+    } else if (name == "select") {
+      put(op, Select{});
+    } else if (name == "convert") {
+      put(op, Convert{});
+    } else if (name == "optimization_barrier") {
+      barrier(op);
+    } else {
+      return false;
+    }
+    return true;
+  }
+  void barrier(const Op& op) {
+    std::vector<ValueId> ids;
+    for (const ValueId operand : builder_.operands(op)) {
+      ids.push_back(builder_.add(Same{}, op, Builder::result_name(op, ids.size()), {operand},
+                                 builder_.out.values[operand].type));
+    }
+    builder_.know(op, ids);
+  }
+
+  // Numbers.
+
+  bool numbers(const Op& op, std::string_view name) {
+    if (name == "constant") {
+      put(op, Constant{numbers_of(need(op, "value"))});
+    } else if (name == "iota") {
+      put(op, Iota{dim_of(need(op, "iota_dimension", "dim"))});
+    } else if (name == "partition_id" || name == "replica_id") {
+      put(op, PerDevice{device_numbers(name == "partition_id")});
+    } else if (name == "compare") {
+      put(op, Compare{comparison(op)});
+    } else {
+      const auto* const found =
+          std::find_if(calculations.begin(), calculations.end(),
+                       [&](const CalculationName& one) { return one.name == name; });
+      if (found == calculations.end()) return false;
+      put(op, Calculate{found->arithmetic});
+    }
+    return true;
+  }
+  /// Of partitions or of replicas: devices are one or the other.
+  [[nodiscard]] std::vector<std::int64_t> device_numbers(bool of_partitions) const {
+    const bool replicas = context_.replicas.value_or(1) > 1;
+    std::vector<std::int64_t> out(static_cast<std::size_t>(builder_.out.devices), 0);
+    const bool counted =
+        (context_.replicas || context_.partitions) ? replicas != of_partitions : true;
+    for (std::size_t k = 0; counted && k < out.size(); ++k) out[k] = static_cast<std::int64_t>(k);
+    return out;
+  }
+  [[nodiscard]] static Comparison comparison(const Op& op) {
+    const Attribute* direction = find(op, "comparison_direction");
+    std::string_view text;
+    if (direction != nullptr && direction->kind == Kind::dialect) {
+      text = text_at(body_of(*direction));
+    }
+    for (const ComparisonName& one : comparisons) {
+      if (find(op, one.name) != nullptr || text.find(one.name) != std::string_view::npos) {
+        return one.comparison;
+      }
+    }
+    refuse_at(op.place, Code::syntax, "a comparison of no direction");
+  }
+
+  // Regions and functions.
+
+  void call(const Op& op, std::size_t level) {
+    const Attribute& callee = need(op, "callee");
+    const auto found = context_.functions.find(callee.text);
+    if (found == context_.functions.end()) {
+      refuse_at(callee.place, Code::syntax, "no function of this name is known");
+    }
+    if (level >= deepest_calls) {
+      refuse_at(op.place, Code::unsupported,
+                fmt::format("calls in each other deeper than {}", deepest_calls));
+    }
+    check_operands(op);
+    inside(op, body_of(*found->second), level);
+  }
+  /// The operations of a block whose arguments are the operands.
+  void inside(const Op& op, const Block& body, std::size_t level) {
+    std::vector<ValueId> operands = builder_.operands(op);
+    if (operands.size() != body.arguments.size()) {
+      refuse_at(op.place, Code::syntax,
+                fmt::format("{} for {}", counted(operands.size(), "operand"),
+                            counted(body.arguments.size(), "argument")));
+    }
+    Builder::Scope outer;
+    std::swap(outer, builder_.scope());
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const Argument& argument = body.arguments[k];
+      if (builder_.tile_of(argument.type) != builder_.out.values[operands[k]].type) {
+        refuse_at(argument.type.place, Code::bad_program, "the operand has another type");
+      }
+      builder_.know(argument.name, {operands[k]}, argument.place);
+    }
+    const std::vector<ValueId> results = block(body, level + 1);
+    std::swap(outer, builder_.scope());
+    builder_.know(op, results);
+  }
+
+  /// One, of the function's argument, whose results the function hands on.
+  void manual_computation(const Op& op, std::size_t level) {
+    Function& out = builder_.out;
+    const bool alone = level == 0 && !manual_ && op.operands.size() == 1 &&
+                       op.result_types.size() == 1 && out.parameters.size() == 1 &&
+                       out.operations.size() == 1 &&
+                       builder_.look_up(op.operands[0]) == out.parameters[0];
+    if (!alone) {
+      refuse_at(op.place, Code::unsupported,
+                "a manual computation that is not all that a function of one argument does");
+    }
+    manual_ = true;
+    if (op.regions.size() != 1 || op.regions[0].blocks.size() != 1 ||
+        op.regions[0].blocks[0].arguments.size() != 1) {
+      refuse_at(op.place, Code::syntax, "a manual computation of one block with one argument");
+    }
+    const Block& body = op.regions[0].blocks[0];
+    const Argument& argument = body.arguments[0];
+    const TileType global = out.values[out.parameters[0]].type;
+    out.from = manual_end(need(op, "in_shardings"), global.extents);
+    out.to = manual_end(need(op, "out_shardings"), builder_.tile_of(op.result_types[0]).extents);
+    check_manual_axes(op);
+    out.values[out.parameters[0]].name = argument.name;
+    out.values[out.parameters[0]].type = builder_.tile_of(argument.type);
+    out.values[out.parameters[0]].place = file_place(context_, argument.place);
+    inside(op, body, level);
+  }
+  /// The one sharding of `[<..>]` or `#sdy.sharding_per_value<[<..>]>`.
+  [[nodiscard]] WrittenEnd manual_end(const Attribute& list, const Shape& global) const {
+    const Place& body = body_of(list);
+    text::Scanner scanner(*body.input, body.span);
+    scanner.read_over_lines();
+    static_cast<void>(scanner.accept("<"));
+    scanner.expect("[");
+    const std::size_t begin = scanner.next();
+    const Sharding sharding = read_sharding(scanner, {.meshes = context_.meshes, .shape = global});
+    const Place place = scanner.since(begin);
+    if (!scanner.accept("]")) scanner.fail_expected("']' after one sharding");
+    return {.text = std::string(text_at(place)),
+            .place = file_place(context_, place),
+            .layout = sharding.layout};
+  }
+  /// That the body is of every device: all axes are manual.
+  void check_manual_axes(const Op& op) const {
+    const Attribute& list = need(op, "manual_axes");
+    const std::string_view text = text_at(body_of(list));
+    for (const auto& [name, mesh] : context_.meshes) {
+      for (const Axis& axis : mesh.mesh.axes()) {
+        if (axis.size == 1 || text.find('"' + axis.name + '"') != std::string_view::npos) continue;
+        refuse_at(list.place, Code::unsupported,
+                  fmt::format("axis {} is not manual: the tiles are not those of devices",
+                              shown_name(axis.name)));
+      }
+    }
+  }
+
+  /// Ends that the attributes of the function say, of tiles: the global shape is known to nobody.
+  void set_ends() {
+    Function& out = builder_.out;
+    if (out.parameters.size() == 1) out.from = attribute_end("arg_attrs");
+    if (out.results.size() == 1) out.to = attribute_end("res_attrs");
+  }
+  [[nodiscard]] std::optional<WrittenEnd> attribute_end(std::string_view list) const {
+    const Attribute* sharding = sharding_attribute(function_, list, 0);
+    if (sharding == nullptr) return std::nullopt;
+    return WrittenEnd{.text = with_mesh(*sharding), .place = file_place(context_, sharding->place)};
+  }
+  /// The sharding with its mesh in the place of the mesh's name.
+  [[nodiscard]] std::string with_mesh(const Attribute& sharding) const {
+    const std::string_view text = text_at(body_of(sharding));
+    const std::size_t at = text.find('@');
+    const std::size_t comma = text.find(',');
+    if (at == std::string_view::npos || comma == std::string_view::npos || comma < at) {
+      return std::string(text);
+    }
+    std::string name(text.substr(at + 1, comma - at - 1));
+    if (name.size() > 1 && name[0] == '"') name = name.substr(1, name.size() - 2);
+    const auto mesh = context_.meshes.find(name);
+    if (mesh == context_.meshes.end()) return std::string(text);
+    return fmt::format("{}{}{}", text.substr(0, at), mesh_text(mesh->second), text.substr(comma));
+  }
+  [[nodiscard]] static std::string mesh_text(const PlacedMesh& mesh) {
+    std::string out = "mesh<[";
+    for (const Axis& axis : mesh.mesh.axes()) {
+      if (out.back() != '[') out += ", ";
+      out += fmt::format("\"{}\"={}", axis.name, axis.size);
+    }
+    out += "]";
+    for (Size p = 0; mesh.order && p < mesh.mesh.device_count(); ++p) {
+      out += fmt::format("{}{}", p == 0 ? ", device_ids=[" : ", ", mesh.order->at(p));
+    }
+    return out + (mesh.order ? "]>" : ">");
+  }
+
+  const ModuleContext& context_;
+  const Op& function_;
+  const ReadOptions& options_;
+  Builder builder_;
+  bool manual_ = false;
+};
+
+}  // namespace
+
+Function read_tiles(const ModuleContext& context, const Op& function, const ReadOptions& options) {
+  return TileReader(context, function, options).read();
+}
+
+}  // namespace retile::foreign::mlir

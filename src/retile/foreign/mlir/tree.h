@@ -1,0 +1,123 @@
+// The syntax of MLIR's text, whatever dialect: operations in their generic form and in their own, as
+// one tree. Room-internal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "retile/core/size.h"
+#include "retile/text/place.h"
+
+namespace retile::foreign::mlir {
+
+using text::Place;
+
+/// `tensor<4x8xf32>`, `index`, `(tensor<4xf32>) -> tensor<4xf32>`, ..
+struct Type {
+  enum class Kind { tensor, scalar, function, other };
+  Kind kind = Kind::other;
+  std::string element = {};  ///< of a tensor; of others the type's text
+  Shape extents = {};
+  bool is_known = true;  ///< no extent is `?`, the rank no `*`
+  std::vector<Type> inputs = {};
+  std::vector<Type> outputs = {};
+  Place place = {};
+};
+
+struct Attribute;
+using AttributePtr = std::shared_ptr<const Attribute>;  // shared: an alias may stand in many places
+
+struct NamedAttribute {
+  std::string name;
+  AttributePtr value;
+  Place place;
+};
+
+struct Attribute {
+  enum class Kind {
+    unit,
+    number,  ///< integers and truth values
+    real,    ///< any other number
+    text,
+    symbol,      ///< `@m`
+    list,        ///< `[..]`
+    dictionary,  ///< `{..}`
+    numbers,     ///< `dense<..>`, `array<..>`, and lists of integers
+    type,
+    dialect,  ///< `#sdy.sharding<..>`: its name, and the text in its brackets, these included
+  };
+  Kind kind = Kind::unit;
+  Place place = {};
+  std::int64_t number = 0;
+  std::string text = {};  ///< of a text, a symbol, a dialect's attribute
+  std::vector<AttributePtr> items = {};
+  std::vector<NamedAttribute> entries = {};
+  /// One number where all are alike; of others than integers a 1 is any number but 0.
+  std::vector<std::int64_t> numbers = {};
+  std::vector<Place> value_places = {};  ///< of values `%0` that stand among numbers
+  Type type = {};                        ///< of numbers, if it is written; of a type
+  Place body = {};
+};
+
+/// `%0` or `%0:2` before the `=`.
+struct ResultName {
+  std::string name;
+  std::size_t count = 1;
+  Place place;
+};
+
+/// `%0` or `%0#1`.
+struct ValueName {
+  std::string name;
+  std::size_t number = 0;
+  Place place;
+};
+
+struct Argument {
+  std::string name;
+  Type type;
+  std::vector<NamedAttribute> attributes;
+  Place place;
+};
+
+struct Op;
+struct Block {
+  std::vector<Argument> arguments;
+  std::vector<Op> ops;
+};
+struct Region {
+  std::vector<Block> blocks;
+};
+
+struct Op {
+  std::string name;  ///< `stablehlo.add`
+  Place place;
+  std::vector<ResultName> results = {};
+  std::vector<ValueName> operands = {};
+  /// Under the names of the generic form, or those of the own form where these differ.
+  std::vector<NamedAttribute> attributes = {};
+  std::vector<Region> regions = {};
+  std::vector<Type> operand_types = {};
+  std::vector<Type> result_types = {};
+};
+
+[[nodiscard]] inline const Attribute* find_in(const std::vector<NamedAttribute>& attributes,
+                                              std::string_view name) {
+  for (const NamedAttribute& attribute : attributes) {
+    if (attribute.name == name) return attribute.value.get();
+  }
+  return nullptr;
+}
+
+/// Refuses an operation by name.
+[[noreturn]] void fail_unread(const std::string& name, const Place& place);
+
+/// The operations of a text outside of all others, of every part of it: `// -----` parts what knows
+/// nothing of each other.
+[[nodiscard]] std::vector<std::vector<Op>> parse(const text::Input& input);
+
+}  // namespace retile::foreign::mlir
