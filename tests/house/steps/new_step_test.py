@@ -27,12 +27,13 @@ FIRST = re.compile(r"\((const )?(Dynslice|Keep)\b")
 # Calls of overloaded functions, one for each step.
 OVERLOADED = re.compile(r"^ *(make\(step, out\);|state\.tiles = std::visit\(.*apply\(op, state\))", re.MULTILINE)
 VISIT = re.compile(r"\b(?:match|std::visit)\(")
-ROOMS = ("program", "program/forms", "lower", "check", "prove", "exec/add", "exec/team", "exec/mpi")
+ROOMS = ("program", "program/forms", "lower", "check", "prove", "emit", "exec/add", "exec/team", "exec/mpi")
 CONTROL = "program/apply.cpp"
 # One step picked out of the table, which a new one would pass by in silence.
 PICKED = re.compile(r"\b(?:holds_alternative|get_if|get)<(Dynslice|Allgather|Alltoall|Allpermute|Exchange|Keep|Regroup|Fetch|Assemble)>")
 # File and step where that is right: these are what direct() makes, and the ways that take it as it is.
 PICKS = {
+    ("emit/trace.cpp", "Dynslice"): 1,
     ("exec/mpi/own_exchange.cpp", "Exchange"): 2,
     ("exec/add/sums.cpp", "Exchange"): 1,
     ("exec/cuda/executor.cpp", "Exchange"): 1,
