@@ -145,7 +145,8 @@ inline bool is_right(const Words& words, const Layout& layout, Addition addition
     if (is_new) holders[known->first.first].push_back(d);
   }
   bool right = true;
-  for (const auto& [tile, devices] : holders) {
+  for (const auto& holder : holders) {
+    const std::vector<Size>& devices = holder.second;
     const Box box = layout.box(devices.front());
     each_place(box.extent, [&](const Shape& at) {
       const Shape element = moved(at, box.at);
