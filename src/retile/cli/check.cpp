@@ -57,7 +57,7 @@ Outcome work_on(const CheckArguments& arguments) {
   if (!text) return failed(text.error());
   const std::string source = path == "-" ? "stdin" : path;
   if (const auto language = foreign::language_of(*text)) {
-    return check_foreign(*text, source, *language, arguments.foreign);
+    return check_foreign(*text, source, *language, arguments.foreign, options.timeout_seconds);
   }
   if (arguments.foreign.has_ends()) return failed(needless_ends(source));
   const Result<std::vector<Program>> programs = parse_any(*text, source);

@@ -237,7 +237,8 @@ Result<foreign::EndOptions> read_options(const ForeignArguments& arguments) {
 }  // namespace
 
 Outcome check_foreign(std::string_view text, const std::string& source, foreign::Language language,
-                      const ForeignArguments& arguments) {
+                      const ForeignArguments& arguments,
+                      double timeout_seconds) {
   const Result<foreign::EndOptions> options = read_options(arguments);
   if (!options) return failed(options.error());
   foreign::ReadOptions read_options;
@@ -251,7 +252,8 @@ Outcome check_foreign(std::string_view text, const std::string& source, foreign:
     Result<foreign::Ends> ends = foreign::find_ends(function, *options, input);
     if (!ends) return failed(ends.error());
     Judged judged{.function = function, .ends = *std::move(ends), .verdict = {}, .optimum = {}};
-    judged.verdict = foreign::judge(function, judged.ends.from, judged.ends.to);
+    judged.verdict = foreign::judge(function, judged.ends.from, judged.ends.to,
+                                    {.timeout_seconds = timeout_seconds});
     judged.optimum = optimum_of(judged.ends);
     for (const std::string& note : judged.ends.notes) outcome.words += "note: " + note + "\n";
     outcome.out +=

@@ -24,7 +24,9 @@ struct ForeignArguments {
 };
 
 /// A verdict for every function of a text.
+/// \param timeout_seconds  of each
 [[nodiscard]] Outcome check_foreign(std::string_view text, const std::string& source,
-                                    foreign::Language language, const ForeignArguments& arguments);
+                                    foreign::Language language, const ForeignArguments& arguments,
+                                    double timeout_seconds);
 
 }  // namespace retile::cli

@@ -104,11 +104,13 @@ class Finder {
     if (end.layout) return *end.layout;
     if (!end.sharding) end.sharding = read(end, global);
     const Layout& out = end.sharding->layout;
-    if (out.devices() != function_.devices) {
-      refuse_end(
-          end, Code::bad_argument,
-          fmt::format("this is of {}, but the function of {}", counted(out.devices(), "device"),
-                      counted(function_.devices, "device")));
+    // Of fewer devices a layout could be made in which the others hold nothing: that is meant only
+    // where one device holds it all.
+    const Size devices = end.sharding->only_device ? out.devices() : end.sharding->mesh.devices();
+    if (devices != function_.devices) {
+      refuse_end(end, Code::bad_argument,
+                 fmt::format("this is of {}, but the function of {}", counted(devices, "device"),
+                             counted(function_.devices, "device")));
     }
     return out;
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "retile/core/assert.h"
-#include "retile/core/cases.h"
+#include "retile/core/deadline.h"
 #include "retile/foreign/compare.h"
 #include "retile/foreign/element.h"
 #include "retile/foreign/evaluator.h"
@@ -23,6 +23,11 @@ Size count_of(const Shape& extents) {
   RETILE_ASSERT(out, "types were checked");
   return *out;
 }
+
+/// Of all values of a function: what devices hold of them is kept apart for every device.
+constexpr Size most_blocks = Size{1} << 26;
+/// Who lost an element first is not looked for where that takes longer.
+constexpr Size most_looks = Size{1} << 30;
 
 /// Which operation uses a value last; results are used by nobody, and stay.
 std::vector<std::vector<ValueId>> dead_after(const Function& function) {
@@ -114,6 +119,7 @@ class Judge {
         from_(from),
         to_(to),
         options_(options),
+        deadline_(Deadline::in(options.timeout_seconds)),
         moved_(moved_values(function)),
         dead_(dead_after(function)) {}
 
@@ -166,12 +172,22 @@ class Judge {
   void check_size() const {
     const auto atoms = checked_mul(from_.global_size(), from_.addend_count());
     if (!atoms || *atoms > Sums::first) throw LimitReached{"the array has more than 2^30 elements"};
+    const auto blocks =
+        checked_mul(function_.devices, static_cast<Size>(function_.operations.size()));
+    if (!blocks || *blocks > most_blocks) {
+      throw LimitReached{"devices times operations are more than 2^26"};
+    }
+  }
+
+  void check_time() const {
+    if (deadline_.passed()) throw LimitReached{"no verdict in time"};
   }
 
   void run() {
     Evaluator evaluator(function_, from_, options_.most_bytes);
     for (std::size_t k = 0; k < function_.operations.size(); ++k) {
       const Operation& operation = function_.operations[k];
+      check_time();
       evaluator.apply(operation);
       look_for_all(evaluator, operation);
       if (!claims_hold(evaluator, operation)) return;
@@ -242,12 +258,16 @@ class Judge {
 
   /// The first value after which an element that is needed is nowhere.
   [[nodiscard]] std::optional<ValuePlace> first_loss() const {
+    const auto looks = checked_mul(from_.global_size() * from_.addend_count(),
+                                   static_cast<Size>(function_.operations.size()));
+    if (!looks || *looks > most_looks) return std::nullopt;
     Presence presence(from_, to_);
     Evaluator evaluator(function_, from_, options_.most_bytes);
     std::set<ValueId> live;
     bool begun = false;
     for (std::size_t k = 0; k < function_.operations.size(); ++k) {
       const Operation& operation = function_.operations[k];
+      if (deadline_.passed()) return std::nullopt;
       evaluator.apply(operation);
       for (const ValueId value : operation.results) {
         if (moved_[value]) live.insert(value);
@@ -269,6 +289,7 @@ class Judge {
   const Layout& from_;
   const Layout& to_;
   const JudgeOptions& options_;
+  Deadline deadline_;
   std::vector<bool> moved_;
   std::vector<std::vector<ValueId>> dead_;
   Verdict out_;

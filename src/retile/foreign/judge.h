@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -74,6 +75,8 @@ struct Verdict {
 struct JudgeOptions {
   /// Most bytes of tags that live at once.
   Size most_bytes = Size{1} << 29;
+  /// After so many seconds nobody knows. Kept to between operations.
+  double timeout_seconds = std::numeric_limits<double>::infinity();
 };
 
 /// Preconditions: check_types(function); one parameter, of tiles of `from`, and one result; as many
