@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import subprocess
 import time
 from pathlib import Path
 
@@ -181,6 +182,30 @@ class Foreign(Case):
         done = retile("check", "--within-bound", stdin=example("whole_array"))
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"^jit_whole: right, but over the bound: .*\n  the whole array on one device: line 5 ")
+
+    def test_programs_of_modules_are_judged_alike(self):
+        oracle = os.environ["RETILE_ORACLE"]
+        texts = [example(name) for name in RIGHT] + [changed(name, old, new) for name, old, new, _, _ in MUTANTS]
+        answers = set()
+        for text in texts:
+            with self.subTest(text=text):
+                right = self.verdict(text)["right"]
+                program = retile("check", "--program", stdin=text)
+                self.assertEqual(program.returncode, 0, program)
+                self.assertEqual(json.loads(retile("check", "--json", stdin=program.stdout).stdout)["right"], right)
+                done = subprocess.run([oracle, "check", "-"], input=program.stdout.encode(), stdout=subprocess.PIPE, check=False)
+                self.assertEqual(done.stdout.decode().splitlines()[0], f"right: {str(right).lower()}")
+                answers.add(right)
+        self.assertEqual(answers, {True, False})
+
+    def test_steps_are_found(self):
+        steps = {"rows_to_columns": ["alltoall"], "whole_array": ["allgather", "dynslice"], "permute": ["allpermute"],
+                 "groups": ["allgather"], "uneven": ["exchange"], "sum": ["exchange"], "offsets": ["exchange"]}
+        for name, expected in steps.items():
+            lines = retile("check", "--program", stdin=example(name)).stdout.splitlines()
+            heads = [line.split()[0] for line in lines]
+            self.assertEqual([head for head in heads if head not in ("retile.program/1", "retile.program/2", "devices", "from", "to")],
+                             expected)
 
     def test_programs_say_their_own_ends(self):
         program = "retile.program/1\nmesh a:2\nfrom [2{a}4]\nto [2{a}4]\n"

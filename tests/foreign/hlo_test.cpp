@@ -114,6 +114,17 @@ TEST(HloEnds, the_shape_is_the_largest_that_the_tiles_allow) {
   EXPECT_EQ(shape(rows, columns, {.shape = Shape{7, 8}}), "7 8 0");
 }
 
+TEST(HloEnds, the_shape_of_many_dimensions_is_found) {
+  const std::string text =
+      "HloModule m, num_partitions=8\nENTRY e {\n ROOT p = f32[2,4,3] parameter(0), "
+      "sharding={devices=[4,1,2]<=[2,2,2]T(0,2,1)}\n}\n";
+  const Function function = function_of(text);
+  const text::Input input{.text = text, .source = "test", .numbered = true};
+  const auto ends = find_ends(function, {}, input);
+  ASSERT_TRUE(ends.has_value()) << render(ends.error());
+  EXPECT_EQ(ends->from.global(), Shape({8, 4, 6}));
+}
+
 TEST(HloEnds, options_go_before_the_file) {
   const std::string rows = ", sharding={devices=[4,1]<=[4]}";
   EXPECT_EQ(shape("", rows), "the file does not say the start of this function");

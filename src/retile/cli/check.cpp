@@ -90,6 +90,8 @@ class CheckVerb final : public Verb {
                  "TYPE");
     options.text("--to", given_.foreign.to, "what they must hold at the end", "TYPE");
     options.text("--shape", given_.foreign.shape, "the global shape, such as 16,8", "SHAPE");
+    options.flag("--program", given_.foreign.program,
+                 "print what a module does as a Program, retile.program/2");
     options.flag("--within-bound", given_.foreign.within_bound,
                  "also exit 1 if a tile is larger than both ends");
     options.text("--timeout", given_.timeout, "seconds for each Program (default: no limit)", "S");

@@ -12,8 +12,10 @@
 #include "retile/foreign/ends.h"
 #include "retile/foreign/judge.h"
 #include "retile/foreign/module.h"
+#include "retile/foreign/to_program.h"
 #include "retile/notation/sharding.h"
 #include "retile/plan/plan.h"
+#include "retile/program/forms/text.h"
 
 namespace retile::cli {
 namespace {
@@ -218,6 +220,13 @@ Exit exit_of(const foreign::Verdict& verdict, bool within_bound) {
   return within_bound && !verdict.within_bound() ? Exit::no : Exit::yes;
 }
 
+/// The Program of a function, with the axes that its ends are said over.
+Result<Program> program_of(const foreign::Function& function, const foreign::Ends& ends) {
+  Result<Program> out = foreign::to_program(function, ends.from, ends.to);
+  if (out) out->mesh = ends.mesh;
+  return out;
+}
+
 /// The ends that options say.
 Result<foreign::EndOptions> read_options(const ForeignArguments& arguments) {
   foreign::EndOptions out{.mesh = {}, .shape = {}, .from = arguments.from, .to = arguments.to};
@@ -237,8 +246,7 @@ Result<foreign::EndOptions> read_options(const ForeignArguments& arguments) {
 }  // namespace
 
 Outcome check_foreign(std::string_view text, const std::string& source, foreign::Language language,
-                      const ForeignArguments& arguments,
-                      double timeout_seconds) {
+                      const ForeignArguments& arguments, double timeout_seconds) {
   const Result<foreign::EndOptions> options = read_options(arguments);
   if (!options) return failed(options.error());
   foreign::ReadOptions read_options;
@@ -251,11 +259,17 @@ Outcome check_foreign(std::string_view text, const std::string& source, foreign:
   for (const foreign::Function& function : *functions) {
     Result<foreign::Ends> ends = foreign::find_ends(function, *options, input);
     if (!ends) return failed(ends.error());
+    for (const std::string& note : ends->notes) outcome.words += "note: " + note + "\n";
+    if (arguments.program) {
+      const Result<Program> program = program_of(function, *ends);
+      if (!program) return failed(program.error());
+      outcome.out += to_text(*program);
+      continue;
+    }
     Judged judged{.function = function, .ends = *std::move(ends), .verdict = {}, .optimum = {}};
     judged.verdict = foreign::judge(function, judged.ends.from, judged.ends.to,
                                     {.timeout_seconds = timeout_seconds});
     judged.optimum = optimum_of(judged.ends);
-    for (const std::string& note : judged.ends.notes) outcome.words += "note: " + note + "\n";
     outcome.out +=
         arguments.json ? verdict_json(judged) : verdict_text(judged, text, arguments.within_bound);
     outcome.exit = std::max(outcome.exit, exit_of(judged.verdict, arguments.within_bound));

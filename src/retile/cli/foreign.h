@@ -18,6 +18,7 @@ struct ForeignArguments {
   std::optional<std::string> shape;
   bool within_bound = false;
   bool json = false;
+  bool program = false;  ///< print Programs in the place of verdicts
 
   /// Whether an option is given that only they have.
   [[nodiscard]] bool has_ends() const { return mesh || from || to || shape; }

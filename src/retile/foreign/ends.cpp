@@ -160,8 +160,8 @@ class Finder {
   }
   /// Tile times number of tiles, in every dimension.
   [[nodiscard]] Shape filled(const End& end, const Shape& tile) const {
-    // What cuts a dimension does not depend on its extent.
-    const Sharding sharding = read(end, Shape(tile.size(), most_devices_extent));
+    // Into how many tiles a dimension is cut does not depend on its extent.
+    const Sharding sharding = read(end, Shape(tile.size(), 1));
     Shape out;
     for (std::size_t k = 0; k < tile.size(); ++k) {
       const Size count = sharding.layout.is_listed() ? 1 : sharding.layout.cuts()[k].count();
@@ -173,8 +173,6 @@ class Finder {
     }
     return out;
   }
-  static constexpr Size most_devices_extent = Size{1} << 31;
-
   /// Says where an option contradicts the file.
   void compare_with_file(const std::optional<WrittenEnd>& written, const Layout& layout,
                          std::string_view option) {

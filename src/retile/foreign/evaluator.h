@@ -4,6 +4,7 @@
 // that hold the same share it, so that what all know alike is worked out once.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "retile/core/layout.h"
@@ -32,6 +33,8 @@ class Evaluator {
   void apply(const Operation& operation);
   [[nodiscard]] const State& at(ValueId value) const { return states_[value]; }
   void drop(ValueId value) { states_[value].blocks.clear(); }
+  /// Says what the devices hold, whatever made it.
+  void set(ValueId value, State state) { states_[value] = std::move(state); }
   [[nodiscard]] Sums& sums() { return sums_; }
   [[nodiscard]] const Sums& sums() const { return sums_; }
 

@@ -1,0 +1,437 @@
+#include "retile/foreign/to_program.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "retile/core/cases.h"
+#include "retile/foreign/evaluator.h"
+#include "retile/foreign/sums.h"
+
+namespace retile::foreign {
+namespace {
+
+constexpr Size most_bytes = Size{1} << 29;
+/// More transfers than that are no Program that anybody reads.
+constexpr std::size_t most_transfers = std::size_t{1} << 22;
+
+std::size_t index(Size number) { return static_cast<std::size_t>(number); }
+
+/// What the devices hold: tiles of tags.
+struct Tiles {
+  Shape extents;
+  std::vector<Block> blocks;
+};
+
+/// The operations that each take the result of the one before, from the parameter to the result; nothing
+/// where elements meet again that went apart.
+std::optional<std::vector<const Operation*>> chain_of(const Function& function) {
+  std::vector<const Operation*> out;
+  std::vector<bool> moved(function.values.size());
+  ValueId last = function.parameters.front();
+  moved[last] = true;
+  for (const Operation& operation : function.operations) {
+    std::size_t count = 0;
+    for (const ValueId value : operation.operands) {
+      if (moved[value]) ++count;
+    }
+    if (count == 0) continue;
+    if (count > 1 || operation.results.size() != 1 || !moved[last] ||
+        std::find(operation.operands.begin(), operation.operands.end(), last) ==
+            operation.operands.end()) {
+      return std::nullopt;
+    }
+    last = operation.results.front();
+    moved[last] = true;
+    out.push_back(&operation);
+  }
+  if (last != function.results.front()) return std::nullopt;
+  return out;
+}
+
+const Groups* groups_of(const Action& action) {
+  if (const auto* gather = std::get_if<AllGather>(&action)) return &gather->groups;
+  if (const auto* exchange = std::get_if<AllToAll>(&action)) return &exchange->groups;
+  if (const auto* reduce = std::get_if<AllReduce>(&action)) return &reduce->groups;
+  if (const auto* scatter = std::get_if<ReduceScatter>(&action)) return &scatter->groups;
+  return nullptr;
+}
+
+bool is_collective(const Action& action) {
+  return groups_of(action) != nullptr || std::holds_alternative<CollectivePermute>(action);
+}
+
+/// An action on tiles, and the step that it is.
+struct Candidate {
+  Action action;
+  Shape extents;  ///< afterwards
+  Op op;
+};
+
+/// Does one action to tiles.
+class Trial {
+ public:
+  Trial(const Layout& from, Size devices) : from_(from) {
+    function_.devices = devices;
+    function_.values.resize(2);
+    for (Value& value : function_.values) value.type.element = "f32";
+  }
+  /// Whether these tiles come of it.
+  [[nodiscard]] bool makes(const Tiles& before, const Candidate& candidate, const Tiles& after) {
+    if (candidate.extents != after.extents) return false;
+    function_.values[0].type.extents = before.extents;
+    function_.values[1].type.extents = after.extents;
+    function_.operations = {
+        {.action = candidate.action, .name = "", .place = {}, .operands = {0}, .results = {1}}};
+    Evaluator evaluator(function_, from_, most_bytes);
+    evaluator.set(0, {.elements = true, .blocks = before.blocks});
+    evaluator.set(1, {.elements = true, .blocks = {}});
+    evaluator.apply(function_.operations.front());
+    const State& made = evaluator.at(1);
+    for (std::size_t d = 0; d < made.blocks.size(); ++d) {
+      if (made.blocks[d]->tags() != after.blocks[d]->tags()) return false;
+    }
+    return true;
+  }
+
+ private:
+  const Layout& from_;
+  Function function_;
+};
+
+class Writer {
+ public:
+  Writer(const Function& function, const Layout& from, const Layout& to)
+      : function_(function), from_(from), to_(to), evaluator_(function, from, most_bytes) {
+    if (from.addends()) addition_ = from.addends()->addition;
+    if (!from.addends() && to.addends()) addition_ = to.addends()->addition;
+    program_.devices = function.devices;
+    program_.from = from;
+    program_.to = to;
+  }
+
+  Program program() {
+    const auto chain = chain_of(function_);
+    const bool stepwise = chain && from_.is_even() && to_.is_even() && !from_.addends() &&
+                          !to_.addends() && from_.rank() > 0;
+    std::map<ValueId, Tiles> seen;
+    for (const Operation& operation : function_.operations) {
+      evaluator_.apply(operation);
+      for (const ValueId value : operation.results) {
+        seen[value] = {function_.values[value].type.extents, evaluator_.at(value).blocks};
+      }
+    }
+    tiles_ = std::move(seen[function_.parameters.front()]);
+    if (stepwise) write_steps(*chain, seen);
+    const Tiles& end = stepwise ? tiles_ : seen[function_.results.front()];
+    if (!stepwise) add_exchange(end, true);
+    return std::move(program_);
+  }
+
+ private:
+  /// Whether tiles can stand between steps: of the array's rank, and of elements alone.
+  [[nodiscard]] bool is_state(const Tiles& tiles) const {
+    if (tiles.extents.size() != from_.rank()) return false;
+    std::vector<const Cells*> seen;
+    for (const Block& block : tiles.blocks) {
+      if (!seen.empty() && seen.back() == block.get()) continue;
+      seen.push_back(block.get());
+      if (!block->are_tags() || block->tags().empty()) return false;
+      for (const Tag tag : block->tags()) {
+        if (!Sums::is_atom(tag)) return false;
+      }
+    }
+    return true;
+  }
+  [[nodiscard]] static bool are_same(const Tiles& a, const Tiles& b) {
+    if (a.extents != b.extents) return false;
+    for (std::size_t d = 0; d < a.blocks.size(); ++d) {
+      if (a.blocks[d] != b.blocks[d] && a.blocks[d]->tags() != b.blocks[d]->tags()) return false;
+    }
+    return true;
+  }
+
+  /// Step by step: from one collective to before the next one but one, the first value that a step makes
+  /// of the tiles so far; or an exchange to the last one that tiles can be.
+  void write_steps(const std::vector<const Operation*>& chain,
+                   const std::map<ValueId, Tiles>& seen) {
+    std::size_t k = 0;
+    while (k < chain.size()) {
+      std::size_t next = chain.size();  // behind the last state before a second collective
+      std::size_t collectives = 0;
+      bool found = false;
+      const Operation* collective = nullptr;
+      for (std::size_t j = k; j < chain.size() && !found; ++j) {
+        if (is_collective(chain[j]->action)) {
+          if (++collectives > 1 && next != chain.size()) break;
+          collective = chain[j];
+        }
+        const Tiles& tiles = seen.at(chain[j]->results.front());
+        if (!is_state(tiles)) continue;
+        next = j + 1;
+        if (are_same(tiles_, tiles)) {
+          found = true;
+        } else if (collectives <= 1) {
+          found = add_step(collective, tiles);
+        }
+      }
+      const bool at_end = next == chain.size();
+      const Tiles& tiles = seen.at(chain[next - 1]->results.front());
+      if (!found) add_exchange(tiles, at_end);
+      tiles_ = tiles;
+      k = next;
+    }
+  }
+
+  /// A step that makes these tiles, with the groups of the collective, if there is one.
+  bool add_step(const Operation* collective, const Tiles& after) {
+    Trial trial(from_, function_.devices);
+    for (Candidate& candidate : candidates(collective, after)) {
+      if (!trial.makes(tiles_, candidate, after)) continue;
+      program_.steps.push_back(
+          {.op = std::move(candidate.op), .claims = {.tile = after.extents, .map = {}, .at = {}}});
+      return true;
+    }
+    return false;
+  }
+  [[nodiscard]] std::vector<Candidate> candidates(const Operation* collective,
+                                                  const Tiles& after) const {
+    if (collective == nullptr) return slices(after);
+    if (const auto* permute = std::get_if<CollectivePermute>(&collective->action)) {
+      return permutation(*permute);
+    }
+    const Groups& groups = *groups_of(collective->action);
+    const DeviceTable table = DeviceTable::rows(groups);
+    const Size n = static_cast<Size>(groups.front().size());
+    std::vector<Candidate> out;
+    const std::size_t rank = tiles_.extents.size();
+    for (std::size_t i = 0; i < rank; ++i) {
+      Shape gathered = tiles_.extents;
+      gathered[i] *= n;
+      out.push_back({AllGather{i, groups}, gathered, Allgather{i, table}});
+      for (std::size_t j = 0; j < rank; ++j) {
+        if (tiles_.extents[j] % n != 0) continue;
+        Shape moved = tiles_.extents;
+        moved[j] /= n;
+        moved[i] *= n;
+        out.push_back({AllToAll{j, i, groups}, moved, Alltoall{j, i, table}});
+      }
+    }
+    return out;
+  }
+  /// Where all devices are targets, once each.
+  [[nodiscard]] std::vector<Candidate> permutation(const CollectivePermute& permute) const {
+    std::vector<Size> source(index(function_.devices), -1);
+    std::vector<bool> used(source.size());
+    for (const auto& [from, to] : permute.pairs) {
+      if (used[index(from)]) return {};
+      used[index(from)] = true;
+      source[index(to)] = from;
+    }
+    if (std::find(source.begin(), source.end(), -1) != source.end()) return {};
+    return {{permute, tiles_.extents, Allpermute{DeviceTable::list(source)}}};
+  }
+  /// Pieces of the tiles along one dimension: which one a device has, its first element says.
+  [[nodiscard]] std::vector<Candidate> slices(const Tiles& after) const {
+    std::vector<Candidate> out;
+    for (std::size_t i = 0; i < tiles_.extents.size(); ++i) {
+      if (after.extents[i] < 1 || tiles_.extents[i] % after.extents[i] != 0) continue;
+      const Size parts = tiles_.extents[i] / after.extents[i];
+      Shape cut = tiles_.extents;
+      cut[i] = after.extents[i];
+      if (parts == 1 || cut != after.extents) continue;
+      const Size stride = strides_of(tiles_.extents)[i] * cut[i];
+      TakeBox take;
+      std::vector<Size> part;
+      for (std::size_t d = 0; d < after.blocks.size(); ++d) {
+        const Tag first = after.blocks[d]->tags().front();
+        Size piece = 0;
+        while (piece + 1 < parts && tiles_.blocks[d]->tags()[index(piece * stride)] != first) {
+          ++piece;
+        }
+        take.starts.emplace_back(cut.size(), 0);
+        take.starts.back()[i] = piece * cut[i];
+        part.push_back(piece);
+      }
+      out.push_back(
+          {take, cut, Dynslice{.dim = i, .pieces = PartList{parts, DeviceTable::list(part)}}});
+    }
+    return out;
+  }
+
+  // Exchanges.
+
+  /// Where a device holds an element.
+  struct Holder {
+    Size device = 0;
+    Size offset = 0;
+  };
+  /// Who holds which atom of the tiles so far: the first one, and for every device its own.
+  void index_holders() {
+    first_.clear();
+    own_.assign(index(function_.devices), {});
+    for (Size d = 0; d < function_.devices; ++d) {
+      const auto& tags = tiles_.blocks[index(d)]->tags();
+      for (std::size_t k = 0; k < tags.size(); ++k) {
+        if (!Sums::is_atom(tags[k])) continue;
+        const Holder holder{d, static_cast<Size>(k)};
+        first_.try_emplace(tags[k], holder);
+        own_[index(d)].try_emplace(tags[k], holder);
+      }
+    }
+  }
+  [[nodiscard]] std::optional<Holder> holder_of(Tag atom, Size device) const {
+    const auto& own = own_[index(device)];
+    if (const auto found = own.find(atom); found != own.end()) return found->second;
+    if (const auto found = first_.find(atom); found != first_.end()) return found->second;
+    return std::nullopt;
+  }
+
+  /// One exchange from the tiles so far to these. At the end only what lies in the boxes of `to` counts.
+  void add_exchange(const Tiles& after, bool at_end) {
+    index_holders();
+    Step step;
+    Exchange exchange;
+    const bool boxes = at_end && !to_.is_even() && after.extents == to_.tile();
+    Layout::Rows rows;
+    if (boxes) rows = to_.rows();
+    const std::size_t rank = after.extents.size();
+    for (Size d = 0; d < function_.devices; ++d) {
+      Shape extents = after.extents;
+      if (boxes) {
+        for (std::size_t k = 0; k < rank; ++k) extents[k] = rows.extents[index(d) * rank + k];
+      }
+      write_tile(after, d, extents, exchange);
+    }
+    if (from_.addends() || to_.addends()) exchange.add = addition_;
+    if (boxes) {
+      step.claims.shapes = std::move(rows.extents);
+    } else {
+      step.claims.tile = after.extents;
+    }
+    step.op = std::move(exchange);
+    program_.steps.push_back(std::move(step));
+  }
+  /// A place in a new tile, and what goes there.
+  struct Need {
+    Holder holder;
+    bool done = true;
+  };
+  /// Boxes of one device's new tile: each as long as can be along the last dimension, then along those
+  /// before it. A sum is written term by term.
+  void write_tile(const Tiles& after, Size device, const Shape& extents, Exchange& exchange) {
+    std::vector<std::vector<Need>> layers;  // term by term
+    const Size count = checked_product(extents).value_or(0);
+    const Shape in_tile = strides_of(after.extents);
+    for (Size k = 0; k < count; ++k) {
+      Size rest = k;
+      Size offset = 0;
+      for (std::size_t i = extents.size(); i-- > 0; rest /= extents[i]) {
+        offset += rest % extents[i] * in_tile[i];
+      }
+      std::size_t layer = 0;
+      const Tag tag = after.blocks[index(device)]->tags()[index(offset)];
+      if (evaluator_.sums().adds_otherwise(addition_, tag)) continue;
+      for (const Term& term : evaluator_.sums().terms(tag)) {
+        const auto holder = holder_of(term.atom, device);
+        for (Size times = 0; holder && times < std::min<Size>(term.times, 64); ++times) {
+          if (layers.size() <= layer) layers.emplace_back(index(count));
+          layers[layer++][index(k)] = {*holder, false};
+        }
+      }
+    }
+    for (auto& layer : layers) write_layer(layer, device, extents, exchange);
+  }
+  void write_layer(std::vector<Need>& needs, Size device, const Shape& extents,
+                   Exchange& exchange) const {
+    const Shape strides = strides_of(extents);
+    const Shape source = strides_of(tiles_.extents);
+    for (std::size_t k = 0; k < needs.size(); ++k) {
+      if (needs[k].done) continue;
+      const Holder holder = needs[k].holder;
+      Transfer transfer{.target = device,
+                        .source = holder.device,
+                        .target_start = place(static_cast<Size>(k), extents),
+                        .source_start = place(holder.offset, tiles_.extents),
+                        .shape = Shape(extents.size(), 1)};
+      for (std::size_t i = extents.size(); i-- > 0;) {
+        while (transfer.target_start[i] + transfer.shape[i] < extents[i] &&
+               transfer.source_start[i] + transfer.shape[i] < tiles_.extents[i] &&
+               continues(needs, k, transfer, i, strides, source)) {
+          ++transfer.shape[i];
+        }
+      }
+      for_box(transfer.shape, [&](const Shape& at) {
+        needs[index(static_cast<Size>(k) + dot(at, strides))].done = true;
+        return true;
+      });
+      if (exchange.transfers.size() >= most_transfers) {
+        throw LimitReached{"the exchange has more than 2^22 transfers"};
+      }
+      exchange.transfers.push_back(std::move(transfer));
+    }
+  }
+  static Size dot(const Shape& a, const Shape& b) {
+    Size out = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) out += a[i] * b[i];
+    return out;
+  }
+  static Shape place(Size number, const Shape& extents) {
+    Shape out(extents.size());
+    for (std::size_t i = extents.size(); i-- > 0; number /= extents[i])
+      out[i] = number % extents[i];
+    return out;
+  }
+  /// Calls `look` for every place of a box until it says no; whether it never did.
+  template <typename Look>
+  static bool for_box(const Shape& box, const Look& look) {
+    Shape at(box.size(), 0);
+    while (true) {
+      if (!look(at)) return false;
+      std::size_t i = at.size();
+      while (i > 0 && ++at[i - 1] == box[i - 1]) at[--i] = 0;
+      if (i == 0) return true;
+    }
+  }
+  /// Whether the box can be one longer in dimension i.
+  static bool continues(const std::vector<Need>& needs, std::size_t begin, const Transfer& transfer,
+                        std::size_t i, const Shape& strides, const Shape& source) {
+    const Holder& first = needs[begin].holder;
+    Shape slab = transfer.shape;
+    const Size ahead = slab[i];
+    slab[i] = 1;
+    return for_box(slab, [&](Shape at) {
+      at[i] += ahead;
+      const Need& need = needs[begin + index(dot(at, strides))];
+      return !need.done && need.holder.device == first.device &&
+             need.holder.offset == first.offset + dot(at, source);
+    });
+  }
+
+  const Function& function_;
+  const Layout& from_;
+  const Layout& to_;
+  Evaluator evaluator_;
+  Addition addition_ = Addition::sum;  ///< of the ends
+  Program program_;
+  Tiles tiles_;  ///< after the steps so far
+  std::map<Tag, Holder> first_;
+  std::vector<std::map<Tag, Holder>> own_;
+};
+
+}  // namespace
+
+Result<Program> to_program(const Function& function, const Layout& from, const Layout& to) {
+  try {
+    const auto atoms = checked_mul(from.global_size(), from.addend_count());
+    if (!atoms || *atoms > Sums::first) throw LimitReached{"the array has more than 2^30 elements"};
+    return Writer(function, from, to).program();
+  } catch (const LimitReached& limit) {
+    return refuse({.code = Code::limit_reached, .message = limit.what});
+  }
+}
+
+}  // namespace retile::foreign
