@@ -94,10 +94,71 @@ TEST(Emit, stablehlo_slices_by_a_table) {
   EXPECT_THAT(out, HasSubstr("stablehlo.dynamic_slice %arg0, %3, %4, sizes = [1, 6]"));
 }
 
+TEST(Emit, hlo_splits_a_dimension_of_its_own) {
+  EXPECT_EQ(
+      text("x:2", "[3{x}6, 4]", "[6, 2{x}4]", emit::Form::hlo),
+      R"(HloModule retile, entry_computation_layout={(f32[3,4]{1,0})->f32[6,2]{1,0}}, num_partitions=2
+
+// mesh x:2
+// from [3{x}6, 4]
+// to [6, 2{x}4]
+ENTRY %main_spmd (param: f32[3,4]) -> f32[6,2] {
+  %param = f32[3,4]{1,0} parameter(0), sharding={devices=[2,1]<=[2]}
+  %reshape.1 = f32[3,2,2]{2,1,0} reshape(%param)
+  %all-to-all.2 = f32[3,2,2]{2,1,0} all-to-all(%reshape.1), channel_id=1, replica_groups=[1,2]<=[2], dimensions={1}
+  %transpose.3 = f32[2,3,2]{2,1,0} transpose(%all-to-all.2), dimensions={1,0,2}
+  %reshape.4 = f32[6,2]{1,0} reshape(%transpose.3)
+  ROOT %end = f32[6,2]{1,0} copy(%reshape.4), sharding={devices=[1,2]<=[2]}
+}
+)");
+}
+
+TEST(Emit, hlo_adds_by_a_computation) {
+  const std::string out = text("x:4", "max{x}[8]", "[2{x}8]", emit::Form::hlo);
+  EXPECT_THAT(out, HasSubstr("%maximum (a: f32[], b: f32[]) -> f32[] {"));
+  EXPECT_THAT(out, HasSubstr("%reduce-scatter.1 = f32[2]{0} reduce-scatter(%param), channel_id=1, "
+                             "replica_groups=[1,4]<=[4], use_global_device_ids=true, "
+                             "dimensions={0}, to_apply=%maximum"));
+}
+
+TEST(Emit, mlir_moves_along_axes_by_number) {
+  EXPECT_EQ(text("x:2,y:4", "[1{y,x}8, 4]", "[4{x}8, 1{y}4]", emit::Form::mlir19),
+            R"(// mesh x:2,y:4
+// from [1{y,x}8, 4]
+// to [4{x}8, 1{y}4]
+module {
+  mesh.mesh @mesh(shape = 2x4)
+  func.func @main(%arg0: tensor<1x4xf32>) -> tensor<4x1xf32> {
+    %0 = mesh.all_to_all %arg0 on @mesh mesh_axes = [1] split_axis = 1 concat_axis = 0 : tensor<1x4xf32> -> tensor<4x1xf32>
+    return %0 : tensor<4x1xf32>
+  }
+}
+)");
+  const std::string later = text("x:2,y:4", "max{x}[8]", "[2{y}8]", emit::Form::mlir22);
+  EXPECT_THAT(later, HasSubstr("shard.grid @mesh(shape = 2x4)"));
+  EXPECT_THAT(later, HasSubstr("shard.all_slice %arg0 on @mesh grid_axes = [1] slice_axis = 0 :"));
+  EXPECT_THAT(later, HasSubstr("shard.all_reduce %0 on @mesh grid_axes = [0] reduction = max :"));
+}
+
+TEST(Emit, jax_and_c_move_in_groups) {
+  const std::string python = text("x:2,y:2", "[2{y,x}8]", "[4{x}8]", emit::Form::jax);
+  EXPECT_THAT(python, HasSubstr(R"(FROM = (("a0", ), (4, ), (("a0", ), )))"));
+  EXPECT_THAT(python, HasSubstr(R"(TO = (("a0", "a1", ), (2, 2, ), (("a0", ), )))"));
+  EXPECT_THAT(python, HasSubstr("x = lax.all_gather(x, \"d\", axis=0, "
+                                "axis_index_groups=[[0, 1], [2, 3]], tiled=True)"));
+  const std::string c = text("x:2,y:2", "[2{y,x}8]", "[4{x}8]", emit::Form::mpi_c);
+  EXPECT_THAT(c, HasSubstr("tile = allgather(tile, (const int64_t[]){2}, 0, 2, (const int[]){0, 0, "
+                           "1, 1}, (const int[]){0, 1, 0, 1});"));
+}
+
 TEST(Emit, what_a_form_cannot_say_is_refused_by_step) {
   const Program exchange = support::value(direct(support::problem("x:2", "[4{x}8]", "[8]")));
   EXPECT_EQ(refusal(exchange, emit::Form::sdy), "step 1 (exchange) is no collective");
   EXPECT_EQ(refusal(exchange, emit::Form::stablehlo), "StableHLO has no exchange");
+  EXPECT_EQ(refusal(exchange, emit::Form::mpi_c), "written");
+  const Program swap = program("x:2,y:2", "[4{x}8, 4{y}8]", "[4{y}8, 4{x}8]");
+  EXPECT_EQ(refusal(swap, emit::Form::mlir19),
+            "step 1 (allpermute) is no collective of the dialect mesh");
   const Program uneven = program("x:2,y:2", "[3{y,x}11]", "[6{x}11]");
   EXPECT_EQ(refusal(uneven, emit::Form::stablehlo),
             "tiles that are not all alike are not written as StableHLO yet");

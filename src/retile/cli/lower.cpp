@@ -32,7 +32,9 @@ class LowerVerb final : public Verb {
     options.flag("--direct", direct_,
                  "no plan: one exchange that moves every element straight to its new tile");
     options.flag("--collectives", collectives_, std::string(collectives_help));
-    options.text("--as", form_, "in another system's text: sdy or stablehlo", "FORM");
+    options.text("--as", form_,
+                 "in another system's text: sdy, stablehlo, hlo, mlir19, mlir22, jax or mpi-c",
+                 "FORM");
     options.flag("--json", json_, "print one JSON object, retile.program/1");
   }
   [[nodiscard]] std::optional<Complaint> settle() override {

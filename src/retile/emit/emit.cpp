@@ -10,9 +10,19 @@ Result<std::string> emit(const Program& program, Form form) {
       case Form::sdy:
         return shardy(program);
       case Form::stablehlo:
+        return stablehlo(program);
+      case Form::hlo:
+        return hlo(program);
+      case Form::mlir19:
+        return mlir19(program);
+      case Form::mlir22:
+        return mlir22(program);
+      case Form::jax:
+        return jax(program);
+      case Form::mpi_c:
         break;
     }
-    return stablehlo(program);
+    return mpi_c(program);
   } catch (Unsayable& reason) {
     return refuse(std::move(reason.diagnostic));
   }

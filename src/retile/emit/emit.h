@@ -10,11 +10,12 @@
 
 namespace retile::emit {
 
-enum class Form { sdy, stablehlo };
+enum class Form { sdy, stablehlo, hlo, mlir19, mlir22, jax, mpi_c };
 
-inline constexpr std::array<std::string_view, 2> form_names = {"sdy", "stablehlo"};
+inline constexpr std::array<std::string_view, 7> form_names = {
+    "sdy", "stablehlo", "hlo", "mlir19", "mlir22", "jax", "mpi-c"};
 
-/// The Program in that form; ends with a newline. Elements are f32.
+/// The Program in that form; ends with a newline. Elements are f32, in C 64-bit integers, in JAX any.
 /// \error unsupported: what the form cannot say, by the step; limit_reached (tables too long)
 [[nodiscard]] Result<std::string> emit(const Program& program, Form form);
 

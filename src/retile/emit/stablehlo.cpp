@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstdint>
 #include <utility>
 
 #include "retile/core/cases.h"
@@ -80,13 +79,7 @@ class Body {
   }
 
   void slice(const Dynslice& op) {
-    std::vector<Size> table;
-    for (Size d = 0; d < program_.devices; ++d) {
-      const Size start = piece_of(op, d) * after_[op.dim];
-      if (start > INT32_MAX) refuse_form("an offset of 2^31 or more", {}, Code::limit_reached);
-      table.push_back(start);
-    }
-    const std::string start = look_up(table);
+    const std::string start = look_up(slice_starts(program_, op, after_));
     const std::string zero = before_.size() > 1 ? constant(0) : "";
     std::string starts;
     std::string types;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "retile/core/cases.h"
@@ -157,6 +158,41 @@ std::optional<std::vector<Digit>> take_minor(std::vector<Digit>& digits, Size n)
 }
 
 std::vector<std::vector<Size>> rows_of(const DeviceTable& table) { return table.to_rows(); }
+
+std::vector<Size> slice_starts(const Program& program, const Dynslice& op, const Shape& after) {
+  std::vector<Size> out;
+  for (Size d = 0; d < program.devices; ++d) {
+    out.push_back(piece_of(op, d) * after[op.dim]);
+    if (out.back() > INT32_MAX) refuse_form("an offset of 2^31 or more", {}, Code::limit_reached);
+  }
+  return out;
+}
+
+std::vector<Size> places_in(const DeviceTable& groups, Size devices) {
+  std::vector<Size> out(static_cast<std::size_t>(devices), 0);
+  for (const auto& row : rows_of(groups)) {
+    for (std::size_t place = 0; place < row.size(); ++place) {
+      out[static_cast<std::size_t>(row[place])] = static_cast<Size>(place);
+    }
+  }
+  return out;
+}
+
+std::vector<Digit> factors_of(Size devices, const std::vector<Digit>& digits) {
+  std::vector<Size> bounds = {1, devices};
+  for (const Digit& digit : digits) {
+    bounds.push_back(digit.stride);
+    bounds.push_back(digit.stride * digit.size);
+  }
+  std::sort(bounds.begin(), bounds.end());
+  bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
+  std::vector<Digit> out;
+  for (std::size_t k = bounds.size() - 1; k > 0; --k) {
+    if (bounds[k] % bounds[k - 1] != 0) refuse_form("no mesh of whole axes has all these tiles");
+    out.push_back({bounds[k - 1], bounds[k] / bounds[k - 1]});
+  }
+  return out;
+}
 
 void check_listable(const Program& program, std::string_view form) {
   if (program.devices <= most_listed_devices) return;

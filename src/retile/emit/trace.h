@@ -49,6 +49,15 @@ struct Traced {
 /// `[[0,1],[2,3]]` as rows of device numbers, as listed by the step's table.
 [[nodiscard]] std::vector<std::vector<Size>> rows_of(const DeviceTable& table);
 
+/// Where a slice begins, for every device.
+[[nodiscard]] std::vector<Size> slice_starts(const Program& program, const Dynslice& op,
+                                             const Shape& after);
+/// The position of every device in its group.
+[[nodiscard]] std::vector<Size> places_in(const DeviceTable& groups, Size devices);
+/// Factors of the device number, major to minor, fine enough for all these digits.
+/// \error (thrown) unsupported: digits that have none in common
+[[nodiscard]] std::vector<Digit> factors_of(Size devices, const std::vector<Digit>& digits);
+
 /// Devices that are listed one by one at most.
 inline constexpr Size most_listed_devices = Size{1} << 16;
 void check_listable(const Program& program, std::string_view form);
@@ -59,5 +68,10 @@ void check_listable(const Program& program, std::string_view form);
 // The writers.
 [[nodiscard]] std::string shardy(const Program& program);
 [[nodiscard]] std::string stablehlo(const Program& program);
+[[nodiscard]] std::string hlo(const Program& program);
+[[nodiscard]] std::string mlir19(const Program& program);
+[[nodiscard]] std::string mlir22(const Program& program);
+[[nodiscard]] std::string jax(const Program& program);
+[[nodiscard]] std::string mpi_c(const Program& program);
 
 }  // namespace retile::emit
