@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Every verdict of `retile check` beside that of peers/evaluate.py, on all files of a folder.
+
+    peers/compare.py --problems PROBLEMS --retile RETILE [--verdicts OUT] FOLDER..
+
+Prints the differences and a count. OUT gets a JSON object for each file. Exit code 1 where a verdict, a height or who holds
+the whole array differs.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import ends
+from evaluate import judge, problems_of
+
+FORMS = ("hlo", "stablehlo", "sdy", "dtensor")
+
+
+def ask_retile(retile, problem, path):
+    """What `retile check` says of one file; both ends are given by the problem."""
+    command = [retile, "check", "--json", "--from", ends.hlo_sharding(problem, "from"), "--to", ends.hlo_sharding(problem, "to"),
+               "--shape", ",".join(map(str, problem["shape"])), str(path)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    except subprocess.TimeoutExpired:
+        return {"right": None, "failed": "took longer than 120 s"}
+    if done.returncode in (0, 1) and done.stdout.startswith("{"):
+        return json.loads(done.stdout.splitlines()[0])
+    kind = "refused" if done.returncode in (2, 3) else "failed"
+    return {"right": None, kind: (done.stderr or done.stdout).strip()[:300], "code": done.returncode}
+
+
+def even(problem):
+    """Whether all tiles are full. Of others Shardy does not say what is in between."""
+    return all(extent == tile * parts for end, listed in zip(("from", "to"), ends.tiles(problem))
+               for extent, tile, parts in zip(problem["shape"], listed, (ends.number(problem, end, axes)[1] for axes in problem[end])))
+
+
+def difference(problem, form, one, other):
+    """What the two say differently: the first is retile's."""
+    if "failed" in one:
+        return f"retile failed: {one['failed']}"
+    if one["right"] != other["right"]:
+        return f"right: {one['right']} and {other['right']} ({one.get('refused') or one.get('reason')}; {other.get('refused') or other.get('first_wrong')})"
+    if one["right"] and one["height"] != other["height"] and (form != "sdy" or even(problem)):
+        return f"height: {one['height']} and {other['height']}"
+    if one["right"] and (one["whole_array"] is None) != (other["whole_array"] is None):
+        return f"whole array: {one['whole_array']} and {other['whole_array']}"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--problems", type=Path, required=True)
+    parser.add_argument("--retile", required=True, help="the program retile")
+    parser.add_argument("--verdicts", type=Path, help="where to write the verdicts")
+    parser.add_argument("--forms", default=",".join(FORMS))
+    parser.add_argument("folders", nargs="+", type=Path)
+    given = parser.parse_args()
+    known, counts, records, start = problems_of(given.problems), Counter(), [], time.monotonic()
+    for folder in given.folders:
+        for form in given.forms.split(","):
+            for path in sorted(folder.glob(f"*.{form}"), key=lambda path: int(path.stem)):
+                problem = known[int(path.stem)]
+                one, other = ask_retile(given.retile, problem, path), judge(problem, form, path.read_text())
+                found = difference(problem, form, one, other)
+                counts[folder.name, form, str(other["right"])] += 1
+                counts["different"] += found is not None
+                if found:
+                    print(f"{path}: {found}", flush=True)
+                records.append({"peer": folder.name, "form": form, "id": problem["id"], "family": problem["family"],
+                                "different": found, "retile": one, "second": other})
+    if given.verdicts:
+        given.verdicts.write_text("".join(json.dumps(one) + "\n" for one in records))
+    for key, count in sorted((key, count) for key, count in counts.items() if key != "different"):
+        print(f"{' '.join(key)}: {count}")
+    print(f"{len(records)} files, {counts['different']} differences, {time.monotonic() - start:.0f} s")
+    return 1 if counts["different"] or not records else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
