@@ -124,7 +124,7 @@ class Writer {
         seen[value] = {function_.values[value].type.extents, evaluator_.at(value).blocks};
       }
     }
-    tiles_ = std::move(seen[function_.parameters.front()]);
+    tiles_ = seen[function_.parameters.front()];
     if (stepwise) write_steps(*chain, seen);
     const Tiles& end = stepwise ? tiles_ : seen[function_.results.front()];
     if (!stepwise) add_exchange(end, true);
@@ -154,13 +154,15 @@ class Writer {
     return true;
   }
 
-  /// Step by step: from one collective to before the next one but one, the first value that a step makes
-  /// of the tiles so far; or an exchange to the last one that tiles can be.
+  /// Step by step: up to the second collective from here, the first value that a step makes of the tiles
+  /// so far. Where there is none an exchange makes the last value before the first collective, which
+  /// costs nothing; else the last one that can stand between steps.
   void write_steps(const std::vector<const Operation*>& chain,
                    const std::map<ValueId, Tiles>& seen) {
     std::size_t k = 0;
     while (k < chain.size()) {
       std::size_t next = chain.size();  // behind the last state before a second collective
+      std::size_t local = 0;            // behind the last state before the first one
       std::size_t collectives = 0;
       bool found = false;
       const Operation* collective = nullptr;
@@ -172,12 +174,14 @@ class Writer {
         const Tiles& tiles = seen.at(chain[j]->results.front());
         if (!is_state(tiles)) continue;
         next = j + 1;
+        if (collectives == 0) local = next;
         if (are_same(tiles_, tiles)) {
           found = true;
         } else if (collectives <= 1) {
           found = add_step(collective, tiles);
         }
       }
+      if (!found && local > 0) next = local;
       const bool at_end = next == chain.size();
       const Tiles& tiles = seen.at(chain[next - 1]->results.front());
       if (!found) add_exchange(tiles, at_end);
