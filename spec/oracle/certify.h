@@ -6,13 +6,17 @@
 
 namespace spec::oracle {
 
+inline bool is_of_the_scope(const Step& step) {
+  return !step.transfers && step.adding != Adding::unreduce && step.adding != Adding::embed;
+}
+
 /// Whether the Program is proved to be optimal: true, false, or why that is no question. Steps that
 /// are none of Fig. 10, such as an exchange, may cost less than any sequence of these.
 inline std::string optimal(const Program& program, const Verdict& verdict,
                            const CertificateReader& reader) {
   if (!reader.has_lines) return "not claimed";
   bool comparable = verdict.cost >= reader.lines.C;
-  for (const Step& step : program.steps) comparable = comparable && !step.transfers;
+  for (const Step& step : program.steps) comparable = comparable && is_of_the_scope(step);
   if (!comparable) return "not comparable";
   return verdict.within_bound && verdict.cost == reader.lines.C ? "true" : "false";
 }
@@ -25,8 +29,9 @@ inline void print(std::ostream& out, const Program& program, const CertificateRe
   print(out, "to", program.to.tile);
   if (!reader.facts.empty()) out << "facts: " << reader.facts.size() << "\n";
   if (!reader.has_lines) return;
-  out << "scope: allgather, dynslice, alltoall, allpermute (Fig. 10), tiles within the bound (4), "
-         "cost in elements per device (Fig. 11)\nlower_bound: "
+  out << "scope: allgather, dynslice, alltoall, allpermute (Fig. 10), "
+      << (program.version == 2 ? "reducescatter, allreduce, " : "")
+      << "tiles within the bound (4), cost in elements per device (Fig. 11)\nlower_bound: "
       << reader.lines.C << "\n";
 }
 
@@ -42,11 +47,15 @@ inline int refute(std::ostream& out, const Program& program, const Verdict& verd
         return no;
       }
     }
-    if (reader.has_lines) Certifier(program, reader.lines).run();
+    if (reader.has_lines && program.version == 2) {
+      SumsCertifier(program, reader.lines.C, reader.sums).run();
+    } else if (reader.has_lines) {
+      Certifier(program, reader.lines).run();
+    }
     return yes;
   } catch (const Unproved& why) {
     out << "certified: false\nwhy: " << why.reason << "\n";
-    print(out, "localtype", why.c);
+    print(out, program.version == 2 ? "localtype_and_addends" : "localtype", why.c);
     return no;
   } catch (const TooLarge& what) {
     too_large = what.why;

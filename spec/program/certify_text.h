@@ -1,6 +1,7 @@
 /// Reads a Program and the lines of its certificate.
 ///
 ///   line = "lower_bound" INT | "potential" ints INT INT | "refuted" ints rows    (see certify.h)
+///        | "addends" ints INT INT                                           (see certify_sums.h)
 ///        | "fact" NAME ints                                                       (see facts.h)
 ///        | "end"
 ///
@@ -9,7 +10,7 @@
 
 #include <utility>
 
-#include "certify.h"
+#include "certify_sums.h"
 #include "facts.h"
 #include "text.h"
 
@@ -19,13 +20,15 @@ class CertificateReader : public ProgramReader {
  public:
   explicit CertificateReader(std::string_view text) : ProgramReader(text) {}
   Certificate lines;
-  bool has_lines = false;  // of the proof that nothing is cheaper
+  std::map<Sizes, Size> sums;  // π by localtype and number of addends, of a Program that has these
+  bool has_lines = false;      // of the proof that nothing is cheaper
   std::vector<Fact> facts;
 
-  /// The one Program, when the text is whole.
+  /// The one Program, when the text is whole. Of version 2 the tiles are filled in.
   Program program() {  // throws ParseError
-    const std::vector<Program> all = programs();
+    std::vector<Program> all = programs();
     if (all.size() > 1) fail({}, "a certificate is for one Program");
+    if (all.front().version == 2) sums_are_meant(all.front());
     if (has_lines && !bounded_) fail(here(), "there is no line lower_bound");
     if ((has_lines || !facts.empty()) && !ended_) {
       fail(here(), "the line end is missing: this certificate was cut, or is of an older form");
@@ -57,16 +60,29 @@ class CertificateReader : public ProgramReader {
                                    if (ijn.size() != 3) fail(place, "expected [i,j,n]");
                                    return ijn;
                                  }));
+    } else if (word == "addends") {
+      Sizes s = ints(1);
+      s.push_back(integer(1));
+      sums[s] = integer();
     } else {
       return false;
     }
     return has_lines = true;
   }
-  void version_2(const ParseError& place) override {
-    fail(place, "certify reads retile.program/1 alone, whose tiles are all alike");
-  }
+  void version_2(const ParseError& place) override { version_2_ = place; }
 
  private:
+  void sums_are_meant(Program& program) const {
+    if (program.from.layout->addition == Addition::none) {
+      fail(version_2_, "certify reads retile.program/1 alone, and /2 where `from` has addends");
+    }
+    if (!facts.empty()) fail(version_2_, "there are no facts about addends");
+    for (Tiling* f : {&program.from, &program.to}) {
+      f->tile = even_localtype(*f, program.devices).value_or(Sizes());
+    }
+  }
+
+  ParseError version_2_;
   bool bounded_ = false, ended_ = false;
 };
 

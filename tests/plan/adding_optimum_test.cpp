@@ -15,6 +15,7 @@
 #include "retile/lower/lower.h"
 #include "retile/plan/plan.h"
 #include "retile/program/forms/text.h"
+#include "sums_certificates.h"
 
 namespace retile::plan_test {
 namespace {
@@ -68,6 +69,8 @@ struct AddingTotals {
   Size partial = 0;  // of which to addends
   Size permuted = 0;
   Size twisted = 0;
+  Size optimal = 0;  // of those between addends
+  sums_certificates::Attack certificates;
 };
 
 std::string adding_text(const Plan& plan) { return to_text(lower(plan)); }
@@ -100,9 +103,11 @@ void hold_adding(const Problem& problem, Size within, Size without, AddingTotals
   EXPECT_LE(made->height, made->bound);
   EXPECT_TRUE(made->complete);
   if (problem.from.addends()) {
-    EXPECT_TRUE(made->searched);
-    EXPECT_EQ(made->optimal, made->cost == 0);
+    EXPECT_EQ(made->searched, !made->optimal);
+    EXPECT_EQ(made->optimal, made->lower_bound == made->cost);
+    EXPECT_LE(made->lower_bound, within) << adding_text(*made);
     hold_normal_form(*made);
+    totals.certificates.on(*made, within);
   }
   const Program program = lower(*made);
   const Verdict verdict = check(program);
@@ -117,6 +122,7 @@ void hold_adding(const Problem& problem, Size within, Size without, AddingTotals
   totals.partial += problem.to.addends() ? 1 : 0;
   totals.permuted += static_cast<Size>(made->permutes());
   totals.twisted += made->twists.empty() ? 0 : 1;
+  totals.optimal += problem.from.addends() && made->optimal ? 1 : 0;
 }
 
 class EveryPairOfAddends : public ::testing::TestWithParam<AddingCase> {};
@@ -149,7 +155,9 @@ TEST_P(EveryPairOfAddends, costs_what_brute_force_finds) {
   }
   std::cout << totals.pairs << " pairs (" << totals.whole << " partial to whole, " << totals.partial
             << " partial to partial), " << totals.permuted << " with a permutation, "
-            << totals.twisted << " with a slice that mixes\n";
+            << totals.twisted << " with a slice that mixes, " << totals.optimal
+            << " between addends proved optimal, " << totals.certificates.accepted()
+            << " certificates, " << totals.certificates.forged() << " forged ones refused\n";
   RecordProperty("pairs", static_cast<int>(totals.pairs));
 }
 

@@ -35,7 +35,7 @@ Plan right(const std::string& mesh, const std::string& from, const std::string& 
   const auto made = plan(adding(mesh, from, to), options);
   EXPECT_TRUE(made.has_value()) << from << " -> " << to << (made ? "" : render(made.error()));
   if (!made) return {};
-  EXPECT_TRUE(made->searched);
+  EXPECT_EQ(made->searched, !made->optimal);
   const Program program = lower(*made);
   const Verdict verdict = check(program);
   EXPECT_EQ(verdict.answer, Answer::right) << to_text(program);
@@ -61,25 +61,26 @@ struct Example {
   Size cost;
   Size height;
   const char* ops;
+  Size least;  ///< the proved lower bound
 };
 
 TEST(Adding, examples_cost_what_exhaustive_search_finds) {
   const std::vector<Example> examples = {
-      {"x:4", "sum{x}[8]", "[8]", 16, 8, "allreduce"},
-      {"x:2,y:2", "sum{x}[8]", "[8]", 12, 8, "dynslice reducescatter allgather"},
-      {"x:2,y:2", "sum{x,y}[8]", "[8]", 16, 8, "allreduce"},
-      {"x:2,y:2", "sum{x}[8]", "[2{x,y}8]", 4, 8, "dynslice reducescatter"},
-      {"x:2,y:2", "sum{x}[8]", "[4{x}8]", 8, 8, "reducescatter"},
-      {"x:2,y:2", "sum{x}[8]", "[4{y}8]", 8, 8, "dynslice allreduce"},
-      {"x:2,y:2", "sum{x}[8]", "sum{y}[8]", 8, 8, "allpermute"},
-      {"x:2,y:2", "sum{x}[4, 2{y}4]", "[1{y,x}4, 4]", 12, 8, "reducescatter alltoall"},
-      {"x:2,y:2", "sum{x}[4, 2{y}4]", "[2{y}4, 4]", 20, 8, "reducescatter alltoall allgather"},
-      {"x:2,y:2", "sum{y}[3]", "[3]", 6, 3, "allreduce"},
-      {"x:2,y:3", "sum{x}[6]", "[6]", 8, 6, "dynslice reducescatter allgather"},
-      {"x:2,y:3", "sum{y}[6]", "[6]", 9, 6, "dynslice reducescatter allgather"},
-      {"r:2,s:8", "sum{s}[8{r}16, 256]", "[8{r}16, 32{s}256]", 2048, 2048, "reducescatter"},
-      {"r:2,s:8", "sum{s}[8{r}16, 256]", "[8{r}16, 256]", 4096, 2048, "allreduce"},
-      {"r:2,s:8", "sum{s}[8{r}16, 256]", "[16, 256]", 6144, 4096, "reducescatter allgather"},
+      {"x:4", "sum{x}[8]", "[8]", 16, 8, "allreduce", 16},
+      {"x:2,y:2", "sum{x}[8]", "[8]", 12, 8, "dynslice reducescatter allgather", 12},
+      {"x:2,y:2", "sum{x,y}[8]", "[8]", 16, 8, "allreduce", 16},
+      {"x:2,y:2", "sum{x}[8]", "[2{x,y}8]", 4, 8, "dynslice reducescatter", 4},
+      {"x:2,y:2", "sum{x}[8]", "[4{x}8]", 8, 8, "reducescatter", 8},
+      {"x:2,y:2", "sum{x}[8]", "[4{y}8]", 8, 8, "dynslice allreduce", 8},
+      {"x:2,y:2", "sum{x}[8]", "sum{y}[8]", 8, 8, "allpermute", 8},
+      {"x:2,y:2", "sum{x}[4, 2{y}4]", "[1{y,x}4, 4]", 12, 8, "reducescatter alltoall", 12},
+      {"x:2,y:2", "sum{x}[4, 2{y}4]", "[2{y}4, 4]", 20, 8, "reducescatter alltoall allgather", 16},
+      {"x:2,y:2", "sum{y}[3]", "[3]", 6, 3, "allreduce", 6},
+      {"x:2,y:3", "sum{x}[6]", "[6]", 8, 6, "dynslice reducescatter allgather", 8},
+      {"x:2,y:3", "sum{y}[6]", "[6]", 9, 6, "dynslice reducescatter allgather", 9},
+      {"r:2,s:8", "sum{s}[8{r}16, 256]", "[8{r}16, 32{s}256]", 2048, 2048, "reducescatter", 2048},
+      {"r:2,s:8", "sum{s}[8{r}16, 256]", "[8{r}16, 256]", 4096, 2048, "allreduce", 4096},
+      {"r:2,s:8", "sum{s}[8{r}16, 256]", "[16, 256]", 6144, 4096, "reducescatter allgather", 6144},
   };
   for (const Example& it : examples) {
     for (const std::string name : {"sum", "max", "min"}) {
@@ -92,8 +93,8 @@ TEST(Adding, examples_cost_what_exhaustive_search_finds) {
       EXPECT_EQ(got.height, it.height) << it.from << " -> " << it.to;
       EXPECT_EQ(got.height, got.bound);
       EXPECT_EQ(ops(got), it.ops) << it.from << " -> " << it.to;
-      EXPECT_FALSE(got.optimal);
-      EXPECT_EQ(got.lower_bound, 0);
+      EXPECT_EQ(got.lower_bound, it.least) << it.from << " -> " << it.to;
+      EXPECT_EQ(got.optimal, it.least == it.cost);
     }
   }
 }
@@ -212,12 +213,44 @@ TEST(Adding, a_search_without_work_is_no_answer) {
   EXPECT_EQ(none.code, Code::limit_reached);
 }
 
-TEST(Adding, has_no_certificate) {
-  const auto made = plan(adding("x:2,y:2", "sum{x}[8]", "[8]"));
-  ASSERT_TRUE(made.has_value());
-  const auto certificate = certify(*made);
-  ASSERT_FALSE(certificate.has_value());
-  EXPECT_EQ(certificate.error().code, Code::unsupported);
+TEST(Adding, costs_in_bytes_have_no_proof) {
+  const PlanOptions bytes{.cost_model = CostModel::bytes, .element_bytes = 4};
+  const Plan got = right("x:4", "sum{x}[8]", "[8]", bytes);
+  EXPECT_EQ(got.lower_bound, 0);
+  EXPECT_TRUE(got.searched);
+  EXPECT_EQ(certify(got).error().code, Code::unsupported);
+}
+
+TEST(Adding, a_search_that_stopped_proves_no_more_than_the_new_tile) {
+  const Problem problem = adding("x:2,y:2", "sum{x}[4, 2{y}4]", "[2{y}4, 4]");
+  EXPECT_EQ(plan(problem)->lower_bound, 16);
+  bool stopped = false;
+  for (Size limit = 1; limit < 4096 && !stopped; ++limit) {
+    const auto made = plan(problem, {.search_limit = limit});
+    if (!made || made->complete) continue;
+    EXPECT_LE(made->lower_bound, 16);
+    EXPECT_GE(made->lower_bound, 8);
+    stopped = true;
+  }
+  EXPECT_TRUE(stopped);
+}
+
+TEST(Adding, the_certificate_of_the_second_example) {
+  EXPECT_EQ(to_text(certify(right("x:2,y:2", "sum{x}[8]", "[8]")).value()),
+            "lower_bound 12\n"
+            "addends [2] 1 8\n"
+            "addends [4] 1 8\n"
+            "addends [8] 1 0\n");
+  // A bound that is not above the new tile needs no line.
+  EXPECT_EQ(to_text(certify(right("x:2,y:2", "sum{x}[8]", "sum{y}[8]")).value()),
+            "lower_bound 8\n");
+}
+
+TEST(Adding, a_certificate_has_a_limit) {
+  const Plan got = right("x:2,y:2", "sum{x}[8]", "[8]");
+  EXPECT_EQ(certify(got, {.most_lines = 2}).error().code, Code::limit_reached);
+  EXPECT_EQ(certify(got, {.search_limit = 3}).error().code, Code::limit_reached);
+  EXPECT_TRUE(certify(got, {.most_lines = 3}).has_value());
 }
 
 }  // namespace

@@ -497,12 +497,9 @@ std::string plan_text(const Plan& plan) {
       : plan.uneven && !plan.optimal ? fmt::format("\nplanned as the even problem over {}\n",
                                                    shape_text(plan.problem.from.global()))
       : plan.optimal                 ? "\n"
-      : plan.searched
-          ? fmt::format("\nthe cheapest that a search found; nothing is proved of its cost{}\n",
-                        plan.complete ? "" : "; the search stopped at its limit")
-          : fmt::format("\nnot proved optimal: the proved lower bound is {}{}{}\n",
-                        plan.lower_bound, cost_unit(plan),
-                        plan.complete ? "" : "; the search stopped at its limit");
+                     : fmt::format("\nnot proved optimal: the proved lower bound is {}{}{}\n",
+                                   plan.lower_bound, cost_unit(plan),
+                                   plan.complete ? "" : "; the search stopped at its limit");
   if (steps.empty()) return fmt::format("nothing to do; {}{}", sums_text(plan), end);
   if (steps.size() == 1) return fmt::format("{}; {}{}", steps[0].label, sums_text(plan), end);
   std::size_t label_width = 0;
@@ -589,7 +586,7 @@ std::string plan_explanation(const Plan& plan) {
           ? fmt::format("no tile is larger than the larger end ({})", plan.bound)
           : fmt::format("a tile has {} elements, the larger end {}", plan.height, plan.bound),
       plan.resident);
-  if (plan.uneven || plan.searched) return text;
+  if (plan.uneven || plan.problem.from.addends()) return text;
   const Baseline baseline = gather_everything(plan);
   text += fmt::format("gathering everything, then slicing: cost {}{}, height {}\n",
                       baseline.cost ? fmt::format("{}", *baseline.cost) : "beyond 2^63", unit,

@@ -143,6 +143,55 @@ Result<Plan> assemble(const Problem& problem, const PlanOptions& options, const 
   return plan;
 }
 
+/// How many addends a device adds up.
+Size addends_added(const Problem& problem) {
+  return problem.from.addend_count() / problem.to.addend_count();
+}
+
+/// Whether a box lies in another.
+bool lies_in(const Box& inner, const Box& outer) {
+  for (std::size_t i = 0; i < inner.at.size(); ++i) {
+    if (inner.extent[i] == 0) return true;
+    if (inner.at[i] < outer.at[i] ||
+        inner.at[i] + inner.extent[i] > outer.at[i] + outer.extent[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Whether every device holds its new tile already, of an addend that its replicas hold, too, and
+/// other addends of the tile are others.
+bool moves_nothing(const Problem& problem) {
+  if (addends_added(problem) != 1) return false;
+  const bool stays = problem.from.addends()->addition == Addition::stack;
+  std::map<std::pair<Shape, Size>, Size> before;  // by new tile and its addend
+  std::map<std::pair<Shape, Size>, Size> after;   // the other way round
+  for (Size d = 0; d < problem.from.devices(); ++d) {
+    const Box box = problem.to.box(d);
+    if (!lies_in(box, problem.from.box(d))) return false;
+    Shape tile = box.at;
+    tile.insert(tile.end(), box.extent.begin(), box.extent.end());
+    const Size old_addend = problem.from.addend(d);
+    const Size new_addend = problem.to.addend(d);
+    if (stays && old_addend != new_addend) return false;
+    if (before.emplace(std::pair{tile, new_addend}, old_addend).first->second != old_addend ||
+        after.emplace(std::pair{tile, old_addend}, new_addend).first->second != new_addend) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// What no sequence is cheaper than: W, if it is known (PS1), and the new tile where slices alone do not
+/// lead to the end (PS5).
+Size lower_bound_of(const Plan& plan, bool weak_is_known) {
+  if (plan.cost == 0 || plan.options.cost_model != CostModel::paper) return 0;
+  const Size weak = weak_is_known ? plan.weak_cost : 0;
+  const Size tile = plan.problem.to.tile_size();
+  return weak >= tile || moves_nothing(plan.problem) ? weak : tile;
+}
+
 /// Precondition: is_planned_by_steps().
 Result<Plan> plan_steps(const Problem& problem, const PlanOptions& options) {
   const Size addends = problem.from.addend_count();
@@ -181,8 +230,9 @@ Result<Plan> plan_steps(const Problem& problem, const PlanOptions& options) {
     made->weak_cost = static_cast<Size>(std::min(weak->cost * space.prices().element(), most_size));
   }
   made->complete = all_kinds && exact.complete;
-  made->searched = true;
-  made->optimal = made->cost == 0;
+  made->lower_bound = lower_bound_of(*made, weak && all_kinds);
+  made->optimal = made->cost == made->lower_bound;
+  made->searched = !made->optimal;
   made->states = permuted.kinds() + kinds.kinds() + exact.states;
   made->work = options.search_limit - work.left;
   return made;
@@ -190,48 +240,8 @@ Result<Plan> plan_steps(const Problem& problem, const PlanOptions& options) {
 
 // ---- One exchange -------------------------------------------------------------------------------
 
-/// How many addends a device adds up.
-Size addends_added(const Problem& problem) {
-  return problem.from.addend_count() / problem.to.addend_count();
-}
-
 std::optional<Size> held_in_exchange(const Problem& problem) {
   return checked_add(problem.from.tile_size(), problem.to.tile_size());
-}
-
-/// Whether a box lies in another.
-bool lies_in(const Box& inner, const Box& outer) {
-  for (std::size_t i = 0; i < inner.at.size(); ++i) {
-    if (inner.extent[i] == 0) return true;
-    if (inner.at[i] < outer.at[i] ||
-        inner.at[i] + inner.extent[i] > outer.at[i] + outer.extent[i]) {
-      return false;
-    }
-  }
-  return true;
-}
-
-/// Whether every device holds its new tile already, of an addend that its replicas hold, too, and
-/// other addends of the tile are others.
-bool moves_nothing(const Problem& problem) {
-  if (addends_added(problem) != 1) return false;
-  const bool stays = problem.from.addends()->addition == Addition::stack;
-  std::map<std::pair<Shape, Size>, Size> before;  // by new tile and its addend
-  std::map<std::pair<Shape, Size>, Size> after;   // the other way round
-  for (Size d = 0; d < problem.from.devices(); ++d) {
-    const Box box = problem.to.box(d);
-    if (!lies_in(box, problem.from.box(d))) return false;
-    Shape tile = box.at;
-    tile.insert(tile.end(), box.extent.begin(), box.extent.end());
-    const Size old_addend = problem.from.addend(d);
-    const Size new_addend = problem.to.addend(d);
-    if (stays && old_addend != new_addend) return false;
-    if (before.emplace(std::pair{tile, new_addend}, old_addend).first->second != old_addend ||
-        after.emplace(std::pair{tile, old_addend}, new_addend).first->second != new_addend) {
-      return false;
-    }
-  }
-  return true;
 }
 
 /// One exchange, in which every device gets all addends of its box from those that hold them.

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/plan/adding_certificate.h"
 #include "retile/plan/cost_model.h"
 
 namespace retile {
@@ -306,10 +307,6 @@ Result<Certificate> certify(const Plan& plan, const CertificateOptions& options)
     return refuse({.code = Code::unsupported,
                    .message = "there are no certificates yet for tiles that are not all alike"});
   }
-  if (plan.searched) {
-    return refuse(
-        {.code = Code::unsupported, .message = "there are no certificates yet for plans that add"});
-  }
   const auto is_in_digits = [&](const Layout& end) {
     return end.placed(plan.device_at, end.devices()).is_compact();
   };
@@ -324,6 +321,7 @@ Result<Certificate> certify(const Plan& plan, const CertificateOptions& options)
         {.code = Code::limit_reached,
          .message = fmt::format("a certificate is for at most {} devices", most_devices)});
   }
+  if (plan.problem.from.addends()) return certify_adding(plan, options);
   return Prover(plan, options).run();
 }
 
@@ -340,6 +338,10 @@ std::string to_text(const Certificate& certificate) {
                      fmt::join(line.steps[k], ","));
     }
     out += "]\n";
+  }
+  for (const Certificate::OfAddends& line : certificate.of_addends) {
+    fmt::format_to(std::back_inserter(out), "addends [{}] {} {}\n", fmt::join(line.tile, ","),
+                   line.addends, line.cost);
   }
   return out;
 }

@@ -6,6 +6,9 @@
 // bound. A *refutation* is a state that slices, alltoalls and gathers can come to below the lower
 // bound: it is not the target, whatever the slices are, and what can follow below the lower bound
 // is refuted too. Both are found here by plain searches that share nothing with the planner's.
+//
+// Of plans between addends there are potentials alone, of a tile shape and the number of addends.
+// They prove W; and no line is needed for a bound that is not above the new tile (PS5).
 #pragma once
 
 #include <array>
@@ -31,9 +34,16 @@ struct Certificate {
     Shape bottom;
     std::vector<std::array<Size, 3>> steps;
   };
+  /// The least cost from a tile shape, where a device holds one of so many addends.
+  struct OfAddends {
+    Shape tile;
+    Size addends = 1;
+    Size cost = 0;
+  };
   Size lower_bound = 0;
-  std::vector<Potential> potentials;    ///< by tile shape, ascending
-  std::vector<Refutation> refutations;  ///< bottom by bottom, cheapest first
+  std::vector<Potential> potentials;       ///< by tile shape, ascending
+  std::vector<Refutation> refutations;     ///< bottom by bottom, cheapest first
+  std::vector<OfAddends> of_addends = {};  ///< by tile shape and addends, ascending
 };
 
 struct CertificateOptions {
@@ -46,10 +56,10 @@ struct CertificateOptions {
 /// The proof of plan.lower_bound, on at most 2^20 devices.
 /// \error unsupported (costs in bytes, or a memory limit: what is proved is the paper's problem),
 /// limit_reached
-/// \paper S1, S3, S4 (docs/statements.md); Theorems 6.4, 6.5
+/// \paper S1, S3, S4, PS1, PS5 (docs/statements.md); Theorems 6.4, 6.5
 [[nodiscard]] Result<Certificate> certify(const Plan& plan, const CertificateOptions& options = {});
 
-/// The lines `lower_bound`, `potential` and `refuted`, which stand behind the plan's Program
+/// The lines `lower_bound`, `potential`, `refuted` and `addends`, which stand behind the plan's Program
 /// (`certificate_text` in retile/program/forms/text.h).
 [[nodiscard]] std::string to_text(const Certificate& certificate);
 

@@ -119,11 +119,12 @@ struct Plan {
   /// tiles that are not all alike: only what the steps cost but for permutations.
   Size weak_cost = 0;
   bool complete = true;  ///< the search ended before its limit
-  /// Addends: the cheapest that a search found, but no theorem says that all that could be cheaper
-  /// was searched (docs/statements.md, PS3). What is proved is only that nothing costs less than 0.
+  /// Steps between addends that are not proved optimal: the cheapest that a search found, but no
+  /// theorem says that all that could be cheaper was searched (docs/statements.md, PS3).
   bool searched = false;
   /// Proved: no sequence within the memory limit, if there is one, is cheaper, be its tiles within
-  /// the bound eq. (4) or not. For bytes: W, or what some device lacks, whichever is more.
+  /// the bound eq. (4) or not. For bytes: W, or what some device lacks, whichever is more. Between
+  /// addends W, or the new tile where slices alone do not do (PS1, PS5); for bytes 0.
   Size lower_bound = 0;
   bool optimal = false;  ///< cost == lower_bound
   Size states = 0;       ///< weak types visited by the search
@@ -142,8 +143,8 @@ struct Plan {
 /// Where tiles are not all alike the plan is that of the even problem over the tiles filled up, where
 /// both ends are cut alike (U1); else one exchange. So are layouts that are listed, but for those of
 /// Problem::placed, and ordered ones that no renaming of the devices makes compact at both ends.
-/// Addends are added up on the way: the plan is the best that a search found (Plan::searched), or
-/// one exchange where tiles are not all alike.
+/// Addends are added up on the way: the plan is the best that a search found, proved or not
+/// (Plan::searched), or one exchange where tiles are not all alike.
 /// \error infeasible (the memory limit; `smallest_feasible_bytes` says the least one; or an end that
 ///        collectives alone do not reach; or addends that adding does not make), size_overflow
 ///        (costs), bad_argument (an element without a byte), limit_reached (addends: the search looked

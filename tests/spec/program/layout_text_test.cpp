@@ -261,10 +261,10 @@ TEST(LayoutText, both_versions_stand_in_one_file) {
 }
 
 TEST(LayoutText, certificates_are_about_version_1) {
-  const std::string lines = "lower_bound 0\n";
+  const std::string lines = "lower_bound 0\nend\n";
   const auto message = [&](const std::string& text) {
     try {
-      CertificateReader(text).programs();
+      CertificateReader(text).program();
       return std::string();
     } catch (const ParseError& error) {
       return error.message;
