@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "retile/notation/convert.h"
 #include "support/values.h"
 
 namespace retile::sharding_test {
@@ -183,6 +184,16 @@ TEST(Sharding, shapes_stand_in_front_or_behind) {
   EXPECT_EQ(support::value(parse_shape("16,8")), (Shape{16, 8}));
   EXPECT_EQ(support::value(parse_shape("[16, 8]")), (Shape{16, 8}));
   EXPECT_EQ(support::value(parse_shape("bf16[]")), Shape());
+}
+
+TEST(Sharding, neighbouring_parts_are_written_as_one) {
+  const auto written = [](std::string_view text) {
+    return support::value(to_text(sharding(text), ShardingForm::sdy));
+  };
+  EXPECT_EQ(written("[4{y:(2)2,y:(1)2,x}32, 24]"),
+            R"(#sdy.sharding<mesh<["x"=2, "y"=4]>, [{"x", "y"}, {}]>)");
+  EXPECT_EQ(written("[8{y:(1)2,y:(2)2}32, 24]"),
+            R"(#sdy.sharding<mesh<["x"=2, "y"=4]>, [{"y":(2)2, "y":(1)2}, {}]>)");
 }
 
 TEST(Sharding, devices_stand_as_the_mesh_says) {
