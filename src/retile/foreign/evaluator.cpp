@@ -521,6 +521,21 @@ class Step {
         });
   }
 
+  void rule(const Assemble& action) {
+    auto& blocks = out();
+    for (Size device = 0; device < function_.devices; ++device) {
+      auto cells = fresh(anything());
+      for (const Assemble::Piece& piece : action.pieces[index(device)]) {
+        copy({.source = block(0, piece.source).get(),
+              .extents = piece.extents,
+              .from = lane_at(piece.from, operand(0)),
+              .to = lane_at(piece.to, result())},
+             *cells);
+      }
+      blocks[index(device)] = std::move(cells);
+    }
+  }
+
   Evaluator& evaluator_;
   const Function& function_;
   const Operation& operation_;

@@ -159,10 +159,22 @@ struct PutBox {
   std::vector<std::optional<Shape>> starts;
 };
 
+/// Every device puts its result together from boxes of what devices hold of the operand; what no box
+/// covers is undefined. What one collective of several dimensions does, or of uneven tiles.
+struct Assemble {
+  struct Piece {
+    Size source = 0;
+    Shape from;  ///< where the box begins in the source's operand
+    Shape to;    ///< and where in the result
+    Shape extents;
+  };
+  std::vector<std::vector<Piece>> pieces;  ///< of every device
+};
+
 using Action = std::variant<Parameter, Constant, PerDevice, Iota, Same, Convert, Reshape, Transpose,
                             Slice, Pad, Concatenate, Broadcast, DynamicSlice, DynamicUpdateSlice,
                             Select, Compare, Calculate, AllGather, AllToAll, CollectivePermute,
-                            AllReduce, ReduceScatter, TakeBox, PutBox>;
+                            AllReduce, ReduceScatter, TakeBox, PutBox, Assemble>;
 
 /// A value as the file names it. One operation of the file may be several here; the last has its
 /// claim.

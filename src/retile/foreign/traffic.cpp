@@ -22,6 +22,7 @@ struct Share {
   Size cost = 0;
   Size received = 0;
   const CollectivePermute* permutation = nullptr;
+  const Assemble* assembly = nullptr;
 };
 
 class Counter {
@@ -80,6 +81,27 @@ class Counter {
     return {.cost = all, .received = all - all / n};
   }
 
+  [[nodiscard]] Share of(const Assemble& action, const Operation& operation) const {
+    for (std::size_t device = 0; device < action.pieces.size(); ++device) {
+      if (received(action, device) == 0) continue;
+      return {.cost = size(operation.results.front()), .assembly = &action};
+    }
+    return {};
+  }
+
+ public:
+  /// What a device gets of others.
+  [[nodiscard]] static Size received(const Assemble& action, std::size_t device) {
+    Size out = 0;
+    for (const Assemble::Piece& piece : action.pieces[device]) {
+      if (piece.source == static_cast<Size>(device)) continue;
+      out = capped_sum(out,
+                       checked_product(piece.extents).value_or(std::numeric_limits<Size>::max()));
+    }
+    return out;
+  }
+
+ private:
   const Function& function_;
 };
 
@@ -99,8 +121,10 @@ Traffic traffic_of(const Function& function) {
         element_kind(function.values[operation.results.front()].type.element).bytes();
     const auto receive = [&](Size device) {
       const auto k = static_cast<std::size_t>(device);
-      elements[k] = capped_sum(elements[k], share.received);
-      bytes[k] = capped_sum(bytes[k], capped_product(share.received, width));
+      const Size received =
+          share.assembly != nullptr ? Counter::received(*share.assembly, k) : share.received;
+      elements[k] = capped_sum(elements[k], received);
+      bytes[k] = capped_sum(bytes[k], capped_product(received, width));
     };
     if (share.permutation != nullptr) {
       for (const auto& [source, target] : share.permutation->pairs) {

@@ -414,6 +414,21 @@ class Checker {
       violate("not for all devices");
     for (const Shape& start : action.starts) is_box(start, operand(0).extents, {});
   }
+  void rule(const Assemble& action) const {
+    takes(1);
+    keeps_element();
+    has_rank(result().extents.size(), operand(0).extents.size());
+    if (static_cast<Size>(action.pieces.size()) != function_.devices)
+      violate("not for all devices");
+    for (const auto& pieces : action.pieces) {
+      for (const Assemble::Piece& piece : pieces) {
+        if (piece.source < 0 || piece.source >= function_.devices) violate("a source that is none");
+        has_rank(piece.extents.size(), result().extents.size());
+        is_box(piece.from, operand(0).extents, piece.extents);
+        is_box(piece.to, result().extents, piece.extents);
+      }
+    }
+  }
   void rule(const PutBox& action) const {
     takes(1);
     keeps_element();

@@ -1,6 +1,8 @@
 #include "retile/foreign/mlir/along.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace retile::foreign::mlir {
 
@@ -72,6 +74,85 @@ std::optional<Layout> layout_of(const Spread& spread) {
     if (!out) return std::nullopt;
   }
   return out->placed(spread.mesh.order, spread.mesh.devices());
+}
+
+namespace {
+
+/// Pieces of all devices that are written out at most.
+constexpr std::size_t most_pieces = std::size_t{1} << 22;
+
+/// The tile numbers of a position, and behind them its addend.
+Shape key_of(const Spread& spread, Size position) {
+  Shape out;
+  for (const std::vector<Digit>& dim : spread.dims) out.push_back(number_at(position, dim));
+  out.push_back(number_at(position, spread.addends));
+  return out;
+}
+
+/// Calls a function for all numbers from `first` to below `last`, in every dimension.
+template <typename Call>
+void for_all_between(const Shape& first, const Shape& last, const Call& call) {
+  for (std::size_t k = 0; k < first.size(); ++k) {
+    if (first[k] >= last[k]) return;
+  }
+  Shape at = first;
+  while (true) {
+    call(at);
+    std::size_t k = at.size();
+    while (k > 0 && ++at[k - 1] == last[k - 1]) {
+      --k;
+      at[k] = first[k];
+    }
+    if (k == 0) return;
+  }
+}
+
+}  // namespace
+
+std::optional<Assemble> assembly(const Spread& before, const Spread& after) {
+  const Size positions = before.mesh.mesh.device_count();
+  std::map<Shape, std::vector<Size>> holders;
+  for (Size p = 0; p < positions; ++p) holders[key_of(before, p)].push_back(p);
+  const std::size_t rank = before.global.size();
+  const Shape old = before.tile();
+  const Shape fresh = after.tile();
+  std::size_t count = 0;
+  Assemble out;
+  out.pieces.resize(static_cast<std::size_t>(before.mesh.devices()));
+  for (Size p = 0; p < positions; ++p) {
+    auto& pieces = out.pieces[static_cast<std::size_t>(device_at(before.mesh, p))];
+    const Shape key = key_of(after, p);
+    Shape begin(rank, 0);
+    Shape end(rank, 0);
+    Shape first(rank, 0);
+    Shape last(rank, 0);
+    for (std::size_t k = 0; k < rank; ++k) {
+      begin[k] = std::min(key[k] * fresh[k], after.global[k]);
+      end[k] = std::min(begin[k] + fresh[k], after.global[k]);
+      first[k] = begin[k] / old[k];
+      last[k] = begin[k] == end[k] ? first[k] : (end[k] - 1) / old[k] + 1;
+    }
+    const Shape own = key_of(before, p);
+    for_all_between(first, last, [&](const Shape& tile) {
+      if (++count > most_pieces) return;
+      Assemble::Piece piece{.source = 0, .from = {}, .to = {}, .extents = {}};
+      for (std::size_t k = 0; k < rank; ++k) {
+        const Size low = std::max(begin[k], tile[k] * old[k]);
+        const Size high = std::min(end[k], (tile[k] + 1) * old[k]);
+        piece.from.push_back(low - tile[k] * old[k]);
+        piece.to.push_back(low - begin[k]);
+        piece.extents.push_back(high - low);
+      }
+      Shape held = tile;
+      held.push_back(own.back());
+      const std::vector<Size>& all = holders.at(held);
+      const Size source = held == own ? p : all[static_cast<std::size_t>(p) % all.size()];
+      piece.source = device_at(before.mesh, source);
+      pieces.push_back(std::move(piece));
+    });
+    if (count > most_pieces) return std::nullopt;
+  }
+  return out;
 }
 
 bool take_minor(std::vector<Digit>& from, const std::vector<Digit>& digits) {

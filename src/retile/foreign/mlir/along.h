@@ -41,6 +41,10 @@ struct Spread {
 /// The layout; nothing where digits meet.
 [[nodiscard]] std::optional<Layout> layout_of(const Spread& spread);
 
+/// Who gets which boxes of whom, so that a spread becomes another: from itself what it holds. Nothing
+/// where these are too many.
+[[nodiscard]] std::optional<Assemble> assembly(const Spread& before, const Spread& after);
+
 /// Takes digits off the minor end; false where others stand there.
 [[nodiscard]] bool take_minor(std::vector<Digit>& from, const std::vector<Digit>& digits);
 /// Takes digits out, wherever they stand, or parts of digits; false where they do not stand there.

@@ -67,9 +67,23 @@ class MeshReader {
     }
     collective(op, name);
   }
+  /// A cast from the whole array to its tiles says what the argument is of; one back says nothing.
   void same(const Op& op) {
-    if (op.operands.size() != 1 || op.result_types.size() != 1) fail_unread(op.name, op.place);
-    put(op, Same{});
+    if (op.operands.size() != 1 || op.result_types.size() != 1 || op.operand_types.size() != 1) {
+      fail_unread(op.name, op.place);
+    }
+    Function& out = builder_.out;
+    const ValueId operand = builder_.look_up(op.operands[0]);
+    const bool of_argument = out.operations.size() == out.parameters.size();
+    const TileType type = builder_.tile_of(op.result_types[0]);
+    if (of_argument) {
+      out.values[operand].type = type;
+    } else if (builder_.tile_of(op.operand_types[0]) != out.values[operand].type) {
+      refuse_at(op.operand_types[0].place, Code::bad_program, "the operand has another type");
+    }
+    const TileType held = out.values[operand].type;
+    const ValueId id = builder_.add(Same{}, op, Builder::result_name(op), {operand}, held);
+    builder_.know(op, {id});
   }
   void put(const Op& op, Action action) {
     std::vector<ValueId> operands = builder_.operands(op);

@@ -265,12 +265,14 @@ class ShardyReader {
     return groups_along(out_.mesh, axes.digits);
   }
 
-  /// Whether tiles of the two cuts of a dimension begin at the same places, or one of them is whole.
-  void check_cuts(std::size_t dim, Size tile, Size count, Size whole_tile,
-                  const WrittenDigits& axes) {
+  /// Whether tiles begin at the same places before and after axes come or go, or one of them is whole.
+  [[nodiscard]] static bool fits(Size smaller, Size count, Size larger, const WrittenDigits& axes) {
     const Size parts = size_of(axes);
-    if (count == parts || tile * parts == whole_tile) return;
-    fail_uneven(dim, axes);
+    return count == parts || smaller * parts == larger;
+  }
+  void check_cuts(std::size_t dim, Size smaller, Size count, Size larger,
+                  const WrittenDigits& axes) const {
+    if (!fits(smaller, count, larger, axes)) fail_uneven(dim, axes);
   }
   [[noreturn]] void fail_uneven(std::size_t dim, const WrittenDigits& axes) const {
     refuse_at(
@@ -304,39 +306,57 @@ class ShardyReader {
     known_.push_back({out_, {}});
   }
 
+  /// What one collective makes of several dimensions, or of tiles that begin at other places than
+  /// before: every device gets what it needs of who has it.
+  void assemble(const Op& op, const Spread& before) {
+    auto action = assembly(before, out_);
+    if (!action) {
+      refuse_at(op.place, Code::limit_reached, "more pieces than are looked at one by one");
+    }
+    put(op, *std::move(action), out_.tile());
+  }
+
   void all_gather(const Op& op) {
     const std::vector<WrittenDigits> lists = axis_lists(op, axes(op, {"gathering_axes"}));
+    const Spread before = out_;
+    std::size_t dim = 0;
+    std::size_t gathered = 0;
+    bool fit = true;
     for (std::size_t k = 0; k < lists.size(); ++k) {
       if (lists[k].digits.empty()) continue;
-      const Size tile = out_.tile(k);
-      const Size count = out_.count(k);
       take(k, lists[k]);
-      check_cuts(k, tile, count, out_.tile(k), lists[k]);
-      Shape grown = extents();
-      grown[k] = tile * size_of(lists[k]);
-      put(op, AllGather{k, groups(lists[k])}, grown);
-      shorten(op, k, out_.tile(k));
+      fit = fit && fits(before.tile(k), before.count(k), out_.tile(k), lists[k]);
+      dim = k;
+      ++gathered;
     }
+    if (gathered == 0) return;
+    if (gathered > 1 || !fit) return assemble(op, before);
+    Shape grown = extents();
+    grown[dim] *= size_of(lists[dim]);
+    put(op, AllGather{dim, groups(lists[dim])}, grown);
+    shorten(op, dim, out_.tile(dim));
   }
 
   void all_slice(const Op& op) {
     const std::vector<WrittenDigits> lists = axis_lists(op, axes(op, {"slicing_axes"}));
-    Shape steps;  // how far the begins of two neighbours are apart
+    const Spread before = out_;
+    bool fit = true;
     for (std::size_t k = 0; k < lists.size(); ++k) {
-      const Size tile = out_.tile(k);
-      if (!lists[k].digits.empty()) give(k, lists[k]);
-      check_cuts(k, out_.tile(k), out_.count(k), tile, lists[k]);
-      steps.push_back(out_.tile(k));
+      if (lists[k].digits.empty()) continue;
+      give(k, lists[k]);
+      fit = fit && fits(out_.tile(k), out_.count(k), before.tile(k), lists[k]);
     }
+    if (!fit) return assemble(op, before);
+    const Shape tile = out_.tile();
     TakeBox boxes;
     boxes.starts.assign(index(builder_.out.devices), Shape(lists.size(), 0));
     for (Size p = 0; p < out_.mesh.mesh.device_count(); ++p) {
       Shape& start = boxes.starts[index(device_at(out_.mesh, p))];
       for (std::size_t k = 0; k < lists.size(); ++k) {
-        start[k] = std::min(number_at(p, lists[k].minor_first()) * steps[k], extents()[k]);
+        start[k] = std::min(number_at(p, lists[k].minor_first()) * tile[k], extents()[k]);
       }
     }
-    put(op, std::move(boxes), steps);
+    put(op, std::move(boxes), tile);
   }
   [[nodiscard]] static std::size_t index(Size number) { return static_cast<std::size_t>(number); }
 
@@ -372,27 +392,24 @@ class ShardyReader {
   }
   void all_to_all(const Op& op) {
     const std::vector<Move> list = moves(op);
+    const Spread before = out_;
     // All that is taken is taken from the operand before anything is given.
-    for (const Move& move : list) {
-      const Size tile = out_.tile(move.source);
-      const Size count = out_.count(move.source);
-      take(move.source, move.axes);
-      check_cuts(move.source, tile, count, out_.tile(move.source), move.axes);
-    }
-    for (const Move& move : list) {
-      const Size whole = out_.tile(move.target);
-      give(move.target, move.axes);
-      check_cuts(move.target, out_.tile(move.target), out_.count(move.target), whole, move.axes);
-    }
-    for (const Move& move : list) {
-      const Size n = size_of(move.axes);
-      lengthen(op, move.target, out_.tile(move.target) * n);
-      Shape moved = extents();
-      moved[move.target] /= n;
-      moved[move.source] *= n;
-      put(op, AllToAll{move.target, move.source, groups(move.axes)}, moved);
-      shorten(op, move.source, out_.tile(move.source));
-    }
+    for (const Move& move : list) take(move.source, move.axes);
+    for (const Move& move : list) give(move.target, move.axes);
+    const Move& move = list.front();
+    const auto [source, target] = std::pair(move.source, move.target);
+    const bool fit =
+        list.size() == 1 &&
+        fits(before.tile(source), before.count(source), out_.tile(source), move.axes) &&
+        fits(out_.tile(target), out_.count(target), before.tile(target), move.axes);
+    if (!fit) return assemble(op, before);
+    const Size n = size_of(move.axes);
+    lengthen(op, target, out_.tile(target) * n);
+    Shape moved = extents();
+    moved[target] /= n;
+    moved[source] *= n;
+    put(op, AllToAll{target, source, groups(move.axes)}, moved);
+    shorten(op, source, out_.tile(source));
   }
 
   /// Every device gets the tile that it is said to hold from one that holds it: itself, or the device
