@@ -377,6 +377,21 @@ class Evaluator {
     });
   }
 
+  void apply(const Assemble& action, const Operation& op, Size d) {
+    fill(op.results[0], d, [&](const Index& at) {
+      for (const Assemble::Piece& piece : action.pieces[n(d)]) {
+        bool inside = true;
+        Index old = at;
+        for (std::size_t k = 0; k < at.size() && inside; ++k) {
+          old[k] += piece.from[k] - piece.to[k];
+          inside = at[k] >= piece.to[k] && at[k] < piece.to[k] + piece.extents[k];
+        }
+        if (inside) return read(op.operands[0], piece.source, old);
+      }
+      return elements_[op.results[0]] ? undefined() : number(0);
+    });
+  }
+
   const Function& f_;
   const Layout& from_;
   Fault fault_;

@@ -11,9 +11,6 @@
 namespace retile::foreign::mlir {
 namespace {
 
-/// More operations than that are not made of one function, however its calls multiply them.
-constexpr std::size_t most_operations = std::size_t{1} << 22;
-
 using Kind = Attribute::Kind;
 
 }  // namespace
@@ -126,10 +123,6 @@ std::string Builder::result_name(const Op& op, std::size_t number) {
 
 ValueId Builder::add(Action action, const Op& op, std::string name, std::vector<ValueId> operands,
                      TileType type) {
-  if (out.operations.size() >= most_operations) {
-    refuse_at(op.place, Code::limit_reached,
-              fmt::format("more than {} operations in one function", most_operations));
-  }
   const ValueId id = out.values.size();
   const FilePlace place = file_place(context_, op.results.empty() ? op.place : op.results[0].place);
   out.values.push_back({std::move(name), std::move(type), place});

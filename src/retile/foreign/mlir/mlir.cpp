@@ -143,8 +143,15 @@ class ModuleReader {
     const Block& body = body_of(op);
     if (has_dialect(body, {"mesh.", "shard."})) return read_mesh(context_, op);
     const bool manual = has_dialect(body, {"sdy.manual_computation"});
-    if (!manual && has_dialect(body, {"sdy."})) return read_shardy(context_, op);
+    if (!manual && (has_dialect(body, {"sdy."}) || does_nothing(op))) {
+      return read_shardy(context_, op);
+    }
     return read_tiles(context_, op, options_);
+  }
+
+  /// A function of shardings alone: whether its types are of tiles does not matter.
+  [[nodiscard]] static bool does_nothing(const Op& op) {
+    return body_of(op).ops.size() == 1 && sharding_attribute(op, "arg_attrs", 0) != nullptr;
   }
 
   ModuleContext context_;

@@ -316,6 +316,9 @@ void Parser::items(Op& out) {
     } else {
       static_cast<void>(item(out));
     }
+    if (lexer_.accept("{")) {
+      for (NamedAttribute& entry : dictionary()) out.attributes.push_back(std::move(entry));
+    }
     return;
   }
   if (out.name.size() >= 6 && out.name.substr(out.name.size() - 6) == "return" &&

@@ -69,7 +69,7 @@ bool Parser::alias() {
     type_aliases_.insert_or_assign(std::string(lexer_.text_of(name.span)), std::move(value));
     return true;
   }
-  if (!lexer_.sees("{")) return false;
+  if (lexer_.text_of({lexer_.begin(), lexer_.begin() + 3}) != "{-#") return false;
   static_cast<void>(lexer_.take_balanced());
   return true;
 }

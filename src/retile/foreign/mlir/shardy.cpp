@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -87,7 +88,7 @@ class ShardyReader {
         .layout = start.layout};
     builder_.know(argument.name, {id}, argument.place);
     global_ = type;
-    known_.push_back(std::move(start));
+    known_.push_back(std::make_shared<const Known>(std::move(start)));
   }
   /// An argument that says nothing: whole on every device of the mesh that the first operation names.
   [[nodiscard]] Known replicated(const Block& body, const TileType& type) const {
@@ -121,7 +122,7 @@ class ShardyReader {
                 "Shardy's collectives keep the type, which is the whole array's");
     }
     from_ = builder_.look_up(op.operands[0]);
-    out_ = known_[from_].spread;
+    out_ = known_[from_]->spread;
     apply(op);
     finish(op);
   }
@@ -130,7 +131,7 @@ class ShardyReader {
     const ValueId id = builder_.add(Same{}, op, Builder::result_name(op), {operand},
                                     builder_.out.values[operand].type);
     builder_.know(op, {id});
-    Known copy = known_[operand];
+    auto copy = known_[operand];
     known_.push_back(std::move(copy));
   }
 
@@ -150,7 +151,7 @@ class ShardyReader {
   void put(const Op& op, Action action, Shape extents) {
     from_ = builder_.add(std::move(action), op, Builder::result_name(op), {from_},
                          {global_.element, std::move(extents)});
-    known_.push_back({out_, {}});
+    known_.push_back(nullptr);  // replaced by the claim of the last one
   }
   [[nodiscard]] const Shape& extents() const { return builder_.out.values[from_].type.extents; }
 
@@ -167,7 +168,7 @@ class ShardyReader {
     if (builder_.out.operations.empty() || known_.size() == before_) put(op, Same{}, extents());
     builder_.out.values[from_].claim = claimed.layout;
     stopped_ = !claimed.layout.equivalent(*made);
-    known_.back() = std::move(claimed);
+    known_.back() = std::make_shared<const Known>(std::move(claimed));
     builder_.know(op, {from_});
     before_ = known_.size();
   }
@@ -296,14 +297,14 @@ class ShardyReader {
     const ValueId array = from_;
     const ValueId zero =
         builder_.add(Constant{{0}}, op, Builder::result_name(op), {}, {global_.element, {}});
-    known_.push_back({out_, {}});
+    known_.push_back(nullptr);  // replaced by the claim of the last one
     Shape high(longer.size(), 0);
     high[dim] = extent - longer[dim];
     longer[dim] = extent;
     const Shape none(longer.size(), 0);
     from_ = builder_.add(Pad{none, high, none}, op, Builder::result_name(op), {array, zero},
                          {global_.element, longer});
-    known_.push_back({out_, {}});
+    known_.push_back(nullptr);  // replaced by the claim of the last one
   }
 
   /// What one collective makes of several dimensions, or of tiles that begin at other places than
@@ -549,9 +550,9 @@ class ShardyReader {
   const Op& function_;
   Builder builder_;
   TileType global_;
-  std::vector<Known> known_;  // of every value
-  ValueId from_ = 0;          // what the operation at hand works on
-  Spread out_;                // and what it has made of the sharding so far
+  std::vector<std::shared_ptr<const Known>> known_;  // of every value
+  ValueId from_ = 0;                                 // what the operation at hand works on
+  Spread out_;                                       // and what it has made of the sharding so far
   std::size_t before_ = 1;
   bool stopped_ = false;
 };

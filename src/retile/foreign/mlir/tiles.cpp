@@ -16,6 +16,8 @@ using Kind = Attribute::Kind;
 
 /// Calls in each other, which no text that a compiler wrote has.
 constexpr std::size_t deepest_calls = 32;
+/// Operations that calls may make of the file's, however they multiply them.
+constexpr std::size_t most_in_calls = std::size_t{1} << 18;
 /// Groups that one number stands for are written out up to here.
 constexpr Size most_group_entries = Size{1} << 24;
 
@@ -124,6 +126,10 @@ class TileReader {
   }
 
   void add(const Op& op, std::size_t level) {
+    if (calls_ > 0 && ++in_calls_ > most_in_calls) {
+      refuse_at(op.place, Code::limit_reached,
+                fmt::format("calls make more than {} operations", most_in_calls));
+    }
     if (op.name == "sdy.manual_computation") return manual_computation(op, level);
     if (op.name == "call" || op.name == "func.call") return call(op, level);
     if (op.name.rfind("stablehlo.", 0) != 0) fail_unread(op.name, op.place);
@@ -455,7 +461,9 @@ class TileReader {
                 fmt::format("calls in each other deeper than {}", deepest_calls));
     }
     check_operands(op);
+    ++calls_;
     inside(op, body_of(*found->second), level);
+    --calls_;
   }
   /// The operations of a block whose arguments are the operands.
   void inside(const Op& op, const Block& body, std::size_t level) {
@@ -578,6 +586,8 @@ class TileReader {
   const ReadOptions& options_;
   Builder builder_;
   bool manual_ = false;
+  std::size_t calls_ = 0;     // in each other, of the operation at hand
+  std::size_t in_calls_ = 0;  // operations
 };
 
 }  // namespace
