@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "retile/text/scanner.h"
 
 namespace retile::foreign::mlir {
@@ -131,6 +133,8 @@ Place Lexer::take_balanced() {
       open += ")]}>"[opening];
     } else if (c == '"') {
       k = text_end(k) - 1;
+    } else if (c == '/' && k + 1 < end_ && all[k + 1] == '/') {
+      k = std::min(all.find('\n', k), end_) - 1;
     } else if (c == '-' && k + 1 < end_ && all[k + 1] == '>') {
       ++k;
     } else if (std::string_view(")]}>").find(c) != std::string_view::npos) {

@@ -556,17 +556,28 @@ class TileReader {
   }
   /// The sharding with its mesh in the place of the mesh's name.
   [[nodiscard]] std::string with_mesh(const Attribute& sharding) const {
-    const std::string_view text = text_at(body_of(sharding));
+    const std::string text = one_line(text_at(body_of(sharding)));
     const std::size_t at = text.find('@');
     const std::size_t comma = text.find(',');
     if (at == std::string_view::npos || comma == std::string_view::npos || comma < at) {
-      return std::string(text);
+      return text;
     }
     std::string name(text.substr(at + 1, comma - at - 1));
     if (name.size() > 1 && name[0] == '"') name = name.substr(1, name.size() - 2);
     const auto mesh = context_.meshes.find(name);
-    if (mesh == context_.meshes.end()) return std::string(text);
+    if (mesh == context_.meshes.end()) return text;
     return fmt::format("{}{}{}", text.substr(0, at), mesh_text(mesh->second), text.substr(comma));
+  }
+  /// Without comments and ends of lines.
+  [[nodiscard]] static std::string one_line(std::string_view text) {
+    std::string out;
+    bool quoted = false;
+    for (std::size_t k = 0; k < text.size(); ++k) {
+      if (text[k] == '"') quoted = !quoted;
+      if (!quoted && text.substr(k, 2) == "//") k = std::min(text.find('\n', k), text.size());
+      if (k < text.size()) out += text[k] == '\n' ? ' ' : text[k];
+    }
+    return out;
   }
   [[nodiscard]] static std::string mesh_text(const PlacedMesh& mesh) {
     std::string out = "mesh<[";
