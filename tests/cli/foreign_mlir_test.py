@@ -188,6 +188,16 @@ class ForeignMlir(Case):
         self.assertEqual(out["reason"], "claim")
         self.assertEqual(out["first_wrong"], {"line": 6, "value": "%1", "op": "sdy.all_to_all"})
 
+    def test_the_first_axis_of_a_group_is_the_slowest(self):
+        move = """sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @f(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x", "y"}, {}]>}) -> tensor<8x8xf32> {
+  %0 = sdy.all_to_all [{"x", "y"}: 0->1] %a out_sharding=<@m, [{}, {"x", "y"}]> : tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+"""
+        self.assertIs(self.verdict(move)["right"], True)
+        self.assertIs(self.verdict(move.replace('[{}, {"x", "y"}]', '[{}, {"y", "x"}]'))["right"], False)
+
     def test_forms_agree(self):
         for one, other in (("shardy", "shardy_generic"), ("shardy", "stablehlo")):
             first, second = (self.verdict(example(name)) for name in (one, other))
