@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from math import prod
 from pathlib import Path
 
 import ends
@@ -22,9 +23,11 @@ FORMS = ("hlo", "stablehlo", "sdy", "dtensor")
 
 
 def ask_retile(retile, problem, path):
-    """What `retile check` says of one file; both ends are given by the problem."""
+    """What `retile check` says of one file; both ends are given by the problem. Traces it does not read."""
     command = [retile, "check", "--json", "--from", ends.hlo_sharding(problem, "from"), "--to", ends.hlo_sharding(problem, "to"),
                "--shape", ",".join(map(str, problem["shape"])), str(path)]
+    if path.suffix == ".dtensor":
+        return {"right": None, "not_asked": True}
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     except subprocess.TimeoutExpired:
@@ -43,6 +46,8 @@ def even(problem):
 
 def difference(problem, form, one, other):
     """What the two say differently: the first is retile's."""
+    if "not_asked" in one:
+        return None
     if "failed" in one:
         return f"retile failed: {one['failed']}"
     if one["right"] != other["right"]:
@@ -54,11 +59,52 @@ def difference(problem, form, one, other):
     return None
 
 
+def figures(records, states, known):
+    """Of one form of one release."""
+    def named(listed):
+        """The smallest problems first."""
+        return [one["id"] for one in sorted(listed, key=lambda one: (prod(size for _, size in known[one["id"]]["mesh"]),
+                                                                     prod(known[one["id"]]["shape"]), one["id"]))]
+    sums = {one["id"] for one in known.values() if one["from_sum"]}
+    right = [one for one in records if one["second"]["right"] is True]
+    wrong = [one for one in records if one["second"]["right"] is False]
+    above = [one for one in right if one["second"]["height"] > one["second"]["bound"]]
+    whole = [one for one in right if one["second"]["whole_array"]]
+    optimal = [one for one in right if (one["retile"].get("optimum") or {}).get("optimal")]
+    dearer = [one for one in optimal if one["retile"]["cost"] > one["retile"]["optimum"]["cost"]]
+    return {"problems": len(states), **{state: list(states.values()).count(state) for state in ("emitted", "refused", "aborted", "inexpressible")},
+            "right": len(right), "wrong": len(wrong), "wrong_of_sums": sum(one["id"] in sums for one in wrong),
+            "not_read": sum(one["second"]["right"] is None for one in records), "over_bound": len(above), "whole_array": len(whole),
+            "most_over_bound": round(max((one["second"]["height"] / one["second"]["bound"] for one in above), default=1), 1),
+            "with_optimum": len(optimal), "over_optimum": len(dearer),
+            "most_over_optimum": round(max((one["retile"]["cost"] / one["retile"]["optimum"]["cost"] for one in dearer
+                                            if one["retile"]["optimum"]["cost"]), default=1), 1),
+            "differences": sum(one["different"] is not None for one in records),
+            "smallest": {"wrong": named(one for one in wrong if one["id"] not in sums)[:3],
+                         "wrong_of_sums": named(one for one in wrong if one["id"] in sums)[:3], "over_bound": named(above)[:3],
+                         "whole_array": named(whole)[:3],
+                         "aborted": named({"id": one} for one, state in states.items() if state == "aborted")[:3]}}
+
+
+def summary(records, folders, known):
+    """A release's forms to their figures."""
+    out = {"schema": "retile.peers/1", "problems": len(known), "peers": {}}
+    for folder in folders:
+        states = {}
+        for one in map(json.loads, (folder / "log.jsonl").read_text().splitlines()):
+            states.setdefault(one["form"], {})[one["id"]] = one.get("state", "aborted")
+        out["peers"][folder.name] = {
+            form: figures([one for one in records if one["peer"] == folder.name and one["form"] == form], states[form], known)
+            for form in FORMS if form in states}
+    return out
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", type=Path, required=True)
     parser.add_argument("--retile", required=True, help="the program retile")
     parser.add_argument("--verdicts", type=Path, help="where to write the verdicts")
+    parser.add_argument("--results", type=Path, help="where to write what docs/peers.md quotes")
     parser.add_argument("--forms", default=",".join(FORMS))
     parser.add_argument("folders", nargs="+", type=Path)
     given = parser.parse_args()
@@ -77,6 +123,9 @@ def main():
                                 "different": found, "retile": one, "second": other})
     if given.verdicts:
         given.verdicts.write_text("".join(json.dumps(one) + "\n" for one in records))
+    if given.results:
+        given.results.parent.mkdir(parents=True, exist_ok=True)
+        given.results.write_text(json.dumps(summary(records, given.folders, known), indent=1) + "\n")
     for key, count in sorted((key, count) for key, count in counts.items() if key != "different"):
         print(f"{' '.join(key)}: {count}")
     print(f"{len(records)} files, {counts['different']} differences, {time.monotonic() - start:.0f} s")

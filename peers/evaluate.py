@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import ends
+import read_dtensor
 import read_hlo
 import read_mlir
 from tags import UNKNOWN, Held, Refused
@@ -97,8 +98,7 @@ def judge(problem, form, text):
         elif form == "sdy":
             machine, result, seen, claim = read_mlir.Shardy(text, start).run()
         else:
-            import read_dtensor
-            machine, result, seen = read_dtensor.run(text, start)
+            return read_dtensor.judge(problem, text)
     except Refused as problem_found:
         return {"right": None, "refused": str(problem_found)}
     except (ValueError, IndexError, KeyError, TypeError, AttributeError) as problem_found:
