@@ -92,7 +92,8 @@ def summary(records, folders, known):
     for folder in folders:
         states = {}
         for one in map(json.loads, (folder / "log.jsonl").read_text().splitlines()):
-            states.setdefault(one["form"], {})[one["id"]] = one.get("state", "aborted")
+            if "state" in one:
+                states.setdefault(one["form"], {})[one["id"]] = one["state"]
         out["peers"][folder.name] = {
             form: figures([one for one in records if one["peer"] == folder.name and one["form"] == form], states[form], known)
             for form in FORMS if form in states}

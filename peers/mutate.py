@@ -182,7 +182,9 @@ def mutant(text, kind, seed):
         at = text.index("\n", text.index("func.func")) + 1
         head, inner = text[:at], text[at:]
     new = KINDS[kind](inner, random.Random(f"mutant {seed}"))
-    return head + new if new is not None and new != inner else None
+    if new is None or new == inner or " = " not in new:  # a function that does nothing does not say what its types are of
+        return None
+    return head + new
 
 
 def main():

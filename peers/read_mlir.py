@@ -246,7 +246,7 @@ class Spread:
         used = [digit for digits in self.dims + [self.sums] for digit in digits]
         for name, size in self.mesh:
             spans = sorted((before, before * part) for one, before, part in used if one == name)
-            if any(low[1] > high[0] for low, high in zip(spans, spans[1:])) or any(size % high for _, high in spans):
+            if any(high[0] % low[1] for low, high in zip(spans, spans[1:])) or any(size % high for _, high in spans):
                 raise Refused(f"parts of axis {name} meet")
 
     def same(self, other, shape):
