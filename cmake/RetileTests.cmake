@@ -234,7 +234,7 @@ function(retile_add_tests room)
   endforeach()
   if(arg_SLOW)
     list(TRANSFORM arg_SLOW APPEND "|slow")
-    _retile_add_tests_of_program(${room} ${program}_slow ".slow" PAIRS ${arg_SLOW} TIMEOUT 3600 ${common} RETILE_SLOW_TESTS)
+    _retile_add_tests_of_program(${room} ${program}_slow ".slow" PAIRS ${arg_SLOW} TIMEOUT 7200 ${common} RETILE_SLOW_TESTS)
   endif()
 endfunction()
 
