@@ -389,6 +389,12 @@ class Shardy:
     def give(self, spread, dim, digits):
         spread.dims[dim] = merged(spread.dims[dim] + digits)
 
+    def forget(self, spread, digits):
+        """A slice along axes of addends: everyone keeps a part of its own addend, and nobody adds up."""
+        whole = dict(spread.mesh)
+        gone = primes(digits, whole)
+        spread.sums = merged([one for one in primes(spread.sums, whole) if one not in gone])
+
     def check_cuts(self, fine, count, coarse, parts):
         """Whether tiles begin at the same places before and after, or one of them is whole."""
         self.recut = self.recut or (count != parts and fine * parts != coarse)
@@ -431,6 +437,7 @@ class Shardy:
         if op == "all_slice":
             starts, whole = [], spread.tile(shape)
             for dim, digits in enumerate(self.lists(axes, spread)):
+                self.forget(spread, digits)
                 self.give(spread, dim, digits)
                 fine = spread.tile(shape)[dim]
                 self.check_cuts(fine, spread.sizes(spread.dims[dim]), whole[dim], spread.sizes(digits))

@@ -198,6 +198,36 @@ func.func @f(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x", "y"}, 
         self.assertIs(self.verdict(move)["right"], True)
         self.assertIs(self.verdict(move.replace('[{}, {"x", "y"}]', '[{}, {"y", "x"}]'))["right"], False)
 
+    def test_a_slice_along_axes_of_addends_drops_addends(self):
+        text = """sdy.mesh @m = <["x"=6, "y"=2]>
+func.func @f(%a: tensor<12xf32> {sdy.sharding = #sdy.sharding<@m, [{}], unreduced={"x", "y"}>}) -> tensor<12xf32> {
+  %0 = sdy.all_slice [{"y", "x":(2)3}] %a out_sharding=<@m, [{"y", "x":(2)3}], unreduced={"x":(1)2}> : tensor<12xf32>
+  return %0 : tensor<12xf32>
+}
+"""
+        out = self.verdict(text)
+        self.assertEqual((out["right"], out["first_wrong"]["value"]), (False, "%0"))
+        # the axis that adds no more is not sliced along: that reduces nothing either, and the claim says otherwise
+        other = text.replace('[{"y", "x":(2)3}]', '[{"y"}]')
+        self.assertEqual(self.verdict(other)["reason"], "claim")
+        uneven = text.replace("12xf32", "13xf32").replace('[{}], unreduced={"x", "y"}', '[{"y"}], unreduced={"x"}').replace('[{"y", "x":(2)3}] %a', '[{"x"}] %a')
+        self.refused(retile("check", stdin=uneven), 2, "an uneven slice along axes of addends")
+
+    def test_a_function_that_does_nothing(self):
+        text = """module attributes {mhlo.num_partitions = 4 : i32} {
+sdy.mesh @m = <["x"=4]>
+func.func @f(%a: tensor<2xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> (tensor<2xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) {
+  return %a : tensor<2xf32>
+}
+}
+"""
+        # The shape says whether these are tiles.
+        self.assertIs(self.verdict(text, "--shape", "8", "--mesh", "x:4", "--from", "[2{x}8]", "--to", "[2{x}8]")["right"], True)
+        self.assertIs(self.verdict(text, "--shape", "8", "--mesh", "x:4", "--from", "[2{x}8]", "--to", "[8]")["right"], False)
+        whole = text.replace("tensor<2x", "tensor<8x")
+        self.assertIs(self.verdict(whole, "--shape", "8")["right"], True)
+        self.assertIs(self.verdict(whole)["right"], True)
+
     def test_forms_agree(self):
         for one, other in (("shardy", "shardy_generic"), ("shardy", "stablehlo")):
             first, second = (self.verdict(example(name)) for name in (one, other))

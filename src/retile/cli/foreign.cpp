@@ -251,6 +251,7 @@ Outcome check_foreign(std::string_view text, const std::string& source, foreign:
   if (!options) return failed(options.error());
   foreign::ReadOptions read_options;
   if (options->mesh) read_options.devices = options->mesh->devices();
+  read_options.shape = options->shape;
   const text::Input input{.text = text, .source = source, .numbered = true};
   const auto functions = foreign::read(input, language, read_options);
   if (!functions) return failed(functions.error());

@@ -20,6 +20,9 @@ enum class Language { hlo, mlir };
 struct ReadOptions {
   /// How many devices there are, where the text does not say it.
   std::optional<Size> devices = {};
+  /// The array's shape, where it is known: it tells types of tiles from types of the whole array in
+  /// a function that does nothing.
+  std::optional<Shape> shape = {};
 };
 
 /// All functions of a text. Their types hold (check_types).

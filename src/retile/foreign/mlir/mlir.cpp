@@ -149,9 +149,12 @@ class ModuleReader {
     return read_tiles(context_, op, options_);
   }
 
-  /// A function of shardings alone: whether its types are of tiles does not matter.
-  [[nodiscard]] static bool does_nothing(const Op& op) {
-    return body_of(op).ops.size() == 1 && sharding_attribute(op, "arg_attrs", 0) != nullptr;
+  /// A function of shardings alone, whose types are of the whole array as far as is known.
+  [[nodiscard]] bool does_nothing(const Op& op) const {
+    const Block& body = body_of(op);
+    if (body.ops.size() != 1 || sharding_attribute(op, "arg_attrs", 0) == nullptr) return false;
+    if (!options_.shape || body.arguments.size() != 1) return true;
+    return Builder(context_, op).tile_of(body.arguments[0].type).extents == *options_.shape;
   }
 
   ModuleContext context_;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "retile/core/names.h"
+#include "retile/core/primes.h"
 #include "retile/foreign/mlir/build.h"
 #include "retile/text/scanner.h"
 
@@ -261,6 +262,16 @@ class ShardyReader {
     digits = merged(digits);
     if (!layout_of(out_)) fail_axes(axes, "the operand uses these axes already, or they meet");
   }
+  void drop_addends(const WrittenDigits& axes) {
+    for (Digit digit : axes.digits) {
+      for (const PrimePower& factor : factorize(digit.size)) {
+        for (Size k = 0; k < factor.exponent; ++k) {
+          static_cast<void>(take_out(out_.addends, {{digit.stride, factor.prime}}));
+          digit.stride *= factor.prime;
+        }
+      }
+    }
+  }
   [[nodiscard]] static Size size_of(const WrittenDigits& axes) { return product_of(axes.digits); }
   [[nodiscard]] Groups groups(const WrittenDigits& axes) const {
     return groups_along(out_.mesh, axes.digits);
@@ -344,8 +355,14 @@ class ShardyReader {
     bool fit = true;
     for (std::size_t k = 0; k < lists.size(); ++k) {
       if (lists[k].digits.empty()) continue;
+      // Slicing along axes of addends drops addends: every device keeps a part of its own one. The
+      // claim, which has none of them, then does not hold.
+      drop_addends(lists[k]);
       give(k, lists[k]);
       fit = fit && fits(out_.tile(k), out_.count(k), before.tile(k), lists[k]);
+    }
+    if (!fit && before.addends != out_.addends) {
+      refuse_at(op.place, Code::unsupported, "an uneven slice along axes of addends");
     }
     if (!fit) return assemble(op, before);
     const Shape tile = out_.tile();
