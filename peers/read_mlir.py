@@ -380,11 +380,17 @@ class Shardy:
 
     def take(self, spread, dim, digits):
         """Takes the last digits of a dimension; a digit may be a part of what the sharding lists."""
-        left = primes(spread.dims[dim], dict(spread.mesh))
-        gone = primes(digits, dict(spread.mesh))
-        if gone and left[-len(gone):] != gone:
-            raise Refused("these axes are not the last ones of the dimension")
-        spread.dims[dim] = merged(left[:len(left) - len(gone)])
+        left = list(spread.dims[dim])
+        for name, before, part in reversed(digits):
+            while part > 1:
+                axis, above, size = left.pop() if left else (None, 0, 0)
+                common = min(size, part)
+                if axis != name or above * size != before * part or size % common or part % common:
+                    raise Refused("these axes are not the last ones of the dimension")
+                part //= common
+                if size > common:
+                    left.append((axis, above, size // common))
+        spread.dims[dim] = merged(left)
 
     def give(self, spread, dim, digits):
         spread.dims[dim] = merged(spread.dims[dim] + digits)
