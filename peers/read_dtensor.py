@@ -159,10 +159,16 @@ def judge(problem, text):
     made = ranks.run()
     sizes = [max(prod(high - low) for low, high in zip(*boxes(problem, end))) for end in ("from", "to")]
     total = prod(problem["shape"])
-    held = max((len(np.unique(one[one >= 0] % total)) for values in ranks.values.values() for one in values.values()), default=0)
+    held = max((elements(ranks.machine, one, total) for values in ranks.values.values() for one in values.values()), default=0)
     out = {"height": ranks.largest, "bound": int(max(sizes)), "whole_array": "a tile" if held == total and max(sizes) < total else None}
     found = mismatch(problem, ranks.machine, made)
     return {"right": found is None, **out, **({"first_wrong": found} if found else {})}
+
+
+def elements(machine, cells, total):
+    """Of how many elements something is in a tile."""
+    tags = set(cells.reshape(-1).tolist()) - {ZERO, UNKNOWN}
+    return len({term[0] % total for tag in tags for term in machine.terms(tag)}) if cells.size >= total else 0
 
 
 def mismatch(problem, machine, made):

@@ -76,6 +76,12 @@ std::string found_text(const foreign::Found& found) {
 }
 
 std::string mismatch_text(const foreign::Mismatch& mismatch, const Judged& judged) {
+  const Size device = mismatch.rank.value_or(mismatch.device);
+  if (mismatch.tile) {
+    return fmt::format("rank {} ends with a tile {}, but its tile of the end is {}", device,
+                       index_text(*mismatch.tile),
+                       index_text(judged.ends.to.box(mismatch.device).extent));
+  }
   if (mismatch.fault == foreign::Fault::tile) {
     const auto& type = judged.function.values[judged.function.results.front()].type;
     return fmt::format("the result is a tile {}, but a tile of the end is {}",
@@ -83,11 +89,11 @@ std::string mismatch_text(const foreign::Mismatch& mismatch, const Judged& judge
   }
   const std::string at = index_text(mismatch.at);
   if (mismatch.fault == foreign::Fault::end) {
-    return fmt::format("device {} holds {} at {}, expected {}", mismatch.device,
-                       found_text(mismatch.found), at, index_text(mismatch.element));
+    return fmt::format("device {} holds {} at {}, expected {}", device, found_text(mismatch.found),
+                       at, index_text(mismatch.element));
   }
   const std::string place =
-      fmt::format("device {}: element {} at {}", mismatch.device, index_text(mismatch.element), at);
+      fmt::format("device {}: element {} at {}", device, index_text(mismatch.element), at);
   if (mismatch.replica) {
     return fmt::format("{} is another sum than on device {}, its replica", place,
                        *mismatch.replica);
@@ -174,8 +180,10 @@ void put_mismatch(const foreign::Verdict& verdict, Json& json) {
   }
   if (!mismatch) return;
   json["reason"] = verdict.is_claim ? "claim" : name_of(mismatch->fault);
+  const Size device = mismatch->rank.value_or(mismatch->device);
+  if (mismatch->tile) json["device"] = device;
   if (mismatch->fault == foreign::Fault::tile) return;
-  json["device"] = mismatch->device;
+  json["device"] = device;
   json["at"] = mismatch->at;
   json["element"] = mismatch->element;
   json["found"] = found_json(mismatch->found);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "retile/core/names.h"
+#include "retile/foreign/dtensor/trace.h"
 #include "retile/foreign/typing.h"
 #include "retile/notation/sharding.h"
 
@@ -198,6 +199,11 @@ class Finder {
   }
   /// That the parameter has the tiles of the start; what the result has, the judge says.
   void check_tiles() const {
+    for (const Operation& operation : function_.operations) {
+      if (const auto* ranks = std::get_if<Ranks>(&operation.action)) {
+        return check_starts(*ranks->trace);
+      }
+    }
     if (parameter().extents == out_.from.tile()) return;
     std::vector<std::string> notes;
     if (parameter().extents == out_.from.global()) {
@@ -207,6 +213,21 @@ class Finder {
                  fmt::format("the parameter is a tile {}, but a tile of the start is {}",
                              shape_text(parameter().extents), shape_text(out_.from.tile())),
                  std::move(notes));
+  }
+
+  /// That every rank begins with its box of the start.
+  void check_starts(const dtensor::Trace& trace) const {
+    for (std::size_t rank = 0; rank < trace.ranks.size(); ++rank) {
+      const Shape& wanted = out_.from.box(static_cast<Size>(rank)).extent;
+      const Shape& start = trace.ranks[rank].start;
+      if (start == wanted || (checked_product(start) == 0 && checked_product(wanted) == 0))
+        continue;
+      fail(place_in(input_, trace.ranks[rank].place),
+           {.code = Code::bad_argument,
+            .message =
+                fmt::format("rank {} begins with a tile {}, but its tile of the start is {}",
+                            trace.ranks[rank].number, shape_text(start), shape_text(wanted))});
+    }
   }
 
   const Function& function_;

@@ -7,6 +7,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/foreign/calculate.h"
+#include "retile/foreign/dtensor/trace.h"
 #include "retile/foreign/element.h"
 #include "retile/foreign/typing.h"
 
@@ -521,6 +522,37 @@ class Step {
         });
   }
 
+  void rule(const Ranks& action) {
+    std::vector<Block> starts;
+    for (Size device = 0; device < function_.devices; ++device) {
+      const Shape& extents = action.trace->ranks[index(device)].start;
+      starts.push_back(resized(*block(0, device), operand(0), extents));
+    }
+    dtensor::Ran ran =
+        dtensor::run(*action.trace, std::move(starts), evaluator_.from_.global_size(),
+                     evaluator_.budget_, evaluator_.sums_);
+    evaluator_.whole_ = ran.whole;
+    auto& blocks = out();
+    for (Size device = 0; device < function_.devices; ++device) {
+      const dtensor::RankTrace& rank = action.trace->ranks[index(device)];
+      blocks[index(device)] =
+          resized(*ran.results[index(device)], rank.shapes[rank.result], result());
+    }
+  }
+  /// What both have a place for.
+  [[nodiscard]] Block resized(const Cells& cells, const Shape& before, const Shape& after) {
+    auto out = std::make_shared<Cells>(evaluator_.budget_, true, count_of(after), undefined_tag);
+    if (before.size() != after.size()) return out;
+    Shape common = before;
+    for (std::size_t k = 0; k < common.size(); ++k) common[k] = std::min(before[k], after[k]);
+    const Shape begin(common.size(), 0);
+    copy({.source = &cells,
+          .extents = common,
+          .from = lane_at(begin, before),
+          .to = lane_at(begin, after)},
+         *out);
+    return out;
+  }
   void rule(const Assemble& action) {
     auto& blocks = out();
     for (Size device = 0; device < function_.devices; ++device) {

@@ -35,6 +35,8 @@ class Evaluator {
   void drop(ValueId value) { states_[value].blocks.clear(); }
   /// Says what the devices hold, whatever made it.
   void set(ValueId value, State state) { states_[value] = std::move(state); }
+  /// Who in an action Ranks held the whole array first: rank, value.
+  [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> whole() const { return whole_; }
   [[nodiscard]] Sums& sums() { return sums_; }
   [[nodiscard]] const Sums& sums() const { return sums_; }
 
@@ -46,6 +48,7 @@ class Evaluator {
   Budget budget_;
   Sums sums_;
   std::vector<State> states_;
+  std::optional<std::pair<std::size_t, std::size_t>> whole_;
 };
 
 }  // namespace retile::foreign

@@ -1,5 +1,7 @@
 #include "retile/foreign/judge.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -9,6 +11,7 @@
 #include "retile/core/assert.h"
 #include "retile/core/deadline.h"
 #include "retile/foreign/compare.h"
+#include "retile/foreign/dtensor/trace.h"
 #include "retile/foreign/element.h"
 #include "retile/foreign/evaluator.h"
 #include "retile/foreign/traffic.h"
@@ -141,6 +144,18 @@ class Judge {
     const Value& value = function_.values[operation.results.back()];
     return {.place = value.place, .name = value.name, .op = operation.name};
   }
+  /// A value of one rank, in an action Ranks.
+  [[nodiscard]] static ValuePlace place_of(const dtensor::Trace& trace, std::size_t rank,
+                                           std::size_t value) {
+    return {.place = trace.place_of(rank, value),
+            .name = fmt::format("rank {}", trace.ranks[rank].number),
+            .op = std::string(trace.op_of(rank, value))};
+  }
+  /// What the ranks did that made a value, each by itself; nothing where it is no such value.
+  [[nodiscard]] const dtensor::Trace* trace_of(ValueId value) const {
+    const auto* ranks = std::get_if<Ranks>(&maker(value).action);
+    return ranks != nullptr ? ranks->trace.get() : nullptr;
+  }
   /// The operation that makes a value.
   [[nodiscard]] const Operation& maker(ValueId value) const {
     for (const Operation& operation : function_.operations) {
@@ -163,11 +178,19 @@ class Judge {
           out_.height_value = place_of(operation);
         }
       }
+      if (const auto* ranks = std::get_if<Ranks>(&operation.action)) measure(*ranks->trace);
     }
     const Traffic traffic = traffic_of(function_);
     out_.cost = traffic.cost;
     out_.received = traffic.received;
     out_.received_bytes = traffic.received_bytes;
+  }
+  void measure(const dtensor::Trace& trace) {
+    const auto [rank, value] = trace.largest();
+    const Size size = count_of(trace.ranks[rank].shapes[value]);
+    if (size < out_.height) return;
+    out_.height = size;
+    out_.height_value = place_of(trace, rank, value);
   }
   void check_size() const {
     const auto atoms = checked_mul(from_.global_size(), from_.addend_count());
@@ -197,7 +220,16 @@ class Judge {
     out_.right = holds(evaluator, result, to_);
     if (*out_.right) return;
     out_.first_wrong = place_of(maker(result));
-    if (const auto lost = first_loss()) out_.first_wrong = lost;
+    if (const dtensor::Trace* trace = trace_of(result)) {
+      const std::size_t rank = index(out_.mismatch->device);
+      out_.first_wrong = place_of(*trace, rank, trace->ranks[rank].result);
+      out_.mismatch->rank = trace->ranks[rank].number;
+      if (out_.mismatch->replica) {
+        out_.mismatch->replica = trace->ranks[index(*out_.mismatch->replica)].number;
+      }
+    } else if (const auto lost = first_loss()) {
+      out_.first_wrong = lost;
+    }
   }
   /// Whether all devices hold of a value what a layout says; what they hold instead goes to the verdict.
   bool holds(Evaluator& evaluator, ValueId value, const Layout& claim) {
@@ -206,8 +238,28 @@ class Judge {
       out_.mismatch = Mismatch{.fault = Fault::tile, .at = {}, .element = {}, .found = {}};
       return false;
     }
+    if (const dtensor::Trace* trace = trace_of(value); trace != nullptr && !fits(*trace, claim)) {
+      return false;
+    }
     out_.mismatch = find_mismatch(evaluator.at(value), extents, from_, claim, evaluator.sums());
     return !out_.mismatch;
+  }
+  /// Whether every rank's tile has the shape of its box.
+  bool fits(const dtensor::Trace& trace, const Layout& claim) {
+    for (Size device = 0; device < claim.devices(); ++device) {
+      const dtensor::RankTrace& rank = trace.ranks[index(device)];
+      const Shape& made = rank.shapes[rank.result];
+      const Shape& box = claim.box(device).extent;
+      if (made == box || (count_of(made) == 0 && count_of(box) == 0)) continue;
+      out_.mismatch = Mismatch{.fault = Fault::tile,
+                               .device = device,
+                               .at = {},
+                               .element = {},
+                               .found = {},
+                               .tile = made};
+      return false;
+    }
+    return true;
   }
   bool claims_hold(Evaluator& evaluator, const Operation& operation) {
     for (const ValueId value : operation.results) {
@@ -225,6 +277,12 @@ class Judge {
   void look_for_all(const Evaluator& evaluator, const Operation& operation) {
     const Size size = from_.global_size();
     if (out_.whole_array || out_.bound >= size) return;
+    if (const auto* ranks = std::get_if<Ranks>(&operation.action)) {
+      if (const auto whole = evaluator.whole()) {
+        out_.whole_array = place_of(*ranks->trace, whole->first, whole->second);
+      }
+      return;
+    }
     for (const ValueId value : operation.results) {
       if (!moved_[value] || count_of(function_.values[value].type.extents) < size) continue;
       std::set<const Cells*> blocks;

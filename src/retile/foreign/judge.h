@@ -51,6 +51,10 @@ struct Mismatch {
   std::optional<Size> addend = {};
   std::optional<Size> times = {};    ///< how often it is there
   std::optional<Size> replica = {};  ///< the device that holds something else
+  /// Where the device's own tile has another shape than its box of the end.
+  std::optional<Shape> tile = {};
+  /// The device's number where the file has numbers of its own.
+  std::optional<Size> rank = {};
 };
 
 struct Verdict {

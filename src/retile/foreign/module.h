@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -171,10 +172,19 @@ struct Assemble {
   std::vector<std::vector<Piece>> pieces;  ///< of every device
 };
 
+namespace dtensor {
+struct Trace;
+}
+/// What every device did by itself, with tiles of sizes of its own, which lie at the beginning of
+/// the operand's and of the result's.
+struct Ranks {
+  std::shared_ptr<const dtensor::Trace> trace;
+};
+
 using Action = std::variant<Parameter, Constant, PerDevice, Iota, Same, Convert, Reshape, Transpose,
                             Slice, Pad, Concatenate, Broadcast, DynamicSlice, DynamicUpdateSlice,
                             Select, Compare, Calculate, AllGather, AllToAll, CollectivePermute,
-                            AllReduce, ReduceScatter, TakeBox, PutBox, Assemble>;
+                            AllReduce, ReduceScatter, TakeBox, PutBox, Assemble, Ranks>;
 
 /// A value as the file names it. One operation of the file may be several here; the last has its
 /// claim.

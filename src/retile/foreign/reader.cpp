@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "retile/core/names.h"
+#include "retile/foreign/dtensor/dtensor.h"
 #include "retile/foreign/hlo/hlo.h"
 #include "retile/foreign/mlir/mlir.h"
 #include "retile/foreign/typing.h"
@@ -53,12 +54,20 @@ bool begins_mlir(std::string_view line) {
   return begins_with(line.substr(end), " = ");
 }
 
+/// `{"schema": "retile.dtensor-trace/1", ..`: the schema may stand further back, but a Program has another.
+bool begins_trace(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin != std::string_view::npos && text[begin] == '{' &&
+         text.find("\"retile.dtensor-trace/") != std::string_view::npos;
+}
+
 }  // namespace
 
 std::optional<Language> language_of(std::string_view text) {
   const std::string_view line = first_line(text);
   if (begins_with(line, "HloModule") || begins_computation(line)) return Language::hlo;
   if (begins_mlir(line)) return Language::mlir;
+  if (begins_trace(text)) return Language::dtensor;
   return std::nullopt;
 }
 
@@ -70,6 +79,8 @@ Result<std::vector<Function>> read(const text::Input& input, Language language,
         return read_hlo(input, options);
       case Language::mlir:
         return read_mlir(input, options);
+      case Language::dtensor:
+        return read_dtensor_trace(input);
     }
     return std::vector<Function>();
   });

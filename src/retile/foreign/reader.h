@@ -12,7 +12,7 @@
 
 namespace retile::foreign {
 
-enum class Language { hlo, mlir };
+enum class Language { hlo, mlir, dtensor };
 
 /// The language that a text is in; nothing for Programs, and for what nobody knows.
 [[nodiscard]] std::optional<Language> language_of(std::string_view text);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "retile/core/cases.h"
+#include "retile/foreign/dtensor/trace.h"
 #include "retile/foreign/element.h"
 
 namespace retile::foreign {
@@ -23,6 +24,7 @@ struct Share {
   Size received = 0;
   const CollectivePermute* permutation = nullptr;
   const Assemble* assembly = nullptr;
+  const Ranks* ranks = nullptr;
 };
 
 class Counter {
@@ -88,9 +90,21 @@ class Counter {
     }
     return {};
   }
+  [[nodiscard]] Share of(const Ranks& action, const Operation&) const {
+    Share out{.ranks = &action};
+    for (std::size_t rank = 0; rank < action.trace->ranks.size(); ++rank) {
+      out.cost = std::max(out.cost, action.trace->traffic(rank).first);
+    }
+    return out;
+  }
 
  public:
   /// What a device gets of others.
+  [[nodiscard]] static Size received(const Share& share, std::size_t device) {
+    if (share.assembly != nullptr) return received(*share.assembly, device);
+    if (share.ranks != nullptr) return share.ranks->trace->traffic(device).second;
+    return share.received;
+  }
   [[nodiscard]] static Size received(const Assemble& action, std::size_t device) {
     Size out = 0;
     for (const Assemble::Piece& piece : action.pieces[device]) {
@@ -121,8 +135,7 @@ Traffic traffic_of(const Function& function) {
         element_kind(function.values[operation.results.front()].type.element).bytes();
     const auto receive = [&](Size device) {
       const auto k = static_cast<std::size_t>(device);
-      const Size received =
-          share.assembly != nullptr ? Counter::received(*share.assembly, k) : share.received;
+      const Size received = Counter::received(share, k);
       elements[k] = capped_sum(elements[k], received);
       bytes[k] = capped_sum(bytes[k], capped_product(received, width));
     };

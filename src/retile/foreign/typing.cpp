@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "retile/core/cases.h"
+#include "retile/foreign/dtensor/trace.h"
 #include "retile/foreign/element.h"
 
 namespace retile::foreign {
@@ -413,6 +414,14 @@ class Checker {
     if (static_cast<Size>(action.starts.size()) != function_.devices)
       violate("not for all devices");
     for (const Shape& start : action.starts) is_box(start, operand(0).extents, {});
+  }
+  void rule(const Ranks& action) const {
+    takes(1);
+    static_cast<void>(product(operand(0).extents));
+    static_cast<void>(product(result().extents));
+    if (static_cast<Size>(action.trace->ranks.size()) != function_.devices) {
+      violate("not for all devices");
+    }
   }
   void rule(const Assemble& action) const {
     takes(1);
