@@ -1,5 +1,8 @@
 #include "retile/foreign/to_program.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -8,6 +11,7 @@
 #include <vector>
 
 #include "retile/core/cases.h"
+#include "retile/foreign/dtensor/trace.h"
 #include "retile/foreign/evaluator.h"
 #include "retile/foreign/sums.h"
 
@@ -428,7 +432,31 @@ class Writer {
 
 }  // namespace
 
+namespace {
+
+/// That ranks end with tiles of the shapes of the end: a Program has no word for others.
+Result<void> check_tiles(const Function& function, const Layout& to) {
+  for (const Operation& operation : function.operations) {
+    const auto* ranks = std::get_if<Ranks>(&operation.action);
+    for (std::size_t k = 0; ranks != nullptr && k < ranks->trace->ranks.size(); ++k) {
+      const dtensor::RankTrace& rank = ranks->trace->ranks[k];
+      const Shape& made = rank.shapes[rank.result];
+      const Shape& box = to.box(static_cast<Size>(k)).extent;
+      if (made == box || (checked_product(made) == 0 && checked_product(box) == 0)) continue;
+      return refuse(
+          {.code = Code::unsupported,
+           .message = fmt::format("rank {} ends with a tile {}, but its tile of the end is {}",
+                                  rank.number, fmt::join(made, ","), fmt::join(box, ",")),
+           .notes = {"that is wrong, and no Program says it"}});
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<Program> to_program(const Function& function, const Layout& from, const Layout& to) {
+  if (auto fits = check_tiles(function, to); !fits) return refuse(std::move(fits.error()));
   try {
     const auto atoms = checked_mul(from.global_size(), from.addend_count());
     if (!atoms || *atoms > Sums::first) throw LimitReached{"the array has more than 2^30 elements"};
