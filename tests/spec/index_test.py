@@ -14,7 +14,7 @@ import re
 import sys
 from pathlib import Path
 
-FOLDERS = ("paper", "layout", "program", "search", "oracle")
+FOLDERS = ("paper", "layout", "program", "programs", "search", "oracle")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]*)"', re.MULTILINE)
 NAMED = re.compile(r"(?<![\w./-])[\w./-]*\w\.(?:h|cpp|md|py|cmake)\b")
 ROW = re.compile(r"\| `([^`]*)` \| (.*) \|")
