@@ -5,15 +5,9 @@
 
 #include "../program/check.h"
 #include "../program/text.h"
-#include "common.h"
+#include "check_module.h"
 
 namespace spec::oracle {
-
-inline void print(std::ostream& out, const char* name, const std::optional<Sizes>& numbers) {
-  out << name << ": " << (numbers ? "[" : "null");
-  for (Index i = 0; numbers && i < numbers->size(); ++i) out << (i > 0 ? "," : "") << (*numbers)[i];
-  out << (numbers ? "]\n" : "\n");
-}
 
 inline int print(std::ostream& out, const Verdict& verdict) {
   if (!verdict.decided) {
@@ -58,6 +52,7 @@ inline Refused input(const Words& words) {
 
 inline int check(const Words& words, std::ostream& out) {
   const auto [source, text, place] = input(words);
+  if (spmd::is_module(text)) return check_module({source, text, {}}, out);
   const Programs programs = parse_programs(text);
   if (programs.error) throw Refused{source, text, *programs.error};
   int code = yes;

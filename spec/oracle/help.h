@@ -150,7 +150,7 @@ Examples:
 
 Exit codes: 0; 2 the input cannot be read; 3 undecided: `retile-oracle --help` lists the limits.
 )"},
-      {"check", R"(usage: retile-oracle check [PROGRAM|-]
+      {"check", R"(usage: retile-oracle check [PROGRAM|MODULE|-]
 
 Reads Programs in the text forms retile.program/1 and /2 from a file, or from standard input, and
 replays each one: an array of global indices per device, moved element by element. Prints, per Program, the
@@ -162,6 +162,15 @@ In a Program with addends, such as one from sum{x}[8], the elements are formal s
 element of each addend was added. Then these lines may follow: addend and times, an addend and how
 often it is there; replica and replica_times, a device that should hold the same, and how often it
 has that addend.
+
+A file may be a module instead, retile.spmd/1: operations on the tiles of devices, and redistributions
+between them. Each operation is carried out on every device, on formal polynomials, and so is what the
+clause denotes says. So the verdict holds for all numbers. Prints right, devices, statements and claims;
+when it is wrong also reason, statement, device and element. The reasons: replicas, devices that hold
+one element of one addend disagree; uncovered, an element that no device holds; denotes, the result is
+another one. Maxima are compared by what they are taken of. Where that decides nothing, and no drawn
+numbers show a difference, the module is undecided. So it is above 2^20 elements on all devices, or 2^22
+terms to add up. An operation whose shapes do not fit is refused with a caret.
 
 An undecided Program has right: undecided, reason: limit, and a comment that says which limit.
 Dimensions are first divided by the gcd of all tile extents along them: blocks move whole, and each

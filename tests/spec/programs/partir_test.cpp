@@ -2,12 +2,12 @@
 //
 // Bound: matrices of extents 1 to 6, widths 1 to 7, depth 4, so uneven and nested ranges are among
 // them. A rule that applies keeps the type and the value; a twin must not, somewhere.
-#include "spec/programs/partir.h"
-
 #include <gtest/gtest.h>
 
 #include <iostream>
 #include <random>
+
+#include "spec/programs/partir_rules.h"
 
 namespace spec::partir_test {
 namespace {

@@ -1,0 +1,294 @@
+/// Operations on whole tensors: what the body of an spmd op and the clause `denotes` are made of.
+///
+///   einsum "ik,kj->ij" x y   add x y ..   sub x y   mul x y ..   max x y ..   neg x   relu x   scale INT x
+///   reduce_sum D x   reduce_max D x   transpose [..] x   trim D LO HI x
+///
+/// A subscript of einsum is a label or a sum of labels: x at i+k. New dimension k of transpose is
+/// old dimension numbers[k]. trim leaves out the first LO and the last HI indices of dimension D.
+#pragma once
+
+#include <string>
+
+#include "polynomial.h"
+#include "tensor.h"
+
+namespace spec::spmd {
+
+enum class LocalOp {
+  name,
+  einsum,
+  add,
+  sub,
+  mul,
+  neg,
+  max,
+  relu,
+  scale,
+  reduce_sum,
+  reduce_max,
+  transpose,
+  trim
+};
+
+struct LocalExpression {
+  LocalOp op = LocalOp::name;
+  Name x = {};         // of a name; of einsum the subscripts
+  Sizes numbers = {};  // those behind the operation
+  std::vector<LocalExpression> args = {};
+};
+
+/// A subscript: labels whose indices are added up.
+using Subscript = std::string;
+
+struct Einsum {
+  std::vector<std::vector<Subscript>> in;
+  std::vector<Subscript> out;
+};
+
+/// "ik,kj->ij", "i+k,k->i"; nullopt where it is none.
+inline std::optional<Einsum> einsum_of(const std::string& text) {
+  const std::size_t arrow = text.find("->");
+  if (arrow == std::string::npos) return std::nullopt;
+  Einsum out;
+  out.in.emplace_back();
+  bool joins = false;
+  const auto read = [&](char c, std::vector<Subscript>& subscripts) {
+    const bool is_label = ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z');
+    if (c == '+' && !joins && !subscripts.empty()) {
+      joins = true;
+      return true;
+    }
+    if (!is_label) return false;
+    if (joins) {
+      subscripts.back() += c;
+    } else {
+      subscripts.emplace_back(1, c);
+    }
+    joins = false;
+    return true;
+  };
+  for (std::size_t k = 0; k < arrow; ++k) {
+    if (text[k] == ',' && !joins) {
+      out.in.emplace_back();
+    } else if (!read(text[k], out.in.back())) {
+      return std::nullopt;
+    }
+  }
+  if (joins) return std::nullopt;
+  for (std::size_t k = arrow + 2; k < text.size(); ++k) {
+    if (text[k] == '+' || !read(text[k], out.out)) return std::nullopt;
+  }
+  return out;
+}
+
+/// How many values each label has. A sum i+k of an array of extent n leaves n - n_k + 1 for i, where
+/// that is known. nullopt where labels disagree, or one of them stays unknown.
+inline std::optional<std::map<char, Size>> label_extents(const Einsum& e,
+                                                         const std::vector<Sizes>& shapes) {
+  std::map<char, Size> n;
+  if (shapes.size() != e.in.size()) return std::nullopt;
+  for (bool more = true; more;) {
+    more = false;
+    for (Index a = 0; a < shapes.size(); ++a) {
+      if (shapes[a].size() != e.in[a].size()) return std::nullopt;
+      for (Index d = 0; d < shapes[a].size(); ++d) {
+        Size rest = shapes[a][d];
+        std::string unknown;
+        bool is_empty = false;
+        for (const char i : e.in[a][d]) {
+          const auto known = n.find(i);
+          if (known == n.end()) unknown += i;
+          if (known != n.end()) rest -= known->second - 1;
+          is_empty = is_empty || (known != n.end() && known->second == 0);
+        }
+        if (unknown.empty()) {
+          if (!is_empty && rest != 1) return std::nullopt;  // n_(i+k) = n_i + n_k - 1
+          if (is_empty && e.in[a][d].size() == 1 && shapes[a][d] != 0) return std::nullopt;
+        } else if (unknown.size() == 1) {
+          n[unknown[0]] = std::max<Size>(rest, 0);
+          more = true;
+        }
+      }
+    }
+  }
+  for (const auto& subscripts : e.in) {
+    for (const Subscript& s : subscripts) {
+      for (const char i : s) {
+        if (n.count(i) == 0) return std::nullopt;
+      }
+    }
+  }
+  for (Index d = 0; d < e.out.size(); ++d) {
+    if (n.count(e.out[d][0]) == 0) return std::nullopt;
+    if (std::count(e.out.begin(), e.out.end(), e.out[d]) != 1) return std::nullopt;
+  }
+  return n;
+}
+
+/// The shape of an operation on tensors of these shapes; nullopt where there is none.
+inline std::optional<Sizes> shape_of(const LocalExpression& e, const std::vector<Sizes>& shapes) {
+  const auto& k = e.numbers;
+  if (e.op == LocalOp::einsum) {
+    const auto einsum = einsum_of(e.x);
+    const auto n = einsum ? label_extents(*einsum, shapes) : std::nullopt;
+    if (!n) return std::nullopt;
+    Sizes out;
+    for (const Subscript& s : einsum->out) out.push_back(n->at(s[0]));
+    return out;
+  }
+  Sizes s = shapes[0];
+  const auto at = [&](Size d) { return static_cast<Index>(d); };
+  switch (e.op) {
+    case LocalOp::add:
+    case LocalOp::sub:
+    case LocalOp::mul:
+    case LocalOp::max:
+      return std::count(shapes.begin(), shapes.end(), s) ==
+                     static_cast<std::ptrdiff_t>(shapes.size())
+                 ? std::optional(s)
+                 : std::nullopt;
+    case LocalOp::reduce_sum:
+    case LocalOp::reduce_max:
+      if (at(k[0]) >= s.size()) return std::nullopt;
+      if (e.op == LocalOp::reduce_max && s[at(k[0])] == 0) return std::nullopt;
+      s.erase(s.begin() + k[0]);
+      return s;
+    case LocalOp::transpose: {
+      Sizes sorted = k, out;
+      std::sort(sorted.begin(), sorted.end());
+      for (Index d = 0; d < s.size(); ++d) {
+        if (sorted.size() != s.size() || sorted[d] != static_cast<Size>(d)) return std::nullopt;
+        out.push_back(s[at(k[d])]);
+      }
+      return k.size() == s.size() ? std::optional(out) : std::nullopt;
+    }
+    case LocalOp::trim:
+      if (at(k[0]) >= s.size()) return std::nullopt;
+      s[at(k[0])] = s[at(k[0])] < k[1] || s[at(k[0])] - k[1] < k[2] ? 0 : s[at(k[0])] - k[1] - k[2];
+      return s;
+    default:
+      return s;
+  }
+}
+
+/// The shape of an expression in which names have these shapes.
+inline std::optional<Sizes> shape_of(const LocalExpression& e, const std::map<Name, Sizes>& names) {
+  if (e.op == LocalOp::name) {
+    const auto x = names.find(e.x);
+    return x == names.end() ? std::nullopt : std::optional(x->second);
+  }
+  std::vector<Sizes> shapes;
+  for (const LocalExpression& arg : e.args) {
+    const auto shape = shape_of(arg, names);
+    if (!shape) return std::nullopt;
+    shapes.push_back(*shape);
+  }
+  return shape_of(e, shapes);
+}
+
+using PolynomialTensor = Tensor<Polynomial>;
+
+inline PolynomialTensor zeros(const Sizes& shape) {
+  return tensor_of<Polynomial>(shape, [](const Sizes&) { return Polynomial(); });
+}
+
+/// out[i, j] = Σ_k x[i, k] y[k, j], as the subscripts say.
+inline PolynomialTensor einsum_value(const Einsum& e, const std::vector<PolynomialTensor>& args,
+                                     const Sizes& shape) {
+  std::vector<Sizes> shapes;
+  for (const PolynomialTensor& x : args) shapes.push_back(x.shape);
+  const auto n = label_extents(e, shapes).value();
+  Sizes all;
+  std::map<char, Index> number;
+  for (const auto& [label, extent] : n) {
+    number[label] = all.size();
+    all.push_back(extent);
+  }
+  PolynomialTensor out = zeros(shape);
+  for_each_index(all, [&](const Sizes& i) {
+    const auto element = [&](const std::vector<Subscript>& subscripts, const Sizes& of) {
+      Sizes at;
+      for (const Subscript& s : subscripts) {
+        at.push_back(0);
+        for (const char label : s) at.back() += i[number.at(label)];
+      }
+      return position(of, at);
+    };
+    Polynomial term(1);
+    for (Index a = 0; a < args.size(); ++a) {
+      term = term * args[a].elements[element(e.in[a], args[a].shape)];
+    }
+    out.elements[element(e.out, shape)] += term;
+  });
+  return out;
+}
+
+/// The value of an operation on tensors for which it has a shape.
+inline PolynomialTensor value_of(const LocalExpression& e,
+                                 const std::vector<PolynomialTensor>& args, const Sizes& shape,
+                                 Variables& variables) {
+  if (e.op == LocalOp::einsum) return einsum_value(*einsum_of(e.x), args, shape);
+  const PolynomialTensor& x = args[0];
+  const auto d = e.numbers.empty() ? 0 : static_cast<Index>(e.numbers[0]);
+  const auto element = [&](const PolynomialTensor& y, const Sizes& i) -> const Polynomial& {
+    return y.elements[position(y.shape, i)];
+  };
+  return tensor_of<Polynomial>(shape, [&](Sizes i) -> Polynomial {
+    switch (e.op) {
+      case LocalOp::add:
+      case LocalOp::sub:
+      case LocalOp::mul:
+      case LocalOp::max: {
+        Polynomial out = element(x, i);
+        for (Index a = 1; a < args.size(); ++a) {
+          const Polynomial& next = element(args[a], i);
+          out = e.op == LocalOp::add   ? out + next
+                : e.op == LocalOp::sub ? out + -next
+                : e.op == LocalOp::mul ? out * next
+                                       : variables.max(out, next);
+        }
+        return out;
+      }
+      case LocalOp::neg:
+        return -element(x, i);
+      case LocalOp::relu:
+        return variables.max(element(x, i), Polynomial());
+      case LocalOp::scale:
+        return Polynomial(e.numbers[0]) * element(x, i);
+      case LocalOp::transpose: {
+        Sizes old(i.size());
+        for (Index k = 0; k < i.size(); ++k) old[static_cast<Index>(e.numbers[k])] = i[k];
+        return element(x, old);
+      }
+      case LocalOp::trim:
+        i[d] += e.numbers[1];
+        return element(x, i);
+      default: {  // reduce_sum, reduce_max
+        i.insert(i.begin() + e.numbers[0], 0);
+        const bool is_sum = e.op == LocalOp::reduce_sum;
+        std::optional<Polynomial> out;
+        for (; i[d] < x.shape[d]; ++i[d]) {
+          const Polynomial& next = element(x, i);
+          out = !out ? next : is_sum ? *out + next : variables.max(*out, next);
+        }
+        return out.value_or(Polynomial());
+      }
+    }
+  });
+}
+
+/// The value of an expression that has a shape.
+inline PolynomialTensor value_of(const LocalExpression& e,
+                                 const std::map<Name, PolynomialTensor>& names,
+                                 Variables& variables) {
+  if (e.op == LocalOp::name) return names.at(e.x);
+  std::vector<PolynomialTensor> args;
+  std::vector<Sizes> shapes;
+  for (const LocalExpression& arg : e.args) {
+    args.push_back(value_of(arg, names, variables));
+    shapes.push_back(args.back().shape);
+  }
+  return value_of(e, args, shape_of(e, shapes).value(), variables);
+}
+
+}  // namespace spec::spmd

@@ -1,0 +1,136 @@
+/// Formal polynomials with integer coefficients: numbers that stand for all numbers at once.
+///
+/// A polynomial is a sum of terms, a term an integer times variables. Two are equal as functions of
+/// integers iff they are the same sum. max(p, q) is no polynomial. It becomes a variable of its own,
+/// the same one for the same set of arguments. So polynomials that are the same are equal as
+/// functions, but with maxima not always the other way round.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "../layout/cuts.h"
+
+namespace spec::spmd {
+
+constexpr TooLarge too_many_terms = {"more than 2^22 terms of polynomials to add up"};
+constexpr TooLarge too_large_coefficient = {"a coefficient that is not below 2^63"};
+constexpr Size most_terms = Size{1} << 22;
+
+using Variable = Index;
+using Monomial = std::vector<Variable>;  // sorted; x² has x twice
+
+class Polynomial {
+ public:
+  /// How many terms may still be added up, by all polynomials together.
+  inline static Size terms_left = most_terms;
+
+  Polynomial() = default;
+  explicit Polynomial(Size constant) { add_term({}, constant); }
+  static Polynomial of(Variable x) {
+    Polynomial out;
+    out.add_term({x}, 1);
+    return out;
+  }
+
+  const std::map<Monomial, Size>& terms() const { return terms_; }
+  bool is_constant() const {
+    return terms_.empty() || (terms_.size() == 1 && terms_.begin()->first.empty());
+  }
+  Size constant() const { return terms_.empty() ? 0 : terms_.begin()->second; }
+
+  void add_term(const Monomial& x, Size c) {
+    if (--terms_left < 0) throw too_many_terms;
+    Size& there = terms_[x];
+    if (__builtin_add_overflow(there, c, &there)) throw too_large_coefficient;
+    if (there == 0) terms_.erase(x);
+  }
+  Polynomial& operator+=(const Polynomial& q) {
+    for (const auto& [x, c] : q.terms_) add_term(x, c);
+    return *this;
+  }
+  friend Polynomial operator+(Polynomial p, const Polynomial& q) { return p += q; }
+  friend Polynomial operator*(const Polynomial& p, const Polynomial& q) {
+    Polynomial out;
+    for (const auto& [x, a] : p.terms_) {
+      for (const auto& [y, b] : q.terms_) {
+        Size c = 0;
+        if (__builtin_mul_overflow(a, b, &c)) throw too_large_coefficient;
+        Monomial xy;
+        std::merge(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(xy));
+        out.add_term(xy, c);
+      }
+    }
+    return out;
+  }
+  friend Polynomial operator-(const Polynomial& p) { return Polynomial(-1) * p; }
+  bool operator==(const Polynomial&) const = default;
+  bool operator<(const Polynomial& q) const { return terms_ < q.terms_; }
+
+ private:
+  std::map<Monomial, Size> terms_;  // none has the coefficient 0
+};
+
+/// The variables: those that stand for inputs, and those that are maxima.
+class Variables {
+ public:
+  Polynomial fresh() {
+    maximum_.emplace_back();
+    return Polynomial::of(maximum_.size() - 1);
+  }
+
+  /// max(p, q). The maximum of maxima is that of all their arguments.
+  Polynomial max(const Polynomial& p, const Polynomial& q) {
+    if (p.is_constant() && q.is_constant()) {
+      return Polynomial(std::max(p.constant(), q.constant()));
+    }
+    std::set<Polynomial> all = arguments(p);
+    all.merge(arguments(q));
+    if (all.size() == 1) return *all.begin();
+    const auto known = variable_of_.emplace(all, maximum_.size());
+    if (known.second) maximum_.push_back(all);
+    return Polynomial::of(known.first->second);
+  }
+  bool has_maxima() const { return !variable_of_.empty(); }
+
+  /// The values of all variables, where `input` gives those that are no maxima. Modulo 2^64, so that
+  /// a maximum is one only where nothing is above 2^63.
+  template <class Input>
+  std::vector<Size> values(const Input& input) const {
+    std::vector<Size> out;
+    for (const std::set<Polynomial>& all : maximum_) {  // arguments have smaller variables
+      if (all.empty()) {
+        out.push_back(input());
+        continue;
+      }
+      Size most = value(*all.begin(), out);
+      for (const Polynomial& p : all) most = std::max(most, value(p, out));
+      out.push_back(most);
+    }
+    return out;
+  }
+  static Size value(const Polynomial& p, const std::vector<Size>& values) {
+    std::uint64_t out = 0;
+    for (const auto& [monomial, c] : p.terms()) {
+      auto term = static_cast<std::uint64_t>(c);
+      for (const Variable x : monomial) term *= static_cast<std::uint64_t>(values[x]);
+      out += term;
+    }
+    return static_cast<Size>(out);
+  }
+
+ private:
+  std::set<Polynomial> arguments(const Polynomial& p) const {
+    if (p.terms().size() == 1 && p.terms().begin()->second == 1) {
+      const Monomial& x = p.terms().begin()->first;
+      if (x.size() == 1 && !maximum_[x[0]].empty()) return maximum_[x[0]];
+    }
+    return {p};
+  }
+
+  std::vector<std::set<Polynomial>> maximum_;  // of each variable its arguments; none of an input
+  std::map<std::set<Polynomial>, Variable> variable_of_;
+};
+
+}  // namespace spec::spmd

@@ -1,0 +1,232 @@
+/// What modules denote, and whether it is what they say.
+///
+/// D-SPMD: the value is a family (v_κ), one array for each addend κ of its layout; it exists iff devices
+/// agree wherever their boxes of one v_κ overlap. A layout sum{z̄} means Σ_κ v_κ. redistribute keeps
+/// what is meant. All is decided on formal polynomials, so for all numbers: the local programs of all
+/// devices are carried out, and where an array is cut into addends again, the new addends are
+/// variables of which only the sum is known.
+#pragma once
+
+#include "spmd.h"
+
+namespace spec::spmd {
+
+/// Why a module is wrong: at a statement, or in the end where `statement` is none. An element of the
+/// global array, and a device where one is at fault.
+struct WrongModule {
+  std::string reason;
+  std::optional<Name> statement = {};
+  std::optional<Size> device = {};
+  std::optional<Sizes> element = {};
+};
+
+struct ModuleVerdict {
+  bool right = false;
+  bool decided = true;
+  const char* why_undecided = "";
+  std::optional<WrongModule> wrong = {};
+};
+
+/// A value: a layout, and what each device holds.
+struct ModuleValue {
+  Layout layout;
+  std::vector<PolynomialTensor> tiles;
+};
+
+class ModuleJudge {
+ public:
+  explicit ModuleJudge(const Module& module) : module_(module) {}
+
+  /// The module has a type. Throws TooLarge.
+  ModuleVerdict run() {
+    for (const auto& [x, L] : module_.parameters) {
+      const std::vector<PolynomialTensor> family = drawn_family(L);
+      values_[x] = {L, tiles_of(family, L)};
+      inputs_[x] = collapsed(family, L.addition);
+    }
+    for (const ModuleStatement& statement : module_.body) {
+      const auto wrong = carry_out(statement);
+      if (wrong) return {false, true, "", wrong};
+    }
+    return module_.denotes ? compared() : ModuleVerdict{true};
+  }
+
+ private:
+  PolynomialTensor drawn(const Sizes& shape) {
+    return tensor_of<Polynomial>(shape, [&](const Sizes&) { return variables_.fresh(); });
+  }
+  /// An array for each addend, all elements variables.
+  std::vector<PolynomialTensor> drawn_family(const Layout& L) {
+    const auto size = product(global_shape(L));
+    const auto all = size ? times(*size, addend_count(L)) : std::nullopt;
+    if (!all || *all > most_elements) throw too_many_elements;
+    std::vector<PolynomialTensor> out;
+    for (Size k = 0; k < addend_count(L); ++k) out.push_back(drawn(global_shape(L)));
+    return out;
+  }
+
+  /// What the family means: Σ_κ v_κ, or the maximum, or the minimum.
+  PolynomialTensor collapsed(const std::vector<PolynomialTensor>& family, Addition O) {
+    PolynomialTensor out = family[0];
+    for (Index k = 1; k < family.size(); ++k) {
+      for (Index at = 0; at < out.elements.size(); ++at) {
+        Polynomial& p = out.elements[at];
+        const Polynomial& q = family[k].elements[at];
+        p = O == Addition::max   ? variables_.max(p, q)
+            : O == Addition::min ? -variables_.max(-p, -q)
+                                 : p + q;
+      }
+    }
+    return out;
+  }
+
+  /// v_κ[box(d)] for every device d.
+  std::vector<PolynomialTensor> tiles_of(const std::vector<PolynomialTensor>& family,
+                                         const Layout& L) const {
+    const std::vector<Box> all = local_boxes(L, module_.devices);
+    const Sizes kappa = addend_numbers(L, module_.devices);
+    std::vector<PolynomialTensor> out;
+    for (Index d = 0; d < all.size(); ++d) {
+      const PolynomialTensor& v = family[static_cast<Index>(kappa[d])];
+      out.push_back(tensor_of<Polynomial>(shape_of(all[d]), [&](Sizes i) {
+        for (Index k = 0; k < i.size(); ++k) i[k] = all[d][k][static_cast<Index>(i[k])];
+        return v.elements[position(v.shape, i)];
+      }));
+    }
+    return out;
+  }
+
+  /// The family that tiles are of; a reason where devices disagree, or leave out an element.
+  std::optional<WrongModule> family_of(const ModuleValue& value,
+                                       std::vector<PolynomialTensor>& out) const {
+    const Layout& L = value.layout;
+    const std::vector<Box> all = local_boxes(L, module_.devices);
+    const Sizes kappa = addend_numbers(L, module_.devices), shape = global_shape(L);
+    out.assign(static_cast<Index>(addend_count(L)), zeros(shape));
+    std::vector<std::vector<bool>> is_known;
+    for (const PolynomialTensor& v : out) is_known.emplace_back(v.elements.size(), false);
+    std::optional<WrongModule> wrong;
+    for (Index d = 0; d < all.size(); ++d) {
+      const auto k = static_cast<Index>(kappa[d]);
+      for_each_index(shape_of(all[d]), [&](const Sizes& l) {
+        Sizes i = l;
+        for (Index j = 0; j < i.size(); ++j) i[j] = all[d][j][static_cast<Index>(l[j])];
+        const Index at = position(shape, i);
+        const Polynomial& p = value.tiles[d].elements[position(value.tiles[d].shape, l)];
+        if (is_known[k][at] && out[k].elements[at] != p && !wrong) {
+          wrong = {"replicas", {}, static_cast<Size>(d), i};
+        }
+        out[k].elements[at] = p;
+        is_known[k][at] = true;
+      });
+    }
+    for (Index k = 0; k < out.size(); ++k) {
+      for_each_index(shape, [&](const Sizes& i) {
+        if (!is_known[k][position(shape, i)] && !wrong) wrong = {"uncovered", {}, {}, i};
+      });
+    }
+    return wrong;
+  }
+
+  /// D-SPMD or D-REDISTRIBUTE.
+  std::optional<WrongModule> carry_out(const ModuleStatement& statement) {
+    std::vector<PolynomialTensor> family;
+    ModuleValue value;
+    std::optional<WrongModule> wrong;
+    if (const auto* op = std::get_if<SpmdStatement>(&statement.op)) {
+      value = {op->layout, local_values(*op)};
+      wrong = family_of(value, family);
+    } else {
+      const auto& redistribute = std::get<RedistributeStatement>(statement.op);
+      const ModuleValue& x = values_.at(redistribute.x);
+      wrong = family_of(x, family);
+      if (!wrong) value = redistributed(collapsed(family, x.layout.addition), redistribute.layout);
+    }
+    if (wrong) wrong->statement = statement.y;
+    values_[statement.y] = value;
+    return wrong;
+  }
+
+  /// ⟦e⟧ on every device.
+  std::vector<PolynomialTensor> local_values(const SpmdStatement& op) {
+    const std::vector<Box> results = local_boxes(op.layout, module_.devices);
+    std::vector<PolynomialTensor> out;
+    for (Index d = 0; d < results.size(); ++d) {
+      std::map<Name, PolynomialTensor> names;
+      for (const Name& x : op.x) names[x] = values_.at(x).tiles[d];
+      for (const auto& [y, e] : op.body) names[y] = value_of(e, names, variables_);
+      out.push_back(value_of(op.e, names, variables_));
+    }
+    return out;
+  }
+
+  /// Tiles of v. Of new addends all but the first are any numbers, and the first is what is left.
+  ModuleValue redistributed(const PolynomialTensor& v, const Layout& L) {
+    const Size K = addend_count(L);
+    if (K > 1 && L.addition != Addition::sum) throw no_split_of_maxima;
+    std::vector<PolynomialTensor> family = {v};
+    for (Size k = 1; k < K; ++k) {
+      family.push_back(drawn(v.shape));
+      for (Index at = 0; at < v.elements.size(); ++at) {
+        family[0].elements[at] += -family.back().elements[at];
+      }
+    }
+    return {L, tiles_of(family, L)};
+  }
+
+  /// Whether what is returned means what `denotes` says of the inputs.
+  ModuleVerdict compared() {
+    const ModuleValue& value = values_.at(module_.returned);
+    std::vector<PolynomialTensor> family;
+    if (auto wrong = family_of(value, family)) return {false, true, "", wrong};
+    const PolynomialTensor found = collapsed(family, value.layout.addition);
+    const PolynomialTensor wanted = value_of(*module_.denotes, inputs_, variables_);
+    ModuleVerdict out = {true};
+    for_each_index(wanted.shape, [&](const Sizes& i) {
+      const Index at = position(wanted.shape, i);
+      if (out.wrong || found.elements[at] == wanted.elements[at]) return;
+      out.right = false;
+      if (differ(found.elements[at], wanted.elements[at])) {
+        out.wrong = {"denotes", {}, {}, i};
+      }
+    });
+    if (!out.right && !out.wrong) {
+      return {false, false, "the maxima in this are not the same, but no numbers show it"};
+    }
+    return out;
+  }
+
+  /// Whether two polynomials that are not the same differ for some numbers. With maxima, for some of
+  /// 64 draws of small ones.
+  bool differ(const Polynomial& p, const Polynomial& q) const {
+    if (!variables_.has_maxima()) return true;
+    std::uint64_t state = 1;
+    const auto small = [&] {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      return static_cast<Size>((state >> 33U) % 11) - 5;
+    };
+    for (int draw = 0; draw < 64; ++draw) {
+      const std::vector<Size> values = variables_.values(small);
+      if (Variables::value(p, values) != Variables::value(q, values)) return true;
+    }
+    return false;
+  }
+
+  const Module& module_;
+  Variables variables_;
+  std::map<Name, ModuleValue> values_;
+  std::map<Name, PolynomialTensor> inputs_;
+};
+
+/// Whether a module denotes what it says. Throws ParseError where it has no type.
+inline ModuleVerdict judge(const Module& module) {
+  Polynomial::terms_left = most_terms;
+  try {
+    type_module(module);
+    return ModuleJudge(module).run();
+  } catch (const TooLarge& limit) {
+    return {false, false, limit.why};
+  }
+}
+
+}  // namespace spec::spmd

@@ -1,0 +1,265 @@
+/// Reads the text form of modules, `retile.spmd/1`.
+///
+///   module    = "retile.spmd/1" NL "mesh" axis {"," axis} NL
+///               "fn" "main" "(" [NAME ":" layout {"," NAME ":" layout}] ")" "->" layout NL
+///               {NAME "=" op NL} "return" NAME NL ["denotes" expr NL]
+///   op        = "spmd" NAME {NAME} "{" (expr | {NAME "=" expr NL} "return" NAME) "}" "as" layout
+///             | "redistribute" NAME "as" layout
+///   expr      = term | "einsum" STR {term} | ("add" | "mul" | "max") term term {term} | "sub" term term
+///             | ("neg" | "relu") term | "scale" ["-"] INT term | ("reduce_sum" | "reduce_max") INT term
+///             | "transpose" ints term | "trim" INT INT INT term
+///   term      = NAME | "(" expr ")"
+///
+/// Layouts are those of program/layout_text.h, and listed boxes as in program/tiling_text.h. A block
+/// may begin and end on lines of its own. Where no term follows an operation, its terms are the names behind
+/// `spmd`; in `denotes`, the parameters.
+#pragma once
+
+#include "../program/tiling_text.h"
+#include "spmd.h"
+
+namespace spec::spmd {
+
+constexpr Index most_nested = 64;
+
+class ModuleReader : protected Tokens {
+ public:
+  explicit ModuleReader(std::string_view text) : Tokens(text) {}
+
+  Module module() {  // throws ParseError
+    line();
+    expect("retile.spmd/1");
+    line();
+    expect("mesh");
+    mesh_ = read_positions(*this);
+    out_.devices = mesh_.count;
+    mesh_.order = read_order(*this, mesh_.count, mesh_.count - 1);
+    line();
+    signature();
+    statements();
+    if (next_content()) {
+      out_.denotes_place = here();
+      if (bare_name() != "denotes") fail(out_.denotes_place, "expected denotes, or the end");
+      arguments_.clear();
+      for (const auto& [x, L] : out_.parameters) arguments_.push_back(x);
+      out_.denotes = expression(0);
+      if (next_content()) fail(here(), "unexpected text behind the module");
+    }
+    return std::move(out_);
+  }
+
+ private:
+  /// The next line that has something, if the current one has nothing left.
+  bool next_content() {
+    if (peek() != end_of_line) fail(here(), "unexpected text");
+    while (next_line()) {
+      if (peek() != end_of_line) return true;
+    }
+    return false;
+  }
+  void line() {
+    if (!next_content()) fail(here(), "the module ends here too early");
+  }
+  void more() {
+    if (peek() == end_of_line) line();
+  }
+
+  Name new_name() {
+    const ParseError place = here();
+    Name x = name();
+    if (!names_.insert(x).second) fail(place, to_text(x) + " stands for another value already");
+    return x;
+  }
+
+  Layout layout() {
+    const ParseError place = here();
+    Layout out = accept("tile") ? listed() : read_layout(*this, mesh_);
+    if (out.addition == Addition::stack) fail(place, "a module has no stacks");
+    if (const char* why = wrong_layout(out, out_.devices)) fail(place, why);
+    return out;
+  }
+  /// tile = ints global = ints at = rows [shapes = rows], behind the first word
+  Layout listed() {
+    const ParseError place = here();
+    expect("=");
+    const Sizes tile = ints();
+    expect("global");
+    expect("=");
+    Layout out;
+    for (const Size n : ints(1)) out.dims.push_back({{n}, {}, n});
+    expect("at");
+    expect("=");
+    out.at = rows();
+    out.shapes = Rows(out.at->size(), tile);
+    if (accept("shapes")) {
+      expect("=");
+      out.shapes = rows();
+    }
+    const auto D = static_cast<Index>(out_.devices);
+    bool fits = out.at->size() == D && out.shapes->size() == D && tile.size() == out.dims.size();
+    for (Index d = 0; d < D && fits; ++d) {
+      fits = (*out.at)[d].size() == tile.size() && (*out.shapes)[d].size() == tile.size();
+      for (Index i = 0; i < tile.size() && fits; ++i) {
+        const Size begin = (*out.at)[d][i], extent = (*out.shapes)[d][i], n = out.dims[i].n;
+        fits = extent <= tile[i] && begin <= n && extent <= n - begin;
+      }
+    }
+    if (!fits) fail(place, "the lists do not fit the devices, the tile or the global shape");
+    out.positions = out_.devices;
+    return out;
+  }
+
+  void signature() {
+    expect("fn");
+    expect("main");
+    expect("(");
+    if (!accept(")")) {
+      items([&] {
+        const Name x = new_name();
+        expect(":");
+        out_.parameters.emplace_back(x, layout());
+        return 0;
+      });
+      expect(")");
+    }
+    expect("->");
+    out_.result = layout();
+  }
+
+  void statements() {
+    for (;;) {
+      line();
+      out_.return_place = here();
+      if (is_return()) return;
+      const Name y = new_name();
+      expect("=");
+      const ParseError place = here();
+      const Name word = bare_name();
+      if (word == "spmd") {
+        out_.body.push_back({y, spmd(), place});
+      } else if (word == "redistribute") {
+        const Name x = name();
+        expect("as");
+        out_.body.push_back({y, RedistributeStatement{x, layout()}, place});
+      } else {
+        fail(place, "expected spmd or redistribute");
+      }
+    }
+  }
+  bool is_return() {
+    Tokens ahead = *this;
+    if (ahead.word() != "return" || ahead.peek() == '=') return false;
+    word();
+    out_.returned = name();
+    return true;
+  }
+
+  SpmdStatement spmd() {
+    SpmdStatement out;
+    while (peek() != '{') out.x.push_back(name());
+    expect("{");
+    more();
+    arguments_ = out.x;
+    while (at_definition()) {
+      const Name y = name();
+      expect("=");
+      out.body.emplace_back(y, expression(0));
+      line();
+    }
+    Tokens ahead = *this;
+    if (ahead.word() == "return") {
+      word();
+      out.e = {LocalOp::name, name(), {}, {}};
+    } else {
+      out.e = expression(0);
+    }
+    more();
+    expect("}");
+    expect("as");
+    out.layout = layout();
+    return out;
+  }
+  bool at_definition() const {
+    Tokens ahead = *this;
+    return ahead.peek() != end_of_line && !ahead.name().empty() && ahead.peek() == '=';
+  }
+
+  /// Behind an operation: at least so many, or just as many.
+  void terms(LocalExpression& out, Index least, bool is_list, Index depth) {
+    const ParseError place = here();
+    if (!at_term()) {
+      for (const Name& x : arguments_) out.args.push_back({LocalOp::name, x, {}, {}});
+    }
+    while (at_term() && (is_list || out.args.size() < least)) out.args.push_back(term(depth));
+    if (out.args.size() < least || (!is_list && out.args.size() != least)) {
+      fail(place, "there are not as many operands as the operation has");
+    }
+  }
+  bool at_term() { return peek() != end_of_line && peek() != '}' && peek() != ')'; }
+  LocalExpression term(Index depth) {
+    if (!accept("(")) return {LocalOp::name, name(), {}, {}};
+    LocalExpression out = expression(depth + 1);
+    expect(")");
+    return out;
+  }
+  LocalExpression expression(Index depth) {
+    struct Row {
+      const char* word;
+      LocalOp op;
+      Index numbers, args;
+    };
+    static const std::vector<Row> all = {
+        {"add", LocalOp::add, 0, 2},       {"sub", LocalOp::sub, 0, 2},
+        {"mul", LocalOp::mul, 0, 2},       {"max", LocalOp::max, 0, 2},
+        {"neg", LocalOp::neg, 0, 1},       {"relu", LocalOp::relu, 0, 1},
+        {"scale", LocalOp::scale, 1, 1},   {"reduce_sum", LocalOp::reduce_sum, 1, 1},
+        {"trim", LocalOp::trim, 3, 1},     {"reduce_max", LocalOp::reduce_max, 1, 1},
+        {"einsum", LocalOp::einsum, 0, 0}, {"transpose", LocalOp::transpose, 0, 1}};
+    const ParseError place = here();
+    if (depth > most_nested) fail(place, "more than 64 brackets in each other");
+    if (peek() == '(') return term(depth);
+    const Name word = name();
+    const auto is_it = [&](const Row& row) { return row.word == word; };
+    const auto row = std::find_if(all.begin(), all.end(), is_it);
+    if (row == all.end() && at_term()) fail(place, "there is no operation " + word);
+    if (row == all.end()) return {LocalOp::name, word, {}, {}};
+    LocalExpression out = {row->op};
+    if (row->op == LocalOp::einsum) return einsum(std::move(out), depth);
+    if (row->op == LocalOp::transpose) out.numbers = ints();
+    for (Index k = 0; k < row->numbers; ++k) {
+      const bool is_negative = row->op == LocalOp::scale && accept("-");
+      out.numbers.push_back(is_negative ? -integer() : integer());
+    }
+    const bool is_list = row->args == 2 && row->op != LocalOp::sub;
+    terms(out, row->args, is_list, depth);
+    return out;
+  }
+  LocalExpression einsum(LocalExpression out, Index depth) {
+    const ParseError place = here();
+    if (peek() != '"') fail(place, "expected subscripts in quotes");
+    out.x = name();
+    const auto subscripts = einsum_of(out.x);
+    if (!subscripts) fail(place, "these are no subscripts");
+    terms(out, subscripts->in.size(), false, depth);
+    return out;
+  }
+
+  Module out_;
+  Positions mesh_;
+  std::vector<Name> arguments_;  // of the block that is read, or of main
+  std::set<Name> names_;
+};
+
+/// Reads a module. Throws ParseError.
+inline Module parse_module(std::string_view text) { return ModuleReader(text).module(); }
+
+/// Whether the first word says that it is one.
+inline bool is_module(std::string_view text) {
+  Tokens in(text);
+  while (in.next_line()) {
+    if (in.peek() != Tokens::end_of_line) return in.accept("retile.spmd/1");
+  }
+  return false;
+}
+
+}  // namespace spec::spmd
