@@ -255,6 +255,12 @@ Result<Problem> ProblemArguments::read() const {
 }
 
 void ProblemArguments::add_options(OptionList& options) {
+  add_mesh_options(options);
+  options.text("FROM", from, "type at the start, such as '[3{x}12, 2{y}12]'", "TYPE");
+  options.text("TO", to, "type at the end", "TYPE");
+}
+
+void ProblemArguments::add_mesh_options(OptionList& options) {
   options.text("--mesh", mesh, "axes of the mesh, such as x:4,y:6", "MESH");
   options.text("--order", order,
                "the device at each position of the mesh, such as [3,1,0,2] or [4]<=[2,2]T(1,0)",
@@ -264,8 +270,6 @@ void ProblemArguments::add_options(OptionList& options) {
                "the order at the end; without --mesh-to it is that of --order, if absent", "ORDER");
   options.text("--shape", shape, "the global shape, such as 16,8, where a notation does not say it",
                "SHAPE");
-  options.text("FROM", from, "type at the start, such as '[3{x}12, 2{y}12]'", "TYPE");
-  options.text("TO", to, "type at the end", "TYPE");
 }
 
 std::optional<Complaint> ProblemArguments::missing() const {

@@ -214,32 +214,6 @@ std::string sums_text(const Plan& plan) {
                      plan.bound);
 }
 
-/// Cost and height of allgathers that replicate the whole array, after which every device slices
-/// out its tile.
-struct Baseline {
-  std::optional<Size> cost;
-  Size height = 0;
-};
-
-Baseline gather_everything(const Plan& plan) {
-  const Layout& from = plan.problem.from;
-  std::vector<Size> factors;
-  for (const Cuts& cuts : from.cuts()) factors.push_back(cuts.count());
-  // Smallest factor first is the cheapest order of gathers (S8).
-  std::sort(factors.begin(), factors.end());
-  const Prices prices = prices_of(plan.problem, plan.options);
-  Wide cost = 0;
-  Wide tile = from.tile_size();
-  for (const Size factor : factors) {
-    if (factor == 1) continue;
-    cost += prices.allgather(tile, factor) * prices.element();
-    tile *= factor;
-  }
-  Baseline baseline{{}, from.global_size()};
-  if (cost <= std::numeric_limits<Size>::max()) baseline.cost = static_cast<Size>(cost);
-  return baseline;
-}
-
 /// The elements of the larger one of each device's two tiles: of the device with the fewest. Nothing
 /// where devices are too many to look at each.
 std::optional<Size> least_bound(const Problem& problem) {
@@ -592,6 +566,26 @@ std::string plan_explanation(const Plan& plan) {
                       baseline.cost ? fmt::format("{}", *baseline.cost) : "beyond 2^63", unit,
                       baseline.height);
   return text;
+}
+
+Baseline gather_everything(const Plan& plan) {
+  const Layout& from = plan.problem.from;
+  Baseline baseline{.cost = {}, .height = asked(plan).from.global_size()};
+  if (plan.uneven || plan.exchange || !plan.legs.empty() || from.addends()) return baseline;
+  std::vector<Size> factors;
+  for (const Cuts& cuts : from.cuts()) factors.push_back(cuts.count());
+  // Smallest factor first is the cheapest order of gathers (S8).
+  std::sort(factors.begin(), factors.end());
+  const Prices prices = prices_of(plan.problem, plan.options);
+  Wide cost = 0;
+  Wide tile = from.tile_size();
+  for (const Size factor : factors) {
+    if (factor == 1) continue;
+    cost += prices.allgather(tile, factor) * prices.element();
+    tile *= factor;
+  }
+  if (cost <= std::numeric_limits<Size>::max()) baseline.cost = static_cast<Size>(cost);
+  return baseline;
 }
 
 }  // namespace retile::cli

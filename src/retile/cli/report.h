@@ -1,6 +1,7 @@
 // Verdicts and plans as people and scripts read them.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "retile/check/check.h"
@@ -30,5 +31,14 @@ namespace retile::cli {
 /// Why the plan is as it is: the weak path, the permutation, the valley, and
 /// gather-everything-then-slice beside it.
 [[nodiscard]] std::string plan_explanation(const Plan& plan);
+
+/// Cost and height of allgathers that replicate the whole array, after which every device slices
+/// out its tile.
+struct Baseline {
+  /// Nothing: beyond 2^63, or tiles are not all alike, or there are addends.
+  std::optional<Size> cost;
+  Size height = 0;
+};
+[[nodiscard]] Baseline gather_everything(const Plan& plan);
 
 }  // namespace retile::cli

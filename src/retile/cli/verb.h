@@ -62,6 +62,7 @@ class Verb {
 [[nodiscard]] std::unique_ptr<Verb> make_prove_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_run_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_convert_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_explain_verb();
 
 /// --mesh M FROM TO, in any notations, and who stands where.
 struct ProblemArguments {
@@ -74,6 +75,8 @@ struct ProblemArguments {
   std::optional<std::string> to;
 
   void add_options(OptionList& options);
+  /// All but FROM and TO.
+  void add_mesh_options(OptionList& options);
   /// What is missing of them.
   [[nodiscard]] std::optional<Complaint> missing() const;
   /// All are parsed as `parse_order` and `parse_problem` do. Without --mesh-to the mesh is the same at

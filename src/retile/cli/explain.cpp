@@ -1,0 +1,384 @@
+// retile explain: what a peer holds and moves for a reshard, what suffices, and the plan in the
+// peer's own form.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "retile/cli/report.h"
+#include "retile/cli/verb.h"
+#include "retile/core/names.h"
+#include "retile/emit/emit.h"
+#include "retile/foreign/ends.h"
+#include "retile/foreign/judge.h"
+#include "retile/foreign/reader.h"
+#include "retile/foreign/warning.h"
+#include "retile/lower/lower.h"
+#include "retile/notation/sharding.h"
+#include "retile/plan/plan.h"
+
+namespace retile::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* footer_text = R"HELP(
+One argument: XLA's warning `Involuntary full rematerialization`, or a file (- for stdin) that holds such
+warnings, or a file that `retile check` reads, such as a trace of DTensor. Two arguments: the two ends.
+The plan comes in the form of the notation that was read, or as --as says.
+
+Exit codes: 0 explained, 2 the input cannot be read or --as cannot say the plan.
+
+Examples:
+  retile explain "$(grep Involuntary log.txt | head -n 1)"
+  retile explain --as sdy log.txt
+  retile explain --shape 16,64 "NamedSharding(mesh=Mesh('x': 4), spec=P('x'))" "P(None, 'x')"
+  retile explain trace.json)HELP";
+
+struct ExplainArguments {
+  ProblemArguments problem;
+  std::optional<std::string> dtype;
+  std::optional<std::string> form;
+  bool json = false;
+};
+
+/// What somebody else holds and moves.
+struct Peer {
+  std::string text;  ///< who, and what it does
+  std::optional<Size> cost = {};
+  Size height = 0;
+  std::optional<Size> received = {};  ///< most elements that one device gets of others
+};
+
+/// One reshard that is asked about.
+struct Question {
+  std::string name = {};  ///< of the operation or function; empty: of two arguments
+  Problem problem;
+  std::optional<Peer> peer = {};  ///< nothing: gathering everything stands in its place
+  bool replicates = false;        ///< the peer says that it gathers everything
+  Size element_bytes = 0;         ///< 0: nobody knows
+  std::optional<emit::Form> form = {};
+  std::vector<std::string> notes = {};
+};
+
+// ---- The warning --------------------------------------------------------------------------------
+
+/// The shape of the array: as --shape says, or of the tiles that the warning names.
+Result<std::optional<std::string>> shape_of(const foreign::Warning& warning,
+                                            const ExplainArguments& arguments) {
+  if (arguments.problem.shape || !warning.tile) return arguments.problem.shape;
+  const auto out = foreign::array_of(warning);
+  if (!out) return refuse(out.error());
+  return std::optional(fmt::format("{}", fmt::join(*out, ",")));
+}
+
+Result<Question> question_of(const foreign::Warning& warning, const ExplainArguments& arguments) {
+  const auto shape = shape_of(warning, arguments);
+  if (!shape) return refuse(shape.error());
+  ProblemArguments ends = arguments.problem;
+  ends.from = warning.from;
+  ends.to = warning.to;
+  ends.shape = *shape;
+  auto problem = ends.read();
+  if (!problem) return refuse(std::move(problem.error()));
+  Question out{.name = warning.operation, .problem = *std::move(problem)};
+  out.replicates = true;
+  out.form = emit::Form::hlo;
+  out.element_bytes = warning.element_bytes;
+  if (*shape && !arguments.problem.shape) {
+    out.notes.push_back(fmt::format("the warning names tiles {}: the array is taken to be {}",
+                                    fmt::join(*warning.tile, ","), **shape));
+  }
+  return out;
+}
+
+// ---- Files and ends -----------------------------------------------------------------------------
+
+Result<Question> question_of(const foreign::Function& function, foreign::Language language,
+                             const foreign::EndOptions& options, const text::Input& input) {
+  auto ends = foreign::find_ends(function, options, input);
+  if (!ends) return refuse(std::move(ends.error()));
+  const foreign::Verdict verdict = foreign::judge(function, ends->from, ends->to, {});
+  auto problem = Problem::make(std::move(ends->from), std::move(ends->to));
+  if (!problem) return refuse(std::move(problem.error()));
+  Question out{.name = function.name, .problem = *std::move(problem)};
+  out.notes = std::move(ends->notes);
+  if (!verdict.right) {
+    out.notes.push_back("what it does is not known: " + verdict.limit);
+  } else {
+    out.peer = Peer{.text = *verdict.right ? "as it stands" : "as it stands, and wrong",
+                    .cost = verdict.cost,
+                    .height = verdict.height,
+                    .received = verdict.received};
+    if (verdict.received > 0) out.element_bytes = verdict.received_bytes / verdict.received;
+  }
+  if (language == foreign::Language::hlo) out.form = emit::Form::hlo;
+  if (language == foreign::Language::mlir) out.form = emit::Form::stablehlo;
+  return out;
+}
+
+Result<std::vector<Question>> of_file(std::string_view text, const std::string& source,
+                                      foreign::Language language,
+                                      const ExplainArguments& arguments) {
+  const auto mesh =
+      read_placed(arguments.problem.mesh, "--mesh", arguments.problem.order, "--order");
+  if (!mesh) return refuse(mesh.error());
+  foreign::EndOptions options{.mesh = *mesh};
+  if (arguments.problem.shape) {
+    const auto shape = parse_shape(*arguments.problem.shape, "--shape");
+    if (!shape) return refuse(shape.error());
+    options.shape = *shape;
+  }
+  foreign::ReadOptions read_options{.devices = {}, .shape = options.shape};
+  if (options.mesh) read_options.devices = options.mesh->devices();
+  const text::Input input{.text = text, .source = source, .numbered = true};
+  const auto functions = foreign::read(input, language, read_options);
+  if (!functions) return refuse(functions.error());
+  std::vector<Question> out;
+  for (const foreign::Function& function : *functions) {
+    auto question = question_of(function, language, options, input);
+    if (!question) return refuse(std::move(question.error()));
+    out.push_back(*std::move(question));
+  }
+  return out;
+}
+
+Result<std::vector<Question>> of_warnings(std::string_view text,
+                                          const ExplainArguments& arguments) {
+  const auto warnings = foreign::read_warnings(text, "WARNING");
+  if (!warnings) return refuse(warnings.error());
+  std::vector<Question> out;
+  for (const foreign::Warning& warning : *warnings) {
+    auto question = question_of(warning, arguments);
+    if (!question) return refuse(std::move(question.error()));
+    out.push_back(*std::move(question));
+  }
+  return out;
+}
+
+/// The form in which a peer of that notation takes a plan; nothing where there is none.
+std::optional<emit::Form> form_of(const ProblemArguments& problem) {
+  if (!is_foreign_sharding(*problem.from)) return std::nullopt;
+  ShardingContext context;
+  if (auto mesh = read_placed(problem.mesh, "--mesh", problem.order, "--order"))
+    context.mesh = *mesh;
+  if (problem.shape) {
+    if (auto shape = parse_shape(*problem.shape)) context.shape = *shape;
+  }
+  const auto sharding = parse_sharding(*problem.from, context);
+  if (!sharding) return std::nullopt;
+  switch (sharding->notation) {
+    case Notation::jax:
+      return emit::Form::jax;
+    case Notation::shardy:
+      return emit::Form::sdy;
+    case Notation::hlo:
+      return emit::Form::hlo;
+    case Notation::mlir:
+      return emit::Form::mlir19;
+    case Notation::paper:
+    case Notation::dtensor:
+      break;
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<Question>> read_questions(const ExplainArguments& arguments) {
+  const ProblemArguments& ends = arguments.problem;
+  if (ends.to) {
+    auto problem = ends.read();
+    if (!problem) return refuse(std::move(problem.error()));
+    Question out{.problem = *std::move(problem)};
+    out.form = form_of(ends);
+    return std::vector<Question>{std::move(out)};
+  }
+  if (ends.from->find(foreign::warning_words) != std::string::npos)
+    return of_warnings(*ends.from, arguments);
+  const auto text = read_text(*ends.from, "FROM");
+  if (!text) return refuse(text.error());
+  if (text->find(foreign::warning_words) != std::string::npos) return of_warnings(*text, arguments);
+  const std::string source = *ends.from == "-" ? "stdin" : *ends.from;
+  if (const auto language = foreign::language_of(*text)) {
+    return of_file(*text, source, *language, arguments);
+  }
+  return refuse(about_argument(Code::syntax, "FROM", *ends.from,
+                               "no warning, and no file that `retile check` reads",
+                               {"two arguments are the two ends"}));
+}
+
+// ---- The answer ---------------------------------------------------------------------------------
+
+struct Answer {
+  Question question;
+  Peer peer;
+  Plan plan;
+  std::optional<emit::Form> form = {};
+  std::string text = {};  ///< the plan in that form
+};
+
+Peer gathering(const Question& question, const Plan& plan) {
+  const Baseline baseline = gather_everything(plan);
+  return {.text = question.replicates ? "XLA gathers everything, then slices"
+                                      : "gathering everything, then slicing",
+          .cost = baseline.cost,
+          .height = baseline.height};
+}
+
+/// `4096 elements (16384 bytes)`
+std::string amount_text(Size elements, Size element_bytes) {
+  std::string out = fmt::format("{} elements", elements);
+  const auto bytes = checked_mul(elements, element_bytes);
+  if (element_bytes > 0 && bytes) out += fmt::format(" ({} bytes)", *bytes);
+  return out;
+}
+
+std::string peer_text(const Peer& peer, Size element_bytes) {
+  std::string out = fmt::format("{}: holds {}", peer.text, amount_text(peer.height, element_bytes));
+  if (peer.cost) out += fmt::format(", cost {}", *peer.cost);
+  if (peer.received) out += ", receives " + amount_text(*peer.received, element_bytes);
+  return out + "\n";
+}
+
+std::string proof_text(const Plan& plan) {
+  if (plan.optimal) return "proved: nothing costs less";
+  return fmt::format("proved: nothing costs less than {}", plan.lower_bound);
+}
+
+std::string answer_text(const Answer& answer) {
+  const Plan& plan = answer.plan;
+  const Size bytes = answer.question.element_bytes;
+  std::string out;
+  if (!answer.question.name.empty()) out += clean(shortened(answer.question.name)) + "\n";
+  out += peer_text(answer.peer, bytes);
+  out += fmt::format("enough: holds {}, cost {} ({})\n", amount_text(plan.height, bytes), plan.cost,
+                     proof_text(plan));
+  return out + plan_text(plan) + answer.text;
+}
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+std::string answer_json(const Answer& answer) {
+  const Plan& plan = answer.plan;
+  Json json;
+  json["schema"] = "retile.explain/1";
+  json["operation"] = answer.question.name;
+  json["devices"] = answer.question.problem.from.devices();
+  json["shape"] = answer.question.problem.from.global();
+  json["element_bytes"] = answer.question.element_bytes;
+  json["peer"] = {{"does", answer.peer.text},
+                  {"height", answer.peer.height},
+                  {"cost", or_null(answer.peer.cost)},
+                  {"received", or_null(answer.peer.received)}};
+  json["plan"] = {{"height", plan.height},
+                  {"bound", plan.bound},
+                  {"cost", plan.cost},
+                  {"lower_bound", plan.lower_bound},
+                  {"optimal", plan.optimal}};
+  json["as"] = nullptr;
+  json["text"] = nullptr;
+  if (answer.form) {
+    json["as"] = emit::form_names[static_cast<std::size_t>(*answer.form)];
+    json["text"] = answer.text;
+  }
+  json["notes"] = answer.question.notes;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+/// The plan in a form; where only the notation asked for it, a note says what the form cannot say.
+Result<void> write_plan(Answer& answer, std::optional<emit::Form> asked,
+                        const std::optional<std::string>& form) {
+  const auto wanted = asked ? asked : answer.question.form;
+  if (!wanted) return {};
+  const auto program = program_of(answer.plan);
+  if (!program) return refuse(program.error());
+  auto text = emit::emit(*program, *wanted);
+  if (text) {
+    answer.form = wanted;
+    answer.text = *std::move(text);
+    return {};
+  }
+  if (asked) {
+    return refuse(
+        about_argument(text.error().code, "--as", *form, text.error().message, text.error().notes));
+  }
+  answer.question.notes.push_back(fmt::format("no text of {}: {}",
+                                              emit::form_names[static_cast<std::size_t>(*wanted)],
+                                              text.error().message));
+  return {};
+}
+
+Result<Answer> answer(Question question, std::optional<emit::Form> asked,
+                      const std::optional<std::string>& form) {
+  auto planned = plan(question.problem);
+  if (!planned) return refuse(std::move(planned.error()));
+  const Peer peer = question.peer ? *question.peer : gathering(question, *planned);
+  Answer out{.question = std::move(question), .peer = peer, .plan = *std::move(planned)};
+  if (auto written = write_plan(out, asked, form); !written) return refuse(written.error());
+  return out;
+}
+
+Outcome work_on(const ExplainArguments& arguments) {
+  std::optional<emit::Form> asked;
+  if (arguments.form) {
+    const auto form =
+        parse_choice(*arguments.form, "--as", {emit::form_names.begin(), emit::form_names.end()});
+    if (!form) return failed(form.error());
+    asked = static_cast<emit::Form>(*form);
+  }
+  std::optional<ElementType> type;
+  if (arguments.dtype) {
+    const auto read = parse_element_type(*arguments.dtype, "--dtype");
+    if (!read) return failed(read.error());
+    type = *read;
+  }
+  auto questions = read_questions(arguments);
+  if (!questions) return failed(std::move(questions.error()));
+  Outcome outcome;
+  for (Question& question : *questions) {
+    if (type) question.element_bytes = type->bytes;
+    const auto found = answer(std::move(question), asked, arguments.form);
+    if (!found) return failed(found.error());
+    for (const std::string& note : found->question.notes) outcome.words += "note: " + note + "\n";
+    outcome.out += arguments.json ? answer_json(*found) : answer_text(*found);
+  }
+  return outcome;
+}
+
+class ExplainVerb final : public Verb {
+ public:
+  [[nodiscard]] std::string name() const override { return "explain"; }
+  [[nodiscard]] std::string summary() const override {
+    return "say what a reshard takes elsewhere, and what suffices";
+  }
+  [[nodiscard]] std::string footer() const override { return footer_text; }
+  void add_options(OptionList& options) override {
+    given_.problem.add_mesh_options(options);
+    options.text("FROM", given_.problem.from, "a warning, a file, - for stdin, or the start",
+                 "TEXT");
+    options.text("TO", given_.problem.to, "the end, where FROM is the start", "TYPE");
+    options.text("--dtype", given_.dtype, "type of elements, such as bf16, where nobody says it",
+                 "TYPE");
+    options.text("--as", given_.form,
+                 "the plan as sdy, stablehlo, hlo, mlir19, mlir22, jax or mpi-c", "FORM");
+    options.flag("--json", given_.json, "print one JSON object per reshard, retile.explain/1");
+  }
+  [[nodiscard]] std::optional<Complaint> settle() override {
+    if (!given_.problem.from) return Complaint{"a warning, a file, or the two ends are missing"};
+    return given_.problem.to ? given_.problem.missing() : std::nullopt;
+  }
+  [[nodiscard]] Outcome work() const override { return work_on(given_); }
+
+ private:
+  ExplainArguments given_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_explain_verb() { return std::make_unique<ExplainVerb>(); }
+
+}  // namespace retile::cli

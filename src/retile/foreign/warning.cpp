@@ -1,0 +1,134 @@
+#include "retile/foreign/warning.h"
+
+#include <set>
+#include <utility>
+
+#include "retile/foreign/element.h"
+#include "retile/notation/sharding.h"
+
+namespace retile::foreign {
+namespace {
+
+/// A text with what has been read of it.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : text_(text) {}
+
+  /// What stands before `words`, which are read, too; nothing where they do not come.
+  std::optional<std::string_view> until(std::string_view words) {
+    const std::size_t end = text_.find(words, at_);
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view out = text_.substr(at_, end - at_);
+    at_ = end + words.size();
+    return out;
+  }
+  bool accept(std::string_view words) {
+    if (text_.substr(at_, words.size()) != words) return false;
+    at_ += words.size();
+    return true;
+  }
+  /// From an opening brace to the one that closes it; empty where there is none.
+  std::string_view braced() {
+    const std::size_t begin = at_;
+    std::size_t depth = 0;
+    bool quoted = false;
+    for (std::size_t k = at_; k < text_.size(); ++k) {
+      const char c = text_[k];
+      if (c == '"') quoted = !quoted;
+      if (quoted) continue;
+      if (c == '{') ++depth;
+      if (c == '}' && depth > 0) --depth;
+      if (depth > 0) continue;
+      if (c != '}') return {};
+      at_ = k + 1;
+      return text_.substr(begin, at_ - begin);
+    }
+    return {};
+  }
+
+ private:
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+/// What the warning says of an operation: its name, and the type of a tile if it is an array.
+Result<void> read_operation(Reader& reader, std::string_view source, Warning& out) {
+  static_cast<void>(reader.accept(":"));
+  static_cast<void>(reader.accept(" "));
+  const auto name = reader.until(" = ");
+  const auto element = reader.until("[");
+  const auto tile = reader.until("]");
+  if (!name || !element || !tile || element->find_first_of("( {") != std::string_view::npos) {
+    return {};
+  }
+  auto shape = parse_shape(*tile, source);
+  if (!shape) return refuse(std::move(shape.error()));
+  out.operation = *name;
+  out.element_bytes = element_kind(*element).bytes();
+  out.tile = *std::move(shape);
+  return {};
+}
+
+Diagnostic unknown_wording(std::string_view text, std::string_view source) {
+  return {.code = Code::syntax,
+          .message = "neither wording of the warning that XLA prints",
+          .source = std::string(source),
+          .input = std::string(text),
+          .where = {0, text.size()},
+          .notes = {"it goes `.. go from sharding {..} to {..} ..`, all on one line"}};
+}
+
+/// A warning, of one line.
+Result<Warning> read_warning(std::string_view text, std::string_view source) {
+  Reader reader(text);
+  Warning out;
+  if (!reader.until("go from sharding ")) return refuse(unknown_wording(text, source));
+  out.from = reader.braced();
+  if (!reader.accept(" to ")) return refuse(unknown_wording(text, source));
+  out.to = reader.braced();
+  const bool is_old = reader.accept(" without doing a full rematerialization of the tensor");
+  const bool is_known = is_old || reader.accept(" efficiently");
+  if (!is_known || out.from.empty() || out.to.empty()) {
+    return refuse(unknown_wording(text, source));
+  }
+  if (!reader.accept(" for HLO operation")) return out;
+  if (auto read = read_operation(reader, source, out); !read) return refuse(read.error());
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<Warning>> read_warnings(std::string_view text, std::string_view source) {
+  std::vector<Warning> out;
+  std::set<std::string_view> seen;
+  for (std::size_t at = text.find(warning_words); at != std::string_view::npos;) {
+    const std::size_t next = text.find(warning_words, at + 1);
+    std::string_view line = text.substr(at, next == std::string_view::npos ? next : next - at);
+    line = line.substr(0, line.find_first_of("\r\n"));
+    at = next;
+    if (!seen.insert(line).second) continue;
+    auto warning = read_warning(line, source);
+    if (!warning) return refuse(std::move(warning.error()));
+    out.push_back(*std::move(warning));
+  }
+  return out;
+}
+
+Result<Shape> array_of(const Warning& warning) {
+  Shape out = *warning.tile;
+  const auto sharding = parse_sharding(warning.from, {.shape = out}, "FROM");
+  if (!sharding) return refuse(sharding.error());
+  for (std::size_t i = 0; i < sharding->dims.size(); ++i) {
+    for (const AxisPart& part : sharding->dims[i].parts) {
+      const auto size = checked_mul(out[i], digit_of(sharding->mesh.mesh, part)->size);
+      if (!size) {
+        return refuse(
+            {.code = Code::size_overflow, .message = "the array has 2^63 elements or more"});
+      }
+      out[i] = *size;
+    }
+  }
+  return out;
+}
+
+}  // namespace retile::foreign

@@ -1,0 +1,35 @@
+// The warning that XLA prints where it gathers a whole array to reshard it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "retile/core/result.h"
+#include "retile/core/size.h"
+
+namespace retile::foreign {
+
+/// What every such warning says, in all wordings.
+inline constexpr std::string_view warning_words = "Involuntary full rematerialization";
+
+struct Warning {
+  std::string from;  ///< shardings of HLO
+  std::string to;
+  std::string operation = {};      ///< its name; empty: the warning does not say it
+  std::optional<Shape> tile = {};  ///< of each device, of that operation
+  Size element_bytes = 0;          ///< 0: nobody knows
+};
+
+/// All warnings of a log, each once. Other lines are passed over.
+/// \error syntax (a warning in neither of its wordings, or that was cut), and as parse_shape
+[[nodiscard]] Result<std::vector<Warning>> read_warnings(std::string_view text,
+                                                         std::string_view source);
+
+/// The largest array that has tiles as the warning says.
+/// Precondition: warning.tile
+/// \error as parse_sharding; size_overflow
+[[nodiscard]] Result<Shape> array_of(const Warning& warning);
+
+}  // namespace retile::foreign
