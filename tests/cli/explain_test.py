@@ -42,7 +42,7 @@ class Explain(Case):
             "named": [new(NAMED)],
             "old": [old(operation=" for HLO operation: " + OPERATION)],
             "oldest": [*shape, "--dtype", "f32", old()],
-            "metadata": [new((ENDS[0][:-1] + ' metadata={op_name="a } to {"}}', ENDS[1]))],
+            "metadata": [new((ENDS[0][:-1] + ' metadata={op_name="a }} to {{"}}', ENDS[1]))],
         }.items():
             with self.subTest(name):
                 found, = self.explained(*arguments)

@@ -207,6 +207,25 @@ class Foreign(Case):
             self.assertEqual([head for head in heads if head not in ("retile.program/1", "retile.program/2", "devices", "from", "to")],
                              expected)
 
+    def test_convert_writes_the_program_that_check_does(self):
+        for name in ("offsets", "uneven", "sum"):
+            with self.subTest(name):
+                checked = retile("check", "--program", stdin=example(name))
+                done = retile("convert", "--as", "program", "-", stdin=example(name))
+                self.assertEqual((done.returncode, done.stdout), (0, checked.stdout), done.stderr)
+                self.assertEqual(retile("convert", "--as", "program", str(EXAMPLES / f"{name}.hlo")).stdout, done.stdout)
+                self.assertEqual(retile("check", stdin=done.stdout).returncode, 0)
+        bare = re.sub(r", sharding=\{[^}]*\}", "", example("rows_to_columns"))
+        for words, arguments, stdin in [
+                ("the file does not say the start", ["-"], bare),
+                ("no file of another system's programs", ["-"], "[4]"),
+                ("cannot open", ["[4]"], ""),
+                ("--as program has no JSON form", ["--json", "-"], example("sum")),
+                ("are for shardings", ["--mesh-to", "x:4", "-"], example("sum"))]:
+            done = retile("convert", "--as", "program", *arguments, stdin=stdin)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+            self.assertIn(words, done.stderr)
+
     def test_programs_say_their_own_ends(self):
         program = "retile.program/1\nmesh a:2\nfrom [2{a}4]\nto [2{a}4]\n"
         self.assertEqual(retile("check", stdin=program).returncode, 0)

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 namespace retile::foreign {
@@ -54,7 +55,8 @@ TEST(Warning, of_new_releases_and_of_old_ones) {
 }
 
 TEST(Warning, names_between_quotes_may_hold_braces) {
-  const std::string start = from.substr(0, from.size() - 1) + R"( metadata={op_name="a } to {"}})";
+  const std::string start =
+      from.substr(0, from.size() - 1) + R"( metadata={op_name="a }} to {{"}})";
   EXPECT_EQ(warning_of(new_wording(start)).from, start);
 }
 
@@ -87,7 +89,7 @@ TEST(Warning, names_a_tile_of_the_array) {
 TEST(Warning, is_refused_in_other_words_and_where_it_was_cut) {
   const auto code = [](const std::string& text) {
     const auto out = read_warnings(text, "LOG");
-    return out ? Code{} : out.error().code;
+    return out ? std::nullopt : std::optional(out.error().code);
   };
   const std::string text = new_wording();
   const std::size_t words = text.find("The compiler");

@@ -1,23 +1,33 @@
-// retile convert: a sharding of one system as another one writes it.
+// retile convert: a sharding of one system as another one writes it, or a program as a Program.
 #include "retile/notation/convert.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
+#include "retile/cli/foreign.h"
 #include "retile/cli/verb.h"
+#include "retile/foreign/reader.h"
 
 namespace retile::cli {
 
 namespace {
 
 constexpr const char* footer_text = R"HELP(
+With --as program FROM is a file, or - for stdin, that holds what another system compiled. The answer is
+what `retile check --program` prints.
+
 Exit codes: 0 written, 2 FROM cannot be read, or the form cannot say it.
 
 Examples:
   retile convert --shape 32,24 --as hlo2 "NamedSharding(mesh=Mesh('x': 2, 'y': 4), spec=P('y'))"
-  retile convert --mesh x:2,y:4 --shape 32,24 --as sdy '{devices=[4,2]<=[2,4]T(1,0)}')HELP";
+  retile convert --mesh x:2,y:4 --shape 32,24 --as sdy '{devices=[4,2]<=[2,4]T(1,0)}'
+  retile convert --shape 8,8 --as program module.txt)HELP";
+
+/// The form that is none of shardings.
+constexpr std::string_view program_form = "program";
 
 struct ConvertArguments {
   std::optional<std::string> mesh;
@@ -32,8 +42,11 @@ struct ConvertArguments {
 
 Result<ShardingForm> read_form(const std::string& text) {
   if (text == "mlir") return ShardingForm::mlir19;
-  return parse_choice(text, "--as", {sharding_form_names.begin(), sharding_form_names.end()})
-      .map([](std::size_t index) { return static_cast<ShardingForm>(index); });
+  std::vector<std::string_view> names(sharding_form_names.begin(), sharding_form_names.end());
+  names.push_back(program_form);
+  return parse_choice(text, "--as", names).map([](std::size_t index) {
+    return static_cast<ShardingForm>(index);
+  });
 }
 
 Result<Sharding> read_from(const ConvertArguments& arguments) {
@@ -69,7 +82,26 @@ std::string json_text(const Sharding& sharding, ShardingForm form, const std::st
   return object.dump();
 }
 
+/// What another system compiled, as Programs.
+Outcome convert_file(const ConvertArguments& arguments) {
+  const auto text = read_text(*arguments.from, "FROM");
+  if (!text) return failed(text.error());
+  const auto language = foreign::language_of(*text);
+  if (!language) {
+    return failed(about_argument(Code::syntax, "FROM", *arguments.from,
+                                 "no file of another system's programs",
+                                 {"docs/foreign.md lists what is read"}));
+  }
+  ForeignArguments foreign;
+  foreign.mesh = arguments.mesh;
+  foreign.shape = arguments.shape;
+  foreign.program = true;
+  const std::string source = *arguments.from == "-" ? "stdin" : *arguments.from;
+  return check_foreign(*text, source, *language, foreign, std::numeric_limits<double>::infinity());
+}
+
 Outcome work_on(const ConvertArguments& arguments) {
+  if (*arguments.form == program_form) return convert_file(arguments);
   const auto form = read_form(*arguments.form);
   if (!form) return failed(form.error());
   const auto sharding = read_from(arguments);
@@ -100,13 +132,20 @@ class ConvertVerb final : public Verb {
     options.text("--shape", given_.shape,
                  "the global shape, such as 16,8, where FROM does not say it", "SHAPE");
     options.text("--as", given_.form,
-                 "jax, hlo1, hlo2, hlo3, sdy, dtensor, mlir19 (mlir), mlir22 or paper", "FORM");
-    options.text("FROM", given_.from, "a sharding in any notation", "TYPE");
+                 "jax, hlo1, hlo2, hlo3, sdy, dtensor, mlir19 (mlir), mlir22 or paper; or program",
+                 "FORM");
+    options.text("FROM", given_.from, "a sharding in any notation, or the file of a program",
+                 "TYPE");
     options.flag("--json", given_.json, "print one JSON object, retile.convert/1");
   }
   [[nodiscard]] std::optional<Complaint> settle() override {
     if (!given_.from) return Complaint{"FROM is missing"};
     if (!given_.form) return Complaint{"--as is missing"};
+    if (given_.form != program_form) return std::nullopt;
+    if (given_.json) return Complaint{"--as program has no JSON form"};
+    if (given_.order || given_.mesh_to || given_.order_to) {
+      return Complaint{"--order, --mesh-to and --order-to are for shardings"};
+    }
     return std::nullopt;
   }
   [[nodiscard]] Outcome work() const override { return work_on(given_); }

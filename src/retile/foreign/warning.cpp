@@ -30,6 +30,7 @@ class Reader {
   /// From an opening brace to the one that closes it; empty where there is none.
   std::string_view braced() {
     const std::size_t begin = at_;
+    if (text_.substr(at_, 1) != "{") return {};
     std::size_t depth = 0;
     bool quoted = false;
     for (std::size_t k = at_; k < text_.size(); ++k) {
@@ -37,9 +38,8 @@ class Reader {
       if (c == '"') quoted = !quoted;
       if (quoted) continue;
       if (c == '{') ++depth;
-      if (c == '}' && depth > 0) --depth;
+      if (c == '}') --depth;
       if (depth > 0) continue;
-      if (c != '}') return {};
       at_ = k + 1;
       return text_.substr(begin, at_ - begin);
     }
@@ -88,9 +88,7 @@ Result<Warning> read_warning(std::string_view text, std::string_view source) {
   out.to = reader.braced();
   const bool is_old = reader.accept(" without doing a full rematerialization of the tensor");
   const bool is_known = is_old || reader.accept(" efficiently");
-  if (!is_known || out.from.empty() || out.to.empty()) {
-    return refuse(unknown_wording(text, source));
-  }
+  if (!is_known) return refuse(unknown_wording(text, source));
   if (!reader.accept(" for HLO operation")) return out;
   if (auto read = read_operation(reader, source, out); !read) return refuse(read.error());
   return out;
