@@ -16,6 +16,7 @@
 #include "retile/foreign/ends.h"
 #include "retile/foreign/judge.h"
 #include "retile/foreign/reader.h"
+#include "retile/foreign/warning.h"
 
 const fuzz::Target fuzz::target = {"hlo", 0.5};
 
@@ -82,6 +83,19 @@ void compare(const Function& function, const std::string& text) {
                 "wrong without a witness", text);
 }
 
+/// A log with warnings of XLA: what they say of the array has the rank of its tiles.
+void read_log(const std::string& text) {
+  const auto warnings = retile::foreign::read_warnings(text, "log");
+  if (!warnings) return;
+  for (const auto& warning : *warnings) {
+    if (!warning.tile) continue;
+    const auto array = retile::foreign::array_of(warning);
+    fuzz::require(!array || array->size() == warning.tile->size(), "an array of another rank",
+                  text);
+    fuzz::tally(array ? "warning" : "warning refused");
+  }
+}
+
 std::string fresh(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   return retile::foreign::testing::RandomModule([&](Size bound) {
@@ -94,6 +108,7 @@ std::string fresh(std::uint64_t seed) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(fuzz::input(data, size));
+  read_log(text);
   const retile::text::Input input{.text = text, .source = "input", .numbered = true};
   const auto functions = retile::foreign::read(input, retile::foreign::Language::hlo, {});
   if (!functions) {
@@ -123,6 +138,9 @@ static const std::vector<std::string> vocabulary = {
     ", padding=1_0_1",
     ", slice={[0:1]}",
     ", direction=LT",
+    "Involuntary full rematerialization. The compiler cannot go from sharding {devices=[4,1]<=[4]} "
+    "to ",
+    "{devices=[1,4]<=[4]} efficiently for HLO operation %p = f32[2,3]",
     "all-gather(",
     "all-to-all(",
     "reshape(",
