@@ -1,10 +1,11 @@
 /// Operations on whole tensors: what the body of an spmd op and the clause `denotes` are made of.
 ///
 ///   einsum "ik,kj->ij" x y   add x y ..   sub x y   mul x y ..   max x y ..   neg x   relu x   scale INT x
-///   reduce_sum D x   reduce_max D x   transpose [..] x   trim D LO HI x
+///   reduce_sum D x   reduce_max D x   transpose [..] x   trim D LO HI x   fill INT x
 ///
 /// A subscript of einsum is a label or a sum of labels: x at i+k. New dimension k of transpose is
-/// old dimension numbers[k]. trim leaves out the first LO and the last HI indices of dimension D.
+/// old dimension numbers[k]. trim leaves out the first LO and the last HI indices of dimension D. fill
+/// has the number INT at every index of x.
 #pragma once
 
 #include <string>
@@ -27,7 +28,8 @@ enum class LocalOp {
   reduce_sum,
   reduce_max,
   transpose,
-  trim
+  trim,
+  fill
 };
 
 struct LocalExpression {
@@ -255,6 +257,8 @@ inline PolynomialTensor value_of(const LocalExpression& e,
         return variables.max(element(x, i), Polynomial());
       case LocalOp::scale:
         return Polynomial(e.numbers[0]) * element(x, i);
+      case LocalOp::fill:
+        return Polynomial(e.numbers[0]);
       case LocalOp::transpose: {
         Sizes old(i.size());
         for (Index k = 0; k < i.size(); ++k) old[static_cast<Index>(e.numbers[k])] = i[k];

@@ -71,6 +71,11 @@ inline std::vector<Box> local_boxes(const Layout& L, Size D) {
     if (!size || *size > room) throw too_many_elements;
     room -= *size;
   }
+  for (Index d = 0; L.at && d < out.size(); ++d) {
+    for (Index i = 0; i < L.dims.size(); ++i) {
+      out[d][i] = range((*L.at)[d][i], (*L.shapes)[d][i]);
+    }
+  }
   if (L.at || L.root) return out;
   const Sizes order = L.order ? row(*L.order, 0) : Sizes();
   for (Index i = 0; i < L.dims.size(); ++i) {

@@ -6,7 +6,7 @@
 ///   op        = "spmd" NAME {NAME} "{" (expr | {NAME "=" expr NL} "return" NAME) "}" "as" layout
 ///             | "redistribute" NAME "as" layout
 ///   expr      = term | "einsum" STR {term} | ("add" | "mul" | "max") term term {term} | "sub" term term
-///             | ("neg" | "relu") term | "scale" ["-"] INT term | ("reduce_sum" | "reduce_max") INT term
+///             | ("neg" | "relu") term | ("scale" | "fill") ["-"] INT term | ("reduce_sum" | "reduce_max") INT term
 ///             | "transpose" ints term | "trim" INT INT INT term
 ///   term      = NAME | "(" expr ")"
 ///
@@ -208,13 +208,19 @@ class ModuleReader : protected Tokens {
       LocalOp op;
       Index numbers, args;
     };
-    static const std::vector<Row> all = {
-        {"add", LocalOp::add, 0, 2},       {"sub", LocalOp::sub, 0, 2},
-        {"mul", LocalOp::mul, 0, 2},       {"max", LocalOp::max, 0, 2},
-        {"neg", LocalOp::neg, 0, 1},       {"relu", LocalOp::relu, 0, 1},
-        {"scale", LocalOp::scale, 1, 1},   {"reduce_sum", LocalOp::reduce_sum, 1, 1},
-        {"trim", LocalOp::trim, 3, 1},     {"reduce_max", LocalOp::reduce_max, 1, 1},
-        {"einsum", LocalOp::einsum, 0, 0}, {"transpose", LocalOp::transpose, 0, 1}};
+    static const std::vector<Row> all = {{"add", LocalOp::add, 0, 2},
+                                         {"sub", LocalOp::sub, 0, 2},
+                                         {"mul", LocalOp::mul, 0, 2},
+                                         {"max", LocalOp::max, 0, 2},
+                                         {"neg", LocalOp::neg, 0, 1},
+                                         {"relu", LocalOp::relu, 0, 1},
+                                         {"fill", LocalOp::fill, 1, 1},
+                                         {"scale", LocalOp::scale, 1, 1},
+                                         {"reduce_sum", LocalOp::reduce_sum, 1, 1},
+                                         {"trim", LocalOp::trim, 3, 1},
+                                         {"reduce_max", LocalOp::reduce_max, 1, 1},
+                                         {"einsum", LocalOp::einsum, 0, 0},
+                                         {"transpose", LocalOp::transpose, 0, 1}};
     const ParseError place = here();
     if (depth > most_nested) fail(place, "more than 64 brackets in each other");
     if (peek() == '(') return term(depth);
@@ -227,7 +233,7 @@ class ModuleReader : protected Tokens {
     if (row->op == LocalOp::einsum) return einsum(std::move(out), depth);
     if (row->op == LocalOp::transpose) out.numbers = ints();
     for (Index k = 0; k < row->numbers; ++k) {
-      const bool is_negative = row->op == LocalOp::scale && accept("-");
+      const bool is_negative = row->op != LocalOp::trim && accept("-");
       out.numbers.push_back(is_negative ? -integer() : integer());
     }
     const bool is_list = row->args == 2 && row->op != LocalOp::sub;

@@ -63,6 +63,7 @@ class Verb {
 [[nodiscard]] std::unique_ptr<Verb> make_run_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_convert_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_explain_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_partition_verb();
 
 /// --mesh M FROM TO, in any notations, and who stands where.
 struct ProblemArguments {

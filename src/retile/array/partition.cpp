@@ -1,0 +1,745 @@
+#include "retile/array/partition.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace retile::array {
+
+namespace {
+
+using text::fail;
+
+/// Where listed boxes and pieces are looked at one by one.
+constexpr Size most_listed_devices = Size{1} << 16;
+constexpr std::size_t most_text = std::size_t{1} << 20;
+
+/// An axis of the module's mesh, or a part of one: digit (d div stride) mod size.
+struct Cut {
+  Size stride = 1;
+  Size size = 1;
+  std::string cause;
+};
+using Cuts = std::vector<std::optional<Cut>>;  // by variable
+
+struct Grid {
+  std::vector<std::pair<std::string, Size>> axes;
+  Size devices = 1;
+  std::vector<Cuts> cuts;  // by statement
+
+  [[nodiscard]] std::string digit(const Cut& cut) const {
+    Size stride = devices;
+    for (const auto& [name, size] : axes) {
+      stride /= size;
+      if (stride == cut.stride && size == cut.size) return name;
+    }
+    return fmt::format("{}:{}", cut.stride, cut.size);
+  }
+};
+
+// Schedules.
+
+void add_axis(Grid& grid, const std::string& name, Size size, const text::Place& place) {
+  grid.axes.emplace_back(name, size);
+  const auto devices = checked_mul(grid.devices, size);
+  if (!devices || *devices > max_devices) {
+    fail(place, {Code::too_many_devices, "more than 2^31 devices"});
+  }
+  grid.devices = *devices;
+}
+
+std::size_t statement_of(const Statements& all, const std::string& name, const text::Place& place) {
+  for (std::size_t s = 0; s < all.statements.size(); ++s) {
+    if (all.arrays[all.statements[s].out.array].name == name) return s;
+  }
+  fail(place, {Code::bad_argument, fmt::format("no statement writes {}", name)});
+}
+
+std::size_t variable_of(const Statement& statement, const text::Token<std::string>& name) {
+  for (std::size_t v = 0; v < statement.variables.size(); ++v) {
+    if (statement.variables[v].name == name.value) return v;
+  }
+  fail(name.place,
+       {Code::bad_argument, fmt::format("the statement has no variable {}", name.value)});
+}
+
+Grid scheduled(const Statements& all) {
+  Grid out;
+  std::vector<const Schedule*> of(all.statements.size());
+  for (const Schedule& schedule : all.schedules) {
+    const std::size_t s = statement_of(all, schedule.array, schedule.place);
+    if (of[s] != nullptr)
+      fail(schedule.place, {Code::bad_argument, "a second schedule of one statement"});
+    of[s] = &schedule;
+  }
+  for (const Schedule* schedule : of) {
+    if (schedule == nullptr || out.devices > 1) continue;
+    for (const auto& [variable, pieces] : schedule->pieces) {
+      if (pieces > 1) add_axis(out, variable.value, pieces, schedule->place);
+    }
+  }
+  for (std::size_t s = 0; s < of.size(); ++s) {
+    const Statement& statement = all.statements[s];
+    out.cuts.emplace_back(statement.variables.size());
+    if (of[s] == nullptr) continue;
+    Size stride = out.devices;
+    for (const auto& [variable, pieces] : of[s]->pieces) {
+      const std::size_t v = variable_of(statement, variable);
+      if (pieces == 1) continue;
+      if (stride % pieces != 0 || out.cuts[s][v]) {
+        fail(variable.place, {Code::bad_argument,
+                              out.cuts[s][v] ? "a variable stands twice in a schedule"
+                                             : "the first schedule has other numbers of devices"});
+      }
+      stride /= pieces;
+      out.cuts[s][v] = Cut{stride, pieces, {}};
+    }
+  }
+  return out;
+}
+
+// Tactics: an axis on a dimension is one on the variable that indexes it, wherever that stands.
+
+class Propagation {
+ public:
+  Propagation(const Statements& all, Grid& grid) : all_(all), grid_(grid) {
+    for (const Statement& statement : all.statements) {
+      grid_.cuts.emplace_back(statement.variables.size());
+    }
+  }
+
+  void tile(const Tactic& tactic) {
+    const auto array = std::find_if(all_.arrays.begin(), all_.arrays.end(),
+                                    [&](const Array& a) { return a.name == tactic.array; });
+    if (array == all_.arrays.end() || !array->shape ||
+        tactic.dim >= static_cast<Size>(array->shape->size())) {
+      fail(tactic.place, {Code::bad_argument, "there is no such array, or dimension"});
+    }
+    Size stride = grid_.devices;
+    for (const auto& [name, size] : grid_.axes) {
+      stride /= size;
+      if (name == tactic.axis) {
+        const auto a = static_cast<std::size_t>(array - all_.arrays.begin());
+        dimension(
+            a, static_cast<std::size_t>(tactic.dim),
+            {stride, size, fmt::format("{}:{} on {} {}", name, size, tactic.array, tactic.dim)},
+            tactic.place);
+      }
+    }
+  }
+
+ private:
+  void dimension(std::size_t array, std::size_t dim, const Cut& cut, const text::Place& place) {
+    for (std::size_t s = 0; s < all_.statements.size(); ++s) {
+      const Statement& statement = all_.statements[s];
+      const auto look = [&](const Access& access) {
+        if (access.array != array || access.subscripts[dim].factors.size() != 1) return;
+        variable(s, access.subscripts[dim].factors[0].first, cut, place);
+      };
+      look(statement.out);
+      for (const Access& access : statement.reads) look(access);
+    }
+  }
+  void variable(std::size_t s, std::size_t v, const Cut& cut, const text::Place& place) {
+    const Statement& statement = all_.statements[s];
+    for (std::size_t other = 0; other < grid_.cuts[s].size(); ++other) {
+      const auto& there = grid_.cuts[s][other];
+      if (!there || (other != v && there->stride != cut.stride)) continue;
+      if (other == v && there->stride == cut.stride) return;
+      fail(place, {Code::inapplicable,
+                   fmt::format("{} wants axis {}, which {} has by {}", name_of(statement, v),
+                               grid_.digit(cut), name_of(statement, other), there->cause),
+                   {fmt::format("the other cause is {}", cut.cause)}});
+    }
+    grid_.cuts[s][v] = cut;
+    const auto spread = [&](const Access& access) {
+      for (std::size_t i = 0; i < access.subscripts.size(); ++i) {
+        const auto& factors = access.subscripts[i].factors;
+        if (factors.size() == 1 && factors[0].first == v) dimension(access.array, i, cut, place);
+      }
+    };
+    spread(statement.out);
+    for (const Access& access : statement.reads) spread(access);
+  }
+  [[nodiscard]] std::string name_of(const Statement& statement, std::size_t v) const {
+    return fmt::format("variable {} of {}", statement.variables[v].name,
+                       all_.arrays[statement.out.array].name);
+  }
+
+  const Statements& all_;
+  Grid& grid_;
+};
+
+Grid by_tactics(const Statements& all) {
+  Grid out;
+  std::set<std::string> names;
+  for (const Tactic& tactic : all.tactics) {
+    if (tactic.array.empty()) continue;
+    if (names.insert(tactic.axis).second) {
+      add_axis(out, tactic.axis, tactic.pieces, tactic.place);
+    } else if (std::find(out.axes.begin(), out.axes.end(), std::pair(tactic.axis, tactic.pieces)) ==
+               out.axes.end()) {
+      fail(tactic.place, {Code::axis_size_mismatch, "this axis has another size above"});
+    }
+  }
+  if (!all.tactics.back().array.empty()) {
+    fail(all.tactics.back().place, {Code::unsupported, "the last tactic must be propagate"});
+  }
+  Propagation propagation(all, out);
+  for (const Tactic& tactic : all.tactics) {
+    if (!tactic.array.empty()) propagation.tile(tactic);
+  }
+  return out;
+}
+
+// Layouts from boxes.
+
+/// What one statement reads or writes of one array, with one set of factors: all its boxes.
+struct Use {
+  std::size_t array = 0;
+  std::vector<std::vector<Subscript>> subscripts;  // by dimension, all constants that are met
+};
+
+Size number_of(const Cut& cut, Size device) { return device / cut.stride % cut.size; }
+
+class Matching {
+ public:
+  Matching(const Grid& grid, const Statement& statement, const Cuts& cuts)
+      : grid_(grid), statement_(statement), cuts_(cuts) {}
+
+  [[nodiscard]] std::string layout(const Use& use, const Shape& shape,
+                                   const std::string& addition) const {
+    std::string out = addition + "[";
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      const auto dim = dimension(use.subscripts[i], shape[i]);
+      if (!dim) return listed(use, shape);
+      out += (i > 0 ? ", " : "") + *dim;
+    }
+    return out + "]";
+  }
+
+  /// The values of every variable on a device.
+  [[nodiscard]] std::vector<Interval> ranges(Size device) const {
+    std::vector<Interval> out;
+    for (std::size_t v = 0; v < cuts_.size(); ++v) {
+      const Size n = statement_.variables[v].extent;
+      out.push_back(cuts_[v] ? piece_of(n, cuts_[v]->size, number_of(*cuts_[v], device))
+                             : Interval{0, n});
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] bool is_cut(const Subscript& subscript) const {
+    const auto here = [&](const auto& factor) { return cuts_[factor.first].has_value(); };
+    return std::any_of(subscript.factors.begin(), subscript.factors.end(), here);
+  }
+
+  /// The dimension as a type has it: whole, or cut by the one variable of it that is cut, with a halo
+  /// where neighbours' elements are needed, too. What is whole may have more than is needed.
+  [[nodiscard]] std::optional<std::string> dimension(const std::vector<Subscript>& subscripts,
+                                                     Size n) const {
+    std::optional<std::size_t> cut;
+    for (const auto& [v, factor] : subscripts[0].factors) {
+      if (!cuts_[v]) continue;
+      if (cut) return std::nullopt;
+      cut = v;
+    }
+    if (!cut) return fmt::format("{}", n);
+    std::vector<Interval> ranges;
+    for (const Variable& variable : statement_.variables) ranges.push_back({0, variable.extent});
+    const Size extent = statement_.variables[*cut].extent, pieces = cuts_[*cut]->size;
+    const std::string digit = "{" + grid_.digit(*cuts_[*cut]) + "}" + fmt::format("{}", n);
+    if (pieces > most_listed_devices) return std::nullopt;
+    std::vector<Interval> wanted;
+    std::vector<Size> at = {0};
+    for (Size t = 0; t < pieces; ++t) {
+      ranges[*cut] = piece_of(extent, pieces, t);
+      wanted.push_back(constraint(subscripts, ranges));
+      at.push_back(ranges[*cut].end == extent ? n : ranges[*cut].end);
+    }
+    const Size block = n / pieces + (n % pieces != 0 ? 1 : 0);
+    std::vector<Size> blocks = {0};
+    for (Size t = 1; t <= pieces; ++t) blocks.push_back(t <= n / block ? t * block : n);
+    for (const bool lists : {false, true}) {
+      const std::vector<Size>& cuts = lists ? at : blocks;
+      const auto halo = halo_of(cuts, wanted, n);
+      if (!halo) continue;
+      const std::string spelling =
+          lists ? fmt::format("({})", fmt::join(cuts, ",")) : fmt::format("{}", block);
+      return spelling + digit + *halo;
+    }
+    return std::nullopt;
+  }
+
+  /// The halo with which the tiles between these cuts are the wanted ones, as text, if there is one.
+  static std::optional<std::string> halo_of(const std::vector<Size>& at,
+                                            const std::vector<Interval>& wanted, Size n) {
+    Size below = 0, above = 0;
+    for (std::size_t t = 0; t < wanted.size(); ++t) {
+      if (wanted[t].begin == wanted[t].end) continue;
+      below = std::max(below, at[t] - wanted[t].begin);
+      above = std::max(above, wanted[t].end - at[t + 1]);
+    }
+    for (std::size_t t = 0; t < wanted.size(); ++t) {
+      const bool is_empty = wanted[t].begin == wanted[t].end;
+      if (is_empty != (at[t] == at[t + 1])) return std::nullopt;
+      if (is_empty) continue;
+      if (std::max<Size>(0, at[t] - below) != wanted[t].begin) return std::nullopt;
+      if (std::min(n, at[t + 1] + above) != wanted[t].end) return std::nullopt;
+    }
+    return below + above == 0 ? "" : fmt::format("<{},{}>", below, above);
+  }
+
+  [[nodiscard]] std::string listed(const Use& use, const Shape& shape) const {
+    if (grid_.devices > most_listed_devices) {
+      fail(statement_.place,
+           {Code::limit_reached, "more than 2^16 devices, whose boxes no type says"});
+    }
+    Shape largest(shape.size(), 0);
+    std::vector<std::string> at, extents;
+    for (Size d = 0; d < grid_.devices; ++d) {
+      const auto values = ranges(d);
+      Shape begin, extent;
+      for (std::size_t i = 0; i < shape.size(); ++i) {
+        const Interval box = is_cut(use.subscripts[i][0]) ? constraint(use.subscripts[i], values)
+                                                          : Interval{0, shape[i]};
+        begin.push_back(box.begin == box.end ? 0 : box.begin);
+        extent.push_back(box.end - box.begin);
+        largest[i] = std::max(largest[i], extent[i]);
+      }
+      at.push_back(fmt::format("[{}]", fmt::join(begin, ",")));
+      extents.push_back(fmt::format("[{}]", fmt::join(extent, ",")));
+    }
+    return fmt::format("tile=[{}] global=[{}] at=[{}] shapes=[{}]", fmt::join(largest, ","),
+                       fmt::join(shape, ","), fmt::join(at, ","), fmt::join(extents, ","));
+  }
+
+  const Grid& grid_;
+  const Statement& statement_;
+  const Cuts& cuts_;
+};
+
+// Local operations.
+
+/// An expression, and which variable each of its dimensions runs over.
+struct Labelled {
+  std::string text;
+  std::vector<std::size_t> labels;
+};
+
+/// What stands for a read: its name, and how many indices at either end of a dimension are not read.
+struct Source {
+  std::string name;
+  std::vector<std::pair<Size, Size>> trims;
+};
+
+std::string in_brackets(const std::string& text) {
+  return text.find(' ') == std::string::npos ? text : "(" + text + ")";
+}
+
+/// The body of a statement as a local operation. The text is the same on all devices, and that of the
+/// whole arrays but for what is trimmed.
+class Body {
+ public:
+  Body(const Statement& statement, std::vector<Source> sources)
+      : statement_(statement), sources_(std::move(sources)) {}
+
+  std::string text() {
+    std::vector<std::size_t> out, all;
+    for (const Subscript& s : statement_.out.subscripts) out.push_back(s.factors[0].first);
+    all = out;
+    for (std::size_t v = 0; v < statement_.variables.size(); ++v) {
+      if (std::count(out.begin(), out.end(), v) == 0) all.push_back(v);
+    }
+    if (statement_.meeting == Meeting::add || statement_.meeting == Meeting::assign) {
+      std::vector<const Term*> factors;
+      Size scale = 1;
+      if (product(statement_.body, factors, scale) && !factors.empty() && covers(factors, all)) {
+        return scaled(scale, einsum(factors, out));
+      }
+      const Labelled body = spread(term(statement_.body), all);
+      return all == out ? body.text : contracted(body, out);
+    }
+    Labelled body = spread(term(statement_.body), all);
+    const bool is_min = statement_.meeting == Meeting::min;
+    if (is_min) body.text = "neg " + in_brackets(body.text);
+    for (std::size_t d = all.size(); d-- > out.size();) {
+      body.text = fmt::format("reduce_max {} {}", d, in_brackets(body.text));
+    }
+    return is_min ? "neg " + in_brackets(body.text) : body.text;
+  }
+
+ private:
+  static std::string label(std::size_t v) {
+    return {static_cast<char>(v < 26 ? 'a' + v : 'A' + (v - 26))};
+  }
+  /// Labels are the variables' own names where all have one letter.
+  [[nodiscard]] std::string named(std::size_t v) const {
+    for (const Variable& variable : statement_.variables) {
+      if (variable.name.size() != 1 || variable.name == "_") return label(v);
+    }
+    return statement_.variables[v].name;
+  }
+  [[nodiscard]] std::string labels(const std::vector<std::size_t>& all) const {
+    std::string out;
+    for (const std::size_t v : all) out += named(v);
+    return out;
+  }
+
+  /// The array of a read, without what is not read of it.
+  [[nodiscard]] std::string array(std::size_t read) const {
+    std::string out = sources_[read].name;
+    for (std::size_t i = 0; i < sources_[read].trims.size(); ++i) {
+      const auto [low, high] = sources_[read].trims[i];
+      if (low + high > 0) out = fmt::format("trim {} {} {} {}", i, low, high, in_brackets(out));
+    }
+    return out;
+  }
+  [[nodiscard]] std::string subscripts(const Access& access) const {
+    std::string out;
+    for (const Subscript& s : access.subscripts) {
+      for (std::size_t k = 0; k < s.factors.size(); ++k) {
+        if (s.factors[k].second != 1) {
+          fail(access.place,
+               {Code::unsupported, "a variable with a factor has no local operation"});
+        }
+        out += (k > 0 ? "+" : "") + named(s.factors[k].first);
+      }
+      if (s.factors.empty()) {
+        fail(access.place, {Code::unsupported, "a constant subscript has no local operation"});
+      }
+    }
+    return out;
+  }
+  static void variables(const Access& access, std::vector<std::size_t>& out) {
+    for (const Subscript& s : access.subscripts) {
+      for (const auto& [v, factor] : s.factors) {
+        if (std::count(out.begin(), out.end(), v) == 0) out.push_back(v);
+      }
+    }
+  }
+
+  /// Whether a term is a product of reads and numbers.
+  static bool product(const Term& term, std::vector<const Term*>& factors, Size& scale) {
+    if (term.kind == TermKind::access) factors.push_back(&term);
+    if (term.kind == TermKind::number) {
+      if (__builtin_mul_overflow(scale, term.number, &scale)) return false;
+    }
+    if (term.kind == TermKind::mul) {
+      return product(term.args[0], factors, scale) && product(term.args[1], factors, scale);
+    }
+    if (term.kind == TermKind::neg) {
+      scale = -scale;
+      return product(term.args[0], factors, scale);
+    }
+    return term.kind == TermKind::access || term.kind == TermKind::number;
+  }
+  [[nodiscard]] bool covers(const std::vector<const Term*>& factors,
+                            const std::vector<std::size_t>& all) const {
+    std::vector<std::size_t> found;
+    for (const Term* factor : factors) variables(statement_.reads[factor->access], found);
+    return found.size() == all.size();
+  }
+  static std::string scaled(Size scale, std::string text) {
+    return scale == 1 ? text : fmt::format("scale {} {}", scale, in_brackets(text));
+  }
+  [[nodiscard]] std::string einsum(const std::vector<const Term*>& factors,
+                                   const std::vector<std::size_t>& out) const {
+    std::string in, operands;
+    for (const Term* factor : factors) {
+      in += (in.empty() && factor == factors.front() ? "" : ",") +
+            subscripts(statement_.reads[factor->access]);
+      operands += " " + in_brackets(array(factor->access));
+    }
+    const std::string text = in + "->" + labels(out);
+    if (factors.size() == 1 && in == labels(out)) return array(factors[0]->access);
+    return fmt::format("einsum \"{}\"{}", text, operands);
+  }
+  [[nodiscard]] std::string contracted(const Labelled& body,
+                                       const std::vector<std::size_t>& out) const {
+    return fmt::format("einsum \"{}->{}\" {}", labels(body.labels), labels(out),
+                       in_brackets(body.text));
+  }
+
+  /// Ones along a variable, from a read that has it.
+  [[nodiscard]] std::string ones(std::size_t v) const {
+    for (std::size_t r = 0; r < statement_.reads.size(); ++r) {
+      const Access& access = statement_.reads[r];
+      for (const Subscript& s : access.subscripts) {
+        if (s.factors.size() != 1 || s.factors[0].first != v) continue;
+        return fmt::format("fill 1 (einsum \"{}->{}\" {})", subscripts(access), named(v),
+                           in_brackets(array(r)));
+      }
+    }
+    fail(statement_.place, {Code::unsupported, fmt::format("nothing is read at variable {} alone",
+                                                           statement_.variables[v].name)});
+  }
+  /// The expression over just these variables, in this order: repeated along those that it lacks.
+  [[nodiscard]] Labelled spread(Labelled x, const std::vector<std::size_t>& to) const {
+    if (x.labels == to) return x;
+    std::string in = labels(x.labels), operands = " " + in_brackets(x.text);
+    for (const std::size_t v : to) {
+      if (std::count(x.labels.begin(), x.labels.end(), v) > 0) continue;
+      in += "," + named(v);
+      operands += " (" + ones(v) + ")";
+    }
+    return {fmt::format("einsum \"{}->{}\"{}", in, labels(to), operands), to};
+  }
+
+  Labelled term(const Term& term) {
+    if (text_size_ > most_text)
+      fail(statement_.place, {Code::limit_reached, "an expression too long"});
+    ++text_size_;
+    std::vector<const Term*> factors;
+    Size scale = 1;
+    if (product(term, factors, scale) && !factors.empty()) {
+      std::vector<std::size_t> found;
+      for (const Term* factor : factors) variables(statement_.reads[factor->access], found);
+      return {scaled(scale, einsum(factors, found)), found};
+    }
+    if (term.kind == TermKind::number) {
+      if (statement_.variables.empty()) {
+        fail(statement_.place, {Code::unsupported, "a number alone has no local operation"});
+      }
+      return {fmt::format("scale {} ({})", term.number, ones(0)), {0}};
+    }
+    Labelled x = this->term(term.args[0]);
+    if (term.kind == TermKind::relu || term.kind == TermKind::neg) {
+      return {(term.kind == TermKind::relu ? "relu " : "neg ") + in_brackets(x.text), x.labels};
+    }
+    Labelled y = this->term(term.args[1]);
+    std::vector<std::size_t> both = x.labels;
+    for (const std::size_t v : y.labels) {
+      if (std::count(both.begin(), both.end(), v) == 0) both.push_back(v);
+    }
+    const char* const word = term.kind == TermKind::add   ? "add"
+                             : term.kind == TermKind::sub ? "sub"
+                                                          : "mul";
+    x = spread(std::move(x), both);
+    y = spread(std::move(y), both);
+    return {fmt::format("{} {} {}", word, in_brackets(x.text), in_brackets(y.text)), both};
+  }
+
+  const Statement& statement_;
+  std::vector<Source> sources_;
+  std::size_t text_size_ = 0;
+};
+
+// The module.
+
+class Writer {
+ public:
+  Writer(const Statements& all, Grid grid) : all_(all), grid_(std::move(grid)) {
+    values_.resize(all.arrays.size());
+    meanings_.resize(all.arrays.size());
+    for (const Array& array : all.arrays) names_.insert(array.name);
+  }
+
+  std::string text() {
+    for (std::size_t s = 0; s < all_.statements.size(); ++s) statement(s);
+    const Array& array = all_.arrays[all_.returned];
+    if (!values_[all_.returned]) {
+      fail(array.place, {Code::unsupported, "what is returned is neither written nor read"});
+    }
+    if (all_.return_layout || all_.return_at_root) {
+      bring(all_.returned, all_.return_at_root ? rooted(*array.shape) : *all_.return_layout);
+    }
+    const auto& [name, layout] = *values_[all_.returned];
+    std::string mesh, parameters;
+    for (const auto& [axis, size] : grid_.axes) {
+      mesh += (mesh.empty() ? "" : ",") + fmt::format("{}:{}", axis, size);
+    }
+    for (std::size_t a = 0; a < all_.arrays.size(); ++a) {
+      if (parameter_[a].empty()) continue;
+      parameters += (parameters.empty() ? "" : ", ") + all_.arrays[a].name + " : " + parameter_[a];
+    }
+    if (mesh.empty()) mesh = "one:1";
+    return fmt::format("retile.spmd/1\nmesh {}\nfn main({}) -> {}\n{}return {}\ndenotes {}\n", mesh,
+                       parameters, layout, lines_, name, meanings_[all_.returned]);
+  }
+
+ private:
+  struct Value {
+    std::string name;
+    std::string layout;
+  };
+
+  static std::string rooted(const Shape& shape) {
+    return fmt::format("[{}]@0", fmt::join(shape, ", "));
+  }
+
+  std::string fresh(const std::string& name) {
+    for (std::size_t k = 1;; ++k) {
+      std::string out = fmt::format("{}_{}", name, k);
+      if (names_.insert(out).second) return out;
+    }
+  }
+
+  /// The name under which an array has this layout; it is redistributed where it has another.
+  std::string bring(std::size_t a, const std::string& layout) {
+    const Array& array = all_.arrays[a];
+    if (!values_[a]) {
+      parameter_[a] = array.at_root ? rooted(*array.shape) : array.layout.value_or(layout);
+      values_[a] = Value{array.name, parameter_[a]};
+    }
+    if (values_[a]->layout == layout) return values_[a]->name;
+    const std::string name = fresh(array.name);
+    lines_ += fmt::format("{} = redistribute {} as {}\n", name, values_[a]->name, layout);
+    values_[a] = Value{name, layout};
+    return name;
+  }
+
+  /// Which reads have one box: of one array, with the same factors.
+  static std::vector<Use> uses_of(const Statement& statement, std::vector<std::size_t>& use_of) {
+    std::vector<Use> out;
+    const auto factors = [](const Subscript& s) { return s.factors; };
+    for (const Access& access : statement.reads) {
+      const auto same = std::find_if(out.begin(), out.end(), [&](const Use& use) {
+        bool is_same = use.array == access.array;
+        for (std::size_t i = 0; i < access.subscripts.size() && is_same; ++i) {
+          is_same = factors(use.subscripts[i][0]) == factors(access.subscripts[i]);
+        }
+        return is_same;
+      });
+      use_of.push_back(static_cast<std::size_t>(same - out.begin()));
+      if (same == out.end()) {
+        out.push_back(
+            {access.array, std::vector<std::vector<Subscript>>(access.subscripts.size())});
+      }
+      for (std::size_t i = 0; i < access.subscripts.size(); ++i) {
+        out[use_of.back()].subscripts[i].push_back(access.subscripts[i]);
+      }
+    }
+    return out;
+  }
+
+  void statement(std::size_t s) {
+    const Statement& statement = all_.statements[s];
+    const Matching matching(grid_, statement, grid_.cuts[s]);
+    std::vector<std::size_t> use_of;
+    const std::vector<Use> uses = uses_of(statement, use_of);
+    std::vector<std::string> names;
+    std::string arguments;
+    for (const Use& use : uses) {
+      names.push_back(bring(use.array, matching.layout(use, *all_.arrays[use.array].shape, "")));
+      arguments += " " + names.back();
+    }
+    std::vector<Source> locals, wholes;
+    for (std::size_t r = 0; r < statement.reads.size(); ++r) {
+      const Use& use = uses[use_of[r]];
+      locals.push_back({names[use_of[r]], trims(s, use, statement.reads[r], false)});
+      wholes.push_back({meaning(use.array), trims(s, use, statement.reads[r], true)});
+    }
+    Use written = {statement.out.array, {}};
+    for (const Subscript& subscript : statement.out.subscripts)
+      written.subscripts.push_back({subscript});
+    const std::string layout =
+        matching.layout(written, *all_.arrays[written.array].shape, addition(s));
+    const std::string& name = all_.arrays[written.array].name;
+    lines_ += fmt::format("{} = spmd{} {{ {} }} as {}\n", name, arguments,
+                          Body(statement, std::move(locals)).text(), layout);
+    values_[written.array] = Value{name, layout};
+    meanings_[written.array] = Body(statement, std::move(wholes)).text();
+    if (meanings_[written.array].size() > most_text) {
+      fail(statement.place, {Code::limit_reached, "what this denotes takes more than 2^20 bytes"});
+    }
+  }
+
+  std::string meaning(std::size_t a) const {
+    return meanings_[a].empty() ? all_.arrays[a].name : meanings_[a];
+  }
+
+  /// How the values of variables that the left side lacks meet: as addends.
+  std::string addition(std::size_t s) const {
+    const Statement& statement = all_.statements[s];
+    std::string digits;
+    for (std::size_t v = 0; v < statement.variables.size(); ++v) {
+      const auto& subscripts = statement.out.subscripts;
+      const bool is_written =
+          std::any_of(subscripts.begin(), subscripts.end(),
+                      [&](const Subscript& out) { return out.factors[0].first == v; });
+      if (is_written || !grid_.cuts[s][v]) continue;
+      const Size p = grid_.cuts[s][v]->size, n = statement.variables[v].extent;
+      const Interval last = piece_of(n, p, p - 1);
+      if (statement.meeting != Meeting::add && last.begin == last.end) {
+        fail(statement.place,
+             {Code::unsupported, "a piece without work has no maximum or minimum"});
+      }
+      digits += (digits.empty() ? "" : ",") + grid_.digit(*grid_.cuts[s][v]);
+    }
+    const char* const word = statement.meeting == Meeting::max   ? "max"
+                             : statement.meeting == Meeting::min ? "min"
+                                                                 : "sum";
+    return digits.empty() ? "" : fmt::format("{}{{{}}}", word, digits);
+  }
+
+  /// What of a dimension this read leaves out: of the box that all reads share, or of the whole array.
+  std::vector<std::pair<Size, Size>> trims(std::size_t s, const Use& use, const Access& read,
+                                           bool is_whole) const {
+    const Statement& statement = all_.statements[s];
+    std::vector<Interval> all;
+    for (const Variable& variable : statement.variables) all.push_back({0, variable.extent});
+    std::vector<std::pair<Size, Size>> out;
+    for (std::size_t i = 0; i < read.subscripts.size(); ++i) {
+      bool is_cut = false;
+      for (const auto& [v, factor] : read.subscripts[i].factors) {
+        is_cut = is_cut || grid_.cuts[s][v].has_value();
+      }
+      const Interval own = constraint({read.subscripts[i]}, all);
+      const Size n = (*all_.arrays[use.array].shape)[i];
+      const Interval shared =
+          is_whole || !is_cut ? Interval{0, n} : constraint(use.subscripts[i], all);
+      out.emplace_back(own.begin - shared.begin, shared.end - own.end);
+    }
+    return out;
+  }
+
+  const Statements& all_;
+  Grid grid_;
+  std::vector<std::optional<Value>> values_;  // by array
+  std::vector<std::string> meanings_;         // by array, of those that are written
+  std::map<std::size_t, std::string> parameter_;
+  std::set<std::string> names_;
+  std::string lines_;
+};
+
+}  // namespace
+
+Interval piece_of(Size n, Size p, Size t) {
+  const Size b = n / p + (n % p != 0 ? 1 : 0);
+  const auto at = [&](Size k) { return b == 0 || k > n / b ? n : b * k; };
+  return {at(t), at(t + 1)};
+}
+
+Interval constraint(const std::vector<Subscript>& subscripts, const std::vector<Interval>& ranges) {
+  std::optional<Interval> out;
+  for (const Subscript& s : subscripts) {
+    Interval here = {s.constant, s.constant};
+    for (const auto& [v, factor] : s.factors) {
+      const auto [begin, end] = ranges[v];
+      if (begin == end) return {0, 0};
+      here.begin += factor * (factor > 0 ? begin : end - 1);
+      here.end += factor * (factor > 0 ? end - 1 : begin);
+    }
+    ++here.end;
+    if (!out) out = here;
+    out = Interval{std::min(out->begin, here.begin), std::max(out->end, here.end)};
+  }
+  return out.value_or(Interval{});
+}
+
+Result<std::string> partition(const Statements& statements) {
+  return text::result_of([&] {
+    if (!statements.tactics.empty() && !statements.schedules.empty()) {
+      fail(statements.tactics[0].place, {Code::bad_argument, "either schedules or tactics"});
+    }
+    return Writer(statements,
+                  statements.tactics.empty() ? scheduled(statements) : by_tactics(statements))
+        .text();
+  });
+}
+
+}  // namespace retile::array

@@ -1,0 +1,324 @@
+// Statements that are cut: what `retile partition` prints, and whether it denotes the statements. The
+// oracle's judge decides on what is printed; nothing of the room is trusted. What the clause `denotes`
+// says is compared with the statements by every iteration point.
+#include "retile/array/partition.h"
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <random>
+
+#include "spec/programs/spmd_judge.h"
+#include "spec/programs/spmd_text.h"
+#include "spec/programs/thesis.h"
+
+namespace retile::array::partition_test {
+namespace {
+
+/// What is printed for these lines, or the first line of what is refused.
+std::string module_of(const std::string& lines) {
+  const std::string text = "retile.array/1\n" + lines;
+  const text::Input input = {text, "a", true};
+  const auto statements = read_statements(input);
+  if (!statements) return statements.error().source + ": " + statements.error().message;
+  const auto module = partition(*statements);
+  return module ? *module : module.error().source + ": " + module.error().message;
+}
+std::string judged(const std::string& module) {
+  try {
+    const auto verdict = spec::spmd::judge(spec::spmd::parse_module(module));
+    if (!verdict.decided) return verdict.why_undecided;
+    return verdict.right ? "right" : verdict.wrong->reason;
+  } catch (const spec::ParseError& error) {
+    return std::to_string(error.line) + ":" + std::to_string(error.column) + " " + error.message;
+  }
+}
+void expect_line(const std::string& module, const std::string& line) {
+  EXPECT_NE(("\n" + module).find("\n" + line + "\n"), std::string::npos) << line << "\nin\n"
+                                                                         << module;
+}
+/// A module that the judge calls right.
+std::string right(const std::string& lines) {
+  const std::string out = module_of(lines);
+  EXPECT_EQ(judged(out), "right") << out;
+  return out;
+}
+
+// The examples of the design, by their names there.
+
+TEST(Partition, G1_sum_of_arrays) {
+  expect_line(right("array x[4,8,16] y[8,16]\nr[i0,i1,i2] = x[i0,i1,i2] + y[i1,i2]\n"
+                    "schedule r i0:2,i1:2,i2:1\nreturn r\n"),
+              "fn main(x : [2{i0}4, 4{i1}8, 16], y : [4{i1}8, 16]) -> [2{i0}4, 4{i1}8, 16]");
+}
+TEST(Partition, G2_reduction) {
+  expect_line(right("array x[16,8]\nr[o] += x[o,i]\nschedule r o:2,i:4\nreturn r\n"),
+              "fn main(x : [8{o}16, 2{i}8]) -> sum{i}[8{o}16]");
+}
+TEST(Partition, G3_and_G4_products) {
+  const auto product = [](const std::string& shapes, const std::string& schedule) {
+    return right("array " + shapes + "\nc[i,j] += a[i,k] * b[k,j]\nschedule c " + schedule +
+                 "\nreturn c\n");
+  };
+  expect_line(product("a[8,8] b[8,8]", "i:1,k:4,j:1"),
+              "fn main(a : [8, 2{k}8], b : [2{k}8, 8]) -> sum{k}[8, 8]");
+  expect_line(product("a[8,8] b[8,8]", "i:2,k:2,j:2"),
+              "fn main(a : [4{i}8, 4{k}8], b : [4{k}8, 4{j}8]) -> sum{k}[4{i}8, 4{j}8]");
+  expect_line(product("a[7,5] b[5,6]", "i:2,k:2,j:2"),
+              "fn main(a : [4{i}7, 3{k}5], b : [3{k}5, 3{j}6]) -> sum{k}[4{i}7, 3{j}6]");
+  expect_line(product("a[7,5] b[5,6]", "i:3,k:4,j:1"),
+              "fn main(a : [3{i}7, 2{k}5], b : [2{k}5, 6]) -> sum{k}[3{i}7, 6]");
+}
+TEST(Partition, G5_rows_and_their_ends) {
+  const std::string module =
+      right("array row[10]\nb[i] = row[i+1] - row[i]\nschedule b i:2\nreturn b\n");
+  expect_line(module, "fn main(row : [5{i}10<0,1>]) -> [5{i}9]");
+  expect_line(module, "b = spmd row { sub (trim 0 1 0 row) (trim 0 0 1 row) } as [5{i}9]");
+}
+TEST(Partition, G6_stencil) {
+  expect_line(right("array x[12] : [3{i}12]\nr[i] = x[i] - 2x[i+1] + x[i+2]\nschedule r i:4\n"
+                    "return r\n"),
+              "x_1 = redistribute x as [3{i}12<0,2>]");
+}
+TEST(Partition, G7_convolution) {
+  expect_line(right("array x[9] w[4]\nr[i] += x[i+k] * w[k]\nschedule r i:2,k:2\nreturn r\n"),
+              "fn main(x : tile=[4] global=[9] at=[[0],[2],[3],[5]] shapes=[[4],[4],[4],[4]], "
+              "w : [2{k}4]) -> sum{k}[3{i}6]");
+}
+TEST(Partition, G8_third_listing) {
+  const std::string lines =
+      "array x[8,4] w1[4,16] w2[16,3]\ny[i,j] += x[i,k] * w1[k,j]\nz[i,j] += y[i,k] * w2[k,j]\n"
+      "schedule y i:1,k:1,j:8\nschedule z i:8,k:1,j:1\nreturn z\n";
+  const std::string module = right(lines);
+  expect_line(module, "y = spmd x w1 { einsum \"ik,kj->ij\" x w1 } as [8, 2{j}16]");
+  expect_line(module, "y_1 = redistribute y as [1{j}8, 16]");
+}
+TEST(Partition, the_mlp_of_the_talk_by_its_tactics) {
+  const std::string lines =
+      "array x[4,6] w[6,6] u[6,6]\nh[i,j] += x[i,k] * w[k,j]\ny[i,j] += h[i,k] * u[k,j]\nreturn y\n"
+      "tactic tile x 0 by r:2\ntactic tile w 1 by s:2\n";
+  const std::string typed =
+      "fn main(x : [2{r}4, 6], w : [6, 3{s}6], u : [3{s}6, 6]) -> sum{s}[2{r}4, 6]";
+  expect_line(right(lines + "tactic propagate\n"), typed);
+  expect_line(right(lines + "tactic tile u 0 by s:2\ntactic propagate\n"), typed);
+}
+TEST(Partition, roots_scatter_and_gather) {
+  const std::string module =
+      right("array x[6] at root\nr[i] = 3 * x[i]\nschedule r i:3\nreturn r at root\n");
+  expect_line(module, "fn main(x : [6]@0) -> [6]@0");
+  expect_line(module, "x_1 = redistribute x as [2{i}6]");
+  expect_line(module, "r_1 = redistribute r as [6]@0");
+}
+TEST(Partition, maxima_and_minima) {
+  EXPECT_NE(right("array x[4,4]\nr[i] max= x[i,k] - x[k,i]\nschedule r i:2,k:2\nreturn r\n")
+                .find("max{k}[2{i}4]"),
+            std::string::npos);
+  EXPECT_NE(
+      right("array x[4,6]\nr[i] min= x[i,k]\nschedule r i:2,k:2\nreturn r\n").find("min{k}[2{i}4]"),
+      std::string::npos);
+}
+
+TEST(Partition, conflicts_name_both_causes) {
+  const std::string product = "array a[4,4] b[4,4]\nc[i,j] += a[i,k] * b[k,j]\nreturn c\n";
+  EXPECT_EQ(
+      module_of(product + "tactic tile a 0 by r:2\ntactic tile c 0 by s:2\ntactic propagate\n"),
+      "a:6: variable i of c wants axis s, which variable i of c has by r:2 on a 0");
+  EXPECT_EQ(
+      module_of(product + "tactic tile a 0 by r:2\ntactic tile b 1 by r:2\ntactic propagate\n"),
+      "a:6: variable j of c wants axis r, which variable i of c has by r:2 on a 0");
+}
+
+TEST(Partition, wrong_texts_are_refused) {
+  const auto begins = [](const std::string& lines, const std::string& start) {
+    EXPECT_EQ(module_of(lines).substr(0, start.size()), start) << lines;
+  };
+  begins("", "a:2: the last line must be return");
+  begins("array x[4]\nr[i] = y[i]\nreturn r\n", "a:3: there is no array y here");
+  begins("array x[4]\nr[i,j] = x[i]\nreturn r\n", "a:3: nothing says how far variable j");
+  begins("array x[4] y[5]\nr[i] = x[i] + y[i]\nreturn r\n", "a:3: variable i goes over 5 here");
+  begins("array x[4]\nr[i] = x[i,i]\nreturn r\n", "a:3: x has 1 dimensions, not 2");
+  begins("array x[4]\nr[i] = x[i-1]\nreturn r\n", "a:3: this reaches beyond");
+  begins("array x[4]\nr[i+1] = x[i]\nreturn r\n", "a:3: what is written has a different");
+  begins("array x[4,4]\nr[i] = x[i,k]\nreturn r\n", "a:3: with = every variable");
+  begins("array x[4] r[5]\nr[i] = x[i]\nreturn r\n", "a:3: variable i goes over");
+  begins("array x[4]\nr[i] = x[2*i]\nreturn r\n", "a:3: a variable with a factor");
+  begins("array x[4]\nr[i] = x[:]\nreturn r\n", "a:3: a whole dimension");
+  begins("array x[4]\nr[i] = x[i]\nr[i] += x[i]\nreturn r\n", "a:4: an array is written by one");
+  begins("array x[4]\nr[i] = r[i]\nreturn r\n", "a:3: this is read before");
+  begins("array x[4]\nr[i] = x[i]\nschedule q i:2\nreturn r\n", "a:4: no statement writes q");
+  begins("array x[4]\nr[i] = x[i]\nschedule r j:2\nreturn r\n", "a:4: the statement has no");
+  begins("array x[4]\nr[i] = x[i]\nreturn r\nreturn r\n", "a:5: nothing but tactics");
+  begins("array x[4]\nr[i] = x[i]\nreturn r\ntactic tile x 0 by r:2\n", "a:5: the last tactic");
+  begins("array x[5,3]\nr[i] max= x[k,i]\nschedule r k:4\nreturn r\n", "a:3: a piece without work");
+  std::string deep = "array x[4]\nr[i] = ";
+  for (int k = 0; k < 100'000; ++k) deep += "(";
+  begins(deep + "\nreturn r\n", "a:3: more than 64 brackets");
+  begins("array x[4]\nr[i] = x[9223372036854775807*i+9223372036854775807]\nreturn r\n",
+         "a:3: this reaches beyond");
+}
+
+// The constraint of an access.
+
+TEST(Constraint, is_the_box_around_what_is_touched) {
+  std::size_t compared = 0;
+  for (Size n = 1; n <= 5; ++n) {
+    for (Size m = 1; m <= 4; ++m) {
+      for (Size p = 1; p <= 6; ++p) {
+        for (Size code = 0; code < 7 * 7 * 3; ++code) {
+          const Size f = code % 7 - 3, g = code / 7 % 7 - 3, c = code / 49;
+          Subscript subscript = {{}, c};
+          if (f != 0) subscript.factors.emplace_back(0, f);
+          if (g != 0) subscript.factors.emplace_back(1, g);
+          for (Size t = 0; t < p; ++t) {
+            const auto values = spec::thesis::rank_tiling(n, p, t);
+            const Interval piece = piece_of(n, p, t);
+            ASSERT_EQ(static_cast<Size>(values.size()), piece.end - piece.begin);
+            if (values.empty()) continue;
+            ASSERT_EQ(values.front(), piece.begin);
+            const auto box = spec::thesis::box_around(
+                spec::thesis::touched({{c, {f, g}}}, {values, spec::thesis::rank_tiling(m, 1, 0)}));
+            const Interval found = constraint({subscript}, {piece, {0, m}});
+            ASSERT_EQ(std::pair(found.begin, found.end), box[0]);
+            ++compared;
+          }
+        }
+      }
+    }
+  }
+  std::cout << compared << " boxes\n";
+  EXPECT_GT(compared, 10'000U);
+}
+
+// Random statements.
+
+#ifdef RETILE_SLOW_TESTS
+constexpr int statements_drawn = 20'000;
+#else
+constexpr int statements_drawn = 2'000;
+#endif
+
+using Random = std::mt19937_64;
+Size below(Random& random, Size n) {
+  return static_cast<Size>(random() % static_cast<std::uint64_t>(n));
+}
+
+/// r[..] += a[..] * b[..], or = a[..] + b[..], with plain subscripts, sums and shifts.
+struct Drawn {
+  std::string lines;
+  std::vector<spec::thesis::Subscripts> reads;
+  spec::Sizes extents;  // of the variables
+  std::vector<std::size_t> out;
+  bool sums = false;
+};
+
+Drawn drawn(Random& random) {
+  const std::string names = "ijk";
+  Drawn out;
+  const auto variables = static_cast<std::size_t>(1 + below(random, 3));
+  for (std::size_t v = 0; v < variables; ++v) out.extents.push_back(1 + below(random, 4));
+  out.sums = below(random, 2) == 0;
+  for (std::size_t v = 0; v < variables; ++v) {
+    if (!out.sums || below(random, 2) == 0) out.out.push_back(v);
+  }
+  std::string declared = "array", right;
+  for (const char* name : {"a", "b"}) {
+    spec::thesis::Subscripts access;
+    std::string shape, subscripts;
+    for (std::size_t v = 0; v < variables; ++v) {
+      spec::thesis::AffineSum s = {0, spec::Sizes(variables, 0)};
+      s.factors[v] = 1;
+      Size extent = out.extents[v];
+      std::string text = names.substr(v, 1);
+      if (name[0] == 'b') {
+        const Size what = below(random, 4);
+        if (what == 0) continue;  // b lacks the variable
+        if (what == 1) {
+          s.constant = 1 + below(random, 2);
+          extent += s.constant + below(random, 2);
+          text += "+" + std::to_string(s.constant);
+        }
+      }
+      access.push_back(s);
+      shape += (shape.empty() ? "" : ",") + std::to_string(extent);
+      subscripts += (subscripts.empty() ? "" : ",") + text;
+    }
+    declared += std::string(" ") + name + "[" + shape + "]";
+    right += std::string(right.empty() ? ""
+                         : out.sums    ? " * "
+                                       : " + ") +
+             name + "[" + subscripts + "]";
+    out.reads.push_back(access);
+  }
+  if (!out.sums && out.reads[1].size() == variables) {  // the same array without its shifts
+    spec::thesis::Subscripts plain = out.reads[0];
+    std::string subscripts;
+    for (std::size_t v = 0; v < variables; ++v) {
+      subscripts += (v > 0 ? "," : "") + names.substr(v, 1);
+    }
+    right += " + b[" + subscripts + "]";
+    out.reads.push_back(plain);
+  }
+  std::string left, schedule;
+  for (const std::size_t v : out.out) left += (left.empty() ? "" : ",") + names.substr(v, 1);
+  Size devices = 1;
+  for (std::size_t v = 0; v < variables; ++v) {
+    const Size pieces = std::min<Size>(1 + below(random, 4), 12 / devices);
+    devices *= pieces;
+    schedule += (schedule.empty() ? "" : ",") + names.substr(v, 1) + ":" + std::to_string(pieces);
+  }
+  out.lines = declared + "\nr[" + left + "] " + (out.sums ? "+= " : "= ") + right +
+              "\nschedule r " + schedule + "\nreturn r\n";
+  return out;
+}
+
+/// The value of `denotes` on numbers against the statement at every iteration point.
+void expect_denoted(const Drawn& drawn, const std::string& module) {
+  using spec::spmd::Polynomial;
+  const auto parsed = spec::spmd::parse_module(module);
+  spec::spmd::Variables variables;
+  std::map<std::string, spec::spmd::PolynomialTensor> arrays;
+  for (const auto& [name, layout] : parsed.parameters) {
+    arrays[name] = spec::tensor_of<Polynomial>(
+        spec::spmd::global_shape(layout), [&](const spec::Sizes&) { return variables.fresh(); });
+  }
+  spec::Sizes shape;
+  for (const std::size_t v : drawn.out) shape.push_back(drawn.extents[v]);
+  auto wanted = spec::spmd::zeros(shape);
+  spec::for_each_index(drawn.extents, [&](const spec::Sizes& point) {
+    const auto read = [&](const char* name, std::size_t r) {
+      const auto& x = arrays.at(name);
+      return x.elements[spec::position(x.shape, spec::thesis::index_at(drawn.reads[r], point))];
+    };
+    spec::Sizes at;
+    for (const std::size_t v : drawn.out) at.push_back(point[v]);
+    const Polynomial a = read("a", 0), b = read("b", 1);
+    Polynomial& there = wanted.elements[spec::position(shape, at)];
+    there += drawn.sums ? a * b : a + b;
+    if (drawn.reads.size() > 2) there += read("b", 2);
+  });
+  EXPECT_EQ(spec::spmd::value_of(*parsed.denotes, arrays, variables), wanted) << module;
+}
+
+TEST(Partition, random_statements_are_denoted) {
+  Random random(3);
+  std::size_t with_halo = 0, listed = 0, partial = 0;
+  for (int round = 0; round < statements_drawn; ++round) {
+    const Drawn statement = drawn(random);
+    SCOPED_TRACE(statement.lines);
+    spec::spmd::Polynomial::terms_left = spec::spmd::most_terms;
+    const std::string module = right(statement.lines);
+    if (module.empty() || judged(module) != "right") continue;
+    expect_denoted(statement, module);
+    with_halo += module.find('<') != std::string::npos ? 1U : 0U;
+    listed += module.find("tile=") != std::string::npos ? 1U : 0U;
+    partial += module.find("sum{") != std::string::npos ? 1U : 0U;
+  }
+  std::cout << with_halo << " with halos, " << listed << " with listed boxes, " << partial
+            << " partial\n";
+  EXPECT_GT(with_halo, 10U);
+  EXPECT_GT(listed, 10U);
+  EXPECT_GT(partial, 10U);
+}
+
+}  // namespace
+}  // namespace retile::array::partition_test
