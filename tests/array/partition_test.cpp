@@ -153,6 +153,21 @@ TEST(Partition, wrong_texts_are_refused) {
   std::string deep = "array x[4]\nr[i] = ";
   for (int k = 0; k < 100'000; ++k) deep += "(";
   begins(deep + "\nreturn r\n", "a:3: more than 64 brackets");
+  std::string doubling = "array x0[4]\n";
+  for (int k = 1; k < 40; ++k) {
+    const std::string x = "x" + std::to_string(k - 1) + "[i]";
+    doubling += "x" + std::to_string(k) + "[i] = " + x + " + relu(" + x + ")\n";
+  }
+  begins(doubling + "return x39\n", "a:19: what this denotes takes more");
+  std::string chain = "array x[4]\nr[i] = x[i]";
+  for (int k = 0; k < 100'000; ++k) chain += "+x[i]";
+  begins(chain + "\nreturn r\n", "a:3: more than 1024 factors");
+  begins("array x[9223372036854775807]\nr[i] = x[i+9223372036854775807]\nreturn r\n",
+         "a:3: this reaches beyond");
+  begins("array x[9223372036854775807]\nr[i] = x[9223372036854775806-i]\nreturn r\n",
+         "a:3: nothing says how far");
+  begins("array x[9223372036854775807]\nr[i] = x[i-9223372036854775807]\nreturn r\n",
+         "a:3: this reaches beyond");
   begins("array x[4]\nr[i] = x[9223372036854775807*i+9223372036854775807]\nreturn r\n",
          "a:3: this reaches beyond");
 }

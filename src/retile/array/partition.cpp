@@ -628,8 +628,11 @@ class Writer {
       arguments += " " + names.back();
     }
     std::vector<Source> locals, wholes;
+    std::size_t size = 0;
     for (std::size_t r = 0; r < statement.reads.size(); ++r) {
       const Use& use = uses[use_of[r]];
+      size += meaning(use.array).size();
+      if (size > most_text) too_long(statement);
       locals.push_back({names[use_of[r]], trims(s, use, statement.reads[r], false)});
       wholes.push_back({meaning(use.array), trims(s, use, statement.reads[r], true)});
     }
@@ -643,11 +646,12 @@ class Writer {
                           Body(statement, std::move(locals)).text(), layout);
     values_[written.array] = Value{name, layout};
     meanings_[written.array] = Body(statement, std::move(wholes)).text();
-    if (meanings_[written.array].size() > most_text) {
-      fail(statement.place, {Code::limit_reached, "what this denotes takes more than 2^20 bytes"});
-    }
+    if (meanings_[written.array].size() > most_text) too_long(statement);
   }
 
+  [[noreturn]] static void too_long(const Statement& statement) {
+    fail(statement.place, {Code::limit_reached, "what this denotes takes more than 2^20 bytes"});
+  }
   std::string meaning(std::size_t a) const {
     return meanings_[a].empty() ? all_.arrays[a].name : meanings_[a];
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "retile/text/scanner.h"
@@ -18,6 +19,7 @@ using text::Scanner;
 
 constexpr std::size_t most_bytes = std::size_t{1} << 20;
 constexpr std::size_t most_nested = 64;
+constexpr std::size_t most_factors = 1024;
 constexpr std::size_t most_variables = 52;  // as many as einsum has labels
 
 /// A line without its comment, as a place.
@@ -77,6 +79,10 @@ class TermReader {
   }
 
   Term factor(std::size_t depth) {
+    if (++factors_ > most_factors) {
+      const std::size_t begin = in_.next();
+      fail(in_.at({begin, begin}), {Code::limit_reached, "more than 1024 factors in a statement"});
+    }
     if (in_.accept("(")) return bracket(depth);
     if (in_.sees_number()) {
       Term out = {TermKind::number, 0, in_.number().value, {}};
@@ -170,6 +176,7 @@ class TermReader {
   Scanner& in_;
   Statements& all_;
   Statement& statement_;
+  std::size_t factors_ = 0;
 };
 
 /// How far a subscript goes beyond its constant, over all values of its variables but one; nothing if
@@ -178,18 +185,21 @@ struct Reach {
   Size low = 0;
   Size high = 0;
 };
-/// a + b c, or where that does not fit what is beyond every array.
+constexpr Size greatest = std::numeric_limits<Size>::max();
+
+Size saturated_sum(Size a, Size b) {
+  Size out = 0;
+  return !__builtin_add_overflow(a, b, &out) ? out : b < 0 ? -greatest : greatest;
+}
+/// a + b c for c >= 0, or where that does not fit what is beyond every array.
 Size plus_product(Size a, Size b, Size c) {
-  constexpr Size beyond = Size{1} << 62;
-  Size product = 0, sum = 0;
-  if (__builtin_mul_overflow(b, c, &product)) product = b < 0 ? -beyond : beyond;
-  if (__builtin_add_overflow(a, product, &sum)) sum = product;
-  return std::clamp(sum, -beyond, beyond);
+  Size product = 0;
+  if (__builtin_mul_overflow(b, c, &product)) product = b < 0 ? -greatest : greatest;
+  return saturated_sum(a, product);
 }
 std::optional<Reach> reach_of(const Statement& statement, const Subscript& subscript,
                               std::size_t without) {
-  const Size constant = plus_product(0, 1, subscript.constant);
-  Reach out = {constant, constant};
+  Reach out = {subscript.constant, subscript.constant};
   for (const auto& [v, factor] : subscript.factors) {
     if (v == without) continue;
     const Size extent = statement.variables[v].extent;
@@ -260,8 +270,8 @@ class Extents {
           return;
         }
         if (factor->second < 0) return;  // says how far up the constant must be
-        const Size room = std::min(n, Size{1} << 62) - 1 - reach->high;
-        const Size extent = room < 0 ? 0 : room / factor->second + 1;
+        const Size room = saturated_sum(n - 1, reach->high < -greatest ? greatest : -reach->high);
+        const Size extent = room < 0 ? 0 : std::min(room / factor->second, greatest - 1) + 1;
         if (extent <= 0) outside(place);
         const Size found = extent;
         if (plain && least && *least != found) {
