@@ -118,6 +118,12 @@ TEST(Partition, maxima_and_minima) {
       std::string::npos);
 }
 
+TEST(Partition, long_sums_are_not_deep) {
+  std::string chain = "array x[4]\nr[i] = x[i]";
+  for (int k = 0; k < 200; ++k) chain += " + 2x[i]";
+  expect_line(right(chain + "\nschedule r i:2\nreturn r\n"), "fn main(x : [2{i}4]) -> [2{i}4]");
+}
+
 TEST(Partition, conflicts_name_both_causes) {
   const std::string product = "array a[4,4] b[4,4]\nc[i,j] += a[i,k] * b[k,j]\nreturn c\n";
   EXPECT_EQ(

@@ -520,6 +520,9 @@ class Body {
                                                           : "mul";
     x = spread(std::move(x), both);
     y = spread(std::move(y), both);
+    // A sum of sums is one of all terms, so that long ones are not deep.
+    const bool is_longer = term.kind == TermKind::add && x.text.rfind("add ", 0) == 0;
+    if (is_longer) return {x.text + " " + in_brackets(y.text), both};
     return {fmt::format("{} {} {}", word, in_brackets(x.text), in_brackets(y.text)), both};
   }
 
