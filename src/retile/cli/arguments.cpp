@@ -174,9 +174,9 @@ struct Known {
 
 std::vector<Known> known_verbs(CLI::App& app) {
   std::vector<Known> out;
-  for (const auto make : {make_plan_verb, make_lower_verb, make_check_verb, make_prove_verb,
-                          make_run_verb, make_convert_verb, make_explain_verb,
-                          make_partition_verb}) {
+  for (const auto make :
+       {make_plan_verb, make_lower_verb, make_check_verb, make_prove_verb, make_run_verb,
+        make_convert_verb, make_explain_verb, make_partition_verb}) {
     Known known{.verb = make()};
     known.app = app.add_subcommand(known.verb->name(), known.verb->summary());
     LibraryOptions options(*known.app);
@@ -194,13 +194,24 @@ Known* chosen(std::vector<Known>& verbs) {
   return found == verbs.end() ? nullptr : &*found;
 }
 
+/// "plan, lower and check", of all verbs.
+std::string names_of(const std::vector<Known>& verbs) {
+  std::string out;
+  for (std::size_t i = 0; i < verbs.size(); ++i) {
+    if (i > 0) out += i + 1 == verbs.size() ? " and " : ", ";
+    out += verbs[i].verb->name();
+  }
+  return out;
+}
+
 /// What is wrong with options that were read.
-std::optional<Diagnostic> complaint_of(Known* known, const TypedLine& line) {
+std::optional<Diagnostic> complaint_of(Known* known, const std::vector<Known>& verbs,
+                                       const TypedLine& line) {
   const Span end = {line.text.size(), line.text.size()};
   if (known == nullptr) {
     return usage_error(
         line, end, "a verb is missing",
-        {"the verbs are plan, lower, check, prove, run and convert; `retile --help` says more"});
+        {fmt::format("the verbs are {}; `retile --help` says more", names_of(verbs))});
   }
   auto complaint = known->verb->settle();
   if (!complaint) return std::nullopt;
@@ -248,7 +259,7 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
     out.color = static_cast<Color>(*choice);
   }
   Known* const known = chosen(verbs);
-  if (auto complaint = complaint_of(known, line)) return refuse(std::move(*complaint));
+  if (auto complaint = complaint_of(known, verbs, line)) return refuse(std::move(*complaint));
   out.verb = std::move(known->verb);
   return out;
 }
