@@ -19,7 +19,7 @@ from pathlib import Path
 import ends
 from evaluate import judge, problems_of
 
-FORMS = ("hlo", "stablehlo", "sdy", "dtensor")
+FORMS = ("hlo", "stablehlo", "sdy", "dtensor", "mlir19", "mlir22")
 
 
 def ask_retile(retile, problem, path):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whether what a peer emitted moves an array from one end to the other: a second evaluator, by numpy alone.
 
-    peers/evaluate.py --problems PROBLEMS FILE..     FILE is NUMBER.hlo, NUMBER.stablehlo, NUMBER.sdy or NUMBER.dtensor
+    peers/evaluate.py --problems PROBLEMS FILE..     FILE is NUMBER.hlo, .stablehlo, .sdy, .mlir19, .mlir22 or .dtensor
 
 Prints a JSON object for each file: `right` (null where it is not read, with `refused`), `height`, `whole_array`, and for a
 wrong one the first device and place.
@@ -18,6 +18,7 @@ import numpy as np
 import ends
 import read_dtensor
 import read_hlo
+import read_mesh
 import read_mlir
 from tags import UNKNOWN, Held, Refused
 
@@ -97,6 +98,8 @@ def judge(problem, form, text):
             machine, result, seen = read_mlir.run_stablehlo(text, start)
         elif form == "sdy":
             machine, result, seen, claim = read_mlir.Shardy(text, start).run()
+        elif form in ("mlir19", "mlir22"):
+            machine, result, seen = read_mesh.run(text, start)
         else:
             return read_dtensor.judge(problem, text)
     except Refused as problem_found:

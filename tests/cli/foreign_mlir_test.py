@@ -82,6 +82,10 @@ MUTANTS = [
     ("stablehlo_calls", "dims = [1, 0]", "dims = [0, 1]", "%moved"),
     ("stablehlo_calls", "dense<[[0, 1]]>", "dense<[[1, 0]]>", "%moved"),
     ("mesh19", "split_axis = 0 concat_axis = 1", "split_axis = 0 concat_axis = 1 ", None),
+    ("mesh19", "%1 = mesh.shard %all_to_all to", "%cast = tensor.cast %all_to_all : tensor<2x32xf32> to tensor<2x32xf32>\n"
+     "%1 = mesh.shard %cast to", None),  # as the passes print it
+    ("mesh19", "%1 = mesh.shard %all_to_all to", "%cast = tensor.cast %all_to_all : tensor<8x8xf32> to tensor<2x32xf32>\n"
+     "%1 = mesh.shard %cast to", "refused"),
     ("mesh19", "to <@m, [[0, 1]]>", "to <@m, [[1, 0]]>", "%1"),
     ("mesh19", "to <@m, [[0], [1]]>", "to <@m, [[1], [0]]>", "refused"),
     ("mesh19_generic", "reduction = #mesh.partial<sum>", "reduction = #mesh.partial<max>", "%4"),

@@ -23,7 +23,7 @@ bool begins(std::string_view text, std::string_view front) {
 }
 
 /// The operations whose own forms are read here, but for those of a form of their own.
-constexpr std::array<std::string_view, 67> known = {
+constexpr std::array<std::string_view, 68> known = {
     "arith.constant",
     "builtin.unrealized_conversion_cast",
     "call",
@@ -91,6 +91,7 @@ constexpr std::array<std::string_view, 67> known = {
     "stablehlo.slice",
     "stablehlo.subtract",
     "stablehlo.transpose",
+    "tensor.cast",
 };
 
 bool is_known(std::string_view name) {
