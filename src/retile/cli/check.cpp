@@ -9,18 +9,20 @@
 
 #include "retile/cli/foreign.h"
 #include "retile/cli/report.h"
+#include "retile/cli/spmd.h"
 #include "retile/cli/verb.h"
 #include "retile/foreign/reader.h"
 #include "retile/program/forms/json.h"
+#include "retile/spmd/module.h"
 
 namespace retile::cli {
 
 namespace {
 
 constexpr const char* footer_text = R"(
-The input holds one or more Programs, in text or JSON form, or what another system compiled: HLO text
-after XLA's partitioner. Each Program and each module gets a verdict, and the exit code is the
-largest. Where a module does not say its ends, --from and --to do, in any notation.
+The input holds one or more Programs, in text or JSON form, a module (retile.spmd/1), or what another
+system compiled: HLO, StableHLO, Shardy, MLIR, or a trace of DTensor. Each gets a verdict, and the exit
+code is the largest. Where a text does not say its ends, --from and --to do, in any notation.
 
 Exit codes: 0 right, 1 wrong (with --within-bound: or higher than both ends), 2 the input cannot be
 read, 3 undecided: a limit was reached, --timeout too.
@@ -28,6 +30,7 @@ read, 3 undecided: a limit was reached, --timeout too.
 Examples:
   retile check sequence.txt
   retile check sequence.txt --timeout 10
+  retile partition mlp.array | retile check
   retile check --from '{devices=[4,1]<=[4]}' --to '{devices=[1,4]<=[4]}' --shape 8,8 module.txt
   retile lower --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' | retile check --within-bound --json)";
 
@@ -40,7 +43,7 @@ struct CheckArguments {
 /// The refusal of options that say what a Program says itself.
 Diagnostic needless_ends(const std::string& source) {
   return {.code = Code::bad_argument,
-          .message = "a Program says its own ends",
+          .message = "a Program or a module of retile.spmd/1 says its own ends",
           .source = source,
           .notes = {"--mesh, --from, --to and --shape are for what other systems compile"}};
 }
@@ -60,6 +63,9 @@ Outcome work_on(const CheckArguments& arguments) {
     return check_foreign(*text, source, *language, arguments.foreign, options.timeout_seconds);
   }
   if (arguments.foreign.has_ends()) return failed(needless_ends(source));
+  if (spmd::is_module(*text)) {
+    return check_module(*text, source, arguments.foreign.json, options.timeout_seconds);
+  }
   const Result<std::vector<Program>> programs = parse_any(*text, source);
   if (!programs) return failed(programs.error());
 

@@ -1,6 +1,7 @@
 // retile lower: the plan as a Program, or one exchange in its place.
 #include "retile/lower/lower.h"
 
+#include "retile/cli/spmd.h"
 #include "retile/cli/verb.h"
 #include "retile/emit/emit.h"
 #include "retile/exec/exchange/direct.h"
@@ -13,6 +14,9 @@ namespace retile::cli {
 namespace {
 
 constexpr const char* footer_text = R"(
+Instead of --mesh, FROM and TO: a file with a module, retile.spmd/1, or - for stdin. It is printed with
+the steps of every redistribution.
+
 Exit codes: 0 a Program, 1 none of --collectives, 2 the input cannot be read or --as cannot say the
 plan, 3 more than 2^22 transfers of an exchange.
 
@@ -20,7 +24,8 @@ Examples:
   retile lower --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]'
   retile lower --mesh x:4,y:6 '[3{x}12, 2{y}12]' '[2{y}12, 3{x}12]' --json
   retile lower --mesh x:2 '[2{x}4, 4]' '[4, 2{x}4]' --direct
-  retile lower --mesh x:2 '[2{x}4, 4]' '[4, 2{x}4]' --as sdy)";
+  retile lower --mesh x:2 '[2{x}4, 4]' '[4, 2{x}4]' --as sdy
+  retile lower listing_3.spmd)";
 
 class LowerVerb final : public Verb {
  public:
@@ -41,9 +46,14 @@ class LowerVerb final : public Verb {
     if (direct_ && collectives_)
       return Complaint{"--direct is an exchange, --collectives has none"};
     if (form_ && json_) return Complaint{"--json is a form of its own, and --as another one"};
-    return problem_.missing();
+    if (!is_module()) return problem_.missing();
+    if (form_ || json_ || direct_ || collectives_) {
+      return Complaint{"a module is printed as a module, with plans of its own"};
+    }
+    return std::nullopt;
   }
   [[nodiscard]] Outcome work() const override {
+    if (is_module()) return module();
     const Result<Problem> problem = problem_.read();
     if (!problem) return failed(problem.error());
     Result<std::size_t> form = 0;
@@ -62,6 +72,17 @@ class LowerVerb final : public Verb {
   }
 
  private:
+  /// Whether one file stands in the place of FROM and TO: no type is written without a bracket.
+  [[nodiscard]] bool is_module() const {
+    return problem_.from && !problem_.to && !problem_.mesh &&
+           problem_.from->find_first_of("[{(<") == std::string::npos;
+  }
+  [[nodiscard]] Outcome module() const {
+    const Result<std::string> text = read_text(*problem_.from, "FILE");
+    if (!text) return failed(text.error());
+    return lower_module(*text, *problem_.from == "-" ? "stdin" : *problem_.from);
+  }
+
   [[nodiscard]] Result<Program> make(const Problem& problem, const PlanOptions& options) const {
     if (direct_) return direct(problem);
     const Result<Plan> planned = plan(problem, options);

@@ -363,6 +363,15 @@ Box Layout::box_of(const Shape& numbers) const {
   return out;
 }
 
+Shape Layout::local_shape(Size device) const {
+  if (listed_ || even_) return extent_of(device);
+  Shape out = numbers_.numbers(device);
+  for (std::size_t i = 0; i < rank(); ++i) {
+    out[i] = reach(cuts_[i], halos_.empty() ? Halo{} : halos_[i], out[i]).extent;
+  }
+  return out;
+}
+
 Layout::Rows Layout::rows() const {
   if (listed_ || even_) return {base_offsets(), extents()};
   Rows out{numbers_.all_numbers(), {}};

@@ -119,6 +119,9 @@ class Layout {
   [[nodiscard]] Box box(Size device) const;
   /// The boxes of all devices.
   [[nodiscard]] std::vector<Box> boxes() const;
+  /// The extents of box(), but that of an empty one by tile numbers, which keeps those that it has:
+  /// the fourth tile of [2{y}5, 6] is [0, 6].
+  [[nodiscard]] Shape local_shape(Size device) const;
 
   [[nodiscard]] bool is_listed() const { return listed_; }
   /// Whether digits of the device number say it all.

@@ -219,7 +219,7 @@ class JsonReader {
   TilingDraft tiling(const JsonValue& value, const AxisTable* axes_in_force) {
     if (value.kind != JsonValue::Kind::string) fail_kind(value, "a tiling in a string");
     Scanner scanner = string_scanner(value);
-    return read_whole_tiling(scanner, axes_in_force);
+    return read_tiling(scanner, axes_in_force, true);
   }
 
   TilingDraft bracket_tiling(const JsonValue& value, const AxisTable* axes_in_force) {

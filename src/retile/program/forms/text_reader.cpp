@@ -109,9 +109,9 @@ class TextReader {
     } else if (word.value == "devices") {
       builder_->devices(scanner.number());
     } else if (word.value == "from") {
-      builder_->from(read_whole_tiling(scanner, builder_->axes()));
+      builder_->from(read_tiling(scanner, builder_->axes(), true));
     } else {
-      builder_->to(read_whole_tiling(scanner, builder_->axes()));
+      builder_->to(read_tiling(scanner, builder_->axes(), true));
     }
   }
 

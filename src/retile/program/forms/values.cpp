@@ -180,8 +180,8 @@ AddendsDraft read_addends(Scanner& scanner, const AxisTable* axes) {
   return out;
 }
 
-/// `tile=[..] global=[..] at=[[..],..]`
-TilingDraft read_listed_tiling(Scanner& scanner) {
+/// `tile=[..] global=[..] at=[[..],..]`. \param is_all  whether nothing stands behind it
+TilingDraft read_listed_tiling(Scanner& scanner, bool is_all) {
   const auto key = [&scanner](std::string_view name) {
     const auto found = scanner.word(fmt::format("'{}='", name));
     if (found.value != name) {
@@ -201,7 +201,7 @@ TilingDraft read_listed_tiling(Scanner& scanner) {
   out.global = read_ints(scanner);
   key("at");
   out.at = read_rows(scanner);
-  if (!scanner.done()) {
+  if (scanner.sees_word() || (is_all && !scanner.done())) {
     key("shapes");
     out.shapes = read_rows(scanner);
   }
@@ -265,14 +265,15 @@ std::optional<Token<TableDraft>> read_order(Scanner& scanner) {
   return read_list_or_iota(scanner, "order");
 }
 
-TilingDraft read_whole_tiling(Scanner& scanner, const AxisTable* axes) {
+TilingDraft read_tiling(Scanner& scanner, const AxisTable* axes, bool is_all) {
   if (!scanner.sees('[') && !scanner.sees_word()) {
     scanner.fail_expected("a tiling",
                           {"a tiling is [3{x}12, 2{y}12] or tile=[..] global=[..] at=[[..],..]"});
   }
   const bool brackets = scanner.sees('[') || paper::sees_addition(scanner);
-  TilingDraft out = brackets ? read_bracket_tiling(scanner, axes) : read_listed_tiling(scanner);
-  scanner.expect_end(brackets ? "after ']'" : "");
+  TilingDraft out =
+      brackets ? read_bracket_tiling(scanner, axes) : read_listed_tiling(scanner, is_all);
+  if (is_all) scanner.expect_end(brackets ? "after ']'" : "");
   return out;
 }
 

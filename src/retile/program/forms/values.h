@@ -35,7 +35,7 @@ using text::Scanner;
 
 /// Dimensions in brackets, with `sum{x}` or the like before them; names are looked up in `axes`, null where no mesh is in force.
 [[nodiscard]] TilingDraft read_bracket_tiling(Scanner& scanner, const AxisTable* axes);
-/// Either form of a tiling, which must be all that is left.
-[[nodiscard]] TilingDraft read_whole_tiling(Scanner& scanner, const AxisTable* axes);
+/// Either form of a tiling. \param is_all  whether it must be all that is left
+[[nodiscard]] TilingDraft read_tiling(Scanner& scanner, const AxisTable* axes, bool is_all);
 
 }  // namespace retile::forms

@@ -1,0 +1,173 @@
+#include "retile/cli/spmd.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "retile/cli/report.h"
+#include "retile/core/names.h"
+#include "retile/program/ops.h"
+#include "retile/spmd/judge.h"
+
+namespace retile::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const std::string& name_of(const spmd::Module& module, std::size_t statement) {
+  return module.values[module.body[statement].value].name;
+}
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+/// `reducescatter, allgather`
+std::string steps_text(const Program& program) {
+  std::vector<std::string> names;
+  for (const Step& step : program.steps) names.emplace_back(op_name(step));
+  if (names.empty()) return "nothing moves";
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+Size cost_of(const spmd::ModuleVerdict& verdict) {
+  Size out = 0;
+  for (const spmd::Route& route : verdict.routes) {
+    out = checked_add(out, route.verdict.cost).value_or(std::numeric_limits<Size>::max());
+  }
+  return out;
+}
+
+std::string wrong_text(const spmd::Module& module, const spmd::WrongModule& wrong) {
+  const std::string where =
+      wrong.statement ? fmt::format(" at {}", clean(name_text(name_of(module, *wrong.statement)))) : "";
+  const std::string element =
+      wrong.element ? fmt::format("element {}", shape_text(*wrong.element)) : "an element";
+  const std::string of = wrong.addend ? fmt::format(" of addend {}", *wrong.addend) : "";
+  std::string what;
+  if (wrong.reason == "replicas") {
+    what = fmt::format("device {} holds another {}{} than a device before it", *wrong.device,
+                       element, of);
+  } else if (wrong.reason == "uncovered") {
+    what = fmt::format("no device holds {}{}", element, of);
+  } else if (wrong.reason == "denotes") {
+    what = fmt::format("{} of what is returned is not what denotes says", element);
+  } else {
+    what = "the steps are wrong";
+  }
+  return fmt::format("wrong{} ({}): {}", where, wrong.reason, what);
+}
+
+std::string denotes_text(const spmd::Module& module, const spmd::ModuleVerdict& verdict) {
+  const std::string_view what = module.denotes ? "denotes and replicas" : "replicas (no denotes)";
+  if (verdict.has_maxima) {
+    return fmt::format("{}: agree on {} draws of small integers, which proves less than a prime "
+                       "would: there are maxima",
+                       what, verdict.rounds);
+  }
+  return fmt::format(
+      "{}: agree on numbers drawn modulo 2^61 - 1; a wrong module passes with probability at most "
+      "{} / (2^61 - 1)",
+      what, verdict.degree);
+}
+
+std::string verdict_text(const spmd::Module& module, const spmd::ModuleVerdict& verdict) {
+  std::string out;
+  if (verdict.answer == Answer::right) {
+    out = fmt::format("right: {}, {}, cost {}\n",
+                      counted(static_cast<Size>(module.body.size()), "statement"),
+                      counted(static_cast<Size>(verdict.routes.size()), "redistribution"),
+                      cost_of(verdict));
+  } else if (verdict.answer == Answer::wrong) {
+    out = wrong_text(module, *verdict.wrong) + "\n";
+  } else {
+    out = fmt::format("undecided: {}\n", verdict.why_undecided);
+  }
+  for (const spmd::Route& route : verdict.routes) {
+    out += fmt::format("  {}: {}; {}\n", clean(name_text(name_of(module, route.statement))),
+                       steps_text(route.program), cli::verdict_text(route.verdict, false));
+  }
+  if (verdict.answer == Answer::right) out += "  " + denotes_text(module, verdict) + "\n";
+  for (const auto& [statement, name] : verdict.not_linear) {
+    out += fmt::format("  note: {} does not depend linearly on {}, of which only the sum counts\n",
+                       clean(name_text(name_of(module, statement))), clean(name_text(name)));
+  }
+  return out;
+}
+
+Json wrong_json(const spmd::Module& module, const spmd::WrongModule& wrong) {
+  Json out;
+  out["reason"] = wrong.reason;
+  out["statement"] = wrong.statement ? Json(name_of(module, *wrong.statement)) : Json(nullptr);
+  out["device"] = or_null(wrong.device);
+  out["element"] = or_null(wrong.element);
+  out["addend"] = or_null(wrong.addend);
+  return out;
+}
+
+Json right_json(Answer answer) {
+  return answer == Answer::undecided ? Json(nullptr) : Json(answer == Answer::right);
+}
+
+std::string verdict_json(const spmd::Module& module, const spmd::ModuleVerdict& verdict) {
+  Json out;
+  out["schema"] = "retile.module-verdict/1";
+  out["right"] = right_json(verdict.answer);
+  out["wrong"] = verdict.wrong ? wrong_json(module, *verdict.wrong) : Json(nullptr);
+  out["undecided"] = verdict.answer == Answer::undecided ? Json(verdict.why_undecided) : Json(nullptr);
+  out["statements"] = module.body.size();
+  out["cost"] = cost_of(verdict);
+  out["denotes"] = module.denotes.has_value();
+  out["degree"] = verdict.degree;
+  out["arithmetic"] = verdict.has_maxima ? "small integers" : "modulo 2^61 - 1";
+  out["rounds"] = verdict.rounds;
+  out["redistributions"] = Json::array();
+  for (const spmd::Route& route : verdict.routes) {
+    Json entry;
+    entry["value"] = name_of(module, route.statement);
+    entry["right"] = right_json(route.verdict.answer);
+    entry["cost"] = route.verdict.cost;
+    entry["height"] = route.verdict.height;
+    entry["bound"] = route.verdict.bound;
+    entry["steps"] = Json::array();
+    for (const Step& step : route.program.steps) entry["steps"].push_back(op_name(step));
+    out["redistributions"].push_back(std::move(entry));
+  }
+  out["not_linear"] = Json::array();
+  for (const auto& [statement, name] : verdict.not_linear) {
+    out["not_linear"].push_back({{"value", name_of(module, statement)}, {"argument", name}});
+  }
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Outcome check_module(const std::string& text, const std::string& source, bool json,
+                     double timeout_seconds) {
+  const text::Input input{text, source, true};
+  const auto module = spmd::read_module(input);
+  if (!module) return failed(module.error());
+  const auto verdict = spmd::judge(*module, {.timeout_seconds = timeout_seconds});
+  if (!verdict) return failed(verdict.error());
+  Outcome out;
+  if (verdict->answer == Answer::wrong) out.exit = Exit::no;
+  if (verdict->answer == Answer::undecided) out.exit = Exit::undecided;
+  out.out = json ? verdict_json(*module, *verdict) + "\n" : verdict_text(*module, *verdict);
+  return out;
+}
+
+Outcome lower_module(const std::string& text, const std::string& source) {
+  const text::Input input{text, source, true};
+  const auto module = spmd::read_module(input);
+  if (!module) return failed(module.error());
+  auto out = spmd::lowered(*module, text);
+  if (!out) return failed(out.error());
+  return {.exit = Exit::yes, .out = *std::move(out)};
+}
+
+}  // namespace retile::cli

@@ -1,0 +1,64 @@
+// What values are worked out in. Room-internal.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "retile/core/size.h"
+#include "tensor.h"
+
+namespace retile::spmd {
+
+/// Numbers modulo the prime 2^61 - 1. They have no order.
+struct Modular {
+  using Value = std::uint64_t;
+  static constexpr Value prime = (Value{1} << 61U) - 1;
+
+  static Value from(Size number) {
+    const Value rest = static_cast<Value>(number < 0 ? -(number + 1) : number) % prime;
+    return number < 0 ? prime - 1 - rest : rest;
+  }
+  static Value add(Value a, Value b) {
+    const Value sum = a + b;
+    return sum >= prime ? sum - prime : sum;
+  }
+  static Value sub(Value a, Value b) { return a >= b ? a - b : a + prime - b; }
+  static Value mul(Value a, Value b) {
+    const Wide product = static_cast<Wide>(a) * b;
+    const Value folded = static_cast<Value>(product & prime) + static_cast<Value>(product >> 61U);
+    return folded >= prime ? folded - prime : folded;
+  }
+  /// Never asked for: where there are maxima, Integers are drawn.
+  static Value max(Value a, Value) { return a; }
+
+ private:
+  __extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): the marker needs a typedef
+};
+
+/// Integers of 63 bits.
+struct Integers {
+  using Value = Size;
+
+  static Value from(Size number) { return number; }
+  static Value add(Value a, Value b) {
+    Value out = 0;
+    return kept(!__builtin_add_overflow(a, b, &out), out);
+  }
+  static Value sub(Value a, Value b) {
+    Value out = 0;
+    return kept(!__builtin_sub_overflow(a, b, &out), out);
+  }
+  static Value mul(Value a, Value b) {
+    Value out = 0;
+    return kept(!__builtin_mul_overflow(a, b, &out), out);
+  }
+  static Value max(Value a, Value b) { return std::max(a, b); }
+
+ private:
+  static Value kept(bool fits, Value value) {
+    if (!fits) throw Undecided{"numbers of 2^63 and more"};
+    return value;
+  }
+};
+
+}  // namespace retile::spmd

@@ -1,0 +1,257 @@
+#include "expression.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+namespace retile::spmd {
+
+namespace {
+
+struct Row {
+  LocalOp op;
+  std::string_view name;
+  std::size_t numbers;
+  std::size_t operands;
+};
+
+constexpr std::array<Row, 14> rows = {{{LocalOp::value, "", 0, 0},
+                                       {LocalOp::einsum, "einsum", 0, 0},
+                                       {LocalOp::add, "add", 0, 0},
+                                       {LocalOp::sub, "sub", 0, 2},
+                                       {LocalOp::mul, "mul", 0, 0},
+                                       {LocalOp::max, "max", 0, 0},
+                                       {LocalOp::neg, "neg", 0, 1},
+                                       {LocalOp::relu, "relu", 0, 1},
+                                       {LocalOp::scale, "scale", 1, 1},
+                                       {LocalOp::fill, "fill", 1, 1},
+                                       {LocalOp::reduce_sum, "reduce_sum", 1, 1},
+                                       {LocalOp::reduce_max, "reduce_max", 1, 1},
+                                       {LocalOp::transpose, "transpose", 0, 1},
+                                       {LocalOp::trim, "trim", 3, 1}}};
+
+const Row& row_of(LocalOp op) { return rows[static_cast<std::size_t>(op)]; }
+
+bool is_label(char c) { return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z'); }
+
+/// "i+kj": {"ik", "j"}.
+std::optional<std::vector<std::string>> dims_of(std::string_view text) {
+  std::vector<std::string> out;
+  bool joins = false;
+  for (const char c : text) {
+    if (c == '+' && !joins && !out.empty()) {
+      joins = true;
+      continue;
+    }
+    if (!is_label(c)) return std::nullopt;
+    if (joins) {
+      out.back() += c;
+    } else {
+      out.emplace_back(1, c);
+    }
+    joins = false;
+  }
+  if (joins) return std::nullopt;
+  return out;
+}
+
+/// Works out label_extents() dimension by dimension, until nothing more is learnt.
+class Extents {
+ public:
+  /// False where a dimension disagrees with what is known.
+  bool learn(const std::string& labels, Size extent) {
+    Size rest = extent;
+    std::string unknown;
+    bool is_empty = false;
+    for (const char label : labels) {
+      const auto known = found.find(label);
+      if (known == found.end()) {
+        unknown += label;
+        continue;
+      }
+      if (__builtin_sub_overflow(rest, known->second - 1, &rest)) return false;
+      is_empty = is_empty || known->second == 0;
+    }
+    if (unknown.empty()) {
+      // Where a label of a sum takes no value nothing is read.
+      if (is_empty) return labels.size() > 1 || extent == 0;
+      return rest == 1;
+    }
+    if (unknown.size() == 1) {
+      found[unknown[0]] = std::max<Size>(rest, 0);
+      learnt = true;
+    }
+    return true;
+  }
+
+  std::map<char, Size> found;
+  bool learnt = false;
+};
+
+std::optional<Shape> transposed(const Shape& shape, const std::vector<Size>& order) {
+  std::vector<Size> sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<Size> all(shape.size());
+  std::iota(all.begin(), all.end(), Size{0});
+  if (sorted != all) return std::nullopt;
+  Shape out;
+  for (const Size dim : order) out.push_back(shape[static_cast<std::size_t>(dim)]);
+  return out;
+}
+
+std::optional<Shape> einsum_shape(const Einsum& einsum, const std::vector<Shape>& operands) {
+  const auto extents = label_extents(einsum, operands);
+  if (!extents) return std::nullopt;
+  Shape out;
+  for (const char label : einsum.out) out.push_back(extents->at(label));
+  return out;
+}
+
+std::optional<Shape> reduced(Shape shape, Size dim, bool is_maximum) {
+  const auto d = static_cast<std::size_t>(dim);
+  if (d >= shape.size() || (is_maximum && shape[d] == 0)) return std::nullopt;
+  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(d));
+  return shape;
+}
+
+std::optional<Shape> trimmed(Shape shape, const std::vector<Size>& numbers) {
+  const auto d = static_cast<std::size_t>(numbers[0]);
+  if (d >= shape.size()) return std::nullopt;
+  const Size behind = shape[d] - std::min(shape[d], numbers[1]);
+  shape[d] = behind - std::min(behind, numbers[2]);
+  return shape;
+}
+
+}  // namespace
+
+std::string_view name_of(LocalOp op) { return row_of(op).name; }
+
+std::optional<LocalOp> op_of(std::string_view name) {
+  for (const Row& row : rows) {
+    if (row.op != LocalOp::value && row.name == name) return row.op;
+  }
+  return std::nullopt;
+}
+
+std::size_t numbers_of(LocalOp op) { return row_of(op).numbers; }
+std::size_t operands_of(LocalOp op) { return row_of(op).operands; }
+
+std::optional<Einsum> einsum_of(std::string_view text) {
+  const std::size_t arrow = text.find("->");
+  if (arrow == std::string_view::npos) return std::nullopt;
+  Einsum out;
+  for (std::size_t begin = 0; begin <= arrow;) {
+    const std::size_t end = std::min(text.find(',', begin), arrow);
+    auto dims = dims_of(text.substr(begin, end - begin));
+    if (!dims) return std::nullopt;
+    out.in.push_back(*std::move(dims));
+    begin = end + 1;
+  }
+  out.out = text.substr(arrow + 2);
+  for (const char c : out.out) {
+    if (!is_label(c) || std::count(out.out.begin(), out.out.end(), c) != 1) return std::nullopt;
+  }
+  return out;
+}
+
+std::optional<std::map<char, Size>> label_extents(const Einsum& einsum,
+                                                  const std::vector<Shape>& operands) {
+  Extents extents;
+  if (operands.size() != einsum.in.size()) return std::nullopt;
+  do {
+    extents.learnt = false;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      if (operands[k].size() != einsum.in[k].size()) return std::nullopt;
+      for (std::size_t d = 0; d < operands[k].size(); ++d) {
+        if (!extents.learn(einsum.in[k][d], operands[k][d])) return std::nullopt;
+      }
+    }
+  } while (extents.learnt);
+  for (const auto& dims : einsum.in) {
+    for (const std::string& labels : dims) {
+      for (const char label : labels) {
+        if (extents.found.count(label) == 0) return std::nullopt;
+      }
+    }
+  }
+  for (const char label : einsum.out) {
+    if (extents.found.count(label) == 0) return std::nullopt;
+  }
+  return extents.found;
+}
+
+std::optional<Shape> shape_of(const Expression& expression, const std::vector<Shape>& operands) {
+  switch (expression.op) {
+    case LocalOp::einsum:
+      return einsum_shape(expression.einsum, operands);
+    case LocalOp::add:
+    case LocalOp::sub:
+    case LocalOp::mul:
+    case LocalOp::max:
+      for (const Shape& shape : operands) {
+        if (shape != operands[0]) return std::nullopt;
+      }
+      return operands[0];
+    case LocalOp::reduce_sum:
+    case LocalOp::reduce_max:
+      return reduced(operands[0], expression.numbers[0], expression.op == LocalOp::reduce_max);
+    case LocalOp::transpose:
+      return transposed(operands[0], expression.numbers);
+    case LocalOp::trim:
+      return trimmed(operands[0], expression.numbers);
+    default:
+      return operands[0];
+  }
+}
+
+Shape typed(const Expression& expression, const std::vector<Shape>& values,
+            std::string_view where) {
+  if (expression.op == LocalOp::value) return values[expression.value];
+  std::vector<Shape> operands;
+  for (const Expression& operand : expression.operands) {
+    operands.push_back(typed(operand, values, where));
+  }
+  if (auto shape = shape_of(expression, operands)) return *std::move(shape);
+  std::vector<std::string> shown;
+  for (const Shape& shape : operands) shown.push_back(fmt::format("[{}]", fmt::join(shape, ", ")));
+  text::fail(expression.place,
+             {.code = Code::inapplicable,
+              .message = fmt::format("the operands of {}, {}, do not fit{}",
+                                     name_of(expression.op), fmt::join(shown, " and "), where),
+              .rule = "T-SPMD"});
+}
+
+Dependence dependence_of(const Expression& expression, const std::vector<Dependence>& values) {
+  if (expression.op == LocalOp::value) return values[expression.value];
+  std::size_t linear = 0;
+  for (const Expression& operand : expression.operands) {
+    const Dependence part = dependence_of(operand, values);
+    if (part == Dependence::other) return part;
+    linear += part == Dependence::linear ? 1U : 0U;
+  }
+  if (linear == 0 || expression.op == LocalOp::fill) return Dependence::none;
+  const bool all = linear == expression.operands.size();
+  switch (expression.op) {
+    case LocalOp::mul:
+    case LocalOp::einsum:
+      return linear == 1 ? Dependence::linear : Dependence::other;
+    case LocalOp::max:
+    case LocalOp::relu:
+    case LocalOp::reduce_max:
+      return Dependence::other;
+    default:
+      return all ? Dependence::linear : Dependence::other;
+  }
+}
+
+bool has_maxima(const Expression& expression) {
+  const LocalOp op = expression.op;
+  if (op == LocalOp::max || op == LocalOp::relu || op == LocalOp::reduce_max) return true;
+  return std::any_of(expression.operands.begin(), expression.operands.end(), has_maxima);
+}
+
+}  // namespace retile::spmd

@@ -1,0 +1,87 @@
+// Local operations: what stands in the blocks of a module and behind `denotes`.
+//
+//   einsum "ik,kj->ij" x y   add x y ..   sub x y   mul x y ..   max x y ..   neg x   relu x
+//   scale INT x   fill INT x   reduce_sum D x   reduce_max D x   transpose [..] x   trim D LO HI x
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "retile/core/size.h"
+#include "retile/text/place.h"
+
+namespace retile::spmd {
+
+enum class LocalOp {
+  value,  ///< an operand by name
+  einsum,
+  add,
+  sub,
+  mul,
+  max,
+  neg,
+  relu,
+  scale,
+  fill,
+  reduce_sum,
+  reduce_max,
+  transpose,
+  trim
+};
+
+/// What a module may write for it.
+[[nodiscard]] std::string_view name_of(LocalOp op);
+/// Nothing where no operation has the name.
+[[nodiscard]] std::optional<LocalOp> op_of(std::string_view name);
+/// How many numbers stand behind the operation; of transpose a list does.
+[[nodiscard]] std::size_t numbers_of(LocalOp op);
+/// How many operands it has; 0: two or more, or of einsum one for each subscript.
+[[nodiscard]] std::size_t operands_of(LocalOp op);
+
+/// "ik,kj->ij": for every dimension of every operand its labels, whose indices are added up, and the
+/// labels of the result.
+struct Einsum {
+  std::vector<std::vector<std::string>> in;
+  std::string out;
+};
+/// Nothing where the text is none, or a label of the result stands there twice.
+[[nodiscard]] std::optional<Einsum> einsum_of(std::string_view text);
+
+struct Expression {
+  LocalOp op = LocalOp::value;
+  std::size_t value = 0;              ///< which of the values that are known here
+  std::string subscripts = {};        ///< of einsum, as written
+  Einsum einsum = {};                 ///< likewise
+  std::vector<Size> numbers = {};     ///< behind the operation; those of scale and fill may be negative
+  std::vector<Expression> operands = {};
+  text::Place place = {};             ///< of the operation's name
+};
+
+/// How many values every label takes. A dimension i+k of n elements leaves n - n_k + 1 values for i.
+/// Nothing where operands disagree, or where a label stays unknown.
+[[nodiscard]] std::optional<std::map<char, Size>> label_extents(const Einsum& einsum,
+                                                                const std::vector<Shape>& operands);
+
+/// The shape of an operation on operands of these shapes, or nothing where they do not fit.
+[[nodiscard]] std::optional<Shape> shape_of(const Expression& expression,
+                                            const std::vector<Shape>& operands);
+
+/// The shape of an expression whose values have these shapes. Fails at the operation whose operands
+/// do not fit (text::Failure). \param where  follows "do not fit": " on device 3"
+[[nodiscard]] Shape typed(const Expression& expression, const std::vector<Shape>& values,
+                          std::string_view where = "");
+
+/// How an expression depends on values of which only the sum counts.
+enum class Dependence { none, linear, other };
+/// \param is_partial  of each value
+[[nodiscard]] Dependence dependence_of(const Expression& expression,
+                                       const std::vector<Dependence>& values);
+
+/// Whether there is a max, relu or reduce_max in it.
+[[nodiscard]] bool has_maxima(const Expression& expression);
+
+}  // namespace retile::spmd

@@ -1,0 +1,74 @@
+// Judges modules: whether their redistributions can be planned and are right, and whether they denote
+// what they say.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "retile/check/check.h"
+#include "retile/plan/plan.h"
+#include "retile/spmd/module.h"
+
+namespace retile::spmd {
+
+/// How one statement `redistribute` is carried out.
+struct Route {
+  std::size_t statement = 0;  ///< in Module::body
+  Program program;
+  std::optional<Plan> plan;  ///< of those that were planned; a Program in the text has none
+  Verdict verdict;
+};
+
+/// Where a module goes wrong.
+struct WrongModule {
+  /// `replicas`: two devices that should hold the same do not. `uncovered`: nobody holds an element.
+  /// `denotes`: what is returned is not what the clause says. `program`: the steps in a block are wrong.
+  std::string reason;
+  std::optional<std::size_t> statement = {};  ///< in Module::body; nothing: what is returned
+  std::optional<Size> device = {};
+  std::optional<Shape> element = {};  ///< global index
+  std::optional<Size> addend = {};    ///< where there are several
+};
+
+struct ModuleVerdict {
+  Answer answer = Answer::undecided;
+  std::optional<WrongModule> wrong = {};
+  std::string why_undecided = {};
+  std::vector<Route> routes;
+  /// Values are polynomials of at most this degree in the elements of the parameters and in numbers
+  /// drawn: a wrong module passes one round with probability at most degree / (2^61 - 1).
+  Size degree = 1;
+  /// A max, relu or reduce_max: small random integers are compared instead, which proves less.
+  bool has_maxima = false;
+  int rounds = 0;
+  /// Statements that use a value with addends in another way than linearly, and that value's name.
+  std::vector<std::pair<std::size_t, std::string>> not_linear;
+};
+
+struct JudgeOptions {
+  double timeout_seconds = std::numeric_limits<double>::infinity();
+  /// Of the numbers that are drawn; nothing: new ones every time, so that no module can be made for them.
+  std::optional<std::uint64_t> seed = {};
+};
+
+/// Plans, lowers and checks every redistribution, then carries out the local programs of all devices
+/// on numbers modulo the prime 2^61 - 1, drawn at random, and compares. D-SPMD: values are families,
+/// one array for each addend, on which devices must agree wherever their boxes overlap; addends that
+/// a redistribution makes are any of which the sum is right.
+/// \error of plan() and program_of(), at the statement; limit_reached
+[[nodiscard]] Result<ModuleVerdict> judge(const Module& module, const JudgeOptions& options = {});
+
+/// Plans and lowers one redistribution between two types; Problem's names are not set.
+/// \error as plan() and program_of()
+[[nodiscard]] Result<Route> route_of(const Layout& from, const Layout& to,
+                                     const CheckOptions& options);
+
+/// The module with the steps of every redistribution in a block behind it. Of two in a row whose
+/// middle nothing else uses one is made, where that is not dearer; a comment says both costs.
+/// \error as judge()
+[[nodiscard]] Result<std::string> lowered(const Module& module, std::string_view text);
+
+}  // namespace retile::spmd

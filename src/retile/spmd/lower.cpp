@@ -1,0 +1,105 @@
+// Modules with the steps of their redistributions.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "judge.h"
+#include "retile/core/names.h"
+#include "retile/program/forms/text.h"
+
+namespace retile::spmd {
+
+namespace {
+
+/// A redistribution as it is printed: from another value, perhaps, than the one that it stands behind.
+struct Printed {
+  std::size_t argument = 0;
+  Route route;
+  bool is_gone = false;  ///< the one behind it does its work
+  std::string comment;
+};
+
+/// How often every value is used, by statements and by the return.
+std::vector<Size> uses_of(const Module& module) {
+  std::vector<Size> out(module.values.size(), 0);
+  for (const Statement& statement : module.body) {
+    if (const auto* op = std::get_if<SpmdOp>(&statement.op)) {
+      for (const std::size_t x : op->arguments) ++out[x];
+    } else {
+      ++out[std::get<RedistributeOp>(statement.op).argument];
+    }
+  }
+  ++out[module.returned];
+  return out;
+}
+
+Result<Route> routed(const Module& module, std::size_t from, std::size_t statement) {
+  auto out = route_of(module.values[from].type.layout(),
+                      module.values[module.body[statement].value].type.layout(), {});
+  if (out) return out;
+  return text::result_of(
+      [&]() -> Route { text::fail_with(module.body[statement].place, out.error()); });
+}
+
+/// The redistributions that have no steps yet, by statement.
+Result<std::map<std::size_t, Printed>> planned(const Module& module) {
+  const std::vector<Size> uses = uses_of(module);
+  std::map<std::size_t, Printed> out;
+  for (std::size_t s = 0; s < module.body.size(); ++s) {
+    const auto* op = std::get_if<RedistributeOp>(&module.body[s].op);
+    if (op == nullptr || op->program) continue;
+    auto route = routed(module, op->argument, s);
+    if (!route) return refuse(route.error());
+    Printed printed{.argument = op->argument, .route = *std::move(route), .comment = {}};
+    // Fusion: redistribute L2 of redistribute L1 is redistribute L2. [PartIR; D-REDISTRIBUTE]
+    const auto before = std::find_if(out.begin(), out.end(), [&](const auto& entry) {
+      return module.body[entry.first].value == op->argument;
+    });
+    if (before != out.end() && uses[op->argument] == 1) {
+      auto fused = routed(module, before->second.argument, s);
+      const Size apart = before->second.route.verdict.cost + printed.route.verdict.cost;
+      if (fused && fused->verdict.cost <= apart) {
+        printed.comment = fmt::format("# {} and this in one: cost {}, apart {}",
+                                      module.values[op->argument].name, fused->verdict.cost, apart);
+        printed.argument = before->second.argument;
+        printed.route = *std::move(fused);
+        before->second.is_gone = true;
+      }
+    }
+    out.emplace(s, std::move(printed));
+  }
+  return out;
+}
+
+std::string printed_text(const Module& module, std::size_t statement, const Printed& printed) {
+  const Value& made = module.values[module.body[statement].value];
+  std::string out = printed.comment.empty() ? "" : printed.comment + "\n";
+  out += fmt::format("{} = redistribute {} as {} {{\n", name_text(made.name),
+                     name_text(module.values[printed.argument].name), made.type.text);
+  for (Step step : printed.route.program.steps) {
+    // Under an order, digits in a text are digits of positions.
+    if (module.has_order) step.claims.map.reset();
+    out += to_text(step, module.has_order ? nullptr : &module.mesh) + "\n";
+  }
+  return out + "}\n";
+}
+
+}  // namespace
+
+Result<std::string> lowered(const Module& module, std::string_view text) {
+  const auto redistributions = planned(module);
+  if (!redistributions) return refuse(redistributions.error());
+  std::string out;
+  std::size_t copied = 0;
+  for (const auto& [statement, printed] : *redistributions) {
+    const Span lines = module.body[statement].lines.span;
+    out += text.substr(copied, lines.begin - copied);
+    if (!printed.is_gone) out += printed_text(module, statement, printed);
+    copied = lines.end;
+  }
+  return out + std::string(text.substr(copied));
+}
+
+}  // namespace retile::spmd

@@ -1,0 +1,279 @@
+// Tensors, and the values of local operations on them. Room-internal.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "expression.h"
+#include "retile/core/deadline.h"
+
+namespace retile::spmd {
+
+/// Elements in C order.
+template <typename T>
+struct Tensor {
+  Shape shape;
+  std::vector<T> elements;
+};
+
+/// Thrown where a value cannot be worked out: a limit, or no time left.
+struct Undecided {
+  std::string why;
+};
+
+/// Of every dimension. Precondition: the shape has elements, but fewer than 2^63.
+inline std::vector<Size> strides_of(const Shape& shape) {
+  std::vector<Size> out(shape.size(), 1);
+  for (std::size_t d = shape.size(); d-- > 1;) out[d - 1] = out[d] * shape[d];
+  return out;
+}
+
+/// Operations that make larger tensors are not carried out.
+inline constexpr Size most_in_tensor = Size{1} << 28;
+
+/// Walks over all indices below `extents`, the last one fastest, and keeps an offset for each row of
+/// strides.
+class Walk {
+ public:
+  Walk(Shape extents, std::vector<std::vector<Size>> strides)
+      : extents_(std::move(extents)),
+        strides_(std::move(strides)),
+        at_(extents_.size(), 0),
+        offsets_(strides_.size(), 0) {}
+
+  [[nodiscard]] Size offset(std::size_t row) const { return offsets_[row]; }
+  /// False behind the last index.
+  bool next() {
+    for (std::size_t d = extents_.size(); d-- > 0;) {
+      if (++at_[d] < extents_[d]) {
+        for (std::size_t r = 0; r < offsets_.size(); ++r) offsets_[r] += strides_[r][d];
+        return true;
+      }
+      for (std::size_t r = 0; r < offsets_.size(); ++r) {
+        offsets_[r] -= strides_[r][d] * (extents_[d] - 1);
+      }
+      at_[d] = 0;
+    }
+    return false;
+  }
+
+ private:
+  Shape extents_;
+  std::vector<std::vector<Size>> strides_;
+  Shape at_;
+  std::vector<Size> offsets_;
+};
+
+/// Values of expressions in the arithmetic A: A::Value, and static from(Size), add, sub, mul, max.
+template <typename A>
+class Evaluator {
+ public:
+  using T = typename A::Value;
+
+  explicit Evaluator(Deadline deadline = {}) : deadline_(deadline), watch_(deadline_) {}
+  Evaluator(const Evaluator&) = delete;
+  Evaluator& operator=(const Evaluator&) = delete;
+
+  /// Precondition: the expression has a shape where its values have those of `values`.
+  Tensor<T> value(const Expression& e, const std::vector<const Tensor<T>*>& values) {
+    if (e.op == LocalOp::value) return *values[e.value];
+    std::vector<Tensor<T>> made;  // operands that are no values
+    made.reserve(e.operands.size());
+    std::vector<const Tensor<T>*> operands;
+    std::vector<Shape> shapes;
+    for (const Expression& operand : e.operands) {
+      if (operand.op == LocalOp::value) {
+        operands.push_back(values[operand.value]);
+      } else {
+        made.push_back(value(operand, values));
+        operands.push_back(&made.back());
+      }
+      shapes.push_back(operands.back()->shape);
+    }
+    Tensor<T> out{*shape_of(e, shapes), {}};
+    const auto count = checked_product(out.shape);
+    if (!count || *count > most_in_tensor) throw Undecided{"an operation with more than 2^28 elements"};
+    out.elements.assign(static_cast<std::size_t>(*count), A::from(0));
+    work(e, operands, out);
+    return out;
+  }
+
+ private:
+  using Operands = std::vector<const Tensor<T>*>;
+
+  void spend(Size work) {
+    if (!watch_.in_time(work)) throw Undecided{"the time is up"};
+  }
+
+  void work(const Expression& e, const Operands& x, Tensor<T>& out) {
+    if (e.op == LocalOp::einsum) {
+      einsum(e.einsum, x, out);
+      return;
+    }
+    spend(static_cast<Size>(out.elements.size()));
+    const Size number = e.numbers.empty() ? 0 : e.numbers[0];
+    const T factor = A::from(number);
+    switch (e.op) {
+      case LocalOp::add:
+        return fold(x, out, [](T a, T b) { return A::add(a, b); });
+      case LocalOp::sub:
+        return fold(x, out, [](T a, T b) { return A::sub(a, b); });
+      case LocalOp::mul:
+        return fold(x, out, [](T a, T b) { return A::mul(a, b); });
+      case LocalOp::max:
+        return fold(x, out, [](T a, T b) { return A::max(a, b); });
+      case LocalOp::neg:
+        return map(*x[0], out, [](T a) { return A::sub(A::from(0), a); });
+      case LocalOp::relu:
+        return map(*x[0], out, [](T a) { return A::max(a, A::from(0)); });
+      case LocalOp::scale:
+        return map(*x[0], out, [factor](T a) { return A::mul(factor, a); });
+      case LocalOp::fill:
+        return map(*x[0], out, [factor](T) { return factor; });
+      case LocalOp::reduce_sum:
+        return reduce(*x[0], number, out, [](T a, T b) { return A::add(a, b); });
+      case LocalOp::reduce_max:
+        return reduce(*x[0], number, out, [](T a, T b) { return A::max(a, b); });
+      case LocalOp::transpose:
+        return transpose(*x[0], e.numbers, out);
+      default:
+        return trim(*x[0], e.numbers, out);
+    }
+  }
+
+  template <typename F>
+  void fold(const Operands& x, Tensor<T>& out, F f) {
+    out.elements = x[0]->elements;
+    for (std::size_t k = 1; k < x.size(); ++k) {
+      for (std::size_t i = 0; i < out.elements.size(); ++i) {
+        out.elements[i] = f(out.elements[i], x[k]->elements[i]);
+      }
+    }
+  }
+  template <typename F>
+  void map(const Tensor<T>& x, Tensor<T>& out, F f) {
+    std::transform(x.elements.begin(), x.elements.end(), out.elements.begin(), f);
+  }
+  /// The dimension between `before` and `after` elements is folded; nothing of none is 0.
+  template <typename F>
+  void reduce(const Tensor<T>& x, Size dim, Tensor<T>& out, F f) {
+    const auto d = static_cast<std::size_t>(dim);
+    const Size extent = x.shape[d];
+    if (out.elements.empty() || extent == 0) return;
+    const Size after = strides_of(x.shape)[d];
+    spend(static_cast<Size>(x.elements.size()));
+    for (std::size_t o = 0; o < out.elements.size(); ++o) {
+      const Size before = static_cast<Size>(o) / after;
+      const Size first = before * extent * after + static_cast<Size>(o) % after;
+      T sum = x.elements[static_cast<std::size_t>(first)];
+      for (Size i = 1; i < extent; ++i) {
+        sum = f(sum, x.elements[static_cast<std::size_t>(first + i * after)]);
+      }
+      out.elements[o] = sum;
+    }
+  }
+  void transpose(const Tensor<T>& x, const std::vector<Size>& order, Tensor<T>& out) {
+    if (out.elements.empty()) return;
+    const std::vector<Size> strides = strides_of(x.shape);
+    std::vector<Size> picked;
+    for (const Size d : order) picked.push_back(strides[static_cast<std::size_t>(d)]);
+    Walk walk(out.shape, {picked});
+    for (T& element : out.elements) {
+      element = x.elements[static_cast<std::size_t>(walk.offset(0))];
+      (void)walk.next();
+    }
+  }
+  void trim(const Tensor<T>& x, const std::vector<Size>& numbers, Tensor<T>& out) {
+    if (out.elements.empty()) return;
+    const std::vector<Size> strides = strides_of(x.shape);
+    const Size skipped = numbers[1] * strides[static_cast<std::size_t>(numbers[0])];
+    Walk walk(out.shape, {strides});
+    for (T& element : out.elements) {
+      element = x.elements[static_cast<std::size_t>(skipped + walk.offset(0))];
+      (void)walk.next();
+    }
+  }
+
+  /// out[i, j] = sum over k of x[i, k] y[k, j], as the subscripts say.
+  void einsum(const Einsum& e, const Operands& x, Tensor<T>& out) {
+    std::vector<Shape> shapes;
+    for (const Tensor<T>* operand : x) shapes.push_back(operand->shape);
+    const auto extents = label_extents(e, shapes);
+    std::string labels;  // those of the result are last: the innermost one then runs along a row
+    Shape all;
+    for (const auto& [label, extent] : *extents) {
+      if (e.out.find(label) != std::string::npos) continue;
+      labels += label;
+      all.push_back(extent);
+    }
+    for (const char label : e.out) {
+      labels += label;
+      all.push_back(extents->at(label));
+    }
+    const auto terms = checked_product(all);
+    if (!terms) throw Undecided{"an einsum of 2^63 products"};
+    if (*terms == 0) return;
+    std::vector<std::vector<Size>> rows;
+    for (std::size_t k = 0; k < x.size(); ++k) rows.push_back(strides_by(labels, e.in[k], shapes[k]));
+    std::vector<std::string> result;
+    for (const char label : e.out) result.emplace_back(1, label);
+    rows.push_back(strides_by(labels, result, out.shape));
+    products(x, all, rows, out);
+  }
+  /// How far a step of each label goes in an operand.
+  static std::vector<Size> strides_by(const std::string& labels,
+                                      const std::vector<std::string>& dims, const Shape& shape) {
+    const std::vector<Size> strides = strides_of(shape);
+    std::vector<Size> out(labels.size(), 0);
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      for (const char label : dims[d]) out[labels.find(label)] += strides[d];
+    }
+    return out;
+  }
+  void products(const Operands& x, Shape all, std::vector<std::vector<Size>> rows,
+                Tensor<T>& out) {
+    const Size inner = all.empty() ? 1 : all.back();
+    std::vector<Size> steps(rows.size(), 0);
+    if (!all.empty()) {
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        steps[r] = rows[r].back();
+        rows[r].pop_back();
+      }
+      all.pop_back();
+    }
+    Walk walk(std::move(all), std::move(rows));
+    do {
+      spend(inner * static_cast<Size>(x.size()));
+      row(x, walk, steps, inner, out);
+    } while (walk.next());
+  }
+  void row(const Operands& x, const Walk& walk, const std::vector<Size>& steps, Size inner,
+           Tensor<T>& out) {
+    T* const to = out.elements.data() + walk.offset(x.size());
+    const Size step = steps.back();
+    if (x.size() == 2) {
+      const T* const a = x[0]->elements.data() + walk.offset(0);
+      const T* const b = x[1]->elements.data() + walk.offset(1);
+      for (Size i = 0; i < inner; ++i) {
+        to[i * step] = A::add(to[i * step], A::mul(a[i * steps[0]], b[i * steps[1]]));
+      }
+      return;
+    }
+    for (Size i = 0; i < inner; ++i) {
+      T term = A::from(1);
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        term = A::mul(term, x[k]->elements[static_cast<std::size_t>(walk.offset(k) + i * steps[k])]);
+      }
+      to[i * step] = A::add(to[i * step], term);
+    }
+  }
+
+  Deadline deadline_;
+  Watch watch_;
+};
+
+}  // namespace retile::spmd
