@@ -15,6 +15,9 @@ constexpr const char* footer_text = R"(
 Device d of the mesh is process d. Without an input, an element's bytes are the low bytes of
 splitmix64(its global index). Every element of the result is compared, always.
 
+Instead of --mesh, FROM and TO: a file with a module, retile.spmd/1, or - for stdin. Its parameters are
+small integers, and every element of what it returns is compared with what it denotes.
+
 Exit codes: 0 right, 1 the Program or the result is wrong, or over --memory-limit, 2 the input
 cannot be read, 3 the Program could not be checked in time, 4 the environment failed.
 
@@ -23,6 +26,7 @@ Examples:
   retile run --mesh a:2,b:2 '[8{a}16, 16]' '[16, 4{b,a}16]' -n 4 --dtype f64 --repeat 10 --json
   retile run --program sequence.txt --input a.npy --output b.npy
   retile run --mesh a:2,b:2 '[512{a}1024, 4096]' '[1024, 1024{b,a}4096]' --strategy inplace --explain
+  retile run listing_3.spmd --backend sim
   mpirun -n 4 retile run --mesh a:2,b:2 '[8{a}16, 16]' '[16, 4{b,a}16]')";
 
 Outcome run_simulated(RunRequest& request) {
@@ -66,6 +70,7 @@ void RunVerb::add_options(OptionList& options) {
 }
 
 std::optional<Complaint> RunVerb::settle() {
+  if (is_module()) return settle_module();
   const bool problem_given = given_.problem.mesh || given_.problem.from || given_.problem.to;
   if (given_.program && problem_given) {
     return Complaint{"--program carries its own mesh, from and to",
@@ -81,6 +86,7 @@ std::optional<Complaint> RunVerb::settle() {
 }
 
 Outcome RunVerb::work() const {
+  if (is_module()) return work_on_module();
   auto request = Preparation(given_, {}).request();
   if (!request) return request.error();
   if (request->backend == Backend::sim) return run_simulated(*request);

@@ -67,6 +67,8 @@ class Preparation {
 
   /// An Outcome where that already is the answer.
   [[nodiscard]] tl::expected<RunRequest, Outcome> request();
+  /// The options alone, for a module of so many devices.
+  [[nodiscard]] tl::expected<RunRequest, Outcome> values(Size devices);
 
  private:
   // Each hands back the answer where it already is one.
@@ -97,6 +99,8 @@ class Preparation {
 /// Whether processes can be started at all: built with MPI.
 [[nodiscard]] bool mpi_is_built();
 
+struct ModuleRequest;
+
 class RunVerb final : public Verb {
  public:
   [[nodiscard]] std::string name() const override { return "run"; }
@@ -119,6 +123,15 @@ class RunVerb final : public Verb {
   [[nodiscard]] Outcome work_in_started_job(const RunRequest& request) const;
   [[nodiscard]] tl::expected<RunRequest, Outcome> prepare_together(
       const Processes& processes) const;
+
+  // Modules: run_module.cpp.
+
+  /// Whether one file stands in the place of FROM and TO: no type is written without a bracket.
+  [[nodiscard]] bool is_module() const;
+  [[nodiscard]] std::optional<Complaint> settle_module() const;
+  [[nodiscard]] tl::expected<ModuleRequest, Outcome> module_request(const Place& place) const;
+  [[nodiscard]] Outcome work_on_module() const;
+  [[nodiscard]] Outcome work_on_module_in_job(const Processes& processes) const;
 
   RunArguments given_;
 };

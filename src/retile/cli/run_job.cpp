@@ -101,6 +101,7 @@ tl::expected<RunRequest, Outcome> RunVerb::prepare_together(const Processes& pro
 }
 
 Outcome RunVerb::work_in_job(const Processes& processes) const {
+  if (is_module()) return work_on_module_in_job(processes);
   auto request = prepare_together(processes);
   if (!request) return told_by_first(processes, request.error());
   const auto make =

@@ -284,6 +284,15 @@ Preparation::Step Preparation::keep_to_limit() {
   return over_limit(*request_.how.memory_limit_bytes, bytes, request_.json);
 }
 
+tl::expected<RunRequest, Outcome> Preparation::values(Size devices) {
+  request_.program.devices = devices;
+  if (auto answer = read_values()) return tl::unexpected<Outcome>(std::move(*answer));
+  if (!place_.trusting) {
+    if (auto answer = count_processes()) return tl::unexpected<Outcome>(std::move(*answer));
+  }
+  return std::move(request_);
+}
+
 tl::expected<RunRequest, Outcome> Preparation::request() {
   // The problem is read before the input file: where both are at fault, the text is what was typed.
   const bool program = given_.program || place_.program_text;

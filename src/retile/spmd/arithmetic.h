@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "retile/core/size.h"
 #include "tensor.h"
@@ -58,6 +59,29 @@ struct Integers {
   static Value kept(bool fits, Value value) {
     if (!fits) throw Undecided{"numbers of 2^63 and more"};
     return value;
+  }
+};
+
+/// Numbers of a machine's type T; integers wrap.
+template <typename T>
+struct Machine {
+  using Value = T;
+
+  static T from(Size number) { return static_cast<T>(number); }
+  static T add(T a, T b) { return wrapped(a, b, [](auto p, auto q) { return p + q; }); }
+  static T sub(T a, T b) { return wrapped(a, b, [](auto p, auto q) { return p - q; }); }
+  static T mul(T a, T b) { return wrapped(a, b, [](auto p, auto q) { return p * q; }); }
+  static T max(T a, T b) { return std::max(a, b); }
+
+ private:
+  template <typename F>
+  static T wrapped(T a, T b, F f) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return f(a, b);
+    } else {
+      using Unsigned = std::make_unsigned_t<T>;
+      return static_cast<T>(f(static_cast<Unsigned>(a), static_cast<Unsigned>(b)));
+    }
   }
 };
 

@@ -417,6 +417,16 @@ Result<Route> route_of(const Layout& from, const Layout& to, const CheckOptions&
   return out;
 }
 
+Result<std::vector<Route>> routes_of(const Module& module, const CheckOptions& options) {
+  ModuleVerdict verdict;
+  const auto right = judge_routes(module, options, verdict);
+  if (!right) return refuse(right.error());
+  if (*right) return std::move(verdict.routes);
+  return refuse({.code = Code::inapplicable,
+                 .message = "the steps of a redistribution are not right",
+                 .notes = {"`retile check` says where they are wrong"}});
+}
+
 Result<ModuleVerdict> judge(const Module& module, const JudgeOptions& options) {
   const Deadline deadline = Deadline::in(options.timeout_seconds);
   ModuleVerdict out;

@@ -66,6 +66,11 @@ struct JudgeOptions {
 [[nodiscard]] Result<Route> route_of(const Layout& from, const Layout& to,
                                      const CheckOptions& options);
 
+/// The routes alone, as judge() has them.
+/// \error as judge(); inapplicable (steps that are not right)
+[[nodiscard]] Result<std::vector<Route>> routes_of(const Module& module,
+                                                   const CheckOptions& options = {});
+
 /// The module with the steps of every redistribution in a block behind it. Of two in a row whose
 /// middle nothing else uses one is made, where that is not dearer; a comment says both costs.
 /// \error as judge()

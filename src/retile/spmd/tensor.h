@@ -83,8 +83,7 @@ class Evaluator {
     if (e.op == LocalOp::value) return *values[e.value];
     std::vector<Tensor<T>> made;  // operands that are no values
     made.reserve(e.operands.size());
-    std::vector<const Tensor<T>*> operands;
-    std::vector<Shape> shapes;
+    Operands operands;
     for (const Expression& operand : e.operands) {
       if (operand.op == LocalOp::value) {
         operands.push_back(values[operand.value]);
@@ -92,18 +91,27 @@ class Evaluator {
         made.push_back(value(operand, values));
         operands.push_back(&made.back());
       }
-      shapes.push_back(operands.back()->shape);
     }
+    return applied(e, operands);
+  }
+
+  using Operands = std::vector<const Tensor<T>*>;
+
+  /// One operation. Precondition: it has a shape.
+  Tensor<T> applied(const Expression& e, const Operands& operands) {
+    std::vector<Shape> shapes;
+    for (const Tensor<T>* operand : operands) shapes.push_back(operand->shape);
     Tensor<T> out{*shape_of(e, shapes), {}};
     const auto count = checked_product(out.shape);
-    if (!count || *count > most_in_tensor) throw Undecided{"an operation with more than 2^28 elements"};
+    if (!count || *count > most_in_tensor) {
+      throw Undecided{"an operation with more than 2^28 elements"};
+    }
     out.elements.assign(static_cast<std::size_t>(*count), A::from(0));
     work(e, operands, out);
     return out;
   }
 
  private:
-  using Operands = std::vector<const Tensor<T>*>;
 
   void spend(Size work) {
     if (!watch_.in_time(work)) throw Undecided{"the time is up"};
@@ -203,17 +211,15 @@ class Evaluator {
     std::vector<Shape> shapes;
     for (const Tensor<T>* operand : x) shapes.push_back(operand->shape);
     const auto extents = label_extents(e, shapes);
-    std::string labels;  // those of the result are last: the innermost one then runs along a row
-    Shape all;
+    // Innermost runs the last label of the result, along a row; just outside of it those that are summed:
+    // so a row is in the cache until it is complete.
+    std::string labels = e.out.substr(0, e.out.empty() ? 0 : e.out.size() - 1);
     for (const auto& [label, extent] : *extents) {
-      if (e.out.find(label) != std::string::npos) continue;
-      labels += label;
-      all.push_back(extent);
+      if (e.out.find(label) == std::string::npos) labels += label;
     }
-    for (const char label : e.out) {
-      labels += label;
-      all.push_back(extents->at(label));
-    }
+    if (!e.out.empty()) labels += e.out.back();
+    Shape all;
+    for (const char label : labels) all.push_back(extents->at(label));
     const auto terms = checked_product(all);
     if (!terms) throw Undecided{"an einsum of 2^63 products"};
     if (*terms == 0) return;
@@ -258,6 +264,10 @@ class Evaluator {
     if (x.size() == 2) {
       const T* const a = x[0]->elements.data() + walk.offset(0);
       const T* const b = x[1]->elements.data() + walk.offset(1);
+      if (steps[0] == 0 && steps[1] == 1 && step == 1) {
+        for (Size i = 0; i < inner; ++i) to[i] = A::add(to[i], A::mul(*a, b[i]));
+        return;
+      }
       for (Size i = 0; i < inner; ++i) {
         to[i * step] = A::add(to[i * step], A::mul(a[i * steps[0]], b[i * steps[1]]));
       }

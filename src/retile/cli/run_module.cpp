@@ -1,0 +1,181 @@
+// retile run FILE: a module on processes, every element of the result compared.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "retile/cli/launch.h"
+#include "retile/cli/run.h"
+#include "retile/cli/run_module.h"
+#include "retile/core/names.h"
+#include "retile/exec/sim/executor.h"
+
+#ifdef RETILE_WITH_MPI
+#include "retile/exec/mpi/executor.h"
+#endif
+
+namespace retile::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string report_text(const spmd::Module& module, const spmd::RunReport& report) {
+  std::string out;
+  if (report.difference) {
+    out = fmt::format("wrong: device {} holds {} at element {}, denotes says {}\n",
+                      report.difference->device, report.difference->found,
+                      shape_text(report.difference->element), report.difference->expected);
+  } else {
+    out = fmt::format("right: {} compared on {}\n", counted(report.compared, "element"),
+                      counted(module.devices, "device"));
+  }
+  out += fmt::format("{}, which brought a device up to {} bytes\n",
+                     counted(report.moves, "redistribution"), report.received_bytes);
+  out += fmt::format("{:.6f} s, of them {:.6f} s in redistributions; made ready in {:.6f} s; peak {} bytes\n",
+                     report.seconds, report.moving_seconds, report.making_seconds,
+                     report.peak_bytes);
+  return out;
+}
+
+std::string report_json(const spmd::Module& module, const spmd::RunReport& report) {
+  Json out;
+  out["schema"] = "retile.module-run/1";
+  out["right"] = !report.difference;
+  out["devices"] = module.devices;
+  out["compared"] = report.compared;
+  out["difference"] = nullptr;
+  if (report.difference) {
+    out["difference"] = {{"device", report.difference->device},
+                         {"element", report.difference->element},
+                         {"expected", report.difference->expected},
+                         {"found", report.difference->found}};
+  }
+  out["redistributions"] = report.moves;
+  out["received_bytes"] = report.received_bytes;
+  out["seconds"] = report.seconds;
+  out["moving_seconds"] = report.moving_seconds;
+  out["making_seconds"] = report.making_seconds;
+  out["peak_bytes"] = report.peak_bytes;
+  return out.dump();
+}
+
+/// The run itself, on whatever moves the data.
+Outcome run_on(const Processes& processes, const ModuleRequest& request,
+               const spmd::MakeExecutor& make) {
+  const auto routes = spmd::routes_of(request.module, request.values.check);
+  if (!routes) return failed(routes.error());
+  const ElementType type = request.values.data.type.value_or(ElementType{});
+  const auto report = spmd::run(processes, request.module, *routes, type, make);
+  if (!report) return failed(report.error());
+  return {.exit = report->difference ? Exit::no : Exit::yes,
+          .out = request.values.json ? report_json(request.module, *report) + "\n"
+                                     : report_text(request.module, *report)};
+}
+
+}  // namespace
+
+Result<ModuleRequest> read_module_request(std::string text, const std::string& source) {
+  ModuleRequest out;
+  out.source = std::make_unique<ModuleText>();
+  out.source->text = std::move(text);
+  out.source->input = {out.source->text, source, true};
+  auto module = spmd::read_module(out.source->input);
+  if (!module) return refuse(module.error());
+  out.module = *std::move(module);
+  return out;
+}
+
+bool RunVerb::is_module() const {
+  const ProblemArguments& problem = given_.problem;
+  return problem.from && !problem.to && !problem.mesh && !given_.program &&
+         problem.from->find_first_of("[{(<") == std::string::npos;
+}
+
+std::optional<Complaint> RunVerb::settle_module() const {
+  if (given_.input || given_.output || given_.repeat || given_.collectives || given_.explain) {
+    return Complaint{"a module makes its own parameters, and runs once",
+                     {"of the options it takes -n, --backend, --dtype, --strategy, --memory-limit, "
+                      "--timeout and --json"}};
+  }
+  return std::nullopt;
+}
+
+tl::expected<ModuleRequest, Outcome> RunVerb::module_request(const Place& place) const {
+  const std::string& path = *given_.problem.from;
+  Result<std::string> text =
+      place.program_text ? *place.program_text : read_text(path, "FILE");
+  if (!text) return tl::unexpected(failed(text.error()));
+  auto request = read_module_request(*std::move(text), place.program_text ? "process 0"
+                                                       : path == "-"      ? "stdin"
+                                                                          : path);
+  if (!request) return tl::unexpected(failed(request.error()));
+  auto values = Preparation(given_, place).values(request->module.devices);
+  if (!values) return tl::unexpected(values.error());
+  request->values = *std::move(values);
+  if (request->values.backend != Backend::cuda) return *std::move(request);
+  return tl::unexpected(failed(Exit::environment,
+                               {.code = Code::unsupported,
+                                .message = "modules are not run on GPUs",
+                                .notes = {"--backend mpi and --backend sim take them"}}));
+}
+
+Outcome RunVerb::work_on_module() const {
+  const auto request = module_request({});
+  if (!request) return request.error();
+  if (request->values.backend == Backend::sim) return run_module_simulated(*request);
+  if (!mpi_is_built()) {
+    return failed(Exit::environment,
+                  {.code = Code::unsupported,
+                   .message = "the backend mpi is not built into this program",
+                   .notes = {"--backend sim runs all devices in one process"}});
+  }
+  std::vector<std::string> words = {"run", "-", "--backend=mpi",
+                                    fmt::format("-n{}", request->module.devices)};
+  for (const auto& [name, value] :
+       {std::pair("--dtype=", &given_.dtype), std::pair("--memory-limit=", &given_.memory_limit),
+        std::pair("--strategy=", &given_.strategy), std::pair("--timeout=", &given_.timeout)}) {
+    if (*value) words.push_back(name + **value);
+  }
+  if (given_.json) words.emplace_back("--json");
+  return launch(request->module.devices, words, request->source->text);
+}
+
+Outcome run_module_simulated(const ModuleRequest& request) {
+  const ElementType type = request.values.data.type.value_or(ElementType{});
+  return run_on(OneProcess(), request,
+                [&type](const Program& program) { return sim::make_executor(program, type); });
+}
+
+#ifdef RETILE_WITH_MPI
+Outcome run_module_in_job(const Processes& processes, ModuleRequest& request) {
+  const ElementType type = request.values.data.type.value_or(ElementType{});
+  request.values.how.element_type = type;
+  return run_on(processes, request, [&](const Program& program) {
+    return mpi::make_executor(processes, program, type.bytes, request.values.how);
+  });
+}
+#else
+Outcome run_module_in_job(const Processes&, ModuleRequest&) { return {}; }
+#endif
+
+Outcome RunVerb::work_on_module_in_job(const Processes& processes) const {
+  const bool first = processes.is_first();
+  tl::expected<ModuleRequest, Outcome> request = tl::unexpected(Outcome{});
+  if (first) {
+    request = module_request({.processes = processes.processes(),
+                              .trusting = std::getenv(launched_variable) != nullptr});
+  }
+  std::uint64_t code = first && !request ? static_cast<std::uint64_t>(request.error().exit) : 0;
+  code = processes.broadcast(code, 0);
+  const std::string text = processes.broadcast(first && request ? request->source->text : "");
+  if (first && !request) return request.error();
+  if (text.empty()) return {.exit = static_cast<Exit>(code)};
+  if (!first) request = module_request({.trusting = true, .program_text = text});
+  if (!request) return request.error();  // on all processes but the first, which has read the same text
+  Outcome out = run_module_in_job(processes, *request);
+  return first ? out : Outcome{.exit = out.exit};
+}
+
+}  // namespace retile::cli

@@ -1,0 +1,560 @@
+#include "run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "arithmetic.h"
+#include "retile/exec/npy/splitmix.h"
+#include "tensor.h"
+
+namespace retile::spmd {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// Largest magnitudes that an expression can have, from those of its values.
+class Magnitude {
+ public:
+  static double of(const Expression& e, const std::vector<Shape>& shapes,
+                   const std::vector<double>& values) {
+    if (e.op == LocalOp::value) return values[e.value];
+    std::vector<double> parts;
+    std::vector<Shape> operands;
+    for (const Expression& operand : e.operands) {
+      parts.push_back(of(operand, shapes, values));
+      operands.push_back(typed(operand, shapes));
+    }
+    switch (e.op) {
+      case LocalOp::einsum:
+        return einsum(e.einsum, operands, parts);
+      case LocalOp::add:
+      case LocalOp::sub: {
+        double sum = 0;
+        for (const double part : parts) sum += part;
+        return sum;
+      }
+      case LocalOp::mul: {
+        double product = 1;
+        for (const double part : parts) product *= std::max(part, 1.0);
+        return product;
+      }
+      case LocalOp::scale:
+        return parts[0] * std::max(std::abs(static_cast<double>(e.numbers[0])), 1.0);
+      case LocalOp::fill:
+        return std::abs(static_cast<double>(e.numbers[0]));
+      case LocalOp::reduce_sum:
+        return parts[0] *
+               std::max(static_cast<double>(
+                            operands[0][static_cast<std::size_t>(e.numbers[0])]),
+                        1.0);
+      default:
+        return *std::max_element(parts.begin(), parts.end());
+    }
+  }
+
+ private:
+  static double einsum(const Einsum& e, const std::vector<Shape>& operands,
+                       const std::vector<double>& parts) {
+    double out = 1;
+    for (const double part : parts) out *= std::max(part, 1.0);
+    const auto extents = label_extents(e, operands);
+    for (const auto& [label, extent] : *extents) {
+      if (e.out.find(label) == std::string::npos) {
+        out *= std::max(static_cast<double>(extent), 1.0);
+      }
+    }
+    return out;
+  }
+};
+
+/// An upper bound of all magnitudes in the module, if those of the parameters are at most `least`. Every
+/// part of a value counts: what a device holds of it is no larger than the sum of all of its addends'
+/// bounds.
+double largest_value(const Module& module, double least) {
+  double largest = least;
+  const auto addends_of = [&](std::size_t x) {
+    return static_cast<double>(module.values[x].type.layout().addend_count());
+  };
+  std::vector<double> bounds;  // of a value, whatever its addends
+  std::vector<Shape> globals;
+  for (std::size_t x = 0; x < module.parameters; ++x) {
+    bounds.push_back(least * addends_of(x));
+    globals.push_back(module.values[x].type.layout().global());
+  }
+  if (module.denotes) largest = std::max(largest, Magnitude::of(*module.denotes, globals, bounds));
+  for (const Statement& statement : module.body) {
+    double bound = 0;
+    if (const auto* op = std::get_if<SpmdOp>(&statement.op)) {
+      for (Size d = 0; d < module.devices; ++d) {
+        std::vector<Shape> shapes;
+        std::vector<double> values;
+        for (const std::size_t x : op->arguments) {
+          shapes.push_back(module.values[x].type.shape(d));
+          values.push_back(bounds[x]);
+        }
+        for (const auto& [name, e] : op->definitions) {
+          values.push_back(Magnitude::of(e, shapes, values));
+          largest = std::max(largest, values.back());
+          shapes.push_back(typed(e, shapes));
+        }
+        bound = std::max(bound, Magnitude::of(op->result, shapes, values));
+      }
+      bound *= addends_of(statement.value);
+    } else {
+      bound = bounds[std::get<RedistributeOp>(statement.op).argument];
+    }
+    bounds.push_back(bound);
+    largest = std::max(largest, bound);
+  }
+  return largest;
+}
+
+/// Integers from -most to most, by parameter, addend and place.
+class Generator {
+ public:
+  explicit Generator(Size most) : most_(most) {}
+
+  [[nodiscard]] Size value(std::size_t parameter, Size addend, Size position) const {
+    const std::uint64_t stream =
+        splitmix64((static_cast<std::uint64_t>(parameter) << 32U) ^ static_cast<std::uint64_t>(addend));
+    const std::uint64_t number = splitmix64(stream ^ static_cast<std::uint64_t>(position));
+    return static_cast<Size>(number % static_cast<std::uint64_t>(2 * most_ + 1)) - most_;
+  }
+
+ private:
+  Size most_;
+};
+
+/// Elements of `denotes`, of a box of it and what that needs, in doubles that hold them exactly.
+class Reference {
+ public:
+  using Values = Tensor<double>;
+
+  Reference(const Module& module, const Generator& generator)
+      : module_(module), generator_(generator) {
+    for (std::size_t x = 0; x < module.parameters; ++x) {
+      globals_.push_back(module.values[x].type.layout().global());
+    }
+  }
+
+  Values at(const Expression& e, const Box& box) {
+    if (e.op == LocalOp::value) return parameter(e.value, box);
+    if (e.op == LocalOp::trim) return trimmed(e, box);
+    std::vector<Values> values;
+    std::vector<const Values*> operands;
+    values.reserve(e.operands.size());
+    const std::vector<Box> boxes = needed(e, box);
+    for (std::size_t k = 0; k < e.operands.size(); ++k) {
+      values.push_back(at(e.operands[k], boxes[k]));
+      operands.push_back(&values.back());
+    }
+    return evaluator_.applied(e, operands);
+  }
+
+ private:
+  Values parameter(std::size_t x, const Box& box) const {
+    const Layout& layout = module_.values[x].type.layout();
+    const auto count = checked_product(box.extent);
+    if (!count || *count > most_in_tensor) {
+      throw Undecided{"more than 2^28 elements of a parameter to compare with"};
+    }
+    Values out{box.extent, std::vector<double>(static_cast<std::size_t>(*count))};
+    if (*count == 0) return out;
+    const std::vector<Size> strides = strides_of(layout.global());
+    Size first = 0;
+    for (std::size_t d = 0; d < strides.size(); ++d) first += box.at[d] * strides[d];
+    Walk walk(box.extent, {strides});
+    for (double& element : out.elements) {
+      element = static_cast<double>(whole(x, layout, first + walk.offset(0)));
+      (void)walk.next();
+    }
+    return out;
+  }
+  /// What the addends of one place mean.
+  [[nodiscard]] Size whole(std::size_t x, const Layout& layout, Size position) const {
+    Size out = generator_.value(x, 0, position);
+    const Addition addition = layout.addends() ? layout.addends()->addition : Addition::sum;
+    for (Size k = 1; k < layout.addend_count(); ++k) {
+      const Size next = generator_.value(x, k, position);
+      out = addition == Addition::max   ? std::max(out, next)
+            : addition == Addition::min ? std::min(out, next)
+                                        : out + next;
+    }
+    return out;
+  }
+  Values trimmed(const Expression& e, Box box) {
+    box.at[static_cast<std::size_t>(e.numbers[0])] += e.numbers[1];
+    return at(e.operands[0], box);
+  }
+
+  /// The boxes of the operands that a box of the result needs.
+  [[nodiscard]] std::vector<Box> needed(const Expression& e, const Box& box) const {
+    std::vector<Shape> shapes;
+    for (const Expression& operand : e.operands) shapes.push_back(typed(operand, globals_));
+    if (e.op == LocalOp::einsum) return needed_of_einsum(e.einsum, shapes, box);
+    Box out = box;
+    if (e.op == LocalOp::transpose) {
+      for (std::size_t k = 0; k < e.numbers.size(); ++k) {
+        out.at[static_cast<std::size_t>(e.numbers[k])] = box.at[k];
+        out.extent[static_cast<std::size_t>(e.numbers[k])] = box.extent[k];
+      }
+    }
+    if (e.op == LocalOp::reduce_sum || e.op == LocalOp::reduce_max) {
+      const auto d = static_cast<std::ptrdiff_t>(e.numbers[0]);
+      out.at.insert(out.at.begin() + d, 0);
+      out.extent.insert(out.extent.begin() + d, shapes[0][static_cast<std::size_t>(d)]);
+    }
+    return std::vector<Box>(e.operands.size(), out);
+  }
+  static std::vector<Box> needed_of_einsum(const Einsum& e, const std::vector<Shape>& shapes,
+                                           const Box& box) {
+    const auto extents = label_extents(e, shapes);
+    const auto reach = [&](char label) {
+      const std::size_t k = e.out.find(label);
+      if (k == std::string::npos) return std::pair(Size{0}, extents->at(label));
+      return std::pair(box.at[k], box.extent[k]);
+    };
+    std::vector<Box> out;
+    for (const auto& dims : e.in) {
+      Box& operand = out.emplace_back();
+      for (const std::string& labels : dims) {
+        Size at = 0;
+        Size extent = 1;
+        for (const char label : labels) {
+          at += reach(label).first;
+          extent += reach(label).second - 1;
+        }
+        operand.at.push_back(at);
+        operand.extent.push_back(std::max<Size>(extent, 0));
+      }
+    }
+    return out;
+  }
+
+  const Module& module_;
+  const Generator& generator_;
+  std::vector<Shape> globals_;
+  Evaluator<Machine<double>> evaluator_;
+};
+
+/// A run in elements of type T.
+template <typename T>
+class Running {
+ public:
+  Running(const Processes& processes, const Module& module, const std::vector<Route>& routes,
+          const MakeExecutor& make, Size most)
+      : processes_(processes),
+        module_(module),
+        routes_(routes),
+        make_(make),
+        generator_(most),
+        tiles_(module.values.size()),
+        last_use_(module.values.size()) {
+    const bool all = processes.processes() == 1;
+    first_ = all ? 0 : processes.process();
+    count_ = all ? module.devices : 1;
+    for (std::size_t s = 0; s < module.body.size(); ++s) {
+      if (const auto* op = std::get_if<SpmdOp>(&module.body[s].op)) {
+        for (const std::size_t x : op->arguments) last_use_[x] = s;
+      } else {
+        last_use_[std::get<RedistributeOp>(module.body[s].op).argument] = s;
+      }
+    }
+    last_use_[module.returned] = module.body.size();
+  }
+
+  Result<RunReport> run() {
+    for (std::size_t x = 0; x < module_.parameters; ++x) {
+      if (last_use_[x]) generate(x);
+    }
+    std::size_t next_route = 0;
+    for (std::size_t s = 0; s < module_.body.size(); ++s) {
+      const Statement& statement = module_.body[s];
+      if (std::holds_alternative<SpmdOp>(statement.op)) {
+        // What stops one process stops all: nobody waits in the next redistribution.
+        if (auto done = processes_.agree(computed(statement)); !done) return refuse(done.error());
+      } else {
+        const Route& route = routes_[next_route++];
+        const std::size_t x = std::get<RedistributeOp>(statement.op).argument;
+        auto moved = move(route.program, tiles_[x]);
+        if (!moved) return refuse(moved.error());
+        store(statement.value, *std::move(moved));
+      }
+      for (std::size_t x = 0; x <= statement.value; ++x) {
+        if (last_use_[x] == s || (!last_use_[x] && x == statement.value)) drop(x);
+      }
+    }
+    if (auto done = processes_.agree(compared()); !done) return refuse(done.error());
+    return together();
+  }
+
+ private:
+  using Tiles = std::vector<Tensor<T>>;
+
+  void store(std::size_t x, Tiles tiles) {
+    for (const auto& tile : tiles) held_ += bytes_of(tile);
+    tiles_[x] = std::move(tiles);
+    report_.peak_bytes = std::max(report_.peak_bytes, held_);
+  }
+  void drop(std::size_t x) {
+    for (const auto& tile : tiles_[x]) held_ -= bytes_of(tile);
+    tiles_[x] = {};
+  }
+  static Size bytes_of(const Tensor<T>& tile) {
+    return static_cast<Size>(tile.elements.size() * sizeof(T));
+  }
+
+  void generate(std::size_t x) {
+    const Type& type = module_.values[x].type;
+    Tiles out;
+    for (Size d = first_; d < first_ + count_; ++d) {
+      Tensor<T> tile{type.shape(d), {}};
+      const Size count = *checked_product(tile.shape);  // the reader has seen to it
+      tile.elements.resize(static_cast<std::size_t>(count));
+      if (count > 0) fill(x, type.layout(), d, tile);
+      out.push_back(std::move(tile));
+    }
+    store(x, std::move(out));
+  }
+  void fill(std::size_t x, const Layout& layout, Size d, Tensor<T>& tile) const {
+    const std::vector<Size> strides = strides_of(layout.global());
+    const Shape at = layout.base_offset(d);
+    Size first = 0;
+    for (std::size_t k = 0; k < at.size(); ++k) first += at[k] * strides[k];
+    Walk walk(tile.shape, {strides});
+    for (T& element : tile.elements) {
+      element = static_cast<T>(generator_.value(x, layout.addend(d), first + walk.offset(0)));
+      (void)walk.next();
+    }
+  }
+
+  Result<void> computed(const Statement& statement) {
+    const auto& op = std::get<SpmdOp>(statement.op);
+    const auto begin = Clock::now();
+    Tiles out;
+    try {
+      for (Size d = 0; d < count_; ++d) {
+        std::vector<const Tensor<T>*> values;
+        for (const std::size_t x : op.arguments) {
+          values.push_back(&tiles_[x][static_cast<std::size_t>(d)]);
+        }
+        Tiles defined;
+        defined.reserve(op.definitions.size());
+        for (const auto& [name, e] : op.definitions) {
+          defined.push_back(evaluator_.value(e, values));
+          values.push_back(&defined.back());
+        }
+        out.push_back(evaluator_.value(op.result, values));
+      }
+    } catch (const Undecided& limit) {
+      return refuse({.code = Code::limit_reached, .message = limit.why});
+    }
+    store(statement.value, std::move(out));
+    report_.seconds += since(begin);
+    return {};
+  }
+
+  /// Carries a Program out on the tiles of this process's devices.
+  Result<Tiles> move(const Program& program, const Tiles& from) {
+    auto begin = Clock::now();
+    const auto executor = make_(program);
+    if (!executor) return refuse(executor.error());
+    report_.making_seconds += since(begin);
+    for (Size d = 0; d < count_; ++d) {
+      const auto& elements = from[static_cast<std::size_t>(d)].elements;
+      const std::span<std::byte> to = (*executor)->input(first_ + d);
+      if (!to.empty()) std::memcpy(to.data(), elements.data(), to.size());
+    }
+    if (auto cleared = (*executor)->clear_output(); !cleared) return refuse(cleared.error());
+    processes_.barrier();
+    begin = Clock::now();
+    if (auto moved = (*executor)->move(); !moved) return refuse(moved.error());
+    const double seconds = since(begin);
+    report_.seconds += seconds;
+    report_.moving_seconds += seconds;
+    ++report_.moves;
+    report_.received_bytes += (*executor)->figures().received;
+    Tiles out;
+    for (Size d = first_; d < first_ + count_; ++d) {
+      const std::span<std::byte> bytes = (*executor)->output(d);
+      Tensor<T> tile{program.to.local_shape(d), std::vector<T>(bytes.size() / sizeof(T))};
+      if (!bytes.empty()) std::memcpy(tile.elements.data(), bytes.data(), bytes.size());
+      out.push_back(std::move(tile));
+    }
+    report_.peak_bytes = std::max(report_.peak_bytes, held_ + (*executor)->figures().peak +
+                                                          tiles_bytes(out));
+    return out;
+  }
+  static Size tiles_bytes(const Tiles& tiles) {
+    Size out = 0;
+    for (const auto& tile : tiles) out += bytes_of(tile);
+    return out;
+  }
+
+  /// What is returned, with its addends added up.
+  Result<Tiles> whole_result(Layout& layout) {
+    layout = module_.values[module_.returned].type.layout();
+    if (layout.addend_count() == 1) return std::move(tiles_[module_.returned]);
+    auto whole =
+        Layout::numbered(layout.devices(), layout.cuts(), layout.digits(), layout.halos());
+    if (!whole) return refuse(whole.error());
+    const auto route = route_of(layout, *whole, {});
+    if (!route) return refuse(route.error());
+    layout = *std::move(whole);
+    const RunReport before = report_;
+    auto out = move(route->program, tiles_[module_.returned]);
+    report_ = before;  // the comparison's own
+    return out;
+  }
+
+  Result<void> compared() {
+    Layout layout;
+    const auto tiles = whole_result(layout);
+    if (!tiles) return refuse(tiles.error());
+    Reference reference(module_, generator_);
+    try {
+      for (Size d = first_; d < first_ + count_; ++d) {
+        compare(reference, layout, d, (*tiles)[static_cast<std::size_t>(d - first_)]);
+      }
+    } catch (const Undecided& limit) {
+      return refuse({.code = Code::limit_reached, .message = limit.why});
+    }
+    return {};
+  }
+  void compare(Reference& reference, const Layout& layout, Size d, const Tensor<T>& tile) {
+    if (tile.elements.empty()) return;
+    const Box box = layout.box(d);
+    const Tensor<double> wanted = reference.at(*module_.denotes, box);
+    report_.compared += static_cast<Size>(tile.elements.size());
+    std::size_t at = 0;
+    for (; at < tile.elements.size(); ++at) {
+      if (static_cast<double>(tile.elements[at]) != wanted.elements[at]) break;
+    }
+    if (at == tile.elements.size() || report_.difference) return;
+    Difference out{.device = d, .element = box.at};
+    auto rest = static_cast<Size>(at);
+    for (std::size_t k = box.extent.size(); k-- > 0;) {
+      out.element[k] += rest % box.extent[k];
+      rest /= box.extent[k];
+    }
+    out.expected = wanted.elements[at];
+    out.found = static_cast<double>(tile.elements[at]);
+    report_.difference = out;
+  }
+
+  /// One report of all processes.
+  RunReport together() {
+    std::array<std::uint64_t, 1> compared = {static_cast<std::uint64_t>(report_.compared)};
+    processes_.sum(compared);
+    std::array<std::uint64_t, 2> most = {static_cast<std::uint64_t>(report_.received_bytes),
+                                         static_cast<std::uint64_t>(report_.peak_bytes)};
+    processes_.maximum(most);
+    RunReport out = report_;
+    out.compared = static_cast<Size>(compared[0]);
+    out.received_bytes = static_cast<Size>(most[0]);
+    out.peak_bytes = static_cast<Size>(most[1]);
+    out.seconds = processes_.maximum(report_.seconds);
+    out.moving_seconds = processes_.maximum(report_.moving_seconds);
+    out.making_seconds = processes_.maximum(report_.making_seconds);
+    const std::vector<bool> differs = processes_.gather(report_.difference.has_value());
+    const auto first = std::find(differs.begin(), differs.end(), true);
+    out.difference.reset();
+    if (first != differs.end()) {
+      out.difference = shared_difference(static_cast<int>(first - differs.begin()));
+    }
+    return out;
+  }
+  Difference shared_difference(int root) {
+    const Difference mine = report_.difference.value_or(
+        Difference{.element = Shape(module_.result.layout().rank(), 0)});
+    const auto number = [&](std::uint64_t value) { return processes_.broadcast(value, root); };
+    const auto real = [&](double value) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, &value, sizeof bits);
+      bits = number(bits);
+      std::memcpy(&value, &bits, sizeof bits);
+      return value;
+    };
+    Difference out;
+    out.device = static_cast<Size>(number(static_cast<std::uint64_t>(mine.device)));
+    for (const Size index : mine.element) {
+      out.element.push_back(static_cast<Size>(number(static_cast<std::uint64_t>(index))));
+    }
+    out.expected = real(mine.expected);
+    out.found = real(mine.found);
+    return out;
+  }
+
+  const Processes& processes_;
+  const Module& module_;
+  const std::vector<Route>& routes_;
+  const MakeExecutor& make_;
+  Generator generator_;
+  Evaluator<Machine<T>> evaluator_;
+  std::vector<Tiles> tiles_;
+  std::vector<std::optional<std::size_t>> last_use_;  // as in judge.cpp
+  RunReport report_;
+  Size held_ = 0;
+  Size first_ = 0;
+  Size count_ = 1;
+};
+
+/// The largest number up to which all integers are values of the type.
+std::optional<double> exact_up_to(const ElementType& type) {
+  const bool integer = type.kind == ElementKind::signed_integer;
+  if (!integer && type.kind != ElementKind::floating) return std::nullopt;
+  if (type.bytes == 4) return integer ? 0x1p31 - 1 : 0x1p24;
+  if (type.bytes == 8) return 0x1p53;  // what doubles compare
+  return std::nullopt;
+}
+
+/// The largest parameters for which no value can be rounded, at most 9.
+Result<Size> largest_parameters(const Module& module, const ElementType& type) {
+  const auto exact = exact_up_to(type);
+  if (!exact) {
+    return refuse({.code = Code::unsupported,
+                   .message = "modules run on elements of i32, i64, f32 and f64"});
+  }
+  for (const Size most : {9, 5, 3, 1}) {
+    if (largest_value(module, static_cast<double>(most)) <= *exact) return most;
+  }
+  return refuse({.code = Code::unsupported,
+                 .message = fmt::format("values of up to {:.3g} could be rounded, even if parameters "
+                                        "are -1, 0 and 1",
+                                        largest_value(module, 1)),
+                 .notes = {"f64 and i64 hold larger ones"}});
+}
+
+}  // namespace
+
+Result<RunReport> run(const Processes& processes, const Module& module,
+                      const std::vector<Route>& routes, const ElementType& type,
+                      const MakeExecutor& make) {
+  if (!module.denotes) {
+    return refuse({.code = Code::unsupported,
+                   .message = "a module without denotes says nothing that a result could be "
+                              "compared with"});
+  }
+  const auto most = largest_parameters(module, type);
+  if (!most) return refuse(most.error());
+  const bool integer = type.kind == ElementKind::signed_integer;
+  const auto with = [&](auto zero) {
+    return Running<decltype(zero)>(processes, module, routes, make, *most).run();
+  };
+  if (integer) return type.bytes == 4 ? with(std::int32_t{}) : with(std::int64_t{});
+  return type.bytes == 4 ? with(float{}) : with(double{});
+}
+
+}  // namespace retile::spmd

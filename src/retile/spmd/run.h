@@ -1,0 +1,48 @@
+// Runs modules with real bytes and compares every element of the result.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "retile/core/element_type.h"
+#include "retile/exec/executor/executor.h"
+#include "retile/spmd/judge.h"
+
+namespace retile::spmd {
+
+/// Makes what moves the data of one redistribution; the Program outlives it.
+using MakeExecutor = std::function<Result<std::unique_ptr<Executor>>(const Program& program)>;
+
+/// An element of the result that is not what `denotes` says.
+struct Difference {
+  Size device = 0;
+  Shape element;  ///< global index
+  double expected = 0;
+  double found = 0;
+};
+
+/// The same on all processes.
+struct RunReport {
+  std::optional<Difference> difference;  ///< of the first device that has one
+  Size compared = 0;                     ///< elements, on all devices together
+  Size moves = 0;                        ///< redistributions that were carried out
+  double seconds = 0;                    ///< computing and moving, without making ready and comparing
+  double moving_seconds = 0;             ///< of them in redistributions
+  double making_seconds = 0;             ///< making executors ready
+  Size received_bytes = 0;               ///< most that one device received in all redistributions
+  Size peak_bytes = 0;  ///< most that one process held: tiles, and what executors say of themselves
+};
+
+/// Collective. The parameters are small integers of a generator, so small that no sum can be rounded:
+/// every element of the result is compared with `denotes`, evaluated by the process that holds it on
+/// the elements that it needs. Where the result has addends they are added up first.
+/// \param routes  of the module's redistributions, by statement (judge())
+/// \error unsupported (a module without `denotes`; a type other than i32, i64, f32 and f64; values that
+///     the type could round), limit_reached (operations that make too many elements), those of
+///     executors; the same on all processes
+[[nodiscard]] Result<RunReport> run(const Processes& processes, const Module& module,
+                                    const std::vector<Route>& routes, const ElementType& type,
+                                    const MakeExecutor& make);
+
+}  // namespace retile::spmd
