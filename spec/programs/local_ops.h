@@ -158,11 +158,12 @@ inline std::optional<Sizes> shape_of(const LocalExpression& e, const std::vector
     case LocalOp::transpose: {
       Sizes sorted = k, out;
       std::sort(sorted.begin(), sorted.end());
+      if (k.size() != s.size()) return std::nullopt;
       for (Index d = 0; d < s.size(); ++d) {
-        if (sorted.size() != s.size() || sorted[d] != static_cast<Size>(d)) return std::nullopt;
-        out.push_back(s[at(k[d])]);
+        if (sorted[d] != static_cast<Size>(d)) return std::nullopt;
       }
-      return k.size() == s.size() ? std::optional(out) : std::nullopt;
+      for (Index d = 0; d < s.size(); ++d) out.push_back(s[at(k[d])]);
+      return out;
     }
     case LocalOp::trim:
       if (at(k[0]) >= s.size()) return std::nullopt;

@@ -1,4 +1,6 @@
 // retile run FILE: a module on processes, every element of the result compared.
+#include "retile/cli/run_module.h"
+
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -7,7 +9,6 @@
 
 #include "retile/cli/launch.h"
 #include "retile/cli/run.h"
-#include "retile/cli/run_module.h"
 #include "retile/core/names.h"
 #include "retile/exec/sim/executor.h"
 
@@ -33,9 +34,9 @@ std::string report_text(const spmd::Module& module, const spmd::RunReport& repor
   }
   out += fmt::format("{}, which brought a device up to {} bytes\n",
                      counted(report.moves, "redistribution"), report.received_bytes);
-  out += fmt::format("{:.6f} s, of them {:.6f} s in redistributions; made ready in {:.6f} s; peak {} bytes\n",
-                     report.seconds, report.moving_seconds, report.making_seconds,
-                     report.peak_bytes);
+  out += fmt::format(
+      "{:.6f} s, of them {:.6f} s in redistributions; made ready in {:.6f} s; peak {} bytes\n",
+      report.seconds, report.moving_seconds, report.making_seconds, report.peak_bytes);
   return out;
 }
 
@@ -104,8 +105,7 @@ std::optional<Complaint> RunVerb::settle_module() const {
 
 tl::expected<ModuleRequest, Outcome> RunVerb::module_request(const Place& place) const {
   const std::string& path = *given_.problem.from;
-  Result<std::string> text =
-      place.program_text ? *place.program_text : read_text(path, "FILE");
+  Result<std::string> text = place.program_text ? *place.program_text : read_text(path, "FILE");
   if (!text) return tl::unexpected(failed(text.error()));
   auto request = read_module_request(*std::move(text), place.program_text ? "process 0"
                                                        : path == "-"      ? "stdin"
@@ -115,10 +115,10 @@ tl::expected<ModuleRequest, Outcome> RunVerb::module_request(const Place& place)
   if (!values) return tl::unexpected(values.error());
   request->values = *std::move(values);
   if (request->values.backend != Backend::cuda) return *std::move(request);
-  return tl::unexpected(failed(Exit::environment,
-                               {.code = Code::unsupported,
-                                .message = "modules are not run on GPUs",
-                                .notes = {"--backend mpi and --backend sim take them"}}));
+  return tl::unexpected(
+      failed(Exit::environment, {.code = Code::unsupported,
+                                 .message = "modules are not run on GPUs",
+                                 .notes = {"--backend mpi and --backend sim take them"}}));
 }
 
 Outcome RunVerb::work_on_module() const {
@@ -126,10 +126,9 @@ Outcome RunVerb::work_on_module() const {
   if (!request) return request.error();
   if (request->values.backend == Backend::sim) return run_module_simulated(*request);
   if (!mpi_is_built()) {
-    return failed(Exit::environment,
-                  {.code = Code::unsupported,
-                   .message = "the backend mpi is not built into this program",
-                   .notes = {"--backend sim runs all devices in one process"}});
+    return failed(Exit::environment, {.code = Code::unsupported,
+                                      .message = "the backend mpi is not built into this program",
+                                      .notes = {"--backend sim runs all devices in one process"}});
   }
   std::vector<std::string> words = {"run", "-", "--backend=mpi",
                                     fmt::format("-n{}", request->module.devices)};
@@ -173,7 +172,8 @@ Outcome RunVerb::work_on_module_in_job(const Processes& processes) const {
   if (first && !request) return request.error();
   if (text.empty()) return {.exit = static_cast<Exit>(code)};
   if (!first) request = module_request({.trusting = true, .program_text = text});
-  if (!request) return request.error();  // on all processes but the first, which has read the same text
+  if (!request)
+    return request.error();  // on all processes but the first, which has read the same text
   Outcome out = run_module_in_job(processes, *request);
   return first ? out : Outcome{.exit = out.exit};
 }

@@ -22,7 +22,8 @@ struct ModuleRequest {
 };
 
 /// \error as spmd::read_module
-[[nodiscard]] Result<ModuleRequest> read_module_request(std::string text, const std::string& source);
+[[nodiscard]] Result<ModuleRequest> read_module_request(std::string text,
+                                                        const std::string& source);
 
 /// On all devices in this process.
 [[nodiscard]] Outcome run_module_simulated(const ModuleRequest& request);

@@ -45,7 +45,8 @@ Size cost_of(const spmd::ModuleVerdict& verdict) {
 
 std::string wrong_text(const spmd::Module& module, const spmd::WrongModule& wrong) {
   const std::string where =
-      wrong.statement ? fmt::format(" at {}", clean(name_text(name_of(module, *wrong.statement)))) : "";
+      wrong.statement ? fmt::format(" at {}", clean(name_text(name_of(module, *wrong.statement))))
+                      : "";
   const std::string element =
       wrong.element ? fmt::format("element {}", shape_text(*wrong.element)) : "an element";
   const std::string of = wrong.addend ? fmt::format(" of addend {}", *wrong.addend) : "";
@@ -66,9 +67,10 @@ std::string wrong_text(const spmd::Module& module, const spmd::WrongModule& wron
 std::string denotes_text(const spmd::Module& module, const spmd::ModuleVerdict& verdict) {
   const std::string_view what = module.denotes ? "denotes and replicas" : "replicas (no denotes)";
   if (verdict.has_maxima) {
-    return fmt::format("{}: agree on {} draws of small integers, which proves less than a prime "
-                       "would: there are maxima",
-                       what, verdict.rounds);
+    return fmt::format(
+        "{}: agree on {} draws of small integers, which proves less than a prime "
+        "would: there are maxima",
+        what, verdict.rounds);
   }
   return fmt::format(
       "{}: agree on numbers drawn modulo 2^61 - 1; a wrong module passes with probability at most "
@@ -79,10 +81,9 @@ std::string denotes_text(const spmd::Module& module, const spmd::ModuleVerdict& 
 std::string verdict_text(const spmd::Module& module, const spmd::ModuleVerdict& verdict) {
   std::string out;
   if (verdict.answer == Answer::right) {
-    out = fmt::format("right: {}, {}, cost {}\n",
-                      counted(static_cast<Size>(module.body.size()), "statement"),
-                      counted(static_cast<Size>(verdict.routes.size()), "redistribution"),
-                      cost_of(verdict));
+    out = fmt::format(
+        "right: {}, {}, cost {}\n", counted(static_cast<Size>(module.body.size()), "statement"),
+        counted(static_cast<Size>(verdict.routes.size()), "redistribution"), cost_of(verdict));
   } else if (verdict.answer == Answer::wrong) {
     out = wrong_text(module, *verdict.wrong) + "\n";
   } else {
@@ -119,7 +120,8 @@ std::string verdict_json(const spmd::Module& module, const spmd::ModuleVerdict& 
   out["schema"] = "retile.module-verdict/1";
   out["right"] = right_json(verdict.answer);
   out["wrong"] = verdict.wrong ? wrong_json(module, *verdict.wrong) : Json(nullptr);
-  out["undecided"] = verdict.answer == Answer::undecided ? Json(verdict.why_undecided) : Json(nullptr);
+  out["undecided"] =
+      verdict.answer == Answer::undecided ? Json(verdict.why_undecided) : Json(nullptr);
   out["statements"] = module.body.size();
   out["cost"] = cost_of(verdict);
   out["denotes"] = module.denotes.has_value();

@@ -33,7 +33,8 @@ struct Modular {
   static Value max(Value a, Value) { return a; }
 
  private:
-  __extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): the marker needs a typedef
+  __extension__ typedef unsigned __int128
+      Wide;  // NOLINT(modernize-use-using): the marker needs a typedef
 };
 
 /// Integers of 63 bits.
@@ -68,9 +69,15 @@ struct Machine {
   using Value = T;
 
   static T from(Size number) { return static_cast<T>(number); }
-  static T add(T a, T b) { return wrapped(a, b, [](auto p, auto q) { return p + q; }); }
-  static T sub(T a, T b) { return wrapped(a, b, [](auto p, auto q) { return p - q; }); }
-  static T mul(T a, T b) { return wrapped(a, b, [](auto p, auto q) { return p * q; }); }
+  static T add(T a, T b) {
+    return wrapped(a, b, [](auto p, auto q) { return p + q; });
+  }
+  static T sub(T a, T b) {
+    return wrapped(a, b, [](auto p, auto q) { return p - q; });
+  }
+  static T mul(T a, T b) {
+    return wrapped(a, b, [](auto p, auto q) { return p * q; });
+  }
   static T max(T a, T b) { return std::max(a, b); }
 
  private:

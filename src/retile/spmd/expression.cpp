@@ -220,8 +220,8 @@ Shape typed(const Expression& expression, const std::vector<Shape>& values,
   for (const Shape& shape : operands) shown.push_back(fmt::format("[{}]", fmt::join(shape, ", ")));
   text::fail(expression.place,
              {.code = Code::inapplicable,
-              .message = fmt::format("the operands of {}, {}, do not fit{}",
-                                     name_of(expression.op), fmt::join(shown, " and "), where),
+              .message = fmt::format("the operands of {}, {}, do not fit{}", name_of(expression.op),
+                                     fmt::join(shown, " and "), where),
               .rule = "T-SPMD"});
 }
 

@@ -53,12 +53,13 @@ struct Einsum {
 
 struct Expression {
   LocalOp op = LocalOp::value;
-  std::size_t value = 0;              ///< which of the values that are known here
-  std::string subscripts = {};        ///< of einsum, as written
-  Einsum einsum = {};                 ///< likewise
-  std::vector<Size> numbers = {};     ///< behind the operation; those of scale and fill may be negative
+  std::size_t value = 0;        ///< which of the values that are known here
+  std::string subscripts = {};  ///< of einsum, as written
+  Einsum einsum = {};           ///< likewise
+  std::vector<Size> numbers =
+      {};  ///< behind the operation; those of scale and fill may be negative
   std::vector<Expression> operands = {};
-  text::Place place = {};             ///< of the operation's name
+  text::Place place = {};  ///< of the operation's name
 };
 
 /// How many values every label takes. A dimension i+k of n elements leaves n - n_k + 1 values for i.

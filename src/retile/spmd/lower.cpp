@@ -73,16 +73,26 @@ Result<std::map<std::size_t, Printed>> planned(const Module& module) {
   return out;
 }
 
+/// Of a text that ends with a newline.
+std::string_view last_lines(std::string_view text, std::size_t count) {
+  std::size_t begin = text.size();
+  for (; count > 0; --count) begin = text.rfind('\n', begin - 2) + 1;
+  return text.substr(begin);
+}
+
 std::string printed_text(const Module& module, std::size_t statement, const Printed& printed) {
   const Value& made = module.values[module.body[statement].value];
   std::string out = printed.comment.empty() ? "" : printed.comment + "\n";
   out += fmt::format("{} = redistribute {} as {} {{\n", name_text(made.name),
                      name_text(module.values[printed.argument].name), made.type.text);
-  for (Step step : printed.route.program.steps) {
-    // Under an order, digits in a text are digits of positions.
+  Program program = printed.route.program;
+  // Under an order, digits in a text are digits of positions.
+  if (!module.has_order) program.mesh = module.mesh;
+  for (Step& step : program.steps) {
     if (module.has_order) step.claims.map.reset();
-    out += to_text(step, module.has_order ? nullptr : &module.mesh) + "\n";
   }
+  const std::string text = to_text(program);
+  out += last_lines(text, program.steps.size());
   return out + "}\n";
 }
 

@@ -75,7 +75,7 @@ inline constexpr Size most_elements = Size{1} << 32;
 /// included, and what redistributions keep.
 /// \param input  outlives what is returned
 /// \error syntax and those of layouts, with a place; inapplicable (operands that do not fit, or a
-///     result that is not its tile) [T-SPMD]; limit_reached
+///     result that is not its tile) [T-SPMD]; unsupported (limits, stacks)
 [[nodiscard]] Result<Module> read_module(const text::Input& input);
 
 }  // namespace retile::spmd

@@ -68,7 +68,7 @@ class Lines {
     if (line_.done()) next();
   }
   void skip() { line_ = Scanner(input_, {line_end(), line_end()}); }  ///< the rest of this line
-  [[nodiscard]] std::size_t number() const { return number_; }         ///< of this line, from 1
+  [[nodiscard]] std::size_t number() const { return number_; }        ///< of this line, from 1
   [[nodiscard]] std::size_t line_begin() const { return first_; }
   [[nodiscard]] std::size_t line_end() const { return std::min(begin_, input_.text.size()); }
   [[nodiscard]] const text::Input& input() const { return input_; }
@@ -93,8 +93,8 @@ class Reader {
 
   Module read() {
     if (lines_.input().text.size() > most_text) {
-      fail({&lines_.input(), {0, 0}}, {.code = Code::limit_reached,
-                                       .message = "a module has at most 2^20 bytes of text"});
+      fail({&lines_.input(), {0, 0}},
+           {.code = Code::unsupported, .message = "a module has at most 2^20 bytes of text"});
     }
     first_lines();
     signature();
@@ -149,9 +149,9 @@ class Reader {
   Token<std::string> new_name() {
     auto out = line().name("the name of a value");
     if (number_of_.count(out.value) > 0) {
-      fail(out.place, {.code = Code::syntax,
-                       .message = fmt::format("{} stands for another value already",
-                                              shortened(out.value))});
+      fail(out.place,
+           {.code = Code::syntax,
+            .message = fmt::format("{} stands for another value already", shortened(out.value))});
     }
     return out;
   }
@@ -178,7 +178,7 @@ class Reader {
     for (Size d = 0; d < out_.devices; ++d) {
       const auto size = checked_product(type.shape(d));
       if (!size || *size > room) {
-        fail(type.place, {.code = Code::limit_reached,
+        fail(type.place, {.code = Code::unsupported,
                           .message = "a value has at most 2^32 elements on all devices together"});
       }
       room -= *size;
@@ -190,8 +190,8 @@ class Reader {
       lines_.next();
       if (sees_keyword(line(), "return")) break;
       if (out_.body.size() == most_statements) {
-        fail(line().rest(), {.code = Code::limit_reached,
-                           .message = "a module has at most 4096 statements"});
+        fail(line().rest(),
+             {.code = Code::unsupported, .message = "a module has at most 4096 statements"});
       }
       statement();
     }
@@ -199,11 +199,11 @@ class Reader {
     const Place place = known_value(out_.returned);
     const Type& type = out_.values[out_.returned].type;
     if (!type.layout().equivalent(out_.result.layout())) {
-      fail(place, {.code = Code::inapplicable,
-                   .message = fmt::format("{} is {}, but main returns {}",
-                                          out_.values[out_.returned].name, type.text,
-                                          out_.result.text),
-                   .notes = {"a redistribute before the return makes it so"}});
+      fail(place,
+           {.code = Code::inapplicable,
+            .message = fmt::format("{} is {}, but main returns {}", out_.values[out_.returned].name,
+                                   type.text, out_.result.text),
+            .notes = {"a redistribute before the return makes it so"}});
     }
   }
 
@@ -226,10 +226,9 @@ class Reader {
     if (const auto near = text::nearest(name.value, known)) {
       notes.push_back(fmt::format("there is {}", shortened(*near)));
     }
-    fail(name.place,
-         {.code = Code::syntax,
-          .message = fmt::format("there is no value {} here", shortened(name.value)),
-          .notes = std::move(notes)});
+    fail(name.place, {.code = Code::syntax,
+                      .message = fmt::format("there is no value {} here", shortened(name.value)),
+                      .notes = std::move(notes)});
   }
 
   void statement() {
@@ -319,7 +318,8 @@ class Reader {
     std::vector<std::string> out;
     for (const std::size_t x : op.arguments) {
       const Value& value = out_.values[x];
-      out.push_back(fmt::format("{} is [{}]", value.name, fmt::join(value.type.shape(device), ", ")));
+      out.push_back(
+          fmt::format("{} is [{}]", value.name, fmt::join(value.type.shape(device), ", ")));
     }
     return fmt::format("there {}", text::enumerate(out));
   }
@@ -346,8 +346,8 @@ class Reader {
 
   Expression expression(int depth) {
     if (depth > most_nested) {
-      fail(line().rest(), {.code = Code::limit_reached,
-                           .message = "more than 64 brackets stand in each other"});
+      fail(line().rest(),
+           {.code = Code::unsupported, .message = "more than 64 brackets stand in each other"});
     }
     if (line().sees('(')) return operand(depth);
     Scanner ahead = line();
@@ -419,17 +419,16 @@ class Reader {
     while (sees_operand() && (count == 0 || out.operands.size() < count)) {
       if (out.operands.size() == most_operands) {
         fail(line().rest(),
-             {.code = Code::limit_reached, .message = "an operation has at most 64 operands"});
+             {.code = Code::unsupported, .message = "an operation has at most 64 operands"});
       }
       out.operands.push_back(operand(depth));
     }
     const std::size_t found = out.operands.size();
     if (count == 0 ? found >= 2 : found == count) return;
-    fail(out.place,
-         {.code = Code::syntax,
-          .message = fmt::format("{} has {}{}, not {}", name_of(out.op), count == 0 ? "at least " : "",
-                                 counted(static_cast<Size>(count == 0 ? 2 : count), "operand"),
-                                 found)});
+    fail(out.place, {.code = Code::syntax,
+                     .message = fmt::format(
+                         "{} has {}{}, not {}", name_of(out.op), count == 0 ? "at least " : "",
+                         counted(static_cast<Size>(count == 0 ? 2 : count), "operand"), found)});
   }
 
   RedistributeOp redistribute() {
@@ -441,10 +440,9 @@ class Reader {
     if (from.layout().global() != made_.layout().global()) {
       fail(made_.place,
            {.code = Code::globaltype_mismatch,
-            .message = fmt::format("{} has the global shape [{}], not [{}]",
-                                   out_.values[out.argument].name,
-                                   fmt::join(from.layout().global(), ", "),
-                                   fmt::join(made_.layout().global(), ", ")),
+            .message = fmt::format(
+                "{} has the global shape [{}], not [{}]", out_.values[out.argument].name,
+                fmt::join(from.layout().global(), ", "), fmt::join(made_.layout().global(), ", ")),
             .rule = "Sec. 2.5"});
     }
     if (auto addends = check_addends(from.layout(), made_.layout()); !addends) {
@@ -462,6 +460,7 @@ class Reader {
     text += fmt::format("retile.program/2\nmesh {}\nfrom {}\nto {}\n", mesh_text_, from.text,
                         made_.text);
     std::size_t written = above;
+    lines_.next();
     for (;;) {
       lines_.over_end();
       if (line().accept("}")) break;

@@ -56,8 +56,7 @@ class Magnitude {
         return std::abs(static_cast<double>(e.numbers[0]));
       case LocalOp::reduce_sum:
         return parts[0] *
-               std::max(static_cast<double>(
-                            operands[0][static_cast<std::size_t>(e.numbers[0])]),
+               std::max(static_cast<double>(operands[0][static_cast<std::size_t>(e.numbers[0])]),
                         1.0);
       default:
         return *std::max_element(parts.begin(), parts.end());
@@ -127,8 +126,8 @@ class Generator {
   explicit Generator(Size most) : most_(most) {}
 
   [[nodiscard]] Size value(std::size_t parameter, Size addend, Size position) const {
-    const std::uint64_t stream =
-        splitmix64((static_cast<std::uint64_t>(parameter) << 32U) ^ static_cast<std::uint64_t>(addend));
+    const std::uint64_t stream = splitmix64((static_cast<std::uint64_t>(parameter) << 32U) ^
+                                            static_cast<std::uint64_t>(addend));
     const std::uint64_t number = splitmix64(stream ^ static_cast<std::uint64_t>(position));
     return static_cast<Size>(number % static_cast<std::uint64_t>(2 * most_ + 1)) - most_;
   }
@@ -393,8 +392,8 @@ class Running {
       if (!bytes.empty()) std::memcpy(tile.elements.data(), bytes.data(), bytes.size());
       out.push_back(std::move(tile));
     }
-    report_.peak_bytes = std::max(report_.peak_bytes, held_ + (*executor)->figures().peak +
-                                                          tiles_bytes(out));
+    report_.peak_bytes =
+        std::max(report_.peak_bytes, held_ + (*executor)->figures().peak + tiles_bytes(out));
     return out;
   }
   static Size tiles_bytes(const Tiles& tiles) {
@@ -407,8 +406,7 @@ class Running {
   Result<Tiles> whole_result(Layout& layout) {
     layout = module_.values[module_.returned].type.layout();
     if (layout.addend_count() == 1) return std::move(tiles_[module_.returned]);
-    auto whole =
-        Layout::numbered(layout.devices(), layout.cuts(), layout.digits(), layout.halos());
+    auto whole = Layout::numbered(layout.devices(), layout.cuts(), layout.digits(), layout.halos());
     if (!whole) return refuse(whole.error());
     const auto route = route_of(layout, *whole, {});
     if (!route) return refuse(route.error());
@@ -524,17 +522,18 @@ std::optional<double> exact_up_to(const ElementType& type) {
 Result<Size> largest_parameters(const Module& module, const ElementType& type) {
   const auto exact = exact_up_to(type);
   if (!exact) {
-    return refuse({.code = Code::unsupported,
-                   .message = "modules run on elements of i32, i64, f32 and f64"});
+    return refuse(
+        {.code = Code::unsupported, .message = "modules run on elements of i32, i64, f32 and f64"});
   }
   for (const Size most : {9, 5, 3, 1}) {
     if (largest_value(module, static_cast<double>(most)) <= *exact) return most;
   }
-  return refuse({.code = Code::unsupported,
-                 .message = fmt::format("values of up to {:.3g} could be rounded, even if parameters "
-                                        "are -1, 0 and 1",
-                                        largest_value(module, 1)),
-                 .notes = {"f64 and i64 hold larger ones"}});
+  return refuse(
+      {.code = Code::unsupported,
+       .message = fmt::format("values of up to {:.3g} could be rounded, even if parameters "
+                              "are -1, 0 and 1",
+                              largest_value(module, 1)),
+       .notes = {"f64 and i64 hold larger ones"}});
 }
 
 }  // namespace

@@ -27,10 +27,10 @@ struct RunReport {
   std::optional<Difference> difference;  ///< of the first device that has one
   Size compared = 0;                     ///< elements, on all devices together
   Size moves = 0;                        ///< redistributions that were carried out
-  double seconds = 0;                    ///< computing and moving, without making ready and comparing
-  double moving_seconds = 0;             ///< of them in redistributions
-  double making_seconds = 0;             ///< making executors ready
-  Size received_bytes = 0;               ///< most that one device received in all redistributions
+  double seconds = 0;         ///< computing and moving, without making ready and comparing
+  double moving_seconds = 0;  ///< of them in redistributions
+  double making_seconds = 0;  ///< making executors ready
+  Size received_bytes = 0;    ///< most that one device received in all redistributions
   Size peak_bytes = 0;  ///< most that one process held: tiles, and what executors say of themselves
 };
 

@@ -112,7 +112,6 @@ class Evaluator {
   }
 
  private:
-
   void spend(Size work) {
     if (!watch_.in_time(work)) throw Undecided{"the time is up"};
   }
@@ -224,7 +223,8 @@ class Evaluator {
     if (!terms) throw Undecided{"an einsum of 2^63 products"};
     if (*terms == 0) return;
     std::vector<std::vector<Size>> rows;
-    for (std::size_t k = 0; k < x.size(); ++k) rows.push_back(strides_by(labels, e.in[k], shapes[k]));
+    for (std::size_t k = 0; k < x.size(); ++k)
+      rows.push_back(strides_by(labels, e.in[k], shapes[k]));
     std::vector<std::string> result;
     for (const char label : e.out) result.emplace_back(1, label);
     rows.push_back(strides_by(labels, result, out.shape));
@@ -240,8 +240,7 @@ class Evaluator {
     }
     return out;
   }
-  void products(const Operands& x, Shape all, std::vector<std::vector<Size>> rows,
-                Tensor<T>& out) {
+  void products(const Operands& x, Shape all, std::vector<std::vector<Size>> rows, Tensor<T>& out) {
     const Size inner = all.empty() ? 1 : all.back();
     std::vector<Size> steps(rows.size(), 0);
     if (!all.empty()) {
@@ -276,7 +275,8 @@ class Evaluator {
     for (Size i = 0; i < inner; ++i) {
       T term = A::from(1);
       for (std::size_t k = 0; k < x.size(); ++k) {
-        term = A::mul(term, x[k]->elements[static_cast<std::size_t>(walk.offset(k) + i * steps[k])]);
+        term =
+            A::mul(term, x[k]->elements[static_cast<std::size_t>(walk.offset(k) + i * steps[k])]);
       }
       to[i * step] = A::add(to[i * step], term);
     }

@@ -100,6 +100,13 @@ TEST(LocalOps, shapes) {
   EXPECT_EQ(trimmed(1, 2), (Sizes{2, 2}));
   EXPECT_EQ(trimmed(4, 2), (Sizes{0, 2}));
   EXPECT_EQ(trimmed(Tokens::most, Tokens::most), (Sizes{0, 2}));
+  const auto transposed = [](const Sizes& order) {
+    return shape_of(LocalExpression{LocalOp::transpose, "", order, {}}, {{5, 2}});
+  };
+  EXPECT_EQ(transposed({1, 0}), (Sizes{2, 5}));
+  for (const Sizes& wrong : {Sizes{8, 0}, Sizes{0, 8}, Sizes{0}, Sizes{0, 1, 2}, Sizes{1, 1}}) {
+    EXPECT_EQ(transposed(wrong), std::nullopt);
+  }
 }
 
 // Modules.

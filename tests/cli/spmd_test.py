@@ -1,0 +1,186 @@
+"""Modules in `check`, `lower` and `run`: examples, JSON, exit codes, bad input, and the oracle's word on the same texts."""
+
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from support import Case, environment, main, retile
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples" / "spmd"
+SMALL = """retile.spmd/1
+mesh d:2
+fn main(x : [2, 2{d}4], w : [2{d}4, 3]) -> [2, 3]
+y = spmd x w { einsum "ik,kj->ij" } as sum{d}[2, 3]
+z = redistribute y as [2, 3]
+return z
+denotes einsum "ik,kj->ij" x w
+"""
+
+
+def oracle(*arguments, stdin):
+    return subprocess.run([os.environ["RETILE_ORACLE"], *arguments], input=stdin, capture_output=True, text=True,
+                          env=environment(), timeout=120, check=False)
+
+
+def verdict(text):
+    done = retile("check", "--json", stdin=text)
+    return done.returncode, json.loads(done.stdout) if done.stdout else None
+
+
+class Modules(Case):
+    def test_listings_are_right(self):
+        costs = {"listing_1": 0, "listing_2": 0, "listing_3": 2048, "mlp": 4096}
+        for name, cost in costs.items():
+            with self.subTest(name):
+                code, found = verdict((EXAMPLES / f"{name}.spmd").read_text())
+                self.assertEqual((code, found["right"], found["cost"]), (0, True, cost))
+                self.assertEqual(found["arithmetic"], "small integers" if name == "mlp" else "modulo 2^61 - 1")
+        steps = verdict((EXAMPLES / "listing_3.spmd").read_text())[1]["redistributions"]
+        self.assertEqual([(step["value"], step["steps"], step["cost"]) for step in steps], [("z", ["alltoall"], 2048)])
+
+    def test_listing_3_needs_its_redistribution(self):
+        lines = (EXAMPLES / "listing_3.spmd").read_text().replace("spmd z w2", "spmd y w2").splitlines(True)
+        done = retile("check", stdin="".join(line for line in lines if not line.startswith("z = ")))
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("error: stdin:6: the operands of einsum, [32, 64] and [2048, 256], do not fit on device 0 [T-SPMD]", done.stderr)
+        self.assertIn("\n                  ^~~~~~\n", done.stderr)
+
+    def test_mlp_of_the_talk(self):
+        # Parameters of 8192 elements a device, and what the last redistribution costs by what is wanted.
+        talk = retile("partition", str(ROOT / "examples" / "array" / "mlp.array")).stdout
+        talk = talk.replace("r:2,s:2", "r:2,s:8").replace("128{s}", "32{s}")
+        for wanted, cost in {"[8{r}16, 32{s}256]": 2048, "[8{r}16, 256]": 4096, "[16, 256]": 6144}.items():
+            with self.subTest(wanted):
+                text = talk.replace("-> sum{s}[8{r}16, 256]", f"-> {wanted}").replace("return y", f"z = redistribute y as {wanted}\nreturn z")
+                code, found = verdict(text)
+                self.assertEqual((code, found["right"], found["cost"]), (0, True, cost))
+
+    def test_what_partition_prints_is_right_for_both(self):
+        for path in sorted((ROOT / "examples" / "array").glob("g[1-7]*.array")):
+            with self.subTest(path.name):
+                text = retile("partition", str(path)).stdout
+                self.assertEqual(verdict(text)[0], 0)
+                self.assertEqual(oracle("check", stdin=text).returncode, 0)
+
+    def test_wrong_modules(self):
+        for what, by, reason, statement in (
+            ("as sum{d}[2, 3]", "as [2, 3]", "replicas", "y"),
+            ("denotes einsum", "denotes neg (einsum", "denotes", None),
+        ):
+            with self.subTest(by):
+                text = SMALL.replace(what, by)
+                text = text.replace("x w\n", "x w)\n") if statement is None else text
+                code, found = verdict(text)
+                self.assertEqual((code, found["right"]), (1, False))
+                self.assertEqual((found["wrong"]["reason"], found["wrong"]["statement"]), (reason, statement))
+                self.assertEqual(oracle("check", stdin=text).returncode, 1)
+
+    def test_steps_in_blocks(self):
+        done = retile("lower", "-", stdin=SMALL)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("z = redistribute y as [2, 3] {\nallreduce groups=", done.stdout)
+        self.assertEqual(verdict(done.stdout)[0], 0)
+        self.assertEqual(retile("lower", "-", stdin=done.stdout).stdout, done.stdout)
+        wrong = done.stdout.replace("groups=[1,2]<=[2]", "groups=[2,1]<=[2]")
+        self.assertNotEqual(wrong, done.stdout)
+        code, found = verdict(wrong)
+        self.assertEqual((code, found["wrong"]["reason"], found["wrong"]["statement"]), (1, "program", "z"))
+        refused = retile("check", stdin=done.stdout.replace("allreduce", "allreduces"))
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("error: stdin:6: ", refused.stderr)
+
+    def test_bad_input(self):
+        for text, words in {
+            "": "there is no Program here",
+            "retile.spmd/1\n": "ends here too early",
+            SMALL.replace("mesh d:2", "mesh d:2,d:3"): "d",
+            SMALL.replace("mesh d:2", "mesh d:99999999999999999999"): "stdin:2",
+            SMALL.replace("2{d}4]", "2{e}4]", 1): "e",
+            SMALL.replace("[2, 3]", "[2, -3]", 1): "stdin:3",
+            SMALL[: len(SMALL) // 2]: "stdin:",
+            SMALL.replace("einsum", "(" * 100000): "brackets",
+        }.items():
+            with self.subTest(words):
+                done = retile("check", stdin=text)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertIn(words, done.stderr)
+        done = retile("check", "--shape", "2,3", stdin=SMALL)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("says its own ends", done.stderr)
+        done = retile("lower", "-", "--json", stdin=SMALL)
+        self.assertEqual(done.returncode, 2)
+
+    def test_undecided(self):
+        large = SMALL.replace("2{d}4", "2000{d}4000").replace("[2, 2000", "[4000, 2000").replace(", 3]", ", 4000]").replace("[2, 4000]", "[4000, 4000]")
+        done = retile("check", "--timeout", "1", stdin=large)
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertIn("undecided: the time is up", done.stdout)
+
+    def test_run_on_the_simulator(self):
+        for name in ("listing_1", "listing_3", "mlp"):
+            for dtype in ("f32", "i64"):
+                with self.subTest(f"{name} {dtype}"):
+                    done = retile("run", str(EXAMPLES / f"{name}.spmd"), "--backend", "sim", "--dtype", dtype, "--json")
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    report = json.loads(done.stdout)
+                    self.assertTrue(report["right"])
+                    self.assertGreater(report["compared"], 0)
+        wrong = retile("run", "-", "--backend", "sim", "--json", stdin=SMALL.replace("denotes", "denotes neg (").replace("x w\n", "x w)\n"))
+        self.assertEqual(wrong.returncode, 1, wrong.stderr)
+        self.assertFalse(json.loads(wrong.stdout)["right"])
+
+    def test_run_refuses(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "m.spmd"
+            path.write_text(SMALL)
+            for arguments, code, words in (
+                (["--dtype", "bf16"], 4, "i32, i64, f32 and f64"),
+                (["-n", "3"], 2, "there are 2 devices"),
+                (["--repeat", "2"], 2, "runs once"),
+                (["--backend", "cuda"], 4, "not run on GPUs"),
+            ):
+                with self.subTest(words):
+                    done = retile("run", str(path), *arguments)
+                    self.assertEqual(done.stdout, "")
+                    self.assertIn(words, done.stderr)
+                    self.assertIn(done.returncode, (2, code))
+            path.write_text(SMALL.replace("denotes", "# denotes"))
+            done = retile("run", str(path), "--backend", "sim")
+            self.assertIn("without denotes", done.stderr)
+
+
+class ModulesRun(Case):
+    """On MPI processes."""
+
+    def test_listings(self):
+        for name, moved in (("listing_1", 0), ("listing_2", 0), ("listing_3", 7936), ("mlp", 14336)):
+            with self.subTest(name):
+                done = retile("run", str(EXAMPLES / f"{name}.spmd"), "--json")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                report = json.loads(done.stdout)
+                # The plan's bytes: 31 of 32 parts of 2048 elements; two times 7 of 8.
+                self.assertEqual((report["right"], report["received_bytes"]), (True, moved))
+
+    def test_statements(self):
+        for path in sorted((ROOT / "examples" / "array").glob("g[2-6]*.array")):
+            with self.subTest(path.name):
+                done = retile("run", "-", "--dtype", "i32", stdin=retile("partition", str(path)).stdout)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertTrue(done.stdout.startswith("right: "))
+
+    def test_wrong_and_refused(self):
+        done = retile("run", "-", stdin=SMALL.replace("denotes", "denotes neg (").replace("x w\n", "x w)\n"))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("wrong: device 0 holds", done.stdout)
+        done = retile("run", "-", "--dtype", "f16", stdin=SMALL)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        done = retile("run", "-", "--memory-limit", "1", stdin=SMALL)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, "")
+
+
+if __name__ == "__main__":
+    main()
