@@ -6,38 +6,15 @@
 #include <map>
 #include <set>
 
+#include "matching.h"
+
 namespace retile::array {
 
 namespace {
 
 using text::fail;
 
-/// Where listed boxes and pieces are looked at one by one.
-constexpr Size most_listed_devices = Size{1} << 16;
 constexpr std::size_t most_text = std::size_t{1} << 20;
-
-/// An axis of the module's mesh, or a part of one: digit (d div stride) mod size.
-struct Cut {
-  Size stride = 1;
-  Size size = 1;
-  std::string cause;
-};
-using Cuts = std::vector<std::optional<Cut>>;  // by variable
-
-struct Grid {
-  std::vector<std::pair<std::string, Size>> axes;
-  Size devices = 1;
-  std::vector<Cuts> cuts;  // by statement
-
-  [[nodiscard]] std::string digit(const Cut& cut) const {
-    Size stride = devices;
-    for (const auto& [name, size] : axes) {
-      stride /= size;
-      if (stride == cut.stride && size == cut.size) return name;
-    }
-    return fmt::format("{}:{}", cut.stride, cut.size);
-  }
-};
 
 // Schedules.
 
@@ -94,7 +71,7 @@ Grid scheduled(const Statements& all) {
                                              : "the first schedule has other numbers of devices"});
       }
       stride /= pieces;
-      out.cuts[s][v] = Cut{stride, pieces, {}};
+      out.cuts[s][v] = Cut{{{stride, pieces}}};
     }
   }
   return out;
@@ -124,7 +101,7 @@ class Propagation {
         const auto a = static_cast<std::size_t>(array - all_.arrays.begin());
         dimension(
             a, static_cast<std::size_t>(tactic.dim),
-            {stride, size, fmt::format("{}:{} on {} {}", name, size, tactic.array, tactic.dim)},
+            {{{stride, size}}, fmt::format("{}:{} on {} {}", name, size, tactic.array, tactic.dim)},
             tactic.place);
       }
     }
@@ -146,11 +123,11 @@ class Propagation {
     const Statement& statement = all_.statements[s];
     for (std::size_t other = 0; other < grid_.cuts[s].size(); ++other) {
       const auto& there = grid_.cuts[s][other];
-      if (!there || (other != v && there->stride != cut.stride)) continue;
-      if (other == v && there->stride == cut.stride) return;
+      if (!there || (other != v && there->digits != cut.digits)) continue;
+      if (other == v && there->digits == cut.digits) return;
       fail(place, {Code::inapplicable,
                    fmt::format("{} wants axis {}, which {} has by {}", name_of(statement, v),
-                               grid_.digit(cut), name_of(statement, other), there->cause),
+                               grid_.text(cut), name_of(statement, other), there->cause),
                    {fmt::format("the other cause is {}", cut.cause)}});
     }
     grid_.cuts[s][v] = cut;
@@ -193,134 +170,6 @@ Grid by_tactics(const Statements& all) {
   }
   return out;
 }
-
-// Layouts from boxes.
-
-/// What one statement reads or writes of one array, with one set of factors: all its boxes.
-struct Use {
-  std::size_t array = 0;
-  std::vector<std::vector<Subscript>> subscripts;  // by dimension, all constants that are met
-};
-
-Size number_of(const Cut& cut, Size device) { return device / cut.stride % cut.size; }
-
-class Matching {
- public:
-  Matching(const Grid& grid, const Statement& statement, const Cuts& cuts)
-      : grid_(grid), statement_(statement), cuts_(cuts) {}
-
-  [[nodiscard]] std::string layout(const Use& use, const Shape& shape,
-                                   const std::string& addition) const {
-    std::string out = addition + "[";
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-      const auto dim = dimension(use.subscripts[i], shape[i]);
-      if (!dim) return listed(use, shape);
-      out += (i > 0 ? ", " : "") + *dim;
-    }
-    return out + "]";
-  }
-
-  /// The values of every variable on a device.
-  [[nodiscard]] std::vector<Interval> ranges(Size device) const {
-    std::vector<Interval> out;
-    for (std::size_t v = 0; v < cuts_.size(); ++v) {
-      const Size n = statement_.variables[v].extent;
-      out.push_back(cuts_[v] ? piece_of(n, cuts_[v]->size, number_of(*cuts_[v], device))
-                             : Interval{0, n});
-    }
-    return out;
-  }
-
- private:
-  [[nodiscard]] bool is_cut(const Subscript& subscript) const {
-    const auto here = [&](const auto& factor) { return cuts_[factor.first].has_value(); };
-    return std::any_of(subscript.factors.begin(), subscript.factors.end(), here);
-  }
-
-  /// The dimension as a type has it: whole, or cut by the one variable of it that is cut, with a halo
-  /// where neighbours' elements are needed, too. What is whole may have more than is needed.
-  [[nodiscard]] std::optional<std::string> dimension(const std::vector<Subscript>& subscripts,
-                                                     Size n) const {
-    std::optional<std::size_t> cut;
-    for (const auto& [v, factor] : subscripts[0].factors) {
-      if (!cuts_[v]) continue;
-      if (cut) return std::nullopt;
-      cut = v;
-    }
-    if (!cut) return fmt::format("{}", n);
-    std::vector<Interval> ranges;
-    for (const Variable& variable : statement_.variables) ranges.push_back({0, variable.extent});
-    const Size extent = statement_.variables[*cut].extent, pieces = cuts_[*cut]->size;
-    const std::string digit = "{" + grid_.digit(*cuts_[*cut]) + "}" + fmt::format("{}", n);
-    if (pieces > most_listed_devices) return std::nullopt;
-    std::vector<Interval> wanted;
-    std::vector<Size> at = {0};
-    for (Size t = 0; t < pieces; ++t) {
-      ranges[*cut] = piece_of(extent, pieces, t);
-      wanted.push_back(constraint(subscripts, ranges));
-      at.push_back(ranges[*cut].end == extent ? n : ranges[*cut].end);
-    }
-    const Size block = n / pieces + (n % pieces != 0 ? 1 : 0);
-    std::vector<Size> blocks = {0};
-    for (Size t = 1; t <= pieces; ++t) blocks.push_back(t <= n / block ? t * block : n);
-    for (const bool lists : {false, true}) {
-      const std::vector<Size>& cuts = lists ? at : blocks;
-      const auto halo = halo_of(cuts, wanted, n);
-      if (!halo) continue;
-      const std::string spelling =
-          lists ? fmt::format("({})", fmt::join(cuts, ",")) : fmt::format("{}", block);
-      return spelling + digit + *halo;
-    }
-    return std::nullopt;
-  }
-
-  /// The halo with which the tiles between these cuts are the wanted ones, as text, if there is one.
-  static std::optional<std::string> halo_of(const std::vector<Size>& at,
-                                            const std::vector<Interval>& wanted, Size n) {
-    Size below = 0, above = 0;
-    for (std::size_t t = 0; t < wanted.size(); ++t) {
-      if (wanted[t].begin == wanted[t].end) continue;
-      below = std::max(below, at[t] - wanted[t].begin);
-      above = std::max(above, wanted[t].end - at[t + 1]);
-    }
-    for (std::size_t t = 0; t < wanted.size(); ++t) {
-      const bool is_empty = wanted[t].begin == wanted[t].end;
-      if (is_empty != (at[t] == at[t + 1])) return std::nullopt;
-      if (is_empty) continue;
-      if (std::max<Size>(0, at[t] - below) != wanted[t].begin) return std::nullopt;
-      if (std::min(n, at[t + 1] + above) != wanted[t].end) return std::nullopt;
-    }
-    return below + above == 0 ? "" : fmt::format("<{},{}>", below, above);
-  }
-
-  [[nodiscard]] std::string listed(const Use& use, const Shape& shape) const {
-    if (grid_.devices > most_listed_devices) {
-      fail(statement_.place,
-           {Code::limit_reached, "more than 2^16 devices, whose boxes no type says"});
-    }
-    Shape largest(shape.size(), 0);
-    std::vector<std::string> at, extents;
-    for (Size d = 0; d < grid_.devices; ++d) {
-      const auto values = ranges(d);
-      Shape begin, extent;
-      for (std::size_t i = 0; i < shape.size(); ++i) {
-        const Interval box = is_cut(use.subscripts[i][0]) ? constraint(use.subscripts[i], values)
-                                                          : Interval{0, shape[i]};
-        begin.push_back(box.begin == box.end ? 0 : box.begin);
-        extent.push_back(box.end - box.begin);
-        largest[i] = std::max(largest[i], extent[i]);
-      }
-      at.push_back(fmt::format("[{}]", fmt::join(begin, ",")));
-      extents.push_back(fmt::format("[{}]", fmt::join(extent, ",")));
-    }
-    return fmt::format("tile=[{}] global=[{}] at=[{}] shapes=[{}]", fmt::join(largest, ","),
-                       fmt::join(shape, ","), fmt::join(at, ","), fmt::join(extents, ","));
-  }
-
-  const Grid& grid_;
-  const Statement& statement_;
-  const Cuts& cuts_;
-};
 
 // Local operations.
 
@@ -595,30 +444,6 @@ class Writer {
     return name;
   }
 
-  /// Which reads have one box: of one array, with the same factors.
-  static std::vector<Use> uses_of(const Statement& statement, std::vector<std::size_t>& use_of) {
-    std::vector<Use> out;
-    const auto factors = [](const Subscript& s) { return s.factors; };
-    for (const Access& access : statement.reads) {
-      const auto same = std::find_if(out.begin(), out.end(), [&](const Use& use) {
-        bool is_same = use.array == access.array;
-        for (std::size_t i = 0; i < access.subscripts.size() && is_same; ++i) {
-          is_same = factors(use.subscripts[i][0]) == factors(access.subscripts[i]);
-        }
-        return is_same;
-      });
-      use_of.push_back(static_cast<std::size_t>(same - out.begin()));
-      if (same == out.end()) {
-        out.push_back(
-            {access.array, std::vector<std::vector<Subscript>>(access.subscripts.size())});
-      }
-      for (std::size_t i = 0; i < access.subscripts.size(); ++i) {
-        out[use_of.back()].subscripts[i].push_back(access.subscripts[i]);
-      }
-    }
-    return out;
-  }
-
   void statement(std::size_t s) {
     const Statement& statement = all_.statements[s];
     const Matching matching(grid_, statement, grid_.cuts[s]);
@@ -639,11 +464,9 @@ class Writer {
       locals.push_back({names[use_of[r]], trims(s, use, statement.reads[r], false)});
       wholes.push_back({meaning(use.array), trims(s, use, statement.reads[r], true)});
     }
-    Use written = {statement.out.array, {}};
-    for (const Subscript& subscript : statement.out.subscripts)
-      written.subscripts.push_back({subscript});
-    const std::string layout =
-        matching.layout(written, *all_.arrays[written.array].shape, addition(s));
+    const Use written = written_by(statement);
+    const std::string layout = matching.layout(written, *all_.arrays[written.array].shape,
+                                               addition_of(statement, grid_, grid_.cuts[s]));
     const std::string& name = all_.arrays[written.array].name;
     lines_ += fmt::format("{} = spmd{} {{ {} }} as {}\n", name, arguments,
                           Body(statement, std::move(locals)).text(), layout);
@@ -657,30 +480,6 @@ class Writer {
   }
   std::string meaning(std::size_t a) const {
     return meanings_[a].empty() ? all_.arrays[a].name : meanings_[a];
-  }
-
-  /// How the values of variables that the left side lacks meet: as addends.
-  std::string addition(std::size_t s) const {
-    const Statement& statement = all_.statements[s];
-    std::string digits;
-    for (std::size_t v = 0; v < statement.variables.size(); ++v) {
-      const auto& subscripts = statement.out.subscripts;
-      const bool is_written =
-          std::any_of(subscripts.begin(), subscripts.end(),
-                      [&](const Subscript& out) { return out.factors[0].first == v; });
-      if (is_written || !grid_.cuts[s][v]) continue;
-      const Size p = grid_.cuts[s][v]->size, n = statement.variables[v].extent;
-      const Interval last = piece_of(n, p, p - 1);
-      if (statement.meeting != Meeting::add && last.begin == last.end) {
-        fail(statement.place,
-             {Code::unsupported, "a piece without work has no maximum or minimum"});
-      }
-      digits += (digits.empty() ? "" : ",") + grid_.digit(*grid_.cuts[s][v]);
-    }
-    const char* const word = statement.meeting == Meeting::max   ? "max"
-                             : statement.meeting == Meeting::min ? "min"
-                                                                 : "sum";
-    return digits.empty() ? "" : fmt::format("{}{{{}}}", word, digits);
   }
 
   /// What of a dimension this read leaves out: of the box that all reads share, or of the whole array.
@@ -715,27 +514,8 @@ class Writer {
 
 }  // namespace
 
-Interval piece_of(Size n, Size p, Size t) {
-  const Size b = n / p + (n % p != 0 ? 1 : 0);
-  const auto at = [&](Size k) { return b == 0 || k > n / b ? n : b * k; };
-  return {at(t), at(t + 1)};
-}
-
-Interval constraint(const std::vector<Subscript>& subscripts, const std::vector<Interval>& ranges) {
-  std::optional<Interval> out;
-  for (const Subscript& s : subscripts) {
-    Interval here = {s.constant, s.constant};
-    for (const auto& [v, factor] : s.factors) {
-      const auto [begin, end] = ranges[v];
-      if (begin == end) return {0, 0};
-      here.begin += factor * (factor > 0 ? begin : end - 1);
-      here.end += factor * (factor > 0 ? end - 1 : begin);
-    }
-    ++here.end;
-    if (!out) out = here;
-    out = Interval{std::min(out->begin, here.begin), std::max(out->end, here.end)};
-  }
-  return out.value_or(Interval{});
+std::string module_of(const Statements& statements, Grid grid) {
+  return Writer(statements, std::move(grid)).text();
 }
 
 Result<std::string> partition(const Statements& statements) {
@@ -743,9 +523,8 @@ Result<std::string> partition(const Statements& statements) {
     if (!statements.tactics.empty() && !statements.schedules.empty()) {
       fail(statements.tactics[0].place, {Code::bad_argument, "either schedules or tactics"});
     }
-    return Writer(statements,
-                  statements.tactics.empty() ? scheduled(statements) : by_tactics(statements))
-        .text();
+    return module_of(statements,
+                     statements.tactics.empty() ? scheduled(statements) : by_tactics(statements));
   });
 }
 

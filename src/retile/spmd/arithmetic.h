@@ -44,23 +44,23 @@ struct Integers {
   static Value from(Size number) { return number; }
   static Value add(Value a, Value b) {
     Value out = 0;
-    return kept(!__builtin_add_overflow(a, b, &out), out);
+    if (__builtin_add_overflow(a, b, &out)) fail();
+    return out;
   }
   static Value sub(Value a, Value b) {
     Value out = 0;
-    return kept(!__builtin_sub_overflow(a, b, &out), out);
+    if (__builtin_sub_overflow(a, b, &out)) fail();
+    return out;
   }
   static Value mul(Value a, Value b) {
     Value out = 0;
-    return kept(!__builtin_mul_overflow(a, b, &out), out);
+    if (__builtin_mul_overflow(a, b, &out)) fail();
+    return out;
   }
   static Value max(Value a, Value b) { return std::max(a, b); }
 
  private:
-  static Value kept(bool fits, Value value) {
-    if (!fits) throw Undecided{"numbers of 2^63 and more"};
-    return value;
-  }
+  [[noreturn]] static void fail() { throw Undecided{"numbers of 2^63 and more"}; }
 };
 
 /// Numbers of a machine's type T; integers wrap.
