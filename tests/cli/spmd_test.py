@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 from support import Case, environment, main, retile
@@ -77,6 +78,40 @@ class Modules(Case):
                 self.assertEqual((code, found["right"]), (1, False))
                 self.assertEqual((found["wrong"]["reason"], found["wrong"]["statement"]), (reason, statement))
                 self.assertEqual(oracle("check", stdin=text).returncode, 1)
+
+    def test_chosen_schedules(self):
+        path = str(ROOT / "examples" / "array" / "choice.array")
+        for limit, cost, inputs in (([], 0, None), (["--memory-limit", "256"], 24, 256), (["--memory-limit", "160"], 48, 160)):
+            with self.subTest(limit):
+                done = retile("partition", path, "--choose", "--devices", "4", "--json", *limit)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                found = json.loads(done.stdout)
+                self.assertEqual(found["schema"], "retile.choice/1")
+                if inputs:
+                    self.assertEqual((found["best"]["cost"], found["best"]["input_bytes"]), (cost, inputs))
+                code, judged = verdict(found["module"])
+                self.assertEqual((code, judged["cost"]), (0, found["best"]["cost"]))
+        none = retile("partition", path, "--choose", "--devices", "4", "--memory-limit", "100")
+        self.assertEqual((none.returncode, none.stdout), (1, ""))
+        self.assertIn("at least 128 bytes", none.stderr)
+        for arguments, words in (
+            (["--choose"], "--choose needs --devices"),
+            (["--devices", "4"], "are for --choose"),
+            (["--choose", "--devices", "0"], "--devices"),
+            (["--choose", "--devices", "4", "--schedule", "y=i:4"], "--schedule"),
+            (["--choose", "--devices", "100000"], "at most 65536 devices"),
+        ):
+            with self.subTest(words):
+                done = retile("partition", path, *arguments)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertIn(words, done.stderr)
+
+    def test_two_products_on_64_devices(self):
+        text = "retile.array/1\narray x[4096,1024] w[1024,4096] u[4096,1024]\ny[i,j] += x[i,k] * w[k,j]\nz[i,j] += y[i,k] * u[k,j]\nreturn z\n"
+        begun = time.monotonic()
+        done = retile("partition", "-", "--choose", "--devices", "64", "--json", stdin=text, timeout=30)
+        self.assertLess(time.monotonic() - begun, 20)  # a second on a machine without other work
+        self.assertEqual(json.loads(done.stdout)["best"]["cost"], 0)
 
     def test_steps_in_blocks(self):
         done = retile("lower", "-", stdin=SMALL)

@@ -1,23 +1,123 @@
 // retile partition: statements and how their work is cut, as a module of many devices.
 #include "retile/array/partition.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "retile/array/choose.h"
+#include "retile/cli/progress.h"
 #include "retile/cli/verb.h"
+#include "retile/core/names.h"
 
 namespace retile::cli {
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr const char* footer_text = R"HELP(
-Exit codes: 0 printed, 2 FILE cannot be read, or no module says it.
+With --choose the schedule is looked for that moves fewest elements, as the planner's best
+redistributions do; chains and trees of statements, all of whose work is cut among all devices.
+
+Exit codes: 0 printed, 1 no schedule keeps --memory-limit, 2 FILE cannot be read, or no module says it,
+3 more candidates than are looked at.
 
 Examples:
   retile partition mlp.array
-  retile partition matmul.array --schedule c=i:2,k:2)HELP";
+  retile partition matmul.array --schedule c=i:2,k:2
+  retile partition chain.array --devices 64 --choose
+  retile partition chain.array --devices 8 --choose --memory-limit 64MiB --json)HELP";
 
 struct PartitionArguments {
   std::optional<std::string> file;
   std::optional<std::string> schedule;
+  std::optional<std::string> devices;
+  std::optional<std::string> memory_limit;
+  std::optional<std::string> dtype;
+  bool choose = false;
+  bool json = false;
 };
+
+Json choice_json(const array::Choice& choice) {
+  Json out;
+  out["schedules"] = choice.schedules;
+  out["cost"] = choice.cost;
+  out["costs"] = choice.costs;
+  out["input_bytes"] = choice.input_bytes;
+  out["temporary_bytes"] = choice.temporary_bytes;
+  return out;
+}
+
+std::string report_json(const array::ChoiceReport& report, Size devices) {
+  Json out;
+  out["schema"] = "retile.choice/1";
+  out["devices"] = devices;
+  out["all_digits"] = report.all_digits;
+  out["candidates"] = report.candidates;
+  out["planned"] = report.planned;
+  out["best"] = choice_json(report.best);
+  out["second"] = report.second ? choice_json(*report.second) : Json(nullptr);
+  out["module"] = report.module;
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string choice_text(std::string_view what, const array::Choice& choice) {
+  std::string out =
+      fmt::format("# {}: moves {}; inputs {} bytes a device, temporaries {} bytes\n", what,
+                  counted(choice.cost, "element"), choice.input_bytes, choice.temporary_bytes);
+  for (const std::string& schedule : choice.schedules) out += fmt::format("#   {}\n", schedule);
+  return out;
+}
+
+/// Why the second best is second.
+std::string why_second(const array::ChoiceReport& report) {
+  const Size more = report.second->cost - report.best.cost;
+  if (more > 0) return fmt::format("second best, which moves {} more", counted(more, "element"));
+  const Size bytes = report.second->input_bytes - report.best.input_bytes;
+  if (bytes > 0) return fmt::format("second best, whose inputs take {} bytes more", bytes);
+  const Size temporaries = report.second->temporary_bytes - report.best.temporary_bytes;
+  if (temporaries > 0) {
+    return fmt::format("second best, whose temporaries take {} bytes more", temporaries);
+  }
+  return "as good, and found later";
+}
+
+std::string report_text(const array::ChoiceReport& report) {
+  const std::string among =
+      report.all_digits ? "all assignments of digits"
+                        : "numbers of pieces and orders of variables, each with one run of digits";
+  std::string out = choice_text(fmt::format("cheapest of {}", among), report.best);
+  if (report.second) out += choice_text(why_second(report), *report.second);
+  return out + report.module;
+}
+
+Outcome choose(const PartitionArguments& arguments, const array::Statements& statements) {
+  const auto devices = parse_count(*arguments.devices, "--devices", 1, max_devices);
+  if (!devices) return failed(devices.error());
+  array::ChoiceOptions options{.devices = *devices};
+  if (arguments.memory_limit) {
+    const auto limit = parse_bytes(*arguments.memory_limit, "--memory-limit");
+    if (!limit) return failed(limit.error());
+    options.memory_limit_bytes = *limit;
+  }
+  if (arguments.dtype) {
+    const auto type = parse_element_type(*arguments.dtype, "--dtype");
+    if (!type) return failed(type.error());
+    options.element_bytes = type->bytes;
+  }
+  Progress progress(stderr_of_this());
+  options.progress = [&progress](Size done, Size total) { progress.update("plan", done, total); };
+  const auto report = array::choose(statements, options);
+  if (!report) {
+    const bool no = report.error().code == Code::infeasible;
+    return no ? failed(Exit::no, report.error()) : failed(report.error());
+  }
+  return {.exit = Exit::yes,
+          .out = arguments.json ? report_json(*report, *devices) + "\n" : report_text(*report)};
+}
 
 Outcome work_on(const PartitionArguments& arguments) {
   const auto text = read_text(*arguments.file, "FILE");
@@ -25,6 +125,7 @@ Outcome work_on(const PartitionArguments& arguments) {
   const text::Input input = {*text, *arguments.file, true};
   auto statements = array::read_statements(input);
   if (!statements) return failed(statements.error());
+  if (arguments.choose) return choose(arguments, *statements);
   const std::string given = arguments.schedule.value_or("");
   const text::Input option = {given, "--schedule", false};
   if (arguments.schedule) {
@@ -51,9 +152,24 @@ class PartitionVerb final : public Verb {
                  "into how many pieces variables are cut, such as h=i:2,j:2;y=i:2,k:2, instead of "
                  "those in FILE",
                  "SCHEDULES");
+    options.flag("--choose", given_.choose, "the cheapest schedule, and the second best");
+    options.text("--devices", given_.devices, "of --choose: how many devices", "N");
+    options.text(
+        "--memory-limit", given_.memory_limit,
+        "of --choose: most bytes of the local inputs of all statements; KiB, MiB, GiB, TiB",
+        "BYTES");
+    options.text("--dtype", given_.dtype, std::string(element_type_help), "TYPE");
+    options.flag("--json", given_.json, "of --choose: print one JSON object, retile.choice/1");
   }
   [[nodiscard]] std::optional<Complaint> settle() override {
     if (!given_.file) return Complaint{"FILE is missing"};
+    if (given_.choose && !given_.devices) return Complaint{"--choose needs --devices"};
+    if (given_.choose && given_.schedule) {
+      return Complaint{"--choose finds the schedule that --schedule says"};
+    }
+    if (!given_.choose && (given_.devices || given_.memory_limit || given_.dtype || given_.json)) {
+      return Complaint{"--devices, --memory-limit, --dtype and --json are for --choose"};
+    }
     return std::nullopt;
   }
   [[nodiscard]] Outcome work() const override { return work_on(given_); }

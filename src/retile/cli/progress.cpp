@@ -42,6 +42,9 @@ void Progress::update(std::string_view stage, Size done, Size total) {
 
 std::string Progress::line() const {
   if (stage_.empty()) return "retile: starting";
+  if (stage_ == "plan") {
+    return fmt::format("retile: {} redistributions planned, of {} at most", done_, total_);
+  }
   if (stage_ == "move") {
     return fmt::format("retile: move, repetition {} of {}", std::min(done_ + 1, total_), total_);
   }

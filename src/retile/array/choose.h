@@ -1,0 +1,59 @@
+// Which schedule moves least: every statement's work is cut among all devices, and what stands between
+// two statements costs what the planner's best redistribution costs.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "retile/array/statements.h"
+
+namespace retile::array {
+
+struct ChoiceOptions {
+  Size devices = 1;
+  Size element_bytes = 4;
+  /// Most bytes of the local inputs of all statements, on one device.
+  std::optional<Size> memory_limit_bytes = {};
+  /// Told how many redistributions were planned, of how many at most.
+  std::function<void(Size done, Size total)> progress = {};
+};
+
+/// How the work of every statement is cut, and what that takes of one device.
+struct Choice {
+  /// `y: i in 2 by a, k in 2 by b`, by statement; a digit that is no axis is stride:size.
+  std::vector<std::string> schedules;
+  /// Elements moved before each statement, by statement, and behind the last one.
+  std::vector<Size> costs;
+  Size cost = 0;             ///< their sum, Fig. 11
+  Size input_bytes = 0;      ///< local inputs of all statements
+  Size temporary_bytes = 0;  ///< what statements write, local, of all statements
+};
+
+struct ChoiceReport {
+  Choice best;
+  std::optional<Choice> second;  ///< the cheapest that cuts a statement in another way
+  std::string module;            ///< of the best
+  /// All assignments of digits were looked at, and not only numbers of pieces with a run of digits each.
+  bool all_digits = false;
+  std::vector<Size> candidates;  ///< by statement
+  Size planned = 0;              ///< redistributions
+};
+
+/// Devices up to which all assignments of digits are candidates.
+inline constexpr Size most_devices_by_digit = 8;
+
+/// The cheapest schedule of chains and trees of statements: exact among the candidates, by dynamic
+/// programming. Among equally cheap ones the local inputs are least, then the temporaries.
+///
+/// Candidates: to 8 devices every prime digit of the device number cuts some variable, and a variable
+/// that several cut has them in any order. Beyond, numbers of pieces whose product is the number of
+/// devices, and orders of the variables, each with one run of digits.
+/// \error unsupported (an array that is read twice: no tree; what partition() cannot say),
+///     infeasible (the memory limit; a note says the least one), bad_argument (schedules or tactics of the
+///     file), limit_reached, too_many_devices
+[[nodiscard]] Result<ChoiceReport> choose(const Statements& statements,
+                                          const ChoiceOptions& options);
+
+}  // namespace retile::array

@@ -1,0 +1,234 @@
+// Chosen schedules against all of them: every assignment of digits is made into a module, whose
+// redistributions are planned one by one.
+#include "retile/array/choose.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <tuple>
+
+#include "retile/array/matching.h"
+#include "retile/spmd/judge.h"
+
+namespace retile::array::choose_test {
+namespace {
+
+using Rank = std::tuple<Size, Size>;  // elements moved, elements of inputs on one device
+
+Result<ChoiceReport> chosen(const std::string& text, Size devices, std::optional<Size> limit = {}) {
+  const text::Input input = {text, "a", true};
+  const auto statements = read_statements(input);
+  if (!statements) return refuse(statements.error());
+  return choose(*statements, {.devices = devices, .element_bytes = 1, .memory_limit_bytes = limit});
+}
+
+/// What a module's redistributions cost, and its parameters; nothing where it cannot be planned.
+std::optional<Rank> rank_of(const std::string& module) {
+  const text::Input input = {module, "m", true};
+  const auto read = spmd::read_module(input);
+  if (!read) return std::nullopt;
+  const auto routes = spmd::routes_of(*read);
+  if (!routes) return std::nullopt;
+  Size cost = 0, inputs = 0;
+  for (const spmd::Route& route : *routes) cost += route.verdict.cost;
+  for (std::size_t x = 0; x < read->parameters; ++x) {
+    inputs += read->values[x].type.layout().tile_size();
+  }
+  return Rank(cost, inputs);
+}
+
+/// Every module in which every prime digit of the device number cuts a variable of each statement.
+class Enumeration {
+ public:
+  Enumeration(const Statements& all, Size devices, std::optional<Size> limit)
+      : all_(all), limit_(limit) {
+    grid_.devices = devices;
+    for (Size left = devices, p = 2; left > 1; ++p) {
+      for (; left % p == 0; left /= p) digits_.push_back({devices / left, p});
+    }
+    statement(0);
+  }
+  std::vector<Rank> best;  // the two best
+  Size count = 0;
+
+ private:
+  void statement(std::size_t s) {
+    if (s == all_.statements.size()) return module();
+    grid_.cuts.emplace_back(all_.statements[s].variables.size());
+    digit(s, 0);
+    grid_.cuts.pop_back();
+  }
+  void digit(std::size_t s, std::size_t k) {
+    if (k == digits_.size()) return statement(s + 1);
+    for (std::size_t v = 0; v < grid_.cuts[s].size(); ++v) {
+      const std::size_t has = grid_.cuts[s][v] ? grid_.cuts[s][v]->digits.size() : 0;
+      for (std::size_t at = 0; at <= has; ++at) {
+        const auto before = grid_.cuts[s][v];
+        Cut cut = before.value_or(Cut{});
+        cut.digits.insert(cut.digits.begin() + static_cast<std::ptrdiff_t>(at), digits_[k]);
+        grid_.cuts[s][v] = cut;
+        digit(s, k + 1);
+        grid_.cuts[s][v] = before;
+      }
+    }
+  }
+  void module() {
+    ++count;
+    Grid named = grid_;
+    named.axes = {{"devices", grid_.devices}};
+    const auto text = text::result_of([&] { return module_of(all_, named); });
+    const auto rank = text ? rank_of(*text) : std::nullopt;
+    if (!rank || (limit_ && std::get<1>(*rank) > *limit_)) return;
+    best.push_back(*rank);
+    std::sort(best.begin(), best.end());
+    if (best.size() > 2) best.pop_back();
+  }
+
+  const Statements& all_;
+  std::optional<Size> limit_;
+  std::vector<Digit> digits_;
+  Grid grid_;
+};
+
+void expect_best(const std::string& text, Size devices, std::optional<Size> limit = {}) {
+  SCOPED_TRACE(text + " on " + std::to_string(devices));
+  const text::Input input = {text, "a", true};
+  const auto statements = read_statements(input);
+  ASSERT_TRUE(statements) << statements.error().message;
+  const Enumeration all(*statements, devices, limit);
+  const auto found = chosen(text, devices, limit);
+  ASSERT_EQ(found.has_value(), !all.best.empty()) << (found ? "" : found.error().message);
+  if (!found) return;
+  const auto rank = [](const Choice& c) { return Rank(c.cost, c.input_bytes); };
+  EXPECT_EQ(rank(found->best), all.best[0]) << found->module;
+  EXPECT_EQ(rank_of(found->module), rank(found->best)) << found->module;
+  ASSERT_EQ(found->second.has_value(), all.best.size() > 1);
+  if (found->second) {
+    EXPECT_EQ(rank(*found->second), all.best[1]);
+  }
+  Size count = 1;
+  for (const Size n : found->candidates) count *= n;
+  EXPECT_LE(count, all.count);  // what no module says is no candidate
+}
+
+const std::string two_products =
+    "retile.array/1\narray x[4,8] w[8,8] u[8,4]\ny[i,j] += x[i,k] * w[k,j]\n"
+    "z[i,j] += y[i,k] * u[k,j]\nreturn z";
+
+TEST(Choose, G9_and_G10_two_products) {
+  const auto expect = [](const std::string& end, std::optional<Size> limit, Size cost, Size inputs,
+                         const std::vector<std::string>& schedules) {
+    const auto found = chosen(two_products + end + "\n", 4, limit);
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_TRUE(found->all_digits);
+    EXPECT_EQ(found->candidates, (std::vector<Size>{12, 12}));
+    EXPECT_EQ(found->best.cost, cost);
+    EXPECT_EQ(found->best.input_bytes, inputs);
+    if (!schedules.empty()) {
+      EXPECT_EQ(found->best.schedules, schedules);
+    }
+  };
+  expect(" : [1{a,b}4, 4]", {}, 0, 104, {"y: i in 4 by a,b", "z: i in 4 by a,b"});
+  expect(" : [1{a,b}4, 4]", 64, 8, 64,
+         {"y: i in 2 by b, j in 2 by a", "z: i in 2 by b, k in 2 by a"});
+  expect(" : [4, 4]", 64, 24, 64, {});
+  expect(" : [4, 4]", 40, 48, 40, {"y: j in 2 by a, k in 2 by b", "z: k in 4 by b,a"});
+}
+
+TEST(Choose, is_the_best_of_all_schedules) {
+  expect_best(two_products + "\n", 4);
+  expect_best(two_products + " : [4, 4]\n", 4, 40);
+  expect_best(
+      "retile.array/1\narray x[5,7] w[7,3]\ny[i,j] += x[i,k] * w[k,j]\n"
+      "z[i,j] = relu(y[i,j])\nr[j] += z[i,j]\nreturn r : [3]\n",
+      3);
+  // A tree.
+  expect_best(
+      "retile.array/1\narray x[4,6] w[6,2] v[2,5]\na[i,j] += x[i,k] * w[k,j]\n"
+      "b[i] += v[i,k]\nc[i] += a[i,k] * b[k]\nreturn c : [2{2:2}4]\n",
+      4);
+}
+
+TEST(Choose, refuses_by_name) {
+  const auto why = [](const std::string& lines, Size devices, std::optional<Size> limit = {}) {
+    const auto found = chosen("retile.array/1\n" + lines, devices, limit);
+    return found ? std::string("chosen") : found.error().message;
+  };
+  EXPECT_EQ(why("array x[4]\ny[i] = x[i]\nz[i] = y[i] + x[i]\nreturn z\n", 2),
+            "x is read twice, and schedules are chosen for chains and trees");
+  EXPECT_EQ(why("array x[4]\ny[i] = x[i]\nschedule y i:2\nreturn y\n", 2),
+            "the schedule is chosen, so the file has none");
+  EXPECT_EQ(why("array x[4] u[4]\ny[i] = x[i]\nz[i] = u[i]\nreturn z\n", 2), "nothing reads y");
+  EXPECT_EQ(why("array x[4]\ny[i] = x[i]\nreturn y\n", 2, 1),
+            "no schedule keeps the inputs of all statements within 1 bytes");
+  EXPECT_EQ(why("array x[4]\ny[i] = x[i]\nreturn y\n", 1 << 17), "at most 65536 devices");
+  EXPECT_EQ(why("array x[4]\ny[i] = x[i]\nreturn y\n", 1), "chosen");
+  EXPECT_EQ(why("array x[4]\ny[i] = x[i]\nreturn y\n", 16), "chosen");
+}
+
+// Random chains and trees.
+
+using Random = std::mt19937_64;
+Size below(Random& random, Size n) {
+  return static_cast<Size>(random() % static_cast<std::uint64_t>(n));
+}
+
+/// Statements that read what was written before, each array once.
+std::string drawn(Random& random, int statements, bool products) {
+  std::string declared, lines,
+      last = "x0[" + std::to_string(1 + below(random, 6)) + "," +
+             std::to_string(1 + below(random, 6)) + "]";
+  Size rows = 1 + below(random, 5), columns = 1 + below(random, 5);
+  declared = " x[" + std::to_string(rows) + "," + std::to_string(columns) + "]";
+  std::string at = "x";
+  for (int s = 0; s < statements; ++s) {
+    const std::string name(1, static_cast<char>('p' + s));
+    const Size kind = below(random, products ? 4 : 3);
+    if (kind == 3) {
+      const Size wide = 1 + below(random, 5);
+      const std::string w = "w" + std::to_string(s);
+      declared += " " + w + "[" + std::to_string(columns) + "," + std::to_string(wide) + "]";
+      lines += name + "[i,j] += " + at + "[i,k] * " + w + "[k,j]\n";
+      columns = wide;
+    } else if (kind == 2) {
+      lines += name + "[j,i] = " + at + "[i,j]\n";
+      std::swap(rows, columns);
+    } else if (kind == 1) {
+      lines += name + "[i,j] = 2" + at + "[i,j]\n";
+    } else {
+      const std::string b = "b" + std::to_string(s);
+      declared += " " + b + "[" + std::to_string(rows) + "," + std::to_string(columns) + "]";
+      lines += name + "[i,j] = " + at + "[i,j] + " + b + "[i,j]\n";
+    }
+    at = name;
+  }
+  const std::string end = below(random, 2) == 0
+                              ? " : [" + std::to_string(rows) + ", " + std::to_string(columns) + "]"
+                              : "";
+  return "retile.array/1\narray" + declared + "\n" + lines + "return " + at + end + "\n";
+}
+
+TEST(Choose, random_chains) {
+#ifdef RETILE_SLOW_TESTS
+  const int rounds = 40;
+#else
+  const int rounds = 60;
+#endif
+  Random random(7);
+  for (int round = 0; round < rounds; ++round) {
+    const Size devices = std::vector<Size>{2, 3, 4, 6}[static_cast<std::size_t>(below(random, 4))];
+    const std::string text = drawn(random, static_cast<int>(1 + below(random, 2)), devices < 4);
+    expect_best(text, devices);
+    expect_best(text, devices, 8 + below(random, 20));
+#ifdef RETILE_SLOW_TESTS
+    expect_best(drawn(random, 4, false), 4);
+    expect_best(drawn(random, 3, false), 8, 8 + below(random, 40));
+    expect_best(drawn(random, 4, true), 3);
+    expect_best(drawn(random, 2, true), 8);
+#endif
+  }
+}
+
+}  // namespace
+}  // namespace retile::array::choose_test
