@@ -66,6 +66,27 @@ TEST(Judge, what_goes_wrong_is_named) {
   EXPECT_EQ(said("maxima", "max{x}", "sum{x}"), "denotes return");
 }
 
+/// A product of addends is right where one addend is the whole and the others are zeros: no module may
+/// depend on that.
+TEST(Judge, addends_are_any_numbers_with_their_sum) {
+  const std::string text =
+      test::replaced(test::module_named("partial"), "{ scale -3 a }", "{ mul a a }");
+  const std::string squares = test::replaced(text, "denotes scale -3 x", "denotes mul x x");
+  EXPECT_EQ(ours(squares), "denotes return");
+  EXPECT_EQ(oracles(squares), "denotes return");
+}
+
+TEST(Judge, what_nobody_holds_is_no_zero) {
+  const std::string text = R"(retile.spmd/1
+mesh d:2
+fn main(x : tile=[2] global=[5] at=[[0],[2]]) -> [5]
+y = redistribute x as [5]
+return y
+)";
+  EXPECT_EQ(ours(text), "uncovered y");
+  EXPECT_EQ(oracles(text), "uncovered y");
+}
+
 /// What one device holds wrongly is seen, whoever it is, and where.
 TEST(Judge, replicas_that_differ_are_found) {
   const std::string text = R"(retile.spmd/1

@@ -46,6 +46,7 @@ TEST(Module, wrong_texts_are_pointed_at) {
   begins(with("as sum{d}[4, 4]", "as sum{d}[4, 8]"),
          "4:40 the result on device 0 is [4, 4], but its tile is [4, 8]");
   begins(with("return z", "return w"), "6:8 w is [2{d}8, 4], but main returns [1{d}4, 4]");
+  begins(with("return z", "return y"), "6:8 y is sum{d}[4, 4], but main returns [1{d}4, 4]");
   begins(with("return z", "return q"), "6:8 there is no value q");
   begins(with("denotes", "means"), "7:1 expected 'denotes' or the end");
   begins(dot + "y\n", "8:1 expected the end of the module");

@@ -99,6 +99,13 @@ r = redistribute w as [8, 2{x}3]
 return r
 denotes transpose [1,0] x
 )"},
+      {"cube", R"(retile.spmd/1
+mesh d:3
+fn main(x : [2, 1{d}3, 4]) -> [1{d}3, 4, 2]
+y = spmd x { transpose [1,2,0] } as [1{d}3, 4, 2]
+return y
+denotes einsum "ijk->jki" x
+)"},
       {"sums", R"(retile.spmd/1
 mesh x:2
 fn main(x : [3, 2{x}4], s : []) -> [3]
