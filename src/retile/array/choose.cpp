@@ -397,7 +397,7 @@ class Choosing {
       for (const Way& way : ways) {
         const auto cost = checked_add(way.cost, earlier.cost);
         const auto inputs = checked_add(way.inputs, earlier.inputs);
-        if (!cost || !inputs || (limit() && *inputs > *limit())) continue;
+        if (!cost || !inputs) continue;
         const Size outputs = checked_add(way.outputs, earlier.outputs).value_or(infinite);
         Way made{*cost, *inputs, outputs, way.by};
         made.by.emplace_back(earlier.candidate, earlier.way);
