@@ -67,6 +67,26 @@ TEST(ToProgram, reshapes_around_a_collective_belong_to_it) {
             "alltoall right");
 }
 
+TEST(ToProgram, a_cut_of_several_dimensions_is_several_slices) {
+  const Layout all = layout("[4, 6]", "x:2,y:2");
+  const Layout cut = layout("[2{x}4, 3{y}6]", "x:2,y:2");
+  const TakeBox corners{{{0, 0}, {0, 3}, {2, 0}, {2, 3}}};
+  EXPECT_EQ(steps(Chain(4, {4, 6}).then(corners, {2, 3}).done(), all, cut),
+            "dynslice dynslice right");
+  const TakeBox other{{{0, 0}, {2, 0}, {0, 3}, {2, 3}}};
+  EXPECT_EQ(steps(Chain(4, {4, 6}).then(other, {2, 3}).done(), all, cut),
+            "dynslice dynslice wrong");
+}
+
+TEST(ToProgram, a_cut_between_parts_is_an_exchange) {
+  const Layout all = layout("[4]", "x:2");
+  const Layout rows = layout("[2{x}4]", "x:2");
+  EXPECT_EQ(steps(Chain(2, {4}).then(TakeBox{{{1}, {2}}}, {2}).done(), all, rows),
+            "exchange wrong");
+  EXPECT_EQ(steps(Chain(2, {4}).then(TakeBox{{{0}, {0}}}, {3}).done(), all, rows),
+            "exchange wrong");
+}
+
 TEST(ToProgram, what_no_step_says_is_an_exchange) {
   const Layout rows = layout("[2{x}4]", "x:2");
   const Layout columns = layout("[4]", "x:2");

@@ -194,10 +194,11 @@ class Writer {
     }
   }
 
-  /// A step that makes these tiles, with the groups of the collective, if there is one.
+  /// A step that makes these tiles, with the groups of the collective; without one, slices.
   bool add_step(const Operation* collective, const Tiles& after) {
+    if (collective == nullptr) return add_slices(after);
     Trial trial(from_, function_.devices);
-    for (Candidate& candidate : candidates(collective, after)) {
+    for (Candidate& candidate : candidates(*collective)) {
       if (!trial.makes(tiles_, candidate, after)) continue;
       program_.steps.push_back(
           {.op = std::move(candidate.op), .claims = {.tile = after.extents, .map = {}, .at = {}}});
@@ -205,13 +206,11 @@ class Writer {
     }
     return false;
   }
-  [[nodiscard]] std::vector<Candidate> candidates(const Operation* collective,
-                                                  const Tiles& after) const {
-    if (collective == nullptr) return slices(after);
-    if (const auto* permute = std::get_if<CollectivePermute>(&collective->action)) {
+  [[nodiscard]] std::vector<Candidate> candidates(const Operation& collective) const {
+    if (const auto* permute = std::get_if<CollectivePermute>(&collective.action)) {
       return permutation(*permute);
     }
-    const Groups& groups = *groups_of(collective->action);
+    const Groups& groups = *groups_of(collective.action);
     const DeviceTable table = DeviceTable::rows(groups);
     const Size n = static_cast<Size>(groups.front().size());
     std::vector<Candidate> out;
@@ -242,30 +241,41 @@ class Writer {
     if (std::find(source.begin(), source.end(), -1) != source.end()) return {};
     return {{permute, tiles_.extents, Allpermute{DeviceTable::list(source)}}};
   }
-  /// Pieces of the tiles along one dimension: which one a device has, its first element says.
-  [[nodiscard]] std::vector<Candidate> slices(const Tiles& after) const {
-    std::vector<Candidate> out;
-    for (std::size_t i = 0; i < tiles_.extents.size(); ++i) {
-      if (after.extents[i] < 1 || tiles_.extents[i] % after.extents[i] != 0) continue;
-      const Size parts = tiles_.extents[i] / after.extents[i];
-      Shape cut = tiles_.extents;
-      cut[i] = after.extents[i];
-      if (parts == 1 || cut != after.extents) continue;
-      const Size stride = strides_of(tiles_.extents)[i] * cut[i];
-      TakeBox take;
-      std::vector<Size> part;
-      for (std::size_t d = 0; d < after.blocks.size(); ++d) {
-        const Tag first = after.blocks[d]->tags().front();
-        Size piece = 0;
-        while (piece + 1 < parts && tiles_.blocks[d]->tags()[index(piece * stride)] != first) {
-          ++piece;
-        }
-        take.starts.emplace_back(cut.size(), 0);
-        take.starts.back()[i] = piece * cut[i];
-        part.push_back(piece);
+  /// A slice for each dimension that is cut: where a device's piece lies, its first element says.
+  bool add_slices(const Tiles& after) {
+    const std::size_t rank = after.extents.size();
+    for (std::size_t i = 0; i < rank; ++i) {
+      if (after.extents[i] < 1 || tiles_.extents[i] % after.extents[i] != 0) return false;
+    }
+    TakeBox take;
+    for (std::size_t d = 0; d < after.blocks.size(); ++d) {
+      const auto& tags = tiles_.blocks[d]->tags();
+      const auto first = std::find(tags.begin(), tags.end(), after.blocks[d]->tags().front());
+      if (first == tags.end()) return false;
+      take.starts.push_back(place(static_cast<Size>(first - tags.begin()), tiles_.extents));
+      for (std::size_t i = 0; i < rank; ++i) {
+        if (take.starts.back()[i] % after.extents[i] != 0) return false;
       }
-      out.push_back(
-          {take, cut, Dynslice{.dim = i, .pieces = PartList{parts, DeviceTable::list(part)}}});
+    }
+    if (!Trial(from_, function_.devices).makes(tiles_, {take, after.extents, Op{}}, after)) {
+      return false;
+    }
+    for (Step& step : slices(take.starts, after.extents)) program_.steps.push_back(std::move(step));
+    return true;
+  }
+  /// The slices that cut the tiles to pieces that start there.
+  [[nodiscard]] std::vector<Step> slices(const std::vector<Shape>& starts,
+                                         const Shape& pieces) const {
+    std::vector<Step> out;
+    Shape cut = tiles_.extents;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (pieces[i] == cut[i]) continue;
+      std::vector<Size> part;
+      for (const Shape& start : starts) part.push_back(start[i] / pieces[i]);
+      const Size parts = cut[i] / pieces[i];
+      cut[i] = pieces[i];
+      out.push_back({.op = Dynslice{.dim = i, .pieces = PartList{parts, DeviceTable::list(part)}},
+                     .claims = {.tile = cut, .map = {}, .at = {}}});
     }
     return out;
   }
