@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "products.h"
 #include "retile/core/size.h"
 #include "tensor.h"
 
@@ -91,5 +92,18 @@ struct Machine {
     }
   }
 };
+
+/// The same, products of matrices by a BLAS. \tparam T  float or double
+template <typename T>
+struct Multiplying : Machine<T> {
+  static bool multiplies() { return blas_is_built(); }
+  static void multiply(const MatrixProduct& product, const T* x, const T* y, T* out) {
+    spmd::multiply(product, x, y, out);
+  }
+};
+
+/// What runs compute in.
+template <typename T>
+using Fastest = std::conditional_t<std::is_floating_point_v<T>, Multiplying<T>, Machine<T>>;
 
 }  // namespace retile::spmd

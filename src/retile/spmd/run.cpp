@@ -136,7 +136,8 @@ class Generator {
   Size most_;
 };
 
-/// Elements of `denotes`, of a box of it and what that needs, in doubles that hold them exactly.
+/// Elements of `denotes`, of a box of it and what that needs, in doubles that hold them exactly. Loops
+/// work them out, so that a mistake of a BLAS is found.
 class Reference {
  public:
   using Values = Tensor<double>;
@@ -500,7 +501,7 @@ class Running {
   const std::vector<Route>& routes_;
   const MakeExecutor& make_;
   Generator generator_;
-  Evaluator<Machine<T>> evaluator_;
+  Evaluator<Fastest<T>> evaluator_;
   std::vector<Tiles> tiles_;
   std::vector<std::optional<std::size_t>> last_use_;  // as in judge.cpp
   RunReport report_;

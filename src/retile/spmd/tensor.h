@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "expression.h"
+#include "products.h"
 #include "retile/core/deadline.h"
 
 namespace retile::spmd {
@@ -222,6 +224,9 @@ class Evaluator {
     const auto terms = checked_product(all);
     if (!terms) throw Undecided{"an einsum of 2^63 products"};
     if (*terms == 0) return;
+    if constexpr (requires { A::multiplies(); }) {
+      if (multiplied(e, *extents, x, *terms, out)) return;
+    }
     std::vector<std::vector<Size>> rows;
     for (std::size_t k = 0; k < x.size(); ++k)
       rows.push_back(strides_by(labels, e.in[k], shapes[k]));
@@ -229,6 +234,15 @@ class Evaluator {
     for (const char label : e.out) result.emplace_back(1, label);
     rows.push_back(strides_by(labels, result, out.shape));
     products(x, all, rows, out);
+  }
+  /// False where the einsum is left to loops.
+  bool multiplied(const Einsum& e, const std::map<char, Size>& extents, const Operands& x,
+                  Size terms, Tensor<T>& out) {
+    const auto product = matrix_product(e, extents);
+    if (!product || !A::multiplies()) return false;
+    spend(terms);
+    A::multiply(*product, x[0]->elements.data(), x[1]->elements.data(), out.elements.data());
+    return true;
   }
   /// How far a step of each label goes in an operand.
   static std::vector<Size> strides_by(const std::string& labels,

@@ -14,8 +14,8 @@ Prints one line per violation, `file:line: rule: what`, and ends with 1 if there
   public-header     of another room only the headers that its CMakeLists.txt lists under HEADERS or INNER_HEADERS; and what an
                     installed header, one of HEADERS, includes is installed as well
   link-order        a room's CMakeLists.txt links only the rooms that it may include
-  json, cli11, z3, cuda, intrinsics, system-header
-                    nlohmann_json, CLI11, Z3, CUDA, processor intrinsics and POSIX only where the table says so; everywhere else
+  json, cli11, z3, blas, cuda, intrinsics, system-header
+                    nlohmann_json, CLI11, Z3, a BLAS, CUDA, processor intrinsics and POSIX only where the table says so; everywhere else
                     the standard library, fmt and tl::expected
   face              a header of src/retile itself is one that users include, listed in src/retile/CMakeLists.txt; it includes
                     installed headers and nothing else, and no room includes it
@@ -51,7 +51,7 @@ POSIX = set(
 
 TABLE = "docs/architecture.md"
 ROW = re.compile(r"^\| `(?:src/retile/([\w/]+)|(spec/\w+))/` \|[^|]*\|([^|]*)\|$")
-OUTSIDE = {"the standard library", "fmt", "tl::expected", "nlohmann_json", "CLI11", "Z3", "CUDA", "MPI", "POSIX", "processor intrinsics"}
+OUTSIDE = {"the standard library", "fmt", "tl::expected", "nlohmann_json", "CLI11", "Z3", "BLAS", "CUDA", "MPI", "POSIX", "processor intrinsics"}
 
 SUFFIXES = {".h", ".hpp", ".hh", ".cuh", ".inc", ".ipp", ".cpp", ".cc", ".cxx", ".cu"}
 INCLUDE = re.compile(r'^\s*#\s*(?:include|include_next|import)\b\s*(?:<([^>]*)>|"([^"]*)"|(\S.*))')
@@ -256,6 +256,8 @@ class Checker:
             self.check_outside(room, path, line, name, "cli11", "CLI11")
         elif re.match(r"z3\b|z3\+\+", name):
             self.check_outside(room, path, line, name, "z3", "Z3")
+        elif name == "cblas.h":
+            self.check_outside(room, path, line, name, "blas", "BLAS")
         elif re.match(r"(cuda|cub/|thrust/|nccl|nvtx|device_launch)", name):
             self.check_outside(room, path, line, name, "cuda", "CUDA")
         elif re.match(r"(mpi|mpi-ext|mpio|pmix)\.h$", name):

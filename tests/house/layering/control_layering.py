@@ -112,6 +112,8 @@ MUTANTS = [
     ("cli11", f"src/retile/program/forms/{PLANTED}.cpp", "#include <CLI/CLI.hpp>\n", "#include <nlohmann/json.hpp>\n"),
     ("z3", f"src/retile/check/{PLANTED}.cpp", "#include <z3++.h>\n", "#include <set>\n"),
     ("z3", f"src/retile/prove/{PLANTED}.h", "#include <z3.h>\n", "#include <set>\n"),
+    ("blas", f"src/retile/check/{PLANTED}.cpp", "#include <cblas.h>\n", "#include <set>\n"),
+    ("blas", f"src/retile/spmd/{PLANTED}.h", "#include <cblas.h>\n", "#include <set>\n"),
     ("cuda", f"src/retile/exec/sim/{PLANTED}.cpp", "#include <cuda_runtime.h>\n", "#include <thread>\n"),
     ("mpi-wrapper", f"src/retile/cli/{PLANTED}.cpp", "#include <mpi.h>\n", "#include <unistd.h>\n"),
     ("mpi-wrapper", f"src/retile/exec/mpi/{PLANTED}.cpp", "#include <mpi.h>\n", "#include <poll.h>\n"),
