@@ -7,11 +7,13 @@
 //   to_text, to_json, parse_any             Programs as text and JSON
 //   check                                   the verdict on a Program
 //   prove                                   the same for all devices at once, by a solver
+//   foreign::judge_text                     verdicts on what XLA, JAX, MLIR and DTensor print
 //
 // Functions return Result<T>, a value or a Diagnostic; render() prints the latter.
 #pragma once
 
 #include "retile/check/check.h"
+#include "retile/foreign/judge_text.h"
 #include "retile/lower/lower.h"
 #include "retile/notation/paper/notation.h"
 #include "retile/notation/paper/problem.h"

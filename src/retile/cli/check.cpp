@@ -90,12 +90,12 @@ class CheckVerb final : public Verb {
   [[nodiscard]] std::string footer() const override { return footer_text; }
   void add_options(OptionList& options) override {
     options.text("PROGRAM", given_.program, "file, or - for stdin (default)", "FILE");
-    options.text("--mesh", given_.foreign.mesh, "axes of a module's mesh, where it has none",
+    options.text("--mesh", given_.foreign.ends.mesh, "axes of a module's mesh, where it has none",
                  "MESH");
-    options.text("--from", given_.foreign.from, "what a module's devices hold at the start",
+    options.text("--from", given_.foreign.ends.from, "what a module's devices hold at the start",
                  "TYPE");
-    options.text("--to", given_.foreign.to, "what they must hold at the end", "TYPE");
-    options.text("--shape", given_.foreign.shape, "the global shape, such as 16,8", "SHAPE");
+    options.text("--to", given_.foreign.ends.to, "what they must hold at the end", "TYPE");
+    options.text("--shape", given_.foreign.ends.shape, "the global shape, such as 16,8", "SHAPE");
     options.flag("--program", given_.foreign.program,
                  "print what a module does as a Program, retile.program/2");
     options.flag("--within-bound", given_.foreign.within_bound,

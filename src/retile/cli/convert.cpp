@@ -93,8 +93,8 @@ Outcome convert_file(const ConvertArguments& arguments) {
                                  {"docs/foreign.md lists what is read"}));
   }
   ForeignArguments foreign;
-  foreign.mesh = arguments.mesh;
-  foreign.shape = arguments.shape;
+  foreign.ends.mesh = arguments.mesh;
+  foreign.ends.shape = arguments.shape;
   foreign.program = true;
   const std::string source = *arguments.from == "-" ? "stdin" : *arguments.from;
   return check_foreign(*text, source, *language, foreign, std::numeric_limits<double>::infinity());

@@ -235,33 +235,14 @@ Result<Program> program_of(const foreign::Function& function, const foreign::End
   return out;
 }
 
-/// The ends that options say.
-Result<foreign::EndOptions> read_options(const ForeignArguments& arguments) {
-  foreign::EndOptions out{.mesh = {}, .shape = {}, .from = arguments.from, .to = arguments.to};
-  if (arguments.mesh) {
-    auto mesh = parse_any_mesh(*arguments.mesh, "--mesh");
-    if (!mesh) return refuse(std::move(mesh.error()));
-    out.mesh = *std::move(mesh);
-  }
-  if (arguments.shape) {
-    auto shape = parse_shape(*arguments.shape, "--shape");
-    if (!shape) return refuse(std::move(shape.error()));
-    out.shape = *std::move(shape);
-  }
-  return out;
-}
-
 }  // namespace
 
 Outcome check_foreign(std::string_view text, const std::string& source, foreign::Language language,
                       const ForeignArguments& arguments, double timeout_seconds) {
-  const Result<foreign::EndOptions> options = read_options(arguments);
+  const Result<foreign::EndOptions> options = foreign::read_ends(arguments.ends);
   if (!options) return failed(options.error());
-  foreign::ReadOptions read_options;
-  if (options->mesh) read_options.devices = options->mesh->devices();
-  read_options.shape = options->shape;
   const text::Input input{.text = text, .source = source, .numbered = true};
-  const auto functions = foreign::read(input, language, read_options);
+  const auto functions = foreign::read(input, language, foreign::read_options(*options));
   if (!functions) return failed(functions.error());
 
   Outcome outcome;

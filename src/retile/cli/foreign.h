@@ -2,26 +2,23 @@
 // are printed.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "retile/cli/common.h"
+#include "retile/foreign/judge_text.h"
 #include "retile/foreign/reader.h"
 
 namespace retile::cli {
 
 struct ForeignArguments {
-  std::optional<std::string> mesh;
-  std::optional<std::string> from;
-  std::optional<std::string> to;
-  std::optional<std::string> shape;
+  foreign::EndTexts ends;
   bool within_bound = false;
   bool json = false;
   bool program = false;  ///< print Programs in the place of verdicts
 
   /// Whether an option is given that only they have.
-  [[nodiscard]] bool has_ends() const { return mesh || from || to || shape; }
+  [[nodiscard]] bool has_ends() const { return ends.mesh || ends.from || ends.to || ends.shape; }
 };
 
 /// A verdict for every function of a text.

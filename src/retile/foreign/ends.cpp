@@ -238,6 +238,28 @@ class Finder {
 
 }  // namespace
 
+Result<EndOptions> read_ends(const EndTexts& texts) {
+  EndOptions out{.mesh = {}, .shape = {}, .from = texts.from, .to = texts.to};
+  if (texts.mesh) {
+    auto mesh = parse_any_mesh(*texts.mesh, "--mesh");
+    if (!mesh) return refuse(std::move(mesh.error()));
+    out.mesh = *std::move(mesh);
+  }
+  if (texts.shape) {
+    auto shape = parse_shape(*texts.shape, "--shape");
+    if (!shape) return refuse(std::move(shape.error()));
+    out.shape = *std::move(shape);
+  }
+  return out;
+}
+
+ReadOptions read_options(const EndOptions& options) {
+  ReadOptions out;
+  if (options.mesh) out.devices = options.mesh->devices();
+  out.shape = options.shape;
+  return out;
+}
+
 Result<Ends> find_ends(const Function& function, const EndOptions& options,
                        const text::Input& input) {
   return text::result_of([&] { return Finder(function, options, input).find(); });

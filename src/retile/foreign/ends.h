@@ -7,7 +7,9 @@
 
 #include "retile/core/layout.h"
 #include "retile/core/result.h"
+#include "retile/foreign/judge_text.h"
 #include "retile/foreign/module.h"
+#include "retile/foreign/reader.h"
 #include "retile/notation/paper/problem.h"
 #include "retile/text/place.h"
 
@@ -20,6 +22,13 @@ struct EndOptions {
   std::optional<std::string> from = {};
   std::optional<std::string> to = {};
 };
+
+/// Reads the mesh and the shape; the ends wait for a function.
+/// \error as parse_any_mesh and parse_shape, at `--mesh` and `--shape`
+[[nodiscard]] Result<EndOptions> read_ends(const EndTexts& texts);
+
+/// What readers of texts are told of it.
+[[nodiscard]] ReadOptions read_options(const EndOptions& options);
 
 struct Ends {
   Layout from;
