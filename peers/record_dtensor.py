@@ -1,6 +1,6 @@
 """Records what one release of PyTorch does for problems: what DTensor.redistribute does on every rank, as a trace.
 
-    peers/problems.py | PYTHON peers/record_dtensor.py FOLDER
+    retile problems --count 1500 --json | PYTHON peers/record_dtensor.py FOLDER
 
 FOLDER gets NUMBER.dtensor (`retile.dtensor-trace/1`, docs/peers.md) and log.jsonl. A process group that sends nothing stands in
 for the others, and the ranks are taken one after the other. DTensor cuts a dimension by axes in the order of the mesh; problems

@@ -1,6 +1,6 @@
 """Records what one release of JAX emits for problems: HLO after partitioning, Shardy's collectives, StableHLO per device.
 
-    peers/problems.py | PYTHON peers/record_jax.py FOLDER [--forms hlo,sdy,stablehlo]
+    retile problems --count 1500 --json | PYTHON peers/record_jax.py FOLDER [--forms hlo,sdy,stablehlo]
 
 PYTHON is a virtual environment with JAX. FOLDER gets NUMBER.hlo, NUMBER.sdy, NUMBER.stablehlo and log.jsonl, with a line for
 each problem and form: `emitted`, `refused` or `aborted`. Each is made in a child process, because the peers abort; its name

@@ -176,7 +176,7 @@ std::vector<Known> known_verbs(CLI::App& app) {
   std::vector<Known> out;
   for (const auto make :
        {make_plan_verb, make_lower_verb, make_check_verb, make_prove_verb, make_run_verb,
-        make_convert_verb, make_explain_verb, make_partition_verb}) {
+        make_convert_verb, make_explain_verb, make_partition_verb, make_problems_verb}) {
     Known known{.verb = make()};
     known.app = app.add_subcommand(known.verb->name(), known.verb->summary());
     LibraryOptions options(*known.app);
