@@ -19,7 +19,7 @@ except ImportError:
     sys.exit(77)
 
 import ends  # noqa: E402
-import mutate  # noqa: E402
+import mistakes  # noqa: E402
 import section8  # noqa: E402
 from evaluate import judge, problems_of  # noqa: E402
 
@@ -84,8 +84,8 @@ class Evaluator(unittest.TestCase):
     def test_mistakes_are_made_and_noticed(self):
         counts = {True: 0, False: 0, None: 0}
         for name, text in texts().items():
-            for kind in mutate.KINDS:
-                new = mutate.mutant(text, kind, "1") if name not in WRONG else None
+            for kind in mistakes.KINDS:
+                new = mistakes.mutant(text, kind, "1") if name not in WRONG else None
                 if new is not None:
                     counts[verdict(name, new)["right"]] += 1
         self.assertGreater(counts[False], 10)
