@@ -23,18 +23,19 @@ def corpus(*arguments):
     return done.returncode, done.stdout + done.stderr
 
 
-class Corpus(unittest.TestCase):
-    def spoiled(self, name, change):
-        """A copy of the corpus in which one line of the file is changed."""
-        folder = tempfile.TemporaryDirectory(prefix="retile-corpus-")
-        self.addCleanup(folder.cleanup)
-        for file in ("problems.jsonl", "programs.jsonl"):
-            shutil.copy(CORPUS / file, folder.name)
-        content = lines(name, Path(folder.name))
-        change(content)
-        (Path(folder.name) / name).write_text("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in content))
-        return folder.name
+def spoiled(case, name, change):
+    """A copy of the corpus in which one line of the file is changed."""
+    folder = tempfile.TemporaryDirectory(prefix="retile-corpus-")
+    case.addCleanup(folder.cleanup)
+    for file in ("problems.jsonl", "programs.jsonl"):
+        shutil.copy(CORPUS / file, folder.name)
+    content = lines(name, Path(folder.name))
+    change(content)
+    (Path(folder.name) / name).write_text("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in content))
+    return folder.name
 
+
+class Corpus(unittest.TestCase):
     def test_verdicts(self):
         self.assertEqual(corpus("--verdicts"), (0, "0 differences\n"))
 
@@ -44,7 +45,7 @@ class Corpus(unittest.TestCase):
 
             def called_wrong(content, number=number):
                 content[number]["verdict"]["right"] = False
-            code, said = corpus("--verdicts", str(number + 1), "--out", self.spoiled("programs.jsonl", called_wrong))
+            code, said = corpus("--verdicts", str(number + 1), "--out", spoiled(self, "programs.jsonl", called_wrong))
             self.assertEqual(code, 1)
             self.assertRegex(said, rf"program {number}: .*'right': True.*was .*'right': False(.|\n)*\n1 differences")
 
@@ -53,7 +54,7 @@ class Corpus(unittest.TestCase):
 
         def cheaper(content):
             content[3]["optimum"]["cost"] -= 1
-        code, said = corpus("--check", "4", "--out", self.spoiled("problems.jsonl", cheaper))
+        code, said = corpus("--check", "4", "--out", spoiled(self, "problems.jsonl", cheaper))
         self.assertEqual(code, 1)
         self.assertIn("problems.jsonl: other than before", said)
 
@@ -88,8 +89,11 @@ class Corpus(unittest.TestCase):
                              {field for one in lines(name) for field in one}, name)
         right = sum(one["mistake"] is None for one in programs)
         self.assertIn(f"{len(lines('problems.jsonl')):,} problems, {right:,} right programs and {len(programs) - right} wrong ones", page)
-        for kind in {one["mistake"] for one in programs if one["mistake"]}:
-            self.assertIn(f"| `{kind}` |", page)
+        counts = Counter((one["form"], one["mistake"] is None) for one in programs)
+        for form in {form for form, _ in counts}:
+            self.assertRegex(page, rf"\n\| `{form}` \|.*\| {counts[form, True]} \| {counts[form, False]} \|\n")
+        for kind, count in Counter(one["mistake"] for one in programs if one["mistake"]).items():
+            self.assertRegex(page, rf"\n\| `{kind}` \|.*\| {count} \|\n")
 
 
 class CorpusAgain(unittest.TestCase):
@@ -101,6 +105,19 @@ class CorpusAgain(unittest.TestCase):
         self.assertEqual(code, 0, said)
         self.assertRegex(said, r"retile-oracle: False: \d{3}\n")
         self.assertRegex(said, r"retile-oracle certify: True: \d{3}\n")
+
+    def test_what_other_code_denies_is_noticed(self):
+        def lies(content):
+            content[0]["verdict"]["right"] = False
+        code, said = corpus("--confirm", "10", "--out", spoiled(self, "programs.jsonl", lies))
+        self.assertEqual(code, 1)
+        self.assertIn("program 0 (program, None): retile-oracle says True", said)
+
+        def cheaper(content):
+            content[0]["optimum"]["cost"] -= 1
+        code, said = corpus("--confirm", "10", "--out", spoiled(self, "problems.jsonl", cheaper))
+        self.assertEqual(code, 1)
+        self.assertIn("no certified optimum of", said)
 
 
 if __name__ == "__main__":
