@@ -54,6 +54,35 @@ Problem problem(Bytes& bytes) {
   return out;
 }
 
+std::string name(int axis) { return std::string(1, static_cast<char>('a' + axis)); }
+
+/// `[3{a,b}12, 12]`, as retile writes it: for each dimension the tile, its axes, the first one
+/// fastest, and the whole.
+std::string type_text(const Problem& problem, const Cut& cut) {
+  std::string out;
+  for (std::size_t i = 0; i < cut.size(); ++i) {
+    int tile = problem.shape[i];
+    std::string axes;
+    for (const int axis : cut[i]) {
+      tile /= problem.mesh[static_cast<std::size_t>(axis)];
+      axes = name(axis) + (axes.empty() ? "" : ",") + axes;
+    }
+    out += (i > 0 ? ", " : "") + std::to_string(tile) + "{" + axes + "}" +
+           std::to_string(problem.shape[i]);
+  }
+  return "[" + out + "]";
+}
+
+retile::foreign::EndTexts ends_of(const Problem& problem) {
+  std::string mesh;
+  for (std::size_t axis = 0; axis < problem.mesh.size(); ++axis) {
+    mesh += (axis > 0 ? "," : "") + name(static_cast<int>(axis)) + ":" +
+            std::to_string(problem.mesh[axis]);
+  }
+  return {
+      .mesh = mesh, .from = type_text(problem, problem.from), .to = type_text(problem, problem.to)};
+}
+
 [[noreturn]] void fail(const std::string& why, const std::string& text) {
   std::fprintf(stderr, "%s\n%s", why.c_str(), text.c_str());
   std::abort();
@@ -63,11 +92,12 @@ Problem problem(Bytes& bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Bytes bytes(data, size);
-  const std::string text = reshard(problem(bytes));
-  const auto programs = retile::parse_programs(text);
-  if (!programs) fail(retile::render(programs.error()), text);
-  for (const retile::Program& program : *programs) {
-    if (retile::check(program).answer != retile::Answer::right) fail("wrong", text);
+  const Problem asked = problem(bytes);
+  const std::string text = reshard(asked);
+  const auto functions = retile::foreign::judge_text(text, "resharder", ends_of(asked));
+  if (!functions) fail(retile::render(functions.error()), text);
+  for (const retile::foreign::JudgedFunction& function : *functions) {
+    if (function.verdict.right != true) fail("wrong", text);
   }
   return 0;
 }
