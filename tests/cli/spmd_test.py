@@ -191,13 +191,16 @@ class ModulesRun(Case):
     """On MPI processes."""
 
     def test_listings(self):
-        for name, moved in (("listing_1", 0), ("listing_2", 0), ("listing_3", 7936), ("mlp", 14336)):
+        # Elements of what is returned: each of the 32 devices, or 16, compares its own.
+        for name, moved, devices, compared in (("listing_1", 0, 32, 256 * 10), ("listing_2", 0, 32, 256 * 1024),
+                                               ("listing_3", 7936, 32, 32 * 256), ("mlp", 14336, 16, 8 * 16 * 256)):
             with self.subTest(name):
                 done = retile("run", str(EXAMPLES / f"{name}.spmd"), "--json")
                 self.assertEqual(done.returncode, 0, done.stderr)
                 report = json.loads(done.stdout)
                 # The plan's bytes: 31 of 32 parts of 2048 elements; two times 7 of 8.
                 self.assertEqual((report["right"], report["received_bytes"]), (True, moved))
+                self.assertEqual((report["devices"], report["compared"]), (devices, compared))
 
     def test_statements(self):
         for path in sorted((ROOT / "examples" / "array").glob("g[2-6]*.array")):
@@ -215,6 +218,27 @@ class ModulesRun(Case):
         done = retile("run", "-", "--memory-limit", "1", stdin=SMALL)
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(done.stdout, "")
+
+
+class Transformer(Case):
+    """The products of a transformer's block, in full size on 8 processes."""
+
+    def test_stays_within_64_mib_and_moves_what_is_planned(self):
+        path = str(EXAMPLES / "transformer.spmd")
+        done = retile("run", path, "--memory-limit", "64MiB", "--json", timeout=600)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        self.assertEqual((report["right"], report["devices"], report["compared"]), (True, 8, 4096 * 1024))
+        # An allgather and a reducescatter of 16 MiB, of which a device has an eighth.
+        self.assertEqual(report["received_bytes"], 2 * 7 * (4096 * 1024 * 4) // 8)
+        self.assertLessEqual(report["peak_bytes"], 64 << 20)
+        self.assertGreater(report["peak_bytes"], 36 << 20)  # what a device holds of p, y, w, u and x
+
+    def test_control_less_memory_is_refused(self):
+        done = retile("run", str(EXAMPLES / "transformer.spmd"), "--memory-limit", "16MiB", "--json")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("bytes", done.stderr)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(sys.argv.pop(1))
 sys.path.insert(0, str(ROOT / "scripts"))
-from evaluation import copying, execution, one_shot, sums, uneven  # noqa: E402  the path has to be there first
+from evaluation import copying, execution, one_shot, programs, sums, uneven  # noqa: E402  the path has to be there first
 from evaluation.page import wrapped  # noqa: E402
 from made_up_runs import GOOD, TILE, contender, result, run  # noqa: E402
 
@@ -233,6 +233,21 @@ class OneShot(unittest.TestCase):
     def test_a_missed_limit_is_said(self):
         self.assertIn("It does in all cases.", one_shot.section(self.record(3.0)))
         self.assertIn("**Missed**: 16 MiB on 4 processes (1.55).", one_shot.section(self.record(3.1)))
+
+
+class Modules(unittest.TestCase):
+    def record(self, *planned):
+        """A run in which the plan takes so many seconds, and the other ways 6."""
+        ways = [{"name": name, "received_bytes": 7, "module_peak_bytes": 12345, "seconds": [6.0] * len(planned)} for name in programs.WAYS]
+        ways[0]["seconds"] = list(planned)
+        return {"modules": [{"name": "chain", "run": {"rounds": len(planned), "ways": ways}}]}
+
+    def test_the_ratios_are_of_the_same_round(self):
+        found = list(programs.rows(self.record(3.0, 2.0, 1.5)))
+        self.assertEqual([words for _, words, *_ in found], list(programs.WAYS.values()))
+        self.assertEqual([uneven.spread(ratios) for *_, ratios in found], ["1.00 (1.00 to 1.00)"] + ["3.00 (2.00 to 4.00)"] * 3)
+        self.assertIn("| chain | plan | 7 | 12,345 | 2000.0 | 1.00 (1.00 to 1.00) |", programs.section(self.record(3.0, 2.0, 1.5)))
+        self.assertIn("the median of 3 rounds", programs.section(self.record(3.0, 2.0, 1.5)))
 
 
 class Pages(unittest.TestCase):
