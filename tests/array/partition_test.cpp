@@ -155,6 +155,16 @@ TEST(Partition, wrong_texts_are_refused) {
   begins("array x[4]\nr[i] = x[i]\nschedule r j:2\nreturn r\n", "a:4: the statement has no");
   begins("array x[4]\nr[i] = x[i]\nreturn r\nreturn r\n", "a:5: nothing but tactics");
   begins("array x[4]\nr[i] = x[i]\nreturn r\ntactic tile x 0 by r:2\n", "a:5: the last tactic");
+  const std::string tail = "\nr[i] = x[i]\nschedule r i:2\nreturn r";
+  begins("array x[4] : [2{q}4]" + tail + "\n", "a:2: the mesh has no axis q");
+  begins("array x[4] : [2{i}4]]" + tail + "\n", "a:2: ");
+  begins("array x[4] : [3{i}5]" + tail + "\n", "a:2: this is a layout of an array of shape [5]");
+  begins("array x[4]" + tail + " : [5]\n", "a:5: this is a layout of an array of shape [5]");
+  begins("array x[4]" + tail + " :\n", "a:5: ");
+  begins("array x[] at root\nr[] = x[]\nreturn r\n", "a:2: every device holds the one element");
+  begins("array x[]\nr[] = x[]\nreturn r at root\n", "a:4: every device holds the one element");
+  begins("array x[3] w[2]\nr[i] += x[i+k] * w[k]\nschedule r i:3,k:3\nreturn r\n",
+         "a:3: a sum of variables that have no value");
   begins("array x[5,3]\nr[i] max= x[k,i]\nschedule r k:4\nreturn r\n", "a:3: a piece without work");
   std::string deep = "array x[4]\nr[i] = ";
   for (int k = 0; k < 100'000; ++k) deep += "(";

@@ -152,6 +152,7 @@ class Choosing {
     look_for_trees();
     const std::string mesh =
         by_digit_ && !grid_.axes.empty() ? mesh_text() : fmt::format("devices:{}", options.devices);
+    check_layouts(all, mesh);
     const text::Input input = {mesh, "mesh", false};
     text::Scanner scanner(input);
     layouts_.emplace(scanner, most_devices);

@@ -32,6 +32,31 @@ std::optional<std::string> halo_of(const std::vector<Size>& at, const std::vecto
   return below + above == 0 ? "" : fmt::format("<{},{}>", below, above);
 }
 
+bool has_no_value(const Subscript& subscript, const std::vector<Interval>& ranges) {
+  return std::any_of(subscript.factors.begin(), subscript.factors.end(), [&](const auto& factor) {
+    return ranges[factor.first].begin == ranges[factor.first].end;
+  });
+}
+
+/// How long i + k + .. must be for each variable to have its number of values: one less than all of
+/// them together for every variable but one. Below 0 where too many have none.
+Size length_of_sum(const Subscript& subscript, const std::vector<Interval>& ranges) {
+  Size out = 1;
+  for (const auto& [v, factor] : subscript.factors) out += ranges[v].end - ranges[v].begin - 1;
+  return out;
+}
+
+/// What stands for a sum of which a variable has no value: nothing is read, but the others must be
+/// as long as they are.
+Interval around_nothing(const Subscript& subscript, const std::vector<Interval>& ranges) {
+  Interval out = {subscript.constant, 0};
+  for (const auto& [v, factor] : subscript.factors) {
+    if (ranges[v].begin < ranges[v].end) out.begin += ranges[v].begin;
+  }
+  out.end = out.begin + std::max<Size>(length_of_sum(subscript, ranges), 0);
+  return out;
+}
+
 }  // namespace
 
 Size Cut::pieces() const {
@@ -116,7 +141,13 @@ std::string addition_of(const Statement& statement, const Grid& grid, const Cuts
 std::string Matching::layout(const Use& use, const Shape& shape,
                              const std::string& addition) const {
   std::string out = addition + "[";
+  std::vector<std::size_t> cut;
   for (std::size_t i = 0; i < shape.size(); ++i) {
+    // A type has an axis once: not the box that x[i,i] needs.
+    for (const auto& [v, factor] : use.subscripts[i][0].factors) {
+      if (cuts_[v] && std::count(cut.begin(), cut.end(), v) > 0) return listed(use, shape);
+      if (cuts_[v]) cut.push_back(v);
+    }
     const auto dim = dimension(use.subscripts[i], shape[i]);
     if (!dim) return listed(use, shape);
     out += (i > 0 ? ", " : "") + *dim;
@@ -139,6 +170,16 @@ bool Matching::is_cut(const Subscript& subscript) const {
   return std::any_of(subscript.factors.begin(), subscript.factors.end(), here);
 }
 
+Interval Matching::box_of(const std::vector<Subscript>& subscripts,
+                          const std::vector<Interval>& ranges) const {
+  const Subscript& s = subscripts[0];
+  if (s.factors.size() > 1 && has_no_value(s, ranges) && length_of_sum(s, ranges) < 0) {
+    fail(statement_.place,
+         {Code::unsupported, "a sum of variables that have no value on a device has no layout"});
+  }
+  return constraint(subscripts, ranges);
+}
+
 /// The dimension as a type has it: whole, or cut by the one variable of it that is cut, with a halo
 /// where neighbours' elements are needed, too. What is whole may have more than is needed.
 std::optional<std::string> Matching::dimension(const std::vector<Subscript>& subscripts,
@@ -159,7 +200,7 @@ std::optional<std::string> Matching::dimension(const std::vector<Subscript>& sub
   std::vector<Size> at = {0};
   for (Size t = 0; t < pieces; ++t) {
     ranges[*cut] = piece_of(extent, pieces, t);
-    wanted.push_back(constraint(subscripts, ranges));
+    wanted.push_back(box_of(subscripts, ranges));
     at.push_back(ranges[*cut].end == extent ? n : ranges[*cut].end);
   }
   const Size block = n / pieces + (n % pieces != 0 ? 1 : 0);
@@ -187,8 +228,8 @@ std::string Matching::listed(const Use& use, const Shape& shape) const {
     const auto values = ranges(d);
     Shape begin, extent;
     for (std::size_t i = 0; i < shape.size(); ++i) {
-      const Interval box = is_cut(use.subscripts[i][0]) ? constraint(use.subscripts[i], values)
-                                                        : Interval{0, shape[i]};
+      const Interval box =
+          is_cut(use.subscripts[i][0]) ? box_of(use.subscripts[i], values) : Interval{0, shape[i]};
       begin.push_back(box.begin == box.end ? 0 : box.begin);
       extent.push_back(box.end - box.begin);
       largest[i] = std::max(largest[i], extent[i]);
@@ -210,9 +251,15 @@ Interval constraint(const std::vector<Subscript>& subscripts, const std::vector<
   std::optional<Interval> out;
   for (const Subscript& s : subscripts) {
     Interval here = {s.constant, s.constant};
+    if (has_no_value(s, ranges)) {
+      if (s.factors.size() == 1) return {0, 0};
+      const Interval around = around_nothing(s, ranges);
+      if (!out) out = around;
+      out = Interval{std::min(out->begin, around.begin), std::max(out->end, around.end)};
+      continue;
+    }
     for (const auto& [v, factor] : s.factors) {
       const auto [begin, end] = ranges[v];
-      if (begin == end) return {0, 0};
       here.begin += factor * (factor > 0 ? begin : end - 1);
       here.end += factor * (factor > 0 ? end - 1 : begin);
     }

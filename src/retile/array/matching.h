@@ -74,6 +74,9 @@ class Matching {
 
  private:
   [[nodiscard]] bool is_cut(const Subscript& subscript) const;
+  /// constraint(); fails where no box would do.
+  [[nodiscard]] Interval box_of(const std::vector<Subscript>& subscripts,
+                                const std::vector<Interval>& ranges) const;
   [[nodiscard]] std::optional<std::string> dimension(const std::vector<Subscript>& subscripts,
                                                      Size n) const;
   [[nodiscard]] std::string listed(const Use& use, const Shape& shape) const;
@@ -82,6 +85,10 @@ class Matching {
   const Statement& statement_;
   const Cuts& cuts_;
 };
+
+/// Fails where a layout that stands in the text is none over this mesh, or not of its array
+/// (text::Failure).
+void check_layouts(const Statements& statements, const std::string& mesh);
 
 /// The module of the statements, cut like this. Fails as partition() (text::Failure).
 [[nodiscard]] std::string module_of(const Statements& statements, Grid grid);

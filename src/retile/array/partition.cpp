@@ -7,6 +7,7 @@
 #include <set>
 
 #include "matching.h"
+#include "retile/program/forms/layout_reader.h"
 
 namespace retile::array {
 
@@ -15,6 +16,8 @@ namespace {
 using text::fail;
 
 constexpr std::size_t most_text = std::size_t{1} << 20;
+/// What a module may have.
+constexpr Size most_devices_of_layouts = Size{1} << 16;
 
 // Schedules.
 
@@ -303,9 +306,45 @@ class Body {
             subscripts(statement_.reads[factor->access]);
       operands += " " + in_brackets(array(factor->access));
     }
-    const std::string text = in + "->" + labels(out);
     if (factors.size() == 1 && in == labels(out)) return array(factors[0]->access);
-    return fmt::format("einsum \"{}\"{}", text, operands);
+    for (const std::size_t v : unknown(factors)) {
+      in += "," + named(v);
+      operands += " (" + ones(v) + ")";
+    }
+    return fmt::format("einsum \"{}->{}\"{}", in, labels(out), operands);
+  }
+  /// The variables of which something else than the factors must say how far they go: in i + k one of
+  /// both, unless it stands alone somewhere.
+  [[nodiscard]] std::vector<std::size_t> unknown(const std::vector<const Term*>& factors) const {
+    std::vector<bool> known(statement_.variables.size(), false);
+    const auto unknown_in = [&](const Subscript& s) {
+      std::vector<std::size_t> out;
+      for (const auto& [v, one] : s.factors) {
+        if (!known[v]) out.push_back(v);
+      }
+      return out;
+    };
+    std::vector<const Subscript*> all;
+    for (const Term* factor : factors) {
+      for (const Subscript& s : statement_.reads[factor->access].subscripts) all.push_back(&s);
+    }
+    std::vector<std::size_t> out;
+    for (;;) {
+      const Subscript* open = nullptr;
+      bool more = false;
+      for (const Subscript* s : all) {
+        const auto here = unknown_in(*s);
+        if (here.size() == 1) more = known[here[0]] = true;
+        if (here.size() > 1) open = s;
+      }
+      if (more) continue;
+      if (open == nullptr) return out;
+      const auto here = unknown_in(*open);
+      const auto has_ones = [&](std::size_t v) { return alone(v).has_value(); };
+      const auto v = std::find_if(here.begin(), here.end(), has_ones);
+      out.push_back(v == here.end() ? here[0] : *v);
+      known[out.back()] = true;
+    }
   }
   [[nodiscard]] std::string contracted(const Labelled& body,
                                        const std::vector<std::size_t>& out) const {
@@ -313,18 +352,36 @@ class Body {
                        in_brackets(body.text));
   }
 
-  /// Ones along a variable, from a read that has it.
-  [[nodiscard]] std::string ones(std::size_t v) const {
+  /// A read in which a variable is a subscript, and which one.
+  [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> alone(std::size_t v) const {
     for (std::size_t r = 0; r < statement_.reads.size(); ++r) {
-      const Access& access = statement_.reads[r];
-      for (const Subscript& s : access.subscripts) {
-        if (s.factors.size() != 1 || s.factors[0].first != v) continue;
-        return fmt::format("fill 1 (einsum \"{}->{}\" {})", subscripts(access), named(v),
-                           in_brackets(array(r)));
+      const auto& all = statement_.reads[r].subscripts;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all[i].factors.size() == 1 && all[i].factors[0].first == v) return std::pair(r, i);
       }
     }
-    fail(statement_.place, {Code::unsupported, fmt::format("nothing is read at variable {} alone",
-                                                           statement_.variables[v].name)});
+    return std::nullopt;
+  }
+  /// Ones along a variable, from a read that has it.
+  [[nodiscard]] std::string ones(std::size_t v) const {
+    const auto found = alone(v);
+    if (!found) {
+      fail(statement_.place, {Code::unsupported, fmt::format("nothing is read at variable {} alone",
+                                                             statement_.variables[v].name)});
+    }
+    const auto [r, dim] = *found;
+    const auto& all = statement_.reads[r].subscripts;
+    const bool has_sums = std::any_of(all.begin(), all.end(),
+                                      [](const Subscript& s) { return s.factors.size() > 1; });
+    if (!has_sums) {
+      return fmt::format("fill 1 (einsum \"{}->{}\" {})", subscripts(statement_.reads[r]), named(v),
+                         in_brackets(array(r)));
+    }
+    std::string out = array(r);
+    for (std::size_t i = all.size(); i-- > 0;) {
+      if (i != dim) out = fmt::format("reduce_sum {} {}", i, in_brackets(out));
+    }
+    return "fill 1 " + in_brackets(out);
   }
   /// The expression over just these variables, in this order: repeated along those that it lacks.
   [[nodiscard]] Labelled spread(Labelled x, const std::vector<std::size_t>& to) const {
@@ -386,11 +443,18 @@ class Writer {
  public:
   Writer(const Statements& all, Grid grid) : all_(all), grid_(std::move(grid)) {
     values_.resize(all.arrays.size());
+    whole_.resize(all.arrays.size());
     meanings_.resize(all.arrays.size());
     for (const Array& array : all.arrays) names_.insert(array.name);
   }
 
   std::string text() {
+    std::string mesh;
+    for (const auto& [axis, size] : grid_.axes) {
+      mesh += (mesh.empty() ? "" : ",") + fmt::format("{}:{}", axis, size);
+    }
+    if (mesh.empty()) mesh = "one:1";
+    check_layouts(all_, mesh);
     for (std::size_t s = 0; s < all_.statements.size(); ++s) statement(s);
     const Array& array = all_.arrays[all_.returned];
     if (!values_[all_.returned]) {
@@ -400,15 +464,11 @@ class Writer {
       bring(all_.returned, all_.return_at_root ? rooted(*array.shape) : *all_.return_layout);
     }
     const auto& [name, layout] = *values_[all_.returned];
-    std::string mesh, parameters;
-    for (const auto& [axis, size] : grid_.axes) {
-      mesh += (mesh.empty() ? "" : ",") + fmt::format("{}:{}", axis, size);
-    }
+    std::string parameters;
     for (std::size_t a = 0; a < all_.arrays.size(); ++a) {
       if (parameter_[a].empty()) continue;
       parameters += (parameters.empty() ? "" : ", ") + all_.arrays[a].name + " : " + parameter_[a];
     }
-    if (mesh.empty()) mesh = "one:1";
     return fmt::format("retile.spmd/1\nmesh {}\nfn main({}) -> {}\n{}return {}\ndenotes {}\n", mesh,
                        parameters, layout, lines_, name, meanings_[all_.returned]);
   }
@@ -430,16 +490,40 @@ class Writer {
     }
   }
 
+  static bool is_listed(const std::string& layout) { return layout.rfind("tile=", 0) == 0; }
+
+  /// The layout of an input that is first needed in this one. Boxes that are listed may leave elements
+  /// out: where it is needed in others, too, it begins in one that has them all.
+  [[nodiscard]] std::string given(std::size_t a, const std::string& first) const {
+    const Shape& shape = *all_.arrays[a].shape;
+    if (!is_listed(first)) return first;
+    bool others = all_.returned == a && (all_.return_layout || all_.return_at_root);
+    for (std::size_t s = 0; s < all_.statements.size(); ++s) {
+      const Matching matching(grid_, all_.statements[s], grid_.cuts[s]);
+      std::vector<std::size_t> use_of;
+      for (const Use& use : uses_of(all_.statements[s], use_of)) {
+        if (use.array != a) continue;
+        const std::string layout = matching.layout(use, shape, "");
+        if (!is_listed(layout)) return layout;
+        others = others || layout != first;
+      }
+    }
+    return others ? fmt::format("[{}]", fmt::join(shape, ", ")) : first;
+  }
+
   /// The name under which an array has this layout; it is redistributed where it has another.
   std::string bring(std::size_t a, const std::string& layout) {
     const Array& array = all_.arrays[a];
     if (!values_[a]) {
-      parameter_[a] = array.at_root ? rooted(*array.shape) : array.layout.value_or(layout);
+      parameter_[a] = array.at_root  ? rooted(*array.shape)
+                      : array.layout ? *array.layout
+                                     : given(a, layout);
       values_[a] = Value{array.name, parameter_[a]};
     }
     if (values_[a]->layout == layout) return values_[a]->name;
+    if (!is_listed(values_[a]->layout) || !whole_[a]) whole_[a] = values_[a];
     const std::string name = fresh(array.name);
-    lines_ += fmt::format("{} = redistribute {} as {}\n", name, values_[a]->name, layout);
+    lines_ += fmt::format("{} = redistribute {} as {}\n", name, whole_[a]->name, layout);
     values_[a] = Value{name, layout};
     return name;
   }
@@ -505,7 +589,8 @@ class Writer {
 
   const Statements& all_;
   Grid grid_;
-  std::vector<std::optional<Value>> values_;  // by array
+  std::vector<std::optional<Value>> values_;  // by array, as it was needed last
+  std::vector<std::optional<Value>> whole_;   // by array, where no element is left out
   std::vector<std::string> meanings_;         // by array, of those that are written
   std::map<std::size_t, std::string> parameter_;
   std::set<std::string> names_;
@@ -513,6 +598,30 @@ class Writer {
 };
 
 }  // namespace
+
+void check_layouts(const Statements& statements, const std::string& mesh) {
+  const text::Input input = {mesh, "mesh", false};
+  std::optional<forms::LayoutReader> reader;
+  const auto check = [&](const Array& array, const text::Place& place) {
+    if (!reader) {
+      text::Scanner axes(input);
+      reader.emplace(axes, most_devices_of_layouts);
+    }
+    text::Scanner in(*place.input, place.span);
+    const Shape global = reader->read(in).layout.global();
+    in.expect_end();
+    if (global == *array.shape) return;
+    fail(place, {Code::globaltype_mismatch,
+                 fmt::format("this is a layout of an array of shape [{}], and {} has [{}]",
+                             fmt::join(global, ","), array.name, fmt::join(*array.shape, ","))});
+  };
+  for (const Array& array : statements.arrays) {
+    if (array.layout) check(array, array.layout_place);
+  }
+  if (statements.return_layout) {
+    check(statements.arrays[statements.returned], statements.return_layout_place);
+  }
+}
 
 std::string module_of(const Statements& statements, Grid grid) {
   return Writer(statements, std::move(grid)).text();

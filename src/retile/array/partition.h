@@ -20,7 +20,8 @@ struct Interval {
 [[nodiscard]] Interval piece_of(Size n, Size p, Size t);
 
 /// The smallest interval that holds all values of the subscripts, which have the same factors, while
-/// every variable runs over its range. Empty where a variable that they have has no value.
+/// every variable runs over its range. Where a variable that stands alone has no value it is empty;
+/// where one in a sum has none, it is as long as einsum wants it for the others to keep their lengths.
 /// Thesis: Def. 4.3.1.
 [[nodiscard]] Interval constraint(const std::vector<Subscript>& subscripts,
                                   const std::vector<Interval>& ranges);

@@ -406,7 +406,7 @@ class StatementsReader {
   }
 
   /// What stands behind a name: `at root`, or `: layout` up to the end of the line or to a new name.
-  static void where(Scanner& in, std::optional<std::string>& layout, bool& at_root) {
+  static void where(Scanner& in, std::optional<std::string>& layout, Place& place, bool& at_root) {
     if (in.accept(":")) {
       const std::size_t begin = in.next();
       Scanner ahead = in;
@@ -419,17 +419,25 @@ class StatementsReader {
         if (c == ']' || c == '}' || c == ')') --open;
         (void)ahead.accept(std::string_view(&c, 1));
       }
-      const Place taken = ahead.since(begin);
-      layout = std::string(place_text(taken));
+      place = ahead.since(begin);
+      layout = std::string(place_text(place));
+      layout->resize(layout->find_last_not_of(" \t") + 1);
+      place.span.end = begin + layout->size();
       in = ahead;
       return;
     }
     Scanner ahead = in;
+    const std::size_t begin = in.next();
     if (!ahead.sees_word() || ahead.word("at").value != "at") return;
     in = ahead;
     const auto root = in.word("root");
     if (root.value != "root") fail(root.place, {Code::syntax, "expected root"});
+    place = in.since(begin);
     at_root = true;
+  }
+  static void look_for_root(const Array& array, bool at_root, const Place& place) {
+    if (!at_root || !array.shape->empty()) return;
+    fail(place, {Code::unsupported, "every device holds the one element of an array of rank 0"});
   }
   /// Whether the text before `next` ends a layout: a bracket was closed there.
   static bool ends_at(Scanner& in, std::size_t begin, std::size_t next) {
@@ -454,7 +462,8 @@ class StatementsReader {
     if (!checked_product(*array.shape)) {
       fail(name.place, {Code::size_overflow, "this array does not fit in 63 bits"});
     }
-    where(in, array.layout, array.at_root);
+    where(in, array.layout, array.layout_place, array.at_root);
+    look_for_root(array, array.at_root, array.layout_place);
     out_.arrays.push_back(std::move(array));
   }
 
@@ -484,7 +493,8 @@ class StatementsReader {
                                       : fmt::format("there is no array {} here", name.value)});
     }
     out_.returned = static_cast<std::size_t>(found - out_.arrays.begin());
-    where(in, out_.return_layout, out_.return_at_root);
+    where(in, out_.return_layout, out_.return_layout_place, out_.return_at_root);
+    look_for_root(*found, out_.return_at_root, out_.return_layout_place);
     has_return_ = true;
   }
 

@@ -60,6 +60,7 @@ struct Array {
   std::string name;
   std::optional<Shape> shape;         ///< nothing before the statement that makes it
   std::optional<std::string> layout;  ///< as it stands in the text, or `at root`
+  text::Place layout_place = {};      ///< where it stands
   bool at_root = false;
   bool is_input = true;
   text::Place place;
@@ -88,6 +89,7 @@ struct Statements {
   std::vector<Tactic> tactics;
   std::size_t returned = 0;  ///< in `arrays`
   std::optional<std::string> return_layout;
+  text::Place return_layout_place = {};
   bool return_at_root = false;
 };
 
