@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "retile/core/division.h"
+
 namespace retile::array {
 
 namespace {
@@ -203,7 +205,7 @@ std::optional<std::string> Matching::dimension(const std::vector<Subscript>& sub
     wanted.push_back(box_of(subscripts, ranges));
     at.push_back(ranges[*cut].end == extent ? n : ranges[*cut].end);
   }
-  const Size block = n / pieces + (n % pieces != 0 ? 1 : 0);
+  const Size block = ceil_div(n, pieces);
   std::vector<Size> blocks = {0};
   for (Size t = 1; t <= pieces; ++t) blocks.push_back(t <= n / block ? t * block : n);
   for (const bool lists : {false, true}) {
@@ -242,7 +244,7 @@ std::string Matching::listed(const Use& use, const Shape& shape) const {
 }
 
 Interval piece_of(Size n, Size p, Size t) {
-  const Size b = n / p + (n % p != 0 ? 1 : 0);
+  const Size b = ceil_div(n, p);
   const auto at = [&](Size k) { return b == 0 || k > n / b ? n : b * k; };
   return {at(t), at(t + 1)};
 }

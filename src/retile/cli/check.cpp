@@ -9,6 +9,7 @@
 
 #include "retile/cli/foreign.h"
 #include "retile/cli/report.h"
+#include "retile/cli/shrink.h"
 #include "retile/cli/spmd.h"
 #include "retile/cli/verb.h"
 #include "retile/foreign/reader.h"
@@ -24,6 +25,10 @@ The input holds one or more Programs, in text or JSON form, a module (retile.spm
 system compiled: HLO, StableHLO, Shardy, MLIR, or a trace of DTensor. Each gets a verdict, and the exit
 code is the largest. Where a text does not say its ends, --from and --to do, in any notation.
 
+--shrink asks the command of --peer for ever smaller reshards, and prints the smallest that it still gets
+wrong. In the command {mesh}, {from}, {to} and {shape} stand for them; {from:jax} says the form, which is
+the paper's, or one of `retile convert`. The first reshard is that of FILE, or of --from and --to.
+
 Exit codes: 0 right, 1 wrong (with --within-bound: or higher than both ends), 2 the input cannot be
 read, 3 undecided: a limit was reached, --timeout too.
 
@@ -32,11 +37,13 @@ Examples:
   retile check sequence.txt --timeout 10
   retile partition mlp.array | retile check
   retile check --from '{devices=[4,1]<=[4]}' --to '{devices=[1,4]<=[4]}' --shape 8,8 module.txt
+  retile check --shrink --peer './reshard.py {mesh} {from:sdy} {to:sdy} {shape}' wrong.mlir
   retile lower --mesh x:4 '[8{x}32, 32]' '[32, 8{x}32]' | retile check --within-bound --json)";
 
 struct CheckArguments {
   std::optional<std::string> program;
   ForeignArguments foreign;
+  ShrinkArguments shrink;
   std::optional<std::string> timeout;
 };
 
@@ -55,10 +62,18 @@ Outcome work_on(const CheckArguments& arguments) {
     if (!seconds) return failed(seconds.error());
     options.timeout_seconds = *seconds;
   }
+  if (arguments.shrink.wanted && !arguments.program && arguments.foreign.from) {
+    return shrink_foreign(std::nullopt, "", arguments.foreign, arguments.shrink,
+                          options.timeout_seconds);
+  }
   const std::string path = arguments.program.value_or("-");
   const Result<std::string> text = read_text(path, "PROGRAM");
   if (!text) return failed(text.error());
   const std::string source = path == "-" ? "stdin" : path;
+  if (arguments.shrink.wanted) {
+    return shrink_foreign(*text, source, arguments.foreign, arguments.shrink,
+                          options.timeout_seconds);
+  }
   if (const auto language = foreign::language_of(*text)) {
     return check_foreign(*text, source, *language, arguments.foreign, options.timeout_seconds);
   }
@@ -100,12 +115,37 @@ class CheckVerb final : public Verb {
                  "print what a module does as a Program, retile.program/2");
     options.flag("--within-bound", given_.foreign.within_bound,
                  "also exit 1 if a tile is larger than both ends");
+    options.flag("--shrink", given_.shrink.wanted,
+                 "the smallest reshard that --peer gets wrong in the same way");
+    options.text("--peer", given_.shrink.peer, "with --shrink: a command that writes a program",
+                 "COMMAND");
+    options.text("--runs", given_.shrink.runs,
+                 "with --shrink: at most so many commands (default 500)", "N");
+    options.text("--peer-timeout", given_.shrink.peer_timeout,
+                 "with --shrink: seconds for each command (default 60)", "S");
     options.text("--timeout", given_.timeout, "seconds for each Program (default: no limit)", "S");
     options.flag(
         "--json", given_.foreign.json,
         "print one JSON object per Program (retile.verdict/1) or module (retile.foreign/1)");
   }
-  [[nodiscard]] std::optional<Complaint> settle() override { return std::nullopt; }
+  [[nodiscard]] std::optional<Complaint> settle() override {
+    const ShrinkArguments& shrink = given_.shrink;
+    if (!shrink.wanted) {
+      if (shrink.peer || shrink.runs || shrink.peer_timeout) {
+        return Complaint{"--peer, --runs and --peer-timeout need --shrink"};
+      }
+      return std::nullopt;
+    }
+    if (!shrink.peer) {
+      return Complaint{"--shrink needs --peer",
+                       {"only who wrote a program can write a smaller one"}};
+    }
+    if (given_.foreign.program) return Complaint{"--shrink prints no Program"};
+    if (!given_.program && given_.foreign.from.has_value() != given_.foreign.to.has_value()) {
+      return Complaint{"--shrink needs a file, or both --from and --to"};
+    }
+    return std::nullopt;
+  }
   [[nodiscard]] Outcome work() const override { return work_on(given_); }
 
  private:

@@ -171,6 +171,11 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
+/// Why it is wrong, in one word. Precondition: it is.
+std::string reason_text(const foreign::Verdict& verdict) {
+  return verdict.is_claim ? "claim" : std::string(name_of(verdict.mismatch->fault));
+}
+
 void put_mismatch(const foreign::Verdict& verdict, Json& json) {
   const auto& mismatch = verdict.mismatch;
   json["first_wrong"] = place_json(verdict.first_wrong);
@@ -179,7 +184,7 @@ void put_mismatch(const foreign::Verdict& verdict, Json& json) {
     json[key] = nullptr;
   }
   if (!mismatch) return;
-  json["reason"] = verdict.is_claim ? "claim" : name_of(mismatch->fault);
+  json["reason"] = reason_text(verdict);
   const Size device = mismatch->rank.value_or(mismatch->device);
   if (mismatch->tile) json["device"] = device;
   if (mismatch->fault == foreign::Fault::tile) return;
@@ -245,24 +250,118 @@ Outcome check_foreign(std::string_view text, const std::string& source, foreign:
   const auto functions = foreign::read(input, language, foreign::read_options(*options));
   if (!functions) return failed(functions.error());
 
+/// The functions of a text, and what each of them must do.
+struct Tasks {
+  std::vector<foreign::Function> functions;
+  std::vector<foreign::Ends> ends;
+};
+
+Result<Tasks> read_tasks(std::string_view text, const std::string& source,
+                         foreign::Language language, const foreign::EndOptions& options) {
+  foreign::ReadOptions read_options;
+  if (options.mesh) read_options.devices = options.mesh->devices();
+  read_options.shape = options.shape;
+  const text::Input input{.text = text, .source = source, .numbered = true};
+  auto functions = foreign::read(input, language, read_options);
+  if (!functions) return refuse(std::move(functions.error()));
+  Tasks out{.functions = *std::move(functions), .ends = {}};
+  for (const foreign::Function& function : out.functions) {
+    Result<foreign::Ends> ends = foreign::find_ends(function, options, input);
+    if (!ends) return refuse(std::move(ends.error()));
+    out.ends.push_back(*std::move(ends));
+  }
+  return out;
+}
+
+std::string notes_text(const std::vector<std::string>& notes) {
+  std::string out;
+  for (const std::string& note : notes) out += "note: " + note + "\n";
+  return out;
+}
+
+/// What the functions do, as Programs.
+Outcome programs_in(std::string_view text, const std::string& source, foreign::Language language,
+                    const foreign::EndOptions& options) {
+  const auto tasks = read_tasks(text, source, language, options);
+  if (!tasks) return failed(tasks.error());
   Outcome outcome;
-  for (const foreign::Function& function : *functions) {
-    Result<foreign::Ends> ends = foreign::find_ends(function, *options, input);
-    if (!ends) return failed(ends.error());
-    for (const std::string& note : ends->notes) outcome.words += "note: " + note + "\n";
-    if (arguments.program) {
-      const Result<Program> program = program_of(function, *ends);
-      if (!program) return failed(program.error());
-      outcome.out += to_text(*program);
-      continue;
-    }
-    Judged judged{.function = function, .ends = *std::move(ends), .verdict = {}, .optimum = {}};
-    judged.verdict = foreign::judge(function, judged.ends.from, judged.ends.to,
-                                    {.timeout_seconds = timeout_seconds});
-    judged.optimum = optimum_of(judged.ends);
-    outcome.out +=
-        arguments.json ? verdict_json(judged) : verdict_text(judged, text, arguments.within_bound);
-    outcome.exit = std::max(outcome.exit, exit_of(judged.verdict, arguments.within_bound));
+  for (std::size_t k = 0; k < tasks->functions.size(); ++k) {
+    outcome.words += notes_text(tasks->ends[k].notes);
+    const Result<Program> program = program_of(tasks->functions[k], tasks->ends[k]);
+    if (!program) return failed(program.error());
+    outcome.out += to_text(*program);
+  }
+  return outcome;
+}
+
+Judged judged_by(const foreign::Function& function, foreign::Ends ends, double timeout_seconds) {
+  Judged out{.function = function, .ends = std::move(ends), .verdict = {}, .optimum = {}};
+  out.verdict =
+      foreign::judge(function, out.ends.from, out.ends.to, {.timeout_seconds = timeout_seconds});
+  out.optimum = optimum_of(out.ends);
+  return out;
+}
+
+}  // namespace
+
+Result<foreign::EndOptions> end_options(const ForeignArguments& arguments) {
+  foreign::EndOptions out{.mesh = {}, .shape = {}, .from = arguments.from, .to = arguments.to};
+  if (arguments.mesh) {
+    auto mesh = parse_any_mesh(*arguments.mesh, "--mesh");
+    if (!mesh) return refuse(std::move(mesh.error()));
+    out.mesh = *std::move(mesh);
+  }
+  if (arguments.shape) {
+    auto shape = parse_shape(*arguments.shape, "--shape");
+    if (!shape) return refuse(std::move(shape.error()));
+    out.shape = *std::move(shape);
+  }
+  return out;
+}
+
+Result<std::vector<foreign::Ends>> ends_in(std::string_view text, const std::string& source,
+                                           foreign::Language language,
+                                           const foreign::EndOptions& options) {
+  const auto tasks = read_tasks(text, source, language, options);
+  if (!tasks) return refuse(tasks.error());
+  return tasks->ends;
+}
+
+Result<std::vector<ForeignVerdict>> judge_foreign(std::string_view text, const std::string& source,
+                                                  foreign::Language language,
+                                                  const foreign::EndOptions& options,
+                                                  bool must_be_within_bound,
+                                                  double timeout_seconds) {
+  const auto tasks = read_tasks(text, source, language, options);
+  if (!tasks) return refuse(tasks.error());
+  std::vector<ForeignVerdict> out;
+  for (std::size_t k = 0; k < tasks->functions.size(); ++k) {
+    const Judged judged = judged_by(tasks->functions[k], tasks->ends[k], timeout_seconds);
+    const foreign::Verdict& verdict = judged.verdict;
+    out.push_back({.right = verdict.right,
+                   .within_bound = verdict.within_bound(),
+                   .reason = verdict.mismatch ? reason_text(verdict) : "",
+                   .exit = exit_of(verdict, must_be_within_bound),
+                   .text = verdict_text(judged, text, must_be_within_bound),
+                   .json = verdict_json(judged),
+                   .notes = judged.ends.notes});
+  }
+  return out;
+}
+
+Outcome check_foreign(std::string_view text, const std::string& source, foreign::Language language,
+                      const ForeignArguments& arguments, double timeout_seconds) {
+  const Result<foreign::EndOptions> options = end_options(arguments);
+  if (!options) return failed(options.error());
+  if (arguments.program) return programs_in(text, source, language, *options);
+  const auto verdicts =
+      judge_foreign(text, source, language, *options, arguments.within_bound, timeout_seconds);
+  if (!verdicts) return failed(verdicts.error());
+  Outcome outcome;
+  for (const ForeignVerdict& verdict : *verdicts) {
+    outcome.words += notes_text(verdict.notes);
+    outcome.out += arguments.json ? verdict.json : verdict.text;
+    outcome.exit = std::max(outcome.exit, verdict.exit);
   }
   return outcome;
 }

@@ -4,9 +4,11 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "retile/cli/common.h"
 #include "retile/foreign/judge_text.h"
+#include "retile/foreign/ends.h"
 #include "retile/foreign/reader.h"
 
 namespace retile::cli {
@@ -20,6 +22,35 @@ struct ForeignArguments {
   /// Whether an option is given that only they have.
   [[nodiscard]] bool has_ends() const { return ends.mesh || ends.from || ends.to || ends.shape; }
 };
+
+/// The ends that options say.
+/// \error as parse_any_mesh and parse_shape
+[[nodiscard]] Result<foreign::EndOptions> end_options(const ForeignArguments& arguments);
+
+/// What the functions of a text must do.
+/// \error as foreign::read and foreign::find_ends
+[[nodiscard]] Result<std::vector<foreign::Ends>> ends_in(std::string_view text,
+                                                         const std::string& source,
+                                                         foreign::Language language,
+                                                         const foreign::EndOptions& options);
+
+/// The verdict on one function, printed.
+struct ForeignVerdict {
+  std::optional<bool> right;  ///< nothing: a limit was reached
+  bool within_bound = true;
+  std::string reason;  ///< why it is wrong, in one word
+  Exit exit = Exit::yes;
+  std::string text;
+  std::string json;
+  std::vector<std::string> notes;
+};
+
+/// The verdicts on all functions of a text.
+/// \param timeout_seconds  of each
+/// \error as ends_in
+[[nodiscard]] Result<std::vector<ForeignVerdict>> judge_foreign(
+    std::string_view text, const std::string& source, foreign::Language language,
+    const foreign::EndOptions& options, bool must_be_within_bound, double timeout_seconds);
 
 /// A verdict for every function of a text.
 /// \param timeout_seconds  of each

@@ -45,6 +45,9 @@ std::string Progress::line() const {
   if (stage_ == "plan") {
     return fmt::format("retile: {} redistributions planned, of {} at most", done_, total_);
   }
+  if (stage_ == "shrink") {
+    return fmt::format("retile: {} smaller reshards tried, of {} at most", done_, total_);
+  }
   if (stage_ == "move") {
     return fmt::format("retile: move, repetition {} of {}", std::min(done_ + 1, total_), total_);
   }

@@ -26,7 +26,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `move` counts repetitions, `plan` redistributions, every other stage bytes.
+  /// `move` counts repetitions, `plan` redistributions, `shrink` reshards, every other stage bytes.
   void update(std::string_view stage, Size done, Size total);
 
  private:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "retile/core/cases.h"
+#include "retile/core/division.h"
 #include "retile/emit/trace.h"
 #include "retile/notation/axes.h"
 #include "retile/notation/convert.h"
@@ -72,7 +73,7 @@ class Shardings {
 
   static void check_blocks(const Layout& layout, std::size_t dim) {
     const Cuts& cuts = layout.cuts()[dim];
-    const Size block = cuts.global() / cuts.count() + (cuts.global() % cuts.count() == 0 ? 0 : 1);
+    const Size block = ceil_div(cuts.global(), cuts.count());
     if (cuts.is_listed() || cuts.block() != block || !layout.halos().empty()) {
       refuse_form(fmt::format(
           "Shardy cuts into blocks of ceil(n/k), and dimension {} is cut otherwise", dim));

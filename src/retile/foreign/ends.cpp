@@ -41,6 +41,8 @@ class Finder {
     out_.to = layout(to, global);
     out_.from_text = std::move(from.text);
     out_.to_text = std::move(to.text);
+    out_.from_sharding = std::move(from.sharding);
+    out_.to_sharding = std::move(to.sharding);
     if (out_.from.global() != out_.to.global()) {
       refuse_function(Code::globaltype_mismatch,
                       fmt::format("the start is of an array {}, the end of one {}",

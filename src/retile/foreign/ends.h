@@ -11,6 +11,7 @@
 #include "retile/foreign/module.h"
 #include "retile/foreign/reader.h"
 #include "retile/notation/paper/problem.h"
+#include "retile/notation/sharding.h"
 #include "retile/text/place.h"
 
 namespace retile::foreign {
@@ -35,6 +36,9 @@ struct Ends {
   Layout to;
   std::string from_text;
   std::string to_text;
+  /// Where they were read as such; a file's reader may make layouts itself.
+  std::optional<Sharding> from_sharding = {};
+  std::optional<Sharding> to_sharding = {};
   std::optional<Mesh> mesh = {};  ///< that both are said over, where there is one
   /// What an option says otherwise than the file, and what was taken for granted.
   std::vector<std::string> notes = {};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/division.h"
 #include "retile/core/names.h"
 #include "retile/notation/axes.h"
 #include "retile/notation/dtensor/placements.h"
@@ -41,8 +42,7 @@ Size tiles_of(const Mesh& mesh, const std::vector<AxisPart>& parts) {
 bool is_cut_evenly(const Mesh& mesh, const CutDim& dim) {
   const Size tiles = tiles_of(mesh, dim.parts);
   const Cuts cuts = cuts_of(cut_text(mesh, dim)).value();
-  return !cuts.is_listed() &&
-         cuts.block() == dim.global / tiles + (dim.global % tiles == 0 ? 0 : 1);
+  return !cuts.is_listed() && cuts.block() == ceil_div(dim.global, tiles);
 }
 
 /// Which forms can say what.

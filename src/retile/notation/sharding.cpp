@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/division.h"
 #include "retile/core/names.h"
 #include "retile/notation/axes.h"
 #include "retile/notation/dtensor/placements.h"
@@ -239,7 +240,7 @@ void cut_evenly(const Mesh& mesh, CutDim& dim) {
     if (!product) return;
     count = *product;
   }
-  dim.tile = dim.global / count + (dim.global % count == 0 ? 0 : 1);
+  dim.tile = ceil_div(dim.global, count);
 }
 
 void check_rank(const Written& written, const Shape& shape) {

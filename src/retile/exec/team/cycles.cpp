@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "retile/core/division.h"
 #include "retile/exec/copy/runs.h"
 
 namespace retile::team {
@@ -13,8 +14,6 @@ using copy::line_bytes;
 bool bit(std::span<const std::byte> bits, Size at) {
   return (bits[static_cast<std::size_t>(at / 8)] >> (at % 8) & std::byte{1}) != std::byte{0};
 }
-
-Size divided_up(Size a, Size b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 }  // namespace
 
@@ -28,13 +27,13 @@ Cycles::Cycles(const BlockTurn& turn, std::vector<int> members, Size position, S
   const Size most = std::max<Size>(1, std::min(most_bytes, scratch_bytes / most_cuts));
   // Equal parts, of whole lines, so that equally many copies are equally many bytes. A block that
   // is not cut stays as long as it is: many of them move together.
-  slices_ = divided_up(turn.block_bytes, most);
-  slice_bytes_ = divided_up(turn.block_bytes, slices_);
+  slices_ = ceil_div(turn.block_bytes, most);
+  slice_bytes_ = ceil_div(turn.block_bytes, slices_);
   if (slices_ > 1 && slice_bytes_ + line_bytes <= most)
-    slice_bytes_ = divided_up(slice_bytes_, line_bytes) * line_bytes;
-  slices_ = divided_up(turn.block_bytes, slice_bytes_);
+    slice_bytes_ = ceil_div(slice_bytes_, line_bytes) * line_bytes;
+  slices_ = ceil_div(turn.block_bytes, slice_bytes_);
   const Size most_together = std::max<Size>(1, most / turn.block_bytes);
-  together_ = divided_up(turn.batches, divided_up(turn.batches, most_together));
+  together_ = ceil_div(turn.batches, ceil_div(turn.batches, most_together));
   const auto marked = static_cast<std::size_t>(mark_bytes(turn));
   if (marked <= marks.size()) mark_leaders(marks.first(marked));
 
@@ -45,7 +44,7 @@ Cycles::Cycles(const BlockTurn& turn, std::vector<int> members, Size position, S
     moved += source_of(place) == place ? 0 : 1;
   }
   if (moved == 0) return;
-  const Size layers = divided_up(turn.batches, together_) * slices_;
+  const Size layers = ceil_div(turn.batches, together_) * slices_;
   // The boundary before member m, as a layer and a block of it: layers * moved * m / members.
   const auto boundary = [&](Size m) {
     const Size rest = layers % turn.members * m;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "retile/core/division.h"
 #include "retile/core/names.h"
 
 namespace retile::notation {
@@ -109,7 +110,7 @@ std::vector<Size> nested_cuts(const std::vector<Cut>& cuts, Size global) {
     std::vector<Size> next;
     for (std::size_t t = 0; t + 1 < at.size(); ++t) {
       const Size extent = at[t + 1] - at[t];
-      const Size block = extent / pieces + (extent % pieces == 0 ? 0 : 1);
+      const Size block = ceil_div(extent, pieces);
       for (Size piece = 0; piece < pieces; ++piece) {
         const bool behind = block > 0 && piece > extent / block;
         next.push_back(at[t] + (behind ? extent : std::min(piece * block, extent)));

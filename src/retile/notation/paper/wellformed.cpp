@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/division.h"
 #include "retile/core/names.h"
 #include "retile/notation/paper/type_text.h"
 #include "retile/text/words.h"
@@ -208,7 +209,7 @@ tl::expected<Cuts, CutsViolation> cuts_of(const CutText& dim) {
   const bool covers = !cover || *cover >= dim.global;
   if (dim.cutting == paper::Cutting::blocks) {
     if (covers) return Cuts::blocks(dim.tile, *tiles, dim.global);
-    const Size least = dim.global / *tiles + (dim.global % *tiles == 0 ? 0 : 1);
+    const Size least = ceil_div(dim.global, *tiles);
     return refused({.code = Code::ill_formed_type,
                     .message = fmt::format("{} blocks of {} hold {} elements, the dimension has {}",
                                            *tiles, dim.tile, *cover, dim.global),

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "retile/core/assert.h"
+#include "retile/core/division.h"
 #include "retile/core/names.h"
 #include "retile/notation/paper/notation.h"
 #include "retile/notation/paper/type_text.h"
@@ -58,7 +59,7 @@ std::vector<std::string> parts_of(const std::vector<Digit>& digits, const Mesh* 
 /// `3`, `4~` or `(0,3,10)`: the first of these that says the tiles.
 std::string cuts_text(const Cuts& cuts) {
   const Size global = cuts.global();
-  const Size tile = global / cuts.count() + (global % cuts.count() == 0 ? 0 : 1);
+  const Size tile = ceil_div(global, cuts.count());
   if (!cuts.is_listed()) return fmt::format("{}{}", cuts.block(), cuts.block() == tile ? "" : "~");
   std::string out;
   for (Size t = 0; t <= cuts.count(); ++t) {

@@ -1,0 +1,79 @@
+"""Writes what one release makes of one reshard, for `retile check --shrink --peer`.
+
+    PYTHON peers/emit.py FORM MESH FROM TO
+
+FORM is hlo, sdy or stablehlo where PYTHON has JAX, dtensor where it has PyTorch. MESH, FROM and TO are in the notation of
+retile, whole axes only. Exit code 1 says that the release refused, 134 that it aborted, 2 that it cannot be asked.
+"""
+
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+DIM = re.compile(r"\s*(?:\d+(?:~?)\{([^{}]*)\})?(\d+)\s*")
+
+
+def end(text):
+    """The axes of every dimension, major to minor, the extents, and the axes that count addends."""
+    found = re.fullmatch(r"\s*(?:sum\{([^{}]*)\})?\[(.*)\]\s*", text)
+    if not found:
+        raise ValueError(f"not read: {text}")
+    sums, inside = found.groups()
+    dims = [DIM.fullmatch(dim) for dim in re.split(r",(?![^{}]*\})", inside)]
+    if None in dims:
+        raise ValueError(f"not read: {text}")
+    axes = [names_of(dim.group(1))[::-1] for dim in dims]
+    return axes, [int(dim.group(2)) for dim in dims], names_of(sums)
+
+
+def names_of(text):
+    names = [name.strip() for name in (text or "").split(",") if name.strip()]
+    if any(not name.isidentifier() for name in names):
+        raise ValueError(f"not whole axes: {text}")
+    return names
+
+
+def problem_of(mesh, source, target):
+    axes = [[name, int(size)] for name, size in (part.split(":") for part in mesh.split(","))]
+    (start, shape, start_sums), (goal, same, goal_sums) = end(source), end(target)
+    if shape != same:
+        raise ValueError("two arrays")
+    return {"id": 0, "family": "asked", "mesh": axes, "shape": shape, "from": start, "to": goal, "from_order": None,
+            "to_order": None, "from_sum": start_sums, "to_sum": goal_sums}
+
+
+def emit(form, problem, folder):
+    if form == "dtensor":
+        import record_dtensor
+        return record_dtensor.trace(problem)
+    import record_jax
+    return record_jax.emit(form, problem, folder)
+
+
+def main():
+    if len(sys.argv) != 5 or sys.argv[1] not in ("hlo", "sdy", "stablehlo", "dtensor"):
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        problem = problem_of(*sys.argv[2:])
+    except ValueError as why:
+        print(why, file=sys.stderr)
+        return 2
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
+    os.environ["TORCH_CPP_LOG_LEVEL"] = "ERROR"
+    from record_jax import in_child
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "emitted"
+        state, words = in_child(lambda inner: emit(sys.argv[1], problem, inner), path)
+        if state == "emitted":
+            sys.stdout.write(path.read_text())
+        else:
+            print(words, file=sys.stderr)
+    return {"emitted": 0, "refused": 1, "aborted": 134}[state]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

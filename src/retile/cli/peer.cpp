@@ -1,0 +1,202 @@
+#include "retile/cli/peer.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "retile/core/descriptor.h"
+
+namespace retile::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using End = PeerAnswer::End;
+
+/// What a command may write to a file, stdout among them.
+constexpr rlim_t most_bytes = rlim_t{1} << 28;
+constexpr std::size_t most_words = 2000;
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, CloseFile>;
+
+/// What stands in a file, or its last bytes.
+std::string text_of(std::FILE* file, std::size_t most) {
+  std::fseek(file, 0, SEEK_END);
+  const long size = std::ftell(file);
+  const auto count = std::min(most, static_cast<std::size_t>(std::max(size, 0L)));
+  std::fseek(file, size - static_cast<long>(count), SEEK_SET);
+  std::string out(count, '\0');
+  out.resize(std::fread(out.data(), 1, count, file));
+  return out;
+}
+
+extern "C" void end_group(int) { kill(0, SIGKILL); }
+
+/// In the child: watches over a shell. Only calls that are safe between fork and exec.
+///
+/// The group has this process at its head: whoever ends it ends the shell and what that started. And
+/// this process is told when the program ends.
+[[noreturn]] void watch_over(const char* command, int nowhere, int out, int words, pid_t parent) {
+  setpgid(0, 0);
+  std::signal(SIGTERM, end_group);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(1);
+  const pid_t shell = fork();
+  if (shell == 0) {
+    for (const int signal : {SIGTERM, SIGPIPE, SIGXFSZ, SIGINT, SIGHUP})
+      std::signal(signal, SIG_DFL);
+    const rlimit no_core{0, 0};
+    const rlimit files{most_bytes, most_bytes};
+    setrlimit(RLIMIT_CORE, &no_core);
+    setrlimit(RLIMIT_FSIZE, &files);
+    dup2(nowhere, STDIN_FILENO);
+    dup2(out, STDOUT_FILENO);
+    dup2(words, STDERR_FILENO);
+    execl("/bin/sh", "sh", "-c", command, static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  int status = 0;
+  while (waitpid(shell, &status, 0) < 0 && errno == EINTR) {
+  }
+  // What it left running in the background must not stay.
+  if (shell < 0) _exit(1);
+  _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+/// Whether the other end of a pipe is closed before the time is over.
+bool closes(int pipe, double seconds) {
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  while (true) {
+    const double left = std::chrono::duration<double>(end - Clock::now()).count();
+    if (left <= 0) return false;
+    pollfd waited{pipe, POLLIN, 0};
+    const int ready = poll(&waited, 1, static_cast<int>(std::min(std::ceil(left * 1000), 1e9)));
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return false;
+  }
+}
+
+tl::unexpected<Diagnostic> cannot_start(int error) {
+  return refuse(
+      {.code = Code::file_error,
+       .message = fmt::format("the command cannot be started: {}", std::strerror(error))});
+}
+
+void take_status(PeerAnswer& answer, int status) {
+  if (answer.end == End::late) return;
+  constexpr int first_signal = 128;
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : first_signal + WTERMSIG(status);
+  answer.end = code == 0 ? End::done : code > first_signal ? End::aborted : End::refused;
+  answer.code = code > first_signal ? code - first_signal : code;
+}
+
+/// Where a placeholder stands: its name, its form, and one past it.
+struct Placeholder {
+  std::string_view name;
+  std::string_view form;
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+/// The next one at `from` or behind it.
+std::optional<Placeholder> next_placeholder(std::string_view command, std::size_t from) {
+  for (std::size_t begin = command.find('{', from); begin != std::string_view::npos;
+       begin = command.find('{', begin + 1)) {
+    const std::size_t close = command.find('}', begin);
+    if (close == std::string_view::npos) return std::nullopt;
+    if (begin > 0 && command[begin - 1] == '$') continue;
+    const std::string_view inside = command.substr(begin + 1, close - begin - 1);
+    const std::size_t colon = std::min(inside.find(':'), inside.size());
+    const std::string_view name = inside.substr(0, colon);
+    if (name != "mesh" && name != "from" && name != "to" && name != "shape") continue;
+    return Placeholder{.name = name,
+                       .form = inside.substr(std::min(colon + 1, inside.size())),
+                       .begin = begin,
+                       .end = close + 1};
+  }
+  return std::nullopt;
+}
+
+/// `'a b'`
+std::string shell_quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char letter : text) {
+    if (letter == '\'') {
+      out += "'\\''";
+    } else {
+      out += letter;
+    }
+  }
+  return out + "'";
+}
+
+}  // namespace
+
+Result<std::string> filled_in(
+    std::string_view command,
+    const std::function<Result<std::string>(std::string_view name, std::string_view form)>&
+        text_of) {
+  std::string out;
+  std::size_t done = 0;
+  for (auto place = next_placeholder(command, 0); place;
+       place = next_placeholder(command, place->end)) {
+    const Result<std::string> text = text_of(place->name, place->form);
+    if (!text) return refuse(text.error());
+    out += command.substr(done, place->begin - done);
+    out += shell_quoted(*text);
+    done = place->end;
+  }
+  out += command.substr(done);
+  return out;
+}
+
+Result<PeerAnswer> ask_peer(const std::string& command, double seconds) {
+  const Descriptor nowhere(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const File out(std::tmpfile());
+  const File words(std::tmpfile());
+  std::array<int, 2> ends{};
+  if (nowhere.number() < 0 || !out || !words || pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return cannot_start(errno);
+  }
+  // Nobody writes to it: that its other end is closed says that the child has ended.
+  const Descriptor read(ends[0]);
+  Descriptor write(ends[1]);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) return cannot_start(errno);
+  if (child == 0) {
+    watch_over(command.c_str(), nowhere.number(), fileno(out.get()), fileno(words.get()), parent);
+  }
+  setpgid(child, child);  // whoever comes first: the group must be there before it is ended
+  write.close();
+  PeerAnswer answer;
+  if (!closes(read.number(), seconds)) answer.end = End::late;
+  kill(-child, SIGKILL);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  take_status(answer, status);
+  answer.out = text_of(out.get(), most_bytes);
+  answer.words = text_of(words.get(), most_words);
+  return answer;
+}
+
+}  // namespace retile::cli

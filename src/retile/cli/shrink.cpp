@@ -1,0 +1,355 @@
+#include "retile/cli/shrink.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "retile/cli/peer.h"
+#include "retile/cli/progress.h"
+#include "retile/core/names.h"
+#include "retile/core/primes.h"
+#include "retile/foreign/shrink.h"
+#include "retile/notation/convert.h"
+#include "retile/notation/paper/notation.h"
+
+namespace retile::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using foreign::Reshard;
+
+constexpr Size usual_runs = 500;
+constexpr Size most_runs = 1000000;
+constexpr double usual_seconds = 60;
+
+/// What a command's answer comes to.
+struct Finding {
+  /// `right`, `wrong: end`, `above the bound`, `aborted`, `refused`, `late`, `undecided` or `unreadable`.
+  std::string kind;
+  std::string program = {};
+  std::string words = {};  ///< of the command
+  std::optional<ForeignVerdict> verdict = {};
+  std::optional<Diagnostic> unreadable = {};
+
+  /// Whether there is anything to make smaller.
+  [[nodiscard]] bool is_fault() const {
+    return kind == "aborted" || kind == "above the bound" || kind.rfind("wrong", 0) == 0;
+  }
+};
+
+std::string kind_of(const ForeignVerdict& verdict, bool must_be_within_bound) {
+  if (!verdict.right) return "undecided";
+  if (!*verdict.right) return "wrong: " + verdict.reason;
+  return must_be_within_bound && !verdict.within_bound ? "above the bound" : "right";
+}
+
+std::string kind_of(const PeerAnswer& answer) {
+  using End = PeerAnswer::End;
+  if (answer.end == End::aborted) return "aborted";
+  return answer.end == End::late ? "late" : "refused";
+}
+
+/// A refusal of a command's line.
+struct AboutPeer {
+  const std::string& command;
+  [[nodiscard]] Diagnostic operator()(std::string message,
+                                      std::vector<std::string> notes = {}) const {
+    return about_argument(Code::bad_argument, "--peer", command, std::move(message),
+                          std::move(notes));
+  }
+};
+
+Result<ShardingForm> form_named(std::string_view name, const AboutPeer& about_peer) {
+  if (name.empty()) return ShardingForm::paper;
+  const auto* const found = std::find(sharding_form_names.begin(), sharding_form_names.end(), name);
+  if (found != sharding_form_names.end()) {
+    return static_cast<ShardingForm>(found - sharding_form_names.begin());
+  }
+  return refuse(about_peer(fmt::format("{} is no form of shardings", clean(std::string(name))),
+                           {fmt::format("forms: {}", fmt::join(sharding_form_names, ", "))}));
+}
+
+class Asker {
+ public:
+  Asker(const ForeignArguments& arguments, std::string command, double peer_seconds, double seconds)
+      : arguments_(arguments),
+        command_(std::move(command)),
+        peer_seconds_(peer_seconds),
+        seconds_(seconds) {}
+
+  /// What the command makes of a reshard.
+  Result<Finding> ask(const Reshard& reshard) const {
+    const auto ends = foreign::shardings_of(reshard);
+    if (!ends) return refuse(ends.error());
+    const Result<std::string> command = filled_in(
+        command_, [&](std::string_view name, std::string_view form) -> Result<std::string> {
+          return text_of(reshard, *ends, name, form);
+        });
+    if (!command) return refuse(command.error());
+    Result<PeerAnswer> answer = ask_peer(*command, peer_seconds_);
+    if (!answer) return refuse(std::move(answer.error()));
+    if (answer->end != PeerAnswer::End::done) {
+      return Finding{.kind = kind_of(*answer), .words = std::move(answer->words)};
+    }
+    return finding_of(std::move(*answer), reshard, *ends);
+  }
+
+ private:
+  Result<std::string> text_of(const Reshard& reshard, const std::array<Sharding, 2>& ends,
+                              std::string_view name, std::string_view form_name) const {
+    const AboutPeer about_peer{command_};
+    if (name == "shape") return fmt::format("{}", fmt::join(reshard.shape, ","));
+    const Result<ShardingForm> form = form_named(form_name, about_peer);
+    if (!form) return refuse(form.error());
+    const Result<std::string> text = name == "mesh" ? mesh_text(reshard.mesh, *form)
+                                                    : to_text(ends[name == "from" ? 0 : 1], *form);
+    if (text) return text;
+    return refuse(about_peer(text.error().message, text.error().notes));
+  }
+
+  /// A verdict by the ends that were asked for, whatever the answer says of its own. A trace of DTensor is
+  /// taken at its word.
+  Result<Finding> finding_of(PeerAnswer answer, const Reshard& reshard,
+                             const std::array<Sharding, 2>& ends) const {
+    Finding out{.kind = "unreadable", .program = std::move(answer.out)};
+    out.words = std::move(answer.words);
+    const auto language = foreign::language_of(out.program);
+    if (!language) {
+      out.unreadable = Diagnostic{.code = Code::syntax,
+                                  .message = "no program of a system whose programs are read",
+                                  .source = "the command's answer"};
+      return out;
+    }
+    foreign::EndOptions options{.mesh = reshard.mesh,
+                                .shape = reshard.shape,
+                                .from = type_text(ends[0]),
+                                .to = type_text(ends[1])};
+    // torch cuts what an axis has left by the next one, and uneven tiles are then others than ours.
+    if (*language == foreign::Language::dtensor) options = {};
+    auto verdicts = judge_foreign(out.program, "the command's answer", *language, options,
+                                  arguments_.within_bound, seconds_);
+    if (!verdicts) {
+      out.unreadable = verdicts.error();
+    } else if (verdicts->size() == 1) {
+      out.verdict = std::move(verdicts->front());
+      out.kind = kind_of(*out.verdict, arguments_.within_bound);
+    } else {
+      out.unreadable =
+          Diagnostic{.code = Code::unsupported,
+                     .message = fmt::format("{} functions, where one is wanted", verdicts->size()),
+                     .source = "the command's answer"};
+    }
+    return out;
+  }
+
+  const ForeignArguments& arguments_;
+  std::string command_;
+  double peer_seconds_;
+  double seconds_;
+};
+
+/// Axes for layouts that are said over none: those of the options or of the file, else a prime factor each.
+PlacedMesh mesh_for(const std::optional<Mesh>& mesh, const std::optional<PlacedMesh>& given,
+                    Size devices) {
+  if (given) return *given;
+  if (mesh) return {.mesh = *mesh};
+  std::vector<Axis> axes;
+  for (const PrimePower& power : factorize(devices)) {
+    for (Size k = 0; k < power.exponent; ++k) {
+      axes.push_back({.name = fmt::format("a{}", axes.size()), .size = power.prime});
+    }
+  }
+  return {.mesh = Mesh::make(std::move(axes)).value()};
+}
+
+/// Whether its axes have names: those of HLO's tables are made up.
+bool has_axes(const Sharding& sharding) { return sharding.notation != Notation::hlo; }
+
+/// Between the ends of a function, in their own axes where they have some.
+Result<Reshard> reshard_between(const foreign::Ends& ends, const std::optional<PlacedMesh>& given) {
+  if (ends.from_sharding && ends.to_sharding && has_axes(*ends.from_sharding)) {
+    Result<Reshard> out = foreign::reshard_of(*ends.from_sharding, *ends.to_sharding);
+    if (out) return out;
+  }
+  return foreign::reshard_of(ends.from, ends.to, mesh_for(ends.mesh, given, ends.from.devices()));
+}
+
+/// The ends of a text's one function.
+Result<Reshard> reshard_in(const std::string& text, const std::string& source,
+                           const foreign::EndOptions& options) {
+  const auto language = foreign::language_of(text);
+  if (!language) {
+    return refuse({.code = Code::syntax,
+                   .message = "no program of another system",
+                   .source = source,
+                   .notes = {"--shrink is for what other systems compile"}});
+  }
+  const auto all = ends_in(text, source, *language, options);
+  if (!all) return refuse(all.error());
+  if (all->size() != 1) {
+    return refuse({.code = Code::unsupported,
+                   .message = fmt::format("{} functions: --shrink takes one", all->size()),
+                   .source = source});
+  }
+  const foreign::Ends& ends = all->front();
+  Result<Reshard> out = reshard_between(ends, options.mesh);
+  if (!out) {
+    out.error().source = source;
+    out.error().notes.emplace_back("--mesh x:4,y:2 says other axes");
+  }
+  return out;
+}
+
+/// The ends that options alone say.
+Result<Reshard> reshard_of_options(const foreign::EndOptions& options) {
+  std::array<Sharding, 2> ends;
+  for (std::size_t k = 0; k < ends.size(); ++k) {
+    auto sharding =
+        parse_sharding(k == 0 ? *options.from : *options.to,
+                       {.mesh = options.mesh, .shape = options.shape}, k == 0 ? "--from" : "--to");
+    if (!sharding) return refuse(std::move(sharding.error()));
+    ends[k] = *std::move(sharding);
+  }
+  const auto refuse_ends = [](Code code, std::string message) {
+    return refuse({.code = code, .message = std::move(message), .source = "--to"});
+  };
+  if (ends[0].layout.devices() != ends[1].layout.devices()) {
+    return refuse_ends(Code::bad_argument, "the ends are of different numbers of devices");
+  }
+  if (ends[0].layout.global() != ends[1].layout.global()) {
+    return refuse_ends(Code::globaltype_mismatch, "the ends are of different arrays");
+  }
+  if (const auto why = check_addends(ends[0].layout, ends[1].layout); !why) {
+    return refuse_ends(why.error().code, why.error().message);
+  }
+  return foreign::reshard_of(ends[0], ends[1]);
+}
+
+/// The command's own words, indented.
+std::string words_text(const std::string& words) {
+  std::string out;
+  for (std::size_t begin = 0; begin < words.size();) {
+    const std::size_t end = std::min(words.find('\n', begin), words.size());
+    if (end > begin) out += fmt::format("  | {}\n", clean(words.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return out;
+}
+
+struct Found {
+  foreign::Shrunk shrunk;
+  Finding finding;
+};
+
+std::string found_text(const Found& found) {
+  const Reshard& reshard = found.shrunk.reshard;
+  const auto ends = foreign::shardings_of(reshard).value();
+  const auto mesh =
+      mesh_text(reshard.mesh, reshard.mesh.order ? ShardingForm::sdy : ShardingForm::paper);
+  std::string out = fmt::format(
+      "{}, after {}: {}\n", found.finding.kind, counted(found.shrunk.runs, "question"),
+      found.shrunk.complete ? "nothing smaller fails like this" : "the limit was reached");
+  out += fmt::format("--mesh '{}' --from '{}' --to '{}'\n", mesh ? *mesh : "", type_text(ends[0]),
+                     type_text(ends[1]));
+  if (found.finding.verdict) out += found.finding.verdict->text;
+  if (found.finding.kind == "aborted") out += words_text(found.finding.words);
+  if (!found.finding.program.empty()) out += "\n" + found.finding.program;
+  return out;
+}
+
+std::string found_json(const Found& found) {
+  const Reshard& reshard = found.shrunk.reshard;
+  const auto ends = foreign::shardings_of(reshard).value();
+  Json json;
+  json["schema"] = "retile.shrunk/1";
+  json["kind"] = found.finding.kind;
+  json["mesh"] = to_text(reshard.mesh.mesh);
+  json["order"] = nullptr;
+  if (reshard.mesh.order) json["order"] = reshard.mesh.order->entries();
+  json["shape"] = reshard.shape;
+  json["from"] = type_text(ends[0]);
+  json["to"] = type_text(ends[1]);
+  json["runs"] = found.shrunk.runs;
+  json["complete"] = found.shrunk.complete;
+  json["verdict"] = nullptr;
+  if (found.finding.verdict) json["verdict"] = Json::parse(found.finding.verdict->json);
+  json["program"] = found.finding.program;
+  json["words"] = found.finding.words;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+/// Why a first answer leaves nothing to do.
+Outcome nothing_to_shrink(const Finding& first, const std::string& command) {
+  if (first.kind == "right") {
+    return {.exit = Exit::yes,
+            .out = first.verdict->text,
+            .words = "note: the command's answer is right: there is nothing to make smaller\n"};
+  }
+  if (first.unreadable) {
+    Diagnostic why = *first.unreadable;
+    why.notes.emplace_back("this is what the command of --peer wrote for these ends");
+    return failed(std::move(why));
+  }
+  Outcome out = failed(Exit::undecided,
+                       AboutPeer{command}("the command's answer for these ends: " + first.kind));
+  out.words = words_text(first.words);
+  return out;
+}
+
+Outcome search(const Asker& asker, const Reshard& whole, const std::string& command, Size runs,
+               bool json) {
+  Result<Finding> first = asker.ask(whole);
+  if (!first) return failed(first.error());
+  if (!first->is_fault()) return nothing_to_shrink(*first, command);
+  Progress progress(stderr_of_this());
+  Size asked = 0;
+  Finding last = *first;
+  const auto goes_wrong = [&](const Reshard& reshard) -> Result<bool> {
+    progress.update("shrink", asked++, runs);
+    Result<Finding> finding = asker.ask(reshard);
+    if (!finding) {
+      // A form that cannot say this one says nothing about smaller ones.
+      if (finding.error().code == Code::unsupported || finding.error().code == Code::bad_argument)
+        return false;
+      return refuse(std::move(finding.error()));
+    }
+    if (finding->kind != first->kind) return false;
+    last = *std::move(finding);
+    return true;
+  };
+  Result<foreign::Shrunk> shrunk = foreign::shrink(whole, goes_wrong, runs);
+  if (!shrunk) return failed(shrunk.error());
+  const Found found{.shrunk = *std::move(shrunk), .finding = std::move(last)};
+  return {.exit = Exit::no, .out = json ? found_json(found) : found_text(found)};
+}
+
+}  // namespace
+
+Outcome shrink_foreign(const std::optional<std::string>& text, const std::string& source,
+                       const ForeignArguments& arguments, const ShrinkArguments& shrink,
+                       double timeout_seconds) {
+  const Result<foreign::EndOptions> options = end_options(arguments);
+  if (!options) return failed(options.error());
+  Size runs = usual_runs;
+  if (shrink.runs) {
+    const Result<Size> given = parse_count(*shrink.runs, "--runs", 0, most_runs);
+    if (!given) return failed(given.error());
+    runs = *given;
+  }
+  double peer_seconds = usual_seconds;
+  if (shrink.peer_timeout) {
+    const Result<double> given = parse_timeout(*shrink.peer_timeout, "--peer-timeout");
+    if (!given) return failed(given.error());
+    peer_seconds = *given;
+  }
+  const Result<Reshard> whole =
+      text ? reshard_in(*text, source, *options) : reshard_of_options(*options);
+  if (!whole) return failed(whole.error());
+  const Asker asker(arguments, *shrink.peer, peer_seconds, timeout_seconds);
+  return search(asker, *whole, *shrink.peer, runs, arguments.json);
+}
+
+}  // namespace retile::cli
