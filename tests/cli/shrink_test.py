@@ -134,6 +134,7 @@ ENTRY %main (p: f32[1,2]) -> f32[2,1] {
     def test_no_answers(self):
         self.not_shrunk(3, ["refused", "that is too hard"], "--peer", self.command("refuse"), *MESH)
         self.not_shrunk(2, "no program of a system", "--peer", "echo {from}", *MESH)
+        self.not_shrunk(2, ["wrote nothing", "the reason"], "--peer", "echo the reason >&2 # {from}", *MESH)
         self.not_shrunk(2, ["the command's answer:1", "this is what the command"], "--peer", "echo 'HloModule m {'", *MESH)
         self.not_shrunk(3, "refused", "--peer", "/no/such/command {from}", *MESH)
         self.not_shrunk(2, "sdz is no form", "--peer", "echo {from:sdz}", *MESH)

@@ -119,7 +119,9 @@ class Asker {
     const auto language = foreign::language_of(out.program);
     if (!language) {
       out.unreadable = Diagnostic{.code = Code::syntax,
-                                  .message = "no program of a system whose programs are read",
+                                  .message = out.program.empty()
+                                                 ? "the command wrote nothing"
+                                                 : "no program of a system whose programs are read",
                                   .source = "the command's answer"};
       return out;
     }
@@ -291,7 +293,9 @@ Outcome nothing_to_shrink(const Finding& first, const std::string& command) {
   if (first.unreadable) {
     Diagnostic why = *first.unreadable;
     why.notes.emplace_back("this is what the command of --peer wrote for these ends");
-    return failed(std::move(why));
+    Outcome out = failed(std::move(why));
+    out.words = words_text(first.words);
+    return out;
   }
   Outcome out = failed(Exit::undecided,
                        AboutPeer{command}("the command's answer for these ends: " + first.kind));
