@@ -119,6 +119,12 @@ TEST(Shrink, an_axis_goes_with_what_it_cuts) {
   EXPECT_EQ(all.count("x:4,y:6 | [3{x}12, 12] | [12, 3{x}12]"), 1U);
 }
 
+TEST(Shrink, an_axis_of_which_parts_stand_at_one_end_keeps_its_size) {
+  for (const Reshard& one : smaller(examples()[1])) {
+    EXPECT_EQ(one.mesh.mesh.device_count(), 12) << text(one);
+  }
+}
+
 TEST(Shrink, an_order_of_devices_goes_first_and_alone) {
   const std::vector<Reshard> all = smaller(examples()[4]);
   ASSERT_FALSE(all.empty());
