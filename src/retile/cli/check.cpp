@@ -62,7 +62,7 @@ Outcome work_on(const CheckArguments& arguments) {
     if (!seconds) return failed(seconds.error());
     options.timeout_seconds = *seconds;
   }
-  if (arguments.shrink.wanted && !arguments.program && arguments.foreign.from) {
+  if (arguments.shrink.wanted && !arguments.program && arguments.foreign.ends.from) {
     return shrink_foreign(std::nullopt, "", arguments.foreign, arguments.shrink,
                           options.timeout_seconds);
   }
@@ -141,7 +141,8 @@ class CheckVerb final : public Verb {
                        {"only who wrote a program can write a smaller one"}};
     }
     if (given_.foreign.program) return Complaint{"--shrink prints no Program"};
-    if (!given_.program && given_.foreign.from.has_value() != given_.foreign.to.has_value()) {
+    if (!given_.program &&
+        given_.foreign.ends.from.has_value() != given_.foreign.ends.to.has_value()) {
       return Complaint{"--shrink needs a file, or both --from and --to"};
     }
     return std::nullopt;

@@ -240,16 +240,6 @@ Result<Program> program_of(const foreign::Function& function, const foreign::End
   return out;
 }
 
-}  // namespace
-
-Outcome check_foreign(std::string_view text, const std::string& source, foreign::Language language,
-                      const ForeignArguments& arguments, double timeout_seconds) {
-  const Result<foreign::EndOptions> options = foreign::read_ends(arguments.ends);
-  if (!options) return failed(options.error());
-  const text::Input input{.text = text, .source = source, .numbered = true};
-  const auto functions = foreign::read(input, language, foreign::read_options(*options));
-  if (!functions) return failed(functions.error());
-
 /// The functions of a text, and what each of them must do.
 struct Tasks {
   std::vector<foreign::Function> functions;
@@ -258,11 +248,8 @@ struct Tasks {
 
 Result<Tasks> read_tasks(std::string_view text, const std::string& source,
                          foreign::Language language, const foreign::EndOptions& options) {
-  foreign::ReadOptions read_options;
-  if (options.mesh) read_options.devices = options.mesh->devices();
-  read_options.shape = options.shape;
   const text::Input input{.text = text, .source = source, .numbered = true};
-  auto functions = foreign::read(input, language, read_options);
+  auto functions = foreign::read(input, language, foreign::read_options(options));
   if (!functions) return refuse(std::move(functions.error()));
   Tasks out{.functions = *std::move(functions), .ends = {}};
   for (const foreign::Function& function : out.functions) {
@@ -304,21 +291,6 @@ Judged judged_by(const foreign::Function& function, foreign::Ends ends, double t
 
 }  // namespace
 
-Result<foreign::EndOptions> end_options(const ForeignArguments& arguments) {
-  foreign::EndOptions out{.mesh = {}, .shape = {}, .from = arguments.from, .to = arguments.to};
-  if (arguments.mesh) {
-    auto mesh = parse_any_mesh(*arguments.mesh, "--mesh");
-    if (!mesh) return refuse(std::move(mesh.error()));
-    out.mesh = *std::move(mesh);
-  }
-  if (arguments.shape) {
-    auto shape = parse_shape(*arguments.shape, "--shape");
-    if (!shape) return refuse(std::move(shape.error()));
-    out.shape = *std::move(shape);
-  }
-  return out;
-}
-
 Result<std::vector<foreign::Ends>> ends_in(std::string_view text, const std::string& source,
                                            foreign::Language language,
                                            const foreign::EndOptions& options) {
@@ -351,7 +323,7 @@ Result<std::vector<ForeignVerdict>> judge_foreign(std::string_view text, const s
 
 Outcome check_foreign(std::string_view text, const std::string& source, foreign::Language language,
                       const ForeignArguments& arguments, double timeout_seconds) {
-  const Result<foreign::EndOptions> options = end_options(arguments);
+  const Result<foreign::EndOptions> options = foreign::read_ends(arguments.ends);
   if (!options) return failed(options.error());
   if (arguments.program) return programs_in(text, source, language, *options);
   const auto verdicts =

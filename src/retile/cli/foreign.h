@@ -2,13 +2,14 @@
 // are printed.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "retile/cli/common.h"
-#include "retile/foreign/judge_text.h"
 #include "retile/foreign/ends.h"
+#include "retile/foreign/judge_text.h"
 #include "retile/foreign/reader.h"
 
 namespace retile::cli {
@@ -22,10 +23,6 @@ struct ForeignArguments {
   /// Whether an option is given that only they have.
   [[nodiscard]] bool has_ends() const { return ends.mesh || ends.from || ends.to || ends.shape; }
 };
-
-/// The ends that options say.
-/// \error as parse_any_mesh and parse_shape
-[[nodiscard]] Result<foreign::EndOptions> end_options(const ForeignArguments& arguments);
 
 /// What the functions of a text must do.
 /// \error as foreign::read and foreign::find_ends

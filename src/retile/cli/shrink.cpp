@@ -335,7 +335,7 @@ Outcome search(const Asker& asker, const Reshard& whole, const std::string& comm
 Outcome shrink_foreign(const std::optional<std::string>& text, const std::string& source,
                        const ForeignArguments& arguments, const ShrinkArguments& shrink,
                        double timeout_seconds) {
-  const Result<foreign::EndOptions> options = end_options(arguments);
+  const Result<foreign::EndOptions> options = foreign::read_ends(arguments.ends);
   if (!options) return failed(options.error());
   Size runs = usual_runs;
   if (shrink.runs) {
