@@ -212,6 +212,65 @@ TEST(Routes, one_of_a_million_devices_looks_at_its_own_boxes_only) {
   EXPECT_EQ(sources, targets + 12'345);
 }
 
+/// What is wrong with what one device receives of an exchange too large to be made, and with what one of
+/// its sources sends to it; empty if nothing is.
+std::string fault_of_one(const Layout& from, const Layout& to, Size device) {
+  const Routes routes(from, to);
+  if (auto fault = fault_of(routes, from, to, device); !fault.empty()) return fault;
+  const Box mine = to.box(device);
+  std::string fault;
+  Size source = device;  // the last of its sources
+  routes.received(device, [&](const Transfer& transfer) {
+    if (transfer.source != device) source = transfer.source;
+    const Box old = from.box(transfer.source);
+    for (std::size_t k = 0; k < old.at.size(); ++k) {
+      if (old.at[k] + transfer.source_start[k] != mine.at[k] + transfer.target_start[k] ||
+          transfer.source_start[k] + transfer.shape[k] > old.extent[k]) {
+        fault = "received from who does not hold it";
+      }
+    }
+  });
+  if (source == device) return "nothing comes from others";
+  Rows expected;
+  routes.received(device, [&](const Transfer& transfer) {
+    if (transfer.source == source) expected.push_back(row_of(transfer));
+  });
+  Rows got;
+  routes.sent(source, [&](const Transfer& transfer) {
+    if (transfer.target == device) got.push_back(row_of(transfer));
+  });
+  return got == expected ? fault : "target and source disagree";
+}
+
+TEST(Routes, more_boxes_along_a_dimension_than_a_table_holds) {
+  // Both rows of the second half of the columns are put together, a column of a row at a time, and
+  // the other way round.
+  const Problem gathered =
+      parse_problem("x:5000,y:2,z:2", "[1{y}2, 1{x,z}10000]", "[2, 5000{z}10000]").value();
+  const Size device = 3 * 4 + 2 + 1;  // x 3, y 1, z 1
+  EXPECT_EQ(fault_of_one(gathered.from, gathered.to, device), "");
+  const Problem spread =
+      parse_problem("x:5000,y:2,z:2", "[2, 5000{z}10000]", "[1{y}2, 1{x,z}10000]").value();
+  const Routes routes(spread.from, spread.to);
+  EXPECT_EQ(received(routes, 20'000), sent(routes, 20'000));
+  const Problem columns = parse_problem("x:2,y:5000", "[2{x}4, 5000]", "[4, 1{y}5000]").value();
+  EXPECT_EQ(fault_of_one(columns.from, columns.to, 7), "");
+  // They are made in passing: no table of them is held.
+  EXPECT_LT(Routes(gathered.from, gathered.to).table_bytes(device), 4'096);
+  EXPECT_GT(Routes(columns.to, columns.from).table_bytes(7), 0);
+}
+
+TEST(Routes, many_listed_tiles_of_which_some_are_empty) {
+  constexpr Size tiles = 6'000;
+  std::vector<Size> at(tiles + 1);
+  for (Size t = 0; t <= tiles; ++t)
+    at[static_cast<std::size_t>(t)] = t - t / 3;  // every third is empty
+  const Size global = at.back();
+  const auto from = Layout::numbered(tiles, {Cuts::listed(at)}, {{{1, tiles}}}).value();
+  const auto to = Layout::numbered(tiles, {Cuts::even(global, 1)}, {{}}).value();
+  EXPECT_EQ(fault_of_one(from, to, 4'321), "");
+}
+
 TEST(Routes, does_not_know_lists_halos_at_the_start_and_addends) {
   const auto even = Layout::compact(2, {4}, {2}, {{{1, 2}}}).value();
   const auto listed = Layout::listed(2, {4}, {2}, {0, 2}).value();

@@ -84,43 +84,56 @@ Routes::Stretch Routes::meeting(const Layout& layout, std::size_t k, Stretch par
   return {first_behind(part.begin) - 1, first_behind(part.end - 1)};
 }
 
-std::vector<Routes::Piece> Routes::old_pieces(std::size_t k, Size new_tile) const {
-  std::vector<Piece> out;
+Routes::Piece Routes::old_piece(const Line& line, Size tile) const {
+  const Stretch old = stretch(*from_.layout, line.k, tile);
+  const Stretch needed = meeting(*to_.layout, line.k, old);
+  return {.tile = tile,
+          .position = from_.tiles[line.k].position(tile),
+          .at = old.begin,
+          .begin = std::max(old.begin, line.tile.begin),
+          .end = std::min(old.end, line.tile.end),
+          .first = needed.begin,
+          .count = needed.end - needed.begin};
+}
+
+Routes::Piece Routes::new_piece(const Line& line, Size tile) const {
+  const Stretch box = stretch(*to_.layout, line.k, tile);
+  const Size begin = std::max(line.tile.begin, box.begin);
+  return {.tile = tile,
+          .position = to_.tiles[line.k].position(tile),
+          .at = box.begin,
+          .begin = begin,
+          .end = std::max(begin, std::min(line.tile.end, box.end))};
+}
+
+Routes::Line Routes::old_line(std::size_t k, Size new_tile) const {
   const Stretch box = stretch(*to_.layout, k, new_tile);
+  Line out{.k = k, .tile = box, .met = {}};
   if (box.begin == box.end) return out;
-  const Stretch tiles = meeting(*from_.layout, k, box);
-  out.reserve(static_cast<std::size_t>(tiles.end - tiles.begin));
-  for (Size tile = tiles.begin; tile < tiles.end; ++tile) {
-    const Stretch old = stretch(*from_.layout, k, tile);
-    const Size begin = std::max(old.begin, box.begin);
-    const Size end = std::min(old.end, box.end);
-    if (begin >= end) continue;
-    const Stretch needed = meeting(*to_.layout, k, old);
-    out.push_back({.tile = tile,
-                   .position = from_.tiles[k].position(tile),
-                   .at = old.begin,
-                   .begin = begin,
-                   .end = end,
-                   .first = needed.begin,
-                   .count = needed.end - needed.begin});
+  out.met = meeting(*from_.layout, k, box);
+  out.count = out.met.end - out.met.begin;
+  // Of listed tiles some may be empty, and only a table can leave them out.
+  const bool listed = from_.layout->cuts()[k].is_listed();
+  if (out.count > most_in_table && !listed) return out;
+  out.table.reserve(static_cast<std::size_t>(out.count));
+  for (Size tile = out.met.begin; tile < out.met.end; ++tile) {
+    if (listed && from_.layout->cuts()[k].width(tile) == 0) continue;
+    out.table.push_back(old_piece(out, tile));
   }
+  out.count = static_cast<Size>(out.table.size());
   return out;
 }
 
-std::vector<Routes::Piece> Routes::new_pieces(std::size_t k, Size old_tile) const {
-  std::vector<Piece> out;
+Routes::Line Routes::new_line(std::size_t k, Size old_tile) const {
   const Stretch old = stretch(*from_.layout, k, old_tile);
+  Line out{.k = k, .tile = old, .met = {}};
   if (old.begin == old.end) return out;
-  const Stretch tiles = meeting(*to_.layout, k, old);
-  out.reserve(static_cast<std::size_t>(tiles.end - tiles.begin));
-  for (Size tile = tiles.begin; tile < tiles.end; ++tile) {
-    const Stretch box = stretch(*to_.layout, k, tile);
-    const Size begin = std::max(old.begin, box.begin);
-    out.push_back({.tile = tile,
-                   .position = to_.tiles[k].position(tile),
-                   .at = box.begin,
-                   .begin = begin,
-                   .end = std::max(begin, std::min(old.end, box.end))});
+  out.met = meeting(*to_.layout, k, old);
+  out.count = out.met.end - out.met.begin;
+  if (out.count > most_in_table) return out;
+  out.table.reserve(static_cast<std::size_t>(out.count));
+  for (Size tile = out.met.begin; tile < out.met.end; ++tile) {
+    out.table.push_back(new_piece(out, tile));
   }
   return out;
 }
@@ -153,12 +166,17 @@ Size Routes::table_bytes(Size device) const {
     const Stretch tile = stretch(*from_.layout, k, old[k]);
     const Stretch sources = meeting(*from_.layout, k, box);
     const Stretch targets = meeting(*to_.layout, k, tile);
-    if (box.begin < box.end) received += sources.end - sources.begin;
-    if (tile.begin < tile.end) sent += targets.end - targets.begin;
+    const Size met = sources.end - sources.begin;
+    const bool listed = from_.layout->cuts()[k].is_listed();
+    if (box.begin < box.end && (met <= most_in_table || listed)) received += met;
+    const Size meeting_it = targets.end - targets.begin;
+    if (tile.begin < tile.end && meeting_it <= most_in_table) sent += meeting_it;
   }
   constexpr Size numbers_at_hand = 8;  // of one Transfer, of tiles and of what is chosen
   return std::max(received, sent) * Size{sizeof(Piece)} +
-         static_cast<Size>(rank_) * (numbers_at_hand * Size{sizeof(Size) + 16} + 64) + 512;
+         static_cast<Size>(rank_) *
+             (numbers_at_hand * Size{sizeof(Size) + 16} + 2 * Size{sizeof(Line)}) +
+         512;
 }
 
 bool Routes::has_numbers(const End& end, Size position, const Shape& numbers) const {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "retile/core/layout.h"
@@ -39,7 +40,7 @@ class Routes {
 
   /// Calls use(const Transfer&) for every box of the device's new tile in C order, those that it keeps
   /// among them. The Transfer is the same object in every call.
-  /// \complexity O(rank) for each box, with a table of the boxes along every dimension
+  /// \complexity O(rank) for each box, with a table of the boxes along every dimension that has few
   template <typename Use>
   void received(Size device, Use&& use) const;
 
@@ -93,8 +94,33 @@ class Routes {
   [[nodiscard]] static Stretch stretch(const Layout& layout, std::size_t k, Size tile);
   /// The tiles that meet a stretch, numbers that are empty among them.
   [[nodiscard]] static Stretch meeting(const Layout& layout, std::size_t k, Stretch stretch);
-  [[nodiscard]] std::vector<Piece> old_pieces(std::size_t k, Size new_tile) const;
-  [[nodiscard]] std::vector<Piece> new_pieces(std::size_t k, Size old_tile) const;
+
+  /// All pieces along one dimension, by number. Where they are many each is made when it is asked
+  /// for: a table that leaves the cache costs more, and so does its memory.
+  struct Line {
+    std::size_t k = 0;
+    Stretch tile;    ///< of the device
+    Stretch met;     ///< tiles of the other end
+    Size count = 0;  ///< of pieces; those of old tiles are never empty
+    std::vector<Piece> table = {};
+    Size made = -1;  ///< the number of the only piece at hand, where there is no table
+    Piece piece = {};
+  };
+  static constexpr Size most_in_table = 4096;
+  [[nodiscard]] Line old_line(std::size_t k, Size new_tile) const;
+  [[nodiscard]] Line new_line(std::size_t k, Size old_tile) const;
+  [[nodiscard]] Piece old_piece(const Line& line, Size tile) const;
+  [[nodiscard]] Piece new_piece(const Line& line, Size tile) const;
+  [[nodiscard]] const Piece& old_at(Line& line, Size n) const {
+    if (!line.table.empty()) return line.table[static_cast<std::size_t>(n)];
+    if (std::exchange(line.made, n) != n) line.piece = old_piece(line, line.met.begin + n);
+    return line.piece;
+  }
+  [[nodiscard]] const Piece& new_at(Line& line, Size n) const {
+    if (!line.table.empty()) return line.table[static_cast<std::size_t>(n)];
+    if (std::exchange(line.made, n) != n) line.piece = new_piece(line, line.met.begin + n);
+    return line.piece;
+  }
   [[nodiscard]] Shape numbers(const End& end, Size position) const;
   [[nodiscard]] bool has_numbers(const End& end, Size position, const Shape& numbers) const;
 
@@ -109,26 +135,24 @@ void Routes::received(Size device, Use&& use) const {
   const Shape mine = numbers(to_, position);
   const Size old_position = from_.position(device);
   const Shape old = numbers(from_, old_position);
-  std::vector<std::vector<Piece>> pieces;
+  std::vector<Line> lines;
   for (std::size_t k = 0; k < rank_; ++k) {
-    pieces.push_back(old_pieces(k, mine[k]));
-    if (pieces.back().empty()) return;
+    lines.push_back(old_line(k, mine[k]));
+    if (lines.back().count == 0) return;
   }
-  Shape at(rank_);
-  for (std::size_t k = 0; k < rank_; ++k) at[k] = stretch(*to_.layout, k, mine[k]).begin;
   const Size replica = to_.replica.number(position);
   Transfer transfer{device, 0, Shape(rank_), Shape(rank_), Shape(rank_)};
-  std::vector<std::size_t> chosen(rank_, 0);
+  std::vector<Size> chosen(rank_, 0);
   while (true) {
     Size turn = 0;
     Size source = 0;
     bool own = true;
     for (std::size_t k = 0; k < rank_; ++k) {
-      const Piece& piece = pieces[k][chosen[k]];
+      const Piece& piece = old_at(lines[k], chosen[k]);
       turn = turn * piece.count + (mine[k] - piece.first);
       source += piece.position;
       own = own && piece.tile == old[k];
-      transfer.target_start[k] = piece.begin - at[k];
+      transfer.target_start[k] = piece.begin - lines[k].tile.begin;
       transfer.source_start[k] = piece.begin - piece.at;
       transfer.shape[k] = piece.end - piece.begin;
     }
@@ -137,7 +161,7 @@ void Routes::received(Size device, Use&& use) const {
         own ? device : from_.device(source + from_.replica.position(turn % from_.replica.count));
     use(static_cast<const Transfer&>(transfer));
     std::size_t k = rank_;
-    while (k > 0 && ++chosen[k - 1] == pieces[k - 1].size()) chosen[--k] = 0;
+    while (k > 0 && ++chosen[k - 1] == lines[k - 1].count) chosen[--k] = 0;
     if (k == 0) return;
   }
 }
@@ -146,12 +170,12 @@ template <typename Use>
 void Routes::sent(Size device, Use&& use) const {
   const Size position = from_.position(device);
   const Shape mine = numbers(from_, position);
-  std::vector<std::vector<Piece>> pieces;
+  std::vector<Line> lines;
   Size turns = to_.replica.count;
   for (std::size_t k = 0; k < rank_; ++k) {
-    pieces.push_back(new_pieces(k, mine[k]));
-    if (pieces.back().empty()) return;
-    turns *= static_cast<Size>(pieces.back().size());
+    lines.push_back(new_line(k, mine[k]));
+    if (lines.back().count == 0) return;
+    turns *= lines.back().count;
   }
   Transfer transfer{0, device, Shape(rank_), Shape(rank_), Shape(rank_)};
   for (Size turn = from_.replica.number(position); turn < turns; turn += from_.replica.count) {
@@ -159,13 +183,12 @@ void Routes::sent(Size device, Use&& use) const {
     Size rest = turn / to_.replica.count;
     bool some = true;
     for (std::size_t k = rank_; k-- > 0;) {
-      const auto count = static_cast<Size>(pieces[k].size());
-      const Piece& piece = pieces[k][static_cast<std::size_t>(rest % count)];
-      rest /= count;
+      const Piece& piece = new_at(lines[k], rest % lines[k].count);
+      rest /= lines[k].count;
       target += piece.position;
       some = some && piece.begin < piece.end;
       transfer.target_start[k] = piece.begin - piece.at;
-      transfer.source_start[k] = piece.begin - stretch(*from_.layout, k, mine[k]).begin;
+      transfer.source_start[k] = piece.begin - lines[k].tile.begin;
       transfer.shape[k] = piece.end - piece.begin;
     }
     if (!some) continue;
