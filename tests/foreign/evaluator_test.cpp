@@ -103,6 +103,15 @@ TEST(Evaluator, what_moves_numbers) {
             Numbers({1, 2, 1, 2}));
 }
 
+TEST(Evaluator, steps_over_one_element_may_be_as_large_as_a_number) {
+  const std::string row = "t = s32[1,3] constant({{7,8,9}})\nz = s32[] constant(0)\n";
+  EXPECT_EQ(numbers(row + "ROOT r = s32[1,1] slice(t), slice={[0:1:4611686018427387904],"
+                          "[1:3:9223372036854775807]}"),
+            Numbers({8}));
+  EXPECT_EQ(numbers(row + "ROOT r = s32[2,3] pad(t, z), padding=1_0_9223372036854775807x0_0"),
+            Numbers({0, 0, 0, 7, 8, 9}));
+}
+
 TEST(Evaluator, what_decides) {
   const std::string tables =
       "a = s32[3] constant({1,2,3})\nb = s32[3] constant({3,2,1})\nt = pred[] constant(true)\n";

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,7 +64,7 @@ class Chain {
   }
   /// What the last value claims.
   Chain& claims(Layout layout) {
-    function_.values.back().claim = std::move(layout);
+    function_.values.back().claim = std::make_shared<const Layout>(std::move(layout));
     return *this;
   }
   [[nodiscard]] Function done() {

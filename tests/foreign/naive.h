@@ -195,8 +195,9 @@ class Evaluator {
       Index old = at;
       for (std::size_t k = 0; k < at.size(); ++k) {
         const Size place = at[k] - action.low[k];
-        const Size step = action.interior[k] + 1;
-        if (place < 0 || place % step != 0 || place / step >= extents(op.operands[0])[k]) {
+        const Size extent = extents(op.operands[0])[k];
+        const Size step = extent > 1 ? action.interior[k] + 1 : 1;
+        if (place < 0 || place % step != 0 || place / step >= extent) {
           return read(op.operands[1], d, {});
         }
         old[k] = place / step;

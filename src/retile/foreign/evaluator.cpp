@@ -220,7 +220,10 @@ class Step {
   }
   void rule(const Slice& action) {
     Lane from = lane_at(action.start, operand(0));
-    for (std::size_t k = 0; k < from.strides.size(); ++k) from.strides[k] *= action.stride[k];
+    // A stride beyond the end leaves one element, and may be as large as it likes.
+    for (std::size_t k = 0; k < from.strides.size(); ++k) {
+      from.strides[k] *= std::min(action.stride[k], operand(0)[k]);
+    }
     locally([&](Size device) { return box(*block(0, device), from); });
   }
   void rule(const Broadcast& action) {
@@ -235,9 +238,12 @@ class Step {
     Piece piece;
     Shape first;
     Shape target;
+    Shape steps;
     for (std::size_t k = 0; k < result().size(); ++k) {
       // Element i goes to low + i step; kept are those that do not go below 0 or beyond the end.
-      const Size step = action.interior[k] + 1;
+      // Between elements that are not there, what is put may be as much as it likes.
+      const Size step = operand(0)[k] > 1 ? action.interior[k] + 1 : 1;
+      steps.push_back(step);
       const Size begin = action.low[k] >= 0 ? 0 : (-action.low[k] + step - 1) / step;
       const Size space = result()[k] - action.low[k];
       const Size end = std::min(operand(0)[k], space <= 0 ? 0 : (space + step - 1) / step);
@@ -247,9 +253,7 @@ class Step {
     }
     piece.from = lane_at(first, operand(0));
     piece.to = lane_at(target, result());
-    for (std::size_t k = 0; k < result().size(); ++k) {
-      piece.to.strides[k] *= action.interior[k] + 1;
-    }
+    for (std::size_t k = 0; k < result().size(); ++k) piece.to.strides[k] *= steps[k];
     locally([&](Size device) {
       auto cells = fresh(cell(*block(1, device), 0));
       piece.source = block(0, device).get();

@@ -32,6 +32,15 @@ constexpr Size most_blocks = Size{1} << 26;
 /// Who lost an element first is not looked for where that takes longer.
 constexpr Size most_looks = Size{1} << 30;
 
+/// Which operation makes every value.
+std::vector<std::size_t> makers(const Function& function) {
+  std::vector<std::size_t> out(function.values.size(), 0);
+  for (std::size_t k = 0; k < function.operations.size(); ++k) {
+    for (const ValueId value : function.operations[k].results) out[value] = k;
+  }
+  return out;
+}
+
 /// Which operation uses a value last; results are used by nobody, and stay.
 std::vector<std::vector<ValueId>> dead_after(const Function& function) {
   constexpr auto never = static_cast<std::size_t>(-1);
@@ -124,7 +133,8 @@ class Judge {
         options_(options),
         deadline_(Deadline::in(options.timeout_seconds)),
         moved_(moved_values(function)),
-        dead_(dead_after(function)) {}
+        dead_(dead_after(function)),
+        makers_(makers(function)) {}
 
   Verdict verdict() {
     out_.bound = std::max(from_.tile_size(), to_.tile_size());
@@ -158,14 +168,7 @@ class Judge {
   }
   /// The operation that makes a value.
   [[nodiscard]] const Operation& maker(ValueId value) const {
-    for (const Operation& operation : function_.operations) {
-      if (std::find(operation.results.begin(), operation.results.end(), value) !=
-          operation.results.end()) {
-        return operation;
-      }
-    }
-    RETILE_ASSERT(false, "some operation makes every value");
-    return function_.operations.front();
+    return function_.operations[makers_[value]];
   }
 
   /// All that types say.
@@ -350,6 +353,7 @@ class Judge {
   Deadline deadline_;
   std::vector<bool> moved_;
   std::vector<std::vector<ValueId>> dead_;
+  std::vector<std::size_t> makers_;  // of every value, the number of its operation
   Verdict out_;
 };
 

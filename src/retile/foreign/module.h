@@ -193,7 +193,7 @@ struct Value {
   TileType type;
   FilePlace place;
   /// What the file says that all devices hold of the array: Shardy's out_sharding.
-  std::optional<Layout> claim = {};
+  std::shared_ptr<const Layout> claim = {};
 };
 
 struct Operation {

@@ -61,7 +61,7 @@ const std::vector<std::int64_t>& numbers_of(const Attribute& attribute) {
 
 Shape shape_of(const Attribute& attribute, std::size_t count) {
   const std::vector<std::int64_t>& numbers = numbers_of(attribute);
-  const Shape& extents = attribute.type.extents;
+  const Shape& extents = attribute.type().extents;
   const bool splat = numbers.size() == 1 && extents.size() == 1 &&
                      extents[0] == static_cast<Size>(count) && count <= 64;
   return splat ? Shape(count, numbers[0]) : Shape(numbers.begin(), numbers.end());
@@ -69,9 +69,9 @@ Shape shape_of(const Attribute& attribute, std::size_t count) {
 
 std::vector<std::size_t> dims_of(const Attribute& attribute) {
   std::vector<std::size_t> out;
-  const auto count = attribute.type.extents.empty()
+  const auto count = attribute.type().extents.empty()
                          ? numbers_of(attribute).size()
-                         : static_cast<std::size_t>(attribute.type.extents[0]);
+                         : static_cast<std::size_t>(attribute.type().extents[0]);
   for (const Size dim : shape_of(attribute, count)) {
     if (dim < 0) refuse_at(attribute.place, Code::bad_dimension, "a dimension below 0");
     out.push_back(static_cast<std::size_t>(dim));

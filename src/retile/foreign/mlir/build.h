@@ -97,7 +97,8 @@ class Builder {
 
 [[nodiscard]] Function read_tiles(const ModuleContext& context, const Op& function,
                                   const ReadOptions& options);
-[[nodiscard]] Function read_shardy(const ModuleContext& context, const Op& function);
+/// Takes the operations away: of long functions the tree is most of what is held.
+[[nodiscard]] Function read_shardy(const ModuleContext& context, Op& function);
 [[nodiscard]] Function read_mesh(const ModuleContext& context, const Op& function);
 
 }  // namespace retile::foreign::mlir

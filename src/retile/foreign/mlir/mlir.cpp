@@ -77,7 +77,7 @@ class ModuleReader {
                const ReadOptions& options, std::vector<Function>& out)
       : context_{.input = &input, .lines = &lines}, options_(options), out_(out) {}
 
-  void read(const std::vector<Op>& ops, const Op* module) {
+  void read(Ops& ops, const Op* module) {
     if (module != nullptr) {
       context_.partitions = count(*module, "mhlo.num_partitions");
       context_.replicas = count(*module, "mhlo.num_replicas");
@@ -87,7 +87,7 @@ class ModuleReader {
     for (const Op& op : ops) {
       if (op.name == "func.func") find_calls(op, called);
     }
-    for (const Op& op : ops) {
+    for (Op& op : ops) {
       if (op.name == "builtin.module") {
         inner(op);
       } else if (op.name == "func.func" && !op.regions.empty() && called.count(name_of(op)) == 0) {
@@ -131,15 +131,15 @@ class ModuleReader {
       }
     }
   }
-  void inner(const Op& module) {
+  void inner(Op& module) {
     if (module.regions.size() != 1 || module.regions[0].blocks.size() > 1) {
       refuse_at(module.place, Code::syntax, "a module is one block");
     }
     ModuleReader reader(*context_.input, *context_.lines, options_, out_);
-    static const std::vector<Op> none;
+    Ops none;
     reader.read(module.regions[0].blocks.empty() ? none : module.regions[0].blocks[0].ops, &module);
   }
-  Function function(const Op& op) {
+  Function function(Op& op) {
     const Block& body = body_of(op);
     if (has_dialect(body, {"mesh.", "shard."})) return read_mesh(context_, op);
     const bool manual = has_dialect(body, {"sdy.manual_computation"});
@@ -168,7 +168,7 @@ class ModuleReader {
 std::vector<Function> read_mlir(const text::Input& input, const ReadOptions& options) {
   const std::vector<std::size_t> lines = mlir::line_begins(input.text);
   std::vector<Function> out;
-  for (const std::vector<mlir::Op>& ops : mlir::parse(input)) {
+  for (mlir::Ops& ops : mlir::parse(input)) {
     mlir::ModuleReader(input, lines, options, out).read(ops, nullptr);
   }
   if (out.empty()) {

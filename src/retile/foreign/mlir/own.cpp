@@ -137,19 +137,20 @@ void Parser::function(Op& out) {
   }
   if (!lexer_.sees(TokenKind::symbol)) lexer_.fail_expected("the name of a function");
   put(out, "sym_name", symbol_attribute());
-  Attribute type{.kind = Kind::type, .place = lexer_.here()};
-  type.type.kind = Type::Kind::function;
+  Attribute type_attribute{.kind = Kind::type, .place = lexer_.here()};
+  Type type{.kind = Type::Kind::function};
   std::vector<Argument> inputs;
   Attribute arguments{.kind = Kind::list, .place = lexer_.here()};
   inputs = this->arguments();
   for (const Argument& input : inputs) {
-    type.type.inputs.push_back(input.type);
+    type.inputs.push_back(input.type);
     arguments.items.push_back(
         shared({.kind = Kind::dictionary, .place = input.place, .entries = input.attributes}));
   }
   Attribute results{.kind = Kind::list, .place = lexer_.here()};
-  if (lexer_.accept("->")) function_results(results, type.type.outputs);
-  put(out, "function_type", shared(std::move(type)));
+  if (lexer_.accept("->")) function_results(results, type.outputs);
+  type_attribute.set_type(std::move(type));
+  put(out, "function_type", shared(std::move(type_attribute)));
   put(out, "arg_attrs", shared(std::move(arguments)));
   put(out, "res_attrs", shared(std::move(results)));
   if (lexer_.accept("attributes")) {
@@ -300,7 +301,7 @@ bool Parser::item(Op& out) {
 void Parser::constant(Op& out) {
   if (lexer_.accept("{")) out.attributes = dictionary();
   AttributePtr value = attribute();
-  out.result_types.push_back(value->type);
+  out.result_types.push_back(value->type());
   put(out, "value", std::move(value));
 }
 

@@ -20,9 +20,9 @@ void fail_unread(const std::string& name, const Place& place) {
                      .notes = std::move(notes)});
 }
 
-std::vector<std::vector<Op>> parse(const text::Input& input) {
+std::vector<Ops> parse(const text::Input& input) {
   constexpr std::string_view mark = "// -----";
-  std::vector<std::vector<Op>> out;
+  std::vector<Ops> out;
   std::size_t begin = 0;
   while (begin < input.text.size()) {
     std::size_t end = input.text.find(mark, begin);
@@ -36,15 +36,15 @@ std::vector<std::vector<Op>> parse(const text::Input& input) {
   return out;
 }
 
-std::vector<Op> Parser::top() {
-  std::vector<Op> out = ops("");
+Ops Parser::top() {
+  Ops out = ops("");
   if (!lexer_.sees(TokenKind::end)) lexer_.fail_expected("an operation");
   return out;
 }
 
 /// Operations up to a bracket, which is left, or to the end.
-std::vector<Op> Parser::ops(std::string_view closing) {
-  std::vector<Op> out;
+Ops Parser::ops(std::string_view closing) {
+  Ops out;
   while (!lexer_.sees(TokenKind::end) && !lexer_.sees(TokenKind::caret) &&
          (closing.empty() || !lexer_.sees(closing))) {
     if (alias()) continue;

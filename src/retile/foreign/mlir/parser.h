@@ -18,7 +18,7 @@ class Parser {
   Parser(const text::Input& input, Span range) : lexer_(input, range) {}
 
   /// Operations up to the end of the text.
-  [[nodiscard]] std::vector<Op> top();
+  [[nodiscard]] Ops top();
 
  private:
   friend class Deeper;
@@ -50,7 +50,7 @@ class Parser {
 
   // parser.cpp: operations
 
-  [[nodiscard]] std::vector<Op> ops(std::string_view closing);
+  [[nodiscard]] Ops ops(std::string_view closing);
   [[nodiscard]] bool alias();
   [[nodiscard]] Op op();
   [[nodiscard]] std::vector<ResultName> results();

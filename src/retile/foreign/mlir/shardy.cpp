@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "retile/core/names.h"
@@ -24,6 +26,7 @@ struct Known {
   Spread spread;
   Layout layout;
 };
+using KnownPtr = std::shared_ptr<const Known>;  // shared: many values are said to be the same
 
 /// Digits that an operation takes from a dimension or gives to one, MAJOR to minor as written.
 struct WrittenDigits {
@@ -34,7 +37,7 @@ struct WrittenDigits {
 
 class ShardyReader {
  public:
-  ShardyReader(const ModuleContext& context, const Op& function)
+  ShardyReader(const ModuleContext& context, Op& function)
       : context_(context), function_(function), builder_(context, function) {}
 
   Function read() {
@@ -46,8 +49,12 @@ class ShardyReader {
                             counted(body.arguments.size(), "argument")));
     }
     add_argument(body);
-    for (const Op& op : body.ops) {
-      if (stopped_) break;
+    const AttributePtr last = last_claim(body);
+    out.values.reserve(body.ops.size());
+    out.operations.reserve(body.ops.size());
+    Ops& ops = function_.regions[0].blocks[0].ops;
+    for (; !ops.empty() && !stopped_; ops.pop_front()) {
+      const Op& op = ops.front();
       if (op.name == "return" || op.name == "func.return") {
         out.results = builder_.operands(op);
         break;
@@ -55,17 +62,21 @@ class ShardyReader {
       add(op);
     }
     if (stopped_) out.results = {out.values.size() - 1};
-    set_end(body);
+    set_end(last.get());
     return std::move(out);
   }
 
  private:
-  [[nodiscard]] Known known(const Place& place, const Shape& global) const {
+  /// What a sharding says of the array; of every text once.
+  [[nodiscard]] KnownPtr known(const Place& place, const Shape& global) {
+    KnownPtr& out = read_[text_at(place)];
+    if (out != nullptr) return out;
     const Sharding sharding = sharding_at(context_, place, global);
     if (sharding.only_device) {
       refuse_at(place, Code::unsupported, "an array on one device");
     }
-    return {spread_of(sharding, global), sharding.layout};
+    out = std::make_shared<const Known>(Known{spread_of(sharding, global), sharding.layout});
+    return out;
   }
 
   void add_argument(const Block& body) {
@@ -73,35 +84,35 @@ class ShardyReader {
     const Argument& argument = body.arguments[0];
     const TileType type = builder_.tile_of(argument.type);
     const Attribute* sharding = sharding_attribute(function_, "arg_attrs", 0);
-    Known start =
+    const KnownPtr start =
         sharding != nullptr ? known(body_of(*sharding), type.extents) : replicated(body, type);
-    out.devices = start.layout.devices();
+    out.devices = start->layout.devices();
     if (out.devices > most_devices) {
       refuse_at(function_.place, Code::limit_reached,
                 fmt::format("more than {} devices", most_devices));
     }
-    if (!start.spread.mesh.order) out.mesh = start.spread.mesh.mesh;
+    if (!start->spread.mesh.order) out.mesh = start->spread.mesh.mesh;
     const ValueId id =
-        builder_.add_parameter(argument.name, {type.element, start.spread.tile()}, argument.place);
+        builder_.add_parameter(argument.name, {type.element, start->spread.tile()}, argument.place);
     out.from = WrittenEnd{
         .text = sharding != nullptr ? std::string(text_at(body_of(*sharding))) : "replicated",
         .place = file_place(context_, sharding != nullptr ? sharding->place : argument.place),
-        .layout = start.layout};
+        .layout = start->layout};
     builder_.know(argument.name, {id}, argument.place);
     global_ = type;
-    known_.push_back(std::make_shared<const Known>(std::move(start)));
+    known_.push_back(start);
   }
   /// An argument that says nothing: whole on every device of the mesh that the first operation names.
-  [[nodiscard]] Known replicated(const Block& body, const TileType& type) const {
+  [[nodiscard]] KnownPtr replicated(const Block& body, const TileType& type) {
     for (const Op& op : body.ops) {
       const Attribute* sharding = find(op, "out_sharding");
       if (sharding == nullptr) continue;
-      Spread spread = known(body_of(*sharding), type.extents).spread;
+      Spread spread = known(body_of(*sharding), type.extents)->spread;
       spread.global = type.extents;
       spread.dims.assign(type.extents.size(), {});
       spread.addends.clear();
       const auto layout = layout_of(spread);
-      if (layout) return {spread, *layout};
+      if (layout) return std::make_shared<const Known>(Known{spread, *layout});
     }
     refuse_at(function_.place, Code::bad_argument, "no sharding says which mesh this is over");
   }
@@ -159,17 +170,17 @@ class ShardyReader {
   /// The claim of the result. Where it does not hold, nothing that follows says more.
   void finish(const Op& op) {
     const Attribute& sharding = need(op, "out_sharding");
-    Known claimed = known(body_of(sharding), global_.extents);
+    KnownPtr claimed = known(body_of(sharding), global_.extents);
     const auto made = layout_of(out_);
     if (!made)
       refuse_at(op.place, Code::axis_used_twice, "these axes stand in the operand's sharding");
-    if (claimed.layout.devices() != builder_.out.devices) {
+    if (claimed->layout.devices() != builder_.out.devices) {
       refuse_at(sharding.place, Code::unsupported, "a mesh of another number of devices");
     }
     if (builder_.out.operations.empty() || known_.size() == before_) put(op, Same{}, extents());
-    builder_.out.values[from_].claim = claimed.layout;
-    stopped_ = !claimed.layout.equivalent(*made);
-    known_.back() = std::make_shared<const Known>(std::move(claimed));
+    builder_.out.values[from_].claim = std::shared_ptr<const Layout>(claimed, &claimed->layout);
+    stopped_ = !claimed->layout.equivalent(*made);
+    known_.back() = std::move(claimed);
     builder_.know(op, {from_});
     before_ = known_.size();
   }
@@ -433,15 +444,15 @@ class ShardyReader {
   /// Every device gets the tile that it is said to hold from one that holds it: itself, or the device
   /// that has been asked least.
   void permute(const Op& op) {
-    const Known target = known(body_of(need(op, "out_sharding")), global_.extents);
+    const KnownPtr target = known(body_of(need(op, "out_sharding")), global_.extents);
     const auto source = layout_of(out_);
-    if (!source || target.layout.devices() != builder_.out.devices) {
+    if (!source || target->layout.devices() != builder_.out.devices) {
       refuse_at(op.place, Code::inapplicable, "a permutation to a mesh of other devices");
     }
     // No permutation makes another tile: whoever claims that is wrong.
-    if (target.spread.tile() != out_.tile()) return put(op, Same{}, extents());
+    if (target->spread.tile() != out_.tile()) return put(op, Same{}, extents());
     const std::vector<Box> held = source->boxes();
-    const std::vector<Box> wanted = target.layout.boxes();
+    const std::vector<Box> wanted = target->layout.boxes();
     using Key = std::tuple<Shape, Shape, Size>;
     std::map<Key, std::vector<Size>> holders;
     for (Size d = 0; d < builder_.out.devices; ++d) {
@@ -452,7 +463,7 @@ class ShardyReader {
     CollectivePermute action;
     for (Size d = 0; d < builder_.out.devices; ++d) {
       const Box& box = wanted[index(d)];
-      const Key key{box.at, box.extent, target.layout.addend(d)};
+      const Key key{box.at, box.extent, target->layout.addend(d)};
       const auto holder = holders.find(key);
       if (holder == holders.end()) continue;  // nobody can send it that
       const std::vector<Size>& from = holder->second;
@@ -460,7 +471,7 @@ class ShardyReader {
       action.pairs.emplace_back(own ? d : from[asked[key]++ % from.size()], d);
     }
     // What nobody holds nobody sends: then the claim does not hold.
-    if (action.pairs.size() == wanted.size()) out_ = target.spread;
+    if (action.pairs.size() == wanted.size()) out_ = target->spread;
     put(op, std::move(action), extents());
   }
 
@@ -515,8 +526,8 @@ class ShardyReader {
     } else {
       added = one_list(op, {"axes", "replicated_to_unreduced_axes"}).minor_first();
     }
-    const Known claimed = known(body_of(need(op, "out_sharding")), global_.extents);
-    if (out_.addends.empty()) out_.addition = claimed.spread.addition;
+    const KnownPtr claimed = known(body_of(need(op, "out_sharding")), global_.extents);
+    if (out_.addends.empty()) out_.addition = claimed->spread.addition;
     PutBox boxes{.addition = out_.addition, .starts = {}};
     boxes.starts.assign(index(builder_.out.devices), std::nullopt);
     for (Size p = 0; p < out_.mesh.mesh.device_count(); ++p) {
@@ -543,40 +554,39 @@ class ShardyReader {
     added.insert(added.end(), minor.begin(), minor.end());
   }
 
-  void set_end(const Block& body) {
-    Function& out = builder_.out;
-    const Attribute* sharding = sharding_attribute(function_, "res_attrs", 0);
-    if (sharding != nullptr) {
-      out.to = WrittenEnd{.text = std::string(text_at(body_of(*sharding))),
-                          .place = file_place(context_, sharding->place),
-                          .layout = known(body_of(*sharding), global_.extents).layout};
-      return;
-    }
-    // Who says nothing else says it by the last claim.
+  /// Who says nothing else of the end says it by the last claim.
+  [[nodiscard]] static AttributePtr last_claim(const Block& body) {
     for (auto op = body.ops.rbegin(); op != body.ops.rend(); ++op) {
-      const Attribute* last = find(*op, "out_sharding");
-      if (last == nullptr) continue;
-      out.to = WrittenEnd{.text = std::string(text_at(body_of(*last))),
-                          .place = file_place(context_, last->place),
-                          .layout = known(body_of(*last), global_.extents).layout};
-      return;
+      for (const NamedAttribute& attribute : op->attributes) {
+        if (attribute.name == "out_sharding") return attribute.value;
+      }
     }
+    return nullptr;
+  }
+  void set_end(const Attribute* last) {
+    const Attribute* sharding = sharding_attribute(function_, "res_attrs", 0);
+    if (sharding == nullptr) sharding = last;
+    if (sharding == nullptr) return;
+    builder_.out.to = WrittenEnd{.text = std::string(text_at(body_of(*sharding))),
+                                 .place = file_place(context_, sharding->place),
+                                 .layout = known(body_of(*sharding), global_.extents)->layout};
   }
 
   const ModuleContext& context_;
-  const Op& function_;
+  Op& function_;
   Builder builder_;
   TileType global_;
-  std::vector<std::shared_ptr<const Known>> known_;  // of every value
-  ValueId from_ = 0;                                 // what the operation at hand works on
-  Spread out_;                                       // and what it has made of the sharding so far
+  std::unordered_map<std::string_view, KnownPtr> read_;  // by the text that says it
+  std::vector<KnownPtr> known_;                          // of every value
+  ValueId from_ = 0;                                     // what the operation at hand works on
+  Spread out_;  // and what it has made of the sharding so far
   std::size_t before_ = 1;
   bool stopped_ = false;
 };
 
 }  // namespace
 
-Function read_shardy(const ModuleContext& context, const Op& function) {
+Function read_shardy(const ModuleContext& context, Op& function) {
   return ShardyReader(context, function).read();
 }
 

@@ -223,7 +223,7 @@ class TileReader {
       return axis_groups(list);
     }
     const std::vector<std::int64_t>& numbers = numbers_of(list);
-    const Shape& extents = list.type.extents;
+    const Shape& extents = list.type().extents;
     if (extents.size() != 2) refuse_at(list.place, Code::syntax, "groups are rows of numbers");
     const auto count = checked_product(extents);
     if (!count || *count > most_group_entries) {
@@ -306,7 +306,7 @@ class TileReader {
     check_numbers(op, false);
     const Attribute& list = need(op, "source_target_pairs");
     const std::vector<std::int64_t>& numbers = numbers_of(list);
-    const Shape& extents = list.type.extents;
+    const Shape& extents = list.type().extents;
     std::vector<std::pair<Size, Size>> out;
     if (extents.size() == 2 && extents[0] == 0) return out;
     if (extents.size() != 2 || extents[1] != 2) {
@@ -330,14 +330,14 @@ class TileReader {
       refuse_at(op.place, Code::syntax, "a reduction without its region");
     }
     const Block& body = op.regions[0].blocks[0];
-    if (body.arguments.size() != 2 || body.ops.size() != 2 || body.ops[0].results.size() != 1 ||
-        body.ops[0].operands.size() != 2 || body.ops[1].operands.size() != 1 ||
-        !is_return(body.ops[1].name) ||
-        body.ops[1].operands[0].name != body.ops[0].results[0].name) {
-      refuse_at(body.ops.empty() ? op.place : body.ops[0].place, Code::unsupported,
+    if (body.arguments.size() != 2 || body.ops.size() != 2 ||
+        body.ops.front().results.size() != 1 || body.ops.front().operands.size() != 2 ||
+        body.ops.back().operands.size() != 1 || !is_return(body.ops.back().name) ||
+        body.ops.back().operands[0].name != body.ops.front().results[0].name) {
+      refuse_at(body.ops.empty() ? op.place : body.ops.front().place, Code::unsupported,
                 "a reduction by more than one operation");
     }
-    const Op& adds = body.ops[0];
+    const Op& adds = body.ops.front();
     const std::string& a = body.arguments[0].name;
     const std::string& b = body.arguments[1].name;
     const bool both = (adds.operands[0].name == a && adds.operands[1].name == b) ||

@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "retile/core/size.h"
@@ -59,8 +61,15 @@ struct Attribute {
   /// One number where all are alike; of others than integers a 1 is any number but 0.
   std::vector<std::int64_t> numbers = {};
   std::vector<Place> value_places = {};  ///< of values `%0` that stand among numbers
-  Type type = {};                        ///< of numbers, if it is written; of a type
+  std::shared_ptr<const Type> written_type = {};
   Place body = {};
+
+  /// Of numbers, if it is written; of a type. Beside most attributes none is, and they are many.
+  [[nodiscard]] const Type& type() const {
+    static const Type none;
+    return written_type == nullptr ? none : *written_type;
+  }
+  void set_type(Type type) { written_type = std::make_shared<const Type>(std::move(type)); }
 };
 
 /// `%0` or `%0:2` before the `=`.
@@ -85,9 +94,11 @@ struct Argument {
 };
 
 struct Op;
+/// A list, so that a reader can let go of what it has read: a tree is larger than its text.
+using Ops = std::list<Op>;
 struct Block {
   std::vector<Argument> arguments;
-  std::vector<Op> ops;
+  Ops ops;
 };
 struct Region {
   std::vector<Block> blocks;
@@ -118,6 +129,6 @@ struct Op {
 
 /// The operations of a text outside of all others, of every part of it: `// -----` parts what knows
 /// nothing of each other.
-[[nodiscard]] std::vector<std::vector<Op>> parse(const text::Input& input);
+[[nodiscard]] std::vector<Ops> parse(const text::Input& input);
 
 }  // namespace retile::foreign::mlir

@@ -173,7 +173,7 @@ AttributePtr Parser::number_attribute() {
     out.number = integer();
   }
   out.place = lexer_.since(begin);
-  if (lexer_.accept(":")) out.type = type();
+  if (lexer_.accept(":")) out.set_type(type());
   return shared(std::move(out));
 }
 
@@ -276,7 +276,7 @@ AttributePtr Parser::word_attribute() {
   if (word == "true" || word == "false") {
     lexer_.take();
     Attribute out{.kind = Kind::number, .place = place, .number = word == "true" ? 1 : 0};
-    if (lexer_.accept(":")) out.type = type();
+    if (lexer_.accept(":")) out.set_type(type());
     return shared(std::move(out));
   }
   if (word == "unit") {
@@ -294,8 +294,8 @@ AttributePtr Parser::word_attribute() {
     return out;
   }
   Attribute out{.kind = Kind::type};
-  out.type = type();
-  out.place = out.type.place;
+  out.set_type(type());
+  out.place = out.type().place;
   return shared(std::move(out));
 }
 
@@ -315,7 +315,7 @@ AttributePtr Parser::attribute() {
     case TokenKind::text: {
       Attribute out{.kind = Kind::text, .place = lexer_.here()};
       out.text = unquoted(lexer_.take());
-      if (lexer_.accept(":")) out.type = type();
+      if (lexer_.accept(":")) out.set_type(type());
       return shared(std::move(out));
     }
     default:
@@ -332,8 +332,8 @@ AttributePtr Parser::attribute() {
     lexer_.fail_expected("an attribute");
   }
   Attribute out{.kind = Kind::type};
-  out.type = type();
-  out.place = out.type.place;
+  out.set_type(type());
+  out.place = out.type().place;
   return shared(std::move(out));
 }
 
@@ -408,8 +408,8 @@ void Parser::hex_body(Attribute& out, const LexToken& token) {
   const auto refuse = [&](std::string message) {
     text::fail(place, {.code = Code::bad_number, .message = std::move(message)});
   };
-  const auto count = count_of(out.type);
-  const ElementKind kind = element_kind(out.type.element);
+  const auto count = count_of(out.type());
+  const ElementKind kind = element_kind(out.type().element);
   if (text.substr(0, 2) != "0x" || text.size() % 2 != 0) refuse("no bytes in hexadecimal");
   if (!count || kind.bytes() < 1) refuse("bytes of an array whose type is not known");
   std::vector<std::uint8_t> bytes;
@@ -456,11 +456,11 @@ void Parser::dense_body(Attribute& out) {
   }
   lexer_.expect(">");
   lexer_.expect(":");
-  out.type = type();
+  out.set_type(type());
   if (hex.kind == TokenKind::text) {
     hex_body(out, hex);
-  } else if (!extents.empty() && out.type.extents != extents) {
-    text::fail(out.type.place,
+  } else if (!extents.empty() && out.type().extents != extents) {
+    text::fail(out.type().place,
                {.code = Code::syntax, .message = "the type has other extents than the numbers"});
   }
 }
