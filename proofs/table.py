@@ -16,7 +16,8 @@ import sys
 from pathlib import Path
 
 ORDER = """arithmetic lemma_4_1 lemma_4_2 injectivity balanced lemma_4_6 lemma_4_6_multi lemma_4_7 lemma_4_7_multi theorem_4_8
-    lemma_5_1 lemma_6_3 theorem_6_4 equations_7_8 fig_11 lemma_6_5 lemma_6_6 theorem_6_7 s1 s2 s5 s6 section_7_1 uneven addends""".split()
+    lemma_5_1 lemma_6_3 theorem_6_4 equations_7_8 fig_11 lemma_6_5 lemma_6_6 theorem_6_7 s1 s2 s5 s6 section_7_1 uneven addends
+    partir""".split()
 
 
 HERE = Path(__file__).resolve().parent
