@@ -250,5 +250,25 @@ TEST(Uneven, an_alltoall_of_single_devices_keeps_the_first_piece) {
   move_twice(program, 4, {{.strategy = Strategy::collectives}});
 }
 
+TEST(Uneven, wrong_buffers_of_a_process_that_moves_nothing_are_refused_on_all) {
+  // The first process sends all to the last; those between have nothing and hear of nobody.
+  const Program program = between(Layout::rooted(processes(), {1'000}, 0),
+                                  Layout::rooted(processes(), {1'000}, processes() - 1));
+  for (const Way& way : all_ways()) {
+    if (way.options.own_buffers) continue;
+    const test::Blocks blocks(way.block);
+    auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, way.options);
+    ASSERT_TRUE(made) << render(made.error());
+    const Bytes in(static_cast<std::size_t>(made->in_bytes()) + 1);
+    Bytes out(static_cast<std::size_t>(made->out_bytes()));
+    for (Size wrong = 0; wrong <= processes(); ++wrong) {  // the last time nobody
+      const std::size_t left_out = process() == wrong ? 0 : 1;
+      const auto ran = made->run(std::span(in).first(in.size() - left_out), out);
+      ASSERT_EQ(ran.has_value(), wrong == processes()) << wrong << " " << made->reasons().back();
+      if (!ran) EXPECT_EQ(ran.error().code, Code::bad_argument);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace retile

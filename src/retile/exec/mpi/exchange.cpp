@@ -7,9 +7,13 @@
 // come to it without having waited for anything, and which wait for no message in it. So all get to
 // the messages.
 //
+// Whoever was given wrong buffers does all that others wait for, with bytes that mean nothing. Its
+// messages say so. Where not everyone gets a message from everyone, all poll while they are under way.
+//
 // Where all processes are on one node there are no messages; where nothing stays on a node, and
 // where that is asked for, there is nothing else.
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -25,7 +29,11 @@ constexpr Size most_node_chunk_bytes = Size{1} << 20;
 
 class ExchangeMover final : public Mover {
  public:
-  ExchangeMover(const Task& task, const OwnExchange& exchange, bool by_messages) : Mover(task) {
+  ExchangeMover(const Task& task, const OwnExchange& exchange, bool by_messages)
+      : Mover(task),
+        refusals_(task.comm),
+        in_bytes_(task.in_bytes()),
+        out_bytes_(task.out_bytes()) {
     const bool leaves_node = task.nodes.count > 1;
     if (by_messages) {
       messages_.emplace(task, exchange, Elsewhere());
@@ -56,18 +64,35 @@ class ExchangeMover final : public Mover {
       if (auto made = node_->make_ready(); !made) return made;
     }
     if (!messages_) return {};
-    return task_.comm.agree(or_out_of_memory([&] { return messages_->make_ready(); }));
+    const auto made = or_out_of_memory([&] { return messages_->make_ready(); });
+    std::uint64_t silent = made && messages_->hears_of_all() ? 0 : 1;
+    auto agreed = agree_on_maxima(task_.comm, made, std::span(&silent, 1));
+    messages_tell_ = silent == 0;
+    return agreed;
   }
 
-  [[nodiscard]] bool agrees() const override { return !messages_; }
+  [[nodiscard]] bool agrees() const override { return true; }
   [[nodiscard]] Result<void> move(std::span<const std::byte> in,
                                   std::span<std::byte> out) override {
     if (!messages_) return node_->run(in, out);
-    if (auto begun = messages_->begin(in, out); !begun) return begun;
-    if (node_) {
-      if (auto moved = node_->run(in, out); !moved) return moved;
+    const bool good =
+        static_cast<Size>(in.size()) == in_bytes_ && static_cast<Size>(out.size()) == out_bytes_;
+    if (!messages_tell_) {
+      if (auto begun = refusals_.begin(good ? 0 : 1); !begun) return begun;
     }
-    return messages_->finish(in, out);
+    const MessagePart::Tiles tiles{good, in, out};
+    if (auto begun = messages_->begin(tiles); !begun) return begun;
+    const Result<void> moved = node_ ? node_->run(in, out) : Result<void>();
+    if (!moved && moved.error().code != Code::bad_argument) return moved;
+    if (auto through = messages_->finish(tiles); !through) return through;
+    const auto refused =
+        messages_tell_ ? Result<std::uint64_t>(messages_->refused() ? 1 : 0) : refusals_.finish();
+    if (!refused) return tl::unexpected(refused.error());
+    if (*refused != 0) return wrong_buffers();
+    if (moved) return {};
+    Diagnostic error = moved.error();  // right sizes, but where the node's others cannot reach them
+    error.code = Code::shared_memory_error;
+    return refuse(std::move(error));
   }
   [[nodiscard]] Size received_bytes() const override {
     return (node_ ? node_->received_bytes() : 0) + (messages_ ? messages_->received_bytes() : 0);
@@ -80,8 +105,16 @@ class ExchangeMover final : public Mover {
   }
 
  private:
+  static Result<void> wrong_buffers() {
+    return refuse({.code = Code::bad_argument, .message = "wrong buffers"});  // needs no memory
+  }
+
   std::optional<NodePart> node_;
   std::optional<MessagePart> messages_;
+  bool messages_tell_ = false;  ///< everyone hears from everyone else
+  Poll refusals_;               ///< else of who was given wrong buffers
+  Size in_bytes_;
+  Size out_bytes_;
 };
 
 }  // namespace

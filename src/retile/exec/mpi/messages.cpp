@@ -87,36 +87,40 @@ Result<void> MessagePart::make_ready() {
   return {};
 }
 
-Result<void> MessagePart::begin(std::span<const std::byte> in, std::span<std::byte> out) {
+Result<void> MessagePart::begin(const Tiles& tiles) {
   sends_.rewind();
   receives_.rewind();
+  refused_ = !tiles.good;
   under_way_ = 0;
   for (std::size_t place = 0; place < 2 * expected_.size(); ++place) {
-    auto begun = begin(place, in, out);
+    auto begun = begin(place, tiles);
     if (!begun) return tl::unexpected(begun.error());
     under_way_ += *begun ? 1 : 0;
   }
-  if (kept_) kept_->run(std::array{in.data()}, std::array{out.data()});
+  if (kept_ && tiles.good) kept_->run(std::array{tiles.in.data()}, std::array{tiles.out.data()});
   return {};
 }
 
-Result<void> MessagePart::finish(std::span<const std::byte> in, std::span<std::byte> out) {
+Result<void> MessagePart::finish(const Tiles& tiles) {
   while (under_way_ > 0) {
-    const auto place = messages_.wait();
-    if (!place) return tl::unexpected(place.error());
-    if (*place < expected_.size() && expected_[*place]) {
-      MessageQueue::Message message = *expected_[*place];
-      receives_.boxes(message).unpack(message.cursor, slot(*place).data(), out.data(), slot_bytes_);
+    const auto through = messages_.wait();
+    if (!through) return tl::unexpected(through.error());
+    const std::size_t place = through->place;
+    const bool received = place < expected_.size();
+    refused_ = refused_ || (received && through->refusing);
+    if (received && expected_[place] && !refused_) {
+      MessageQueue::Message message = *expected_[place];
+      receives_.boxes(message).unpack(message.cursor, slot(place).data(), tiles.out.data(),
+                                      slot_bytes_);
     }
-    auto begun = begin(*place, in, out);
+    auto begun = begin(place, tiles);
     if (!begun) return tl::unexpected(begun.error());
     under_way_ -= *begun ? 0 : 1;
   }
   return {};
 }
 
-Result<bool> MessagePart::begin(std::size_t place, std::span<const std::byte> in,
-                                std::span<std::byte> out) {
+Result<bool> MessagePart::begin(std::size_t place, const Tiles& tiles) {
   const bool receives = place < expected_.size();
   MessageQueue& queue = receives ? receives_ : sends_;
   MessageQueue::Message* const message = queue.next();
@@ -124,18 +128,21 @@ Result<bool> MessagePart::begin(std::size_t place, std::span<const std::byte> in
   const int other = queue.other(*message);
   BoxStream& boxes = queue.boxes(*message);
   // What lies together in a tile goes from there, and there, without a slot.
-  const std::optional<Size> at = boxes.unpacked(message->cursor, slot_bytes_);
+  const std::optional<Size> at =
+      tiles.good ? boxes.unpacked(message->cursor, slot_bytes_) : std::nullopt;
   Result<void> begun;
   if (receives) {
     expected_[place] = at ? std::nullopt : std::optional(*message);
     const auto bytes = static_cast<std::size_t>(boxes.skip(message->cursor, slot_bytes_));
-    std::byte* const to = at ? out.data() + *at : slot(place).data();
+    std::byte* const to = at ? tiles.out.data() + *at : slot(place).data();
     begun = messages_.receive(place, {to, bytes}, other);
-  } else if (at) {
+  } else if (at || !tiles.good) {
     const auto bytes = static_cast<std::size_t>(boxes.skip(message->cursor, slot_bytes_));
-    begun = messages_.send(place, {in.data() + *at, bytes}, other);
+    const std::byte* const sent = at ? tiles.in.data() + *at : slot(place).data();
+    begun = messages_.send(place, {sent, bytes}, other, !tiles.good);
   } else {
-    const auto bytes = boxes.pack(message->cursor, in.data(), slot(place).data(), slot_bytes_);
+    const auto bytes =
+        boxes.pack(message->cursor, tiles.in.data(), slot(place).data(), slot_bytes_);
     begun = messages_.send(place, slot(place).first(static_cast<std::size_t>(bytes)), other);
   }
   if (!begun) return tl::unexpected(begun.error());

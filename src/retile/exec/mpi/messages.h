@@ -38,6 +38,7 @@ class MessageQueue {
     return traffic_[message.traffic].boxes;
   }
   [[nodiscard]] int other(const Message& message) const { return traffic_[message.traffic].other; }
+  [[nodiscard]] std::size_t others() const { return traffic_.size(); }
   [[nodiscard]] Size bytes() const;
   [[nodiscard]] Size held_bytes() const;
   /// What held_bytes() never exceeds with room for `others` processes, but for their boxes.
@@ -69,17 +70,29 @@ class MessagePart {
   /// \error mpi_error (out of memory)
   [[nodiscard]] Result<void> make_ready();
 
+  /// A process that was given wrong buffers sends all that others expect of it, but no bytes that
+  /// mean anything, and drops what it gets: so nobody waits for it.
+  struct Tiles {
+    bool good;  ///< else no byte of them is looked at
+    std::span<const std::byte> in;
+    std::span<std::byte> out;
+  };
   /// Begins the first messages and moves what stays on this process.
-  [[nodiscard]] Result<void> begin(std::span<const std::byte> in, std::span<std::byte> out);
+  [[nodiscard]] Result<void> begin(const Tiles& tiles);
   /// Goes on with messages until all are through.
-  [[nodiscard]] Result<void> finish(std::span<const std::byte> in, std::span<std::byte> out);
+  [[nodiscard]] Result<void> finish(const Tiles& tiles);
+  /// Whether this process was given wrong buffers, or a message said so of its sender. Of all others
+  /// only where it hears_of_all().
+  [[nodiscard]] bool refused() const { return refused_; }
+  [[nodiscard]] bool hears_of_all() const {
+    return receives_.others() + 1 == static_cast<std::size_t>(task_.comm.processes());
+  }
   [[nodiscard]] Size received_bytes() const { return receives_.bytes(); }
 
  private:
   /// Begins the next message in a free place: the first half of them receive, the others send.
   /// Whether there was one.
-  [[nodiscard]] Result<bool> begin(std::size_t place, std::span<const std::byte> in,
-                                   std::span<std::byte> out);
+  [[nodiscard]] Result<bool> begin(std::size_t place, const Tiles& tiles);
   [[nodiscard]] std::span<std::byte> slot(std::size_t place) const;
 
   const Task task_;
@@ -95,6 +108,7 @@ class MessagePart {
   /// What a place receives into its slot; nothing where it comes straight into the tile.
   std::vector<std::optional<MessageQueue::Message>> expected_;
   Size under_way_ = 0;
+  bool refused_ = false;
 };
 
 }  // namespace retile::mpi

@@ -22,6 +22,7 @@ namespace retile::mpi {
 namespace {
 
 constexpr int data_tag = 7;
+constexpr int refusing_tag = 8;  // of messages, from who was given wrong buffers
 
 tl::unexpected<Diagnostic> failed(int code, const char* call) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
@@ -290,25 +291,40 @@ void Communicator::receive(std::span<std::byte> bytes, int source) const {
 Messages::Messages(const Communicator& comm, std::size_t places)
     : comm_(&comm), requests_(places, MPI_REQUEST_NULL) {}
 
-Result<void> Messages::send(std::size_t place, std::span<const std::byte> bytes, int target) {
-  return outcome(MPI_Isend(bytes.data(), count_of(bytes.size()), MPI_BYTE, target, data_tag,
+Result<void> Messages::send(std::size_t place, std::span<const std::byte> bytes, int target,
+                            bool refusing) {
+  const int tag = refusing ? refusing_tag : data_tag;
+  return outcome(MPI_Isend(bytes.data(), count_of(bytes.size()), MPI_BYTE, target, tag,
                            comm_->handle(), &requests_[place]),
                  "MPI_Isend");
 }
 
 Result<void> Messages::receive(std::size_t place, std::span<std::byte> bytes, int source) {
-  return outcome(MPI_Irecv(bytes.data(), count_of(bytes.size()), MPI_BYTE, source, data_tag,
+  return outcome(MPI_Irecv(bytes.data(), count_of(bytes.size()), MPI_BYTE, source, MPI_ANY_TAG,
                            comm_->handle(), &requests_[place]),
                  "MPI_Irecv");
 }
 
-Result<std::size_t> Messages::wait() {
+Result<Messages::Through> Messages::wait() {
   int place = MPI_UNDEFINED;
-  const int code =
-      MPI_Waitany(count_of(requests_.size()), requests_.data(), &place, MPI_STATUS_IGNORE);
+  MPI_Status status{};
+  const int code = MPI_Waitany(count_of(requests_.size()), requests_.data(), &place, &status);
   if (code != MPI_SUCCESS) return failed(code, "MPI_Waitany");
   RETILE_ASSERT(place != MPI_UNDEFINED, "a wait for no message");
-  return static_cast<std::size_t>(place);
+  return Through{static_cast<std::size_t>(place), status.MPI_TAG == refusing_tag};
+}
+
+Result<void> Poll::begin(std::uint64_t number) {
+  number_ = number;
+  return outcome(
+      MPI_Iallreduce(&number_, &largest_, 1, MPI_UINT64_T, MPI_MAX, comm_->handle(), &request_),
+      "MPI_Iallreduce");
+}
+
+Result<std::uint64_t> Poll::finish() {
+  const int code = MPI_Wait(&request_, MPI_STATUS_IGNORE);
+  if (code != MPI_SUCCESS) return failed(code, "MPI_Wait");
+  return largest_;
 }
 
 void Communicator::or_abort(int code, const char* call) const {

@@ -141,15 +141,42 @@ class Messages {
  public:
   Messages(const Communicator& comm, std::size_t places);
   /// Begins a message in a free place; the bytes are the message's until wait() returns the place.
-  [[nodiscard]] Result<void> send(std::size_t place, std::span<const std::byte> bytes, int target);
+  /// \param refusing  tells the receiver so, beside the bytes
+  [[nodiscard]] Result<void> send(std::size_t place, std::span<const std::byte> bytes, int target,
+                                  bool refusing = false);
   [[nodiscard]] Result<void> receive(std::size_t place, std::span<std::byte> bytes, int source);
-  /// Waits until some message is through and returns its place, which is then free.
+  /// A message that is through, whose place is free.
+  struct Through {
+    std::size_t place;
+    bool refusing;  ///< of one that was received: what its sender told
+  };
+  /// Waits until some message is through.
   /// Precondition: one is under way.
-  [[nodiscard]] Result<std::size_t> wait();
+  [[nodiscard]] Result<Through> wait();
 
  private:
   const Communicator* comm_;
   std::vector<MPI_Request> requests_;
+};
+
+/// The largest of numbers that all processes of a communicator tell, found while they do other things.
+class Poll {
+ public:
+  explicit Poll(const Communicator& comm) : comm_(&comm) {}
+  Poll(const Poll&) = delete;
+  Poll& operator=(const Poll&) = delete;
+  ~Poll() = default;
+
+  /// Collective, but waits for nobody.
+  [[nodiscard]] Result<void> begin(std::uint64_t number);
+  /// Waits until all have begun. Precondition: begin().
+  [[nodiscard]] Result<std::uint64_t> finish();
+
+ private:
+  const Communicator* comm_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  std::uint64_t number_ = 0;
+  std::uint64_t largest_ = 0;
 };
 
 /// Something of ours that lives with a communicator of a caller's: it is let go when that is freed, or

@@ -270,7 +270,10 @@ Result<void> Redistributor::run(std::span<const std::byte> in, std::span<std::by
   }
   const Size given_bytes = state.own_buffers || !good ? 0 : state.in_bytes + state.out_bytes;
   state.meter.add(given_bytes);
-  if (auto moved = good ? mover.move(in, out) : mover.move({}, {}); !moved) {
+  // One that was given wrong buffers shows an input of another size than its tile.
+  const std::byte byte{};
+  const std::span<const std::byte> wrong(&byte, state.in_bytes == 0 ? 1 : 0);
+  if (auto moved = good ? mover.move(in, out) : mover.move(wrong, {}); !moved) {
     if (mover_agrees && moved.error().code == Code::bad_argument) {
       state.meter.remove(given_bytes);
       if (auto agreed = agree_on_buffers(); !agreed) return agreed;

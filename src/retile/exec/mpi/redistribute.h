@@ -61,8 +61,8 @@ class Redistributor {
   /// both in C order. `in` is left as it is, `out` is also scratch space. Allocates nothing.
   /// \error bad_argument on all processes when a buffer of any process has another size than
   ///        in_bytes(), out_bytes(), or they overlap; with options.own_buffers, when they are not
-  ///        input() and output(). An error after this check ends the whole job (MPI_Abort, code 4)
-  ///        with a message: the other processes already wait inside a collective.
+  ///        input() and output(). Then `out` holds anything. Another error ends the whole
+  ///        job (MPI_Abort, code 4) with a message: the other processes already wait inside a collective.
   [[nodiscard]] Result<void> run(std::span<const std::byte> in, std::span<std::byte> out);
   /// The same from input() to output(). Precondition: options.own_buffers.
   [[nodiscard]] Result<void> run();

@@ -72,9 +72,9 @@ Result<void> SumMessages::begin(Kind kind, Size round, int other, std::byte* at,
 
 Result<void> SumMessages::finish(Kind kind, Size round) {
   while (under_way_[static_cast<std::size_t>(kind)][index(round % 2)] > 0) {
-    const auto place = messages_.wait();
-    if (!place) return tl::unexpected(place.error());
-    const std::size_t number = *place / index(task_.comm.processes());
+    const auto through = messages_.wait();
+    if (!through) return tl::unexpected(through.error());
+    const std::size_t number = through->place / index(task_.comm.processes());
     --under_way_[number / 2][number % 2];
   }
   return {};

@@ -113,8 +113,9 @@ class Mover {
   /// Collective; fails on all processes or on none.
   [[nodiscard]] virtual Result<void> make_ready() = 0;
 
-  /// Whether move() itself makes sure that no process was given wrong buffers. Such a process calls
-  /// it with empty ones; then nothing moves, and the error is bad_argument on all.
+  /// Whether move() itself finds out that a process was given wrong buffers. Such a process calls it with
+  /// an input of another size than its tile. Then the error is bad_argument on all, and outputs hold
+  /// anything.
   [[nodiscard]] virtual bool agrees() const { return false; }
   /// Collective. The buffers have the right sizes on all processes and overlap only where the
   /// strategy allows it. Another error than that of agrees() means that others may wait for this
