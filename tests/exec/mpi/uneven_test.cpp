@@ -265,7 +265,8 @@ TEST(Uneven, wrong_buffers_of_a_process_that_moves_nothing_are_refused_on_all) {
       const std::size_t left_out = process() == wrong ? 0 : 1;
       const auto ran = made->run(std::span(in).first(in.size() - left_out), out);
       ASSERT_EQ(ran.has_value(), wrong == processes()) << wrong << " " << made->reasons().back();
-      if (!ran) EXPECT_EQ(ran.error().code, Code::bad_argument);
+      if (ran) continue;
+      EXPECT_EQ(ran.error().code, Code::bad_argument);
     }
   }
 }
