@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "retile/exec/team/team.h"
+
 namespace retile::mpi {
 namespace {
 
@@ -13,6 +15,10 @@ using copy::End;
 
 constexpr Size most_slots = 8;                     // in either direction
 constexpr Size most_slot_bytes = Size{512} << 10;  // so that packing stays in a level-2 cache
+// Where processes share cores, what is packed for a receiver that has no core yet leaves the caches
+// before it is sent.
+constexpr Size most_bytes_on_shared_cores = Size{512} << 10;  // in either direction
+constexpr Size least_slots_on_shared_cores = 2;
 
 }  // namespace
 
@@ -27,6 +33,12 @@ Size MessageQueue::bytes() const {
   Size sum = 0;
   for (const Traffic& traffic : traffic_) sum += traffic.boxes.bytes();
   return sum;
+}
+
+Size MessageQueue::longest() const {
+  Size most = 0;
+  for (const Traffic& traffic : traffic_) most = std::max(most, traffic.boxes.bytes());
+  return most;
 }
 
 Size MessageQueue::held_bytes() const {
@@ -77,14 +89,22 @@ Result<void> MessagePart::make_ready() {
     if (!got.empty()) receives_.add(source, {End::target, element_bytes, out_tile, got});
   }
   if (!own.kept.empty()) kept_.emplace(element_bytes, in_tile, out_tile, own.kept);
-  expected_.assign(static_cast<std::size_t>(slots_), {});
-  const Size slots_bytes = 2 * slots_ * slot_bytes_;
+  const Size places = places_here();
+  expected_.assign(static_cast<std::size_t>(places), {});
+  const Size slots_bytes = 2 * places * slot_bytes_;
   if (!memory_.allocate(slots_bytes, task_.meter)) {
     return refuse({.code = Code::mpi_error,
                    .message = fmt::format("out of memory: slots of {} bytes", slots_bytes)});
   }
   task_.meter.add(sends_.held_bytes() + receives_.held_bytes() + (kept_ ? kept_->held_bytes() : 0));
   return {};
+}
+
+Size MessagePart::places_here() const {
+  if (task_.nodes.on_machine <= team::cores()) return slots_;
+  const Size largest = std::min(slot_bytes_, std::max(sends_.longest(), receives_.longest()));
+  const Size places = largest == 0 ? slots_ : most_bytes_on_shared_cores / largest;
+  return std::min(slots_, std::max(places, least_slots_on_shared_cores));
 }
 
 Result<void> MessagePart::begin(const Tiles& tiles) {

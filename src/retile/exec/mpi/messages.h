@@ -40,6 +40,8 @@ class MessageQueue {
   [[nodiscard]] int other(const Message& message) const { return traffic_[message.traffic].other; }
   [[nodiscard]] std::size_t others() const { return traffic_.size(); }
   [[nodiscard]] Size bytes() const;
+  /// Of what there is for one process, the most.
+  [[nodiscard]] Size longest() const;
   [[nodiscard]] Size held_bytes() const;
   /// What held_bytes() never exceeds with room for `others` processes, but for their boxes.
   [[nodiscard]] static Size bound_bytes(Size others, std::size_t rank);
@@ -53,8 +55,8 @@ class MessageQueue {
   Message next_;
 };
 
-/// Everyone sends what it has for the process one after it, then for the one two after it, ..; up
-/// to `slots` messages in either direction are under way.
+/// Everyone sends what it has for the process one after it, then for the one two after it, ..; up to 8
+/// messages in either direction are under way, and fewer long ones where processes share cores.
 ///
 /// No deadlock: of all messages that are not through, one to the least distance is under way at its
 /// sender, whose earlier ones are all through, and for the same reason expected in a slot of its
@@ -93,12 +95,14 @@ class MessagePart {
   /// Begins the next message in a free place: the first half of them receive, the others send.
   /// Whether there was one.
   [[nodiscard]] Result<bool> begin(std::size_t place, const Tiles& tiles);
+  /// How many messages in either direction this process has under way.
+  [[nodiscard]] Size places_here() const;
   [[nodiscard]] std::span<std::byte> slot(std::size_t place) const;
 
   const Task task_;
   const OwnExchange* exchange_;
   Elsewhere elsewhere_;
-  Size slots_;  ///< in either direction
+  Size slots_;  ///< at most, in either direction
   Size slot_bytes_;
   Messages messages_;
   MessageQueue sends_;

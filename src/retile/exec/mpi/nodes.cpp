@@ -20,6 +20,8 @@ Result<Nodes> find_nodes(const Communicator& comm, Partition partition) {
   });
   if (auto agreed = comm.agree(reserved); !agreed) return tl::unexpected(agreed.error());
   nodes.mine = partition == Partition::apart ? comm.split(comm.process(), 0) : comm.node();
+  nodes.on_machine =
+      partition == Partition::apart ? comm.node().processes() : nodes.mine.processes();
   // The first process of this one's node, and this one's number there.
   std::array<int, 2> place{comm.process(), nodes.mine.process()};
   nodes.mine.broadcast(std::as_writable_bytes(std::span(place).first(1)), 0);

@@ -16,6 +16,7 @@ struct Nodes {
   std::vector<int> member;  ///< for every process, its number on its node
   int count = 0;
   int most_processes = 0;  ///< on one node
+  int on_machine = 0;      ///< how many share this one's cores, also where each is taken for a node
 
   [[nodiscard]] bool together(const Transfer& transfer) const {
     return first[static_cast<std::size_t>(transfer.source)] ==

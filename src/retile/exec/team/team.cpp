@@ -93,13 +93,6 @@ Counter& counter_of(std::byte* control, int owner, int about, int members) {
                      row(owner, members) + Size{sizeof(Words)} + about * Size{sizeof(Counter)});
 }
 
-int cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return static_cast<int>(std::thread::hardware_concurrency());
-}
-
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -125,6 +118,13 @@ tl::unexpected<Diagnostic> broken_team() {
 }
 
 }  // namespace
+
+int cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return static_cast<int>(std::thread::hardware_concurrency());
+}
 
 Size Team::control_bytes(int members) { return row(members, members); }
 

@@ -14,6 +14,9 @@
 
 namespace retile::team {
 
+/// How many cores this process may use.
+[[nodiscard]] int cores();
+
 /// One member's view of the team.
 ///
 /// Every member has a *memory* that all others can read and write, and a row of *counters*, two per
