@@ -1,4 +1,4 @@
-// The picture in README.md is drawn from the problem that stands below it.
+// Pictures in documents are drawn from the problems that stand beside them.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -34,6 +34,22 @@ TEST(Documents, the_picture_of_readme_is_of_its_first_command) {
   EXPECT_EQ(drawn, picture("data:4,model:2", "[2{data}8, 4{model}8]", "[8, 2{data}8]"));
   // Control: the picture of another problem is another one.
   EXPECT_NE(drawn, picture("data:4,model:2", "[2{data}8, 4{model}8]", "[4{model}8, 2{data}8]"));
+}
+
+TEST(Documents, the_pictures_of_modules_are_of_their_commands) {
+  const std::string page = file("docs/programs.md");
+  const auto stands = [&](const std::string& command, const std::string& name) {
+    EXPECT_NE(page.find("$ retile plan " + command + " --svg " + name + ".svg\n"),
+              std::string::npos);
+    EXPECT_NE(page.find("<img src=\"pictures/" + name + ".svg\""), std::string::npos);
+    return file("docs/pictures/" + name + ".svg");
+  };
+  const std::string rows = stands("--mesh d:4 '[8, 2{d}8]' '[2{d}8, 8]'", "rows");
+  EXPECT_EQ(rows, picture("d:4", "[8, 2{d}8]", "[2{d}8, 8]"));
+  EXPECT_NE(rows, picture("d:4", "[2{d}8, 8]", "[8, 2{d}8]"));
+  const std::string halo = stands("--mesh i:4 '[3{i}12]' '[3{i}12<0,2>]'", "halo");
+  EXPECT_EQ(halo, picture("i:4", "[3{i}12]", "[3{i}12<0,2>]"));
+  EXPECT_NE(halo, picture("i:4", "[3{i}12]", "[3{i}12<0,1>]"));
 }
 
 }  // namespace

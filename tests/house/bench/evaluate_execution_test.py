@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(sys.argv.pop(1))
 sys.path.insert(0, str(ROOT / "scripts"))
-from evaluation import copying, execution, one_shot, programs, sums, uneven  # noqa: E402  the path has to be there first
+from evaluation import copying, execution, messages, one_shot, programs, sums, uneven  # noqa: E402  the path has to be there first
 from evaluation.page import wrapped  # noqa: E402
 from made_up_runs import GOOD, TILE, contender, result, run  # noqa: E402
 
@@ -250,6 +250,25 @@ class Modules(unittest.TestCase):
         self.assertIn("the median of 3 rounds", programs.section(self.record(3.0, 2.0, 1.5)))
 
 
+class Messages(unittest.TestCase):
+    def record(self, *direct):
+        """Runs of two problems: one by messages takes so many seconds, the other 4; MPI_Alltoallw takes 6."""
+        def problem(name, seconds):
+            return {"problem": name, "direct": [seconds] * 3, "MPI_Alltoallw": [6.0, 6.0, 60.0]}
+        return {"runs": {"4": {"1024": [[problem("rows to columns", seconds), problem("gather rows", 4.0)] for seconds in direct]}}}
+
+    def test_the_ratio_is_a_median_of_rounds_and_of_runs(self):
+        (processes, kib, ratios), = messages.rows(self.record(3.0, 2.0, 12.0))
+        self.assertEqual((processes, kib, ratios), ("4", "1024", {"rows to columns": 2.0, "gather rows": 1.5}))
+
+    def test_losses_and_a_missed_target_are_said(self):
+        good, bad = messages.section(self.record(3.0)), messages.section(self.record(12.0))
+        self.assertIn("They are in all cases. ", good.replace("\n", " "))
+        self.assertIn("slower in 0 of 2 cases", good)
+        self.assertIn("**Missed**: 1 MiB on 4 processes.", bad)
+        self.assertIn("slower in 1 of 2 cases. The worst is rows to columns, 1 MiB on 4 processes: 0.50.", bad)
+
+
 class Pages(unittest.TestCase):
     """The documents say what the raw results of this tree say."""
 
@@ -258,6 +277,7 @@ class Pages(unittest.TestCase):
         self.assertIn("\n" + wrapped(execution.section(results)), page)
         self.assertIn("\n" + wrapped(copying.of_tree(ROOT)), page)
         self.assertIn("\n" + wrapped(one_shot.section(one_shot.load(ROOT / "bench" / "results"))), page)
+        self.assertIn("\n" + wrapped(messages.section(messages.load(ROOT / "bench" / "results"))), page)
         self.assertIn("\n" + wrapped(sums.section(sums.load(ROOT / "bench" / "results"))), page)
         self.assertIn("\n" + wrapped(uneven.section(uneven.load(ROOT / "bench" / "results"))), page)
 
