@@ -21,7 +21,7 @@ std::string file(const std::string& name) {
 }
 
 std::string picture(const char* mesh, const char* from, const char* to) {
-  return to_svg(lower(plan(parse_problem(mesh, from, to).value()).value())).value();
+  return to_svg(program_of(plan(parse_problem(mesh, from, to).value()).value()).value()).value();
 }
 
 TEST(Documents, the_picture_of_readme_is_of_its_first_command) {

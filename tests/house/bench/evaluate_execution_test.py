@@ -263,9 +263,9 @@ class Messages(unittest.TestCase):
 
     def test_losses_and_a_missed_target_are_said(self):
         good, bad = messages.section(self.record(3.0)), messages.section(self.record(12.0))
-        self.assertIn("They are in all cases. ", good.replace("\n", " "))
+        self.assertIn("They are in all cases.", good)
         self.assertIn("slower in 0 of 2 cases", good)
-        self.assertIn("**Missed**: 1 MiB on 4 processes.", bad)
+        self.assertIn("- **Missed** on 4 processes: 1 MiB.", bad)
         self.assertIn("slower in 1 of 2 cases. The worst is rows to columns, 1 MiB on 4 processes: 0.50.", bad)
 
 
