@@ -7,7 +7,8 @@
 namespace spec::oracle {
 
 inline bool is_of_the_scope(const Step& step) {
-  return !step.transfers && step.adding != Adding::unreduce && step.adding != Adding::embed;
+  return !step.transfers && !step.grid && step.adding != Adding::unreduce &&
+         step.adding != Adding::embed;
 }
 
 /// Whether the Program is proved to be optimal: true, false, or why that is no question. Steps that

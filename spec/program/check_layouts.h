@@ -4,20 +4,19 @@
 /// makes the next state element by element. Right means: every step applies, every claim holds, and
 /// in the end each device holds the indices of its box of `to`, in order.
 ///
-/// Every element has a tag, its row-major number in the global array. Above 2^28 tags on all
-/// devices together nothing is decided, nor when all steps need more than 2^32 units of work.
+/// Nothing is decided beyond the limits of a state (layout_state.h).
 /// What is virtual has another meaning where elements are sums (check_addends.h).
 #pragma once
 
 #include "../paper/fig11_cost.h"
-#include "verdict.h"
+#include "layout_state.h"
 
 namespace spec {
 
-class LayoutReplay {
+class LayoutReplay : protected LayoutState {
  public:
   explicit LayoutReplay(const Program& program, Size limit = most_units)
-      : program_(program), g_(program.from.global), D_(program.devices), work_left_(limit) {}
+      : LayoutState(program, limit), program_(program) {}
   virtual ~LayoutReplay() = default;
 
   Verdict run() {  // throws TooLarge
@@ -36,49 +35,7 @@ class LayoutReplay {
   }
 
  protected:
-  using State = std::vector<Tile>;  // by device
-
   virtual State start() { return state_of(program_.from); }
-
-  /// Every number that is looked at takes a unit for itself and one for each dimension.
-  void work(Size numbers) {
-    const auto units = times(numbers, static_cast<Size>(g_.size()) + 1);
-    if (!units || *units > work_left_) throw too_much_work;
-    work_left_ -= *units;
-  }
-  /// A state with tiles of these shapes can be held.
-  void hold(const Rows& shapes) {
-    Size room = most_tags_in_all;
-    for (const Sizes& shape : shapes) {
-      const auto tags = product(shape);
-      if (!tags || *tags > room) throw too_many_tags;
-      room -= *tags;
-    }
-    work(most_tags_in_all - room + D_);
-  }
-  State state_of(const Tiling& tiling) {
-    Rows shapes;
-    const std::vector<Box> all = boxes(*tiling.layout, D_);
-    for (const Box& box : all) {
-      shapes.emplace_back();
-      for (const Sizes& side : box) shapes.back().push_back(static_cast<Size>(side.size()));
-    }
-    hold(shapes);
-    State out;
-    for (const Box& box : all) out.push_back(tile_of(box, g_));
-    return out;
-  }
-  static Size largest(const State& state) {
-    Size out = 0;
-    for (const Tile& a : state) out = std::max(out, size_of(a));
-    return out;
-  }
-  /// The index in the global array that a tag is the number of.
-  Sizes index_of(Size tag) const {
-    Sizes out(g_.size());
-    for (Index i = g_.size(); i-- > 0; tag /= g_[i]) out[i] = tag % g_[i];
-    return out;
-  }
 
   // Whether devices hold what they should.
 
@@ -173,6 +130,7 @@ class LayoutReplay {
       const char* const reason = step.p == Op::allpermute ? "bijection" : "groups";
       return bad->device ? stuck(k, reason, *bad->device) : Wrong{k, reason};
     }
+    if (step.grid && pieces(step) != *product(step.grid->counts)) return Wrong{k, "groups"};
     if (auto wrong = cannot_be_cut(step, k)) return wrong;
     State made(state_.size());
     bool moves = false;
@@ -181,6 +139,9 @@ class LayoutReplay {
     } else if (step.adding != Adding::none) {
       moves = pieces(step) > 1;
       if (auto wrong = add(step, k, made)) return wrong;
+    } else if (step.grid) {
+      moves = pieces(step) > 1;
+      if (auto wrong = give_along(step, k, made)) return wrong;
     } else if (step.p == Op::allpermute || step.parts) {
       const Sizes l = row(table_of(step, D_), 0);
       for (Index d = 0; d < made.size(); ++d) {
@@ -209,9 +170,15 @@ class LayoutReplay {
 
   /// Where nothing says how large pieces are, the n pieces of every tile are equal.
   std::optional<Wrong> cannot_be_cut(const Step& step, Size k) const {
-    for (Size d = 0; splits(step) && !step.piece && d < D_; ++d) {
-      const Size m = state_[static_cast<Index>(d)].shape[step.split];
-      if (m % pieces(step) != 0) return stuck(k, "indivisible", d);
+    if (!splits(step) || step.piece) return std::nullopt;
+    Sizes n(g_.size(), 1);
+    if (!step.grid) n[step.split] = pieces(step);
+    if (step.grid) n = parts_along(step.grid->splits, step.grid->counts, g_.size());
+    for (Size d = 0; d < D_; ++d) {
+      const Sizes& m = state_[static_cast<Index>(d)].shape;
+      for (Index i = 0; i < m.size(); ++i) {
+        if (m[i] % n[i] != 0) return stuck(k, "indivisible", d);
+      }
     }
     return std::nullopt;
   }
@@ -241,6 +208,33 @@ class LayoutReplay {
         parts.push_back(cut(step, static_cast<Index>(member), static_cast<Size>(q)));
       }
       made[d] = joins(step) ? concatenated(parts, step.concat) : parts.front();
+    }
+    return std::nullopt;
+  }
+
+  /// The same along several dimensions at once. All members of a row have tiles of one shape.
+  std::optional<Wrong> give_along(const Step& step, Size k, State& made) {
+    Rows rows, shapes(made.size());
+    for (Size r = 0; r < row_count(step.table); ++r) rows.push_back(row(step.table, r));
+    for (const Sizes& members : rows) {
+      const Sizes& whole = state_[static_cast<Index>(members.front())].shape;
+      const auto shape = shape_along(*step.grid, whole);
+      if (!shape) throw too_many_tags;
+      for (const Size d : members) {
+        if (state_[static_cast<Index>(d)].shape != whole) return stuck(k, "ragged", d);
+        shapes[static_cast<Index>(d)] = *shape;
+      }
+    }
+    hold(shapes);
+    for (const Sizes& members : rows) {
+      for (Size q = 0; q < pieces(step); ++q) {
+        const Index d = static_cast<Index>(members[static_cast<Index>(q)]);
+        made[d] = {shapes[d], Sizes(static_cast<Index>(*product(shapes[d])), -1)};
+        for (Size p = 0; p < pieces(step) && !is_empty(made[d]); ++p) {
+          const Tile& a = state_[static_cast<Index>(members[static_cast<Index>(p)])];
+          put_piece(*step.grid, a, p, q, made[d]);
+        }
+      }
     }
     return std::nullopt;
   }
@@ -287,10 +281,6 @@ class LayoutReplay {
   }
 
   const Program& program_;
-  const Sizes g_;
-  const Size D_;
-  Size work_left_;
-  State state_;
   Verdict out_;
   std::optional<Wrong> not_a_box_;
 };

@@ -193,4 +193,27 @@ inline const char* wrong_layout(const Layout& L, Size D) {
   return nullptr;
 }
 
+/// The value of a key of a grid: dims or concats, splits, or counts. False: it is no such key.
+inline bool read_grid(Tokens& in, Grid& out, const Name& key, Index rank) {
+  const ParseError start = in.here();
+  if (key == "counts") {
+    out.counts = in.ints(1);
+    if (!product(out.counts)) Tokens::fail(start, "the product of the counts is not below 2^63");
+    return true;
+  }
+  if (key != "dims" && key != "concats" && key != "splits") return false;
+  for (const Size i : in.ints()) {
+    if (i >= static_cast<Size>(rank)) Tokens::fail(start, "there is no such dimension");
+    (key == "splits" ? out.splits : out.concats).push_back(static_cast<Index>(i));
+  }
+  return true;
+}
+/// Whether a step with these keys has as many dimensions as counts, and one at least.
+inline bool is_grid(const Grid& grid, const Name& keys) {
+  const Index n = grid.counts.size();
+  const bool cuts = keys == "alltoall_dims concats counts groups splits";
+  if (!cuts && keys != "allgather_dims counts dims groups") return false;
+  return n > 0 && grid.concats.size() == n && grid.splits.size() == (cuts ? n : 0);
+}
+
 }  // namespace spec

@@ -4,7 +4,7 @@
 /// Left out: the text (text.h) and what the steps mean (check.h).
 #pragma once
 
-#include "../layout/boxes.h"
+#include "../layout/grids.h"
 
 namespace spec {
 
@@ -35,6 +35,7 @@ struct Step {
   std::optional<Tiling> map;      // and where the tiles lie
   std::optional<Rows> at;
   std::optional<Size> piece;   // version 2: the extent of the pieces that are cut
+  std::optional<Grid> grid;    // version 2: instead of split and concat
   std::optional<Rows> shapes;  // version 2: of an exchange the new shapes, else a claim beside `at`
 };
 

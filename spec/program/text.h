@@ -1,7 +1,7 @@
 /// Reads the Program text form, `retile.program/1` and `retile.program/2`.
 ///
 /// Version 1 has the grammar below. Version 2 has other tilings (tiling_text.h), the keys `piece`,
-/// `shapes` and `add` of steps, and the steps that add.
+/// `shapes` and `add` of steps, the steps that add, and those along several dimensions.
 ///
 ///   program = "retile.program/1" NL { [line] ["#" comment] NL }
 ///   line    = "mesh" axis {"," axis} | "devices" INT | "from" tiling | "to" tiling
@@ -69,8 +69,9 @@ class ProgramReader : protected TilingReader {
  private:
   void line(const Name& word, const ParseError& start) {
     if (is_other_line(word, start)) return;
-    static const Name ops[] = {"allgather",     "dynslice",  "alltoall", "allpermute", "exchange",
-                               "reducescatter", "allreduce", "unreduce", "embed"};
+    static const Name ops[] = {"allgather", "dynslice",       "alltoall",     "allpermute",
+                               "exchange",  "reducescatter",  "allreduce",    "unreduce",
+                               "embed",     "allgather_dims", "alltoall_dims"};
     static const std::set<Name> header = {"mesh", "devices", "from", "to"};
     const auto* const last = is_2() ? std::end(ops) : ops + 5;
     if (const auto* op = std::find(ops, last, word); op != last) {
@@ -127,11 +128,14 @@ class ProgramReader : protected TilingReader {
     const Size D = program_->devices;
     const Index rank = program_->from.global.size();
     Step out;
-    if (number > 4) {
+    if (number <= 4) {
+      out.p = static_cast<Op>(std::min<Size>(number, 3));  // an exchange permutes boxes
+    } else if (number <= 8) {
       out.adding = static_cast<Adding>(number - 4);
       out.add = Addition::sum;  // where nothing else is said
     } else {
-      out.p = static_cast<Op>(std::min<Size>(number, 3));  // an exchange permutes boxes
+      out.p = number == 9 ? Op::allgather : Op::alltoall;
+      out.grid.emplace();
     }
     std::set<Name> keys;
     while (peek() != end_of_line) {
@@ -173,7 +177,8 @@ class ProgramReader : protected TilingReader {
         }
       } else if (is_2() && key == "piece") {
         out.piece = integer(1);
-      } else if (is_2() && key == "add" && (number > 4 || op == "exchange")) {
+      } else if (out.grid && read_grid(*this, *out.grid, key, rank)) {  // it is read
+      } else if (is_2() && key == "add" && (out.adding != Adding::none || op == "exchange")) {
         out.add = read_add(*this);
       } else if (is_2() && key == "shapes") {
         out.shapes = shapes_of(static_cast<Index>(D), rank);
@@ -189,7 +194,8 @@ class ProgramReader : protected TilingReader {
         form += " " + key;
       }
     }
-    if (forms.count(form) == 0 || (out.transfers && out.tile && out.tile->size() != rank)) {
+    const bool is_form = out.grid ? is_grid(*out.grid, form) : forms.count(form) > 0;
+    if (!is_form || (out.transfers && out.tile && out.tile->size() != rank)) {
       fail(start, "the keys of this step are missing, or do not fit it or each other");
     }
     if (out.at && out.shapes) zeros_agree(*out.at, *out.shapes, start);

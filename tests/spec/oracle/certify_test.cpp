@@ -32,5 +32,15 @@ TEST(OracleCertify, only_what_costs_the_bound_and_keeps_within_the_larger_end_is
   EXPECT_EQ(answer(other), "not comparable");
 }
 
+TEST(OracleCertify, what_a_step_along_several_dimensions_costs_compares_with_nothing) {
+  const std::string text = program + "lower_bound 4\npotential [4] 0 4\nend\n";
+  CertificateReader reader(text);
+  Program along = reader.program();
+  const Verdict right = spec::check(along);
+  EXPECT_EQ(optimal(along, right, reader), "true");
+  along.steps.front().grid = Grid{{}, {0}, {2}};
+  EXPECT_EQ(optimal(along, right, reader), "not comparable");
+}
+
 }  // namespace
 }  // namespace spec::oracle::certify_test
