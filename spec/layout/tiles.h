@@ -23,7 +23,7 @@ struct Tile {
 };
 
 inline bool is_empty(const Tile& a) { return a.tags.empty(); }
-inline Size size_of(const Tile& a) { return static_cast<Size>(a.tags.size()); }
+inline Size elements_of(const Tile& a) { return static_cast<Size>(a.tags.size()); }
 
 inline Tile with_shape(Sizes shape, Sizes tags) {
   if (tags.empty()) shape.assign(shape.size(), 0);
@@ -71,7 +71,7 @@ inline Tile concatenated(const std::vector<Tile>& parts, Index i) {
   for (const Tile& a : parts) out.shape[i] += a.shape[i];
   for (Size o = 0; o < slow; ++o) {
     for (const Tile& a : parts) {
-      const auto chunk = static_cast<std::ptrdiff_t>(size_of(a) / slow);
+      const auto chunk = static_cast<std::ptrdiff_t>(elements_of(a) / slow);
       const auto begin = a.tags.begin() + o * chunk;
       out.tags.insert(out.tags.end(), begin, begin + chunk);
     }

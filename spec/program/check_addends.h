@@ -80,7 +80,7 @@ class AddendsReplay : public SumsReplay {
         out = concatenated(parts, step.concat);
       }
       if (step.adding == Adding::reducescatter) out = piece_of_sum(step, total, q);
-      work(size_of(total) + size_of(out));
+      work(elements_of(total) + elements_of(out));
     }
   }
 

@@ -185,7 +185,7 @@ class LayoutReplay : protected LayoutState {
   /// Piece q of the tile of device d, or without a cut the tile.
   Tile cut(const Step& step, Index d, Size q) {
     const Tile& a = state_[d];
-    work(size_of(a) + 1);
+    work(elements_of(a) + 1);
     if (!splits(step) || is_empty(a)) return a;
     return piece_of(a, step.split, step.piece.value_or(a.shape[step.split] / pieces(step)), q);
   }

@@ -46,7 +46,7 @@ class LayoutState {
   }
   static Size largest(const State& state) {
     Size out = 0;
-    for (const Tile& a : state) out = std::max(out, size_of(a));
+    for (const Tile& a : state) out = std::max(out, elements_of(a));
     return out;
   }
   /// The index in the global array that a tag is the number of.
