@@ -36,9 +36,6 @@ class AddendsReplay : public SumsReplay {
   std::optional<Wrong> add(const Step& step, Size k, State& made) override {
     Rows rows;
     for (Size r = 0; r < row_count(step.table); ++r) rows.push_back(row(step.table, r));
-    std::sort(rows.begin(), rows.end(), [](const Sizes& a, const Sizes& b) {
-      return *std::min_element(a.begin(), a.end()) < *std::min_element(b.begin(), b.end());
-    });
     for (const Sizes& members : rows) {
       const Tile& first = state_[static_cast<Index>(members.front())];
       for (const Size d : members) {

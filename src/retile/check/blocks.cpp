@@ -67,7 +67,8 @@ std::optional<TagsNeeded> tags_needed(const Step& step, const StepShapes& shapes
         fit(unit, op);
         arrays = shapes.devices;
       },
-      [](const Adding auto&) { RETILE_ASSERT(false, "what adds is replayed as sums"); });
+      [](const Adding auto&) { RETILE_ASSERT(false, "what adds is replayed as sums"); },
+      [](const OverDims auto&) { RETILE_ASSERT(false, "what is not even is replayed in boxes"); });
   const auto tags_before = tags_in(before.arrays, shapes.tile, unit);
   const auto tags_after = tags_in(arrays, shapes.after, unit);
   if (!tags_before || !tags_after) return std::nullopt;

@@ -29,7 +29,8 @@ void assert_well_formed(const Program& program) {
         [rank](const Alltoall& op) { return std::max(op.split, op.concat) < rank; },
         [](const Allpermute&) { return true; },
         [&](const Exchange&) { return well_made(step, rank, program.devices); },
-        [&](const Adding auto&) { return well_made(step, rank, program.devices); });
+        [&](const Adding auto&) { return well_made(step, rank, program.devices); },
+        [&](const OverDims auto&) { return well_made(step, rank, program.devices); });
     RETILE_ASSERT(
         names_what_is_there,
         "dimensions are below the rank; an exchange says the shape of the new tiles and of "

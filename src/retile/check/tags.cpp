@@ -140,7 +140,10 @@ Applied Tags::apply(const Step& step, const Shape& after, const Limits& limits) 
       [&](const Alltoall& op) { return alltoall(op, next); },
       [&](const Allpermute& op) { return allpermute(op, next); },
       [&](const Exchange& op) { return exchange(op, next); },
-      [](const Adding auto&) -> Applied { RETILE_ASSERT(false, "what adds is replayed as sums"); });
+      [](const Adding auto&) -> Applied { RETILE_ASSERT(false, "what adds is replayed as sums"); },
+      [](const OverDims auto&) -> Applied {
+        RETILE_ASSERT(false, "what is not even is replayed in boxes");
+      });
   if (done != Applied::done) return done;
   array_of_ = std::move(next.array_of);
   tags_ = std::move(next.tags);

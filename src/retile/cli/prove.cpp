@@ -190,9 +190,11 @@ std::optional<Diagnostic> without_certificate(const std::vector<Program>& progra
                           {"`retile-oracle check` judges the Program itself"});
   }
   const std::vector<Step>& steps = programs.front().steps;
-  if (std::none_of(steps.begin(), steps.end(), is_exchange)) return std::nullopt;
+  const auto has_no_facts = [](const Step& step) { return is_exchange(step) || over_dims(step); };
+  const auto step = std::find_if(steps.begin(), steps.end(), has_no_facts);
+  if (step == steps.end()) return std::nullopt;
   return about_argument(Code::unsupported, "--certificate", certificate,
-                        "there are no facts to certify about an exchange",
+                        fmt::format("there are no facts to certify about an {}", op_name(*step)),
                         {"`retile-oracle check` judges the Program itself"});
 }
 

@@ -261,6 +261,12 @@ Preparation::Step Preparation::check_program() {
                              .message = "a Program with addends is not run on GPUs",
                              .notes = {"--backend mpi and --backend sim take it"}});
   }
+  const std::vector<retile::Step>& steps = request_.program.steps;
+  if (request_.backend == Backend::cuda && std::any_of(steps.begin(), steps.end(), over_dims)) {
+    return failed(Diagnostic{.code = Code::unsupported,
+                             .message = "steps along several dimensions are not run on GPUs yet",
+                             .notes = {"--backend mpi and --backend sim take them"}});
+  }
   if (request_.backend == Backend::cuda && !is_even(request_.program)) {
     return failed(Diagnostic{.code = Code::unsupported,
                              .message = "tiles that are not all alike are not run on GPUs yet",

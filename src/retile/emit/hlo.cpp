@@ -99,7 +99,8 @@ class Entry {
                                       value_, grouping(op.groups), adding(op.add)));
         },
         [&](const Unreduce&) { refuse_form("unreduce is not written as HLO yet"); },
-        [&](const Embed&) { refuse_form("embed is not written as HLO yet"); });
+        [&](const Embed&) { refuse_form("embed is not written as HLO yet"); },
+        [&](const OverDims auto&) { refuse_over_dims(step, "HLO"); });
   }
 
   [[nodiscard]] const std::string& text() const { return text_; }

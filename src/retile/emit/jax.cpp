@@ -159,7 +159,8 @@ class Steps {
           line(fmt::format("jnp.where(at([{}]) == 0, x, jnp.zeros_like(x))",
                            fmt::join(places, ", ")));
         },
-        [&](const Embed& op) { embed(op); });
+        [&](const Embed& op) { embed(op); },
+        [&](const OverDims auto&) { refuse_over_dims(step, "JAX"); });
   }
 
   [[nodiscard]] const std::string& text() const { return text_; }

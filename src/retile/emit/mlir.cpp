@@ -100,6 +100,9 @@ std::pair<std::string, std::string> operation(const Traced& traced, const Dialec
       },
       [&](const Embed&) {
         return Pair{refuse_step(traced, dialect), ""};
+      },
+      [&](const OverDims auto&) {
+        return Pair{refuse_step(traced, dialect), ""};
       });
 }
 

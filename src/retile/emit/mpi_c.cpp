@@ -399,7 +399,8 @@ std::string call_of(const Program& program, const Step& step, const Shape& befor
       [&](const Embed& op) {
         return fmt::format("embed(tile, {}, {}, {}, {})", shape, op.dim, op.groups.columns(),
                            int_table(places_in(op.groups, devices)));
-      });
+      },
+      [&](const OverDims auto&) -> std::string { refuse_over_dims(step, "C"); });
 }
 
 /// Where every device's tile lies, and which addend it is of.

@@ -130,7 +130,8 @@ std::string operation(const Traced& traced, const Shardings& shardings, const st
       [&](const Embed& op) {
         return fmt::format("sdy.sharded_to_unreduced {}{} {}", kind(op.add),
                            at_dim(axes, op.dim, rank), value);
-      });
+      },
+      [&](const OverDims auto&) -> std::string { refuse_over_dims(*traced.step, "Shardy"); });
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ class Body {
         [&](const Reducescatter& op) { reduce_scatter(op); },
         [&](const Allreduce& op) { all_reduce(op); },
         [&](const Unreduce&) { refuse_form("unreduce is not written as StableHLO yet"); },
-        [&](const Embed&) { refuse_form("embed is not written as StableHLO yet"); });
+        [&](const Embed&) { refuse_form("embed is not written as StableHLO yet"); },
+        [&](const OverDims auto&) { refuse_over_dims(step, "StableHLO"); });
   }
 
   [[nodiscard]] const std::string& text() const { return text_; }

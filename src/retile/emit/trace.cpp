@@ -106,8 +106,9 @@ std::vector<Digit> moved_digits(const Traced& traced) {
       },
       [&](const Allreduce&) { return without(traced, addends_of(before), addends_of(after)); },
       [&](const Unreduce&) { return without(traced, addends_of(after), addends_of(before)); },
-      [&](const Embed& op) {
-        return taken(traced, digits_of(before, op.dim), columns(op.groups));
+      [&](const Embed& op) { return taken(traced, digits_of(before, op.dim), columns(op.groups)); },
+      [&](const OverDims auto&) -> std::vector<Digit> {
+        refuse_over_dims(*traced.step, "collectives over axes");
       });
 }
 
@@ -127,6 +128,11 @@ Layout claimed(const Program& program, std::size_t k, bool by_digits) {
 
 void refuse_form(std::string message, std::vector<std::string> notes, Code code) {
   throw Unsayable{{.code = code, .message = std::move(message), .notes = std::move(notes)}};
+}
+
+void refuse_over_dims(const Step& step, std::string_view form) {
+  refuse_form(fmt::format("{} is not written as {} yet", op_name(step), form),
+              {"steps along one dimension each are"});
 }
 
 std::vector<Digit> joined(const std::vector<Digit>& digits) {

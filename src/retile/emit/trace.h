@@ -20,6 +20,8 @@ struct Unsayable {
 };
 [[noreturn]] void refuse_form(std::string message, std::vector<std::string> notes = {},
                               Code code = Code::unsupported);
+/// The same of a step along several dimensions, in the form of that name.
+[[noreturn]] void refuse_over_dims(const Step& step, std::string_view form);
 
 /// A step of a Program, numbered from 1 in messages.
 struct Traced {

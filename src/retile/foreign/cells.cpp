@@ -109,6 +109,12 @@ Shape strides_of(const Shape& extents) {
   return out;
 }
 
+Size dot(const Shape& a, const Shape& b) {
+  Size out = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) out += a[i] * b[i];
+  return out;
+}
+
 Lane lane_at(const Shape& start, const Shape& extents) {
   Lane out{.offset = 0, .strides = strides_of(extents)};
   for (std::size_t k = 0; k < start.size(); ++k) out.offset += start[k] * out.strides[k];

@@ -170,6 +170,7 @@ struct Assemble {
     Shape extents;
   };
   std::vector<std::vector<Piece>> pieces;  ///< of every device
+  Groups groups = {};  ///< those who give and get, where they are rows of one length
 };
 
 namespace dtensor {

@@ -13,6 +13,7 @@
 #include "retile/core/cases.h"
 #include "retile/foreign/dtensor/trace.h"
 #include "retile/foreign/evaluator.h"
+#include "retile/foreign/grid_step.h"
 #include "retile/foreign/sums.h"
 
 namespace retile::foreign {
@@ -23,12 +24,6 @@ constexpr Size most_bytes = Size{1} << 29;
 constexpr std::size_t most_transfers = std::size_t{1} << 22;
 
 std::size_t index(Size number) { return static_cast<std::size_t>(number); }
-
-/// What the devices hold: tiles of tags.
-struct Tiles {
-  Shape extents;
-  std::vector<Block> blocks;
-};
 
 /// The operations that each take the result of the one before, from the parameter to the result; nothing
 /// where elements meet again that went apart.
@@ -61,6 +56,8 @@ const Groups* groups_of(const Action& action) {
   if (const auto* exchange = std::get_if<AllToAll>(&action)) return &exchange->groups;
   if (const auto* reduce = std::get_if<AllReduce>(&action)) return &reduce->groups;
   if (const auto* scatter = std::get_if<ReduceScatter>(&action)) return &scatter->groups;
+  const auto* assembly = std::get_if<foreign::Assemble>(&action);
+  if (assembly != nullptr && !assembly->groups.empty()) return &assembly->groups;
   return nullptr;
 }
 
@@ -198,13 +195,16 @@ class Writer {
   bool add_step(const Operation* collective, const Tiles& after) {
     if (collective == nullptr) return add_slices(after);
     Trial trial(from_, function_.devices);
+    std::optional<Op> made;
     for (Candidate& candidate : candidates(*collective)) {
-      if (!trial.makes(tiles_, candidate, after)) continue;
-      program_.steps.push_back(
-          {.op = std::move(candidate.op), .claims = {.tile = after.extents, .map = {}, .at = {}}});
-      return true;
+      if (!made && trial.makes(tiles_, candidate, after)) made = std::move(candidate.op);
     }
-    return false;
+    const Groups* groups = groups_of(collective->action);
+    if (!made && groups != nullptr) made = grid_step(*groups, tiles_, after);
+    if (!made) return false;
+    program_.steps.push_back(
+        {.op = *std::move(made), .claims = {.tile = after.extents, .map = {}, .at = {}}});
+    return true;
   }
   [[nodiscard]] std::vector<Candidate> candidates(const Operation& collective) const {
     if (const auto* permute = std::get_if<CollectivePermute>(&collective.action)) {
@@ -392,27 +392,11 @@ class Writer {
       exchange.transfers.push_back(std::move(transfer));
     }
   }
-  static Size dot(const Shape& a, const Shape& b) {
-    Size out = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) out += a[i] * b[i];
-    return out;
-  }
   static Shape place(Size number, const Shape& extents) {
     Shape out(extents.size());
     for (std::size_t i = extents.size(); i-- > 0; number /= extents[i])
       out[i] = number % extents[i];
     return out;
-  }
-  /// Calls `look` for every place of a box until it says no; whether it never did.
-  template <typename Look>
-  static bool for_box(const Shape& box, const Look& look) {
-    Shape at(box.size(), 0);
-    while (true) {
-      if (!look(at)) return false;
-      std::size_t i = at.size();
-      while (i > 0 && ++at[i - 1] == box[i - 1]) at[--i] = 0;
-      if (i == 0) return true;
-    }
   }
   /// Whether the box can be one longer in dimension i.
   static bool continues(const std::vector<Need>& needs, std::size_t begin, const Transfer& transfer,

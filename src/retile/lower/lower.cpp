@@ -269,7 +269,10 @@ Op renamed(const Op& op, const DeviceTable& device_at) {
         return step;
       },
       [](const Unreduce& /*step*/) -> Op { RETILE_ASSERT(false, "plans make no addends"); },
-      [](const Embed& /*step*/) -> Op { RETILE_ASSERT(false, "plans make no addends"); });
+      [](const Embed& /*step*/) -> Op { RETILE_ASSERT(false, "plans make no addends"); },
+      [](const OverDims auto& /*step*/) -> Op {
+        RETILE_ASSERT(false, "steps of plans go along one dimension");
+      });
 }
 
 /// Calls device p device_at.at(p).
@@ -359,7 +362,7 @@ void clip(Program& program, const Problem& even, const Problem& ends) {
     match(
         step.op, [&](Dynslice& op) { op.piece = piece(tile, op.dim); }, [](Allgather&) {},
         [&](Alltoall& op) { op.piece = piece(tile, op.split); }, [](Allpermute&) {},
-        [](Exchange&) {}, [](Adding auto&) {});
+        [](Exchange&) {}, [](Adding auto&) {}, [](OverDims auto&) {});
     Claims claims;
     claims.tile = tile;
     for (std::size_t i = 0; i < tile.size(); ++i) {

@@ -8,6 +8,7 @@
 #include "coverage.h"
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
+#include "retile/program/over_dims.h"
 
 namespace retile {
 
@@ -249,7 +250,13 @@ std::optional<Refusal> find_table_fault(const Op& op, Size devices) {
             [devices](const PairList& pairs) { return check_pairs(pairs, devices); });
       },
       [](const Exchange&) { return std::optional<Refusal>{}; },
-      [devices](const Adding auto& step) { return check_groups(step.groups, devices); });
+      [devices](const Adding auto& step) { return check_groups(step.groups, devices); },
+      [devices](const OverDims auto& step) {
+        auto fault = check_groups(step.groups, devices);
+        const bool fits = checked_product(step.counts) == step.groups.columns();
+        if (!fault && !fits) fault = Refusal{.reason = Reason::groups, .device = std::nullopt};
+        return fault;
+      });
 }
 
 bool well_made(const Step& step, std::size_t rank, Size devices) {
@@ -298,7 +305,8 @@ bool well_made(const Step& step, std::size_t rank, Size devices) {
           if (op.dim >= rank) return false;
         }
         return are_devices(op.groups) && op.add != Addition::stack;
-      });
+      },
+      [&](const OverDims auto& op) { return has_grid(op, rank) && are_devices(op.groups); });
 }
 
 tl::expected<Shape, Refusal> shape_after(const Step& step, const Shape& tile, Size devices,
@@ -327,7 +335,15 @@ tl::expected<Shape, Refusal> shape_after(const Step& step, const Shape& tile, Si
       },
       [&](const Allreduce&) -> After { return tile; },
       [&](const Unreduce&) -> After { return tile; },
-      [&](const Embed& op) { return scaled(tile, std::nullopt, op.dim, op.groups.columns()); });
+      [&](const Embed& op) { return scaled(tile, std::nullopt, op.dim, op.groups.columns()); },
+      [&](const OverDims auto& op) -> After {
+        if (!divides(parts_along(cut_dims(op), op.counts, tile.size()), tile)) {
+          return tl::unexpected(Refusal{.reason = Reason::indivisible, .device = std::nullopt});
+        }
+        auto after = tile_over(op, tile);
+        if (!after) return tl::unexpected(overflow);
+        return *std::move(after);
+      });
 }
 
 Membership membership(const DeviceTable& groups, Size device) {
@@ -406,14 +422,16 @@ const DeviceTable* groups_of(const Op& op) {
       [](const Alltoall& step) { return &step.groups; },
       [](const Allpermute&) -> const DeviceTable* { return nullptr; },
       [](const Exchange&) -> const DeviceTable* { return nullptr; },
-      [](const Adding auto& step) { return &step.groups; });
+      [](const Adding auto& step) { return &step.groups; },
+      [](const OverDims auto& step) { return &step.groups; });
 }
 
 bool keeps_part(const Op& op) {
   return match(
       op, [](const Dynslice&) { return true; }, [](const Allgather&) { return false; },
       [](const Alltoall&) { return false; }, [](const Allpermute&) { return false; },
-      [](const Exchange&) { return false; }, [](const Adding auto&) { return false; });
+      [](const Exchange&) { return false; }, [](const Adding auto&) { return false; },
+      [](const OverDims auto&) { return false; });
 }
 
 bool moves_nothing(const Step& step, const Deadline& deadline) {
@@ -437,7 +455,8 @@ bool moves_nothing(const Step& step, const Deadline& deadline) {
       },
       [](const Reducescatter& op) { return op.groups.columns() == 1; },
       [](const Allreduce& op) { return op.groups.columns() == 1; },
-      [](const Unreduce&) { return true; }, [](const Embed&) { return true; });
+      [](const Unreduce&) { return true; }, [](const Embed&) { return true; },
+      [](const OverDims auto& op) { return op.groups.columns() == 1; });
 }
 
 std::optional<Size> step_cost(const Step& step, Size before, Size after, const Deadline& deadline) {
@@ -450,7 +469,9 @@ std::optional<Size> step_cost(const Step& step, Size before, Size after, const D
       [after](const Exchange& op) -> Cost { return op.add ? most_added(op.transfers) : after; },
       [before](const Reducescatter&) -> Cost { return before; },
       [before](const Allreduce&) { return checked_mul(before, 2); },
-      [](const Unreduce&) -> Cost { return 0; }, [](const Embed&) -> Cost { return 0; });
+      [](const Unreduce&) -> Cost { return 0; }, [](const Embed&) -> Cost { return 0; },
+      [after](const AllgatherDims&) -> Cost { return after; },
+      [before](const AlltoallDims&) -> Cost { return before; });
   return moved == 0 || moves_nothing(step, deadline) ? Cost(0) : moved;
 }
 

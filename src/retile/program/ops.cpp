@@ -24,6 +24,10 @@ constexpr auto rows = rows_of(static_cast<const Op*>(nullptr));
 
 Size number(std::size_t dim) { return static_cast<Size>(dim); }
 
+std::vector<Size> numbers(const std::vector<std::size_t>& dims) {
+  return {dims.begin(), dims.end()};
+}
+
 /// Steps add up, unless they say otherwise.
 void write_addition(Addition add, KeySink& sink) {
   if (add != Addition::sum) sink.addition("add", add);
@@ -98,6 +102,17 @@ void write_keys(const Op& op, KeySink& sink) {
         sink.number("dim", number(step.dim));
         sink.groups("groups", step.groups);
         write_addition(step.add, sink);
+      },
+      [&sink](const AllgatherDims& step) {
+        sink.ints("dims", numbers(step.dims));
+        sink.ints("counts", step.counts);
+        sink.groups("groups", step.groups);
+      },
+      [&sink](const AlltoallDims& step) {
+        sink.ints("splits", numbers(step.splits));
+        sink.ints("concats", numbers(step.concats));
+        sink.ints("counts", step.counts);
+        sink.groups("groups", step.groups);
       });
 }
 
@@ -142,6 +157,9 @@ Meaning meaning(const Op& op, const Shape& tile) {
       },
       [](const Allpermute& step) -> Meaning { return Fetch{.op = &step}; },
       [](const Exchange& step) -> Meaning { return Assemble{.transfers = &step.transfers}; },
+      [](const OverDims auto& /*step*/) -> Meaning {
+        RETILE_ASSERT(false, "what goes along several dimensions is put together from boxes");
+      },
       [](const Adding auto& /*step*/) -> Meaning {
         RETILE_ASSERT(false, "what adds is put together from boxes");
       });

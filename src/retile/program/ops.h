@@ -60,6 +60,31 @@ struct Alltoall {
   friend bool operator==(const Alltoall&, const Alltoall&) = default;
 };
 
+/// The allgathers along several dimensions as one. A row's members stand in a grid of `counts`, the
+/// last fastest, and so do their tiles along `dims`: what is the k-th number of a member's place says
+/// where its tile lies along dims[k]. Where a dimension stands several times, the first is slowest.
+struct AllgatherDims {
+  std::vector<std::size_t> dims;  ///< one at least
+  Shape counts;                   ///< as many, >= 1; together the members of a row
+  DeviceTable groups;
+  friend bool operator==(const AllgatherDims&, const AllgatherDims&) = default;
+};
+
+/// The alltoalls between several dimensions as one. Cut along `splits`, the tiles are grids of pieces.
+/// The place of the device says which piece it gets of every member, and the place of the member where
+/// that lies along `concats`.
+struct AlltoallDims {
+  std::vector<std::size_t> splits;   ///< one at least
+  std::vector<std::size_t> concats;  ///< as many
+  Shape counts;                      ///< as of an AllgatherDims
+  DeviceTable groups;
+  friend bool operator==(const AlltoallDims&, const AlltoallDims&) = default;
+};
+
+/// A step along several dimensions, whatever it does along them (over_dims.h).
+template <typename Step>
+concept OverDims = std::is_same_v<Step, AllgatherDims> || std::is_same_v<Step, AlltoallDims>;
+
 /// Pairs [source, target]; who is no target keeps its own tile.
 using PairList = std::vector<std::array<Size, 2>>;
 
@@ -137,7 +162,7 @@ concept Adding = std::is_same_v<Step, Reducescatter> || std::is_same_v<Step, All
 
 /// A step without its claims.
 using Op = std::variant<Dynslice, Allgather, Alltoall, Allpermute, Exchange, Reducescatter,
-                        Allreduce, Unreduce, Embed>;
+                        Allreduce, Unreduce, Embed, AllgatherDims, AlltoallDims>;
 
 // ---- The table ----------------------------------------------------------------------------------
 
@@ -248,6 +273,25 @@ struct OpRow<Embed> {
   static constexpr int since = 2;
 };
 
+template <>
+struct OpRow<AllgatherDims> {
+  static constexpr std::string_view name = "allgather_dims";
+  static constexpr std::array keys = {Key{"dims", KeyKind::ints}, Key{"counts", KeyKind::ints},
+                                      Key{"groups", KeyKind::groups}};
+  static constexpr std::string_view needs = "dims, counts and groups";
+  static constexpr std::string_view not_both = "";
+  static constexpr int since = 2;
+};
+template <>
+struct OpRow<AlltoallDims> {
+  static constexpr std::string_view name = "alltoall_dims";
+  static constexpr std::array keys = {Key{"splits", KeyKind::ints}, Key{"concats", KeyKind::ints},
+                                      Key{"counts", KeyKind::ints}, Key{"groups", KeyKind::groups}};
+  static constexpr std::string_view needs = "splits, concats, counts and groups";
+  static constexpr std::string_view not_both = "";
+  static constexpr int since = 2;
+};
+
 /// What any step may claim of its result; these keys stand last.
 inline constexpr std::array claim_keys = {Key{"tile", KeyKind::ints}, Key{"map", KeyKind::tiling},
                                           Key{"at", KeyKind::rows},
@@ -279,6 +323,7 @@ class KeySink {
   /// \param row  row number 0 .. count - 1
   virtual void rows(std::string_view key, std::size_t count,
                     const std::function<std::vector<Size>(std::size_t)>& row) = 0;
+  virtual void ints(std::string_view key, const std::vector<Size>& values) = 0;
   virtual void addition(std::string_view key, Addition value) = 0;
 };
 void write_keys(const Op& op, KeySink& sink);
@@ -318,7 +363,8 @@ struct Assemble {
 
 using Meaning = std::variant<Keep, Regroup, Fetch, Assemble>;
 
-/// \param tile  the shape of every tile before the step, which can be applied to it and adds nothing
+/// \param tile  the shape of every tile before the step, which can be applied to it, adds nothing, and
+///              is along one dimension
 [[nodiscard]] Meaning meaning(const Op& op, const Shape& tile);
 
 }  // namespace retile

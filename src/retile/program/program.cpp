@@ -13,7 +13,8 @@ bool is_exchange(const Step& step) {
   return match(
       step.op, [](const Dynslice&) { return false; }, [](const Allgather&) { return false; },
       [](const Alltoall&) { return false; }, [](const Allpermute&) { return false; },
-      [](const Exchange&) { return true; }, [](const Adding auto&) { return false; });
+      [](const Exchange&) { return true; }, [](const OverDims auto&) { return false; },
+      [](const Adding auto&) { return false; });
 }
 
 Program without_steps(const Problem& problem) {
@@ -37,6 +38,7 @@ std::optional<Addition> addition_of(const Step& step) {
       [](const Alltoall&) -> std::optional<Addition> { return std::nullopt; },
       [](const Allpermute&) -> std::optional<Addition> { return std::nullopt; },
       [](const Exchange& op) { return op.add; },
+      [](const OverDims auto&) -> std::optional<Addition> { return std::nullopt; },
       [](const Adding auto& op) -> std::optional<Addition> { return op.add; });
 }
 
@@ -57,7 +59,18 @@ std::optional<Addition> addition_of(const Program& program) {
 
 bool has_addends(const Program& program) { return addition_of(program).has_value(); }
 
-bool is_even(const Program& program) { return !has_addends(program) && tiles_alike(program); }
+bool over_dims(const Step& step) {
+  return match(
+      step.op, [](const Dynslice&) { return false; }, [](const Allgather&) { return false; },
+      [](const Alltoall&) { return false; }, [](const Allpermute&) { return false; },
+      [](const Exchange&) { return false; }, [](const OverDims auto&) { return true; },
+      [](const Adding auto&) { return false; });
+}
+
+bool is_even(const Program& program) {
+  return !has_addends(program) && tiles_alike(program) &&
+         std::none_of(program.steps.begin(), program.steps.end(), over_dims);
+}
 
 bool tiles_alike(const Program& program) {
   const auto even = [](const Step& step) {
@@ -68,7 +81,7 @@ bool tiles_alike(const Program& program) {
         [](const Allpermute&) { return false; }, [](const Exchange&) { return false; },
         [](const Reducescatter& op) { return op.piece.has_value(); },
         [](const Allreduce&) { return false; }, [](const Unreduce&) { return false; },
-        [](const Embed&) { return false; });
+        [](const Embed&) { return false; }, [](const OverDims auto&) { return false; });
     return !pieces && !step.claims.shapes && (!step.claims.map || step.claims.map->is_even());
   };
   return program.from.is_even() && program.to.is_even() &&

@@ -70,7 +70,10 @@ struct Problem;
 
 /// Whether all tiles are alike before and after every step, and the form says so.
 [[nodiscard]] bool tiles_alike(const Program& program);
-/// The same without addends: what `retile.program/1` can say. What is not goes through uneven.h.
+/// Whether a step goes along several dimensions.
+[[nodiscard]] bool over_dims(const Step& step);
+/// The same without addends and without steps along several dimensions: what `retile.program/1` can
+/// say. What is not goes through uneven.h.
 [[nodiscard]] bool is_even(const Program& program);
 
 }  // namespace retile

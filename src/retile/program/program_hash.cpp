@@ -52,6 +52,10 @@ class Hasher final : public KeySink {
     add(static_cast<Size>(count));
     for (std::size_t k = 0; k < count; ++k) add(row(k));
   }
+  void ints(std::string_view key, const std::vector<Size>& values) override {
+    add(key);
+    add(values);
+  }
   void addition(std::string_view key, Addition value) override {
     add(key);
     add(name_of(value));

@@ -7,6 +7,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
+#include "retile/program/over_dims.h"
 
 namespace retile {
 namespace {
@@ -153,14 +154,8 @@ class Mover {
     const auto row_at = [&](std::size_t first) {
       return std::span(entries).subspan(first, index(n));
     };
-    std::vector<bool> agrees(entries.size() / index(n), false);
-    for (Size d = 0; d < devices_; ++d) {
-      const std::size_t row = place[index(d)] / index(n);
-      if (agrees[row]) continue;
-      if (const auto other = differs(row_at(row * index(n)), concat)) {
-        return refusal(Reason::ragged, other);
-      }
-      agrees[row] = true;
+    for (std::size_t first = 0; first < entries.size(); first += index(n)) {
+      if (const auto other = differs(row_at(first), concat)) return refusal(Reason::ragged, other);
     }
     for (Size d = 0; d < devices_; ++d) {
       const std::size_t q = place[index(d)] % index(n);
@@ -168,6 +163,30 @@ class Mover {
       if (auto fault = gather(d, row, static_cast<Size>(q), split, concat, piece)) return fault;
     }
     return std::nullopt;
+  }
+
+  /// A step along several dimensions: of every member one piece, in a place of its own.
+  template <OverDims Step>
+  Refused regroup(const Step& op) {
+    const Shape cuts = parts_along(cut_dims(op), op.counts, rank());
+    for (Size d = 0; d < devices_; ++d) {
+      if (!divides(cuts, before_[index(d)])) return refusal(Reason::indivisible, d);
+    }
+    return each_in_row(op.groups, [&](Size device, std::span<const Size> row, Size q) -> Refused {
+      const Shape& tile = before_[index(device)];
+      if (is_empty(tile)) return std::nullopt;
+      auto after = tile_over(op, tile);
+      if (!after) return limit();
+      moves_.after[index(device)] = *std::move(after);
+      Shape shape = tile;
+      for (std::size_t k = 0; k < shape.size(); ++k) shape[k] /= cuts[k];
+      const Shape source = place_of(part_along(cut_dims(op), op.counts, rank(), q), shape);
+      for (std::size_t p = 0; p < row.size(); ++p) {
+        const auto part = part_along(joined_dims(op), op.counts, rank(), static_cast<Size>(p));
+        if (!add({device, row[p], place_of(part, shape), source, shape})) return limit();
+      }
+      return std::nullopt;
+    });
   }
 
   Refused fetch(const Allpermute& op) {
@@ -211,19 +230,22 @@ class Mover {
       const std::size_t k = place[index(d)];
       return std::span(entries).subspan(k - k % index(n), index(n));
     };
-    for (Size d = 0; d < devices_; ++d) {
-      const auto row = row_of(d);
-      if (before_[index(d)] == before_[index(row.front())]) continue;
-      const auto other = std::find_if(row.begin(), row.end(), [&](Size member) {
-        return before_[index(member)] != before_[index(row.front())];
-      });
-      return refusal(Reason::ragged, *other);
+    for (std::size_t k = 0; k < entries.size(); ++k) {
+      const Size first = entries[k - k % index(n)];
+      if (before_[index(entries[k])] == before_[index(first)]) continue;
+      return refusal(Reason::ragged, entries[k]);
     }
     for (Size d = 0; d < devices_; ++d) {
       const auto q = static_cast<Size>(place[index(d)] % index(n));
       if (auto fault = visit(d, row_of(d), q)) return fault;
     }
     return std::nullopt;
+  }
+
+  /// Where the part with these numbers begins, of parts of one shape.
+  static Shape place_of(Shape part, const Shape& shape) {
+    for (std::size_t k = 0; k < shape.size(); ++k) part[k] *= shape[k];
+    return part;
   }
 
   [[nodiscard]] std::size_t rank() const { return before_.empty() ? 0 : before_.front().size(); }
@@ -318,7 +340,8 @@ tl::expected<Moves, Refusal> moved(const Step& step, const TileShapes& before,
       [&](const Reducescatter& op) { return mover.reduce(op.groups, op.dim, op.piece); },
       [&](const Allreduce& op) { return mover.reduce(op.groups, std::nullopt, std::nullopt); },
       [&](const Unreduce& op) { return mover.unreduce(op.groups); },
-      [&](const Embed& op) { return mover.embed(op.groups, op.dim); });
+      [&](const Embed& op) { return mover.embed(op.groups, op.dim); },
+      [&](const OverDims auto& op) { return mover.regroup(op); });
   if (refused) return tl::unexpected(*refused);
   return mover.take();
 }

@@ -33,7 +33,8 @@ bool is_regular(const Step& step) {
       [](const Reducescatter& op) { return is_regular(op.groups); },
       [](const Allreduce& op) { return is_regular(op.groups); },
       // These make zeros: not every element has a source.
-      [](const Unreduce&) { return false; }, [](const Embed&) { return false; });
+      [](const Unreduce&) { return false; }, [](const Embed&) { return false; },
+      [](const OverDims auto&) { return false; });
 }
 
 }  // namespace
@@ -49,7 +50,8 @@ std::optional<std::size_t> scattered(const Op& op) {
       [](const Reducescatter& step) -> Dim { return step.dim; },
       [](const Allreduce&) -> Dim { return std::nullopt; },
       [](const Unreduce&) -> Dim { return std::nullopt; },
-      [](const Embed&) -> Dim { return std::nullopt; });
+      [](const Embed&) -> Dim { return std::nullopt; },
+      [](const OverDims auto&) -> Dim { return std::nullopt; });
 }
 
 std::vector<std::size_t> reading_order(const IotaStage& stage) {

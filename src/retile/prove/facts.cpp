@@ -38,7 +38,7 @@ std::string facts(const Program& program, const Verdict& verdict) {
         [&](const Alltoall&) { groups(); },
         [&](const Allpermute&) { out += line("bijection", {number}); },
         // There are no facts to certify about these.
-        [](const Exchange&) {}, [](const Adding auto&) {});
+        [](const Exchange&) {}, [](const Adding auto&) {}, [](const OverDims auto&) {});
     out += line("inside", {number});
     tile = shape_after(step, tile, program.devices).value();
     if (step.claims.map || step.claims.at) {

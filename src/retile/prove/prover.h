@@ -116,7 +116,8 @@ class Prover {
           return std::get_if<DeviceTable>(&op.source);
         },
         [](const Exchange&) -> const DeviceTable* { return nullptr; },
-        [](const Adding auto& op) { return &op.groups; });
+        [](const Adding auto& op) { return &op.groups; },
+        [](const OverDims auto& op) { return &op.groups; });
     if (table == nullptr) return Decision::right;  // parts: any list will do
     Encoder encoder;
     symbolic::Digits& digits = encoder.digits();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "check/over_dims_programs.h"
 #include "exec/mpi/blocks.h"
 #include "exec/mpi/redistributing.h"
 #include "retile/exec/exchange/direct.h"
@@ -248,6 +249,30 @@ TEST(Uneven, an_alltoall_of_single_devices_keeps_the_first_piece) {
        {}});
   ASSERT_FALSE(is_even(program));
   move_twice(program, 4, {{.strategy = Strategy::collectives}});
+}
+
+/// By collectives too, in pieces of any size.
+TEST(Uneven, steps_over_several_dimensions_arrive_on_every_way) {
+  over_dims_programs::Draws draws(24);
+  const int problems = processes() > 8 ? 4 : 10;
+  for (int i = 0; i < problems;) {
+    const auto both = draws.right(processes());
+    if (!both) continue;
+    const Program& program = both->at_once;
+    const Size element_bytes = test::element_sizes[static_cast<std::size_t>(i) % 5];
+    SCOPED_TRACE("problem " + std::to_string(i));
+    ASSERT_FALSE(is_even(program));
+    simulate(program, element_bytes);
+    move_all_ways(program, element_bytes);
+    for (const Size chunk : {Size{1} << 16, Size{1}}) {
+      const Options options{.chunk_bytes = chunk,
+                            .message_bytes = 16,
+                            .strategy = Strategy::collectives,
+                            .own_buffers = i % 2 == 0};
+      move_twice(program, element_bytes, {options});
+    }
+    ++i;
+  }
 }
 
 TEST(Uneven, wrong_buffers_of_a_process_that_moves_nothing_are_refused_on_all) {

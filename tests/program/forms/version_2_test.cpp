@@ -22,6 +22,9 @@ std::string two(const std::string& lines) { return "retile.program/2\n" + lines 
 std::string steps(const std::string& lines) {
   return two("mesh p:4\nfrom [3{p}10]\nto [3{p}10]\n" + lines);
 }
+std::string over(const std::string& keys) {
+  return steps("allgather_dims " + keys + " groups=[1,4]<=[4]");
+}
 const std::string rows = "[[0,0,0,0,3],[1,1,0,0,3],[2,2,0,0,3],[3,3,0,0,1]]";
 
 std::vector<Twin> all() {
@@ -88,6 +91,27 @@ std::vector<Twin> all() {
        Code::bad_program},
       {"a piece has an element", steps("dynslice dim=0 groups=[4,1]<=[4] piece=3"),
        steps("dynslice dim=0 groups=[4,1]<=[4] piece=«0»"), Code::bad_number},
+      {"steps along several dimensions have one", over("dims=[0,0] counts=[2,2]"),
+       over("dims=[] counts=«[]»"), Code::bad_program},
+      {"each count has a dimension", over("dims=[0,0] counts=[2,2]"),
+       over("dims=«[0]» counts=[2,2]"), Code::bad_program},
+      {"counts are at least 1", over("dims=[0,0] counts=[4,1]"), over("dims=[0,0] counts=[4,«0»]"),
+       Code::bad_number},
+      {"counts have a product", over("dims=[0,0] counts=[4294967296,2147483647]"),
+       over("dims=[0,0] counts=«[4294967296,2147483648]»"), Code::bad_number},
+      {"each of these dimensions is one of the array", over("dims=[0,0] counts=[2,2]"),
+       over("dims=[0,«1»] counts=[2,2]"), Code::bad_dimension},
+      {"alltoalls along several dimensions put together along some",
+       steps("alltoall_dims splits=[0,0] concats=[0,0] counts=[2,2] groups=[1,4]<=[4]"),
+       steps("«alltoall_dims» splits=[0,0] counts=[2,2] groups=[1,4]<=[4]"), Code::bad_program},
+      {"alltoalls along several dimensions put together as often as they cut",
+       steps("alltoall_dims splits=[0,0] concats=[0,0] counts=[2,2] groups=[1,4]<=[4]"),
+       steps("alltoall_dims splits=[0,0] concats=«[0]» counts=[2,2] groups=[1,4]<=[4]"),
+       Code::bad_program},
+      {"version 1 has no steps along several dimensions", over("dims=[0] counts=[4]"),
+       "retile.program/1\nmesh p:4\nfrom [3{p}12]\nto [12]\n«allgather_dims» dims=[0] counts=[4] "
+       "groups=[1,4]<=[4]\n",
+       Code::bad_program},
       {"only what cuts has pieces", steps("allgather dim=0 groups=[4,1]<=[4]"),
        steps("allgather dim=0 groups=[4,1]<=[4] «piece»=3"), Code::bad_program},
       {"shapes stand beside at",

@@ -79,8 +79,8 @@ std::optional<Manner> manner_of(const Op& op) {
       },
       [&](const Reducescatter&) -> Out { return reduces; },
       [&](const Allreduce&) -> Out { return reduces; },
-      [&](const Unreduce&) -> Out { return spreads; },
-      [&](const Embed&) -> Out { return spreads; });
+      [&](const Unreduce&) -> Out { return spreads; }, [&](const Embed&) -> Out { return spreads; },
+      [](const OverDims auto&) -> Out { return std::nullopt; });
 }
 
 }  // namespace retile::add

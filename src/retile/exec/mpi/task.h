@@ -1,6 +1,8 @@
 // What is to be moved, and what the strategies make of it. Not a public header.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -78,11 +80,14 @@ struct Task {
   [[nodiscard]] Size most_in_bytes() const { return most_bytes_of(shapes.front()); }
   [[nodiscard]] Size most_out_bytes() const { return most_bytes_of(shapes.back()); }
   /// Of all tiles before the first step and after each, for who takes no others.
-  /// \error unsupported (the tiles are not all alike)
+  /// \error unsupported (the tiles are not all alike, or a step goes along several dimensions)
   [[nodiscard]] Result<std::vector<Shape>> alike() const {
     if (auto each = shapes_alike(shapes)) return *std::move(each);
+    const bool along = std::any_of(program.steps.begin(), program.steps.end(), over_dims);
     return refuse({.code = Code::unsupported,
-                   .message = "the tiles are not all alike, which inplace does not take so far"});
+                   .message = fmt::format("{}, which inplace does not take so far",
+                                          along ? "a step goes along several dimensions"
+                                                : "the tiles are not all alike")});
   }
   [[nodiscard]] Task with_chunks(Size bytes) const {
     Task out = *this;

@@ -207,6 +207,10 @@ Tiles apply(const Adding auto& /*step*/, State& /*state*/) {
   RETILE_ASSERT(false, "a Program that adds is not even");
 }
 
+Tiles apply(const OverDims auto& /*step*/, State& /*state*/) {
+  RETILE_ASSERT(false, "a step along several dimensions goes in boxes");
+}
+
 /// A step on tiles that are not all alike.
 /// \param ranks  of the tiles, where the Program has addends
 Tiles apply_uneven(const Step& step, const std::vector<Size>& ranks, State& state) {

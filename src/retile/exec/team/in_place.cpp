@@ -296,6 +296,10 @@ InPlace::State::State(const Program& program, const std::vector<Shape>& shapes, 
         [](const Adding auto&) -> Move {
           RETILE_ASSERT(false, "a Program that adds is not even");
           return {};
+        },
+        [](const OverDims auto&) -> Move {
+          RETILE_ASSERT(false, "a Program with a step along several dimensions is not even");
+          return {};
         }));
     received_bytes =
         checked_add(received_bytes, received).value_or(std::numeric_limits<Size>::max());

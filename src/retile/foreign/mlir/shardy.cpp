@@ -331,11 +331,13 @@ class ShardyReader {
 
   /// What one collective makes of several dimensions, or of tiles that begin at other places than
   /// before: every device gets what it needs of who has it.
-  void assemble(const Op& op, const Spread& before) {
+  /// \param axes  those of the collective, if its tiles are even
+  void assemble(const Op& op, const Spread& before, const std::vector<Digit>& axes = {}) {
     auto action = assembly(before, out_);
     if (!action) {
       refuse_at(op.place, Code::limit_reached, "more pieces than are looked at one by one");
     }
+    if (!axes.empty()) action->groups = groups_along(out_.mesh, axes);
     put(op, *std::move(action), out_.tile());
   }
 
@@ -344,16 +346,19 @@ class ShardyReader {
     const Spread before = out_;
     std::size_t dim = 0;
     std::size_t gathered = 0;
+    std::vector<Digit> all;
     bool fit = true;
     for (std::size_t k = 0; k < lists.size(); ++k) {
       if (lists[k].digits.empty()) continue;
       take(k, lists[k]);
       fit = fit && fits(before.tile(k), before.count(k), out_.tile(k), lists[k]);
+      all.insert(all.end(), lists[k].digits.begin(), lists[k].digits.end());
       dim = k;
       ++gathered;
     }
     if (gathered == 0) return;
-    if (gathered > 1 || !fit) return assemble(op, before);
+    if (!fit) return assemble(op, before);
+    if (gathered > 1) return assemble(op, before, all);
     Shape grown = extents();
     grown[dim] *= size_of(lists[dim]);
     put(op, AllGather{dim, groups(lists[dim])}, grown);
@@ -427,11 +432,15 @@ class ShardyReader {
     for (const Move& move : list) give(move.target, move.axes);
     const Move& move = list.front();
     const auto [source, target] = std::pair(move.source, move.target);
-    const bool fit =
-        list.size() == 1 &&
-        fits(before.tile(source), before.count(source), out_.tile(source), move.axes) &&
-        fits(out_.tile(target), out_.count(target), before.tile(target), move.axes);
+    std::vector<Digit> all;
+    bool fit = true;
+    for (const auto& [axes, from, to] : list) {
+      fit = fit && fits(before.tile(from), before.count(from), out_.tile(from), axes) &&
+            fits(out_.tile(to), out_.count(to), before.tile(to), axes);
+      all.insert(all.end(), axes.digits.begin(), axes.digits.end());
+    }
     if (!fit) return assemble(op, before);
+    if (list.size() > 1) return assemble(op, before, all);
     const Size n = size_of(move.axes);
     lengthen(op, target, out_.tile(target) * n);
     Shape moved = extents();

@@ -24,16 +24,19 @@ void Builder::check_keys(const StepDraft& step, bool complete, bool both) const 
 
 std::size_t Builder::dimension(const StepDraft& step, std::string_view key) const {
   const auto& dim = step.get<Token<Size>>(key);
+  return dimension(key, dim.value, dim.place);
+}
+
+std::size_t Builder::dimension(std::string_view key, Size dim, const Place& place) const {
   const std::size_t rank = program_.from.rank();
-  if (static_cast<std::size_t>(dim.value) >= rank) {
-    fail(dim.place,
+  if (static_cast<std::size_t>(dim) >= rank) {
+    fail(place,
          {.code = Code::bad_dimension,
-          .message =
-              fmt::format("{}={}: the array has {}", key, dim.value, counted(rank, "dimension")),
+          .message = fmt::format("{}={}: the array has {}", key, dim, counted(rank, "dimension")),
           .notes = {rank == 0 ? std::string("an array of rank 0 has nothing to cut or concatenate")
                               : fmt::format("dimensions are numbered 0 to {}", rank - 1)}});
   }
-  return static_cast<std::size_t>(dim.value);
+  return static_cast<std::size_t>(dim);
 }
 
 namespace {
@@ -124,6 +127,64 @@ void Builder::make(const StepDraft& step, Embed& op) const {
   op.dim = dimension(step, "dim");
   op.groups = build_groups(step.get<Token<TableDraft>>("groups"), program_.devices);
   op.add = addition_of(step);
+}
+
+namespace {
+
+const Shape& counts_of(const StepDraft& step) {
+  const auto& counts = step.get<Token<std::vector<Size>>>("counts");
+  if (counts.value.empty()) {
+    fail(counts.place, {.code = Code::bad_program,
+                        .message = "counts has one number at least",
+                        .notes = {"a step along several dimensions has a count for each"}});
+  }
+  for (std::size_t k = 0; k < counts.value.size(); ++k) {
+    if (counts.value[k] >= 1) continue;
+    fail(number_place(counts.place, k),
+         {.code = Code::bad_number, .message = "a count is at least 1"});
+  }
+  if (!checked_product(counts.value)) {
+    fail(counts.place,
+         {.code = Code::bad_number, .message = "the product of the counts is not below 2^63"});
+  }
+  return counts.value;
+}
+
+}  // namespace
+
+std::vector<std::size_t> Builder::dimensions(const StepDraft& step, std::string_view key) const {
+  const auto& dims = step.get<Token<std::vector<Size>>>(key);
+  const Shape& counts = counts_of(step);
+  if (dims.value.size() != counts.size()) {
+    fail(dims.place,
+         {.code = Code::bad_program,
+          .message =
+              fmt::format("{} has {}, counts has {}", key, counted(dims.value.size(), "dimension"),
+                          counted(counts.size(), "number")),
+          .notes = {"a member's place in its group has a digit for each count, and each digit "
+                    "belongs to a dimension"}});
+  }
+  std::vector<std::size_t> out;
+  for (std::size_t k = 0; k < dims.value.size(); ++k) {
+    out.push_back(dimension(key, dims.value[k], number_place(dims.place, k)));
+  }
+  return out;
+}
+
+void Builder::make(const StepDraft& step, AllgatherDims& op) const {
+  check_keys(step, step.has("dims") && step.has("counts") && step.has("groups"));
+  op.dims = dimensions(step, "dims");
+  op.counts = counts_of(step);
+  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), program_.devices);
+}
+
+void Builder::make(const StepDraft& step, AlltoallDims& op) const {
+  check_keys(step,
+             step.has("splits") && step.has("concats") && step.has("counts") && step.has("groups"));
+  op.splits = dimensions(step, "splits");
+  op.concats = dimensions(step, "concats");
+  op.counts = counts_of(step);
+  op.groups = build_groups(step.get<Token<TableDraft>>("groups"), program_.devices);
 }
 
 namespace {

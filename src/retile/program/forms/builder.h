@@ -62,6 +62,10 @@ class Builder {
   /// Fails where a step has keys that exclude each other, or lacks one.
   void check_keys(const StepDraft& step, bool complete, bool both = false) const;
   [[nodiscard]] std::size_t dimension(const StepDraft& step, std::string_view key) const;
+  [[nodiscard]] std::size_t dimension(std::string_view key, Size dim, const Place& place) const;
+  /// The dimensions of a step over several, one for each of its counts.
+  [[nodiscard]] std::vector<std::size_t> dimensions(const StepDraft& step,
+                                                    std::string_view key) const;
   void make(const StepDraft& step, Dynslice& op) const;
   void make(const StepDraft& step, Allgather& op) const;
   void make(const StepDraft& step, Alltoall& op) const;
@@ -71,6 +75,8 @@ class Builder {
   void make(const StepDraft& step, Allreduce& op) const;
   void make(const StepDraft& step, Unreduce& op) const;
   void make(const StepDraft& step, Embed& op) const;
+  void make(const StepDraft& step, AllgatherDims& op) const;
+  void make(const StepDraft& step, AlltoallDims& op) const;
   template <std::size_t Row = 0>
   [[nodiscard]] Op op(const StepDraft& step) const;
   [[nodiscard]] Claims claims(const StepDraft& step) const;

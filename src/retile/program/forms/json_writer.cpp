@@ -79,6 +79,7 @@ class JsonSink final : public KeySink {
     Json& all = out_[key] = Json::array();
     for (std::size_t r = 0; r < count; ++r) all.push_back(row(r));
   }
+  void ints(std::string_view key, const std::vector<Size>& values) override { out_[key] = values; }
   void addition(std::string_view key, Addition value) override { out_[key] = name_of(value); }
 
  private:

@@ -114,6 +114,9 @@ class TextSink final : public KeySink {
     }
     out_ += ']';
   }
+  void ints(std::string_view key, const std::vector<Size>& values) override {
+    append_list(begin(key), values);
+  }
   void addition(std::string_view key, Addition value) override { begin(key) += name_of(value); }
 
  private:

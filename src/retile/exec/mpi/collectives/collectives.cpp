@@ -135,7 +135,8 @@ const DeviceTable* Collectives::talking_groups(const Op& op) const {
       [this](const Reducescatter& reduce) -> Table { return in_order_ ? nullptr : &reduce.groups; },
       [this](const Allreduce& reduce) -> Table { return in_order_ ? nullptr : &reduce.groups; },
       [](const Unreduce&) -> Table { return nullptr; },
-      [](const Embed&) -> Table { return nullptr; });
+      [](const Embed&) -> Table { return nullptr; },
+      [](const OverDims auto& step) -> Table { return &step.groups; });
 }
 
 /// Everything about the groups that can fail on one process alone, so that split_groups cannot.
@@ -270,7 +271,9 @@ StepMove Collectives::uneven_move_of(std::size_t step) {
     const std::vector<Size> members = membership(collective.groups, device).members;
     if (members.size() == 1) return {};
     collective.groups = one_group(members.size());
-    constexpr bool gathers = std::is_same_v<decltype(collective), Allgather>;
+    using Collective = decltype(collective);
+    constexpr bool gathers =
+        std::is_same_v<Collective, Allgather> || std::is_same_v<Collective, AllgatherDims>;
     UnevenGroupMove move(gathers, transfers_among(members, collective, tiles), tiles.of(device),
                          task_.shapes[step + 1].of(device), groups_[group_of_step_[step]], limits_);
     receive(move.received_bytes());
@@ -303,7 +306,8 @@ StepMove Collectives::uneven_move_of(std::size_t step) {
       },
       [&](const Allpermute& permute) { return move_of(permute, tiles); },
       [&](const Exchange& exchange) { return adding_move_of(exchange, step); },
-      [&](const Adding auto& adding) { return adding_move_of(adding, step); });
+      [&](const Adding auto& adding) { return adding_move_of(adding, step); },
+      [&](const OverDims auto& collective) { return in_group(collective); });
 }
 
 StepMove Collectives::move_of(const Op& op, std::size_t step, const Shape& shape) {
@@ -334,6 +338,10 @@ StepMove Collectives::move_of(const Op& op, std::size_t step, const Shape& shape
       },
       [](const Adding auto&) -> StepMove {
         RETILE_ASSERT(false, "a Program that adds is not even");
+        return {};
+      },
+      [](const OverDims auto&) -> StepMove {
+        RETILE_ASSERT(false, "a Program with a step along several dimensions is not even");
         return {};
       });
 }
