@@ -9,59 +9,13 @@
 #include <vector>
 
 #include "fuzz/fuzz_target.h"
-#include "fuzz/refusal.h"
-#include "retile/foreign/ends.h"
-#include "retile/foreign/judge.h"
-#include "retile/foreign/reader.h"
+#include "fuzz/judged.h"
 
 const fuzz::Target fuzz::target = {"mlir", 0.3};
 
 namespace {
 
-using retile::Size;
-using retile::foreign::Function;
-using retile::foreign::Verdict;
-
-/// What is judged: more is left to the tests.
-constexpr Size most_devices = 64;
-constexpr Size most_elements = 4096;
-
-/// What a verdict says but for places in the file.
-std::string words(const Verdict& verdict) {
-  std::string out = !verdict.right ? "undecided" : *verdict.right ? "right" : "wrong";
-  if (verdict.first_wrong) out += " at " + verdict.first_wrong->name;
-  if (verdict.mismatch) out += " on device " + std::to_string(verdict.mismatch->device);
-  for (const Size number : {verdict.height, verdict.bound, verdict.cost, verdict.received}) {
-    out += " " + std::to_string(number);
-  }
-  return out;
-}
-
-/// Every function that has ends, judged; whether any was.
-bool judged(const std::string& text, std::string& out) {
-  const retile::text::Input input{.text = text, .source = "input", .numbered = true};
-  const auto functions = read(input, retile::foreign::Language::mlir, {});
-  if (!functions) {
-    fuzz::check_refusal(functions.error(), text);
-    out = "refused: " + functions.error().message;
-    return false;
-  }
-  bool any = false;
-  for (const Function& function : *functions) {
-    if (function.devices > most_devices || function.operations.size() > 1000) continue;
-    const auto ends = find_ends(function, {}, input);
-    if (!ends) {
-      fuzz::check_refusal(ends.error(), text);
-      out += "no ends: " + ends.error().message + "\n";
-      continue;
-    }
-    if (ends->from.global_size() > most_elements) continue;
-    out += function.name + ": " +
-           words(judge(function, ends->from, ends->to, {.most_bytes = Size{1} << 22})) + "\n";
-    any = true;
-  }
-  return any;
-}
+using retile::foreign::Language;
 
 /// The text with a comment behind every line.
 std::string commented(const std::string& text) {
@@ -78,10 +32,10 @@ std::string commented(const std::string& text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(fuzz::input(data, size));
   std::string once;
-  const bool any = judged(text, once);
+  const bool any = fuzz::judged(text, Language::mlir, once);
   fuzz::tally(any ? "judged" : once.substr(0, once.find(':')));
   std::string twice;
-  const bool again = judged(commented(text), twice);
+  const bool again = fuzz::judged(commented(text), Language::mlir, twice);
   if (fuzz::control() && any) twice += "otherwise";
   // A place in a message may be a comment's.
   if (any) fuzz::reached();

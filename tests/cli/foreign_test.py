@@ -4,16 +4,38 @@ import json
 import os
 import re
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
-from support import Case, main, retile
+from support import RETILE, Case, main, retile
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "foreign"
 
 FIELDS = ["schema", "function", "line", "devices", "shape", "from", "to", "right", "first_wrong", "reason", "device", "at", "element",
           "found", "addend", "times", "replica", "height", "height_value", "bound", "within_bound", "cost", "received", "optimum",
           "whole_array", "notes"]
+
+def uneven_columns(name, devices, rows, columns):
+    """Rows to columns by way of the whole array, padded as XLA does; no extents have a factor in common."""
+    wide = -(-columns // devices)
+    group = ",".join(map(str, range(devices)))
+    return f"""HloModule {name}, num_partitions={devices}
+ENTRY e {{
+  p = f32[1,{columns}] parameter(0), sharding={{devices=[{devices},1]<=[{devices}]}}
+  g = f32[{devices},{columns}] all-gather(p), channel_id=1, replica_groups={{{{{group}}}}}, dimensions={{0}}, use_global_device_ids=true
+  n = f32[] constant(0)
+  h = f32[{devices},{wide * devices}] pad(g, n), padding=0_0x0_{wide * devices - columns}
+  i = u32[] partition-id()
+  j = s32[] convert(i)
+  w = s32[] constant({wide})
+  s = s32[] multiply(j, w)
+  z = s32[] constant(0)
+  o = f32[{devices},{wide}] dynamic-slice(h, z, s), dynamic_slice_sizes={{{devices},{wide}}}
+  ROOT r = f32[{rows},{wide}] slice(o), slice={{[0:{rows}],[0:{wide}]}}, sharding={{devices=[1,{devices}]<=[{devices}]}}
+}}
+"""
+
 
 # example: cost, height, bound, received elements
 RIGHT = {
@@ -236,6 +258,25 @@ class Foreign(Case):
             text = example(name)
             for end in range(0, len(text), 37):
                 self.assertIn(retile("check", stdin=text[:end]).returncode, (0, 1, 2), (name, end))
+
+    def test_many_devices_take_two_seconds_and_less_than_a_gib(self):
+        """A hundred modules for 64 devices with 10^4 elements, and one for 256 devices with 10^5."""
+        for count, devices, rows, columns in ((100, 64, 63, 163), (1, 256, 255, 401)):
+            text = "".join(uneven_columns(f"m{k}", devices, rows, columns) for k in range(count))
+            wrong = re.sub(r"w = s32\[\] constant\(\d+\)", "w = s32[] constant(1)", text)
+            for module, right in ((text, True), (wrong, False)):
+                with self.subTest(devices=devices, right=right), tempfile.NamedTemporaryFile("w", suffix=".hlo") as file:
+                    file.write(module)
+                    file.flush()
+                    started = time.monotonic()
+                    with subprocess.Popen([RETILE, "check", "--json", "--shape", f"{rows},{columns}", file.name],
+                                          stdout=subprocess.PIPE) as running:
+                        verdicts = [json.loads(line)["right"] for line in running.stdout]
+                        _, status, usage = os.wait4(running.pid, 0)
+                        running.returncode = os.waitstatus_to_exitcode(status)
+                    self.assertEqual(verdicts, [right] * count)
+                    self.assertLess(time.monotonic() - started, 2)
+                    self.assertLess(usage.ru_maxrss, 1 << 20)
 
     def test_deep_and_long(self):
         deep = "HloModule m\nENTRY e {\n p = " + "(" * 200000 + "f32[2]" + ")" * 200000 + " parameter(0)\n}\n"

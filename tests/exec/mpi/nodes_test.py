@@ -5,39 +5,20 @@
     nodes_test.py Tcp         on one node, without shared memory between processes
 
 RETILE, NODES_TEST and LATE_FAILURE name the programs. Ends with 77 and the reason where namespaces are not permitted.
-
-Node b lies within the process namespace of node a, of which this script is the first process: however it ends, all that it has
-started ends with it, and namespaces without processes are gone. Nothing has a name that two runs could share.
 """
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
 import unittest
 
-NAMESPACES = ["--net", "--uts", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
-INSIDE = "RETILE_TEST_NODE_A"
-NODE_B = "RETILE_TEST_NODE_B"  # the process that has made it
+from two_nodes import MPIRUN, Nodes, go_inside, why_not
+
 SKIPPED = 77
-MPIRUN = ["mpirun", "--oversubscribe", "--allow-run-as-root"]
 PROBLEM = ["--mesh", "x:4", "[4{x}16, 12]", "[16, 3{x}12]"]
-
-
-def unshared():
-    """What puts a command into namespaces of its own."""
-    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-    return ["unshare", *user, *NAMESPACES]
-
-
-def enter(holder, *command):
-    """Becomes the command on the node that process `holder` has made."""
-    nsenter = ["nsenter", f"--target={holder}", "--net", "--uts", "--ipc", "--mount",
-               f"--pid=/proc/{holder}/ns/pid_for_children", "sh", "-c", " ".join(command)]
-    os.execvp(nsenter[0], nsenter)
 
 
 def ran(command, **environment):
@@ -61,32 +42,10 @@ class Case(unittest.TestCase):
 class TwoNodes(Case):
     @classmethod
     def setUpClass(cls):
-        cls.node_b = subprocess.Popen([*unshared()[:1], *NAMESPACES, "sh", "-c", "hostname retile-b && ip link set lo up && "
-                                       "mount -t tmpfs tmpfs /dev/shm && echo ready && exec cat"],
-                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        if cls.node_b.stdout.readline() != "ready\n":
-            raise RuntimeError("node b was not made")
-        pid = os.environ[NODE_B] = str(cls.node_b.pid)
-        for command in (["hostname", "retile-a"], ["mount", "-t", "tmpfs", "tmpfs", "/dev/shm"],
-                        ["ip", "link", "set", "lo", "up"],
-                        ["ip", "link", "add", "between", "type", "veth", "peer", "name", "between", "netns", pid],
-                        ["ip", "addr", "add", "10.0.0.1/24", "dev", "between"], ["ip", "link", "set", "between", "up"],
-                        ["nsenter", "--target=" + pid, "--net", "ip", "addr", "add", "10.0.0.2/24", "dev", "between"],
-                        ["nsenter", "--target=" + pid, "--net", "ip", "link", "set", "between", "up"]):
-            subprocess.run(command, check=True)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.node_b.stdin.close()
-        cls.node_b.wait()
-        cls.node_b.stdout.close()
+        cls.nodes = cls.enterClassContext(Nodes())
 
     def mpirun(self, on_a, on_b, *command):
-        """The beginning of a command that runs so many processes on each node. Its files lie in each node's own /dev/shm."""
-        hosts = ",".join(f"{host}:{count}" for host, count in (("retile-a", on_a), ("retile-b", on_b)) if count > 0)
-        agent = f"{sys.executable} {os.path.abspath(__file__)} enter"
-        return [*MPIRUN, "--mca", "plm_rsh_agent", agent, "--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "orte_tmpdir_base",
-                "/dev/shm", "--mca", "btl_tcp_if_include", "between,lo" if on_b == 0 else "between", "--host", hosts, *command]
+        return self.nodes.mpirun(on_a, on_b, *command)
 
     def test_every_strategy_moves_every_element(self):
         for on_a, on_b in ((2, 2), (1, 1), (3, 1), (1, 2)):
@@ -148,23 +107,13 @@ class Tcp(Case):
 
 
 def main():
-    which, *arguments = sys.argv[1:]
-    if which == "enter":
-        _, *command = arguments
-        enter(os.environ[NODE_B], *command)
-    missing = [program for program in ("mpirun", "ip", "nsenter", "unshare") if shutil.which(program) is None]
-    if which.startswith("TwoNodes") and INSIDE not in os.environ:
-        if missing:
-            print("skipped: no " + ", ".join(missing))
+    which = sys.argv[1]
+    if which == "TwoNodes":
+        reason = why_not()
+        if reason:
+            print("skipped: " + reason)
             return SKIPPED
-        # The same things that are done for the nodes, so that what fails later is a fault.
-        probe = ran([*unshared(), "sh", "-c", "hostname retile-a && mount -t tmpfs tmpfs /dev/shm && ip link add between type veth "
-                     "peer name beyond && unshare " + " ".join(NAMESPACES) + " true"])
-        if probe.returncode != 0:
-            print("skipped: namespaces are not permitted here: " + probe.stdout.strip())
-            return SKIPPED
-        os.environ[INSIDE] = "1"
-        os.execvp("unshare", [*unshared(), sys.executable, os.path.abspath(__file__), which])
+        go_inside(os.path.abspath(__file__), which)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     program = unittest.main(argv=[sys.argv[0], which], exit=False, verbosity=2)
     return 0 if program.result.wasSuccessful() and program.result.testsRun > 0 else 1
