@@ -442,8 +442,8 @@ TEST(AddendReasons, come_in_order) {
   EXPECT_EQ(said("allreduce groups=[[0,1],[2,2]] add=max"), "groups 0 device 2");
   EXPECT_EQ(said("allreduce groups=[[0,1,2],[3]]"), "groups 0");
   EXPECT_EQ(said("reducescatter dim=0 groups=[[3,1],[2,0]] add=max"), "indivisible 0 device 0");
-  EXPECT_EQ(said("reducescatter dim=0 groups=[[3,1],[2,0]] piece=2 add=max"), "ragged 0 device 0");
-  EXPECT_EQ(said("reducescatter dim=0 groups=[[1,3],[0,2]] piece=2 add=max"), "ragged 0 device 2");
+  EXPECT_EQ(said("reducescatter dim=0 groups=[[3,1],[2,0]] piece=2 add=max"), "ragged 0 device 1");
+  EXPECT_EQ(said("reducescatter dim=0 groups=[[1,3],[0,2]] piece=2 add=max"), "ragged 0 device 3");
   EXPECT_EQ(said("reducescatter dim=0 groups=[[0,1],[2,3]] piece=2 add=max tile=[1]"), "addends 0");
   EXPECT_EQ(said("allreduce groups=[[0,1],[2,3]] add=min"), "addends 0");
   EXPECT_EQ(said("unreduce groups=[[0,1],[2,3]] add=min"), "addends 0");
