@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <vector>
 
 namespace retile::device_table_test {
@@ -117,6 +118,37 @@ RC_GTEST_PROP(IotaChain, simplified_is_the_same_bijection, ()) {
   RC_ASSERT(simple.list() == list_by_definition(chain));
   RC_ASSERT(simple.stages().size() <= chain.stages().size());
   RC_ASSERT(simple.simplified() == simple);
+}
+
+/// Of all permutations of 8 numbers, chains of one stage list those of every factorization.
+TEST(IotaChain, lists_of_one_stage_are_found_and_no_others) {
+  std::set<std::vector<Size>> listed;
+  for (const Shape& shape : {Shape{8}, Shape{2, 4}, Shape{4, 2}, Shape{2, 2, 2}}) {
+    std::vector<std::size_t> order(shape.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    do {
+      listed.insert(stage_by_definition({0, 1, 2, 3, 4, 5, 6, 7}, {shape, order}));
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+  std::vector<Size> numbers{0, 1, 2, 3, 4, 5, 6, 7};
+  std::size_t found = 0;
+  do {
+    const auto chain = chain_of(numbers);
+    ASSERT_EQ(chain.has_value(), listed.count(numbers) == 1) << testing::PrintToString(numbers);
+    if (!chain) continue;
+    ++found;
+    EXPECT_EQ(list_by_definition(*chain), numbers);
+    EXPECT_LE(chain->stages().size(), 1U);
+  } while (std::next_permutation(numbers.begin(), numbers.end()));
+  EXPECT_EQ(found, listed.size());
+}
+
+RC_GTEST_PROP(IotaChain, what_a_stage_lists_is_found_again, ()) {
+  IotaChain chain(arbitrary_size());
+  chain.append(arbitrary_stage(chain.size()));
+  const auto found = chain_of(chain.list());
+  RC_ASSERT(found.has_value());
+  RC_ASSERT(*found == chain.simplified());
 }
 
 /// Of chains that do not commute, which random ones rarely are.

@@ -85,6 +85,15 @@ TEST(DtensorTrace, ranks_are_counted_as_the_mesh_lists_them) {
             "the mesh has no rank 5");
 }
 
+TEST(DtensorTrace, an_array_has_elements_and_fewer_than_2_to_the_63) {
+  const auto refused = [](const std::string& shape) {
+    return refusal(trace(shape, "Replicate()", "Replicate()", alike("4", step("same", "", "4"))));
+  };
+  EXPECT_EQ(refused("4"), "");
+  EXPECT_EQ(refused("0"), "the extents of an array are at least 1");
+  EXPECT_EQ(refused("2, 9223372036854775807"), "the global size does not fit in 63 bits");
+}
+
 TEST(DtensorTrace, ranks_wait_for_each_other) {
   const std::string gather = step("all_gather", both, "8");
   const std::string reduce = step("all_reduce", both + ", \"reduction\": \"sum\"", "4");

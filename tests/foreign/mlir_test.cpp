@@ -247,6 +247,17 @@ TEST(MlirShardy, uneven_tiles_hold_nothing_behind_the_end) {
             true);
 }
 
+TEST(JudgeText, ends_are_on_as_many_devices_as_the_function) {
+  const auto judged = judge_text(
+      "sdy.mesh @m = <[\"x\"=4]>\nsdy.mesh @half = <[\"x\"=2]>\n"
+      "func.func @f(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{\"x\"}]>}) -> "
+      "(tensor<4xf32> {sdy.sharding = #sdy.sharding<@half, [{}]>}) {\n  %0 = sdy.all_gather "
+      "[{\"x\"}] %a out_sharding=<@m, [{}]> : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n",
+      "test.mlir");
+  ASSERT_FALSE(judged.has_value());
+  EXPECT_EQ(judged.error().message, "this is of 2 devices, but the function of 4 devices");
+}
+
 TEST(JudgeText, points_at_what_is_not_read) {
   const auto reshard = judge_text(
       "func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = "

@@ -123,6 +123,16 @@ TEST(Sharding, what_no_layout_says_is_refused_by_name) {
             "note: what each device holds is not said by the sharding\n");
 }
 
+TEST(Sharding, addends_on_listed_devices_are_read_where_axes_were_turned) {
+  const std::string front = "NamedSharding(mesh=Mesh('x': 2, 'y': 4), spec=P(unreduced={'x'}), ";
+  const Sharding turned = sharding(front + "logical_device_ids=(0, 2, 4, 6, 1, 3, 5, 7))");
+  for (Size d = 0; d < 8; ++d) EXPECT_EQ(turned.layout.addend(d), d % 2) << d;
+  const auto mixed = parse_sharding(front + "logical_device_ids=(0, 2, 4, 6, 1, 3, 7, 5))",
+                                    {.shape = Shape{32, 24}});
+  ASSERT_FALSE(mixed.has_value());
+  EXPECT_EQ(mixed.error().message, "addends on devices that no iota lists");
+}
+
 TEST(Sharding, forms_that_systems_print_are_read) {
   const auto type = [](std::string_view text) { return type_text(sharding(text)); };
   EXPECT_EQ(type("NamedSharding(mesh=Mesh(axis_sizes=(2, 4), axis_names=('x', 'y'), "

@@ -235,6 +235,44 @@ IotaChain IotaChain::simplified() const {
   return out;
 }
 
+std::optional<IotaChain> chain_of(const std::vector<Size>& numbers) {
+  const auto n = static_cast<Size>(numbers.size());
+  const auto at = [&](Size position) { return numbers[static_cast<std::size_t>(position)]; };
+  struct Digit {
+    Size count, weight;
+  };
+  std::vector<Digit> digits;  // of a position, the fastest first
+  for (Size stride = 1; stride < n;) {
+    Digit digit{.count = 1, .weight = at(stride)};
+    while (stride * digit.count < n && at(stride * digit.count) == digit.count * digit.weight) {
+      ++digit.count;
+    }
+    if (digit.weight < 1 || digit.count == 1 || n % (stride * digit.count) != 0) return {};
+    stride *= digit.count;
+    digits.push_back(digit);
+  }
+  std::reverse(digits.begin(), digits.end());
+  std::vector<Digit> dims = digits;  // of a number, the slowest first
+  std::sort(dims.begin(), dims.end(),
+            [](const Digit& a, const Digit& b) { return a.weight > b.weight; });
+  IotaStage stage;
+  for (const Digit& dim : dims) stage.shape.push_back(dim.count);
+  for (const Digit& digit : digits) {
+    const auto same = [&](const Digit& dim) { return dim.weight == digit.weight; };
+    const auto found = std::find_if(dims.begin(), dims.end(), same);
+    stage.transpose.push_back(static_cast<std::size_t>(found - dims.begin()));
+  }
+  // Digits of one weight are no numbers of a mesh: no transposition has them.
+  for (std::size_t k = 1; k < dims.size(); ++k) {
+    if (dims[k - 1].weight == dims[k].weight) return {};
+  }
+  IotaChain out(n);
+  if (!stage.shape.empty()) out.append(std::move(stage));
+  out = out.simplified();
+  if (out.list() != numbers) return {};
+  return out;
+}
+
 IotaChain compose(const IotaChain& outer, const IotaChain& inner) {
   RETILE_ASSERT(outer.size() == inner.size(), "composed chains have one size");
   IotaChain out = outer;

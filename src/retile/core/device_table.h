@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -54,6 +55,10 @@ class IotaChain {
   Size size_ = 0;
   std::vector<IotaStage> stages_;
 };
+
+/// The chain that lists these numbers, if one of a single stage does: a mesh of which axes were turned.
+/// Precondition: each is at least 0 and below their number.
+[[nodiscard]] std::optional<IotaChain> chain_of(const std::vector<Size>& numbers);
 
 /// The chain p -> outer.at(inner.at(p)). Precondition: equal sizes.
 [[nodiscard]] IotaChain compose(const IotaChain& outer, const IotaChain& inner);

@@ -104,12 +104,12 @@ class Finder {
   }
   /// The layout of an end that has one, or can have it where the shape is this one.
   [[nodiscard]] Layout layout(End& end, const std::optional<Shape>& global) const {
-    if (end.layout) return *end.layout;
-    if (!end.sharding) end.sharding = read(end, global);
-    const Layout& out = end.sharding->layout;
+    if (!end.layout && !end.sharding) end.sharding = read(end, global);
+    const Layout& out = end.layout ? *end.layout : end.sharding->layout;
     // Of fewer devices a layout could be made in which the others hold nothing: that is meant only
     // where one device holds it all.
-    const Size devices = end.sharding->only_device ? out.devices() : end.sharding->mesh.devices();
+    const bool all = end.layout || end.sharding->only_device;
+    const Size devices = all ? out.devices() : end.sharding->mesh.devices();
     if (devices != function_.devices) {
       refuse_end(end, Code::bad_argument,
                  fmt::format("this is of {}, but the function of {}", counted(devices, "device"),

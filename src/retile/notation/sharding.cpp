@@ -358,7 +358,14 @@ void check_only_device(const Written& written, const Shape& shape, Size devices)
   }
 }
 
-Layout placed_layout(Layout layout, const PlacedMesh& mesh, Size devices, const Place& all) {
+Layout placed_layout(Layout layout, PlacedMesh mesh, Size devices, const Place& all) {
+  if (layout.addends() && mesh.order && mesh.order->chain() == nullptr) {
+    // JAX lists what HLO writes as an iota.
+    if (auto chain = chain_of(mesh.order->entries())) {
+      const Size columns = chain->size();
+      mesh.order = DeviceTable::iota(*std::move(chain), columns);
+    }
+  }
   const bool by_list =
       (mesh.order && mesh.order->chain() == nullptr) || layout.devices() != devices;
   if (!by_list) return layout.placed(mesh.order, devices);

@@ -168,7 +168,7 @@ class TraceReader {
     if (key.value == "schema") return schema();
     if (key.value == "peer") return static_cast<void>(scanner_.quoted("a text"));
     if (key.value == "mesh") return mesh();
-    if (key.value == "shape") return static_cast<void>(shape_ = json_.sizes());
+    if (key.value == "shape") return shape();
     if (key.value == "from") return end(from_);
     if (key.value == "to") return end(to_);
     if (key.value == "ranks") return ranks();
@@ -180,6 +180,17 @@ class TraceReader {
       refuse_at(name.place, Code::unsupported, fmt::format("the schema is not {}", schema_name));
     }
     named_ = true;
+  }
+  void shape() {
+    const std::size_t begin = scanner_.next();
+    shape_ = json_.sizes();
+    const Place place = scanner_.since(begin);
+    for (const Size extent : *shape_) {
+      if (extent < 1) refuse_at(place, Code::bad_number, "the extents of an array are at least 1");
+    }
+    if (!checked_product(*shape_)) {
+      refuse_at(place, Code::size_overflow, "the global size does not fit in 63 bits");
+    }
   }
   void mesh() {
     MeshWords out;
