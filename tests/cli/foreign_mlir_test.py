@@ -192,6 +192,15 @@ class ForeignMlir(Case):
         self.assertEqual(out["reason"], "claim")
         self.assertEqual(out["first_wrong"], {"line": 6, "value": "%1", "op": "sdy.all_to_all"})
 
+    def test_a_claim_of_another_tile_names_that_tile(self):
+        text = ("sdy.mesh @mesh = <[\"x\"=2, \"y\"=2]>\nfunc.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, "
+                "[{\"x\"}, {}]>}) -> (tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {\n"
+                "  %0 = sdy.all_gather [{\"x\"}, {}] %a out_sharding=<@mesh, [{\"y\"}, {}]> : tensor<8x4xf32>\n"
+                "  return %0 : tensor<8x4xf32>\n}\n")
+        done = retile("check", stdin=text)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the result is a tile [8,4], but a tile of what it claims is [4,4]", done.stdout)
+
     def test_the_first_axis_of_a_group_is_the_slowest(self):
         move = """sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @f(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x", "y"}, {}]>}) -> tensor<8x8xf32> {

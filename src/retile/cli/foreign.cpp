@@ -83,9 +83,12 @@ std::string mismatch_text(const foreign::Mismatch& mismatch, const Judged& judge
                        index_text(judged.ends.to.box(mismatch.device).extent));
   }
   if (mismatch.fault == foreign::Fault::tile) {
-    const auto& type = judged.function.values[judged.function.results.front()].type;
-    return fmt::format("the result is a tile {}, but a tile of the end is {}",
-                       index_text(type.extents), index_text(judged.ends.to.tile()));
+    const auto value = mismatch.claimed.value_or(judged.function.results.front());
+    const foreign::Value& result = judged.function.values[value];
+    const Layout& wanted = mismatch.claimed ? *result.claim : judged.ends.to;
+    return fmt::format("the result is a tile {}, but a tile of {} is {}",
+                       index_text(result.type.extents),
+                       mismatch.claimed ? "what it claims" : "the end", index_text(wanted.tile()));
   }
   const std::string at = index_text(mismatch.at);
   if (mismatch.fault == foreign::Fault::end) {

@@ -270,6 +270,7 @@ class Judge {
       if (!claim || holds(evaluator, value, *claim)) continue;
       out_.right = false;
       out_.is_claim = true;
+      if (out_.mismatch) out_.mismatch->claimed = value;
       out_.first_wrong = place_of(operation);
       return false;
     }

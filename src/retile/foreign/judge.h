@@ -55,6 +55,8 @@ struct Mismatch {
   std::optional<Shape> tile = {};
   /// The device's number where the file has numbers of its own.
   std::optional<Size> rank = {};
+  /// The value whose claim does not hold, where that is what is wrong.
+  std::optional<ValueId> claimed = {};
 };
 
 struct Verdict {
