@@ -251,6 +251,31 @@ TEST(Uneven, an_alltoall_of_single_devices_keeps_the_first_piece) {
   move_twice(program, 4, {{.strategy = Strategy::collectives}});
 }
 
+/// All hold the whole array, and each gets two boxes of it from the next one.
+TEST(Uneven, several_boxes_of_one_process_have_places_of_their_own) {
+  const Size n = processes();
+  const Shape global{4, 4};
+  Program program;
+  program.devices = n;
+  program.from = Layout::numbered(n, {Cuts::even(4, 1), Cuts::even(4, 1)}, {{}, {}}).value();
+  program.to = program.from;
+  Exchange exchange;
+  for (Size d = 0; d < n; ++d) {
+    const auto put = [&](Size source, const Shape& at, const Shape& shape) {
+      exchange.transfers.push_back({d, source, at, at, shape});
+    };
+    put((d + 1) % n, {0, 1}, {1, 2});
+    put((d + 1) % n, {2, 0}, {2, 2});
+    put(d, {0, 0}, {1, 1});
+    put(d, {0, 3}, {1, 1});
+    put(d, {1, 0}, {1, 4});
+    put(d, {2, 2}, {2, 2});
+  }
+  program.steps = {{std::move(exchange), {.tile = global, .map = {}, .at = {}}}};
+  simulate(program, 4);
+  move_all_ways(program, 4);
+}
+
 /// By collectives too, in pieces of any size.
 TEST(Uneven, steps_over_several_dimensions_arrive_on_every_way) {
   over_dims_programs::Draws draws(24);

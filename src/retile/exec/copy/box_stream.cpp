@@ -154,6 +154,10 @@ std::optional<Size> BoxStream::unpacked(Cursor cursor, Size room) {
   return together ? begin : std::nullopt;
 }
 
+void BoxStream::look_at(Cursor cursor, Size room, const std::function<void(const Piece&)>& look) {
+  pieces(cursor, room, [&](Size offset, Size, const Size*) { look({offset, piece_, strides_}); });
+}
+
 Size BoxStream::held_bytes() const {
   const std::size_t numbers = numbers_.capacity() + strides_.capacity() + piece_.capacity();
   return static_cast<Size>(sizeof(*this) + numbers * sizeof(Size) +

@@ -58,6 +58,15 @@ class BoxStream {
   /// then they need no packing. Does not move on.
   [[nodiscard]] std::optional<Size> unpacked(Cursor cursor, Size room);
 
+  /// A box of the tile, which is packed as a whole.
+  struct Piece {
+    Size offset;  ///< of its first byte
+    std::span<const Size> extents;
+    std::span<const Size> strides;  ///< in bytes
+  };
+  /// Looks at what pack() would copy, piece by piece. Does not move on.
+  void look_at(Cursor cursor, Size room, const std::function<void(const Piece&)>& look);
+
   /// Bytes that this object holds: at most object_bytes() and box_bytes() for each of its boxes.
   [[nodiscard]] Size held_bytes() const;
   [[nodiscard]] static Size object_bytes(std::size_t rank);

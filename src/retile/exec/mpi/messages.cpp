@@ -20,7 +20,41 @@ constexpr Size most_slot_bytes = Size{512} << 10;  // so that packing stays in a
 constexpr Size most_bytes_on_shared_cores = Size{512} << 10;  // in either direction
 constexpr Size least_slots_on_shared_cores = 2;
 
+// A short message MPI keeps in memory of its own until it is asked for. From there it copies to the tile,
+// which saves the copy from a slot.
+constexpr Size most_typed_bytes = Size{64} << 10;
+constexpr std::size_t most_types = 64;  // in either direction: MPI's own memory is not counted
+constexpr std::size_t most_typed_boxes = 64;  // of a message
+
+/// What lies together becomes a run.
+TileType::Box box_of(const BoxStream::Piece& piece, Size element_bytes) {
+  TileType::Box out{.offset = piece.offset, .run_bytes = element_bytes, .repeats = {}};
+  for (std::size_t i = piece.extents.size(); i-- > 0;) {
+    if (piece.extents[i] == 1) continue;
+    if (out.repeats.empty() && piece.strides[i] == out.run_bytes) {
+      out.run_bytes *= piece.extents[i];
+    } else {
+      out.repeats.push_back({piece.extents[i], piece.strides[i]});
+    }
+  }
+  return out;
+}
+
 }  // namespace
+
+void MessageQueue::make_types(Size slot_bytes, Size element_bytes) {
+  if (traffic_.size() > most_types) return;
+  for (Traffic& traffic : traffic_) {
+    BoxStream& boxes = traffic.boxes;
+    if (boxes.bytes() > std::min(slot_bytes, most_typed_bytes)) continue;
+    if (boxes.unpacked({}, slot_bytes)) continue;
+    std::vector<TileType::Box> pieces;
+    boxes.look_at({}, slot_bytes, [&](const BoxStream::Piece& piece) {
+      if (pieces.size() <= most_typed_boxes) pieces.push_back(box_of(piece, element_bytes));
+    });
+    if (pieces.size() <= most_typed_boxes) traffic.type = TileType::make(pieces);
+  }
+}
 
 MessageQueue::Message* MessageQueue::next() {
   while (next_.traffic < traffic_.size() && boxes(next_).finished(next_.cursor)) {
@@ -88,6 +122,8 @@ Result<void> MessagePart::make_ready() {
     if (!sent.empty()) sends_.add(target, {End::source, element_bytes, in_tile, sent});
     if (!got.empty()) receives_.add(source, {End::target, element_bytes, out_tile, got});
   }
+  sends_.make_types(slot_bytes_, element_bytes);
+  receives_.make_types(slot_bytes_, element_bytes);
   if (!own.kept.empty()) kept_.emplace(element_bytes, in_tile, out_tile, own.kept);
   const Size places = places_here();
   expected_.assign(static_cast<std::size_t>(places), {});
@@ -147,18 +183,26 @@ Result<bool> MessagePart::begin(std::size_t place, const Tiles& tiles) {
   if (message == nullptr) return false;
   const int other = queue.other(*message);
   BoxStream& boxes = queue.boxes(*message);
-  // What lies together in a tile goes from there, and there, without a slot.
+  // What lies together in a tile goes from there, and there, without a slot; a short message MPI copies.
   const std::optional<Size> at =
       tiles.good ? boxes.unpacked(message->cursor, slot_bytes_) : std::nullopt;
+  const bool together = at.has_value();
+  const Size offset = at.value_or(0);
+  const TileType& type = queue.type(*message);
   Result<void> begun;
-  if (receives) {
-    expected_[place] = at ? std::nullopt : std::optional(*message);
+  if (tiles.good && !together && type) {
+    static_cast<void>(boxes.skip(message->cursor, slot_bytes_));
+    if (receives) expected_[place] = std::nullopt;
+    begun = receives ? messages_.receive(place, tiles.out.data(), type, other)
+                     : messages_.send(place, tiles.in.data(), type, other);
+  } else if (receives) {
+    expected_[place] = together ? std::nullopt : std::optional(*message);
     const auto bytes = static_cast<std::size_t>(boxes.skip(message->cursor, slot_bytes_));
-    std::byte* const to = at ? tiles.out.data() + *at : slot(place).data();
+    std::byte* const to = together ? tiles.out.data() + offset : slot(place).data();
     begun = messages_.receive(place, {to, bytes}, other);
-  } else if (at || !tiles.good) {
+  } else if (together || !tiles.good) {
     const auto bytes = static_cast<std::size_t>(boxes.skip(message->cursor, slot_bytes_));
-    const std::byte* const sent = at ? tiles.in.data() + *at : slot(place).data();
+    const std::byte* const sent = together ? tiles.in.data() + offset : slot(place).data();
     begun = messages_.send(place, {sent, bytes}, other, !tiles.good);
   } else {
     const auto bytes =

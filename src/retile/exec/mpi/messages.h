@@ -30,8 +30,17 @@ class MessageQueue {
   };
 
   void reserve(std::size_t others) { traffic_.reserve(others); }
-  void add(int other, copy::BoxStream boxes) { traffic_.push_back({other, std::move(boxes)}); }
+  void add(int other, copy::BoxStream boxes) {
+    traffic_.push_back({.other = other, .boxes = std::move(boxes)});
+  }
   void rewind() { next_ = {}; }
+  /// Makes types of what goes to or comes from one process in one short message.
+  /// \param slot_bytes  what a message has at most
+  void make_types(Size slot_bytes, Size element_bytes);
+  /// That of a message; nothing where it goes through a slot.
+  [[nodiscard]] const TileType& type(const Message& message) const {
+    return traffic_[message.traffic].type;
+  }
   /// The next message, or nothing when all have gone; whoever takes it moves it on.
   [[nodiscard]] Message* next();
   [[nodiscard]] copy::BoxStream& boxes(const Message& message) {
@@ -50,6 +59,7 @@ class MessageQueue {
   struct Traffic {
     int other;
     copy::BoxStream boxes;
+    TileType type = {};
   };
   std::vector<Traffic> traffic_;
   Message next_;

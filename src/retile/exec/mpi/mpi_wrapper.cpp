@@ -107,6 +107,44 @@ Reduction::~Reduction() {
   if (type_ != MPI_DATATYPE_NULL) MPI_Type_free(&type_);
 }
 
+TileType TileType::make(const std::vector<Box>& boxes) {
+  std::vector<TileType> parts(boxes.size());
+  std::vector<MPI_Datatype> types;
+  std::vector<MPI_Aint> offsets;
+  const std::vector<int> ones(boxes.size(), 1);
+  for (std::size_t k = 0; k < boxes.size(); ++k) {
+    int code = MPI_Type_contiguous(count_of(boxes[k].run_bytes), MPI_BYTE, &parts[k].type_);
+    for (const auto& [count, stride] : boxes[k].repeats) {
+      if (code != MPI_SUCCESS) return {};
+      TileType repeated;
+      code = MPI_Type_create_hvector(count_of(count), 1, stride, parts[k].type_, &repeated.type_);
+      parts[k] = std::move(repeated);
+    }
+    if (code != MPI_SUCCESS) return {};
+    types.push_back(parts[k].type_);
+    offsets.push_back(boxes[k].offset);
+  }
+  TileType out;
+  if (MPI_Type_create_struct(count_of(boxes.size()), ones.data(), offsets.data(), types.data(),
+                             &out.type_) != MPI_SUCCESS ||
+      MPI_Type_commit(&out.type_) != MPI_SUCCESS) {
+    return {};
+  }
+  return out;
+}
+
+TileType::TileType(TileType&& other) noexcept
+    : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)) {}
+
+TileType& TileType::operator=(TileType&& other) noexcept {
+  std::swap(type_, other.type_);
+  return *this;
+}
+
+TileType::~TileType() {
+  if (type_ != MPI_DATATYPE_NULL && mpi_runs()) MPI_Type_free(&type_);
+}
+
 Communicator::Communicator(MPI_Comm handle) : handle_(handle) {
   // The handler comes with the communicator it was made from; ours must never be the one that kills
   // the job silently.
@@ -303,6 +341,20 @@ Result<void> Messages::receive(std::size_t place, std::span<std::byte> bytes, in
   return outcome(MPI_Irecv(bytes.data(), count_of(bytes.size()), MPI_BYTE, source, MPI_ANY_TAG,
                            comm_->handle(), &requests_[place]),
                  "MPI_Irecv");
+}
+
+Result<void> Messages::send(std::size_t place, const std::byte* tile, const TileType& type,
+                            int target) {
+  return outcome(
+      MPI_Isend(tile, 1, type.handle(), target, data_tag, comm_->handle(), &requests_[place]),
+      "MPI_Isend");
+}
+
+Result<void> Messages::receive(std::size_t place, std::byte* tile, const TileType& type,
+                               int source) {
+  return outcome(
+      MPI_Irecv(tile, 1, type.handle(), source, MPI_ANY_TAG, comm_->handle(), &requests_[place]),
+      "MPI_Irecv");
 }
 
 Result<Messages::Through> Messages::wait() {

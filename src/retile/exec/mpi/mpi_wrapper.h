@@ -8,6 +8,7 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -50,6 +51,31 @@ class Reduction {
  private:
   Reduction() = default;
   MPI_Op op_ = MPI_OP_NULL;
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+/// Bytes of a tile that make a message, for MPI to copy from where they lie, and there.
+class TileType {
+ public:
+  /// Runs of bytes, repeated.
+  struct Box {
+    Size offset = 0;
+    Size run_bytes = 0;
+    std::vector<std::array<Size, 2>>
+        repeats;  ///< how often, and how many bytes apart; the fastest first
+  };
+  /// Nothing: of such a message MPI has no type.
+  TileType() = default;
+  /// Precondition: fewer than 2^31 bytes.
+  [[nodiscard]] static TileType make(const std::vector<Box>& boxes);
+  TileType(TileType&& other) noexcept;
+  TileType& operator=(TileType&& other) noexcept;
+  ~TileType();
+
+  explicit operator bool() const { return type_ != MPI_DATATYPE_NULL; }
+  [[nodiscard]] MPI_Datatype handle() const { return type_; }
+
+ private:
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
@@ -145,6 +171,11 @@ class Messages {
   [[nodiscard]] Result<void> send(std::size_t place, std::span<const std::byte> bytes, int target,
                                   bool refusing = false);
   [[nodiscard]] Result<void> receive(std::size_t place, std::span<std::byte> bytes, int source);
+  /// The same, of bytes of a tile. Precondition: the type is one.
+  [[nodiscard]] Result<void> send(std::size_t place, const std::byte* tile, const TileType& type,
+                                  int target);
+  [[nodiscard]] Result<void> receive(std::size_t place, std::byte* tile, const TileType& type,
+                                     int source);
   /// A message that is through, whose place is free.
   struct Through {
     std::size_t place;
