@@ -258,8 +258,19 @@ class Messages(unittest.TestCase):
         return {"runs": {"4": {"1024": [[problem("rows to columns", seconds), problem("gather rows", 4.0)] for seconds in direct]}}}
 
     def test_the_ratio_is_a_median_of_rounds_and_of_runs(self):
-        (processes, kib, ratios), = messages.rows(self.record(3.0, 2.0, 12.0))
+        (processes, kib, ratios), = messages.rows(self.record(3.0, 2.0, 12.0)["runs"])
         self.assertEqual((processes, kib, ratios), ("4", "1024", {"rows to columns": 2.0, "gather rows": 1.5}))
+
+    def test_two_nodes_are_judged_by_what_is_chosen_there(self):
+        def page(seconds):
+            problem = {"problem": "rows to columns", "automatic": [seconds], "MPI_Alltoallw": [3.0]}
+            return messages.section({**self.record(3.0), "nodes": {"4": {"1024": [[problem]]}}})
+
+        good, bad = page(2.0), page(4.0)
+        self.assertIn("| 2 x 4 | 1 MiB | 1 | 1.50", good)
+        self.assertIn("It is in all sizes. It is slower in 0 of 1 cases.", good)
+        self.assertIn("**Missed** for 1 MiB. It is slower in 1 of 1 cases. The worst is rows to columns, 1 MiB on 2 x 4: 0.75.", bad)
+        self.assertNotIn("2 x 4", messages.section(self.record(3.0)))
 
     def test_losses_and_a_missed_target_are_said(self):
         good, bad = messages.section(self.record(3.0)), messages.section(self.record(12.0))
