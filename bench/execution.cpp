@@ -164,6 +164,15 @@ retile::Problem contiguous_allgather(Size elements) {
                   "MPI_Allgather");
 }
 
+bool several_nodes() {
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  int on_node = 0;
+  MPI_Comm_size(node, &on_node);
+  MPI_Comm_free(&node);
+  return on_node < processes;
+}
+
 class Bench {
  public:
   Bench(const Problem& which, Buffers& buffers)
@@ -179,9 +188,16 @@ class Bench {
     huge_out_ = buffers.huge_out.bytes(larger);
     add_references();
     add_strategy("automatic", {.own_buffers = true});
+    if (several_nodes()) {
+      add_strategy("carriers", {.carriers = retile::mpi::Carriers::always, .own_buffers = true});
+      add_strategy("no carriers", {.carriers = retile::mpi::Carriers::never, .own_buffers = true});
+    }
     add_strategy("shared, private tiles",
                  {.strategy = Strategy::exchange, .partition = Partition::one_node});
     add_strategy("direct", {.strategy = Strategy::exchange, .partition = Partition::apart});
+    add_strategy("direct, unasked", {.strategy = Strategy::exchange,
+                                     .partition = Partition::apart,
+                                     .wrong_buffers = retile::mpi::WrongBuffers::end_job});
     add_strategy("collectives", {.strategy = Strategy::collectives});
     add_strategy("in place", {.strategy = Strategy::in_place, .own_buffers = true});
     add_peers(buffers);

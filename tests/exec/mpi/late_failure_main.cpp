@@ -8,10 +8,11 @@
 //   late_failure environment  process 1 gives up while the others wait in a collective
 //   late_failure device       the device of process 1 fails while tiles move between devices
 //   late_failure memory       process 1 has no memory left while a Program is made ready
+//   late_failure buffers      process 1 is given wrong ones, and has said that this ends the job
 //   late_failure WAY          process 1 is killed while data goes that way: collectives, inplace, and
 //                             of an exchange shared (on one node), staged (the same with tiles that
-//                             are not shared), direct (by messages), mixed (over two nodes); of a
-//                             sum sums (on one node), sums_staged, sums_by_messages
+//                             are not shared), direct (by messages), mixed (over two nodes),
+//                             carried (the same with carriers); of a sum sums (on one node), sums_staged, sums_by_messages
 //
 // The failures are put under the library by defining MPI functions here: MPI lets every function be
 // replaced that way.
@@ -38,6 +39,7 @@
 
 namespace {
 
+using retile::mpi::Carriers;
 using retile::mpi::Options;
 using retile::mpi::Partition;
 using retile::mpi::Strategy;
@@ -65,7 +67,9 @@ const Way ways[] = {
     {"staged", {.strategy = Strategy::exchange, .partition = Partition::one_node}},
     {"direct",
      {.strategy = Strategy::exchange, .partition = Partition::apart, .own_buffers = true}},
-    {"mixed", {.strategy = Strategy::exchange, .own_buffers = true}},
+    {"mixed", {.strategy = Strategy::exchange, .carriers = Carriers::never, .own_buffers = true}},
+    {"carried",
+     {.strategy = Strategy::exchange, .carriers = Carriers::always, .own_buffers = true}},
     {"sums",
      {.partition = Partition::one_node,
       .own_buffers = true,
@@ -77,7 +81,7 @@ const Way ways[] = {
 /// Moves data until it is killed.
 void move_until_killed(const retile::Program& program, const Way& way) {
   // Two nodes where there is one only.
-  const retile::test::Blocks blocks(std::string(way.name) == "mixed" ? 2 : 0);
+  const retile::test::Blocks blocks(way.options.carriers == Carriers::automatic ? 0 : 2);
   auto mover = retile::mpi::Redistributor::make(MPI_COMM_WORLD, program, 4, way.options);
   if (!mover) {
     std::printf("survived: %s\n", retile::render(mover.error()).c_str());
@@ -111,6 +115,25 @@ void make_without_memory(const retile::Program& program) {
   } catch (const std::bad_alloc&) {
     retile::test::fail_after(-1);
     std::printf("survived: an exception\n");
+  }
+}
+
+void move_with_wrong_buffers(const retile::Program& program) {
+  int process = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &process);
+  for (const Strategy strategy : {Strategy::collectives, Strategy::exchange}) {
+    auto mover =
+        retile::mpi::Redistributor::make(MPI_COMM_WORLD, program, 4,
+                                         {.strategy = strategy,
+                                          .partition = Partition::apart,
+                                          .wrong_buffers = retile::mpi::WrongBuffers::end_job});
+    std::vector<std::byte> in(256);
+    std::vector<std::byte> out(256);
+    const bool last = strategy == Strategy::exchange;
+    if (process == 1 && last) in.resize(255);
+    const auto moved = mover ? mover->run(in, out) : tl::unexpected(mover.error());
+    if (last || !moved)
+      std::printf("survived%s\n", moved ? "" : (": " + retile::render(moved.error())).c_str());
   }
 }
 
@@ -176,6 +199,7 @@ allpermute pairs=[[0,0]]
 alltoall split=1 concat=0 groups=[1,4]<=[4]
 )");
   if (failure == "memory") make_without_memory(program);
+  if (failure == "buffers") move_with_wrong_buffers(program);
   if (failure == "device") move_between_devices(program);
   const retile::Program sum = retile::test::parsed(R"(retile.program/2
 mesh d:4

@@ -14,6 +14,7 @@ import sys
 NAMESPACES = ["--net", "--uts", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
 INSIDE = "RETILE_TEST_NODE_A"
 NODE_B = "RETILE_TEST_NODE_B"  # the process that has made it
+CORES_B = "RETILE_TEST_CORES_B"  # where its cores are its own
 MPIRUN = ["mpirun", "--oversubscribe", "--allow-run-as-root"]
 OWN_SHM = "mount -t tmpfs tmpfs /dev/shm"
 
@@ -46,10 +47,25 @@ def go_inside(*command):
     os.execvp("unshare", [*unshared(), sys.executable, *command])
 
 
+def halves_of_cores():
+    """The cores of each node as `taskset --cpu-list` takes them; nothing where there is one only."""
+    cores = sorted(os.sched_getaffinity(0))
+    half = len(cores) // 2
+    return [",".join(map(str, part)) for part in (cores[:half], cores[half:])] if half > 0 else None
+
+
 class Nodes:
-    """Both nodes, for who is on node a. A context manager."""
+    """Both nodes, for who is on node a. A context manager.
+
+    own_cores  each node has half of the cores. Else processes of one take cores from the other, which no nodes do.
+    """
+
+    def __init__(self, own_cores=False):
+        self.cores = halves_of_cores() if own_cores else None
 
     def __enter__(self):
+        if self.cores:
+            os.environ[CORES_B] = self.cores[1]
         self.node_b = subprocess.Popen([*unshared()[:1], *NAMESPACES, "sh", "-c", f"hostname retile-b && ip link set lo up && {OWN_SHM} && "
                                         "echo ready && exec cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         if self.node_b.stdout.readline() != "ready\n":
@@ -72,13 +88,15 @@ class Nodes:
         """The beginning of a command that runs so many processes on each node. Its files lie in each node's own /dev/shm."""
         hosts = ",".join(f"{host}:{count}" for host, count in (("retile-a", on_a), ("retile-b", on_b)) if count > 0)
         agent = f"{sys.executable} {os.path.abspath(__file__)} enter"
-        return [*MPIRUN, "--mca", "plm_rsh_agent", agent, "--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "orte_tmpdir_base",
+        where = ["taskset", "--cpu-list", self.cores[0], *MPIRUN, "--bind-to", "none"] if self.cores else MPIRUN
+        return [*where, "--mca", "plm_rsh_agent", agent, "--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "orte_tmpdir_base",
                 "/dev/shm", "--mca", "btl_tcp_if_include", "between,lo" if on_b == 0 else "between", "--host", hosts, *command]
 
 
 def enter(holder, *command):
     """Becomes the command on the node that process `holder` has made."""
-    nsenter = ["nsenter", f"--target={holder}", "--net", "--uts", "--ipc", "--mount",
+    taskset = ["taskset", "--cpu-list", os.environ[CORES_B]] if CORES_B in os.environ else []
+    nsenter = [*taskset, "nsenter", f"--target={holder}", "--net", "--uts", "--ipc", "--mount",
                f"--pid=/proc/{holder}/ns/pid_for_children", "sh", "-c", " ".join(command)]
     os.execvp(nsenter[0], nsenter)
 

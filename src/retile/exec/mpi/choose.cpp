@@ -12,6 +12,11 @@
 namespace retile::mpi {
 namespace {
 
+/// From one node to another, and from one to all: more is faster without carriers (docs/execution.md,
+/// "Carriers").
+constexpr Size most_carried_bytes = Size{1} << 20;
+constexpr Size most_carried_of_node = Size{2} << 20;
+
 tl::unexpected<Diagnostic> refused(Code code, std::string message) {
   return refuse({.code = code, .message = std::move(message)});
 }
@@ -111,9 +116,24 @@ void Choice::find_sums() {
 // ---- Choosing ----------------------------------------------------------------------------------
 
 std::string Choice::Candidate::name() const {
-  return std::string(strategy_name(strategy)) + (by_messages ? " by messages"
-                                                 : by_steps  ? " by steps"
-                                                             : "");
+  const char* const how = haul == Haul::messages   ? " by messages"
+                          : haul == Haul::carriers ? " by carriers"
+                          : by_steps               ? " by steps"
+                                                   : "";
+  return std::string(strategy_name(strategy)) + how;
+}
+
+/// Where so little goes from node to node that its messages cost more than a copy on both.
+bool Choice::carriers_wanted() const {
+  const Nodes& nodes = task_.nodes;
+  const bool possible = task_.options.partition == Partition::nodes && nodes.count > 1 &&
+                        nodes.most_processes > 1 && exchange_ && exchange_->most().elsewhere > 0;
+  if (!possible || task_.options.carriers == Carriers::never) return false;
+  if (task_.options.carriers == Carriers::always) return true;
+  const MostBoxes& most = exchange_->most();
+  const Size of_node =
+      nodes.most_processes * std::max(most.far_sent_bytes, most.far_received_bytes);
+  return of_node <= std::min((nodes.count - 1) * most_carried_bytes, most_carried_of_node);
 }
 
 std::vector<Choice::Candidate> Choice::candidates() const {
@@ -129,15 +149,19 @@ std::vector<Choice::Candidate> Choice::candidates() const {
     if (partition == Partition::one_node || (on_node && nodes.count == 1)) {
       out.push_back({Strategy::exchange});
     }
-    if (partition != Partition::one_node) out.push_back({Strategy::exchange, true});
-    if (partition != Partition::one_node) out.push_back({Strategy::exchange, false, true});
+    if (partition != Partition::one_node) out.push_back({Strategy::exchange, Haul::messages});
+    if (partition != Partition::one_node) out.push_back({Strategy::exchange, Haul::memory, true});
     return out;
   }
-  if (strategy == Strategy::exchange) return {{Strategy::exchange, !on_node}};
-  if (strategy != Strategy::automatic) return {{strategy}};
+  const bool automatic = strategy == Strategy::automatic;
+  if (!automatic && strategy != Strategy::exchange) return {{strategy}};
   std::vector<Candidate> out;
-  if (on_node) out.push_back({Strategy::exchange, false});
-  if (partition != Partition::one_node) out.push_back({Strategy::exchange, true});
+  if (carriers_wanted()) out.push_back({Strategy::exchange, Haul::carriers});
+  if (on_node) out.push_back({Strategy::exchange, Haul::memory});
+  if (automatic ? partition != Partition::one_node : !on_node) {
+    out.push_back({Strategy::exchange, Haul::messages});
+  }
+  if (!automatic) return out;
   out.push_back({Strategy::collectives});
   out.push_back({Strategy::in_place});
   return out;
@@ -149,7 +173,7 @@ Result<std::unique_ptr<Mover>> Choice::with_addends(const Candidate& candidate,
     return refused(Code::unsupported, "a Program with addends is not run in place");
   }
   if (candidate.by_steps) return adding_in_order(task);
-  if (sums_) return summing(task, *sums_, candidate.by_messages);
+  if (sums_) return summing(task, *sums_, candidate.haul == Haul::messages);
   return tl::unexpected(sums_.error());
 }
 
@@ -171,7 +195,13 @@ Result<std::unique_ptr<Mover>> Choice::prepared(const Candidate& candidate, Size
       out = with_addends(candidate, task);
     } else if (exchange_) {
       exchange_->take();
-      out = exchanging(task, *exchange_, candidate.by_messages);
+      const bool carried = candidate.haul == Haul::carriers;
+      const auto fits = carried ? carriers_fit(task, *exchange_) : Result<void>();
+      if (fits) {
+        out = exchanging(task, *exchange_, candidate.haul);
+      } else {
+        out = tl::unexpected(fits.error());
+      }
     } else {
       out = tl::unexpected(exchange_.error());
     }

@@ -34,10 +34,10 @@ class Choice {
   [[nodiscard]] Result<Chosen> take();
 
  private:
-  /// A strategy, and of the exchange whether all of it goes by messages, or what adds step by step.
+  /// A strategy, of the exchange how it goes, and whether what adds goes step by step.
   struct Candidate {
     Strategy strategy;
-    bool by_messages = false;
+    Haul haul = Haul::memory;
     bool by_steps = false;
     /// Of the whole Program at once.
     [[nodiscard]] bool is_exchange() const { return strategy == Strategy::exchange && !by_steps; }
@@ -52,6 +52,7 @@ class Choice {
   [[nodiscard]] Result<void> look_for_exchange();
   void find_sums();
 
+  [[nodiscard]] bool carriers_wanted() const;
   [[nodiscard]] std::vector<Candidate> candidates() const;
   [[nodiscard]] Result<std::unique_ptr<Mover>> prepared(const Candidate& candidate,
                                                         Size chunk_bytes);

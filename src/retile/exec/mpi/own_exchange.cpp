@@ -41,21 +41,30 @@ OwnExchange::Numbers OwnExchange::count() const {
   std::uint64_t kept = 0;
   std::uint64_t near = 0;
   std::uint64_t far = 0;
+  std::uint64_t far_sent = 0;
+  std::uint64_t far_received = 0;
   for_each([&](const Transfer& transfer) {
     if (transfer.source == transfer.target) {
       ++kept;
+    } else if (task_->nodes.together(transfer)) {
+      ++near;
     } else {
-      ++(task_->nodes.together(transfer) ? near : far);
+      ++far;
+      const Size bytes = box_bytes(transfer.shape, task_->element_bytes);
+      (transfer.source == task_->comm.process() ? far_sent : far_received) +=
+          static_cast<std::uint64_t>(bytes);
     }
   });
   const std::uint64_t tables =
       routes_ ? static_cast<std::uint64_t>(routes_->table_bytes(task_->comm.process())) : 0;
-  return {kept + near + far, kept, 2 * kept + near, near + far, near, far, tables};
+  return {kept + near + far, kept,        2 * kept + near, near + far, near, far, tables,
+          far_sent,          far_received};
 }
 
 void OwnExchange::learn(const Numbers& most) {
   const auto number = [&most](std::size_t k) { return static_cast<Size>(most[k]); };
-  most_ = {number(0), number(1), number(2), number(3), number(4), number(5), number(6)};
+  most_ = {number(0), number(1), number(2), number(3), number(4),
+           number(5), number(6), number(7), number(8)};
 }
 
 void OwnExchange::take() {

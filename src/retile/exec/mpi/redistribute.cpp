@@ -62,6 +62,7 @@ struct Redistributor::State {
   Size in_bytes = 0;
   Size out_bytes = 0;
   bool own_buffers = false;
+  WrongBuffers wrong_buffers = WrongBuffers::refused;
   std::span<std::byte> input;
   std::span<std::byte> output;
   Buffer own_input, own_output;  // of a strategy that makes none itself, where own ones are wanted
@@ -70,6 +71,7 @@ struct Redistributor::State {
   [[nodiscard]] Result<void> allocate_tiles();
   [[nodiscard]] BufferFault fault(std::span<const std::byte> in,
                                   std::span<const std::byte> out) const;
+  [[nodiscard]] std::string words_for(const BufferReport& report) const;
   [[nodiscard]] Result<void> agree_on_buffers(BufferReport mine) const;
 };
 
@@ -111,8 +113,11 @@ Result<void> Redistributor::Making::check() const {
     return refused(Code::bad_argument, "memory_limit_bytes is negative");
   }
   if (strategy_name(options.strategy).empty() || options.partition < Partition::nodes ||
-      options.partition > Partition::apart) {
-    return refused(Code::bad_argument, "there is no such strategy or partition");
+      options.partition > Partition::apart || options.carriers < Carriers::automatic ||
+      options.carriers > Carriers::always || options.wrong_buffers < WrongBuffers::refused ||
+      options.wrong_buffers > WrongBuffers::end_job) {
+    return refused(Code::bad_argument,
+                   "there is no such strategy, partition, use of carriers or of wrong buffers");
   }
   if (options.element_type && options.element_type->bytes != element_bytes) {
     return refused(Code::bad_argument, "element_type has another size than the elements");
@@ -147,13 +152,15 @@ Result<std::vector<DeviceShapes>> Redistributor::Making::agreed_shapes() const {
   });
   const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
   const std::optional<ElementType>& type = options.element_type;
-  const std::array<Given, 9> given{{
+  const std::array<Given, 11> given{{
       {"Programs", program_hash},
       {"element sizes", number(element_bytes)},
       {"options (chunk_bytes)", number(options.chunk_bytes)},
       {"options (message_bytes)", number(options.message_bytes)},
       {"options (strategy)", number(options.strategy)},
       {"options (partition)", number(options.partition)},
+      {"options (carriers)", number(options.carriers)},
+      {"options (wrong_buffers)", number(options.wrong_buffers)},
       {"options (own_buffers)", number(options.own_buffers)},
       {"options (memory_limit_bytes)", number(options.memory_limit_bytes.value_or(-1))},
       {"options (element_type)", type ? 1 + number(type->kind) : 0},
@@ -182,6 +189,7 @@ Result<void> Redistributor::Making::run() const {
   if (!made) return tl::unexpected(made.error());
   state.chosen = std::move(*made);
   state.own_buffers = options.own_buffers;
+  state.wrong_buffers = options.wrong_buffers;
   return options.own_buffers ? state.comm.agree(state.allocate_tiles()) : Result<void>();
 }
 
@@ -226,6 +234,18 @@ BufferFault Redistributor::State::fault(std::span<const std::byte> in,
   return overlap ? BufferFault::overlap : BufferFault::none;
 }
 
+std::string Redistributor::State::words_for(const BufferReport& report) const {
+  switch (static_cast<BufferFault>(report[0])) {
+    case BufferFault::sizes:
+      return fmt::format("buffers of {} and {} bytes were given, the tiles have {} and {}",
+                         report[1], report[2], in_bytes, out_bytes);
+    case BufferFault::not_its_own:
+      return "with buffers of its own it moves these, input() and output(), and no others";
+    default:
+      return "the buffers for input and output overlap";
+  }
+}
+
 /// Collective. Numbers are told and the words found when nobody waits: a process without memory for
 /// them keeps nobody waiting.
 Result<void> Redistributor::State::agree_on_buffers(BufferReport report) const {
@@ -234,20 +254,7 @@ Result<void> Redistributor::State::agree_on_buffers(BufferReport report) const {
   if (!failed) return {};
   comm.broadcast(std::as_writable_bytes(std::span(report)), *failed);
   try {
-    Diagnostic diagnostic{.code = Code::bad_argument, .message = {}};
-    switch (static_cast<BufferFault>(report[0])) {
-      case BufferFault::sizes:
-        diagnostic.message =
-            fmt::format("buffers of {} and {} bytes were given, the tiles have {} and {}",
-                        report[1], report[2], in_bytes, out_bytes);
-        break;
-      case BufferFault::not_its_own:
-        diagnostic.message =
-            "with buffers of its own it moves these, input() and output(), and no others";
-        break;
-      default:
-        diagnostic.message = "the buffers for input and output overlap";
-    }
+    Diagnostic diagnostic{.code = Code::bad_argument, .message = words_for(report)};
     if (comm.processes() > 1) diagnostic.notes.push_back(found_by(*failed, comm));
     return refuse(std::move(diagnostic));
   } catch (const std::bad_alloc&) {
@@ -260,12 +267,13 @@ Result<void> Redistributor::run(std::span<const std::byte> in, std::span<std::by
   Mover& mover = *state.chosen.mover;
   const BufferFault fault = state.fault(in, out);
   const bool good = fault == BufferFault::none;
-  const auto agree_on_buffers = [&] {
-    return state.agree_on_buffers({static_cast<std::uint64_t>(fault), in.size(), out.size()});
-  };
+  const BufferReport report{static_cast<std::uint64_t>(fault), in.size(), out.size()};
+  const bool all_refuse = state.wrong_buffers == WrongBuffers::refused;
+  if (!good && !all_refuse) state.comm.abort(environment_failed, state.words_for(report));
+  const auto agree_on_buffers = [&] { return state.agree_on_buffers(report); };
   // To agree costs about as much as to move a small tile.
   const bool mover_agrees = mover.agrees();
-  if (!mover_agrees) {
+  if (!mover_agrees && all_refuse) {
     if (auto agreed = agree_on_buffers(); !agreed) return agreed;
   }
   const Size given_bytes = state.own_buffers || !good ? 0 : state.in_bytes + state.out_bytes;
