@@ -8,6 +8,8 @@ from evaluation.uneven import spread
 
 HEADING = "Messages"
 WAY, NODES_WAY, PEER = "direct", "automatic", "MPI_Alltoallw"
+UNASKED = "direct, unasked"  # nobody asks whether somebody was given wrong buffers
+BOUND = "MPI_Alltoall, contiguous"  # as many bytes, which need no packing; not of all problems
 TARGET = 1.2
 NODES_TARGET = 1.5  # with 4 processes on each of 2 nodes
 
@@ -24,26 +26,38 @@ def ratio(problem, way):
 
 
 def rows(counts, way=WAY):
-    """For each number of processes and size: the ratio of every problem, the median of the runs."""
+    """For each number of processes and size: the ratio of every problem that goes that way, the median of the runs."""
     for processes, sizes in counts.items():
         for kib, runs in sizes.items():
             yield processes, kib, {problem["problem"]: median(ratio(run[number], way) for run in runs)
-                                   for number, problem in enumerate(runs[0])}
+                                   for number, problem in enumerate(runs[0]) if way in problem}
 
 
 def worst_of(counts, way):
     return min(((each, name, processes, kib) for processes, kib, ratios in rows(counts, way) for name, each in ratios.items()))
 
 
+def bounds_of(counts, way=BOUND):
+    """The spread of ratios by processes and size, in words where nothing went that way."""
+    return {(processes, kib): spread(list(ratios.values())) if ratios else "not run" for processes, kib, ratios in rows(counts, way)}
+
+
+def losses(counts, way):
+    """How many ratios are below one, and how many there are."""
+    ratios = [each for _, _, those in rows(counts, way) for each in those.values()]
+    return sum(each < 1 for each in ratios), len(ratios)
+
+
 def of_nodes(counts):
     """Two nodes that are namespaces: by the strategy that is chosen, in its own tiles."""
-    lines = ["", "On two nodes `automatic` sends between them by messages, and moves what stays on a node through its memory. The nodes are namespaces "
-             "of one machine, joined by a link without a limit. Its tiles are the library's own. `MPI_Alltoallw` takes what MPI chooses, on a node and "
-             "between them.", "",
-             "| Processes | Array | Problems | Alltoallw over automatic |", "|---:|---:|---:|---|"]
+    lines = ["", "On two nodes `automatic` moves what stays on a node through its memory. Between them it sends messages, or few by "
+             "[carriers](execution.md#carriers), where little goes there. The nodes are namespaces of one machine, each with one core of its own, joined by a "
+             "link without a limit. Tiles are the library's own. `MPI_Alltoallw` takes what MPI chooses, on a node and between them.", "",
+             "| Processes | Array | Problems | Alltoallw over automatic | over contiguous Alltoall |", "|---:|---:|---:|---|---|"]
+    bounds = bounds_of(counts)
     missed, lost, most = [], 0, 0
     for processes, kib, ratios in rows(counts, NODES_WAY):
-        lines.append(f"| 2 x {processes} | {int(kib) // 1024} MiB | {len(ratios)} | {spread(list(ratios.values()))} |")
+        lines.append(f"| 2 x {processes} | {int(kib) // 1024} MiB | {len(ratios)} | {spread(list(ratios.values()))} | {bounds[processes, kib]} |")
         most += len(ratios)
         lost += sum(1 for each in ratios.values() if each < 1)
         if processes == "4" and median(ratios.values()) < NODES_TARGET:
@@ -59,21 +73,26 @@ def section(record):
              "`scripts/evaluate-messages` writes this section from runs of [`bench/execution`](../bench/README.md). Every process is taken for "
              "a node, and MPI is told to use TCP alone, on one machine with 2 cores. The figures say how many times as long `MPI_Alltoallw` "
              "took: the median over the problems, with the least and the most. Above 1 messages are faster. Every element was compared.", "",
-             "| Processes | Array | Problems | Alltoallw over messages |", "|---:|---:|---:|---|"]
-    missed, lost, most = {}, 0, 0
+             "*Unasked* are messages where nobody asks whether somebody was given wrong buffers (`WrongBuffers::end_job`); MPI asks nobody. "
+             "*Contiguous* is `MPI_Alltoall` of as many bytes which lie as they are sent, where the problem is one: nothing is packed. On "
+             "cores that all processes share it says how much packing costs at all.", "",
+             "| Processes | Array | Problems | Alltoallw over messages | over unasked | over contiguous |", "|---:|---:|---:|---|---|---|"]
+    missed = {}
+    unasked, bounds = bounds_of(record["runs"], UNASKED), bounds_of(record["runs"])
     for processes, kib, ratios in rows(record["runs"]):
-        lines.append(f"| {processes} | {int(kib) // 1024} MiB | {len(ratios)} | {spread(list(ratios.values()))} |")
-        most += len(ratios)
-        lost += sum(1 for each in ratios.values() if each < 1)
+        where = (processes, kib)
+        lines.append(f"| {processes} | {int(kib) // 1024} MiB | {len(ratios)} | {spread(list(ratios.values()))} | {unasked[where]} | {bounds[where]} |")
         if median(ratios.values()) < TARGET:
             missed.setdefault(processes, []).append(f"{int(kib) // 1024} MiB")
     worst = worst_of(record["runs"], WAY)
+    lost, most = losses(record["runs"], WAY)
+    unasked_lost, unasked_most = losses(record["runs"], UNASKED)
     said = [f"- **Missed** on {processes} processes: {', '.join(sizes)}." for processes, sizes in missed.items()] or ["They are in all cases."]
     return "\n".join([*lines, "",
                       f"Messages should be {TARGET} times as fast in the median of each size.", "", *said, "",
                       f"Messages are slower in {lost} of {most} cases. The worst is {worst[1]}, {int(worst[3]) // 1024} MiB on {worst[2]} processes: {worst[0]:.2f}. "
                       "Small arrays lose most where not everyone gets something from everyone. There a poll says who was given wrong buffers; a message "
-                      "without bytes to everybody took as long. On several machines nothing was measured.",
+                      f"without bytes to everybody took as long. Unasked they are slower in {unasked_lost} of {unasked_most}. On several machines nothing was measured.",
                       *(of_nodes(record["nodes"]) if record.get("nodes") else []), "",
                       "The raw figures are in [messages.json](../bench/results/messages.json).", ""])
 

@@ -374,8 +374,10 @@ TEST(Nodes, with_carriers_wrong_buffers_are_refused_on_all_and_the_next_run_is_r
         const auto refused = made->run(std::span(in).first(in.size() - (mine ? 4 : 0)), out);
         ASSERT_FALSE(refused) << wrong;
         EXPECT_EQ(refused.error().code, Code::bad_argument);
-        EXPECT_THAT(render(refused.error()),
-                    testing::HasSubstr("found by process " + std::to_string(wrong)));
+        if (processes() > 1) {
+          EXPECT_THAT(render(refused.error()),
+                      testing::HasSubstr("found by process " + std::to_string(wrong)));
+        }
         ASSERT_TRUE(made->run(in, out));
         EXPECT_EQ(find_pattern_mismatch(program.to, process(), 4, out), std::nullopt);
       }

@@ -272,6 +272,15 @@ class Messages(unittest.TestCase):
         self.assertIn("**Missed** for 1 MiB. It is slower in 1 of 1 cases. The worst is rows to columns, 1 MiB on 2 x 4: 0.75.", bad)
         self.assertNotIn("2 x 4", messages.section(self.record(3.0)))
 
+    def test_what_not_all_problems_take_has_a_column_of_its_own(self):
+        record = self.record(3.0)
+        first = record["runs"]["4"]["1024"][0][0]
+        first["direct, unasked"], first["MPI_Alltoall, contiguous"] = [12.0] * 3, [2.0] * 3
+        page = messages.section(record)
+        self.assertIn("| 4 | 1 MiB | 2 | 1.75 (1.50 to 2.00) | 0.50 (0.50 to 0.50) | 3.00 (3.00 to 3.00) |", page)
+        self.assertIn("Unasked they are slower in 1 of 1.", page)
+        self.assertIn("| 4 | 1 MiB | 2 | 1.75 (1.50 to 2.00) | not run | not run |", messages.section(self.record(3.0)))
+
     def test_losses_and_a_missed_target_are_said(self):
         good, bad = messages.section(self.record(3.0)), messages.section(self.record(12.0))
         self.assertIn("They are in all cases.", good)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "retile/exec/mpi/agreement.h"
@@ -49,8 +50,11 @@ CarriedPart::CarriedPart(const Task& task, const OwnExchange& exchange)
 
 Size CarriedPart::memory_bytes() const {
   const MostBoxes& most = exchange_->most();
-  return task_.nodes.most_processes * (most.far_sent_bytes + most.far_received_bytes) +
-         2 * most_blocks() * block_alignment;
+  const auto both = checked_add(most.far_sent_bytes, most.far_received_bytes);
+  const auto of_node = both ? checked_mul(*both, task_.nodes.most_processes) : std::nullopt;
+  const Size lines = 2 * most_blocks() * block_alignment;
+  return (of_node ? checked_add(*of_node, lines) : std::nullopt)
+      .value_or(std::numeric_limits<Size>::max());
 }
 
 Size CarriedPart::message_bytes() const {

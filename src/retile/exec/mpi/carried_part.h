@@ -28,7 +28,8 @@ class CarriedPart {
  public:
   CarriedPart(const Task& task, const OwnExchange& exchange);
 
-  /// Bytes of shared memory in which blocks lie; the same on all processes.
+  /// Bytes of shared memory in which blocks lie; the same on all processes. The largest Size where they
+  /// are more: then it cannot be made ready.
   [[nodiscard]] Size memory_bytes() const;
   /// What this part never counts more than, on any process, beside that memory.
   [[nodiscard]] Size limit_bytes() const;

@@ -131,9 +131,10 @@ bool Choice::carriers_wanted() const {
   if (!possible || task_.options.carriers == Carriers::never) return false;
   if (task_.options.carriers == Carriers::always) return true;
   const MostBoxes& most = exchange_->most();
-  const Size of_node =
-      nodes.most_processes * std::max(most.far_sent_bytes, most.far_received_bytes);
-  return of_node <= std::min((nodes.count - 1) * most_carried_bytes, most_carried_of_node);
+  const auto of_node =
+      checked_mul(nodes.most_processes, std::max(most.far_sent_bytes, most.far_received_bytes));
+  return of_node &&
+         *of_node <= std::min((nodes.count - 1) * most_carried_bytes, most_carried_of_node);
 }
 
 std::vector<Choice::Candidate> Choice::candidates() const {

@@ -1,5 +1,6 @@
 #include "retile/exec/mpi/own_exchange.h"
 
+#include <limits>
 #include <utility>
 #include <variant>
 
@@ -41,8 +42,9 @@ OwnExchange::Numbers OwnExchange::count() const {
   std::uint64_t kept = 0;
   std::uint64_t near = 0;
   std::uint64_t far = 0;
-  std::uint64_t far_sent = 0;
-  std::uint64_t far_received = 0;
+  constexpr Size most = std::numeric_limits<Size>::max();
+  Size far_sent = 0;
+  Size far_received = 0;
   for_each([&](const Transfer& transfer) {
     if (transfer.source == transfer.target) {
       ++kept;
@@ -50,15 +52,21 @@ OwnExchange::Numbers OwnExchange::count() const {
       ++near;
     } else {
       ++far;
-      const Size bytes = box_bytes(transfer.shape, task_->element_bytes);
-      (transfer.source == task_->comm.process() ? far_sent : far_received) +=
-          static_cast<std::uint64_t>(bytes);
+      Size& bytes = transfer.source == task_->comm.process() ? far_sent : far_received;
+      bytes = checked_add(bytes, box_bytes(transfer.shape, task_->element_bytes)).value_or(most);
     }
   });
   const std::uint64_t tables =
       routes_ ? static_cast<std::uint64_t>(routes_->table_bytes(task_->comm.process())) : 0;
-  return {kept + near + far, kept,        2 * kept + near, near + far, near, far, tables,
-          far_sent,          far_received};
+  return {kept + near + far,
+          kept,
+          2 * kept + near,
+          near + far,
+          near,
+          far,
+          tables,
+          static_cast<std::uint64_t>(far_sent),
+          static_cast<std::uint64_t>(far_received)};
 }
 
 void OwnExchange::learn(const Numbers& most) {

@@ -14,14 +14,15 @@ namespace retile::mpi {
 
 /// Boxes that one process moves, the most of all processes.
 struct MostBoxes {
-  Size all = 0;                 ///< that it sends, receives or keeps
-  Size kept = 0;                ///< of these, those that it keeps
-  Size on_node = 0;             ///< that stay on its node; what it keeps counts twice
-  Size others = 0;              ///< that it sends to or receives from other processes
-  Size neighbours = 0;          ///< of these, those of its node
-  Size elsewhere = 0;           ///< and those of other nodes
-  Size table_bytes = 0;         ///< no boxes: what finding them holds (Routes::table_bytes)
-  Size far_sent_bytes = 0;      ///< nor these: what goes to other nodes
+  Size all = 0;          ///< that it sends, receives or keeps
+  Size kept = 0;         ///< of these, those that it keeps
+  Size on_node = 0;      ///< that stay on its node; what it keeps counts twice
+  Size others = 0;       ///< that it sends to or receives from other processes
+  Size neighbours = 0;   ///< of these, those of its node
+  Size elsewhere = 0;    ///< and those of other nodes
+  Size table_bytes = 0;  ///< no boxes: what finding them holds (Routes::table_bytes)
+  Size far_sent_bytes =
+      0;  ///< nor these: what goes to other nodes; the largest Size where it is more
   Size far_received_bytes = 0;  ///< and what comes from them
 };
 
