@@ -14,6 +14,7 @@
 #include "check/integers.h"
 #include "check/judge.h"
 #include "retile/program/forms/text.h"
+#include "support/samples.h"
 
 namespace check_tests::addends_random_test {
 namespace {
@@ -25,7 +26,7 @@ using addend_programs::mistake_names;
 #ifdef RETILE_SLOW_TESTS
 constexpr std::size_t wanted = 10'000'000;  // Programs that both read, and judge
 #else
-constexpr std::size_t wanted = 24'000;
+constexpr std::size_t wanted = support::samples(24'000U);
 #endif
 
 /// What two verdicts say of a Program that adds; of groups and tables each may name another device.

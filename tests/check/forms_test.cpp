@@ -15,6 +15,7 @@
 #include "retile/check/replay.h"
 #include "retile/program/apply.h"
 #include "support/mutants.h"
+#include "support/samples.h"
 
 namespace check_tests::forms_test {
 namespace {
@@ -79,7 +80,7 @@ std::string replayed_otherwise(const Program& program, const Forms& forms,
 
 TEST(Forms, all_hold_the_same_arrays_after_every_step) {
   std::map<std::string, std::map<std::string, Size>> states;
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+  for (std::uint64_t seed = 0; seed < support::samples(1500U); ++seed) {
     const Program program = random_program(support::random_choices(seed));
     if (program.from.rank() == 0) continue;
     std::vector<FormsUnderTest> all(forms_under_test.begin(), forms_under_test.end());

@@ -22,6 +22,7 @@
 #include "retile/plan/plan.h"
 #include "support/mutants.h"
 #include "support/random_problems.h"
+#include "support/samples.h"
 
 namespace check_tests::random_test {
 namespace {
@@ -100,7 +101,7 @@ RC_GTEST_PROP(Mutants, of_planned_programs_are_found, ()) {
 /// The same in bulk, without shrinking.
 TEST(CheckVsSpec, thousands_of_programs_get_one_verdict) {
   std::map<std::string, Size> outcomes;
-  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+  for (std::uint64_t seed = 0; seed < support::samples(2000U); ++seed) {
     const Choose choose = support::random_choices(seed);
     const Program program = random_program(choose);
     ASSERT_EQ(disagreement(program), "") << "seed " << seed;
@@ -120,7 +121,7 @@ TEST(CheckVsSpec, thousands_of_programs_get_one_verdict) {
 /// Mutants of planned Programs in bulk.
 TEST(Mutants, of_hundreds_of_planned_programs_are_found) {
   Tally tally;
-  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+  for (std::uint64_t seed = 0; seed < support::samples(400U); ++seed) {
     const Choose choose = support::random_choices(seed);
     const Program program = random_planned_program(choose);
     ASSERT_EQ(disagreement(program), "") << "seed " << seed;

@@ -17,6 +17,7 @@
 #include "retile/plan/plan.h"
 #include "retile/program/forms/text.h"
 #include "support/random_layouts.h"
+#include "support/samples.h"
 
 namespace check_tests {
 namespace {
@@ -24,7 +25,7 @@ namespace {
 #ifdef RETILE_SLOW_TESTS
 constexpr std::size_t wanted = 10'000'000;  // Programs that both read, and judge
 #else
-constexpr std::size_t wanted = 24'000;
+constexpr std::size_t wanted = support::samples(24'000U);
 #endif
 
 class Draws {

@@ -14,12 +14,11 @@
 #include "retile/check/ruling.h"
 #include "retile/check/state.h"
 #include "retile/check/witness.h"
+#include "retile/core/index.h"
 #include "retile/program/uneven.h"
 
 namespace retile {
 namespace {
-
-std::size_t index(Size value) { return static_cast<std::size_t>(value); }
 
 Shape sum(Shape a, const Shape& b) {
   for (std::size_t i = 0; i < a.size(); ++i) a[i] += b[i];
@@ -77,7 +76,7 @@ struct Piece {
 };
 
 /// The pieces of a tile, which do not meet and make up all of it.
-using Pieces = std::vector<Piece>;
+using AddedPieces = std::vector<Piece>;
 
 /// Boxes that do not meet, each with the numbers of those that were laid over it.
 struct Cell {
@@ -114,7 +113,7 @@ void lay(std::vector<Cell>& cells, const Box& box, std::size_t number) {
 }
 
 /// Joins pieces that lie side by side and hold the same.
-void join(Pieces& pieces) {
+void join(AddedPieces& pieces) {
   if (pieces.size() < 2) return;
   for (std::size_t i = pieces.front().box.at.size(); i-- > 0;) {
     const auto before = [i](const Piece& a, const Piece& b) {
@@ -125,7 +124,7 @@ void join(Pieces& pieces) {
       return a.box.at[i] < b.box.at[i];
     };
     std::sort(pieces.begin(), pieces.end(), before);
-    Pieces out;
+    AddedPieces out;
     for (Piece& piece : pieces) {
       Piece* const last = out.empty() ? nullptr : &out.back();
       bool joins = last != nullptr && last->parts == piece.parts;
@@ -154,7 +153,7 @@ class Sums {
         sets_(addition == Addition::max || addition == Addition::min) {
     Size device = 0;
     for (Box& box : from.boxes()) {
-      Pieces& pieces = tiles_.emplace_back();
+      AddedPieces& pieces = tiles_.emplace_back();
       if (!is_empty(box.extent)) {
         const Shape first(box.extent.size(), 0);
         pieces.push_back({{first, box.extent}, {{box.at, sets_.single(from.addend(device))}}});
@@ -168,7 +167,7 @@ class Sums {
 
   /// \param adds  whether boxes of the moves may meet, or leave something out
   [[nodiscard]] Applied apply(const Moves& moves, bool adds) {
-    std::vector<Pieces> next(tiles_.size());
+    std::vector<AddedPieces> next(tiles_.size());
     const std::vector<std::size_t> order = by_target(moves.transfers);
     Size numbers = 0;
     for (std::size_t k = 0; k < order.size();) {
@@ -177,7 +176,7 @@ class Sums {
       for (; k < order.size() && moves.transfers[order[k]].target == target; ++k) {
         incoming.push_back(&moves.transfers[order[k]]);
       }
-      Pieces& pieces = next[index(target)];
+      AddedPieces& pieces = next[index(target)];
       pieces = taken(incoming);
       if (adds) pieces = added(pieces, moves.after[index(target)]);
       join(pieces);
@@ -284,11 +283,11 @@ class Sums {
     std::vector<std::size_t> tile_of_;
   };
 
-  static Pieces zeros(const Shape& tile) { return {{{Shape(tile.size(), 0), tile}, {}}}; }
+  static AddedPieces zeros(const Shape& tile) { return {{{Shape(tile.size(), 0), tile}, {}}}; }
 
   /// The pieces that transfers to one device bring, where they lie in its new tile.
-  [[nodiscard]] Pieces taken(const std::vector<const Transfer*>& incoming) const {
-    Pieces out;
+  [[nodiscard]] AddedPieces taken(const std::vector<const Transfer*>& incoming) const {
+    AddedPieces out;
     for (const Transfer* transfer : incoming) {
       const Shape moved = difference(transfer->target_start, transfer->source_start);
       const Box wanted{transfer->source_start, transfer->shape};
@@ -304,10 +303,10 @@ class Sums {
   }
 
   /// Pieces that may meet, added up over a tile of zeros.
-  [[nodiscard]] Pieces added(const Pieces& pieces, const Shape& tile) {
+  [[nodiscard]] AddedPieces added(const AddedPieces& pieces, const Shape& tile) {
     std::vector<Cell> cells = {{{Shape(tile.size(), 0), tile}, {}}};
     for (std::size_t p = 0; p < pieces.size(); ++p) lay(cells, pieces[p].box, p);
-    Pieces out;
+    AddedPieces out;
     for (Cell& cell : cells) {
       std::map<Shape, std::vector<AddendSets::Id>> by_shift;
       for (const std::size_t p : cell.layers) {
@@ -395,7 +394,7 @@ class Sums {
     for (std::size_t d = 0; d < tiles_.size(); ++d) {
       const Size own = layout.addend(static_cast<Size>(d));
       if (classes.first_of(d) != d || (!stack && own != 0) || is_empty(shapes_[d])) continue;
-      Pieces all;
+      AddedPieces all;
       for (const std::size_t holder : stack ? std::vector{d} : classes.holders(d)) {
         all.insert(all.end(), tiles_[holder].begin(), tiles_[holder].end());
       }
@@ -429,7 +428,7 @@ class Sums {
   Addition addition_;
   AddendSets sets_;
   TileShapes shapes_;
-  std::vector<Pieces> tiles_;
+  std::vector<AddedPieces> tiles_;
   std::map<std::pair<AddendSets::Id, Size>, std::optional<Size>> wrong_;
 };
 

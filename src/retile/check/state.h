@@ -22,6 +22,7 @@
 #include "retile/check/check.h"
 #include "retile/check/limits.h"
 #include "retile/check/witness.h"
+#include "retile/core/index.h"
 #include "retile/core/layout.h"
 #include "retile/core/size.h"
 #include "retile/program/program.h"
@@ -99,7 +100,5 @@ class State {
   Shape global_;
   Shape tile_;
 };
-
-[[nodiscard]] inline std::size_t index(Size value) { return static_cast<std::size_t>(value); }
 
 }  // namespace retile

@@ -5,12 +5,11 @@
 #include <numeric>
 
 #include "retile/core/cases.h"
+#include "retile/core/index.h"
 #include "retile/program/apply.h"
 
 namespace retile {
 namespace {
-
-std::size_t index(Size value) { return static_cast<std::size_t>(value); }
 
 /// Stage by stage, so that a long chain over many devices does not make anybody wait.
 std::optional<std::vector<Size>> entries_of(const IotaChain& chain, const Deadline& deadline) {

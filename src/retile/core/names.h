@@ -7,6 +7,8 @@
 
 namespace retile {
 
+/// Is `c` one of 0 to 9, whatever the locale?
+[[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 /// May `c` begin a name without quotes? [A-Za-z_], whatever the locale.
 [[nodiscard]] bool begins_name(char c);
 /// May `c` stand in a name without quotes? [A-Za-z0-9_.-]

@@ -44,7 +44,7 @@ std::string groups_text(const DeviceTable& table) {
 }
 
 /// How many devices say which tile: the layout as HLO's sharding, if it can.
-std::string sharding_text(const Layout& layout) {
+std::string hlo_sharding(const Layout& layout) {
   if (!layout.is_compact()) return "";
   Sharding sharding;
   sharding.mesh.mesh = Mesh::make({{"d", layout.devices()}}).value();
@@ -219,8 +219,8 @@ std::string hlo(const Program& program) {
   for (std::size_t k = 0; k < program.steps.size(); ++k) {
     entry.step(program.steps[k], tiles[k], tiles[k + 1]);
   }
-  const std::string from = sharding_text(program.from);
-  const std::string to = sharding_text(program.to);
+  const std::string from = hlo_sharding(program.from);
+  const std::string to = hlo_sharding(program.to);
   std::string out =
       fmt::format("HloModule retile, entry_computation_layout={{({})->{}}}, num_partitions={}\n\n",
                   array(tiles.front()), array(tiles.back()), program.devices);

@@ -12,7 +12,7 @@
 namespace retile::emit {
 namespace {
 
-constexpr std::string_view head =
+constexpr std::string_view jax_head =
     R"PY(# A plan of retile for JAX. `reshard` takes and gives arrays as FROM and TO say; run as a program, this
 # file moves numbers on as many host devices and compares every element.
 )PY";
@@ -44,7 +44,7 @@ def at(table):
 
 )PY";
 
-constexpr std::string_view tail = R"PY(
+constexpr std::string_view jax_tail = R"PY(
 def sharding(names, sizes, spec, devices=None):
     devices = np.array(jax.devices()[:DEVICES] if devices is None else devices)
     return NamedSharding(Mesh(devices.reshape(sizes), names), P(*spec))
@@ -220,7 +220,7 @@ class Steps {
 };
 
 /// `(("x", "y"), (2, 4), ("x", None))`: a mesh of whole axes, and what they cut.
-std::string sharding_text(const Layout& layout) {
+std::string jax_sharding(const Layout& layout) {
   if (!layout.is_compact()) refuse_form("JAX has no tiles that no axes of a mesh say");
   std::vector<Digit> all;
   for (const auto& digits : layout.digits()) all.insert(all.end(), digits.begin(), digits.end());
@@ -251,11 +251,11 @@ std::string sharding_text(const Layout& layout) {
 }
 
 /// `FROM`, and who holds which addend.
-std::string end_text(std::string_view name, const Layout& layout) {
+std::string jax_end(std::string_view name, const Layout& layout) {
   std::vector<Size> addends;
   for (Size d = 0; d < layout.devices(); ++d) addends.push_back(layout.addend(d));
   return fmt::format("{0} = {1}\n{0}_ADDENDS = {2}\n{0}_ADDEND = [{3}]\n", name,
-                     sharding_text(layout), layout.addend_count(), fmt::join(addends, ", "));
+                     jax_sharding(layout), layout.addend_count(), fmt::join(addends, ", "));
 }
 
 }  // namespace
@@ -269,13 +269,13 @@ std::string jax(const Program& program) {
   for (std::size_t k = 0; k < program.steps.size(); ++k) {
     steps.step(program.steps[k], tiles[k], tiles[k + 1]);
   }
-  std::string out = std::string(head) + ends_text(program, "# ");
+  std::string out = std::string(jax_head) + ends_text(program, "# ");
   out += fmt::format("DEVICES = {}\nSHAPE = ({}{})\nADD = \"{}\"\n", program.devices,
                      fmt::join(program.from.global(), ", "), program.from.rank() > 0 ? "," : "",
                      name_of(addition));
-  out += end_text("FROM", program.from) + end_text("TO", program.to);
+  out += jax_end("FROM", program.from) + jax_end("TO", program.to);
   out += std::string(middle) + "def steps(x):\n" + steps.text() + "    return x\n\n";
-  return out + std::string(tail);
+  return out + std::string(jax_tail);
 }
 
 }  // namespace retile::emit

@@ -23,7 +23,7 @@ struct Dialect {
 constexpr Dialect mesh_dialect = {"mesh", "mesh.mesh", "mesh_axes", "<", ">"};
 constexpr Dialect shard_dialect = {"shard", "shard.grid", "grid_axes", "", ""};
 
-std::string tensor(const Shape& shape) {
+std::string tensor_type(const Shape& shape) {
   std::string out = "tensor<";
   for (const Size extent : shape) out += fmt::format("{}x", extent);
   return out + "f32>";
@@ -115,18 +115,18 @@ std::string written(const Program& program, const Dialect& dialect) {
   std::string out = ends_text(program, "// ");
   out +=
       fmt::format("module {{\n  {} @mesh(shape = {})\n", dialect.mesh, shape.empty() ? "1" : shape);
-  out += fmt::format("  func.func @main(%arg0: {}) -> {} {{\n", tensor(tiles.front()),
-                     tensor(tiles.back()));
+  out += fmt::format("  func.func @main(%arg0: {}) -> {} {{\n", tensor_type(tiles.front()),
+                     tensor_type(tiles.back()));
   std::string value = "%arg0";
   for (const Traced& traced : steps) {
     const auto [name, attributes] = operation(traced, dialect);
     const std::string next = fmt::format("%{}", traced.number - 1);
     out += fmt::format("    {} = {}.{} {} on @mesh {} = {}{} : {} -> {}\n", next, dialect.name,
                        name, value, dialect.axes, numbers(axes, traced.digits), attributes,
-                       tensor(tiles[traced.number - 1]), tensor(tiles[traced.number]));
+                       tensor_type(tiles[traced.number - 1]), tensor_type(tiles[traced.number]));
     value = next;
   }
-  return out + fmt::format("    return {} : {}\n  }}\n}}\n", value, tensor(tiles.back()));
+  return out + fmt::format("    return {} : {}\n  }}\n}}\n", value, tensor_type(tiles.back()));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace retile::emit {
 namespace {
 
-constexpr std::string_view head =
+constexpr std::string_view c_head =
     R"C(/* A plan of retile as MPI calls: mpicc this.c && mpirun -n DEVICES ./a.out
  * `reshard` moves a tile; main fills it, calls that, and compares every element. */
 )C";
@@ -231,7 +231,7 @@ element *exchange(element *tile, const int64_t *old_shape, const int64_t *new_sh
 
 )C";
 
-constexpr std::string_view tail = R"C(
+constexpr std::string_view c_tail = R"C(
 /* Addend k of the array is the array k + 1 times. */
 static element value(const int64_t *at, int64_t addend) {
   element number = 0;
@@ -404,7 +404,7 @@ std::string call_of(const Program& program, const Step& step, const Shape& befor
 }
 
 /// Where every device's tile lies, and which addend it is of.
-std::string end_text(std::string_view name, const Layout& layout) {
+std::string c_end(std::string_view name, const Layout& layout) {
   std::vector<Shape> starts;
   std::vector<Shape> shapes;
   std::vector<Size> addends;
@@ -463,7 +463,7 @@ std::string mpi_c(const Program& program) {
   const Addition addition = addition_of(program).value_or(Addition::sum);
   if (addition == Addition::stack) refuse_form("MPI adds no stacks");
   check_counts(program, tiles);
-  std::string out = std::string(head);
+  std::string out = std::string(c_head);
   for (const std::string_view name : headers) out += fmt::format("#include <{}>\n", name);
   out += std::string(types) + ends_text(program, "// ");
   out += fmt::format(
@@ -472,12 +472,12 @@ std::string mpi_c(const Program& program) {
       program.to.addend_count(), op_text(addition));
   out +=
       fmt::format("static const int64_t GLOBAL[RANK] = {{{}}};\n", numbers(program.from.global()));
-  out += end_text("FROM", program.from) + end_text("TO", program.to) + replicas_text(program.to);
+  out += c_end("FROM", program.from) + c_end("TO", program.to) + replicas_text(program.to);
   out += std::string(helpers) + "element *reshard(element *tile) {\n";
   for (std::size_t k = 0; k < program.steps.size(); ++k) {
     out += fmt::format("  tile = {};\n", call_of(program, program.steps[k], tiles[k]));
   }
-  return out + "  return tile;\n}\n" + std::string(tail);
+  return out + "  return tile;\n}\n" + std::string(c_tail);
 }
 
 }  // namespace retile::emit

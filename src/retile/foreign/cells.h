@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "retile/core/assert.h"
 #include "retile/core/size.h"
 
 namespace retile::foreign {
@@ -22,6 +23,14 @@ inline constexpr Tag nothing_tag = -3;    ///< what adds nothing to a maximum or
 struct LimitReached {
   std::string what;
 };
+
+/// How many elements a tensor has.
+/// Precondition: its type was checked.
+[[nodiscard]] inline Size count_of(const Shape& extents) {
+  const auto out = checked_product(extents);
+  RETILE_ASSERT(out, "types were checked");
+  return *out;
+}
 
 /// Counts the bytes of all cells that live.
 /// Precondition: outlives them.

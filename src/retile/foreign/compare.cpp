@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "retile/core/index.h"
+
 namespace retile::foreign {
 namespace {
-
-std::size_t index(Size number) { return static_cast<std::size_t>(number); }
 
 Shape place_of(Size number, const Shape& extents) {
   Shape out(extents.size());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/index.h"
 #include "retile/foreign/calculate.h"
 #include "retile/foreign/dtensor/trace.h"
 #include "retile/foreign/element.h"
@@ -13,14 +14,6 @@
 
 namespace retile::foreign {
 namespace {
-
-Size count_of(const Shape& extents) {
-  const auto out = checked_product(extents);
-  RETILE_ASSERT(out, "types were checked");
-  return *out;
-}
-
-std::size_t index(Size number) { return static_cast<std::size_t>(number); }
 
 /// What decides what a device gets: which cells it looks at, and numbers.
 using Key = std::vector<std::int64_t>;

@@ -5,13 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "retile/core/index.h"
 #include "retile/program/over_dims.h"
 #include "retile/program/uneven.h"
 
 namespace retile::foreign {
 namespace {
-
-std::size_t index(Size number) { return static_cast<std::size_t>(number); }
 
 /// Where the first element of a part lies among parts of one shape.
 Size first_of(Shape part, const Shape& shape, const Shape& extents) {

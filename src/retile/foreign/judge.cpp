@@ -10,6 +10,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/deadline.h"
+#include "retile/core/index.h"
 #include "retile/foreign/compare.h"
 #include "retile/foreign/dtensor/trace.h"
 #include "retile/foreign/element.h"
@@ -18,14 +19,6 @@
 
 namespace retile::foreign {
 namespace {
-
-std::size_t index(Size number) { return static_cast<std::size_t>(number); }
-
-Size count_of(const Shape& extents) {
-  const auto out = checked_product(extents);
-  RETILE_ASSERT(out, "types were checked");
-  return *out;
-}
 
 /// Of all values of a function: what devices hold of them is kept apart for every device.
 constexpr Size most_blocks = Size{1} << 26;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "retile/core/cases.h"
+#include "retile/core/index.h"
 #include "retile/foreign/dtensor/trace.h"
 #include "retile/foreign/evaluator.h"
 #include "retile/foreign/grid_step.h"
@@ -22,8 +23,6 @@ namespace {
 constexpr Size most_bytes = Size{1} << 29;
 /// More transfers than that are no Program that anybody reads.
 constexpr std::size_t most_transfers = std::size_t{1} << 22;
-
-std::size_t index(Size number) { return static_cast<std::size_t>(number); }
 
 /// The operations that each take the result of the one before, from the parameter to the result; nothing
 /// where elements meet again that went apart.

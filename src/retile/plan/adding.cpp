@@ -56,16 +56,16 @@ std::vector<Digit> take_any(std::vector<Digit>& from, Size n) {
 }
 
 /// What a search settled on.
-struct Choice {
+struct DigitsChosen {
   AddingPath path;
   std::optional<Permutation> permutation;
 };
 
 /// Gives digits to a weak path with a permutation: any, as the permutation mends what they do.
-Choice with_digits(const Problem& problem, Layout map, const Layout& target,
-                   std::vector<AddingStep> steps) {
+DigitsChosen with_digits(const Problem& problem, Layout map, const Layout& target,
+                         std::vector<AddingStep> steps) {
   const std::size_t stack = problem.from.rank();
-  Choice out;
+  DigitsChosen out;
   Layout after = target;
   std::vector<Digit> free = target.unused();
   for (const AddingStep& step : steps) {
@@ -106,7 +106,7 @@ Choice with_digits(const Problem& problem, Layout map, const Layout& target,
 
 /// The plan's steps and what they come to.
 Result<Plan> assemble(const Problem& problem, const PlanOptions& options, const KindSpace& space,
-                      Choice choice) {
+                      DigitsChosen choice) {
   Plan plan;
   plan.problem = problem;
   plan.options = options;
@@ -222,7 +222,7 @@ Result<Plan> plan_steps(const Problem& problem, const PlanOptions& options) {
   const bool permutes = !exact.path || (twisted && most && exact.price.cost == most->cost);
   auto made = assemble(problem, options, space,
                        permutes ? with_digits(problem, *source, *target, permuted.path())
-                                : Choice{*std::move(exact.path), std::nullopt});
+                                : DigitsChosen{*std::move(exact.path), std::nullopt});
   if (!made) return made;
   const auto weak = kinds.price_before_slices(space.source());
   made->weak_cost = made->cost;

@@ -77,11 +77,11 @@ Result<std::vector<DeviceShapes>> tile_shapes(const Program& program, Size eleme
     }
     auto after = shapes_after(step, shapes.back(), program.devices);
     if (!after || !fits(*after, element_bytes)) {
-      const bool overflow = after || after.error().reason == Reason::limit;
+      const bool too_large = after || after.error().reason == Reason::limit;
       Diagnostic diagnostic{
-          .code = overflow ? Code::size_overflow : Code::inapplicable,
+          .code = too_large ? Code::size_overflow : Code::inapplicable,
           .message = fmt::format("step {} ({}) cannot be applied", i, op_name(step)),
-          .rule = std::string(reason_name(overflow ? Reason::limit : after.error().reason))};
+          .rule = std::string(reason_name(too_large ? Reason::limit : after.error().reason))};
       if (!after && after.error().device) {
         diagnostic.notes.push_back(
             after.error().reason == Reason::ragged || after.error().reason == Reason::indivisible

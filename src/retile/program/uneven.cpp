@@ -7,12 +7,11 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
+#include "retile/core/index.h"
 #include "retile/program/over_dims.h"
 
 namespace retile {
 namespace {
-
-std::size_t index(Size value) { return static_cast<std::size_t>(value); }
 
 using Refused = std::optional<Refusal>;
 

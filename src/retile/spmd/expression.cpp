@@ -19,22 +19,22 @@ struct Row {
   std::size_t operands;
 };
 
-constexpr std::array<Row, 14> rows = {{{LocalOp::value, "", 0, 0},
-                                       {LocalOp::einsum, "einsum", 0, 0},
-                                       {LocalOp::add, "add", 0, 0},
-                                       {LocalOp::sub, "sub", 0, 2},
-                                       {LocalOp::mul, "mul", 0, 0},
-                                       {LocalOp::max, "max", 0, 0},
-                                       {LocalOp::neg, "neg", 0, 1},
-                                       {LocalOp::relu, "relu", 0, 1},
-                                       {LocalOp::scale, "scale", 1, 1},
-                                       {LocalOp::fill, "fill", 1, 1},
-                                       {LocalOp::reduce_sum, "reduce_sum", 1, 1},
-                                       {LocalOp::reduce_max, "reduce_max", 1, 1},
-                                       {LocalOp::transpose, "transpose", 0, 1},
-                                       {LocalOp::trim, "trim", 3, 1}}};
+constexpr std::array<Row, 14> op_rows = {{{LocalOp::value, "", 0, 0},
+                                          {LocalOp::einsum, "einsum", 0, 0},
+                                          {LocalOp::add, "add", 0, 0},
+                                          {LocalOp::sub, "sub", 0, 2},
+                                          {LocalOp::mul, "mul", 0, 0},
+                                          {LocalOp::max, "max", 0, 0},
+                                          {LocalOp::neg, "neg", 0, 1},
+                                          {LocalOp::relu, "relu", 0, 1},
+                                          {LocalOp::scale, "scale", 1, 1},
+                                          {LocalOp::fill, "fill", 1, 1},
+                                          {LocalOp::reduce_sum, "reduce_sum", 1, 1},
+                                          {LocalOp::reduce_max, "reduce_max", 1, 1},
+                                          {LocalOp::transpose, "transpose", 0, 1},
+                                          {LocalOp::trim, "trim", 3, 1}}};
 
-const Row& row_of(LocalOp op) { return rows[static_cast<std::size_t>(op)]; }
+const Row& row_of(LocalOp op) { return op_rows[static_cast<std::size_t>(op)]; }
 
 bool is_label(char c) { return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z'); }
 
@@ -131,7 +131,7 @@ std::optional<Shape> trimmed(Shape shape, const std::vector<Size>& numbers) {
 std::string_view name_of(LocalOp op) { return row_of(op).name; }
 
 std::optional<LocalOp> op_of(std::string_view name) {
-  for (const Row& row : rows) {
+  for (const Row& row : op_rows) {
     if (row.op != LocalOp::value && row.name == name) return row.op;
   }
   return std::nullopt;

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "retile/core/names.h"
+
 namespace retile::text {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// The line that `begin` stands in, without its end.
 Span line_of(std::string_view text, std::size_t begin) {

@@ -10,7 +10,6 @@
 namespace retile::text {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 unsigned char byte(char c) { return static_cast<unsigned char>(c); }
 
 std::vector<std::string> made(const Notes& notes) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <limits>
 #include <random>
@@ -30,6 +31,7 @@ using test::process;
 using test::processes;
 
 int sends_begun = 0;
+std::array<int, 256> sent_to;  // the last ones, by their number
 int polls_begun = 0;
 
 /// For every process the first one that it shares memory with, in blocks of so many.
@@ -302,6 +304,22 @@ TEST(Nodes, nobody_asks_for_wrong_buffers_where_they_end_the_job) {
         }
       }
     }
+  }
+}
+
+TEST(Nodes, everyone_sends_to_all_others_before_it_sends_to_one_again) {
+  // 6 rows of 48 bytes go to each, two in a message.
+  const Program program = test::rows_to_columns(6, 6);
+  auto made = moved(program, 8, test::by_messages({.message_bytes = 100}));
+  const Bytes in = pattern_tile(program.from, process(), 8);
+  Bytes out(static_cast<std::size_t>(made.out_bytes()));
+  const int before = sends_begun;
+  EXPECT_TRUE(made.run(in, out));
+  const int others = static_cast<int>(processes()) - 1;
+  ASSERT_EQ(sends_begun - before, 3 * others);
+  for (int number = 0; number < std::min(3 * others, static_cast<int>(sent_to.size())); ++number) {
+    const auto at = static_cast<std::size_t>(before + number) % sent_to.size();
+    EXPECT_EQ(sent_to[at], (process() + 1 + number % others) % processes());
   }
 }
 
@@ -578,7 +596,8 @@ TEST(Nodes, an_exchange_that_stands_for_steps_is_not_made_beyond_the_limit) {
 
 extern "C" int MPI_Isend(const void* bytes, int count, MPI_Datatype type, int target, int tag,
                          MPI_Comm comm, MPI_Request* request) {
-  ++retile::sends_begun;
+  const auto number = static_cast<std::size_t>(retile::sends_begun++);
+  retile::sent_to[number % retile::sent_to.size()] = target;
   return PMPI_Isend(bytes, count, type, target, tag, comm, request);
 }
 

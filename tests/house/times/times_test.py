@@ -36,23 +36,23 @@ class Times(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
-    def results(self, entries, others=0.0):
+    def results(self, entries, others=0.0, slowness=1.0):
         """Files as ctest and `run` write them, of entries (name, label, seconds, processors)."""
         cases = "".join(f'<testcase name="{name}" time="{seconds}" status="run"/>' for name, _, seconds, _ in entries)
         (self.folder / "junit.xml").write_text(f'<?xml version="1.0"?>\n<testsuite name="made up">{cases}</testsuite>\n')
         tests = [{"name": name, "properties": [{"name": "LABELS", "value": [label]}, {"name": "PROCESSORS", "value": processors}]}
                  for name, label, _, processors in entries]
         (self.folder / "listing.json").write_text(json.dumps({"tests": tests}))
-        step = {"stage": "dev", "step": "test", "wall": 100.0, "cpu": 100.0, "others": others}
+        step = {"stage": "dev", "step": "test", "wall": 100.0, "cpu": 100.0, "others": others, "slowness": slowness}
         (self.folder / "times").write_text(json.dumps(step) + "\n")
         return [str(self.folder / name) for name in ("times", "junit.xml", "listing.json")]
 
     def made_up_budgets(self):
         return unittest.mock.patch.object(TIMES, "BUDGETS", {"unit": 30, "property": 60, "mpi": 120, "cli": 60})
 
-    def judged(self, entries, others=0.0):
+    def judged(self, entries, others=0.0, slowness=1.0):
         """The exit code and what was printed."""
-        times, junit, listing = self.results(entries, others)
+        times, junit, listing = self.results(entries, others, slowness)
         with contextlib.redirect_stdout(io.StringIO()) as printed, self.made_up_budgets():
             code = TIMES.labels(times, "dev", junit, listing)
         return code, printed.getvalue()
@@ -86,11 +86,19 @@ class Times(unittest.TestCase):
         self.assertIn("others   took 50 %", printed)
         self.assertEqual(self.judged([("a", "unit", 200.0, 1)], others=0.5)[0], 1)
 
-    def test_slow_machines_may_say_so(self):
-        found = {"unit": 50.0}
-        with self.made_up_budgets():
-            self.assertFalse(TIMES.judge(found)[0][3])
-            self.assertTrue(TIMES.judge(found, factor=2.0)[0][3])
+    def test_slow_machines_have_larger_budgets(self):
+        entries = [("a", "unit", 120.0, 1)]
+        self.assertEqual(self.judged(entries)[0], 1)
+        code, printed = self.judged(entries, slowness=1.5)
+        self.assertEqual(code, 0)
+        self.assertIn("kept     unit         60.0 s of 45 s\n", printed)
+        self.assertIn("fixed work takes 1.50 times as long", printed)
+        self.assertEqual(self.judged([("a", "unit", 140.0, 1)], slowness=1.5)[0], 1)
+
+    def test_a_machine_is_as_slow_as_fixed_work_says(self):
+        for seconds, slowness in ((0.5, 2.5), (0.1, 1.0)):  # a quick machine has no smaller budgets
+            self.assertAlmostEqual(TIMES.slowness(("echo", str(seconds))), slowness)
+        self.assertGreater(TIMES.yardstick(), 0.0)
 
     def test_every_label_but_slow_has_a_budget(self):
         text = (ROOT / "cmake" / "RetileTests.cmake").read_text(encoding="utf-8")
@@ -113,6 +121,7 @@ class Times(unittest.TestCase):
         self.assertGreaterEqual(steps[2]["cpu"], 0.2)
         self.assertLess(steps[2]["cpu"], steps[2]["wall"] * os.cpu_count() + 0.1)
         self.assertTrue(0 <= steps[2]["others"] <= 1)
+        self.assertEqual([step.get("slowness", 0) >= 1 for step in steps], [False, False, True])
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             TIMES.table(file)
         self.assertRegex(printed.getvalue(), r"(?m)^dev +0 s +\d+ s +\d+ s +\d+ s$")

@@ -22,6 +22,7 @@
 #include "retile/program/forms/text.h"
 #include "spec/program/text.h"
 #include "support/program_generators.h"
+#include "support/samples.h"
 
 namespace agreement_test {
 namespace {
@@ -215,7 +216,8 @@ class TextFormVsSpec : public testing::TestWithParam<Kind> {};
 
 TEST_P(TextFormVsSpec, same_texts_same_programs) {
   const Kind kind = GetParam();
-  const std::uint64_t texts = kind == Kind::damaged ? 30'000 : 3'000;
+  const std::uint64_t texts =
+      support::samples<std::uint64_t>(kind == Kind::damaged ? 30'000 : 3'000);
   std::size_t accepted = 0;
   std::size_t compared = 0;
   std::map<std::string, std::size_t> refused;
@@ -377,7 +379,7 @@ TEST(TextFormVsSpecControl, every_changed_rule_shows) {
     hold(twin.good);
     hold(twins::unmarked(twin.bad).text);
   }
-  for (std::uint64_t seed = 0; seed < 5'000; ++seed) {
+  for (std::uint64_t seed = 0; seed < support::samples(5'000U); ++seed) {
     hold(draw(seed, seed % 4 == 0 ? Kind::spelled : Kind::damaged));
   }
   for (const auto& [name, reader] : readers) {

@@ -11,6 +11,7 @@
 #include "program/forms/twins.h"
 #include "retile/program/forms/text.h"
 #include "support/program_generators.h"
+#include "support/samples.h"
 
 namespace json_test {
 namespace {
@@ -361,7 +362,7 @@ TEST(ParseAny, the_first_byte_that_is_no_blank_decides) {
 TEST(JsonRubbish, random_damage_never_crashes) {
   std::size_t refused = 0;
   std::size_t accepted = 0;
-  for (std::uint64_t seed = 0; seed < 20'000; ++seed) {
+  for (std::uint64_t seed = 0; seed < support::samples(20'000U); ++seed) {
     const auto choose = support::seeded(seed);
     std::string json = to_json(support::choose_program(choose, {.max_devices = 6}));
     const auto edits = 1 + choose(3);

@@ -5,12 +5,11 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
+#include "retile/core/index.h"
 #include "retile/program/uneven.h"
 
 namespace retile::add {
 namespace {
-
-std::size_t index(Size value) { return static_cast<std::size_t>(value); }
 
 /// The shapes of all tiles, whatever form they have.
 TileShapes each_of(const DeviceShapes& shapes, Size devices) {

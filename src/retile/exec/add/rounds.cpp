@@ -4,11 +4,10 @@
 #include <cstring>
 
 #include "retile/core/assert.h"
+#include "retile/core/index.h"
 
 namespace retile::add {
 namespace {
-
-std::size_t index(Size value) { return static_cast<std::size_t>(value); }
 
 /// By every share: its place among its owner's elements.
 template <typename Function>

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "retile/core/assert.h"
+#include "retile/core/index.h"
 #include "retile/exec/copy/runs.h"
 #include "retile/exec/copy/stores.h"
 
@@ -12,8 +13,6 @@ namespace {
 
 /// Shorter runs are put together to blocks.
 constexpr Size long_run_bytes = 1024;
-
-std::size_t index(Size value) { return static_cast<std::size_t>(value); }
 
 /// An addend or a target of a box: the device and its strides in elements.
 struct Operand {

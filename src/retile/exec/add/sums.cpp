@@ -9,13 +9,12 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/index.h"
 #include "retile/exec/add/order.h"
 #include "retile/program/uneven.h"
 
 namespace retile::add {
 namespace {
-
-std::size_t index(Size value) { return static_cast<std::size_t>(value); }
 
 /// A box of a tile on the way, all of one sum.
 struct Piece {

@@ -3,43 +3,22 @@
 #include <algorithm>
 #include <cstring>
 
-#include "retile/exec/copy/runs.h"
+#include "retile/exec/copy/kernels.h"
+#include "retile/exec/copy/stores.h"
 
 namespace retile::copy {
 namespace {
 
-/// A box between two places with strides, all in bytes.
-struct Loops {
-  const Size* shape;
-  const Size* source_strides;
-  const Size* target_strides;
-  std::size_t last;  // the dimension of the runs
-  Size run_bytes;
-
-  void run(std::size_t dimension, const std::byte* source, std::byte* target) const {
-    if (dimension == last) {
-      copy_runs(target, target_strides[last], source, source_strides[last], run_bytes, shape[last]);
-      return;
-    }
-    for (Size k = 0; k < shape[dimension]; ++k) {
-      run(dimension + 1, source + k * source_strides[dimension],
-          target + k * target_strides[dimension]);
-    }
+// Calls run(source, target) for the runs of all loops but the innermost one, which is the first.
+template <typename Run>
+void for_each_row(std::span<const Loop> loops, const std::byte* source, std::byte* target,
+                  const Run& run) {
+  if (loops.size() <= 1) return run(source, target);
+  const Loop& loop = loops.back();
+  for (Size k = 0; k < loop.count; ++k) {
+    for_each_row(loops.first(loops.size() - 1), source + k * loop.source_stride,
+                 target + k * loop.target_stride, run);
   }
-};
-
-void copy_box(const Size* shape, std::size_t rank, Size element_bytes, const std::byte* source,
-              const Size* source_strides, std::byte* target, const Size* target_strides) {
-  Size bytes = element_bytes;
-  while (rank > 0 && (shape[rank - 1] == 1 ||
-                      (source_strides[rank - 1] == bytes && target_strides[rank - 1] == bytes))) {
-    bytes *= shape[--rank];
-  }
-  if (rank == 0) {
-    std::memcpy(target, source, static_cast<std::size_t>(bytes));
-    return;
-  }
-  Loops{shape, source_strides, target_strides, rank - 1, bytes}.run(0, source, target);
 }
 
 }  // namespace
@@ -69,6 +48,7 @@ BoxStream::BoxStream(End end, Size element_bytes, const Shape& tile,
       strides_(rank_, element_bytes),
       element_bytes_(element_bytes),
       piece_(rank_, 1) {
+  loops_.reserve(rank_);
   for (std::size_t i = tile.size(); i-- > 1;) strides_[i - 1] = strides_[i] * tile[i];
   numbers_.reserve(transfers.size() * 2 * rank_);
   boxes_.reserve(transfers.size());
@@ -125,16 +105,58 @@ Size BoxStream::pieces(Cursor& cursor, Size room, const Copy& copy) {
 
 Size BoxStream::pack(Cursor& cursor, const std::byte* tile, std::byte* packed, Size room) {
   return pieces(cursor, room, [&](Size offset, Size filled, const Size* packed_strides) {
-    copy_box(piece_.data(), rank_, element_bytes_, tile + offset, strides_.data(), packed + filled,
-             packed_strides);
+    copy_piece(tile + offset, strides_.data(), packed + filled, packed_strides, false);
   });
 }
 
 Size BoxStream::unpack(Cursor& cursor, const std::byte* packed, std::byte* tile, Size room) {
-  return pieces(cursor, room, [&](Size offset, Size filled, const Size* packed_strides) {
-    copy_box(piece_.data(), rank_, element_bytes_, packed + filled, packed_strides, tile + offset,
-             strides_.data());
+  const Size bytes =
+      pieces(cursor, room, [&](Size offset, Size filled, const Size* packed_strides) {
+        copy_piece(packed + filled, packed_strides, tile + offset, strides_.data(), past_caches_);
+      });
+  if (past_caches_) stores_fence();
+  return bytes;
+}
+
+Size BoxStream::fuse(const Size* source_strides, const Size* target_strides) {
+  Size run_bytes = element_bytes_;
+  loops_.clear();
+  for (std::size_t i = rank_; i-- > 0;) {
+    put_around(run_bytes, loops_, {piece_[i], source_strides[i], target_strides[i]});
+  }
+  return run_bytes;
+}
+
+void BoxStream::copy_piece(const std::byte* source, const Size* source_strides, std::byte* target,
+                           const Size* target_strides, bool past_caches) {
+  const Size run_bytes = fuse(source_strides, target_strides);
+  const Loop row = loops_.empty() ? Loop{1, run_bytes, run_bytes} : loops_.front();
+  const bool streams = past_caches && run_bytes >= line_bytes;
+  for_each_row(loops_, source, target, [&](const std::byte* from, std::byte* to) {
+    if (streams) {
+      kernels().runs({.sources = &from,
+                      .targets = &to,
+                      .members = 1,
+                      .rows = row.count,
+                      .source_stride = row.source_stride,
+                      .target_stride = row.target_stride,
+                      .run_bytes = run_bytes},
+                     Order::members_outer);
+    } else {
+      copy_runs(to, row.target_stride, from, row.source_stride, run_bytes, row.count);
+    }
   });
+}
+
+Size BoxStream::first_run_bytes() {
+  Size out = 0;
+  Cursor first;
+  if (!boxes_.empty()) {
+    pieces(first, boxes_.front().bytes, [&](Size, Size, const Size* packed_strides) {
+      out = fuse(strides_.data(), packed_strides);
+    });
+  }
+  return out;
 }
 
 Size BoxStream::skip(Cursor& cursor, Size room) {
@@ -161,11 +183,12 @@ void BoxStream::look_at(Cursor cursor, Size room, const std::function<void(const
 Size BoxStream::held_bytes() const {
   const std::size_t numbers = numbers_.capacity() + strides_.capacity() + piece_.capacity();
   return static_cast<Size>(sizeof(*this) + numbers * sizeof(Size) +
-                           boxes_.capacity() * sizeof(Box));
+                           loops_.capacity() * sizeof(Loop) + boxes_.capacity() * sizeof(Box));
 }
 
 Size BoxStream::object_bytes(std::size_t rank) {
-  return static_cast<Size>(sizeof(BoxStream) + 2 * std::max<std::size_t>(rank, 1) * sizeof(Size));
+  return static_cast<Size>(sizeof(BoxStream) +
+                           std::max<std::size_t>(rank, 1) * (2 * sizeof(Size) + sizeof(Loop)));
 }
 
 Size BoxStream::box_bytes(std::size_t rank) {

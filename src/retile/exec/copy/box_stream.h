@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "retile/core/size.h"
+#include "retile/exec/copy/runs.h"
 #include "retile/program/ops.h"
 
 namespace retile::copy {
@@ -67,6 +68,12 @@ class BoxStream {
   /// Looks at what pack() would copy, piece by piece. Does not move on.
   void look_at(Cursor cursor, Size room, const std::function<void(const Piece&)>& look);
 
+  /// The length of the runs in which the first box is copied; 0 where there is none.
+  [[nodiscard]] Size first_run_bytes();
+  /// From now on unpack() writes runs of whole lines past the caches.
+  /// Precondition: can_stream().
+  void unpack_past_caches() { past_caches_ = true; }
+
   /// Bytes that this object holds: at most object_bytes() and box_bytes() for each of its boxes.
   [[nodiscard]] Size held_bytes() const;
   [[nodiscard]] static Size object_bytes(std::size_t rank);
@@ -78,6 +85,10 @@ class BoxStream {
     Size bytes = 0;
     std::size_t shape = 0;  // where its extents and packed strides begin in numbers_
   };
+  /// Makes loops_ of piece_; how long their runs are.
+  Size fuse(const Size* source_strides, const Size* target_strides);
+  void copy_piece(const std::byte* source, const Size* source_strides, std::byte* target,
+                  const Size* target_strides, bool past_caches);
   template <typename Copy>
   Size pieces(Cursor& cursor, Size room, const Copy& copy);
 
@@ -87,7 +98,10 @@ class BoxStream {
   std::vector<Box> boxes_;
   Size element_bytes_ = 1;
   Size bytes_ = 0;
-  Shape piece_;  // extents of a piece; here so that nothing is allocated later
+  // Extents of a piece and the loops over its runs; here so that nothing is allocated later.
+  Shape piece_;
+  std::vector<Loop> loops_;
+  bool past_caches_ = false;
 };
 
 }  // namespace retile::copy

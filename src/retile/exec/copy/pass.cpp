@@ -114,8 +114,6 @@ Pass::Pass(Size element_bytes, const DeviceShapes& source_tiles, const DeviceSha
   }
 }
 
-// From the innermost dimension outwards: as long as a loop continues the one inside it in both
-// tiles, they are one.
 Pass::Group Pass::loops_over(const Shape& shape, Size element_bytes, const Shape& source_tile,
                              const Shape& target_tile) {
   Group group;
@@ -123,19 +121,7 @@ Pass::Group Pass::loops_over(const Shape& shape, Size element_bytes, const Shape
   Size source_stride = element_bytes;
   Size target_stride = element_bytes;
   for (std::size_t i = shape.size(); i-- > 0;) {
-    const Size count = shape[i];
-    if (count > 1) {
-      if (group.loops.empty() && source_stride == group.run_bytes &&
-          target_stride == group.run_bytes) {
-        group.run_bytes *= count;
-      } else if (!group.loops.empty() &&
-                 source_stride == group.loops.back().source_stride * group.loops.back().count &&
-                 target_stride == group.loops.back().target_stride * group.loops.back().count) {
-        group.loops.back().count *= count;
-      } else {
-        group.loops.push_back({count, source_stride, target_stride});
-      }
-    }
+    put_around(group.run_bytes, group.loops, {shape[i], source_stride, target_stride});
     source_stride *= source_tile[i];
     target_stride *= target_tile[i];
   }

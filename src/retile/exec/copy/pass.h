@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "retile/core/size.h"
+#include "retile/exec/copy/runs.h"
 #include "retile/exec/copy/stores.h"
 #include "retile/program/ops.h"
 #include "retile/program/tile_shapes.h"
@@ -65,11 +66,6 @@ class Pass {
   [[nodiscard]] static Size bound_bytes(Size transfers, std::size_t rank);
 
  private:
-  struct Loop {
-    Size count = 0;
-    Size source_stride = 0;
-    Size target_stride = 0;
-  };
   struct Member {
     Size source = 0;
     Size target = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "retile/core/size.h"
 
@@ -16,6 +17,28 @@ inline constexpr Size line_bytes = 64;
 /// bytes. No run is written where another is read. Runs of up to 64 bytes are loads and stores.
 void copy_runs(std::byte* target, Size target_stride, const std::byte* source, Size source_stride,
                Size run_bytes, Size count);
+
+/// Steps from run to run, in bytes.
+struct Loop {
+  Size count = 1;
+  Size source_stride = 0;
+  Size target_stride = 0;
+};
+
+/// Takes in the next loop around runs of `run_bytes` and `loops`, the innermost first. As long as a
+/// loop continues the one inside it on both sides, they are one.
+inline void put_around(Size& run_bytes, std::vector<Loop>& loops, const Loop& next) {
+  if (next.count == 1) return;
+  if (loops.empty() && next.source_stride == run_bytes && next.target_stride == run_bytes) {
+    run_bytes *= next.count;
+  } else if (!loops.empty() &&
+             next.source_stride == loops.back().source_stride * loops.back().count &&
+             next.target_stride == loops.back().target_stride * loops.back().count) {
+    loops.back().count *= next.count;
+  } else {
+    loops.push_back(next);
+  }
+}
 
 /// Asks for the first KiB of `bytes` that will be read soon, where no processor would foresee it.
 inline void fetch(const std::byte* source, Size bytes) {

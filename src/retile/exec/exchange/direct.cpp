@@ -18,12 +18,11 @@
 #include <vector>
 
 #include "retile/core/box_rows.h"
+#include "retile/core/index.h"
 #include "retile/exec/exchange/routes.h"
 
 namespace retile {
 namespace {
-
-std::size_t index(Size value) { return static_cast<std::size_t>(value); }
 
 /// A range of numbers, end excluded.
 struct Range {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "retile/exec/copy/stores.h"
 #include "retile/exec/team/team.h"
 
 namespace retile::mpi {
@@ -56,11 +57,38 @@ void MessageQueue::make_types(Size slot_bytes, Size element_bytes) {
   }
 }
 
-MessageQueue::Message* MessageQueue::next() {
-  while (next_.traffic < traffic_.size() && boxes(next_).finished(next_.cursor)) {
-    next_ = {.traffic = next_.traffic + 1, .cursor = {}};
+void MessageQueue::unpack_past_caches(Size processes_here) {
+  if (!copy::can_stream()) return;
+  const Size all = bytes();
+  const Size cache_share = copy::detected_cache_share_bytes(processes_here);
+  for (Traffic& traffic : traffic_) {
+    if (copy::streams(traffic.boxes.first_run_bytes(), all, cache_share))
+      traffic.boxes.unpack_past_caches();
   }
-  return next_.traffic < traffic_.size() ? &next_ : nullptr;
+}
+
+MessageQueue::Message* MessageQueue::next() {
+  while (!live_.empty()) {
+    if (in_round_ == live_.size()) {
+      live_.resize(staying_);
+      in_round_ = staying_ = 0;
+      continue;
+    }
+    Traffic& traffic = traffic_[live_[in_round_++]];
+    if (traffic.boxes.finished(traffic.next.cursor)) continue;
+    live_[staying_++] = traffic.next.traffic;
+    return &traffic.next;
+  }
+  return nullptr;
+}
+
+void MessageQueue::rewind() {
+  live_.clear();
+  in_round_ = staying_ = 0;
+  for (Traffic& traffic : traffic_) {
+    traffic.next.cursor = {};
+    live_.push_back(traffic.next.traffic);
+  }
 }
 
 Size MessageQueue::bytes() const {
@@ -76,13 +104,13 @@ Size MessageQueue::longest() const {
 }
 
 Size MessageQueue::held_bytes() const {
-  auto sum = static_cast<Size>(traffic_.capacity() * sizeof(Traffic));
+  auto sum = static_cast<Size>(traffic_.capacity() * (sizeof(Traffic) + sizeof(std::size_t)));
   for (const Traffic& traffic : traffic_) sum += traffic.boxes.held_bytes();
   return sum;
 }
 
 Size MessageQueue::bound_bytes(Size others, std::size_t rank) {
-  return others * (Size{sizeof(Traffic)} + BoxStream::object_bytes(rank));
+  return others * (Size{sizeof(Traffic) + sizeof(std::size_t)} + BoxStream::object_bytes(rank));
 }
 
 MessagePart::MessagePart(const Task& task, const OwnExchange& exchange, Elsewhere elsewhere)
@@ -124,6 +152,7 @@ Result<void> MessagePart::make_ready() {
   }
   sends_.make_types(slot_bytes_, element_bytes);
   receives_.make_types(slot_bytes_, element_bytes);
+  receives_.unpack_past_caches(task_.nodes.on_machine);
   if (!own.kept.empty()) kept_.emplace(element_bytes, in_tile, out_tile, own.kept);
   const Size places = places_here();
   expected_.assign(static_cast<std::size_t>(places), {});

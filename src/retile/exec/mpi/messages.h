@@ -19,8 +19,9 @@ namespace retile::mpi {
 /// Which transfers somebody else moves; none where this is empty.
 using Elsewhere = std::function<bool(const Transfer&)>;
 
-/// The messages of one direction, in the order in which they go: by distance of the other process,
-/// so that at any time everyone sends to another one.
+/// The messages of one direction, in the order in which they go: the first ones of all pairs, by
+/// distance of the other process, then the second ones, ... So at any time everyone sends to another one, and
+/// what goes to different ones from the same place in a tile goes while that is in the caches.
 class MessageQueue {
  public:
   /// Where a message begins.
@@ -29,11 +30,18 @@ class MessageQueue {
     copy::BoxStream::Cursor cursor;
   };
 
-  void reserve(std::size_t others) { traffic_.reserve(others); }
-  void add(int other, copy::BoxStream boxes) {
-    traffic_.push_back({.other = other, .boxes = std::move(boxes)});
+  void reserve(std::size_t others) {
+    traffic_.reserve(others);
+    live_.reserve(others);
   }
-  void rewind() { next_ = {}; }
+  void add(int other, copy::BoxStream boxes) {
+    traffic_.push_back({.next = {.traffic = traffic_.size(), .cursor = {}},
+                        .other = other,
+                        .boxes = std::move(boxes)});
+  }
+  void rewind();
+  /// Where so much is received that the caches do not keep it, what is unpacked goes past them.
+  void unpack_past_caches(Size processes_here);
   /// Makes types of what goes to or comes from one process in one short message.
   /// \param slot_bytes  what a message has at most
   void make_types(Size slot_bytes, Size element_bytes);
@@ -57,20 +65,25 @@ class MessageQueue {
 
  private:
   struct Traffic {
+    Message next;
     int other;
     copy::BoxStream boxes;
     TileType type = {};
   };
   std::vector<Traffic> traffic_;
-  Message next_;
+  /// Of those that may have more messages: what comes in this round, and before it what stays for the next.
+  std::vector<std::size_t> live_;
+  std::size_t in_round_ = 0;
+  std::size_t staying_ = 0;
 };
 
-/// Everyone sends what it has for the process one after it, then for the one two after it, ..; up to 8
-/// messages in either direction are under way, and fewer long ones where processes share cores.
+/// Everyone sends a message to the process one after it, then to the one two after it, .., and again from
+/// the first; up to 8 messages in either direction are under way, and fewer long ones where processes share
+/// cores.
 ///
-/// No deadlock: of all messages that are not through, one to the least distance is under way at its
-/// sender, whose earlier ones are all through, and for the same reason expected in a slot of its
-/// receiver. What is done between begin() and finish() waits for no message, so everyone gets past
+/// No deadlock: of all messages that are not through, one of the earliest round and in it of the
+/// least distance is under way at its sender, whose earlier ones are all through, and for the same
+/// reason expected in a slot of its receiver. What is done between begin() and finish() waits for no message, so everyone gets past
 /// it.
 class MessagePart {
  public:

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "retile/core/index.h"
+
 namespace retile::mpi {
 namespace {
 
 constexpr Size most_window_bytes = Size{256} << 10;  // so that packing stays in a level-2 cache
-
-std::size_t index(Size value) { return static_cast<std::size_t>(value); }
 
 }  // namespace
 

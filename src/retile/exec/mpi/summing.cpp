@@ -12,7 +12,7 @@
 namespace retile::mpi {
 namespace {
 
-constexpr Size most_slots_bytes = Size{2} << 20;  // more would leave the caches
+constexpr Size most_sums_bytes = Size{2} << 20;  // more would leave the caches
 
 class Summing final : public Mover {
  public:
@@ -28,7 +28,7 @@ class Summing final : public Mover {
       return;
     }
     const Size least = team::SharedSums::least_slots_bytes(tiles());
-    segment_bytes_ = in_pages(std::max(std::min(task.chunk_bytes, most_slots_bytes), least));
+    segment_bytes_ = in_pages(std::max(std::min(task.chunk_bytes, most_sums_bytes), least));
     places_.slots_bytes = segment_bytes_;
   }
 

@@ -9,6 +9,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
+#include "retile/core/index.h"
 #include "retile/exec/copy/runs.h"
 #include "retile/exec/team/cycles.h"
 #include "retile/exec/team/turn.h"
@@ -16,8 +17,6 @@
 
 namespace retile::team {
 namespace {
-
-std::size_t bytes_of(Size bytes) { return static_cast<std::size_t>(bytes); }
 
 /// Pieces between the members of a group: every batch is a matrix of runs, one row (or, turned
 /// before, column) per member, of which this member has `runs` runs for each. Blocks of `width`
@@ -148,7 +147,7 @@ PiecesStep pieces_of(const Alltoall& step, const Shape& shape, Size element_byte
   out.width = width_of(out, panel_bytes, static_cast<Size>(marks.size()) * 8 / n / n);
   const BlockTurn blocks = out.blocks();
   out.cycles.emplace(blocks, out.members, out.position, panel_bytes, marks);
-  const std::size_t used = bytes_of(Cycles::mark_bytes(blocks));
+  const std::size_t used = index(Cycles::mark_bytes(blocks));
   if (used <= marks.size()) marks = marks.subspan(used);
   return out;
 }
@@ -200,8 +199,7 @@ Result<void> InPlace::State::run(const GatherStep& step, Team& team) const {
   std::byte* const mine = team.memory(team.member()).data();
   const auto place = [&](Size batch) { return (batch * n + step.position) * step.segment_bytes; };
   for (Size batch = step.batches; batch-- > 0;) {
-    std::memmove(mine + place(batch), mine + batch * step.segment_bytes,
-                 bytes_of(step.segment_bytes));
+    std::memmove(mine + place(batch), mine + batch * step.segment_bytes, index(step.segment_bytes));
   }
   if (auto all = team.barrier(); !all) return all;
   // In stretches that stay in the cache while they go to all members.
@@ -227,7 +225,7 @@ Result<void> InPlace::State::run(const SliceStep& step, Team& team) const {
   for (Size batch = 0; batch < step.batches; ++batch) {
     std::memmove(mine + batch * step.segment_bytes,
                  mine + (batch * step.pieces + step.position) * step.segment_bytes,
-                 bytes_of(step.segment_bytes));
+                 index(step.segment_bytes));
   }
   return {};
 }
@@ -238,7 +236,7 @@ Result<void> InPlace::State::run(const PermuteStep& step, Team& team) const {
   const Size slice = panel_bytes;
   for (Size begin = step.share * slice; length > 1 && begin < step.tile_bytes;
        begin += length * slice) {
-    const std::size_t bytes = bytes_of(std::min(slice, step.tile_bytes - begin));
+    const std::size_t bytes = index(std::min(slice, step.tile_bytes - begin));
     const auto at = [&](std::size_t k) { return team.memory(step.cycle[k]).data() + begin; };
     std::memcpy(scratch.panel.data(), at(0), bytes);
     for (std::size_t k = 0; k + 1 < step.cycle.size(); ++k) std::memcpy(at(k), at(k + 1), bytes);
@@ -253,13 +251,13 @@ InPlace::~InPlace() = default;
 
 InPlace::State::State(const Program& program, const std::vector<Shape>& shapes, Size element_bytes,
                       int member, Size panel)
-    : panel_bytes(panel), memory(new std::byte[bytes_of(in_place_scratch_bytes(panel))]) {
+    : panel_bytes(panel), memory(new std::byte[index(in_place_scratch_bytes(panel))]) {
   RETILE_ASSERT(panel >= program.devices * element_bytes,
                 "a panel of less than an element for each");
-  const std::span all(memory.get(), bytes_of(in_place_scratch_bytes(panel)));
-  scratch = {.panel = all.first(bytes_of(panel)),
-             .marks = all.subspan(bytes_of(panel), bytes_of(turn_marks_bytes))};
-  std::span<std::byte> marks = all.last(bytes_of(cycle_marks_bytes));
+  const std::span all(memory.get(), index(in_place_scratch_bytes(panel)));
+  scratch = {.panel = all.first(index(panel)),
+             .marks = all.subspan(index(panel), index(turn_marks_bytes))};
+  std::span<std::byte> marks = all.last(index(cycle_marks_bytes));
   const auto tile_bytes = [&](std::size_t i) {
     return product(shapes[i], 0, shapes[i].size()) * element_bytes;
   };

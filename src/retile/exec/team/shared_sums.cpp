@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/exec/copy/runs.h"
 #include "retile/exec/copy/stores.h"
 #include "retile/exec/exchange/tile_exchange.h"
 #include "retile/exec/team/sums_protocol.h"
@@ -14,7 +15,7 @@
 namespace retile::team {
 namespace {
 
-constexpr Size line_bytes = 64;
+using copy::line_bytes;
 
 /// Windows that the slots of a member have room for: parcels for every owner and sums, twice.
 Size windows(Size members, Size parcels) { return 2 * (members * parcels + 1); }

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/exec/copy/runs.h"
 
 // How writes are published. The tests' negative controls build this file with weaker orders, which
 // ThreadSanitizer has to report.
@@ -33,7 +34,7 @@ using Long = std::atomic<std::uint64_t>;
 static_assert(Word::is_always_lock_free && Long::is_always_lock_free);
 static_assert(sizeof(Word) == 4 && sizeof(Long) == 8);
 
-constexpr Size line_bytes = 64;
+using copy::line_bytes;
 
 /// The longest sleep before a member looks again whether the team is broken. Whoever breaks it also
 /// wakes the sleepers, but one that is just falling asleep may miss that.

@@ -4,12 +4,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include "retile/core/index.h"
 #include "retile/exec/copy/runs.h"
 
 namespace retile::team {
 namespace {
-
-std::size_t bytes_of(Size bytes) { return static_cast<std::size_t>(bytes); }
 
 /// Marks of blocks that a cycle has passed. Where there are more blocks than marks, a cycle is
 /// followed from its smallest block only, which takes longer and needs no mark.
@@ -17,7 +16,7 @@ class Marks {
  public:
   Marks(std::span<std::byte> bits, Size blocks)
       : bits_(bits.data()), enough_(blocks <= static_cast<Size>(bits.size()) * 8) {
-    if (enough_) std::memset(bits_, 0, bytes_of(blocks / 8 + (blocks % 8 != 0 ? 1 : 0)));
+    if (enough_) std::memset(bits_, 0, index(blocks / 8 + (blocks % 8 != 0 ? 1 : 0)));
   }
   void set(Size block) {
     if (enough_) bits_[block / 8] |= std::byte{1} << (block % 8);
@@ -75,7 +74,7 @@ void turn_blocks(std::byte* data, Size rows, Size columns, Size block_bytes,
   const auto position = [rows, columns](Size p) { return p % rows * columns + p / rows; };
   // A block larger than the scratch moves in slices; each follows all cycles once more.
   for (Size begin = 0; begin < block_bytes; begin += panel_bytes) {
-    const std::size_t bytes = bytes_of(std::min(panel_bytes, block_bytes - begin));
+    const std::size_t bytes = index(std::min(panel_bytes, block_bytes - begin));
     const auto at = [&](Size p) { return data + p * block_bytes + begin; };
     Marks marks(scratch.marks, blocks);
     for (Size first = 1; first < blocks - 1; ++first) {  // the ends stay where they are
@@ -97,7 +96,7 @@ void turn_blocks(std::byte* data, Size rows, Size columns, Size block_bytes,
 void turn_panel(std::byte* data, Size rows, Size columns, Size run, const Scratch& scratch) {
   const Size bytes = rows * columns * run;
   turn_into(scratch.panel.data(), data, rows, columns, run);
-  std::memcpy(data, scratch.panel.data(), bytes_of(bytes));
+  std::memcpy(data, scratch.panel.data(), index(bytes));
 }
 
 }  // namespace
@@ -119,7 +118,7 @@ void turn(std::byte* data, Size rows, Size columns, Size run_bytes, const Scratc
   const Size even = panels * width;
   const Size panel_run = narrow * width * run_bytes;
   std::byte* const end = data + narrow * even * run_bytes;
-  const std::size_t rest_bytes = bytes_of(narrow * rest * run_bytes);
+  const std::size_t rest_bytes = index(narrow * rest * run_bytes);
   if (wide) {
     if (rest != 0) {
       // The last columns, turned, are the last rows: out of the way with them, the others close up.
@@ -129,7 +128,7 @@ void turn(std::byte* data, Size rows, Size columns, Size run_bytes, const Scratc
       }
       for (Size r = 1; r < rows; ++r) {
         std::memmove(data + r * even * run_bytes, data + r * columns * run_bytes,
-                     bytes_of(even * run_bytes));
+                     index(even * run_bytes));
       }
       std::memcpy(end, scratch.panel.data(), rest_bytes);
     }
@@ -147,9 +146,9 @@ void turn(std::byte* data, Size rows, Size columns, Size run_bytes, const Scratc
   turn_into(scratch.panel.data(), end, rest, columns, run_bytes);
   for (Size c = columns; c-- > 0;) {
     std::byte* const to = data + c * rows * run_bytes;
-    std::memmove(to, data + c * even * run_bytes, bytes_of(even * run_bytes));
+    std::memmove(to, data + c * even * run_bytes, index(even * run_bytes));
     std::memcpy(to + even * run_bytes, scratch.panel.data() + c * rest * run_bytes,
-                bytes_of(rest * run_bytes));
+                index(rest * run_bytes));
   }
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 
 #include "retile/core/assert.h"
+#include "retile/core/index.h"
+#include "retile/foreign/cells.h"
 
 namespace retile::foreign::dtensor {
 namespace {
@@ -11,14 +13,6 @@ namespace {
 constexpr std::array<std::string_view, 14> names = {
     "all_gather", "all_to_all", "reduce_scatter", "all_reduce", "broadcast", "split", "cat",
     "slice",      "pad",        "reshape",        "transpose",  "same",      "zeros", "empty"};
-
-std::size_t index(Size number) { return static_cast<std::size_t>(number); }
-
-Size count_of(const Shape& extents) {
-  const auto out = checked_product(extents);
-  RETILE_ASSERT(out, "shapes were checked");
-  return *out;
-}
 
 /// The tiles of one step, and where a box of one goes in another.
 class Runner {

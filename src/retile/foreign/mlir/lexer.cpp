@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "retile/core/names.h"
 #include "retile/text/scanner.h"
 
 namespace retile::foreign::mlir {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 bool begins_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 /// May `c` stand in a word? [A-Za-z0-9_$.]

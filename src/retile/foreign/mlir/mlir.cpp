@@ -27,10 +27,6 @@ std::vector<std::size_t> line_begins(std::string_view text) {
   return out;
 }
 
-bool begins(std::string_view text, std::string_view front) {
-  return text.substr(0, front.size()) == front;
-}
-
 /// The mesh of `shape = 4x6`, or of the generic form's list.
 PlacedMesh numbered_mesh(const Op& op) {
   const Attribute& shape = need(op, "shape");
@@ -67,7 +63,7 @@ PlacedMesh shardy_mesh(const Op& op) {
 bool has_dialect(const Block& body, std::initializer_list<std::string_view> fronts) {
   return std::any_of(body.ops.begin(), body.ops.end(), [&](const Op& op) {
     return std::any_of(fronts.begin(), fronts.end(),
-                       [&](std::string_view front) { return begins(op.name, front); });
+                       [&](std::string_view front) { return op.name.starts_with(front); });
   });
 }
 

@@ -18,10 +18,6 @@ AttributePtr shared(Attribute attribute) {
   return std::make_shared<const Attribute>(std::move(attribute));
 }
 
-bool begins(std::string_view text, std::string_view front) {
-  return text.substr(0, front.size()) == front;
-}
-
 /// The operations whose own forms are read here, but for those of a form of their own.
 constexpr std::array<std::string_view, 68> known = {
     "arith.constant",
@@ -280,7 +276,7 @@ bool Parser::item(Op& out) {
     put(out, "callee", symbol_attribute());
   } else if (lexer_.sees("[") && out.name == "stablehlo.slice") {
     ranges(out);
-  } else if ((lexer_.sees("[") || lexer_.sees("{")) && begins(out.name, "sdy.") &&
+  } else if ((lexer_.sees("[") || lexer_.sees("{")) && out.name.starts_with("sdy.") &&
              out.operands.empty()) {
     put(out, "axes", raw_attribute("sdy"));
   } else if (lexer_.sees("<")) {

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "retile/core/index.h"
 #include "retile/core/names.h"
 #include "retile/core/primes.h"
 #include "retile/foreign/mlir/build.h"
@@ -392,7 +393,6 @@ class ShardyReader {
     }
     put(op, std::move(boxes), tile);
   }
-  [[nodiscard]] static std::size_t index(Size number) { return static_cast<std::size_t>(number); }
 
   struct Move {
     WrittenDigits axes;

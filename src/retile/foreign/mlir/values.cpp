@@ -17,8 +17,6 @@ constexpr std::size_t deepest = 64;
 
 using Kind = Attribute::Kind;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 AttributePtr shared(Attribute attribute) {
   return std::make_shared<const Attribute>(std::move(attribute));
 }

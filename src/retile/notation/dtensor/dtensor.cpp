@@ -8,7 +8,7 @@
 namespace retile::notation {
 namespace {
 
-std::vector<std::string> forms() {
+std::vector<std::string> dtensor_forms() {
   return {"placements are Shard(0), Replicate(), Partial() and _StridedShard(dim=0, sf=2)"};
 }
 
@@ -38,7 +38,7 @@ Addition read_operation(Scanner& scanner) {
 Placement read_placement(Scanner& scanner) {
   const std::size_t begin = scanner.next();
   Placement out;
-  const auto word = scanner.word("a placement", forms);
+  const auto word = scanner.word("a placement", dtensor_forms);
   const bool strided = word.value == "_StridedShard" || word.value == "_S";
   if (strided || word.value == "Shard" || word.value == "S") {
     out.kind = Placement::Kind::shard;
@@ -63,7 +63,7 @@ Placement read_placement(Scanner& scanner) {
   } else if (word.value != "R") {
     text::fail(word.place, {.code = Code::unsupported,
                             .message = fmt::format("{} is not read", shortened(word.value)),
-                            .notes = forms()});
+                            .notes = dtensor_forms()});
   }
   out.place = scanner.since(begin);
   return out;

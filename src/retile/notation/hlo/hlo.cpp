@@ -101,7 +101,7 @@ std::optional<Digit> take_run(std::vector<Size>& list) {
 }
 
 /// The iota that a list is, if it is one.
-std::optional<IotaChain> chain_of(const std::vector<Token<Size>>& numbers) {
+std::optional<IotaChain> iota_of(const std::vector<Token<Size>>& numbers) {
   std::vector<Size> list = values_of(numbers);
   const auto count = static_cast<Size>(list.size());
   if (list.empty() || list.front() != 0) return std::nullopt;
@@ -149,7 +149,7 @@ Table read_table(Scanner& scanner) {
   out.place = scanner.since(begin);
   if (!out.chain) {
     const Size count = count_of(out.extents);
-    if (count == static_cast<Size>(out.list.size())) out.chain = chain_of(out.list);
+    if (count == static_cast<Size>(out.list.size())) out.chain = iota_of(out.list);
   }
   if (out.trailing.size() > out.extents.size()) {
     text::fail(out.place,

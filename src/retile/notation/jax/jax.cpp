@@ -8,7 +8,7 @@
 namespace retile::notation {
 namespace {
 
-std::vector<std::string> forms() {
+std::vector<std::string> jax_forms() {
   return {
       "JAX's shardings are read as P('x', None), PartitionSpec(..) and NamedSharding(mesh=.., "
       "spec=..)"};
@@ -65,7 +65,7 @@ WrittenAxes read_entry(Scanner& scanner) {
     auto name = scanner.quoted("");
     out.parts.push_back({.axis = std::move(name.value), .place = name.place});
   } else {
-    const auto word = scanner.word("an axis in quotes, a tuple of axes or None", forms);
+    const auto word = scanner.word("an axis in quotes, a tuple of axes or None", jax_forms);
     if (word.value != "None") {
       text::fail(word.place,
                  {.code = Code::unsupported,
@@ -139,7 +139,7 @@ PlacedMesh read_jax_mesh(Scanner& scanner) {
   std::optional<NestedNumbers> devices;
   while (!scanner.accept(")")) {
     const auto key = accept_key(scanner);
-    if (!key) scanner.fail_expected("an axis in quotes and its size", forms());
+    if (!key) scanner.fail_expected("an axis in quotes and its size", jax_forms());
     if (key->value == "axis_sizes") {
       scanner.expect("(");
       sizes = read_numbers(scanner, ")");
@@ -208,7 +208,7 @@ Written read_jax(Scanner& scanner) {
   if (!out.mesh || !has_spec) {
     text::fail(out.place, {.code = Code::syntax,
                            .message = "a NamedSharding has a mesh and a spec",
-                           .notes = forms()});
+                           .notes = jax_forms()});
   }
   if (ids) out.mesh->value = placed_by_list(out.mesh->value.mesh, ids->first, ids->second);
   return out;

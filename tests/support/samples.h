@@ -1,0 +1,21 @@
+// How many random cases a test draws.
+#pragma once
+
+namespace support {
+
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool instrumented = true;
+#elif defined(__has_feature)
+inline constexpr bool instrumented = __has_feature(address_sanitizer);
+#else
+inline constexpr bool instrumented = false;
+#endif
+
+/// All of them, and a third under AddressSanitizer, which takes several times as long for each and
+/// looks at the accesses of the code, of which few cases make most.
+template <typename Count>
+[[nodiscard]] constexpr Count samples(Count all) {
+  return instrumented ? all / 3 : all;
+}
+
+}  // namespace support
