@@ -11,7 +11,6 @@
 #include "check/judge.h"
 #include "check/over_dims_programs.h"
 #include "retile/program/forms/text.h"
-#include "support/samples.h"
 
 namespace check_tests::over_dims {
 namespace {
@@ -38,7 +37,7 @@ TEST(OverDimsRandom, right_steps_do_what_single_steps_do) {
   Draws draws(20261124);
   std::map<std::size_t, std::size_t> longest;  // by the number of single steps
   std::size_t alone = 0;                       // where no single steps do it
-  for (int trial = 0; trial < support::samples(12'000); ++trial) {
+  for (int trial = 0; trial < 12'000; ++trial) {
     const auto both = draws.right();
     if (!both) continue;
     const std::string text = to_text(both->at_once);
@@ -63,7 +62,7 @@ TEST(OverDimsRandom, right_steps_do_what_single_steps_do) {
 TEST(OverDimsRandom, both_checkers_say_the_same) {
   Draws draws(20261125);
   std::map<std::string, std::size_t> counts;
-  for (int trial = 0; trial < support::samples(3000) && !testing::Test::HasFailure(); ++trial) {
+  for (int trial = 0; trial < 3000 && !testing::Test::HasFailure(); ++trial) {
     const auto both = draws.right();
     std::vector<std::string> texts{to_text(draws.any())};
     if (both) texts.push_back(to_text(both->at_once));

@@ -98,7 +98,7 @@ Pass::Pass(Size element_bytes, const DeviceShapes& source_tiles, const DeviceSha
                    target_tiles.of(alike.first->target));
     group.members = std::move(alike.members);
     arrange(group);
-    add_in_segments(group);
+    add_in_segments(std::move(group));
   }
   join_rows();
   const Size cache_share =
@@ -132,13 +132,15 @@ Pass::Group Pass::loops_over(const Shape& shape, Size element_bytes, const Shape
 }
 
 // Segments hold so many members at most, chains stay whole.
-void Pass::add_in_segments(const Group& group) {
+void Pass::add_in_segments(Group group) {
+  // A copy of all members would leave each segment with room for all of them.
+  const std::vector<Member> members = std::exchange(group.members, {});
   const auto most = static_cast<std::size_t>(max_members / group.chain * group.chain);
-  for (std::size_t begin = 0; begin < group.members.size(); begin += most) {
+  for (std::size_t begin = 0; begin < members.size(); begin += most) {
     Group part = group;
-    const auto end = std::min(begin + most, group.members.size());
-    part.members.assign(group.members.begin() + static_cast<std::ptrdiff_t>(begin),
-                        group.members.begin() + static_cast<std::ptrdiff_t>(end));
+    const auto end = std::min(begin + most, members.size());
+    part.members.assign(members.begin() + static_cast<std::ptrdiff_t>(begin),
+                        members.begin() + static_cast<std::ptrdiff_t>(end));
     const Member& first = part.members.front();
     part.same_source =
         part.members.size() > 1 &&

@@ -88,7 +88,7 @@ class Pass {
 
   [[nodiscard]] static Group loops_over(const Shape& shape, Size element_bytes,
                                         const Shape& source_tile, const Shape& target_tile);
-  void add_in_segments(const Group& group);
+  void add_in_segments(Group group);
   static Size end_to_end_members(Group& group, Size Member::*device, Size Member::*offset);
   static void arrange(Group& group);
   void join_rows();
