@@ -16,7 +16,9 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
+#include <random>
 #include <span>
 #include <string>
 #include <utility>
@@ -131,7 +133,8 @@ struct Buffers {
 
 struct Contender {
   std::string name;
-  std::string kind;  ///< strategy, peer, or reference: a copy that moves nothing to its place
+  /// Strategy or peer, maybe in huge pages, or reference: a copy that moves nothing to its place.
+  std::string kind;
   std::function<void()> run;
   std::span<std::byte> input;
   std::span<std::byte> output;
@@ -194,6 +197,8 @@ class Bench {
     }
     add_strategy("shared, private tiles",
                  {.strategy = Strategy::exchange, .partition = Partition::one_node});
+    add_strategy("shared, private tiles",
+                 {.strategy = Strategy::exchange, .partition = Partition::one_node}, Pages::huge);
     add_strategy("direct", {.strategy = Strategy::exchange, .partition = Partition::apart});
     add_strategy("direct, unasked", {.strategy = Strategy::exchange,
                                      .partition = Partition::apart,
@@ -231,8 +236,10 @@ class Bench {
   }
 
   /// Seconds of one run, the mean of so many in a row. In place they go on with what is there: how
-  /// long they take does not depend on it.
+  /// long they take does not depend on it. What is short enough to be repeated runs once before the
+  /// clock starts: else it would find its buffers in the caches where the one before it used the same.
   static double time(const Contender& contender, int repeats) {
+    if (repeats > 1) contender.run();
     MPI_Barrier(MPI_COMM_WORLD);
     // From when the first begins to when the last is through: where there are more processes than
     // processors, they take turns. All read the clock of the one node; MPI_Wtime would begin with
@@ -261,11 +268,11 @@ class Bench {
   [[nodiscard]] Size larger_bytes() const {
     return std::max(program_.from.tile_size(), program_.to.tile_size()) * element_bytes;
   }
-  [[nodiscard]] std::span<std::byte> input() const {
-    return in_.first(static_cast<std::size_t>(in_bytes()));
+  [[nodiscard]] std::span<std::byte> input(Pages pages = Pages::as_given) const {
+    return (pages == Pages::huge ? huge_in_ : in_).first(static_cast<std::size_t>(in_bytes()));
   }
-  [[nodiscard]] std::span<std::byte> output() const {
-    return out_.first(static_cast<std::size_t>(out_bytes()));
+  [[nodiscard]] std::span<std::byte> output(Pages pages = Pages::as_given) const {
+    return (pages == Pages::huge ? huge_out_ : out_).first(static_cast<std::size_t>(out_bytes()));
   }
 
   void add_references() {
@@ -292,7 +299,12 @@ class Bench {
     });
   }
 
-  void add_strategy(const std::string& name, const retile::mpi::Options& options) {
+  static std::string named(const std::string& name, Pages pages) {
+    return pages == Pages::huge ? name + ", huge pages" : name;
+  }
+
+  void add_strategy(const std::string& name, const retile::mpi::Options& options,
+                    Pages pages = Pages::as_given) {
     const bool own = options.own_buffers;
     auto made = Redistributor::make(MPI_COMM_WORLD, program_, element_bytes, options);
     if (!made) {
@@ -302,31 +314,31 @@ class Bench {
     redistributors_.push_back(std::make_unique<Redistributor>(std::move(*made)));
     Redistributor* const mover = redistributors_.back().get();
     Contender contender;
-    contender.name = name;
-    contender.kind = "strategy";
+    contender.name = named(name, pages);
+    contender.kind = pages == Pages::huge ? "strategy in huge pages" : "strategy";
     contender.redistributor = mover;
     if (own) {
       contender.run = [mover] { succeed(mover->run()); };
       contender.input = mover->input();
       contender.output = mover->output();
     } else {
-      contender.run = [this, mover] { succeed(mover->run(input(), output())); };
-      contender.input = input();
-      contender.output = output();
+      contender.input = input(pages);
+      contender.output = output(pages);
+      contender.run = [mover, in = contender.input, out = contender.output] {
+        succeed(mover->run(in, out));
+      };
     }
     contenders_.push_back(std::move(contender));
   }
 
   void add_peer(const std::string& name, std::function<void()> run, Pages pages = Pages::as_given,
                 std::optional<retile::Problem> task = {}) {
-    const bool huge = pages == Pages::huge;
-    contenders_.push_back(
-        {.name = huge ? name + ", huge pages" : name,
-         .kind = huge ? "peer in huge pages" : "peer",
-         .run = std::move(run),
-         .input = (huge ? huge_in_ : in_).first(static_cast<std::size_t>(in_bytes())),
-         .output = (huge ? huge_out_ : out_).first(static_cast<std::size_t>(out_bytes())),
-         .task = std::move(task)});
+    contenders_.push_back({.name = named(name, pages),
+                           .kind = pages == Pages::huge ? "peer in huge pages" : "peer",
+                           .run = std::move(run),
+                           .input = input(pages),
+                           .output = output(pages),
+                           .task = std::move(task)});
   }
 
   /// The fastest peers once more, in memory like that of the library.
@@ -398,17 +410,30 @@ class Bench {
   std::vector<Contender> contenders_;
 };
 
-Json measure(const Problem& problem, int rounds, Buffers& buffers, const std::string& falsified) {
+Json measure(const Problem& problem, int rounds, Buffers& buffers, const std::string& falsified,
+             const std::vector<std::string>& ways) {
   Bench bench(problem, buffers);
   std::vector<Contender>& contenders = bench.contenders();
+  const auto unwanted = [&](const Contender& contender) {
+    return !ways.empty() && std::find(ways.begin(), ways.end(), contender.name) == ways.end();
+  };
+  // The first one stays: times are printed as ratios to it.
+  contenders.erase(std::remove_if(contenders.begin() + 1, contenders.end(), unwanted),
+                   contenders.end());
   for (const Contender& contender : contenders) {
     bench.verify(contender, contender.name == falsified);
   }
   std::vector<int> repeats;
   for (const Contender& contender : contenders) repeats.push_back(Bench::repeats(contender));
   std::vector<std::vector<double>> seconds(contenders.size());
+  // In another order in every round, the same on all processes: whoever comes behind one that left the
+  // caches to other buffers would be slower in all rounds.
+  std::vector<std::size_t> order(contenders.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::mt19937 random;
   for (int round = 0; round < rounds; ++round) {
-    for (std::size_t k = 0; k < contenders.size(); ++k) {
+    std::shuffle(order.begin(), order.end(), random);
+    for (const std::size_t k : order) {
       seconds[k].push_back(Bench::time(contenders[k], repeats[k]));
     }
   }
@@ -461,12 +486,13 @@ void print(const Json& result) {
 
 constexpr const char* usage =
     "usage: mpirun -n P execution [--sizes N,..] [--rounds N] [--only WORDS] [--output FILE]\n"
-    "                             [--falsify NAME] [--uneven yes]\n"
+    "                             [--ways NAME;..] [--falsify NAME] [--uneven yes]\n"
     "\n"
     "  --sizes N,..    KiB of the arrays, all processes together (default 64,1024,16384,262144)\n"
     "  --rounds N      timed rounds (default 5; three times as many up to 1 MiB)\n"
     "  --uneven yes    problems whose extents no number of processes divides, and even neighbours\n"
     "  --only WORDS    problems whose names hold these words\n"
+    "  --ways NAME;..  only these contenders, beside the copy limit (default all)\n"
     "  --output FILE   the results as JSON\n"
     "  --falsify NAME  change an element of what this contender brought: it must be found\n";
 
@@ -476,6 +502,16 @@ std::vector<Size> sizes_of(const std::string& text) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     out.push_back(std::stoll(text.substr(at, comma - at)));
     at = comma + 1;
+  }
+  return out;
+}
+
+std::vector<std::string> names_of(const std::string& text) {
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(';', at), text.size());
+    out.push_back(text.substr(at, end - at));
+    at = end + 1;
   }
   return out;
 }
@@ -491,6 +527,7 @@ int main(int argc, char** argv) {
   std::string only;
   std::string path;
   std::string falsified;
+  std::vector<std::string> ways;
   bool uneven = false;
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
@@ -506,6 +543,8 @@ int main(int argc, char** argv) {
       rounds = std::max(1, std::stoi(value));
     } else if (option == "--only") {
       only = value;
+    } else if (option == "--ways") {
+      ways = names_of(value);
     } else if (option == "--output") {
       path = value;
     } else if (option == "--uneven") {
@@ -532,7 +571,7 @@ int main(int argc, char** argv) {
                             : execution_bench::problems(processes, bytes);
     for (const Problem& problem : all) {
       if (problem.name.find(only) == std::string::npos) continue;
-      Json result = measure(problem, timed, buffers, falsified);
+      Json result = measure(problem, timed, buffers, falsified, ways);
       result["kib"] = kib;
       if (process == 0) print(result);
       results["problems"].push_back(std::move(result));

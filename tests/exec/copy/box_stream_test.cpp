@@ -210,5 +210,28 @@ TEST(BoxStream, dimensions_that_lie_alike_are_one_run) {
   EXPECT_EQ(first_run_bytes({}, {{}}), 4);
 }
 
+TEST(BoxStream, unpacks_past_the_caches_what_they_would_not_keep) {
+  constexpr Size share = Size{1} << 20;
+  // Runs of `run` bytes out of rows of four times as much.
+  const auto past = [](Size run, Size all_bytes) {
+    const Transfer box{.target = 0,
+                       .source = 0,
+                       .target_start = {0, 0},
+                       .source_start = {0, 0},
+                       .shape = {8, run / 4}};
+    BoxStream boxes(End::target, 4, {8, run}, std::vector{box});
+    boxes.unpack_past_caches_if_it_pays(all_bytes, share);
+    return boxes.unpacks_past_caches();
+  };
+  EXPECT_FALSE(past(4096, share / 5));
+  EXPECT_EQ(past(4096, share / 3), can_stream());
+  EXPECT_FALSE(past(256, share / 9));
+  EXPECT_EQ(past(256, share / 4), can_stream());
+  // Single lines, far apart, only where the tile leaves the caches anyway.
+  EXPECT_FALSE(past(64, share - 1));
+  EXPECT_EQ(past(64, share), can_stream());
+  EXPECT_FALSE(past(192, share - 1));
+}
+
 }  // namespace
 }  // namespace retile::copy::box_stream_test

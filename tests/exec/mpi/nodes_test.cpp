@@ -323,6 +323,25 @@ TEST(Nodes, everyone_sends_to_all_others_before_it_sends_to_one_again) {
   }
 }
 
+TEST(Nodes, what_lies_together_on_both_ends_goes_in_one_message) {
+  const std::string all = std::to_string(12 * processes());
+  const Program whole =
+      test::with_processes("[12{d}" + all + "]", "[" + all + "]", "allgather dim=0");
+  // The rows lie together in the tile before only.
+  const std::string rows = "12{d}" + all;
+  const Program columns =
+      test::with_processes("[3, " + rows + "]", "[3, " + all + "]", "allgather dim=1");
+  const int others = static_cast<int>(processes()) - 1;
+  const auto sends = [&](const Program& program, const Options& options) {
+    const int before = sends_begun;
+    static_cast<void>(moved(program, 8, test::by_messages(options)));
+    return (sends_begun - before) / 2;  // it moves twice
+  };
+  EXPECT_EQ(sends(whole, {.chunk_bytes = 512}), others);
+  EXPECT_EQ(sends(whole, {.chunk_bytes = 512, .message_bytes = 48}), 2 * others);
+  EXPECT_EQ(sends(columns, {.chunk_bytes = 512}), 9 * others);
+}
+
 TEST(Nodes, carriers_send_one_message_from_node_to_node) {
   if (processes() != 4) GTEST_SKIP() << "only two nodes of two processes are counted";
   const test::Blocks blocks(2);

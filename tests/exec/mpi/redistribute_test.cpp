@@ -4,12 +4,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -369,6 +371,80 @@ TEST(Redistribute, in_one_call) {
   EXPECT_EQ(find_pattern_mismatch(program.to, device, 4, out), std::nullopt);
 }
 
+/// Of this process, in private memory.
+Size huge_page_bytes() {
+  std::ifstream rollup("/proc/self/smaps_rollup");
+  const std::string name = "AnonHugePages:";
+  for (std::string line; std::getline(rollup, line);) {
+    if (line.rfind(name, 0) == 0) return std::stoll(line.substr(name.size())) << 10;
+  }
+  return 0;
+}
+
+/// Whether this kernel makes huge pages of private memory when told to: asked of it directly.
+bool huge_pages_can_be_had() {
+  constexpr std::size_t huge = std::size_t{2} << 20;
+  constexpr int collapse = 25;  // MADV_COLLAPSE, which older headers do not know
+  void* const at =
+      mmap(nullptr, 2 * huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return false;
+  std::memset(at, 1, 2 * huge);
+  const auto past = reinterpret_cast<std::uintptr_t>(at) % huge;
+  const bool had = madvise(static_cast<std::byte*>(at) + (huge - past) % huge, huge, collapse) == 0;
+  munmap(at, 2 * huge);
+  return had;
+}
+
+TEST(Redistribute, makes_the_callers_pages_huge_only_where_it_is_asked_to) {
+  const Program program = rows_to_columns(512, 512 / std::min<Size>(test::processes(), 4));
+  const auto made_huge = [&](bool asked) {
+    auto made = Redistributor::make(MPI_COMM_WORLD, program, 16, {.huge_pages = asked});
+    EXPECT_TRUE(made) << render(made.error());
+    const Bytes tile = pattern_tile(program.from, test::process(), 16);
+    // Fresh memory with room for a whole huge page: what malloc gives may have been used before.
+    const auto bytes = static_cast<std::size_t>(made->out_bytes() + (Size{4} << 20));
+    void* const out =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_NE(out, MAP_FAILED);
+    const std::span<std::byte> into(static_cast<std::byte*>(out),
+                                    static_cast<std::size_t>(made->out_bytes()));
+    std::fill(into.begin(), into.end(), std::byte{0xee});
+    const Size before = huge_page_bytes();
+    for (int time = 0; time < 2; ++time) {
+      const auto done = made->run(tile, into);
+      EXPECT_TRUE(done) << render(done.error());
+      EXPECT_EQ(find_pattern_mismatch(program.to, test::process(), 16, into), std::nullopt);
+    }
+    const Size grown = huge_page_bytes() - before;
+    munmap(out, bytes);
+    return grown;
+  };
+  EXPECT_EQ(made_huge(false), 0);
+  const Size made = made_huge(true);
+  if (!huge_pages_can_be_had()) GTEST_SKIP() << "this kernel makes no huge pages";
+  EXPECT_GT(made, 0);
+}
+
+/// A tile that goes whole to all others: it lies together on both ends, and is longer than a slot.
+TEST(Redistribute, messages_that_no_slot_holds_are_refused_like_others) {
+  const Program program =
+      test::with_processes("[12{d}" + std::to_string(12 * test::processes()) + "]",
+                           "[" + std::to_string(12 * test::processes()) + "]", "allgather dim=0");
+  auto made = Redistributor::make(MPI_COMM_WORLD, program, 8, by_messages({.chunk_bytes = 64}));
+  ASSERT_TRUE(made) << render(made.error());
+  const Bytes in = pattern_tile(program.from, test::process(), 8);
+  for (int wrong = 0; wrong < test::processes(); ++wrong) {
+    const bool mine = test::process() == wrong;
+    Bytes out(static_cast<std::size_t>(made->out_bytes()));
+    const auto refused = made->run(std::span(in).first(in.size() - (mine ? 8 : 0)), out);
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_EQ(refused.error().code, Code::bad_argument);
+    ASSERT_TRUE(made->run(in, out));
+    EXPECT_EQ(find_pattern_mismatch(program.to, test::process(), 8, out), std::nullopt);
+    EXPECT_LE(made->peak_bytes(), made->peak_limit_bytes());
+  }
+}
+
 /// Once on `comm`, by one call; whether this process got what the simulator says.
 bool in_one_call(MPI_Comm comm, const Program& program, Size element_bytes) {
   const auto device = test::process_of(comm);
@@ -569,6 +645,7 @@ TEST(Redistribute, strategies_that_cannot_be_used_are_refused_on_all_processes) 
   EXPECT_EQ(code({.strategy = first ? Strategy::exchange : Strategy::collectives}), "disagreement");
   EXPECT_EQ(code(first ? on_one_node() : by_messages()), "disagreement");
   EXPECT_EQ(code({.own_buffers = first}), "disagreement");
+  EXPECT_EQ(code({.huge_pages = first}), "disagreement");
   EXPECT_EQ(code({.wrong_buffers = first ? WrongBuffers::end_job : WrongBuffers::refused}),
             "disagreement");
   EXPECT_EQ(code({.carriers = first ? Carriers::always : Carriers::never}), "disagreement");

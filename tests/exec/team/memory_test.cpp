@@ -97,8 +97,9 @@ Size mapped_bytes(const void* begin, const std::string& name) {
   return -1;
 }
 
-/// Whether this kernel makes huge pages of shared memory when told to: asked of it directly.
-bool huge_pages_can_be_had() {
+/// Whether this kernel makes huge pages of such memory when told to: asked of it directly.
+/// \param sharing  MAP_SHARED or MAP_PRIVATE
+bool huge_pages_can_be_had(int sharing) {
   constexpr std::size_t huge = std::size_t{2} << 20;
   constexpr int collapse = 25;  // MADV_COLLAPSE, which older headers do not know
   constexpr int access = PROT_READ | PROT_WRITE;
@@ -106,7 +107,7 @@ bool huge_pages_can_be_had() {
   if (hole == MAP_FAILED) return false;
   const auto past = reinterpret_cast<std::uintptr_t>(hole) % huge;
   void* const wanted = static_cast<std::byte*>(hole) + (huge - past) % huge;
-  void* const at = mmap(wanted, huge, access, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  void* const at = mmap(wanted, huge, access, sharing | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   bool had = false;
   if (at != MAP_FAILED) {
     std::memset(at, 1, huge);
@@ -117,7 +118,8 @@ bool huge_pages_can_be_had() {
 }
 
 TEST(SharedMemory, whole_huge_pages_are_huge_for_all_and_take_no_more_memory) {
-  if (!huge_pages_can_be_had()) GTEST_SKIP() << "this kernel makes no huge pages of shared memory";
+  if (!huge_pages_can_be_had(MAP_SHARED))
+    GTEST_SKIP() << "this kernel makes no huge pages of shared memory";
   constexpr Size huge = Size{2} << 20;
   for (const SharedKind kind : kinds) {
     for (const Size bytes : {huge - 1, huge, 2 * huge + 5000, 3 * huge - 1}) {
@@ -133,6 +135,29 @@ TEST(SharedMemory, whole_huge_pages_are_huge_for_all_and_take_no_more_memory) {
           << bytes;
     }
   }
+}
+
+TEST(AdviseHugePages, makes_whole_ones_of_small_ones_and_keeps_what_lies_there) {
+  constexpr std::size_t huge = std::size_t{2} << 20;
+  void* const all =
+      mmap(nullptr, 5 * huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(all, MAP_FAILED);
+  ASSERT_EQ(madvise(all, 5 * huge, MADV_NOHUGEPAGE), 0);
+  auto* const begin =
+      static_cast<std::byte*>(all) + (huge - reinterpret_cast<std::uintptr_t>(all) % huge) % huge;
+  for (std::size_t at = 0; at < 4 * huge; ++at) begin[at] = static_cast<std::byte>(at % 251);
+  // Less than a whole page, though as long as one; then two whole ones, and what is before and behind.
+  retile::team::advise_huge_pages({begin + 1, huge});
+  retile::team::advise_huge_pages({begin + 100, 3 * huge});
+  for (std::size_t at = 0; at < 4 * huge; ++at) {
+    ASSERT_EQ(begin[at], static_cast<std::byte>(at % 251)) << at;
+  }
+  const Size made = mapped_bytes(begin + huge, "AnonHugePages");
+  const Size first = mapped_bytes(all, "AnonHugePages");
+  munmap(all, 5 * huge);
+  EXPECT_EQ(first, 0);
+  if (!huge_pages_can_be_had(MAP_PRIVATE)) GTEST_SKIP() << "this kernel makes no huge pages";
+  EXPECT_EQ(made, static_cast<Size>(2 * huge));
 }
 
 TEST(SharedMemory, names_go_when_all_have_attached_and_with_their_maker) {

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(sys.argv.pop(1))
 sys.path.insert(0, str(ROOT / "scripts"))
-from evaluation import copying, execution, messages, one_shot, programs, sums, uneven  # noqa: E402  the path has to be there first
+from evaluation import callers, copying, execution, messages, one_shot, programs, sums, uneven  # noqa: E402  the path has to be there first
 from evaluation.page import wrapped  # noqa: E402
 from made_up_runs import GOOD, TILE, contender, result, run  # noqa: E402
 
@@ -289,6 +289,31 @@ class Messages(unittest.TestCase):
         self.assertIn("slower in 1 of 2 cases. The worst is rows to columns, 1 MiB on 4 processes: 0.50.", bad)
 
 
+class Callers(unittest.TestCase):
+    def record(self, *given):
+        """Runs of two problems: for one the library takes so many seconds, for the other 4, in huge pages 2; MPI_Alltoallw takes 6, and 5."""
+        def problem(name, seconds):
+            return {"problem": name, callers.OURS: [seconds] * 3, callers.OURS + callers.HUGE: [2.0] * 3,
+                    callers.PEER: [6.0, 6.0, 60.0], callers.PEER + callers.HUGE: [5.0] * 3}
+        return {"runs": {"4": {"1024": [[problem("rows to columns", seconds), problem("gather rows", 4.0)] for seconds in given]}}}
+
+    def test_the_ratios_are_medians_of_rounds_and_of_runs(self):
+        self.assertIn("| 4 | 1 MiB | 2 | 1.75 (1.50 to 2.00) | 2.50 (2.50 to 2.50) | 3.00 (3.00 to 3.00) |", callers.section(self.record(3.0, 2.0, 12.0)))
+
+    def test_a_missed_target_and_losses_are_said(self):
+        good, bad = callers.section(self.record(3.0)), callers.section(self.record(6.6))
+        self.assertIn("It is: 1.75 on 4 processes.", good)
+        self.assertIn("in 0 of 2 cases.", good)
+        self.assertIn("**Missed** on 4 processes (1.20).", bad)
+        self.assertIn("in 1 of 2 cases.", bad)
+        self.assertIn("| 4 | 1 MiB | rows to columns | 0.91 (0.91 to 0.91) |", bad)
+
+    def test_noise_is_no_loss(self):
+        self.assertTrue(callers.loses([0.9, 0.9, 0.9, 0.9, 1.1]))
+        self.assertFalse(callers.loses([0.9, 0.9, 0.9, 1.1, 1.1]))
+        self.assertFalse(callers.loses([1.0, 1.0, 1.0]))
+
+
 class Pages(unittest.TestCase):
     """The documents say what the raw results of this tree say."""
 
@@ -298,6 +323,7 @@ class Pages(unittest.TestCase):
         self.assertIn("\n" + wrapped(copying.of_tree(ROOT)), page)
         self.assertIn("\n" + wrapped(one_shot.section(one_shot.load(ROOT / "bench" / "results"))), page)
         self.assertIn("\n" + wrapped(messages.section(messages.load(ROOT / "bench" / "results"))), page)
+        self.assertIn("\n" + wrapped(callers.section(callers.load(ROOT / "bench" / "results"))), page)
         self.assertIn("\n" + wrapped(sums.section(sums.load(ROOT / "bench" / "results"))), page)
         self.assertIn("\n" + wrapped(uneven.section(uneven.load(ROOT / "bench" / "results"))), page)
 

@@ -159,6 +159,15 @@ Size BoxStream::first_run_bytes() {
   return out;
 }
 
+void BoxStream::unpack_past_caches_if_it_pays(Size all_bytes, Size cache_share_bytes) {
+  const Size run_bytes = first_run_bytes();
+  // Few lines at a time, far apart, reach few of the memory's channels; the caches gather them as long
+  // as they keep the tile.
+  const bool scattered = run_bytes < 4 * line_bytes;
+  past_caches_ = can_stream() && streams(run_bytes, all_bytes, cache_share_bytes) &&
+                 (!scattered || all_bytes >= cache_share_bytes);
+}
+
 Size BoxStream::skip(Cursor& cursor, Size room) {
   return pieces(cursor, room, [](Size, Size, const Size*) {});
 }

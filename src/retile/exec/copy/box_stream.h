@@ -73,6 +73,12 @@ class BoxStream {
   /// From now on unpack() writes runs of whole lines past the caches.
   /// Precondition: can_stream().
   void unpack_past_caches() { past_caches_ = true; }
+  /// The same where the measured table says that it pays, as it does where the caches would not keep
+  /// what is unpacked.
+  /// \param all_bytes  what all streams into the tile have
+  /// \param cache_share_bytes  of the last cache, for whoever unpacks (detected_cache_share_bytes())
+  void unpack_past_caches_if_it_pays(Size all_bytes, Size cache_share_bytes);
+  [[nodiscard]] bool unpacks_past_caches() const { return past_caches_; }
 
   /// Bytes that this object holds: at most object_bytes() and box_bytes() for each of its boxes.
   [[nodiscard]] Size held_bytes() const;

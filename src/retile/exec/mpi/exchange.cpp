@@ -9,12 +9,14 @@
 //
 // Whoever was given wrong buffers does all that others wait for, with bytes that mean nothing. Its
 // messages say so. Where not everyone gets a message from everyone, all poll while they are under way.
+// Where some message is so long that only a tile holds it, all agree before they begin.
 //
 // Where all processes are on one node there are no messages; where nothing stays on a node, and
 // where that is asked for, there is nothing else.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -85,13 +87,16 @@ class ExchangeMover final : public Mover {
     }
     if (!messages_) return {};
     const auto made = or_out_of_memory([&] { return messages_->make_ready(); });
-    std::uint64_t silent = made && messages_->hears_of_all() ? 0 : 1;
-    auto agreed = agree_on_maxima(task_.comm, made, std::span(&silent, 1));
-    nobody_polls_ = nobody_polls_ || silent == 0;
+    // Whether somebody is silent to somebody, and whether somebody needs good tiles.
+    std::array<std::uint64_t, 2> of_all{made && messages_->hears_of_all() ? 0U : 1U,
+                                        made && messages_->needs_tiles() ? 1U : 0U};
+    auto agreed = agree_on_maxima(task_.comm, made, of_all);
+    agrees_ = of_all[1] == 0;
+    nobody_polls_ = nobody_polls_ || of_all[0] == 0 || !agrees_;
     return agreed;
   }
 
-  [[nodiscard]] bool agrees() const override { return true; }
+  [[nodiscard]] bool agrees() const override { return agrees_; }
   [[nodiscard]] Result<void> move(std::span<const std::byte> in,
                                   std::span<std::byte> out) override {
     if (!messages_ && !carried_) return node_->run(in, out);
@@ -147,8 +152,11 @@ class ExchangeMover final : public Mover {
   Poll refusals_;                       ///< of who was given wrong buffers
   Size in_bytes_;
   Size out_bytes_;
-  /// Everyone hears from everyone else, or every node from every other; or nobody has to hear of that.
+  /// Everyone hears from everyone else, or every node from every other; or nobody has to hear of that,
+  /// or all agreed before.
   bool nobody_polls_;
+  /// No message is longer than a slot: then whoever has wrong buffers can do without.
+  bool agrees_ = true;
 };
 
 }  // namespace

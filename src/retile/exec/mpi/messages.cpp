@@ -43,14 +43,14 @@ TileType::Box box_of(const BoxStream::Piece& piece, Size element_bytes) {
 
 }  // namespace
 
-void MessageQueue::make_types(Size slot_bytes, Size element_bytes) {
+void MessageQueue::make_types(Size element_bytes) {
   if (traffic_.size() > most_types) return;
   for (Traffic& traffic : traffic_) {
     BoxStream& boxes = traffic.boxes;
-    if (boxes.bytes() > std::min(slot_bytes, most_typed_bytes)) continue;
-    if (boxes.unpacked({}, slot_bytes)) continue;
+    if (boxes.bytes() > std::min(traffic.room, most_typed_bytes)) continue;
+    if (boxes.unpacked({}, traffic.room)) continue;
     std::vector<TileType::Box> pieces;
-    boxes.look_at({}, slot_bytes, [&](const BoxStream::Piece& piece) {
+    boxes.look_at({}, traffic.room, [&](const BoxStream::Piece& piece) {
       if (pieces.size() <= most_typed_boxes) pieces.push_back(box_of(piece, element_bytes));
     });
     if (pieces.size() <= most_typed_boxes) traffic.type = TileType::make(pieces);
@@ -58,13 +58,9 @@ void MessageQueue::make_types(Size slot_bytes, Size element_bytes) {
 }
 
 void MessageQueue::unpack_past_caches(Size processes_here) {
-  if (!copy::can_stream()) return;
   const Size all = bytes();
   const Size cache_share = copy::detected_cache_share_bytes(processes_here);
-  for (Traffic& traffic : traffic_) {
-    if (copy::streams(traffic.boxes.first_run_bytes(), all, cache_share))
-      traffic.boxes.unpack_past_caches();
-  }
+  for (Traffic& traffic : traffic_) traffic.boxes.unpack_past_caches_if_it_pays(all, cache_share);
 }
 
 MessageQueue::Message* MessageQueue::next() {
@@ -97,10 +93,16 @@ Size MessageQueue::bytes() const {
   return sum;
 }
 
-Size MessageQueue::longest() const {
+Size MessageQueue::longest(Size slot_bytes) const {
   Size most = 0;
   for (const Traffic& traffic : traffic_) most = std::max(most, traffic.boxes.bytes());
-  return most;
+  return std::min(most, slot_bytes);
+}
+
+bool MessageQueue::passes(Size slot_bytes) const {
+  return std::any_of(traffic_.begin(), traffic_.end(), [&](const Traffic& traffic) {
+    return std::min(traffic.room, traffic.boxes.bytes()) > slot_bytes;
+  });
 }
 
 Size MessageQueue::held_bytes() const {
@@ -147,11 +149,13 @@ Result<void> MessagePart::make_ready() {
     const int source = (self + processes - distance) % processes;
     const auto& sent = own.to[static_cast<std::size_t>(target)];
     const auto& got = own.from[static_cast<std::size_t>(source)];
-    if (!sent.empty()) sends_.add(target, {End::source, element_bytes, in_tile, sent});
-    if (!got.empty()) receives_.add(source, {End::target, element_bytes, out_tile, got});
+    if (!sent.empty())
+      sends_.add(target, {End::source, element_bytes, in_tile, sent}, room_of(sent));
+    if (!got.empty())
+      receives_.add(source, {End::target, element_bytes, out_tile, got}, room_of(got));
   }
-  sends_.make_types(slot_bytes_, element_bytes);
-  receives_.make_types(slot_bytes_, element_bytes);
+  sends_.make_types(element_bytes);
+  receives_.make_types(element_bytes);
   receives_.unpack_past_caches(task_.nodes.on_machine);
   if (!own.kept.empty()) kept_.emplace(element_bytes, in_tile, out_tile, own.kept);
   const Size places = places_here();
@@ -165,9 +169,20 @@ Result<void> MessagePart::make_ready() {
   return {};
 }
 
+Size MessagePart::room_of(std::span<const Transfer> transfers) const {
+  const auto together = [&](End end, const Shape& tile) {
+    BoxStream boxes(end, task_.element_bytes, tile, transfers);
+    return boxes.unpacked({}, boxes.bytes()).has_value();
+  };
+  const Transfer& first = transfers.front();
+  const bool on_both = together(End::source, task_.shapes.front().of(first.source)) &&
+                       together(End::target, task_.shapes.back().of(first.target));
+  return on_both ? std::max(slot_bytes_, task_.options.message_bytes) : slot_bytes_;
+}
+
 Size MessagePart::places_here() const {
   if (task_.nodes.on_machine <= team::cores()) return slots_;
-  const Size largest = std::min(slot_bytes_, std::max(sends_.longest(), receives_.longest()));
+  const Size largest = std::max(sends_.longest(slot_bytes_), receives_.longest(slot_bytes_));
   const Size places = largest == 0 ? slots_ : most_bytes_on_shared_cores / largest;
   return std::min(slots_, std::max(places, least_slots_on_shared_cores));
 }
@@ -196,7 +211,7 @@ Result<void> MessagePart::finish(const Tiles& tiles) {
     if (received && expected_[place] && !refused_) {
       MessageQueue::Message message = *expected_[place];
       receives_.boxes(message).unpack(message.cursor, slot(place).data(), tiles.out.data(),
-                                      slot_bytes_);
+                                      receives_.room(message));
     }
     auto begun = begin(place, tiles);
     if (!begun) return tl::unexpected(begun.error());
@@ -212,30 +227,29 @@ Result<bool> MessagePart::begin(std::size_t place, const Tiles& tiles) {
   if (message == nullptr) return false;
   const int other = queue.other(*message);
   BoxStream& boxes = queue.boxes(*message);
+  const Size room = queue.room(*message);
   // What lies together in a tile goes from there, and there, without a slot; a short message MPI copies.
-  const std::optional<Size> at =
-      tiles.good ? boxes.unpacked(message->cursor, slot_bytes_) : std::nullopt;
+  const std::optional<Size> at = tiles.good ? boxes.unpacked(message->cursor, room) : std::nullopt;
   const bool together = at.has_value();
   const Size offset = at.value_or(0);
   const TileType& type = queue.type(*message);
   Result<void> begun;
   if (tiles.good && !together && type) {
-    static_cast<void>(boxes.skip(message->cursor, slot_bytes_));
+    static_cast<void>(boxes.skip(message->cursor, room));
     if (receives) expected_[place] = std::nullopt;
     begun = receives ? messages_.receive(place, tiles.out.data(), type, other)
                      : messages_.send(place, tiles.in.data(), type, other);
   } else if (receives) {
     expected_[place] = together ? std::nullopt : std::optional(*message);
-    const auto bytes = static_cast<std::size_t>(boxes.skip(message->cursor, slot_bytes_));
+    const auto bytes = static_cast<std::size_t>(boxes.skip(message->cursor, room));
     std::byte* const to = together ? tiles.out.data() + offset : slot(place).data();
     begun = messages_.receive(place, {to, bytes}, other);
   } else if (together || !tiles.good) {
-    const auto bytes = static_cast<std::size_t>(boxes.skip(message->cursor, slot_bytes_));
+    const auto bytes = static_cast<std::size_t>(boxes.skip(message->cursor, room));
     const std::byte* const sent = together ? tiles.in.data() + offset : slot(place).data();
     begun = messages_.send(place, {sent, bytes}, other, !tiles.good);
   } else {
-    const auto bytes =
-        boxes.pack(message->cursor, tiles.in.data(), slot(place).data(), slot_bytes_);
+    const auto bytes = boxes.pack(message->cursor, tiles.in.data(), slot(place).data(), room);
     begun = messages_.send(place, slot(place).first(static_cast<std::size_t>(bytes)), other);
   }
   if (!begun) return tl::unexpected(begun.error());

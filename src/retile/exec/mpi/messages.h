@@ -34,17 +34,18 @@ class MessageQueue {
     traffic_.reserve(others);
     live_.reserve(others);
   }
-  void add(int other, copy::BoxStream boxes) {
+  /// \param room  what a message has at most
+  void add(int other, copy::BoxStream boxes, Size room) {
     traffic_.push_back({.next = {.traffic = traffic_.size(), .cursor = {}},
                         .other = other,
+                        .room = room,
                         .boxes = std::move(boxes)});
   }
   void rewind();
   /// Where so much is received that the caches do not keep it, what is unpacked goes past them.
   void unpack_past_caches(Size processes_here);
   /// Makes types of what goes to or comes from one process in one short message.
-  /// \param slot_bytes  what a message has at most
-  void make_types(Size slot_bytes, Size element_bytes);
+  void make_types(Size element_bytes);
   /// That of a message; nothing where it goes through a slot.
   [[nodiscard]] const TileType& type(const Message& message) const {
     return traffic_[message.traffic].type;
@@ -55,10 +56,13 @@ class MessageQueue {
     return traffic_[message.traffic].boxes;
   }
   [[nodiscard]] int other(const Message& message) const { return traffic_[message.traffic].other; }
+  [[nodiscard]] Size room(const Message& message) const { return traffic_[message.traffic].room; }
   [[nodiscard]] std::size_t others() const { return traffic_.size(); }
   [[nodiscard]] Size bytes() const;
-  /// Of what there is for one process, the most.
-  [[nodiscard]] Size longest() const;
+  /// The most that goes through one slot, or would.
+  [[nodiscard]] Size longest(Size slot_bytes) const;
+  /// Whether some message has more than that.
+  [[nodiscard]] bool passes(Size slot_bytes) const;
   [[nodiscard]] Size held_bytes() const;
   /// What held_bytes() never exceeds with room for `others` processes, but for their boxes.
   [[nodiscard]] static Size bound_bytes(Size others, std::size_t rank);
@@ -67,6 +71,7 @@ class MessageQueue {
   struct Traffic {
     Message next;
     int other;
+    Size room;
     copy::BoxStream boxes;
     TileType type = {};
   };
@@ -95,8 +100,14 @@ class MessagePart {
   /// \error mpi_error (out of memory)
   [[nodiscard]] Result<void> make_ready();
 
+  /// Whether this process has messages that no slot holds, so that it needs good tiles for them.
+  [[nodiscard]] bool needs_tiles() const {
+    return sends_.passes(slot_bytes_) || receives_.passes(slot_bytes_);
+  }
+
   /// A process that was given wrong buffers sends all that others expect of it, but no bytes that
-  /// mean anything, and drops what it gets: so nobody waits for it.
+  /// mean anything, and drops what it gets: so nobody waits for it. Precondition: good, where some process
+  /// needs_tiles().
   struct Tiles {
     bool good;  ///< else no byte of them is looked at
     std::span<const std::byte> in;
@@ -115,6 +126,9 @@ class MessagePart {
   [[nodiscard]] Size received_bytes() const { return receives_.bytes(); }
 
  private:
+  /// What a message has at most whose transfers are these: where all lies together in the tiles of both, no
+  /// slot bounds it. Both ends find the same.
+  [[nodiscard]] Size room_of(std::span<const Transfer> transfers) const;
   /// Begins the next message in a free place: the first half of them receive, the others send.
   /// Whether there was one.
   [[nodiscard]] Result<bool> begin(std::size_t place, const Tiles& tiles);

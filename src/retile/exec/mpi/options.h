@@ -61,6 +61,10 @@ struct Options {
   /// Whether the Redistributor makes the buffers for the tiles (input(), output()), in memory that
   /// processes of a node share where the strategy has use for that. Required for in_place.
   bool own_buffers = false;
+  /// Whether run() asks the kernel for pages of 2 MiB in the caller's buffers, before it first moves
+  /// between them and whenever it gets others. That changes the caller's memory, so nobody does it unasked;
+  /// once for each buffer it takes about as long as copying it. Own buffers have such pages in any case.
+  bool huge_pages = false;
   /// Most bytes on any process, tiles included: peak_limit_bytes() of what is chosen is within it,
   /// and so is what making it needs for a while (preparing_limit_bytes()).
   /// chunk_bytes is made smaller for it where that helps.

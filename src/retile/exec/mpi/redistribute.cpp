@@ -19,6 +19,7 @@
 #include "retile/exec/mpi/agreement.h"
 #include "retile/exec/mpi/choose.h"
 #include "retile/exec/mpi/mpi_wrapper.h"
+#include "retile/exec/team/memory.h"
 #include "retile/program/program_hash.h"
 #include "retile/program/tile_shapes.h"
 
@@ -63,12 +64,16 @@ struct Redistributor::State {
   Size out_bytes = 0;
   bool own_buffers = false;
   WrongBuffers wrong_buffers = WrongBuffers::refused;
+  bool huge_pages = false;
+  /// The caller's buffers that were last asked huge pages for.
+  std::array<std::span<const std::byte>, 2> advised;
   std::span<std::byte> input;
   std::span<std::byte> output;
   Buffer own_input, own_output;  // of a strategy that makes none itself, where own ones are wanted
   Chosen chosen;
 
   [[nodiscard]] Result<void> allocate_tiles();
+  void advise(std::span<const std::byte> in, std::span<const std::byte> out);
   [[nodiscard]] BufferFault fault(std::span<const std::byte> in,
                                   std::span<const std::byte> out) const;
   [[nodiscard]] std::string words_for(const BufferReport& report) const;
@@ -87,6 +92,15 @@ Result<void> Redistributor::State::allocate_tiles() {
   input = {own_input.data(), static_cast<std::size_t>(in_bytes)};
   output = {own_output.data(), static_cast<std::size_t>(out_bytes)};
   return {};
+}
+
+void Redistributor::State::advise(std::span<const std::byte> in, std::span<const std::byte> out) {
+  const std::array<std::span<const std::byte>, 2> given{in, out};
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i].data() == advised[i].data() && given[i].size() == advised[i].size()) continue;
+    team::advise_huge_pages(given[i]);
+    advised[i] = given[i];
+  }
 }
 
 /// What make() does once there is a communicator.
@@ -152,7 +166,7 @@ Result<std::vector<DeviceShapes>> Redistributor::Making::agreed_shapes() const {
   });
   const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
   const std::optional<ElementType>& type = options.element_type;
-  const std::array<Given, 11> given{{
+  const std::array<Given, 12> given{{
       {"Programs", program_hash},
       {"element sizes", number(element_bytes)},
       {"options (chunk_bytes)", number(options.chunk_bytes)},
@@ -162,6 +176,7 @@ Result<std::vector<DeviceShapes>> Redistributor::Making::agreed_shapes() const {
       {"options (carriers)", number(options.carriers)},
       {"options (wrong_buffers)", number(options.wrong_buffers)},
       {"options (own_buffers)", number(options.own_buffers)},
+      {"options (huge_pages)", number(options.huge_pages)},
       {"options (memory_limit_bytes)", number(options.memory_limit_bytes.value_or(-1))},
       {"options (element_type)", type ? 1 + number(type->kind) : 0},
   }};
@@ -190,6 +205,7 @@ Result<void> Redistributor::Making::run() const {
   state.chosen = std::move(*made);
   state.own_buffers = options.own_buffers;
   state.wrong_buffers = options.wrong_buffers;
+  state.huge_pages = options.huge_pages && !options.own_buffers;
   return options.own_buffers ? state.comm.agree(state.allocate_tiles()) : Result<void>();
 }
 
@@ -270,6 +286,7 @@ Result<void> Redistributor::run(std::span<const std::byte> in, std::span<std::by
   const BufferReport report{static_cast<std::uint64_t>(fault), in.size(), out.size()};
   const bool all_refuse = state.wrong_buffers == WrongBuffers::refused;
   if (!good && !all_refuse) state.comm.abort(environment_failed, state.words_for(report));
+  if (good && state.huge_pages) state.advise(in, out);
   const auto agree_on_buffers = [&] { return state.agree_on_buffers(report); };
   // To agree costs about as much as to move a small tile.
   const bool mover_agrees = mover.agrees();

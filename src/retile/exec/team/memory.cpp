@@ -99,6 +99,9 @@ int reserve(int descriptor, Size bytes) {
   return error;
 }
 
+/// Makes one huge page of what lies there in small ones. Whether the kernel did.
+bool collapse_page(std::byte* begin) { return madvise(begin, huge_page_bytes, MADV_COLLAPSE) == 0; }
+
 /// Makes huge pages of what is whole. To ask for them is not enough: most systems give none to
 /// shared memory unless they are told to collapse small ones, and then fill up what is missing, so
 /// one small page is enough. The rest comes as small pages later, and so does everything from the
@@ -106,7 +109,7 @@ int reserve(int descriptor, Size bytes) {
 void collapse(int descriptor, std::byte* begin, std::size_t bytes) {
   for (std::size_t at = 0; bytes - at >= huge_page_bytes; at += huge_page_bytes) {
     if (posix_fallocate(descriptor, static_cast<off_t>(at), 1) != 0) return;
-    if (madvise(begin + at, huge_page_bytes, MADV_COLLAPSE) != 0) return;
+    if (!collapse_page(begin + at)) return;
   }
 }
 
@@ -143,6 +146,19 @@ std::optional<Diagnostic> over_file_limit(Size bytes) {
 }
 
 }  // namespace
+
+void advise_huge_pages(std::span<const std::byte> bytes) {
+  const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const std::size_t before = (huge_page_bytes - address % huge_page_bytes) % huge_page_bytes;
+  if (bytes.size() < before + huge_page_bytes) return;
+  const std::size_t whole = (bytes.size() - before) / huge_page_bytes * huge_page_bytes;
+  // Pages change, not what is in them.
+  std::byte* const begin = const_cast<std::byte*>(bytes.data()) + before;
+  if (madvise(begin, whole, MADV_HUGEPAGE) != 0) return;
+  for (std::size_t at = 0; at < whole; at += huge_page_bytes) {
+    if (!collapse_page(begin + at)) return;
+  }
+}
 
 Result<SharedMemory> SharedMemory::create(Size bytes, SharedKind kind) {
   if (bytes < 1) {

@@ -59,6 +59,11 @@ class SharedMemory {
   bool named_ = false;   ///< whether there is a name that this object has to take away
 };
 
+/// Asks the kernel for pages of 2 MiB where memory of this process has room for whole ones: now, from
+/// Linux 6.1 on, else for pages that come later. What lies there stays. Nothing happens where the
+/// kernel gives none, as in files.
+void advise_huge_pages(std::span<const std::byte> bytes);
+
 /// All members make a segment of `bytes` bytes each and attach those of all others; element k is
 /// member k's. Where one member cannot, all release what they have and get shared_memory_error.
 /// Named segments are tried where anonymous ones cannot be reached. The error of a member that

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <new>
 #include <string>
@@ -15,7 +16,9 @@
 namespace retile::team {
 namespace {
 
-constexpr Size most_slot_bytes = Size{512} << 10;
+// What is packed there is still in a second-level cache when it is unpacked, and the receiver does not
+// wait long for the first of it.
+constexpr Size most_slot_bytes = Size{128} << 10;
 constexpr Size slot_alignment = 64;
 constexpr Size page_bytes = 4096;
 Diagnostic bad(Code code, std::string message) {
@@ -42,7 +45,8 @@ struct SharedExchange::Making {
   const TileExchange& exchange;
   const SharedOptions& options;
 
-  /// The size of a slot: two for every other member fit into the slots; 0 where none are wanted.
+  /// The size of a slot: two for every other member fit into the slots, and it is a power of two, as
+  /// rows of tiles often are; 0 where none are wanted.
   [[nodiscard]] Size slot_bytes() const;
   [[nodiscard]] copy::Pass pass_over(std::span<const Transfer> transfers,
                                      const DeviceShapes& in_tiles,
@@ -59,9 +63,9 @@ Size SharedExchange::Making::slot_bytes() const {
   const Size others = team.members() - 1;
   if (options.slots_bytes == 0 || others == 0 || options.copies) return 0;
   const Size each = std::min(options.slots_bytes / (2 * others), most_slot_bytes);
-  const Size aligned = each / slot_alignment * slot_alignment;
-  RETILE_ASSERT(aligned >= exchange.element_bytes, "slots that are too small for an element");
-  return aligned;
+  const auto out = static_cast<Size>(std::bit_floor(static_cast<std::uint64_t>(each)));
+  RETILE_ASSERT(out >= slot_alignment, "slots of less than a line");
+  return out;
 }
 
 copy::Pass SharedExchange::Making::pass_over(std::span<const Transfer> transfers,
@@ -104,6 +108,14 @@ void SharedExchange::Making::make_streams(SharedExchange& made) const {
     if (!own.from[other].empty()) {
       peer.incoming.emplace(copy::End::target, exchange.element_bytes, out_tile, own.from[other]);
     }
+  }
+  Size incoming_bytes = 0;
+  for (const SharedPeer& peer : made.peers_) {
+    if (peer.incoming) incoming_bytes += peer.incoming->bytes();
+  }
+  const Size cache_share = copy::detected_cache_share_bytes(team.members());
+  for (SharedPeer& peer : made.peers_) {
+    if (peer.incoming) peer.incoming->unpack_past_caches_if_it_pays(incoming_bytes, cache_share);
   }
   if (!own.kept.empty()) made.kept_.emplace(pass_over(own.kept, in_tile, out_tile));
 }
