@@ -161,8 +161,8 @@ Size BoxStream::first_run_bytes() {
 
 void BoxStream::unpack_past_caches_if_it_pays(Size all_bytes, Size cache_share_bytes) {
   const Size run_bytes = first_run_bytes();
-  // Few lines at a time, far apart, reach few of the memory's channels; the caches gather them as long
-  // as they keep the tile.
+  // Few lines at a time, far apart: with eight processes that took up to 1.4 times as long past the
+  // caches as through them, where these keep the tile.
   const bool scattered = run_bytes < 4 * line_bytes;
   past_caches_ = can_stream() && streams(run_bytes, all_bytes, cache_share_bytes) &&
                  (!scattered || all_bytes >= cache_share_bytes);
