@@ -124,6 +124,30 @@ TEST(Partition, long_sums_are_not_deep) {
   expect_line(right(chain + "\nschedule r i:2\nreturn r\n"), "fn main(x : [2{i}4]) -> [2{i}4]");
 }
 
+/// Attention over heads as Megatron cuts it, without softmax: every device has its heads, and one sum joins
+/// them.
+TEST(Partition, heads_and_batches) {
+  const std::string lines =
+      "array x[2,4,8] wq[8,4,2] wk[8,4,2] wv[8,4,2] wo[4,2,8]\n"
+      "q[b,h,i,j] += x[b,i,k] * wq[k,h,j]\n"
+      "l[b,h,i,j] += x[b,i,k] * wk[k,h,j]\n"
+      "v[b,h,i,j] += x[b,i,k] * wv[k,h,j]\n"
+      "s[b,h,i,j] += q[b,h,i,k] * l[b,h,j,k]\n"
+      "o[b,h,i,j] += s[b,h,i,k] * v[b,h,k,j]\n"
+      "y[b,i,j] += o[b,h,i,e] * wo[h,e,j]\n";
+  const auto schedules = [](const std::string& of_heads) {
+    std::string out;
+    for (const char name : std::string("qlvsoy")) {
+      out += std::string("schedule ") + name + " " + of_heads + "\n";
+    }
+    return out;
+  };
+  const std::string by_heads = right(lines + schedules("h:4") + "return y : [2,4,8]\n");
+  expect_line(by_heads, "y_1 = redistribute y as [2,4,8]");
+  EXPECT_EQ(by_heads.find("redistribute", by_heads.find("y_1 = redistribute") + 5),
+            std::string::npos);
+  right(lines + schedules("b:2,h:2") + "return y : [2,4,8]\n");
+}
 TEST(Partition, conflicts_name_both_causes) {
   const std::string product = "array a[4,4] b[4,4]\nc[i,j] += a[i,k] * b[k,j]\nreturn c\n";
   EXPECT_EQ(

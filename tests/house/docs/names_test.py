@@ -5,6 +5,9 @@ In a cell of these tables every word in backquotes is a name. One with a file's 
 or, where that is unique, by its last part; the names after it, up to the next file, stand in that file: `Suite.test` and
 `Suite.*` as GoogleTest cases, other words as words. Names in other columns, before any file, are not checked.
 
+A row whose status is no says "Absent: `word` in `folder/`": what it is not here must not occur there as a word, so a row that is no longer
+true is noticed. The maps of the other documents name GoogleTest cases without their files: some file of tests/ has them.
+
 In every document a path in backquotes that begins with a folder of the tree and ends like a file, or with a slash, exists.
 
     names_test.py ROOT
@@ -93,6 +96,29 @@ def lost_paths(text, root, where):
     ]
 
 
+def stale(text, root, where):
+    """The rows that say no of what is there after all, or that name nothing which would show it."""
+    out = []
+    for number, cells in rows(text):
+        if re.match(r"no\b", cells[-1]) is None:
+            continue
+        absent = re.search(r"Absent: `(\w+)` in ((?:`[\w/]+/`(?: and )?)+)", cells[-1])
+        if absent is None:
+            out.append(f"{where}:{number}: no word shows that this is not here")
+            continue
+        for folder in re.findall(r"`([^`]+)`", absent.group(2)):
+            found = [path for path in sorted((root / folder).rglob("*")) if path.suffix in (".h", ".cpp") and contains(path.read_text(), absent.group(1))]
+            if found or not (root / folder).is_dir():
+                out.append(f"{where}:{number}: {absent.group(1)} stands in {found[0].relative_to(root) if found else 'no folder ' + folder}")
+    return out
+
+
+def lost_cases(text, cases, where):
+    """The GoogleTest cases in tables that no file of tests has."""
+    return [f"{where}:{number}: no test {name}" for number, cells in rows(text) for cell in cells for name in re.findall(r"`([^`]+)`", cell)
+            if CASE.fullmatch(name) and not FILE.fullmatch(name) and not any(contains(file, name) for file in cases)]
+
+
 def numbered(text, pattern):
     """The cells of the rows whose first cell matches."""
     return {cells[0]: cells for _, cells in rows(text) if re.fullmatch(pattern, cells[0])}
@@ -145,6 +171,19 @@ def main():
             changed = re.sub(r"(\w)(\.\w+|/)$", r"\1_gone\2", path)
             if not lost_paths(f"`{changed}`", root, where):
                 wrong.append(f"{where}: not noticed: {changed}")
+    # The maps of the other documents, and rows that say no; the controls: a name changed, and a word that is there.
+    cases = [path.read_text() for path in sorted((root / "tests").rglob("*_test.cpp"))]
+    maps = {name: (root / "docs" / name).read_text() for name in ("paper-map.md", "paper-map-partir.md", "paper-map-thesis.md")}
+    for where, text in maps.items():
+        wrong += stale(text, root, where)
+        if "Absent: `" in text and not stale(re.sub(r"Absent: `\w+` in .*? \|", "Absent: `include` in `src/` |", text), root, where):
+            wrong.append(f"{where}: not noticed: a word that is there")
+        if re.search(r"\| no\b", text) and not stale(text.replace("Absent: ", ""), root, where):
+            wrong.append(f"{where}: not noticed: a row without a word")
+        if where != "paper-map.md":
+            wrong += lost_cases(text, cases, where)
+            if not lost_cases(re.sub(r"`(\w+\.\w+)`", r"`\1_gone`", text), cases, where):
+                wrong.append(f"{where}: not noticed: tests that are gone")
     # Completeness.
     items = {cells[0] for _, cells in rows(texts["paper-map.md"])}
     covered = {part.strip() for item in items for part in item.split(";")}
