@@ -61,6 +61,7 @@ Verdict verdict(const std::string& text) {
 }
 
 const std::string both = "\"group\": [0, 1]";
+const std::string summed = ", \"reduction\": \"sum\"";
 
 TEST(DtensorTrace, ranks_are_counted_as_the_mesh_lists_them) {
   const std::string gather = step("all_gather", "\"group\": [7, 3]", "4");
@@ -119,12 +120,12 @@ TEST(DtensorTrace, collectives_make_what_their_members_have) {
   };
   EXPECT_EQ(refused("all_gather", "", "8"), "");
   EXPECT_EQ(refused("all_gather", "", "4"), "all_gather makes [8], not [4]");
-  EXPECT_EQ(refused("reduce_scatter", "", "4"), "reduce_scatter makes [2], not [4]");
+  EXPECT_EQ(refused("reduce_scatter", summed, "4"), "reduce_scatter makes [2], not [4]");
   EXPECT_EQ(refused("broadcast", ", \"root\": 1", "4"), "");
   EXPECT_EQ(refused("broadcast", ", \"root\": 2", "4"), "the mesh has no rank 2");
-  EXPECT_EQ(
-      refusal(trace("6", "Shard(0)", "Replicate()", alike("3", step("reduce_scatter", both, "1")))),
-      "rows that the members do not divide");
+  EXPECT_EQ(refusal(trace("6", "Shard(0)", "Replicate()",
+                          alike("3", step("reduce_scatter", both + summed, "1")))),
+            "rows that the members do not divide");
   EXPECT_EQ(refusal(trace("5", "Shard(0)", "Replicate()",
                           rank(0, "3", step("all_gather", both, "6")) + ", " +
                               rank(1, "2", step("all_gather", both, "6")))),
@@ -136,7 +137,9 @@ TEST(DtensorTrace, collectives_make_what_their_members_have) {
     return refusal(trace("4", "Partial(sum)", "Replicate()",
                          rank(0, "4", reduce(first)) + ", " + rank(1, "4", reduce(second))));
   };
-  EXPECT_EQ(reduced("sum", "avg"), "");
+  EXPECT_EQ(reduced("sum", "sum"), "");
+  EXPECT_EQ(reduced("avg", "avg"), "");
+  EXPECT_EQ(reduced("sum", "avg"), "members that add in different ways");
   EXPECT_EQ(reduced("sum", "max"), "members that add in different ways");
   EXPECT_EQ(reduced("stack", "stack"), "a reduction by stack is not read");
 }
@@ -237,6 +240,289 @@ TEST(DtensorTrace, keys_are_there_once) {
             "a mesh has a name and a size for every axis, and as many ranks as the sizes say");
   EXPECT_EQ(with("\"start\": [2], \"operations\"", "\"operations\""),
             "the start comes before operations");
+}
+
+TEST(DtensorTrace, operations_say_all_that_they_do_and_nothing_else) {
+  const auto said = [](const std::string& op, const std::string& more, const std::string& sizes) {
+    return refusal(trace("4", "Replicate()", "Replicate()", alike("4", step(op, more, sizes))));
+  };
+  EXPECT_EQ(said("all_reduce", both, "4"), "all_reduce without its reduction");
+  EXPECT_EQ(said("reduce_scatter", both, "2"), "reduce_scatter without its reduction");
+  EXPECT_EQ(said("all_reduce", "\"reduction\": \"sum\"", "4"), "all_reduce without its group");
+  EXPECT_EQ(said("all_to_all", both + ", \"send\": [2, 2]", "4"), "all_to_all without its receive");
+  EXPECT_EQ(said("broadcast", both, "4"), "broadcast without its root");
+  EXPECT_EQ(said("split", "", "4"), "split without its dim");
+  EXPECT_EQ(said("cat", "", "4"), "cat without its dim");
+  EXPECT_EQ(said("slice", "\"dim\": 0", "4"), "slice without its start");
+  EXPECT_EQ(said("pad", "", "4"), "pad without its padding");
+  EXPECT_EQ(said("transpose", "", "4"), "transpose without its order");
+  EXPECT_EQ(said("all_gather", both + ", \"dim\": 0", "8"), "dim is no key of all_gather");
+  EXPECT_EQ(said("all_gather", both + summed, "8"), "reduction is no key of all_gather");
+  EXPECT_EQ(said("same", both, "4"), "group is no key of same");
+  EXPECT_EQ(said("slice", "\"dim\": 0, \"start\": 0", "4"), "");
+}
+
+TEST(DtensorTrace, a_maximum_is_no_sum) {
+  const auto judged = [](const std::string& placement, const std::string& word) {
+    const std::string reduce = step("all_reduce", both + ", \"reduction\": \"" + word + "\"", "4");
+    return verdict(trace("4", placement, "Replicate()", alike("4", reduce))).right;
+  };
+  EXPECT_EQ(judged("Partial(max)", "max"), true);
+  EXPECT_EQ(judged("Partial(max)", "sum"), false);
+  EXPECT_EQ(judged("Partial(sum)", "max"), false);
+  EXPECT_EQ(judged("Replicate()", "max"), true);
+}
+
+TEST(DtensorTrace, an_average_is_no_sum) {
+  const auto judged = [](const std::string& from, const std::string& operations, int result = 1) {
+    return verdict(trace("4", from, "Replicate()", alike("4", operations, result)));
+  };
+  const auto reduce = [](const std::string& op, const std::string& word, const std::string& shape) {
+    return step(op, both + ", \"reduction\": \"" + word + "\"", shape);
+  };
+  EXPECT_EQ(judged("Partial(sum)", reduce("all_reduce", "sum", "4")).right, true);
+  const Verdict half = judged("Partial(sum)", reduce("all_reduce", "avg", "4"));
+  EXPECT_EQ(half.right, false);
+  ASSERT_TRUE(half.mismatch.has_value());
+  EXPECT_EQ(half.mismatch->times, 1);
+  EXPECT_EQ(half.mismatch->parts, 2);
+  // What all hold alike is its own average; its sum is twice that.
+  EXPECT_EQ(judged("Replicate()", reduce("all_reduce", "avg", "4")).right, true);
+  EXPECT_EQ(judged("Replicate()", reduce("all_reduce", "sum", "4")).right, false);
+  // The sum of two halves is one.
+  const std::string again = ", {\"op\": \"all_reduce\", " + both + summed +
+                            ", \"in\": [1], \"out\": [2], \"sizes\": [[4]]}";
+  EXPECT_EQ(judged("Partial(sum)", reduce("all_reduce", "avg", "4") + again, 2).right, true);
+  EXPECT_EQ(judged("Partial(sum)", reduce("all_reduce", "sum", "4") + again, 2).right, false);
+  // A part of an addend is no addend, nor is it written as one.
+  const std::string scattered =
+      trace("4", "Partial(sum)", "Shard(0)", alike("4", reduce("reduce_scatter", "avg", "2")));
+  EXPECT_EQ(verdict(scattered).right, false);
+}
+
+/// What two ranks do to tiles 4 of a column, and how they end.
+bool moves(const std::string& from, const std::string& to, const std::string& first,
+           const std::string& second, int result) {
+  return verdict(trace("4, 2", from, to,
+                       rank(0, from == "Shard(0)" ? "2, 2" : "4, 1", first, result) + ", " +
+                           rank(1, from == "Shard(0)" ? "2, 2" : "4, 1", second, result)))
+      .right.value_or(false);
+}
+
+/// An operation from values to values.
+std::string made(const std::string& op, const std::string& more, const std::string& in,
+                 const std::string& out, const std::string& sizes) {
+  return "{\"op\": \"" + op + "\", " + (more.empty() ? "" : more + ", ") + "\"in\": [" + in +
+         "], \"out\": [" + out + "], \"sizes\": [" + sizes + "]}";
+}
+
+std::string sent(const std::string& send, const std::string& receive) {
+  return both + ", \"send\": [" + send + "], \"receive\": [" + receive + "]";
+}
+
+TEST(DtensorTrace, parts_add_up) {
+  const auto reduce = [](const std::string& word, const std::string& in, const std::string& out) {
+    return made("all_reduce", both + ", \"reduction\": \"" + word + "\"", in, out, "[4]");
+  };
+  // Of the sum s: s/2, s, 3s/2, and the average of 3s/2 and s/2.
+  const std::string halves = reduce("avg", "0", "1") + ", " + reduce("sum", "1", "2") + ", ";
+  const auto ends = [&](const std::string& first, const std::string& second) {
+    const std::string ranks =
+        rank(0, "4", halves + reduce("sum", "1", "3") + ", " + reduce("avg", first, "4"), 4) +
+        ", " +
+        rank(1, "4", halves + reduce("sum", "2", "3") + ", " + reduce("avg", second, "4"), 4);
+    return verdict(trace("4", "Partial(sum)", "Replicate()", ranks)).right;
+  };
+  EXPECT_EQ(ends("3", "1"), true);
+  EXPECT_EQ(ends("3", "2"), false);
+  EXPECT_EQ(ends("1", "1"), false);
+}
+
+TEST(DtensorTrace, rows_become_columns_by_an_exchange_of_every_part) {
+  const auto exchange = [](const std::string& order) {
+    return made("split", "\"dim\": 1", "0", "1, 2", "[2, 1], [2, 1]") + ", " +
+           made("cat", "\"dim\": 0", order, "3", "[4, 1]") + ", " +
+           made("all_to_all", sent("2, 2", "2, 2"), "3", "4", "[4, 1]");
+  };
+  EXPECT_TRUE(moves("Shard(0)", "Shard(1)", exchange("1, 2"), exchange("1, 2"), 4));
+  EXPECT_FALSE(moves("Shard(0)", "Shard(1)", exchange("2, 1"), exchange("2, 1"), 4));
+  EXPECT_FALSE(moves("Shard(0)", "Shard(1)", exchange("1, 2"), exchange("2, 1"), 4));
+}
+
+TEST(DtensorTrace, exchanged_rows_are_those_that_are_counted) {
+  // Rank 0 receives 0, and 0 1 of rank 1; rank 1 receives 1 2 3, and 2 3 of its own.
+  const auto dealt = [](const std::string& first, const std::string& second) {
+    const auto slice = [](const std::string& start) {
+      return ", " + made("slice", "\"dim\": 0, \"start\": " + start, "1", "2", "[2]");
+    };
+    const std::string one = made("all_to_all", sent("1, 3", "1, 2"), "0", "1", "[3]");
+    const std::string other = made("all_to_all", sent("2, 2", "3, 2"), "0", "1", "[5]");
+    return verdict(trace("4", "Replicate()", "Shard(0)",
+                         rank(0, "4", one + slice(first), 2) + ", " +
+                             rank(1, "4", other + slice(second), 2)))
+        .right;
+  };
+  EXPECT_EQ(dealt("1", "1"), true);
+  EXPECT_EQ(dealt("1", "3"), true);
+  EXPECT_EQ(dealt("0", "1"), false);
+  EXPECT_EQ(dealt("1", "2"), false);
+}
+
+TEST(DtensorTrace, reduced_rows_are_dealt_out_in_the_order_of_the_group) {
+  const auto scattered = [](const std::string& group) {
+    const std::string scatter = step("reduce_scatter", "\"group\": [" + group + "]" + summed, "2");
+    return verdict(trace("4", "Partial(sum)", "Shard(0)", alike("4", scatter))).right;
+  };
+  EXPECT_EQ(scattered("0, 1"), true);
+  EXPECT_EQ(scattered("1, 0"), false);
+}
+
+TEST(DtensorTrace, a_broadcast_gives_what_the_root_has) {
+  const auto cast = [](const std::string& group, int root) {
+    const std::string operations = made("all_gather", both, "0", "1", "[4]") + ", " +
+                                   made("slice", "\"dim\": 0, \"start\": 2", "1", "2", "[2]");
+    const auto given = [&](const std::string& value) {
+      return ", " + made("broadcast",
+                         "\"group\": [" + group + "], \"root\": " + std::to_string(root), value,
+                         "3", "[2]");
+    };
+    // Rank 0 has the first half as it began, rank 1 the second.
+    return verdict(trace("4", "Shard(0)", "Shard(0)",
+                         rank(0, "2", operations + given("0"), 0) + ", " +
+                             rank(1, "2", operations + given("2"), 3)))
+        .right;
+  };
+  EXPECT_EQ(cast("0, 1", 1), true);
+  EXPECT_EQ(cast("1, 0", 1), true);
+  EXPECT_EQ(cast("0, 1", 0), false);
+  EXPECT_EQ(cast("1, 0", 0), false);
+  const auto from = [](const std::string& root) {
+    return step("broadcast", both + ", \"root\": " + root, "4");
+  };
+  EXPECT_EQ(refusal(trace("4", "Replicate()", "Replicate()",
+                          rank(0, "4", from("0")) + ", " + rank(1, "4", from("1")))),
+            "a group has one root, which is a member");
+}
+
+TEST(DtensorTrace, parts_lie_one_behind_the_other) {
+  const auto kept = [](const std::string& operations, int result) {
+    return verdict(trace("4, 2", "Replicate()", "Replicate()", alike("4, 2", operations, result)))
+        .right;
+  };
+  const std::string parts = made("split", "\"dim\": 0", "0", "1, 2, 3", "[1, 2], [2, 2], [1, 2]");
+  EXPECT_EQ(kept(parts + ", " + made("cat", "\"dim\": 0", "1, 2, 3", "4", "[4, 2]"), 4), true);
+  EXPECT_EQ(kept(parts + ", " + made("cat", "\"dim\": 0", "3, 2, 1", "4", "[4, 2]"), 4), false);
+  const std::string columns = made("split", "\"dim\": 1", "0", "1, 2", "[4, 1], [4, 1]");
+  EXPECT_EQ(kept(columns + ", " + made("cat", "\"dim\": 1", "1, 2", "3", "[4, 2]"), 3), true);
+  EXPECT_EQ(kept(columns + ", " + made("cat", "\"dim\": 1", "2, 1", "3", "[4, 2]"), 3), false);
+  EXPECT_EQ(kept(columns + ", " + made("cat", "\"dim\": 0", "1, 2", "3", "[8, 1]") + ", " +
+                     made("reshape", "", "3", "4", "[4, 2]"),
+                 4),
+            false);
+}
+
+TEST(DtensorTrace, what_is_padded_lies_behind_what_is_before_it) {
+  const auto kept = [](const std::string& padding, const std::string& shape,
+                       const std::string& back) {
+    const std::string operations =
+        made("pad", "\"padding\": [" + padding + "]", "0", "1", "[" + shape + "]") + ", " +
+        made("pad", "\"padding\": [" + back + "]", "1", "2", "[4, 2]");
+    return verdict(trace("4, 2", "Replicate()", "Replicate()", alike("4, 2", operations, 2))).right;
+  };
+  EXPECT_EQ(kept("1, 2", "4, 5", "-1, -2"), true);
+  EXPECT_EQ(kept("1, 2", "4, 5", "-2, -1"), false);
+  EXPECT_EQ(kept("0, 0, 2, 1", "7, 2", "0, 0, -2, -1"), true);
+  EXPECT_EQ(kept("0, 0, 2, 1", "7, 2", "0, 0, -1, -2"), false);
+  EXPECT_EQ(kept("-1, 0", "4, 1", "1, 0"), false);  // zeros are no elements
+  const Verdict zeros = verdict(trace("2", "Replicate()", "Replicate()",
+                                      alike("2",
+                                            step("pad", "\"padding\": [0, -2]", "0") + ", " +
+                                                made("pad", "\"padding\": [2, 0]", "1", "2", "[2]"),
+                                            2)));
+  ASSERT_TRUE(zeros.mismatch.has_value());
+  EXPECT_EQ(zeros.mismatch->found.kind, Found::Kind::zero);
+}
+
+TEST(DtensorTrace, a_transpose_says_which_dimension_each_was) {
+  const auto turned = [](const std::string& first, const std::string& second,
+                         const std::string& shape) {
+    const std::string operations =
+        made("transpose", "\"order\": [" + first + "]", "0", "1", "[" + shape + "]") + ", " +
+        made("transpose", "\"order\": [" + second + "]", "1", "2", "[2, 2, 2]");
+    return verdict(trace("2, 2, 2", "Replicate()", "Replicate()", alike("2, 2, 2", operations, 2)))
+        .right;
+  };
+  EXPECT_EQ(turned("1, 2, 0", "2, 0, 1", "2, 2, 2"), true);
+  EXPECT_EQ(turned("1, 2, 0", "1, 2, 0", "2, 2, 2"), false);
+}
+
+TEST(DtensorTrace, zeros_are_zeros_and_what_is_empty_nobody_knows) {
+  const auto end = [](const std::string& op) {
+    return verdict(
+        trace("2", "Replicate()", "Replicate()", alike("2", made(op, "", "", "1", "[2]"))));
+  };
+  ASSERT_TRUE(end("zeros").mismatch.has_value());
+  EXPECT_EQ(end("zeros").mismatch->found.kind, Found::Kind::zero);
+  ASSERT_TRUE(end("empty").mismatch.has_value());
+  EXPECT_EQ(end("empty").mismatch->found.kind, Found::Kind::undefined);
+  // Nothing is added by zeros, and nobody knows the sum with what is empty.
+  const auto summed_with = [&](const std::string& op) {
+    const std::string first = step("all_reduce", both + summed, "2");
+    const std::string second =
+        made(op, "", "", "2", "[2]") + ", " + made("all_reduce", both + summed, "2", "1", "[2]");
+    return verdict(trace("2", "Replicate()", "Replicate()",
+                         rank(0, "2", first) + ", " + rank(1, "2", second)))
+        .right;
+  };
+  EXPECT_EQ(summed_with("zeros"), true);
+  EXPECT_EQ(summed_with("empty"), false);
+}
+
+TEST(DtensorTrace, figures_are_of_the_rank_that_moves_most) {
+  const auto figures = [](const std::string& from, const std::string& start,
+                          const std::string& first, const std::string& second) {
+    const Verdict out = verdict(
+        trace("8", from, "Replicate()", rank(0, start, first) + ", " + rank(1, start, second)));
+    return std::pair(out.cost, out.received);
+  };
+  using Figures = std::pair<Size, Size>;
+  const std::string gather = step("all_gather", both, "8");
+  EXPECT_EQ(figures("Shard(0)", "4", gather, gather), Figures(8, 4));
+  const std::string reduce = step("all_reduce", both + summed, "8");
+  EXPECT_EQ(figures("Partial(sum)", "8", reduce, reduce), Figures(16, 8));
+  const std::string scatter = step("reduce_scatter", both + summed, "4");
+  EXPECT_EQ(figures("Partial(sum)", "8", scatter, scatter), Figures(8, 4));
+  const std::string cast = step("broadcast", both + ", \"root\": 1", "8");
+  EXPECT_EQ(figures("Replicate()", "8", cast, cast), Figures(8, 8));
+  const std::string first = step("all_to_all", sent("6, 2", "6, 3"), "9");
+  const std::string second = step("all_to_all", sent("3, 5", "2, 5"), "7");
+  EXPECT_EQ(figures("Replicate()", "8", first, second), Figures(9, 3));
+  const std::string alone = step("all_gather", "\"group\": [0]", "8");
+  const std::string other = step("all_gather", "\"group\": [1]", "8");
+  EXPECT_EQ(figures("Replicate()", "8", alone, other), Figures(0, 0));
+}
+
+TEST(DtensorTrace, says_who_holds_the_whole_array_and_most) {
+  const std::string gather = made("all_gather", both, "0", "1", "[4]");
+  const auto slice = [](const std::string& start) {
+    return ", " + made("slice", "\"dim\": 0, \"start\": " + start, "1", "2", "[2]");
+  };
+  const Verdict whole = verdict(
+      trace("4", "Shard(0)", "Shard(0)",
+            rank(0, "2", gather + slice("0"), 2) + ", " + rank(1, "2", gather + slice("2"), 2)));
+  EXPECT_EQ(whole.right, true);
+  EXPECT_EQ(whole.height, 4);
+  ASSERT_TRUE(whole.whole_array.has_value());
+  EXPECT_EQ(whole.whole_array->op, "all_gather");
+  // As many places, but not of every element.
+  const std::string twice = made("cat", "\"dim\": 0", "0, 0", "1", "[4]") + slice("0");
+  const Verdict padded = verdict(trace("4", "Shard(0)", "Shard(0)", alike("2", twice, 2)));
+  EXPECT_EQ(padded.right, true);
+  EXPECT_EQ(padded.height, 4);
+  EXPECT_FALSE(padded.whole_array.has_value());
+  ASSERT_TRUE(padded.height_value.has_value());
+  EXPECT_EQ(padded.height_value->op, "cat");
+  EXPECT_EQ(padded.height_value->name, "rank 0");
 }
 
 TEST(DtensorTrace, says_who_is_wrong_by_his_own_number) {

@@ -75,6 +75,11 @@ std::string found_text(const foreign::Found& found) {
   return "";
 }
 
+/// `2`, or `1/2` of a part.
+std::string times_text(Size times, const std::optional<Size>& parts) {
+  return parts ? fmt::format("{}/{}", times, *parts) : fmt::format("{}", times);
+}
+
 std::string mismatch_text(const foreign::Mismatch& mismatch, const Judged& judged) {
   const Size device = mismatch.rank.value_or(mismatch.device);
   if (mismatch.tile) {
@@ -104,7 +109,7 @@ std::string mismatch_text(const foreign::Mismatch& mismatch, const Judged& judge
   const Size times = mismatch.times.value_or(0);
   const Size addend = mismatch.addend.value_or(0);
   if (times == 0) return fmt::format("{} lacks addend {}", place, addend);
-  return fmt::format("{} has addend {} {} times", place, addend, times);
+  return fmt::format("{} has addend {} {} times", place, addend, times_text(times, mismatch.parts));
 }
 
 /// The line of a file, as it is printed below a verdict.
@@ -197,6 +202,7 @@ void put_mismatch(const foreign::Verdict& verdict, Json& json) {
   json["found"] = found_json(mismatch->found);
   json["addend"] = or_null(mismatch->addend);
   json["times"] = or_null(mismatch->times);
+  if (mismatch->parts) json["times"] = times_text(mismatch->times.value_or(0), mismatch->parts);
   json["replica"] = or_null(mismatch->replica);
 }
 

@@ -212,17 +212,19 @@ class Comparer {
       sum = sums_.add(addition(), sum, tag(device, at.cell()));
     }
     const std::vector<Term> terms = sums_.terms(sum);
+    const Size parts = sums_.parts(sum);
     const Size addends = from_.addend_count();
     for (Size addend = 0; addend < addends; ++addend) {
       const auto atom = static_cast<Tag>(addend * global_size_ + at.cell().element);
       const auto term = std::find_if(terms.begin(), terms.end(),
                                      [&](const Term& other) { return other.atom == atom; });
       const Size times = term == terms.end() ? 0 : term->times;
-      if (times == 1) continue;
+      if (times == 1 && parts == 1) continue;
       Mismatch out = mismatch(Fault::addends, devices.begin()->second, at);
       out.found = found_of(tag(devices.begin()->second, at.cell()), at.cell().element);
       out.addend = addend;
       out.times = times;
+      if (parts != 1) out.parts = parts;
       return out;
     }
     return std::nullopt;

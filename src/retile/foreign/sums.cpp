@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 
 namespace retile::foreign {
@@ -30,11 +31,27 @@ std::optional<std::vector<Term>> merged(Addition addition, const std::vector<Ter
   return out;
 }
 
+[[noreturn]] void fail_count() { throw LimitReached{"an addend is there too often to count"}; }
+
+/// The terms of parts as those of smaller ones: `parts` of them are one.
+std::vector<Term> scaled(std::vector<Term> terms, Size parts) {
+  for (Term& term : terms) {
+    const auto times = checked_mul(term.times, parts);
+    if (!times) fail_count();
+    term.times = *times;
+  }
+  return terms;
+}
+
 }  // namespace
 
 std::vector<Term> Sums::terms(Tag tag) const {
   if (is_atom(tag)) return {{.atom = tag}};
   return is_sum(tag) ? sums_[static_cast<std::size_t>(tag - first)]->terms : std::vector<Term>{};
+}
+
+Size Sums::parts(Tag tag) const {
+  return is_sum(tag) ? sums_[static_cast<std::size_t>(tag - first)]->parts : 1;
 }
 
 bool Sums::adds_otherwise(Addition addition, Tag tag) const {
@@ -47,6 +64,7 @@ Tag Sums::add(Addition addition, Tag a, Tag b) {
   if (b == neutral) return a;
   if (a == zero_tag && b == zero_tag) return zero_tag;
   if (a < 0 || b < 0) return undefined_tag;
+  if (a == b && addition != Addition::sum) return a;
   if (a > b) std::swap(a, b);
   const std::uint64_t pair = (static_cast<std::uint64_t>(a) << 32) | static_cast<std::uint32_t>(b);
   auto& known = known_[static_cast<std::size_t>(addition)];
@@ -61,10 +79,31 @@ Tag Sums::add_terms(Addition addition, Tag a, Tag b) {
   for (const Tag tag : {a, b}) {
     if (adds_otherwise(addition, tag)) return undefined_tag;
   }
-  auto all = merged(addition, terms(a), terms(b));
-  if (!all) throw LimitReached{"an addend is there too often to count"};
-  if (all->size() == 1 && all->front().times == 1) return all->front().atom;
-  return number_of({.addition = addition, .terms = std::move(*all)});
+  const Size one = parts(a);
+  const Size other = parts(b);
+  if (addition != Addition::sum && (one != 1 || other != 1)) return undefined_tag;
+  const auto both = checked_mul(one / std::gcd(one, other), other);
+  if (!both) fail_count();
+  auto all = merged(addition, scaled(terms(a), *both / one), scaled(terms(b), *both / other));
+  if (!all) fail_count();
+  return reduced({.addition = addition, .terms = std::move(*all), .parts = *both});
+}
+
+Tag Sums::part_of(Tag tag, Size count) {
+  if (count == 1 || tag == zero_tag) return tag;
+  if (tag < 0 || adds_otherwise(Addition::sum, tag)) return undefined_tag;
+  const auto all = checked_mul(parts(tag), count);
+  if (!all) fail_count();
+  return reduced({.addition = Addition::sum, .terms = terms(tag), .parts = *all});
+}
+
+Tag Sums::reduced(Sum sum) {
+  Size common = sum.parts;
+  for (const Term& term : sum.terms) common = std::gcd(common, term.times);
+  sum.parts /= common;
+  for (Term& term : sum.terms) term.times /= common;
+  const bool is_atom = sum.terms.size() == 1 && sum.terms.front().times == 1 && sum.parts == 1;
+  return is_atom ? sum.terms.front().atom : number_of(std::move(sum));
 }
 
 Tag Sums::number_of(Sum sum) {

@@ -31,8 +31,13 @@ class Sums {
 
   /// The sum of two places. Throws LimitReached.
   [[nodiscard]] Tag add(Addition addition, Tag a, Tag b);
+  /// One of `count` equal parts of a place. Throws LimitReached.
+  /// Precondition: count >= 1.
+  [[nodiscard]] Tag part_of(Tag tag, Size count);
   /// The terms of an atom or a sum; none of anything else.
   [[nodiscard]] std::vector<Term> terms(Tag tag) const;
+  /// What all terms are divided by: 1, but of parts.
+  [[nodiscard]] Size parts(Tag tag) const;
   /// Whether it is a sum that was added in another way.
   [[nodiscard]] bool adds_otherwise(Addition addition, Tag tag) const;
 
@@ -40,10 +45,12 @@ class Sums {
   struct Sum {
     Addition addition{};
     std::vector<Term> terms;
+    Size parts = 1;  ///< has no divisor in common with how often all the terms are there
     friend bool operator==(const Sum&, const Sum&) = default;
     friend auto operator<=>(const Sum&, const Sum&) = default;
   };
   [[nodiscard]] Tag add_terms(Addition addition, Tag a, Tag b);
+  [[nodiscard]] Tag reduced(Sum sum);
   [[nodiscard]] Tag number_of(Sum sum);
 
   std::map<Sum, Tag> numbers_;

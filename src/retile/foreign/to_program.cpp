@@ -351,8 +351,9 @@ class Writer {
       }
       std::size_t layer = 0;
       const Tag tag = after.blocks[index(device)]->tags()[index(offset)];
-      if (evaluator_.sums().adds_otherwise(addition_, tag)) continue;
-      for (const Term& term : evaluator_.sums().terms(tag)) {
+      const Sums& sums = evaluator_.sums();
+      if (sums.adds_otherwise(addition_, tag) || sums.parts(tag) != 1) continue;
+      for (const Term& term : sums.terms(tag)) {
         const auto holder = holder_of(term.atom, device);
         for (Size times = 0; holder && times < std::min<Size>(term.times, 64); ++times) {
           if (layers.size() <= layer) layers.emplace_back(index(count));

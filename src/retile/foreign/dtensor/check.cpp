@@ -244,7 +244,9 @@ class Checker {
       if (in(one.first, own) != shape) {
         fail(one.first, fmt::format("{} of tiles of different sizes", name_of(own.op)));
       }
-      if (own.addition != first.addition) fail(one.first, "members that add in different ways");
+      if (own.addition != first.addition || own.is_average != first.is_average) {
+        fail(one.first, "members that add in different ways");
+      }
       makes(one.first, own, made);
     }
   }

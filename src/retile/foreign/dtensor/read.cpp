@@ -319,15 +319,18 @@ class TraceReader {
     std::optional<TraceOp> op;
     std::vector<std::size_t> in;
     std::vector<std::size_t> made;
+    std::vector<Token<std::string>> arguments;
     json_.object([&](const Token<std::string>& key) {
       if (key.value == "op") return static_cast<void>(op = operation());
       if (key.value == "in") return static_cast<void>(in = json_.numbers());
       if (key.value == "out") return static_cast<void>(made = json_.numbers());
       if (key.value == "sizes") return json_.list([&] { out.sizes.push_back(json_.sizes()); });
       argument(key, out);
+      arguments.push_back(key);
     });
     const Place all = scanner_.at({begin, begin + 1});
     if (!op) refuse_at(all, Code::bad_program, "an operation without its op");
+    check_keys(*op, arguments, all);
     out.op = *op;
     out.place = json_.file_place(all);
     if (made.size() != out.sizes.size()) {
@@ -349,6 +352,21 @@ class TraceReader {
     const auto op = dtensor::op_named(name.value);
     if (!op) refuse_at(name.place, Code::unsupported, shown_name(name.value) + " is not read");
     return *op;
+  }
+  /// Nothing is taken for granted of an operation, and nothing passed over.
+  static void check_keys(TraceOp op, const std::vector<Token<std::string>>& arguments,
+                         const Place& all) {
+    const auto keys = dtensor::keys_of(op);
+    for (const Token<std::string>& key : arguments) {
+      if (std::find(keys.begin(), keys.end(), key.value) != keys.end()) continue;
+      refuse_at(key.place, Code::bad_program,
+                fmt::format("{} is no key of {}", shown_name(key.value), name_of(op)));
+    }
+    for (const std::string_view key : keys) {
+      const auto has = [&](const Token<std::string>& one) { return one.value == key; };
+      if (std::any_of(arguments.begin(), arguments.end(), has)) continue;
+      refuse_at(all, Code::bad_program, fmt::format("{} without its {}", name_of(op), key));
+    }
   }
   /// What one kind of operation has and others have not.
   void argument(const Token<std::string>& key, TraceStep& out) {
@@ -373,7 +391,8 @@ class TraceReader {
   }
   void reduction(TraceStep& out) {
     const Token<std::string> name = scanner_.quoted("a reduction");
-    const auto addition = addition_named(name.value == "avg" ? "sum" : name.value);
+    out.is_average = name.value == "avg";
+    const auto addition = addition_named(out.is_average ? "sum" : name.value);
     if (!addition || *addition == Addition::stack) {
       refuse_at(name.place, Code::unsupported,
                 fmt::format("a reduction by {} is not read", shown_name(name.value)));

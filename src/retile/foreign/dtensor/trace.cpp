@@ -10,9 +10,26 @@
 namespace retile::foreign::dtensor {
 namespace {
 
-constexpr std::array<std::string_view, 14> names = {
-    "all_gather", "all_to_all", "reduce_scatter", "all_reduce", "broadcast", "split", "cat",
-    "slice",      "pad",        "reshape",        "transpose",  "same",      "zeros", "empty"};
+struct Row {
+  std::string_view name;
+  std::array<std::string_view, 3> keys = {};  ///< the empty ones are none
+};
+
+/// In the order of TraceOp.
+constexpr std::array<Row, 14> table = {{{"all_gather", {"group"}},
+                                        {"all_to_all", {"group", "send", "receive"}},
+                                        {"reduce_scatter", {"group", "reduction"}},
+                                        {"all_reduce", {"group", "reduction"}},
+                                        {"broadcast", {"group", "root"}},
+                                        {"split", {"dim"}},
+                                        {"cat", {"dim"}},
+                                        {"slice", {"dim", "start"}},
+                                        {"pad", {"padding"}},
+                                        {"reshape"},
+                                        {"transpose", {"order"}},
+                                        {"same"},
+                                        {"zeros"},
+                                        {"empty"}}};
 
 /// The tiles of one step, and where a box of one goes in another.
 class Runner {
@@ -261,6 +278,10 @@ class Runner {
         total->tags()[at] = sums_.add(first.addition, total->tags()[at], tags[at]);
       }
     }
+    if (first.is_average) {
+      const auto members = static_cast<Size>(turn.steps.size());
+      for (Tag& tag : total->tags()) tag = sums_.part_of(tag, members);
+    }
     if (first.op == TraceOp::all_reduce) return give_all(turn, total);
     Shape start(extents.size(), 0);
     for (const auto& one : turn.steps) {
@@ -281,12 +302,19 @@ class Runner {
 
 }  // namespace
 
-std::string_view name_of(TraceOp op) { return names[static_cast<std::size_t>(op)]; }
+std::string_view name_of(TraceOp op) { return table[static_cast<std::size_t>(op)].name; }
 
 std::optional<TraceOp> op_named(std::string_view name) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<TraceOp>(found - names.begin());
+  const auto found =
+      std::find_if(table.begin(), table.end(), [&](const Row& row) { return row.name == name; });
+  if (found == table.end()) return std::nullopt;
+  return static_cast<TraceOp>(found - table.begin());
+}
+
+std::span<const std::string_view> keys_of(TraceOp op) {
+  const auto& keys = table[static_cast<std::size_t>(op)].keys;
+  const auto end = std::find(keys.begin(), keys.end(), std::string_view());
+  return std::span(keys).first(static_cast<std::size_t>(end - keys.begin()));
 }
 
 std::pair<std::size_t, std::size_t> Trace::largest() const {

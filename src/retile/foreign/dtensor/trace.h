@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -39,6 +40,9 @@ enum class TraceOp {
 [[nodiscard]] std::optional<TraceOp> op_named(std::string_view name);
 /// Whether a whole group does it together.
 [[nodiscard]] constexpr bool is_collective(TraceOp op) { return op <= TraceOp::broadcast; }
+/// The keys that say how it is done: an operation has these, and no others beside `op`, `in`, `out`
+/// and `sizes`.
+[[nodiscard]] std::span<const std::string_view> keys_of(TraceOp op);
 
 /// One operation of one rank. Values are numbers in the rank's own count; 0 is what it begins with.
 struct TraceStep {
@@ -57,6 +61,7 @@ struct TraceStep {
       padding;                        ///< of pad, of every dimension; negative ones take away
   std::vector<std::size_t> order;     ///< of transpose
   Addition addition = Addition::sum;  ///< of what reduces
+  bool is_average = false;            ///< of what reduces: a sum, divided by the number of members
 };
 
 struct RankTrace {
