@@ -92,32 +92,57 @@ class Variables {
     if (known.second) maximum_.push_back(all);
     return Polynomial::of(known.first->second);
   }
-  bool has_maxima() const { return !variable_of_.empty(); }
 
-  /// The values of all variables, where `input` gives those that are no maxima. Modulo 2^64, so that
-  /// a maximum is one only where nothing is above 2^63.
+  bool has_maxima(const Polynomial& p) const {
+    for (const auto& [monomial, c] : p.terms()) {
+      for (const Variable x : monomial) {
+        if (!maximum_[x].empty()) return true;
+      }
+    }
+    return false;
+  }
+
+  /// |c| of all coefficients that variables are made of.
+  std::set<Size> magnitudes() const {
+    std::set<Size> out;
+    for (const std::set<Polynomial>& all : maximum_) {
+      for (const Polynomial& p : all) {
+        for (const auto& [monomial, c] : p.terms()) out.insert(c < 0 ? -c : c);
+      }
+    }
+    return out;
+  }
+
+  /// The values of all variables, where `input` gives those that are no maxima; nullopt where one of
+  /// them is not below 2^63.
   template <class Input>
-  std::vector<Size> values(const Input& input) const {
+  std::optional<std::vector<Size>> values(const Input& input) const {
     std::vector<Size> out;
     for (const std::set<Polynomial>& all : maximum_) {  // arguments have smaller variables
       if (all.empty()) {
         out.push_back(input());
         continue;
       }
-      Size most = value(*all.begin(), out);
-      for (const Polynomial& p : all) most = std::max(most, value(p, out));
-      out.push_back(most);
+      std::optional<Size> most;
+      for (const Polynomial& p : all) {
+        const auto p_x = value(p, out);
+        if (!p_x) return std::nullopt;
+        most = std::max(*p_x, most.value_or(*p_x));
+      }
+      out.push_back(*most);
     }
     return out;
   }
-  static Size value(const Polynomial& p, const std::vector<Size>& values) {
-    std::uint64_t out = 0;
+  static std::optional<Size> value(const Polynomial& p, const std::vector<Size>& values) {
+    Size out = 0;
     for (const auto& [monomial, c] : p.terms()) {
-      auto term = static_cast<std::uint64_t>(c);
-      for (const Variable x : monomial) term *= static_cast<std::uint64_t>(values[x]);
-      out += term;
+      Size term = c;
+      for (const Variable x : monomial) {
+        if (__builtin_mul_overflow(term, values[x], &term)) return std::nullopt;
+      }
+      if (__builtin_add_overflow(out, term, &out)) return std::nullopt;
     }
-    return static_cast<Size>(out);
+    return out;
   }
 
  private:

@@ -11,6 +11,8 @@
 
 namespace spec::spmd {
 
+constexpr TooLarge maxima_differ = {"the maxima in this are not the same, but no numbers show it"};
+
 /// Why a module is wrong: at a statement, or in the end where `statement` is none. An element of the
 /// global array, and a device where one is at fault.
 struct WrongModule {
@@ -114,6 +116,7 @@ class ModuleJudge {
         const Index at = position(shape, i);
         const Polynomial& p = value.tiles[d].elements[position(value.tiles[d].shape, l)];
         if (is_known[k][at] && out[k].elements[at] != p && !wrong) {
+          if (!differ(out[k].elements[at], p)) throw maxima_differ;
           wrong = {"replicas", {}, static_cast<Size>(d), i};
         }
         out[k].elements[at] = p;
@@ -182,32 +185,44 @@ class ModuleJudge {
     const PolynomialTensor found = collapsed(family, value.layout.addition);
     const PolynomialTensor wanted = value_of(*module_.denotes, inputs_, variables_);
     ModuleVerdict out = {true};
+    bool is_same = true;
     for_each_index(wanted.shape, [&](const Sizes& i) {
       const Index at = position(wanted.shape, i);
       if (out.wrong || found.elements[at] == wanted.elements[at]) return;
-      out.right = false;
+      is_same = false;
       if (differ(found.elements[at], wanted.elements[at])) {
-        out.wrong = {"denotes", {}, {}, i};
+        out = {false, true, "", WrongModule{"denotes", {}, {}, i}};
       }
     });
-    if (!out.right && !out.wrong) {
-      return {false, false, "the maxima in this are not the same, but no numbers show it"};
-    }
+    if (!is_same && !out.wrong) throw maxima_differ;
     return out;
   }
 
-  /// Whether two polynomials that are not the same differ for some numbers. With maxima, for some of
-  /// 64 draws of small ones.
+  /// Whether two polynomials that are not the same differ for some numbers. With maxima: for some that
+  /// are drawn, small ones and such as lie on both sides of what coefficients part.
   bool differ(const Polynomial& p, const Polynomial& q) const {
-    if (!variables_.has_maxima()) return true;
+    if (!variables_.has_maxima(p) && !variables_.has_maxima(q)) return true;
+    Sizes most = {5};
+    for (const Size c : variables_.magnitudes()) {
+      if (c > 2) most.push_back(c > Tokens::most / 2 - 2 ? Tokens::most : 2 * c + 2);
+    }
     std::uint64_t state = 1;
-    const auto small = [&] {
+    const auto drawn = [&](std::uint64_t below) {
       state = state * 6364136223846793005U + 1442695040888963407U;
-      return static_cast<Size>((state >> 33U) % 11) - 5;
+      return (state ^ (state >> 32U)) % below;
     };
-    for (int draw = 0; draw < 64; ++draw) {
-      const std::vector<Size> values = variables_.values(small);
-      if (Variables::value(p, values) != Variables::value(q, values)) return true;
+    const Index draws = 64 + 16 * std::min<Index>(most.size(), 64);
+    for (Index draw = 0; draw < draws; ++draw) {
+      const auto number = [&] {
+        const Index of = draw < 64 ? 0 : drawn(4) == 0 ? drawn(most.size()) : draw % most.size();
+        const Size magnitude = static_cast<Size>(drawn(static_cast<std::uint64_t>(most[of]) + 1));
+        const bool is_negative = draw % 3 == 0 ? drawn(2) == 0 : draw % 3 == 1;
+        return is_negative ? -magnitude : magnitude;
+      };
+      const auto values = variables_.values(number);
+      const auto p_x = values ? Variables::value(p, *values) : std::nullopt;
+      const auto q_x = values ? Variables::value(q, *values) : std::nullopt;
+      if (p_x && q_x && *p_x != *q_x) return true;
     }
     return false;
   }

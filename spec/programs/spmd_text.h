@@ -181,7 +181,8 @@ class ModuleReader : protected Tokens {
   }
   bool at_definition() const {
     Tokens ahead = *this;
-    return ahead.peek() != end_of_line && !ahead.name().empty() && ahead.peek() == '=';
+    if (ahead.peek() == end_of_line || ahead.peek() == '(') return false;
+    return !ahead.name().empty() && ahead.peek() == '=';
   }
 
   /// Behind an operation: at least so many, or just as many.

@@ -38,7 +38,9 @@ class Modules(Case):
             with self.subTest(name):
                 code, found = verdict((EXAMPLES / f"{name}.spmd").read_text())
                 self.assertEqual((code, found["right"], found["cost"]), (0, True, cost))
-                self.assertEqual(found["arithmetic"], "small integers" if name == "mlp" else "modulo 2^61 - 1")
+                self.assertEqual((found["maxima"], len(found["primes"])), (True, 2) if name == "mlp" else (False, 1))
+                self.assertTrue(all(2**61 < prime < 2**62 for prime in found["primes"]))
+                self.assertGreaterEqual(found["error_exponent"], 50)
         steps = verdict((EXAMPLES / "listing_3.spmd").read_text())[1]["redistributions"]
         self.assertEqual([(step["value"], step["steps"], step["cost"]) for step in steps], [("z", ["alltoall"], 2048)])
 
@@ -153,6 +155,24 @@ class Modules(Case):
         done = retile("check", "--timeout", "1", stdin=large)
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
         self.assertIn("undecided: the time is up", done.stdout)
+
+    def test_what_is_drawn(self):
+        path = str(EXAMPLES / "mlp.spmd")
+        first = json.loads(retile("check", "--json", path).stdout)
+        second = json.loads(retile("check", "--json", path).stdout)
+        self.assertNotEqual(first["seed"], second["seed"])
+        self.assertFalse(set(first["primes"]) & set(second["primes"]))
+        self.assertEqual(json.loads(retile("check", "--json", path, "--seed", str(first["seed"])).stdout), first)
+        text = retile("check", path, "--seed", "5").stdout
+        self.assertIn("agree modulo primes 3891753779043006413 and 2812107475709191757, with maxima as variables, drawn by seed 5; ", text)
+        for seed, words in (("-1", "not a whole number"), ("x", "not a whole number")):
+            refused = retile("check", path, f"--seed={seed}")
+            self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+            self.assertIn(words, refused.stderr)
+        program = retile("lower", "--mesh", "d:2", "[2{d}4]", "[4]").stdout
+        refused = retile("check", "--seed", "1", stdin=program)
+        self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+        self.assertIn("--seed is for a module", refused.stderr)
 
     def test_run_on_the_simulator(self):
         for name in ("listing_1", "listing_3", "mlp"):

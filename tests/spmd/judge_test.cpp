@@ -10,41 +10,18 @@
 #include <random>
 
 #include "retile/array/partition.h"
-#include "spec/programs/spmd_judge.h"
-#include "spec/programs/spmd_text.h"
 #include "spmd/modules.h"
+#include "spmd/verdicts.h"
 
 namespace retile::spmd::judge_test {
 namespace {
 
 using Random = std::mt19937_64;
 
-std::size_t below(Random& random, std::size_t n) { return static_cast<std::size_t>(random() % n); }
+using test::oracles;
+using test::ours;
 
-/// right, a reason and a statement, `refused`, or `undecided`.
-std::string ours(const std::string& text) {
-  const text::Input input = {text, "m", true};
-  const auto module = read_module(input);
-  if (!module) return "refused";
-  const auto verdict = judge(*module);
-  if (!verdict) return "refused";
-  if (verdict->answer == Answer::undecided) return "undecided";
-  if (verdict->answer == Answer::right) return "right";
-  const auto& wrong = *verdict->wrong;
-  const std::string where =
-      wrong.statement ? module->values[module->body[*wrong.statement].value].name : "return";
-  return wrong.reason + " " + where;
-}
-std::string oracles(const std::string& text) {
-  try {
-    const auto verdict = spec::spmd::judge(spec::spmd::parse_module(text));
-    if (!verdict.decided) return "undecided";
-    if (verdict.right) return "right";
-    return verdict.wrong->reason + " " + verdict.wrong->statement.value_or("return");
-  } catch (const spec::ParseError&) {
-    return "refused";
-  }
-}
+std::size_t below(Random& random, std::size_t n) { return static_cast<std::size_t>(random() % n); }
 
 TEST(Judge, modules_are_right) {
   for (const auto& [name, text] : test::modules()) {

@@ -45,7 +45,15 @@ struct CheckArguments {
   ForeignArguments foreign;
   ShrinkArguments shrink;
   std::optional<std::string> timeout;
+  std::optional<std::string> seed;
 };
+
+/// The refusal of a seed for what is not judged by numbers that are drawn.
+Diagnostic needless_seed(const std::string& source) {
+  return {.code = Code::bad_argument,
+          .message = "--seed is for a module of retile.spmd/1: nothing else is judged by lot",
+          .source = source};
+}
 
 /// The refusal of options that say what a Program says itself.
 Diagnostic needless_ends(const std::string& source) {
@@ -74,12 +82,15 @@ Outcome work_on(const CheckArguments& arguments) {
     return shrink_foreign(*text, source, arguments.foreign, arguments.shrink,
                           options.timeout_seconds);
   }
+  const bool is_module = spmd::is_module(*text);
+  if (arguments.seed && !is_module) return failed(needless_seed(source));
   if (const auto language = foreign::language_of(*text)) {
     return check_foreign(*text, source, *language, arguments.foreign, options.timeout_seconds);
   }
   if (arguments.foreign.has_ends()) return failed(needless_ends(source));
-  if (spmd::is_module(*text)) {
-    return check_module(*text, source, arguments.foreign.json, options.timeout_seconds);
+  if (is_module) {
+    return check_module(*text, source, arguments.foreign.json, options.timeout_seconds,
+                        arguments.seed);
   }
   const Result<std::vector<Program>> programs = parse_any(*text, source);
   if (!programs) return failed(programs.error());
@@ -113,6 +124,7 @@ class CheckVerb final : public Verb {
     options.text("--shape", given_.foreign.ends.shape, "the global shape, such as 16,8", "SHAPE");
     options.flag("--program", given_.foreign.program,
                  "print what a module does as a Program, retile.program/2");
+    options.text("--seed", given_.seed, "of the numbers that judge a module (default: drawn)", "N");
     options.flag("--within-bound", given_.foreign.within_bound,
                  "also exit 1 if a tile is larger than both ends");
     options.flag("--shrink", given_.shrink.wanted,

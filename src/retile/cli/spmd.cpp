@@ -66,16 +66,12 @@ std::string wrong_text(const spmd::Module& module, const spmd::WrongModule& wron
 
 std::string denotes_text(const spmd::Module& module, const spmd::ModuleVerdict& verdict) {
   const std::string_view what = module.denotes ? "denotes and replicas" : "replicas (no denotes)";
-  if (verdict.has_maxima) {
-    return fmt::format(
-        "{}: agree on {} draws of small integers, which proves less than a prime "
-        "would: there are maxima",
-        what, verdict.rounds);
-  }
+  const bool two = verdict.primes.size() > 1;
   return fmt::format(
-      "{}: agree on numbers drawn modulo 2^61 - 1; a wrong module passes with probability at most "
-      "{} / (2^61 - 1)",
-      what, verdict.degree);
+      "{}: agree modulo {} {}{}, drawn by seed {}; a wrong module passes with probability at most "
+      "2^-{}",
+      what, two ? "primes" : "the prime", fmt::join(verdict.primes, " and "),
+      verdict.has_maxima ? ", with maxima as variables" : "", verdict.seed, verdict.error_exponent);
 }
 
 std::string verdict_text(const spmd::Module& module, const spmd::ModuleVerdict& verdict) {
@@ -126,8 +122,13 @@ std::string verdict_json(const spmd::Module& module, const spmd::ModuleVerdict& 
   out["cost"] = cost_of(verdict);
   out["denotes"] = module.denotes.has_value();
   out["degree"] = verdict.degree;
-  out["arithmetic"] = verdict.has_maxima ? "small integers" : "modulo 2^61 - 1";
-  out["rounds"] = verdict.rounds;
+  out["coefficient_bits"] = verdict.coefficient_bits;
+  out["maxima"] = verdict.has_maxima;
+  out["seed"] = verdict.seed;
+  out["primes"] = verdict.primes;
+  out["error_exponent"] =
+      verdict.answer == Answer::right ? Json(verdict.error_exponent) : Json(nullptr);
+  out["draws"] = verdict.draws;
   out["redistributions"] = Json::array();
   for (const spmd::Route& route : verdict.routes) {
     Json entry;
@@ -150,11 +151,17 @@ std::string verdict_json(const spmd::Module& module, const spmd::ModuleVerdict& 
 }  // namespace
 
 Outcome check_module(const std::string& text, const std::string& source, bool json,
-                     double timeout_seconds) {
+                     double timeout_seconds, const std::optional<std::string>& seed) {
   const text::Input input{text, source, true};
+  spmd::JudgeOptions options{.timeout_seconds = timeout_seconds};
+  if (seed) {
+    const auto number = parse_count(*seed, "--seed", 0, std::numeric_limits<Size>::max());
+    if (!number) return failed(number.error());
+    options.seed = static_cast<std::uint64_t>(*number);
+  }
   const auto module = spmd::read_module(input);
   if (!module) return failed(module.error());
-  const auto verdict = spmd::judge(*module, {.timeout_seconds = timeout_seconds});
+  const auto verdict = spmd::judge(*module, options);
   if (!verdict) return failed(verdict.error());
   Outcome out;
   if (verdict->answer == Answer::wrong) out.exit = Exit::no;

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <random>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "products.h"
 #include "retile/core/size.h"
@@ -11,57 +14,58 @@
 
 namespace retile::spmd {
 
-/// Numbers modulo the prime 2^61 - 1. They have no order.
-struct Modular {
-  using Value = std::uint64_t;
-  static constexpr Value prime = (Value{1} << 61U) - 1;
+/// Integers of 127 bits, drawn from ranges that the constants of a module ask for: what a constant
+/// parts lies below it and above.
+class Integers {
+ public:
+  __extension__ typedef __int128 Value;  // NOLINT(modernize-use-using): the marker needs a typedef
 
-  static Value from(Size number) {
-    const Value rest = static_cast<Value>(number < 0 ? -(number + 1) : number) % prime;
-    return number < 0 ? prime - 1 - rest : rest;
-  }
-  static Value add(Value a, Value b) {
-    const Value sum = a + b;
-    return sum >= prime ? sum - prime : sum;
-  }
-  static Value sub(Value a, Value b) { return a >= b ? a - b : a + prime - b; }
-  static Value mul(Value a, Value b) {
-    const Wide product = static_cast<Wide>(a) * b;
-    const Value folded = static_cast<Value>(product & prime) + static_cast<Value>(product >> 61U);
-    return folded >= prime ? folded - prime : folded;
-  }
-  /// Never asked for: where there are maxima, Integers are drawn.
-  static Value max(Value a, Value) { return a; }
+  explicit Integers(std::vector<Value> magnitudes) : magnitudes_(std::move(magnitudes)) {}
 
- private:
-  __extension__ typedef unsigned __int128
-      Wide;  // NOLINT(modernize-use-using): the marker needs a typedef
-};
-
-/// Integers of 63 bits.
-struct Integers {
-  using Value = Size;
-
-  static Value from(Size number) { return number; }
-  static Value add(Value a, Value b) {
+  [[nodiscard]] static Value from(Size number) { return number; }
+  [[nodiscard]] static Value add(Value a, Value b) {
     Value out = 0;
     if (__builtin_add_overflow(a, b, &out)) fail();
     return out;
   }
-  static Value sub(Value a, Value b) {
+  [[nodiscard]] static Value sub(Value a, Value b) {
     Value out = 0;
     if (__builtin_sub_overflow(a, b, &out)) fail();
     return out;
   }
-  static Value mul(Value a, Value b) {
+  [[nodiscard]] static Value mul(Value a, Value b) {
     Value out = 0;
     if (__builtin_mul_overflow(a, b, &out)) fail();
     return out;
   }
-  static Value max(Value a, Value b) { return std::max(a, b); }
+  [[nodiscard]] static Value max(Value a, Value b) { return std::max(a, b); }
+
+  /// Arrays that are all positive, all negative, or near zero tell maxima apart that others do not.
+  void begin_family(std::mt19937_64& random) {
+    const std::uint64_t signs = random() % 3;
+    least_ = signs == 0 ? 0 : -1;
+    most_ = signs == 1 ? 0 : 1;
+    is_mixed_ = random() % 4 == 0;
+    magnitude_ = drawn_magnitude(random);
+  }
+  [[nodiscard]] Value drawn(std::mt19937_64& random) {
+    if (is_mixed_) magnitude_ = drawn_magnitude(random);
+    const Value least = least_ * magnitude_;
+    const Value high = static_cast<Value>(random() >> 2U) << 64U;
+    return least + (high | static_cast<Value>(random())) % (most_ * magnitude_ - least + 1);
+  }
 
  private:
-  [[noreturn]] static void fail() { throw Undecided{"numbers of 2^63 and more"}; }
+  [[noreturn]] static void fail() { throw Undecided{"numbers of 2^127 and more"}; }
+  [[nodiscard]] Value drawn_magnitude(std::mt19937_64& random) const {
+    return magnitudes_[random() % magnitudes_.size()];
+  }
+
+  std::vector<Value> magnitudes_;
+  Value magnitude_ = 1;
+  Value least_ = -1;  // times the magnitude
+  Value most_ = 1;
+  bool is_mixed_ = false;  // a magnitude for each element
 };
 
 /// Numbers of a machine's type T; integers wrap.

@@ -38,26 +38,36 @@ struct ModuleVerdict {
   std::optional<WrongModule> wrong = {};
   std::string why_undecided = {};
   std::vector<Route> routes;
-  /// Values are polynomials of at most this degree in the elements of the parameters and in numbers
-  /// drawn: a wrong module passes one round with probability at most degree / (2^61 - 1).
+  /// Values are polynomials of at most this degree in elements of the parameters, in numbers drawn for addends,
+  /// and in maxima; no coefficient is above 2^coefficient_bits.
   Size degree = 1;
-  /// A max, relu or reduce_max: small random integers are compared instead, which proves less.
+  Size coefficient_bits = 0;
+  /// What was drawn: the seed says all of it again. Two primes where there are maxima, else one.
+  std::uint64_t seed = 0;
+  std::vector<std::uint64_t> primes;
+  /// A wrong module is called right with probability at most 2^-this.
+  int error_exponent = 0;
+  /// A max, relu or reduce_max.
   bool has_maxima = false;
-  int rounds = 0;
+  /// Of integers, to tell apart maxima that are not the same.
+  int draws = 0;
   /// Statements that use a value with addends in another way than linearly, and that value's name.
   std::vector<std::pair<std::size_t, std::string>> not_linear;
 };
 
 struct JudgeOptions {
   double timeout_seconds = std::numeric_limits<double>::infinity();
-  /// Of the numbers that are drawn; nothing: new ones every time, so that no module can be made for them.
+  /// Of the numbers that are drawn; nothing: new ones every time.
   std::optional<std::uint64_t> seed = {};
+  /// An odd number below 2^62 in the place of the primes, for tests of why they are drawn.
+  std::optional<std::uint64_t> modulus = {};
 };
 
 /// Plans, lowers and checks every redistribution, then carries out the local programs of all devices
-/// on numbers modulo the prime 2^61 - 1, drawn at random, and compares. D-SPMD: values are families,
-/// one array for each addend, on which devices must agree wherever their boxes overlap; addends that
-/// a redistribution makes are any of which the sum is right.
+/// on random numbers modulo a prime that is drawn, and compares. D-SPMD: values are families, one array
+/// for each addend, on which devices must agree wherever their boxes overlap; addends that a
+/// redistribution makes are any of which the sum is right. Maxima are variables of their own (Maxima).
+/// Where those differ, integers are looked for that show it; where none are found, it is undecided.
 /// \error of plan() and program_of(), at the statement; limit_reached
 [[nodiscard]] Result<ModuleVerdict> judge(const Module& module, const JudgeOptions& options = {});
 

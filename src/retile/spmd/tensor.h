@@ -2,10 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -70,13 +73,37 @@ class Walk {
   std::vector<Size> offsets_;
 };
 
-/// Values of expressions in the arithmetic A: A::Value, and static from(Size), add, sub, mul, max.
+/// An arithmetic that works out the maximum of several at once.
+template <typename A>
+concept HasMost = requires(const A& a, const std::vector<typename A::Value>& all) {
+  a.most(all);
+};
+
+template <typename A>
+typename A::Value maximum_of(const A& a, const std::vector<typename A::Value>& all) {
+  if constexpr (HasMost<A>) {
+    return a.most(all);
+  } else {
+    return std::accumulate(all.begin() + 1, all.end(), all[0],
+                           [&a](auto p, auto q) { return a.max(p, q); });
+  }
+}
+
+/// An arithmetic that adds up most_gathered products, at most 8, before it makes a number of them.
+template <typename A>
+concept Gathers = requires {
+  typename A::Gathered;
+};
+
+/// Values of expressions in the arithmetic A: A::Value, from(Size), add, sub, mul and max. See HasMost
+/// and Gathers.
 template <typename A>
 class Evaluator {
  public:
   using T = typename A::Value;
 
-  explicit Evaluator(Deadline deadline = {}) : deadline_(deadline), watch_(deadline_) {}
+  explicit Evaluator(Deadline deadline = {}, A arithmetic = A())
+      : a_(std::move(arithmetic)), deadline_(deadline), watch_(deadline_) {}
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
@@ -108,7 +135,7 @@ class Evaluator {
     if (!count || *count > most_in_tensor) {
       throw Undecided{"an operation with more than 2^28 elements"};
     }
-    out.elements.assign(static_cast<std::size_t>(*count), A::from(0));
+    out.elements.assign(static_cast<std::size_t>(*count), a_.from(0));
     work(e, operands, out);
     return out;
   }
@@ -125,28 +152,28 @@ class Evaluator {
     }
     spend(static_cast<Size>(out.elements.size()));
     const Size number = e.numbers.empty() ? 0 : e.numbers[0];
-    const T factor = A::from(number);
+    const T factor = a_.from(number);
     switch (e.op) {
       case LocalOp::add:
-        return fold(x, out, [](T a, T b) { return A::add(a, b); });
+        return fold(x, out, [r = a_](T a, T b) { return r.add(a, b); });
       case LocalOp::sub:
-        return fold(x, out, [](T a, T b) { return A::sub(a, b); });
+        return fold(x, out, [r = a_](T a, T b) { return r.sub(a, b); });
       case LocalOp::mul:
-        return fold(x, out, [](T a, T b) { return A::mul(a, b); });
+        return fold(x, out, [r = a_](T a, T b) { return r.mul(a, b); });
       case LocalOp::max:
-        return fold(x, out, [](T a, T b) { return A::max(a, b); });
+        return maximum(x, out);
       case LocalOp::neg:
-        return map(*x[0], out, [](T a) { return A::sub(A::from(0), a); });
+        return map(*x[0], out, [r = a_](T a) { return r.sub(r.from(0), a); });
       case LocalOp::relu:
-        return map(*x[0], out, [](T a) { return A::max(a, A::from(0)); });
+        return map(*x[0], out, [r = a_](T a) { return r.max(a, r.from(0)); });
       case LocalOp::scale:
-        return map(*x[0], out, [factor](T a) { return A::mul(factor, a); });
+        return map(*x[0], out, [r = a_, factor](T a) { return r.mul(factor, a); });
       case LocalOp::fill:
         return map(*x[0], out, [factor](T) { return factor; });
       case LocalOp::reduce_sum:
-        return reduce(*x[0], number, out, [](T a, T b) { return A::add(a, b); });
+        return reduce(*x[0], number, out, [r = a_](T a, T b) { return r.add(a, b); });
       case LocalOp::reduce_max:
-        return reduce(*x[0], number, out, [](T a, T b) { return A::max(a, b); });
+        return reduce_maximum(*x[0], number, out);
       case LocalOp::transpose:
         return transpose(*x[0], e.numbers, out);
       default:
@@ -161,6 +188,33 @@ class Evaluator {
       for (std::size_t i = 0; i < out.elements.size(); ++i) {
         out.elements[i] = f(out.elements[i], x[k]->elements[i]);
       }
+    }
+  }
+  void maximum(const Operands& x, Tensor<T>& out) {
+    if constexpr (HasMost<A>) {
+      std::vector<T> all(x.size());
+      for (std::size_t i = 0; i < out.elements.size(); ++i) {
+        for (std::size_t k = 0; k < x.size(); ++k) all[k] = x[k]->elements[i];
+        out.elements[i] = a_.most(all);
+      }
+    } else {
+      fold(x, out, [r = a_](T a, T b) { return r.max(a, b); });
+    }
+  }
+  void reduce_maximum(const Tensor<T>& x, Size dim, Tensor<T>& out) {
+    if constexpr (HasMost<A>) {
+      const auto d = static_cast<std::size_t>(dim);
+      std::vector<T> all(static_cast<std::size_t>(x.shape[d]));
+      if (out.elements.empty()) return;
+      const auto after = static_cast<std::size_t>(strides_of(x.shape)[d]);
+      spend(static_cast<Size>(x.elements.size()));
+      for (std::size_t o = 0; o < out.elements.size(); ++o) {
+        const std::size_t first = o / after * all.size() * after + o % after;
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] = x.elements[first + i * after];
+        out.elements[o] = a_.most(all);
+      }
+    } else {
+      reduce(x, dim, out, [r = a_](T a, T b) { return r.max(a, b); });
     }
   }
   template <typename F>
@@ -241,7 +295,7 @@ class Evaluator {
     const auto product = matrix_product(e, extents);
     if (!product || !A::multiplies()) return false;
     spend(terms);
-    A::multiply(*product, x[0]->elements.data(), x[1]->elements.data(), out.elements.data());
+    a_.multiply(*product, x[0]->elements.data(), x[1]->elements.data(), out.elements.data());
     return true;
   }
   /// How far a step of each label goes in an operand.
@@ -265,37 +319,87 @@ class Evaluator {
       all.pop_back();
     }
     Walk walk(std::move(all), std::move(rows));
+    if constexpr (Gathers<A>) {
+      if (x.size() == 2) return gathered(x, walk, steps, inner, out);
+    }
     do {
       spend(inner * static_cast<Size>(x.size()));
       row(x, walk, steps, inner, out);
     } while (walk.next());
   }
+  /// Rows that are added to the same one, several at a time.
+  void gathered(const Operands& x, Walk& walk, const std::vector<Size>& steps, Size inner,
+                Tensor<T>& out) {
+    Rows rows{.a_step = steps[0], .b_step = steps[1], .to_step = steps[2], .inner = inner};
+    for (bool more = true; more;) {
+      const Size to = walk.offset(2);
+      std::size_t count = 0;
+      for (; more && count < A::most_gathered && walk.offset(2) == to; ++count) {
+        rows.a[count] = x[0]->elements.data() + walk.offset(0);
+        rows.b[count] = x[1]->elements.data() + walk.offset(1);
+        more = walk.next();
+      }
+      spend(inner * static_cast<Size>(2 * count));
+      rows.to = out.elements.data() + to;
+      if (count == A::most_gathered) {
+        add_rows(rows, std::integral_constant<std::size_t, A::most_gathered>());
+      } else {
+        add_rows(rows, count);
+      }
+    }
+  }
+  struct Rows {
+    std::array<const T*, 8> a = {};
+    std::array<const T*, 8> b = {};
+    Size a_step = 0;
+    Size b_step = 0;
+    Size to_step = 0;
+    Size inner = 0;
+    T* to = nullptr;
+  };
+  /// \param count  a number, or one that the compiler knows
+  template <typename Count>
+  void add_rows(const Rows& rows, Count count) const {
+    const A r = a_;  // a copy that no element can be part of
+    std::array<T, 8> first;
+    for (std::size_t k = 0; k < count; ++k) first[k] = *rows.a[k];
+    for (Size i = 0; i < rows.inner; ++i) {
+      typename A::Gathered sum = {};
+      for (std::size_t k = 0; k < count; ++k) {
+        const T& a = rows.a_step == 0 ? first[k] : rows.a[k][i * rows.a_step];
+        r.gather(sum, a, rows.b[k][i * rows.b_step]);
+      }
+      T& to = rows.to[i * rows.to_step];
+      to = r.add(to, r.gathered(sum));
+    }
+  }
   void row(const Operands& x, const Walk& walk, const std::vector<Size>& steps, Size inner,
            Tensor<T>& out) {
+    const A r = a_;  // a copy that no element can be part of
     T* const to = out.elements.data() + walk.offset(x.size());
     const Size step = steps.back();
     if (x.size() == 2) {
       const T* const a = x[0]->elements.data() + walk.offset(0);
       const T* const b = x[1]->elements.data() + walk.offset(1);
       if (steps[0] == 0 && steps[1] == 1 && step == 1) {
-        for (Size i = 0; i < inner; ++i) to[i] = A::add(to[i], A::mul(*a, b[i]));
+        for (Size i = 0; i < inner; ++i) to[i] = r.add(to[i], r.mul(*a, b[i]));
         return;
       }
       for (Size i = 0; i < inner; ++i) {
-        to[i * step] = A::add(to[i * step], A::mul(a[i * steps[0]], b[i * steps[1]]));
+        to[i * step] = r.add(to[i * step], r.mul(a[i * steps[0]], b[i * steps[1]]));
       }
       return;
     }
     for (Size i = 0; i < inner; ++i) {
-      T term = A::from(1);
+      T term = r.from(1);
       for (std::size_t k = 0; k < x.size(); ++k) {
-        term =
-            A::mul(term, x[k]->elements[static_cast<std::size_t>(walk.offset(k) + i * steps[k])]);
+        term = r.mul(term, x[k]->elements[static_cast<std::size_t>(walk.offset(k) + i * steps[k])]);
       }
-      to[i * step] = A::add(to[i * step], term);
+      to[i * step] = r.add(to[i * step], term);
     }
   }
 
+  A a_;  // the arithmetic
   Deadline deadline_;
   Watch watch_;
 };

@@ -1,0 +1,293 @@
+// A module carried out on numbers that are drawn. Room-internal.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "judge.h"
+#include "tensor.h"
+
+namespace retile::spmd {
+
+/// Of all values that are needed at one time, on all devices, and of families.
+inline constexpr Size most_held_bytes = Size{1} << 30;
+
+/// What a value is while a module is carried out: its tile on every device.
+template <typename A>
+using Tiles = std::vector<Tensor<typename A::Value>>;
+
+/// One array for each addend.
+template <typename A>
+using Family = std::vector<std::vector<typename A::Value>>;
+
+/// Calls f(global position, local position) for every element of a device's box.
+template <typename F>
+void for_each_element(const Layout& layout, const Shape& shape, Size device, const F& f) {
+  const auto count = checked_product(shape);
+  if (!count || *count == 0) return;
+  const std::vector<Size> strides = strides_of(layout.global());
+  const Shape at = layout.base_offset(device);
+  Size first = 0;
+  for (std::size_t d = 0; d < at.size(); ++d) first += at[d] * strides[d];
+  Walk walk(shape, {strides});
+  for (Size local = 0; local < *count; ++local) {
+    f(static_cast<std::size_t>(first + walk.offset(0)), static_cast<std::size_t>(local));
+    (void)walk.next();
+  }
+}
+
+inline Shape index_of(const Shape& global, std::size_t position) {
+  Shape out(global.size());
+  auto rest = static_cast<Size>(position);
+  for (std::size_t d = global.size(); d-- > 0;) {
+    out[d] = rest % global[d];
+    rest /= global[d];
+  }
+  return out;
+}
+
+/// Carries a module out once on numbers that are drawn.
+template <typename A>
+class Round {
+ public:
+  using T = typename A::Value;
+
+  /// \param random  outlives this
+  Round(const Module& module, std::mt19937_64& random, const Deadline& deadline, A arithmetic)
+      : module_(module),
+        random_(random),
+        a_(std::move(arithmetic)),
+        evaluator_(deadline, a_),
+        last_use_(module.values.size()) {
+    for (std::size_t s = 0; s < module.body.size(); ++s) {
+      for (const std::size_t x : arguments_of(module.body[s])) last_use_[x] = s;
+    }
+    last_use_[module.returned] = module.body.size();
+  }
+
+  std::optional<WrongModule> run() {
+    tiles_.resize(module_.values.size());
+    for (std::size_t x = 0; x < module_.parameters; ++x) {
+      const Type& type = module_.values[x].type;
+      const Family<A> family = drawn_family(type.layout());
+      if (module_.denotes) {
+        inputs_.push_back({type.layout().global(), collapsed(family, type.layout())});
+      }
+      tiles_[x] = tiles_of(family, type);
+      if (!last_use_[x]) drop(x);
+    }
+    for (std::size_t s = 0; s < module_.body.size(); ++s) {
+      if (auto wrong = carry_out(module_.body[s])) {
+        wrong->statement = s;
+        return wrong;
+      }
+      for (const std::size_t x : arguments_of(module_.body[s])) {
+        if (last_use_[x] == s) drop(x);
+      }
+      if (!last_use_[module_.body[s].value]) drop(module_.body[s].value);
+    }
+    return module_.denotes ? compared() : std::nullopt;
+  }
+
+ private:
+  static std::vector<std::size_t> arguments_of(const Statement& statement) {
+    if (const auto* op = std::get_if<SpmdOp>(&statement.op)) return op->arguments;
+    return {std::get<RedistributeOp>(statement.op).argument};
+  }
+  void drop(std::size_t x) {
+    for (const auto& tile : tiles_[x]) held_ -= static_cast<Size>(tile.elements.size());
+    tiles_[x] = {};
+  }
+  static constexpr Size most_held = most_held_bytes / static_cast<Size>(sizeof(T));
+  void hold(Size elements) {
+    if (elements > most_held - std::min(held_, most_held)) {
+      throw Undecided{fmt::format("more than 2^{} elements at one time on all devices together",
+                                  log_of_most_held)};
+    }
+    held_ += elements;
+  }
+  static constexpr int log_of_most_held = sizeof(T) == 8 ? 27 : 26;
+  static_assert(most_held == Size{1} << log_of_most_held);
+  /// Of all addends together. Throws Undecided where they are too many.
+  static void fit(const Layout& layout) {
+    const auto all = checked_mul(layout.global_size(), layout.addend_count());
+    if (!all || *all > most_held) {
+      throw Undecided{
+          fmt::format("an array of more than 2^{} elements, addends counted", log_of_most_held)};
+    }
+  }
+
+  Family<A> drawn_family(const Layout& layout) {
+    fit(layout);
+    a_.begin_family(random_);
+    Family<A> out(static_cast<std::size_t>(layout.addend_count()));
+    for (auto& array : out) {
+      array.resize(static_cast<std::size_t>(layout.global_size()));
+      for (T& element : array) element = a_.drawn(random_);
+    }
+    return out;
+  }
+
+  /// What a family means: its sum, maximum or minimum.
+  std::vector<T> collapsed(const Family<A>& family, const Layout& layout) const {
+    std::vector<T> out = family[0];
+    const Addition addition = layout.addends() ? layout.addends()->addition : Addition::sum;
+    std::vector<T> addends(family.size());
+    for (std::size_t i = 0; i < out.size() && family.size() > 1; ++i) {
+      for (std::size_t k = 0; k < family.size(); ++k) addends[k] = family[k][i];
+      out[i] = together(addition, addends);
+    }
+    return out;
+  }
+  T together(Addition addition, std::vector<T>& addends) const {
+    const bool is_minimum = addition == Addition::min;
+    if (is_minimum) {
+      for (T& p : addends) p = a_.sub(a_.from(0), p);
+    }
+    if (is_minimum || addition == Addition::max) {
+      const T most = maximum_of(a_, addends);
+      return is_minimum ? a_.sub(a_.from(0), most) : most;
+    }
+    return std::accumulate(addends.begin(), addends.end(), a_.from(0),
+                           [this](T p, T q) { return a_.add(p, q); });
+  }
+
+  Tiles<A> tiles_of(const Family<A>& family, const Type& type) {
+    Tiles<A> out;
+    for (Size d = 0; d < module_.devices; ++d) {
+      Tensor<T> tile{type.shape(d), {}};
+      const Size count = *checked_product(tile.shape);  // the reader has seen to it
+      hold(count);
+      tile.elements.resize(static_cast<std::size_t>(count));
+      const auto& array = family[static_cast<std::size_t>(type.layout().addend(d))];
+      for_each_element(type.layout(), tile.shape, d, [&](std::size_t global, std::size_t local) {
+        tile.elements[local] = array[global];
+      });
+      out.push_back(std::move(tile));
+    }
+    return out;
+  }
+
+  /// The family that tiles are of, or where devices disagree or leave out an element.
+  std::optional<WrongModule> family_of(const Tiles<A>& tiles, const Type& type, Family<A>& out) {
+    const Layout& layout = type.layout();
+    fit(layout);
+    const auto size = static_cast<std::size_t>(layout.global_size());
+    out.assign(static_cast<std::size_t>(layout.addend_count()), std::vector<T>(size, a_.from(0)));
+    std::vector<std::vector<bool>> is_known(out.size(), std::vector<bool>(size, false));
+    std::optional<WrongModule> wrong;
+    for (Size d = 0; d < module_.devices && !wrong; ++d) {
+      const auto k = static_cast<std::size_t>(layout.addend(d));
+      const Tensor<T>& tile = tiles[static_cast<std::size_t>(d)];
+      for_each_element(layout, tile.shape, d, [&](std::size_t global, std::size_t local) {
+        const T element = tile.elements[local];
+        if (is_known[k][global] && out[k][global] != element && !wrong) {
+          wrong = found("replicas", layout, global, k);
+          wrong->device = d;
+        }
+        out[k][global] = element;
+        is_known[k][global] = true;
+      });
+    }
+    for (std::size_t k = 0; k < out.size() && !wrong; ++k) {
+      const auto gap = std::find(is_known[k].begin(), is_known[k].end(), false);
+      if (gap == is_known[k].end()) continue;
+      wrong = found("uncovered", layout, static_cast<std::size_t>(gap - is_known[k].begin()), k);
+    }
+    return wrong;
+  }
+  static WrongModule found(std::string reason, const Layout& layout, std::size_t position,
+                           std::size_t addend) {
+    WrongModule out{.reason = std::move(reason)};
+    out.element = index_of(layout.global(), position);
+    if (layout.addend_count() > 1) out.addend = static_cast<Size>(addend);
+    return out;
+  }
+
+  std::optional<WrongModule> carry_out(const Statement& statement) {
+    const Type& type = module_.values[statement.value].type;
+    Family<A> family;
+    if (const auto* op = std::get_if<SpmdOp>(&statement.op)) {
+      tiles_[statement.value] = local_values(*op);
+      return family_of(tiles_[statement.value], type, family);
+    }
+    const std::size_t x = std::get<RedistributeOp>(statement.op).argument;
+    const Type& from = module_.values[x].type;
+    if (auto wrong = family_of(tiles_[x], from, family)) return wrong;
+    tiles_[statement.value] =
+        tiles_of(split(collapsed(family, from.layout()), type.layout()), type);
+    return std::nullopt;
+  }
+
+  Tiles<A> local_values(const SpmdOp& op) {
+    Tiles<A> out;
+    for (Size d = 0; d < module_.devices; ++d) {
+      std::vector<const Tensor<T>*> values;
+      for (const std::size_t x : op.arguments) {
+        values.push_back(&tiles_[x][static_cast<std::size_t>(d)]);
+      }
+      std::vector<Tensor<T>> defined;
+      defined.reserve(op.definitions.size());
+      for (const auto& [name, e] : op.definitions) {
+        defined.push_back(evaluator_.value(e, values));
+        values.push_back(&defined.back());
+      }
+      out.push_back(evaluator_.value(op.result, values));
+      hold(static_cast<Size>(out.back().elements.size()));
+    }
+    return out;
+  }
+
+  /// Addends that mean the array: all but the first are any numbers.
+  Family<A> split(std::vector<T> array, const Layout& layout) {
+    const auto count = static_cast<std::size_t>(layout.addend_count());
+    if (count > 1 && layout.addends()->addition != Addition::sum) {
+      throw Undecided{"a redistribution to addends that are not summed"};
+    }
+    fit(layout);
+    a_.begin_family(random_);
+    Family<A> out = {std::move(array)};
+    for (std::size_t k = 1; k < count; ++k) {
+      out.emplace_back(out[0].size());
+      for (std::size_t i = 0; i < out[k].size(); ++i) {
+        out[k][i] = a_.drawn(random_);
+        out[0][i] = a_.sub(out[0][i], out[k][i]);
+      }
+    }
+    return out;
+  }
+
+  std::optional<WrongModule> compared() {
+    const Type& type = module_.values[module_.returned].type;
+    Family<A> family;
+    if (auto wrong = family_of(tiles_[module_.returned], type, family)) return wrong;
+    const std::vector<T> held = collapsed(family, type.layout());
+    std::vector<const Tensor<T>*> inputs;
+    for (const Tensor<T>& input : inputs_) inputs.push_back(&input);
+    const Tensor<T> wanted = evaluator_.value(*module_.denotes, inputs);
+    const auto [at, other] = std::mismatch(held.begin(), held.end(), wanted.elements.begin());
+    if (at == held.end()) return std::nullopt;
+    WrongModule out{.reason = "denotes"};
+    out.element = index_of(type.layout().global(), static_cast<std::size_t>(at - held.begin()));
+    return out;
+  }
+
+  const Module& module_;
+  std::mt19937_64& random_;
+  A a_;  // the arithmetic
+  Evaluator<A> evaluator_;
+  std::vector<std::optional<std::size_t>> last_use_;  // the statement; the body's end: returned
+  std::vector<Tiles<A>> tiles_;
+  std::vector<Tensor<T>> inputs_;
+  Size held_ = 0;
+};
+
+}  // namespace retile::spmd
