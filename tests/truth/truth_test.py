@@ -2,7 +2,7 @@
 
 A row: `name`, `input` (a file of inputs/), `call` (words of a command line, in which {input} is the file and {made} one that `make` wrote),
 `code` (a list: any of them), `says` and `never` (regular expressions over both streams), `plan_cost` (the plan of the Program's own ends
-costs no more), `collective` (the plan with --collectives has one step). A row under `limits` ends within `seconds` and `mib`.
+costs no more), `collective` (the plan with --collectives has one step). No call may leave a file behind where it ran. A row under `limits` ends within `seconds` and `mib`.
 Names under `pending` are not mended yet; one that holds all the same fails the test, so that the list only ever shrinks.
 """
 
@@ -30,10 +30,11 @@ def environment():
 class Answer:
     """What a call said, how long it took, and the largest resident memory of it and its children, in MiB."""
 
-    def __init__(self, words, seconds):
+    def __init__(self, words, seconds, folder):
         began = time.monotonic()
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment(), start_new_session=True)
+            child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment(), cwd=folder,
+                                     start_new_session=True)
             self.code = None
             while self.code is None and time.monotonic() - began < seconds:
                 done, status, usage = os.wait4(child.pid, os.WNOHANG)
@@ -81,7 +82,8 @@ def faults(row):
     """What a row does not keep, a sentence each."""
     out = []
     with tempfile.TemporaryDirectory(prefix="retile-truth-") as folder:
-        answer = Answer(words_of(row, folder), row.get("seconds", SECONDS))
+        answer = Answer(words_of(row, folder), row.get("seconds", SECONDS), folder)
+        left = sorted(set(os.listdir(folder)) - {"made"})
     both = answer.out + answer.err
     if not answer.in_time:
         out.append(f"did not end within {row.get('seconds', SECONDS)} s")
@@ -91,6 +93,8 @@ def faults(row):
     out += [f"says {pattern!r}" for pattern in row.get("never", []) if re.search(pattern, both)]
     if answer.mib > row.get("mib", answer.mib):
         out.append(f"took {answer.mib:.0f} MiB, at most {row['mib']} are wanted")
+    if left:
+        out.append(f"left {left} behind")
     if "plan_cost" in row or "collective" in row:
         out += plan_faults(row)
     return out + [str(answer)] if out else out
