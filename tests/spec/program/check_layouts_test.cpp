@@ -477,6 +477,15 @@ TEST(Reasons, claims) {
             "right");
 }
 
+/// Device 1 has the largest tile.
+TEST(Reasons, the_claimed_tile_is_the_largest_of_all_devices) {
+  const std::string head = "retile.program/2\nmesh x:2\nfrom [(0,1,4){x}4]\nto [(0,1,4){x}4]\n";
+  EXPECT_EQ(outcome(head + "allpermute source=[0,1] tile=[3]"), "right");
+  EXPECT_EQ(outcome(head + "allpermute source=[0,1] tile=[1]"), "tile_claim 0");
+  EXPECT_EQ(verdict_of(head + "allpermute source=[0,1]").height, 3);
+  EXPECT_EQ(verdict_of(head + "allpermute source=[0,1]").bound, 3);
+}
+
 TEST(Reasons, the_end_is_the_list_of_indices_in_order) {
   // Box 0..3 in another order, which only an exchange can make.
   const std::string head = "retile.program/2\nmesh x:2\nfrom [3{x}5]\nto [3{x}5]\n";

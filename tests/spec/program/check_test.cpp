@@ -269,6 +269,20 @@ TEST(Reasons, map_claim) {
             "map_claim 0");
   EXPECT_EQ(outcome(small(step + " tile=[9] map=[4{2:3}12]", "[4{y}12]")), "tile_claim 0");
 }
+/// In C order [0,4] is the place of [1,0], but it lies outside of the array.
+TEST(Reasons, no_claim_is_true_of_what_lies_outside_of_the_array) {
+  for (const char* version : {"1", "2"}) {
+    const std::string ends = "tile=[1,4] global=[2,4] at=[[0,0],[1,0]]\n";
+    const std::string text = std::string("retile.program/") + version + "\ndevices 2\nfrom " +
+                             ends + "to " + ends + "allpermute source=[0,1] at=[[0,0],";
+    EXPECT_EQ(outcome(text + "[1,0]]\n"), "right") << version;
+    const Verdict verdict = verdict_of(text + "[0,4]]\n");
+    EXPECT_EQ(outcome(verdict), "map_claim 0") << version;
+    EXPECT_EQ(verdict.wrong->device, 1) << version;
+    EXPECT_EQ(verdict.wrong->element, (Sizes{0, 4})) << version;
+    EXPECT_EQ(verdict.wrong->found, (Sizes{1, 0})) << version;
+  }
+}
 TEST(Reasons, not_a_box_only_when_the_end_is_wrong) {
   const std::string leave = "alltoall split=0 concat=0 groups=[[0,1],[2,3],[4,5]]\n";
   EXPECT_EQ(outcome(small(leave + leave, "[2{x,y}12]")), "right");
@@ -345,6 +359,28 @@ TEST(Measures, height_counts_every_state_and_both_ends) {
   EXPECT_EQ(claim.height, 2);
   EXPECT_EQ(claim.cost, 0);
   EXPECT_EQ(verdict_of(small("", "[12]")).height, 12);
+}
+
+/// All of four elements come to all, and leave again.
+TEST(Measures, an_exchange_counts_for_the_height) {
+  std::string transfers;
+  for (int to = 0; to < 4; ++to) {
+    for (int from = 0; from < 4; ++from) {
+      transfers += (transfers.empty() ? "[" : ",[") + std::to_string(to) + "," +
+                   std::to_string(from) + "," + std::to_string(from) + ",0,1]";
+    }
+  }
+  for (const char* version : {"1", "2"}) {
+    const Verdict verdict =
+        verdict_of(std::string("retile.program/") + version +
+                   "\ndevices 4\nfrom [1{1:4}4]\nto [1{1:4}4]\nexchange tile=[4] transfers=[" +
+                   transfers + "]\ndynslice dim=0 groups=[[0,1,2,3]]\n");
+    EXPECT_EQ(outcome(verdict), "right") << version;
+    EXPECT_EQ(verdict.height, 4) << version;
+    EXPECT_EQ(verdict.bound, 1) << version;
+    EXPECT_FALSE(verdict.within_bound) << version;
+    EXPECT_EQ(verdict.cost, 4) << version;
+  }
 }
 
 TEST(Limits, blocks_make_large_tiles_small) {

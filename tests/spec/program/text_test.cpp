@@ -232,6 +232,8 @@ const char* const rejected_headers[] = {
     "mesh x:4\nfrom [4611686018427387904{x}4]\nto [4]",
     "mesh x:2\nfrom [4294967296, 4294967296]\nto [4294967296, 4294967296]",
     "devices 4\nfrom [2{1:3}6]\nto [6]",
+    "devices 12\nfrom [1{1:2}2, 1{3:2}2]\nto [2, 2]",  // 3 is no multiple of 2
+    "devices 12\nfrom [1{3:2}2, 1{1:2}2]\nto [2, 2]",
     "devices 6\nfrom [1{1:2,3:2}4]\nto [4]",
     "devices 8\nfrom [1{1:4,2:2}8]\nto [8]",
     "devices 4\nfrom [2{0:2}4]\nto [4]",
@@ -261,6 +263,7 @@ TEST(ProgramText, header_table) {
       "mesh x:2\nfrom []\nto []",
       "mesh x:2\nfrom [9223372036854775807]\nto [9223372036854775807]",
       "devices 4\nfrom [2{1:2}4, 2{2:2}4]\nto [4, 4]",
+      "devices 12\nfrom [1{1:3}3, 1{3:2}2]\nto [3, 2]",
       "devices 2\nmesh x:2\nfrom [2{x}4]\nto tile=[4] global=[4] at=[[0],[0]]",
   };
   for (const char* text : accepted) EXPECT_TRUE(is_program(with_header(text))) << text;
