@@ -41,6 +41,7 @@ TEST(Bounds, coefficients_are_bounded_by_what_is_added_and_multiplied) {
 
 TEST(Bounds, maxima_are_variables_of_degree_1) {
   EXPECT_EQ(bounds(one_of("relu (fill 3 x)")).degree, 1);
+  EXPECT_EQ(bounds(one_of("mul (relu (fill 3 x)) (relu (fill 3 x))")).degree, 2);
   EXPECT_EQ(bounds(one_of("mul x (relu (mul x x))")).degree, 3);
   EXPECT_EQ(bounds(one_of("mul (relu x) (relu x)")).degree, 2);
   // A variable more for each maximum, and denominators of 3 bits in each other's.

@@ -57,6 +57,13 @@ TEST(JudgeNumbers, gates_far_from_0_are_found) {
   EXPECT_EQ(verdict("relu (sub (relu (sub x (fill 500 x))) (fill 500 x))", "fill 0 x"), wrong);
 }
 
+/// A hat over the numbers from 100 to 200, beside a constant that is far larger.
+TEST(JudgeNumbers, numbers_between_small_and_large_constants_are_drawn) {
+  const std::string hat = "relu (sub (fill 50 x) (max (sub x (fill 150 x)) (sub (fill 150 x) x)))";
+  const std::string zero = "(scale 0 (fill 4611686018427387904 x))";
+  EXPECT_EQ(verdict("add (" + hat + ") " + zero, "fill 0 x"), wrong);
+}
+
 TEST(JudgeNumbers, maxima_that_are_the_same_are_right) {
   EXPECT_EQ(verdict("relu (add x w)", "max (fill 0 x) (add w x)"), "right");
   EXPECT_EQ(verdict("relu x", "add x (relu (neg x))"), "right");

@@ -68,6 +68,13 @@ TEST_F(MaximaTest, of_two_scale_downwards) {
   EXPECT_EQ(times(3, relu(neg(x))), relu(times(-3, x)));
 }
 
+TEST_F(MaximaTest, of_several_scale_with_them) {
+  EXPECT_EQ(max({times(2, x), times(2, y), times(2, z)}), times(2, max({x, y, z})));
+  EXPECT_EQ(max({times(3, z), times(3, y), c(3)}), times(3, max({y, z, c(1)})));
+  const Value large = max({times(3, x), times(3, y), c(6)});
+  EXPECT_EQ(times(3, max({x, y, c(2)})), large);
+}
+
 TEST_F(MaximaTest, control_what_differs_for_some_numbers_differs) {
   EXPECT_NE(relu(x), x);
   EXPECT_NE(relu(x), c(0));
@@ -78,6 +85,8 @@ TEST_F(MaximaTest, control_what_differs_for_some_numbers_differs) {
   EXPECT_NE(relu(times(5, x)), relu(times(3, x)));
   EXPECT_NE(max({x, y}), max({x, z}));
   EXPECT_NE(max({x, y, z}), max({x, y}));
+  EXPECT_NE(max({neg(x), neg(y), neg(z)}), neg(max({x, y, z})));
+  EXPECT_NE(max({times(2, x), times(2, y), z}), times(2, max({x, y, z})));
   EXPECT_NE(max({times(2, max({x, y})), z}), max({x, y, z}));
   EXPECT_NE(max({neg(max({x, y})), z}), max({x, y, z}));
   EXPECT_NE(max({x, y}), neg(max({neg(x), neg(y)})));

@@ -135,14 +135,32 @@ std::optional<Maxima::Value> Maxima::positive_part(Value d) {
   return std::nullopt;
 }
 
-Maxima::Value Maxima::of_set(List sorted) {
+Maxima::Value Maxima::of_set(const List& arguments) {
+  if (const auto known = known_set(arguments)) return *known;
+  List sorted = arguments;
   std::sort(sorted.begin(), sorted.end());
-  const std::size_t known = find(sets_, sorted);
-  if (known != sets_.size()) return set_maxima_[known];
   count_kept(sorted.size());
   sets_.insert(sorted);
   set_maxima_.push_back(field_.drawn(random_));
   return set_maxima_.back();
+}
+
+std::optional<Maxima::Value> Maxima::known_set(const List& arguments) {
+  const auto times = [&](Value by) {
+    List multiple = arguments;
+    for (Value& p : multiple) p = field_.mul(p, by);
+    std::sort(multiple.begin(), multiple.end());
+    return find(sets_, multiple);
+  };
+  const std::size_t same = times(field_.from(1));
+  if (same != sets_.size()) return set_maxima_[same];
+  for (const Factor& k : factors_) {
+    const std::size_t part = times(k.reciprocal);  // max{k p} = k max{p}
+    if (part != sets_.size()) return field_.mul(k.number, set_maxima_[part]);
+    const std::size_t multiple = times(k.number);
+    if (multiple != sets_.size()) return field_.mul(k.reciprocal, set_maxima_[multiple]);
+  }
+  return std::nullopt;
 }
 
 void Maxima::keep(Value maximum, const List& arguments) {

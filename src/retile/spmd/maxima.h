@@ -46,9 +46,10 @@ inline constexpr std::size_t most_factors = 8;
 ///
 /// Each set of arguments has a variable of its own, whose value is drawn. The same set has the same value,
 /// in whatever order it comes. Some laws of maxima are used besides. The maximum of maxima is that of all
-/// their arguments. Of constants, and of two whose difference is one, the larger counts. And of two
-/// max(p, q) = q + r(p - q), where r(d) = d + r(-d), and r(k d) = k r(d) for some positive k. What
-/// is equal by these laws is equal for all numbers. What is not may be equal all the same.
+/// their arguments. Of constants, and of two whose difference is one, the larger counts. Of two
+/// max(p, q) = q + r(p - q), where r(d) = d + r(-d). And max{k p, k q, ..} = k max{p, q, ..} for some
+/// positive k. What is equal by these laws is equal for all numbers. What is not may be equal all
+/// the same.
 class Maxima {
  public:
   using Value = Twofold::Value;
@@ -75,7 +76,9 @@ class Maxima {
   [[nodiscard]] Value of_two(Value p, Value q);
   /// r(d), where r of a multiple of it is known.
   [[nodiscard]] std::optional<Value> positive_part(Value d);
-  [[nodiscard]] Value of_set(List sorted);
+  [[nodiscard]] Value of_set(const List& arguments);
+  /// The maximum of a set of which a multiple is known.
+  [[nodiscard]] std::optional<Value> known_set(const List& arguments);
   void keep(Value maximum, const List& arguments);
   void count_kept(std::size_t values);
   [[nodiscard]] std::size_t find(const ListTable& table, std::span<const Value> list);
