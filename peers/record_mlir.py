@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 PASSES = {19: "sharding-propagation,mesh-spmdization", 22: "sharding-propagation,shard-partition"}
+BEFORE = "sharding-propagation"  # what leaves the reshards to a later pass
 SECONDS = 60
 
 
@@ -46,11 +47,11 @@ def inexpressible(problem, release):
     return problem["from_order"] or problem["to_order"] or (release != 19 and (problem["from_sum"] or problem["to_sum"]))
 
 
-def emit(problem, release, path):
+def emit(problem, release, path, passes):
     """What becomes of it, and the last words."""
     if inexpressible(problem, release):
         return "inexpressible", ""
-    command = [f"mlir-opt-{release}", f"--pass-pipeline=builtin.module(func.func({PASSES[release]}))", "-"]
+    command = [f"mlir-opt-{release}", f"--pass-pipeline=builtin.module(func.func({passes}))", "-"]
     try:
         done = subprocess.run(command, input=module(problem, release), capture_output=True, text=True, timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:
@@ -65,14 +66,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--release", type=int, choices=sorted(PASSES), required=True)
+    parser.add_argument("--before", action="store_true", help="stop before the pass that partitions")
     parser.add_argument("--forms", help="for the likeness of other recorders; there is one form")
     given = parser.parse_args()
     form = f"mlir{given.release}"
     given.folder.mkdir(parents=True, exist_ok=True)
     with (given.folder / "log.jsonl").open("w") as lines:
         for problem in map(json.loads, sys.stdin):
+            if given.before and all(problem["from" + part] == problem["to" + part] for part in ("", "_sum")):
+                continue  # right before and after the pass
             start = time.monotonic()
-            state, words = emit(problem, given.release, given.folder / f"{problem['id']}.{form}")
+            state, words = emit(problem, given.release, given.folder / f"{problem['id']}.{form}",
+                                BEFORE if given.before else PASSES[given.release])
             record = {"id": problem["id"], "form": form, "state": state, "seconds": round(time.monotonic() - start, 2)}
             if words:
                 record["words"] = words

@@ -12,8 +12,8 @@ from support import RETILE, Case, main, retile
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "foreign"
 
-FIELDS = ["schema", "function", "line", "devices", "shape", "from", "to", "right", "first_wrong", "reason", "device", "at", "element",
-          "found", "addend", "times", "replica", "height", "height_value", "bound", "within_bound", "cost", "received", "optimum",
+FIELDS = ["schema", "function", "line", "devices", "shape", "from", "to", "assumed", "right", "first_wrong", "reason", "device", "at", "element",
+          "found", "addend", "times", "replica", "rearranged", "right_with", "height", "height_value", "bound", "within_bound", "cost", "received", "optimum",
           "whole_array", "notes"]
 
 def uneven_columns(name, devices, rows, columns):
@@ -112,7 +112,73 @@ REFUSALS = [
     ("sum", "to_apply=%add,", "to_apply=%sub,", "no computation has this name"),
     ("sum", "f32[] add(%a, %b)", "f32[] add(%a, %a)", "no addition, maximum or minimum"),
     ("sum", "ROOT %all-reduce", "ROOT %half", "defined twice"),
+    # As XLA's verifier and its parser have it: channels, groups, sources, and what a reduction applies.
+    ("sum", "channel_id=1", "channel_id=0", "the number of a channel"),
+    ("sum", "channel_id=1, ", "", "use_global_device_ids without channel_id"),
+    ("sum", "replica_groups=[2,2]<=[2,2]T(1,0)", "replica_groups={}", "needs groups that are not empty"),
+    ("groups", "replica_groups=mesh['x'=2,'y'=4] {'y'}", "replica_groups={{}}", "needs groups that are not empty"),
+    ("rows_to_columns", "replica_groups=[1,4]<=[4]", "replica_groups={}", "needs groups that are not empty"),
+    ("permute", "{1,2},{2,4}", "{1,2},{1,4}", "1 is a source twice"),
+    ("permute", "channel_id=1", "channel_id=0", "the number of a channel"),
+    ("sum", "f32[] add(%a, %b)", "f32[] add(%a, %zzz)", "no addition, maximum or minimum"),
+    ("sum", "f32[] add(%a, %b)", "f32[] add(%x, %y)", "no addition, maximum or minimum"),
+    ("sum", "%b = f32[] parameter(1)", "%b = f32[] parameter(0)", "no addition, maximum or minimum"),
+    ("sum", "ROOT %sum = f32[] add(%a, %b)", "%u = f32[] add(%a, %b)\n  ROOT %sum = f32[] add(%u, %b)", "no addition, maximum or minimum"),
+    ("sum", "ROOT %sum = f32[] add(%a, %b)", "ROOT %sum = f32[] and(%a, %b)", "no addition, maximum or minimum"),
+    # A bitcast reads memory as it lies.
+    ("rows_to_columns", "f32[2,4,2]{2,1,0} reshape(%param)", "f32[2,4,2]{1,2,0} bitcast(%param)", "not row by row"),
+    ("rows_to_columns", "f32[2,4,2]{2,1,0} reshape(%param)", "f32[2,4,2]{2,1,0:T(2,128)} bitcast(%param)", "not row by row"),
+    ("rows_to_columns", "f32[4,2,2]{2,1,0} transpose(%all-to-all), dimensions={1,0,2}\n  ROOT %reshape.2 = f32[8,2]{1,0} reshape",
+     "f32[4,2,2]{2,0,1} transpose(%all-to-all), dimensions={1,0,2}\n  ROOT %reshape.2 = f32[8,2]{1,0} bitcast", "not row by row"),
 ]
+
+TWO = """HloModule two, num_partitions=2
+ENTRY main_spmd {
+  b = f32[4]{0} parameter(1), sharding={devices=[2]<=[2]}
+  a = f32[2,4]{1,0} parameter(0), sharding={devices=[2,1]<=[2]}
+  g = (f32[4,4]{1,0}, f32[4,4]{1,0}) all-gather(a, a), channel_id=1, replica_groups={{0,1}}, dimensions={0}, use_global_device_ids=true
+  h = f32[8]{0} all-gather(b), channel_id=2, replica_groups={{1,0}}, dimensions={0}, use_global_device_ids=true
+  x = f32[4,4]{1,0} get-tuple-element(g), index=1
+  ROOT t = (f32[4,4]{1,0}, f32[8]{0}) tuple(x, h), sharding={{replicated}, {replicated}}
+}
+"""
+
+CALLS = """HloModule calls, num_partitions=2
+gather {
+  q = f32[2,4]{1,0} parameter(0)
+  ROOT g = f32[4,4]{1,0} all-gather(q), channel_id=1, replica_groups={{0,1}}, dimensions={0}, use_global_device_ids=true
+}
+both {
+  p = (f32[2,4]{1,0}, s32[]) parameter(0)
+  c = f32[4,4]{1,0} call(p#0), to_apply=gather
+  ROOT t = (f32[4,4]{1,0}, s32[]) tuple(c, p#1)
+}
+ENTRY main_spmd {
+  q = f32[2,4]{1,0} parameter(0), sharding={devices=[2,1]<=[2]}
+  n = s32[] constant(1)
+  t = (f32[2,4]{1,0}, s32[]) tuple(q, n)
+  c = (f32[4,4]{1,0}, s32[]) call(t), to_apply=both
+  ROOT r = f32[4,4]{1,0} copy((f32[4,4]{1,0}, s32[]) c#0), sharding={replicated}
+}
+"""
+
+# Moves every row one further, as XLA's partitioner makes it of jnp.roll.
+ROLL = """HloModule roll, num_partitions=4
+ENTRY main_spmd {
+  p = f32[2,2]{1,0} parameter(0)
+  s = f32[1,2]{1,0} slice(p), slice={[1:2], [0:2]}
+  c = f32[1,2]{1,0} collective-permute(s), channel_id=1, source_target_pairs={{0,1},{1,2},{2,3},{3,0}}
+  t = f32[1,2]{1,0} slice(p), slice={[0:1], [0:2]}
+  ROOT r = f32[2,2]{1,0} concatenate(c, t), dimensions={0}
+}
+"""
+LARGE = """HloModule large, num_partitions=2
+ENTRY main_spmd {
+  p = f32[65536,65536] parameter(0), sharding={replicated}
+  ROOT c = f32[65536,65536] copy(p), sharding={replicated}
+}
+"""
+ROWS = ["--mesh", "x:4", "--from", "[2{x}8,2]", "--to", "[2{x}8,2]"]
 
 
 def example(name):
@@ -161,6 +227,105 @@ class Foreign(Case):
             with self.subTest(name=name, new=new):
                 self.refused(retile("check", stdin=changed(name, old, new)), 2, re.escape(words))
 
+    def test_several_arrays(self):
+        done = retile("check", "--json", stdin=TWO)
+        self.assertEqual(done.returncode, 1)
+        verdicts = list(map(json.loads, done.stdout.splitlines()))
+        self.assertEqual([(one["function"], one["shape"], one["right"]) for one in verdicts],
+                         [("two, array 0", [4, 4], True), ("two, array 1", [8], False)])
+        done = retile("check", "--json", stdin=TWO.replace("{{1,0}}", "{{0,1}}"))
+        self.assertEqual((done.returncode, [json.loads(line)["cost"] for line in done.stdout.splitlines()]), (0, [16, 8]))
+        bare = re.sub(r", sharding=\{\{[^\n]*|, sharding=\{devices[^\n]*", "", TWO)
+        for options in (["--from", "[2{x}4, 4];[4{x}8]", "--to", "[4,4]; [8]"], ["--shape", "4,4; 8", "--from", "P('x');P('x')", "--to", "P()"]):
+            done = retile("check", "--mesh", "x:2", *options, stdin=bare)
+            self.assertEqual([line.split(": ")[1].split()[0] for line in done.stdout.splitlines() if line.startswith("two")], ["right", "wrong"],
+                             done)
+        self.refused(retile("check", "--mesh", "x:2", "--from", "[2{x}4, 4];[4{x}8];[1]", "--to", "[4,4]; [8]", stdin=bare), 2,
+                     "--from says 3 arrays, but this function moves 2 arrays")
+        self.refused(retile("check", stdin=TWO.replace("tuple(x, h)", "tuple(x, k)").replace("  x =", "  k = f32[8]{0} iota(), iota_dimension=0\n  x =")),
+                     2, "result 1 is made of 0 parameters")
+        self.refused(retile("check", stdin=TWO.replace("b = f32[4]{0} parameter(1)", "b = f32[4]{0} parameter(2)")), 2, "parameter 1 is missing")
+        self.refused(retile("check", stdin=TWO.replace("b = f32[4]{0} parameter(1)", "b = f32[4]{0} parameter(0)")), 2, "a second parameter 0")
+
+    def test_calls_are_read_in_their_place(self):
+        out = self.verdict(CALLS)
+        self.assertEqual((out["right"], out["cost"]), (True, 16))
+        self.assertIs(self.verdict(CALLS.replace("{{0,1}}", "{{1,0}}"))["right"], False)
+        for old, new, words in [("call(p#0), to_apply=gather", "call(p#0), to_apply=both", "another type"),
+                                ("p#0)", "p#2)", "no such part"), ("c#0", "q#0", "no such part"),
+                                ("call(t), to_apply=both", "call(t), to_apply=none", "no computation has this name"),
+                                ("q = f32[2,4]{1,0} parameter(0)\n", "q = f32[2,4]{1,0} parameter(1)\n", "but the call has 1 operand"),
+                                ("all-gather(q)", "all-gather(n)", "nothing is called n above"),
+                                ("ROOT g = f32[4,4]{1,0} all-gather(q), channel_id=1, replica_groups={{0,1}}, dimensions={0}, use_global_device_ids=true",
+                                 "ROOT g = f32[4,4]{1,0} call(q), to_apply=gather", "deeper than 32")]:
+            with self.subTest(new=new):
+                self.refused(retile("check", stdin=CALLS.replace(old, new, 1)), 2, re.escape(words))
+        doubled = "".join(f"d{k} {{\n  p = f32[2,4] parameter(0)\n  a = f32[2,4] call(p), to_apply=d{k + 1}\n"
+                          f"  ROOT r = f32[2,4] call(a), to_apply=d{k + 1}\n}}\n" for k in range(24))
+        doubled += "d24 {\n  p = f32[2,4] parameter(0)\n  ROOT r = f32[2,4] copy(p)\n}\n"
+        text = CALLS.replace("gather {", doubled + "gather {", 1).replace("c = f32[4,4]{1,0} call(p#0)", "d = f32[2,4] call(p#0), to_apply=d0\n  c = f32[4,4]{1,0} call(d)")
+        self.refused(retile("check", stdin=text), 3, "calls make more than")
+
+    def test_copies_to_other_layouts_move_nothing(self):
+        text = example("rows_to_columns").replace("f32[2,4,2]{2,1,0} reshape(%param)", "f32[2,4,2]{1,2,0} reshape(%param)")
+        self.assertIs(self.verdict(text)["right"], True)
+        bitcast = example("rows_to_columns").replace("f32[2,4,2]{2,1,0} reshape(%param)", "f32[2,4,2]{2,1,0} bitcast(%param)")
+        self.assertIs(self.verdict(bitcast)["right"], True)
+
+    def test_groups_of_replicas_are_noted(self):
+        text = example("sum").replace(", use_global_device_ids=true", "").replace("[2,2]<=[2,2]T(1,0)", "{{0}}")
+        done = retile("check", stdin=text)
+        self.assertIn("groups of replicas", done.stderr)
+        self.assertNotIn("groups of replicas", retile("check", stdin=example("sum")).stderr)
+
+    def test_verdicts_say_what_they_take_for_granted(self):
+        words = "  taken as a reshard: the result is the argument\n"
+        for text, options, right in [(example("offsets"), [], True), (ROLL, ROWS, False), (LARGE, [], None)]:
+            done = retile("check", *options, stdin=text)
+            self.assertEqual(done.stdout.count(words), 1, done)
+            self.assertIs(json.loads(retile("check", "--json", *options, stdin=text).stdout)["right"], right)
+        out = self.verdict(ROLL, *ROWS)
+        self.assertEqual((out["assumed"], out["rearranged"]), ("the result is the argument", True))
+        self.assertIn("every element is there once, in another order", retile("check", *ROWS, stdin=ROLL).stdout)
+        for old, new in [("{3,0}}", "{2,0}}"), ("{{0,1},{1,2}", "{{1,2}"), ("slice={[0:1]", "slice={[1:2]"), ("concatenate(c, t)", "concatenate(c, c)")]:
+            if new == "{2,0}}":
+                continue  # two targets of one source are refused
+            out = self.verdict(ROLL.replace(old, new), *ROWS)
+            self.assertEqual((out["right"], out["rearranged"]), (False, False), new)
+        self.assertIs(self.verdict(example("offsets"))["rearranged"], False)
+
+    def test_a_result_of_another_shape_is_no_reshard(self):
+        for old, new, words in [("r = f32[2,2]{1,0} concatenate(c, t), dimensions={0}", "r = f32[1,4]{1,0} concatenate(c, t), dimensions={1}", "a tile 1,4, but"),
+                                ("r = f32[2,2]{1,0} concatenate(c, t), dimensions={0}", "r = f32[1,2]{1,0} copy(c)", "a tile 1,2, but"),
+                                ("r = f32[2,2]{1,0} concatenate(c, t), dimensions={0}", "r = f32[2]{0} reshape(c)", "another shape than the argument")]:
+            self.assertIn(old, ROLL)
+            done = retile("check", *ROWS, stdin=ROLL.replace(old, new))
+            self.refused(done, 2, words)
+            self.assertIn("no reshard", done.stderr)
+
+    def test_a_result_of_numbers_is_wrong(self):
+        out = self.verdict("HloModule m, num_partitions=2\nENTRY m_spmd {\n  p = s32[4] parameter(0), sharding={replicated}\n"
+                           "  ROOT r = s32[4] iota(), iota_dimension=0, sharding={replicated}\n}\n")
+        self.assertEqual((out["right"], out["found"], out["rearranged"]), (False, "zero", False))
+
+    def test_axes_in_the_other_order(self):
+        text = re.sub(r"sharding=\{[^\n]*", "sharding={devices=[4]<=[4]}", """HloModule m, num_partitions=4
+ENTRY main_spmd {
+  p = f32[2]{0} parameter(0), sharding={}
+  ROOT c = f32[2]{0} collective-permute(p), channel_id=1, source_target_pairs={{0,0},{1,2},{2,1},{3,3}}
+}
+""")
+        mesh = ["--mesh", "x:2,y:2", "--to"]
+        self.assertEqual(self.verdict(text, *mesh, "[2{x,y}8]")["right"], True)
+        out = self.verdict(text, *mesh, "[2{y,x}8]")
+        self.assertEqual((out["right"], out["right_with"]), (False, {"from": "{devices=[4]<=[4]}", "to": "[2{x,y}8]"}))
+        self.assertIn("right with the axes in the other order, as others list them: --from '{devices=[4]<=[4]}' --to '[2{x,y}8]'",
+                      retile("check", *mesh, "[2{y,x}8]", stdin=text).stdout)
+        out = self.verdict(text, "--mesh", "x:2,y:2", "--from", "[2{x,y}8]", "--to", "[2{x,y}8]")
+        self.assertEqual((out["right"], out["right_with"]), (False, {"from": "[2{y,x}8]", "to": "[2{x,y}8]"}))
+        # Another notation says its order itself.
+        self.assertIsNone(self.verdict(text, *mesh, "P(('x','y'))")["right_with"])
+
     def test_whole_array(self):
         whole = self.verdict(example("whole_array"))["whole_array"]
         self.assertEqual(whole, {"line": 5, "value": "%all-gather", "op": "all-gather"})
@@ -203,7 +368,7 @@ class Foreign(Case):
                                       r"\[4,4\] at \[0,0\], expected \[0,4\]\n  12 \| ROOT %dynamic-slice.3 = ")
         done = retile("check", "--within-bound", stdin=example("whole_array"))
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stdout, r"^jit_whole: right, but over the bound: .*\n  the whole array on one device: line 5 ")
+        self.assertRegex(done.stdout, r"^jit_whole: right, but over the bound: .*\n  taken as a reshard: .*\n  the whole array on one device: line 5 ")
 
     def test_programs_of_modules_are_judged_alike(self):
         oracle = os.environ["RETILE_ORACLE"]

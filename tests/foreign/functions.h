@@ -37,7 +37,7 @@ inline std::string refusal_of(std::string_view text) {
 
 /// A module of so many devices with these instructions.
 inline std::string module_of(Size devices, std::string_view instructions) {
-  return "HloModule test, num_partitions=" + std::to_string(devices) + "\nENTRY e {\n" +
+  return "HloModule test, num_partitions=" + std::to_string(devices) + "\nENTRY e_spmd {\n" +
          std::string(instructions) + "\n}\n";
 }
 

@@ -32,7 +32,7 @@ TEST(HloGroups, in_all_versions) {
   EXPECT_EQ(groups(eight, 2, "replica_groups={{0,4},{1,5},{2,6},{3,7}}" + global), columns);
   EXPECT_EQ(groups(eight, 2, "replica_groups=[4,2]<=[2,4]T(1,0)" + global), columns);
   EXPECT_EQ(groups(eight, 2, "replica_groups=mesh['x'=2,'y'=4] {'x'}" + global), columns);
-  EXPECT_EQ(groups(eight, 8, "replica_groups={}" + global), Groups({{0, 1, 2, 3, 4, 5, 6, 7}}));
+  EXPECT_EQ(groups("replica_count=8", 8, "replica_groups={}"), Groups({{0, 1, 2, 3, 4, 5, 6, 7}}));
   EXPECT_EQ(groups(eight, 4, "replica_groups=[2,4]<=[8]" + global),
             Groups({{0, 1, 2, 3}, {4, 5, 6, 7}}));
 }
@@ -94,8 +94,9 @@ TEST(HloText, tables_of_places_are_passed_over) {
 
 /// The global shape of the ends of a function whose parameter and root have these tiles and shardings.
 std::string shape(const std::string& from, const std::string& to, const EndOptions& options = {}) {
-  const std::string text = "HloModule m, num_partitions=4\nENTRY e {\n p = f32[2,8] parameter(0)" +
-                           from + "\n ROOT r = f32[8,2] reshape(p)" + to + "\n}\n";
+  const std::string text =
+      "HloModule m, num_partitions=4\nENTRY e_spmd {\n p = f32[2,8] parameter(0)" + from +
+      "\n ROOT r = f32[8,2] reshape(p)" + to + "\n}\n";
   const Function function = function_of(text);
   const text::Input input{.text = text, .source = "test", .numbered = true};
   const auto ends = find_ends(function, options, input);
@@ -111,12 +112,15 @@ TEST(HloEnds, the_shape_is_the_largest_that_the_tiles_allow) {
   EXPECT_EQ(shape(rows, columns), "8 8 1");
   EXPECT_EQ(shape(rows, columns, {.shape = Shape{7, 7}}),
             "the parameter is a tile 2,8, but a tile of the start is 2,7");
-  EXPECT_EQ(shape(rows, columns, {.shape = Shape{7, 8}}), "7 8 0");
+  EXPECT_EQ(shape(rows, columns, {.shape = Shape{7, 8}}),
+            "the result is a tile 8,2, but a tile of the end is 7,2");
+  EXPECT_EQ(shape(rows, columns, {.shape = Shape{8, 7}}),
+            "the parameter is a tile 2,8, but a tile of the start is 2,7");
 }
 
 TEST(HloEnds, the_shape_of_many_dimensions_is_found) {
   const std::string text =
-      "HloModule m, num_partitions=8\nENTRY e {\n ROOT p = f32[2,4,3] parameter(0), "
+      "HloModule m, num_partitions=8\nENTRY e_spmd {\n ROOT p = f32[2,4,3] parameter(0), "
       "sharding={devices=[4,1,2]<=[2,2,2]T(0,2,1)}\n}\n";
   const Function function = function_of(text);
   const text::Input input{.text = text, .source = "test", .numbered = true};

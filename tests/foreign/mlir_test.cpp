@@ -278,12 +278,13 @@ TEST(JudgeText, ends_that_are_said_go_before_those_of_the_text) {
       "sdy.mesh @m = <[\"x\"=2]>\nfunc.func @main(%a: tensor<4xf32> {sdy.sharding = "
       "#sdy.sharding<@m, [{\"x\"}]>}) -> tensor<4xf32> {\n  return %a : tensor<4xf32>\n}\n";
   const auto judged = judge_text(text, "test.mlir", {.mesh = "x:2", .to = "[4]"});
-  ASSERT_TRUE(judged.has_value()) << render(judged.error());
-  EXPECT_EQ(judged->front().verdict.right, false);
-  EXPECT_EQ(judged->front().name, "main");
-  EXPECT_EQ(judged->front().devices, 2);
-  EXPECT_EQ(judge_text(text, "test.mlir", {.mesh = "x:2", .to = "[2{x}4]"})->front().verdict.right,
-            true);
+  ASSERT_FALSE(judged.has_value());
+  EXPECT_EQ(judged.error().message, "the result is a tile 2, but a tile of the end is 4");
+  const auto right = judge_text(text, "test.mlir", {.mesh = "x:2", .to = "[2{x}4]"});
+  ASSERT_TRUE(right.has_value()) << render(right.error());
+  EXPECT_EQ(right->front().verdict.right, true);
+  EXPECT_EQ(right->front().name, "main");
+  EXPECT_EQ(right->front().devices, 2);
   const auto bad = judge_text(text, "test.mlir", {.mesh = "x:"});
   ASSERT_FALSE(bad.has_value());
   EXPECT_NE(render(bad.error()).find("--mesh"), std::string::npos);

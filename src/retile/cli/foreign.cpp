@@ -35,7 +35,13 @@ struct Judged {
   foreign::Ends ends;
   foreign::Verdict verdict;
   std::optional<Optimum> optimum;
+  /// Where it is wrong: ends that it would be right for, which somebody meant who listed the axes of
+  /// `--from` or `--to` major to minor.
+  std::optional<std::pair<std::string, std::string>> right_with;
 };
+
+/// What every verdict takes for granted.
+constexpr std::string_view assumption = "the result is the argument";
 
 /// Problems that take longer than a moment are not planned here.
 constexpr Size planning_limit = Size{1} << 18;
@@ -136,10 +142,26 @@ std::string figures_text(const Judged& judged) {
   return out;
 }
 
+/// What was taken for granted, and where that may be what is wrong.
+std::string assumption_text(const Judged& judged) {
+  std::string out = fmt::format("  taken as a reshard: {}\n", assumption);
+  if (judged.verdict.is_rearranged) {
+    out += "  every element is there once, in another order, as after a roll\n";
+  }
+  if (judged.right_with) {
+    out += fmt::format(
+        "  right with the axes in the other order, as others list them: --from '{}' --to '{}'\n",
+        clean(judged.right_with->first), clean(judged.right_with->second));
+  }
+  return out;
+}
+
 std::string verdict_text(const Judged& judged, std::string_view text, bool within_bound) {
   const foreign::Verdict& verdict = judged.verdict;
   std::string out = clean(shortened(judged.function.name)) + ": ";
-  if (!verdict.right) return out + "undecided (limit): " + verdict.limit + "\n";
+  if (!verdict.right) {
+    return out + "undecided (limit): " + verdict.limit + "\n" + assumption_text(judged);
+  }
   if (*verdict.right) {
     const bool over = within_bound && !verdict.within_bound();
     out +=
@@ -150,6 +172,7 @@ std::string verdict_text(const Judged& judged, std::string_view text, bool withi
                        mismatch_text(*verdict.mismatch, judged), line_text(text, wrong.place.line));
     out += fmt::format("  {}\n", figures_text(judged));
   }
+  out += assumption_text(judged);
   if (verdict.whole_array) {
     out += fmt::format("  the whole array on one device: {}\n{}", place_text(*verdict.whole_array),
                        line_text(text, verdict.whole_array->place.line));
@@ -216,9 +239,15 @@ std::string verdict_json(const Judged& judged) {
   json["shape"] = judged.ends.from.global();
   json["from"] = judged.ends.from_text;
   json["to"] = judged.ends.to_text;
+  json["assumed"] = assumption;
   json["right"] = or_null(verdict.right);
   if (!verdict.right) json["limit"] = verdict.limit;
   put_mismatch(verdict, json);
+  json["rearranged"] = verdict.is_rearranged;
+  json["right_with"] = nullptr;
+  if (judged.right_with) {
+    json["right_with"] = {{"from", judged.right_with->first}, {"to", judged.right_with->second}};
+  }
   json["height"] = verdict.height;
   json["height_value"] = place_json(verdict.height_value);
   json["bound"] = verdict.bound;
@@ -290,8 +319,44 @@ Outcome programs_in(std::string_view text, const std::string& source, foreign::L
   return outcome;
 }
 
+/// A type with the axes of every dimension in the other order; nothing where that is the same, or where
+/// another notation says which order it has.
+std::optional<std::string> reversed(const std::optional<Sharding>& sharding) {
+  if (!sharding || sharding->notation != Notation::paper) return std::nullopt;
+  Sharding out = *sharding;
+  for (CutDim& dim : out.dims) std::reverse(dim.parts.begin(), dim.parts.end());
+  const std::string text = type_text(out);
+  return text == type_text(*sharding) ? std::nullopt : std::optional(text);
+}
+
+/// Ends with axes in the other order that a function is right for.
+std::optional<std::pair<std::string, std::string>> right_reversed(const foreign::Function& function,
+                                                                  const foreign::Ends& ends,
+                                                                  foreign::EndOptions options,
+                                                                  const text::Input& input,
+                                                                  double timeout_seconds) {
+  if (function.arrays > 1) return std::nullopt;
+  const auto from = reversed(ends.from_sharding);
+  const auto to = reversed(ends.to_sharding);
+  for (const auto& [turns_from, turns_to] : {std::pair(true, true), {true, false}, {false, true}}) {
+    if ((turns_from && !from) || (turns_to && !to)) continue;
+    options.from = turns_from ? *from : ends.from_text;
+    options.to = turns_to ? *to : ends.to_text;
+    const Result<foreign::Ends> other = foreign::find_ends(function, options, input);
+    if (!other) continue;
+    const foreign::Verdict verdict =
+        foreign::judge(function, other->from, other->to, {.timeout_seconds = timeout_seconds});
+    if (verdict.right.value_or(false)) return std::pair(*options.from, *options.to);
+  }
+  return std::nullopt;
+}
+
 Judged judged_by(const foreign::Function& function, foreign::Ends ends, double timeout_seconds) {
-  Judged out{.function = function, .ends = std::move(ends), .verdict = {}, .optimum = {}};
+  Judged out{.function = function,
+             .ends = std::move(ends),
+             .verdict = {},
+             .optimum = {},
+             .right_with = {}};
   out.verdict =
       foreign::judge(function, out.ends.from, out.ends.to, {.timeout_seconds = timeout_seconds});
   out.optimum = optimum_of(out.ends);
@@ -317,8 +382,13 @@ Result<std::vector<ForeignVerdict>> judge_foreign(std::string_view text, const s
   if (!tasks) return refuse(tasks.error());
   std::vector<ForeignVerdict> out;
   for (std::size_t k = 0; k < tasks->functions.size(); ++k) {
-    const Judged judged = judged_by(tasks->functions[k], tasks->ends[k], timeout_seconds);
+    Judged judged = judged_by(tasks->functions[k], tasks->ends[k], timeout_seconds);
     const foreign::Verdict& verdict = judged.verdict;
+    if (!verdict.right.value_or(true) && !verdict.is_claim) {
+      judged.right_with =
+          right_reversed(judged.function, judged.ends, options,
+                         {.text = text, .source = source, .numbered = true}, timeout_seconds);
+    }
     out.push_back({.right = verdict.right,
                    .within_bound = verdict.within_bound(),
                    .reason = verdict.mismatch ? reason_text(verdict) : "",

@@ -58,6 +58,11 @@ class BoxCells {
   bool done_ = false;
 };
 
+/// What is in a place. A result that no element goes into is numbers.
+Tag tag_in(const Cells& cells, std::size_t offset) {
+  return cells.are_tags() ? cells.tags()[offset] : tag_of(cells.numbers()[offset]);
+}
+
 class Comparer {
  public:
   Comparer(const State& state, const Shape& extents, const Layout& from, const Layout& claim,
@@ -88,7 +93,7 @@ class Comparer {
  private:
   [[nodiscard]] const Cells& cells(Size device) const { return *state_.blocks[index(device)]; }
   [[nodiscard]] Tag tag(Size device, const Cell& cell) const {
-    return cells(device).tags()[cell.offset];
+    return tag_in(cells(device), cell.offset);
   }
   [[nodiscard]] BoxCells cells_of(Size device) const {
     return {boxes_[index(device)], extents_, claim_.global()};
@@ -244,6 +249,31 @@ class Comparer {
 std::optional<Mismatch> find_mismatch(const State& state, const Shape& extents, const Layout& from,
                                       const Layout& claim, Sums& sums) {
   return Comparer(state, extents, from, claim, sums).find();
+}
+
+bool is_rearranged(const State& state, const Shape& extents, const Layout& from,
+                   const Layout& claim) {
+  if (from.addends() || claim.addends()) return false;
+  const Size size = claim.global_size();
+  std::vector<Tag> holds(index(size), undefined_tag);
+  std::vector<bool> held(index(size));
+  std::set<std::pair<const Cells*, Shape>> seen;
+  for (Size device = 0; device < claim.devices(); ++device) {
+    const Box box = claim.box(device);
+    const Cells& cells = *state.blocks[index(device)];
+    if (!seen.emplace(&cells, box.at).second) continue;
+    for (BoxCells at(box, extents, claim.global()); !at.done(); at.next()) {
+      const Tag tag = tag_in(cells, at.cell().offset);
+      Tag& here = holds[index(at.cell().element)];
+      if (tag < 0 || tag >= size) return false;
+      if (here == tag) continue;  // a replica
+      // A place that took a second element leaves another place without one.
+      if (held[static_cast<std::size_t>(tag)]) return false;
+      held[static_cast<std::size_t>(tag)] = true;
+      here = tag;
+    }
+  }
+  return std::find(holds.begin(), holds.end(), undefined_tag) == holds.end();
 }
 
 }  // namespace retile::foreign

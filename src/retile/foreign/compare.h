@@ -17,4 +17,9 @@ namespace retile::foreign {
                                                     const Layout& from, const Layout& claim,
                                                     Sums& sums);
 
+/// Whether the devices hold, where `claim` has an element, one of the argument, always the same and each
+/// once. Never of arrays of addends. Preconditions as above.
+[[nodiscard]] bool is_rearranged(const State& state, const Shape& extents, const Layout& from,
+                                 const Layout& claim);
+
 }  // namespace retile::foreign

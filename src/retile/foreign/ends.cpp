@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "retile/core/names.h"
+#include "retile/foreign/before.h"
 #include "retile/foreign/dtensor/trace.h"
 #include "retile/foreign/typing.h"
 #include "retile/notation/sharding.h"
@@ -15,6 +16,17 @@ namespace retile::foreign {
 namespace {
 
 using text::fail;
+
+/// The parts of a text between semicolons.
+std::vector<std::string> pieces_of(std::string_view text) {
+  std::vector<std::string> out;
+  while (true) {
+    const std::size_t end = text.find(';');
+    out.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return out;
+    text.remove_prefix(end + 1);
+  }
+}
 
 std::string shape_text(const Shape& shape) { return fmt::format("{}", fmt::join(shape, ",")); }
 
@@ -34,6 +46,9 @@ class Finder {
 
   Ends find() {
     check_form();
+    choose_options();
+    check_rank();
+    out_.notes = function_.notes;
     End from = end_of("--from", options_.from, function_.from, "start");
     End to = end_of("--to", options_.to, function_.to, "end");
     const Shape global = shape(from, to);
@@ -44,9 +59,12 @@ class Finder {
     out_.from_sharding = std::move(from.sharding);
     out_.to_sharding = std::move(to.sharding);
     if (out_.from.global() != out_.to.global()) {
-      refuse_function(Code::globaltype_mismatch,
-                      fmt::format("the start is of an array {}, the end of one {}",
-                                  shape_text(out_.from.global()), shape_text(out_.to.global())));
+      refuse_function(
+          Code::globaltype_mismatch,
+          fmt::format("the start is of an array {}, the end of one {}",
+                      shape_text(out_.from.global()), shape_text(out_.to.global())),
+          {"a result of another shape is no reshard: check judges moves of one array, whose result "
+           "is its argument (docs/foreign.md)"});
     }
     compare_with_file(function_.from, out_.from, "--from");
     compare_with_file(function_.to, out_.to, "--to");
@@ -72,12 +90,49 @@ class Finder {
          {.code = code, .message = std::move(message), .notes = std::move(notes)});
   }
   void check_form() const {
-    if (function_.parameters.size() != 1 || function_.results.size() != 1) {
-      refuse_function(Code::unsupported,
-                      fmt::format("{} and {}: a function that is judged moves one array",
-                                  counted(function_.parameters.size(), "parameter"),
-                                  counted(function_.results.size(), "result")));
-    }
+    if (function_.parameters.size() == 1 && function_.results.size() == 1) return;
+    refuse_function(
+        Code::unsupported,
+        fmt::format("result {} is made of {}: what is judged are moves of one array",
+                    function_.array, counted(function_.parameters.size(), "parameter")));
+  }
+  /// Of options for several arrays those of this one.
+  void choose_options() {
+    options_.from = piece_of(options_.from, "--from");
+    options_.to = piece_of(options_.to, "--to");
+    if (options_.shapes.empty()) return;
+    check_count(options_.shapes.size(), "--shape");
+    options_.shape = options_.shapes[function_.array];
+  }
+  [[nodiscard]] std::optional<std::string> piece_of(const std::optional<std::string>& text,
+                                                    std::string_view option) const {
+    if (!text) return text;
+    const std::vector<std::string> all = pieces_of(*text);
+    if (all.size() == 1) return text;
+    check_count(all.size(), option);
+    return all[function_.array];
+  }
+  void check_count(std::size_t count, std::string_view option) const {
+    if (count == function_.arrays) return;
+    refuse_function(Code::bad_argument,
+                    fmt::format("{} says {}, but this function moves {}", option,
+                                counted(count, "array"), counted(function_.arrays, "array")));
+  }
+  /// Tiles have as many dimensions as their array.
+  void check_rank() const {
+    if (has_ranks() || parameter().extents.size() == result().extents.size()) return;
+    refuse_value(
+        function_.results.front(), Code::unsupported,
+        fmt::format("the result has another shape than the argument: a tile {}, and a tile {}",
+                    shape_text(result().extents), shape_text(parameter().extents)),
+        {"so it is no reshard: check judges moves of one array, whose result is its "
+         "argument, and no whole programs (docs/foreign.md)"});
+  }
+  /// Whether every device has tiles of sizes of its own.
+  [[nodiscard]] bool has_ranks() const {
+    return std::any_of(
+        function_.operations.begin(), function_.operations.end(),
+        [](const Operation& operation) { return std::holds_alternative<Ranks>(operation.action); });
   }
   [[nodiscard]] const TileType& parameter() const {
     return function_.values[function_.parameters.front()].type;
@@ -199,24 +254,50 @@ class Finder {
     const Result<void> why = check_addends(out_.from, out_.to);
     return why ? std::nullopt : std::optional(why.error().message);
   }
-  /// That the parameter has the tiles of the start; what the result has, the judge says.
+  /// That the parameter has the tiles of the start, and the result those of the end.
   void check_tiles() const {
     for (const Operation& operation : function_.operations) {
       if (const auto* ranks = std::get_if<Ranks>(&operation.action)) {
         return check_starts(*ranks->trace);
       }
     }
-    if (parameter().extents == out_.from.tile()) return;
-    std::vector<std::string> notes;
-    if (parameter().extents == out_.from.global()) {
-      notes = {"this is the whole array: is the text from before the partitioner?"};
+    if (parameter().extents == out_.from.tile()) return check_result();
+    if (parameter().extents == out_.from.global() && !of_a_device()) {
+      fail_unpartitioned(place_in(input_, function_.values[function_.parameters.front()].place),
+                         Partitioner::xla, "the parameter is the whole array");
     }
     refuse_value(function_.parameters.front(), Code::bad_argument,
                  fmt::format("the parameter is a tile {}, but a tile of the start is {}",
-                             shape_text(parameter().extents), shape_text(out_.from.tile())),
-                 std::move(notes));
+                             shape_text(parameter().extents), shape_text(out_.from.tile())));
   }
 
+  /// Where the text says the array's shape at both ends, it is the same, and the tiles are wrong.
+  void check_result() const {
+    const bool shape_said = !options_.to && function_.from && function_.from->layout &&
+                            function_.to && function_.to->layout;
+    if (shape_said || result().extents == out_.to.tile()) return;
+    refuse_value(
+        function_.results.front(), Code::bad_argument,
+        fmt::format("the result is a tile {}, but a tile of the end is {}",
+                    shape_text(result().extents), shape_text(out_.to.tile())),
+        {"another end may be meant, or a result of another shape, which is no reshard: check "
+         "judges moves of one array, whose result is its argument (docs/foreign.md)"});
+  }
+
+  /// Whether something in it is of one device among several.
+  [[nodiscard]] bool of_a_device() const {
+    return std::any_of(function_.operations.begin(), function_.operations.end(),
+                       [](const Operation& operation) {
+                         const Action& action = operation.action;
+                         return std::holds_alternative<PerDevice>(action) ||
+                                std::holds_alternative<AllGather>(action) ||
+                                std::holds_alternative<AllToAll>(action) ||
+                                std::holds_alternative<CollectivePermute>(action) ||
+                                std::holds_alternative<AllReduce>(action) ||
+                                std::holds_alternative<ReduceScatter>(action) ||
+                                std::holds_alternative<TakeBox>(action);
+                       });
+  }
   /// That every rank begins with its box of the start.
   void check_starts(const dtensor::Trace& trace) const {
     for (std::size_t rank = 0; rank < trace.ranks.size(); ++rank) {
@@ -233,7 +314,7 @@ class Finder {
   }
 
   const Function& function_;
-  const EndOptions& options_;
+  EndOptions options_;  // for this array
   const text::Input& input_;
   Ends out_;
 };
@@ -247,10 +328,15 @@ Result<EndOptions> read_ends(const EndTexts& texts) {
     if (!mesh) return refuse(std::move(mesh.error()));
     out.mesh = *std::move(mesh);
   }
-  if (texts.shape) {
-    auto shape = parse_shape(*texts.shape, "--shape");
+  if (!texts.shape) return out;
+  for (const std::string& one : pieces_of(*texts.shape)) {
+    auto shape = parse_shape(one, "--shape");
     if (!shape) return refuse(std::move(shape.error()));
-    out.shape = *std::move(shape);
+    out.shapes.push_back(*std::move(shape));
+  }
+  if (out.shapes.size() == 1) {
+    out.shape = std::move(out.shapes.front());
+    out.shapes.clear();
   }
   return out;
 }
@@ -258,7 +344,12 @@ Result<EndOptions> read_ends(const EndTexts& texts) {
 ReadOptions read_options(const EndOptions& options) {
   ReadOptions out;
   if (options.mesh) out.devices = options.mesh->devices();
-  out.shape = options.shape;
+  out.shape = options.shapes.empty() ? options.shape : options.shapes.front();
+  for (const auto& end : {options.from, options.to}) {
+    if (out.shape || !end) continue;
+    const Result<Sharding> alone = parse_sharding(pieces_of(*end).front(), {.mesh = options.mesh});
+    if (alone) out.shape = alone->layout.global();
+  }
   return out;
 }
 

@@ -16,12 +16,14 @@
 
 namespace retile::foreign {
 
-/// Options, as text and as their readers made them.
+/// Options, as text and as their readers made them. Of a function that moves several arrays, an end
+/// or a shape may be that of all of them, or one for each, parted by semicolons.
 struct EndOptions {
   std::optional<PlacedMesh> mesh = {};
   std::optional<Shape> shape = {};
   std::optional<std::string> from = {};
   std::optional<std::string> to = {};
+  std::vector<Shape> shapes = {};  ///< where there are several
 };
 
 /// Reads the mesh and the shape; the ends wait for a function.
@@ -45,7 +47,7 @@ struct Ends {
 };
 
 /// The ends of a function, and that it has the form to be judged by them: one parameter of tiles of
-/// `from`, and one result.
+/// `from`, and one result of tiles of `to`. A result of another shape is no wrong reshard, it is none.
 ///
 /// Options go before the file. Where nobody says the global shape, it is the largest that the tiles
 /// allow: who moves that moves a shorter one, too.

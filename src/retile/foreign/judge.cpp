@@ -215,6 +215,9 @@ class Judge {
     const ValueId result = function_.results.front();
     out_.right = holds(evaluator, result, to_);
     if (*out_.right) return;
+    const Shape& extents = function_.values[result].type.extents;
+    out_.is_rearranged = out_.mismatch->fault == Fault::end &&
+                         is_rearranged(evaluator.at(result), extents, from_, to_);
     out_.first_wrong = place_of(maker(result));
     if (const dtensor::Trace* trace = trace_of(result)) {
       const std::size_t rank = index(out_.mismatch->device);

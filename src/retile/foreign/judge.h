@@ -68,6 +68,9 @@ struct Verdict {
   /// A claim of the file that does not hold; else it is the end.
   bool is_claim = false;
   std::optional<Mismatch> mismatch = {};
+  /// Where the end does not hold: whether the result holds every element of the argument once, in
+  /// another order that all devices agree on. So does a roll, and so do groups in a wrong order.
+  bool is_rearranged = false;
   Size height = 0;  ///< most elements of the array that a device has place for in one value
   std::optional<ValuePlace> height_value = {};
   Size bound = 0;  ///< of the two ends

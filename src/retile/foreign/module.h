@@ -213,7 +213,8 @@ struct WrittenEnd {
   std::optional<Layout> layout = {};
 };
 
-/// One function that moves one array: judged by itself.
+/// One function. The readers make one of every function of a text; arrays_of (arrays.h) takes apart
+/// what moves several arrays, and what is left is judged, each by itself.
 struct Function {
   std::string name;
   FilePlace place;
@@ -226,6 +227,14 @@ struct Function {
   /// What is known of the ends: all of it, or what options must say.
   std::optional<WrittenEnd> from = {};
   std::optional<WrittenEnd> to = {};
+  /// The same of every parameter and result, as far as the text says it.
+  std::vector<std::optional<WrittenEnd>> starts = {};
+  std::vector<std::optional<WrittenEnd>> ends = {};
+  /// Which of how many arrays of its function it moves.
+  std::size_t array = 0;
+  std::size_t arrays = 1;
+  /// What in the text may mean something else than its author thinks.
+  std::vector<std::string> notes = {};
 };
 
 }  // namespace retile::foreign

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "retile/core/names.h"
+#include "retile/foreign/arrays.h"
 #include "retile/foreign/dtensor/dtensor.h"
 #include "retile/foreign/hlo/hlo.h"
 #include "retile/foreign/mlir/mlir.h"
@@ -85,11 +86,17 @@ Result<std::vector<Function>> read(const text::Input& input, Language language,
     return std::vector<Function>();
   });
   if (!functions) return functions;
-  for (const Function& function : *functions) {
-    const Result<void> types = check_types(function, input);
-    if (!types) return refuse(types.error());
-  }
-  return functions;
+  return text::result_of([&] {
+    std::vector<Function> out;
+    for (Function& function : *functions) {
+      for (Function& one : arrays_of(std::move(function), input)) {
+        const Result<void> types = check_types(one, input);
+        if (!types) throw text::Failure{types.error()};
+        out.push_back(std::move(one));
+      }
+    }
+    return out;
+  });
 }
 
 }  // namespace retile::foreign

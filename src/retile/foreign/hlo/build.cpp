@@ -6,11 +6,13 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "retile/core/names.h"
 #include "retile/foreign/element.h"
+#include "retile/foreign/hlo/before.h"
 #include "retile/foreign/hlo/groups.h"
 #include "retile/foreign/hlo/hlo.h"
 #include "retile/foreign/hlo/syntax.h"
@@ -26,6 +28,11 @@ using text::fail;
                             std::vector<std::string> notes = {}) {
   fail(place, {.code = code, .message = std::move(message), .notes = std::move(notes)});
 }
+
+/// Calls in each other, which no text that a compiler wrote has.
+constexpr std::size_t deepest_calls = 32;
+/// Instructions that calls may make of the file's, however they multiply them.
+constexpr std::size_t most_in_calls = std::size_t{1} << 18;
 
 /// What an operation with groups means by their numbers.
 enum class GroupMode {
@@ -91,6 +98,7 @@ class Builder {
       refuse_at(entry.name.place, Code::syntax, "a computation without an instruction");
     }
     for (const Instruction& instruction : entry.instructions) add(instruction);
+    set_parameters(entry);
     set_ends(entry);
     return std::move(out_);
   }
@@ -101,6 +109,7 @@ class Builder {
     std::vector<ValueId> parts;
     bool is_tuple = false;
   };
+  using Scope = std::unordered_map<std::string, Known>;
 
   [[nodiscard]] FilePlace place_of(const Place& place) const {
     const auto next = std::upper_bound(lines_.begin(), lines_.end(), place.span.begin);
@@ -170,13 +179,21 @@ class Builder {
   ValueId new_value(const Instruction& instruction, const TileType& type) {
     out_.values.push_back(
         {.name = instruction.name.value, .type = type, .place = place_of(instruction.name.place)});
+    is_reordered_.push_back(instruction.type.is_reordered);
     return out_.values.size() - 1;
   }
-  [[nodiscard]] const Known& known(const Token<std::string>& name) const {
+  [[nodiscard]] Known known(const Operand& name) const {
     const auto found = known_.find(name.value);
-    if (found != known_.end()) return found->second;
-    refuse_at(name.place, Code::syntax,
-              fmt::format("nothing is called {} above", shown_name(name.value)));
+    if (found == known_.end()) {
+      refuse_at(name.place, Code::syntax,
+                fmt::format("nothing is called {} above", shown_name(name.value)));
+    }
+    const Known& all = found->second;
+    if (!name.part) return all;
+    if (!all.is_tuple || *name.part >= static_cast<Size>(all.parts.size())) {
+      refuse_at(name.place, Code::syntax, "the tuple has no such part");
+    }
+    return {.parts = {all.parts[static_cast<std::size_t>(*name.part)]}};
   }
   [[nodiscard]] ValueId operand(const Instruction& instruction, std::size_t k) const {
     if (k >= instruction.operands.size()) {
@@ -184,7 +201,7 @@ class Builder {
                 fmt::format("{} has {}", instruction.opcode.value,
                             counted(instruction.operands.size(), "operand")));
     }
-    const Known& value = known(instruction.operands[k]);
+    const Known value = known(instruction.operands[k]);
     if (value.is_tuple) {
       refuse_at(instruction.operands[k].place, Code::unsupported,
                 fmt::format("{} of a tuple", instruction.opcode.value));
@@ -226,11 +243,21 @@ class Builder {
   using Make = Action (Builder::*)(const Instruction&);
   void add(const Instruction& instruction) {
     static const std::map<std::string_view, void (Builder::*)(const Instruction&)> special = {
-        {"parameter", &Builder::add_parameter},          {"tuple", &Builder::add_tuple},
-        {"get-tuple-element", &Builder::add_part},       {"opt-barrier", &Builder::add_barrier},
-        {"optimization-barrier", &Builder::add_barrier}, {"all-to-all", &Builder::add_all_to_all},
-        {"all-reduce", &Builder::add_all_reduce},
+        {"parameter", &Builder::add_parameter},
+        {"tuple", &Builder::add_tuple},
+        {"get-tuple-element", &Builder::add_part},
+        {"opt-barrier", &Builder::add_barrier},
+        {"optimization-barrier", &Builder::add_barrier},
+        {"all-to-all", &Builder::add_all_to_all},
+        {"all-reduce", &Builder::add_parts},
+        {"all-gather", &Builder::add_parts},
+        {"reduce-scatter", &Builder::add_parts},
+        {"call", &Builder::add_call},
     };
+    if (depth_ > 0 && ++in_calls_ > most_in_calls) {
+      refuse_at(instruction.opcode.place, Code::limit_reached,
+                fmt::format("calls make more than {} instructions", most_in_calls));
+    }
     check_attributes(instruction);
     const auto found = special.find(instruction.opcode.value);
     if (found != special.end()) return (this->*found->second)(instruction);
@@ -272,17 +299,13 @@ class Builder {
         {"shift-left", &Builder::arithmetic},
         {"shift-right-arithmetic", &Builder::arithmetic},
         {"shift-right-logical", &Builder::arithmetic},
-        {"all-gather", &Builder::all_gather},
-        {"reduce-scatter", &Builder::reduce_scatter},
         {"collective-permute", &Builder::collective_permute},
     };
     const auto found = makers.find(instruction.opcode.value);
     if (found != makers.end()) return found->second;
     refuse_at(instruction.opcode.place, Code::unsupported,
               fmt::format("{} is not read", shown_name(instruction.opcode.value)),
-              {instruction.opcode.value == "custom-call"
-                   ? "is this text from before the partitioner? after it no sharding is called"
-                   : "what is read: docs/foreign.md"});
+              {"what is read: docs/foreign.md"});
   }
   /// Attributes that each operation may have besides those that mean nothing.
   void check_attributes(const Instruction& instruction) const {
@@ -301,6 +324,7 @@ class Builder {
         {"all-reduce", {"replica_groups", "to_apply"}},
         {"reduce-scatter", {"replica_groups", "dimensions", "to_apply"}},
         {"collective-permute", {"source_target_pairs"}},
+        {"call", {"to_apply"}},
     };
     const auto found = known.find(instruction.opcode.value);
     for (const Attribute& attribute : instruction.attributes) {
@@ -317,9 +341,9 @@ class Builder {
   }
   /// Whether the operation itself is read: else that is said first.
   [[nodiscard]] static bool maker_exists(const Instruction& instruction) {
-    static constexpr std::array<std::string_view, 7> special = {
-        "parameter",  "tuple",      "get-tuple-element",   "opt-barrier",
-        "all-to-all", "all-reduce", "optimization-barrier"};
+    static constexpr std::array<std::string_view, 10> special = {
+        "parameter",  "tuple",      "get-tuple-element", "opt-barrier", "optimization-barrier",
+        "all-to-all", "all-reduce", "all-gather",        "call",        "reduce-scatter"};
     if (std::find(special.begin(), special.end(), instruction.opcode.value) == special.end()) {
       static_cast<void>(maker_of(instruction));
     }
@@ -330,13 +354,76 @@ class Builder {
     Scanner scanner = scanner_of(instruction.inside);
     const Token<Size> number = scanner.number();
     scanner.expect_end();
-    const std::size_t next = out_.parameters.size();
-    if (number.value != static_cast<Size>(next)) {
-      refuse_at(number.place, Code::unsupported,
-                fmt::format("parameter {} where number {} comes next", number.value, next));
+    if (depth_ > 0) return add_argument(instruction, number);
+    emit(instruction, Parameter{static_cast<std::size_t>(number.value)}, {});
+    const ValueId value = out_.operations.back().results.front();
+    if (!parameters_.emplace(number.value, value).second) {
+      refuse_at(number.place, Code::syntax, fmt::format("a second parameter {}", number.value));
     }
-    emit(instruction, Parameter{next}, {});
-    out_.parameters.push_back(out_.operations.back().results.front());
+  }
+  /// A parameter of a computation that is called: the operand of this number.
+  void add_argument(const Instruction& instruction, const Token<Size>& number) {
+    if (number.value >= static_cast<Size>(arguments_.size())) {
+      refuse_at(number.place, Code::syntax,
+                fmt::format("parameter {}, but the call has {}", number.value,
+                            counted(arguments_.size(), "operand")));
+    }
+    const Known& value = arguments_[static_cast<std::size_t>(number.value)];
+    const bool alike =
+        value.is_tuple == instruction.type.is_tuple &&
+        std::equal(value.parts.begin(), value.parts.end(), instruction.type.parts.begin(),
+                   instruction.type.parts.end(), [this](ValueId id, const TileType& type) {
+                     return out_.values[id].type == type;
+                   });
+    if (!alike) {
+      refuse_at(instruction.type.place, Code::bad_program, "the operand has another type");
+    }
+    define(instruction, value);
+  }
+  /// The parameters in the order of their numbers.
+  void set_parameters(const Computation& entry) {
+    for (const auto& [number, value] : parameters_) {
+      if (number != static_cast<Size>(out_.parameters.size())) {
+        refuse_at(entry.name.place, Code::syntax,
+                  fmt::format("parameter {} is missing", out_.parameters.size()));
+      }
+      out_.parameters.push_back(value);
+    }
+  }
+  /// Reads the instructions of the computation in the call's place.
+  void add_call(const Instruction& instruction) {
+    const Computation& computation = applied(instruction);
+    if (depth_ >= deepest_calls) {
+      refuse_at(instruction.opcode.place, Code::unsupported,
+                fmt::format("calls in each other deeper than {}", deepest_calls));
+    }
+    std::vector<Known> arguments;
+    for (const Operand& operand : instruction.operands) arguments.push_back(known(operand));
+    Scope outer;
+    std::swap(outer, known_);
+    std::swap(arguments, arguments_);
+    ++depth_;
+    for (const Instruction& inner : computation.instructions) add(inner);
+    --depth_;
+    Known result = known_.at(std::string(bare(root_of(computation).name.value)));
+    std::swap(outer, known_);
+    std::swap(arguments, arguments_);
+    define(instruction, std::move(result));
+  }
+  [[nodiscard]] const Computation& applied(const Instruction& instruction) const {
+    const Attribute& attribute = need(instruction, "to_apply");
+    const std::string_view name = bare(text_of(attribute.value));
+    for (const Computation& computation : module_.computations) {
+      if (bare(computation.name.value) != name) continue;
+      if (!computation.instructions.empty()) return computation;
+    }
+    refuse_at(attribute.value, Code::syntax, "no computation has this name");
+  }
+  [[nodiscard]] static const Instruction& root_of(const Computation& computation) {
+    for (const Instruction& instruction : computation.instructions) {
+      if (instruction.is_root) return instruction;
+    }
+    return computation.instructions.back();
   }
   void add_tuple(const Instruction& instruction) {
     define(instruction, {.parts = operands(instruction), .is_tuple = true});
@@ -345,7 +432,7 @@ class Builder {
     if (instruction.operands.size() != 1) {
       refuse_at(instruction.opcode.place, Code::syntax, "one tuple is taken apart");
     }
-    const Known& tuple = known(instruction.operands.front());
+    const Known tuple = known(instruction.operands.front());
     const Attribute& attribute = need(instruction, "index");
     Scanner scanner = scanner_of(attribute.value);
     const Token<Size> number = scanner.number();
@@ -466,8 +553,10 @@ class Builder {
   Action reshape(const Instruction&) { return Reshape{}; }
   Action select(const Instruction&) { return Select{}; }
   Action bitcast(const Instruction& instruction) {
-    if (instruction.type.is_reordered) {
-      refuse_at(instruction.type.place, Code::unsupported, "a bitcast to another layout");
+    if (instruction.type.is_reordered || is_reordered_[operand(instruction, 0)]) {
+      refuse_at(instruction.type.place, Code::unsupported,
+                "a bitcast from or to a layout that is not row by row",
+                {"what it makes is what lies in memory, which is not followed"});
     }
     return Reshape{};
   }
@@ -549,17 +638,35 @@ class Builder {
 
   // Collectives.
 
-  [[nodiscard]] GroupMode mode_of(const Instruction& instruction) const {
-    const bool has_channel = instruction.find("channel_id") != nullptr;
+  /// Whether a collective has a channel, whose number is positive.
+  [[nodiscard]] static bool has_channel(const Instruction& instruction) {
+    const Attribute* channel = instruction.find("channel_id");
+    if (channel == nullptr) return false;
+    Scanner scanner = scanner_of(channel->value);
+    static_cast<void>(scanner.size("the number of a channel"));
+    scanner.expect_end();
+    return true;
+  }
+  [[nodiscard]] static GroupMode mode_of(const Instruction& instruction) {
+    const bool channel = has_channel(instruction);
     if (instruction.opcode.value == "all-to-all") {
-      return has_channel ? GroupMode::partitions : GroupMode::replicas;
+      return channel ? GroupMode::partitions : GroupMode::replicas;
     }
     const Attribute* global = instruction.find("use_global_device_ids");
-    if (global != nullptr && text_of(global->value) == "true") return GroupMode::devices;
-    return has_channel ? GroupMode::replicas_and_all : GroupMode::replicas;
+    if (global != nullptr && text_of(global->value) == "true") {
+      if (channel) return GroupMode::devices;
+      refuse_at(global->name_place, Code::syntax, "use_global_device_ids without channel_id");
+    }
+    return channel ? GroupMode::replicas_and_all : GroupMode::replicas;
   }
-  [[nodiscard]] Groups groups(const Instruction& instruction) const {
+  [[nodiscard]] Groups groups(const Instruction& instruction) {
     const GroupMode mode = mode_of(instruction);
+    if (mode == GroupMode::replicas_and_all && ranks_.partitions > 1) {
+      out_.notes.push_back(
+          fmt::format("line {}: these are groups of replicas, each with all its partitions: {} "
+                      "without use_global_device_ids",
+                      place_of(instruction.opcode.place).line, instruction.opcode.value));
+    }
     const bool of_partitions = mode == GroupMode::partitions;
     const Size numbers = mode == GroupMode::devices ? ranks_.devices()
                          : of_partitions            ? ranks_.partitions
@@ -568,6 +675,12 @@ class Builder {
     Groups rows;
     if (attribute != nullptr) rows = read_groups(attribute->value);
     if (rows.empty() || (rows.size() == 1 && rows.front().empty())) {
+      // As XLA's verifier: empty groups mean all replicas, and nothing where devices are meant.
+      if (mode == GroupMode::devices ||
+          (instruction.opcode.value == "all-to-all" && !instruction.type.is_tuple)) {
+        refuse_at(attribute == nullptr ? instruction.opcode.place : attribute->value, Code::syntax,
+                  fmt::format("{} here needs groups that are not empty", instruction.opcode.value));
+      }
       rows.assign(1, {});
       for (Size k = 0; k < numbers; ++k) rows.front().push_back(k);
     }
@@ -614,16 +727,17 @@ class Builder {
     }
     return out;
   }
-  Action all_gather(const Instruction& instruction) {
-    return AllGather{.dim = one_dim(instruction), .groups = groups(instruction)};
-  }
   Action collective_permute(const Instruction& instruction) {
-    const bool of_partitions = instruction.find("channel_id") != nullptr;
+    const bool of_partitions = has_channel(instruction);
     const Size numbers = of_partitions ? ranks_.partitions : ranks_.replicas;
     const Size repeats = ranks_.devices() / numbers;
     CollectivePermute out;
     const Attribute& attribute = need(instruction, "source_target_pairs");
+    std::set<Size> sources;
     for (const auto& [source, target] : read_pairs(attribute.value)) {
+      if (!sources.insert(source).second) {
+        refuse_at(attribute.value, Code::bad_device, fmt::format("{} is a source twice", source));
+      }
       if (source >= numbers || target >= numbers) {
         refuse_number(attribute, of_partitions ? GroupMode::partitions : GroupMode::replicas,
                       std::max(source, target), numbers);
@@ -662,45 +776,44 @@ class Builder {
     }
     define(instruction, {.parts = std::move(results), .is_tuple = true});
   }
-  /// How a reduction adds: by the root of what it applies.
+  /// How a reduction adds: one operation of its two parameters.
   [[nodiscard]] Addition addition_of(const Instruction& instruction) const {
-    const Attribute& attribute = need(instruction, "to_apply");
-    const std::string_view name = bare(text_of(attribute.value));
-    for (const Computation& computation : module_.computations) {
-      if (bare(computation.name.value) == name) return addition_in(computation, attribute.value);
-    }
-    refuse_at(attribute.value, Code::syntax, "no computation has this name");
-  }
-  [[nodiscard]] static Addition addition_in(const Computation& computation, const Place& place) {
     static const std::map<std::string_view, Addition> additions = {{"add", Addition::sum},
                                                                    {"maximum", Addition::max},
                                                                    {"minimum", Addition::min},
                                                                    {"or", Addition::max},
                                                                    {"and", Addition::min}};
-    std::vector<std::string> parameters;
-    for (const Instruction& instruction : computation.instructions) {
-      if (instruction.opcode.value == "parameter") {
-        parameters.emplace_back(bare(instruction.name.value));
-        continue;
-      }
-      const auto found = additions.find(instruction.opcode.value);
-      const bool truth = instruction.type.parts.front().element == "pred";
-      const bool bits = instruction.opcode.value == "or" || instruction.opcode.value == "and";
-      if (found == additions.end() || (bits && !truth) || !instruction.is_root ||
-          parameters.size() != 2 || instruction.operands.size() != 2 ||
-          instruction.operands[0].value == instruction.operands[1].value) {
-        break;
-      }
-      for (const auto& operand : instruction.operands) {
-        if (operand.value != parameters[0] && operand.value != parameters[1]) break;
-      }
-      return found->second;
-    }
-    refuse_at(place, Code::unsupported,
+    const Computation& computation = applied(instruction);
+    const std::vector<Instruction>& body = computation.instructions;
+    const auto found = additions.find(root_of(computation).opcode.value);
+    const bool adds = found != additions.end() && body.size() == 3 && is_of_both(body) &&
+                      adds_what(body[2].opcode.value, body[2].type);
+    if (adds) return found->second;
+    refuse_at(need(instruction, "to_apply").value, Code::unsupported,
               "a reduction that is no addition, maximum or minimum of its two parameters");
   }
-  void add_all_reduce(const Instruction& instruction) {
-    const AllReduce action{.addition = addition_of(instruction), .groups = groups(instruction)};
+  /// `or` and `and` are maximum and minimum of truth values alone.
+  [[nodiscard]] static bool adds_what(std::string_view opcode, const WrittenType& type) {
+    const bool bits = opcode == "or" || opcode == "and";
+    return !type.is_tuple && (!bits || type.parts.front().element == "pred");
+  }
+  /// Whether these are parameters 0 and 1 and an operation on both, the root.
+  [[nodiscard]] static bool is_of_both(const std::vector<Instruction>& body) {
+    std::set<std::string_view> numbers;
+    std::set<std::string_view> names;
+    for (std::size_t k = 0; k < 2; ++k) {
+      if (body[k].opcode.value != "parameter" || body[k].is_root) return false;
+      numbers.insert(text_of(body[k].inside));
+      names.insert(bare(body[k].name.value));
+    }
+    std::set<std::string_view> operands;
+    for (const Operand& operand : body[2].operands) operands.insert(operand.value);
+    return numbers == std::set<std::string_view>{"0", "1"} && names.size() == 2 &&
+           body[2].operands.size() == 2 && operands == names;
+  }
+  /// A collective of one array or of several, which are moved each by itself.
+  void add_parts(const Instruction& instruction) {
+    const Action action = part_action(instruction);
     if (!instruction.type.is_tuple) return emit(instruction, action, operands(instruction));
     const std::vector<ValueId> parts = operands(instruction);
     if (parts.size() != instruction.type.parts.size()) {
@@ -717,43 +830,72 @@ class Builder {
     }
     define(instruction, {.parts = std::move(results), .is_tuple = true});
   }
-  Action reduce_scatter(const Instruction& instruction) {
-    return ReduceScatter{.addition = addition_of(instruction),
-                         .dim = one_dim(instruction),
-                         .groups = groups(instruction)};
+  [[nodiscard]] Action part_action(const Instruction& instruction) {
+    if (instruction.opcode.value == "all-gather") {
+      return AllGather{.dim = one_dim(instruction), .groups = groups(instruction)};
+    }
+    const Addition addition = addition_of(instruction);
+    if (instruction.opcode.value == "all-reduce") {
+      return AllReduce{.addition = addition, .groups = groups(instruction)};
+    }
+    return ReduceScatter{
+        .addition = addition, .dim = one_dim(instruction), .groups = groups(instruction)};
   }
 
   // The ends.
 
   void set_ends(const Computation& entry) {
-    const Instruction* root = &entry.instructions.back();
-    const Instruction* parameter = nullptr;
+    const Instruction& root = root_of(entry);
+    const Known& result = known_.at(std::string(bare(root.name.value)));
+    out_.results = result.parts;
+    out_.starts.resize(out_.parameters.size());
     for (const Instruction& instruction : entry.instructions) {
-      if (instruction.is_root) root = &instruction;
-      if (instruction.opcode.value == "parameter" && parameter == nullptr) {
-        parameter = &instruction;
+      const Attribute* sharding = instruction.find("sharding");
+      if (instruction.opcode.value != "parameter" || sharding == nullptr) continue;
+      const auto number = static_cast<std::size_t>(scanner_of(instruction.inside).number().value);
+      out_.starts[number] = written(sharding->value);
+    }
+    if (const Attribute* all = module_.find("spmd_parameters_shardings")) {
+      fill(out_.starts, all->value, true);
+    }
+    out_.ends.resize(out_.results.size());
+    if (const Attribute* sharding = root.find("sharding")) {
+      fill(out_.ends, sharding->value, result.is_tuple);
+    }
+    if (const Attribute* all = module_.find("spmd_output_sharding")) {
+      fill(out_.ends, all->value, result.is_tuple);
+    }
+  }
+  /// Gives a sharding to all that have none: of a tuple one each, else all the same.
+  void fill(std::vector<std::optional<WrittenEnd>>& ends, const Place& value, bool is_tuple) const {
+    std::vector<Place> parts = parts_of(value);
+    if (parts.empty()) parts.assign(is_tuple ? ends.size() : 1, value);
+    for (std::size_t k = 0; k < ends.size() && k < parts.size(); ++k) {
+      if (!ends[k]) ends[k] = written(parts[k]);
+    }
+  }
+  [[nodiscard]] WrittenEnd written(const Place& value) const {
+    return {.text = std::string(text_of(value)), .place = place_of(value)};
+  }
+  /// The shardings of a tuple, `{{replicated}, {devices=[2]<=[2]}}`; none where it is one.
+  [[nodiscard]] static std::vector<Place> parts_of(const Place& value) {
+    const std::string_view text = text_of(value);
+    // Braces within one sharding, `[{'x'}, {}]`, stand behind other words.
+    const std::size_t second = text.find_first_not_of(" \n", 1);
+    if (second == std::string_view::npos || text[0] != '{' || text[second] != '{') return {};
+    std::vector<Place> out;
+    std::size_t depth = 0;
+    std::size_t begin = 0;
+    for (std::size_t k = 0; k < text.size(); ++k) {
+      if (text[k] == '}') --depth;
+      if (depth == 1 && text[k] == '}') {
+        const std::size_t first = value.span.begin + begin;
+        out.push_back({.input = value.input, .span = {first, value.span.begin + k + 1}});
       }
+      if (depth == 1 && text[k] == '{') begin = k;
+      if (text[k] == '{') ++depth;
     }
-    out_.results = known_.at(std::string(bare(root->name.value))).parts;
-    out_.from = end_of(parameter, "spmd_parameters_shardings");
-    out_.to = end_of(root, "spmd_output_sharding");
-  }
-  /// The sharding that an instruction has, else that of the header.
-  [[nodiscard]] std::optional<WrittenEnd> end_of(const Instruction* instruction,
-                                                 std::string_view header) {
-    const Attribute* attribute = instruction == nullptr ? nullptr : instruction->find("sharding");
-    if (attribute == nullptr) attribute = module_.find(header);
-    if (attribute == nullptr) return std::nullopt;
-    return WrittenEnd{.text = sharding_text(text_of(attribute->value)),
-                      .place = place_of(attribute->value)};
-  }
-  /// A tuple of one sharding is that one.
-  [[nodiscard]] static std::string sharding_text(std::string_view text) {
-    if (text.substr(0, 2) == "{{" && text.substr(text.size() - 2) == "}}" &&
-        text.find("},") == std::string_view::npos) {
-      text = text.substr(1, text.size() - 2);
-    }
-    return std::string(text);
+    return out;
   }
 
   const text::Input& input_;
@@ -762,7 +904,12 @@ class Builder {
   const ReadOptions& options_;
   Function out_;
   Ranks ranks_;
-  std::unordered_map<std::string, Known> known_;
+  Scope known_;
+  std::vector<Known> arguments_;        // of the call at hand
+  std::map<Size, ValueId> parameters_;  // by their numbers
+  std::vector<bool> is_reordered_;      // of every value, whether its layout is not row by row
+  std::size_t depth_ = 0;               // of calls in each other
+  std::size_t in_calls_ = 0;            // instructions
 };
 
 std::vector<std::size_t> lines_of(std::string_view text) {
@@ -781,6 +928,7 @@ std::vector<Function> read_hlo(const text::Input& input, const ReadOptions& opti
   std::vector<Function> out;
   const std::vector<std::size_t> lines = hlo::lines_of(input.text);
   for (const hlo::Module& module : hlo::parse_modules(input)) {
+    hlo::refuse_unpartitioned(module, options);
     out.push_back(hlo::Builder(input, lines, module, options).function());
   }
   return out;

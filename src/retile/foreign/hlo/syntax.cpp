@@ -131,8 +131,8 @@ class Parser {
     out.attributes = attributes();
     return out;
   }
-  std::vector<Token<std::string>> operands() {
-    std::vector<Token<std::string>> out;
+  std::vector<Operand> operands() {
+    std::vector<Operand> out;
     if (scanner_.accept(")")) return out;
     do {
       out.push_back(operand());
@@ -140,20 +140,24 @@ class Parser {
     if (!scanner_.accept(")")) scanner_.fail_expected("',' or ')' after an operand");
     return out;
   }
-  /// `%p`, `p` or `f32[4]{0} %p`.
-  Token<std::string> operand() {
+  /// `%p`, `p`, `f32[4]{0} %p`, each of them with `#1` behind it.
+  Operand operand() {
     if (scanner_.sees('(')) {
       static_cast<void>(type());
       return bare_name();
     }
-    Token<std::string> out = bare_name();
+    Operand out = bare_name();
     if (!scanner_.sees('[')) return out;
     skip_dims();
     return bare_name();
   }
-  Token<std::string> bare_name() {
-    Token<std::string> out = name("an operand");
-    out.value = std::string(bare(out.value));
+  Operand bare_name() {
+    const Token<std::string> token = name("an operand");
+    Operand out{.value = std::string(bare(token.value)), .place = token.place};
+    if (touches('#')) {
+      scanner_.expect("#");
+      out.part = scanner_.number().value;
+    }
     return out;
   }
   void skip_dims() {
@@ -200,11 +204,13 @@ class Parser {
     out.place = scanner_.since(begin);
     return out;
   }
-  /// Reads `{1,0}`; tiles of memory, `{1,0:T(8,128)}`, say nothing of elements.
+  /// Reads `{1,0}` and `{1,0:T(8,128)}`.
   bool is_reordered() {
     const std::size_t begin = scanner_.next();
     skip_balanced();
-    Scanner dims = scanner_of(scanner_.since(begin));
+    const Place place = scanner_.since(begin);
+    if (text_of(place).find_first_of("TE") != std::string_view::npos) return true;
+    Scanner dims = scanner_of(place);
     dims.expect("{");
     Size last = -1;
     bool falls = true;

@@ -22,7 +22,7 @@ using text::Token;
 struct WrittenType {
   std::vector<TileType> parts;  ///< one, where it is no tuple
   bool is_tuple = false;
-  /// Where a layout is written that is not that of row-major order.
+  /// Where a layout is written in which elements do not lie row by row, tiles of memory included.
   bool is_reordered = false;
   Place place;
 };
@@ -34,14 +34,20 @@ struct Attribute {
   Place value;
 };
 
+/// `p`, or `p#1`: part 1 of the tuple `p`.
+struct Operand {
+  std::string value;  ///< the name, without `%`
+  Place place;
+  std::optional<Size> part = {};
+};
+
 struct Instruction {
   bool is_root = false;
   Token<std::string> name;  ///< with the `%` that it has
   WrittenType type;
   Token<std::string> opcode;
-  /// Names without `%`; of parameters and constants none.
-  std::vector<Token<std::string>> operands;
-  Place inside;  ///< all between the parentheses
+  std::vector<Operand> operands;  ///< of parameters and constants none
+  Place inside;                   ///< all between the parentheses
   std::vector<Attribute> attributes;
 
   [[nodiscard]] const Attribute* find(std::string_view attribute) const;

@@ -95,7 +95,24 @@ Sharding sharding_at(const ModuleContext& context, const Place& place, std::opti
   scanner.read_over_lines();
   Sharding out = read_sharding(scanner, {.meshes = context.meshes, .shape = std::move(shape)});
   scanner.expect_end("of the sharding");
+  check_parts(out, place);
   return out;
+}
+
+void check_parts(const Sharding& sharding, const Place& place) {
+  const auto check = [&](const std::vector<AxisPart>& minor_first) {
+    for (std::size_t k = 1; k < minor_first.size(); ++k) {
+      const auto major = digit_of(sharding.mesh.mesh, minor_first[k]);
+      const auto minor = digit_of(sharding.mesh.mesh, minor_first[k - 1]);
+      if (minor_first[k].axis != minor_first[k - 1].axis || !major || !minor ||
+          major->stride != minor->stride * minor->size) {
+        continue;
+      }
+      refuse_at(place, Code::ill_formed_type, "two parts of an axis that are one part");
+    }
+  };
+  for (const CutDim& dim : sharding.dims) check(dim.parts);
+  check(sharding.addends);
 }
 
 Builder::Builder(const ModuleContext& context, const Op& function) : context_(context) {

@@ -54,6 +54,9 @@ struct ModuleContext {
 [[nodiscard]] Sharding sharding_at(const ModuleContext& context, const Place& place,
                                    std::optional<Shape> shape);
 
+/// As Shardy's verifier: parts of an axis that are one part are written as one.
+void check_parts(const Sharding& sharding, const Place& place);
+
 /// Makes a Function, operation after operation.
 class Builder {
  public:

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "retile/core/names.h"
+#include "retile/foreign/before.h"
 #include "retile/foreign/mlir/build.h"
 #include "retile/text/scanner.h"
 
@@ -306,18 +307,21 @@ class MeshReader {
     const TileType type = out.values[operand].type;
     const ValueId id = builder_.add(Same{}, op, Builder::result_name(op), {operand}, type);
     builder_.know(op, {id});
-    const bool of_argument =
-        std::all_of(out.operations.begin(), out.operations.end(), [](const Operation& operation) {
-          return std::holds_alternative<Parameter>(operation.action) ||
-                 std::holds_alternative<Same>(operation.action);
-        });
-    if (of_argument && !out.from) {
-      out.from = end;
-    } else {
-      last_ = end;
-      last_value_ = id;
-      last_place_ = op.place;
+    const auto moves = static_cast<std::size_t>(
+        std::count_if(out.operations.begin(), out.operations.end(), [](const Operation& one) {
+          return !std::holds_alternative<Parameter>(one.action) &&
+                 !std::holds_alternative<Same>(one.action);
+        }));
+    if (moves == 0 && !out.from) out.from = end;
+    // Between collectives a sharding that changes is a reshard that nobody does.
+    const std::optional<WrittenEnd>& before = moves == 0 ? out.from : last_;
+    if (before && (moves == 0 || moves == last_moves_) && before->text != end.text) {
+      fail_unpartitioned(op.place, Partitioner::mesh_dialect,
+                         fmt::format("{} leaves a reshard to others", shown_name(op.name)));
     }
+    last_ = end;
+    last_value_ = id;
+    last_moves_ = moves;
   }
   [[nodiscard]] WrittenEnd end_of(const Op& op) const {
     const std::string text = sharding_text(op);
@@ -332,14 +336,6 @@ class MeshReader {
     Function& out = builder_.out;
     if (!last_ || out.results.size() != 1 || out.results[0] != last_value_) return;
     out.to = last_;
-    const bool moves =
-        std::any_of(out.operations.begin(), out.operations.end(), [](const auto& one) {
-          return !std::holds_alternative<Parameter>(one.action) &&
-                 !std::holds_alternative<Same>(one.action);
-        });
-    if (moves || !out.from || out.from->text == out.to->text) return;
-    refuse_at(last_place_, Code::unsupported, "the reshard is left in place: no collective does it",
-              {"mlir-opt --mesh-spmdization makes collectives of it"});
   }
 
   const ModuleContext& context_;
@@ -348,7 +344,7 @@ class MeshReader {
   std::map<std::string, const Op*> shardings_;
   std::optional<WrittenEnd> last_;
   ValueId last_value_ = 0;
-  Place last_place_;
+  std::size_t last_moves_ = 0;  // how many operations moved elements before it
 };
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "retile/core/names.h"
+#include "retile/foreign/before.h"
+#include "retile/foreign/mlir/before.h"
 #include "retile/foreign/mlir/build.h"
 #include "retile/foreign/mlir/tree.h"
 #include "retile/text/scanner.h"
@@ -138,6 +140,7 @@ class ModuleReader {
   Function function(Op& op) {
     const Block& body = body_of(op);
     if (has_dialect(body, {"mesh.", "shard."})) return read_mesh(context_, op);
+    refuse_unpartitioned(context_, op, options_);
     const bool manual = has_dialect(body, {"sdy.manual_computation"});
     if (!manual && (has_dialect(body, {"sdy."}) || does_nothing(op))) {
       return read_shardy(context_, op);
@@ -164,8 +167,14 @@ class ModuleReader {
 std::vector<Function> read_mlir(const text::Input& input, const ReadOptions& options) {
   const std::vector<std::size_t> lines = mlir::line_begins(input.text);
   std::vector<Function> out;
-  for (mlir::Ops& ops : mlir::parse(input)) {
-    mlir::ModuleReader(input, lines, options, out).read(ops, nullptr);
+  try {
+    for (mlir::Ops& ops : mlir::parse(input)) {
+      mlir::ModuleReader(input, lines, options, out).read(ops, nullptr);
+    }
+  } catch (const text::Failure& failure) {
+    // Text from before the partitioner may have any operation: that it is, is said first.
+    if (!says_unpartitioned(failure.diagnostic)) mlir::refuse_unpartitioned_words(input, options);
+    throw;
   }
   if (out.empty()) {
     text::fail({.input = &input, .span = {0, 0}},

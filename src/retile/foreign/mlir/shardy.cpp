@@ -32,6 +32,7 @@ using KnownPtr = std::shared_ptr<const Known>;  // shared: many values are said 
 /// Digits that an operation takes from a dimension or gives to one, MAJOR to minor as written.
 struct WrittenDigits {
   std::vector<Digit> digits;
+  std::vector<std::string> parts = {};  ///< the axes that they are parts of
   Place place = {};
   [[nodiscard]] std::vector<Digit> minor_first() const { return {digits.rbegin(), digits.rend()}; }
 };
@@ -205,7 +206,7 @@ class ShardyReader {
     }
     return scanner;
   }
-  [[nodiscard]] Digit axis(Scanner& scanner) const {
+  void axis(Scanner& scanner, WrittenDigits& out) const {
     const std::size_t begin = scanner.next();
     AxisPart part{scanner.quoted("the name of an axis").value};
     if (scanner.accept(":")) {
@@ -220,7 +221,8 @@ class ShardyReader {
           scanner.since(begin), Code::unknown_axis,
           fmt::format("the mesh has no axis {}, or no such part of it", shown_name(part.axis)));
     }
-    return *digit;
+    out.digits.push_back(*digit);
+    out.parts.push_back(part.axis);
   }
   /// Reads `{"x", "y":(1)2}`.
   [[nodiscard]] WrittenDigits axis_list(Scanner& scanner) const {
@@ -229,13 +231,24 @@ class ShardyReader {
     scanner.expect("{");
     if (!scanner.accept("}")) {
       do {
-        out.digits.push_back(axis(scanner));
+        axis(scanner, out);
       } while (scanner.accept(","));
       if (!scanner.accept("}")) scanner.fail_expected("',' or '}' after an axis");
     }
-    std::erase_if(out.digits, [](const Digit& digit) { return digit.size == 1; });
     out.place = scanner.since(begin);
+    check_parts(out);
+    std::erase_if(out.digits, [](const Digit& digit) { return digit.size == 1; });
     return out;
+  }
+  /// As Shardy's verifier: parts of an axis that are one part are written as one.
+  static void check_parts(const WrittenDigits& axes) {
+    for (std::size_t k = 1; k < axes.digits.size(); ++k) {
+      const Digit& major = axes.digits[k - 1];
+      const Digit& minor = axes.digits[k];
+      if (axes.parts[k - 1] == axes.parts[k] && major.stride == minor.stride * minor.size) {
+        refuse_at(axes.place, Code::ill_formed_type, "two parts of an axis that are one part");
+      }
+    }
   }
   /// Reads `[{"x"}, {}]`, a list for every dimension.
   [[nodiscard]] std::vector<WrittenDigits> axis_lists(const Op& op, Scanner scanner) const {
@@ -417,12 +430,30 @@ class ShardyReader {
       }
       move.source = index(source.value);
       move.target = index(target.value);
-      if (source.value == target.value) {
-        refuse_at(target.place, Code::inapplicable, "a move from a dimension to itself");
-      }
+      check_move(out, source.place, target.place);
     } while (scanner.accept(","));
     scanner.expect("]");
     return out;
+  }
+  /// As Shardy's verifier: each dimension once, be it source or target, and sources in their order.
+  static void check_move(const std::vector<Move>& moves, const Place& source, const Place& target) {
+    const Move& last = moves.back();
+    if (last.source == last.target) {
+      refuse_at(target, Code::inapplicable, "a move from a dimension to itself");
+    }
+    for (std::size_t k = 0; k + 1 < moves.size(); ++k) {
+      const Move& other = moves[k];
+      for (const auto& [dim, place] :
+           {std::pair(last.source, &source), std::pair(last.target, &target)}) {
+        if (dim != other.source && dim != other.target) continue;
+        refuse_at(*place, Code::inapplicable,
+                  fmt::format("dimension {} stands in two moves of one all_to_all", dim));
+      }
+      if (last.source < other.source) {
+        refuse_at(source, Code::inapplicable,
+                  fmt::format("source dimension {} stands behind {}", last.source, other.source));
+      }
+    }
   }
   void all_to_all(const Op& op) {
     const std::vector<Move> list = moves(op);
@@ -491,11 +522,24 @@ class ShardyReader {
     Scanner scanner = axes(op, names);
     return axis_list(scanner);
   }
+  /// Axes of no addends add what all hold alike, as often as there are devices along them; they must not
+  /// cut the operand.
+  void reduce(const WrittenDigits& axes) {
+    drop_addends(axes);
+    Spread used = out_;
+    used.addends.clear();
+    used.dims.push_back(axes.minor_first());
+    used.global.push_back(size_of(axes));
+    if (!layout_of(used)) fail_axes(axes, "the operand is cut along these axes");
+  }
   void all_reduce(const Op& op) {
     const WrittenDigits list = one_list(op, {"reduction_axes"});
     check_addition(op);
-    if (!take_out(out_.addends, list.digits))
-      fail_axes(list, "the operand has no addends along these axes");
+    for (std::size_t k = 1; k < list.digits.size(); ++k) {
+      if (list.digits[k].stride < list.digits[k - 1].stride) continue;
+      fail_axes(list, "axes of a reduction stand in the order of the mesh");
+    }
+    reduce(list);
     put(op, AllReduce{out_.addition, groups(list)}, extents());
   }
   void reduce_scatter(const Op& op) {
@@ -503,9 +547,7 @@ class ShardyReader {
     check_addition(op);
     for (std::size_t k = 0; k < lists.size(); ++k) {
       if (lists[k].digits.empty()) continue;
-      if (!take_out(out_.addends, lists[k].digits)) {
-        fail_axes(lists[k], "the operand has no addends along these axes");
-      }
+      reduce(lists[k]);
       const Size whole = out_.tile(k);
       give(k, lists[k]);
       check_cuts(k, out_.tile(k), out_.count(k), whole, lists[k]);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "retile/core/names.h"
@@ -208,10 +209,18 @@ class TileReader {
   }
   /// Refuses groups of replicas in a program of partitions: who means them does not mean devices.
   void check_numbers(const Op& op, bool has_global_ids) const {
+    const bool has_channel = channel(op) > 0;
+    const bool global = has_global_ids && find(op, "use_global_device_ids") != nullptr;
+    if (global && !has_channel) {
+      refuse_at(op.place, Code::syntax, "use_global_device_ids without a channel_handle");
+    }
+    if (!has_global_ids && has_channel && context_.replicas.value_or(1) > 1) {
+      refuse_at(op.place, Code::unsupported,
+                "numbers of partitions in a program of several replicas",
+                {"channel_handle makes them partitions"});
+    }
     const bool several_partitions = context_.partitions.value_or(1) > 1;
-    const bool partitions =
-        channel(op) > 0 && (!has_global_ids || find(op, "use_global_device_ids"));
-    if (!several_partitions || partitions) return;
+    if (!several_partitions || (has_channel && (!has_global_ids || global))) return;
     refuse_at(op.place, Code::unsupported, "numbers of replicas in a program of several partitions",
               {has_global_ids ? "channel_handle and use_global_device_ids make them devices"
                               : "channel_handle makes them partitions"});
@@ -316,8 +325,13 @@ class TileReader {
     if (numbers.size() % 2 != 0 || static_cast<Size>(numbers.size() / 2) != extents[0]) {
       refuse_at(list.place, Code::syntax, "not as many numbers as the type has");
     }
-    for (std::size_t k = 0; k < numbers.size(); k += 2)
+    std::set<Size> sources;
+    for (std::size_t k = 0; k < numbers.size(); k += 2) {
+      if (!sources.insert(numbers[k]).second) {
+        refuse_at(list.place, Code::bad_device, fmt::format("{} is a source twice", numbers[k]));
+      }
       out.emplace_back(numbers[k], numbers[k + 1]);
+    }
     return out;
   }
   /// What the region of a reduction adds by: one operation of its two arguments.
@@ -524,6 +538,7 @@ class TileReader {
     const std::size_t begin = scanner.next();
     const Sharding sharding = read_sharding(scanner, {.meshes = context_.meshes, .shape = global});
     const Place place = scanner.since(begin);
+    check_parts(sharding, place);
     if (!scanner.accept("]")) scanner.fail_expected("']' after one sharding");
     return {.text = std::string(text_at(place)),
             .place = file_place(context_, place),
@@ -546,11 +561,16 @@ class TileReader {
   /// Ends that the attributes of the function say, of tiles: the global shape is known to nobody.
   void set_ends() {
     Function& out = builder_.out;
-    if (out.parameters.size() == 1) out.from = attribute_end("arg_attrs");
-    if (out.results.size() == 1) out.to = attribute_end("res_attrs");
+    for (std::size_t k = 0; k < out.parameters.size(); ++k) {
+      out.starts.push_back(attribute_end("arg_attrs", k));
+    }
+    for (std::size_t k = 0; k < out.results.size(); ++k) {
+      out.ends.push_back(attribute_end("res_attrs", k));
+    }
   }
-  [[nodiscard]] std::optional<WrittenEnd> attribute_end(std::string_view list) const {
-    const Attribute* sharding = sharding_attribute(function_, list, 0);
+  [[nodiscard]] std::optional<WrittenEnd> attribute_end(std::string_view list,
+                                                        std::size_t number) const {
+    const Attribute* sharding = sharding_attribute(function_, list, number);
     if (sharding == nullptr) return std::nullopt;
     return WrittenEnd{.text = with_mesh(*sharding), .place = file_place(context_, sharding->place)};
   }

@@ -1,0 +1,31 @@
+#include "retile/foreign/before.h"
+
+#include <string_view>
+
+namespace retile::foreign {
+namespace {
+
+constexpr std::string_view beginning = "this text is from before the partitioner: ";
+
+std::string_view note_of(Partitioner partitioner) {
+  if (partitioner == Partitioner::mesh_dialect) {
+    return "take what mlir-opt-19 --mesh-spmdization or mlir-opt-22 --shard-partition makes of it "
+           "(docs/foreign.md)";
+  }
+  return "take XLA's dump after_spmd-partitioning: XLA_FLAGS=\"--xla_dump_to=DIR "
+         "--xla_dump_hlo_pass_re=spmd.* --xla_dump_large_constants=true\" (docs/foreign.md)";
+}
+
+}  // namespace
+
+void fail_unpartitioned(const text::Place& place, Partitioner partitioner, const std::string& why) {
+  text::fail(place, {.code = Code::unsupported,
+                     .message = std::string(beginning) + why,
+                     .notes = {std::string(note_of(partitioner))}});
+}
+
+bool says_unpartitioned(const Diagnostic& diagnostic) {
+  return diagnostic.message.substr(0, beginning.size()) == beginning;
+}
+
+}  // namespace retile::foreign
