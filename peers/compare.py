@@ -19,12 +19,13 @@ from pathlib import Path
 import ends
 from evaluate import judge, problems_of
 
-FORMS = ("hlo", "stablehlo", "sdy", "dtensor", "mlir19", "mlir22")
+FORMS = ("hlo", "stablehlo", "sdy", "dtensor", "dtensor_a2a", "mlir19", "mlir22")
+TRACES = ("dtensor", "dtensor_a2a")
 
 
 def ask_retile(retile, problem, path):
     """What `retile check` says of one file; both ends are given by the problem, but of traces, which say them."""
-    given = [] if path.suffix == ".dtensor" else ["--from", ends.hlo_sharding(problem, "from"), "--to", ends.hlo_sharding(problem, "to"),
+    given = [] if path.suffix[1:] in TRACES else ["--from", ends.hlo_sharding(problem, "from"), "--to", ends.hlo_sharding(problem, "to"),
                                                   "--shape", ",".join(map(str, problem["shape"]))]
     try:
         done = subprocess.run([retile, "check", "--json", *given, str(path)], capture_output=True, text=True, timeout=120)
@@ -55,8 +56,18 @@ def difference(problem, form, one, other):
     return None
 
 
-def figures(records, states, known):
+def ran(records, log):
+    """What the ranks of the traces ended with, where the recorder looked: it looks at every trace."""
+    looked = [one for one in records if "right" in log.get(one["id"], {})]
+    return {"executed": len(looked), "executed_ranks": sum(log[one["id"]]["executed"] for one in looked),
+            "executed_wrong": sum(not log[one["id"]]["right"] for one in looked),
+            "unlike_the_bytes": sum(log[one["id"]]["right"] != one[judge]["right"] for one in looked for judge in ("retile", "second"))}
+
+
+def figures(records, log, known):
     """Of one form of one release."""
+    states = {number: one["state"] for number, one in log.items()}
+
     def named(listed):
         """The smallest problems first."""
         return [one["id"] for one in sorted(listed, key=lambda one: (prod(size for _, size in known[one["id"]]["mesh"]),
@@ -68,7 +79,9 @@ def figures(records, states, known):
     whole = [one for one in right if one["second"]["whole_array"]]
     optimal = [one for one in right if (one["retile"].get("optimum") or {}).get("optimal")]
     dearer = [one for one in optimal if one["retile"]["cost"] > one["retile"]["optimum"]["cost"]]
-    return {"problems": len(states), **{state: list(states.values()).count(state) for state in ("emitted", "refused", "aborted", "inexpressible")},
+    return {"problems": len(states), **{state.replace(" ", "_"): list(states.values()).count(state)
+                                         for state in ("emitted", "refused", "aborted", "inexpressible", "not executed")},
+            **(ran(records, log) if any("right" in one for one in log.values()) else {}),
             "right": len(right), "wrong": len(wrong), "wrong_of_sums": sum(one["id"] in sums for one in wrong),
             "not_read": sum(one["second"]["right"] is None for one in records), "over_bound": len(above), "whole_array": len(whole),
             "most_over_bound": round(max((one["second"]["height"] / one["second"]["bound"] for one in above), default=1), 1),
@@ -89,7 +102,7 @@ def summary(records, folders, known):
         states = {}
         for one in map(json.loads, (folder / "log.jsonl").read_text().splitlines()):
             if "state" in one:
-                states.setdefault(one["form"], {})[one["id"]] = one["state"]
+                states.setdefault(one["form"], {})[one["id"]] = one
         out["peers"][folder.name] = {
             form: figures([one for one in records if one["peer"] == folder.name and one["form"] == form], states[form], known)
             for form in FORMS if form in states}

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Whether what a peer emitted moves an array from one end to the other: a second evaluator, by numpy alone.
 
-    peers/evaluate.py --problems PROBLEMS FILE..     FILE is NUMBER.hlo, .stablehlo, .sdy, .mlir19, .mlir22 or .dtensor
+    peers/evaluate.py --problems PROBLEMS FILE..     FILE is NUMBER.hlo, .stablehlo, .sdy, .mlir19, .mlir22,
+                                                 .dtensor or .dtensor_a2a
 
 Prints a JSON object for each file: `right` (null where it is not read, with `refused`), `height`, `whole_array`, and for a
 wrong one the first device and place.

@@ -1,10 +1,12 @@
-"""What the peer's own CPU devices do with its program, element by element, against the verdict of peers/evaluate.py.
+"""What the peer's own CPU devices do with its program, element by element, against the verdicts.
 
-    PYTHON peers/execute.py FOLDER [--count 300] [--seed 1] < PROBLEMS
+    PYTHON peers/execute.py FOLDER --retile RETILE [--count 300] [--results OUT] < PROBLEMS
 
-PYTHON is the environment of the release that FOLDER was recorded with. The array's elements are their own indices. HLO is
-compiled and run as it was recorded; StableHLO per device is run as the body of a manual computation. Problems with
-uneven tiles or sums are left out. Exit code 1 where a run and a verdict differ, or none ran.
+PYTHON is the environment of the release that FOLDER was recorded with. HLO is compiled again by the release, must be the text
+that was recorded, and is run; StableHLO per device is run as the body of a manual computation. Of every element stands its own
+number, of every addend another; where a tile goes past the array stands -7. At the end every element of every device is
+compared, and of sums the sum of all addends. The verdicts are those of `retile check` and of peers/evaluate.py. OUT gets the
+figures of the release. Exit code 1 where a run and a verdict differ, or none ran.
 """
 
 import argparse
@@ -18,18 +20,53 @@ from pathlib import Path
 
 import ends
 import read_mlir
+from compare import ask_retile
 from evaluate import judge
 from record_jax import devices, emit_hlo, in_child, uneven
 
+BEYOND = -7
+
+
+def value(element, addend):
+    """What stands for an addend of an element: a whole number, small enough that 64 of them add up exactly in f32."""
+    return (element * 2654435761 + addend * 40503 * (element + 11) + 97 * addend) % 262139 + 1
+
 
 def tiles_on(problem, numpy):
-    """What every device begins with, and what it is to end with."""
-    whole = numpy.arange(prod(problem["shape"]), dtype=numpy.float32).reshape(problem["shape"])
-    both = []
-    for end in ("from", "to"):
-        starts, limits = ends.boxes(problem, end)
-        both.append([whole[tuple(slice(low, high) for low, high in zip(*box))] for box in zip(starts, limits)])
-    return both
+    """What every device begins with."""
+    numbers = numpy.arange(prod(problem["shape"])).reshape(problem["shape"])
+    starts, limits = ends.boxes(problem, "from")
+    addend, _ = ends.addends(problem, "from")
+    tile, _ = ends.tiles(problem)
+    out = []
+    for low, high, which in zip(starts, limits, addend):
+        cells = numpy.full(tile, BEYOND, dtype=numpy.float32)
+        inside = value(numbers[tuple(slice(*both) for both in zip(low, high))], int(which))
+        cells[tuple(slice(0, size) for size in inside.shape)] = inside
+        out.append(cells)
+    return out
+
+
+def is_right(problem, made, numpy):
+    """Whether all devices have what belongs to them: replicas the same, and all addends of an element its sum."""
+    starts, limits = ends.boxes(problem, "to")
+    numbers, _ = ends.addends(problem, "to")
+    _, addends = ends.addends(problem, "from")
+    elements = numpy.arange(prod(problem["shape"]))
+    wanted = sum(value(elements, k) for k in range(addends)).reshape(problem["shape"]).astype(numpy.float64)
+    _, tile = ends.tiles(problem)
+    total, seen = numpy.zeros(problem["shape"]), {}
+    for low, high, number, cells in zip(starts, limits, numbers, made):
+        if list(cells.shape) != tile:
+            return False
+        inside = cells[tuple(slice(0, one) for one in high - low)]
+        key = (*low.tolist(), *high.tolist(), int(number))
+        if key not in seen:
+            seen[key] = inside
+            total[tuple(slice(*both) for both in zip(low, high))] += inside
+        elif not numpy.array_equal(seen[key], inside):
+            return False
+    return numpy.array_equal(total, wanted)
 
 
 def run(executable, held, begin, numpy):
@@ -43,12 +80,12 @@ def run(executable, held, begin, numpy):
     return [numpy.asarray(one) for one in made]
 
 
-def run_hlo(problem, folder):
+def run_hlo(problem, folder, text):
     import numpy
-    _, executable, held = emit_hlo(problem, folder)
-    begin, end = tiles_on(problem, numpy)
-    made = run(executable, held, begin, numpy)
-    return all(numpy.array_equal(one, wanted) for one, wanted in zip(made, end))
+    emitted, executable, held = emit_hlo(problem, folder)
+    if emitted != text:
+        raise ValueError("another text than was recorded")
+    return is_right(problem, run(executable, held, tiles_on(problem, numpy), numpy), numpy)
 
 
 def listed_groups(text):
@@ -102,47 +139,64 @@ def run_stablehlo(problem, folder, text):
     bare = manual(text, len(held))
     with mlir.make_ir_context():
         executable = held[0].client.compile_and_load(ir.Module.parse(bare), xla_client.DeviceList(tuple(held)), options)
-    begin, end = tiles_on(problem, numpy)
-    made = run(executable, held, begin, numpy)
-    return all(numpy.array_equal(one, wanted) for one, wanted in zip(made, end))
+    return is_right(problem, run(executable, held, tiles_on(problem, numpy), numpy), numpy)
+
+
+RUNS = {"hlo": run_hlo, "stablehlo": run_stablehlo}
+
+
+def kind_of(problem):
+    return "sums" if problem["from_sum"] else "uneven" if uneven(problem) else "even"
+
+
+def execute(problem, form, path, retile):
+    """What became of one program: `right` or `wrong`, or why it was not run; and the two verdicts."""
+    text, result = path.read_text(), path.parent / "executed"
+    state, words = in_child(lambda folder: str(RUNS[form](problem, folder, text)), result)
+    if state != "emitted":
+        return "not run", f"{state}: {words[-300:]}"
+    ran = result.read_text() == "True"
+    verdicts = [ask_retile(retile, problem, path)["right"], judge(problem, form, text)["right"]]
+    return ("right" if ran else "wrong"), (None if verdicts == [ran, ran] else f"verdicts {verdicts}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--retile", required=True, help="the program retile")
     parser.add_argument("--count", type=int, default=300, help="problems; each is run in both forms")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--results", type=Path, help="where to write the figures of this release")
     given = parser.parse_args()
     os.environ["JAX_PLATFORMS"] = "cpu"
     import jax  # noqa: F401
-    counts, tried = Counter(), 0
-    result = given.folder / "executed"
+    counts, unlike, tried = {form: Counter() for form in RUNS}, [], 0
     for problem in map(json.loads, sys.stdin):
-        if uneven(problem) or problem["from_sum"] or tried >= given.count:
-            continue
+        if tried >= given.count:
+            break
         tried += 1
-        for form in ("hlo", "stablehlo"):
+        for form in RUNS:
             path = given.folder / f"{problem['id']}.{form}"
             if not path.exists():
                 continue
-            text = path.read_text()
-            work = (lambda folder: str(run_hlo(problem, folder))) if form == "hlo" else (lambda folder: str(run_stablehlo(problem, folder, text)))
-            state, words = in_child(work, result)
-            if state != "emitted":
-                counts[form, "not run"] += 1
-                print(f"{path}: {state}: {words[-300:]}", flush=True)
-                continue
-            right, verdict = result.read_text() == "True", judge(problem, form, text)["right"]
-            counts[form, "right" if right else "wrong"] += 1
-            if right != verdict:
-                counts["different"] += 1
-                print(f"{path}: ran {'right' if right else 'wrong'}, judged {verdict}", flush=True)
-    result.unlink(missing_ok=True)
-    ran = sum(count for key, count in counts.items() if key != "different" and key[1] != "not run")
-    for key, count in sorted((key, count) for key, count in counts.items() if key != "different"):
-        print(f"{given.folder.name} {' '.join(key)}: {count}")
-    print(f"{given.folder.name}: {tried} problems, {ran} programs run, {counts['different']} differences")
-    return 1 if counts["different"] or not ran else 0
+            state, words = execute(problem, form, path, given.retile)
+            counts[form][f"{kind_of(problem)}, {state}"] += 1
+            if words:
+                print(f"{path}: {state}: {words}", flush=True)
+            if words and state != "not run":
+                unlike.append({"id": problem["id"], "form": form, "ran": state, "words": words})
+    (given.folder / "executed").unlink(missing_ok=True)
+    ran = sum(count for of in counts.values() for key, count in of.items() if not key.endswith("not run"))
+    figures = {"problems": tried, "programs_run": ran, "verdicts_unlike": unlike, **{form: dict(sorted(of.items())) for form, of in counts.items()}}
+    if given.results:
+        write_results(given.results, given.folder.name, figures)
+    print(f"{given.folder.name}: {json.dumps(figures)}")
+    return 1 if unlike or not ran else 0
+
+
+def write_results(path, release, figures):
+    """Beside those of other releases."""
+    known = json.loads(path.read_text()) if path.exists() else {"schema": "retile.peers-executed/1"}
+    path.write_text(json.dumps({**known, release: figures}, indent=1, sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":

@@ -106,14 +106,21 @@ class Ranks:
             elif op == "broadcast":
                 made = [given[group.index(operations[0]["root"])]] * count
             else:
-                if operations[0]["reduction"] not in ("sum", "avg"):
-                    raise Refused(f"a reduction by {operations[0]['reduction']}")
-                total = given[0]
-                for cells in given[1:]:
-                    total = self.machine.add_tags(total, cells)
+                total = self.reduced([one["reduction"] for one in operations], given)
                 made = [total] * count if op == "all_reduce" else np.split(total, count)
         for rank, one in zip(group, made):
             self.put(rank, [one])
+
+    def reduced(self, words, given):
+        if len(set(words)) != 1 or words[0] not in ("sum", "avg"):
+            raise Refused(f"reductions by {words}")
+        total = given[0]
+        for cells in given[1:]:
+            total = self.machine.add_tags(total, cells)
+        if words[0] == "avg":
+            parts = [self.machine.part_of(int(tag), len(given)) for tag in total.ravel()]
+            total = np.array(parts, dtype=np.int64).reshape(total.shape)
+        return total
 
 
 def alone(operation, given):

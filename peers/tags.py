@@ -4,6 +4,8 @@ Of the array that moves, the numbers are tags: which element (and of which adden
 and masks they are numbers. Every operation does what it says; no pattern is recognised.
 """
 
+from fractions import Fraction
+
 import numpy as np
 
 ZERO, UNKNOWN = -1, -2
@@ -44,23 +46,29 @@ class Machine:
         times = dict(self.terms(one))
         for tag, count in self.terms(other):
             times[tag] = times.get(tag, 0) + count
-        key = tuple(sorted(times.items()))
-        if key not in self.sum_numbers:
-            self.sum_numbers[key] = FIRST_SUM - len(self.sums)
-            self.sums.append(key)
-        return self.sum_numbers[key]
+        return self.known(tuple(sorted((tag, int(often) if often == int(often) else often) for tag, often in times.items())))
 
-    def most_of(self, one, other):
-        """Of a maximum or minimum: an addend counts once, however often it is there."""
-        if UNKNOWN in (one, other) or ZERO in (one, other):
-            return one if one == other else UNKNOWN
-        key = tuple((tag, 1) for tag in sorted({tag for whole in (one, other) for tag, _ in self.terms(whole)}))
-        if len(key) == 1:
+    def known(self, key):
+        """The tag of a sum with these terms."""
+        if len(key) == 1 and key[0][1] == 1:
             return key[0][0]
         if key not in self.sum_numbers:
             self.sum_numbers[key] = FIRST_SUM - len(self.sums)
             self.sums.append(key)
         return self.sum_numbers[key]
+
+    def part_of(self, tag, count):
+        """One of `count` equal parts: an addend may be there a fraction of a time."""
+        if tag in (ZERO, UNKNOWN):
+            return tag
+        times = [(term, Fraction(often) / count) for term, often in self.terms(tag)]
+        return self.known(tuple((term, int(often) if often.denominator == 1 else often) for term, often in times))
+
+    def most_of(self, one, other):
+        """Of a maximum or minimum: an addend counts once, however often it is there."""
+        if UNKNOWN in (one, other) or ZERO in (one, other):
+            return one if one == other else UNKNOWN
+        return self.known(tuple((tag, 1) for tag in sorted({tag for whole in (one, other) for tag, _ in self.terms(whole)})))
 
     def add_tags(self, one, other, kind="add"):
         join = self.sum_of if kind == "add" else self.most_of

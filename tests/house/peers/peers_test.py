@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""The evaluator of peers/ on texts that releases of JAX and MLIR emitted: right ones, wrong ones, and mistakes planted in right ones.
+"""The evaluator of peers/ on texts that releases of JAX, MLIR and PyTorch emitted: right ones, wrong ones, and mistakes planted in right
+ones. And how the recorder of PyTorch compares what its ranks end with.
 
     peers_test.py ROOT
 """
 
+import json
 import sys
 import unittest
+from fractions import Fraction
 from pathlib import Path
 
 ROOT = Path(sys.argv.pop(1))
@@ -20,11 +23,14 @@ except ImportError:
 
 import ends  # noqa: E402
 import mistakes  # noqa: E402
+import read_dtensor  # noqa: E402
+import record_dtensor  # noqa: E402
 import section8  # noqa: E402
 from evaluate import judge, problems_of  # noqa: E402
 
 # As the release emitted them: 0.10.2 of JAX made wrong groups of 120, and lost the sums of 15. MLIR makes one step of the two of 428.
-WRONG = {"120.stablehlo", "15.sdy", "428.mlir19", "428.mlir22"}
+# PyTorch puts parts in the order of the ranks, which do not ascend along the axes of 606 and 1262.
+WRONG = {"120.stablehlo", "15.sdy", "428.mlir19", "428.mlir22", "606.dtensor", "1262.dtensor"}
 # What must be noticed: (file, what stands there, what is put there).
 PLANTED = [
     ("22.hlo", "dimensions={0}", "dimensions={1}"),
@@ -44,6 +50,8 @@ PLANTED = [
     ("335.mlir19", "%arg0 on @mesh mesh_axes = [0]", "%arg0 on @mesh mesh_axes = [1]"),
     ("335.mlir19", "%all_reduce on @mesh mesh_axes = [1]", "%all_reduce on @mesh mesh_axes = [0]"),
     ("455.mlir22", "grid_axes = [0]", "grid_axes = [1]"),
+    ("317.dtensor", '"padding": [0, 2], "in": [7]', '"padding": [1, 1], "in": [7]'),
+    ("1373.dtensor", '"cat", "dim": 1, "in": [3, 4]', '"cat", "dim": 1, "in": [4, 3]'),
 ]
 
 
@@ -90,6 +98,66 @@ class Evaluator(unittest.TestCase):
                     counts[verdict(name, new)["right"]] += 1
         self.assertGreater(counts[False], 10)
         self.assertGreater(counts[None] + counts[False], 3 * counts[True])
+
+
+class Recorder(unittest.TestCase):
+    """Of PyTorch: what is compared, without it."""
+
+    def problem(self, number):
+        return problems_of(HERE / "problems.jsonl")[number]
+
+    def ends(self, problem):
+        """What all ranks must end with."""
+        total = numpy.prod(problem["shape"])
+        return [record_dtensor.value(tags % total, 0).astype(float) for tags in read_dtensor.beginnings({**problem, "from": problem["to"]})]
+
+    def test_every_element_of_every_rank_is_compared(self):
+        for number in (333, 461, 789):
+            problem = self.problem(number)
+            right = self.ends(problem)
+            self.assertIsNone(record_dtensor.first_wrong(problem, right))
+            for rank, cells in enumerate(right):
+                for change in (lambda tile: tile[:-1], lambda tile: tile + (numpy.arange(tile.size).reshape(tile.shape) == tile.size - 1)):
+                    made = [*right[:rank], change(cells), *right[rank + 1:]]
+                    self.assertEqual(record_dtensor.first_wrong(problem, made) is None, cells.size == 0, (number, rank))
+
+    def test_addends_add_up(self):
+        problem = {**self.problem(333), "from": [[]], "to": [[]], "from_sum": ["x"], "to_sum": []}
+        begin = record_dtensor.beginnings(problem)
+        full = begin[0] + begin[2] + begin[4]
+        self.assertIsNone(record_dtensor.first_wrong(problem, [full] * 6))
+        self.assertEqual(record_dtensor.first_wrong(problem, [full - begin[2]] * 6)["why"], "element")
+        self.assertEqual(record_dtensor.first_wrong(problem, [full] * 5 + [full + 1])["why"], "replicas")
+        self.assertIsNone(record_dtensor.first_wrong({**problem, "to_sum": ["x"]}, begin))
+        self.assertIsNotNone(record_dtensor.first_wrong({**problem, "to_sum": ["x"]}, [begin[0]] * 6))
+
+    def test_a_trace_is_compared_with_what_was_done(self):
+        problem, text = self.problem(461), json.loads(texts()["461.dtensor_a2a"])
+        right = self.ends(problem)
+        self.assertIsNone(record_dtensor.trace_differs(problem, text["ranks"], right))
+        self.assertIn("rank 1 ", record_dtensor.trace_differs(problem, text["ranks"], [right[0], right[1] + 1, *right[2:]]))
+        self.assertEqual(text, json.loads(record_dtensor.text_of(problem, text["ranks"], text["peer"])))
+
+    def test_an_exchange_in_operations(self):
+        # torch.ops._dtensor.shard_dim_alltoall: part k along the second dimension named goes to member k.
+        shape, count = [2, 6, 3], 3
+        given = [numpy.arange(36).reshape(shape) + 100 * rank for rank in range(count)]
+        for gather, shard in ((0, 1), (1, 2), (2, 1), (0, 2)):
+            steps = record_dtensor.exchanged([0, 1, 2], shape, (gather, shard), 1)
+            steps[0]["in"] = [0]
+            programs = [{"rank": rank, "start": shape, "operations": steps, "result": steps[-1]["out"][0]} for rank in range(count)]
+            made = read_dtensor.Ranks({"ranks": programs}, given).run()
+            for member, cells in enumerate(made):
+                wanted = numpy.concatenate([numpy.split(one, count, axis=shard)[member] for one in given], axis=gather)
+                self.assertTrue(numpy.array_equal(cells, wanted), (gather, shard))
+
+    def test_averages(self):
+        machine = read_dtensor.Machine(1)
+        both = machine.sum_of(3, 8)
+        half = machine.part_of(both, 2)
+        self.assertEqual(dict(machine.terms(half)), {3: Fraction(1, 2), 8: Fraction(1, 2)})
+        self.assertEqual(machine.sum_of(half, half), both)
+        self.assertEqual(machine.part_of(machine.sum_of(5, 5), 2), 5)
 
 
 class Problems(unittest.TestCase):
