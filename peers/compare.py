@@ -57,10 +57,11 @@ def difference(problem, form, one, other):
 
 
 def ran(records, log):
-    """What the ranks of the traces ended with, where the recorder looked: it looks at every trace."""
+    """What devices or ranks ended with, where a recorder of traces or peers/execute.py looked."""
     looked = [one for one in records if "right" in log.get(one["id"], {})]
-    return {"executed": len(looked), "executed_ranks": sum(log[one["id"]]["executed"] for one in looked),
-            "executed_wrong": sum(not log[one["id"]]["right"] for one in looked),
+    wrong = {one["id"] for one in looked if not log[one["id"]]["right"]}
+    return {"executed": len(looked), "executed_ranks": sum(log[one["id"]]["executed"] for one in looked), "executed_wrong": len(wrong),
+            "wrong_not_executed": sum(one["second"]["right"] is False and one["id"] not in wrong for one in records),
             "unlike_the_bytes": sum(log[one["id"]]["right"] != one[judge]["right"] for one in looked for judge in ("retile", "second"))}
 
 
@@ -81,7 +82,7 @@ def figures(records, log, known):
     dearer = [one for one in optimal if one["retile"]["cost"] > one["retile"]["optimum"]["cost"]]
     return {"problems": len(states), **{state.replace(" ", "_"): list(states.values()).count(state)
                                          for state in ("emitted", "refused", "aborted", "inexpressible", "not executed")},
-            **(ran(records, log) if any("right" in one for one in log.values()) else {}),
+            **ran(records, log),
             "right": len(right), "wrong": len(wrong), "wrong_of_sums": sum(one["id"] in sums for one in wrong),
             "not_read": sum(one["second"]["right"] is None for one in records), "over_bound": len(above), "whole_array": len(whole),
             "most_over_bound": round(max((one["second"]["height"] / one["second"]["bound"] for one in above), default=1), 1),
@@ -95,14 +96,19 @@ def figures(records, log, known):
                          "aborted": named({"id": one} for one, state in states.items() if state == "aborted")[:3]}}
 
 
-def summary(records, folders, known):
-    """A release's forms to their figures."""
-    out = {"schema": "retile.peers/1", "problems": len(known), "peers": {}}
+def summary(records, folders, known, before):
+    """A release's forms to their figures; those of other releases stay."""
+    out = {"schema": "retile.peers/2", "peers": before.get("peers", {})}
     for folder in folders:
         states = {}
         for one in map(json.loads, (folder / "log.jsonl").read_text().splitlines()):
-            if "state" in one:
+            if "state" in one and one["id"] in known:
                 states.setdefault(one["form"], {})[one["id"]] = one
+        if (folder / "executed.jsonl").exists():
+            for one in map(json.loads, (folder / "executed.jsonl").read_text().splitlines()):
+                if one["id"] in states.get(one["form"], {}) and one["ran"] != "not run":
+                    count = prod(size for _, size in known[one["id"]]["mesh"])
+                    states[one["form"]][one["id"]].update(executed=count, right=one["ran"] == "right")
         out["peers"][folder.name] = {
             form: figures([one for one in records if one["peer"] == folder.name and one["form"] == form], states[form], known)
             for form in FORMS if form in states}
@@ -114,14 +120,14 @@ def main():
     parser.add_argument("--problems", type=Path, required=True)
     parser.add_argument("--retile", required=True, help="the program retile")
     parser.add_argument("--verdicts", type=Path, help="where to write the verdicts")
-    parser.add_argument("--results", type=Path, help="where to write what docs/peers.md quotes")
+    parser.add_argument("--results", type=Path, help="where to write what docs/peers.md quotes, beside what is there of other releases")
     parser.add_argument("--forms", default=",".join(FORMS))
     parser.add_argument("folders", nargs="+", type=Path)
     given = parser.parse_args()
     known, counts, records, start = problems_of(given.problems), Counter(), [], time.monotonic()
     for folder in given.folders:
         for form in given.forms.split(","):
-            for path in sorted(folder.glob(f"*.{form}"), key=lambda path: int(path.stem)):
+            for path in sorted((path for path in folder.glob(f"*.{form}") if int(path.stem) in known), key=lambda path: int(path.stem)):
                 problem = known[int(path.stem)]
                 one, other = ask_retile(given.retile, problem, path), judge(problem, form, path.read_text())
                 found = difference(problem, form, one, other)
@@ -135,7 +141,8 @@ def main():
         given.verdicts.write_text("".join(json.dumps(one) + "\n" for one in records))
     if given.results:
         given.results.parent.mkdir(parents=True, exist_ok=True)
-        given.results.write_text(json.dumps(summary(records, given.folders, known), indent=1) + "\n")
+        before = json.loads(given.results.read_text()) if given.results.exists() else {}
+        given.results.write_text(json.dumps(summary(records, given.folders, known, before), indent=1) + "\n")
     for key, count in sorted((key, count) for key, count in counts.items() if key != "different"):
         print(f"{' '.join(key)}: {count}")
     print(f"{len(records)} files, {counts['different']} differences, {time.monotonic() - start:.0f} s")

@@ -2,8 +2,8 @@
 
     PYTHON peers/emit.py FORM MESH FROM TO
 
-FORM is hlo, sdy or stablehlo where PYTHON has JAX, dtensor where it has PyTorch. MESH, FROM and TO are in the notation of
-retile, whole axes only. Exit code 1 says that the release refused, 134 that it aborted, 2 that it cannot be asked.
+FORM is hlo, sdy or stablehlo where PYTHON has JAX, dtensor or dtensor_a2a where it has PyTorch. MESH, FROM and TO are in the notation of
+retile, whole axes only. Exit code 1 says that the release refused, 134 that it aborted, 3 that it took too long, 2 that it cannot be asked.
 """
 
 import os
@@ -45,15 +45,15 @@ def problem_of(mesh, source, target):
 
 
 def emit(form, problem, folder):
-    if form == "dtensor":
+    if form in ("dtensor", "dtensor_a2a"):
         import record_dtensor
-        return record_dtensor.trace(problem)
+        return record_dtensor.trace(problem, form)
     import record_jax
     return record_jax.emit(form, problem, folder)
 
 
 def main():
-    if len(sys.argv) != 5 or sys.argv[1] not in ("hlo", "sdy", "stablehlo", "dtensor"):
+    if len(sys.argv) != 5 or sys.argv[1] not in ("hlo", "sdy", "stablehlo", "dtensor", "dtensor_a2a"):
         print(__doc__, file=sys.stderr)
         return 2
     try:
@@ -72,7 +72,7 @@ def main():
             sys.stdout.write(path.read_text())
         else:
             print(words, file=sys.stderr)
-    return {"emitted": 0, "refused": 1, "aborted": 134}[state]
+    return {"emitted": 0, "refused": 1, "aborted": 134}.get(state, 3)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What the peer's own CPU devices do with its program, element by element, against the verdicts.
 
-    PYTHON peers/execute.py FOLDER --retile RETILE [--count 300] [--results OUT] < PROBLEMS
+    PYTHON peers/execute.py FOLDER [--retile RETILE] [--count 300] [--results OUT] < PROBLEMS
 
 PYTHON is the environment of the release that FOLDER was recorded with. HLO is compiled again by the release, must be the text
 that was recorded, and is run; StableHLO per device is run as the body of a manual computation. Of every element stands its own
@@ -149,48 +149,64 @@ def kind_of(problem):
     return "sums" if problem["from_sum"] else "uneven" if uneven(problem) else "even"
 
 
-def execute(problem, form, path, retile):
-    """What became of one program: `right` or `wrong`, or why it was not run; and the two verdicts."""
+def execute(problem, form, path):
+    """What became of one program: `right` or `wrong`, or why it was not run."""
     text, result = path.read_text(), path.parent / "executed"
     state, words = in_child(lambda folder: str(RUNS[form](problem, folder, text)), result)
     if state != "emitted":
-        return "not run", f"{state}: {words[-300:]}"
-    ran = result.read_text() == "True"
-    verdicts = [ask_retile(retile, problem, path)["right"], judge(problem, form, text)["right"]]
-    return ("right" if ran else "wrong"), (None if verdicts == [ran, ran] else f"verdicts {verdicts}")
+        return {"ran": "not run", "words": f"{state}: {words[-300:]}"}
+    return {"ran": "right" if result.read_text() == "True" else "wrong"}
+
+
+def executed(folder, problems):
+    """What became of all programs of these problems. What FOLDER/executed.jsonl has is not run again."""
+    log = folder / "executed.jsonl"
+    known = {(one["id"], one["form"]): one for one in map(json.loads, log.read_text().splitlines())} if log.exists() else {}
+    with log.open("a") as lines:
+        for problem in problems:
+            for form in RUNS:
+                key, path = (problem["id"], form), folder / f"{problem['id']}.{form}"
+                if key not in known and path.exists():
+                    known[key] = {"id": key[0], "form": form, **execute(problem, form, path)}
+                    print(json.dumps(known[key]), file=lines, flush=True)
+    (folder / "executed").unlink(missing_ok=True)
+    return {key: one for key, one in known.items() if key[0] in {problem["id"] for problem in problems}}
+
+
+def figures_of(found, problems, folder, retile):
+    """Counts for every form and kind of problem, and the programs whose two verdicts are not what happened."""
+    known, counts, unlike = {one["id"]: one for one in problems}, {form: Counter() for form in RUNS}, []
+    for (number, form), one in sorted(found.items()):
+        problem, path = known[number], folder / f"{number}.{form}"
+        counts[form][f"{kind_of(problem)}, {one['ran']}"] += 1
+        if one["ran"] == "not run":
+            print(f"{path}: {one['words']}", flush=True)
+            continue
+        verdicts = [ask_retile(retile, problem, path)["right"], judge(problem, form, path.read_text())["right"]]
+        if verdicts != [one["ran"] == "right"] * 2:
+            unlike.append({**one, "verdicts": verdicts})
+    ran = sum(one["ran"] != "not run" for one in found.values())
+    return {"problems": len(problems), "programs_run": ran, "verdicts_unlike": unlike, **{form: dict(sorted(of.items())) for form, of in counts.items()}}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--retile", required=True, help="the program retile")
+    parser.add_argument("--retile", help="the program retile; without it the programs are only run")
     parser.add_argument("--count", type=int, default=300, help="problems; each is run in both forms")
     parser.add_argument("--results", type=Path, help="where to write the figures of this release")
     given = parser.parse_args()
     os.environ["JAX_PLATFORMS"] = "cpu"
     import jax  # noqa: F401
-    counts, unlike, tried = {form: Counter() for form in RUNS}, [], 0
-    for problem in map(json.loads, sys.stdin):
-        if tried >= given.count:
-            break
-        tried += 1
-        for form in RUNS:
-            path = given.folder / f"{problem['id']}.{form}"
-            if not path.exists():
-                continue
-            state, words = execute(problem, form, path, given.retile)
-            counts[form][f"{kind_of(problem)}, {state}"] += 1
-            if words:
-                print(f"{path}: {state}: {words}", flush=True)
-            if words and state != "not run":
-                unlike.append({"id": problem["id"], "form": form, "ran": state, "words": words})
-    (given.folder / "executed").unlink(missing_ok=True)
-    ran = sum(count for of in counts.values() for key, count in of.items() if not key.endswith("not run"))
-    figures = {"problems": tried, "programs_run": ran, "verdicts_unlike": unlike, **{form: dict(sorted(of.items())) for form, of in counts.items()}}
+    problems = [json.loads(line) for line in sys.stdin][:given.count]
+    found = executed(given.folder, problems)
+    if not given.retile:
+        return 0
+    figures = figures_of(found, problems, given.folder, given.retile)
     if given.results:
         write_results(given.results, given.folder.name, figures)
     print(f"{given.folder.name}: {json.dumps(figures)}")
-    return 1 if unlike or not ran else 0
+    return 1 if figures["verdicts_unlike"] or not figures["programs_run"] else 0
 
 
 def write_results(path, release, figures):

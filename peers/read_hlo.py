@@ -118,44 +118,65 @@ def constant(line, shape):
 def run(text, start):
     """Answers with the result and its machine. `start(machine, shape)` is what the parameter holds; `seen` is told of all."""
     bodies, entry = computations(text)
-    machine = Machine(devices(text))
-    values, parts, seen, result = {}, {}, [], None
+    module = Module(bodies, Machine(devices(text)), start)
+    return module.machine, module.result_of(entry, None), module.seen
 
-    def reducer(name):
-        body = bodies.get((name or "").lstrip("%"))
+
+class Module:
+    def __init__(self, bodies, machine, start):
+        self.bodies, self.machine, self.start, self.seen, self.inside = bodies, machine, start, [], []
+
+    def reducer(self, name):
+        body = self.bodies.get((name or "").lstrip("%"))
         roots = [Line(one).op for one in body or [] if LINE.match(one) and LINE.match(one)[1]]
         if len(roots) != 1 or roots[0] not in REDUCERS:
             raise Refused(f"the reduction {name} is not read")
         return REDUCERS[roots[0]]
 
-    for text_line in bodies[entry]:
-        line = Line(text_line)
-        if any(one not in values and one not in parts for one in line.operands):
-            raise Refused(f"an operand of {line.name} is not known")
+    def result_of(self, name, arguments):
+        """What a computation makes; of no arguments, it is the entry."""
+        if name not in self.bodies or name in self.inside:
+            raise Refused(f"{name} is no computation that can be called here")
+        self.inside.append(name)
+        values, parts, result = {}, {}, None
+        for text_line in self.bodies[name]:
+            line = Line(text_line)
+            if any(one not in values and one not in parts for one in line.operands):
+                raise Refused(f"an operand of {line.name} is not known")
+            out = self.value_of(line, values, parts, arguments)
+            if out is None:
+                continue
+            if out.shape != shape_of(line.type):
+                raise Refused(f"{line.name} is said to be {line.type}, and is {list(out.shape)}")
+            values[line.name] = out
+            self.seen.append((line.name, line.op, out))
+            result = out if line.root else result
+        self.inside.pop()
+        if result is None:
+            raise Refused("no array as ROOT")
+        return result
+
+    def value_of(self, line, values, parts, arguments):
+        """Nothing for a tuple, whose parts are kept."""
         given = [values.get(one) for one in line.operands]
         if line.op == "tuple":
             parts[line.name] = given
-            continue
+            return None
         if line.op == "get-tuple-element":
             listed = parts.get(line.operands[0])
             if listed is None:
                 raise Refused("no tuple")
-            out = listed[int(need(line.rest, "index"))]
-        elif any(one is None for one in given):
+            return listed[int(need(line.rest, "index"))]
+        if any(one is None for one in given):
             raise Refused("a tuple as an operand")
-        elif line.op == "all-to-all" and len(given) > 1:
-            parts[line.name] = machine.all_to_all_parts(given, hlo_groups(need(line.rest, "replica_groups"), machine.devices))
-            continue
-        else:
-            out = evaluate(machine, line, given, start, reducer)
-        if out.shape != shape_of(line.type):
-            raise Refused(f"{line.name} is said to be {line.type}, and is {list(out.shape)}")
-        values[line.name] = out
-        seen.append((line.name, line.op, out))
-        result = out if line.root else result
-    if result is None:
-        raise Refused("no array as ROOT")
-    return machine, result, seen
+        if line.op == "all-to-all" and len(given) > 1:
+            parts[line.name] = self.machine.all_to_all_parts(given, hlo_groups(need(line.rest, "replica_groups"), self.machine.devices))
+            return None
+        if line.op == "parameter" and arguments is not None:
+            return arguments[int(line.inner)]
+        if line.op == "call":
+            return self.result_of(need(line.rest, "to_apply").lstrip("%"), given)
+        return evaluate(self.machine, line, given, self.start, self.reducer)
 
 
 def evaluate(machine, line, given, start, reducer):

@@ -32,7 +32,7 @@ from math import prod
 from pathlib import Path
 
 FORMS = ("dtensor", "dtensor_a2a")
-SECONDS = 60
+SECONDS = 180
 
 
 def mesh_order(problem):
@@ -336,7 +336,7 @@ def rank_process(problem, rank, count, listener, form, begin, pipe):
         host, port = listener.getsockname()
         store = distributed.TCPStore(host, port, count, rank == 0, timedelta(seconds=SECONDS), wait_for_workers=False,
                                      **({"master_listen_fd": listener.detach()} if rank == 0 else {}))
-        distributed.init_process_group("gloo", store=store, rank=rank, world_size=count, timeout=timedelta(seconds=20))
+        distributed.init_process_group("gloo", store=store, rank=rank, world_size=count, timeout=timedelta(seconds=SECONDS))
         one = Rank(problem, rank, begin, form)
         tiles, bare = one.tiles(), one.bare()
         program, made = one.recorded()
@@ -510,6 +510,8 @@ def main():
                 state, more = state_before(problem, given.most_ranks), {}
                 if not state:
                     state, more, text = traced(problem, form)
+                    if state != "emitted":  # a busy machine cuts connections, too
+                        state, more, text = traced(problem, form)
                     if text:
                         (given.folder / f"{problem['id']}.{form}").write_text(text)
                 record = {**record, "state": state, "seconds": round(time.monotonic() - start, 2), **more}

@@ -3,8 +3,12 @@
     retile problems --count 1500 --json | PYTHON peers/record_jax.py FOLDER [--forms hlo,sdy,stablehlo]
 
 PYTHON is a virtual environment with JAX. FOLDER gets NUMBER.hlo, NUMBER.sdy, NUMBER.stablehlo and log.jsonl, with a line for
-each problem and form: `emitted`, `refused` or `aborted`. Each is made in a child process, because the peers abort; its name
-is written before it starts. What the log has is not made again.
+each problem and form: `emitted`, `refused`, `aborted`, or `out of time`, which is our limit. Each is made in a child process,
+because the peers abort; its name is written before it starts. What the log has is not made again.
+
+HLO is what XLA's whole pipeline makes. Of sums, the function says what JAX says for `jax.sharding.reshard`. The other two forms are
+made by passes of Shardy, in this order: sdy-insert-explicit-reshards (which adds addends), sdy-reshard-to-collectives, canonicalize;
+of uneven tiles sdy-pad-for-divisibility, and sdy-convert-global-to-local.
 """
 
 import argparse
@@ -44,8 +48,8 @@ def sharding_text(problem, end, mesh):
     return f"<@{mesh}, [{dims}]" + (f", unreduced={{{sums}}}" if sums else "") + ">"
 
 
-def shardy_module(problem, reshard):
-    """The problem as a function that reshards its argument; without `reshard`, only its signature says so."""
+def shardy_module(problem, steps):
+    """The problem as a function that reshards its argument, by these steps: operations, each with the end that it goes to."""
     meshes = [mesh_text(problem, problem["from_order"]), mesh_text(problem, problem["to_order"])]
     names = ["mesh", "mesh" if meshes[0] == meshes[1] else "mesh_0"]
     source, target = (sharding_text(problem, end, name) for end, name in zip(("from", "to"), names))
@@ -54,11 +58,20 @@ def shardy_module(problem, reshard):
     lines += [f"  sdy.mesh @{name} = {text}" for name, text in dict(zip(names, meshes)).items()]
     lines += [f"  func.func public @main(%arg0: {tensor} {{sdy.sharding = #sdy.sharding{source}}}) -> "
               f"({tensor} {{sdy.sharding = #sdy.sharding{target}}}) {{"]
-    if reshard:
-        lines += [f"    %0 = sdy.reshard %arg0 {target} : {tensor}", f"    return %0 : {tensor}"]
-    else:
-        lines += [f"    return %arg0 : {tensor}"]
-    return "\n".join(lines + ["  }", "}", ""])
+    value = "%arg0"
+    for number, (step, end) in enumerate(steps):
+        lines.append(f"    %{number} = sdy.{step} {value} {target if end == 'to' else source} : {tensor}")
+        value = f"%{number}"
+    return "\n".join([*lines, f"    return {value} : {tensor}", "  }", "}", ""])
+
+
+def steps_of_jax(problem):
+    """As the release's own jit(lambda x: jax.sharding.reshard(x, ..)) lowers: an array without addends needs none."""
+    import jax
+    target = ("sharding_constraint", "to")
+    if not problem["from_sum"]:
+        return []
+    return [target] if jax.__version_info__ < (0, 12) else [("sharding_constraint", "from"), target]
 
 
 def hlo_sharding(problem, end):
@@ -92,7 +105,7 @@ def emit_hlo(problem, folder):
     options.executable_build_options.use_spmd_partitioning = True
     options.executable_build_options.use_shardy_partitioner = not gspmd
     with mlir.make_ir_context():
-        module = ir.Module.parse(gspmd_module(problem) if gspmd else shardy_module(problem, bool(problem["from_sum"])))
+        module = ir.Module.parse(gspmd_module(problem) if gspmd else shardy_module(problem, steps_of_jax(problem)))
         executable = held[0].client.compile_and_load(module, xla_client.DeviceList(tuple(held)), options)
     found = sorted(Path(folder).glob("*after_spmd-partitioning*"))
     if not found:
@@ -100,11 +113,20 @@ def emit_hlo(problem, folder):
     return found[0].read_text(), executable, held
 
 
-def emit_mlir(problem, folder, passes):
+RESHARDS = ["func.func(sdy-insert-explicit-reshards{enable-full-version=true})", "func.func(sdy-reshard-to-collectives)", "canonicalize"]
+
+
+def padding():
+    """Shardy's pass for uneven tiles, as the release nests it."""
+    import jax
+    return "func.func(sdy-pad-for-divisibility)" if jax.__version_info__ < (0, 12) else "sdy-pad-for-divisibility"
+
+
+def emit_mlir(problem, passes):
     from jax._src.interpreters import mlir
     from jaxlib.mlir import ir, passmanager
     with mlir.make_ir_context():
-        module = ir.Module.parse(shardy_module(problem, True))
+        module = ir.Module.parse(shardy_module(problem, [("reshard", "to")]))
         for one in passes:
             passmanager.PassManager.parse(f"builtin.module({one})").run(module.operation)
         return str(module)
@@ -113,8 +135,9 @@ def emit_mlir(problem, folder, passes):
 def emit(form, problem, folder):
     if form == "hlo":
         return emit_hlo(problem, folder)[0]
-    passes = ["func.func(sdy-reshard-to-collectives)"]
-    return emit_mlir(problem, folder, passes if form == "sdy" else passes + ["sdy-convert-global-to-local"])
+    if form == "sdy":
+        return emit_mlir(problem, RESHARDS)
+    return emit_mlir(problem, [*RESHARDS, *([padding()] if uneven(problem) else []), "sdy-convert-global-to-local"])
 
 
 def in_child(work, path, seconds=SECONDS):
@@ -142,7 +165,8 @@ def in_child(work, path, seconds=SECONDS):
         _, status = os.waitpid(child, 0)
         said = words.read_text(errors="replace") if words.exists() else ""
         if os.WIFSIGNALED(status):
-            return "aborted", said[-600:]
+            ours = os.WTERMSIG(status) in (signal.SIGALRM, signal.SIGXCPU)
+            return ("out of time" if ours else "aborted"), said[-600:]
         return ("emitted", "") if os.WEXITSTATUS(status) == 0 else ("refused", said[-600:])
 
 
