@@ -454,6 +454,20 @@ TEST(DtensorTrace, a_transpose_says_which_dimension_each_was) {
   };
   EXPECT_EQ(turned("1, 2, 0", "2, 0, 1", "2, 2, 2"), true);
   EXPECT_EQ(turned("1, 2, 0", "1, 2, 0", "2, 2, 2"), false);
+  // The last dimension of [j, k, i] is the first of [i, j, k].
+  const auto first_of = [](const std::string& order, const std::string& start) {
+    return made("transpose", "\"order\": [" + order + "]", "0", "1", "[2, 2, 2]") + ", " +
+           made("slice", "\"dim\": 2, \"start\": " + start, "1", "2", "[2, 2, 1]") + ", " +
+           made("reshape", "", "2", "3", "[1, 2, 2]");
+  };
+  const auto cut = [&](const std::string& order) {
+    return verdict(trace("2, 2, 2", "Replicate()", "Shard(0)",
+                         rank(0, "2, 2, 2", first_of(order, "0"), 3) + ", " +
+                             rank(1, "2, 2, 2", first_of(order, "1"), 3)))
+        .right;
+  };
+  EXPECT_EQ(cut("1, 2, 0"), true);
+  EXPECT_EQ(cut("2, 0, 1"), false);
 }
 
 TEST(DtensorTrace, zeros_are_zeros_and_what_is_empty_nobody_knows) {
