@@ -132,7 +132,7 @@ TEST(BoxStream, packs_and_unpacks_the_elements_of_its_boxes_in_order_whatever_th
     const Size element = problem.element_bytes;
     const auto width = static_cast<std::size_t>(element);
     // Tiles and pieces begin anywhere, and nothing is written beside them.
-    const auto before = [&] { return static_cast<std::ptrdiff_t>(random() % 17); };
+    const auto before = [&] { return static_cast<std::ptrdiff_t>(random() % 65); };
     const std::ptrdiff_t tile_at = before();
     const std::ptrdiff_t got_at = before();
     const std::ptrdiff_t piece_at = before();

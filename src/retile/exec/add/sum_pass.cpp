@@ -150,7 +150,7 @@ void SumPass::make(const Part& part, const Now& now) {
         now.sources[index(operand(k)[0])] + begin_of(part, k, now.row) + now.offset;
     if (now.rows == 1) return from;
     std::byte* const block = scratch_.data() + which * index(block_bytes);
-    copy::copy_runs(block, now.bytes, from, stride(k), now.bytes, now.rows);
+    copy::copy_runs({block, now.bytes, from, stride(k), now.bytes, now.rows});
     return block;
   };
   const auto level = [&](std::uint32_t at) { return scratch_.data() + (2 + at) * block_bytes; };
@@ -162,7 +162,7 @@ void SumPass::make(const Part& part, const Now& now) {
     if (now.rows == 1) {
       put(to, sum, now.bytes);
     } else {
-      copy::copy_runs(to, stride(k), sum, now.bytes, now.bytes, now.rows);
+      copy::copy_runs({to, stride(k), sum, now.bytes, now.bytes, now.rows});
     }
   }
 }

@@ -131,7 +131,9 @@ void BoxStream::copy_piece(const std::byte* source, const Size* source_strides, 
                            const Size* target_strides, bool past_caches) {
   const Size run_bytes = fuse(source_strides, target_strides);
   const Loop row = loops_.empty() ? Loop{1, run_bytes, run_bytes} : loops_.front();
-  const bool streams = past_caches && run_bytes >= line_bytes;
+  Size places = beyond_line(target);
+  for (const Loop& loop : loops_) places |= loop.target_stride;
+  const bool streams = past_caches && runs_stream(places, run_bytes);
   for_each_row(loops_, source, target, [&](const std::byte* from, std::byte* to) {
     if (streams) {
       kernels().runs({.sources = &from,
@@ -143,7 +145,7 @@ void BoxStream::copy_piece(const std::byte* source, const Size* source_strides, 
                       .run_bytes = run_bytes},
                      Order::members_outer);
     } else {
-      copy_runs(to, row.target_stride, from, row.source_stride, run_bytes, row.count);
+      copy_runs({to, row.target_stride, from, row.source_stride, run_bytes, row.count});
     }
   });
 }

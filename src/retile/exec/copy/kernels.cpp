@@ -39,17 +39,46 @@ void ordinary_runs(const Segment& segment, Order order) {
     for (Size at = 0; at < segment.run_bytes; at += most_bytes) {
       const Size bytes = std::min(most_bytes, segment.run_bytes - at);
       for (Size m = 0; m < segment.members; ++m) {
-        copy_runs(segment.targets[m] + first * segment.target_stride + at, segment.target_stride,
-                  segment.sources[m] + first * segment.source_stride + at, segment.source_stride,
-                  bytes, rows);
+        copy_runs({.target = segment.targets[m] + first * segment.target_stride + at,
+                   .target_stride = segment.target_stride,
+                   .source = segment.sources[m] + first * segment.source_stride + at,
+                   .source_stride = segment.source_stride,
+                   .run_bytes = bytes,
+                   .count = rows,
+                   .more = segment.rows - first - rows});
       }
     }
   }
 }
 
+void Joiner::continue_at(std::byte* next) {
+  if (target != nullptr && target + end == next) return;
+  finish();
+  begin = end = beyond_line(next);
+  target = next - begin;
+}
+
+void Joiner::finish() {
+  if (target != nullptr && begin < end) {
+    std::memcpy(target + begin, line.data() + begin, static_cast<std::size_t>(end - begin));
+  }
+  target = nullptr;
+}
+
 namespace {
 
 #ifdef RETILE_STREAMING
+
+// So far ahead of a store its line is asked for: else every store waits for its line to come.
+constexpr Size asked_ahead_bytes = 512;
+// From this on the stores of a run are aligned to lines; below, the line that is then written twice
+// costs more than stores across two lines.
+constexpr Size aligned_run_bytes = 512;
+
+// For writing, and harmless wherever it points to. Asked for to be read, a line that another process
+// has comes twice: small arrays took 1.6 times as long. That is what __builtin_prefetch makes of it
+// where no target says more.
+inline void ask_for(const std::byte* line) { asm volatile("prefetchw (%0)" : : "r"(line)); }
 
 using Quarter = __m128i;
 
@@ -103,6 +132,11 @@ template <typename From>
   return _mm_set_epi64x(half(first + 8), half(first));
 }
 
+// Fewer than 64 bytes: two copies of a power of two that may overlap.
+inline void copy_part_in_halves(std::byte* target, const std::byte* source, Size bytes) {
+  copy_runs({.target = target, .source = source, .run_bytes = bytes, .count = 1});
+}
+
 template <bool streaming>
 inline void put_quarter(std::byte* target, Quarter value) {
   if constexpr (streaming) {
@@ -139,7 +173,7 @@ inline void put_line(std::byte* target, const From& from) {
 // How many runs there are before the first whole line.
 template <Size run_bytes>
 inline Size head_runs(const std::byte* target, Size all_runs) {
-  const auto misaligned = static_cast<Size>(reinterpret_cast<std::uintptr_t>(target) % line_bytes);
+  const Size misaligned = beyond_line(target);
   return std::min(all_runs, misaligned == 0 ? 0 : (line_bytes - misaligned) / run_bytes);
 }
 
@@ -156,21 +190,22 @@ void gathered_of(const Segment& segment) {
   for (std::size_t i = 0; i < members; ++i) {
     heads[i] = head_runs<run_bytes>(segment.targets[i], segment.rows);
     common_lines = std::min(common_lines, (segment.rows - heads[i]) / line_runs);
-    copy_runs(segment.targets[i], run_bytes, segment.sources[i], stride, run_bytes, heads[i]);
+    copy_runs({segment.targets[i], run_bytes, segment.sources[i], stride, run_bytes, heads[i]});
     targets[i] = segment.targets[i] + heads[i] * run_bytes;
     sources[i] = segment.sources[i] + heads[i] * stride;
   }
   for (Size line = 0; line < common_lines; ++line) {
     for (std::size_t i = 0; i < members; ++i) {
       const std::byte* const first = sources[i] + line * line_runs * stride;
+      if (!streaming) ask_for(targets[i] + line * line_bytes + asked_ahead_bytes);
       put_line<run_bytes, streaming>(targets[i] + line * line_bytes,
                                      [=](Size run) { return first + run * stride; });
     }
   }
   for (std::size_t i = 0; i < members; ++i) {
     const Size done = common_lines * line_runs;
-    copy_runs(targets[i] + done * run_bytes, run_bytes, sources[i] + done * stride, stride,
-              run_bytes, segment.rows - heads[i] - done);
+    copy_runs({targets[i] + done * run_bytes, run_bytes, sources[i] + done * stride, stride,
+               run_bytes, segment.rows - heads[i] - done});
   }
 }
 
@@ -203,6 +238,7 @@ void zipped_of(const Segment& segment) {
   std::byte* to = target + head * run_bytes;
   for (Size p = 0; p < periods; ++p) {
     for (Size slot = 0; slot < period; slot += line_runs) {
+      if (!streaming) ask_for(to + asked_ahead_bytes);
       put_line<run_bytes, streaming>(
           to, [&](Size run) { return slots[static_cast<std::size_t>(slot + run)] + p * step; });
       to += line_bytes;
@@ -234,6 +270,16 @@ void fence() { _mm_sfence(); }
 
 namespace sse2 {
 #define RETILE_KERNEL
+inline void store_line(std::byte* target, const std::byte* source) {
+  const Quarter a = load_16(source);
+  const Quarter b = load_16(source + 16);
+  const Quarter c = load_16(source + 32);
+  const Quarter d = load_16(source + 48);
+  store_quarter(target, a);
+  store_quarter(target + 16, b);
+  store_quarter(target + 32, c);
+  store_quarter(target + 48, d);
+}
 inline void stream_line(std::byte* target, const std::byte* source) {
   const Quarter a = load_16(source);
   const Quarter b = load_16(source + 16);
@@ -244,26 +290,91 @@ inline void stream_line(std::byte* target, const std::byte* source) {
   stream_quarter(target + 32, c);
   stream_quarter(target + 48, d);
 }
+inline void copy_part(std::byte* target, const std::byte* source, Size bytes) {
+  copy_part_in_halves(target, source, bytes);
+}
+inline void keep_part(std::byte* line, const std::byte* source, Size bytes) {
+  copy_part(line, source, bytes);
+}
+inline void complete_line(std::byte* target, std::byte* line, Size kept, const std::byte* source) {
+  copy_part(line + kept, source, line_bytes - kept);
+  stream_line(target, line);
+}
 #include "retile/exec/copy/streaming_kernels.inc"
 #undef RETILE_KERNEL
 }  // namespace sse2
 
 namespace avx {
 #define RETILE_KERNEL __attribute__((target("avx")))
+RETILE_KERNEL inline void store_line(std::byte* target, const std::byte* source) {
+  const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source));
+  const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source + 32));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(target), a);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(target + 32), b);
+}
 RETILE_KERNEL inline void stream_line(std::byte* target, const std::byte* source) {
   const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source));
   const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source + 32));
   _mm256_stream_si256(reinterpret_cast<__m256i*>(target), a);
   _mm256_stream_si256(reinterpret_cast<__m256i*>(target + 32), b);
 }
+RETILE_KERNEL inline void copy_part(std::byte* target, const std::byte* source, Size bytes) {
+  copy_part_in_halves(target, source, bytes);
+}
+RETILE_KERNEL inline void keep_part(std::byte* line, const std::byte* source, Size bytes) {
+  copy_part(line, source, bytes);
+}
+RETILE_KERNEL inline void complete_line(std::byte* target, std::byte* line, Size kept,
+                                        const std::byte* source) {
+  copy_part(line + kept, source, line_bytes - kept);
+  stream_line(target, line);
+}
 #include "retile/exec/copy/streaming_kernels.inc"
 #undef RETILE_KERNEL
 }  // namespace avx
+
+namespace avx512 {
+#define RETILE_KERNEL __attribute__((target("avx512f,avx512bw")))
+RETILE_KERNEL inline void store_line(std::byte* target, const std::byte* source) {
+  _mm512_storeu_si512(target, _mm512_loadu_si512(source));
+}
+RETILE_KERNEL inline void stream_line(std::byte* target, const std::byte* source) {
+  const __m512i line = _mm512_loadu_si512(source);
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(target), line);
+}
+// What is masked out is neither read nor written.
+RETILE_KERNEL inline void copy_part(std::byte* target, const std::byte* source, Size bytes) {
+  const __mmask64 part = (std::uint64_t{1} << bytes) - 1;
+  _mm512_mask_storeu_epi8(target, part, _mm512_maskz_loadu_epi8(part, source));
+}
+// Whole lines both times: a load waits for stores of which it needs several.
+RETILE_KERNEL inline void keep_part(std::byte* line, const std::byte* source, Size bytes) {
+  const __mmask64 part = (std::uint64_t{1} << bytes) - 1;
+  _mm512_store_si512(line, _mm512_maskz_loadu_epi8(part, source));
+}
+RETILE_KERNEL inline void complete_line(std::byte* target, std::byte* line, Size kept,
+                                        const std::byte* source) {
+  const __mmask64 others = ~std::uint64_t{0} << kept;
+  const auto begin = reinterpret_cast<std::uintptr_t>(source) - static_cast<std::uintptr_t>(kept);
+  const __m512i both =
+      _mm512_mask_loadu_epi8(_mm512_load_si512(line), others, reinterpret_cast<const void*>(begin));
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(target), both);
+}
+#include "retile/exec/copy/streaming_kernels.inc"
+#undef RETILE_KERNEL
+}  // namespace avx512
 
 #else
 
 void lines(std::byte* target, const std::byte* source, Size bytes) {
   std::memcpy(target, source, static_cast<std::size_t>(bytes));
+}
+
+void ordinary(const Rows& rows) {
+  for (Size i = 0; i < rows.count; ++i) {
+    std::memcpy(rows.target + i * rows.target_stride, rows.source + i * rows.source_stride,
+                static_cast<std::size_t>(rows.run_bytes));
+  }
 }
 
 void fence() {}
@@ -272,14 +383,19 @@ void fence() {}
 
 [[nodiscard]] std::vector<Kernels> find_kernels() {
 #ifdef RETILE_STREAMING
-  std::vector<Kernels> out{{true, sse2::lines, sse2::runs, fence}};
+  std::vector<Kernels> out{
+      {true, sse2::lines, sse2::runs, sse2::ordinary, sse2::append, sse2::join, fence}};
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx")) {
-    out.push_back({true, avx::lines, avx::runs, fence});
+    out.push_back({true, avx::lines, avx::runs, avx::ordinary, avx::append, avx::join, fence});
+  }
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) {
+    out.push_back(
+        {true, avx512::lines, avx512::runs, avx512::ordinary, avx512::append, avx512::join, fence});
   }
   return out;
 #else
-  return {{false, lines, ordinary_runs, fence}};
+  return {{false, lines, ordinary_runs, ordinary, nullptr, nullptr, fence}};
 #endif
 }
 

@@ -1,6 +1,7 @@
 // The inner loops of a pass, once for every instruction set; chosen when the program starts.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,6 +18,12 @@ inline constexpr Size max_members = 32;
   return reinterpret_cast<std::uintptr_t>(at) % static_cast<std::uintptr_t>(bytes) == 0;
 }
 
+/// How far beyond the begin of a line.
+[[nodiscard]] inline Size beyond_line(const std::byte* at) {
+  return static_cast<Size>(reinterpret_cast<std::uintptr_t>(at) %
+                           static_cast<std::uintptr_t>(line_bytes));
+}
+
 /// Rows of equally long runs, the same for every member: run r of member m goes from
 /// sources[m] + r * source_stride to targets[m] + r * target_stride. All in bytes.
 struct Segment {
@@ -29,6 +36,14 @@ struct Segment {
   Size run_bytes = 0;
 };
 
+/// Whether runs are streamed where none completes the last line of another: where they are whole
+/// lines, or so long that two ends written by ordinary stores do not count.
+/// \param places  of the targets and of their strides, the bits that are set in any
+[[nodiscard]] inline bool runs_stream(Size places, Size run_bytes) {
+  constexpr Size long_run_bytes = 4096;
+  return run_bytes >= ((places | run_bytes) % line_bytes == 0 ? line_bytes : long_run_bytes);
+}
+
 /// In what order a segment's runs are copied.
 enum class Order {
   members_inner,  ///< row by row; where members lie side by side this reads the source in order
@@ -38,12 +53,33 @@ enum class Order {
 
 inline constexpr Size dealt_piece_bytes = 1024;
 
+/// Puts pieces that lie end to end in their target together to its lines, wherever they begin.
+/// line[i] belongs at target + i.
+struct Joiner {
+  std::byte* target = nullptr;  ///< aligned to lines; null: nothing is open
+  Size begin = 0;               ///< bytes of the line before this are somebody else's
+  Size end = 0;
+  alignas(line_bytes) std::array<std::byte, static_cast<std::size_t>(line_bytes)> line;
+
+  /// What is appended next goes there: the line goes on, or it is finished and another one begun.
+  void continue_at(std::byte* next);
+  /// Writes what is there of the last line, and no byte more.
+  void finish();
+};
+
 struct Kernels {
   bool streaming = false;
   /// Whole lines to an aligned target.
   void (*lines)(std::byte* target, const std::byte* source, Size bytes) = nullptr;
   /// All runs, whole lines streamed, what is left of a run's ends by ordinary stores.
   void (*runs)(const Segment& segment, Order order) = nullptr;
+  /// All runs, of a line and more, by ordinary stores.
+  void (*ordinary)(const Rows& rows) = nullptr;
+  /// Appends a byte or more; lines that they complete are streamed. Null where nothing is streamed, as join.
+  void (*append)(Joiner& joiner, const std::byte* source, Size bytes) = nullptr;
+  /// All runs, of a line and more. So many members in turn, a chain, lie end to end in their target,
+  /// and may continue what was joined there before; a joiner for each chain.
+  void (*join)(const Segment& segment, Size chain, Order order, Joiner* joiners) = nullptr;
   /// What was streamed is visible to whoever sees a later store of this thread.
   void (*fence)() = nullptr;
 };

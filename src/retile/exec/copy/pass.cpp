@@ -21,18 +21,16 @@ namespace retile::copy {
 
 namespace {
 
-// Up to this, runs that are not whole lines are staged, where their neighbours complete the lines.
-constexpr Size longest_staged_run_bytes = 512;
+// Up to this, runs that are not whole lines are joined with those of other boxes that complete the
+// lines; longer ones only with their own.
+constexpr Size longest_chained_run_bytes = 512;
 
 // From this on it pays to read one source in order and to let the target be written with jumps.
 constexpr Size in_order_run_bytes = 256;
 
-// Staging for all members: most of a first cache of 32 KiB, and for each member of a full segment
-// room for its longest run, what a block left behind and what is lost to alignment.
-constexpr Size staging_bytes = Size{24} << 10;
-static_assert(staging_bytes / max_members >= longest_staged_run_bytes + 2 * line_bytes);
-
-// Bytes of one chain that are staged before they are streamed.
+// Short runs are put together here before they are appended to what is streamed.
+constexpr Size staging_bytes = Size{6} << 10;
+// Of it, what is filled at once where one row of a chain is less.
 constexpr Size staged_block_bytes = 256;
 
 // Every loop counts at least two, and no tile has 2^63 elements.
@@ -156,7 +154,7 @@ void Pass::add_in_segments(Group group) {
 // are groups, with gaps.
 void Pass::join_rows() {
   const auto one_source = [](const Group& group) {
-    return group.run_bytes > longest_staged_run_bytes &&
+    return group.run_bytes > longest_chained_run_bytes &&
            group.members.front().source == group.members.back().source;
   };
   const auto same_steps = [](const Loop& a, const Loop& b) {
@@ -217,10 +215,9 @@ void Pass::arrange(Group& group) {
                in_order_bytes(end_to_end_members(group, &Member::target, &Member::target_offset),
                               inner.target_stride));
   group.source_in_order = inner.source_stride == group.run_bytes && inner.count > 1;
-  if (group.run_bytes <= longest_staged_run_bytes) {
+  if (group.run_bytes <= longest_chained_run_bytes) {
     const Size common = end_to_end_members(group, &Member::target, &Member::target_offset);
-    const Size longest =
-        std::min(max_members, (staging_bytes / 4 - 2 * line_bytes) / group.run_bytes);
+    const Size longest = std::min(max_members, staging_bytes / group.run_bytes);
     group.chain = 1;
     for (Size chain = 1; chain <= std::min(common, longest); ++chain) {
       if (common % chain == 0) group.chain = chain;
@@ -252,14 +249,6 @@ class Pass::Execution {
   }
 
  private:
-  // Puts the end-to-end bytes of one chain together to lines. buffer[i] belongs at target + i.
-  struct Writer {
-    std::byte* buffer = nullptr;
-    std::byte* target = nullptr;  // aligned to lines
-    Size begin = 0;               // bytes before this are somebody else's
-    Size end = 0;
-  };
-
   // Of several groups one row after the other (join_rows).
   void run_rows(std::span<const Group> groups) {
     const Group& first = groups.front();
@@ -268,7 +257,7 @@ class Pass::Execution {
     std::array<Size, max_loops> at{};
     Size source_offset = 0;
     std::array<Size, static_cast<std::size_t>(most_together)> target_offsets{};
-    open_writers(first);  // those of several stage nothing
+    alone_ = groups.size() == 1;
     for (Size left = first.rows; left > 0; left -= inner.count) {
       for (Size row = 0; row < inner.count; row += rows_at_once) {
         for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -289,7 +278,7 @@ class Pass::Execution {
         if (!again) break;
       }
     }
-    for (Size i = 0; i < chains_; ++i) close(writers_[static_cast<std::size_t>(i)]);
+    for (Joiner& joiner : joiners_) joiner.finish();
   }
 
   void run_segment(const Group& group, Size rows, Size source_offset, Size target_offset) {
@@ -316,10 +305,10 @@ class Pass::Execution {
     const Size run = group.run_bytes;
     const Size chain_bytes = group.chain * run;
     const bool end_to_end = inner.target_stride == chain_bytes;
-    const bool whole_lines = (bits | run) % line_bytes == 0;
+    // Lines in which a run ends, others complete.
     const bool completed = end_to_end || (group.chain > 1 && chain_bytes >= line_bytes);
-    if (end_to_end && run <= 32 && (run & (run - 1)) == 0 && bits % run == 0 &&
-        rows * chain_bytes >= 4 * line_bytes) {
+    if (end_to_end && run <= 32 && (run & (run - 1)) == 0 &&
+        (!pass_.streaming_ || bits % run == 0) && rows * chain_bytes >= 4 * line_bytes) {
       const Size line_runs = line_bytes / run;
       if (group.chain == 1) return gathered(segment, pass_.streaming_);
       if (group.chain % line_runs == 0 || line_runs % group.chain == 0) {
@@ -334,92 +323,43 @@ class Pass::Execution {
       }
     }
     if (!pass_.streaming_) return ordinary_runs(segment, order);
-    if (run >= line_bytes && (whole_lines || !completed || run > longest_staged_run_bytes)) {
-      return kernels_.runs(segment, order);
+    if (completed && alone_ && (bits | run) % line_bytes != 0) {
+      if (run < line_bytes) return stage(group, segment);
+      return kernels_.join(segment, group.chain, order, joiners_.data());
     }
-    if (!completed) return ordinary_runs(segment, order);
-    stage(group, segment);
-  }
-
-  void open_writers(const Group& group) {
-    chains_ = static_cast<Size>(group.members.size()) / group.chain;
-    capacity_ = staging_bytes / chains_ / line_bytes * line_bytes;
-    for (Size i = 0; i < chains_; ++i) {
-      writers_[static_cast<std::size_t>(i)] = {staging_.data() + i * capacity_, nullptr, 0, 0};
-    }
+    if (!runs_stream(bits, run)) return ordinary_runs(segment, order);
+    kernels_.runs(segment, order);
   }
 
   void stage(const Group& group, const Segment& segment) {
     const Size run = group.run_bytes;
     const Size chain_bytes = group.chain * run;
-    // What one block leaves behind is less than a line, and a line is lost to alignment.
-    const Size room =
-        std::min(capacity_ - 2 * line_bytes, std::max(staged_block_bytes, chain_bytes));
     const bool end_to_end = segment.target_stride == chain_bytes;
-    const Size block_rows = end_to_end ? std::max(room / chain_bytes, Size{1}) : 1;
+    const Size block_rows = end_to_end ? std::max(staged_block_bytes / chain_bytes, Size{1}) : 1;
     for (Size first = 0; first < segment.rows; first += block_rows) {
       const Size rows = std::min(block_rows, segment.rows - first);
-      for (Size c = 0; c < chains_; ++c) {
-        Writer& writer = writers_[static_cast<std::size_t>(c)];
-        continue_at(writer, segment.targets[c * group.chain] + first * segment.target_stride);
-        RETILE_ASSERT(writer.end + rows * chain_bytes <= capacity_, "a block fits in its staging");
+      for (Size c = 0; c < segment.members; c += group.chain) {
+        Joiner& joiner = joiners_[static_cast<std::size_t>(c / group.chain)];
+        joiner.continue_at(segment.targets[c] + first * segment.target_stride);
         for (Size k = 0; k < group.chain; ++k) {
-          copy_runs(writer.buffer + writer.end + k * run, chain_bytes,
-                    segment.sources[c * group.chain + k] + first * segment.source_stride,
-                    segment.source_stride, run, rows);
+          copy_runs({.target = staging_.data() + k * run,
+                     .target_stride = chain_bytes,
+                     .source = segment.sources[c + k] + first * segment.source_stride,
+                     .source_stride = segment.source_stride,
+                     .run_bytes = run,
+                     .count = rows});
         }
-        writer.end += rows * chain_bytes;
-        stream_whole_lines(writer);
+        kernels_.append(joiner, staging_.data(), rows * chain_bytes);
       }
     }
-  }
-
-  void continue_at(Writer& writer, std::byte* target) {
-    if (writer.target != nullptr && writer.target + writer.end == target) return;
-    close(writer);
-    writer.begin = static_cast<Size>(reinterpret_cast<std::uintptr_t>(target) % line_bytes);
-    writer.end = writer.begin;
-    writer.target = target - writer.begin;
-  }
-
-  void stream_whole_lines(Writer& writer) const {
-    if (writer.end < line_bytes) return;
-    if (writer.begin > 0) {
-      put(writer, writer.begin, line_bytes);
-      shift(writer, line_bytes);
-    }
-    const Size whole = writer.end / line_bytes * line_bytes;
-    kernels_.lines(writer.target, writer.buffer, whole);
-    shift(writer, whole);
-  }
-
-  static void put(const Writer& writer, Size begin, Size end) {
-    if (begin == end) return;
-    std::memcpy(writer.target + begin, writer.buffer + begin,
-                static_cast<std::size_t>(end - begin));
-  }
-
-  // The first `lines` bytes are written; what follows them moves to the front.
-  static void shift(Writer& writer, Size lines) {
-    writer.target += lines;
-    writer.end -= lines;
-    writer.begin = 0;
-    std::memmove(writer.buffer, writer.buffer + lines, static_cast<std::size_t>(writer.end));
-  }
-
-  static void close(Writer& writer) {
-    if (writer.target == nullptr) return;
-    put(writer, writer.begin, writer.end);
-    writer.target = nullptr;
   }
 
   const Pass& pass_;
   std::span<const std::byte* const> sources_;
   std::span<std::byte* const> targets_;
   const Kernels& kernels_;
-  Size chains_ = 0;
-  Size capacity_ = 0;
-  std::array<Writer, max_members> writers_;
+  bool alone_ = true;  // no group takes turns with the one that is copied
+  std::array<Joiner, static_cast<std::size_t>(max_members)> joiners_;
   alignas(line_bytes) std::array<std::byte, staging_bytes> staging_;
 };
 

@@ -43,8 +43,8 @@ class Pass {
 
   /// Copies everything. Tiles are looked up by the transfers' numbers; entries that no transfer names
   /// are not read, but there are as many as the largest number says (asserted).
-  /// Tiles that are read and tiles that are written must not overlap. Any alignment is right;
-  /// multiples of 64 bytes are fast. Allocates nothing. Where the pass streams it ends with the
+  /// Tiles that are read and tiles that are written must not overlap. Any alignment is right, and
+  /// nearly as fast as multiples of 64 bytes. Allocates nothing. Where the pass streams it ends with the
   /// store fence, so that a flag which is set afterwards says to other processes that the bytes are
   /// there.
   void run(std::span<const std::byte* const> sources, std::span<std::byte* const> targets) const;

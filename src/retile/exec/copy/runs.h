@@ -14,9 +14,18 @@ namespace retile::copy {
 inline constexpr Size line_bytes = 64;
 
 /// Run i of `count` goes from source + i * source_stride to target + i * target_stride, all in
-/// bytes. No run is written where another is read. Runs of up to 64 bytes are loads and stores.
-void copy_runs(std::byte* target, Size target_stride, const std::byte* source, Size source_stride,
-               Size run_bytes, Size count);
+/// bytes. No run is written where another is read.
+struct Rows {
+  std::byte* target = nullptr;
+  Size target_stride = 0;
+  const std::byte* source = nullptr;
+  Size source_stride = 0;
+  Size run_bytes = 0;
+  Size count = 0;
+  Size more = 0;  ///< so many of the same will be written soon after
+};
+
+void copy_runs(const Rows& rows);
 
 /// Steps from run to run, in bytes.
 struct Loop {

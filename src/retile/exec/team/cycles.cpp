@@ -140,7 +140,7 @@ Size Cycles::bytes_in(Size layer) const {
 void Cycles::copy(Size layer, std::byte* target, Size target_stride, const std::byte* source,
                   Size source_stride) const {
   const Size batches = std::min(together_, turn_.batches - layer / slices_ * together_);
-  copy::copy_runs(target, target_stride, source, source_stride, bytes_in(layer), batches);
+  copy::copy_runs({target, target_stride, source, source_stride, bytes_in(layer), batches});
 }
 
 template <typename Function>

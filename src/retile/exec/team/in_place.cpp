@@ -213,7 +213,7 @@ Result<void> InPlace::State::run(const GatherStep& step, Team& team) const {
         std::byte* const to = team.memory(step.members[s]).data();
         const Size at = place(batch) + begin;
         const Size stride = n * step.segment_bytes;
-        copy::copy_runs(to + at, stride, mine + at, stride, bytes, batches);
+        copy::copy_runs({to + at, stride, mine + at, stride, bytes, batches});
       }
     }
   }

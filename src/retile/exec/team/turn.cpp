@@ -45,8 +45,8 @@ void turn_into(std::byte* target, const std::byte* source, Size rows, Size colum
   for (Size begin = 0; begin < columns; begin += together) {
     const Size count = std::min(together, columns - begin);
     for (Size r = 0; r < rows; ++r) {
-      copy::copy_runs(target + (begin * rows + r) * run_bytes, rows * run_bytes,
-                      source + (r * columns + begin) * run_bytes, run_bytes, run_bytes, count);
+      copy::copy_runs({target + (begin * rows + r) * run_bytes, rows * run_bytes,
+                       source + (r * columns + begin) * run_bytes, run_bytes, run_bytes, count});
     }
   }
 }
@@ -123,8 +123,8 @@ void turn(std::byte* data, Size rows, Size columns, Size run_bytes, const Scratc
     if (rest != 0) {
       // The last columns, turned, are the last rows: out of the way with them, the others close up.
       for (Size r = 0; r < rows; ++r) {
-        copy::copy_runs(scratch.panel.data() + r * run_bytes, rows * run_bytes,
-                        data + (r * columns + even) * run_bytes, run_bytes, run_bytes, rest);
+        copy::copy_runs({scratch.panel.data() + r * run_bytes, rows * run_bytes,
+                         data + (r * columns + even) * run_bytes, run_bytes, run_bytes, rest});
       }
       for (Size r = 1; r < rows; ++r) {
         std::memmove(data + r * even * run_bytes, data + r * columns * run_bytes,
