@@ -54,12 +54,15 @@ using retile::mpi::Strategy;
 using Json = nlohmann::ordered_json;
 
 constexpr Size line_bytes = 64;
+constexpr Size page_bytes = 4096;
 /// A timing of less would be one of the barriers around it.
 constexpr double least_seconds = 3e-3;
 constexpr double most_repeats = 1000;
 /// Arrays up to this size are timed in more rounds: each is short.
 constexpr Size small_bytes = Size{1} << 20;
 constexpr int rounds_of_small = 3;
+
+const std::string private_tiles = "shared, private tiles";
 
 int process = 0;
 int processes = 1;
@@ -98,19 +101,42 @@ struct Free {
 
 enum class Pages { as_given, huge };
 
-/// Memory that is touched once and used for all problems.
+/// Memory of a std::vector, as most callers have it: malloc puts large ones 16 bytes beyond a page.
+/// Touched once and used for all problems.
 class Buffer {
  public:
-  /// As malloc gives them, or those of 2 MiB in which the library's own tiles lie.
-  explicit Buffer(Pages pages) : pages_(pages) {}
+  [[nodiscard]] std::span<std::byte> bytes(Size count) {
+    const auto needed = static_cast<std::size_t>(count);
+    if (needed > memory_.size()) {
+      memory_ = {};  // before there are two
+      memory_.resize(needed, std::byte{1});
+    }
+    return std::span(memory_).first(needed);
+  }
 
+  /// So many bytes beyond a page.
+  [[nodiscard]] std::span<std::byte> bytes_at(Size count, Size offset) {
+    const std::span<std::byte> all = bytes(count + 2 * page_bytes);
+    const auto past = static_cast<Size>(reinterpret_cast<std::uintptr_t>(all.data()) %
+                                        static_cast<std::uintptr_t>(page_bytes));
+    return all.subspan(static_cast<std::size_t>(page_bytes - past + offset),
+                       static_cast<std::size_t>(count));
+  }
+
+ private:
+  std::vector<std::byte> memory_;
+};
+
+/// The same in pages of 2 MiB, in which the library's own tiles lie.
+class HugeBuffer {
+ public:
   [[nodiscard]] std::span<std::byte> bytes(Size count) {
     constexpr std::size_t huge = std::size_t{2} << 20;
     const auto rounded = (static_cast<std::size_t>(count) + huge - 1) / huge * huge;
     if (rounded > capacity_) {
       bytes_.reset(static_cast<std::byte*>(std::aligned_alloc(huge, rounded)));
       if (bytes_ == nullptr) give_up("out of memory");
-      if (pages_ == Pages::huge) madvise(bytes_.get(), rounded, MADV_HUGEPAGE);
+      madvise(bytes_.get(), rounded, MADV_HUGEPAGE);
       std::memset(bytes_.get(), 1, rounded);
       capacity_ = rounded;
     }
@@ -118,15 +144,15 @@ class Buffer {
   }
 
  private:
-  Pages pages_;
   std::unique_ptr<std::byte, Free> bytes_;
   std::size_t capacity_ = 0;
 };
 
 struct Buffers {
-  Buffer in{Pages::as_given}, out{Pages::as_given};
-  Buffer packed{Pages::as_given}, unpacked{Pages::as_given};
-  Buffer huge_in{Pages::huge}, huge_out{Pages::huge};
+  Buffer in, out;
+  Buffer packed, unpacked;
+  Buffer placed_in, placed_out;  ///< for what lies at a place that was asked for
+  HugeBuffer huge_in, huge_out;
 };
 
 // ---- Contenders --------------------------------------------------------------------------------
@@ -176,14 +202,24 @@ bool several_nodes() {
   return on_node < processes;
 }
 
+/// What all problems are measured with.
+struct Measuring {
+  Buffers buffers;
+  std::string falsified;
+  std::vector<std::string> ways;  ///< only these; nothing: all
+  std::vector<Size> offsets;      ///< beyond a page, of a caller's buffers once more
+};
+
 class Bench {
  public:
-  Bench(const Problem& which, Buffers& buffers)
+  Bench(const Problem& which, Measuring& how)
       : problem_(which),
+        ways_(how.ways),
         read_(value_of(retile::parse_problem(which.mesh, which.from, which.to), which.name)),
         program_(value_of(retile::program_of(value_of(plan(read_), which.name)), which.name)),
         exchange_(
             std::get<Exchange>(value_of(retile::direct(program_), which.name).steps.front().op)) {
+    Buffers& buffers = how.buffers;
     const Size larger = larger_bytes();
     in_ = buffers.in.bytes(larger);
     out_ = buffers.out.bytes(larger);
@@ -195,10 +231,10 @@ class Bench {
       add_strategy("carriers", {.carriers = retile::mpi::Carriers::always, .own_buffers = true});
       add_strategy("no carriers", {.carriers = retile::mpi::Carriers::never, .own_buffers = true});
     }
-    add_strategy("shared, private tiles",
-                 {.strategy = Strategy::exchange, .partition = Partition::one_node});
-    add_strategy("shared, private tiles",
-                 {.strategy = Strategy::exchange, .partition = Partition::one_node}, Pages::huge);
+    const retile::mpi::Options one_node{.strategy = Strategy::exchange,
+                                        .partition = Partition::one_node};
+    add_strategy(private_tiles, one_node);
+    add_strategy(private_tiles, one_node, Pages::huge);
     add_strategy("direct", {.strategy = Strategy::exchange, .partition = Partition::apart});
     add_strategy("direct, unasked", {.strategy = Strategy::exchange,
                                      .partition = Partition::apart,
@@ -207,9 +243,10 @@ class Bench {
     add_strategy("in place", {.strategy = Strategy::in_place, .own_buffers = true});
     add_peers(buffers);
     add_peers_in_huge_pages();
+    for (const Size offset : how.offsets) add_at(offset, buffers);
   }
 
-  [[nodiscard]] std::vector<Contender>& contenders() { return contenders_; }
+  [[nodiscard]] const std::vector<Contender>& contenders() const { return contenders_; }
   /// Of this process.
   [[nodiscard]] Size in_bytes() const { return program_.from.tile_size(process) * element_bytes; }
   [[nodiscard]] Size out_bytes() const { return program_.to.tile_size(process) * element_bytes; }
@@ -280,6 +317,8 @@ class Bench {
     const auto count = static_cast<std::size_t>(bytes);
     if (count > huge_in_.size()) give_up("tiles of less than a line: " + problem_.name);
     const auto add = [&](const std::string& name, auto copy) {
+      // The first one stays: times are printed as ratios to it.
+      if (!contenders_.empty() && !wanted(name)) return;
       contenders_.push_back(
           {.name = name,
            .kind = "reference",
@@ -303,18 +342,29 @@ class Bench {
     return pages == Pages::huge ? name + ", huge pages" : name;
   }
 
+  [[nodiscard]] bool wanted(const std::string& name) const {
+    return ways_.empty() || std::find(ways_.begin(), ways_.end(), name) != ways_.end();
+  }
+
+  /// Null where it cannot be made, on all processes.
+  Redistributor* made(const std::string& name, const retile::mpi::Options& options) {
+    auto mover = Redistributor::make(MPI_COMM_WORLD, program_, element_bytes, options);
+    if (!mover) {
+      if (process == 0) std::cerr << name << " left out: " << mover.error().message << '\n';
+      return nullptr;
+    }
+    redistributors_.push_back(std::make_unique<Redistributor>(std::move(*mover)));
+    return redistributors_.back().get();
+  }
+
   void add_strategy(const std::string& name, const retile::mpi::Options& options,
                     Pages pages = Pages::as_given) {
     const bool own = options.own_buffers;
-    auto made = Redistributor::make(MPI_COMM_WORLD, program_, element_bytes, options);
-    if (!made) {
-      if (process == 0) std::cerr << name << " left out: " << made.error().message << '\n';
-      return;
-    }
-    redistributors_.push_back(std::make_unique<Redistributor>(std::move(*made)));
-    Redistributor* const mover = redistributors_.back().get();
     Contender contender;
     contender.name = named(name, pages);
+    if (!wanted(contender.name)) return;
+    Redistributor* const mover = made(name, options);
+    if (mover == nullptr) return;
     contender.kind = pages == Pages::huge ? "strategy in huge pages" : "strategy";
     contender.redistributor = mover;
     if (own) {
@@ -333,6 +383,7 @@ class Bench {
 
   void add_peer(const std::string& name, std::function<void()> run, Pages pages = Pages::as_given,
                 std::optional<retile::Problem> task = {}) {
+    if (!wanted(named(name, pages))) return;
     contenders_.push_back({.name = named(name, pages),
                            .kind = pages == Pages::huge ? "peer in huge pages" : "peer",
                            .run = std::move(run),
@@ -349,6 +400,30 @@ class Bench {
     if (is_even()) add_contiguous(Pages::huge);
   }
 
+  /// The caller's memory at an offset: the library and the fastest peer.
+  void add_at(Size offset, Buffers& buffers) {
+    const std::string where = ", at " + std::to_string(offset);
+    if (!wanted(private_tiles + where) && !wanted("MPI_Alltoallw" + where)) return;
+    if (private_tiles_ == nullptr) {
+      private_tiles_ =
+          made(private_tiles, {.strategy = Strategy::exchange, .partition = Partition::one_node});
+      if (private_tiles_ == nullptr) return;
+    }
+    const std::span<std::byte> in = buffers.placed_in.bytes_at(in_bytes(), offset);
+    const std::span<std::byte> out = buffers.placed_out.bytes_at(out_bytes(), offset);
+    contenders_.push_back({.name = private_tiles + where,
+                           .kind = "strategy at an offset",
+                           .run = [this, in, out] { succeed(private_tiles_->run(in, out)); },
+                           .input = in,
+                           .output = out,
+                           .redistributor = private_tiles_});
+    contenders_.push_back({.name = "MPI_Alltoallw" + where,
+                           .kind = "peer at an offset",
+                           .run = [this, in, out] { types_->alltoallw(in.data(), out.data()); },
+                           .input = in,
+                           .output = out});
+  }
+
   void add_peers(Buffers& buffers) {
     if (larger_bytes() >= (Size{1} << 31)) give_up("tiles too large for peers");
     types_.emplace(exchange_, program_.from.box(process).extent, program_.to.box(process).extent);
@@ -360,11 +435,11 @@ class Bench {
     });
     if (!is_even()) return;  // what is below is for even tiles
     add_contiguous(Pages::as_given);
-    scalapack_ = Scalapack::make(program_.from, program_.to);
+    if (wanted("ScaLAPACK p?gemr2d")) scalapack_ = Scalapack::make(program_.from, program_.to);
     if (scalapack_ != nullptr) {
       add_peer("ScaLAPACK p?gemr2d", [this] { scalapack_->run(input().data(), output().data()); });
     }
-    fftw_ = Fftw::make(program_.from, program_.to);
+    if (wanted("FFTW MPI transpose")) fftw_ = Fftw::make(program_.from, program_.to);
     if (fftw_ != nullptr) {
       add_peer("FFTW MPI transpose", [this] { fftw_->run(); });
       contenders_.back().input = {fftw_->input(), input().size()};
@@ -397,6 +472,7 @@ class Bench {
   }
 
   const Problem& problem_;
+  const std::vector<std::string>& ways_;
   retile::Problem read_;
   Program program_;
   Exchange exchange_;
@@ -404,24 +480,23 @@ class Bench {
   std::span<std::byte> huge_in_, huge_out_;  ///< the same in huge pages
   bool filled_ = false;                      ///< in_ holds the problem's pattern
   std::vector<std::unique_ptr<Redistributor>> redistributors_;
+  Redistributor* private_tiles_ = nullptr;
   std::optional<MpiTypes> types_;
   std::unique_ptr<Scalapack> scalapack_;
   std::unique_ptr<Fftw> fftw_;
   std::vector<Contender> contenders_;
 };
 
-Json measure(const Problem& problem, int rounds, Buffers& buffers, const std::string& falsified,
-             const std::vector<std::string>& ways) {
-  Bench bench(problem, buffers);
-  std::vector<Contender>& contenders = bench.contenders();
-  const auto unwanted = [&](const Contender& contender) {
-    return !ways.empty() && std::find(ways.begin(), ways.end(), contender.name) == ways.end();
-  };
-  // The first one stays: times are printed as ratios to it.
-  contenders.erase(std::remove_if(contenders.begin() + 1, contenders.end(), unwanted),
-                   contenders.end());
+Size beyond_page(std::span<const std::byte> bytes) {
+  return static_cast<Size>(reinterpret_cast<std::uintptr_t>(bytes.data()) %
+                           static_cast<std::uintptr_t>(page_bytes));
+}
+
+Json measure(const Problem& problem, int rounds, Measuring& how) {
+  Bench bench(problem, how);
+  const std::vector<Contender>& contenders = bench.contenders();
   for (const Contender& contender : contenders) {
-    bench.verify(contender, contender.name == falsified);
+    bench.verify(contender, contender.name == how.falsified);
   }
   std::vector<int> repeats;
   for (const Contender& contender : contenders) repeats.push_back(Bench::repeats(contender));
@@ -450,6 +525,8 @@ Json measure(const Problem& problem, int rounds, Buffers& buffers, const std::st
              {"kind", contenders[k].kind},
              {"verified", true},
              {"repeats", repeats[k]},
+             {"in_offset", beyond_page(contenders[k].input)},
+             {"out_offset", beyond_page(contenders[k].output)},
              {"seconds", seconds[k]}};
     if (const Redistributor* mover = contenders[k].redistributor; mover != nullptr) {
       one["strategy"] = strategy_name(mover->strategy());
@@ -486,13 +563,15 @@ void print(const Json& result) {
 
 constexpr const char* usage =
     "usage: mpirun -n P execution [--sizes N,..] [--rounds N] [--only WORDS] [--output FILE]\n"
-    "                             [--ways NAME;..] [--falsify NAME] [--uneven yes]\n"
+    "                             [--ways NAME;..] [--offsets N,..] [--falsify NAME]\n"
+    "                             [--uneven yes]\n"
     "\n"
     "  --sizes N,..    KiB of the arrays, all processes together (default 64,1024,16384,262144)\n"
     "  --rounds N      timed rounds (default 5; three times as many up to 1 MiB)\n"
     "  --uneven yes    problems whose extents no number of processes divides, and even neighbours\n"
     "  --only WORDS    problems whose names hold these words\n"
     "  --ways NAME;..  only these contenders, beside the copy limit (default all)\n"
+    "  --offsets N,..  a caller's buffers once more, so many bytes beyond a page (default none)\n"
     "  --output FILE   the results as JSON\n"
     "  --falsify NAME  change an element of what this contender brought: it must be found\n";
 
@@ -526,8 +605,7 @@ int main(int argc, char** argv) {
   int rounds = 5;
   std::string only;
   std::string path;
-  std::string falsified;
-  std::vector<std::string> ways;
+  Measuring how;
   bool uneven = false;
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
@@ -544,13 +622,15 @@ int main(int argc, char** argv) {
     } else if (option == "--only") {
       only = value;
     } else if (option == "--ways") {
-      ways = names_of(value);
+      how.ways = names_of(value);
+    } else if (option == "--offsets") {
+      how.offsets = sizes_of(value);
     } else if (option == "--output") {
       path = value;
     } else if (option == "--uneven") {
       uneven = value == "yes";
     } else if (option == "--falsify") {
-      falsified = value;
+      how.falsified = value;
     } else {
       give_up("unknown option " + option);
     }
@@ -559,11 +639,11 @@ int main(int argc, char** argv) {
                {"processes", processes},
                {"rounds", rounds},
                {"machine", copy_bench::machine()},
+               {"memory", "std::vector"},
                {"mpi", execution_bench::mpi_version()}};
   results["fftw"] = Fftw::available() ? execution_bench::fftw_version() : "not built in";
   results["scalapack"] = Scalapack::available() ? "built in" : "not built in";
   results["problems"] = Json::array();
-  Buffers buffers;
   for (const Size kib : sizes) {
     const Size bytes = kib << 10;
     const int timed = bytes <= small_bytes ? rounds * rounds_of_small : rounds;
@@ -571,7 +651,7 @@ int main(int argc, char** argv) {
                             : execution_bench::problems(processes, bytes);
     for (const Problem& problem : all) {
       if (problem.name.find(only) == std::string::npos) continue;
-      Json result = measure(problem, timed, buffers, falsified, ways);
+      Json result = measure(problem, timed, how);
       result["kib"] = kib;
       if (process == 0) print(result);
       results["problems"].push_back(std::move(result));

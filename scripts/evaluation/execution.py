@@ -92,6 +92,8 @@ def reduce(runs):
     loads = [machine.pop("load_average_at_start", None) for machine in machines]
     out["machine"] = same_in_all(machines, "machine", lambda machine: machine)
     out["load_averages_at_start"] = loads
+    if memories := [run["memory"] for run in runs if "memory" in run]:
+        out["memory"] = memories[0]
     same_in_all(runs, "problems", lambda run: [name_of(problem) for problem in run["problems"]])
     out["problems"] = []
     for k, first in enumerate(runs[0]["problems"]):
@@ -346,6 +348,16 @@ def conditions(results):
             f"Load average when a run began: {min(loads):.1f} to {max(loads):.1f}" + (", some of it left by the run before." if several else ".")]
 
 
+def callers_memory(results):
+    """Where the tiles of peers and of private ones lay; older results do not say it."""
+    if "memory" in next(iter(results.values())):
+        return ("Those of the peers, and private ones, lie in the memory of a `std::vector`, as `malloc` gives it. These are smaller pages unless the "
+                "system's setting is `always`.")
+    return ("Those of the peers, and private ones, came from `aligned_alloc`, at multiples of 2 MiB: these runs are from before 26 November 2026. "
+            "`malloc` gives no such memory. So it was with [uneven tiles](#uneven-tiles) and [messages](#messages). "
+            "[The caller's memory](#the-callers-memory) has figures for other places.")
+
+
 def in_huge_pages(results):
     """The peers in memory like the library's: nothing where they did not run."""
     pairs = sum(1 for result in results.values() for _ in comparisons(result, PEER_IN_HUGE_PAGES))
@@ -426,8 +438,7 @@ What the names mean:
 Two things to know when you read them:
 
 - Small arrays stay in the caches, where streaming stores are slow. There only the ratio to the peers says something.
-- The library's own tiles and those of the plain copies lie in pages of 2 MiB. Those of the peers lie in what `malloc` gives. These are
-  smaller pages unless the system's setting is `always`.
+- The library's own tiles and those of the plain copies lie in pages of 2 MiB. {callers_memory(results)}
 
 {summary(results)}### Targets
 
