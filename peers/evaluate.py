@@ -21,7 +21,7 @@ import read_dtensor
 import read_hlo
 import read_mesh
 import read_mlir
-from tags import UNKNOWN, Held, Refused
+from tags import UNKNOWN, ZERO, Held, Refused
 
 
 def start_of(problem):
@@ -82,11 +82,15 @@ def mismatch(problem, machine, result):
     return None
 
 
-def holds_all(value, total):
-    """Whether a device holds every element."""
+def holds_all(value, total, machine):
+    """Whether a device holds every element, be it as an addend of a sum."""
     if value is None or not value.tagged or prod(value.shape) < total:
         return False
-    return any(len(np.unique(row[row >= 0] % total)) == total for row in value.cells.reshape(len(value.cells), -1))
+    for row in value.cells.reshape(len(value.cells), -1):
+        tags = [tag for tag in np.unique(row).tolist() if tag not in (ZERO, UNKNOWN)]
+        if len({term % total for tag in tags for term, _ in machine.terms(tag)}) == total:
+            return True
+    return False
 
 
 def judge(problem, form, text):
@@ -111,7 +115,7 @@ def judge(problem, form, text):
     total = prod(problem["shape"])
     sizes = [prod(tile) for tile in ends.tiles(problem)]
     held = [(prod(value.shape), name) for name, _, value in seen if value is not None and value.tagged]
-    whole = [name for name, _, value in seen if max(sizes) < total and holds_all(value, total)]
+    whole = [name for name, _, value in seen if max(sizes) < total and holds_all(value, total, machine)]
     out = {"right": found is None, "height": max(size for size, _ in held), "bound": max(sizes), "whole_array": whole[0] if whole else None}
     if found:
         out["first_wrong"] = found
