@@ -57,6 +57,16 @@ TEST(JudgeNumbers, gates_far_from_0_are_found) {
   EXPECT_EQ(verdict("relu (sub (relu (sub x (fill 500 x))) (fill 500 x))", "fill 0 x"), wrong);
 }
 
+/// A hat over one number alone.
+TEST(JudgeNumbers, numbers_beside_constants_are_drawn) {
+  for (const char* c : {"77", "-1000", "123456789"}) {
+    const std::string beside = std::string("(sub x (fill ") + c + " x))";
+    EXPECT_EQ(verdict("relu (sub (fill 1 x) (mul " + beside + " " + beside + "))", "fill 0 x"),
+              wrong)
+        << c;
+  }
+}
+
 /// A hat over the numbers from 100 to 200, beside a constant that is far larger.
 TEST(JudgeNumbers, numbers_between_small_and_large_constants_are_drawn) {
   const std::string hat = "relu (sub (fill 50 x) (max (sub x (fill 150 x)) (sub (fill 150 x) x)))";

@@ -14,13 +14,15 @@
 
 namespace retile::spmd {
 
-/// Integers of 127 bits, drawn from ranges that the constants of a module ask for: what a constant
-/// parts lies below it and above.
+/// Integers of 127 bits, drawn as the constants of a module ask for: near each of them, and from ranges
+/// that reach beyond, since what a constant parts lies below it and above.
 class Integers {
  public:
   __extension__ typedef __int128 Value;  // NOLINT(modernize-use-using): the marker needs a typedef
 
-  explicit Integers(std::vector<Value> magnitudes) : magnitudes_(std::move(magnitudes)) {}
+  /// \param magnitudes  of ranges, at least one
+  Integers(std::vector<Value> magnitudes, std::vector<Size> constants)
+      : magnitudes_(std::move(magnitudes)), constants_(std::move(constants)) {}
 
   [[nodiscard]] static Value from(Size number) { return number; }
   [[nodiscard]] static Value add(Value a, Value b) {
@@ -45,10 +47,17 @@ class Integers {
     const std::uint64_t signs = random() % 3;
     least_ = signs == 0 ? 0 : -1;
     most_ = signs == 1 ? 0 : 1;
-    is_mixed_ = random() % 4 == 0;
+    const std::uint64_t kind = random() % 4;
+    is_mixed_ = kind == 0;
+    is_near_ = kind == 1 && !constants_.empty();
     magnitude_ = drawn_magnitude(random);
   }
   [[nodiscard]] Value drawn(std::mt19937_64& random) {
+    if (is_near_) {
+      const Value constant = constants_[random() % constants_.size()];
+      const Value beside = static_cast<Value>(random() % 5) - 2;
+      return (random() % 2 == 0 ? constant : -constant) + beside;
+    }
     if (is_mixed_) magnitude_ = drawn_magnitude(random);
     const Value least = least_ * magnitude_;
     const Value high = static_cast<Value>(random() >> 2U) << 64U;
@@ -62,10 +71,12 @@ class Integers {
   }
 
   std::vector<Value> magnitudes_;
+  std::vector<Size> constants_;
   Value magnitude_ = 1;
   Value least_ = -1;  // times the magnitude
   Value most_ = 1;
   bool is_mixed_ = false;  // a magnitude for each element
+  bool is_near_ = false;   // numbers beside constants
 };
 
 /// Numbers of a machine's type T; integers wrap.

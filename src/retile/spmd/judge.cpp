@@ -125,7 +125,7 @@ std::vector<Integers::Value> magnitudes_for(const Module& module) {
 std::optional<WrongModule> found_by_integers(const Module& module, std::mt19937_64& random,
                                              const Deadline& deadline, const WrongModule& suspect,
                                              ModuleVerdict& out) {
-  const Integers integers(magnitudes_for(module));
+  const Integers integers(magnitudes_for(module), numbers_in(module, LocalOp::fill));
   const auto end = module.body.size();
   std::optional<WrongModule> first;
   for (int draw = 0; draw < draws_of_integers && !deadline.passed(); ++draw) {
