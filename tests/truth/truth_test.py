@@ -9,7 +9,6 @@ Names under `pending` are not mended yet; one that holds all the same fails the 
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 import tempfile
