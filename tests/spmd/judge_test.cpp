@@ -224,6 +224,10 @@ TEST(Judge, verdicts_are_the_oracles_on_changed_modules) {
     const std::string wanted = oracles(text);
     if (wanted == "undecided") continue;
     const std::string said = ours(text);
+    if (said == "undecided") {  // no integers drawn tell maxima apart
+      ++counts[said];
+      continue;
+    }
     ASSERT_EQ(said, wanted) << text;
     ++compared;
     ++counts[said.substr(0, said.find(' '))];
@@ -232,6 +236,7 @@ TEST(Judge, verdicts_are_the_oracles_on_changed_modules) {
   for (const auto& [verdict, count] : counts) std::cout << ", " << count << " " << verdict;
   std::cout << "\n";
   EXPECT_GT(counts["right"], rounds / 10);
+  EXPECT_LE(counts["undecided"], rounds / 500);
   EXPECT_GT(counts["denotes"], rounds / 100);
   EXPECT_GT(counts["replicas"], rounds / 500);
   EXPECT_GT(counts["refused"], rounds / 20);
