@@ -3,6 +3,7 @@
 /// Version 2 of docs/program.md. A dimension C{x̄}n has N = ∏ k tiles, and C says where they end:
 ///   c{x̄}n               index i is in tile i div c, where c is n / N, rounded up
 ///   c~{x̄}n              index i is in tile i div c, whatever c is
+///   c={x̄}n              balanced: every tile has n div N indices, the first n mod N one more; c as of c{x̄}n
 ///   (o_0,..,o_N){x̄}n    index i is in tile t when o_t <= i < o_{t+1}
 /// A halo <lo,hi> adds indices before and behind those of a tile that has any.
 /// Left out: which device holds which tile (boxes.h), and the text (program/layout_text.h).
@@ -24,7 +25,7 @@ constexpr Size most_tags_in_all = Size{1} << 28;
 /// C<lo,hi>
 struct Cuts {
   Size c = 1;
-  bool is_ceil = true;          // c{x̄}n, not c~{x̄}n
+  char mark = ' ';              // '~' of c~{x̄}n, '=' of c={x̄}n
   std::optional<Sizes> o = {};  // (o_0,..,o_N){x̄}n, and c means nothing
   Size lo = 0, hi = 0;
 };
@@ -47,6 +48,9 @@ inline bool wf_list(const Sizes& o, Size N, Size n) {
          std::is_sorted(o.begin(), o.end());
 }
 
+/// How many of n indices tile t of N has, where they are balanced.
+inline Size balanced_width(Size t, Size N, Size n) { return n / N + (t < n % N ? 1 : 0); }
+
 /// The indices of every tile, ascending, by its number t < N. Throws TooLarge above 2^28 of them.
 inline std::vector<Sizes> tiles(const Cuts& C, Size N, Size n) {
   if (n > most_tags_in_all || N > most_tags_in_all) throw too_many_tags;
@@ -54,7 +58,12 @@ inline std::vector<Sizes> tiles(const Cuts& C, Size N, Size n) {
   for (Index t = 0; C.o && t < out.size(); ++t) {
     for (Size i = (*C.o)[t]; i < (*C.o)[t + 1]; ++i) out[t].push_back(i);  // o_t <= i < o_{t+1}
   }
-  for (Size i = 0; !C.o && i < n; ++i)
+  Size next = 0;
+  for (Index t = 0; C.mark == '=' && t < out.size(); ++t) {
+    const Size width = balanced_width(static_cast<Size>(t), N, n);
+    while (static_cast<Size>(out[t].size()) < width) out[t].push_back(next++);
+  }
+  for (Size i = 0; !C.o && C.mark != '=' && i < n; ++i)
     out[static_cast<Index>(i / C.c)].push_back(i);  // i div c = t
   Size room = most_tags_in_all;
   for (Sizes& tile : out) {

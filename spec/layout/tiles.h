@@ -44,16 +44,30 @@ inline Tile tile_of(const Box& box, const Sizes& global) {
   return with_shape(std::move(shape), std::move(tags));
 }
 
-/// Piece q: what stands at the local indices with l_i div s = q.
-inline Tile piece_of(const Tile& a, Index i, Size s, Size q) {
+/// What stands at the local indices for which `is_kept(l_i)`.
+template <class Kept>
+Tile kept(const Tile& a, Index i, Kept is_kept) {
   Sizes shape = a.shape, tags, l(a.shape.size(), 0);
   shape[i] = 0;
-  for (Size l_i = 0; l_i < a.shape[i]; ++l_i) shape[i] += l_i / s == q ? 1 : 0;
+  for (Size l_i = 0; l_i < a.shape[i]; ++l_i) shape[i] += is_kept(l_i) ? 1 : 0;
   for (const Size tag : a.tags) {
-    if (l[i] / s == q) tags.push_back(tag);
+    if (is_kept(l[i])) tags.push_back(tag);
     next(l, a.shape);
   }
   return with_shape(std::move(shape), std::move(tags));
+}
+
+/// Piece q: what stands at the local indices with l_i div s = q.
+inline Tile piece_of(const Tile& a, Index i, Size s, Size q) {
+  return kept(a, i, [&](Size l_i) { return l_i / s == q; });
+}
+
+/// Piece q of n balanced ones: what stands behind those of the pieces before it.
+inline Tile balanced_piece(const Tile& a, Index i, Size n, Size q) {
+  Size begin = 0;
+  for (Size p = 0; p < q; ++p) begin += balanced_width(p, n, a.shape[i]);
+  const Size end = begin + balanced_width(q, n, a.shape[i]);
+  return kept(a, i, [&](Size l_i) { return begin <= l_i && l_i < end; });
 }
 
 /// The tiles that are not empty, one behind the other along dimension i. In all other dimensions

@@ -83,8 +83,7 @@ class AddendsReplay : public SumsReplay {
 
   static Tile piece_of_sum(const Step& step, const Tile& total, Index q) {
     if (is_empty(total)) return total;
-    const Size extent = step.piece.value_or(total.shape[step.split] / pieces(step));
-    return piece_of(total, step.split, extent, static_cast<Size>(q));
+    return cut_along(step, total, static_cast<Size>(q));
   }
 
   Size price(const Step& step, Size before, Size after) const override {

@@ -13,6 +13,12 @@
 
 namespace spec {
 
+/// Piece q of a tile, as a step that cuts says how large pieces are: of an extent, balanced, or equal.
+inline Tile cut_along(const Step& step, const Tile& a, Size q) {
+  if (step.balanced) return balanced_piece(a, step.split, pieces(step), q);
+  return piece_of(a, step.split, step.piece.value_or(a.shape[step.split] / pieces(step)), q);
+}
+
 class LayoutReplay : protected LayoutState {
  public:
   explicit LayoutReplay(const Program& program, Size limit = most_units)
@@ -170,7 +176,7 @@ class LayoutReplay : protected LayoutState {
 
   /// Where nothing says how large pieces are, the n pieces of every tile are equal.
   std::optional<Wrong> cannot_be_cut(const Step& step, Size k) const {
-    if (!splits(step) || step.piece) return std::nullopt;
+    if (!splits(step) || step.piece || step.balanced) return std::nullopt;
     Sizes n(g_.size(), 1);
     if (!step.grid) n[step.split] = pieces(step);
     if (step.grid) n = parts_along(step.grid->splits, step.grid->counts, g_.size());
@@ -187,7 +193,7 @@ class LayoutReplay : protected LayoutState {
     const Tile& a = state_[d];
     work(elements_of(a) + 1);
     if (!splits(step) || is_empty(a)) return a;
-    return piece_of(a, step.split, step.piece.value_or(a.shape[step.split] / pieces(step)), q);
+    return cut_along(step, a, q);
   }
   /// The members of a row get what they should. They may be concatenated where the extents of all
   /// other dimensions agree, empty tiles aside.

@@ -4,7 +4,7 @@
 ///   layout = "[" [dim {"," dim}] "]" ["@" INT] | addition "{" digit {"," digit} "}" "[" [dim {"," dim}] "]"
 ///   addition = "sum" | "max" | "min" | "stack"
 ///   dim    = INT | cuts "{" [digit {"," digit}] "}" INT ["<" INT "," INT ">"]
-///   cuts   = INT | INT "~" | "(" INT {"," INT} ")"
+///   cuts   = INT | INT "~" | INT "=" | "(" INT {"," INT} ")"
 ///   digit  = NAME [":" INT] | NAME ":" "(" INT ")" INT | INT ":" INT
 ///
 /// `read_` takes the next tokens and throws ParseError.
@@ -98,14 +98,14 @@ inline Digit read_digit(Tokens& in, const std::map<Name, Digit>& axes, bool has_
   return {stride * (n / m / k), k};
 }
 
-/// Why c{x̄}n is none, and what may have been meant. `xs` is the text of x̄.
-inline std::string no_ceil(Size c, Size N, Size n, const std::string& xs) {
-  const auto said = [&](Size extent, const char* mark) {
-    return std::to_string(extent) + mark + "{" + xs + "}" + std::to_string(n);
+/// Why c{x̄}n is none, or c={x̄}n, and what may have been meant. `xs` is the text of x̄.
+inline std::string no_ceil(Size c, Size N, Size n, const std::string& xs, char mark) {
+  const auto said = [&](Size extent, const char* sign) {
+    return std::to_string(extent) + sign + "{" + xs + "}" + std::to_string(n);
   };
   const Size ceil = n / N + (n % N != 0 ? 1 : 0);
   return "tiles of " + std::to_string(c) + " are not " + std::to_string(n) + " over " +
-         std::to_string(N) + ", rounded up: " + said(ceil, "") +
+         std::to_string(N) + ", rounded up: " + said(ceil, mark == '=' ? "=" : "") +
          (covers(c, N, n) ? ", or " + said(c, "~") + " for blocks of " + std::to_string(c) : "") +
          " [WF-DIM-CEIL]";
 }
@@ -113,12 +113,14 @@ inline std::string no_ceil(Size c, Size N, Size n, const std::string& xs) {
 inline void check_cuts(const LayoutDim& dim, const ParseError& place, const std::string& xs) {
   const auto N = tile_count(dim.xs);
   if (!N) Tokens::fail(place, "the number of tiles is not below 2^63");
-  const auto& [c, is_ceil, o, lo, hi] = dim.C;
+  const auto& [c, mark, o, lo, hi] = dim.C;
   if (o && !wf_list(*o, *N, dim.n)) {
     Tokens::fail(place, "a list has one number more than there are tiles, " + std::to_string(*N) +
                             ", and goes from 0 to " + std::to_string(dim.n) + " and never down");
   }
-  if (!o && is_ceil && !wf_ceil(c, *N, dim.n)) Tokens::fail(place, no_ceil(c, *N, dim.n, xs));
+  if (!o && mark != '~' && !wf_ceil(c, *N, dim.n)) {
+    Tokens::fail(place, no_ceil(c, *N, dim.n, xs, mark));
+  }
   if (!o && !covers(c, *N, dim.n)) {
     Tokens::fail(place, std::to_string(*N) + " blocks of " + std::to_string(c) + " do not cover " +
                             std::to_string(dim.n));
@@ -133,8 +135,10 @@ inline LayoutDim read_layout_dim(Tokens& in, const std::map<Name, Digit>& axes) 
     in.expect(")");
   } else {
     out.C.c = out.n = in.integer(1);
-    out.C.is_ceil = !in.accept("~");
-    if (out.C.is_ceil && in.peek() != '{') return out;  // c alone means c{}c
+    for (const char mark : {'~', '='}) {
+      if (in.accept(std::string(1, mark))) out.C.mark = mark;
+    }
+    if (out.C.mark == ' ' && in.peek() != '{') return out;  // c alone means c{}c
   }
   const ParseError braces = in.here();
   out.xs = in.list('{', [&] { return read_digit(in, axes, true); });

@@ -34,7 +34,8 @@ struct Step {
   std::optional<Sizes> tile;      // three claims: the shape of every tile,
   std::optional<Tiling> map;      // and where the tiles lie
   std::optional<Rows> at;
-  std::optional<Size> piece;   // version 2: the extent of the pieces that are cut
+  std::optional<Size> piece;   // version 2: the extent of the pieces that are cut,
+  bool balanced = false;       // or their extents differ by one at most
   std::optional<Grid> grid;    // version 2: instead of split and concat
   std::optional<Rows> shapes;  // version 2: of an exchange the new shapes, else a claim beside `at`
 };

@@ -44,6 +44,7 @@ Type read_type(Tokens& in, const Axes& H) {
     refuse_layout(in, "(");
     d.c = d.s = in.integer(1);
     refuse_layout(in, "~");
+    refuse_layout(in, "=");
     if (in.peek() != '{') return d;
     d.xs = in.list('{', [&] {
       Name x = in.name();

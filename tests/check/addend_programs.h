@@ -555,8 +555,9 @@ class Draws {
     return out;
   }
 
-  std::optional<Size> piece() {
+  std::optional<retile::PieceSize> piece() {
     if (below(2) == 0) return std::nullopt;
+    if (below(3) == 0) return retile::PieceSize::balanced();
     return 1 + static_cast<Size>(below(5));
   }
 

@@ -101,8 +101,9 @@ class Draws {
     return out;
   }
 
-  std::optional<Size> piece() {
+  std::optional<retile::PieceSize> piece() {
     if (random_() % 2 == 0) return std::nullopt;
+    if (random_() % 3 == 0) return retile::PieceSize::balanced();
     return 1 + support::draw(random_, 5);
   }
 

@@ -60,6 +60,31 @@ class Explain(Case):
                 checked = retile("check", "--shape", "16,32,64", "--within-bound", stdin=found["text"])
                 self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
 
+    def test_what_is_proved_of_uneven_tiles_and_of_two_meshes(self):
+        for options, ends, elements in ((["--mesh", "p:4"], ("[3={p}10, 6]", "[10, 2={p}6]"), 14), (["--mesh", "p:4"], ("[4~{p}10]", "[3{p}10]"), 2),
+                                        (["--mesh", "x:4", "--mesh-to", "y:6"], ("[3{x}12]", "[2{y}12]"), 2)):
+            said = retile("explain", *options, "--dtype", "f32", *ends)
+            self.assertEqual(said.returncode, 0, said.stderr)
+            self.assertIn(f"(not proved; whatever the steps, some device receives at least {elements} elements ({4 * elements} bytes))", said.stdout)
+            self.assertNotIn("nothing costs less", said.stdout)
+            plan = self.explained(*options, *ends)[0]["plan"]
+            self.assertEqual((plan["lower_bound"], plan["least_received"], plan["optimal"]), (None, elements, False))
+            # U3: a run of one exchange receives just so much.
+            run = json.loads(retile("run", *options, "--backend", "sim", "--dtype", "f32", "--json", *ends).stdout)
+            self.assertGreaterEqual(run["bytes_per_process"], 4 * elements)
+        free = retile("explain", "--mesh", "a:2", "[5]", "[5~{a}5]").stdout
+        self.assertIn("(proved: nothing costs less)", free)
+        adding = retile("explain", "--mesh", "x:4", "sum{x}[3]", "[1~{x}3]").stdout
+        self.assertIn("(not proved)", adding)
+
+    def test_an_array_on_one_device(self):
+        ends = ("{maximal device=0}", "{devices=[4,1]<=[4]}")
+        warning = new(ends, "%a = f32[8,4]{1,0} parameter(0), sharding={maximal device=0}")
+        for options in ([], ["--mesh", "x:4"], ["--mesh", "x:4", "--shape", "8,4"]):
+            found, = self.explained(*options, warning)
+            self.assertEqual((found["shape"], found["devices"], found["plan"]["least_received"]), ([8, 4], 4, 8))
+        self.refused("over a mesh of 5", "--mesh", "x:5", warning)
+
     def test_logs(self):
         other = new(operation=OPERATION.replace("f32[8", "bf16[4").replace("%get", "%other"))
         log = "\n".join(["started", new(), new(), "something else", other, ""])

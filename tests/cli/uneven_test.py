@@ -38,8 +38,10 @@ class Draws:
             tiles *= extent
         tile = -(-size // tiles)
         kind = self.random.random()
-        if kind < 0.5:
+        if kind < 0.3:
             return f"{tile}{{{names}}}{size}"
+        if kind < 0.5:
+            return f"{tile}={{{names}}}{size}"
         if kind < 0.7:
             return f"{tile + self.random.randint(0, 2)}~{{{names}}}{size}"
         if kind < 0.9:
@@ -129,6 +131,100 @@ class Uneven(Case):
             done = json.loads(self.output("run", *problem, *options, "--json"))
             self.assertEqual((done["right"], done["elements_checked"], done.get("strategy")), (True, 368, strategy), done)
         self.assertIn("\nwhy: dim 0", self.output("plan", *problem, "--explain"))
+
+    def test_cuts_that_nest_are_planned_with_collectives(self):
+        draws = random.Random(7)
+        kinds = {}
+        for _ in range(60):
+            fine, coarse = draws.choice([(4, 2), (6, 2), (6, 3), (4, 4), (3, 3), (2, 2), (4, 1)])
+            size = draws.randint(1, 12)
+            cuts = [0, *sorted(draws.randint(0, size) for _ in range(fine - 1)), size]
+            if draws.random() < 0.3:  # balanced
+                cuts = [size // fine * t + min(t, size % fine) for t in range(fine + 1)]
+            factor = fine // coarse
+            inner, outer = f"b:{factor}", f"a:{coarse}"
+            listed = lambda these: "(" + ",".join(map(str, these)) + ")"
+            begin = f"{listed(cuts)}{{b,a}}{size}"
+            end = f"{listed(cuts[::factor])}{{a}}{size}" if coarse > 1 else str(size)
+            other = draws.choice([6, 7, 12])
+            tile = f"{-(-other // factor)}{{b}}{other}"
+            for source, target in ((f"[{begin}, {other}]", f"[{end}, {other}]"), (f"[{begin}, {other}]", f"[{end}, {tile}]"),
+                                   (f"[{begin}, {other}]", f"[{begin}, {other}]")):
+                problem = ("--mesh", f"{outer},{inner}", source, target, "--collectives")
+                program = self.output("lower", *problem)
+                self.assertNotIn("exchange", program, problem)
+                self.assertEqual(self.compare(program), "right", problem)
+                plan = json.loads(self.output("plan", *problem, "--json"))
+                verdict = json.loads(retile("check", "--json", stdin=program).stdout)
+                self.assertEqual((plan["cost"], plan["height"]), (verdict["cost"], verdict["height"]), problem)
+                run = json.loads(self.output("run", *problem, "--backend", "sim", "--json"))
+                self.assertTrue(run["right"], problem)
+                for step in plan["steps"]:
+                    kinds[step["op"]] = kinds.get(step["op"], 0) + 1
+        print(kinds)
+        self.assertGreater(kinds["allgather"], 20)
+        self.assertGreater(kinds["alltoall"], 20)
+
+    def test_balanced_pencils_are_one_alltoall(self):
+        draws = random.Random(8)
+        for count in range(40):
+            devices, rows, columns = draws.randint(2, 7), draws.randint(1, 40), draws.randint(1, 40)
+            dimension = lambda size: f"{-(-size // devices)}={{p}}{size}"
+            ends = (f"[{dimension(rows)}, {columns}]", f"[{rows}, {dimension(columns)}]")
+            for source, target in (ends, ends[::-1]):
+                problem = ("--mesh", f"p:{devices}", source, target)
+                plan = json.loads(self.output("plan", *problem, "--collectives", "--json"))
+                self.assertEqual([step["op"] for step in plan["steps"]], ["alltoall"], problem)
+                program = self.output("lower", *problem, "--collectives")
+                self.assertEqual(self.compare(program), "right", problem)
+                wrong = program.replace("piece=balanced", "piece=1")
+                if "piece=balanced" in program and rows > devices and columns > devices:
+                    self.assertNotEqual(self.compare(wrong), "right", wrong)
+                for backend in ("sim", "mpi") if count < 2 else ("sim",):
+                    done = json.loads(self.output("run", *problem, "--collectives", "--backend", backend, "--json"))
+                    self.assertEqual((done["right"], done["elements_checked"]), (True, rows * columns), problem)
+
+    def test_balanced_tiles_say_what_array_split_does(self):
+        for devices, size in ((4, 10), (3, 7), (4, 12), (4, 11), (4, 3), (5, 23)):
+            tile = -(-size // devices)
+            program = self.output("lower", "--mesh", f"p:{devices}", f"[{tile}={{p}}{size}]", f"[{size}]@0")
+            widths = [size // devices + (1 if t < size % devices else 0) for t in range(devices)]
+            at = [sum(widths[:t]) for t in range(devices + 1)]
+            listed = f"[({','.join(map(str, at))}){{p}}{size}]"
+            self.assertEqual(program, self.output("lower", "--mesh", f"p:{devices}", listed, f"[{size}]@0"))
+        done = retile("plan", "--mesh", "p:4", "[2={p}10]", "[10]")
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+        self.assertEqual(done.stderr, "error: FROM: the largest of 4 tiles of a dimension of 10 elements have 3, not 2 [WF-DIM-CEIL]\n  [2={p}10]\n   ^~~~~~~\n"
+                                      "note: axis p has size 4; 3={p}10 is well formed\n")
+
+    def test_limits_in_powers_of_ten_and_orders_with_ranges(self):
+        problem = ("plan", "--mesh", "x:4", "[8{x}32, 32]", "[32, 8{x}32]", "--json", "--memory-limit")
+        for limit, size in (("2kB", 2000), ("2KiB", 2048), ("1MB", 1_000_000), ("3GB", 3_000_000_000), ("1TB", 10**12)):
+            done = json.loads(retile(*problem, limit).stdout)
+            self.assertEqual(done.get("limit_bytes", size), size, done)
+            self.assertEqual(done.get("feasible", True), size >= 2048, done)
+        self.assertIn("kB, MB, GB and TB of 1000", retile(*problem, "2kb").stderr)
+        ends = ("[3{x}24, 24]", "[24, 3{x}24]")
+        for options in (("--order", "[4..7, 0..3]"), ("--order-to", "[4..7,0 .. 3]")):
+            listed = (options[0], "[4,5,6,7,0,1,2,3]")
+            for verb in ("plan", "lower"):
+                self.assertEqual(self.output(verb, "--mesh", "x:8", *options, *ends, "--json").replace(" ", ""),
+                                 self.output(verb, "--mesh", "x:8", *listed, *ends, "--json").replace(" ", ""))
+        done = retile("plan", "--mesh", "x:8", "--order", "[0..8]", *ends)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+        self.assertIn("with 0..8 there are more than 8 numbers\n  [0..8]\n      ^\n", done.stderr)
+
+    def test_what_no_step_cuts_is_an_exchange(self):
+        problem = ("--mesh", "p:2", "[3, 2{p}4]", "[(0,1,3){p}3, 4]")
+        self.assertTrue(self.output("plan", *problem).endswith("dim 0: no step cuts at 0 1 3\n"))
+        done = retile("plan", *problem, "--collectives")
+        self.assertEqual((done.returncode, done.stdout), (1, "no plan of collectives alone: dim 0: no step cuts at 0 1 3\n"), done)
+        # Equal pieces, blocks and balanced ones are cut, whatever the tile.
+        for cuts, piece in (("(0,1,2,4,6)", ""), ("(0,2,3,5,6)", " piece=2"), ("(0,2,3,6,8)", " piece=balanced")):
+            size = cuts.strip("()").split(",")
+            program = self.output("lower", "--mesh", "a:2,b:2", f"[({size[0]},{size[2]},{size[4]}){{a}}{size[4]}]", f"[{cuts}{{b,a}}{size[4]}]", "--collectives")
+            self.assertIn(f"dynslice dim=0 groups=[2,2]<=[4]{piece} tile", program)
+            self.assertEqual(self.compare(program), "right")
 
     def test_what_collectives_do_not_reach_has_no_plan(self):
         for problem, reason in ((("[3{p}12]", "[3{p}12<1,1>]"), "tiles of to have halos"), (("[12]@1", "[12]"), "from lists its tiles"),

@@ -37,6 +37,34 @@ std::vector<Size> with_halo(const std::vector<Size>& core, const Halo& halo, Siz
   return out;
 }
 
+TEST(Cuts, balanced_tiles_differ_by_one_element_at_most_and_the_longer_ones_come_first) {
+  for (Size count = 1; count <= 12; ++count) {
+    for (Size global = 1; global <= 40; ++global) {
+      const Cuts cuts = Cuts::balanced(count, global);
+      std::vector<Size> at = {0};  // every index goes to one tile after the other
+      for (Size t = 0; t < count; ++t) {
+        Size width = 0;
+        for (Size i = t; i < global; i += count) ++width;
+        at.push_back(at.back() + width);
+      }
+      for (Size t = 0; t <= count; ++t) {
+        ASSERT_EQ(cuts.at(t), at[static_cast<std::size_t>(t)]) << global << " over " << count;
+      }
+      EXPECT_EQ(cuts.largest(), (global + count - 1) / count);
+      // One value for one function, however it was said.
+      EXPECT_EQ(cuts, Cuts::listed(at));
+      EXPECT_FALSE(cuts.is_listed());
+      const Cuts blocks = Cuts::blocks(cuts.largest(), count, global);
+      bool alike = true;
+      for (Size t = 0; t <= count; ++t) alike = alike && blocks.at(t) == cuts.at(t);
+      EXPECT_EQ(cuts.is_blocks(), alike) << global << " over " << count;
+      EXPECT_EQ(cuts == blocks, alike);
+    }
+  }
+  const Cuts many = Cuts::balanced(Size{1} << 31, std::numeric_limits<Size>::max());
+  EXPECT_EQ(many.at(many.count()), std::numeric_limits<Size>::max());
+}
+
 TEST(UnevenLayout, boxes_of_blocks_are_the_indices_of_that_quotient) {
   std::size_t compared = 0;
   for (Size devices = 1; devices <= 12; ++devices) {

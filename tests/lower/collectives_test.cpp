@@ -205,7 +205,7 @@ TEST(Collectives, what_they_do_not_reach_is_infeasible) {
   for (const auto& [from, to, reason] :
        {std::tuple("[3{p}12]", "[3{p}12<1,1>]", "tiles of to have halos"),
         std::tuple("[3{p}12]", "[12]@2", "to lists its tiles one by one"),
-        std::tuple("[(0,1,5,9,12){p}12]", "[12]", "dim 0 of from has its cuts in a list")}) {
+        std::tuple("[12]", "[(0,1,5,9,12){p}12]", "dim 0: no step cuts at 0 1 5 9 12")}) {
     const Problem problem = support::problem("p:4", from, to);
     const auto made = plan(problem, collectives);
     ASSERT_FALSE(made);

@@ -117,12 +117,11 @@ inline std::vector<Indices> chunk(const Indices& indices, Size pieces) {
   return out;
 }
 
-/// What DTensor's _StridedShard leaves a device at `at` of `pieces`: pieces*factor chunks, every so many of them.
+/// What DTensor's _StridedShard leaves a device at `at` of `pieces`: one piece of each of `factor` chunks.
 inline Indices strided(const Indices& indices, Size pieces, Size factor, Size at) {
-  const auto chunks = chunk(indices, pieces * factor);
   Indices out;
-  for (Size j = 0; j < factor; ++j) {
-    const Indices& part = chunks[static_cast<std::size_t>(j * pieces + at)];
+  for (const Indices& first : chunk(indices, factor)) {
+    const Indices part = chunk(first, pieces)[static_cast<std::size_t>(at)];
     out.insert(out.end(), part.begin(), part.end());
   }
   return out;

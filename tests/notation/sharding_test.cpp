@@ -104,12 +104,76 @@ TEST(Sharding, lists_are_major_to_minor_and_ours_are_not) {
 }
 
 TEST(Sharding, ambiguous_texts_are_refused) {
-  EXPECT_EQ(refusal(R"([{"x"}, {}])"),
-            "error: dimensions of Shardy or of HLO without what they are over\n"
-            "  [{\"x\"}, {}]\n"
-            "  ^~~~~~~~~~~\n"
-            "note: Shardy writes <@mesh, [{\"x\"}, {}]>, HLO {mesh['x'=2], [{'x'}, {}]}\n");
+  EXPECT_EQ(refusal("[[0], [1]]"),
+            "error: dimensions of MLIR without what they are over\n"
+            "  [[0], [1]]\n"
+            "  ^~~~~~~~~~\n"
+            "note: MLIR writes #mesh.shard<@mesh, [[0], [1]]>\n");
   EXPECT_EQ(refusal("()").substr(0, 36), "error: () may be DTensor's or JAX's\n");
+}
+
+TEST(Sharding, dimensions_of_shardy_stand_alone_over_a_mesh_that_is_given) {
+  EXPECT_EQ(type_text(sharding(R"([{"x"}, {}])")), "[16{x}32, 24]");
+  EXPECT_EQ(type_text(sharding(R"([{"y", "x"}, {?}])")), "[4{x,y}32, 24]");
+  EXPECT_EQ(type_text(sharding(R"([{}, {"y"}], unreduced={"x"})")), "sum{x}[32, 6{y}24]");
+  EXPECT_EQ(type_text(sharding("[{'x'}, {'y'}]")), "[16{x}32, 6{y}24]");
+  EXPECT_EQ(sharding("[{}, {}]").notation, Notation::shardy);
+  EXPECT_EQ(refusal(R"([{"x"}, {}])", ""),
+            "error: the mesh is missing\n  [{\"x\"}, {}]\n  ^~~~~~~~~~~\n"
+            "note: give --mesh x:2,y:4, or a mesh as the notation writes it\n");
+  EXPECT_EQ(where(R"([{"x"}, {"z"}])"),
+            "error: the mesh has no axis z [WF-DIM]\n  [{\"x\"}, {\"z\"}]\n           ^~~\n");
+}
+
+TEST(Sharding, placements_of_dtensor_stand_alone_and_together) {
+  const auto type = [](std::string_view text) { return type_text(sharding(text)); };
+  EXPECT_EQ(type("S(0)R"), "[16{x}32, 24]");
+  EXPECT_EQ(type("RS(1)"), "[32, 6{y}24]");
+  EXPECT_EQ(type("P(sum)S(0)"), "sum{x}[8{y}32, 24]");
+  EXPECT_EQ(type("RP(max)"), "max{y}[32, 24]");
+  EXPECT_EQ(type("RR"), "[32, 24]");
+  EXPECT_EQ(type("_S(0, 4)S(0)"), "[4{x,y}32, 24]");
+  EXPECT_EQ(type("S(0)[0]S(0)[1]"), type("S(0)S(0)"));
+  EXPECT_EQ(type("S(0)[1]S(0)[0]"), "[4{x,y}32, 24]");
+  EXPECT_EQ(type("Shard(dim=0)Replicate()"), "[16{x}32, 24]");
+  EXPECT_EQ(type_text(sharding("Shard(0)", "x:4")), "[8{x}32, 24]");
+  EXPECT_EQ(type_text(sharding("R", "x:4")), "[32, 24]");
+  const auto spec =
+      support::value(parse_sharding("Spec(f32[8, 4](S(0)R))", context("x:2,y:2", {8, 4})));
+  EXPECT_EQ(type_text(spec), "[4{x}8, 4]");
+  EXPECT_EQ(spec.notation, Notation::dtensor);
+  const auto shaped = parse_sharding("Spec(bf16[8, 4](RS(1)))",
+                                     {.mesh = support::value(parse_any_mesh("x:2,y:2"))});
+  EXPECT_EQ(type_text(support::value(shaped)), "[8, 2{y}4]");
+  EXPECT_EQ(sharding("P('x')").notation, Notation::jax);
+  EXPECT_EQ(sharding("P(None, 'y')").notation, Notation::jax);
+  EXPECT_EQ(
+      where("S(0)[1]R"),
+      "error: axes that cut one dimension take turns, here [0] to [0]\n  S(0)[1]R\n  ^~~~~~~\n");
+  EXPECT_EQ(where("Spec(f32[8, 4](S(0)R))"),
+            "error: the shape is [8, 4] here\n  Spec(f32[8, 4](S(0)R))\n       ^~~~~~~~~\n");
+}
+
+TEST(Sharding, strides_that_do_not_divide_are_read_where_every_device_holds_one_piece) {
+  EXPECT_EQ(type_text(sharding("(_StridedShard(dim=0, sf=2), Shard(dim=0))", "dp:2,tp:2", {5})),
+            "[(0,2,3,4,5){dp,tp}5]");
+  // Llama 3: the vocabulary over 64 x 8, and wk and wv over 256 x 8.
+  const Layout words =
+      sharding("(_StridedShard(dim=0, sf=8), Shard(dim=0))", "dp:64,tp:8", {128256, 4}).layout;
+  EXPECT_EQ(words.box(0), (Box{{0, 0}, {251, 4}}));
+  EXPECT_EQ(words.box(511), (Box{{16032 * 7 + 251 * 63, 0}, {16032 - 251 * 63, 4}}));
+  const Layout keys =
+      sharding("(_StridedShard(dim=0, sf=8), Shard(dim=0))", "dp:256,tp:8", {1024, 4}).layout;
+  EXPECT_EQ(keys.box(8 * 5 + 3), (Box{{3 * 128 + 5, 0}, {1, 4}}));
+  EXPECT_EQ(keys.box(8 * 200), (Box{{0, 0}, {0, 0}}));
+  EXPECT_EQ(where("(_StridedShard(dim=0, sf=3), Shard(dim=0))"),
+            "error: the devices hold several pieces of this dimension each\n  "
+            "(_StridedShard(dim=0, sf=3), Shard(dim=0))\n   ^~~~~~~~~~~~~~~~~~~~~~~~~~\n");
+  EXPECT_EQ(parse_sharding("(_StridedShard(dim=0, sf=4611686018427387904), Replicate())",
+                           context("x:2,y:4", {9223372036854775807}))
+                .error()
+                .code,
+            Code::limit_reached);
 }
 
 TEST(Sharding, what_no_layout_says_is_refused_by_name) {

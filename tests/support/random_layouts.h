@@ -34,13 +34,14 @@ inline std::vector<std::vector<retile::Digit>> random_digits(std::mt19937_64& ra
   return out;
 }
 
-/// Blocks, most of them, some larger than they must be, or listed cuts.
+/// Blocks, most of them, some larger than they must be; or balanced or listed cuts.
 inline retile::Cuts random_cuts(std::mt19937_64& random, retile::Size count, retile::Size global) {
   const retile::Size least = (global + count - 1) / count;
   if (random() % 3 != 0) {
     return retile::Cuts::blocks(least + std::max<retile::Size>(0, draw(random, 5) - 2), count,
                                 global);
   }
+  if (random() % 3 == 0) return retile::Cuts::balanced(count, global);
   std::vector<retile::Size> at{0, global};
   for (retile::Size k = 1; k < count; ++k) at.push_back(draw(random, global + 1));
   std::sort(at.begin(), at.end());

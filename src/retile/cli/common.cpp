@@ -88,12 +88,16 @@ Result<ElementType> parse_element_type(std::string_view text, std::string_view s
 }
 
 Result<Size> parse_bytes(std::string_view text, std::string_view source) {
-  constexpr std::array<std::pair<std::string_view, Size>, 6> units = {{{"", 1},
-                                                                       {"B", 1},
-                                                                       {"KiB", Size{1} << 10},
-                                                                       {"MiB", Size{1} << 20},
-                                                                       {"GiB", Size{1} << 30},
-                                                                       {"TiB", Size{1} << 40}}};
+  constexpr std::array<std::pair<std::string_view, Size>, 10> units = {{{"", 1},
+                                                                        {"B", 1},
+                                                                        {"KiB", Size{1} << 10},
+                                                                        {"MiB", Size{1} << 20},
+                                                                        {"GiB", Size{1} << 30},
+                                                                        {"TiB", Size{1} << 40},
+                                                                        {"kB", 1'000},
+                                                                        {"MB", 1'000'000},
+                                                                        {"GB", 1'000'000'000},
+                                                                        {"TB", 1'000'000'000'000}}};
   std::size_t length = 0;
   const std::optional<Size> number = leading_number(text, length);
   if (number) {
@@ -103,7 +107,8 @@ Result<Size> parse_bytes(std::string_view text, std::string_view source) {
     }
   }
   return refuse(about_argument(Code::bad_argument, source, text, "not a number of bytes below 2^63",
-                               {"write 1000000 or 512KiB; the units are KiB, MiB, GiB and TiB"}));
+                               {"write 1000000 or 512KiB; the units are KiB, MiB, GiB and TiB, and "
+                                "kB, MB, GB and TB of 1000"}));
 }
 
 Result<Size> parse_count(std::string_view text, std::string_view source, Size least, Size most,
@@ -200,6 +205,9 @@ Result<void> read_order(PlacedMesh& mesh, const std::optional<std::string>& text
   auto order = parse_order(*text, mesh.mesh.device_count(), source);
   if (!order) return refuse(std::move(order.error()));
   mesh.order_text = *text;
+  if (text->find("..") != std::string::npos) {  // which no Program says
+    mesh.order_text = fmt::format("[{}]", fmt::join(order->entries(), ","));
+  }
   if (const IotaChain* chain = order->chain()) {  // which may be too long to be listed
     if (!chain->simplified().stages().empty()) mesh.order = *std::move(order);
     return {};

@@ -17,6 +17,7 @@
 #include "retile/foreign/warning.h"
 #include "retile/lower/lower.h"
 #include "retile/notation/sharding.h"
+#include "retile/plan/lacking.h"
 #include "retile/plan/plan.h"
 
 namespace retile::cli {
@@ -69,7 +70,10 @@ struct Question {
 Result<std::optional<std::string>> shape_of(const foreign::Warning& warning,
                                             const ExplainArguments& arguments) {
   if (arguments.problem.shape || !warning.tile) return arguments.problem.shape;
-  const auto out = foreign::array_of(warning);
+  const auto mesh =
+      read_placed(arguments.problem.mesh, "--mesh", arguments.problem.order, "--order");
+  if (!mesh) return refuse(mesh.error());
+  const auto out = foreign::array_of(warning, *mesh);
   if (!out) return refuse(out.error());
   return std::optional(fmt::format("{}", fmt::join(*out, ",")));
 }
@@ -241,9 +245,27 @@ std::string peer_text(const Peer& peer, Size element_bytes) {
   return out + "\n";
 }
 
-std::string proof_text(const Plan& plan) {
-  if (plan.optimal) return "proved: nothing costs less";
-  return fmt::format("proved: nothing costs less than {}", plan.lower_bound);
+/// Whether nothing is proved of the cost of a plan that has one.
+bool is_unproved(const Plan& plan) {
+  return !plan.optimal && (plan.uneven || plan.exchange || !plan.legs.empty());
+}
+
+/// The most elements that some device receives, whatever the steps are (docs/statements.md, U3);
+/// nothing where that is not known.
+std::optional<Size> least_received(const Problem& problem) {
+  if (problem.from.addends() || problem.to.addends()) return std::nullopt;
+  return most_lacking(problem, most_looked_at);
+}
+
+std::string proof_text(const Plan& plan, const Question& question) {
+  if (!is_unproved(plan)) {
+    return plan.optimal ? "proved: nothing costs less"
+                        : fmt::format("proved: nothing costs less than {}", plan.lower_bound);
+  }
+  const auto received = least_received(question.problem);
+  if (!received) return "not proved";
+  return fmt::format("not proved; whatever the steps, some device receives at least {}",
+                     amount_text(*received, question.element_bytes));
 }
 
 std::string answer_text(const Answer& answer) {
@@ -253,7 +275,7 @@ std::string answer_text(const Answer& answer) {
   if (!answer.question.name.empty()) out += clean(shortened(answer.question.name)) + "\n";
   out += peer_text(answer.peer, bytes);
   out += fmt::format("enough: holds {}, cost {} ({})\n", amount_text(plan.height, bytes), plan.cost,
-                     proof_text(plan));
+                     proof_text(plan, answer.question));
   return out + plan_text(plan) + answer.text;
 }
 
@@ -277,8 +299,11 @@ std::string answer_json(const Answer& answer) {
   json["plan"] = {{"height", plan.height},
                   {"bound", plan.bound},
                   {"cost", plan.cost},
-                  {"lower_bound", plan.lower_bound},
+                  {"lower_bound", is_unproved(plan) ? Json(nullptr) : Json(plan.lower_bound)},
                   {"optimal", plan.optimal}};
+  if (is_unproved(plan)) {
+    json["plan"]["least_received"] = or_null(least_received(answer.question.problem));
+  }
   json["as"] = nullptr;
   json["text"] = nullptr;
   if (answer.form) {

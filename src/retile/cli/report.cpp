@@ -11,6 +11,7 @@
 
 #include "retile/core/names.h"
 #include "retile/plan/cost_model.h"
+#include "retile/plan/nesting.h"
 #include "retile/program/forms/text.h"
 
 namespace retile::cli {
@@ -176,9 +177,26 @@ const Problem& asked(const Plan& plan) { return plan.uneven ? *plan.uneven : pla
 
 /// The largest extents that tiles of a step have in the array.
 Shape shown_tile(const Plan& plan, Shape tile) {
-  const Shape& global = asked(plan).from.global();
-  for (std::size_t i = 0; i < tile.size(); ++i) tile[i] = std::min(tile[i], global[i]);
+  if (!plan.uneven) return tile;
+  const Shape& filled = plan.problem.from.global();
+  for (std::size_t i = 0; i < tile.size(); ++i) {
+    const auto nesting = Nesting::make(plan.uneven->from.cuts()[i], plan.uneven->to.cuts()[i]);
+    const auto cuts = nesting ? nesting->cuts(filled[i] / tile[i]) : std::nullopt;
+    if (cuts) tile[i] = cuts->largest();
+  }
   return tile;
+}
+
+/// What stands behind a plan between tiles that are not all alike.
+std::string uneven_text(const Plan& plan) {
+  const auto are_blocks = [](const Layout& end) {
+    return std::all_of(end.cuts().begin(), end.cuts().end(),
+                       [](const Cuts& cuts) { return cuts.is_blocks(); });
+  };
+  if (!are_blocks(plan.uneven->from) || !are_blocks(plan.uneven->to)) {
+    return "planned by the numbers of tiles";
+  }
+  return fmt::format("planned as the even problem over {}", shape_text(plan.problem.from.global()));
 }
 
 /// A step as it is shown.
@@ -468,8 +486,7 @@ std::string plan_text(const Plan& plan) {
   // An end to `sums_text` that only a plan without a proof has.
   const std::string end =
       !plan.legs.empty()             ? fmt::format("\n{}\n", plan.reason)
-      : plan.uneven && !plan.optimal ? fmt::format("\nplanned as the even problem over {}\n",
-                                                   shape_text(plan.problem.from.global()))
+      : plan.uneven && !plan.optimal ? fmt::format("\n{}\n", uneven_text(plan))
       : plan.optimal                 ? "\n"
                      : fmt::format("\nnot proved optimal: the proved lower bound is {}{}{}\n",
                                    plan.lower_bound, cost_unit(plan),

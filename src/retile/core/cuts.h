@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "retile/core/division.h"
 #include "retile/core/size.h"
 
 namespace retile {
@@ -15,7 +16,8 @@ namespace retile {
 ///
 /// Which device holds which number is the TileMap's affair; a Layout is both. Blocks of c elements
 /// are cut at min(c t, n): all alike where c times their number is n, else the last one that has
-/// elements may be short, and those behind it are empty. Or the cuts are listed.
+/// elements may be short, and those behind it are empty. Balanced tiles are as equal as they can be,
+/// the first n mod k of them one element longer. Or the cuts are listed.
 /// Paper: Fig. 7a with the tile number in place of the axes, for blocks that are all alike.
 class Cuts {
  public:
@@ -29,17 +31,30 @@ class Cuts {
   [[nodiscard]] static Cuts blocks(Size tile, Size count, Size global) {
     return {std::min(tile, global), count, global};
   }
-  /// What blocks can say is said by blocks.
+  /// `count` tiles that differ by one element at most, the longer ones first. What blocks can say is
+  /// said by blocks.
+  /// Preconditions: count, global >= 1.
+  [[nodiscard]] static Cuts balanced(Size count, Size global) {
+    Cuts out{ceil_div(global, count), count, global};
+    // Of blocks only the last that has elements is shorter, by any number of them.
+    out.balanced_ = global > count && global % count != 0 && global % count != count - 1;
+    return out;
+  }
+  /// What blocks can say is said by blocks, and what balanced tiles can say by those.
   /// Precondition: at least two numbers, which begin with 0, never fall, and end above 0.
   [[nodiscard]] static Cuts listed(std::vector<Size> at) {
     Size largest = 0;
     for (std::size_t t = 1; t < at.size(); ++t) largest = std::max(largest, at[t] - at[t - 1]);
-    Cuts out{largest, static_cast<Size>(at.size()) - 1, at.back()};
-    bool blocks = true;
-    for (std::size_t t = 0; t < at.size(); ++t) {
-      blocks = blocks && at[t] == out.at(static_cast<Size>(t));
+    const Size count = static_cast<Size>(at.size()) - 1;
+    Cuts out{largest, count, at.back()};
+    for (const Cuts& other : {out, balanced(count, at.back())}) {
+      bool alike = true;
+      for (std::size_t t = 0; t < at.size(); ++t) {
+        alike = alike && at[t] == other.at(static_cast<Size>(t));
+      }
+      if (alike) return other;
     }
-    if (!blocks) out.list_ = std::move(at);
+    out.list_ = std::move(at);
     return out;
   }
 
@@ -49,6 +64,7 @@ class Cuts {
   /// Where tile t begins; at(count()) is global(). Precondition: 0 <= t <= count().
   [[nodiscard]] Size at(Size t) const {
     if (!list_.empty()) return list_[static_cast<std::size_t>(t)];
+    if (balanced_) return global_ / count_ * t + std::min(t, global_ % count_);
     return t <= global_ / tile_ ? tile_ * t : global_;
   }
   /// The extent of tile t. Precondition: 0 <= t < count().
@@ -57,10 +73,13 @@ class Cuts {
   [[nodiscard]] Size largest() const { return tile_; }
 
   [[nodiscard]] bool is_listed() const { return !list_.empty(); }
-  /// The extent of the blocks. Precondition: not listed.
+  /// Of tiles that no blocks are.
+  [[nodiscard]] bool is_balanced() const { return balanced_; }
+  [[nodiscard]] bool is_blocks() const { return list_.empty() && !balanced_; }
+  /// The extent of the blocks. Precondition: blocks.
   [[nodiscard]] Size block() const { return tile_; }
   /// Blocks that are all alike.
-  [[nodiscard]] bool is_even() const { return list_.empty() && tile_ <= global_ / count_; }
+  [[nodiscard]] bool is_even() const { return is_blocks() && tile_ <= global_ / count_; }
 
   /// n neighbours become one tile. Preconditions: even, and n divides count().
   [[nodiscard]] Cuts joined(Size n) const { return even(tile_ * n, count_ / n); }
@@ -72,10 +91,28 @@ class Cuts {
  private:
   Cuts(Size tile, Size count, Size global) : tile_(tile), count_(count), global_(global) {}
 
-  Size tile_ = 1;  // the extent of blocks; of listed cuts the largest
+  Size tile_ = 1;  // the extent of blocks; of other cuts the largest
   Size count_ = 1;
   Size global_ = 1;
+  bool balanced_ = false;
   std::vector<Size> list_;
+};
+
+/// How large the pieces of a tile are where they are not equal: all of one extent, but the last ones of a
+/// tile, which may be shorter or empty: [min(q s, m), min((q + 1) s, m)) of m. Or balanced: as equal
+/// as they can be, the first m mod n of n pieces one longer.
+class PieceSize {
+ public:
+  /// Implicit: an extent is a size. Precondition: at least 1.
+  PieceSize(Size extent) : extent_(extent) {}  // NOLINT(google-explicit-constructor)
+  [[nodiscard]] static PieceSize balanced() { return {0}; }
+  [[nodiscard]] bool is_balanced() const { return extent_ == 0; }
+  /// Precondition: not balanced.
+  [[nodiscard]] Size extent() const { return extent_; }
+  friend bool operator==(const PieceSize&, const PieceSize&) = default;
+
+ private:
+  Size extent_;  // 0: balanced
 };
 
 /// How far the boxes of one dimension reach beyond their tiles, cut off at the ends of the array.

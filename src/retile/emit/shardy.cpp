@@ -74,7 +74,7 @@ class Shardings {
   static void check_blocks(const Layout& layout, std::size_t dim) {
     const Cuts& cuts = layout.cuts()[dim];
     const Size block = ceil_div(cuts.global(), cuts.count());
-    if (cuts.is_listed() || cuts.block() != block || !layout.halos().empty()) {
+    if (!cuts.is_blocks() || cuts.block() != block || !layout.halos().empty()) {
       refuse_form(fmt::format(
           "Shardy cuts into blocks of ceil(n/k), and dimension {} is cut otherwise", dim));
     }

@@ -29,7 +29,7 @@ Result<void> check_cuts(const Layout& layout) {
   }
   for (std::size_t k = 0; k < layout.rank(); ++k) {
     const Cuts& cuts = layout.cuts()[k];
-    if (cuts.is_listed() || cuts.block() != ceil_div(cuts.global(), cuts.count())) {
+    if (!cuts.is_blocks() || cuts.block() != ceil_div(cuts.global(), cuts.count())) {
       return cut_otherwise(k);
     }
   }
@@ -53,8 +53,9 @@ Result<void> check_cuts(const Sharding& sharding) {
   for (std::size_t k = 0; k < sharding.dims.size(); ++k) {
     const CutDim& dim = sharding.dims[k];
     const auto blocks = blocks_of(sharding.mesh.mesh, dim.parts);
-    const bool listed = dim.cutting == paper::Cutting::listed;
-    if (listed || dim.halo != Halo{} || !blocks || dim.tile != ceil_div(dim.global, *blocks)) {
+    const bool has_blocks =
+        dim.cutting == paper::Cutting::tile || dim.cutting == paper::Cutting::blocks;
+    if (!has_blocks || dim.halo != Halo{} || !blocks || dim.tile != ceil_div(dim.global, *blocks)) {
       return cut_otherwise(k);
     }
   }

@@ -112,9 +112,14 @@ Result<std::vector<Warning>> read_warnings(std::string_view text, std::string_vi
   return out;
 }
 
-Result<Shape> array_of(const Warning& warning) {
+Result<Shape> array_of(const Warning& warning, const std::optional<PlacedMesh>& mesh) {
   Shape out = *warning.tile;
-  const auto sharding = parse_sharding(warning.from, {.shape = out}, "FROM");
+  auto sharding = parse_sharding(warning.from, {.mesh = mesh, .shape = out}, "FROM");
+  if (!sharding && !mesh) {  // {maximal device=0} says no mesh, but the other end may
+    if (const auto other = parse_sharding(warning.to, {.shape = out}, "TO")) {
+      sharding = parse_sharding(warning.from, {.mesh = other->mesh, .shape = out}, "FROM");
+    }
+  }
   if (!sharding) return refuse(sharding.error());
   for (std::size_t i = 0; i < sharding->dims.size(); ++i) {
     for (const AxisPart& part : sharding->dims[i].parts) {

@@ -8,6 +8,7 @@
 
 #include "retile/core/result.h"
 #include "retile/core/size.h"
+#include "retile/notation/paper/problem.h"
 
 namespace retile::foreign {
 
@@ -28,8 +29,10 @@ struct Warning {
                                                          std::string_view source);
 
 /// The largest array that has tiles as the warning says.
+/// \param mesh  the one that it is over; nothing: its shardings say it
 /// Precondition: warning.tile
 /// \error as parse_sharding; size_overflow
-[[nodiscard]] Result<Shape> array_of(const Warning& warning);
+[[nodiscard]] Result<Shape> array_of(const Warning& warning,
+                                     const std::optional<PlacedMesh>& mesh = std::nullopt);
 
 }  // namespace retile::foreign

@@ -16,6 +16,7 @@
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
 #include "retile/exec/exchange/direct.h"
+#include "retile/plan/nesting.h"
 
 namespace retile {
 
@@ -339,41 +340,59 @@ DeviceTable mixed_groups(const Plan& plan, const PlanStep& step) {
   return DeviceTable::rows(std::move(out));
 }
 
-/// What a layout of tiles filled up is in the array.
-Layout clipped(const Layout& even, const Shape& global) {
-  std::vector<Cuts> cuts;
-  for (std::size_t i = 0; i < global.size(); ++i) {
-    cuts.push_back(Cuts::blocks(even.tile()[i], even.cuts()[i].count(), global[i]));
+/// Of steps between the ends of an even problem makes the same steps on what lies in the array of every
+/// tile (docs/statements.md, U1).
+class Clipping {
+ public:
+  Clipping(const Problem& even, const Problem& ends) : before_(even.from.tile()) {
+    for (std::size_t i = 0; i < before_.size(); ++i) {
+      auto nesting = Nesting::make(ends.from.cuts()[i], ends.to.cuts()[i]);
+      RETILE_ASSERT(nesting.has_value(), "planned over what nests");
+      dims_.push_back({*std::move(nesting), even.from.global()[i]});
+    }
   }
-  auto out = Layout::numbered(even.devices(), std::move(cuts), even.digits());
-  RETILE_ASSERT(out.has_value(), "blocks may be cut off anywhere");
-  return std::move(*out);
-}
 
-/// Of steps between the ends of `even` makes the same steps on what lies in the array of every tile
-/// (docs/statements.md, U1).
-void clip(Program& program, const Problem& even, const Problem& ends) {
-  const Shape& global = ends.from.global();
-  const auto piece = [&](const Shape& tile, std::size_t dim) {
-    return even.from.global()[dim] == global[dim] ? std::nullopt : std::optional(tile[dim]);
-  };
-  for (Step& step : program.steps) {
+  void clip(Step& step) {
     const Shape tile = *step.claims.tile;
     match(
-        step.op, [&](Dynslice& op) { op.piece = piece(tile, op.dim); }, [](Allgather&) {},
-        [&](Alltoall& op) { op.piece = piece(tile, op.split); }, [](Allpermute&) {},
+        step.op, [&](Dynslice& op) { op.piece = piece(op.dim, tile); }, [](Allgather&) {},
+        [&](Alltoall& op) { op.piece = piece(op.split, tile); }, [](Allpermute&) {},
         [](Exchange&) {}, [](Adding auto&) {}, [](OverDims auto&) {});
+    std::vector<Cuts> cuts;
     Claims claims;
-    claims.tile = tile;
+    claims.tile.emplace();
     for (std::size_t i = 0; i < tile.size(); ++i) {
-      (*claims.tile)[i] = std::min(tile[i], global[i]);
+      auto now = dims_[i].nesting.cuts(dims_[i].filled / tile[i]);
+      RETILE_ASSERT(now.has_value(), "the plan knows its tiles");
+      claims.tile->push_back(now->largest());
+      cuts.push_back(*std::move(now));
     }
     if (step.claims.map && step.claims.map->is_compact()) {
-      claims.map = clipped(*step.claims.map, global);
+      const Layout& even = *step.claims.map;
+      auto map = Layout::numbered(even.devices(), std::move(cuts), even.digits());
+      RETILE_ASSERT(map.has_value(), "as many tiles as the even ones");
+      claims.map = *std::move(map);
     }
     step.claims = std::move(claims);
+    before_ = tile;
   }
-}
+
+ private:
+  struct Dim {
+    Nesting nesting;
+    Size filled;  ///< its extent in the even problem
+  };
+
+  [[nodiscard]] std::optional<PieceSize> piece(std::size_t i, const Shape& tile) const {
+    const auto pieces =
+        dims_[i].nesting.pieces(dims_[i].filled / before_[i], dims_[i].filled / tile[i]);
+    RETILE_ASSERT(pieces.has_value(), "the planner asked for them");
+    return pieces->size;
+  }
+
+  std::vector<Dim> dims_;
+  Shape before_;  // the even tile
+};
 
 /// The steps of all legs.
 Program one_after_the_other(const Plan& plan) {
@@ -474,7 +493,10 @@ Program lowered(const Plan& plan) {
   Program program = without_steps(plan.uneven ? *plan.uneven : plan.problem);
   Lowering lowering(plan);
   for (const PlanStep& step : plan.steps) program.steps.push_back(lowering.lower(step));
-  if (plan.uneven) clip(program, plan.problem, *plan.uneven);
+  if (plan.uneven) {
+    Clipping clipping(plan.problem, *plan.uneven);
+    for (Step& step : program.steps) clipping.clip(step);
+  }
   return program;
 }
 

@@ -42,7 +42,7 @@ Size tiles_of(const Mesh& mesh, const std::vector<AxisPart>& parts) {
 bool is_cut_evenly(const Mesh& mesh, const CutDim& dim) {
   const Size tiles = tiles_of(mesh, dim.parts);
   const Cuts cuts = cuts_of(cut_text(mesh, dim)).value();
-  return !cuts.is_listed() && cuts.block() == ceil_div(dim.global, tiles);
+  return cuts.is_blocks() && cuts.block() == ceil_div(dim.global, tiles);
 }
 
 /// Which forms can say what.

@@ -58,9 +58,9 @@ Notation listed(const Scanner& before) {
   Scanner scanner = before;
   static_cast<void>(scanner.accept("["));
   if (sees_placement(scanner)) return Notation::dtensor;
+  // Shardy's and HLO's dimensions mean the same over one mesh.
   if (scanner.accept("{") && (scanner.sees_quoted() || scanner.sees('}') || scanner.sees('?'))) {
-    fail_ambiguous(before, "dimensions of Shardy or of HLO without what they are over",
-                   "Shardy writes <@mesh, [{\"x\"}, {}]>, HLO {mesh['x'=2], [{'x'}, {}]}");
+    return Notation::shardy;
   }
   if (scanner.sees('[')) {
     fail_ambiguous(before, "dimensions of MLIR without what they are over",
@@ -83,6 +83,7 @@ Notation notation_of(const Scanner& scanner) {
   if (sees_any(scanner, {"#sdy."})) return Notation::shardy;
   if (sees_any(scanner, {"#mesh.", "mesh.sharding", "shard.sharding", "%"})) return Notation::mlir;
   if (sees_token(scanner, "<")) return bracketed(scanner);
+  if (sees_placements(scanner)) return Notation::dtensor;
   if (sees_any(scanner, {"P(", "PartitionSpec", "NamedSharding", "jax.sharding."})) {
     return Notation::jax;
   }
@@ -126,8 +127,8 @@ Written read_written(Scanner& scanner) {
     if (scanner.accept("sharding")) scanner.expect("=");
   }
   Written out = read_as(notation_of(scanner), scanner);
-  if (!shape && scanner.accept(":")) shape = read_shape(scanner);
-  out.shape = std::move(shape);
+  if (!shape && !out.shape && scanner.accept(":")) shape = read_shape(scanner);
+  if (shape) out.shape = std::move(shape);
   return out;
 }
 

@@ -39,8 +39,9 @@ struct Placement {
   enum class Kind { replicate, shard, partial };
   Kind kind = Kind::replicate;
   Size dim = 0;
-  bool from_end = false;  ///< `Shard(-1)`: counted from behind, dim 0 the last
-  Size split_factor = 1;  ///< of _StridedShard
+  bool from_end = false;          ///< `Shard(-1)`: counted from behind, dim 0 the last
+  Size split_factor = 1;          ///< of _StridedShard
+  std::optional<Size> turn = {};  ///< `S(0)[1]`: the second axis that cuts its dimension
   Addition addition = Addition::sum;
   Place place = {};
 };
@@ -79,6 +80,8 @@ struct Written {
 [[nodiscard]] Written read_shardy(Scanner& scanner);
 [[nodiscard]] Written read_hlo(Scanner& scanner);
 [[nodiscard]] Written read_dtensor(Scanner& scanner);
+/// Whether placements of DTensor come next without brackets around them, `S(0)R`, or such a spec.
+[[nodiscard]] bool sees_placements(Scanner scanner);
 [[nodiscard]] Written read_mlir(Scanner& scanner);
 
 [[nodiscard]] PlacedMesh read_jax_mesh(Scanner& scanner);

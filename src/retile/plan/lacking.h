@@ -1,4 +1,4 @@
-// What devices lack of their new tiles. Private to this room.
+// What devices lack of their new tiles. For this room and for who explains plans.
 #pragma once
 
 #include <optional>
@@ -7,6 +7,9 @@
 #include "retile/core/size.h"
 
 namespace retile {
+
+/// Devices times dimensions that are looked at: some seconds.
+inline constexpr Size most_looked_at = Size{1} << 26;
 
 /// The most elements of its new tile that a device does not hold; nothing where devices times rank
 /// are more than `most_places`, too many to look at each.

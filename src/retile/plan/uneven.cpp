@@ -15,47 +15,33 @@
 
 #include "retile/core/assert.h"
 #include "retile/plan/lacking.h"
+#include "retile/plan/nesting.h"
 
 namespace retile {
 namespace {
-
-/// `0 6 12 16`, at most eight of them.
-std::string cuts_text(const Cuts& cuts) {
-  constexpr Size most = 8;
-  std::string out;
-  for (Size t = 0; t <= cuts.count(); ++t) {
-    if (t == most) return out + fmt::format(" .. {}", cuts.global());
-    out += fmt::format("{}{}", t == 0 ? "" : " ", cuts.at(t));
-  }
-  return out;
-}
 
 tl::unexpected<Diagnostic> too_long() {
   return refuse(
       {.code = Code::size_overflow, .message = "the tiles filled up have 2^63 elements or more"});
 }
 
-/// The size of dimension i whose even tiling the cuts of both ends are part of. One tile is part of
-/// any.
+/// How every dimension nests.
+using Nestings = std::vector<Nesting>;
+
+/// The even problem that stands for one whose tiles are not all alike.
+struct Even {
+  Problem problem;
+  Nestings dims;
+};
+
+/// How dimension i nests; the error names it.
 /// \error size_overflow, inapplicable (the cuts do not nest)
-Result<Size> filled_up(const Problem& problem, std::size_t i) {
-  const Cuts& from = problem.from.cuts()[i];
-  const Cuts& to = problem.to.cuts()[i];
-  // Of listed cuts the largest tile, which is no more than the array.
-  const auto size = [](const Cuts& cuts) {
-    return cuts.is_listed() ? cuts.global() : checked_mul(cuts.block(), cuts.count());
-  };
-  const auto before = size(from);
-  const auto after = size(to);
-  if (!before || !after) return too_long();
-  if (!from.is_listed() && !to.is_listed()) {
-    if (from.count() == 1 && to.count() == 1) return from.global();
-    if (from.count() == 1) return *after;
-    if (to.count() == 1 || before == after) return *before;
+Result<Nesting> nesting_of(const Problem& problem, std::size_t i) {
+  auto out = Nesting::make(problem.from.cuts()[i], problem.to.cuts()[i]);
+  if (!out && out.error().code == Code::inapplicable) {
+    out.error().message = fmt::format("dim {}: {}", i, out.error().message);
   }
-  return refuse({.code = Code::inapplicable,
-                 .message = fmt::format("dim {}: cuts {} and {} do not nest", i, cuts_text(from),
-                                        cuts_text(to))});
+  return out;
 }
 
 /// Why an end is no tiling by blocks in digits of the device number, if so.
@@ -88,26 +74,37 @@ Result<void> check_ends(const Problem& problem) {
 }
 
 /// The even problem over the tiles filled up, or why there is none.
-Result<Problem> aligned(const Problem& problem) {
+/// \param smaller  as of Nesting::size
+Result<Even> aligned(const Problem& problem, bool smaller) {
   if (const auto ends = check_ends(problem); !ends) return tl::unexpected(ends.error());
   Shape size;
-  size.reserve(problem.from.rank());
+  Nestings dims;
   for (std::size_t i = 0; i < problem.from.rank(); ++i) {
-    const Result<Size> one = filled_up(problem, i);
-    if (!one && one.error().code == Code::inapplicable) {
-      return none(one.error().message + ", so no collective ends there");
+    Result<Nesting> nesting = nesting_of(problem, i);
+    if (!nesting && nesting.error().code == Code::inapplicable) {
+      return none(nesting.error().message + ", so no collective ends there");
     }
+    if (!nesting) return tl::unexpected(nesting.error());
+    const Result<Size> one = nesting->size(smaller);
     if (!one) return tl::unexpected(one.error());
     size.push_back(*one);
+    dims.push_back(*std::move(nesting));
   }
   if (!checked_product(size)) return too_long();
-  return Problem{problem.from.filled_up(size), problem.to.filled_up(size)};
+  return Even{{problem.from.filled_up(size), problem.to.filled_up(size)}, std::move(dims)};
 }
 
-/// The part of a tile that lies in the array, of the device that holds most of it.
-Shape clipped(Shape tile, const Shape& global) {
-  for (std::size_t i = 0; i < tile.size(); ++i) tile[i] = std::min(tile[i], global[i]);
-  return tile;
+/// The even problems that may stand for one, the first first: where cuts nest that no blocks are, tiles
+/// may become smaller than those of both ends, but no step need lead there.
+Result<std::vector<Even>> alignments(const Problem& problem) {
+  Result<Even> first = aligned(problem, true);
+  Result<Even> other = aligned(problem, false);
+  if (!other) return tl::unexpected(other.error());
+  std::vector<Even> out;
+  const bool same = first && first->problem.from.global() == other->problem.from.global();
+  if (first) out.push_back(*std::move(first));
+  if (!same) out.push_back(*std::move(other));
+  return out;
 }
 
 Size size_of(const Shape& tile) {
@@ -142,39 +139,67 @@ Size weak_part(const Plan& plan) {
   return out;
 }
 
+/// The largest tile in the array after a step of the even plan that leaves so many tiles in every
+/// dimension, and before it those many.
+/// \error inapplicable (no step cuts so)
+Result<Shape> tile_after(const Even& even, const PlanStep& step, const Shape& before,
+                         const Shape& after) {
+  Shape out;
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    const auto cuts = even.dims[i].cuts(after[i]);
+    if (!cuts) return none(fmt::format("dim {}: no steps lead to {} tiles", i, after[i]));
+    out.push_back(cuts->largest());
+    const bool is_cut = (step.op == Collective::dynslice && step.dim == i) ||
+                        (step.op == Collective::alltoall && step.to_dim == i);
+    if (is_cut && !even.dims[i].pieces(before[i], after[i])) {
+      return none(fmt::format("dim {}: no step cuts at {}", i, cuts_text(*cuts)));
+    }
+  }
+  return out;
+}
+
 /// Gives the plan of the even problem the sizes that its tiles have in the array.
-void restrict(Plan& even, const Problem& problem) {
-  const Shape& global = problem.from.global();
+/// \error inapplicable (no step cuts as this plan does)
+Result<void> restrict(Plan& plan, const Even& even, const Problem& problem) {
+  const Shape& filled = even.problem.from.global();
+  const auto counts = [&filled](const Shape& tile) {
+    Shape out = filled;
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] /= tile[i];
+    return out;
+  };
+  Shape before = counts(even.problem.from.tile());
   Size size = problem.from.tile_size();
-  even.height = std::max(problem.from.tile_size(), problem.to.tile_size());
-  even.bound = even.height;
-  even.valley = std::min(problem.from.tile_size(), problem.to.tile_size());
-  even.resident = even.height;
-  even.cost = 0;
-  for (PlanStep& step : even.steps) {
-    const Size after = size_of(clipped(step.tile, global));
-    if (even.options.cost_model == CostModel::paper) step.cost = cost_of(step.op, size, after);
-    even.cost += step.cost;
-    even.height = std::max(even.height, after);
-    even.valley = std::min(even.valley, after);
-    even.resident = std::max(even.resident, step.op == Collective::dynslice ? size : size + after);
+  plan.height = std::max(problem.from.tile_size(), problem.to.tile_size());
+  plan.bound = plan.height;
+  plan.valley = std::min(problem.from.tile_size(), problem.to.tile_size());
+  plan.resident = plan.height;
+  plan.cost = 0;
+  for (PlanStep& step : plan.steps) {
+    const Shape now = counts(step.tile);
+    const Result<Shape> tile = tile_after(even, step, before, now);
+    if (!tile) return tl::unexpected(tile.error());
+    const Size after = size_of(*tile);
+    step.cost = cost_of(step.op, size, after);
+    plan.cost += step.cost;
+    plan.height = std::max(plan.height, after);
+    plan.valley = std::min(plan.valley, after);
+    plan.resident = std::max(plan.resident, step.op == Collective::dynslice ? size : size + after);
     size = after;
+    before = now;
   }
   // What is proved of the even problem is said of its tiles, and those that reach beyond the array
   // cost less here.
-  even.weak_cost = weak_part(even);
-  even.lower_bound = 0;
-  even.optimal = even.cost == 0;
-  even.uneven = problem;
+  plan.weak_cost = weak_part(plan);
+  plan.lower_bound = 0;
+  plan.optimal = plan.cost == 0;
+  plan.uneven = problem;
+  return {};
 }
-
-/// Boxes that are looked at device by device have at most so many numbers: some seconds.
-constexpr Size most_places = Size{1} << 26;
 
 /// The most elements that a device receives; the largest new tile where devices are too many to look
 /// at each.
 Size most_received(const Problem& problem) {
-  return most_lacking(problem, most_places).value_or(problem.to.tile_size());
+  return most_lacking(problem, most_looked_at).value_or(problem.to.tile_size());
 }
 
 /// The most elements that a device holds in an exchange, its old tile and its new one.
@@ -187,7 +212,7 @@ std::optional<Size> held_in_exchange(const Problem& problem) {
 bool moves_nothing(const Problem& problem) {
   const std::size_t rank = problem.from.rank();
   const auto places = checked_mul(problem.from.devices(), static_cast<Size>(rank));
-  if (!places || *places > most_places) return false;
+  if (!places || *places > most_looked_at) return false;
   for (Size d = 0; d < problem.from.devices(); ++d) {
     const Box before = problem.from.box(d);
     const Box after = problem.to.box(d);
@@ -241,20 +266,18 @@ Result<Plan> exchange(const Problem& problem, const PlanOptions& options, std::s
 
 /// Plans that may hold little enough: what is best without a limit, and with it, and what holds least
 /// where tiles are filled up. In the array they hold less.
-std::vector<Plan> lean_plans(const Problem& even, const Problem& problem, PlanOptions options) {
+std::vector<Plan> lean_plans(const Even& even, const Problem& problem, PlanOptions options) {
   std::vector<std::optional<Size>> limits = {std::nullopt};
   if (options.memory_limit_bytes) limits.push_back(options.memory_limit_bytes);
-  if (const auto least = smallest_feasible_bytes(even, options.element_bytes)) {
+  if (const auto least = smallest_feasible_bytes(even.problem, options.element_bytes)) {
     limits.emplace_back(*least);
   }
   std::vector<Plan> out;
   for (const auto& limit : limits) {
     options.memory_limit_bytes = limit;
-    Result<Plan> planned = plan(even, options);
-    if (!planned) continue;
-    Plan& lean = *planned;
-    restrict(lean, problem);
-    if (options.collectives || lean.height <= lean.bound) out.push_back(std::move(lean));
+    Result<Plan> lean = plan_even(even.problem, options);
+    if (!lean || !restrict(*lean, even, problem)) continue;
+    if (options.collectives || lean->height <= lean->bound) out.push_back(*std::move(lean));
   }
   return out;
 }
@@ -263,15 +286,12 @@ std::optional<Size> resident_bytes(const Plan& plan) {
   return checked_mul(plan.resident, plan.options.element_bytes);
 }
 
-/// The plan of the even problem over the tiles filled up, or why it does not do. May be higher than
-/// the ends, where one of them is whole in a dimension.
-Result<Plan> plan_filled_up(Problem even, const Problem& problem, const PlanOptions& options) {
-  if (options.cost_model == CostModel::bytes && even.from.global() != problem.from.global()) {
-    return no_bytes();
-  }
+/// The plan of the even problem over the tiles filled up, or why it does not do.
+Result<Plan> plan_alignment(const Even& even, const Problem& problem, const PlanOptions& options) {
   if (!options.memory_limit_bytes) {
-    Result<Plan> planned = plan_even(std::move(even), options);
-    if (planned) restrict(*planned, problem);
+    Result<Plan> planned = plan_even(even.problem, options);
+    if (!planned) return planned;
+    if (auto fits = restrict(*planned, even, problem); !fits) return tl::unexpected(fits.error());
     return planned;
   }
   Result<Plan> best = refuse(
@@ -286,20 +306,44 @@ Result<Plan> plan_filled_up(Problem even, const Problem& problem, const PlanOpti
   return best;
 }
 
+/// The best of all even problems. May be higher than the ends, where one of them is whole in a
+/// dimension.
+Result<Plan> plan_filled_up(const std::vector<Even>& evens, const Problem& problem,
+                            const PlanOptions& options) {
+  const bool bytes = options.cost_model == CostModel::bytes;
+  if (bytes && !options.collectives) return no_bytes();
+  // That no step cuts so holds whatever it would cost.
+  PlanOptions in_elements = options;
+  in_elements.cost_model = CostModel::paper;
+  std::optional<Result<Plan>> best;
+  const auto rank = [](const Plan& plan) { return std::pair(plan.height > plan.bound, plan.cost); };
+  for (const Even& even : evens) {
+    Result<Plan> made = plan_alignment(even, problem, in_elements);
+    if (!best || (made && (!*best || rank(*made) < rank(**best)))) best = std::move(made);
+  }
+  if (bytes && (*best || best->error().code != Code::inapplicable)) return no_bytes();
+  return *std::move(best);
+}
+
 tl::unexpected<Diagnostic> limit_overflows() {
   return refuse({.code = Code::size_overflow,
                  .message = "the smallest feasible limit does not fit in 63 bits"});
 }
 
 /// The least limit for which plan_filled_up() finds a plan.
-Result<Size> smallest_filled_up(const Problem& even, const Problem& problem, Size element_bytes,
-                                bool collectives) {
+Result<Size> smallest_filled_up(const std::vector<Even>& evens, const Problem& problem,
+                                Size element_bytes, bool collectives) {
   std::optional<Size> least;
-  for (const Plan& lean :
-       lean_plans(even, problem, {.element_bytes = element_bytes, .collectives = collectives})) {
-    if (const auto bytes = resident_bytes(lean)) least = std::min(least.value_or(*bytes), *bytes);
+  bool any = false;
+  for (const Even& even : evens) {
+    for (const Plan& lean :
+         lean_plans(even, problem, {.element_bytes = element_bytes, .collectives = collectives})) {
+      any = true;
+      if (const auto bytes = resident_bytes(lean)) least = std::min(least.value_or(*bytes), *bytes);
+    }
   }
   if (least) return *least;
+  if (!any) return refuse({.code = Code::infeasible, .message = "no step cuts so"});
   return limit_overflows();
 }
 
@@ -335,13 +379,8 @@ Result<Detours> detours(const Problem& problem) {
   Detours out;
   std::vector<std::size_t> dims;
   for (std::size_t i = 0; i < problem.from.rank(); ++i) {
-    const Result<Size> one = filled_up(problem, i);
+    const Result<Nesting> one = nesting_of(problem, i);
     if (one) continue;
-    for (const auto& [end, name] :
-         {std::pair{&problem.from, "from"}, std::pair{&problem.to, "to"}}) {
-      if (!end->cuts()[i].is_listed()) continue;
-      return none(fmt::format("dim {} of {} has its cuts in a list", i, name));
-    }
     if (one.error().code != Code::inapplicable) return tl::unexpected(one.error());
     dims.push_back(i);
     out.reason += (out.reason.empty() ? "" : "; ") + one.error().message;
@@ -371,17 +410,17 @@ Result<Detours> detours(const Problem& problem) {
 
 Result<Plan> plan_leg(const Problem& leg, const PlanOptions& options) {
   if (is_even(leg)) return plan(leg, options);
-  Result<Problem> even = aligned(leg);
-  if (!even) return tl::unexpected(even.error());
-  return plan_filled_up(*std::move(even), leg, options);
+  const Result<std::vector<Even>> evens = alignments(leg);
+  if (!evens) return tl::unexpected(evens.error());
+  return plan_filled_up(*evens, leg, options);
 }
 
 /// The least limit for which plan_leg() finds a plan.
 Result<Size> smallest_of_leg(const Problem& leg, Size element_bytes) {
   if (is_even(leg)) return smallest_feasible_bytes(leg, element_bytes);
-  const Result<Problem> even = aligned(leg);
-  if (!even) return tl::unexpected(even.error());
-  return smallest_filled_up(*even, leg, element_bytes, true);
+  const Result<std::vector<Even>> evens = alignments(leg);
+  if (!evens) return tl::unexpected(evens.error());
+  return smallest_filled_up(*evens, leg, element_bytes, true);
 }
 
 /// The plans of the legs as one.
@@ -419,23 +458,31 @@ Result<Plan> nothing_to_do(const Problem& problem, const PlanOptions& options) {
   return out;
 }
 
+tl::unexpected<Diagnostic> no_plan(const std::string& reason) {
+  return refuse({.code = Code::infeasible, .message = "no plan of collectives alone: " + reason});
+}
+
 /// The lowest of the ways round, and of these the cheapest.
 Result<Plan> plan_round(const Problem& problem, const PlanOptions& options) {
-  const auto infeasible = [](const std::string& reason) {
-    return refuse({.code = Code::infeasible, .message = "no plan of collectives alone: " + reason});
-  };
   const Result<Detours> found = detours(problem);
-  if (!found) return infeasible(found.error().message);
+  if (!found) return no_plan(found.error().message);
   if (options.cost_model == CostModel::bytes) return no_bytes();
-  Result<Plan> best = infeasible("on every way " + too_long().value().message);
+  Result<Plan> best = no_plan("on every way " + too_long().value().message);
+  bool limited = false;
   for (const Legs& legs : found->ways) {
     Result<Plan> way = joined(problem, legs, options);
     const auto is_better = [](const Plan& a, const Plan& b) {
       return std::tie(a.height, a.cost) < std::tie(b.height, b.cost);
     };
     if (way && (!best || is_better(*way, *best))) best = std::move(way);
-    // Of several reasons the memory limit says most.
-    if (!best && !way && way.error().code == Code::infeasible) best = std::move(way);
+    // Of several reasons the memory limit says most, and then where no step cuts.
+    if (best || way) continue;
+    const bool no_room = way.error().code == Code::infeasible;
+    if (no_room) best = std::move(way);
+    if (!no_room && !limited && way.error().code == Code::inapplicable) {
+      best = no_plan(way.error().message);
+    }
+    limited = limited || no_room;
   }
   if (best) best->reason = found->reason + ", so they are whole on the way";
   return best;
@@ -468,13 +515,14 @@ Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options) {
   if (options.collectives && problem.from.equivalent(problem.to)) {
     return nothing_to_do(problem, options);
   }
-  Result<Problem> even = aligned(problem);
-  if (!even) {
+  const Result<std::vector<Even>> evens = alignments(problem);
+  if (!evens) {
     return options.collectives ? plan_round(problem, options)
-                               : exchange(problem, options, even.error().message);
+                               : exchange(problem, options, evens.error().message);
   }
-  Result<Plan> made = plan_filled_up(*std::move(even), problem, options);
-  if (options.collectives) return made;
+  Result<Plan> made = plan_filled_up(*evens, problem, options);
+  if (options.collectives)
+    return made || made.error().code != Code::inapplicable ? made : no_plan(made.error().message);
   if (!made) return exchange(problem, options, made.error().message);
   if (made->cost > 0 && moves_nothing(problem)) {
     Result<Plan> free = exchange(problem, options, "");
@@ -490,10 +538,10 @@ Result<Size> smallest_feasible_uneven(const Problem& problem, Size element_bytes
     const auto held = checked_mul(problem.from.tile_size(), element_bytes);
     return held ? Result<Size>(*held) : limit_overflows();
   }
-  const Result<Problem> even = aligned(problem);
-  if (collectives && !even) return smallest_feasible_round(problem, element_bytes);
-  const Result<Size> steps = even ? smallest_filled_up(*even, problem, element_bytes, collectives)
-                                  : tl::unexpected(even.error());
+  const Result<std::vector<Even>> evens = alignments(problem);
+  if (collectives && !evens) return smallest_feasible_round(problem, element_bytes);
+  const Result<Size> steps = evens ? smallest_filled_up(*evens, problem, element_bytes, collectives)
+                                   : tl::unexpected(evens.error());
   if (collectives) return steps;
   const auto elements = held_in_exchange(problem);
   const auto held = elements ? checked_mul(*elements, element_bytes) : std::nullopt;

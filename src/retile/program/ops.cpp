@@ -58,7 +58,7 @@ void write_keys(const Op& op, KeySink& sink) {
               sink.number("parts", list.parts);
               sink.list("part", list.part);
             });
-        if (step.piece) sink.number("piece", *step.piece);
+        if (step.piece) sink.piece("piece", *step.piece);
       },
       [&sink](const Allgather& step) {
         sink.number("dim", number(step.dim));
@@ -68,7 +68,7 @@ void write_keys(const Op& op, KeySink& sink) {
         sink.number("split", number(step.split));
         sink.number("concat", number(step.concat));
         sink.groups("groups", step.groups);
-        if (step.piece) sink.number("piece", *step.piece);
+        if (step.piece) sink.piece("piece", *step.piece);
       },
       [&sink](const Allpermute& step) {
         match(
@@ -87,7 +87,7 @@ void write_keys(const Op& op, KeySink& sink) {
       [&sink](const Reducescatter& step) {
         sink.number("dim", number(step.dim));
         sink.groups("groups", step.groups);
-        if (step.piece) sink.number("piece", *step.piece);
+        if (step.piece) sink.piece("piece", *step.piece);
         write_addition(step.add, sink);
       },
       [&sink](const Allreduce& step) {

@@ -18,12 +18,16 @@
 #include <vector>
 
 #include "retile/core/addition.h"
+#include "retile/core/cuts.h"
 #include "retile/core/device_table.h"
 #include "retile/core/size.h"
 
 namespace retile {
 
 // ---- What steps hold ----------------------------------------------------------------------------
+
+/// How the forms write PieceSize::balanced().
+inline constexpr std::string_view balanced_word = "balanced";
 
 /// `parts=n part=L`: device d keeps piece L[d] of n; `part` has one entry per device, each below
 /// `parts`.
@@ -33,13 +37,12 @@ struct PartList {
   friend bool operator==(const PartList&, const PartList&) = default;
 };
 
-/// Every device keeps one of n equal pieces of its tile along `dim`: piece q at position q of its
-/// group, or as listed. With `piece` they are of that extent, but the last ones of a tile, which may
-/// be shorter or empty: [min(q s, m), min((q + 1) s, m)) of m.
+/// Every device keeps one of n equal pieces of its tile along `dim`, or of those that `piece` says:
+/// piece q at position q of its group, or as listed.
 struct Dynslice {
   std::size_t dim = 0;
   std::variant<DeviceTable, PartList> pieces;
-  std::optional<Size> piece = {};
+  std::optional<PieceSize> piece = {};
   friend bool operator==(const Dynslice&, const Dynslice&) = default;
 };
 
@@ -56,7 +59,7 @@ struct Alltoall {
   std::size_t split = 0;
   std::size_t concat = 0;  ///< may equal split
   DeviceTable groups;
-  std::optional<Size> piece = {};  ///< as of a Dynslice
+  std::optional<PieceSize> piece = {};  ///< as of a Dynslice
   friend bool operator==(const Alltoall&, const Alltoall&) = default;
 };
 
@@ -127,8 +130,8 @@ struct Exchange {
 struct Reducescatter {
   std::size_t dim = 0;
   DeviceTable groups;
-  std::optional<Size> piece = {};  ///< as of a Dynslice
-  Addition add = Addition::sum;    ///< never stack
+  std::optional<PieceSize> piece = {};  ///< as of a Dynslice
+  Addition add = Addition::sum;         ///< never stack
   friend bool operator==(const Reducescatter&, const Reducescatter&) = default;
 };
 
@@ -169,6 +172,7 @@ using Op = std::variant<Dynslice, Allgather, Alltoall, Allpermute, Exchange, Red
 /// How the value of a key is written.
 enum class KeyKind {
   number,    ///< `2`
+  piece,     ///< `2`, or `balanced`
   groups,    ///< rows of devices, or an iota with two numbers on its left
   list,      ///< devices or parts, or an iota with one number on its left
   rows,      ///< rows of numbers
@@ -194,7 +198,7 @@ struct OpRow<Dynslice> {
   static constexpr std::string_view name = "dynslice";
   static constexpr std::array keys = {Key{"dim", KeyKind::number}, Key{"groups", KeyKind::groups},
                                       Key{"parts", KeyKind::number}, Key{"part", KeyKind::list},
-                                      Key{"piece", KeyKind::number, 2}};
+                                      Key{"piece", KeyKind::piece, 2}};
   static constexpr std::string_view needs = "dim, and either groups, or parts and part";
   static constexpr std::string_view not_both = "either groups, or parts and part, not both";
   static constexpr int since = 1;
@@ -212,7 +216,7 @@ struct OpRow<Alltoall> {
   static constexpr std::string_view name = "alltoall";
   static constexpr std::array keys = {Key{"split", KeyKind::number}, Key{"concat", KeyKind::number},
                                       Key{"groups", KeyKind::groups},
-                                      Key{"piece", KeyKind::number, 2}};
+                                      Key{"piece", KeyKind::piece, 2}};
   static constexpr std::string_view needs = "split, concat and groups";
   static constexpr std::string_view not_both = "";
   static constexpr int since = 1;
@@ -240,7 +244,7 @@ template <>
 struct OpRow<Reducescatter> {
   static constexpr std::string_view name = "reducescatter";
   static constexpr std::array keys = {Key{"dim", KeyKind::number}, Key{"groups", KeyKind::groups},
-                                      Key{"piece", KeyKind::number}, Key{"add", KeyKind::addition}};
+                                      Key{"piece", KeyKind::piece}, Key{"add", KeyKind::addition}};
   static constexpr std::string_view needs = "dim and groups";
   static constexpr std::string_view not_both = "";
   static constexpr int since = 2;
@@ -318,6 +322,7 @@ class KeySink {
   KeySink& operator=(const KeySink&) = delete;
   virtual ~KeySink() = default;
   virtual void number(std::string_view key, Size value) = 0;
+  virtual void piece(std::string_view key, PieceSize value) = 0;
   virtual void groups(std::string_view key, const DeviceTable& table) = 0;
   virtual void list(std::string_view key, const DeviceTable& table) = 0;
   /// \param row  row number 0 .. count - 1

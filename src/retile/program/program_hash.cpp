@@ -56,6 +56,10 @@ class Hasher final : public KeySink {
     add(key);
     add(values);
   }
+  void piece(std::string_view key, PieceSize value) override {
+    add(key);
+    add(value.is_balanced() ? Size{0} : value.extent());
+  }
   void addition(std::string_view key, Addition value) override {
     add(key);
     add(name_of(value));

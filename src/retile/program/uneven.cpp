@@ -25,12 +25,15 @@ struct Stretch {
   Size extent = 0;
 };
 
-/// Piece q of n of an extent: of size `piece`, or equal.
-Stretch piece_of(Size extent, Size n, Size q, const std::optional<Size>& piece) {
+/// Piece q of n of an extent: as `piece` says, or equal.
+Stretch piece_of(Size extent, Size n, Size q, const std::optional<PieceSize>& piece) {
   if (!piece) return {extent / n * q, extent / n};
-  const auto begin = checked_mul(*piece, q);
+  if (piece->is_balanced()) {
+    return {extent / n * q + std::min(q, extent % n), extent / n + (q < extent % n ? 1 : 0)};
+  }
+  const auto begin = checked_mul(piece->extent(), q);
   if (!begin || *begin >= extent) return {extent, 0};
-  return {*begin, std::min(*piece, extent - *begin)};
+  return {*begin, std::min(piece->extent(), extent - *begin)};
 }
 
 /// Puts the moves of one step together.
@@ -80,7 +83,7 @@ class Mover {
   /// All members' tiles, or piece q of each, on top of one another.
   /// \param split  the dimension that is cut, if any
   Refused reduce(const DeviceTable& groups, std::optional<std::size_t> split,
-                 const std::optional<Size>& piece) {
+                 const std::optional<PieceSize>& piece) {
     const Size n = groups.columns();
     if (split && !piece) {
       if (const auto device = indivisible(*split, n)) return refusal(Reason::indivisible, device);
@@ -141,7 +144,7 @@ class Mover {
 
   /// \param split  the dimension that loses, if any
   Refused regroup(const DeviceTable& groups, std::optional<std::size_t> split, std::size_t concat,
-                  const std::optional<Size>& piece) {
+                  const std::optional<PieceSize>& piece) {
     const Size n = groups.columns();
     if (split && !piece) {
       if (const auto device = indivisible(*split, n)) return refusal(Reason::indivisible, device);
@@ -273,7 +276,7 @@ class Mover {
 
   /// Piece q of every member's tile, one behind the other.
   Refused gather(Size device, std::span<const Size> row, Size q, std::optional<std::size_t> split,
-                 std::size_t concat, const std::optional<Size>& piece) {
+                 std::size_t concat, const std::optional<PieceSize>& piece) {
     Shape after(rank(), 0);
     Size filled = 0;
     for (const Size member : row) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "retile/core/names.h"
 
@@ -58,16 +59,25 @@ void fail(const Place& place, Mistake mistake) {
 }
 
 Place number_place(const Place& value, std::size_t index) {
-  const std::string_view text = value.input->text;
-  std::size_t position = value.span.begin;
-  while (position < value.span.end) {
-    if (!is_digit(text[position])) {
-      ++position;
-      continue;
+  const std::string_view text = value.input->text.substr(0, value.span.end);
+  constexpr std::string_view digits = "0123456789";
+  const auto number_at = [text](std::size_t begin) {
+    std::size_t out = 0;
+    std::from_chars(text.data() + begin, text.data() + text.size(), out);
+    return out;
+  };
+  std::size_t begin = text.find_first_of(digits, value.span.begin);
+  while (begin != std::string_view::npos) {
+    std::size_t end = std::min(text.find_first_not_of(digits, begin), text.size());
+    std::size_t numbers = 1;
+    if (text.substr(end, 2) == "..") {
+      const std::size_t last = std::min(text.find_first_of(digits, end), text.size());
+      end = std::min(text.find_first_not_of(digits, last), text.size());
+      numbers += number_at(last) - number_at(begin);
     }
-    const std::size_t begin = position;
-    while (position < value.span.end && is_digit(text[position])) ++position;
-    if (index-- == 0) return {.input = value.input, .span = {.begin = begin, .end = position}};
+    if (index < numbers) return {.input = value.input, .span = {.begin = begin, .end = end}};
+    index -= numbers;
+    begin = text.find_first_of(digits, end);
   }
   return value;
 }

@@ -60,8 +60,8 @@ template <typename Read>
   }
 }
 
-/// The place of number `index`, counted from 0, among the numbers of a value; the whole value if it
-/// has fewer. Tables keep no place per entry: it is looked for when an entry is wrong.
+/// The place of number `index`, counted from 0, among the numbers of a value, of which `4..7` has four;
+/// the whole value if it has fewer. Tables keep no place per entry: it is looked for when an entry is wrong.
 [[nodiscard]] Place number_place(const Place& value, std::size_t index);
 
 }  // namespace retile::text

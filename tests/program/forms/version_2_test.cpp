@@ -112,6 +112,9 @@ std::vector<Twin> all() {
        "retile.program/1\nmesh p:4\nfrom [3{p}12]\nto [12]\n«allgather_dims» dims=[0] counts=[4] "
        "groups=[1,4]<=[4]\n",
        Code::bad_program},
+      {"a piece has an extent or is balanced",
+       steps("dynslice dim=0 groups=[4,1]<=[4] piece=balanced"),
+       steps("dynslice dim=0 groups=[4,1]<=[4] piece=«even»"), Code::syntax},
       {"only what cuts has pieces", steps("allgather dim=0 groups=[4,1]<=[4]"),
        steps("allgather dim=0 groups=[4,1]<=[4] «piece»=3"), Code::bad_program},
       {"shapes stand beside at",
@@ -125,6 +128,8 @@ std::vector<Twin> all() {
        "retile.program/1\nmesh p:4\nfrom [«3{p}10»]\nto [10]\n", Code::ill_formed_type},
       {"version 1 has no blocks", two("mesh p:4\nfrom [3~{p}12]\nto [12]"),
        "retile.program/1\nmesh p:4\nfrom [«3~{p}12»]\nto [12]\n", Code::bad_program},
+      {"version 1 has no balanced tiles", two("mesh p:4\nfrom [3={p}10]\nto [10]"),
+       "retile.program/1\nmesh p:4\nfrom [«3={p}12»]\nto [12]\n", Code::bad_program},
       {"version 1 has no pieces", steps("dynslice dim=0 groups=[4,1]<=[4] piece=3"),
        "retile.program/1\nmesh p:4\nfrom [3{p}12]\nto [3{p}12]\ndynslice dim=0 groups=[4,1]<=[4] "
        "«piece»=3\n",
@@ -212,6 +217,26 @@ TEST(Version2, orders_are_read_alone) {
             "  [6]<=[3,2]T(1,0)\n   ^\n"
             "note: order lists the device at each position of the mesh, each once\n");
   EXPECT_EQ(code("", 2), "syntax");
+}
+
+TEST(Version2, a_range_in_an_order_stands_for_its_numbers) {
+  EXPECT_EQ(retile::parse_order("[4..7, 0 .. 2, 3]", 8).value().entries(),
+            (std::vector<Size>{4, 5, 6, 7, 0, 1, 2, 3}));
+  EXPECT_EQ(retile::parse_order("[5..5]", 1).value().entries(), (std::vector<Size>{5}));
+  const auto place = [](const std::string& text, Size positions) {
+    const auto read = retile::parse_order(text, positions, "--order");
+    if (read) return std::string("read");
+    const retile::Span where = read.error().where;
+    return text.substr(where.begin, where.end - where.begin);
+  };
+  EXPECT_EQ(place("[3..0]", 4), "0");
+  EXPECT_EQ(place("[0..2147483647]", 4), "2147483647");
+  EXPECT_EQ(place("[0..2, 3..4]", 4), "4");
+  EXPECT_EQ(place("[0..2, 1]", 4), "1");
+  EXPECT_EQ(place("[4, 0..2, 4]", 5), "4");
+  EXPECT_EQ(place("[0..2147483648]", 4), "2147483648");
+  // A Program lists its devices.
+  EXPECT_FALSE(parse_programs(two("mesh p:4 order=[0..3]\nfrom [3{p}10]\nto [10]")).has_value());
 }
 
 TEST(Version2Text, every_tiling_is_of_the_mesh_above_it) {

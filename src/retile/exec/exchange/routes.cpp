@@ -68,7 +68,7 @@ Routes::Stretch Routes::meeting(const Layout& layout, std::size_t k, Stretch par
     part.begin -= std::min(part.begin, halo.above);
     part.end += std::min(cuts.global() - part.end, halo.below);
   }
-  if (!cuts.is_listed()) {
+  if (cuts.is_blocks()) {
     return {part.begin / cuts.block(), (part.end - 1) / cuts.block() + 1};
   }
   // The last tile that begins there or before, and the first that begins behind.

@@ -35,10 +35,24 @@ Addition read_operation(Scanner& scanner) {
               .notes = {"addends are of a sum, a max or a min"}});
 }
 
-Placement read_placement(Scanner& scanner) {
+/// The word that a placement begins with.
+/// \param together  whether placements stand behind each other without commas, `RP(sum)RS(0)`
+Token<std::string> read_kind(Scanner& scanner, bool together) {
+  const std::size_t begin = scanner.next();
+  if (together) {
+    // A name before those that it begins with.
+    for (const std::string_view kind :
+         {"Replicate", "Partial", "Shard", "_StridedShard", "_S", "R", "P", "S"}) {
+      if (scanner.accept(kind)) return {.value = std::string(kind), .place = scanner.since(begin)};
+    }
+  }
+  return scanner.word("a placement", dtensor_forms);
+}
+
+Placement read_placement(Scanner& scanner, bool together) {
   const std::size_t begin = scanner.next();
   Placement out;
-  const auto word = scanner.word("a placement", dtensor_forms);
+  const auto word = read_kind(scanner, together);
   const bool strided = word.value == "_StridedShard" || word.value == "_S";
   if (strided || word.value == "Shard" || word.value == "S") {
     out.kind = Placement::Kind::shard;
@@ -50,6 +64,10 @@ Placement read_placement(Scanner& scanner) {
       out.split_factor = scanner.size("the split factor").value;
     }
     scanner.expect(")");
+    if (scanner.accept("[")) {
+      out.turn = scanner.number().value;
+      scanner.expect("]");
+    }
   } else if (word.value == "Partial" || word.value == "P") {
     out.kind = Placement::Kind::partial;
     if (word.value == "Partial" || scanner.sees('(')) {
@@ -138,9 +156,54 @@ PlacedMesh read_dtensor_mesh(Scanner& scanner) {
   return placed_by_list(std::move(mesh), devices->numbers, devices_place);
 }
 
+namespace {
+
+/// Reads `S(0)RP(sum)`, as far as there are placements.
+std::vector<Placement> read_together(Scanner& scanner) {
+  std::vector<Placement> out;
+  do {
+    out.push_back(read_placement(scanner, true));
+  } while (scanner.sees_word());
+  return out;
+}
+
+/// Reads `Spec(f32[8, 4](S(0)R))`, as torch prints the spec of a DTensor.
+void read_spec(Scanner& scanner, Written& out) {
+  scanner.expect("Spec");
+  scanner.expect("(");
+  if (!scanner.accept("unknown dtypeunknown shape")) out.shape = read_shape(scanner);
+  scanner.expect("(");
+  if (!scanner.sees(')')) out.placements = read_together(scanner);
+  scanner.expect(")");
+  scanner.expect(")");
+}
+
+}  // namespace
+
+bool sees_placements(Scanner scanner) {
+  for (const std::string_view kind :
+       {"Shard(", "_StridedShard(", "_S(", "S(", "Replicate(", "Partial(", "Spec("}) {
+    if (Scanner(scanner).accept(kind)) return true;
+  }
+  if (scanner.accept("R")) return scanner.done() || scanner.sees(':') || sees_placements(scanner);
+  // P('x') is JAX's.
+  if (!scanner.accept("P(") || !scanner.sees_word()) return false;
+  return addition_named(scanner.word("").value).has_value() && scanner.sees(')');
+}
+
 Written read_dtensor(Scanner& scanner) {
   Written out{.notation = Notation::dtensor};
   const std::size_t begin = scanner.next();
+  if (sees_placements(scanner)) {
+    out.placements.emplace();
+    if (scanner.sees('S') && Scanner(scanner).accept("Spec(")) {
+      read_spec(scanner, out);
+    } else {
+      out.placements = read_together(scanner);
+    }
+    out.place = scanner.since(begin);
+    return out;
+  }
   const bool list = scanner.accept("[");
   if (!list) scanner.expect("(");
   const std::string_view closing = list ? "]" : ")";
@@ -151,7 +214,7 @@ Written read_dtensor(Scanner& scanner) {
         scanner.fail_expected(fmt::format("',' or '{}' after a placement", closing));
       if (scanner.accept(closing)) break;
     }
-    out.placements->push_back(read_placement(scanner));
+    out.placements->push_back(read_placement(scanner, false));
   }
   out.place = scanner.since(begin);
   return out;

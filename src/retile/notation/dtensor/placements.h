@@ -15,10 +15,11 @@ struct Placed {
 
 /// Every axis of the mesh, from the first to the last, cuts what the ones before it have left as
 /// torch.chunk does: blocks of ceil(m/k) of the m elements that one device has. _StridedShard with the split factor f
-/// leaves the major factor f for axes that come later.
+/// cuts into f such blocks first and then each of them, so that the major factor f is left for axes that
+/// come later.
 ///
-/// \error (thrown) rank_mismatch, bad_dimension; unsupported: tiles that are no boxes, uneven ones
-///     in strides, several additions; limit_reached
+/// \error (thrown) rank_mismatch, bad_dimension; unsupported: tiles that are no boxes, several
+///     additions; syntax (turns that are none); limit_reached
 [[nodiscard]] Placed place_by_axis(const std::vector<Placement>& placements, const Mesh& mesh,
                                    const Shape& shape, const Place& all);
 

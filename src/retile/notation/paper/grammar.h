@@ -1,6 +1,6 @@
 // The grammar of the paper's notation, apart from what it means: axes `x:4,y:6` and dimensions
-// `[3{x}12, 2{y}12]`; and of what it has been extended by: blocks `4~{x}12`, listed cuts
-// `(0,5,12){x}12`, halos `3{x}12<1,1>`. Types and the tilings of Programs are both read by it.
+// `[3{x}12, 2{y}12]`; and of what it has been extended by: blocks `4~{x}12`, balanced tiles `3={x}10`,
+// listed cuts `(0,5,12){x}12`, halos `3{x}12<1,1>`. Types and the tilings of Programs are both read by it.
 #pragma once
 
 #include <optional>
@@ -36,9 +36,10 @@ struct WrittenAxis {
 
 /// How a dimension says where its tiles lie.
 enum class Cutting {
-  tile,    ///< `3{x}10`: the only tile size that makes so many tiles of it; the last may be short
-  blocks,  ///< `4~{x}10`: blocks of that size, as many as there are elements for
-  listed,  ///< `(0,3,10){x}10`
+  tile,      ///< `3{x}10`: the only tile size that makes so many tiles of it; the last may be short
+  blocks,    ///< `4~{x}10`: blocks of that size, as many as there are elements for
+  balanced,  ///< `3={x}10`: as `3{x}10`, but the tiles differ by one element at most
+  listed,    ///< `(0,3,10){x}10`
 };
 
 /// One dimension as written; a Part is what may stand in its braces.
@@ -110,6 +111,9 @@ template <typename Part, typename ReadPart, typename Completion>
     dim.place = tile.place;
     if (scanner.accept("~")) {
       dim.cutting = Cutting::blocks;
+      scanner.expect("{");
+    } else if (scanner.accept("=")) {
+      dim.cutting = Cutting::balanced;
       scanner.expect("{");
     } else if (!scanner.accept("{")) {
       return dim;

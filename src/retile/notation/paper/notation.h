@@ -27,7 +27,7 @@ namespace retile {
                                           std::string_view source = "");
 
 /// Reads a type that may be more than the paper's: `3{x}10` with a short last tile, blocks
-/// `4~{x}10`, listed cuts `(0,3,10){x}10`, halos `3{x}12<1,1>`, parts of axes `2{x:(2)3}6`, and
+/// `4~{x}10`, balanced tiles `3={x}10`, listed cuts `(0,3,10){x}10`, halos `3{x}12<1,1>`, parts of axes `2{x:(2)3}6`, and
 /// `[9, 4]@3`, which device 3 holds whole.
 /// \error as parse_type, and bad_device (a device that the mesh does not have)
 [[nodiscard]] Result<Layout> parse_layout(std::string_view text, const Mesh& mesh,

@@ -56,13 +56,14 @@ std::string sizes_text(const std::vector<Splitter>& splitters, std::string_view 
 }
 
 /// `64{x}256 is well formed`
-std::string repair(Size tile, const std::vector<Splitter>& splitters, Size global) {
+std::string repair(Size tile, const std::vector<Splitter>& splitters, Size global,
+                   std::string_view mark = "") {
   if (splitters.size() > most_listed) {
     return fmt::format("a tile of {} and a global size of {} would do", tile, global);
   }
   std::vector<std::string> parts;
   for (const Splitter& splitter : splitters) parts.push_back(splitter.text);
-  return fmt::format("{} is well formed", dim_text(tile, parts, global));
+  return fmt::format("{} is well formed", dim_text(fmt::format("{}{}", tile, mark), parts, global));
 }
 
 std::vector<std::string> axis_names(const Mesh& mesh) {
@@ -145,17 +146,20 @@ Diagnostic wrong_tile(Size tile, const std::vector<Splitter>& splitters, Size gl
 namespace {
 
 /// The refusal of a tile size that is not the one of so many tiles, with both repairs: `64{x}256 is
-/// well formed, or 100~{x}256 for blocks of 100`.
+/// well formed, or 100~{x}256 for blocks of 100`; of balanced tiles `3={x}10 is well formed`.
 Diagnostic wrong_tile_size(const CutText& dim, Size tiles) {
   Diagnostic out = wrong_tile(dim.tile, dim.splitters, dim.global);
   if (dim.splitters.empty()) return out;
+  const bool balanced = dim.cutting == paper::Cutting::balanced;
   if (dim.global % tiles != 0) {
     const Size tile = dim.global / tiles + 1;
     out.rule = "WF-DIM-CEIL";
-    out.message = fmt::format("{} tiles of a dimension of {} elements have {}, not {}", tiles,
-                              dim.global, tile, dim.tile);
-    out.notes = {sizes_text(dim.splitters, "; ") + repair(tile, dim.splitters, dim.global)};
+    out.message = fmt::format("{}{} tiles of a dimension of {} elements have {}, not {}",
+                              balanced ? "the largest of " : "", tiles, dim.global, tile, dim.tile);
+    out.notes = {sizes_text(dim.splitters, "; ") +
+                 repair(tile, dim.splitters, dim.global, balanced ? "=" : "")};
   }
+  if (balanced) return out;
   const auto cover = checked_mul(dim.tile, tiles);
   if (dim.tile > dim.global || (cover && *cover < dim.global)) return out;
   if (dim.splitters.size() > most_listed) return out;
@@ -219,6 +223,7 @@ tl::expected<Cuts, CutsViolation> cuts_of(const CutText& dim) {
   // (c - 1) N < n <= c N
   const auto less = checked_mul(dim.tile - 1, *tiles);
   if (!covers || !less || *less >= dim.global) return refused(wrong_tile_size(dim, *tiles));
+  if (dim.cutting == paper::Cutting::balanced) return Cuts::balanced(*tiles, dim.global);
   return Cuts::blocks(dim.tile, *tiles, dim.global);
 }
 

@@ -56,11 +56,12 @@ std::vector<std::string> parts_of(const std::vector<Digit>& digits, const Mesh* 
   return out;
 }
 
-/// `3`, `4~` or `(0,3,10)`: the first of these that says the tiles.
+/// `3`, `4~`, `3=` or `(0,3,10)`: the first of these that says the tiles.
 std::string cuts_text(const Cuts& cuts) {
   const Size global = cuts.global();
   const Size tile = ceil_div(global, cuts.count());
-  if (!cuts.is_listed()) return fmt::format("{}{}", cuts.block(), cuts.block() == tile ? "" : "~");
+  if (cuts.is_blocks()) return fmt::format("{}{}", cuts.block(), cuts.block() == tile ? "" : "~");
+  if (cuts.is_balanced()) return fmt::format("{}=", tile);
   std::string out;
   for (Size t = 0; t <= cuts.count(); ++t) {
     out += t == 0 ? '(' : ',';
@@ -110,6 +111,7 @@ std::string dim_text(const CutDim& dim) {
   for (const AxisPart& part : dim.parts) parts.push_back(part_text(part));
   std::string cuts = fmt::to_string(dim.tile);
   if (dim.cutting == paper::Cutting::blocks) cuts += '~';
+  if (dim.cutting == paper::Cutting::balanced) cuts += '=';
   if (dim.cutting == paper::Cutting::listed) cuts = fmt::format("({})", fmt::join(dim.cuts, ","));
   std::string out = dim_text(cuts, parts, dim.global);
   if (!parts.empty() && dim.halo != Halo{}) {

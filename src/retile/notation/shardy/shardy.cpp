@@ -72,6 +72,12 @@ PlacedMesh read_shardy_mesh(Scanner& scanner) {
 Written read_shardy(Scanner& scanner) {
   Written out{.notation = Notation::shardy};
   const std::size_t begin = scanner.next();
+  if (scanner.sees('[')) {  // without the words and the mesh around them
+    out.dims = read_braced_dims(scanner);
+    read_rest(scanner, out);
+    out.place = scanner.since(begin);
+    return out;
+  }
   if (scanner.accept("#")) scanner.expect("sdy.sharding");
   scanner.expect("<");
   const std::size_t mesh = scanner.next();

@@ -41,13 +41,9 @@ std::size_t Builder::dimension(std::string_view key, Size dim, const Place& plac
 
 namespace {
 
-std::optional<Size> piece_of(const StepDraft& step) {
-  const auto* const piece = step.find<Token<Size>>("piece");
-  if (piece == nullptr) return std::nullopt;
-  if (piece->value < 1) {
-    fail(piece->place, {.code = Code::bad_number, .message = "a piece has at least one element"});
-  }
-  return piece->value;
+std::optional<PieceSize> piece_of(const StepDraft& step) {
+  const auto* const piece = step.find<Token<PieceSize>>("piece");
+  return piece == nullptr ? std::nullopt : std::optional(piece->value);
 }
 
 }  // namespace

@@ -75,8 +75,9 @@ struct TilingDraft {
 };
 
 /// The value of a key of any kind.
-using ValueDraft = std::variant<Token<Size>, Token<TableDraft>, Token<RowsDraft>,
-                                Token<std::vector<Size>>, TilingDraft, Token<Addition>>;
+using ValueDraft =
+    std::variant<Token<Size>, Token<TableDraft>, Token<RowsDraft>, Token<std::vector<Size>>,
+                 TilingDraft, Token<Addition>, Token<PieceSize>>;
 
 /// A step with the keys that it has; which ones it needs is the Builder's question.
 struct StepDraft {

@@ -143,6 +143,8 @@ class JsonReader {
     switch (key.kind) {
       case KeyKind::number:
         return number(value);
+      case KeyKind::piece:
+        return piece(value);
       case KeyKind::groups:
         return groups(value);
       case KeyKind::list:
@@ -162,6 +164,14 @@ class JsonReader {
   Token<Size> number(const JsonValue& value) const {
     if (value.kind != JsonValue::Kind::number) fail_kind(value, "a number");
     return {.value = value.number, .place = place(value)};
+  }
+  Token<PieceSize> piece(const JsonValue& value) {
+    if (value.kind == JsonValue::Kind::number) return piece_of(number(value));
+    if (value.kind != JsonValue::Kind::string) fail_kind(value, "a number, or \"balanced\"");
+    Scanner scanner = string_scanner(value);
+    auto out = read_piece(scanner);
+    scanner.expect_end();
+    return out;
   }
   Token<Addition> addition(const JsonValue& value) {
     if (value.kind != JsonValue::Kind::string) fail_kind(value, "the name of an addition");

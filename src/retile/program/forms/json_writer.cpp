@@ -68,6 +68,9 @@ class JsonSink final : public KeySink {
   explicit JsonSink(Json& out) : out_(out) {}
 
   void number(std::string_view key, Size value) override { out_[key] = value; }
+  void piece(std::string_view key, PieceSize value) override {
+    out_[key] = value.is_balanced() ? Json(balanced_word) : Json(value.extent());
+  }
   void groups(std::string_view key, const DeviceTable& table) override {
     out_[key] = groups_json(table);
   }

@@ -137,6 +137,8 @@ class TextReader {
     switch (key.kind) {
       case KeyKind::number:
         return scanner.number();
+      case KeyKind::piece:
+        return read_piece(scanner);
       case KeyKind::groups:
         return read_rows_or_iota(scanner, key.name);
       case KeyKind::list:
@@ -176,7 +178,7 @@ Result<DeviceTable> parse_order(std::string_view text, Size positions, std::stri
   const text::Input input{.text = text, .source = std::string(source)};
   return text::result_of([&] {
     text::Scanner scanner(input);
-    const auto draft = forms::read_list_or_iota(scanner, "order");
+    const auto draft = forms::read_order_list(scanner, positions);
     scanner.expect_end();
     return forms::build_order(draft, positions, most_devices);
   });

@@ -99,6 +99,9 @@ class TextSink final : public KeySink {
   explicit TextSink(std::string& out) : out_(out) {}
 
   void number(std::string_view key, Size value) override { begin(key) += fmt::to_string(value); }
+  void piece(std::string_view key, PieceSize value) override {
+    begin(key) += value.is_balanced() ? std::string(balanced_word) : fmt::to_string(value.extent());
+  }
   void groups(std::string_view key, const DeviceTable& table) override {
     begin(key) += groups_to_text(table);
   }

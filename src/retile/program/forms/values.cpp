@@ -11,11 +11,32 @@
 namespace retile::forms {
 namespace {
 
-void read_row(Scanner& scanner, std::vector<Size>& entries) {
+/// The numbers of `4..7` behind the first one, as far as that has been read.
+void read_range(Scanner& scanner, const Token<Size>& first, Size most, std::vector<Size>& entries) {
+  const Token<Size> last = scanner.number();
+  // `first` is among the entries already.
+  if (last.value < first.value ||
+      last.value - first.value > most - static_cast<Size>(entries.size())) {
+    fail(last.place, {.code = Code::bad_number,
+                      .message = last.value < first.value
+                                     ? fmt::format("a range goes up, and {}..{} goes down",
+                                                   first.value, last.value)
+                                     : fmt::format("with {}..{} there are more than {} numbers",
+                                                   first.value, last.value, most),
+                      .notes = {"[4..7, 0] is [4, 5, 6, 7, 0]"}});
+  }
+  for (Size number = first.value; number < last.value; ++number) entries.push_back(number + 1);
+}
+
+/// \param most  of all entries where a range may stand for its numbers; nothing: there are no ranges
+void read_row(Scanner& scanner, std::vector<Size>& entries,
+              std::optional<Size> most = std::nullopt) {
   scanner.expect("[");
   if (scanner.accept("]")) return;
   while (true) {
-    entries.push_back(scanner.number().value);
+    const Token<Size> number = scanner.number();
+    entries.push_back(number.value);
+    if (most && scanner.accept("..")) read_range(scanner, number, *most, entries);
     if (scanner.accept("]")) return;
     if (!scanner.accept(",")) scanner.fail_expected("',' or ']'");
   }
@@ -61,6 +82,25 @@ void read_iota(Scanner& scanner, TableDraft& table, Token<std::vector<Size>> lef
 
 }  // namespace
 
+Token<PieceSize> piece_of(const Token<Size>& extent) {
+  if (extent.value < 1) {
+    fail(extent.place, {.code = Code::bad_number, .message = "a piece has at least one element"});
+  }
+  return {.value = extent.value, .place = extent.place};
+}
+
+Token<PieceSize> read_piece(Scanner& scanner) {
+  if (!scanner.sees_word()) return piece_of(scanner.number());
+  const auto word = scanner.word("");
+  if (word.value == balanced_word) return {.value = PieceSize::balanced(), .place = word.place};
+  fail(word.place,
+       {.code = Code::syntax,
+        .message =
+            fmt::format("a piece has an extent or is balanced, not {}", shortened(word.value)),
+        .notes = {"piece=2 are pieces of 2 elements; of piece=balanced the first are one "
+                  "element longer where they cannot be equal"}});
+}
+
 Token<std::vector<Size>> read_ints(Scanner& scanner) {
   const std::size_t begin = scanner.next();
   std::vector<Size> entries;
@@ -85,10 +125,14 @@ Token<RowsDraft> read_rows(Scanner& scanner) {
   return {.value = std::move(out), .place = scanner.since(begin)};
 }
 
-Token<TableDraft> read_list_or_iota(Scanner& scanner, std::string_view key) {
+namespace {
+
+Token<TableDraft> read_entries(Scanner& scanner, std::string_view key, std::optional<Size> most) {
   const std::size_t begin = scanner.next();
   Token<TableDraft> out;
-  auto list = read_ints(scanner);
+  Token<std::vector<Size>> list;
+  read_row(scanner, list.value, most);
+  list.place = scanner.since(begin);
   if (scanner.sees('<')) {
     read_iota(scanner, out.value, std::move(list), key, 1,
               fmt::format("{}=[n]<=.. lists one entry per device", key));
@@ -98,6 +142,16 @@ Token<TableDraft> read_list_or_iota(Scanner& scanner, std::string_view key) {
   }
   out.place = scanner.since(begin);
   return out;
+}
+
+}  // namespace
+
+Token<TableDraft> read_list_or_iota(Scanner& scanner, std::string_view key) {
+  return read_entries(scanner, key, std::nullopt);
+}
+
+Token<TableDraft> read_order_list(Scanner& scanner, Size most) {
+  return read_entries(scanner, "order", most);
 }
 
 Token<TableDraft> read_rows_or_iota(Scanner& scanner, std::string_view key) {

@@ -16,6 +16,13 @@ using text::Scanner;
 
 /// `[2,3]`
 [[nodiscard]] Token<std::vector<Size>> read_ints(Scanner& scanner);
+/// Reads a list in which a range may stand for its numbers, `[4..7, 0..3]`, or an iota.
+/// \param most  with ranges there are no more numbers
+[[nodiscard]] Token<TableDraft> read_order_list(Scanner& scanner, Size most);
+/// Reads `2` or `balanced`.
+[[nodiscard]] Token<PieceSize> read_piece(Scanner& scanner);
+/// Fails unless the extent is at least 1.
+[[nodiscard]] Token<PieceSize> piece_of(const Token<Size>& extent);
 /// `[[0,4],[1,5]]`
 [[nodiscard]] Token<RowsDraft> read_rows(Scanner& scanner);
 /// ints, or an iota with one number on the left.
