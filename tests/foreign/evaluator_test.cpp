@@ -2,13 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "functions.h"
-#include "retile/foreign/calculate.h"
 
 namespace retile::foreign {
 namespace evaluator_test {
@@ -150,17 +148,59 @@ TEST(Evaluator, arithmetic_is_that_of_the_type) {
   EXPECT_EQ(numbers(words + "ROOT r = u32[2] xor(a, b)"), Numbers({4294967294, 6}));
 }
 
-TEST(Evaluator, the_extremes_divide) {
-  const ElementKind wide = element_kind("s64");
-  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
-  EXPECT_EQ(calculate(Arithmetic::divide, least, -1, wide), least);
-  EXPECT_EQ(calculate(Arithmetic::remainder, least, -1, wide), 0);
-  EXPECT_EQ(calculate(Arithmetic::divide, -1, 2, element_kind("u64")),
-            std::numeric_limits<std::int64_t>::max());
-  EXPECT_TRUE(compared(Comparison::gt, -1, 2, element_kind("u64")));
-  EXPECT_FALSE(compared(Comparison::gt, -1, 2, wide));
-  EXPECT_EQ(calculate(Arithmetic::shift_right, -8, 64, wide), -1);
-  EXPECT_EQ(calculate(Arithmetic::shift_left, 1, 32, element_kind("s32")), 0);
+TEST(Evaluator, shifts_go_by_the_operation_whatever_the_type) {
+  const std::string words = "a = s32[2] constant({-8,-1})\nb = s32[2] constant({1,31})\n";
+  EXPECT_EQ(numbers(words + "ROOT r = s32[2] shift-right-logical(a, b)"), Numbers({2147483644, 1}));
+  EXPECT_EQ(numbers(words + "ROOT r = s32[2] shift-right-arithmetic(a, b)"), Numbers({-4, -1}));
+  const std::string bytes = "a = u8[2] constant({200,100})\nb = u8[2] constant({1,9})\n";
+  EXPECT_EQ(numbers(bytes + "ROOT r = u8[2] shift-right-arithmetic(a, b)"), Numbers({228, 0}));
+  EXPECT_EQ(numbers(bytes + "ROOT r = u8[2] shift-right-logical(a, b)"), Numbers({100, 0}));
+}
+
+TEST(Evaluator, comparisons_go_by_their_type) {
+  const std::string words = "a = s32[3] constant({-1,1,0})\nb = s32[3] constant({1,-1,0})\n";
+  EXPECT_EQ(numbers(words + "ROOT r = pred[3] compare(a, b), direction=GT"), Numbers({0, 1, 0}));
+  EXPECT_EQ(numbers(words + "ROOT r = pred[3] compare(a, b), direction=GT, type=SIGNED"),
+            Numbers({0, 1, 0}));
+  EXPECT_EQ(numbers(words + "ROOT r = pred[3] compare(a, b), direction=GT, type=UNSIGNED"),
+            Numbers({1, 0, 0}));
+  const std::string bytes = "a = u8[2] constant({255,1})\nb = u8[2] constant({1,255})\n";
+  EXPECT_EQ(numbers(bytes + "ROOT r = pred[2] compare(a, b), direction=LT, type=SIGNED"),
+            Numbers({1, 0}));
+  const std::string reals =
+      "a = f32[4] constant({-0, nan, 1.5, -inf})\nb = f32[4] constant({0, nan, 2, nan})\n";
+  EXPECT_EQ(numbers(reals + "ROOT r = pred[4] compare(a, b), direction=EQ"), Numbers({1, 0, 0, 0}));
+  EXPECT_EQ(numbers(reals + "ROOT r = pred[4] compare(a, b), direction=NE, type=FLOAT"),
+            Numbers({0, 1, 1, 1}));
+  EXPECT_EQ(numbers(reals + "ROOT r = pred[4] compare(a, b), direction=LT, type=TOTALORDER"),
+            Numbers({1, 0, 1, 1}));
+  EXPECT_NE(testing::refusal_of(module_of(3, words + "ROOT r = pred[3] compare(a, b), "
+                                                     "direction=EQ, type=FLOAT")),
+            "");
+}
+
+TEST(Evaluator, numbers_with_a_point_are_known_and_become_integers) {
+  const std::string reals = "a = f32[4] constant({1.5, -2.75, nan, 1e20})\n";
+  EXPECT_EQ(numbers(reals + "ROOT r = s8[4] convert(a)"), Numbers({1, -2, 0, 127}));
+  EXPECT_EQ(numbers(reals + "ROOT r = u8[4] convert(a)"), Numbers({1, 0, 0, 255}));
+  EXPECT_EQ(numbers(reals + "ROOT r = pred[4] convert(a)"), Numbers({1, 1, 1, 1}));
+  EXPECT_EQ(numbers("a = s32[2] constant({16777217,-3})\nb = f32[2] convert(a)\n"
+                    "ROOT r = s32[2] convert(b)"),
+            Numbers({16777216, -3}));
+  EXPECT_EQ(numbers("a = f32[3] iota(), iota_dimension=0\nROOT r = s32[3] convert(a)"),
+            Numbers({0, 1, 2}));
+}
+
+TEST(Evaluator, numbers_are_clamped_between_scalars_or_arrays) {
+  const std::string words =
+      "a = s32[3] constant({-5,2,9})\nl = s32[] constant(0)\nh = s32[3] constant({3,1,4})\n";
+  EXPECT_EQ(numbers(words + "ROOT r = s32[3] clamp(l, a, h)"), Numbers({0, 1, 4}));
+}
+
+TEST(Evaluator, turns_dimensions_around) {
+  EXPECT_EQ(tags("ROOT r = f32[2,3] reverse(p), dimensions={0}"), Tags({3, 4, 5, 0, 1, 2}));
+  EXPECT_EQ(tags("ROOT r = f32[2,3] reverse(p), dimensions={1}"), Tags({2, 1, 0, 5, 4, 3}));
+  EXPECT_EQ(tags("ROOT r = f32[2,3] reverse(p), dimensions={0,1}"), Tags({5, 4, 3, 2, 1, 0}));
 }
 
 TEST(Evaluator, the_parameter_is_the_box_of_the_device) {

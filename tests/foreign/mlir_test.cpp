@@ -166,7 +166,13 @@ TEST(MlirNumbers, in_rows_and_alike) {
   EXPECT_EQ(numbers("dense<[[1, -2], [0x10, 4]]> : tensor<2x2xi64>"), Numbers({1, -2, 16, 4}));
   EXPECT_EQ(numbers("dense<7> : tensor<2x2xi64>"), Numbers({7}));
   EXPECT_EQ(numbers("dense<[true, false]> : tensor<2xi1>"), Numbers({1, 0}));
-  EXPECT_EQ(numbers("dense<[0.0e5, 1.0]> : tensor<2xf32>"), Numbers({0, 1}));
+  EXPECT_EQ(numbers("dense<[0.0e5, 1.0]> : tensor<2xf32>"), Numbers({0, operations::word_of(1)}));
+  EXPECT_EQ(numbers("dense<[0x7FC0, -1.5]> : tensor<2xbf16>").back(), operations::word_of(-1.5));
+  EXPECT_EQ(numbers("dense<[(0.0, 0.0), (0.0, 2.0)]> : tensor<2xcomplex<f32>>"), Numbers({0, 1}));
+  EXPECT_EQ(numbers("dense<[255, -128]> : tensor<2xi8>"), Numbers({-1, -128}));
+  EXPECT_EQ(refused("dense<256> : tensor<i8>"), "256 is no value of i8");
+  EXPECT_EQ(refused("dense<-1> : tensor<ui8>"), "-1 is no value of ui8");
+  EXPECT_EQ(refused("dense<1.5> : tensor<i8>"), "a number with a point is no i8");
   EXPECT_EQ(numbers("array<i64: 3, -4>"), Numbers({3, -4}));
   EXPECT_EQ(numbers("[5, 6]"), Numbers({5, 6}));
   EXPECT_EQ(numbers("array<i64>"), Numbers());
@@ -182,7 +188,8 @@ TEST(MlirNumbers, in_bytes_the_lowest_first) {
   using Numbers = std::vector<std::int64_t>;
   EXPECT_EQ(numbers("dense<\"0x0100FEFF\"> : tensor<2xi16>"), Numbers({1, -2}));
   EXPECT_EQ(numbers("dense<\"0x0100FEFF\"> : tensor<2xui16>"), Numbers({1, 65534}));
-  EXPECT_EQ(numbers("dense<\"0x0000803F00000000\"> : tensor<2xf32>"), Numbers({1, 0}));
+  EXPECT_EQ(numbers("dense<\"0x0000803F00000000\"> : tensor<2xf32>"),
+            Numbers({operations::word_of(1), 0}));
   EXPECT_EQ(numbers("dense<\"0x0500\"> : tensor<9xi1>"), Numbers({1, 0, 1, 0, 0, 0, 0, 0, 0}));
   EXPECT_EQ(refused("dense<\"0x01000\"> : tensor<2xi16>"), "no bytes in hexadecimal");
   EXPECT_EQ(refused("dense<\"0x01G0\"> : tensor<1xi16>"), "no bytes in hexadecimal");

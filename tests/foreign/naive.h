@@ -14,11 +14,11 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/layout.h"
-#include "retile/foreign/calculate.h"
-#include "retile/foreign/element.h"
 #include "retile/foreign/evaluator.h"
 #include "retile/foreign/module.h"
 #include "retile/foreign/typing.h"
+#include "retile/operations/arithmetic.h"
+#include "retile/operations/element.h"
 
 namespace retile::foreign::naive {
 
@@ -30,6 +30,7 @@ struct Cell {
   enum class Kind { number, zero, undefined, nothing, terms };
   Kind kind = Kind::number;
   std::int64_t number = 0;
+  bool is_real = false;                     ///< the number is the word of one with a point
   Addition addition = Addition::sum;        ///< of several terms
   std::map<std::int64_t, Size> terms = {};  ///< atom -> times
   friend bool operator==(const Cell&, const Cell&) = default;
@@ -77,7 +78,8 @@ class Evaluator {
   }
   [[nodiscard]] Cell as_element(Cell cell) const {
     if (cell.kind == Cell::Kind::number) {
-      cell = {.kind = cell.number == 0 ? Cell::Kind::zero : Cell::Kind::undefined};
+      const bool zero = cell.is_real ? operations::real_of(cell.number) == 0 : cell.number == 0;
+      cell = {.kind = zero ? Cell::Kind::zero : Cell::Kind::undefined};
     }
     return cell;
   }
@@ -92,6 +94,8 @@ class Evaluator {
       Size rest = k;
       for (std::size_t i = shape.size(); i-- > 0; rest /= shape[i]) at[i] = rest % shape[i];
       Cell one = cell(at);
+      if (one.kind == Cell::Kind::number && !elements_[result])
+        one.is_real = kind(result).is_real();
       out.push_back(elements_[result] ? as_element(std::move(one)) : std::move(one));
     }
   }
@@ -119,7 +123,9 @@ class Evaluator {
   }
   [[nodiscard]] Cell calculated(Arithmetic arithmetic, const Cell& a, const Cell& b,
                                 ValueId result) const {
-    if (!elements_[result]) return number(calculate(arithmetic, a.number, b.number, kind(result)));
+    if (!elements_[result]) {
+      return number(operations::calculate(arithmetic, a.number, b.number, kind(result)));
+    }
     return add(arithmetic == Arithmetic::maximum   ? Addition::max
                : arithmetic == Arithmetic::minimum ? Addition::min
                                                    : Addition::sum,
@@ -149,7 +155,9 @@ class Evaluator {
     const bool one = action.numbers.size() == 1;
     fill(op.results[0], d, [&](const Index& at) {
       const auto raw = action.numbers[one ? 0 : n(flat(at, extents(op.results[0])))];
-      return number(elements_[op.results[0]] ? raw : wrapped(raw, kind(op.results[0])));
+      Cell out = number(kind(op.results[0]).is_number() ? wrapped(raw, kind(op.results[0])) : raw);
+      out.is_real = kind(op.results[0]).is_real();
+      return out;
     });
   }
   void apply(const PerDevice& action, const Operation& op, Size d) {
@@ -159,7 +167,10 @@ class Evaluator {
   void apply(const Iota& action, const Operation& op, Size d) {
     fill(op.results[0], d, [&](const Index& at) {
       if (elements_[op.results[0]]) return undefined();
-      return number(wrapped(at[action.dim], kind(op.results[0])));
+      if (!kind(op.results[0]).is_real())
+        return number(wrapped(at[action.dim], kind(op.results[0])));
+      return number(operations::word_of(
+          operations::rounded(static_cast<double>(at[action.dim]), *kind(op.results[0]).format)));
     });
   }
   void copy(const Operation& op, Size d) {
@@ -170,8 +181,19 @@ class Evaluator {
   void apply(const Convert&, const Operation& op, Size d) {
     fill(op.results[0], d, [&](const Index& at) {
       Cell cell = read(op.operands[0], d, at);
-      if (!elements_[op.results[0]]) cell.number = wrapped(cell.number, kind(op.results[0]));
+      if (!elements_[op.results[0]]) {
+        cell.number = operations::converted(cell.number, kind(op.operands[0]), kind(op.results[0]));
+      }
       return cell;
+    });
+  }
+  void apply(const Reverse& action, const Operation& op, Size d) {
+    fill(op.results[0], d, [&](const Index& at) {
+      Index old = at;
+      for (const std::size_t dim : action.dims) {
+        old[dim] = extents(op.operands[0])[dim] - 1 - at[dim];
+      }
+      return read(op.operands[0], d, old);
     });
   }
   void apply(const Transpose& action, const Operation& op, Size d) {
@@ -267,9 +289,18 @@ class Evaluator {
   }
   void apply(const Compare& action, const Operation& op, Size d) {
     fill(op.results[0], d, [&](const Index& at) {
-      const bool holds = compared(action.comparison, read(op.operands[0], d, at).number,
-                                  read(op.operands[1], d, at).number, kind(op.operands[0]));
+      const bool holds =
+          operations::compared(action.comparison, action.order, read(op.operands[0], d, at).number,
+                               read(op.operands[1], d, at).number, kind(op.operands[0]));
       return number(holds ? 1 : 0);
+    });
+  }
+  void apply(const Clamp&, const Operation& op, Size d) {
+    fill(op.results[0], d, [&](const Index& at) {
+      const auto end = [&](std::size_t k) {
+        return read(op.operands[k], d, extents(op.operands[k]).empty() ? Index{} : at).number;
+      };
+      return number(operations::clamped(end(0), end(1), end(2), kind(op.results[0])));
     });
   }
   void apply(const Calculate& action, const Operation& op, Size d) {
@@ -407,7 +438,11 @@ class Evaluator {
 /// What the first evaluator holds in a place, in this one's words.
 inline Cell cell_of(const Cells& cells, std::size_t k, const Sums& sums) {
   using Kind = Cell::Kind;
-  if (!cells.are_tags()) return {.kind = Kind::number, .number = cells.numbers()[k]};
+  if (!cells.are_tags()) {
+    return {.kind = Kind::number,
+            .number = cells.numbers()[k],
+            .is_real = cells.content() == Content::reals};
+  }
   const Tag tag = cells.tags()[k];
   if (tag == zero_tag) return {.kind = Kind::zero};
   if (tag == undefined_tag) return {.kind = Kind::undefined};

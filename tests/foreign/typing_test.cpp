@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "functions.h"
-#include "retile/foreign/element.h"
 
 namespace retile::foreign {
 namespace typing_test {
@@ -34,9 +34,13 @@ TEST(Typing, every_rule_has_its_refusal) {
   const std::vector<Case> cases = {
       {"f32[4,6] copy(p)", "f32[4,5] copy(p)", "makes f32[4,6] here"},
       {"f32[4,6] copy(p)", "f64[4,6] copy(p)", "elements of type f32"},
-      {"f32[4,6] copy(p)", "f32[4,6] copy(p, p)", "takes 1 operands, not 2"},
+      {"f32[4,6] copy(p)", "f32[4,6] copy(p, p)", "takes 1 operand, not 2"},
       {"f64[4,6] convert(p)", "bf16[4,6] convert(p)", "a conversion of elements from f32 to bf16"},
       {"f64[4,6] convert(p)", "s32[4,6] convert(p)", "a conversion of elements"},
+      {"f32[4,6] reverse(p), dimensions={0}", "f32[4,6] reverse(p), dimensions={0,0}",
+       "turned around twice"},
+      {"s32[4] clamp(i, t, t)", "f32[4,6] clamp(z, p, z)", "clamp of elements"},
+      {"s32[4] shift-left(t, t)", "f32[] shift-left(z, z)", "takes integers as operand 0"},
       {"f32[24] reshape(p)", "f32[25] reshape(p)", "makes f32[25] of f32[4,6]"},
       {"f32[6,4] transpose(p), dimensions={1,0}", "f32[4,6] transpose(p), dimensions={1,0}",
        "makes f32[6,4] here"},
@@ -62,7 +66,9 @@ TEST(Typing, every_rule_has_its_refusal) {
       {"s32[1] dynamic-slice(t, i), dynamic_slice_sizes={1}",
        "s32[1] dynamic-slice(t, i, i), dynamic_slice_sizes={1}", "for each of 1 dimensions"},
       {"s32[1] dynamic-slice(t, i), dynamic_slice_sizes={1}",
-       "s32[1] dynamic-slice(t, z), dynamic_slice_sizes={1}", "an offset that depends"},
+       "s32[1] dynamic-slice(t, z), dynamic_slice_sizes={1}", "takes integers as operand 1"},
+      {"f32[] reshape(z)", "s32[1] dynamic-slice(t, p), dynamic_slice_sizes={1}",
+       "an offset that depends"},
       {"s32[4] dynamic-update-slice(t, t, i)", "f32[4,6] dynamic-update-slice(p, t, i, i)",
        "elements of type s32"},
       {"pred[4] compare(t, t), direction=EQ", "pred[4,6] compare(p, p), direction=EQ",
@@ -96,10 +102,10 @@ TEST(Typing, parts_that_do_not_divide) {
   EXPECT_NE(refusal_of(text("4")).find("cuts 4 elements into 3 parts"), std::string::npos);
 }
 
-TEST(Typing, elements_are_what_comes_of_the_parameter_and_what_is_no_integer) {
+TEST(Typing, elements_are_what_comes_of_the_parameter_and_what_is_no_number) {
   const Function function = testing::function_of(
       module_of(2,
-                "p = s32[4] parameter(0)\nt = s32[4] constant({1,2,3,4})\nz = f32[] constant(0)\n"
+                "p = s32[4] parameter(0)\nt = s32[4] constant({1,2,3,4})\nz = c64[] constant((0, 0))\n"
                 "i = s32[] constant(0)\nd = s32[4] dynamic-slice(t, i), dynamic_slice_sizes={4}\n"
                 "ROOT r = s32[4] add(p, t)"));
   EXPECT_EQ(values_of_elements(function),
@@ -113,23 +119,49 @@ TEST(Typing, places_point_into_the_line) {
   EXPECT_LE(place_in(input, {.line = 9, .column = 9}).span.end, input.text.size());
 }
 
-TEST(Elements, have_their_kinds) {
-  using Form = ElementKind::Form;
-  EXPECT_EQ(element_kind("pred").form, Form::truth);
-  EXPECT_EQ(element_kind("i1").form, Form::truth);
-  EXPECT_EQ(element_kind("s32").form, Form::integer);
-  EXPECT_EQ(element_kind("u8").bits, 8);
-  EXPECT_FALSE(element_kind("ui16").is_signed);
-  EXPECT_EQ(element_kind("index").bits, 64);
-  EXPECT_EQ(element_kind("f32").form, Form::other);
-  EXPECT_EQ(element_kind("bf16").bytes(), 2);
-  EXPECT_EQ(element_kind("f8e4m3fn").bytes(), 1);
-  EXPECT_EQ(element_kind("c64").bytes(), 8);
-  EXPECT_EQ(element_kind("complex<f32>").bytes(), 8);
-  EXPECT_EQ(element_kind("s99999999999999999999").form, Form::other);
-  EXPECT_EQ(wrapped(255, element_kind("s8")), -1);
-  EXPECT_EQ(wrapped(-1, element_kind("u8")), 255);
-  EXPECT_EQ(wrapped(-7, element_kind("pred")), 1);
+TEST(Typing, conversions_of_elements_lose_nothing) {
+  const auto refused = [](const std::string& from, const std::string& wide) {
+    return refusal_of(module_of(2, "p = " + from + "[4] parameter(0)\nw = " + wide +
+                                       "[4] convert(p)\nROOT r = " + from + "[4] convert(w)"));
+  };
+  for (const auto& [from, wide] :
+       std::vector<std::pair<std::string, std::string>>{{"f16", "f32"},
+                                                        {"bf16", "f32"},
+                                                        {"s8", "s16"},
+                                                        {"u8", "s16"},
+                                                        {"s16", "f32"},
+                                                        {"pred", "s8"},
+                                                        {"f8e8m0fnu", "bf16"},
+                                                        {"f4e2m1fn", "f16"},
+                                                        {"f32", "c64"}}) {
+    EXPECT_EQ(refused(from, wide), "") << from << " " << wide;
+  }
+  for (const auto& [from, narrow] :
+       std::vector<std::pair<std::string, std::string>>{{"f16", "bf16"},
+                                                        {"bf16", "f16"},
+                                                        {"s8", "u16"},
+                                                        {"u8", "s8"},
+                                                        {"s32", "f32"},
+                                                        {"f32", "s64"},
+                                                        {"f8e8m0fnu", "f16"},
+                                                        {"f4e2m1fn", "f8e8m0fnu"},
+                                                        {"c64", "f64"}}) {
+    EXPECT_NE(refused(from, narrow).find("a conversion of elements"), std::string::npos)
+        << from << " " << narrow;
+  }
+}
+
+TEST(Typing, sums_of_integers_are_no_sums_of_numbers_with_a_point) {
+  const auto text = [](const std::string& wide) {
+    return "HloModule m, num_partitions=2\nadd {\n a = " + wide + "[] parameter(0)\n b = " + wide +
+           "[] parameter(1)\n ROOT c = " + wide +
+           "[] add(a, b)\n}\nENTRY e {\n p = s8[4] parameter(0)\n w = " + wide +
+           "[4] convert(p)\n s = " + wide +
+           "[4] all-reduce(w), channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true, "
+           "to_apply=add\n ROOT r = s8[4] convert(s)\n}\n";
+  };
+  EXPECT_EQ(refusal_of(text("s32")), "");
+  EXPECT_NE(refusal_of(text("f32")).find("a conversion of sums"), std::string::npos);
 }
 
 }  // namespace typing_test

@@ -35,35 +35,37 @@ std::vector<Loop> loops_of(const Piece& piece) {
   return out;
 }
 
-template <typename From, typename To>
-To converted(From cell) {
-  if constexpr (std::is_same_v<From, To>) {
+/// A cell as it is.
+struct Kept {
+  template <typename T>
+  T operator()(T cell) const {
     return cell;
-  } else {
-    return tag_of(cell);
   }
-}
+};
+/// A number that becomes a tag.
+struct Tagged {
+  Content content;
+  Tag operator()(std::int64_t word) const { return tag_of(word, content); }
+};
 
 /// The innermost loop.
-template <typename From, typename To>
-void copy_row(const From* from, To* to, const Loop& loop) {
+template <typename From, typename To, typename Change>
+void copy_row(const From* from, To* to, const Loop& loop, const Change& change) {
   if constexpr (std::is_same_v<From, To>) {
     if (loop.from == 1 && loop.to == 1) {
       std::copy_n(from, loop.extent, to);
       return;
     }
   }
-  for (Size k = 0; k < loop.extent; ++k) {
-    to[k * loop.to] = converted<From, To>(from[k * loop.from]);
-  }
+  for (Size k = 0; k < loop.extent; ++k) to[k * loop.to] = change(from[k * loop.from]);
 }
 
-template <typename From, typename To>
-void copy_box(const From* from, To* to, const std::vector<Loop>& loops) {
+template <typename From, typename To, typename Change>
+void copy_box(const From* from, To* to, const std::vector<Loop>& loops, const Change& change) {
   const std::size_t outer = loops.size() - 1;
   std::vector<Size> at(outer, 0);
   while (true) {
-    copy_row(from, to, loops.back());
+    copy_row(from, to, loops.back(), change);
     std::size_t k = outer;
     while (k > 0) {
       --k;
@@ -89,12 +91,14 @@ void Budget::take(Size bytes) {
   used_ += bytes;
 }
 
-Cells::Cells(Budget& budget, bool tags, Size count, std::int64_t fill) : budget_(&budget) {
-  const auto bytes = checked_mul(count, tags ? Size{sizeof(Tag)} : Size{sizeof(std::int64_t)});
+Cells::Cells(Budget& budget, Content content, Size count, std::int64_t fill)
+    : budget_(&budget), content_(content) {
+  const Size each = are_tags() ? Size{sizeof(Tag)} : Size{sizeof(std::int64_t)};
+  const auto bytes = checked_mul(count, each);
   if (!bytes) throw LimitReached{"a tile has too many elements"};
   budget.take(*bytes);
   bytes_ = *bytes;
-  if (tags) {
+  if (are_tags()) {
     of_.emplace<Tags>(static_cast<std::size_t>(count), static_cast<Tag>(fill));
   } else {
     of_.emplace<Numbers>(static_cast<std::size_t>(count), fill);
@@ -126,13 +130,13 @@ void copy(const Piece& piece, Cells& target) {
   const std::vector<Loop> loops = loops_of(piece);
   if (!target.are_tags()) {
     copy_box(piece.source->numbers().data() + piece.from.offset,
-             target.numbers().data() + piece.to.offset, loops);
+             target.numbers().data() + piece.to.offset, loops, Kept{});
   } else if (piece.source->are_tags()) {
     copy_box(piece.source->tags().data() + piece.from.offset,
-             target.tags().data() + piece.to.offset, loops);
+             target.tags().data() + piece.to.offset, loops, Kept{});
   } else {
     copy_box(piece.source->numbers().data() + piece.from.offset,
-             target.tags().data() + piece.to.offset, loops);
+             target.tags().data() + piece.to.offset, loops, Tagged{piece.source->content()});
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/size.h"
+#include "retile/operations/element.h"
 
 namespace retile::foreign {
 
@@ -18,6 +19,9 @@ using Tag = std::int32_t;
 inline constexpr Tag zero_tag = -1;
 inline constexpr Tag undefined_tag = -2;  ///< anything may be there
 inline constexpr Tag nothing_tag = -3;    ///< what adds nothing to a maximum or a minimum
+
+/// What cells are: tags, or words (operations/element.h) that are known.
+enum class Content { tags, integers, reals };
 
 /// A limit at which nobody knows the answer. Thrown inside of the room.
 struct LimitReached {
@@ -52,28 +56,33 @@ class Cells {
   using Tags = std::vector<Tag>;
   using Numbers = std::vector<std::int64_t>;
 
-  Cells(Budget& budget, bool tags, Size count, std::int64_t fill);
+  Cells(Budget& budget, Content content, Size count, std::int64_t fill);
   Cells(const Cells&) = delete;
   Cells& operator=(const Cells&) = delete;
   ~Cells();
 
-  [[nodiscard]] bool are_tags() const { return std::holds_alternative<Tags>(of_); }
+  [[nodiscard]] Content content() const { return content_; }
+  [[nodiscard]] bool are_tags() const { return content_ == Content::tags; }
   [[nodiscard]] const Tags& tags() const { return std::get<Tags>(of_); }
   [[nodiscard]] Tags& tags() { return std::get<Tags>(of_); }
+  /// Of integers and of reals.
   [[nodiscard]] const Numbers& numbers() const { return std::get<Numbers>(of_); }
   [[nodiscard]] Numbers& numbers() { return std::get<Numbers>(of_); }
 
  private:
   Budget* budget_;
+  Content content_;
   Size bytes_;
   std::variant<Tags, Numbers> of_;
 };
 
 using Block = std::shared_ptr<const Cells>;
 
-/// A number as the tag of an element.
-[[nodiscard]] constexpr Tag tag_of(std::int64_t number) {
-  return number == 0 ? zero_tag : undefined_tag;
+/// A number as the tag of an element; signs of zeros are not followed.
+/// Precondition: they are no tags.
+[[nodiscard]] inline Tag tag_of(operations::Word word, Content content) {
+  const bool is_zero = content == Content::reals ? operations::real_of(word) == 0 : word == 0;
+  return is_zero ? zero_tag : undefined_tag;
 }
 
 /// Where the cells of a box lie in an array: its first one, and how far neighbours are apart.

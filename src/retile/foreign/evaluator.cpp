@@ -7,10 +7,10 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/index.h"
-#include "retile/foreign/calculate.h"
 #include "retile/foreign/dtensor/trace.h"
-#include "retile/foreign/element.h"
 #include "retile/foreign/typing.h"
+#include "retile/operations/arithmetic.h"
+#include "retile/operations/element.h"
 
 namespace retile::foreign {
 namespace {
@@ -40,9 +40,10 @@ class Step {
   [[nodiscard]] const TileType& type() const {
     return function_.values[operation_.results[0]].type;
   }
-  [[nodiscard]] bool makes_tags() const {
-    return evaluator_.states_[operation_.results[0]].elements;
+  [[nodiscard]] Content content() const {
+    return evaluator_.states_[operation_.results[0]].content;
   }
+  [[nodiscard]] bool makes_tags() const { return content() == Content::tags; }
   [[nodiscard]] const Block& block(std::size_t k, Size device) const {
     return evaluator_.states_[operation_.operands[k]].blocks[index(device)];
   }
@@ -52,7 +53,7 @@ class Step {
     return blocks;
   }
   [[nodiscard]] std::shared_ptr<Cells> fresh(std::int64_t fill) {
-    return std::make_shared<Cells>(evaluator_.budget_, makes_tags(), count_of(result()), fill);
+    return std::make_shared<Cells>(evaluator_.budget_, content(), count_of(result()), fill);
   }
   [[nodiscard]] std::int64_t nought() const { return makes_tags() ? zero_tag : 0; }
   [[nodiscard]] std::int64_t anything() const { return makes_tags() ? undefined_tag : 0; }
@@ -144,19 +145,13 @@ class Step {
 
   void rule(const Constant& action) {
     const ElementKind kind = element_kind(type().element);
-    const auto cell = [&](std::int64_t number) -> std::int64_t {
-      return makes_tags() ? tag_of(number) : wrapped(number, kind);
+    const Content written = kind.is_real() ? Content::reals : Content::integers;
+    const auto cell = [&](std::int64_t word) -> std::int64_t {
+      if (makes_tags()) return tag_of(word, written);
+      return kind.is_real() ? word : wrapped(word, kind);
     };
     const auto cells = fresh(cell(action.numbers.front()));
-    if (action.numbers.size() > 1) {
-      for (std::size_t k = 0; k < action.numbers.size(); ++k) {
-        if (makes_tags()) {
-          cells->tags()[k] = static_cast<Tag>(cell(action.numbers[k]));
-        } else {
-          cells->numbers()[k] = cell(action.numbers[k]);
-        }
-      }
-    }
+    for (std::size_t k = 1; k < action.numbers.size(); ++k) set(*cells, k, cell(action.numbers[k]));
     everywhere(cells);
   }
   void rule(const PerDevice& action) {
@@ -168,10 +163,11 @@ class Step {
     const auto cells = fresh(anything());
     const Size stride = strides_of(result())[action.dim];
     const ElementKind kind = element_kind(type().element);
+    constexpr ElementKind place = {.form = ElementKind::Form::integer, .bits = 64};
     if (!makes_tags()) {
       for (std::size_t k = 0; k < cells->numbers().size(); ++k) {
         const Size at = static_cast<Size>(k) / stride % result()[action.dim];
-        cells->numbers()[k] = wrapped(at, kind);
+        cells->numbers()[k] = operations::converted(at, place, kind);
       }
     }
     everywhere(cells);
@@ -179,20 +175,22 @@ class Step {
   void rule(const Same&) { same(); }
   void rule(const Reshape&) { same(); }
   void rule(const Convert&) {
-    const ElementKind kind = element_kind(type().element);
-    const bool numbers = !block(0, 0)->are_tags();
-    if (!numbers) return same();
+    if (block(0, 0)->are_tags()) return same();
+    const ElementKind from = operand_kind(0);
+    const ElementKind to = element_kind(type().element);
     locally([&](Size device) {
       const Cells& old = *block(0, device);
       auto cells = fresh(0);
-      if (makes_tags()) {
-        std::transform(old.numbers().begin(), old.numbers().end(), cells->tags().begin(), tag_of);
-      } else {
-        std::transform(old.numbers().begin(), old.numbers().end(), cells->numbers().begin(),
-                       [&](std::int64_t number) { return wrapped(number, kind); });
+      for (std::size_t k = 0; k < old.numbers().size(); ++k) {
+        const std::int64_t word = old.numbers()[k];
+        set(*cells, k,
+            makes_tags() ? tag_of(word, old.content()) : operations::converted(word, from, to));
       }
       return cells;
     });
+  }
+  [[nodiscard]] ElementKind operand_kind(std::size_t k) const {
+    return element_kind(function_.values[operation_.operands[k]].type.element);
   }
 
   /// What a device gets whose result is one box of its operand.
@@ -216,6 +214,14 @@ class Step {
     // A stride beyond the end leaves one element, and may be as large as it likes.
     for (std::size_t k = 0; k < from.strides.size(); ++k) {
       from.strides[k] *= std::min(action.stride[k], operand(0)[k]);
+    }
+    locally([&](Size device) { return box(*block(0, device), from); });
+  }
+  void rule(const Reverse& action) {
+    Lane from = lane_at(Shape(result().size(), 0), operand(0));
+    for (const std::size_t dim : action.dims) {
+      from.offset += from.strides[dim] * (operand(0)[dim] - 1);
+      from.strides[dim] = -from.strides[dim];
     }
     locally([&](Size device) { return box(*block(0, device), from); });
   }
@@ -257,7 +263,7 @@ class Step {
   /// A cell as one of the result.
   [[nodiscard]] std::int64_t cell(const Cells& cells, std::size_t k) const {
     if (cells.are_tags()) return cells.tags()[k];
-    return makes_tags() ? tag_of(cells.numbers()[k]) : cells.numbers()[k];
+    return makes_tags() ? tag_of(cells.numbers()[k], cells.content()) : cells.numbers()[k];
   }
   /// Copies all of operand k to a place of the result.
   void put(const Cells& source, const Shape& extents, const Shape& start, Cells& target) const {
@@ -285,8 +291,7 @@ class Step {
     for (std::size_t k = 0; k < extents.size(); ++k) {
       const Size most = operand(0)[k] - extents[k];
       const std::int64_t number = block(first + k, device)->numbers().front();
-      const ElementKind kind =
-          element_kind(function_.values[operation_.operands[first + k]].type.element);
+      const ElementKind kind = operand_kind(first + k);
       const bool huge = !kind.is_signed && number < 0;  // 2^63 and more
       out.push_back(huge ? most : std::clamp<Size>(number, 0, most));
     }
@@ -337,13 +342,29 @@ class Step {
     }
   }
   void rule(const Compare& action) {
-    const ElementKind kind = element_kind(function_.values[operation_.operands[0]].type.element);
+    const ElementKind kind = operand_kind(0);
     locally([&](Size device) {
       const auto& left = block(0, device)->numbers();
       const auto& right = block(1, device)->numbers();
       auto cells = fresh(0);
       for (std::size_t k = 0; k < left.size(); ++k) {
-        cells->numbers()[k] = compared(action.comparison, left[k], right[k], kind) ? 1 : 0;
+        const bool holds =
+            operations::compared(action.comparison, action.order, left[k], right[k], kind);
+        cells->numbers()[k] = holds ? 1 : 0;
+      }
+      return cells;
+    });
+  }
+  void rule(const Clamp&) {
+    const ElementKind kind = operand_kind(1);
+    locally([&](Size device) {
+      const auto at = [&](std::size_t operand_number, std::size_t k) {
+        const auto& numbers = block(operand_number, device)->numbers();
+        return numbers[operand(operand_number).empty() ? 0 : k];
+      };
+      auto cells = fresh(0);
+      for (std::size_t k = 0; k < cells->numbers().size(); ++k) {
+        cells->numbers()[k] = operations::clamped(at(0, k), at(1, k), at(2, k), kind);
       }
       return cells;
     });
@@ -364,7 +385,7 @@ class Step {
   /// Of two cells of the result's type.
   [[nodiscard]] std::int64_t calculated(Arithmetic arithmetic, std::int64_t a, std::int64_t b,
                                         const ElementKind& kind) {
-    if (!makes_tags()) return calculate(arithmetic, a, b, kind);
+    if (!makes_tags()) return operations::calculate(arithmetic, a, b, kind);
     const Addition addition = arithmetic == Arithmetic::maximum   ? Addition::max
                               : arithmetic == Arithmetic::minimum ? Addition::min
                                                                   : Addition::sum;
@@ -451,8 +472,8 @@ class Step {
     const Arithmetic arithmetic = addition == Addition::max   ? Arithmetic::maximum
                                   : addition == Addition::min ? Arithmetic::minimum
                                                               : Arithmetic::add;
-    if (group.size() == 1) return sum;
-    auto cells = std::make_shared<Cells>(evaluator_.budget_, makes_tags(), count_of(operand(0)), 0);
+    if (group.size() == 1 && sum->are_tags() == makes_tags()) return sum;
+    auto cells = std::make_shared<Cells>(evaluator_.budget_, content(), count_of(operand(0)), 0);
     for (std::size_t m = 0; m < group.size(); ++m) {
       const Cells& other = *block(0, group[m]);
       for (std::size_t k = 0; k < index(count_of(operand(0))); ++k) {
@@ -538,7 +559,8 @@ class Step {
   }
   /// What both have a place for.
   [[nodiscard]] Block resized(const Cells& cells, const Shape& before, const Shape& after) {
-    auto out = std::make_shared<Cells>(evaluator_.budget_, true, count_of(after), undefined_tag);
+    auto out =
+        std::make_shared<Cells>(evaluator_.budget_, Content::tags, count_of(after), undefined_tag);
     if (before.size() != after.size()) return out;
     Shape common = before;
     for (std::size_t k = 0; k < common.size(); ++k) common[k] = std::min(before[k], after[k]);
@@ -573,7 +595,10 @@ class Step {
 Evaluator::Evaluator(const Function& function, const Layout& from, Size most_bytes)
     : function_(function), from_(from), budget_(most_bytes), states_(function.values.size()) {
   const std::vector<bool> elements = values_of_elements(function);
-  for (std::size_t k = 0; k < states_.size(); ++k) states_[k].elements = elements[k];
+  for (std::size_t k = 0; k < states_.size(); ++k) {
+    const bool is_real = element_kind(function.values[k].type.element).is_real();
+    states_[k].content = elements[k] ? Content::tags : is_real ? Content::reals : Content::integers;
+  }
 }
 
 void Evaluator::apply(const Operation& operation) { Step(*this, operation).apply(); }

@@ -17,7 +17,7 @@ namespace retile::foreign {
 
 /// What the devices hold of one value.
 struct State {
-  bool elements = false;  ///< tags; else numbers
+  Content content = Content::tags;
   std::vector<Block>
       blocks;  ///< of every device; empty where the value is not known, or was dropped
 };

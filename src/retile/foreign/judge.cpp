@@ -13,9 +13,9 @@
 #include "retile/core/index.h"
 #include "retile/foreign/compare.h"
 #include "retile/foreign/dtensor/trace.h"
-#include "retile/foreign/element.h"
 #include "retile/foreign/evaluator.h"
 #include "retile/foreign/traffic.h"
+#include "retile/operations/element.h"
 
 namespace retile::foreign {
 namespace {

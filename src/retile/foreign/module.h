@@ -15,8 +15,14 @@
 #include "retile/core/layout.h"
 #include "retile/core/mesh.h"
 #include "retile/core/size.h"
+#include "retile/operations/arithmetic.h"
+#include "retile/operations/element.h"
 
 namespace retile::foreign {
+
+using operations::element_kind;
+using operations::ElementKind;
+using operations::wrapped;
 
 /// Where something stands in a file, both counted from 1.
 struct FilePlace {
@@ -46,7 +52,7 @@ using Groups = std::vector<std::vector<Size>>;
 struct Parameter {
   std::size_t number = 0;
 };
-/// Integers or truth values, row by row; one number where all are alike. Of other types a 0 is a
+/// Words (operations/element.h), row by row; one where all are alike. Of types without words a 0 is a
 /// zero, and any other number one that nothing is known of. No operands.
 struct Constant {
   std::vector<std::int64_t> numbers;
@@ -83,6 +89,10 @@ struct Pad {
 struct Concatenate {
   std::size_t dim = 0;
 };
+/// These dimensions turned around.
+struct Reverse {
+  std::vector<std::size_t> dims;
+};
 /// Old dimension k becomes new dimension dims[k], where an extent of 1 repeats, too; all others
 /// repeat.
 struct Broadcast {
@@ -96,31 +106,20 @@ struct DynamicSlice {
 struct DynamicUpdateSlice {};
 /// Operands: truth values (of the shape, or a scalar), where true, where false.
 struct Select {};
-enum class Comparison { eq, ne, lt, le, gt, ge };
+using operations::Arithmetic;
+using operations::Comparison;
+using operations::Order;
 /// Of numbers.
 struct Compare {
   Comparison comparison{};
-};
-enum class Arithmetic {
-  add,
-  subtract,
-  multiply,
-  divide,
-  remainder,
-  maximum,
-  minimum,
-  bit_and,
-  bit_or,
-  bit_xor,
-  negate,
-  bit_not,
-  shift_left,
-  shift_right,
+  Order order = Order::of_type;
 };
 /// Of one or two arrays of numbers; `add`, `maximum` and `minimum` of elements, too.
 struct Calculate {
   Arithmetic arithmetic{};
 };
+/// Operands: the least, numbers, the most; the ends may be scalars.
+struct Clamp {};
 /// The tiles of a group one behind the other along a dimension.
 struct AllGather {
   std::size_t dim = 0;
@@ -182,10 +181,11 @@ struct Ranks {
   std::shared_ptr<const dtensor::Trace> trace;
 };
 
-using Action = std::variant<Parameter, Constant, PerDevice, Iota, Same, Convert, Reshape, Transpose,
-                            Slice, Pad, Concatenate, Broadcast, DynamicSlice, DynamicUpdateSlice,
-                            Select, Compare, Calculate, AllGather, AllToAll, CollectivePermute,
-                            AllReduce, ReduceScatter, TakeBox, PutBox, Assemble, Ranks>;
+using Action =
+    std::variant<Parameter, Constant, PerDevice, Iota, Same, Convert, Reshape, Transpose, Slice,
+                 Pad, Concatenate, Reverse, Broadcast, DynamicSlice, DynamicUpdateSlice, Select,
+                 Compare, Calculate, Clamp, AllGather, AllToAll, CollectivePermute, AllReduce,
+                 ReduceScatter, TakeBox, PutBox, Assemble, Ranks>;
 
 /// A value as the file names it. One operation of the file may be several here; the last has its
 /// claim.

@@ -87,8 +87,8 @@ class Trial {
     function_.operations = {
         {.action = candidate.action, .name = "", .place = {}, .operands = {0}, .results = {1}}};
     Evaluator evaluator(function_, from_, most_bytes);
-    evaluator.set(0, {.elements = true, .blocks = before.blocks});
-    evaluator.set(1, {.elements = true, .blocks = {}});
+    evaluator.set(0, {.content = Content::tags, .blocks = before.blocks});
+    evaluator.set(1, {.content = Content::tags, .blocks = {}});
     evaluator.apply(function_.operations.front());
     const State& made = evaluator.at(1);
     for (std::size_t d = 0; d < made.blocks.size(); ++d) {

@@ -6,7 +6,7 @@
 
 #include "retile/core/cases.h"
 #include "retile/foreign/dtensor/trace.h"
-#include "retile/foreign/element.h"
+#include "retile/operations/element.h"
 
 namespace retile::foreign {
 namespace {

@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "retile/core/cases.h"
+#include "retile/core/names.h"
 #include "retile/foreign/dtensor/trace.h"
-#include "retile/foreign/element.h"
+#include "retile/operations/element.h"
+#include "retile/operations/table.h"
 
 namespace retile::foreign {
 namespace {
@@ -36,13 +38,121 @@ Size product(const Shape& extents) {
   return *out;
 }
 
+using operations::Id;
+using operations::Row;
+
+/// What an action is in the table; null for what only readers of shardings and traces make.
+const Row* row_of(const Action& action) {
+  const auto row = [](Id id) { return &operations::row_of(id); };
+  return match(
+      action, [&](const Parameter&) { return row(Id::parameter); },
+      [&](const Constant&) { return row(Id::constant); },
+      [&](const PerDevice&) { return row(Id::partition_id); },
+      [&](const Iota&) { return row(Id::iota); }, [&](const Same&) { return row(Id::copy); },
+      [&](const Convert&) { return row(Id::convert); },
+      [&](const Reshape&) { return row(Id::reshape); },
+      [&](const Transpose&) { return row(Id::transpose); },
+      [&](const Slice&) { return row(Id::slice); }, [&](const Pad&) { return row(Id::pad); },
+      [&](const Concatenate&) { return row(Id::concatenate); },
+      [&](const Reverse&) { return row(Id::reverse); },
+      [&](const Broadcast&) { return row(Id::broadcast); },
+      [&](const DynamicSlice&) { return row(Id::dynamic_slice); },
+      [&](const DynamicUpdateSlice&) { return row(Id::dynamic_update_slice); },
+      [&](const Select&) { return row(Id::select); },
+      [&](const Compare&) { return row(Id::compare); },
+      [&](const Calculate& one) { return &operations::row_of(one.arithmetic); },
+      [&](const Clamp&) { return row(Id::clamp); },
+      [&](const AllGather&) { return row(Id::all_gather); },
+      [&](const AllToAll&) { return row(Id::all_to_all); },
+      [&](const CollectivePermute&) { return row(Id::collective_permute); },
+      [&](const AllReduce&) { return row(Id::all_reduce); },
+      [&](const ReduceScatter&) { return row(Id::reduce_scatter); },
+      [](const TakeBox&) -> const Row* { return nullptr; },
+      [](const PutBox&) -> const Row* { return nullptr; },
+      [](const Assemble&) -> const Row* { return nullptr; },
+      [](const Ranks&) -> const Row* { return nullptr; });
+}
+
+/// Whether an operand's elements go to the result.
+bool is_moved(const Row* row, std::size_t operand) {
+  if (row != nullptr && row->operands.empty()) return false;
+  return row == nullptr || operations::operand_of(*row, operand).role == operations::Role::moved;
+}
+
+/// What is known of all values before anything is evaluated.
+struct Facts {
+  std::vector<bool> elements;  ///< see values_of_elements
+  std::vector<bool> sums;      ///< whether elements may have been added there
+  /// The element type of the parameter that elements come from; null where that is none, or several.
+  std::vector<const std::string*> origins;
+};
+
+/// What is common to the moved operands of an operation.
+const std::string* common_origin(const Facts& facts, const Operation& operation, const Row* row) {
+  const std::string* out = nullptr;
+  for (std::size_t k = 0; k < operation.operands.size(); ++k) {
+    const ValueId operand = operation.operands[k];
+    if (!is_moved(row, k) || !facts.elements[operand]) continue;
+    const std::string* origin = facts.origins[operand];
+    if (origin == nullptr || (out != nullptr && *origin != *out)) return nullptr;
+    out = origin;
+  }
+  return out;
+}
+
+/// Whether an operation adds what its operands hold; of elements or of numbers with a point nobody
+/// knows in which order several devices do it.
+bool adds_over_devices(const Action& action) {
+  return std::holds_alternative<AllReduce>(action) || std::holds_alternative<ReduceScatter>(action);
+}
+
+Facts facts_of(const Function& function) {
+  const std::size_t count = function.values.size();
+  Facts out{std::vector<bool>(count), std::vector<bool>(count),
+            std::vector<const std::string*>(count)};
+  for (const Operation& operation : function.operations) {
+    const Row* row = row_of(operation.action);
+    std::size_t elements = std::holds_alternative<Parameter>(operation.action) ? 1 : 0;
+    bool sums = false;
+    for (std::size_t k = 0; k < operation.operands.size(); ++k) {
+      if (!is_moved(row, k)) continue;
+      if (out.elements[operation.operands[k]]) ++elements;
+      sums = sums || out.sums[operation.operands[k]];
+    }
+    const bool over_devices = adds_over_devices(operation.action);
+    const bool adds = row != nullptr && row->effect == operations::Effect::adds;
+    for (const ValueId result : operation.results) {
+      const ElementKind kind = element_kind(function.values[result].type.element);
+      out.elements[result] = elements > 0 || !kind.has_words() || (over_devices && kind.is_real());
+      out.origins[result] = std::holds_alternative<Parameter>(operation.action)
+                                ? &function.values[result].type.element
+                                : common_origin(out, operation, row);
+      out.sums[result] = sums || (adds && elements > (over_devices ? 0 : 1));
+    }
+  }
+  return out;
+}
+
+std::string list_of(const operations::Types& types) {
+  std::vector<std::string_view> out;
+  if (types.truth) out.emplace_back("truth values");
+  if (types.signed_integer)
+    out.emplace_back(types.unsigned_integer ? "integers" : "signed integers");
+  if (types.real) out.emplace_back("numbers with a point");
+  if (types.complex) out.emplace_back("complex numbers");
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
 /// Looks at one operation after the other.
 class Checker {
  public:
-  Checker(const Function& function, const Operation& operation, const std::vector<bool>& elements)
-      : function_(function), operation_(operation), elements_(elements) {}
+  Checker(const Function& function, const Operation& operation, const Facts& facts)
+      : function_(function), operation_(operation), facts_(facts) {}
 
   void check() const {
+    if (const Row* row = row_of(operation_.action)) {
+      check_operands(*row);
+    }
     std::visit([this](const auto& action) { this->rule(action); }, operation_.action);
   }
 
@@ -55,6 +165,33 @@ class Checker {
   }
   [[nodiscard]] std::size_t count() const { return operation_.operands.size(); }
 
+  /// What the table says of operands: how many, of which types, which must be known.
+  void check_operands(const Row& row) const {
+    const bool repeats = !row.operands.empty() && row.operands.back().is_repeated;
+    if (!repeats && count() != row.operands.size()) {
+      violate(fmt::format("{} takes {}, not {}", operation_.name,
+                          counted(row.operands.size(), "operand"), count()));
+    }
+    for (std::size_t k = 0; k < count(); ++k) {
+      const operations::Operand& one = operations::operand_of(row, k);
+      if (one.role == operations::Role::decides) is_known(k, what_decides(row.id));
+      if (!one.types.has(element_kind(operand(k).element))) {
+        violate(fmt::format("{} takes {} as operand {}, not {}", operation_.name,
+                            list_of(one.types), k, type_text(operand(k))));
+      }
+      if (one.is_scalar && !operand(k).extents.empty()) {
+        violate(fmt::format("operand {} of {} is a scalar, not {}", k, operation_.name,
+                            type_text(operand(k))));
+      }
+    }
+    if (operation_.results.size() != 1 && !std::holds_alternative<AllToAll>(operation_.action)) {
+      violate(operation_.name + " has one result");
+    }
+  }
+  [[nodiscard]] static std::string_view what_decides(Id id) {
+    if (id == Id::select) return "a choice";
+    return id == Id::compare ? "a comparison" : "an offset";
+  }
   void takes(std::size_t operands) const {
     if (count() != operands) {
       violate(fmt::format("{} takes {} operands, not {}", operation_.name, operands, count()));
@@ -89,18 +226,9 @@ class Checker {
   }
   /// That operand k is numbers: where elements decide, nobody knows what happens.
   void is_known(std::size_t k, std::string_view what) const {
-    if (elements_[operation_.operands[k]]) {
+    if (facts_.elements[operation_.operands[k]]) {
       violate(fmt::format("{} that depends on the elements of the array", what), Code::unsupported);
     }
-  }
-  void are_starts(std::size_t first, std::size_t rank) const {
-    for (std::size_t k = first; k < count(); ++k) {
-      is_known(k, "an offset");
-      if (!operand(k).extents.empty()) {
-        violate(fmt::format("an offset is a scalar, not {}", type_text(operand(k))));
-      }
-    }
-    has_rank(count() - first, rank);
   }
   void are_groups(const Groups& groups) const {
     std::vector<bool> seen(static_cast<std::size_t>(function_.devices));
@@ -140,9 +268,8 @@ class Checker {
     return extent / parts;
   }
 
-  void rule(const Parameter&) const { takes(0); }
+  void rule(const Parameter&) const {}
   void rule(const Constant& action) const {
-    takes(0);
     if (action.numbers.size() != 1) {
       if (static_cast<Size>(action.numbers.size()) != product(result().extents)) {
         violate(fmt::format("{} numbers for {}", action.numbers.size(), type_text(result())));
@@ -150,40 +277,35 @@ class Checker {
     }
   }
   void rule(const PerDevice& action) const {
-    takes(0);
     makes({});
     if (static_cast<Size>(action.numbers.size()) != function_.devices)
       violate("not for all devices");
     if (!element_kind(result().element).is_number()) violate("a device number is an integer");
   }
-  void rule(const Iota& action) const {
-    takes(0);
-    has_dim(action.dim, result().extents.size());
-  }
+  void rule(const Iota& action) const { has_dim(action.dim, result().extents.size()); }
   void rule(const Same&) const {
-    takes(1);
     keeps_element();
     makes(operand(0).extents);
   }
   void rule(const Convert&) const {
-    takes(1);
     makes(operand(0).extents);
-    if (!elements_[operation_.operands[0]]) return;
-    const std::string& original = function_.parameters.empty()
-                                      ? operand(0).element
-                                      : function_.values[function_.parameters[0]].type.element;
+    if (!facts_.elements[operation_.operands[0]] || result().element == operand(0).element) return;
+    const std::string* original = facts_.origins[operation_.operands[0]];
+    const bool goes_back = original != nullptr && *original == result().element;
     const ElementKind from = element_kind(operand(0).element);
     const ElementKind to = element_kind(result().element);
-    const bool widens =
-        from.form == to.form && from.is_signed == to.is_signed && from.bits < to.bits;
-    if (result().element != operand(0).element && result().element != original && !widens) {
-      violate(fmt::format("a conversion of elements from {} to {}", operand(0).element,
-                          result().element),
-              Code::unsupported);
+    // Elements have values of the type that they had at first, wherever they were since.
+    if (!goes_back && !operations::holds_all_of(to, from)) {
+      refuse_conversion("elements");
     }
+    if (facts_.sums[operation_.operands[0]] && from.form != to.form) refuse_conversion("sums");
+  }
+  [[noreturn]] void refuse_conversion(std::string_view what) const {
+    violate(
+        fmt::format("a conversion of {} from {} to {}", what, operand(0).element, result().element),
+        Code::unsupported);
   }
   void rule(const Reshape&) const {
-    takes(1);
     keeps_element();
     if (product(operand(0).extents) != product(result().extents)) {
       violate(fmt::format("{} makes {} of {}", operation_.name, type_text(result()),
@@ -191,7 +313,6 @@ class Checker {
     }
   }
   void rule(const Transpose& action) const {
-    takes(1);
     keeps_element();
     const Shape& old = operand(0).extents;
     has_rank(action.permutation.size(), old.size());
@@ -206,7 +327,6 @@ class Checker {
     makes(extents);
   }
   void rule(const Slice& action) const {
-    takes(1);
     keeps_element();
     const Shape& old = operand(0).extents;
     has_rank(action.start.size(), old.size());
@@ -225,9 +345,7 @@ class Checker {
     makes(extents);
   }
   void rule(const Pad& action) const {
-    takes(2);
     keeps_element();
-    if (!operand(1).extents.empty()) violate("what is padded with is a scalar");
     const Shape& old = operand(0).extents;
     has_rank(action.low.size(), old.size());
     has_rank(action.high.size(), old.size());
@@ -266,8 +384,17 @@ class Checker {
     }
     makes(extents);
   }
+  void rule(const Reverse& action) const {
+    keeps_element();
+    std::vector<bool> seen(operand(0).extents.size());
+    for (const std::size_t dim : action.dims) {
+      has_dim(dim, seen.size());
+      if (seen[dim]) violate(fmt::format("dimension {} is turned around twice", dim));
+      seen[dim] = true;
+    }
+    makes(operand(0).extents);
+  }
   void rule(const Broadcast& action) const {
-    takes(1);
     keeps_element();
     const Shape& old = operand(0).extents;
     has_rank(action.dims.size(), old.size());
@@ -287,7 +414,7 @@ class Checker {
     if (count() < 1) violate("a slice of nothing");
     keeps_element();
     has_rank(action.sizes.size(), operand(0).extents.size());
-    are_starts(1, operand(0).extents.size());
+    has_rank(count() - 1, operand(0).extents.size());
     for (std::size_t k = 0; k < action.sizes.size(); ++k) {
       if (action.sizes[k] < 0 || action.sizes[k] > operand(0).extents[k]) {
         violate(
@@ -302,15 +429,13 @@ class Checker {
     keeps_element(1);
     const Shape& old = operand(0).extents;
     has_rank(operand(1).extents.size(), old.size());
-    are_starts(2, old.size());
+    has_rank(count() - 2, old.size());
     for (std::size_t k = 0; k < old.size(); ++k) {
       if (operand(1).extents[k] > old[k]) violate("an update that is larger than the array");
     }
     makes(old);
   }
   void rule(const Select&) const {
-    takes(3);
-    is_known(0, "a choice");
     keeps_element(1);
     keeps_element(2);
     if (operand(1).extents != operand(2).extents ||
@@ -319,33 +444,38 @@ class Checker {
     }
     makes(operand(1).extents);
   }
-  void rule(const Compare&) const {
-    takes(2);
-    is_known(0, "a comparison");
-    is_known(1, "a comparison");
+  void rule(const Compare& action) const {
     if (operand(0) != operand(1)) violate("a comparison of two types");
     if (element_kind(result().element).form != ElementKind::Form::truth) {
       violate("a comparison makes truth values");
     }
+    if (!operations::may_order(action.order, element_kind(operand(0).element))) {
+      violate(fmt::format("{} of {} has no such type", operation_.name, type_text(operand(0))));
+    }
     makes(operand(0).extents);
   }
+  void rule(const Clamp&) const {
+    for (std::size_t k = 0; k < count(); ++k) {
+      keeps_element(k);
+      if (facts_.elements[operation_.operands[k]]) refuse_elements();
+      if (operand(k).extents != operand(1).extents && !operand(k).extents.empty()) {
+        violate("ends of other extents than what is between them");
+      }
+    }
+    makes(operand(1).extents);
+  }
   void rule(const Calculate& action) const {
-    const bool one =
-        action.arithmetic == Arithmetic::negate || action.arithmetic == Arithmetic::bit_not;
-    takes(one ? 1 : 2);
-    const bool adds = action.arithmetic == Arithmetic::add ||
-                      action.arithmetic == Arithmetic::maximum ||
-                      action.arithmetic == Arithmetic::minimum;
+    const bool adds = operations::row_of(action.arithmetic).effect == operations::Effect::adds;
     for (std::size_t k = 0; k < count(); ++k) {
       keeps_element(k);
       makes(operand(k).extents);
-      if (!adds && elements_[operation_.operands[k]]) {
-        violate(fmt::format("{} of elements of the array", operation_.name), Code::unsupported);
-      }
+      if (!adds && facts_.elements[operation_.operands[k]]) refuse_elements();
     }
   }
+  [[noreturn]] void refuse_elements() const {
+    violate(fmt::format("{} of elements of the array", operation_.name), Code::unsupported);
+  }
   void rule(const AllGather& action) const {
-    takes(1);
     keeps_element();
     are_groups(action.groups);
     Shape extents = operand(0).extents;
@@ -376,7 +506,6 @@ class Checker {
     makes(extents);
   }
   void rule(const CollectivePermute& action) const {
-    takes(1);
     keeps_element();
     std::vector<bool> seen(static_cast<std::size_t>(function_.devices));
     for (const auto& [source, target] : action.pairs) {
@@ -393,13 +522,11 @@ class Checker {
     makes(operand(0).extents);
   }
   void rule(const AllReduce& action) const {
-    takes(1);
     keeps_element();
     are_groups(action.groups);
     makes(operand(0).extents);
   }
   void rule(const ReduceScatter& action) const {
-    takes(1);
     keeps_element();
     are_groups(action.groups);
     Shape extents = operand(0).extents;
@@ -461,34 +588,13 @@ class Checker {
 
   const Function& function_;
   const Operation& operation_;
-  const std::vector<bool>& elements_;
+  const Facts& facts_;
 };
-
-/// Which operands are moved; the others say where to.
-std::size_t moved_from(const Action& action) {
-  return std::holds_alternative<Select>(action) ? 1 : 0;
-}
-std::size_t moved_to(const Operation& operation) {
-  if (std::holds_alternative<DynamicSlice>(operation.action)) return 1;
-  if (std::holds_alternative<DynamicUpdateSlice>(operation.action)) return 2;
-  return operation.operands.size();
-}
 
 }  // namespace
 
 std::vector<bool> values_of_elements(const Function& function) {
-  std::vector<bool> out(function.values.size());
-  for (const Operation& operation : function.operations) {
-    bool elements = std::holds_alternative<Parameter>(operation.action);
-    const std::size_t end = std::min(moved_to(operation), operation.operands.size());
-    for (std::size_t k = moved_from(operation.action); k < end; ++k) {
-      elements = elements || out[operation.operands[k]];
-    }
-    for (const ValueId result : operation.results) {
-      out[result] = elements || !element_kind(function.values[result].type.element).is_number();
-    }
-  }
-  return out;
+  return facts_of(function).elements;
 }
 
 text::Place place_in(const text::Input& input, const FilePlace& place) {
@@ -506,11 +612,11 @@ text::Place place_in(const text::Input& input, const FilePlace& place) {
 }
 
 Result<void> check_types(const Function& function, const text::Input& input) {
-  const std::vector<bool> elements = values_of_elements(function);
+  const Facts facts = facts_of(function);
   return text::result_of([&]() -> std::monostate {
            for (const Operation& operation : function.operations) {
              try {
-               Checker(function, operation, elements).check();
+               Checker(function, operation, facts).check();
              } catch (Violation& violation) {
                text::fail(place_in(input, operation.place),
                           {.code = violation.code, .message = std::move(violation.message)});

@@ -12,8 +12,8 @@
 
 namespace retile::foreign {
 
-/// Which values hold elements of arrays, or what is no integer; the others hold numbers that are
-/// known, of every device its own.
+/// Which values hold elements of arrays, or what is not followed as a number; the others hold numbers
+/// that are known, of every device its own.
 [[nodiscard]] std::vector<bool> values_of_elements(const Function& function);
 
 /// The place in a text, as far as its line goes; the line's end where it is shorter.

@@ -3,8 +3,8 @@
 #include <set>
 #include <utility>
 
-#include "retile/foreign/element.h"
 #include "retile/notation/sharding.h"
+#include "retile/operations/element.h"
 
 namespace retile::foreign {
 namespace {
@@ -64,7 +64,7 @@ Result<void> read_operation(Reader& reader, std::string_view source, Warning& ou
   auto shape = parse_shape(*tile, source);
   if (!shape) return refuse(std::move(shape.error()));
   out.operation = *name;
-  out.element_bytes = element_kind(*element).bytes();
+  out.element_bytes = operations::element_kind(*element).bytes();
   out.tile = *std::move(shape);
   return {};
 }

@@ -75,7 +75,7 @@ class Runner {
     return shape(rank, step.in[k]);
   }
   [[nodiscard]] std::shared_ptr<Cells> fresh(const Shape& extents, Tag fill) const {
-    return std::make_shared<Cells>(budget_, true, count_of(extents), fill);
+    return std::make_shared<Cells>(budget_, Content::tags, count_of(extents), fill);
   }
 
   // Values, which live until their last use.

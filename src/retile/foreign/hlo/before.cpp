@@ -39,8 +39,8 @@ bool is_of_a_device(std::string_view opcode) {
 
 /// What hands its operand on as it is.
 bool is_copy(std::string_view opcode) {
-  static constexpr std::array<std::string_view, 6> opcodes = {
-      "parameter", "copy", "tuple", "get-tuple-element", "opt-barrier", "optimization-barrier"};
+  static constexpr std::array<std::string_view, 5> opcodes = {"parameter", "copy", "tuple",
+                                                              "get-tuple-element", "opt-barrier"};
   return is_among(opcode, opcodes);
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,17 +13,20 @@
 #include <utility>
 
 #include "retile/core/names.h"
-#include "retile/foreign/element.h"
 #include "retile/foreign/hlo/before.h"
 #include "retile/foreign/hlo/groups.h"
 #include "retile/foreign/hlo/hlo.h"
 #include "retile/foreign/hlo/syntax.h"
+#include "retile/operations/element.h"
+#include "retile/operations/table.h"
 #include "retile/text/words.h"
 
 namespace retile::foreign {
 namespace hlo {
 namespace {
 
+using operations::Id;
+using operations::Row;
 using text::fail;
 
 [[noreturn]] void refuse_at(const Place& place, Code code, std::string message,
@@ -61,22 +66,9 @@ std::vector<Token<Size>> read_numbers(Scanner& scanner) {
   return out;
 }
 
-/// Attributes that say nothing about where elements go.
+/// Attributes that say nothing about where elements go, of whatever instruction.
 bool means_nothing(std::string_view name) {
-  static constexpr std::array<std::string_view, 14> names = {"metadata",
-                                                             "frontend_attributes",
-                                                             "backend_config",
-                                                             "channel_id",
-                                                             "sharding",
-                                                             "control-predecessors",
-                                                             "origin",
-                                                             "statistics",
-                                                             "use_global_device_ids",
-                                                             "constrain_layout",
-                                                             "parameter_replication",
-                                                             "original_value",
-                                                             "execution_thread",
-                                                             "is_host_transfer"};
+  const auto names = operations::hlo_attributes_without_meaning();
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -239,115 +231,90 @@ class Builder {
     define(instruction, {.parts = {result}});
   }
 
-  /// Instructions that make one array of arrays, by name.
+  /// What is made of an instruction that makes one array of arrays.
   using Make = Action (Builder::*)(const Instruction&);
+  /// And of the others.
+  using Add = void (Builder::*)(const Instruction&);
   void add(const Instruction& instruction) {
-    static const std::map<std::string_view, void (Builder::*)(const Instruction&)> special = {
-        {"parameter", &Builder::add_parameter},
-        {"tuple", &Builder::add_tuple},
-        {"get-tuple-element", &Builder::add_part},
-        {"opt-barrier", &Builder::add_barrier},
-        {"optimization-barrier", &Builder::add_barrier},
-        {"all-to-all", &Builder::add_all_to_all},
-        {"all-reduce", &Builder::add_parts},
-        {"all-gather", &Builder::add_parts},
-        {"reduce-scatter", &Builder::add_parts},
-        {"call", &Builder::add_call},
-    };
     if (depth_ > 0 && ++in_calls_ > most_in_calls) {
       refuse_at(instruction.opcode.place, Code::limit_reached,
                 fmt::format("calls make more than {} instructions", most_in_calls));
     }
-    check_attributes(instruction);
-    const auto found = special.find(instruction.opcode.value);
-    if (found != special.end()) return (this->*found->second)(instruction);
-    const Make make = maker_of(instruction);
+    const Row& row = row_of(instruction);
+    check_attributes(instruction, row);
+    const auto [make, add_all] = read_as(row.id);
+    if (add_all != nullptr) return (this->*add_all)(instruction);
     Action action = (this->*make)(instruction);
     emit(instruction, std::move(action), operands(instruction));
   }
-  [[nodiscard]] static Make maker_of(const Instruction& instruction) {
-    static const std::map<std::string_view, Make> makers = {
-        {"constant", &Builder::constant},
-        {"partition-id", &Builder::partition_id},
-        {"replica-id", &Builder::replica_id},
-        {"iota", &Builder::iota},
-        {"copy", &Builder::same},
-        {"bitcast", &Builder::bitcast},
-        {"convert", &Builder::convert},
-        {"reshape", &Builder::reshape},
-        {"transpose", &Builder::transpose},
-        {"slice", &Builder::slice},
-        {"pad", &Builder::pad},
-        {"concatenate", &Builder::concatenate},
-        {"broadcast", &Builder::broadcast},
-        {"dynamic-slice", &Builder::dynamic_slice},
-        {"dynamic-update-slice", &Builder::dynamic_update_slice},
-        {"select", &Builder::select},
-        {"compare", &Builder::compare},
-        {"add", &Builder::arithmetic},
-        {"subtract", &Builder::arithmetic},
-        {"multiply", &Builder::arithmetic},
-        {"divide", &Builder::arithmetic},
-        {"remainder", &Builder::arithmetic},
-        {"maximum", &Builder::arithmetic},
-        {"minimum", &Builder::arithmetic},
-        {"and", &Builder::arithmetic},
-        {"or", &Builder::arithmetic},
-        {"xor", &Builder::arithmetic},
-        {"negate", &Builder::arithmetic},
-        {"not", &Builder::arithmetic},
-        {"shift-left", &Builder::arithmetic},
-        {"shift-right-arithmetic", &Builder::arithmetic},
-        {"shift-right-logical", &Builder::arithmetic},
-        {"collective-permute", &Builder::collective_permute},
-    };
-    const auto found = makers.find(instruction.opcode.value);
-    if (found != makers.end()) return found->second;
+  [[nodiscard]] static const Row& row_of(const Instruction& instruction) {
+    if (const Row* row = operations::find_hlo(instruction.opcode.value)) return *row;
     refuse_at(instruction.opcode.place, Code::unsupported,
               fmt::format("{} is not read", shown_name(instruction.opcode.value)),
-              {"what is read: docs/foreign.md"});
+              {"what is read: docs/operations.md"});
   }
-  /// Attributes that each operation may have besides those that mean nothing.
-  void check_attributes(const Instruction& instruction) const {
-    static const std::map<std::string_view, std::vector<std::string_view>> known = {
-        {"get-tuple-element", {"index"}},
-        {"iota", {"iota_dimension"}},
-        {"transpose", {"dimensions"}},
-        {"slice", {"slice"}},
-        {"pad", {"padding"}},
-        {"concatenate", {"dimensions"}},
-        {"broadcast", {"dimensions"}},
-        {"dynamic-slice", {"dynamic_slice_sizes"}},
-        {"compare", {"direction", "type"}},
-        {"all-gather", {"replica_groups", "dimensions"}},
-        {"all-to-all", {"replica_groups", "dimensions"}},
-        {"all-reduce", {"replica_groups", "to_apply"}},
-        {"reduce-scatter", {"replica_groups", "dimensions", "to_apply"}},
-        {"collective-permute", {"source_target_pairs"}},
-        {"call", {"to_apply"}},
-    };
-    const auto found = known.find(instruction.opcode.value);
+  /// Attributes that the table has, and those that mean nothing.
+  static void check_attributes(const Instruction& instruction, const Row& row) {
     for (const Attribute& attribute : instruction.attributes) {
-      const bool is_known =
-          means_nothing(attribute.name) ||
-          (found != known.end() && std::find(found->second.begin(), found->second.end(),
-                                             attribute.name) != found->second.end());
-      if (!is_known && maker_exists(instruction)) {
-        refuse_at(attribute.name_place, Code::unsupported,
-                  fmt::format("{} with {} is not read", shown_name(instruction.opcode.value),
-                              shown_name(attribute.name)));
-      }
+      if (means_nothing(attribute.name) || has_hlo_attribute(row, attribute.name)) continue;
+      refuse_at(attribute.name_place, Code::unsupported,
+                fmt::format("{} with {} is not read", shown_name(instruction.opcode.value),
+                            shown_name(attribute.name)));
     }
   }
-  /// Whether the operation itself is read: else that is said first.
-  [[nodiscard]] static bool maker_exists(const Instruction& instruction) {
-    static constexpr std::array<std::string_view, 10> special = {
-        "parameter",  "tuple",      "get-tuple-element", "opt-barrier", "optimization-barrier",
-        "all-to-all", "all-reduce", "all-gather",        "call",        "reduce-scatter"};
-    if (std::find(special.begin(), special.end(), instruction.opcode.value) == special.end()) {
-      static_cast<void>(maker_of(instruction));
-    }
-    return true;
+
+  /// One of both, for every operation of the table.
+  [[nodiscard]] static std::pair<Make, Add> read_as(Id id) {
+    constexpr auto number = [](Id one) { return static_cast<std::size_t>(one); };
+    constexpr auto makes = [=] {
+      std::array<Make, operations::id_count> out{};
+      out[number(Id::constant)] = &Builder::constant;
+      out[number(Id::iota)] = &Builder::iota;
+      out[number(Id::partition_id)] = &Builder::partition_id;
+      out[number(Id::replica_id)] = &Builder::replica_id;
+      out[number(Id::copy)] = &Builder::plain<Same>;
+      out[number(Id::bitcast)] = &Builder::bitcast;
+      out[number(Id::reshape)] = &Builder::plain<Reshape>;
+      out[number(Id::transpose)] = &Builder::transpose;
+      out[number(Id::reverse)] = &Builder::reverse;
+      out[number(Id::slice)] = &Builder::slice;
+      out[number(Id::pad)] = &Builder::pad;
+      out[number(Id::concatenate)] = &Builder::concatenate;
+      out[number(Id::broadcast)] = &Builder::broadcast;
+      out[number(Id::dynamic_slice)] = &Builder::dynamic_slice;
+      out[number(Id::dynamic_update_slice)] = &Builder::plain<DynamicUpdateSlice>;
+      out[number(Id::select)] = &Builder::plain<Select>;
+      out[number(Id::convert)] = &Builder::plain<Convert>;
+      out[number(Id::compare)] = &Builder::compare;
+      out[number(Id::clamp)] = &Builder::plain<Clamp>;
+      for (std::size_t k = number(Id::add); k <= number(Id::shift_right_logical); ++k) {
+        out[k] = &Builder::arithmetic;
+      }
+      out[number(Id::collective_permute)] = &Builder::collective_permute;
+      return out;
+    }();
+    constexpr auto adds = [=] {
+      std::array<Add, operations::id_count> out{};
+      out[number(Id::parameter)] = &Builder::add_parameter;
+      out[number(Id::tuple)] = &Builder::add_tuple;
+      out[number(Id::get_tuple_element)] = &Builder::add_part;
+      out[number(Id::optimization_barrier)] = &Builder::add_barrier;
+      out[number(Id::all_to_all)] = &Builder::add_all_to_all;
+      out[number(Id::call)] = &Builder::add_call;
+      out[number(Id::all_gather)] = &Builder::add_parts;
+      out[number(Id::all_reduce)] = &Builder::add_parts;
+      out[number(Id::reduce_scatter)] = &Builder::add_parts;
+      return out;
+    }();
+    static_assert(operations::are_all_read(makes, adds));
+    return {makes[number(id)], adds[number(id)]};
+  }
+  template <typename Simple>
+  Action plain(const Instruction&) {
+    return Simple{};
+  }
+  Action arithmetic(const Instruction& instruction) {
+    return Calculate{*row_of(instruction).arithmetic};
   }
 
   void add_parameter(const Instruction& instruction) {
@@ -479,58 +446,96 @@ class Builder {
 
   // Operations on one device.
 
-  /// The number that a literal is: of other types 0 or 1.
+  /// The word that a literal is; of types without words 0 or 1.
   [[nodiscard]] static std::optional<std::int64_t> literal(std::string_view word,
                                                            const ElementKind& kind) {
-    if (word == "true") return 1;
-    if (word == "false") return 0;
+    if (kind.is_real()) return real(word, kind);
     if (!kind.is_number()) {
-      const bool is_zero = word.find_first_not_of("-+0.") == std::string_view::npos;
+      const bool is_zero = word.find_first_not_of("-+0.()") == std::string_view::npos;
       return is_zero ? 0 : 1;
     }
-    std::int64_t number = 0;
+    if (word == "true" || word == "false") {
+      if (kind.form != ElementKind::Form::truth) return std::nullopt;
+      return word == "true" ? 1 : 0;
+    }
+    if (!kind.is_signed && word.substr(0, 1) != "-") {
+      const auto large = whole<std::uint64_t>(word);
+      if (!large) return std::nullopt;
+      const auto number = static_cast<std::int64_t>(*large);
+      return kind.bits == 64 || (number >= 0 && operations::fits(number, kind))
+                 ? std::optional(number)
+                 : std::nullopt;
+    }
+    const auto number = whole<std::int64_t>(word);
+    const bool negative = number && *number < 0 && !kind.is_signed;
+    return number && !negative && operations::fits(*number, kind) ? number : std::nullopt;
+  }
+  /// All of a word as a number.
+  template <typename T>
+  [[nodiscard]] static std::optional<T> whole(std::string_view word) {
+    T out{};
     const char* end = word.data() + word.size();
-    if (const auto read = std::from_chars(word.data(), end, number);
-        read.ec == std::errc() && read.ptr == end) {
-      return number;
+    const auto read = std::from_chars(word.data(), end, out);
+    return read.ec == std::errc() && read.ptr == end ? std::optional(out) : std::nullopt;
+  }
+  /// `1.5`, `-inf`, `nan`, `-nan(0x1)`, and of old texts `true`.
+  [[nodiscard]] static std::optional<std::int64_t> real(std::string_view word,
+                                                        const ElementKind& kind) {
+    const bool negative = word.substr(0, 1) == "-";
+    double out = 0;
+    if (word.substr(negative ? 1 : 0, 3) == "nan") {
+      out = std::copysign(std::numeric_limits<double>::quiet_NaN(), negative ? -1.0 : 1.0);
+    } else if (const auto read = whole<double>(word)) {
+      out = *read;
+    } else {
+      return std::nullopt;
     }
-    std::uint64_t large = 0;
-    if (const auto read = std::from_chars(word.data(), end, large);
-        read.ec == std::errc() && read.ptr == end && !kind.is_signed) {
-      return static_cast<std::int64_t>(large);
-    }
-    return std::nullopt;
+    return operations::word_of(operations::rounded(out, *kind.format));
   }
   Action constant(const Instruction& instruction) {
-    const ElementKind kind = element_kind(type_of(instruction).element);
-    const std::string_view text = text_of(instruction.inside);
+    const TileType& type = type_of(instruction);
+    const ElementKind kind = element_kind(type.element);
     Constant out;
+    for (const Place& place : literals(instruction)) {
+      if (text_of(place) == "...") {
+        refuse_at(place, Code::unsupported, "the numbers of this constant were left out",
+                  {"XLA prints them with --xla_dump_large_constants=true"});
+      }
+      const auto number = literal(text_of(place), kind);
+      if (!number) {
+        refuse_at(place, Code::bad_number,
+                  fmt::format("{} is no value of {}", shortened(text_of(place)), type.element));
+      }
+      out.numbers.push_back(*number);
+    }
+    const auto count = checked_product(type.extents);
+    if (count != static_cast<Size>(out.numbers.size())) {
+      refuse_at(instruction.inside, Code::syntax,
+                fmt::format("a constant with {} where {}", counted(out.numbers.size(), "number"),
+                            count ? fmt::format("there are {}", *count) : "there are too many"));
+    }
+    if (out.numbers.empty()) out.numbers.push_back(0);
+    return out;
+  }
+  /// The numbers of a constant, one behind the other.
+  [[nodiscard]] std::vector<Place> literals(const Instruction& instruction) const {
+    const std::string_view text = text_of(instruction.inside);
+    std::vector<Place> out;
     std::size_t k = 0;
     while (k < text.size()) {
       const std::size_t begin = text.find_first_not_of(" \t\r\n,{}", k);
       if (begin == std::string_view::npos) break;
-      k = std::min(text.find_first_of(" \t\r\n,{}", begin), text.size());
-      std::string_view word = text.substr(begin, k - begin);
-      if (word.substr(0, 2) == "/*") {
+      if (text.substr(begin, 2) == "/*") {
         k = std::min(text.find("*/", begin), text.size() - 2) + 2;
         continue;
       }
-      const Place place{
-          .input = &input_,
-          .span = {instruction.inside.span.begin + begin, instruction.inside.span.begin + k}};
-      if (word == "...") {
-        refuse_at(place, Code::unsupported, "the numbers of this constant were left out",
-                  {"XLA prints them with --xla_dump_large_constants=true"});
-      }
-      const auto number = literal(word, kind);
-      if (!number) refuse_at(place, Code::bad_number, "not a number of this type");
-      out.numbers.push_back(*number);
-    }
-    if (out.numbers.empty()) {
-      if (checked_product(type_of(instruction).extents) != Size{0}) {
-        refuse_at(instruction.opcode.place, Code::syntax, "a constant without a number");
-      }
-      out.numbers.push_back(0);
+      const bool pair = text[begin] == '(';  // a complex number
+      const std::size_t end =
+          pair ? text.find(')', begin) : text.find_first_of(" \t\r\n,{}", begin);
+      k = std::min(end, text.size() - (pair ? 1 : 0)) + (pair ? 1 : 0);
+      out.push_back(
+          {.input = &input_,
+           .span = {instruction.inside.span.begin + begin, instruction.inside.span.begin + k}});
     }
     return out;
   }
@@ -548,10 +553,6 @@ class Builder {
     Scanner scanner = scanner_of(need(instruction, "iota_dimension").value);
     return Iota{static_cast<std::size_t>(scanner.number().value)};
   }
-  Action same(const Instruction&) { return Same{}; }
-  Action convert(const Instruction&) { return Convert{}; }
-  Action reshape(const Instruction&) { return Reshape{}; }
-  Action select(const Instruction&) { return Select{}; }
   Action bitcast(const Instruction& instruction) {
     if (instruction.type.is_reordered || is_reordered_[operand(instruction, 0)]) {
       refuse_at(instruction.type.place, Code::unsupported,
@@ -562,8 +563,8 @@ class Builder {
   }
   Action transpose(const Instruction& instruction) { return Transpose{dims(instruction)}; }
   Action broadcast(const Instruction& instruction) { return Broadcast{dims(instruction)}; }
+  Action reverse(const Instruction& instruction) { return Reverse{dims(instruction)}; }
   Action concatenate(const Instruction& instruction) { return Concatenate{one_dim(instruction)}; }
-  Action dynamic_update_slice(const Instruction&) { return DynamicUpdateSlice{}; }
   Action dynamic_slice(const Instruction& instruction) {
     Scanner scanner = scanner_of(need(instruction, "dynamic_slice_sizes").value);
     DynamicSlice out;
@@ -604,36 +605,26 @@ class Builder {
     return scanner.accept("-") ? -scanner.number().value : scanner.number().value;
   }
   Action compare(const Instruction& instruction) {
-    static const std::map<std::string, Comparison> directions = {
+    static const std::map<std::string_view, Comparison> directions = {
         {"EQ", Comparison::eq}, {"NE", Comparison::ne}, {"LT", Comparison::lt},
         {"LE", Comparison::le}, {"GT", Comparison::gt}, {"GE", Comparison::ge}};
-    Scanner scanner = scanner_of(need(instruction, "direction").value);
-    const auto word = scanner.word("a direction");
-    const auto found = directions.find(word.value);
+    const Attribute& direction = need(instruction, "direction");
+    const auto found = directions.find(text_of(direction.value));
     if (found == directions.end()) {
-      refuse_at(word.place, Code::syntax, "a direction is EQ, NE, LT, LE, GT or GE");
+      refuse_at(direction.value, Code::syntax, "a direction is EQ, NE, LT, LE, GT or GE");
     }
-    return Compare{found->second};
+    return Compare{found->second, order_of(instruction)};
   }
-  Action arithmetic(const Instruction& instruction) {
-    static const std::map<std::string_view, Arithmetic> operations = {
-        {"add", Arithmetic::add},
-        {"subtract", Arithmetic::subtract},
-        {"multiply", Arithmetic::multiply},
-        {"divide", Arithmetic::divide},
-        {"remainder", Arithmetic::remainder},
-        {"maximum", Arithmetic::maximum},
-        {"minimum", Arithmetic::minimum},
-        {"and", Arithmetic::bit_and},
-        {"or", Arithmetic::bit_or},
-        {"xor", Arithmetic::bit_xor},
-        {"negate", Arithmetic::negate},
-        {"not", Arithmetic::bit_not},
-        {"shift-left", Arithmetic::shift_left},
-        {"shift-right-arithmetic", Arithmetic::shift_right},
-        {"shift-right-logical", Arithmetic::shift_right},
-    };
-    return Calculate{operations.at(instruction.opcode.value)};
+  [[nodiscard]] static Order order_of(const Instruction& instruction) {
+    static const std::map<std::string_view, Order> orders = {{"SIGNED", Order::as_signed},
+                                                             {"UNSIGNED", Order::as_unsigned},
+                                                             {"FLOAT", Order::floating},
+                                                             {"TOTALORDER", Order::total}};
+    const Attribute* type = instruction.find("type");
+    if (type == nullptr) return Order::of_type;
+    const auto found = orders.find(text_of(type->value));
+    if (found != orders.end()) return found->second;
+    refuse_at(type->value, Code::syntax, "a comparison is SIGNED, UNSIGNED, FLOAT or TOTALORDER");
   }
 
   // Collectives.

@@ -8,6 +8,7 @@
 
 #include "retile/core/names.h"
 #include "retile/foreign/mlir/parser.h"
+#include "retile/operations/table.h"
 
 namespace retile::foreign::mlir {
 namespace {
@@ -18,8 +19,8 @@ AttributePtr shared(Attribute attribute) {
   return std::make_shared<const Attribute>(std::move(attribute));
 }
 
-/// The operations whose own forms are read here, but for those of a form of their own.
-constexpr std::array<std::string_view, 68> known = {
+/// The operations whose own forms are read here, beside those of the table.
+constexpr std::array<std::string_view, 41> known = {
     "arith.constant",
     "builtin.unrealized_conversion_cast",
     "call",
@@ -59,38 +60,15 @@ constexpr std::array<std::string_view, 68> known = {
     "shard.shard",
     "shard.sharding",
     "shard.shift",
-    "stablehlo.add",
-    "stablehlo.and",
-    "stablehlo.broadcast_in_dim",
-    "stablehlo.compare",
-    "stablehlo.concatenate",
-    "stablehlo.constant",
-    "stablehlo.convert",
-    "stablehlo.divide",
-    "stablehlo.dynamic_slice",
-    "stablehlo.dynamic_update_slice",
-    "stablehlo.iota",
-    "stablehlo.maximum",
-    "stablehlo.minimum",
-    "stablehlo.multiply",
-    "stablehlo.negate",
-    "stablehlo.not",
-    "stablehlo.optimization_barrier",
-    "stablehlo.or",
-    "stablehlo.pad",
-    "stablehlo.partition_id",
-    "stablehlo.remainder",
-    "stablehlo.replica_id",
-    "stablehlo.reshape",
     "stablehlo.return",
-    "stablehlo.select",
-    "stablehlo.slice",
-    "stablehlo.subtract",
-    "stablehlo.transpose",
     "tensor.cast",
 };
 
 bool is_known(std::string_view name) {
+  constexpr std::string_view front = "stablehlo.";
+  if (name.starts_with(front) && operations::find_stablehlo(name.substr(front.size())) != nullptr) {
+    return true;
+  }
   return std::find(known.begin(), known.end(), name) != known.end();
 }
 

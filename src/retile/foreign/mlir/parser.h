@@ -39,10 +39,16 @@ class Parser {
   [[nodiscard]] AttributePtr array_attribute();
   [[nodiscard]] AttributePtr symbol_attribute();
   [[nodiscard]] AttributePtr raw_attribute(std::string_view name);
+  /// Numbers as they are written, before it is known of which type they are.
+  struct Written {
+    std::vector<std::int64_t> numbers;
+    std::vector<bool> reals;  ///< which are words of numbers with a point
+  };
   void dense_body(Attribute& out);
-  void dense_level(Attribute& out, std::size_t level, Shape& extents);
+  void dense_level(Written& out, std::size_t level, Shape& extents);
+  void set_words(Attribute& out, const Written& written, const Place& place) const;
   void hex_body(Attribute& out, const LexToken& token);
-  [[nodiscard]] std::int64_t dense_number();
+  void dense_number(Written& out);
   [[nodiscard]] std::int64_t integer();
   /// Behind the opening bracket.
   [[nodiscard]] std::vector<NamedAttribute> dictionary();

@@ -3,16 +3,22 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <utility>
 
+#include "retile/core/assert.h"
 #include "retile/core/names.h"
 #include "retile/foreign/mlir/build.h"
+#include "retile/operations/element.h"
+#include "retile/operations/table.h"
 #include "retile/text/scanner.h"
 
 namespace retile::foreign::mlir {
 namespace {
 
+using operations::Id;
+using operations::Row;
 using Kind = Attribute::Kind;
 
 /// Calls in each other, which no text that a compiler wrote has.
@@ -22,36 +28,20 @@ constexpr std::size_t most_in_calls = std::size_t{1} << 18;
 /// Groups that one number stands for are written out up to here.
 constexpr Size most_group_entries = Size{1} << 24;
 
-struct CalculationName {
-  std::string_view name;
-  Arithmetic arithmetic;
-};
-constexpr std::array<CalculationName, 12> calculations = {{
-    {"add", Arithmetic::add},
-    {"subtract", Arithmetic::subtract},
-    {"multiply", Arithmetic::multiply},
-    {"divide", Arithmetic::divide},
-    {"remainder", Arithmetic::remainder},
-    {"maximum", Arithmetic::maximum},
-    {"minimum", Arithmetic::minimum},
-    {"and", Arithmetic::bit_and},
-    {"or", Arithmetic::bit_or},
-    {"xor", Arithmetic::bit_xor},
-    {"negate", Arithmetic::negate},
-    {"not", Arithmetic::bit_not},
-}};
-
-struct ComparisonName {
-  std::string_view name;
-  Comparison comparison;
-};
-constexpr std::array<ComparisonName, 6> comparisons = {{
+constexpr std::array<std::pair<std::string_view, Comparison>, 6> comparisons = {{
     {"EQ", Comparison::eq},
     {"NE", Comparison::ne},
     {"LT", Comparison::lt},
     {"LE", Comparison::le},
     {"GT", Comparison::gt},
     {"GE", Comparison::ge},
+}};
+constexpr std::array<std::pair<std::string_view, Order>, 5> orders = {{
+    {"NOTYPE", Order::of_type},
+    {"SIGNED", Order::as_signed},
+    {"UNSIGNED", Order::as_unsigned},
+    {"FLOAT", Order::floating},
+    {"TOTALORDER", Order::total},
 }};
 
 class TileReader {
@@ -133,11 +123,67 @@ class TileReader {
     }
     if (op.name == "sdy.manual_computation") return manual_computation(op, level);
     if (op.name == "call" || op.name == "func.call") return call(op, level);
-    if (op.name.rfind("stablehlo.", 0) != 0) fail_unread(op.name, op.place);
+    constexpr std::string_view front = "stablehlo.";
+    const Row* row =
+        op.name.starts_with(front)
+            ? operations::find_stablehlo(std::string_view(op.name).substr(front.size()))
+            : nullptr;
+    if (row == nullptr) fail_unread(op.name, op.place);
     check_operands(op);
-    const std::string_view name = std::string_view(op.name).substr(10);
-    if (collective(op, name) || moving(op, name) || shaping(op, name) || numbers(op, name)) return;
-    fail_unread(op.name, op.place);
+    const Read make = read_as(row->id);
+    (this->*make)(op);
+  }
+  /// What is made of an operation, for every one of the table that StableHLO has.
+  using Read = void (TileReader::*)(const Op&);
+  [[nodiscard]] static Read read_as(Id id) {
+    constexpr auto number = [](Id one) { return static_cast<std::size_t>(one); };
+    constexpr auto reads = [=] {
+      std::array<Read, operations::id_count> out{};
+      out[number(Id::constant)] = &TileReader::constant;
+      out[number(Id::iota)] = &TileReader::iota;
+      out[number(Id::partition_id)] = &TileReader::partition_id;
+      out[number(Id::replica_id)] = &TileReader::replica_id;
+      out[number(Id::optimization_barrier)] = &TileReader::barrier;
+      out[number(Id::reshape)] = &TileReader::plain<Reshape>;
+      out[number(Id::transpose)] = &TileReader::transpose;
+      out[number(Id::reverse)] = &TileReader::reverse;
+      out[number(Id::slice)] = &TileReader::slice;
+      out[number(Id::pad)] = &TileReader::pad;
+      out[number(Id::concatenate)] = &TileReader::concatenate;
+      out[number(Id::broadcast)] = &TileReader::broadcast;
+      out[number(Id::dynamic_slice)] = &TileReader::dynamic_slice;
+      out[number(Id::dynamic_update_slice)] = &TileReader::plain<DynamicUpdateSlice>;
+      out[number(Id::select)] = &TileReader::plain<Select>;
+      out[number(Id::convert)] = &TileReader::plain<Convert>;
+      out[number(Id::compare)] = &TileReader::compare;
+      out[number(Id::clamp)] = &TileReader::plain<Clamp>;
+      for (std::size_t k = number(Id::add); k <= number(Id::shift_right_logical); ++k) {
+        out[k] = &TileReader::arithmetic;
+      }
+      out[number(Id::all_gather)] = &TileReader::all_gather;
+      out[number(Id::all_to_all)] = &TileReader::all_to_all;
+      out[number(Id::collective_permute)] = &TileReader::collective_permute;
+      out[number(Id::all_reduce)] = &TileReader::all_reduce;
+      out[number(Id::reduce_scatter)] = &TileReader::reduce_scatter;
+      return out;
+    }();
+    constexpr auto missing = [=] {  // here
+      std::array<const char*, operations::id_count> out{};
+      out[number(Id::parameter)] = "arguments of the function";
+      out[number(Id::tuple)] = "functions return several values";
+      out[number(Id::get_tuple_element)] = "likewise";
+      out[number(Id::call)] = "an operation of another dialect";
+      out[number(Id::copy)] = "of HLO alone";
+      out[number(Id::bitcast)] = "of HLO alone";
+      return out;
+    }();
+    static_assert(operations::are_all_read(reads, missing));
+    RETILE_ASSERT(reads[number(id)] != nullptr, "the table has no name for it in StableHLO");
+    return reads[number(id)];
+  }
+  template <typename Simple>
+  void plain(const Op& op) {
+    put(op, Simple{});
   }
   /// That the types that are written are those of the values.
   void check_operands(const Op& op) const {
@@ -167,23 +213,18 @@ class TileReader {
 
   // Collectives.
 
-  bool collective(const Op& op, std::string_view name) {
-    if (name == "all_gather") {
-      put(op, AllGather{dim_of(need(op, "all_gather_dim")), groups(op, true)});
-    } else if (name == "all_to_all") {
-      put(op, AllToAll{dim_of(need(op, "split_dimension")), dim_of(need(op, "concat_dimension")),
-                       groups(op, false)});
-      check_split_count(op);
-    } else if (name == "collective_permute") {
-      put(op, CollectivePermute{pairs(op)});
-    } else if (name == "all_reduce") {
-      put(op, AllReduce{addition(op), groups(op, true)});
-    } else if (name == "reduce_scatter") {
-      put(op, ReduceScatter{addition(op), dim_of(need(op, "scatter_dimension")), groups(op, true)});
-    } else {
-      return false;
-    }
-    return true;
+  void all_gather(const Op& op) {
+    put(op, AllGather{dim_of(need(op, "all_gather_dim")), groups(op, true)});
+  }
+  void all_to_all(const Op& op) {
+    put(op, AllToAll{dim_of(need(op, "split_dimension")), dim_of(need(op, "concat_dimension")),
+                     groups(op, false)});
+    check_split_count(op);
+  }
+  void collective_permute(const Op& op) { put(op, CollectivePermute{pairs(op)}); }
+  void all_reduce(const Op& op) { put(op, AllReduce{addition(op), groups(op, true)}); }
+  void reduce_scatter(const Op& op) {
+    put(op, ReduceScatter{addition(op), dim_of(need(op, "scatter_dimension")), groups(op, true)});
   }
   void check_split_count(const Op& op) const {
     const auto& action = std::get<AllToAll>(builder_.out.operations.back().action);
@@ -366,49 +407,29 @@ class TileReader {
 
   // What moves elements on one device.
 
-  bool moving(const Op& op, std::string_view name) {
-    if (name == "reshape") {
-      put(op, Reshape{});
-    } else if (name == "transpose") {
-      put(op, Transpose{dims_of(need(op, "permutation", "dims"))});
-    } else if (name == "slice") {
-      const std::size_t rank = rank_of(op);
-      put(op,
-          Slice{shape_of(need(op, "start_indices"), rank),
-                shape_of(need(op, "limit_indices"), rank), shape_of(need(op, "strides"), rank)});
-    } else if (name == "pad") {
-      const std::size_t rank = rank_of(op);
-      put(op, Pad{shape_of(need(op, "edge_padding_low", "low"), rank),
-                  shape_of(need(op, "edge_padding_high", "high"), rank),
-                  shape_of(need(op, "interior_padding", "interior"), rank)});
-    } else if (name == "concatenate") {
-      put(op, Concatenate{dim_of(need(op, "dimension", "dim"))});
-    } else if (name == "dynamic_slice") {
-      put(op, DynamicSlice{shape_of(need(op, "slice_sizes", "sizes"), rank_of(op))});
-    } else if (name == "dynamic_update_slice") {
-      put(op, DynamicUpdateSlice{});
-    } else {
-      return false;
-    }
-    return true;
+  void transpose(const Op& op) { put(op, Transpose{dims_of(need(op, "permutation", "dims"))}); }
+  void reverse(const Op& op) { put(op, Reverse{dims_of(need(op, "dimensions", "dims"))}); }
+  void slice(const Op& op) {
+    const std::size_t rank = rank_of(op);
+    put(op, Slice{shape_of(need(op, "start_indices"), rank),
+                  shape_of(need(op, "limit_indices"), rank), shape_of(need(op, "strides"), rank)});
+  }
+  void pad(const Op& op) {
+    const std::size_t rank = rank_of(op);
+    put(op, Pad{shape_of(need(op, "edge_padding_low", "low"), rank),
+                shape_of(need(op, "edge_padding_high", "high"), rank),
+                shape_of(need(op, "interior_padding", "interior"), rank)});
+  }
+  void concatenate(const Op& op) { put(op, Concatenate{dim_of(need(op, "dimension", "dim"))}); }
+  void dynamic_slice(const Op& op) {
+    put(op, DynamicSlice{shape_of(need(op, "slice_sizes", "sizes"), rank_of(op))});
+  }
+  void broadcast(const Op& op) {
+    put(op, Broadcast{dims_of(need(op, "broadcast_dimensions", "dims"))});
   }
   [[nodiscard]] std::size_t rank_of(const Op& op) const {
     if (op.operand_types.empty()) refuse_at(op.place, Code::syntax, "an operand is missing");
     return op.operand_types[0].extents.size();
-  }
-  bool shaping(const Op& op, std::string_view name) {
-    if (name == "broadcast_in_dim") {
-      put(op, Broadcast{dims_of(need(op, "broadcast_dimensions", "dims"))});
-    } else if (name == "select") {
-      put(op, Select{});
-    } else if (name == "convert") {
-      put(op, Convert{});
-    } else if (name == "optimization_barrier") {
-      barrier(op);
-    } else {
-      return false;
-    }
-    return true;
   }
   void barrier(const Op& op) {
     std::vector<ValueId> ids;
@@ -421,23 +442,13 @@ class TileReader {
 
   // Numbers.
 
-  bool numbers(const Op& op, std::string_view name) {
-    if (name == "constant") {
-      put(op, Constant{numbers_of(need(op, "value"))});
-    } else if (name == "iota") {
-      put(op, Iota{dim_of(need(op, "iota_dimension", "dim"))});
-    } else if (name == "partition_id" || name == "replica_id") {
-      put(op, PerDevice{device_numbers(name == "partition_id")});
-    } else if (name == "compare") {
-      put(op, Compare{comparison(op)});
-    } else {
-      const auto* const found =
-          std::find_if(calculations.begin(), calculations.end(),
-                       [&](const CalculationName& one) { return one.name == name; });
-      if (found == calculations.end()) return false;
-      put(op, Calculate{found->arithmetic});
-    }
-    return true;
+  void constant(const Op& op) { put(op, Constant{numbers_of(need(op, "value"))}); }
+  void iota(const Op& op) { put(op, Iota{dim_of(need(op, "iota_dimension", "dim"))}); }
+  void partition_id(const Op& op) { put(op, PerDevice{device_numbers(true)}); }
+  void replica_id(const Op& op) { put(op, PerDevice{device_numbers(false)}); }
+  void arithmetic(const Op& op) {
+    const Row* row = operations::find_stablehlo(std::string_view(op.name).substr(10));
+    put(op, Calculate{*row->arithmetic});
   }
   /// Of partitions or of replicas: devices are one or the other.
   [[nodiscard]] std::vector<std::int64_t> device_numbers(bool of_partitions) const {
@@ -448,18 +459,38 @@ class TileReader {
     for (std::size_t k = 0; counted && k < out.size(); ++k) out[k] = static_cast<std::int64_t>(k);
     return out;
   }
-  [[nodiscard]] static Comparison comparison(const Op& op) {
-    const Attribute* direction = find(op, "comparison_direction");
-    std::string_view text;
-    if (direction != nullptr && direction->kind == Kind::dialect) {
-      text = text_at(body_of(*direction));
+  void compare(const Op& op) {
+    const auto comparison = word_of(op, "comparison_direction", comparisons);
+    if (!comparison) refuse_at(op.place, Code::syntax, "a comparison of no direction");
+    const Order order = word_of(op, "compare_type", orders).value_or(Order::of_type);
+    put(op, Compare{*comparison, order});
+    const ValueId operand = builder_.out.operations.back().operands.front();
+    check_order(op, order, element_kind(builder_.out.values[operand].type.element));
+  }
+  /// That a comparison is one of the operands' type, as the verifier does.
+  static void check_order(const Op& op, Order order, const ElementKind& kind) {
+    const bool of_integers = order == Order::as_signed || order == Order::as_unsigned;
+    if (!of_integers || !kind.is_number() || (order == Order::as_signed) == kind.is_signed) return;
+    refuse_at(
+        op.place, Code::bad_program,
+        fmt::format("a comparison of {} numbers as {}", kind.is_signed ? "signed" : "unsigned",
+                    kind.is_signed ? "UNSIGNED" : "SIGNED"));
+  }
+  /// What an attribute says by a word, which stands alone in the operation's own form.
+  template <typename Names>
+  [[nodiscard]] static auto word_of(const Op& op, std::string_view attribute, const Names& names)
+      -> std::optional<decltype(names[0].second)> {
+    const Attribute* generic = find(op, attribute);
+    std::string_view last;
+    if (generic != nullptr && generic->kind == Kind::dialect) {
+      last = text_at(body_of(*generic));
+      last = last.substr(0, last.find_last_not_of("> ") + 1);
+      last = last.substr(last.find_last_of(" <") + 1);
     }
-    for (const ComparisonName& one : comparisons) {
-      if (find(op, one.name) != nullptr || text.find(one.name) != std::string_view::npos) {
-        return one.comparison;
-      }
+    for (const auto& [name, meaning] : names) {
+      if (generic == nullptr ? find(op, name) != nullptr : name == last) return meaning;
     }
-    refuse_at(op.place, Code::syntax, "a comparison of no direction");
+    return std::nullopt;
   }
 
   // Regions and functions.

@@ -58,7 +58,8 @@ struct Attribute {
   std::string text = {};  ///< of a text, a symbol, a dialect's attribute
   std::vector<AttributePtr> items = {};
   std::vector<NamedAttribute> entries = {};
-  /// One number where all are alike; of others than integers a 1 is any number but 0.
+  /// One where all are alike: words of the type (operations/element.h), or, where it has none, 1 for
+  /// any number but 0.
   std::vector<std::int64_t> numbers = {};
   std::vector<Place> value_places = {};  ///< of values `%0` that stand among numbers
   std::shared_ptr<const Type> written_type = {};

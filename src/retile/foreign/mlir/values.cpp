@@ -7,14 +7,17 @@
 #include <utility>
 
 #include "retile/core/names.h"
-#include "retile/foreign/element.h"
 #include "retile/foreign/mlir/parser.h"
+#include "retile/operations/element.h"
 
 namespace retile::foreign::mlir {
 namespace {
 
 constexpr std::size_t deepest = 64;
 
+using operations::element_kind;
+using operations::ElementKind;
+using operations::wrapped;
 using Kind = Attribute::Kind;
 
 AttributePtr shared(Attribute attribute) {
@@ -31,6 +34,12 @@ int hex_digit(char c) {
 std::optional<Size> count_of(const Type& type) {
   if (type.kind != Type::Kind::tensor || !type.is_known) return std::nullopt;
   return checked_product(type.extents);
+}
+
+/// The word that these bits are; of types without words 1 for any but 0.
+std::int64_t word_of_bits(std::uint64_t bits, const ElementKind& kind) {
+  if (kind.is_real()) return operations::word_of(operations::real_of_bits(bits, *kind.format));
+  return kind.is_number() ? wrapped(static_cast<std::int64_t>(bits), kind) : (bits != 0 ? 1 : 0);
 }
 
 }  // namespace
@@ -344,35 +353,75 @@ AttributePtr Parser::array_attribute() {
   lexer_.take();
   lexer_.expect("<");
   static_cast<void>(type());
+  Written written;
   if (lexer_.accept(":")) {
     do {
-      out.numbers.push_back(dense_number());
+      dense_number(written);
     } while (lexer_.accept(","));
   }
   lexer_.expect(">");
+  out.numbers = std::move(written.numbers);
   out.place = lexer_.since(begin);
   return shared(std::move(out));
 }
 
-std::int64_t Parser::dense_number() {
-  if (lexer_.accept("true")) return 1;
-  if (lexer_.accept("false")) return 0;
-  if (lexer_.sees(TokenKind::real)) {
-    const std::string_view text = lexer_.text();
-    lexer_.take();
-    const std::string_view digits = text.substr(0, text.find_first_of("eE"));
-    return digits.find_first_of("123456789") == std::string_view::npos ? 0 : 1;
-  }
+void Parser::dense_number(Written& out) {
+  const auto add = [&](std::int64_t number, bool is_real) {
+    out.numbers.push_back(number);
+    out.reals.push_back(is_real);
+  };
+  if (lexer_.accept("true")) return add(1, false);
+  if (lexer_.accept("false")) return add(0, false);
   if (lexer_.sees("(")) {  // a complex number
     const Place place = lexer_.take_balanced();
     const std::string_view text = lexer_.text_of(place.span);
-    return text.find_first_of("123456789") == std::string_view::npos ? 0 : 1;
+    return add(text.find_first_of("123456789") == std::string_view::npos ? 0 : 1, false);
   }
-  return integer();
+  if (!lexer_.sees(TokenKind::real)) return add(integer(), false);
+  const Place place = lexer_.here();
+  const std::string_view text = lexer_.text();
+  lexer_.take();
+  double real = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), real);
+  if (read.ptr != text.data() + text.size() ||
+      (read.ec != std::errc() && read.ec != std::errc::result_out_of_range)) {
+    text::fail(place, {.code = Code::bad_number, .message = "this is no number"});
+  }
+  add(operations::word_of(real), true);
+}
+
+/// What is written as words of the type. An integer where a number with a point belongs is its bits.
+void Parser::set_words(Attribute& out, const Written& written, const Place& place) const {
+  const ElementKind kind = element_kind(out.type().element);
+  const auto refuse = [&](std::string message) {
+    text::fail(place, {.code = Code::bad_number, .message = std::move(message)});
+  };
+  const bool signless = out.type().element.substr(0, 1) == "i";
+  const ElementKind other_sign = {
+      .form = kind.form, .bits = kind.bits, .is_signed = !kind.is_signed};
+  for (std::size_t k = 0; k < written.numbers.size(); ++k) {
+    const std::int64_t number = written.numbers[k];
+    if (kind.is_real() && written.reals[k]) {
+      const double real = operations::rounded(operations::real_of(number), *kind.format);
+      out.numbers.push_back(operations::word_of(real));
+    } else if (kind.is_real()) {
+      out.numbers.push_back(word_of_bits(static_cast<std::uint64_t>(number), kind));
+    } else if (kind.is_number()) {
+      if (written.reals[k])
+        refuse(fmt::format("a number with a point is no {}", out.type().element));
+      if (!operations::fits(number, kind) && !(signless && operations::fits(number, other_sign))) {
+        refuse(fmt::format("{} is no value of {}", number, out.type().element));
+      }
+      out.numbers.push_back(wrapped(number, kind));
+    } else {
+      const bool zero = written.reals[k] ? operations::real_of(number) == 0 : number == 0;
+      out.numbers.push_back(zero ? 0 : 1);
+    }
+  }
 }
 
 /// Numbers in brackets, one behind the other; extents of a ragged list are refused.
-void Parser::dense_level(Attribute& out, std::size_t level, Shape& extents) {
+void Parser::dense_level(Written& out, std::size_t level, Shape& extents) {
   const Deeper deeper(*this);
   const std::size_t begin = lexer_.begin();
   lexer_.expect("[");
@@ -383,7 +432,7 @@ void Parser::dense_level(Attribute& out, std::size_t level, Shape& extents) {
       if (lexer_.sees("[")) {
         dense_level(out, level + 1, extents);
       } else {
-        out.numbers.push_back(dense_number());
+        dense_number(out);
         if (extents.size() <= level + 1) extents.resize(level + 1, -1);
       }
     } while (lexer_.accept(","));
@@ -436,8 +485,7 @@ void Parser::hex_body(Attribute& out, const LexToken& token) {
         value |= 1;
       }
     }
-    const auto read = static_cast<std::int64_t>(value);
-    out.numbers.push_back(kind.is_number() ? wrapped(read, kind) : (value != 0 ? 1 : 0));
+    out.numbers.push_back(word_of_bits(value, kind));
   }
 }
 
@@ -445,13 +493,16 @@ void Parser::dense_body(Attribute& out) {
   lexer_.expect("<");
   Shape extents;
   LexToken hex;
+  Written written;
+  const std::size_t begin = lexer_.begin();
   if (lexer_.sees(TokenKind::text)) {
     hex = lexer_.take();
   } else if (lexer_.sees("[")) {
-    dense_level(out, 0, extents);
+    dense_level(written, 0, extents);
   } else if (!lexer_.sees(">")) {
-    out.numbers.push_back(dense_number());
+    dense_number(written);
   }
+  const Place place = lexer_.since(begin);
   lexer_.expect(">");
   lexer_.expect(":");
   out.set_type(type());
@@ -460,6 +511,8 @@ void Parser::dense_body(Attribute& out) {
   } else if (!extents.empty() && out.type().extents != extents) {
     text::fail(out.type().place,
                {.code = Code::syntax, .message = "the type has other extents than the numbers"});
+  } else {
+    set_words(out, written, place);
   }
 }
 

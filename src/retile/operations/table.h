@@ -1,0 +1,174 @@
+// The operations of HLO and StableHLO, in one table: what each is called, what it takes, what its
+// attributes say, and what it does to elements and to numbers.
+//
+// An operation is an `Id` and a `Row`. Readers have what they make of every `Id`, and a static_assert
+// that none is missing: whoever adds one is told by the compiler where it must be read. Typing asks the row which types an operand may
+// have, and whether the operand is moved or decides where elements go. docs/operations.md is this
+// table for people; a test writes it and compares.
+//
+// A second evaluator needs nothing else: `Effect` says what an operation is to elements of any kind,
+// `Row::arithmetic` and arithmetic.h what it is to numbers.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "retile/operations/arithmetic.h"
+#include "retile/operations/element.h"
+
+namespace retile::operations {
+
+enum class Id {
+  // What is there at the beginning.
+  parameter,
+  constant,
+  iota,
+  partition_id,
+  replica_id,
+  // What puts values together.
+  tuple,
+  get_tuple_element,
+  optimization_barrier,
+  call,
+  // What moves elements on a device.
+  copy,
+  bitcast,
+  reshape,
+  transpose,
+  reverse,
+  slice,
+  pad,
+  concatenate,
+  broadcast,
+  dynamic_slice,
+  dynamic_update_slice,
+  select,
+  // What makes other elements.
+  convert,
+  compare,
+  clamp,
+  add,
+  subtract,
+  multiply,
+  divide,
+  remainder,
+  maximum,
+  minimum,
+  bit_and,
+  bit_or,
+  bit_xor,
+  bit_not,
+  negate,
+  absolute,
+  sign,
+  population_count,
+  leading_zeros,
+  shift_left,
+  shift_right_arithmetic,
+  shift_right_logical,
+  // What moves elements between devices.
+  all_gather,
+  all_to_all,
+  collective_permute,
+  all_reduce,
+  reduce_scatter,
+};
+
+inline constexpr std::size_t id_count = static_cast<std::size_t>(Id::reduce_scatter) + 1;
+
+/// A set of element types, by their forms.
+struct Types {
+  bool truth = false;
+  bool signed_integer = false;
+  bool unsigned_integer = false;
+  bool real = false;
+  bool complex = false;
+  bool other = false;  ///< of which nothing is known
+
+  [[nodiscard]] bool has(const ElementKind& kind) const;
+  friend bool operator==(const Types&, const Types&) = default;
+};
+
+enum class Role {
+  moved,    ///< its elements go to the result
+  decides,  ///< its numbers say where elements go: they must be known
+};
+
+struct Operand {
+  std::string_view name;
+  Types types;
+  Role role = Role::moved;
+  bool is_scalar = false;
+  bool is_repeated = false;  ///< one, or several
+};
+
+/// What the element type of a result is.
+enum class Result {
+  as_moved,  ///< that of the first operand that is moved
+  written,   ///< what the text says
+  truth,
+};
+
+/// What an operation does to elements of the array.
+enum class Effect {
+  makes,       ///< there are none yet
+  moves,       ///< every place of the result holds what one place of an operand holds
+  converts,    ///< the same element as another type, where that has all values
+  adds,        ///< a formal sum, maximum or minimum; numbers by arithmetic
+  calculates,  ///< numbers alone: with elements the operation is refused
+};
+
+struct Attribute {
+  std::string_view hlo;         ///< empty where HLO has none
+  std::string_view stablehlo;   ///< empty where StableHLO has none
+  std::string_view short_name;  ///< in StableHLO's own form, where that is another
+  std::string_view missing;     ///< what is meant where it is missing; empty: it must be there
+  std::string_view meaning;
+};
+
+struct Row {
+  Id id{};
+  std::string_view hlo;        ///< empty where HLO has no such operation
+  std::string_view stablehlo;  ///< without the dialect's name
+  std::vector<Operand> operands;
+  Result result = Result::as_moved;
+  std::vector<Attribute> attributes;
+  Effect effect{};
+  std::optional<Arithmetic> arithmetic;
+  std::string_view meaning;    ///< of `r` what is at index i, of operands as they are called
+  std::string_view spec;       ///< the section of the specification of StableHLO
+  std::string_view semantics;  ///< the section of XLA's Operation Semantics
+};
+
+/// In the order of `Id`.
+[[nodiscard]] std::span<const Row> rows();
+[[nodiscard]] const Row& row_of(Id id);
+/// The row of an operation on numbers.
+[[nodiscard]] const Row& row_of(Arithmetic arithmetic);
+/// By names; null where the table has none.
+[[nodiscard]] const Row* find_hlo(std::string_view name);
+[[nodiscard]] const Row* find_stablehlo(std::string_view name);
+
+[[nodiscard]] bool has_hlo_attribute(const Row& row, std::string_view name);
+/// Attributes that any instruction of HLO may have, and that say nothing about where elements go.
+[[nodiscard]] std::span<const std::string_view> hlo_attributes_without_meaning();
+[[nodiscard]] bool has_stablehlo_attribute(const Row& row, std::string_view name);
+
+/// Whether every operation stands in one of two lists, of what a reader makes of it, and in one only.
+template <typename A, typename B>
+[[nodiscard]] constexpr bool are_all_read(const std::array<A, id_count>& some,
+                                          const std::array<B, id_count>& others) {
+  for (std::size_t k = 0; k < id_count; ++k) {
+    if ((some[k] != nullptr) == (others[k] != nullptr)) return false;
+  }
+  return true;
+}
+
+/// The role of an operand, counted from 0; what is repeated goes on.
+[[nodiscard]] const Operand& operand_of(const Row& row, std::size_t number);
+
+}  // namespace retile::operations

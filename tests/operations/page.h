@@ -1,0 +1,134 @@
+// docs/operations.md, made from the table.
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "retile/operations/table.h"
+
+namespace retile::operations::table_test {
+
+inline std::string code(std::string_view name) {
+  return name.empty() ? "" : fmt::format("`{}`", name);
+}
+
+inline std::string types_of(const Types& types) {
+  std::vector<std::string_view> out;
+  if (types.other) return "any";
+  if (types.truth) out.emplace_back("truth");
+  if (types.signed_integer) out.emplace_back(types.unsigned_integer ? "integer" : "signed");
+  if (types.real) out.emplace_back("real");
+  if (types.complex) out.emplace_back("complex");
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
+inline std::string operands_of(const Row& row) {
+  std::vector<std::string> out;
+  for (const Operand& one : row.operands) {
+    out.push_back(fmt::format("{}{}: {}{}{}", one.name, one.is_repeated ? ".." : "",
+                              types_of(one.types), one.is_scalar ? " scalar" : "",
+                              one.role == Role::decides ? ", known" : ""));
+  }
+  return fmt::format("{}", fmt::join(out, "; "));
+}
+
+inline std::string_view effect_of(Effect effect) {
+  switch (effect) {
+    case Effect::makes:
+      return "makes";
+    case Effect::moves:
+      return "moves";
+    case Effect::converts:
+      return "converts";
+    case Effect::adds:
+      return "adds";
+    case Effect::calculates:
+      return "numbers";
+  }
+  return "";
+}
+
+inline std::string places_of(const Row& row) {
+  std::string out = fmt::format("XLA: {}", row.semantics);
+  if (!row.spec.empty()) out += fmt::format("; StableHLO: {}", row.spec);
+  return out;
+}
+
+inline std::string line(const std::vector<std::string>& cells) {
+  std::string out = "|";
+  for (std::string cell : cells) {
+    for (std::size_t k = cell.find('|'); k != std::string::npos; k = cell.find('|', k + 2)) {
+      cell.insert(k, "\\");
+    }
+    out += fmt::format(" {} |", cell);
+  }
+  return out + "\n";
+}
+
+inline std::string yes(bool holds) { return holds ? "yes" : "no"; }
+
+inline std::string formats() {
+  std::string out =
+      line({"HLO", "MLIR", "Bits", "Precision", "Largest", "Infinity", "NaN", "-0", "Below 0"}) +
+      "|---|---|---:|---:|---:|---|---|---|---|\n";
+  for (const FloatFormat& one : float_formats()) {
+    out += line({code(one.hlo), code(one.mlir), std::to_string(one.bits),
+                 std::to_string(one.precision()), fmt::format("{:g}", one.largest),
+                 yes(one.has_infinity), yes(one.has_nan), yes(one.has_minus_zero),
+                 yes(one.is_signed)});
+  }
+  return out;
+}
+
+inline std::string page() {
+  std::string out =
+      "# Operations of HLO and StableHLO\n\n"
+      "This page is written from the table that the readers, the types and the evaluator of\n"
+      "[programs of other systems](foreign.md) share (`src/retile/operations/table.h`). A test "
+      "compares both.\n\n"
+      "*r* is the result. Operands have a name, and the element types that they may have. A "
+      "*known* operand decides where\n"
+      "elements go: it must be made of numbers, and not of the array. The fourth column says what "
+      "happens to elements of the\n"
+      "array:\n\n"
+      "- *makes*: there are none yet;\n"
+      "- *moves*: every place of the result holds what one place of an operand holds;\n"
+      "- *converts*: the same element, where the other type has every value of its own;\n"
+      "- *adds*: a formal sum, maximum or minimum, which no rounding touches;\n"
+      "- *numbers*: the operation is of known numbers alone, and refused for elements.\n\n"
+      "The last column names the sections of XLA's Operation Semantics and of the specification of "
+      "StableHLO.\n\n";
+  out += line({"HLO", "StableHLO", "Operands", "Elements", "Result", "Defined in"}) +
+         "|---|---|---|---|---|---|\n";
+  for (const Row& row : rows()) {
+    out += line({code(row.hlo), code(row.stablehlo), operands_of(row),
+                 std::string(effect_of(row.effect)), std::string(row.meaning), places_of(row)});
+  }
+  out += "\n## Attributes\n\n" +
+         line({"Operation", "HLO", "StableHLO", "Where it is missing", "Meaning"}) +
+         "|---|---|---|---|---|\n";
+  for (const Row& row : rows()) {
+    for (const Attribute& one : row.attributes) {
+      const std::string own = one.short_name.empty() ? "" : ", " + code(one.short_name);
+      out += line({code(row.hlo), code(one.hlo), code(one.stablehlo) + own,
+                   one.missing.empty() ? "refused" : std::string(one.missing),
+                   std::string(one.meaning)});
+    }
+  }
+  std::vector<std::string> names;
+  for (const std::string_view name : hlo_attributes_without_meaning()) names.push_back(code(name));
+  out += fmt::format(
+      "\nAny instruction of HLO may have these, which say nothing about where elements go: {}.\n\n"
+      "## Types of numbers with a point\n\n"
+      "An element may be converted to a type that has all values of its own type, and back. "
+      "Integers fit where their bits do\n"
+      "not exceed the precision. Complex types have the values of their parts.\n\n{}",
+      fmt::join(names, ", "), formats());
+  return out;
+}
+
+}  // namespace retile::operations::table_test

@@ -1,0 +1,98 @@
+#include "retile/operations/table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "page.h"
+
+namespace retile::operations {
+namespace table_test {
+
+TEST(Operations, stand_in_the_order_of_their_ids) {
+  ASSERT_EQ(rows().size(), id_count);
+  for (std::size_t k = 0; k < id_count; ++k) {
+    EXPECT_EQ(static_cast<std::size_t>(rows()[k].id), k);
+    EXPECT_EQ(&row_of(rows()[k].id), &rows()[k]);
+  }
+}
+
+TEST(Operations, have_names_of_their_own) {
+  std::set<std::string_view> hlo;
+  std::set<std::string_view> stablehlo;
+  for (const Row& row : rows()) {
+    EXPECT_FALSE(row.hlo.empty());
+    EXPECT_TRUE(hlo.insert(row.hlo).second) << row.hlo;
+    EXPECT_EQ(find_hlo(row.hlo), &row);
+    if (row.stablehlo.empty()) continue;
+    EXPECT_TRUE(stablehlo.insert(row.stablehlo).second) << row.stablehlo;
+    EXPECT_EQ(find_stablehlo(row.stablehlo), &row);
+  }
+  EXPECT_EQ(find_hlo("dot"), nullptr);
+  EXPECT_EQ(find_hlo(""), nullptr);
+  EXPECT_EQ(find_stablehlo(""), nullptr);
+  EXPECT_EQ(find_stablehlo("shift-left"), nullptr);
+}
+
+TEST(Operations, say_what_they_follow) {
+  for (const Row& row : rows()) {
+    EXPECT_FALSE(row.meaning.empty()) << row.hlo;
+    EXPECT_FALSE(row.semantics.empty()) << row.hlo;
+    EXPECT_TRUE(row.stablehlo.empty() || !row.spec.empty()) << row.hlo;
+    for (const Attribute& attribute : row.attributes) {
+      EXPECT_FALSE(attribute.meaning.empty()) << row.hlo;
+      EXPECT_FALSE(attribute.hlo.empty() && attribute.stablehlo.empty()) << row.hlo;
+    }
+  }
+}
+
+TEST(Operations, of_numbers_have_one_row_each) {
+  std::set<Arithmetic> seen;
+  for (const Row& row : rows()) {
+    if (!row.arithmetic) continue;
+    EXPECT_TRUE(seen.insert(*row.arithmetic).second) << row.hlo;
+    EXPECT_EQ(&row_of(*row.arithmetic), &row);
+    EXPECT_EQ(row.operands.size(), is_unary(*row.arithmetic) ? 1U : 2U) << row.hlo;
+  }
+  EXPECT_EQ(seen.size(), static_cast<std::size_t>(Arithmetic::shift_right_logical) + 1);
+}
+
+TEST(Operations, repeat_their_last_operand_alone) {
+  for (const Row& row : rows()) {
+    for (std::size_t k = 0; k + 1 < row.operands.size(); ++k) {
+      EXPECT_FALSE(row.operands[k].is_repeated) << row.hlo;
+    }
+  }
+  const Row& update = row_of(Id::dynamic_update_slice);
+  EXPECT_EQ(operand_of(update, 1).role, Role::moved);
+  EXPECT_EQ(operand_of(update, 2).role, Role::decides);
+  EXPECT_EQ(operand_of(update, 7).role, Role::decides);
+}
+
+TEST(Operations, know_their_attributes) {
+  const Row& compare = row_of(Id::compare);
+  EXPECT_TRUE(has_hlo_attribute(compare, "type"));
+  EXPECT_FALSE(has_hlo_attribute(compare, "compare_type"));
+  EXPECT_TRUE(has_stablehlo_attribute(compare, "compare_type"));
+  EXPECT_TRUE(has_stablehlo_attribute(row_of(Id::iota), "dim"));
+  EXPECT_FALSE(has_stablehlo_attribute(row_of(Id::all_reduce), ""));
+}
+
+TEST(Operations, page_is_that_of_the_table) {
+  const std::string want = page();
+  if (std::getenv("RETILE_WRITE_PAGE") != nullptr) std::ofstream(RETILE_OPERATIONS_PAGE) << want;
+  std::ifstream file(RETILE_OPERATIONS_PAGE);
+  std::ostringstream is;
+  is << file.rdbuf();
+  EXPECT_EQ(is.str(), want) << "RETILE_WRITE_PAGE=1 test_operations writes it";
+}
+
+}  // namespace table_test
+}  // namespace retile::operations
