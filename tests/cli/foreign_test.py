@@ -86,8 +86,8 @@ MUTANTS = [
 # what is wrong with a text: example, old, new, words of the refusal
 REFUSALS = [
     ("offsets", "constant({0, 0, 4, 4})", "constant({...})", "left out"),
-    ("offsets", "constant({0, 0, 4, 4})", "constant({0, 0, 4})", "3 numbers for s32[4]"),
-    ("offsets", "constant({0, 0, 4, 4})", "constant({0, 0, 4, 99999999999999999999})", "not a number"),
+    ("offsets", "constant({0, 0, 4, 4})", "constant({0, 0, 4})", "a constant with 3 numbers where there are 4"),
+    ("offsets", "constant({0, 0, 4, 4})", "constant({0, 0, 4, 99999999999999999999})", "is no value of s32"),
     ("offsets", "dynamic_slice_sizes={4,4}", "dynamic_slice_sizes={4,9}", "a slice of 9 elements of 8"),
     ("offsets", "partition-id()", "rng-get-and-update-state()", "rng-get-and-update-state is not read"),
     ("offsets", "dynamic-slice(%param, %reshape.1", "dynamic-slice(%param, %reshape.9", "nothing is called reshape.9"),

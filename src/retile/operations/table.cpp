@@ -543,8 +543,8 @@ std::vector<Row> collectives() {
                       {.hlo = "",
                        .stablehlo = "split_count",
                        .short_name = "",
-                       .missing = "",
-                       .meaning = "how many parts: as many as a group has members"}},
+                       .missing = "as many as a group has members",
+                       .meaning = "how many parts, which is as many as a group has members"}},
        .effect = Effect::moves,
        .arithmetic = {},
        .meaning = "part k of r is part j of member k's x, where j is the device's own place",
@@ -676,7 +676,7 @@ std::span<const std::string_view> hlo_attributes_without_meaning() {
 
 bool has_stablehlo_attribute(const Row& row, std::string_view name) {
   return std::any_of(row.attributes.begin(), row.attributes.end(), [&](const Attribute& one) {
-    return !one.stablehlo.empty() && (one.stablehlo == name || one.short_name == name);
+    return !name.empty() && (one.stablehlo == name || one.short_name == name);
   });
 }
 
