@@ -103,11 +103,11 @@ TEST(Typing, parts_that_do_not_divide) {
 }
 
 TEST(Typing, elements_are_what_comes_of_the_parameter_and_what_is_no_number) {
-  const Function function = testing::function_of(
-      module_of(2,
-                "p = s32[4] parameter(0)\nt = s32[4] constant({1,2,3,4})\nz = c64[] constant((0, 0))\n"
-                "i = s32[] constant(0)\nd = s32[4] dynamic-slice(t, i), dynamic_slice_sizes={4}\n"
-                "ROOT r = s32[4] add(p, t)"));
+  const Function function = testing::function_of(module_of(
+      2,
+      "p = s32[4] parameter(0)\nt = s32[4] constant({1,2,3,4})\nz = c64[] constant((0, 0))\n"
+      "i = s32[] constant(0)\nd = s32[4] dynamic-slice(t, i), dynamic_slice_sizes={4}\n"
+      "ROOT r = s32[4] add(p, t)"));
   EXPECT_EQ(values_of_elements(function),
             std::vector<bool>({true, false, true, false, false, true}));
 }

@@ -60,7 +60,7 @@ class BoxCells {
 
 /// What is in a place. A result that no element goes into is numbers.
 Tag tag_in(const Cells& cells, std::size_t offset) {
-  return cells.are_tags() ? cells.tags()[offset] : tag_of(cells.numbers()[offset]);
+  return cells.are_tags() ? cells.tags()[offset] : tag_of(cells.numbers()[offset], cells.content());
 }
 
 class Comparer {

@@ -563,7 +563,10 @@ class Builder {
   }
   Action transpose(const Instruction& instruction) { return Transpose{dims(instruction)}; }
   Action broadcast(const Instruction& instruction) { return Broadcast{dims(instruction)}; }
-  Action reverse(const Instruction& instruction) { return Reverse{dims(instruction)}; }
+  Action reverse(const Instruction& instruction) {
+    static_cast<void>(need(instruction, "dimensions"));
+    return Reverse{dims(instruction)};
+  }
   Action concatenate(const Instruction& instruction) { return Concatenate{one_dim(instruction)}; }
   Action dynamic_slice(const Instruction& instruction) {
     Scanner scanner = scanner_of(need(instruction, "dynamic_slice_sizes").value);
