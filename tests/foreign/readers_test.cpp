@@ -249,6 +249,9 @@ TEST(BeforeHlo, nothing_of_one_device_shows_it) {
   EXPECT_TRUE(is_unpartitioned(hlo("m", transposed)));
   EXPECT_TRUE(is_unpartitioned(hlo("m", "sine(a)")));
   EXPECT_TRUE(is_unpartitioned(hlo("m", "copy(a)", "[1,4]")));
+  std::string turned = hlo("m", "copy(a)");
+  turned.replace(turned.rfind("<=[4]"), 5, "<=[2,2]T(1,0)");
+  EXPECT_TRUE(is_unpartitioned(turned));
   EXPECT_EQ(said(hlo("m", "copy(a)")), "right");
   EXPECT_EQ(said(hlo("m_spmd", transposed)), "rearranged");
   EXPECT_EQ(said(hlo("m", transposed), {.shape = "16,4"}), "rearranged");
@@ -295,11 +298,11 @@ TEST(BeforeMlir, what_leaves_a_reshard_to_others_shows_it) {
                                               "(tensor<4x4xf32>) -> tensor<4x4xf32>\n" +
                                               gather)));
   }
-  EXPECT_TRUE(is_unpartitioned(
-      shardy("{}, {}",
-             "  %0 = \"stablehlo.custom_call\"(%a) <{call_target_name = \"Sharding\"}> : "
-             "(tensor<4x4xf32>) -> tensor<4x4xf32>\n" +
-                 gather)));
+  // Said of the operation, whatever else in the text is not read.
+  const std::string call =
+      "  %0 = \"stablehlo.custom_call\"(%a) <{call_target_name = \"Sharding\"}> : "
+      "(tensor<4x4xf32>) -> tensor<4x4xf32>\n";
+  EXPECT_EQ(said(shardy("{}, {}", call + gather)), before + "a sharding is called, Sharding");
 }
 
 TEST(BeforeMlir, a_sharding_on_the_way_shows_it) {
