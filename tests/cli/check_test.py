@@ -114,10 +114,10 @@ class Check(Case):
         self.assertLess(time.monotonic() - start, 15)
         self.assertEqual((done.returncode, done.stderr), (3, ""), done)
         self.assertEqual(done.stdout, "undecided (limit): no verdict in time\n")
-        # It is for each Program, and says nothing about those before and after.
+        # It is for all Programs together, and says nothing about those before.
         done = retile("check", "--json", "--timeout", "1", stdin=RIGHT + self.SLOW + RIGHT)
         verdicts = [json.loads(line) for line in done.stdout.splitlines()]
-        self.assertEqual([verdict["right"] for verdict in verdicts], [True, None, True])
+        self.assertEqual([verdict["right"] for verdict in verdicts], [True, None, None])
         self.assertEqual(list(verdicts[1]), FIELDS + ["reason"])
         self.assertEqual((done.returncode, verdicts[1]["reason"]), (3, "limit"))
 
@@ -133,8 +133,8 @@ class Check(Case):
             _, status, usage = os.wait4(running.pid, 0)
             running.returncode = os.waitstatus_to_exitcode(status)
         self.assertEqual((running.returncode, out), (2, b""))
-        self.assertIn(b"longer than 1 GiB", err)
-        self.assertLess(usage.ru_maxrss, 1700 << 10)
+        self.assertIn(b"longer than 512 MiB", err)
+        self.assertLess(usage.ru_maxrss, 700 << 10)
 
     def test_several_programs(self):
         for text, codes, largest in [(RIGHT + RIGHT, [True, True], 0), (RIGHT + WRONG["bijection"][0], [True, False], 1),

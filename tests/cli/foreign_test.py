@@ -452,7 +452,7 @@ ENTRY main_spmd {
         lines += [f" v{k + 1} = f32[2] copy(v{k})" for k in range(1000000)]
         lines += [" ROOT r = f32[2] copy(v1000000), sharding={devices=[2]<=[2]}", "}"]
         started = time.monotonic()
-        out = self.verdict("\n".join(lines))
+        out = self.verdict("\n".join(lines), "--timeout", "1000")
         self.assertIs(out["right"], True)
         self.assertLess(time.monotonic() - started, 60)
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "retile/cli/limits.h"
 #include "retile/cli/verb.h"
 #include "retile/core/result.h"
 
@@ -15,6 +16,7 @@ enum class Color { automatic, always, never };
 struct CommandLine {
   std::unique_ptr<Verb> verb;  ///< null: --help or --version, and `information` goes to stdout
   std::string information;
+  Limits limits;
   Color color = Color::automatic;
 };
 

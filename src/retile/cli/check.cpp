@@ -44,7 +44,6 @@ struct CheckArguments {
   std::optional<std::string> program;
   ForeignArguments foreign;
   ShrinkArguments shrink;
-  std::optional<std::string> timeout;
   std::optional<std::string> seed;
 };
 
@@ -64,33 +63,24 @@ Diagnostic needless_ends(const std::string& source) {
 }
 
 Outcome work_on(const CheckArguments& arguments) {
-  CheckOptions options;
-  if (arguments.timeout) {
-    const Result<double> seconds = parse_timeout(*arguments.timeout, "--timeout");
-    if (!seconds) return failed(seconds.error());
-    options.timeout_seconds = *seconds;
-  }
   if (arguments.shrink.wanted && !arguments.program && arguments.foreign.ends.from) {
-    return shrink_foreign(std::nullopt, "", arguments.foreign, arguments.shrink,
-                          options.timeout_seconds);
+    return shrink_foreign(std::nullopt, "", arguments.foreign, arguments.shrink);
   }
   const std::string path = arguments.program.value_or("-");
   const Result<std::string> text = read_text(path, "PROGRAM");
   if (!text) return failed(text.error());
   const std::string source = path == "-" ? "stdin" : path;
   if (arguments.shrink.wanted) {
-    return shrink_foreign(*text, source, arguments.foreign, arguments.shrink,
-                          options.timeout_seconds);
+    return shrink_foreign(*text, source, arguments.foreign, arguments.shrink);
   }
   const bool is_module = spmd::is_module(*text);
   if (arguments.seed && !is_module) return failed(needless_seed(source));
   if (const auto language = foreign::language_of(*text)) {
-    return check_foreign(*text, source, *language, arguments.foreign, options.timeout_seconds);
+    return check_foreign(*text, source, *language, arguments.foreign);
   }
   if (arguments.foreign.has_ends()) return failed(needless_ends(source));
   if (is_module) {
-    return check_module(*text, source, arguments.foreign.json, options.timeout_seconds,
-                        arguments.seed);
+    return check_module(*text, source, arguments.foreign.json, arguments.seed);
   }
   const Result<std::vector<Program>> programs = parse_any(*text, source);
   if (!programs) return failed(programs.error());
@@ -99,7 +89,7 @@ Outcome work_on(const CheckArguments& arguments) {
   const bool within_bound = arguments.foreign.within_bound;
   Outcome outcome;
   for (const Program& program : *programs) {
-    const Verdict verdict = check(program, options);
+    const Verdict verdict = check(program, {.timeout_seconds = time_limit().seconds_left()});
     outcome.out += json ? verdict_json(verdict) : verdict_text(verdict, within_bound);
     outcome.out += '\n';
     outcome.exit = std::max(outcome.exit, exit_of(verdict, within_bound));
@@ -135,10 +125,14 @@ class CheckVerb final : public Verb {
                  "with --shrink: at most so many commands (default 500)", "N");
     options.text("--peer-timeout", given_.shrink.peer_timeout,
                  "with --shrink: seconds for each command (default 60)", "S");
-    options.text("--timeout", given_.timeout, "seconds for each Program (default: no limit)", "S");
     options.flag(
         "--json", given_.foreign.json,
         "print one JSON object per Program (retile.verdict/1) or module (retile.foreign/1)");
+  }
+  /// The commands of --peer take as long as they take.
+  [[nodiscard]] std::optional<Size> usual_timeout() const override {
+    if (given_.shrink.wanted) return std::nullopt;
+    return usual_seconds;
   }
   [[nodiscard]] std::optional<Complaint> settle() override {
     const ShrinkArguments& shrink = given_.shrink;

@@ -13,6 +13,7 @@
 #include <memory>
 #include <utility>
 
+#include "retile/cli/limits.h"
 #include "retile/cli/verb.h"
 #include "retile/core/atomic_file.h"
 #include "retile/notation/paper/notation.h"
@@ -23,7 +24,7 @@
 namespace retile::cli {
 namespace {
 
-constexpr Size longest_text_bytes = Size{1} << 30;
+constexpr Size longest_text_bytes = Size{1} << 29;
 
 struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -123,11 +124,9 @@ Result<Size> parse_count(std::string_view text, std::string_view source, Size le
   return *number;
 }
 
-Result<double> parse_timeout(std::string_view text, std::string_view source) {
+Result<Size> parse_timeout(std::string_view text, std::string_view source) {
   constexpr Size most_seconds = 1'000'000;
-  return parse_count(text, source, 1, most_seconds, " of seconds").map([](Size seconds) {
-    return static_cast<double>(seconds);
-  });
+  return parse_count(text, source, 1, most_seconds, " of seconds");
 }
 
 Result<std::size_t> parse_choice(std::string_view text, std::string_view source,
@@ -146,6 +145,8 @@ Result<std::string> read_text(const std::string& path, std::string_view source) 
   };
   std::unique_ptr<std::FILE, CloseFile> opened;
   std::FILE* file = stdin;
+  std::optional<WaitForInput> wait;
+  if (path == "-") wait.emplace();
   if (path != "-") {
     // A directory opens without complaint and fails only when it is read.
     struct stat status {};
@@ -171,7 +172,7 @@ Result<std::string> read_text(const std::string& path, std::string_view source) 
     piece.resize(std::fread(piece.data(), 1, piece_bytes, file));
     bytes += static_cast<Size>(piece.size());
     if (bytes > longest_text_bytes) {
-      return refused(Code::bad_file, "longer than 1 GiB, which no Program needs to be");
+      return refused(Code::bad_file, "longer than 512 MiB, which no Program needs to be");
     }
     if (piece.size() < piece_bytes) break;
     piece_bytes = std::min(2 * piece_bytes, longest_piece_bytes);

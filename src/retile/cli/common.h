@@ -62,7 +62,7 @@ struct Outcome {
 
 /// A time limit in seconds.
 /// \error bad_argument: not a whole number of seconds from 1 to 1000000
-[[nodiscard]] Result<double> parse_timeout(std::string_view text, std::string_view source);
+[[nodiscard]] Result<Size> parse_timeout(std::string_view text, std::string_view source);
 
 /// One of `choices`, as its index.
 /// \error bad_argument
@@ -70,7 +70,7 @@ struct Outcome {
                                                const std::vector<std::string_view>& choices);
 
 /// The text of a file, or of stdin for `-`.
-/// \error file_error (cannot be opened, is a directory), bad_file (longer than 1 GiB)
+/// \error file_error (cannot be opened, is a directory), bad_file (longer than 512 MiB)
 [[nodiscard]] Result<std::string> read_text(const std::string& path, std::string_view source);
 
 /// A mesh in any notation, and its order, if it is given at all.

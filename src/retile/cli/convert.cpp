@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "retile/cli/foreign.h"
@@ -97,7 +96,7 @@ Outcome convert_file(const ConvertArguments& arguments) {
   foreign.ends.shape = arguments.shape;
   foreign.program = true;
   const std::string source = *arguments.from == "-" ? "stdin" : *arguments.from;
-  return check_foreign(*text, source, *language, foreign, std::numeric_limits<double>::infinity());
+  return check_foreign(*text, source, *language, foreign);
 }
 
 Outcome work_on(const ConvertArguments& arguments) {

@@ -104,7 +104,8 @@ Result<Question> question_of(const foreign::Function& function, foreign::Languag
                              const foreign::EndOptions& options, const text::Input& input) {
   auto ends = foreign::find_ends(function, options, input);
   if (!ends) return refuse(std::move(ends.error()));
-  const foreign::Verdict verdict = foreign::judge(function, ends->from, ends->to, {});
+  const foreign::Verdict verdict = foreign::judge(function, ends->from, ends->to,
+                                                  {.timeout_seconds = time_limit().seconds_left()});
   auto problem = Problem::make(std::move(ends->from), std::move(ends->to));
   if (!problem) return refuse(std::move(problem.error()));
   Question out{.name = function.name, .problem = *std::move(problem)};

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "retile/cli/limits.h"
 #include "retile/core/names.h"
 #include "retile/foreign/ends.h"
 #include "retile/foreign/judge.h"
@@ -319,6 +320,9 @@ Outcome programs_in(std::string_view text, const std::string& source, foreign::L
   return outcome;
 }
 
+/// Judging within what is left of the time.
+foreign::JudgeOptions judging() { return {.timeout_seconds = time_limit().seconds_left()}; }
+
 /// A type with the axes of every dimension in the other order; nothing where that is the same, or where
 /// another notation says which order it has.
 std::optional<std::string> reversed(const std::optional<Sharding>& sharding) {
@@ -333,8 +337,7 @@ std::optional<std::string> reversed(const std::optional<Sharding>& sharding) {
 std::optional<std::pair<std::string, std::string>> right_reversed(const foreign::Function& function,
                                                                   const foreign::Ends& ends,
                                                                   foreign::EndOptions options,
-                                                                  const text::Input& input,
-                                                                  double timeout_seconds) {
+                                                                  const text::Input& input) {
   if (function.arrays > 1) return std::nullopt;
   const auto from = reversed(ends.from_sharding);
   const auto to = reversed(ends.to_sharding);
@@ -344,21 +347,19 @@ std::optional<std::pair<std::string, std::string>> right_reversed(const foreign:
     options.to = turns_to ? *to : ends.to_text;
     const Result<foreign::Ends> other = foreign::find_ends(function, options, input);
     if (!other) continue;
-    const foreign::Verdict verdict =
-        foreign::judge(function, other->from, other->to, {.timeout_seconds = timeout_seconds});
+    const foreign::Verdict verdict = foreign::judge(function, other->from, other->to, judging());
     if (verdict.right.value_or(false)) return std::pair(*options.from, *options.to);
   }
   return std::nullopt;
 }
 
-Judged judged_by(const foreign::Function& function, foreign::Ends ends, double timeout_seconds) {
+Judged judged_by(const foreign::Function& function, foreign::Ends ends) {
   Judged out{.function = function,
              .ends = std::move(ends),
              .verdict = {},
              .optimum = {},
              .right_with = {}};
-  out.verdict =
-      foreign::judge(function, out.ends.from, out.ends.to, {.timeout_seconds = timeout_seconds});
+  out.verdict = foreign::judge(function, out.ends.from, out.ends.to, judging());
   out.optimum = optimum_of(out.ends);
   return out;
 }
@@ -376,18 +377,16 @@ Result<std::vector<foreign::Ends>> ends_in(std::string_view text, const std::str
 Result<std::vector<ForeignVerdict>> judge_foreign(std::string_view text, const std::string& source,
                                                   foreign::Language language,
                                                   const foreign::EndOptions& options,
-                                                  bool must_be_within_bound,
-                                                  double timeout_seconds) {
+                                                  bool must_be_within_bound) {
   const auto tasks = read_tasks(text, source, language, options);
   if (!tasks) return refuse(tasks.error());
   std::vector<ForeignVerdict> out;
   for (std::size_t k = 0; k < tasks->functions.size(); ++k) {
-    Judged judged = judged_by(tasks->functions[k], tasks->ends[k], timeout_seconds);
+    Judged judged = judged_by(tasks->functions[k], tasks->ends[k]);
     const foreign::Verdict& verdict = judged.verdict;
     if (!verdict.right.value_or(true) && !verdict.is_claim) {
-      judged.right_with =
-          right_reversed(judged.function, judged.ends, options,
-                         {.text = text, .source = source, .numbered = true}, timeout_seconds);
+      judged.right_with = right_reversed(judged.function, judged.ends, options,
+                                         {.text = text, .source = source, .numbered = true});
     }
     out.push_back({.right = verdict.right,
                    .within_bound = verdict.within_bound(),
@@ -401,12 +400,11 @@ Result<std::vector<ForeignVerdict>> judge_foreign(std::string_view text, const s
 }
 
 Outcome check_foreign(std::string_view text, const std::string& source, foreign::Language language,
-                      const ForeignArguments& arguments, double timeout_seconds) {
+                      const ForeignArguments& arguments) {
   const Result<foreign::EndOptions> options = foreign::read_ends(arguments.ends);
   if (!options) return failed(options.error());
   if (arguments.program) return programs_in(text, source, language, *options);
-  const auto verdicts =
-      judge_foreign(text, source, language, *options, arguments.within_bound, timeout_seconds);
+  const auto verdicts = judge_foreign(text, source, language, *options, arguments.within_bound);
   if (!verdicts) return failed(verdicts.error());
   Outcome outcome;
   for (const ForeignVerdict& verdict : *verdicts) {

@@ -42,17 +42,16 @@ struct ForeignVerdict {
   std::vector<std::string> notes;
 };
 
-/// The verdicts on all functions of a text.
-/// \param timeout_seconds  of each
+/// The verdicts on all functions of a text, within time_limit().
 /// \error as ends_in
-[[nodiscard]] Result<std::vector<ForeignVerdict>> judge_foreign(
-    std::string_view text, const std::string& source, foreign::Language language,
-    const foreign::EndOptions& options, bool must_be_within_bound, double timeout_seconds);
+[[nodiscard]] Result<std::vector<ForeignVerdict>> judge_foreign(std::string_view text,
+                                                                const std::string& source,
+                                                                foreign::Language language,
+                                                                const foreign::EndOptions& options,
+                                                                bool must_be_within_bound);
 
 /// A verdict for every function of a text.
-/// \param timeout_seconds  of each
 [[nodiscard]] Outcome check_foreign(std::string_view text, const std::string& source,
-                                    foreign::Language language, const ForeignArguments& arguments,
-                                    double timeout_seconds);
+                                    foreign::Language language, const ForeignArguments& arguments);
 
 }  // namespace retile::cli

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +20,7 @@
 #include <optional>
 #include <utility>
 
+#include "retile/cli/limits.h"
 #include "retile/cli/progress.h"
 #include "retile/cli/signals.h"
 #include "retile/core/descriptor.h"
@@ -250,6 +252,7 @@ std::vector<std::string> mpirun_command(Size processes, const std::vector<std::s
   command.insert(command.end(),
                  {"-x", launched_variable, "-n", fmt::format("{}", processes), own_path()});
   command.insert(command.end(), arguments.begin(), arguments.end());
+  if (const auto memory = asked_memory()) command.push_back("--memory=" + *memory);
   return command;
 }
 
@@ -261,6 +264,7 @@ std::vector<std::string> mpirun_command(Size processes, const std::vector<std::s
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);
+  lift_memory_limit_of_child();
   std::signal(SIGPIPE, SIG_DFL);
   std::signal(SIGXFSZ, SIG_DFL);
   dup2(input, STDIN_FILENO);
@@ -315,6 +319,7 @@ class Job {
   bool started_ = false;  ///< the processes are there
   pid_t first_ = -1;      ///< and this is process 0
   bool gave_up_ = false;
+  bool late_ = false;  ///< --timeout was over before they had ended
   std::optional<Clock::time_point> kill_time_;
   int status_ = 0;
 };
@@ -381,7 +386,8 @@ Clock::time_point Job::deadline() const {
 }
 
 bool Job::go_on() {
-  constexpr std::chrono::seconds patience(5);
+  constexpr std::chrono::milliseconds patience(5000);
+  constexpr std::chrono::milliseconds patience_when_late(200);
   const auto now = Clock::now();
   if (!started_ && now >= deadline()) gave_up_ = true;
   if (gave_up_ || (kill_time_ && now >= *kill_time_)) {
@@ -389,11 +395,13 @@ bool Job::go_on() {
     kill(-child_, SIGKILL);
     return false;
   }
-  if (ending_signal != 0 && !kill_time_) {
+  const bool late = time_limit().passed();
+  if ((ending_signal != 0 || late) && !kill_time_) {
     // mpirun soon kills those whom it has asked to end. Process 0 has a file to remove, and when it
     // is gone mpirun ends the others.
     kill(first_ > 0 ? first_ : child_, SIGTERM);
-    kill_time_ = now + patience;
+    late_ = ending_signal == 0;
+    kill_time_ = now + (late ? patience_when_late : patience);
   }
   return true;
 }
@@ -403,8 +411,9 @@ void Job::attend() {
                                     {errors_->read.number(), POLLIN, 0},
                                     {wake_->read.number(), POLLIN, 0}}};
   while (watched[0].fd >= 0 || watched[1].fd >= 0) {
-    constexpr int tick_ms = 200;
-    const int ready = poll(watched.data(), watched.size(), started_ && !kill_time_ ? -1 : tick_ms);
+    constexpr int tick_ms = 100;
+    const bool waits = started_ && !kill_time_ && std::isinf(time_limit().seconds_left());
+    const int ready = poll(watched.data(), watched.size(), waits ? -1 : tick_ms);
     if ((ready < 0 && errno != EINTR) || !go_on()) break;
     if (ready <= 0) continue;
     if (watched[0].revents != 0 &&
@@ -427,6 +436,7 @@ Outcome Job::outcome() {
     return environment_failure(fmt::format("ended by signal {} before the run was finished",
                                            static_cast<int>(ending_signal)));
   }
+  if (late_) return failed(time_is_over());
   const auto own_failure = filter_.own_failure();
   if (gave_up_ || (own_failure && !started_)) {
     return environment_failure(
@@ -438,7 +448,11 @@ Outcome Job::outcome() {
   if (WIFEXITED(status_) && WEXITSTATUS(status_) == 0) {
     if (auto outcome = read_report(std::move(result_))) return std::move(*outcome);
   }
-  if (filter_.explained()) return {.exit = Exit::environment};
+  if (filter_.explained()) {
+    const bool limited =
+        WIFEXITED(status_) && WEXITSTATUS(status_) == static_cast<int>(Exit::undecided);
+    return {.exit = limited ? Exit::undecided : Exit::environment};
+  }
   return failed(Exit::environment, job_failure(status_, filter_.held()));
 }
 

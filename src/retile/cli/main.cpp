@@ -11,12 +11,14 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "retile/cli/arguments.h"
 #include "retile/cli/common.h"
+#include "retile/cli/limits.h"
 #include "retile/cli/run_job.h"
 #include "retile/cli/signals.h"
 
@@ -75,11 +77,46 @@ Diagnostic pointed(Diagnostic diagnostic) {
   return diagnostic;
 }
 
+/// The length of a control character at the start of a text that a terminal would obey, 0 where there
+/// is none: all of C0 and C1 but ends of lines and tabs.
+std::size_t control_at(std::string_view text) {
+  const auto byte = static_cast<unsigned char>(text.front());
+  if (byte < 0x20 || byte == 0x7F) return byte != '\n' && byte != '\t' ? 1 : 0;
+  if (byte != 0xC2 || text.size() < 2) return 0;
+  return static_cast<unsigned char>(text[1]) < 0xA0 ? 2 : 0;
+}
+
+/// A text with blanks in the place of control characters: much of what is printed stood in a file of
+/// somebody.
+std::string harmless(std::string text) {
+  const auto is_first = [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || byte == 0x7F || byte == 0xC2;
+  };
+  for (auto at = std::find_if(text.begin(), text.end(), is_first); at != text.end();
+       at = std::find_if(at + 1, text.end(), is_first)) {
+    const auto place = static_cast<std::size_t>(at - text.begin());
+    const std::size_t length = control_at(std::string_view(text).substr(place));
+    if (length > 0) *at = ' ';
+    if (length == 2) at[1] = ' ';
+  }
+  return text;
+}
+
+/// A diagnostic as it goes to stderr.
+std::string shown(const Diagnostic& diagnostic, Color color) {
+  const std::string words = render(pointed(diagnostic));
+  return wants_color(color) ? colored(words) : words;
+}
+
 /// Prints the outcome. When stdout cannot take the result, that is what the exit code says.
-int finish(const Outcome& outcome, Color color) {
+int finish(Outcome outcome, Color color) {
+  end_limits();
   std::string words;
   for (const Diagnostic& problem : outcome.problems) words += render(pointed(problem));
   words += outcome.words;
+  words = harmless(std::move(words));
+  outcome.out = harmless(std::move(outcome.out));
   Exit exit = outcome.exit;
   if (exit != Exit::usage && exit != Exit::environment && !outcome.out.empty() &&
       !write_all(STDOUT_FILENO, outcome.out)) {
@@ -124,7 +161,10 @@ int main_of(int argc, const char* const* argv) {
   Color color = Color::automatic;
   try {
     const Result<CommandLine> line = parse_command_line(argc, argv);
-    if (line) color = line->color;
+    if (line) {
+      color = line->color;
+      begin_limits(line->limits, [color](const Diagnostic& it) { return shown(it, color); });
+    }
     if (is_job_process() && is_parallel(line, argc, argv)) {
       return work_in_job(line, joined(argc, argv),
                          [&](const Outcome& outcome) { return finish(outcome, color); });
@@ -133,9 +173,9 @@ int main_of(int argc, const char* const* argv) {
     if (line->verb == nullptr) return finish({.exit = Exit::yes, .out = line->information}, color);
     return finish(line->verb->work(), color);
   } catch (const std::bad_alloc&) {
-    return finish(
-        failed(Exit::environment, {.code = Code::limit_reached, .message = "out of memory"}),
-        color);
+    return finish(memory_is_used_up(), color);
+  } catch (const std::length_error&) {  // more elements than any memory has room for
+    return finish(memory_is_used_up(), color);
   } catch (const std::exception& error) {
     return finish(failed(Exit::environment, {.code = Code::unsupported, .message = error.what()}),
                   color);

@@ -20,6 +20,8 @@
 #include <optional>
 #include <utility>
 
+#include "retile/cli/descendants.h"
+#include "retile/cli/limits.h"
 #include "retile/core/descriptor.h"
 
 namespace retile::cli {
@@ -31,32 +33,59 @@ using End = PeerAnswer::End;
 /// What a command may write to a file, stdout among them.
 constexpr rlim_t most_bytes = rlim_t{1} << 28;
 constexpr std::size_t most_words = 2000;
+/// What a command that is late, and all that it started, get to be gone.
+constexpr double seconds_to_end = 0.25;
 
 struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
+std::size_t size_of(std::FILE* file) {
+  std::fseek(file, 0, SEEK_END);
+  return static_cast<std::size_t>(std::max(std::ftell(file), 0L));
+}
+
 /// What stands in a file, or its last bytes.
 std::string text_of(std::FILE* file, std::size_t most) {
-  std::fseek(file, 0, SEEK_END);
-  const long size = std::ftell(file);
-  const auto count = std::min(most, static_cast<std::size_t>(std::max(size, 0L)));
-  std::fseek(file, size - static_cast<long>(count), SEEK_SET);
+  const std::size_t size = size_of(file);
+  const std::size_t count = std::min(most, size);
+  std::fseek(file, static_cast<long>(size - count), SEEK_SET);
   std::string out(count, '\0');
   out.resize(std::fread(out.data(), 1, count, file));
   return out;
 }
 
-extern "C" void end_group(int) { kill(0, SIGKILL); }
+extern "C" void end_all(int) {
+  end_descendants();
+  kill(0, SIGKILL);
+}
+
+/// The environment of this process and further variables, as execve() wants it. Made before the fork.
+std::vector<char*> environment_with(std::vector<std::string>& variables) {
+  std::vector<char*> out;
+  for (char** it = environ; *it != nullptr; ++it) out.push_back(*it);
+  for (std::string& variable : variables) out.push_back(variable.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+/// What a command reads and writes.
+struct Streams {
+  int nowhere = -1;
+  int out = -1;
+  int words = -1;
+};
 
 /// In the child: watches over a shell. Only calls that are safe between fork and exec.
 ///
-/// The group has this process at its head: whoever ends it ends the shell and what that started. And
-/// this process is told when the program ends.
-[[noreturn]] void watch_over(const char* command, int nowhere, int out, int words, pid_t parent) {
+/// Whatever the shell starts stays below this process, other sessions included, and ends with it.
+/// And this process is told when the program ends.
+[[noreturn]] void watch_over(const char* command, char* const* environment, const Streams& streams,
+                             pid_t parent) {
   setpgid(0, 0);
-  std::signal(SIGTERM, end_group);
+  adopt_orphans();
+  std::signal(SIGTERM, end_all);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);
   const pid_t shell = fork();
@@ -67,16 +96,18 @@ extern "C" void end_group(int) { kill(0, SIGKILL); }
     const rlimit files{most_bytes, most_bytes};
     setrlimit(RLIMIT_CORE, &no_core);
     setrlimit(RLIMIT_FSIZE, &files);
-    dup2(nowhere, STDIN_FILENO);
-    dup2(out, STDOUT_FILENO);
-    dup2(words, STDERR_FILENO);
-    execl("/bin/sh", "sh", "-c", command, static_cast<char*>(nullptr));
+    lift_memory_limit_of_child();
+    dup2(streams.nowhere, STDIN_FILENO);
+    dup2(streams.out, STDOUT_FILENO);
+    dup2(streams.words, STDERR_FILENO);
+    execle("/bin/sh", "sh", "-c", command, static_cast<char*>(nullptr), environment);
     _exit(127);
   }
   int status = 0;
   while (waitpid(shell, &status, 0) < 0 && errno == EINTR) {
   }
   // What it left running in the background must not stay.
+  end_descendants();
   if (shell < 0) _exit(1);
   _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
@@ -100,11 +131,13 @@ tl::unexpected<Diagnostic> cannot_start(int error) {
        .message = fmt::format("the command cannot be started: {}", std::strerror(error))});
 }
 
-void take_status(PeerAnswer& answer, int status) {
+/// \param written  bytes on stdout
+void take_status(PeerAnswer& answer, int status, std::size_t written) {
   if (answer.end == End::late) return;
   constexpr int first_signal = 128;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : first_signal + WTERMSIG(status);
   answer.end = code == 0 ? End::done : code > first_signal ? End::aborted : End::refused;
+  if (code == first_signal + SIGXFSZ || written >= most_bytes) answer.end = End::too_long;
   answer.code = code > first_signal ? code - first_signal : code;
 }
 
@@ -135,40 +168,54 @@ std::optional<Placeholder> next_placeholder(std::string_view command, std::size_
   return std::nullopt;
 }
 
-/// `'a b'`
-std::string shell_quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char letter : text) {
-    if (letter == '\'') {
-      out += "'\\''";
-    } else {
-      out += letter;
+/// Whether a place of a shell's line is between quotes. Comments and texts behind `<<` may make it
+/// say so of other places, too.
+bool is_quoted(std::string_view command, std::size_t place) {
+  char open = 0;
+  for (std::size_t k = 0; k < place; ++k) {
+    const char letter = command[k];
+    if (letter == '\\' && open != '\'') {
+      ++k;
+    } else if (open != 0) {
+      if (letter == open) open = 0;
+    } else if (letter == '\'' || letter == '"' || letter == '`') {
+      open = letter;
     }
   }
-  return out + "'";
+  return open != 0;
 }
 
 }  // namespace
 
-Result<std::string> filled_in(
+std::optional<Span> quoted_placeholder(std::string_view command) {
+  for (auto place = next_placeholder(command, 0); place;
+       place = next_placeholder(command, place->end)) {
+    if (is_quoted(command, place->begin)) return Span{place->begin, place->end};
+  }
+  return std::nullopt;
+}
+
+Result<PeerCommand> filled_in(
     std::string_view command,
     const std::function<Result<std::string>(std::string_view name, std::string_view form)>&
         text_of) {
-  std::string out;
+  PeerCommand out;
   std::size_t done = 0;
   for (auto place = next_placeholder(command, 0); place;
        place = next_placeholder(command, place->end)) {
     const Result<std::string> text = text_of(place->name, place->form);
     if (!text) return refuse(text.error());
-    out += command.substr(done, place->begin - done);
-    out += shell_quoted(*text);
+    const std::string name = fmt::format("RETILE_PEER_{}", out.variables.size() + 1);
+    out.line += command.substr(done, place->begin - done);
+    out.line += fmt::format("\"${}\"", name);
+    out.variables.push_back(fmt::format("{}={}", name, *text));
     done = place->end;
   }
-  out += command.substr(done);
+  out.line += command.substr(done);
   return out;
 }
 
-Result<PeerAnswer> ask_peer(const std::string& command, double seconds) {
+Result<PeerAnswer> ask_peer(PeerCommand command, double seconds) {
   const Descriptor nowhere(open("/dev/null", O_RDONLY | O_CLOEXEC));
   const File out(std::tmpfile());
   const File words(std::tmpfile());
@@ -179,21 +226,27 @@ Result<PeerAnswer> ask_peer(const std::string& command, double seconds) {
   // Nobody writes to it: that its other end is closed says that the child has ended.
   const Descriptor read(ends[0]);
   Descriptor write(ends[1]);
+  const std::vector<char*> environment = environment_with(command.variables);
+  const Streams streams{nowhere.number(), fileno(out.get()), fileno(words.get())};
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) return cannot_start(errno);
   if (child == 0) {
-    watch_over(command.c_str(), nowhere.number(), fileno(out.get()), fileno(words.get()), parent);
+    watch_over(command.line.c_str(), environment.data(), streams, parent);
   }
   setpgid(child, child);  // whoever comes first: the group must be there before it is ended
   write.close();
   PeerAnswer answer;
-  if (!closes(read.number(), seconds)) answer.end = End::late;
+  if (!closes(read.number(), seconds)) {
+    answer.end = End::late;
+    kill(child, SIGTERM);
+    closes(read.number(), seconds_to_end);
+  }
   kill(-child, SIGKILL);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  take_status(answer, status);
+  take_status(answer, status, size_of(out.get()));
   answer.out = text_of(out.get(), most_bytes);
   answer.words = text_of(words.get(), most_words);
   return answer;

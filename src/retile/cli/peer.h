@@ -2,8 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "retile/core/result.h"
 
@@ -13,9 +15,10 @@ namespace retile::cli {
 struct PeerAnswer {
   enum class End {
     done,
-    refused,  ///< with an exit code other than 0
-    aborted,  ///< by a signal, or with the exit code that a shell makes of one
-    late,     ///< it was ended when its time was over
+    refused,   ///< with an exit code other than 0
+    aborted,   ///< by a signal, or with the exit code that a shell makes of one
+    late,      ///< it was ended when its time was over
+    too_long,  ///< it was ended as it wrote more than 256 MiB to a file, stdout among them
   };
   End end = End::done;
   int code = 0;       ///< the exit code, or the signal
@@ -23,18 +26,30 @@ struct PeerAnswer {
   std::string words;  ///< the last that it wrote to stderr
 };
 
-/// A command with texts, quoted for a shell, in the place of `{mesh}`, `{from}`, `{to}` and `{shape}`,
-/// each of which may name a form: `{from:jax}`. Other braces stay, and so does what follows a `$`.
+/// A line for a shell, and variables (`NAME=value`) that it refers to.
+struct PeerCommand {
+  std::string line;
+  std::vector<std::string> variables = {};
+};
+
+/// The first `{mesh}`, `{from}`, `{to}` or `{shape}` of a command that stands between quotes or
+/// backquotes: what fills it in would not be one word there, or not only a word.
+[[nodiscard]] std::optional<Span> quoted_placeholder(std::string_view command);
+
+/// A command with texts in the place of `{mesh}`, `{from}`, `{to}` and `{shape}`, each of which may
+/// name a form: `{from:jax}`. Other braces stay, and so does what follows a `$`. A text is the value of a
+/// variable, which no shell reads as a part of its line.
 /// \param text_of  the text of a name in a form, which is empty where none stands there
 /// \error of text_of
-[[nodiscard]] Result<std::string> filled_in(
+[[nodiscard]] Result<PeerCommand> filled_in(
     std::string_view command,
     const std::function<Result<std::string>(std::string_view name, std::string_view form)>&
         text_of);
 
-/// Runs a command in /bin/sh and waits for it. It has nothing to read. It ends, together with what it
-/// started, when its time is over, and when this program ends, however that comes about.
+/// Runs a command in /bin/sh and waits for it. It has nothing to read. It ends, together with all that
+/// it started, other sessions included, when its time is over, and when this program ends, however
+/// that comes about. What it leaves behind when it ends by itself is ended, too.
 /// \error file_error: no process or temporary file can be made
-[[nodiscard]] Result<PeerAnswer> ask_peer(const std::string& command, double seconds);
+[[nodiscard]] Result<PeerAnswer> ask_peer(PeerCommand command, double seconds);
 
 }  // namespace retile::cli

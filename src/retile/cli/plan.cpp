@@ -188,6 +188,7 @@ class PlanVerb final : public Verb {
     options.text("--svg", given_.svg, "draw who holds what: before, at the largest and after",
                  "FILE");
   }
+  [[nodiscard]] std::optional<Size> usual_timeout() const override { return std::nullopt; }
   [[nodiscard]] std::optional<Complaint> settle() override { return given_.problem.missing(); }
   [[nodiscard]] Outcome work() const override { return work_on(given_); }
 

@@ -220,6 +220,7 @@ class ProblemsVerb final : public Verb {
                  "FORMS");
     options.flag("--json", given_.json, "print one JSON object per line, retile.problem/1");
   }
+  [[nodiscard]] std::optional<Size> usual_timeout() const override { return std::nullopt; }
   [[nodiscard]] std::optional<Complaint> settle() override {
     if (given_.forms && !given_.json) return Complaint{"--as needs --json"};
     return std::nullopt;

@@ -41,7 +41,6 @@ struct ProveArguments {
   ProblemArguments problem;            ///< empty when a Program is given
   std::optional<std::string> program;  ///< a file, or - for stdin
   std::optional<std::string> solver;
-  std::optional<std::string> timeout;
   std::optional<std::string> smt2;
   std::optional<std::string> certificate;
   bool json = false;
@@ -163,11 +162,6 @@ Result<ProveOptions> read_options(const ProveArguments& arguments) {
     if (!choice) return refuse(choice.error());
     options.solver = static_cast<SolverChoice>(*choice);
   }
-  if (arguments.timeout) {
-    const Result<double> limit = parse_timeout(*arguments.timeout, "--timeout");
-    if (!limit) return refuse(limit.error());
-    options.timeout_seconds = *limit;
-  }
   if (const auto named = not_empty("--certificate", arguments.certificate); !named) {
     return refuse(named.error());
   }
@@ -215,6 +209,7 @@ Outcome prove_all(const ProveArguments& arguments, const std::vector<Program>& p
       const std::string name = programs.size() == 1 ? "" : fmt::format("program_{}.", k);
       options.smt2_prefix = (std::filesystem::path(*arguments.smt2) / name).string();
     }
+    options.timeout_seconds = time_limit().seconds_left();
     const Result<Proof> proof = prove(program, options);
     if (!proof) return failed(Exit::environment, proof.error());
     outcome.out +=
@@ -280,7 +275,6 @@ class ProveVerb final : public Verb {
                  "with --mesh the type at the start; else a file, or - for stdin", "TYPE|FILE");
     options.text("TO", given_.problem.to, "type at the end", "TYPE");
     options.text("--solver", given_.solver, "z3 (default), cvc5 or both", "NAME");
-    options.text("--timeout", given_.timeout, "seconds for each Program (default 60)", "S");
     options.text("--smt2", given_.smt2, "write every query to this folder, as SMT-LIB 2", "DIR");
     options.text("--certificate", given_.certificate,
                  "if proved, write the Program and the facts; - for stdout, without the verdict",

@@ -19,7 +19,7 @@ Instead of --mesh, FROM and TO: a file with a module, retile.spmd/1, or - for st
 small integers, and every element of what it returns is compared with what it denotes.
 
 Exit codes: 0 right, 1 the Program or the result is wrong, or over --memory-limit, 2 the input
-cannot be read, 3 the Program could not be checked in time, 4 the environment failed.
+cannot be read, 3 undecided: a limit was reached, 4 the environment failed.
 
 Examples:
   retile run --mesh a:2,b:2 '[8{a}16, 16]' '[16, 4{b,a}16]'
@@ -63,8 +63,6 @@ void RunVerb::add_options(OptionList& options) {
   options.text("--strategy", given_.strategy,
                "how the data goes: automatic (default), collectives, exchange or inplace", "NAME");
   options.flag("--collectives", given_.collectives, std::string(collectives_help));
-  options.text("--timeout", given_.timeout, "seconds for checking the Program (default: no limit)",
-               "S");
   options.flag("--explain", given_.explain, "also say why this strategy");
   options.flag("--json", given_.json, "print one JSON object, retile.run/1");
 }
@@ -103,6 +101,7 @@ Outcome RunVerb::work() const {
 }
 
 Outcome run_on(const Processes& processes, RunRequest& request, const MakeExecutor& make) {
+  lift_memory_limit();
   std::optional<Progress> progress;
   if (processes.is_first()) {
     progress.emplace(stderr_of_this());

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "retile/check/check.h"
 #include "retile/cli/verb.h"
 #include "retile/exec/executor/executor.h"
 #include "retile/exec/mpi/options.h"
@@ -30,7 +29,6 @@ struct RunArguments {
   std::optional<std::string> repeat;
   std::optional<std::string> memory_limit;
   std::optional<std::string> strategy;
-  std::optional<std::string> timeout;
   bool collectives = false;
   bool explain = false;
   bool json = false;
@@ -42,9 +40,8 @@ struct RunRequest {
   Program program;
   std::string program_text;  ///< a form of it, for other processes
   run::RunOptions data;
-  mpi::Options how;    ///< of the simulator, the memory limit of a device's tiles alone
-  CheckOptions check;  ///< of the Program before it runs
-  std::string words;   ///< for stderr, beside the report
+  mpi::Options how;   ///< of the simulator, the memory limit of a device's tiles alone
+  std::string words;  ///< for stderr, beside the report
   bool explain = false;
   bool json = false;
 };
@@ -85,7 +82,7 @@ class Preparation {
   [[nodiscard]] Result<void> read_backend();
   [[nodiscard]] Result<void> read_data();
   [[nodiscard]] Result<void> read_strategy();
-  [[nodiscard]] Result<void> read_limits();
+  [[nodiscard]] Result<void> read_limit();
   /// Processes have several ways to run a Program and say themselves whether one of them fits.
   [[nodiscard]] bool by_steps() const { return request_.backend == Backend::sim; }
 
@@ -109,6 +106,7 @@ class RunVerb final : public Verb {
   }
   [[nodiscard]] std::string footer() const override;
   void add_options(OptionList& options) override;
+  [[nodiscard]] std::optional<Size> usual_timeout() const override { return std::nullopt; }
   [[nodiscard]] std::optional<Complaint> settle() override;
   [[nodiscard]] Outcome work() const override;
   [[nodiscard]] bool works_in_job() const override {

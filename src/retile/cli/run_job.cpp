@@ -1,9 +1,11 @@
 #include "retile/cli/run_job.h"
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 
 #include <array>
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -13,6 +15,7 @@
 #include <utility>
 
 #include "retile/cli/launch.h"
+#include "retile/cli/limits.h"
 #include "retile/cli/run.h"
 #include "retile/cli/signals.h"
 
@@ -157,13 +160,15 @@ Outcome work_together(const Processes& processes, const Result<CommandLine>& lin
 int work_in_job(const Result<CommandLine>& line, const std::string& typed,
                 const std::function<int(const Outcome&)>& print) {
   clean_up_on_signals();
+  const bool launched = std::getenv(launched_variable) != nullptr;
+  // What is half-written is removed when mpirun is killed, too.
+  if (launched) prctl(PR_SET_PDEATHSIG, SIGTERM);
   auto watch = std::make_optional<StartWatch>();
   const auto environment = mpi::Environment::start(nullptr, nullptr);
   watch.reset();
   if (!environment) return print(failed(Exit::environment, environment.error()));
   const Processes& processes = environment->processes();
   const bool first = processes.is_first();
-  const bool launched = std::getenv(launched_variable) != nullptr;
   if (first && launched) say_started();
   const auto abort = [&](const std::string& message) {
     // The other processes may be waiting for this one.
@@ -174,9 +179,11 @@ int work_in_job(const Result<CommandLine>& line, const std::string& typed,
     if (launched) outcome = first ? to_launcher(std::move(outcome)) : Outcome{};
     // mpirun ends the job when a process ends with another code than 0, so all wait until process 0
     // has printed.
+    end_limits();
     return largest(processes, first ? print(outcome) : static_cast<int>(outcome.exit));
   } catch (const std::bad_alloc&) {
-    abort(render({.code = Code::limit_reached, .message = "out of memory"}));
+    const Outcome outcome = memory_is_used_up();
+    environment->abort(static_cast<int>(outcome.exit), render(outcome.problems.front()));
   } catch (const std::exception& error) {
     abort(render({.code = Code::unsupported, .message = error.what()}));
   }

@@ -65,8 +65,10 @@ std::string report_json(const spmd::Module& module, const spmd::RunReport& repor
 /// The run itself, on whatever moves the data.
 Outcome run_on(const Processes& processes, const ModuleRequest& request,
                const spmd::MakeExecutor& make) {
-  const auto routes = spmd::routes_of(request.module, request.values.check);
+  const auto routes =
+      spmd::routes_of(request.module, {.timeout_seconds = time_limit().seconds_left()});
   if (!routes) return failed(routes.error());
+  lift_memory_limit();
   const ElementType type = request.values.data.type.value_or(ElementType{});
   const auto report = spmd::run(processes, request.module, *routes, type, make);
   if (!report) return failed(report.error());
@@ -134,7 +136,7 @@ Outcome RunVerb::work_on_module() const {
                                     fmt::format("-n{}", request->module.devices)};
   for (const auto& [name, value] :
        {std::pair("--dtype=", &given_.dtype), std::pair("--memory-limit=", &given_.memory_limit),
-        std::pair("--strategy=", &given_.strategy), std::pair("--timeout=", &given_.timeout)}) {
+        std::pair("--strategy=", &given_.strategy)}) {
     if (*value) words.push_back(name + **value);
   }
   if (given_.json) words.emplace_back("--json");

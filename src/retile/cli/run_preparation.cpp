@@ -130,12 +130,7 @@ Result<void> Preparation::read_strategy() {
   return {};
 }
 
-Result<void> Preparation::read_limits() {
-  if (given_.timeout) {
-    const auto seconds = parse_timeout(*given_.timeout, "--timeout");
-    if (!seconds) return refuse(seconds.error());
-    request_.check.timeout_seconds = *seconds;
-  }
+Result<void> Preparation::read_limit() {
   if (given_.memory_limit) {
     const auto limit = parse_bytes(*given_.memory_limit, "--memory-limit");
     if (!limit) return refuse(limit.error());
@@ -148,7 +143,7 @@ Preparation::Step Preparation::read_values() {
   request_.json = given_.json;
   request_.explain = given_.explain;
   for (const auto read : {&Preparation::read_backend, &Preparation::read_data,
-                          &Preparation::read_strategy, &Preparation::read_limits}) {
+                          &Preparation::read_strategy, &Preparation::read_limit}) {
     const Result<void> done = (this->*read)();
     if (done) continue;
     // What a backend cannot do at all is the environment's fault.
@@ -272,7 +267,7 @@ Preparation::Step Preparation::check_program() {
                              .message = "tiles that are not all alike are not run on GPUs yet",
                              .notes = {"--backend mpi and --backend sim take them"}});
   }
-  const Verdict verdict = check(request_.program, request_.check);
+  const Verdict verdict = check(request_.program, {.timeout_seconds = time_limit().seconds_left()});
   if (verdict.answer == Answer::right) return std::nullopt;
   Outcome outcome;
   outcome.exit = exit_of(verdict, false);

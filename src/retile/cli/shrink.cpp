@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "retile/cli/limits.h"
 #include "retile/cli/peer.h"
 #include "retile/cli/progress.h"
 #include "retile/core/names.h"
@@ -23,11 +24,12 @@ using foreign::Reshard;
 
 constexpr Size usual_runs = 500;
 constexpr Size most_runs = 1000000;
-constexpr double usual_seconds = 60;
+constexpr Size usual_peer_seconds = 60;
 
 /// What a command's answer comes to.
 struct Finding {
-  /// `right`, `wrong: end`, `above the bound`, `aborted`, `refused`, `late`, `undecided` or `unreadable`.
+  /// `right`, `wrong: end`, `above the bound`, `aborted`, `refused`, `late`, `too long`, `undecided` or
+  /// `unreadable`.
   std::string kind;
   std::string program = {};
   std::string words = {};  ///< of the command
@@ -49,6 +51,7 @@ std::string kind_of(const ForeignVerdict& verdict, bool must_be_within_bound) {
 std::string kind_of(const PeerAnswer& answer) {
   using End = PeerAnswer::End;
   if (answer.end == End::aborted) return "aborted";
+  if (answer.end == End::too_long) return "too long, more than 256 MiB";
   return answer.end == End::late ? "late" : "refused";
 }
 
@@ -74,23 +77,25 @@ Result<ShardingForm> form_named(std::string_view name, const AboutPeer& about_pe
 
 class Asker {
  public:
-  Asker(const ForeignArguments& arguments, std::string command, double peer_seconds, double seconds)
-      : arguments_(arguments),
-        command_(std::move(command)),
-        peer_seconds_(peer_seconds),
-        seconds_(seconds) {}
+  Asker(const ForeignArguments& arguments, std::string command, Size peer_seconds)
+      : arguments_(arguments), command_(std::move(command)), peer_seconds_(peer_seconds) {}
 
   /// What the command makes of a reshard.
+  /// \error limit_reached: the time of the search is over
   Result<Finding> ask(const Reshard& reshard) const {
+    const Deadline limit = time_limit();
     const auto ends = foreign::shardings_of(reshard);
     if (!ends) return refuse(ends.error());
-    const Result<std::string> command = filled_in(
+    Result<PeerCommand> command = filled_in(
         command_, [&](std::string_view name, std::string_view form) -> Result<std::string> {
           return text_of(reshard, *ends, name, form);
         });
     if (!command) return refuse(command.error());
-    Result<PeerAnswer> answer = ask_peer(*command, peer_seconds_);
+    const double seconds = std::min(static_cast<double>(peer_seconds_), limit.seconds_left());
+    if (seconds <= 0) return refuse(time_is_over());
+    Result<PeerAnswer> answer = ask_peer(*std::move(command), seconds);
     if (!answer) return refuse(std::move(answer.error()));
+    if (answer->end == PeerAnswer::End::late && limit.passed()) return refuse(time_is_over());
     if (answer->end != PeerAnswer::End::done) {
       return Finding{.kind = kind_of(*answer), .words = std::move(answer->words)};
     }
@@ -132,7 +137,7 @@ class Asker {
     // torch cuts what an axis has left by the next one, and uneven tiles are then others than ours.
     if (*language == foreign::Language::dtensor) options = {};
     auto verdicts = judge_foreign(out.program, "the command's answer", *language, options,
-                                  arguments_.within_bound, seconds_);
+                                  arguments_.within_bound);
     if (!verdicts) {
       out.unreadable = verdicts.error();
     } else if (verdicts->size() == 1) {
@@ -149,8 +154,7 @@ class Asker {
 
   const ForeignArguments& arguments_;
   std::string command_;
-  double peer_seconds_;
-  double seconds_;
+  Size peer_seconds_;
 };
 
 /// Axes for layouts that are said over none: those of the options or of the file, else a prime factor each.
@@ -303,6 +307,19 @@ Outcome nothing_to_shrink(const Finding& first, const std::string& command) {
   return out;
 }
 
+/// An axis whose name is more than a word. Commands hand texts on to other shells, by ssh or eval, and
+/// no name of a file is to be a command there.
+std::optional<Diagnostic> odd_axis(const Reshard& reshard) {
+  const auto& axes = reshard.mesh.mesh.axes();
+  const auto odd = std::find_if(axes.begin(), axes.end(),
+                                [](const Axis& axis) { return name_text(axis.name) != axis.name; });
+  if (odd == axes.end()) return std::nullopt;
+  return Diagnostic{
+      .code = Code::unsupported,
+      .message = fmt::format("the axis {} is not handed to a command", shown_name(odd->name)),
+      .notes = {"names of letters, digits, _, . and - are; --mesh says other axes"}};
+}
+
 Outcome search(const Asker& asker, const Reshard& whole, const std::string& command, Size runs,
                bool json) {
   Result<Finding> first = asker.ask(whole);
@@ -310,7 +327,9 @@ Outcome search(const Asker& asker, const Reshard& whole, const std::string& comm
   if (!first->is_fault()) return nothing_to_shrink(*first, command);
   Progress progress(stderr_of_this());
   Size asked = 0;
+  // The smallest so far.
   Finding last = *first;
+  Reshard at = whole;
   const auto goes_wrong = [&](const Reshard& reshard) -> Result<bool> {
     progress.update("shrink", asked++, runs);
     Result<Finding> finding = asker.ask(reshard);
@@ -322,9 +341,13 @@ Outcome search(const Asker& asker, const Reshard& whole, const std::string& comm
     }
     if (finding->kind != first->kind) return false;
     last = *std::move(finding);
+    at = reshard;
     return true;
   };
   Result<foreign::Shrunk> shrunk = foreign::shrink(whole, goes_wrong, runs);
+  if (!shrunk && shrunk.error().code == Code::limit_reached && time_limit().passed()) {
+    shrunk = foreign::Shrunk{.reshard = std::move(at), .runs = asked};
+  }
   if (!shrunk) return failed(shrunk.error());
   const Found found{.shrunk = *std::move(shrunk), .finding = std::move(last)};
   return {.exit = Exit::no, .out = json ? found_json(found) : found_text(found)};
@@ -333,8 +356,15 @@ Outcome search(const Asker& asker, const Reshard& whole, const std::string& comm
 }  // namespace
 
 Outcome shrink_foreign(const std::optional<std::string>& text, const std::string& source,
-                       const ForeignArguments& arguments, const ShrinkArguments& shrink,
-                       double timeout_seconds) {
+                       const ForeignArguments& arguments, const ShrinkArguments& shrink) {
+  if (const auto place = quoted_placeholder(*shrink.peer)) {
+    Diagnostic why = AboutPeer{*shrink.peer}(
+        fmt::format("{} stands inside quotes",
+                    std::string_view(*shrink.peer).substr(place->begin, place->end - place->begin)),
+        {"it is one word by itself: leave the quotes out"});
+    why.where = *place;
+    return failed(std::move(why));
+  }
   const Result<foreign::EndOptions> options = foreign::read_ends(arguments.ends);
   if (!options) return failed(options.error());
   Size runs = usual_runs;
@@ -343,16 +373,17 @@ Outcome shrink_foreign(const std::optional<std::string>& text, const std::string
     if (!given) return failed(given.error());
     runs = *given;
   }
-  double peer_seconds = usual_seconds;
+  Size peer_seconds = usual_peer_seconds;
   if (shrink.peer_timeout) {
-    const Result<double> given = parse_timeout(*shrink.peer_timeout, "--peer-timeout");
+    const Result<Size> given = parse_timeout(*shrink.peer_timeout, "--peer-timeout");
     if (!given) return failed(given.error());
     peer_seconds = *given;
   }
   const Result<Reshard> whole =
       text ? reshard_in(*text, source, *options) : reshard_of_options(*options);
   if (!whole) return failed(whole.error());
-  const Asker asker(arguments, *shrink.peer, peer_seconds, timeout_seconds);
+  if (const auto why = odd_axis(*whole)) return failed(*why);
+  const Asker asker(arguments, *shrink.peer, peer_seconds);
   return search(asker, *whole, *shrink.peer, runs, arguments.json);
 }
 

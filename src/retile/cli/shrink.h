@@ -22,6 +22,6 @@ struct ShrinkArguments {
 ///     nothing: the ends are all that is known
 [[nodiscard]] Outcome shrink_foreign(const std::optional<std::string>& text,
                                      const std::string& source, const ForeignArguments& arguments,
-                                     const ShrinkArguments& shrink, double timeout_seconds);
+                                     const ShrinkArguments& shrink);
 
 }  // namespace retile::cli

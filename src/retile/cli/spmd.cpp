@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "retile/cli/limits.h"
 #include "retile/cli/report.h"
 #include "retile/core/names.h"
 #include "retile/program/ops.h"
@@ -151,9 +152,9 @@ std::string verdict_json(const spmd::Module& module, const spmd::ModuleVerdict& 
 }  // namespace
 
 Outcome check_module(const std::string& text, const std::string& source, bool json,
-                     double timeout_seconds, const std::optional<std::string>& seed) {
+                     const std::optional<std::string>& seed) {
   const text::Input input{text, source, true};
-  spmd::JudgeOptions options{.timeout_seconds = timeout_seconds};
+  spmd::JudgeOptions options{.timeout_seconds = time_limit().seconds_left()};
   if (seed) {
     const auto number = parse_count(*seed, "--seed", 0, std::numeric_limits<Size>::max());
     if (!number) return failed(number.error());

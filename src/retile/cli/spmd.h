@@ -11,7 +11,7 @@ namespace retile::cli {
 /// What `retile check` says of a module: one verdict. \param source  the file's name
 /// \param seed  what --seed says
 [[nodiscard]] Outcome check_module(const std::string& text, const std::string& source, bool json,
-                                   double timeout_seconds, const std::optional<std::string>& seed);
+                                   const std::optional<std::string>& seed);
 
 /// `retile lower FILE`: the module with the steps of its redistributions.
 [[nodiscard]] Outcome lower_module(const std::string& text, const std::string& source);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "retile/cli/common.h"
+#include "retile/cli/limits.h"
 #include "retile/exec/executor/processes.h"
 #include "retile/plan/plan.h"
 
@@ -47,6 +48,8 @@ class Verb {
   /// Exit codes and examples, below the options.
   [[nodiscard]] virtual std::string footer() const = 0;
   virtual void add_options(OptionList& options) = 0;
+  /// How many seconds it takes at most where --timeout says nothing; nothing: as long as it takes.
+  [[nodiscard]] virtual std::optional<Size> usual_timeout() const { return usual_seconds; }
   /// Called once after reading.
   [[nodiscard]] virtual std::optional<Complaint> settle() = 0;
   [[nodiscard]] virtual Outcome work() const = 0;

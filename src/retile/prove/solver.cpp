@@ -30,7 +30,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// What a solver gets to start, and to end by itself when its time is over.
-constexpr double patience_seconds = 1;
+constexpr double patience_seconds = 0.4;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
