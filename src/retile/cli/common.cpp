@@ -26,6 +26,10 @@ namespace {
 
 constexpr Size longest_text_bytes = Size{1} << 29;
 
+/// What some editors write before a text, and in which encoding it then is.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> byte_order_marks = {
+    {{"\xEF\xBB\xBF", "UTF-8"}, {"\xFF\xFE", "UTF-16"}, {"\xFE\xFF", "UTF-16"}}};
+
 struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
@@ -183,6 +187,12 @@ Result<std::string> read_text(const std::string& path, std::string_view source) 
   std::string text;
   text.reserve(static_cast<std::size_t>(bytes));
   for (std::string& piece : pieces) text += std::exchange(piece, {});
+  for (const auto& [mark, name] : byte_order_marks) {
+    if (text.rfind(mark, 0) != 0) continue;
+    return refuse(about_argument(Code::bad_file, source, path,
+                                 fmt::format("it begins with a byte order mark, that of {}", name),
+                                 {"a text is UTF-8 without such a mark"}));
+  }
   return text;
 }
 

@@ -39,8 +39,11 @@ constexpr bool can_bound_memory = true;
 constexpr bool can_bound_memory = true;
 #endif
 
-/// What work that stops by itself gets to say so.
-constexpr double seconds_to_stop = 0.7;
+/// How long after the limit a call is ended where it stands, and how long before, at most, work stops by
+/// itself: what lies between is for its answer.
+constexpr double seconds_behind = 0.7;
+constexpr double seconds_before = 0.5;
+constexpr double part_before = 0.25;
 
 /// What can be printed when nothing may be allocated any more.
 struct Words {
@@ -109,8 +112,8 @@ void set_alarm(double seconds) {
 void begin_time() {
   if (!guard.limits.seconds) return;
   const auto seconds = static_cast<double>(*guard.limits.seconds);
-  guard.deadline = Deadline::in(seconds);
-  set_alarm(seconds + seconds_to_stop);
+  guard.deadline = Deadline::in(seconds - std::min(seconds_before, part_before * seconds));
+  set_alarm(seconds + seconds_behind);
 }
 
 void hear_alarm() {

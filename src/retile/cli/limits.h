@@ -45,7 +45,8 @@ using Rendering = std::function<std::string(const Diagnostic&)>;
 /// there are other threads.
 void begin_limits(const Limits& limits, const Rendering& rendering);
 
-/// When work that has an answer by then stops by itself; never, where there is no limit.
+/// When work that can say something stops by itself, a little before the limit; never, where there is
+/// none.
 [[nodiscard]] Deadline time_limit();
 
 /// Arrays may take what they need from now on, and so may processes that are started.

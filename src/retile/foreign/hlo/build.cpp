@@ -17,6 +17,7 @@
 #include "retile/foreign/hlo/groups.h"
 #include "retile/foreign/hlo/hlo.h"
 #include "retile/foreign/hlo/syntax.h"
+#include "retile/foreign/list_count.h"
 #include "retile/operations/element.h"
 #include "retile/operations/table.h"
 #include "retile/text/words.h"
@@ -77,8 +78,8 @@ class Builder {
  public:
   /// \param lines  where every line of the text begins
   Builder(const text::Input& input, const std::vector<std::size_t>& lines, const Module& module,
-          const ReadOptions& options)
-      : input_(input), lines_(lines), module_(module), options_(options) {}
+          const ReadOptions& options, ListCount& lists)
+      : input_(input), lines_(lines), module_(module), options_(options), lists_(lists) {}
 
   Function function() {
     const Computation& entry = entry_computation();
@@ -223,6 +224,7 @@ class Builder {
   }
   void emit(const Instruction& instruction, Action action, std::vector<ValueId> operands) {
     const ValueId result = new_value(instruction, type_of(instruction));
+    lists_.add(action, instruction.opcode.place);
     out_.operations.push_back({.action = std::move(action),
                                .name = instruction.opcode.value,
                                .place = place_of(instruction.opcode.place),
@@ -896,6 +898,7 @@ class Builder {
   const std::vector<std::size_t>& lines_;
   const Module& module_;
   const ReadOptions& options_;
+  ListCount& lists_;
   Function out_;
   Ranks ranks_;
   Scope known_;
@@ -921,9 +924,10 @@ std::vector<std::size_t> lines_of(std::string_view text) {
 std::vector<Function> read_hlo(const text::Input& input, const ReadOptions& options) {
   std::vector<Function> out;
   const std::vector<std::size_t> lines = hlo::lines_of(input.text);
+  ListCount lists;
   for (const hlo::Module& module : hlo::parse_modules(input)) {
     hlo::refuse_unpartitioned(module, options);
-    out.push_back(hlo::Builder(input, lines, module, options).function());
+    out.push_back(hlo::Builder(input, lines, module, options, lists).function());
   }
   return out;
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string>
 
 #include "retile/core/names.h"
 
@@ -225,6 +227,7 @@ class Parser {
 
   std::vector<Attribute> attributes() {
     std::vector<Attribute> out;
+    std::set<std::string> names;  // of all before, once they are many
     while (scanner_.accept(",")) {
       Attribute attribute;
       Token<std::string> word = name("an attribute");
@@ -232,7 +235,7 @@ class Parser {
       attribute.name_place = word.place;
       scanner_.expect("=");
       attribute.value = value(attribute.name == "replica_groups" && sees("mesh"));
-      if (find_in(out, attribute.name) != nullptr) {
+      if (!is_new(attribute.name, out, names)) {
         text::fail(attribute.name_place,
                    {.code = Code::syntax,
                     .message = fmt::format("{} stands twice", shown_name(attribute.name))});
@@ -240,6 +243,15 @@ class Parser {
       out.push_back(std::move(attribute));
     }
     return out;
+  }
+  static bool is_new(const std::string& name, const std::vector<Attribute>& before,
+                     std::set<std::string>& names) {
+    constexpr std::size_t few = 16;  // which instructions have, and are sooner looked through
+    if (before.size() < few) return find_in(before, name) == nullptr;
+    if (names.empty()) {
+      for (const Attribute& one : before) names.insert(one.name);
+    }
+    return names.insert(name).second;
   }
   /// The value of an attribute: up to a comma, the end of the line, or a bracket that it did not open.
   /// `mesh['x'=2], device_ids=(..) {'x'}` ends with its braces.

@@ -141,6 +141,7 @@ std::string Builder::result_name(const Op& op, std::size_t number) {
 ValueId Builder::add(Action action, const Op& op, std::string name, std::vector<ValueId> operands,
                      TileType type) {
   const ValueId id = out.values.size();
+  context_.lists->add(action, op.place);
   const FilePlace place = file_place(context_, op.results.empty() ? op.place : op.results[0].place);
   out.values.push_back({std::move(name), std::move(type), place});
   out.operations.push_back(

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "retile/foreign/list_count.h"
 #include "retile/foreign/mlir/along.h"
 #include "retile/foreign/mlir/tree.h"
 #include "retile/foreign/module.h"
@@ -23,6 +24,7 @@ namespace retile::foreign::mlir {
 struct ModuleContext {
   const text::Input* input = nullptr;
   const std::vector<std::size_t>* lines = nullptr;  ///< where every line begins
+  ListCount* lists = nullptr;                       ///< of all functions together
   std::map<std::string, PlacedMesh, std::less<>> meshes = {};
   std::map<std::string, const Op*, std::less<>> functions = {};
   std::optional<Size> replicas = {};

@@ -72,8 +72,8 @@ bool has_dialect(const Block& body, std::initializer_list<std::string_view> fron
 class ModuleReader {
  public:
   ModuleReader(const text::Input& input, const std::vector<std::size_t>& lines,
-               const ReadOptions& options, std::vector<Function>& out)
-      : context_{.input = &input, .lines = &lines}, options_(options), out_(out) {}
+               const ReadOptions& options, ListCount& lists, std::vector<Function>& out)
+      : context_{.input = &input, .lines = &lines, .lists = &lists}, options_(options), out_(out) {}
 
   void read(Ops& ops, const Op* module) {
     if (module != nullptr) {
@@ -133,7 +133,7 @@ class ModuleReader {
     if (module.regions.size() != 1 || module.regions[0].blocks.size() > 1) {
       refuse_at(module.place, Code::syntax, "a module is one block");
     }
-    ModuleReader reader(*context_.input, *context_.lines, options_, out_);
+    ModuleReader reader(*context_.input, *context_.lines, options_, *context_.lists, out_);
     Ops none;
     reader.read(module.regions[0].blocks.empty() ? none : module.regions[0].blocks[0].ops, &module);
   }
@@ -167,9 +167,10 @@ class ModuleReader {
 std::vector<Function> read_mlir(const text::Input& input, const ReadOptions& options) {
   const std::vector<std::size_t> lines = mlir::line_begins(input.text);
   std::vector<Function> out;
+  ListCount lists;
   try {
     for (mlir::Ops& ops : mlir::parse(input)) {
-      mlir::ModuleReader(input, lines, options, out).read(ops, nullptr);
+      mlir::ModuleReader(input, lines, options, lists, out).read(ops, nullptr);
     }
   } catch (const text::Failure& failure) {
     // Text from before the partitioner may have any operation: that it is, is said first.

@@ -25,8 +25,6 @@ using Kind = Attribute::Kind;
 constexpr std::size_t deepest_calls = 32;
 /// Operations that calls may make of the file's, however they multiply them.
 constexpr std::size_t most_in_calls = std::size_t{1} << 18;
-/// Groups that one number stands for are written out up to here.
-constexpr Size most_group_entries = Size{1} << 24;
 
 constexpr std::array<std::pair<std::string_view, Comparison>, 6> comparisons = {{
     {"EQ", Comparison::eq},
@@ -276,19 +274,17 @@ class TileReader {
     const Shape& extents = list.type().extents;
     if (extents.size() != 2) refuse_at(list.place, Code::syntax, "groups are rows of numbers");
     const auto count = checked_product(extents);
-    if (!count || *count > most_group_entries) {
-      refuse_at(list.place, Code::limit_reached, "too many devices in groups");
+    if (numbers.size() == 1 && count != 1) {
+      refuse_at(list.place, Code::bad_device, "one number for all of the groups' devices");
     }
-    const bool splat = numbers.size() == 1;
-    if (!splat && static_cast<Size>(numbers.size()) != *count) {
+    if (!count || static_cast<Size>(numbers.size()) != *count) {
       refuse_at(list.place, Code::syntax, "not as many numbers as the type has");
     }
     Groups out;
     for (Size row = 0; row < extents[0]; ++row) {
       std::vector<Size>& group = out.emplace_back();
       for (Size k = 0; k < extents[1]; ++k) {
-        group.push_back(splat ? numbers[0]
-                              : numbers[static_cast<std::size_t>(row * extents[1] + k)]);
+        group.push_back(numbers[static_cast<std::size_t>(row * extents[1] + k)]);
       }
     }
     return out;
