@@ -66,7 +66,8 @@ struct Guard {
   bool bounds_memory = false;            ///< and is allowed less by now
   Words time_words;
   Words memory_words;
-  int memory_code = static_cast<int>(Exit::environment);
+  Words machine_words;  ///< where the machine has no memory left
+  bool memory_is_ours = false;
 };
 Guard guard;
 std::atomic<bool> ending{false};
@@ -97,7 +98,10 @@ extern "C" void end_late(int) {
 }
 
 [[noreturn]] void end_without_memory() {
-  if (!ending.exchange(true)) end_here(guard.memory_words, guard.memory_code);
+  if (!ending.exchange(true)) {
+    if (guard.memory_is_ours) end_here(guard.memory_words, static_cast<int>(Exit::undecided));
+    end_here(guard.machine_words, static_cast<int>(Exit::environment));
+  }
   while (true) pause();  // another thread is at it
 }
 
@@ -147,7 +151,7 @@ Mapped mapped() {
 
 /// Bounds what can be written to, as that is what becomes resident: address space alone costs
 /// nothing, and libraries reserve much of it.
-void begin_memory() {
+void set_memory_limit() {
   rlimit data{}, space{};
   if (!can_bound_memory || getrlimit(RLIMIT_DATA, &data) != 0) return;
   getrlimit(RLIMIT_AS, &space);
@@ -160,9 +164,7 @@ void begin_memory() {
   data.rlim_cur = most;
   guard.bounds_memory = setrlimit(RLIMIT_DATA, &data) == 0;
   // Where the machine allows still less, that is what ends the call.
-  if (guard.bounds_memory && space.rlim_cur > most) {
-    guard.memory_code = static_cast<int>(Exit::undecided);
-  }
+  guard.memory_is_ours = guard.bounds_memory && space.rlim_cur > most;
 }
 
 Diagnostic memory_diagnostic(bool by_option) {
@@ -207,11 +209,14 @@ void begin_limits(const Limits& limits, const Rendering& rendering) {
   // Whoever has started this job ends it in time.
   if (std::getenv(launched_variable) != nullptr) guard.limits.seconds.reset();
   if (!is_said_by_another()) guard.time_words.set(rendering(time_is_over()));
+  guard.memory_words.set(rendering(memory_diagnostic(true)));
+  guard.machine_words.set(rendering(memory_diagnostic(false)));
   hear_alarm();
   begin_time();
-  begin_memory();
-  const bool by_option = guard.memory_code == static_cast<int>(Exit::undecided);
-  guard.memory_words.set(rendering(memory_diagnostic(by_option)));
+}
+
+void bound_memory() {
+  set_memory_limit();
   std::set_new_handler(end_without_memory);
 }
 
@@ -229,7 +234,7 @@ void lift_memory_limit_of_child() noexcept {
 void lift_memory_limit() {
   lift_memory_limit_of_child();
   guard.bounds_memory = false;
-  guard.memory_code = static_cast<int>(Exit::environment);
+  guard.memory_is_ours = false;
   std::set_new_handler(nullptr);
 }
 
@@ -246,8 +251,8 @@ Diagnostic time_is_over() {
 }
 
 Outcome memory_is_used_up() {
-  return failed(static_cast<Exit>(guard.memory_code),
-                memory_diagnostic(guard.memory_code == static_cast<int>(Exit::undecided)));
+  return failed(guard.memory_is_ours ? Exit::undecided : Exit::environment,
+                memory_diagnostic(guard.memory_is_ours));
 }
 
 WaitForInput::WaitForInput() {

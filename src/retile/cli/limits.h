@@ -41,9 +41,11 @@ struct Limits {
 /// How main prints a diagnostic.
 using Rendering = std::function<std::string(const Diagnostic&)>;
 
-/// From now on the limits hold, for this process and those that it starts. To be called once, before
-/// there are other threads.
+/// From now on the limit of time holds, for this process and those that it starts. To be called once,
+/// before there are other threads.
 void begin_limits(const Limits& limits, const Rendering& rendering);
+/// And that of memory, for what is allocated from now on: not for what MPI has when it starts.
+void bound_memory();
 
 /// When work that can say something stops by itself, a little before the limit; never, where there is
 /// none.

@@ -165,7 +165,9 @@ int main_of(int argc, const char* const* argv) {
       color = line->color;
       begin_limits(line->limits, [color](const Diagnostic& it) { return shown(it, color); });
     }
-    if (is_job_process() && is_parallel(line, argc, argv)) {
+    const bool in_job = is_job_process() && is_parallel(line, argc, argv);
+    if (line && !in_job) bound_memory();
+    if (in_job) {
       return work_in_job(line, joined(argc, argv),
                          [&](const Outcome& outcome) { return finish(outcome, color); });
     }

@@ -167,6 +167,7 @@ int work_in_job(const Result<CommandLine>& line, const std::string& typed,
   const auto environment = mpi::Environment::start(nullptr, nullptr);
   watch.reset();
   if (!environment) return print(failed(Exit::environment, environment.error()));
+  if (line) bound_memory();
   const Processes& processes = environment->processes();
   const bool first = processes.is_first();
   if (first && launched) say_started();
