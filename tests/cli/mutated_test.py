@@ -28,41 +28,46 @@ SECONDS = 5
 PATIENCE = 60
 WORDS = ["0", "-1", "1", "9223372036854775807", "2147483648", "1048576", "65536", "{", "}", "[", "]", "(", ")", "<=", "=", ",", "\"", "'", "\x00",
          "\x1b[31m", "\xff", "\n", " ", "@", "%", "#", "//", "/*", "dense<", "tensor<", "x", "...", "{}", "[]", "retile.program/1\n", "\u00e9"]
-CALLS = {
-    "text": [["check", "{}"], ["check", "--json", "{}"], ["check", "--program", "{}"], ["explain", "{}"], ["convert", "--as", "program", "{}"],
-             ["check", "--mesh", "x:2,y:2", "--from", "[4{x}8, 8]", "--to", "[8, 4{x}8]", "{}"], ["lower", "{}"], ["prove", "{}"],
-             ["run", "--backend", "sim", "{}"], ["run", "--backend", "sim", "--program", "{}"]],
-    "array": [["partition", "{}"], ["partition", "{}", "--choose", "--devices", "4"]],
-    "npy": [["run", "--backend", "sim", "--mesh", "a:2", "[8{a}16, 12]", "[16, 6{a}12]", "--input", "{}"]],
-    "oracle": [["check", "{}"], ["certify", "{}"], ["boxes", "{}"]],
+RUN = ["run", "--backend", "sim"]
+# What is spoiled, most of it right as it stands, and who reads it; `!` is the oracle.
+READERS = {
+    "foreign": (["examples/foreign/*.hlo", "examples/foreign/*.mlir", "examples/foreign/*.json", "examples/foreign/*.log", "tests/truth/inputs/*.hlo",
+                 "tests/truth/inputs/*.mlir", "tests/truth/inputs/*.json", "fuzz/corpus/hlo/*", "fuzz/corpus/mlir/*", "fuzz/corpus/dtensor/*"],
+                [["check", "{}"], ["check", "--json", "{}"], ["check", "--program", "{}"], ["explain", "{}"], ["convert", "--as", "program", "{}"],
+                 ["check", "--mesh", "x:2,y:2", "--from", "[4{x}8, 8]", "--to", "[8, 4{x}8]", "{}"]]),
+    "module": (["examples/spmd/*", "tests/truth/inputs/*.spmd", "fuzz/corpus/module/*"],
+               [["check", "{}"], ["check", "--json", "{}"], ["lower", "{}"], [*RUN, "{}"], ["!", "check", "{}"]]),
+    "program": (["examples/mlir-doc/*.rp", "tests/truth/inputs/*.txt", "tests/truth/inputs/*.program", "fuzz/corpus/check/*", "fuzz/corpus/program_text/*",
+                 "fuzz/corpus/program_json/*"],
+                [["check", "{}"], ["check", "--json", "{}"], ["prove", "{}"], [*RUN, "--program", "{}"], ["!", "check", "{}"], ["!", "certify", "{}"],
+                 ["!", "boxes", "{}"]]),
+    "array": (["examples/array/*.array", "fuzz/corpus/array/*"], [["partition", "{}"], ["partition", "{}", "--choose", "--devices", "4"]]),
+    "npy": (["fuzz/corpus/npy_header/*"], [[*RUN, "--mesh", "a:2", "[8{a}16, 12]", "[16, 6{a}12]", "--input", "{}"]]),
 }
+SHARES = {"foreign": 8, "module": 5, "program": 5, "array": 2, "npy": 1}
 
 
-def seeds():
-    """(kind, text) of what is spoiled."""
+def seeds(patterns):
+    """Texts to spoil, a list for each folder that has some."""
     out = []
-    for kind, patterns in {
-            "text": ["examples/foreign/*.hlo", "examples/foreign/*.mlir", "examples/foreign/*.json", "examples/foreign/*.log", "examples/spmd/*",
-                     "examples/mlir-doc/*.rp", "tests/truth/inputs/*", "fuzz/corpus/check/*", "fuzz/corpus/program_text/*", "fuzz/corpus/program_json/*",
-                     "fuzz/corpus/hlo/*", "fuzz/corpus/mlir/*", "fuzz/corpus/dtensor/*", "fuzz/corpus/module/*"],
-            "array": ["examples/array/*.array", "fuzz/corpus/array/*"],
-            "npy": ["fuzz/corpus/npy_header/*"],
-            "oracle": ["examples/mlir-doc/*.rp", "examples/spmd/*", "fuzz/corpus/check/*", "fuzz/corpus/program_text/*"]}.items():
-        for pattern in patterns:
-            for path in sorted(glob.glob(os.path.join(ROOT, pattern))):
-                if os.path.isfile(path):
-                    with open(path, "rb") as file:
-                        out.append((kind, file.read(1 << 16)))
+    for pattern in patterns:
+        texts = []
+        for path in sorted(glob.glob(os.path.join(ROOT, pattern))):
+            if os.path.isfile(path):
+                with open(path, "rb") as file:
+                    texts.append(file.read(1 << 16))
+        if texts:
+            out.append(texts)
     return out
 
 
 def spoiled(text, others, rng):
-    """A text with one to four changes."""
-    for _ in range(rng.randint(1, 4)):
+    """A text with a change or some."""
+    for _ in range(rng.choice([1, 1, 1, 2, 4])):
         at = rng.randrange(len(text) + 1)
         length = rng.choice([1, 1, 2, 8, 40, 400])
         word = rng.choice(WORDS).encode("utf-8", "surrogateescape") if rng.random() < 0.9 else bytes(rng.randrange(256) for _ in range(4))
-        kind = rng.randrange(8)
+        kind = rng.choice([0, 1, 2, 3, 3, 3, 3, 4, 5, 6, 7])
         if kind == 0:
             text = text[:at] + word + text[at + length:]
         elif kind == 1:
@@ -122,21 +127,21 @@ def main():
     parser.add_argument("--keep", help="a folder for the inputs of what went wrong")
     options = parser.parse_args()
     rng = random.Random(options.seed)
-    given = seeds()
-    by_kind = {kind: [text for other, text in given if other == kind] for kind in CALLS}
-    if any(not texts for texts in by_kind.values()):
+    given = {kind: seeds(patterns) for kind, (patterns, _) in READERS.items()}
+    if not all(given.values()):
         sys.exit("there is nothing to spoil")
     codes, wrong, slowest = {}, 0, (0, "")
     with tempfile.TemporaryDirectory(prefix="retile-mutated-") as folder:
         path = os.path.join(folder, "input")
         for k in range(options.count):
-            kind = rng.choice(["text", "text", "text", "text", "array", "npy", "oracle"])
-            words = rng.choice(CALLS[kind])
-            text = spoiled(rng.choice(by_kind[kind]), by_kind[kind], rng)
+            kind = rng.choices(list(SHARES), list(SHARES.values()))[0]
+            words = rng.choice(READERS[kind][1])
+            folder_of_texts = rng.choice(given[kind])
+            text = spoiled(rng.choice(folder_of_texts), folder_of_texts, rng)
             with open(path, "wb") as file:
                 file.write(text)
-            program = ORACLE if kind == "oracle" else RETILE
-            call = [program, *(word.replace("{}", path) for word in words)]
+            program = ORACLE if words[0] == "!" else RETILE
+            call = [program, *(word.replace("{}", path) for word in words if word != "!")]
             if program == RETILE:
                 call += ["--timeout", str(SECONDS)]
             began = time.monotonic()
