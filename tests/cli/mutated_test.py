@@ -67,18 +67,18 @@ def spoiled(text, others, rng):
         at = rng.randrange(len(text) + 1)
         length = rng.choice([1, 1, 2, 8, 40, 400])
         word = rng.choice(WORDS).encode("utf-8", "surrogateescape") if rng.random() < 0.9 else bytes(rng.randrange(256) for _ in range(4))
-        kind = rng.choice([0, 1, 2, 3, 3, 3, 3, 4, 5, 6, 7])
+        kind = rng.choice([0, 1, 2, 3, 3, 4, 5, 6, 7, 8, 8, 8, 8, 9, 9])
+        numbers = list(re.finditer(rb"\d+", text)) if kind in (3, 8) else []
         if kind == 0:
             text = text[:at] + word + text[at + length:]
         elif kind == 1:
             text = text[:at] + word + text[at:]
         elif kind == 2:
             text = text[:at] + text[at + length:]
-        elif kind == 3:
-            numbers = list(re.finditer(rb"\d+", text))
-            if numbers:
-                one = rng.choice(numbers)
-                text = text[:one.start()] + rng.choice(WORDS[:7]).encode() + text[one.end():]
+        elif kind in (3, 8) and numbers:
+            one = rng.choice(numbers)
+            other = rng.choice(WORDS[:7]).encode() if kind == 3 else rng.choice(numbers)[0]
+            text = text[:one.start()] + other + text[one.end():]
         elif kind == 4:
             text = text[:at] + text[at:at + length] * rng.choice([2, 3, 100, 3000]) + text[at + length:]
         elif kind == 5:
@@ -90,7 +90,12 @@ def spoiled(text, others, rng):
             other = rng.choice(others)
             begin = rng.randrange(len(other) + 1)
             text = text[:at] + other[begin:begin + length * 4] + text[at:]
-        else:
+        elif kind == 9:
+            lines = text.split(b"\n")
+            k = rng.randrange(len(lines))
+            lines[k:k + 1] = lines[k:k + 1] * rng.choice([0, 2])
+            text = b"\n".join(lines)
+        elif kind == 7:
             text = text[:at]
         text = text[:1 << 20]
     return text
