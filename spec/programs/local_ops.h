@@ -191,7 +191,13 @@ inline std::optional<Sizes> shape_of(const LocalExpression& e, const std::map<Na
 
 using PolynomialTensor = Tensor<Polynomial>;
 
+/// \error too_many_terms, before it is made: elements are to get a term each
 inline PolynomialTensor zeros(const Sizes& shape) {
+  Size count = 1;
+  for (const Size extent : shape) {
+    if (__builtin_mul_overflow(count, extent, &count)) throw too_many_terms;
+  }
+  if (count > Polynomial::terms_left) throw too_many_terms;
   return tensor_of<Polynomial>(shape, [](const Sizes&) { return Polynomial(); });
 }
 
