@@ -72,11 +72,10 @@ Layout own_tiles(const Function& function) {
   return *std::move(out);
 }
 
-std::string results_of(const Function& function) {
+void add_results(const Function& function, std::vector<std::string>& results) {
   const Layout from = own_tiles(function);
   Evaluator evaluator(function, from, most_bytes);
   for (const Operation& operation : function.operations) evaluator.apply(operation);
-  std::vector<std::string> results;
   for (const ValueId value : function.results) {
     const bool is_signed = element_kind(function.values[value].type.element).is_signed;
     std::vector<std::string> devices;
@@ -90,7 +89,6 @@ std::string results_of(const Function& function) {
     }
     results.push_back(fmt::format("[{}]", fmt::join(devices, ",")));
   }
-  return fmt::format("{{\"results\":[{}]}}", fmt::join(results, ","));
 }
 
 std::string refused(std::string_view why) { return fmt::format("{{\"refused\":{}}}", quoted(why)); }
@@ -99,12 +97,16 @@ std::string evaluated(const std::string& text, Language language) {
   const text::Input input{.text = text, .source = "module", .numbered = true};
   const auto functions = read(input, language, {});
   if (!functions) return refused(functions.error().message);
-  if (functions->size() != 1) return refused("not one function");
-  try {
-    return results_of(functions->front());
-  } catch (const LimitReached& limit) {
-    return refused(limit.what);
+  std::vector<std::string> results;  // several arrays are a function each
+  for (const Function& function : *functions) {
+    if (function.parameters.size() > 1) return refused("several parameters");
+    try {
+      add_results(function, results);
+    } catch (const LimitReached& limit) {
+      return refused(limit.what);
+    }
   }
+  return fmt::format("{{\"results\":[{}]}}", fmt::join(results, ","));
 }
 
 }  // namespace

@@ -1,0 +1,296 @@
+"""Every operation of docs/operations.md, run by a JAX release on its CPU devices and by our evaluator, element by element.
+
+    python3 peers/operations.py --python PYTHON --evaluator EVALUATE [--count 210] [--seed 1] [--rows ROW..] [--results FILE]
+                                [--sample FILE]
+
+PYTHON is the environment of the release, EVALUATE the program `evaluate_foreign` of the tests. `--count` modules of each row
+(modules.py) are drawn, and run in up to three forms. Prints each difference and each refusal of ours; exit code 1 where a
+module differs that KNOWN does not list. `--sample` keeps some modules with what the peer made of them, for a test.
+"""
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import threading
+from collections import Counter
+from math import prod
+from pathlib import Path
+from queue import Empty, Queue
+
+import modules
+
+# What the peer does otherwise than its own definition says, with the paragraph: `docs/peers.md` lists it for people.
+KNOWN = []
+
+
+def problems(count, seed, rows):
+    """(key, module, form) of everything that is run."""
+    for row in rows:
+        draws = random.Random(f"{seed} {row}")
+        for number in range(count):
+            module = modules.draw(row, number, draws)
+            forms = ["constants"] if not module.moved() else ["constants", "parameters", "elements"] if module.moves else ["constants", "parameters"]
+            # Two texts of a module say nearly the same: every module has one, and every third all.
+            chosen = forms if number % 3 == 0 else [forms[number % len(forms)]]
+            for form in chosen:
+                if complex_alone(module) and form != "elements" or form == "elements" and not elements_make_sense(module):
+                    continue
+                yield f"{row}.{number}.{form}", module, form
+
+
+def complex_alone(module):
+    """Our evaluator follows complex numbers as elements alone."""
+    return any(one.kind in modules.COMPLEX for one in module.operands)
+
+
+def elements_make_sense(module):
+    return module.moves and module.moved() and sum(prod(one.shape) for one in module.moved()) > 0
+
+
+def job(key, module, form):
+    arguments = []
+    if form == "constants":
+        ours, text = module.constants(), module.constants(manual=True)
+    elif form == "parameters":
+        (text, arguments), ours = module.parameters(), module.constants()
+    else:
+        (text, argument), (ours, _) = module.elements(manual=True), module.elements()
+        arguments = [argument]
+    return {"id": key, "text": text, "replicas": module.replicas, "partitions": module.partitions, "arguments": arguments}, ours
+
+
+class Child:
+    """The peer in a process of its own: it may abort, or hang."""
+
+    def __init__(self, python, jobs, seconds, together):
+        self.seconds = seconds
+        command = ["nice", python, str(Path(__file__).with_name("run_modules.py")), "--together", str(together)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
+        self.lines = Queue()
+        threading.Thread(target=self.feed, args=(jobs,), daemon=True).start()
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def feed(self, jobs):
+        try:
+            for one in jobs:
+                self.process.stdin.write(json.dumps(one) + "\n")
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.put(line)
+        self.lines.put(None)
+
+    def results(self):
+        while True:
+            try:
+                line = self.lines.get(timeout=self.seconds)
+            except Empty:
+                line = None
+            if line is None:
+                self.process.kill()
+                self.process.wait()
+                return
+            yield json.loads(line)
+
+
+def run_peer(python, jobs, seconds=120, together=24):
+    """The answer of every job; what ends the peer is `aborted`."""
+    answers = {}
+    left = sorted(jobs, key=lambda one: one["replicas"] * one["partitions"] > 1)  # those of one device together
+    while left:
+        begun = []
+        for line in Child(python, left, seconds, together).results():
+            if "begun" in line:
+                begun = line["begun"]
+            else:
+                answers[line["id"]] = line
+        unanswered = [one for one in begun if one not in answers]
+        if not begun:
+            raise SystemExit("the peer does not start")
+        if len(unanswered) == 1:
+            answers[unanswered[0]] = {"failed": "aborted, or took too long"}
+        elif unanswered:  # one of them ended the peer: each by itself
+            answers |= run_peer(python, [one for one in left if one["id"] in unanswered], seconds, 1)
+        left = [one for one in left if one["id"] not in answers]
+    return answers
+
+
+def run_ours(program, texts):
+    """What our evaluator says of each text: (language, text)."""
+    given = "".join(f"{language} {len(text.encode())}\n{text}\n" for language, text in texts)
+    out = subprocess.run([program], input=given, capture_output=True, text=True, check=True).stdout
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def with_counts(text, job_):
+    """StableHLO as the peer prints it does not say how many devices there are."""
+    return text.replace("attributes {", f"attributes {{mhlo.num_partitions = {job_['partitions']} : i32, mhlo.num_replicas = {job_['replicas']} : i32, ", 1)
+
+
+def held(cell, argument, kind):
+    """A cell of ours as a number of the peer's; None where nobody knows it."""
+    if not isinstance(cell, str):
+        return cell
+    if cell[0] not in "ezun" and not cell.startswith(("sum ", "max ", "min ")) or cell == "nan":
+        return "nan" if "nan" in cell else float.fromhex(cell).hex()
+    zero = [0.0.hex(), 0.0.hex()] if kind in modules.COMPLEX else 0.0.hex() if kind in modules.REALS else 0
+    if cell == "z":
+        return zero
+    if argument is None or cell in "un":
+        return None
+    flat = [one for tile in argument["tiles"] for one in tile]
+    if cell[0] == "e":
+        return flat[int(cell[1:])]
+    words = cell.split()
+    return added(words[0], [(flat[int(atom)], int(times)) for atom, times in zip(words[1::2], words[2::2])], kind)
+
+
+def added(name, terms, kind):
+    if kind in modules.REALS:
+        numbers = [float.fromhex(one) for one, times in terms for _ in range(times)]
+    else:
+        numbers = [one for one, times in terms for _ in range(times)]
+    out = {"sum": sum, "max": max, "min": min}[name](numbers)
+    if kind in modules.REALS:
+        return float(out).hex()
+    if kind == "pred":
+        return int(bool(out))
+    low, high = modules.bounds(kind)
+    return (out - low) % (high - low + 1) + low
+
+
+def same(ours, theirs):
+    if ours is None:
+        return False
+    if isinstance(theirs, str) and isinstance(ours, str) and "nan" in (theirs, ours):
+        return theirs == ours
+    if isinstance(theirs, str) and isinstance(ours, str):
+        a, b = float.fromhex(ours), float.fromhex(theirs)
+        return a == b
+    if isinstance(theirs, list) and isinstance(ours, list):
+        return [float.fromhex(one) for one in ours] == [float.fromhex(one) for one in theirs]
+    return ours == theirs
+
+
+def difference(ours, theirs, argument, kind):
+    """The first place where both differ; None where they are the same."""
+    if len(ours) != len(theirs):
+        return "another number of results"
+    for result, (mine, other) in enumerate(zip(ours, theirs)):
+        for device, (a, b) in enumerate(zip(mine, other)):
+            if len(a) != len(b):
+                return f"result {result} has {len(a)} elements, not {len(b)}"
+            for place, (one, two) in enumerate(zip(a, b)):
+                if not same(held(one, argument, kind), two):
+                    return f"result {result}, device {device}, place {place}: {one} ({held(one, argument, kind)}), the peer {two}"
+    return None
+
+
+def known(key, module, words):
+    return next((name for name, covers in KNOWN if covers(module, key, words)), None)
+
+
+class Campaign:
+    def __init__(self, given):
+        self.given, self.counts, self.rows = given, Counter(), {}
+        self.different, self.listed, self.refused, self.untaken = [], Counter(), Counter(), Counter()
+
+    def run(self):
+        drawn = list(problems(self.given.count, self.given.seed, self.given.rows or list(modules.MAKERS)))
+        jobs = [job(*one) for one in drawn]
+        answers = run_peer(self.given.python, [one for one, _ in jobs])
+        texts = [("hlo", ours) for _, ours in jobs]
+        stablehlo = [answers[one["id"]].get("stablehlo") for one, _ in jobs]
+        texts += [("mlir", with_counts(text or "", one)) for text, (one, _) in zip(stablehlo, jobs)]
+        ours = run_ours(self.given.evaluator, texts)
+        for k, (key, module, form) in enumerate(drawn):
+            self.look(key, module, form, jobs[k], answers[key], ours[k], ours[len(drawn) + k])
+        return self.summary(drawn, jobs, answers, ours)
+
+    def look(self, key, module, form, job_, answer, hlo, stablehlo):
+        row = self.rows.setdefault(module.row, Counter())
+        if "failed" in answer:
+            row["not taken by the peer"] += 1
+            kinds = "/".join(dict.fromkeys(one.kind for one in module.operands)) or module.result
+            self.untaken[f"{module.row} {kinds}: {answer['failed'][:110]}"] += 1
+            return
+        row["run"] += 1
+        argument = job_[0]["arguments"][0] if form == "elements" else None
+        kind = module.moved()[0].kind if form == "elements" else ""
+        # The text of StableHLO with parameters has elements in other places than one array.
+        for name, said in [("HLO", hlo)] + ([] if form == "parameters" else [("StableHLO", stablehlo)]):
+            if "refused" in said:
+                self.refused[f"{name} {module.row}: {said['refused']}"] += 1
+                row[f"refused {name}"] += 1
+                continue
+            words = difference(said["results"], answer["results"], argument, kind)
+            row[f"compared {name}"] += 1
+            if words is None:
+                continue
+            listed = known(key, module, words)
+            if listed:
+                self.listed[listed] += 1
+            else:
+                self.different.append(f"{key} {name}: {words}\n{job_[1]}")
+
+    def summary(self, drawn, jobs, answers, ours):
+        out = {"modules": sum(row["run"] for row in self.rows.values()), "different": len(self.different), "listed": dict(self.listed),
+               "refused by us": dict(self.refused), "not taken by the peer": dict(self.untaken), "rows": {row: dict(count) for row, count in self.rows.items()}}
+        if self.given.sample:
+            self.keep(drawn, jobs, answers, ours)
+        return out
+
+    def keep(self, drawn, jobs, answers, ours):
+        """Some modules of every row, with the peer's results, a line each."""
+        kept = Counter()
+        with self.given.sample.open("w") as file:
+            for k, (key, module, form) in enumerate(drawn):
+                answer = answers[key]
+                if form == "parameters" or "failed" in answer or "refused" in ours[k] or kept[module.row, form] >= self.given.keep:
+                    continue
+                argument = jobs[k][0]["arguments"][0] if form == "elements" else None
+                kind = module.moved()[0].kind if form == "elements" else ""
+                if difference(ours[k]["results"], answer["results"], argument, kind):
+                    continue
+                kept[module.row, form] += 1
+                line = {"id": key, "release": self.given.release, "text": jobs[k][1], "results": answer["results"]}
+                file.write(json.dumps(line | ({"argument": argument} if argument else {})) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--python", required=True)
+    parser.add_argument("--evaluator", required=True)
+    parser.add_argument("--count", type=int, default=210)
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--rows", nargs="*")
+    parser.add_argument("--release", default="")
+    parser.add_argument("--results", type=Path)
+    parser.add_argument("--sample", type=Path)
+    parser.add_argument("--keep", type=int, default=4)
+    given = parser.parse_args()
+    campaign = Campaign(given)
+    out = campaign.run()
+    for words in campaign.different[:40]:
+        print(words)
+    if given.results:
+        all_ = json.loads(given.results.read_text()) if given.results.exists() else {}
+        all_[given.release] = {"seed": given.seed, "count": given.count, **out}
+        given.results.write_text(json.dumps(all_, indent=1, sort_keys=True) + "\n")
+    for name in ("listed", "refused by us", "not taken by the peer"):
+        for words, count in sorted(out[name].items()):
+            print(f"{name}: {words}: {count}")
+    for row, counts in out["rows"].items():
+        print(row, *(f"{name}: {count}" for name, count in counts.items()), sep="  ")
+    print(f"{given.release}: {out['modules']} modules run, {out['different']} differences, {sum(out['listed'].values())} listed")
+    return 1 if campaign.different or not out["modules"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
