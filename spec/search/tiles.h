@@ -24,6 +24,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "along_dims.h"
 #include "pairs.h"
 #include "search.h"
 
@@ -35,6 +36,7 @@ struct TileSearch {
   bool bounded = true;         // localsize ≤ max(localsize(τ_1), localsize(τ_2))  (4)
   bool over_partition = true;  // localsize < min(localsize(τ_1), localsize(τ_2)) is allowed
   bool permute = true;         // allpermute is allowed
+  bool several_dims = false;   // allgathers and alltoalls along several dimensions as well (along_dims.h)
   bool normal_form = false;    // dynslice* (alltoall | allpermute)* allgather* only
   Size limit = Size{1} << 22;  // how many tile maps to look at, counted each time
 };
@@ -81,6 +83,7 @@ class TileDistances {
         if (to != number_.end()) into_[to->second].push_back(rule(p, number_[c], to->second));
       }
     }
+    if (search.several_dims) add_along_dims();
     const TileMap u = every_tile(g, c_2);
     delta_ = static_cast<Index>(delta);
     holders_ = delta_ / u.t.size();
@@ -164,6 +167,27 @@ class TileDistances {
       out.tile += static_cast<char>(tile_number(g_, gathers ? c_to : c, tile));
     }
     return out;
+  }
+
+  void add_along_dims() {
+    for (const Sizes& c : localtypes_) {
+      const auto add = [&](Op p, const AlongDims& step, OfTiles tile) {
+        const auto to = number_.find(step.to);
+        if (to == number_.end()) return;
+        const Size cost = spec::cost(p, size_of(c), size_of(step.to));
+        into_[to->second].push_back({{p, 0, 0, 0}, number_[c], to->second, cost, std::move(tile)});
+      };
+      for (const AlongDims& step : allgathers_along_dims(g_, c, localtypes_)) {
+        add(Op::allgather, step, step.after);
+      }
+      for (const AlongDims& step : alltoalls_along_dims(g_, c)) {
+        OfTiles before = step.after;  // backwards
+        for (Index t = 0; t < step.after.size(); ++t) {
+          before[static_cast<Index>(step.after[t])] = static_cast<char>(t);
+        }
+        add(Op::alltoall, step, before);
+      }
+    }
   }
 
   /// The phase in front of p, when the phase behind it is q; nullopt when p must not stand there.

@@ -1,104 +1,23 @@
 // The planner against the truth: OPT by exhaustive search over tile maps (spec/search/tiles.h), for
-// every pair of types on small meshes. One search serves all targets of one tile shape.
+// every pair of types on small meshes. Of steps along several dimensions over_dims_optimum_test.cpp asks.
 //
 // What a Plan promises is asserted: its cost is not below OPT, its lower bound is one, and where it
 // says optimal it is. So is what it does not promise: on these meshes its cost is OPT.
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <functional>
 #include <iostream>
 #include <map>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "retile/notation/paper/notation.h"
-#include "retile/notation/paper/problem.h"
+#include "every_pair.h"
 #include "retile/plan/plan.h"
-#include "spec/search/path.h"
-#include "support/bridge.h"
 
 namespace retile::optimum_test {
 namespace {
 
-struct Row {
-  const char* mesh;
-  std::vector<Size> sizes;
-  std::size_t most_rank;
-};
-void PrintTo(const Row& row, std::ostream* os) {
-  *os << row.mesh << ", sizes";
-  for (const Size s : row.sizes) *os << ' ' << s;
-  *os << ", rank 1 to " << row.most_rank;
-}
-
-std::vector<Shape> shapes(const Row& row) {
-  std::vector<Shape> out;
-  std::vector<Shape> last{{}};
-  for (std::size_t r = 0; r < row.most_rank; ++r) {
-    std::vector<Shape> longer;
-    for (const Shape& shape : last) {
-      for (const Size s : row.sizes) {
-        longer.push_back(shape);
-        longer.back().push_back(s);
-      }
-    }
-    last = longer;
-    out.insert(out.end(), last.begin(), last.end());
-  }
-  return out;
-}
-
-/// What a planner says about one pair.
-struct Claim {
-  Size cost = 0;
-  Size lower_bound = 0;
-  bool optimal = false;
-};
-
-/// Why the claim cannot be true; empty if it can.
-std::string refutation(const Claim& claim, Size optimum) {
-  if (claim.cost < optimum) return "cheaper than the optimum";
-  if (claim.lower_bound > optimum) return "a lower bound above the optimum";
-  if (claim.optimal && claim.cost != optimum) return "called optimal, but is not";
-  return {};
-}
-
-/// A pair of types as a problem, its text, and OPT.
-using Visit = std::function<void(const Problem&, const std::string&, Size)>;
-
-/// Calls visit for every pair of types over every shape of the row.
-void for_each_pair(const Row& row, const Visit& visit) {
-  const Mesh mesh = parse_mesh(row.mesh).value();
-  const spec::Mesh H = support::to_spec(mesh);
-  spec::TileSearch search;
-  search.bounded = false;  // OPT is the same with and without the bound (S3), one search is enough
-  for (const Shape& shape : shapes(row)) {
-    const spec::Sizes g(shape.begin(), shape.end());
-    std::vector<DistType> types;
-    std::vector<std::string> text;
-    std::vector<spec::TileMap> f;
-    for (const spec::Type& tau : spec::all_types(H, g)) {
-      std::vector<DistDim> dims;
-      for (const spec::Dim& dim : tau) {
-        dims.push_back({dim.c, {dim.xs.begin(), dim.xs.end()}, dim.s});
-      }
-      types.push_back(DistType::make(mesh, dims).value());
-      text.push_back(to_text(types.back()));
-      f.push_back(spec::tiles(H, tau).value());
-    }
-    std::map<spec::Sizes, spec::TileDistances> distances;
-    for (std::size_t a = 0; a < types.size(); ++a) {
-      for (std::size_t b = 0; b < types.size(); ++b) {
-        const auto& to_b =
-            distances.try_emplace(f[b].c, mesh.device_count(), g, f[b].c, 0, search).first;
-        visit(make_problem(mesh, types[a], types[b]).value(), text[a] + " ~> " + text[b],
-              to_b->second.cost(f[a], f[b]).value());
-      }
-    }
-  }
-}
+using every_pair::Claim;
+using every_pair::refutation;
+using every_pair::Row;
 
 class EveryPairByBruteForce : public ::testing::TestWithParam<Row> {};
 
@@ -106,7 +25,7 @@ TEST_P(EveryPairByBruteForce, is_planned_at_the_optimum) {
   Size pairs = 0, exact = 0, proved = 0, exact_unproved = 0;
   std::map<std::string, Size> excess;  // cost / OPT, and how often
   std::string first_excess;
-  for_each_pair(GetParam(), [&](const Problem& problem, const std::string& text, Size optimum) {
+  every_pair::for_each_pair(GetParam(), false, [&](const Problem& problem, const std::string& text, Size optimum) {
     const auto made = plan(problem);
     ASSERT_TRUE(made.has_value()) << render(made.error());
     const Claim claim{made->cost, made->lower_bound, made->optimal};
@@ -157,8 +76,8 @@ INSTANTIATE_TEST_SUITE_P(
 /// bound or as optimal. And that such a planner would not be at the optimum on every pair.
 TEST(EveryPairControl, planners_that_claim_too_much_are_refuted) {
   Size forgets_permutation = 0, bound_too_high = 0, calls_all_optimal = 0, above = 0, truth = 0;
-  for_each_pair(
-      {"a:2,b:2", {1, 2, 4}, 3}, [&](const Problem& problem, const std::string&, Size optimum) {
+  every_pair::for_each_pair(
+      {"a:2,b:2", {1, 2, 4}, 3}, false, [&](const Problem& problem, const std::string&, Size optimum) {
         const auto made = plan(problem).value();
         const Size always_permutes = made.weak_cost + made.valley;
         forgets_permutation += refutation({made.weak_cost, 0, false}, optimum).empty() ? 0 : 1;

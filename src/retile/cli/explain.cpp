@@ -260,8 +260,9 @@ std::optional<Size> least_received(const Problem& problem) {
 
 std::string proof_text(const Plan& plan, const Question& question) {
   if (!is_unproved(plan)) {
-    return plan.optimal ? "proved: nothing costs less"
-                        : fmt::format("proved: nothing costs less than {}", plan.lower_bound);
+    return plan.optimal ? fmt::format("proved: no {} cost less", scope_words(plan.scope))
+                        : fmt::format("proved: {} cost at least {}", scope_words(plan.scope),
+                                      plan.lower_bound);
   }
   const auto received = least_received(question.problem);
   if (!received) return "not proved";
@@ -301,7 +302,8 @@ std::string answer_json(const Answer& answer) {
                   {"bound", plan.bound},
                   {"cost", plan.cost},
                   {"lower_bound", is_unproved(plan) ? Json(nullptr) : Json(plan.lower_bound)},
-                  {"optimal", plan.optimal}};
+                  {"optimal", plan.optimal},
+                  {"scope", scope_name(plan.scope)}};
   if (is_unproved(plan)) {
     json["plan"]["least_received"] = or_null(least_received(answer.question.problem));
   }
@@ -315,14 +317,28 @@ std::string answer_json(const Answer& answer) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+/// The plan in a form. No form has steps along several dimensions yet, so what has them is planned
+/// without: then the plan that is shown is the one in the form.
+Result<std::string> text_of(Answer& answer, emit::Form form) {
+  const auto program = program_of(answer.plan);
+  if (!program) return refuse(program.error());
+  auto text = emit::emit(*program, form);
+  if (text || std::none_of(program->steps.begin(), program->steps.end(), over_dims)) return text;
+  auto planned = plan(answer.question.problem, {.steps = Scope::one_dim});
+  if (!planned) return refuse(planned.error());
+  const auto single = program_of(*planned);
+  if (!single) return refuse(single.error());
+  text = emit::emit(*single, form);
+  if (text) answer.plan = *std::move(planned);
+  return text;
+}
+
 /// The plan in a form; where only the notation asked for it, a note says what the form cannot say.
 Result<void> write_plan(Answer& answer, std::optional<emit::Form> asked,
                         const std::optional<std::string>& form) {
   const auto wanted = asked ? asked : answer.question.form;
   if (!wanted) return {};
-  const auto program = program_of(answer.plan);
-  if (!program) return refuse(program.error());
-  auto text = emit::emit(*program, *wanted);
+  auto text = text_of(answer, *wanted);
   if (text) {
     answer.form = wanted;
     answer.text = *std::move(text);
@@ -340,7 +356,7 @@ Result<void> write_plan(Answer& answer, std::optional<emit::Form> asked,
 
 Result<Answer> answer(Question question, std::optional<emit::Form> asked,
                       const std::optional<std::string>& form) {
-  auto planned = plan(question.problem);
+  auto planned = plan(question.problem, {.steps = Scope::several_dims});
   if (!planned) return refuse(std::move(planned.error()));
   const Peer peer = question.peer ? *question.peer : gathering(question, *planned);
   Answer out{.question = std::move(question), .peer = peer, .plan = *std::move(planned)};

@@ -28,6 +28,7 @@ struct Optimum {
   Size cost = 0;
   Size height = 0;
   bool optimal = false;
+  Scope scope{};  ///< of `optimal`
 };
 
 /// One function and its verdict.
@@ -52,9 +53,13 @@ std::optional<Optimum> optimum_of(const foreign::Ends& ends) {
   if (!problem) return std::nullopt;
   PlanOptions options;
   options.search_limit = planning_limit;
+  options.steps = Scope::several_dims;
   const Result<Plan> planned = plan(*problem, options);
   if (!planned) return std::nullopt;
-  return Optimum{.cost = planned->cost, .height = planned->height, .optimal = planned->optimal};
+  return Optimum{.cost = planned->cost,
+                 .height = planned->height,
+                 .optimal = planned->optimal,
+                 .scope = planned->scope};
 }
 
 std::string index_text(const Shape& index) { return fmt::format("[{}]", fmt::join(index, ",")); }
@@ -259,7 +264,8 @@ std::string verdict_json(const Judged& judged) {
   if (judged.optimum) {
     json["optimum"] = {{"cost", judged.optimum->cost},
                        {"height", judged.optimum->height},
-                       {"optimal", judged.optimum->optimal}};
+                       {"optimal", judged.optimum->optimal},
+                       {"scope", scope_name(judged.optimum->scope)}};
   }
   json["whole_array"] = place_json(verdict.whole_array);
   json["notes"] = judged.ends.notes;

@@ -1,6 +1,8 @@
 // retile lower: the plan as a Program, or one exchange in its place.
 #include "retile/lower/lower.h"
 
+#include <algorithm>
+
 #include "retile/cli/spmd.h"
 #include "retile/cli/verb.h"
 #include "retile/emit/emit.h"
@@ -37,6 +39,7 @@ class LowerVerb final : public Verb {
     options.flag("--direct", direct_,
                  "no plan: one exchange that moves every element straight to its new tile");
     options.flag("--collectives", collectives_, std::string(collectives_help));
+    options.flag("--one-dim", one_dim_, std::string(one_dim_help));
     options.text("--as", form_,
                  "in another system's text: sdy, stablehlo, hlo, mlir19, mlir22, jax or mpi-c",
                  "FORM");
@@ -46,8 +49,9 @@ class LowerVerb final : public Verb {
     if (direct_ && collectives_)
       return Complaint{"--direct is an exchange, --collectives has none"};
     if (form_ && json_) return Complaint{"--json is a form of its own, and --as another one"};
+    if (direct_ && one_dim_) return Complaint{"--direct is an exchange, --one-dim is for plans"};
     if (!is_module()) return problem_.missing();
-    if (form_ || json_ || direct_ || collectives_) {
+    if (form_ || json_ || direct_ || collectives_ || one_dim_) {
       return Complaint{"a module is printed as a module, with plans of its own"};
     }
     return std::nullopt;
@@ -61,13 +65,14 @@ class LowerVerb final : public Verb {
       form = parse_choice(*form_, "--as", {emit::form_names.begin(), emit::form_names.end()});
     }
     if (!form) return failed(form.error());
-    const PlanOptions options{.collectives = collectives_};
+    PlanOptions options{.collectives = collectives_};
+    options.steps = one_dim_ ? Scope::one_dim : Scope::several_dims;
     const Result<Program> program = make(*problem, options);
     if (!program && program.error().code == Code::infeasible) {
       return infeasible(*problem, options, program.error(), "retile.plan/1", json_);
     }
     if (!program) return failed(program.error());
-    if (form_) return emitted(*program, static_cast<emit::Form>(*form));
+    if (form_) return in_form(*problem, options, *program, static_cast<emit::Form>(*form));
     return {.exit = Exit::yes, .out = json_ ? to_json(*program) + "\n" : to_text(*program)};
   }
 
@@ -90,6 +95,16 @@ class LowerVerb final : public Verb {
     return program_of(*planned);
   }
 
+  /// No form has steps along several dimensions yet: what has them is planned without.
+  [[nodiscard]] Outcome in_form(const Problem& problem, PlanOptions options,
+                                const Program& program, emit::Form form) const {
+    if (std::none_of(program.steps.begin(), program.steps.end(), over_dims)) {
+      return emitted(program, form);
+    }
+    options.steps = Scope::one_dim;
+    const Result<Program> single = make(problem, options);
+    return single ? emitted(*single, form) : failed(single.error());
+  }
   [[nodiscard]] Outcome emitted(const Program& program, emit::Form form) const {
     auto text = emit::emit(program, form);
     if (text) return {.exit = Exit::yes, .out = *std::move(text)};
@@ -101,6 +116,7 @@ class LowerVerb final : public Verb {
   std::optional<std::string> form_;
   bool direct_ = false;
   bool collectives_ = false;
+  bool one_dim_ = false;
   bool json_ = false;
 };
 

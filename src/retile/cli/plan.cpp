@@ -33,6 +33,7 @@ struct PlanArguments {
   bool json = false;
   bool explain = false;
   bool collectives = false;
+  bool one_dim = false;
   std::optional<std::string> cost;
   std::optional<std::string> memory_limit;
   std::optional<std::string> dtype;
@@ -43,6 +44,9 @@ struct PlanArguments {
 Result<PlanOptions> read_options(const PlanArguments& arguments) {
   PlanOptions options;
   options.collectives = arguments.collectives;
+  // Certificates are of steps along one dimension.
+  const bool along_one = arguments.one_dim || arguments.certificate;
+  options.steps = along_one ? Scope::one_dim : Scope::several_dims;
   if (arguments.cost) {
     const auto choice = parse_choice(*arguments.cost, "--cost", {"paper", "bytes"});
     if (!choice) return refuse(choice.error());
@@ -120,7 +124,7 @@ Outcome infeasible(const Problem& problem, const PlanOptions& options, const Dia
                    std::string_view schema, bool json) {
   if (!options.memory_limit_bytes) return no_way(why, schema, json);
   const Result<Size> smallest =
-      smallest_feasible_bytes(problem, options.element_bytes, options.collectives);
+      smallest_feasible_bytes(problem, options.element_bytes, options.collectives, options.steps);
   if (!smallest && smallest.error().code == Code::infeasible) return no_way(why, schema, json);
   // One that cannot be counted is still over the limit; then the answer just goes without it.
   if (!smallest && smallest.error().code != Code::size_overflow) return failed(smallest.error());
@@ -174,6 +178,7 @@ class PlanVerb final : public Verb {
     options.flag("--json", given_.json, "print one JSON object, retile.plan/1");
     options.flag("--explain", given_.explain, "say why the plan is as it is");
     options.flag("--collectives", given_.collectives, std::string(collectives_help));
+    options.flag("--one-dim", given_.one_dim, std::string(one_dim_help));
     options.text("--cost", given_.cost,
                  "paper: elements per device (default); bytes: bytes received from others",
                  "MODEL");

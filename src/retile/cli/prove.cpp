@@ -148,7 +148,10 @@ Result<std::vector<Program>> programs_of(const ProveArguments& arguments) {
   }
   const Result<Problem> problem = arguments.problem.read();
   if (!problem) return refuse(problem.error());
-  const Result<Plan> planned = plan(*problem);
+  PlanOptions options;
+  // There are no facts to certify about steps along several dimensions.
+  options.steps = arguments.certificate ? Scope::one_dim : Scope::several_dims;
+  const Result<Plan> planned = plan(*problem, options);
   if (!planned) return refuse(planned.error());
   auto program = program_of(*planned);
   if (!program) return refuse(std::move(program.error()));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "retile/core/names.h"
+#include "retile/core/pop_each.h"
 #include "retile/plan/cost_model.h"
 #include "retile/plan/nesting.h"
 #include "retile/program/forms/text.h"
@@ -110,6 +111,7 @@ class Labels {
   /// One line, without tile and cost: `alltoall devs: dim 1 -> dim 0`.
   std::string next(const PlanStep& step) {
     axes_.reset();
+    if (!step.parts.empty()) return over_dims(step);
     const std::string_view name = collective_name(step.op);
     switch (step.op) {
       case Collective::dynslice: {
@@ -148,6 +150,34 @@ class Labels {
   }
 
  private:
+  /// `alltoall_dims y,x: dims 1,2 -> dims 0,0`, the slowest digit first.
+  std::string over_dims(const PlanStep& step) {
+    std::vector<std::pair<std::size_t, Size>> factors;
+    std::vector<std::size_t> dims;
+    std::vector<std::size_t> to_dims;
+    for (const PlanStep::Part& part : step.parts) {
+      factors.insert(factors.begin(), {part.dim, part.factor});
+      dims.push_back(part.dim);
+      to_dims.push_back(part.to_dim);
+    }
+    map_.compact_in_place();
+    std::vector<std::vector<Digit>> popped = pop_each(map_, factors);
+    std::reverse(popped.begin(), popped.end());
+    const bool named = map_.is_compact() && plan_.twists.empty();
+    std::vector<std::string> moved;
+    for (std::size_t k = 0; k < popped.size(); ++k) {
+      moved.push_back(moved_text(named ? std::optional(popped[k]) : std::nullopt, mesh_,
+                                 step.parts[k].factor));
+      if (step.op == Collective::alltoall) map_.push(to_dims[k], popped[k]);
+    }
+    std::string out = fmt::format("{} {}: dims {}", step_name(step), fmt::join(moved, ","),
+                                  fmt::join(dims, ","));
+    if (step.op == Collective::alltoall) {
+      out += fmt::format(" -> dims {}", fmt::join(to_dims, ","));
+    }
+    return out;
+  }
+
   /// The digits that the step has, where they are those of device numbers.
   [[nodiscard]] std::optional<std::vector<Digit>> digits_of(const PlanStep& step) const {
     if (!map_.is_compact() || !plan_.twists.empty()) return std::nullopt;
@@ -407,6 +437,15 @@ namespace {
 /// The fields of a step between `op` and `localtype`.
 void add_labels(Json& object, const ShownStep& shown) {
   const PlanStep& step = *shown.step;
+  if (!step.parts.empty()) {
+    const bool gathers = step.op == Collective::allgather;
+    for (const PlanStep::Part& part : step.parts) {
+      object[gathers ? "dims" : "from_dims"].push_back(part.dim);
+      if (!gathers) object["to_dims"].push_back(part.to_dim);
+    }
+    for (const PlanStep::Part& part : step.parts) object["factors"].push_back(part.factor);
+    return;
+  }
   switch (step.op) {
     case Collective::alltoall:
       object["from_dim"] = step.dim;
@@ -456,7 +495,7 @@ std::string plan_json(const Plan& plan) {
   for (const ShownStep& shown : shown_steps(plan)) {
     const PlanStep& step = *shown.step;
     Json object;
-    object["op"] = collective_name(step.op);
+    object["op"] = step_name(step);
     add_labels(object, shown);
     object["localtype"] = shown.tile;
     object["cost"] = step.cost;
@@ -472,6 +511,7 @@ std::string plan_json(const Plan& plan) {
   json["weak_cost"] = plan.weak_cost;
   json["lower_bound"] = plan.lower_bound;
   json["optimal"] = plan.optimal;
+  json["scope"] = scope_name(plan.scope);
   if (plan.searched) json["searched"] = true;
   json["permutes"] = plan.permutes();
   json["states"] = plan.states;
@@ -487,10 +527,12 @@ std::string plan_text(const Plan& plan) {
   const std::string end =
       !plan.legs.empty()             ? fmt::format("\n{}\n", plan.reason)
       : plan.uneven && !plan.optimal ? fmt::format("\n{}\n", uneven_text(plan))
-      : plan.optimal                 ? "\n"
-                     : fmt::format("\nnot proved optimal: the proved lower bound is {}{}{}\n",
-                                   plan.lower_bound, cost_unit(plan),
-                                   plan.complete ? "" : "; the search stopped at its limit");
+      : !plan.optimal ? fmt::format("\nnot proved optimal: {} cost at least {}{}{}\n",
+                                    scope_words(plan.scope), plan.lower_bound, cost_unit(plan),
+                                    plan.complete ? "" : "; the search stopped at its limit")
+      : plan.scope == Scope::one_dim
+          ? fmt::format("\noptimal among {}\n", scope_words(plan.scope))
+          : "\n";
   if (steps.empty()) return fmt::format("nothing to do; {}{}", sums_text(plan), end);
   if (steps.size() == 1) return fmt::format("{}; {}{}", steps[0].label, sums_text(plan), end);
   std::size_t label_width = 0;
@@ -544,7 +586,9 @@ std::string plan_explanation(const Plan& plan) {
     weak_path_cost += step.cost;
   }
   text += fmt::format("; cost {}{}", weak_path_cost, unit);
-  text += plan.uneven
+  const bool over_dims = std::any_of(plan.steps.begin(), plan.steps.end(),
+                                     [](const PlanStep& step) { return !step.parts.empty(); });
+  text += plan.uneven || over_dims
               ? "\n"
               : fmt::format(" ({}: {})\n",
                             plan.complete ? "least of all weak paths"
@@ -566,11 +610,12 @@ std::string plan_explanation(const Plan& plan) {
     text += "permutation: none, the steps alone put every tile on its device\n";
   }
   text += plan.optimal
-              ? fmt::format("optimal: no sequence{} costs less than {}{}\n",
+              ? fmt::format("optimal: no sequence of {}{} costs less than {}{}\n",
+                            scope_words(plan.scope),
                             plan.options.memory_limit_bytes ? " within the memory limit" : "",
                             plan.lower_bound, unit)
-              : fmt::format("proved lower bound {}{}: a sequence cheaper than {} is not excluded\n",
-                            plan.lower_bound, unit, plan.cost);
+              : fmt::format("{} cost at least {}{}: a sequence cheaper than {} is not excluded\n",
+                            scope_words(plan.scope), plan.lower_bound, unit, plan.cost);
   text += fmt::format(
       "memory: {}; a step holds at most {} elements, before and after together\n",
       plan.height <= plan.bound

@@ -234,7 +234,15 @@ Preparation::Step Preparation::plan_problem() {
   options.element_bytes = element_bytes_;
   options.memory_limit_bytes = request_.how.memory_limit_bytes;
   options.collectives = given_.collectives;
+  // GPUs and `inplace` have no steps along several dimensions; a limit may need `inplace`.
+  const bool along_one = request_.backend == Backend::cuda || options.memory_limit_bytes ||
+                         request_.how.strategy == mpi::Strategy::in_place;
+  options.steps = along_one ? Scope::one_dim : Scope::several_dims;
   Result<Plan> planned = plan(*problem_, options);
+  if (!planned && planned.error().code == Code::infeasible && options.memory_limit_bytes) {
+    options.steps = Scope::several_dims;
+    planned = plan(*problem_, options);
+  }
   if (!planned && planned.error().code == Code::infeasible && !by_steps()) {
     options.memory_limit_bytes = {};
     planned = plan(*problem_, options);

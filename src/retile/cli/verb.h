@@ -94,6 +94,8 @@ inline constexpr std::string_view element_type_help =
     "i8 u8 i16 u16 f16 bf16 i32 u32 f32 i64 u64 f64 c64 c128; default f32";
 
 /// What --collectives does, in the help of several verbs.
+inline constexpr std::string_view one_dim_help =
+    "only steps along one dimension each, as in the paper";
 inline constexpr std::string_view collectives_help =
     "no exchange: collectives alone, also where that takes larger tiles than the ends";
 

@@ -15,6 +15,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
+#include "retile/core/pop_each.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/plan/nesting.h"
 
@@ -271,8 +272,9 @@ Op renamed(const Op& op, const DeviceTable& device_at) {
       },
       [](const Unreduce& /*step*/) -> Op { RETILE_ASSERT(false, "plans make no addends"); },
       [](const Embed& /*step*/) -> Op { RETILE_ASSERT(false, "plans make no addends"); },
-      [](const OverDims auto& /*step*/) -> Op {
-        RETILE_ASSERT(false, "steps of plans go along one dimension");
+      [&](OverDims auto step) -> Op {
+        step.groups = renamed(step.groups, device_at);
+        return step;
       });
 }
 
@@ -432,7 +434,36 @@ class Lowering {
   }
 
  private:
+  /// Pops what a step along several dimensions moves; digits part by part, and its groups.
+  std::pair<std::vector<std::vector<Digit>>, DeviceTable> pop_parts(const PlanStep& step) {
+    std::vector<std::pair<std::size_t, Size>> factors;  // the fastest digit first
+    for (auto part = step.parts.rbegin(); part != step.parts.rend(); ++part) {
+      factors.emplace_back(part->dim, part->factor);
+    }
+    std::vector<std::vector<Digit>> popped = pop_each(map_, factors);
+    std::vector<Digit> digits;
+    for (const auto& list : popped) digits.insert(digits.end(), list.begin(), list.end());
+    std::reverse(popped.begin(), popped.end());
+    return {std::move(popped), groups_of(map_.order(), digits)};
+  }
+
+  Op over_dims(const PlanStep& step) {
+    auto [popped, groups] = pop_parts(step);
+    std::vector<std::size_t> dims;
+    std::vector<std::size_t> to_dims;
+    Shape counts;
+    for (std::size_t k = 0; k < step.parts.size(); ++k) {
+      dims.push_back(step.parts[k].dim);
+      to_dims.push_back(step.parts[k].to_dim);
+      counts.push_back(step.parts[k].factor);
+      if (step.op == Collective::alltoall) map_.push(step.parts[k].to_dim, popped[k]);
+    }
+    if (step.op == Collective::allgather) return AllgatherDims{dims, counts, std::move(groups)};
+    return AlltoallDims{std::move(to_dims), std::move(dims), counts, std::move(groups)};
+  }
+
   Op op_of(const PlanStep& step) {
+    if (!step.parts.empty()) return over_dims(step);
     switch (step.op) {
       case Collective::dynslice: {
         Dynslice op{step.dim,

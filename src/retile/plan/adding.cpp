@@ -231,6 +231,8 @@ Result<Plan> plan_steps(const Problem& problem, const PlanOptions& options) {
   }
   made->complete = all_kinds && exact.complete;
   made->lower_bound = lower_bound_of(*made, weak && all_kinds);
+  // PS5 holds of all steps, PS1 is about those along one dimension.
+  made->scope = made->lower_bound <= problem.to.tile_size() ? Scope::several_dims : Scope::one_dim;
   made->optimal = made->cost == made->lower_bound;
   made->searched = !made->optimal;
   made->states = permuted.kinds() + kinds.kinds() + exact.states;

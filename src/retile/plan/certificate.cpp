@@ -307,6 +307,12 @@ Result<Certificate> certify(const Plan& plan, const CertificateOptions& options)
     return refuse({.code = Code::unsupported,
                    .message = "there are no certificates yet for tiles that are not all alike"});
   }
+  if (std::any_of(plan.steps.begin(), plan.steps.end(),
+                  [](const PlanStep& step) { return !step.parts.empty(); })) {
+    return refuse({.code = Code::unsupported,
+                   .message = "there are no certificates yet for steps along several dimensions",
+                   .notes = {"plans of steps along one dimension each have them"}});
+  }
   const auto is_in_digits = [&](const Layout& end) {
     return end.placed(plan.device_at, end.devices()).is_compact();
   };

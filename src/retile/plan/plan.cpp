@@ -35,6 +35,8 @@
 #include "retile/plan/cost_model.h"
 #include "retile/plan/exact_search.h"
 #include "retile/plan/lacking.h"
+#include "retile/plan/over_dims.h"
+#include "retile/plan/paths.h"
 #include "retile/plan/realise.h"
 #include "retile/plan/uneven.h"
 #include "retile/plan/weak_search.h"
@@ -45,132 +47,6 @@ namespace {
 
 // Devices times dimensions up to which something is looked up device by device.
 constexpr Size most_places = Size{1} << 21;
-
-/// A normal form that always exists, without search: per prime, slice what the target needs and the
-/// source lacks, move what is in the wrong dimension, gather the rest. The fallback where a search
-/// stops at its limit.
-WeakPath direct_path(const Problem& problem) {
-  const std::size_t rank = problem.from.rank();
-  std::vector<Size> slice(rank, 1);
-  std::vector<Size> gather(rank, 1);
-  std::map<std::pair<std::size_t, std::size_t>, Size> move;
-  for (const PrimePower& power : factorize(problem.from.devices())) {
-    const Size p = power.prime;
-    std::vector<Size> surplus(
-        rank, 0);  // factors of p that dimension i has too many (or, negative, too few)
-    Size balance = 0;
-    for (std::size_t i = 0; i < rank; ++i) {
-      for (Size n = problem.from.cuts()[i].count(); n % p == 0; n /= p) ++surplus[i];
-      for (Size n = problem.to.cuts()[i].count(); n % p == 0; n /= p) --surplus[i];
-      balance += surplus[i];
-    }
-    // Slices go where factors are missing, gathers where there are too many; what is left cancels
-    // out.
-    for (std::size_t i = 0; i < rank; ++i) {
-      for (; balance < 0 && surplus[i] < 0; ++balance, ++surplus[i]) slice[i] *= p;
-      for (; balance > 0 && surplus[i] > 0; --balance, --surplus[i]) gather[i] *= p;
-    }
-    for (std::size_t i = 0, j = 0; i < rank; ++i) {
-      while (surplus[i] > 0) {
-        while (surplus[j] >= 0) ++j;
-        --surplus[i];
-        ++surplus[j];
-        move.try_emplace({i, j}, 1).first->second *= p;
-      }
-    }
-  }
-  WeakPath path;
-  for (std::size_t i = 0; i < rank; ++i) {
-    if (slice[i] > 1) path.slices.push_back({i, slice[i]});
-    if (gather[i] > 1) path.gathers.push_back({i, gather[i]});
-  }
-  for (const auto& [dims, factor] : move) path.moves.push_back({dims.first, dims.second, factor});
-  path.sort_gathers();
-  return path;
-}
-
-/// A normal form through a level that always exists, without search: one bottom, one top, and the
-/// moves between them.
-/// \param from_source  whether factors that the source has too many of are gathered first, to save
-///                     moves; else all gathers are as few and as large as they can be, so that the
-///                     last one holds least
-WeakPath greedy_path(const WeakSpace& space, const Level& level, bool from_source) {
-  const std::size_t rank = space.rank();
-  const std::size_t primes = space.primes().size();
-  // What the level has more of each prime than these dimensions.
-  const auto missing = [&](const std::vector<Lane>& lanes) {
-    std::vector<int> out(level.totals);
-    for (const Lane lane : lanes) {
-      for (std::size_t q = 0; q < primes; ++q) out[q] -= space.exponent(lane, q);
-    }
-    return out;
-  };
-  const auto put = [&](std::vector<Lane>& lanes, std::size_t i, Lane room) {
-    const std::vector<int> left = missing(lanes);
-    for (std::size_t q = 0; q < primes; ++q) {
-      lanes[i] += space.lane_of(q, std::min(space.exponent(room, q), left[q]));
-    }
-  };
-  std::vector<Lane> source;
-  std::vector<Lane> target;
-  for (std::size_t i = 0; i < rank; ++i) {
-    source.push_back(space.source(i));
-    target.push_back(space.target(i));
-  }
-  std::vector<Lane> top = target;
-  for (std::size_t i = 0; i < rank && from_source; ++i) {
-    put(top, i, space.excess(source[i], top[i]));
-  }
-  std::size_t widest = 0;
-  Size most = 0;
-  for (std::size_t i = 0; i < rank; ++i) {
-    std::vector<Lane> tried = top;
-    put(tried, i, space.cap(i) - top[i]);
-    const Size factor = space.factor(tried[i] - target[i]);
-    if (factor > most) widest = i;
-    most = std::max(most, factor);
-  }
-  for (std::size_t k = 0; k < rank; ++k) {
-    const std::size_t i = (widest + k) % rank;
-    put(top, i, space.cap(i) - top[i]);
-  }
-  std::vector<Lane> here = source;
-  for (std::size_t i = 0; i < rank; ++i) put(here, i, space.excess(top[i], here[i]));
-  for (std::size_t i = 0; i < rank; ++i) put(here, i, space.cap(i) - here[i]);
-
-  WeakPath path;
-  for (std::size_t i = 0; i < rank; ++i) {
-    if (here[i] != source[i])
-      path.slices.push_back({space.dim(i), space.factor(here[i] - source[i])});
-  }
-  for (std::size_t i = 0; i < rank; ++i) {
-    for (std::size_t j = 0; j < rank; ++j) {
-      const Lane block = space.min(space.excess(here[i], top[i]), space.excess(top[j], here[j]));
-      if (block == 0) continue;
-      path.moves.push_back({space.dim(i), space.dim(j), space.factor(block)});
-      here[i] -= block;
-      here[j] += block;
-    }
-  }
-  RETILE_ASSERT(here == top, "within a level moves lead from any weak type to any other");
-  for (std::size_t i = 0; i < rank; ++i) {
-    if (top[i] != target[i])
-      path.gathers.push_back({space.dim(i), space.factor(top[i] - target[i])});
-  }
-  path.sort_gathers();
-  return path;
-}
-
-/// The path that only slices, where tiles of the target can be cut out of the source's.
-std::optional<WeakPath> slicing_path(const WeakSpace& space) {
-  WeakPath path;
-  for (std::size_t i = 0; i < space.rank(); ++i) {
-    if (!space.covers(space.target(i), space.source(i))) return std::nullopt;
-    const Lane slice = space.target(i) - space.source(i);
-    if (slice != 0) path.slices.push_back({space.dim(i), space.factor(slice)});
-  }
-  return path;
-}
 
 /// The valleys that the options allow.
 std::vector<Level> allowed_levels(const PlanOptions& options, const WeakSpace& space) {
@@ -184,23 +60,15 @@ std::vector<Level> allowed_levels(const PlanOptions& options, const WeakSpace& s
   return levels;
 }
 
-/// The tile of the bottom of a path.
-Wide valley_of(const Problem& problem, const WeakPath& path) {
-  Wide tile = problem.from.tile_size();
-  for (const auto& slice : path.slices) tile /= slice.factor;
-  return tile;
-}
-
-/// The most elements that a step of `path` holds, before and after together.
-Wide resident_of(const Problem& problem, const WeakPath& path, bool permute) {
-  Wide most = std::max(problem.from.tile_size(), problem.to.tile_size());
-  Wide tile = valley_of(problem, path);
-  if (permute || !path.moves.empty()) most = std::max(most, 2 * tile);
-  for (const auto& gather : path.gathers) {
-    most = std::max(most, tile + tile * gather.factor);
-    tile *= gather.factor;
-  }
-  return most;
+/// A step along the dimensions of its parts, one at least.
+PlanStep step_of(Collective op, std::vector<PlanStep::Part> parts) {
+  PlanStep step;
+  step.op = op;
+  step.dim = parts.front().dim;
+  step.to_dim = parts.front().to_dim;
+  for (const PlanStep::Part& part : parts) step.factor *= part.factor;
+  if (parts.size() > 1) step.parts = std::move(parts);
+  return step;
 }
 
 /// Turns a path and its choices into a Plan's steps: all but Plan::problem.
@@ -235,20 +103,30 @@ Result<Plan> assemble(const Problem& problem, const PlanOptions& options, const 
     add({Collective::dynslice, slice.dim, 0, slice.factor, {}, 0, digits[k]},
         prices.dynslice(size));
   }
-  for (std::size_t k = 0; k <= path.moves.size(); ++k) {
-    if (placement && placement->moves_before == k)
+  const auto alltoalls = path.alltoalls();
+  for (std::size_t k = 0; k <= alltoalls.size(); ++k) {
+    if (placement && placement->alltoalls_before == k)
       add({Collective::allpermute, 0, 0, 1, {}, 0, {}}, prices.allpermute(size));
-    if (k == path.moves.size()) break;
-    const auto& move = path.moves[k];
-    tile[move.from_dim] *= move.factor;
-    tile[move.to_dim] /= move.factor;
-    add({Collective::alltoall, move.from_dim, move.to_dim, move.factor, {}, 0, {}},
-        prices.alltoall(size, move.factor));
+    if (k == alltoalls.size()) break;
+    std::vector<PlanStep::Part> parts;
+    for (const auto& move : alltoalls[k]) {
+      tile[move.from_dim] *= move.factor;
+      tile[move.to_dim] /= move.factor;
+      parts.push_back({move.from_dim, move.to_dim, move.factor});
+    }
+    PlanStep step = step_of(Collective::alltoall, std::move(parts));
+    const Wide price = prices.alltoall(size, step.factor);
+    add(std::move(step), price);
   }
-  for (const auto& gather : path.gathers) {
+  std::vector<PlanStep::Part> gathered;
+  for (std::size_t k = 0; k < path.gathers.size(); ++k) {
+    const auto& gather = path.gathers[k];
     tile[gather.dim] *= gather.factor;
-    add({Collective::allgather, gather.dim, 0, gather.factor, {}, 0, {}},
-        prices.allgather(size, gather.factor));
+    gathered.push_back({gather.dim, 0, gather.factor});
+    if (path.gathers_together && k + 1 < path.gathers.size()) continue;
+    PlanStep step = step_of(Collective::allgather, std::exchange(gathered, {}));
+    const Wide price = prices.allgather(size, step.factor);
+    add(std::move(step), price);
   }
   RETILE_ASSERT(tile == problem.to.tile(), "a path ends in the target's tile shape");
   constexpr Wide most = std::numeric_limits<Size>::max();
@@ -280,23 +158,6 @@ struct Choice {
   Size states = 0;
   Size work = 0;
 };
-
-/// Whether `path` needs no permutation, where digit lists alone do not say it. A slice that no
-/// digits can say is no answer: lowering could not follow it.
-std::optional<bool> decide(const Problem& problem, const WeakPath& path, SearchLimits& limits) {
-  if (unify(problem, path)) return true;
-  // Slices leave lists of which the target's are refinements: no digit of a list is a function of
-  // what comes out of the middle of another (S5).
-  if (path.moves.empty() && path.gathers.empty()) return false;
-  limits.spend(static_cast<Size>(16 * (path.moves.size() + problem.from.rank())));
-  const std::optional<bool> possible = can_do_without(problem, path, limits.work);
-  if (!possible || !*possible) return possible;
-  const auto places = checked_mul(problem.from.devices(), static_cast<Size>(problem.from.rank()));
-  if (places && *places <= limits.work / 4 && limits.spend(4 * *places) &&
-      reaches_target(problem, path, default_digits(problem, path)))
-    return true;
-  return std::nullopt;
-}
 
 template <class Key>
 class Planner {
@@ -531,11 +392,15 @@ class Planner {
 /// The least that plans which may move and permute hold at most: an end, two tiles of the smallest
 /// valley, or the last gather up from there. A smaller valley makes none of them larger, but for a
 /// last gather where there was none, and that holds less than two tiles of the target.
-Wide least_resident(const Problem& problem, const PlanOptions& options, const WeakSpace& space) {
+/// \param steps  where one step gathers all, it holds no tile but the smallest one and the target's
+Wide least_resident(const Problem& problem, const PlanOptions& options, const WeakSpace& space,
+                    Scope steps) {
   const std::vector<Level> levels = allowed_levels(options, space);
   const auto smallest = std::min_element(
       levels.begin(), levels.end(), [](const Level& a, const Level& b) { return a.tile < b.tile; });
-  return resident_of(problem, greedy_path(space, *smallest, false), true);
+  WeakPath path = greedy_path(space, *smallest, false);
+  path.gathers_together = steps == Scope::several_dims;
+  return resident_of(problem, path, true);
 }
 
 /// Whether slices alone, which hold no more than the source's tile, reach the target.
@@ -544,12 +409,12 @@ bool slices_suffice(const Problem& problem, const WeakSpace& space) {
   return path && unify(problem, *path);
 }
 
-/// Whether some plan holds at most `limit` elements at every step. Below two tiles of its valley it
+/// Whether some plan of steps along one dimension holds at most `limit` elements at every step. Below two tiles of its valley it
 /// can neither move nor permute, nor gather: a gather holds the target's tile, of at least two
 /// valleys, and more.
 bool feasible(const Problem& problem, const PlanOptions& options, const WeakSpace& space,
               Wide limit) {
-  if (least_resident(problem, options, space) <= limit) return true;
+  if (least_resident(problem, options, space, Scope::one_dim) <= limit) return true;
   if (std::max(problem.from.tile_size(), problem.to.tile_size()) > limit) return false;
   return slices_suffice(problem, space);
 }
@@ -638,39 +503,139 @@ std::string_view collective_name(Collective collective) {
   return "";
 }
 
+std::string step_name(const PlanStep& step) {
+  std::string name(collective_name(step.op));
+  return step.parts.empty() ? name : name + "_dims";
+}
+
+std::string_view scope_name(Scope scope) {
+  return scope == Scope::one_dim ? "one_dim" : "several_dims";
+}
+
+std::string_view scope_words(Scope scope) {
+  return scope == Scope::one_dim ? "collectives along one dimension each"
+                                 : "collectives along one or several dimensions";
+}
+
 namespace {
 
-/// All but Plan::problem. Precondition: both ends are compact.
-Result<Plan> plan_digits(const Problem& problem, const PlanOptions& options) {
-  const auto choice = choose(problem, options, resident_limit(options));
-  if (!choice) return refuse(choice.error());
+/// A plan of a path. \error size_overflow
+Result<Plan> plan_of(const Problem& problem, const PlanOptions& options, const RealisedPath& way) {
   std::optional<Placement> placement;
-  if (choice->permute) placement = place_permutation(problem, choice->path, choice->digits);
-  auto made = assemble(problem, options, choice->path, choice->digits, std::move(placement));
+  if (way.permute) placement = place_permutation(problem, way.path, way.digits);
+  auto made = assemble(problem, options, way.path, way.digits, std::move(placement));
   if (!made) return made;
-  made->states = choice->states;
-  made->work = choice->work;
-  made->weak_cost = static_cast<Size>(choice->weak_cost);  // at most the cost, which fits
-  made->complete = choice->complete;
   if (const auto limit = resident_limit(options)) {
     RETILE_ASSERT(made->resident <= *limit, "a plan under a memory limit obeys it");
   }
+  return made;
+}
 
-  // Where normal forms suffice a search that came to its end proves the cost, else the levels that
-  // it left open bound it. Where they do not only W is proved. What every sequence pays is proved
-  // anyway; slices alone are free.
-  const bool searched_all = choice->complete && options.over_partition;
-  Wide bound = searched_all ? static_cast<Wide>(made->cost) : choice->lower_bound;
+/// What no sequence of steps along one dimension costs less than. Where normal forms suffice a search
+/// that came to its end proves the cost, else the levels that it left open bound it. Where they do not
+/// only W is proved. What every sequence pays is proved anyway; slices alone are free.
+Wide bound_along_one_dim(const PlanOptions& options, const Prices& prices, const Choice& choice,
+                         Wide least) {
+  const bool searched_all = choice.complete && options.over_partition;
+  Wide bound = searched_all ? choice.cost : choice.lower_bound;
   if (!options.over_partition) bound = 0;
-  const Prices prices = prices_of(problem, options);
-  if (!prices.normal_forms_suffice()) bound = std::min(bound, choice->weak_cost);
-  if (made->cost > 0 && (!searched_all || !prices.normal_forms_suffice())) {
-    const Wide least = prices.least_of_any_sequence(problem.to.tile_size(),
-                                                    most_lacking(problem, most_places).value_or(0));
-    bound = std::max(bound, least * prices.element());
+  if (!prices.normal_forms_suffice()) bound = std::min(bound, choice.weak_cost);
+  return std::min(std::max(bound, least), choice.cost);
+}
+
+/// What the search for steps along one dimension found, as a path.
+std::optional<RealisedPath> path_of(const Result<Choice>& choice) {
+  if (!choice) return std::nullopt;
+  return RealisedPath{choice->path, choice->digits, choice->permute, choice->cost};
+}
+
+/// In bytes received one alltoall is cheaper than several, but one allgather is not.
+std::optional<RealisedPath> merged_in_bytes(const Problem& problem, const Prices& prices,
+                                            const RealisedPath& known) {
+  RealisedPath out = known;
+  out.path = merged(known.path);
+  out.path.gathers_together = false;
+  if (out.path.alltoalls().size() == known.path.moves.size()) return std::nullopt;
+  const Wide tile = valley_of(problem, known.path);
+  for (const auto& move : known.path.moves) {
+    out.cost -= prices.alltoall(tile, move.factor) * prices.element();
   }
-  made->lower_bound = static_cast<Size>(std::min<Wide>(bound, made->cost));
-  made->optimal = made->cost == made->lower_bound;
+  for (const auto& moves : out.path.alltoalls()) {
+    Size factor = 1;
+    for (const auto& move : moves) factor *= move.factor;
+    out.cost += prices.alltoall(tile, factor) * prices.element();
+  }
+  return out;
+}
+
+/// The cheaper plan with steps along several dimensions, if there is one, and what is proved of all
+/// such.
+OverDimsAnswer over_dims(const Problem& problem, const PlanOptions& options, const Prices& prices,
+                         const std::optional<RealisedPath>& known, Wide least, Size& work) {
+  if (prices.in_bytes()) {
+    OverDimsAnswer out{.best = {}, .lower_bound = least};
+    if (known) out.best = merged_in_bytes(problem, prices, *known);
+    return out;
+  }
+  if (known && known->cost <= problem.to.tile_size()) return {.best = {}, .lower_bound = least};
+  const WeakSpace space(problem, options);
+  return search_over_dims(problem, options, space, allowed_levels(options, space), known, work);
+}
+
+/// What every sequence costs at least that is not slices alone.
+Wide least_of_any(const Problem& problem, const Prices& prices,
+                  const std::optional<RealisedPath>& known) {
+  if (known && known->cost == 0) return 0;
+  const Size lacking = prices.in_bytes() ? most_lacking(problem, most_places).value_or(0) : 0;
+  return static_cast<Wide>(prices.least_of_any_sequence(problem.to.tile_size(), lacking)) *
+         prices.element();
+}
+
+/// What the searches proved of the plan that came of them, and in which scope.
+void set_proved(Plan& plan, const Result<Choice>& choice, const OverDimsAnswer& all, Wide least) {
+  const PlanOptions& options = plan.options;
+  plan.scope = Scope::several_dims;
+  plan.lower_bound = static_cast<Size>(std::min<Wide>(all.lower_bound, plan.cost));
+  plan.weak_cost = plan.cost;
+  if (all.best) {
+    for (const PlanStep& step : plan.steps) {
+      if (step.op == Collective::allpermute) plan.weak_cost -= step.cost;
+    }
+  } else {
+    plan.weak_cost = static_cast<Size>(choice->weak_cost);  // at most the cost, which fits
+  }
+  if (!all.best && plan.cost > plan.lower_bound) {
+    const Prices prices = prices_of(plan.problem, options);
+    const Wide bound = bound_along_one_dim(options, prices, *choice, least);
+    if (options.steps == Scope::one_dim || bound == choice->cost) {
+      plan.scope = Scope::one_dim;
+      plan.lower_bound = static_cast<Size>(bound);
+    }
+  }
+  plan.optimal = plan.cost == plan.lower_bound;
+}
+
+/// Precondition: both ends are compact.
+Result<Plan> plan_digits(Problem problem, const PlanOptions& options) {
+  const auto choice = choose(problem, options, resident_limit(options));
+  const bool may_merge = options.steps == Scope::several_dims;
+  if (!choice && !(may_merge && choice.error().code == Code::infeasible)) {
+    return refuse(choice.error());
+  }
+  const Prices prices = prices_of(problem, options);
+  const auto known = path_of(choice);
+  const Wide least = least_of_any(problem, prices, known);
+  Size work = options.search_limit - (choice ? choice->work : 0);
+  OverDimsAnswer all{.best = {}, .lower_bound = least};
+  if (may_merge) all = over_dims(problem, options, prices, known, least, work);
+  if (!known && !all.best) return refuse(choice.error());
+  auto made = plan_of(problem, options, all.best ? *all.best : *known);
+  if (!made) return made;
+  made->problem = std::move(problem);
+  made->states = choice ? choice->states : 0;
+  made->work = options.search_limit - work;
+  made->complete = !choice || choice->complete;
+  set_proved(*made, choice, all, least);
   return made;
 }
 
@@ -701,6 +666,7 @@ void drop_idle_permutation(Plan& plan) {
     steps.push_back(std::move(step));
   }
   plan.steps = std::move(steps);
+  plan.lower_bound = std::min(plan.lower_bound, plan.cost);
   plan.optimal = plan.cost == plan.lower_bound;
 }
 
@@ -726,9 +692,8 @@ void Plan::slice(Layout& map, const PlanStep& step) const {
 }
 
 Result<Plan> plan_even(Problem problem, const PlanOptions& options) {
-  auto made = plan_digits(problem, options);
+  auto made = plan_digits(std::move(problem), options);
   if (!made) return made;
-  made->problem = std::move(problem);
   drop_idle_permutation(*made);
   return made;
 }
@@ -749,7 +714,8 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   return made;
 }
 
-Result<Size> smallest_feasible_bytes(const Problem& asked, Size element_bytes, bool collectives) {
+Result<Size> smallest_feasible_bytes(const Problem& asked, Size element_bytes, bool collectives,
+                                     Scope steps) {
   if (auto good = check_element(element_bytes); !good) return refuse(good.error());
   if (asked.from.addends() || asked.to.addends()) {
     return smallest_feasible_adding(asked, element_bytes, collectives);
@@ -759,7 +725,7 @@ Result<Size> smallest_feasible_bytes(const Problem& asked, Size element_bytes, b
   const Problem& problem = renamed->problem(asked);
   if (!is_even(problem)) return smallest_feasible_uneven(problem, element_bytes, collectives);
   const WeakSpace space(problem, {});
-  Wide least = least_resident(problem, {}, space);
+  Wide least = least_resident(problem, {}, space, steps);
   const Wide ends = std::max(problem.from.tile_size(), problem.to.tile_size());
   if (ends < least) {
     if (slices_suffice(problem, space)) least = ends;

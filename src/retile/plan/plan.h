@@ -22,6 +22,14 @@ enum class Collective { dynslice, alltoall, allpermute, allgather, reducescatter
 
 /// One step of a plan: a weak label, the tile shape after it, and the choices that lowering needs.
 struct PlanStep {
+  /// Of an allgather or an alltoall along several dimensions: what it does along them, as `dim`,
+  /// `to_dim` and `factor` say it of one. The digits of a device's place in its group, slowest first.
+  struct Part {
+    std::size_t dim = 0;
+    std::size_t to_dim = 0;
+    Size factor = 1;
+    friend bool operator==(const Part&, const Part&) = default;
+  };
   Collective op{};
   /// dynslice, allgather: the dimension; alltoall: the one that loses the factor (its tile grows);
   /// reducescatter: the one whose tile shrinks
@@ -33,7 +41,25 @@ struct PlanStep {
   /// dynslice: the digits it introduces; reducescatter, allreduce: those that count addends no more;
   /// minor to major, over positions of the running tile map's order.
   std::vector<Digit> digits = {};
+  /// Two or more where the step goes along several dimensions; then `factor` is their product, and
+  /// `dim` and `to_dim` are those of the first.
+  std::vector<Part> parts = {};
 };
+
+/// `alltoall`, or `alltoall_dims` where it goes along several dimensions.
+[[nodiscard]] std::string step_name(const PlanStep& step);
+
+/// Among which sequences of steps a plan is sought, or is the cheapest: of the four collectives,
+/// between tiles of one size that equally many devices hold each.
+enum class Scope {
+  one_dim,       ///< each along one dimension, as in the paper
+  several_dims,  ///< allgathers and alltoalls along any number of dimensions at once as well (S13)
+};
+
+/// `one_dim`, `several_dims`: as JSON and certificates name it.
+[[nodiscard]] std::string_view scope_name(Scope scope);
+/// `collectives along one dimension each`, as sentences name it.
+[[nodiscard]] std::string_view scope_words(Scope scope);
 
 /// The two tile maps that the plan's one permutation joins; of a problem with addends with these as
 /// their last dimension (Layout::stacked).
@@ -69,6 +95,9 @@ struct PlanOptions {
   /// dimensions whose cuts do not nest are gathered whole, at whatever height that costs: each of up
   /// to six of them before all else or after it, and every leg of such a way has a search of its own.
   bool collectives = false;
+  /// Which steps the plan may have. Those along several dimensions are taken where they are cheaper;
+  /// not everything that takes Programs takes them (docs/program.md), so they are asked for.
+  Scope steps = Scope::one_dim;
   /// How much all parts of the search together may look at, in alltoall edges between weak types;
   /// what takes longer counts as more of them (a weak type or digit lists kept, a tile run to see
   /// where it ends). Past it the plan is the best found so far, still right and within the bound.
@@ -122,8 +151,11 @@ struct Plan {
   /// Steps between addends that are not proved optimal: the cheapest that a search found, but no
   /// theorem says that all that could be cheaper was searched (docs/statements.md, PS3).
   bool searched = false;
-  /// Proved: no sequence within the memory limit, if there is one, is cheaper, be its tiles within
-  /// the bound eq. (4) or not. For bytes: W, or what some device lacks, whichever is more. Between
+  /// Among which steps `lower_bound` and `optimal` are meant. Where all steps were searched but only
+  /// those along one dimension decided, it is one_dim.
+  Scope scope = Scope::several_dims;
+  /// Proved: no sequence of the scope within the memory limit, if there is one, is cheaper, be its
+  /// tiles within the bound eq. (4) or not. For bytes: W, or what some device lacks, whichever is more. Between
   /// addends W, or the new tile where slices alone do not do (PS1, PS5); for bytes 0.
   Size lower_bound = 0;
   bool optimal = false;  ///< cost == lower_bound
@@ -155,9 +187,10 @@ struct Plan {
 
 /// The smallest memory limit, in bytes, for which `plan` finds a plan; decided without a search where
 /// tiles are even.
-/// \param collectives  as of PlanOptions
+/// \param collectives, steps  as of PlanOptions
 /// \error size_overflow, bad_argument, infeasible (collectives alone do not reach an end)
 [[nodiscard]] Result<Size> smallest_feasible_bytes(const Problem& problem, Size element_bytes,
-                                                   bool collectives = false);
+                                                   bool collectives = false,
+                                                   Scope steps = Scope::one_dim);
 
 }  // namespace retile

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/pop_each.h"
 #include "retile/plan/digit_lists.h"
 
 namespace retile {
@@ -185,14 +186,13 @@ void run_slices(Layout& map, const WeakPath& path, const SliceDigits& digits) {
   for (std::size_t k = 0; k < path.slices.size(); ++k) map.push(path.slices[k].dim, digits[k]);
 }
 
-void run_move(Layout& map, const WeakPath::Move& move) {
-  const std::vector<Digit> popped = map.pop(move.from_dim, move.factor);
-  map.push(move.to_dim, popped);
-}
-
-/// The move undone; alltoalls are determined in both directions (S1).
-void undo_move(Layout& map, const WeakPath::Move& move) {
-  run_move(map, {move.to_dim, move.from_dim, move.factor});
+/// An alltoall undone; alltoalls are determined in both directions (S1).
+void undo_alltoall(Layout& map, std::span<const WeakPath::Move> moves) {
+  std::vector<WeakPath::Move> back;
+  for (const WeakPath::Move& move : moves) {
+    back.push_back({move.to_dim, move.from_dim, move.factor});
+  }
+  run_alltoall(map, back);
 }
 
 // ---- Counting tiles (S4) -----------------------------------------------------------------------
@@ -262,6 +262,7 @@ class PieceCount {
     // About a division of two numbers each.
     piece_work_ =
         static_cast<Size>(rank + path.moves.size() + path.gathers.size() + parts_.size()) / 2 + 1;
+    alltoalls_ = path.alltoalls();
   }
 
   /// Whether it is so for every source tile. Nothing where there are too many tiles for `work`.
@@ -311,9 +312,16 @@ class PieceCount {
       tile_[i] = before_[i] * sliced_[i] + piece % sliced_[i];
       piece /= sliced_[i];
     }
-    for (const WeakPath::Move& move : path_.moves) {
-      tile_[move.to_dim] = tile_[move.to_dim] * move.factor + tile_[move.from_dim] % move.factor;
-      tile_[move.from_dim] /= move.factor;
+    for (const std::span<const WeakPath::Move> moves : alltoalls_) {
+      digits_.clear();
+      for (auto move = moves.rbegin(); move != moves.rend(); ++move) {
+        digits_.push_back(tile_[move->from_dim] % move->factor);
+        tile_[move->from_dim] /= move->factor;
+      }
+      for (const WeakPath::Move& move : moves) {
+        tile_[move.to_dim] = tile_[move.to_dim] * move.factor + digits_.back();
+        digits_.pop_back();
+      }
     }
     for (const WeakPath::Gather& gather : path_.gathers) tile_[gather.dim] /= gather.factor;
   }
@@ -335,6 +343,7 @@ class PieceCount {
   }
 
   const WeakPath& path_;
+  std::vector<std::span<const WeakPath::Move>> alltoalls_;
   std::vector<Part> parts_;
   std::vector<Size> source_;  // tiles of the source along each dimension
   std::vector<Size> sliced_;  // pieces of a source tile along each dimension
@@ -343,10 +352,23 @@ class PieceCount {
   Size piece_work_ = 1;
   std::vector<Size> before_;  // the source tile
   std::vector<Size> tile_;    // a piece of it, on its way
+  std::vector<Size> digits_;  // what an alltoall has popped
   std::vector<Size> held_;    // how many pieces came to each of these target tiles
 };
 
 }  // namespace
+
+std::vector<std::vector<Digit>> run_alltoall(Layout& map, std::span<const WeakPath::Move> moves) {
+  // What is popped first is the fastest.
+  std::vector<std::pair<std::size_t, Size>> factors;
+  for (auto move = moves.rbegin(); move != moves.rend(); ++move) {
+    factors.emplace_back(move->from_dim, move->factor);
+  }
+  std::vector<std::vector<Digit>> popped = pop_each(map, factors);
+  std::reverse(popped.begin(), popped.end());
+  for (std::size_t k = 0; k < moves.size(); ++k) map.push(moves[k].to_dim, popped[k]);
+  return popped;
+}
 
 std::optional<SliceDigits> unify(const Problem& problem, const WeakPath& path) {
   const std::size_t rank = problem.from.rank();
@@ -359,10 +381,16 @@ std::optional<SliceDigits> unify(const Problem& problem, const WeakPath& path) {
   for (std::size_t k = 0; k < path.slices.size(); ++k) {
     prepend(lists[path.slices[k].dim], {Item::Of::slice, k, {1, path.slices[k].factor}}, mixed);
   }
-  for (const WeakPath::Move& move : path.moves) {
-    const Items popped = pop(lists[move.from_dim], move.factor, mixed);
-    for (auto item = popped.rbegin(); item != popped.rend(); ++item) {
-      prepend(lists[move.to_dim], *item, mixed);
+  for (const std::span<const WeakPath::Move> moves : path.alltoalls()) {
+    std::vector<Items> popped;
+    for (auto move = moves.rbegin(); move != moves.rend(); ++move) {
+      popped.push_back(pop(lists[move->from_dim], move->factor, mixed));
+    }
+    for (const WeakPath::Move& move : moves) {
+      for (auto item = popped.back().rbegin(); item != popped.back().rend(); ++item) {
+        prepend(lists[move.to_dim], *item, mixed);
+      }
+      popped.pop_back();
     }
   }
   for (const WeakPath::Gather& gather : path.gathers) pop(lists[gather.dim], gather.factor, mixed);
@@ -394,7 +422,7 @@ std::optional<bool> can_do_without(const Problem& problem, const WeakPath& path,
 bool reaches_target(const Problem& problem, const WeakPath& path, const SliceDigits& digits) {
   Layout map = problem.from;
   run_slices(map, path, digits);
-  for (const WeakPath::Move& move : path.moves) run_move(map, move);
+  for (const std::span<const WeakPath::Move> moves : path.alltoalls()) run_alltoall(map, moves);
   for (const WeakPath::Gather& gather : path.gathers) map.pop(gather.dim, gather.factor);
   map.compact_in_place();
   return map.equivalent(problem.to);
@@ -402,18 +430,19 @@ bool reaches_target(const Problem& problem, const WeakPath& path, const SliceDig
 
 Placement place_permutation(const Problem& problem, const WeakPath& path,
                             const SliceDigits& digits) {
-  const std::size_t count = path.moves.size();
-  std::vector<Layout> before(count + 1);  // before[p]: after the slices and the first p moves
+  const std::vector<std::span<const WeakPath::Move>> alltoalls = path.alltoalls();
+  const std::size_t count = alltoalls.size();
+  std::vector<Layout> before(count + 1);  // before[p]: after the slices and the first p alltoalls
   before[0] = problem.from;
   run_slices(before[0], path, digits);
   for (std::size_t p = 0; p < count; ++p) {
     before[p + 1] = before[p];
-    run_move(before[p + 1], path.moves[p]);
+    run_alltoall(before[p + 1], alltoalls[p]);
     before[p + 1].compact_in_place();
   }
   std::vector<Layout> after(
       count +
-      1);  // after[p]: what must be there for moves p.. and the gathers to end in the target
+      1);  // after[p]: what must be there for alltoalls p.. and the gathers to end in the target
   after[count] = problem.to;
   FreeDigits free(problem.to.unused());
   for (std::size_t k = path.gathers.size(); k-- > 0;) {
@@ -421,7 +450,7 @@ Placement place_permutation(const Problem& problem, const WeakPath& path,
   }
   for (std::size_t p = count; p-- > 0;) {
     after[p] = after[p + 1];
-    undo_move(after[p], path.moves[p]);
+    undo_alltoall(after[p], alltoalls[p]);
     after[p].compact_in_place();
   }
   // As late as the paper puts it, but compact halves first: their tables are shorter.

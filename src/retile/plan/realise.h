@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "retile/core/problem.h"
@@ -13,7 +14,7 @@
 namespace retile {
 
 /// A weak normal form: slices per dimension, then alltoalls, then gathers, as factors without
-/// digits.
+/// digits. Steps along several dimensions take several moves, or all gathers, at once (S13).
 struct WeakPath {
   struct Slice {
     std::size_t dim = 0;
@@ -31,6 +32,22 @@ struct WeakPath {
   std::vector<Slice> slices;
   std::vector<Move> moves;
   std::vector<Gather> gathers;
+  /// How many moves each alltoall makes at once, their digits slowest first; empty: one each.
+  std::vector<std::size_t> together = {};
+  bool gathers_together = false;  ///< all gathers are one step
+
+  /// The moves of each alltoall. They point into `moves`.
+  [[nodiscard]] std::vector<std::span<const Move>> alltoalls() const {
+    std::vector<std::span<const Move>> out;
+    const std::span<const Move> all(moves);
+    std::size_t first = 0;
+    while (first < moves.size()) {
+      const std::size_t count = together.empty() ? 1 : together[out.size()];
+      out.push_back(all.subspan(first, count));
+      first += count;
+    }
+    return out;
+  }
 
   /// The cheapest order of the gathers (S8).
   void sort_gathers() {
@@ -62,11 +79,15 @@ using SliceDigits = std::vector<std::vector<Digit>>;
 [[nodiscard]] bool reaches_target(const Problem& problem, const WeakPath& path,
                                   const SliceDigits& digits);
 
-/// The permutation that makes `path` with these digits reach the target, and the number of moves
+/// What an alltoall does to a tile map: pops the factors of all its moves, then pushes them, the
+/// slowest first. Returns the digits popped, move by move.
+std::vector<std::vector<Digit>> run_alltoall(Layout& map, std::span<const WeakPath::Move> moves);
+
+/// The permutation that makes `path` with these digits reach the target, and the number of alltoalls
 /// before it. It goes where both halves stay compact, if there is such a place (S2: any place in
 /// the valley is right).
 struct Placement {
-  std::size_t moves_before = 0;
+  std::size_t alltoalls_before = 0;
   Permutation permutation;
 };
 [[nodiscard]] Placement place_permutation(const Problem& problem, const WeakPath& path,

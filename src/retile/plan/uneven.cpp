@@ -273,6 +273,7 @@ std::vector<Plan> lean_plans(const Even& even, const Problem& problem, PlanOptio
     limits.emplace_back(*least);
   }
   std::vector<Plan> out;
+  if (even.from.global() != problem.from.global()) options.steps = Scope::one_dim;
   for (const auto& limit : limits) {
     options.memory_limit_bytes = limit;
     Result<Plan> lean = plan_even(even.problem, options);
@@ -289,8 +290,12 @@ std::optional<Size> resident_bytes(const Plan& plan) {
 /// The plan of the even problem over the tiles filled up, or why it does not do.
 Result<Plan> plan_alignment(const Even& even, const Problem& problem, const PlanOptions& options) {
   if (!options.memory_limit_bytes) {
-    Result<Plan> planned = plan_even(even.problem, options);
+    PlanOptions of_even = options;
+    // Steps along several dimensions take tiles of one shape.
+    if (even.problem.from.global() != problem.from.global()) of_even.steps = Scope::one_dim;
+    Result<Plan> planned = plan_even(even.problem, of_even);
     if (!planned) return planned;
+    planned->options = options;
     if (auto fits = restrict(*planned, even, problem); !fits) return tl::unexpected(fits.error());
     return planned;
   }

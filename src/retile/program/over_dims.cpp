@@ -1,6 +1,10 @@
 #include "retile/program/over_dims.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "retile/core/cases.h"
+#include "retile/program/apply.h"
 
 namespace retile {
 namespace {
@@ -76,6 +80,127 @@ std::optional<Shape> tile_over(const AllgatherDims& step, const Shape& tile) {
 }
 std::optional<Shape> tile_over(const AlltoallDims& step, const Shape& tile) {
   return tile_after(step, tile);
+}
+
+namespace {
+
+/// The digits of a step in an order in which steps of one digit each do what it does: along a dimension
+/// that is put together the fastest comes first, along one that is cut the slowest. Nothing where there
+/// is none, or where a dimension is both.
+std::optional<std::vector<std::size_t>> one_by_one(const std::vector<std::size_t>& cuts,
+                                                   const std::vector<std::size_t>& joins,
+                                                   const Shape& counts) {
+  std::vector<std::size_t> left;
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    if (counts[k] > 1) left.push_back(k);
+  }
+  const auto is_after = [&](std::size_t k, std::size_t other) {
+    return (joins[k] == joins[other] && k < other) ||
+           (!cuts.empty() && cuts[k] == cuts[other] && k > other);
+  };
+  for (const std::size_t k : left) {
+    for (const std::size_t other : left) {
+      if (!cuts.empty() && cuts[k] == joins[other]) return std::nullopt;
+    }
+  }
+  std::vector<std::size_t> out;
+  while (!left.empty()) {
+    const auto next = std::find_if(left.begin(), left.end(), [&](std::size_t k) {
+      return std::none_of(left.begin(), left.end(),
+                          [&](std::size_t other) { return other != k && is_after(k, other); });
+    });
+    if (next == left.end()) return std::nullopt;
+    out.push_back(*next);
+    left.erase(next);
+  }
+  return out;
+}
+
+/// Groups of those members of a row that differ in digit k alone.
+DeviceTable along_digit(const DeviceTable& groups, const Shape& counts, std::size_t k) {
+  const Size members = checked_product(counts).value();
+  if (const IotaChain* chain = groups.chain()) {
+    IotaStage stage;
+    stage.shape = counts;
+    stage.shape.insert(stage.shape.begin(), groups.size() / members);
+    for (std::size_t axis = 0; axis < stage.shape.size(); ++axis) {
+      if (axis != k + 1) stage.transpose.push_back(axis);
+    }
+    stage.transpose.push_back(k + 1);
+    IotaChain out = *chain;
+    out.append(std::move(stage));
+    return DeviceTable::iota(out.simplified(), counts[k]);
+  }
+  Size weight = 1;
+  for (std::size_t faster = k + 1; faster < counts.size(); ++faster) weight *= counts[faster];
+  std::vector<std::vector<Size>> rows;
+  for (const std::vector<Size>& row : groups.to_rows()) {
+    for (Size place = 0; place < members; ++place) {
+      if (place / weight % counts[k] != 0) continue;
+      rows.emplace_back();
+      for (Size digit = 0; digit < counts[k]; ++digit) {
+        rows.back().push_back(row[static_cast<std::size_t>(place + digit * weight)]);
+      }
+    }
+  }
+  return DeviceTable::rows(std::move(rows));
+}
+
+/// Whether all rows have as many members as the grid has places.
+bool fills_rows(const DeviceTable& groups, const Shape& counts) {
+  const auto members = checked_product(counts);
+  if (!members || groups.size() % *members != 0) return false;
+  if (groups.chain() != nullptr) return groups.columns() == *members;
+  const std::vector<std::vector<Size>> rows = groups.to_rows();
+  return std::all_of(rows.begin(), rows.end(), [&](const std::vector<Size>& row) {
+    return static_cast<Size>(row.size()) == *members;
+  });
+}
+
+Op along(const AllgatherDims& step, std::size_t k) {
+  return Allgather{step.dims[k], along_digit(step.groups, step.counts, k)};
+}
+Op along(const AlltoallDims& step, std::size_t k) {
+  return Alltoall{step.splits[k], step.concats[k], along_digit(step.groups, step.counts, k)};
+}
+
+/// The steps in the place of one; nothing where there are none.
+template <OverDims Op>
+std::optional<std::vector<Step>> singles(const Op& op, const Claims& claims) {
+  const auto order = one_by_one(cut_dims(op), joined_dims(op), op.counts);
+  if (!order || order->empty() || !fills_rows(op.groups, op.counts)) return std::nullopt;
+  std::vector<Step> out;
+  for (const std::size_t k : *order) out.push_back({along(op, k), {}});
+  out.back().claims = claims;
+  return out;
+}
+
+}  // namespace
+
+std::optional<AlongOneDim> along_one_dim(const Program& program) {
+  if (has_addends(program) || !tiles_alike(program) || is_even(program)) return std::nullopt;
+  AlongOneDim out{program, 0};
+  out.program.steps.clear();
+  Shape tile = program.from.tile();
+  for (const Step& step : program.steps) {
+    std::optional<std::vector<Step>> instead = match(
+        step.op, [&](const OverDims auto& op) { return singles(op, step.claims); },
+        [&](const auto&) { return std::optional(std::vector<Step>{step}); });
+    if (!instead) return std::nullopt;
+    Size last = 0;
+    for (Step& single : *instead) {
+      const auto after = shape_after(single, tile, program.devices);
+      const auto size = after ? checked_product(*after) : std::nullopt;
+      const auto saved = size ? checked_add(out.saved, last) : std::nullopt;
+      if (!saved) return std::nullopt;
+      // All but the last are saved: an alltoall's tile is as large after it.
+      out.saved = *saved;
+      last = *size;
+      tile = *after;
+      out.program.steps.push_back(std::move(single));
+    }
+  }
+  return out;
 }
 
 }  // namespace retile

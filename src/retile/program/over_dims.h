@@ -7,6 +7,7 @@
 
 #include "retile/core/size.h"
 #include "retile/program/ops.h"
+#include "retile/program/program.h"
 
 namespace retile {
 
@@ -38,5 +39,16 @@ namespace retile {
 /// Precondition: the cuts divide the tile.
 [[nodiscard]] std::optional<Shape> tile_over(const AllgatherDims& step, const Shape& tile);
 [[nodiscard]] std::optional<Shape> tile_over(const AlltoallDims& step, const Shape& tile);
+
+/// A Program with steps along one dimension each in the place of those along several: it is right if and
+/// only if that one is, which is quicker to see of it. What a Program says about steps is about the
+/// last of those that stand for one.
+struct AlongOneDim {
+  Program program;
+  Size saved = 0;  ///< so much more its steps cost
+};
+/// Nothing where there is no step to replace; where tiles are not all alike or addends; where a step does
+/// not fit its tiles, or no order of steps along one dimension does what it does.
+[[nodiscard]] std::optional<AlongOneDim> along_one_dim(const Program& program);
 
 }  // namespace retile

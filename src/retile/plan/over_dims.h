@@ -1,0 +1,43 @@
+// Plans with steps along several dimensions (docs/statements.md, S13). Private to this room.
+#pragma once
+
+#include <optional>
+
+#include "retile/core/problem.h"
+#include "retile/plan/cost_model.h"
+#include "retile/plan/plan.h"
+#include "retile/plan/realise.h"
+#include "retile/plan/weak_search.h"
+
+namespace retile {
+
+/// A path and how it becomes exact, in the paper's costs.
+struct RealisedPath {
+  WeakPath path;
+  SliceDigits digits;
+  bool permute = false;
+  Wide cost = 0;
+};
+
+/// What is known of sequences with steps along several dimensions.
+struct OverDimsAnswer {
+  std::optional<RealisedPath> best;  ///< cheaper than what was known, within the memory limit
+  Wide lower_bound = 0;              ///< no sequence costs less
+};
+
+/// The same path with all gathers in one step, and with consecutive alltoalls in one where one can do
+/// what they do: where no dimension loses a factor to one and gains one from another, and the digits
+/// can be put in an order that suits every dimension.
+[[nodiscard]] WeakPath merged(const WeakPath& path);
+
+/// Looks for a plan that costs less than `known` with steps along several dimensions, and proves what
+/// no plan can cost less than. In the paper's cost model.
+/// \param known   the best path of steps along one dimension; nothing: there is none
+/// \param levels  the valleys that the options allow, one at least
+/// \param work    what may be looked at, of which what was is taken off
+[[nodiscard]] OverDimsAnswer search_over_dims(const Problem& problem, const PlanOptions& options,
+                                              const WeakSpace& space,
+                                              const std::vector<Level>& levels,
+                                              const std::optional<RealisedPath>& known, Size& work);
+
+}  // namespace retile
