@@ -36,7 +36,8 @@ struct TileSearch {
   bool bounded = true;         // localsize ≤ max(localsize(τ_1), localsize(τ_2))  (4)
   bool over_partition = true;  // localsize < min(localsize(τ_1), localsize(τ_2)) is allowed
   bool permute = true;         // allpermute is allowed
-  bool several_dims = false;   // allgathers and alltoalls along several dimensions as well (along_dims.h)
+  bool several_dims =
+      false;  // allgathers and alltoalls along several dimensions as well (along_dims.h)
   bool normal_form = false;    // dynslice* (alltoall | allpermute)* allgather* only
   Size limit = Size{1} << 22;  // how many tile maps to look at, counted each time
 };

@@ -25,27 +25,28 @@ TEST_P(EveryPairByBruteForce, is_planned_at_the_optimum) {
   Size pairs = 0, exact = 0, proved = 0, exact_unproved = 0;
   std::map<std::string, Size> excess;  // cost / OPT, and how often
   std::string first_excess;
-  every_pair::for_each_pair(GetParam(), false, [&](const Problem& problem, const std::string& text, Size optimum) {
-    const auto made = plan(problem);
-    ASSERT_TRUE(made.has_value()) << render(made.error());
-    const Claim claim{made->cost, made->lower_bound, made->optimal};
-    const std::string why = refutation(claim, optimum);
-    if (!why.empty() && !HasFailure()) {
-      ADD_FAILURE() << why << ": " << text << ", cost " << made->cost << ", lower bound "
-                    << made->lower_bound << ", optimum " << optimum;
-    }
-    ++pairs;
-    exact += made->cost == optimum ? 1 : 0;
-    proved += made->optimal ? 1 : 0;
-    exact_unproved += made->cost == optimum && !made->optimal ? 1 : 0;
-    if (made->cost == optimum) return;
-    const double ratio = static_cast<double>(made->cost) / static_cast<double>(optimum);
-    ++excess[std::to_string(ratio).substr(0, 4)];
-    if (first_excess.empty()) {
-      first_excess = text + " costs " + std::to_string(made->cost) + ", the optimum is " +
-                     std::to_string(optimum);
-    }
-  });
+  every_pair::for_each_pair(
+      GetParam(), false, [&](const Problem& problem, const std::string& text, Size optimum) {
+        const auto made = plan(problem);
+        ASSERT_TRUE(made.has_value()) << render(made.error());
+        const Claim claim{made->cost, made->lower_bound, made->optimal};
+        const std::string why = refutation(claim, optimum);
+        if (!why.empty() && !HasFailure()) {
+          ADD_FAILURE() << why << ": " << text << ", cost " << made->cost << ", lower bound "
+                        << made->lower_bound << ", optimum " << optimum;
+        }
+        ++pairs;
+        exact += made->cost == optimum ? 1 : 0;
+        proved += made->optimal ? 1 : 0;
+        exact_unproved += made->cost == optimum && !made->optimal ? 1 : 0;
+        if (made->cost == optimum) return;
+        const double ratio = static_cast<double>(made->cost) / static_cast<double>(optimum);
+        ++excess[std::to_string(ratio).substr(0, 4)];
+        if (first_excess.empty()) {
+          first_excess = text + " costs " + std::to_string(made->cost) + ", the optimum is " +
+                         std::to_string(optimum);
+        }
+      });
   std::cout << "mesh " << ::testing::PrintToString(GetParam()) << ": " << pairs << " pairs, "
             << exact << " at the optimum (" << proved << " proved optimal, " << exact_unproved
             << " not), " << pairs - exact << " above";
@@ -77,7 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(EveryPairControl, planners_that_claim_too_much_are_refuted) {
   Size forgets_permutation = 0, bound_too_high = 0, calls_all_optimal = 0, above = 0, truth = 0;
   every_pair::for_each_pair(
-      {"a:2,b:2", {1, 2, 4}, 3}, false, [&](const Problem& problem, const std::string&, Size optimum) {
+      {"a:2,b:2", {1, 2, 4}, 3}, false,
+      [&](const Problem& problem, const std::string&, Size optimum) {
         const auto made = plan(problem).value();
         const Size always_permutes = made.weak_cost + made.valley;
         forgets_permutation += refutation({made.weak_cost, 0, false}, optimum).empty() ? 0 : 1;

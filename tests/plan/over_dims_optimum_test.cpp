@@ -93,13 +93,11 @@ TEST_P(EveryPairOverDims, no_plan_claims_too_much) {
 }
 
 #ifdef RETILE_SLOW_TESTS
-INSTANTIATE_TEST_SUITE_P(Large, EveryPairOverDims,
-                         ::testing::Values(Row{"a:2,b:2,c:2", {1, 2, 4, 8}, 3},
-                                           Row{"a:2,b:3", {2, 4, 6, 9, 12}, 3},
-                                           Row{"a:2,b:2,c:3", {1, 2, 3, 4, 6, 12}, 2},
-                                           Row{"a:2,b:2,c:3", {2, 6, 12}, 3},
-                                           Row{"a:3,b:3", {1, 3, 6, 9}, 3},
-                                           Row{"a:4,b:2", {2, 4, 6, 8}, 3}));
+INSTANTIATE_TEST_SUITE_P(
+    Large, EveryPairOverDims,
+    ::testing::Values(Row{"a:2,b:2,c:2", {1, 2, 4, 8}, 3}, Row{"a:2,b:3", {2, 4, 6, 9, 12}, 3},
+                      Row{"a:2,b:2,c:3", {1, 2, 3, 4, 6, 12}, 2}, Row{"a:2,b:2,c:3", {2, 6, 12}, 3},
+                      Row{"a:3,b:3", {1, 3, 6, 9}, 3}, Row{"a:4,b:2", {2, 4, 6, 8}, 3}));
 #else
 INSTANTIATE_TEST_SUITE_P(Small, EveryPairOverDims,
                          ::testing::Values(Row{"a:2,b:2", {1, 2, 4}, 3},

@@ -44,13 +44,13 @@ void assert_well_formed(const Program& program) {
 }
 
 /// The verdict on the same Program without steps along several dimensions, if that is right: such steps
-/// are then replayed quickly.
+/// are then replayed quickly. Undecided if the time is up.
 std::optional<Verdict> right_along_one_dim(const Program& program, const CheckOptions& options) {
   const auto single = along_one_dim(program);
   if (!single) return std::nullopt;
   Verdict verdict = check_with(single->program, options, Forms{});
-  if (verdict.answer != Answer::right) return std::nullopt;
-  verdict.cost -= single->saved;
+  if (verdict.answer != Answer::right && !verdict.out_of_time) return std::nullopt;
+  verdict.cost = std::max(verdict.cost - single->saved, Size{0});
   verdict.steps = static_cast<Size>(program.steps.size());
   return verdict;
 }

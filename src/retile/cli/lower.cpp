@@ -96,8 +96,8 @@ class LowerVerb final : public Verb {
   }
 
   /// No form has steps along several dimensions yet: what has them is planned without.
-  [[nodiscard]] Outcome in_form(const Problem& problem, PlanOptions options,
-                                const Program& program, emit::Form form) const {
+  [[nodiscard]] Outcome in_form(const Problem& problem, PlanOptions options, const Program& program,
+                                emit::Form form) const {
     if (std::none_of(program.steps.begin(), program.steps.end(), over_dims)) {
       return emitted(program, form);
     }

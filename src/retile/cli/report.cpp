@@ -166,12 +166,12 @@ class Labels {
     const bool named = map_.is_compact() && plan_.twists.empty();
     std::vector<std::string> moved;
     for (std::size_t k = 0; k < popped.size(); ++k) {
-      moved.push_back(moved_text(named ? std::optional(popped[k]) : std::nullopt, mesh_,
-                                 step.parts[k].factor));
+      moved.push_back(
+          moved_text(named ? std::optional(popped[k]) : std::nullopt, mesh_, step.parts[k].factor));
       if (step.op == Collective::alltoall) map_.push(to_dims[k], popped[k]);
     }
-    std::string out = fmt::format("{} {}: dims {}", step_name(step), fmt::join(moved, ","),
-                                  fmt::join(dims, ","));
+    std::string out =
+        fmt::format("{} {}: dims {}", step_name(step), fmt::join(moved, ","), fmt::join(dims, ","));
     if (step.op == Collective::alltoall) {
       out += fmt::format(" -> dims {}", fmt::join(to_dims, ","));
     }
@@ -530,9 +530,8 @@ std::string plan_text(const Plan& plan) {
       : !plan.optimal ? fmt::format("\nnot proved optimal: {} cost at least {}{}{}\n",
                                     scope_words(plan.scope), plan.lower_bound, cost_unit(plan),
                                     plan.complete ? "" : "; the search stopped at its limit")
-      : plan.scope == Scope::one_dim
-          ? fmt::format("\noptimal among {}\n", scope_words(plan.scope))
-          : "\n";
+      : plan.scope == Scope::one_dim ? fmt::format("\noptimal among {}\n", scope_words(plan.scope))
+                                     : "\n";
   if (steps.empty()) return fmt::format("nothing to do; {}{}", sums_text(plan), end);
   if (steps.size() == 1) return fmt::format("{}; {}{}", steps[0].label, sums_text(plan), end);
   std::size_t label_width = 0;

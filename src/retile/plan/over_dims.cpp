@@ -116,9 +116,8 @@ class OneAlltoall {
     const auto moved = [&](const Ends& ends) {
       return ends.first > ends.second ? ends.first - ends.second : ends.second - ends.first;
     };
-    std::stable_sort(out.begin(), out.end(), [&](const Ends& a, const Ends& b) {
-      return moved(a) < moved(b);
-    });
+    std::stable_sort(out.begin(), out.end(),
+                     [&](const Ends& a, const Ends& b) { return moved(a) < moved(b); });
     return out;
   }
 
@@ -207,7 +206,8 @@ class OneAlltoall {
     if (!alphabet_.one_prime()) return true;
     const auto place = static_cast<std::size_t>(bottom_[j] + pushed_[j]);
     if (place >= alphabet_.target()[j].size()) return true;
-    return lists_[i][static_cast<std::size_t>(top_[i] + popped_[i])] == alphabet_.target()[j][place];
+    return lists_[i][static_cast<std::size_t>(top_[i] + popped_[i])] ==
+           alphabet_.target()[j][place];
   }
 
   bool reaches() {
@@ -260,9 +260,8 @@ class OverDimsSearch {
                  const std::vector<Level>& levels, const std::optional<RealisedPath>& known,
                  Size& work)
       : problem_(problem), options_(options), space_(space), known_(known) {
-    level_ = *std::min_element(levels.begin(), levels.end(), [](const Level& a, const Level& b) {
-      return a.tile < b.tile;
-    });
+    level_ = *std::min_element(levels.begin(), levels.end(),
+                               [](const Level& a, const Level& b) { return a.tile < b.tile; });
     if (options.memory_limit_bytes) {
       limits_.resident = *options.memory_limit_bytes / options.element_bytes;
     }
@@ -386,7 +385,8 @@ class OverDimsSearch {
     Lanes here = bottom;
     for (std::size_t i = 0; i < space_.rank(); ++i) {
       for (std::size_t j = 0; j < space_.rank(); ++j) {
-        const Lane block = space_.min(space_.excess(here[i], top[i]), space_.excess(top[j], here[j]));
+        const Lane block =
+            space_.min(space_.excess(here[i], top[i]), space_.excess(top[j], here[j]));
         if (block == 0) continue;
         path.moves.push_back({space_.dim(i), space_.dim(j), space_.factor(block)});
         here[i] -= block;

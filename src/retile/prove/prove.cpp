@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "retile/program/over_dims.h"
 #include "retile/prove/encode.h"
 #include "retile/prove/examination.h"
 #include "retile/prove/prover.h"
-#include "retile/program/over_dims.h"
 #include "retile/prove/solver.h"
 
 namespace retile {
