@@ -11,6 +11,7 @@
 #include "check/judge.h"
 #include "check/over_dims_programs.h"
 #include "retile/program/forms/text.h"
+#include "retile/program/over_dims.h"
 
 namespace check_tests::over_dims {
 namespace {
@@ -37,11 +38,18 @@ TEST(OverDimsRandom, right_steps_do_what_single_steps_do) {
   Draws draws(20261124);
   std::map<std::size_t, std::size_t> longest;  // by the number of single steps
   std::size_t alone = 0;                       // where no single steps do it
+  std::size_t quick = 0;                       // where check has single steps instead
   for (int trial = 0; trial < 12'000; ++trial) {
     const auto both = draws.right();
     if (!both) continue;
     const std::string text = to_text(both->at_once);
     ASSERT_EQ(agreed(text), "right") << text;
+    if (const auto replaced = along_one_dim(both->at_once)) {
+      const Verdict same = retile::check(replaced->program);
+      ASSERT_EQ(same.answer, Answer::right) << text << to_text(replaced->program);
+      EXPECT_EQ(same.cost - replaced->saved, retile::check(both->at_once).cost) << text;
+      ++quick;
+    }
     if (!both->one_by_one) {
       ++alone;
       continue;
@@ -57,6 +65,7 @@ TEST(OverDimsRandom, right_steps_do_what_single_steps_do) {
   }
   for (const std::size_t steps : {1U, 2U, 3U}) EXPECT_GT(longest[steps], 50U) << steps;
   EXPECT_GT(alone, 20U);
+  EXPECT_GT(quick, 1000U);
 }
 
 TEST(OverDimsRandom, both_checkers_say_the_same) {

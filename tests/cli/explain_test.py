@@ -54,7 +54,7 @@ class Explain(Case):
                 self.assertEqual(found["peer"], {"does": "XLA gathers everything, then slices", "height": 32768,
                                                  "cost": 40960, "received": None})
                 self.assertEqual(found["plan"], {"height": 4096, "bound": 4096, "cost": 8192, "lower_bound": 8192,
-                                                 "optimal": True})
+                                                 "optimal": True, "scope": "one_dim"})
                 self.assertEqual(found["as"], "hlo")
                 self.assertEqual(len(found["notes"]), 0 if name == "oldest" else 1)
                 checked = retile("check", "--shape", "16,32,64", "--within-bound", stdin=found["text"])
