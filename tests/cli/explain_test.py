@@ -149,7 +149,8 @@ class Explain(Case):
         self.assertTrue(done.stdout.startswith(
             "%get-tuple-element\n"
             "XLA gathers everything, then slices: holds 32768 elements (131072 bytes), cost 40960\n"
-            "enough: holds 4096 elements (16384 bytes), cost 8192 (proved: nothing costs less)\n"
+            "enough: holds 4096 elements (16384 bytes), cost 8192 "
+            "(proved: no collectives along one dimension each cost less)\n"
             "alltoall a0: dim 2 -> dim 1"), done.stdout)
         self.assertRegex(done.stdout, re.compile(r"^HloModule retile", re.MULTILINE))
         self.assertEqual(done.stderr, "note: the warning names tiles 8,32,16: the array is taken to be 16,32,64\n")
