@@ -273,7 +273,7 @@ std::vector<Plan> lean_plans(const Even& even, const Problem& problem, PlanOptio
     limits.emplace_back(*least);
   }
   std::vector<Plan> out;
-  if (even.from.global() != problem.from.global()) options.steps = Scope::one_dim;
+  options.steps = Scope::one_dim;  // steps along several dimensions take tiles of one shape
   for (const auto& limit : limits) {
     options.memory_limit_bytes = limit;
     Result<Plan> lean = plan_even(even.problem, options);
@@ -291,8 +291,7 @@ std::optional<Size> resident_bytes(const Plan& plan) {
 Result<Plan> plan_alignment(const Even& even, const Problem& problem, const PlanOptions& options) {
   if (!options.memory_limit_bytes) {
     PlanOptions of_even = options;
-    // Steps along several dimensions take tiles of one shape.
-    if (even.problem.from.global() != problem.from.global()) of_even.steps = Scope::one_dim;
+    of_even.steps = Scope::one_dim;  // steps along several dimensions take tiles of one shape
     Result<Plan> planned = plan_even(even.problem, of_even);
     if (!planned) return planned;
     planned->options = options;
