@@ -6,6 +6,7 @@ from one parameter, whose elements an evaluator follows.
 """
 
 import re
+import struct
 from math import prod
 
 INTEGERS = [f"{sign}{bits}" for bits in (2, 4, 8, 16, 32, 64) for sign in "su"]
@@ -111,10 +112,22 @@ def argument(kind, shape, tiles):
     return {"type": kind, "shape": shape, "tiles": [[encoded(kind, value) for value in tile] for tile in tiles]}
 
 
+def rounded(kind, value):
+    """What a type holds of a number: texts say any, arguments are of their type. All other numbers that are drawn fit."""
+    if value != value or abs(value) == float("inf") or kind not in ("bf16", "f16", "f32"):
+        return value
+    if kind != "bf16":
+        code = "e" if kind == "f16" else "f"
+        return struct.unpack(code, struct.pack(code, value))[0]
+    bits = struct.unpack("I", struct.pack("f", value))[0]
+    bits += 0x7fff + (bits >> 16 & 1)  # to the nearest, of two the even one
+    return struct.unpack("f", struct.pack("I", bits & 0xffff0000))[0]
+
+
 def encoded(kind, value):
     if kind in COMPLEX:
         return [value.real.hex(), value.imag.hex()]
-    return float(value).hex() if kind in REALS else int(value)
+    return rounded(kind, float(value)).hex() if kind in REALS else int(value)
 
 
 def array(kind, shape):
