@@ -86,10 +86,10 @@ TEST_P(EveryPairOverDims, no_plan_claims_too_much) {
             << (tally.above.empty() ? "" : "  first above: " + tally.above + "\n");
   EXPECT_GT(tally.pairs, 1000);
   EXPECT_GT(tally.merged, 0);
-#ifndef RETILE_SLOW_TESTS
-  // What no plan promises, but all reach on these meshes.
-  EXPECT_EQ(tally.optimum, tally.pairs) << tally.above;
-#endif
+  // On meshes of one prime all are decided.
+  if (tally.one_dim == 0) {
+    EXPECT_EQ(tally.optimum, tally.pairs) << tally.above;
+  }
 }
 
 #ifdef RETILE_SLOW_TESTS
