@@ -275,6 +275,22 @@ TEST(Evaluator, sums_are_formal) {
   EXPECT_EQ(twice.sums().terms(twice.tags(0)[0]), (std::vector<Term>{{0, 2}}));
 }
 
+TEST(Evaluator, a_maximum_of_sums_is_unknown) {
+  const std::string rows =
+      "a = f32[1,3] slice(p), slice={[0:1],[0:3]}\nb = f32[1,3] slice(p), slice={[1:2],[0:3]}\n";
+  const std::string sum_first = rows + "s = f32[1,3] add(a, b)\nm = f32[1,3] maximum(a, b)\n";
+  const std::string max_first = rows + "m = f32[1,3] maximum(a, b)\ns = f32[1,3] add(a, b)\n";
+  const Tags unknown(3, undefined_tag);
+  for (const std::string& text : {sum_first, max_first}) {
+    EXPECT_NE(tags(text + "ROOT r = f32[1,3] maximum(m, b)"), unknown);
+    EXPECT_EQ(tags(text + "ROOT r = f32[1,3] maximum(s, m)"), unknown);
+    EXPECT_EQ(tags(text + "ROOT r = f32[1,3] maximum(m, s)"), unknown);
+    EXPECT_EQ(tags(text + "ROOT r = f32[1,3] maximum(s, a)"), unknown);
+    EXPECT_EQ(tags(text + "ROOT r = f32[1,3] add(m, b)"), unknown);
+    EXPECT_EQ(tags(text + "ROOT r = f32[1,3] minimum(m, b)"), unknown);
+  }
+}
+
 TEST(Evaluator, reduces_and_scatters_by_member) {
   const Function function =
       testing::Chain(2, {2})

@@ -68,6 +68,25 @@ TEST(HloGroups, of_replicas_and_partitions) {
             Groups({{5, 0}, {4, 1}, {3, 2}}));
 }
 
+TEST(HloGroups, without_a_channel_are_replicas) {
+  const auto action_of = [](const std::string& instruction) -> Action {
+    const Function function = function_of(
+        "HloModule m, replica_count=2, num_partitions=3\nENTRY e {\n"
+        "p = f32[2] parameter(0)\nROOT r = f32[2] " +
+        instruction + "\n}\n");
+    return function.operations.empty() ? Action{} : function.operations.back().action;
+  };
+  EXPECT_EQ(
+      std::get<AllToAll>(action_of("all-to-all(p), dimensions={0}, replica_groups={{1,0}}")).groups,
+      Groups({{3, 0}, {4, 1}, {5, 2}}));
+  using Pairs = std::vector<std::pair<Size, Size>>;
+  const auto pairs = [&](const std::string& attributes) {
+    return std::get<CollectivePermute>(action_of("collective-permute(p), " + attributes)).pairs;
+  };
+  EXPECT_EQ(pairs("source_target_pairs={{0,1}}"), Pairs({{0, 3}, {1, 4}, {2, 5}}));
+  EXPECT_EQ(pairs("channel_id=1, source_target_pairs={{0,2}}"), Pairs({{0, 2}, {3, 5}}));
+}
+
 TEST(HloGroups, of_an_alltoall_are_partitions) {
   const Function function = function_of(
       "HloModule m, replica_count=2, num_partitions=2\nENTRY e {\np = f32[2] parameter(0)\n"

@@ -67,6 +67,9 @@ TEST(Typing, every_rule_has_its_refusal) {
        "s32[1] dynamic-slice(t, i, i), dynamic_slice_sizes={1}", "for each of 1 dimensions"},
       {"s32[1] dynamic-slice(t, i), dynamic_slice_sizes={1}",
        "s32[1] dynamic-slice(t, z), dynamic_slice_sizes={1}", "takes integers as operand 1"},
+      {"s32[1] dynamic-slice(t, i), dynamic_slice_sizes={1}",
+       "s32[1] dynamic-slice(t, t), dynamic_slice_sizes={1}",
+       "operand 1 of dynamic-slice is a scalar"},
       {"f32[] reshape(z)", "s32[1] dynamic-slice(t, p), dynamic_slice_sizes={1}",
        "an offset that depends"},
       {"s32[4] dynamic-update-slice(t, t, i)", "f32[4,6] dynamic-update-slice(p, t, i, i)",
@@ -90,6 +93,24 @@ TEST(Typing, every_rule_has_its_refusal) {
     EXPECT_NE(refusal(one.wrong).find(one.words), std::string::npos) << one.wrong << "\n"
                                                                      << refusal(one.wrong);
   }
+}
+
+TEST(Typing, a_constant_has_a_number_for_every_place) {
+  const auto refused = [](const std::string& numbers) {
+    const std::string text =
+        "func.func @f() -> tensor<4xi32> {\n  %0 = \"stablehlo.constant\"() <{value = dense<[" +
+        numbers + ">}> : () -> tensor<4xi32>\n  return %0 : tensor<4xi32>\n}\n";
+    const text::Input input{.text = text, .source = "test", .numbered = true};
+    const auto functions = read(input, Language::mlir, {});
+    return functions ? "" : functions.error().message;
+  };
+  EXPECT_EQ(refused("1, 2, 3, 4]> : tensor<4xi32"), "");
+  EXPECT_EQ(refused("1, 2, 3]> : tensor<3xi32"), "3 numbers for i32[4]");
+  EXPECT_EQ(refused("1, 2, 3, 4, 5]> : tensor<5xi32"), "5 numbers for i32[4]");
+  EXPECT_EQ(refusal("s32[4] constant({1, 2, 3, 4})"), "");
+  EXPECT_EQ(refusal("s32[4] constant({1, 2, 3})"), "a constant with 3 numbers where there are 4");
+  EXPECT_EQ(refusal("s32[4] constant({1, 2, 3, 4, 5})"),
+            "a constant with 5 numbers where there are 4");
 }
 
 TEST(Typing, parts_that_do_not_divide) {

@@ -72,6 +72,30 @@ TEST(Arithmetic, shifts_move_bits) {
   EXPECT_GT(looked_at, 300000);
 }
 
+TEST(Arithmetic, bits_are_counted_within_the_type) {
+  for (const char* name : {"s2", "u2", "s4", "u4", "s8", "u8", "s16", "u16"}) {
+    const ElementKind kind = element_kind(name);
+    for (Word a = 0; a < Word{1} << kind.bits; ++a) {
+      Word ones = 0;
+      Word zeros = 0;  // above the highest one
+      for (Size k = 0; k < kind.bits; ++k) {
+        const bool one = ((a >> k) & 1) != 0;
+        ones += one ? 1 : 0;
+        zeros = one ? 0 : zeros + 1;
+      }
+      const Word word = wrapped(a, kind);
+      ASSERT_EQ(calculate(Arithmetic::population_count, word, 0, kind), wrapped(ones, kind))
+          << name << " " << word;
+      ASSERT_EQ(calculate(Arithmetic::leading_zeros, word, 0, kind), wrapped(zeros, kind))
+          << name << " " << word;
+    }
+  }
+  const ElementKind wide = element_kind("s64");
+  EXPECT_EQ(calculate(Arithmetic::population_count, -1, 0, wide), 64);
+  EXPECT_EQ(calculate(Arithmetic::leading_zeros, 1, 0, wide), 63);
+  EXPECT_EQ(calculate(Arithmetic::leading_zeros, 0, 0, wide), 64);
+}
+
 TEST(Arithmetic, comparisons_go_by_the_order) {
   const ElementKind byte = element_kind("s8");
   EXPECT_TRUE(compared(Comparison::gt, Order::as_unsigned, -1, 1, byte));
