@@ -365,7 +365,7 @@ TEST(ShardingExhaustive, placements_are_what_chunking_gives) {
       continue;
     }
     ++boxes;
-    uneven += text.find("_Strided") != std::string::npos && !read->layout.is_even() ? 1 : 0;
+    if (text.find("_Strided") != std::string::npos && !read->layout.is_even()) ++uneven;
     ASSERT_TRUE(all_boxes) << text;
     for (Size d = 0; d < meaning::product(mesh); ++d) {
       ASSERT_TRUE(meaning::is_box(read->layout.box(d), held[static_cast<std::size_t>(d)]))
