@@ -121,6 +121,20 @@ class ForeignDtensor(Case):
                 if reason:
                     self.assertEqual((out["reason"], out["first_wrong"]["value"], out["first_wrong"]["op"]), (reason, rank, op))
 
+    def test_addends_may_be_made_of_an_array(self):
+        """No plan makes them, but PyTorch does. Without a verdict the exit code is never that of a wrong one."""
+        zeros = step("zeros", [1], [[8]], taken=[])
+        for ends, made, right in ((("Replicate()", "Partial()"), True, True), (("Replicate()", "Partial()"), False, False),
+                                  (("Replicate()", "Partial(max)"), False, True), (("Replicate()", "Partial(max)"), True, False)):
+            with self.subTest(ends=ends, zeros=made):
+                last = ([8], [zeros], 1) if made else ([8], [], 0)
+                out = self.verdict(trace([2], [8], ([ends[0]], [ends[1]]), [([8], [], 0), last]))
+                self.assertEqual((out["right"], out["optimum"]), (right, None))
+        text = trace([2], [8], (["Partial(max)"], ["Partial()"]), [([8], [], 0), ([8], [], 0)])
+        self.refused(retile("check", stdin=text), 2, "addends of a max are no addends of a sum")
+        module = "retile.spmd/1\nmesh d:2\nfn main(x : [8]) -> [8]\ny = redistribute x as sum{d}[8]\nz = redistribute y as [8]\nreturn z\n"
+        self.refused(retile("check", stdin=module), 2, "no redistribution makes addends")
+
     def test_refusals(self):
         for name, old, new, words in REFUSED:
             with self.subTest(name=name, old=old, new=new):

@@ -147,6 +147,7 @@ REFUSALS = [
     ("stablehlo", "mhlo.num_replicas = 1", "mhlo.num_replicas = 2", "several replicas of several partitions", ""),
     ("stablehlo_manual", "stablehlo.divide", "stablehlo.power", "stablehlo.power is not read", "stablehlo.power"),
     ("stablehlo_manual", 'manual_axes={"x", "y"}', 'manual_axes={"x"}', "axis y is not manual", "{"),
+    ("stablehlo_manual", "    return %0 :", "    return %arg0 :", "not all that a function of one argument does", ""),
     ("stablehlo_manual", "split_count = 4", "split_count = 2", "split_count is 2", "2"),
     ("stablehlo_manual", "%4, %c : tensor<ui32>", "%4, %c : tensor<i32>", "has another type", "tensor<i32>"),
     ("stablehlo_uneven", "%c = stablehlo.add %a, %b", "%c = stablehlo.add %a, %a", "a reduction by stablehlo.add", "stablehlo.add"),

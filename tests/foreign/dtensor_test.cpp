@@ -217,6 +217,29 @@ TEST(DtensorTrace, a_cat_passes_over_what_has_no_elements) {
   EXPECT_EQ(cat("0", "2, 3"), "cat makes [2,6], not [2,3]");
 }
 
+/// A dimension may be long where another has no elements; what is made of it is counted all the same.
+TEST(DtensorTrace, extents_are_below_2_to_the_63) {
+  const auto of_long = [](const std::string& extent, const std::string& operation) {
+    return refused_alone("2", "{\"op\": \"zeros\", \"in\": [], \"out\": [1], \"sizes\": [[" +
+                                  extent + ", 0]]}, {\"op\": " + operation);
+  };
+  const std::string half = "4611686018427387904";
+  const std::string most = "9223372036854775807";
+  EXPECT_EQ(of_long(half,
+                    "\"all_gather\", \"group\": [0, 1], \"in\": [1], \"out\": [2], \"sizes\": "
+                    "[[0, 0]]}"),
+            "an extent of 2^63 or more");
+  EXPECT_EQ(
+      of_long(half, "\"cat\", \"dim\": 0, \"in\": [1, 1], \"out\": [2], \"sizes\": [[0, 0]]}"),
+      "an extent of 2^63 or more");
+  EXPECT_EQ(of_long("2", "\"split\", \"dim\": 0, \"in\": [1], \"out\": [2, 3, 4], \"sizes\": [[" +
+                             most + ", 0], [" + most + ", 0], [4, 0]]}"),
+            "an extent of 2^63 or more");
+  EXPECT_EQ(of_long(most, "\"split\", \"dim\": 0, \"in\": [1], \"out\": [2, 3], \"sizes\": [[" +
+                              half + ", 0], [4611686018427387903, 0]]}"),
+            "");
+}
+
 TEST(DtensorTrace, keys_are_there_once) {
   const std::string right =
       trace("4", "Shard(0)", "Replicate()", alike("2", step("all_gather", both, "4")));

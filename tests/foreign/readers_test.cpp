@@ -152,6 +152,74 @@ TEST(Arrays, each_result_is_judged_by_what_makes_it) {
   EXPECT_EQ(said(stays), "right, rearranged");
 }
 
+TEST(Arrays, a_result_says_of_which_parameter_it_is_made_where_that_has_another_number) {
+  const std::string head = "HloModule two, num_partitions=2\nENTRY e_spmd {\n";
+  const std::string end = ", sharding={devices=[2]<=[2]}\n";
+  const auto notes = [&](const std::string& results) {
+    const auto judged =
+        judge_text(head + " a = f32[4] parameter(0)" + end + " b = f32[4] parameter(1)" + end +
+                       " ROOT t = (f32[4], f32[4]) tuple(" + results +
+                       "), sharding={{devices=[2]<=[2]}, {devices=[2]<=[2]}}\n}\n",
+                   "test", {.shape = "8"});
+    EXPECT_TRUE(judged.has_value()) << render(judged.error());
+    std::vector<std::vector<std::string>> out;
+    for (const auto& one : *judged) out.push_back(one.notes);
+    return out;
+  };
+  using Notes = std::vector<std::vector<std::string>>;
+  EXPECT_EQ(notes("a, b"), Notes({{}, {}}));
+  EXPECT_EQ(notes("a, a"), Notes({{}, {"result 1 is made of parameter 0"}}));
+  EXPECT_EQ(notes("b, a"),
+            Notes({{"result 0 is made of parameter 1"}, {"result 1 is made of parameter 0"}}));
+}
+
+TEST(Sums, of_truth_values_are_or_however_often_one_is_added) {
+  const auto twice = [](const std::string& element, const std::string& from) {
+    const std::string scalar = element + "[] ";
+    return said("HloModule m, num_partitions=2\nadd {\n x = " + scalar +
+                    "parameter(0)\n y = " + scalar + "parameter(1)\n ROOT r = " + scalar +
+                    "add(x, y)\n}\nENTRY e_spmd {\n p = " + element +
+                    "[4] parameter(0)\n s = " + element +
+                    "[4] all-reduce(p), channel_id=1, replica_groups={{0,1}}, "
+                    "use_global_device_ids=true, to_apply=add\n ROOT t = " +
+                    element + "[4] add(s, s)\n}\n",
+                {.mesh = "x:2", .from = from, .to = "[4]"});
+  };
+  EXPECT_EQ(twice("pred", "[4]"), "right");
+  EXPECT_EQ(twice("pred", "sum{x}[4]"), "right");
+  EXPECT_EQ(twice("s8", "[4]"), "wrong");
+  EXPECT_EQ(twice("s8", "sum{x}[4]"), "wrong");
+}
+
+TEST(Sums, may_be_made_of_an_array) {
+  const auto kept = [](const std::string& to) {
+    return said(
+        "HloModule m, num_partitions=2\nENTRY e_spmd {\n p = f32[4] parameter(0)\n ROOT "
+        "r = f32[4] copy(p)\n}\n",
+        {.mesh = "x:2", .from = "[4]", .to = to});
+  };
+  EXPECT_EQ(kept("max{x}[4]"), "right");
+  EXPECT_EQ(kept("sum{x}[4]"), "wrong") << "the sum is twice the array";
+  EXPECT_EQ(kept("stack{x}[4]"), "no redistribution makes addends: from holds the array itself");
+}
+
+TEST(ManualComputation, is_all_that_its_function_does) {
+  const auto returned = [](const std::string& behind) {
+    return said(
+        "sdy.mesh @m = <[\"x\"=2]>\nfunc.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {\n"
+        "  %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{}]>] "
+        "out_shardings=[<@m, [{}]>] manual_axes={\"x\"} (%p: tensor<8xf32>) {\n"
+        "    sdy.return %p : tensor<8xf32>\n"
+        "  } : (tensor<8xf32>) -> tensor<8xf32>\n" +
+        behind + " : tensor<8xf32>\n}\n");
+  };
+  const std::string why =
+      "a manual computation that is not all that a function of one argument does";
+  EXPECT_EQ(returned("  return %0"), "right");
+  EXPECT_EQ(returned("  return %a"), why);
+  EXPECT_EQ(returned("  %1 = stablehlo.reverse %0, dims = [0] : tensor<8xf32>\n  return %1"), why);
+}
+
 TEST(Arrays, options_say_one_end_for_all_or_one_for_each) {
   EXPECT_EQ(said(two, {.mesh = "x:2", .from = "[2{x}4,4]; [4{x}8]", .to = "[4,4];[8]"}),
             "right, rearranged");

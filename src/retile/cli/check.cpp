@@ -153,7 +153,12 @@ class CheckVerb final : public Verb {
     }
     return std::nullopt;
   }
-  [[nodiscard]] Outcome work() const override { return work_on(given_); }
+  [[nodiscard]] Outcome work() const override {
+    Outcome outcome = work_on(given_);
+    // Nothing was judged, so nothing is wrong.
+    if (outcome.exit == Exit::no && outcome.out.empty()) outcome.exit = Exit::usage;
+    return outcome;
+  }
 
  private:
   CheckArguments given_;

@@ -50,6 +50,9 @@ class Part {
     if (auto* parameter = std::get_if<Parameter>(&copy.action)) {
       const std::size_t number = std::exchange(parameter->number, out_.parameters.size());
       if (number < function_.starts.size()) out_.from = function_.starts[number];
+      if (number != out_.array) {
+        out_.notes.push_back(fmt::format("result {} is made of parameter {}", out_.array, number));
+      }
       out_.parameters.push_back(copy.results.front());
     }
     out_.operations.push_back(std::move(copy));

@@ -20,6 +20,13 @@ using Key = std::vector<std::int64_t>;
 
 std::int64_t key_of(const Cells* cells) { return reinterpret_cast<std::intptr_t>(cells); }
 
+/// Whether the array has truth values, of which the sum is `or`.
+bool is_of_truth_values(const Function& function) {
+  return !function.parameters.empty() &&
+         element_kind(function.values[function.parameters.front()].type.element).form ==
+             ElementKind::Form::truth;
+}
+
 }  // namespace
 
 /// One operation.
@@ -593,7 +600,11 @@ class Step {
 };
 
 Evaluator::Evaluator(const Function& function, const Layout& from, Size most_bytes)
-    : function_(function), from_(from), budget_(most_bytes), states_(function.values.size()) {
+    : function_(function),
+      from_(from),
+      budget_(most_bytes),
+      sums_(is_of_truth_values(function)),
+      states_(function.values.size()) {
   const std::vector<bool> elements = values_of_elements(function);
   for (std::size_t k = 0; k < states_.size(); ++k) {
     const bool is_real = element_kind(function.values[k].type.element).is_real();

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t most_terms = std::size_t{1} << 24;
 
 /// The terms of two sums together; nothing where one is there too often to count.
-std::optional<std::vector<Term>> merged(Addition addition, const std::vector<Term>& a,
+std::optional<std::vector<Term>> merged(bool counts, const std::vector<Term>& a,
                                         const std::vector<Term>& b) {
   std::vector<Term> out;
   out.reserve(a.size() + b.size());
@@ -21,7 +21,7 @@ std::optional<std::vector<Term>> merged(Addition addition, const std::vector<Ter
   for (std::size_t k = 1; k < out.size(); ++k) {
     if (out[k].atom != out[last].atom) {
       out[++last] = out[k];
-    } else if (addition == Addition::sum) {
+    } else if (counts) {
       const auto times = checked_add(out[last].times, out[k].times);
       if (!times) return std::nullopt;
       out[last].times = *times;
@@ -64,7 +64,7 @@ Tag Sums::add(Addition addition, Tag a, Tag b) {
   if (b == neutral) return a;
   if (a == zero_tag && b == zero_tag) return zero_tag;
   if (a < 0 || b < 0) return undefined_tag;
-  if (a == b && addition != Addition::sum) return a;
+  if (a == b && !counts(addition)) return a;
   if (a > b) std::swap(a, b);
   const std::uint64_t pair = (static_cast<std::uint64_t>(a) << 32) | static_cast<std::uint32_t>(b);
   auto& known = known_[static_cast<std::size_t>(addition)];
@@ -84,7 +84,8 @@ Tag Sums::add_terms(Addition addition, Tag a, Tag b) {
   if (addition != Addition::sum && (one != 1 || other != 1)) return undefined_tag;
   const auto both = checked_mul(one / std::gcd(one, other), other);
   if (!both) fail_count();
-  auto all = merged(addition, scaled(terms(a), *both / one), scaled(terms(b), *both / other));
+  auto all =
+      merged(counts(addition), scaled(terms(a), *both / one), scaled(terms(b), *both / other));
   if (!all) fail_count();
   return reduced({.addition = addition, .terms = std::move(*all), .parts = *both});
 }

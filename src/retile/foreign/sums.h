@@ -26,6 +26,9 @@ class Sums {
   /// Tags from here on are sums.
   static constexpr Tag first = Tag{1} << 30;
 
+  /// \param once  a sum holds what it adds once, however often it is added: the sum of truth values is `or`
+  explicit Sums(bool once = false) : once_(once) {}
+
   [[nodiscard]] static bool is_sum(Tag tag) { return tag >= first; }
   [[nodiscard]] static bool is_atom(Tag tag) { return tag >= 0 && tag < first; }
 
@@ -49,10 +52,13 @@ class Sums {
     friend bool operator==(const Sum&, const Sum&) = default;
     friend auto operator<=>(const Sum&, const Sum&) = default;
   };
+  /// Whether it says something how often a sum has an atom.
+  [[nodiscard]] bool counts(Addition addition) const { return addition == Addition::sum && !once_; }
   [[nodiscard]] Tag add_terms(Addition addition, Tag a, Tag b);
   [[nodiscard]] Tag reduced(Sum sum);
   [[nodiscard]] Tag number_of(Sum sum);
 
+  bool once_ = false;
   std::map<Sum, Tag> numbers_;
   std::vector<const Sum*> sums_;
   std::unordered_map<std::uint64_t, Tag> known_[3];

@@ -110,6 +110,11 @@ class Checker {
          Code::bad_dimension);
   }
 
+  /// An extent, which may be large also where a value has no elements.
+  [[nodiscard]] Size in_range(std::size_t rank, const std::optional<Size>& extent) const {
+    if (!extent) fail(rank, "an extent of 2^63 or more", Code::limit_reached);
+    return *extent;
+  }
   void check_alone(std::size_t rank, const TraceStep& step) const {
     switch (step.op) {
       case TraceOp::zeros:
@@ -146,7 +151,7 @@ class Checker {
     for (const Shape& part : step.sizes) {
       Shape other = part;
       has_dim(rank, other, step.dim);
-      sum += part[step.dim];
+      sum = in_range(rank, checked_add(sum, part[step.dim]));
       other[step.dim] = whole[step.dim];
       if (other != whole) fail(rank, "a part of a split differs in another dimension");
     }
@@ -161,7 +166,8 @@ class Checker {
       Shape part = in(rank, step, k);
       if (part == Shape{0} && made.size() != 1) continue;  // as torch does
       has_dim(rank, part, step.dim);
-      made[step.dim] += std::exchange(part[step.dim], 0);
+      const Size length = std::exchange(part[step.dim], 0);
+      made[step.dim] = in_range(rank, checked_add(made[step.dim], length));
       Shape rest = made;
       rest[step.dim] = 0;
       if (part != rest) fail(rank, "a part of a cat differs in another dimension");
@@ -188,10 +194,8 @@ class Checker {
       const auto [low, high] = step.padding[k];
       const Size taken = std::max<Size>(-low, 0);
       if (low < -made[k] || high < taken - made[k]) fail(rank, "padding takes away too much");
-      const auto sum = checked_add(made[k], low);
-      const auto all = sum ? checked_add(*sum, high) : std::nullopt;
-      if (!all) fail(rank, "padding of 2^63 elements or more", Code::limit_reached);
-      made[k] = *all;
+      const Size sum = in_range(rank, checked_add(made[k], low));
+      made[k] = in_range(rank, checked_add(sum, high));
     }
     makes(rank, step, made);
   }
@@ -234,7 +238,9 @@ class Checker {
     const TraceStep& first = *step(turn.steps[0].first);
     Shape shape = in(turn.steps[0].first, first);
     Shape made = shape;
-    if (first.op == TraceOp::all_gather) made[0] *= n;
+    if (first.op == TraceOp::all_gather) {
+      made[0] = in_range(turn.steps[0].first, checked_mul(made[0], n));
+    }
     if (first.op == TraceOp::reduce_scatter) {
       if (shape[0] % n != 0) fail(turn.steps[0].first, "rows that the members do not divide");
       made[0] /= n;
@@ -269,9 +275,7 @@ class Checker {
       }
       Shape made = in(one.first, own);
       if (sum(own.send) != made[0]) fail(one.first, "what is sent is not all rows");
-      const auto received = sum(own.receive);
-      if (!received) fail(one.first, "2^63 rows or more", Code::limit_reached);
-      made[0] = *received;
+      made[0] = in_range(one.first, sum(own.receive));
       makes(one.first, own, made);
     }
     for (std::size_t source = 0; source < n; ++source) {

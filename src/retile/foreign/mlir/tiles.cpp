@@ -57,7 +57,11 @@ class TileReader {
       builder_.know(argument.name, {id}, argument.place);
     }
     builder_.out.results = block(body, 0);
-    if (!manual_) set_ends();
+    if (manual_) {
+      check_returned(body);
+    } else {
+      set_ends();
+    }
     return std::move(builder_.out);
   }
 
@@ -535,10 +539,7 @@ class TileReader {
                        op.result_types.size() == 1 && out.parameters.size() == 1 &&
                        out.operations.size() == 1 &&
                        builder_.look_up(op.operands[0]) == out.parameters[0];
-    if (!alone) {
-      refuse_at(op.place, Code::unsupported,
-                "a manual computation that is not all that a function of one argument does");
-    }
+    if (!alone) fail_accompanied(op);
     manual_ = true;
     if (op.regions.size() != 1 || op.regions[0].blocks.size() != 1 ||
         op.regions[0].blocks[0].arguments.size() != 1) {
@@ -554,6 +555,18 @@ class TileReader {
     out.values[out.parameters[0]].type = builder_.tile_of(argument.type);
     out.values[out.parameters[0]].place = file_place(context_, argument.place);
     inside(op, body, level);
+  }
+  /// That nothing stands behind it but the return of what it makes: other operations have arrays there.
+  static void check_returned(const Block& body) {
+    const Op& first = body.ops.front();
+    const Op& last = body.ops.back();
+    const bool alone = body.ops.size() == 2 && last.operands.size() == 1 &&
+                       !first.results.empty() && last.operands[0].name == first.results[0].name;
+    if (!alone) fail_accompanied(first);
+  }
+  [[noreturn]] static void fail_accompanied(const Op& op) {
+    refuse_at(op.place, Code::unsupported,
+              "a manual computation that is not all that a function of one argument does");
   }
   /// The one sharding of `[<..>]` or `#sdy.sharding_per_value<[<..>]>`.
   [[nodiscard]] WrittenEnd manual_end(const Attribute& list, const Shape& global) const {
