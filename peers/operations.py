@@ -45,6 +45,16 @@ KNOWN = [
      and one["language"] == "HLO" and re.search(r"o0 = s\d.*type=UNSIGNED|o0 = u\d.*type=SIGNED", one["text"], re.DOTALL)),
     # StableHLO, popcnt: "the number of bits set in the operand". A constant of 2 or 4 bits is folded as a byte, with its sign.
     ("popcnt of constants of 2 or 4 bits below 0", lambda one: folded(one, "popcnt", lambda bits: max(8 - bits, 0))),
+    # XLA, CollectivePermute and AllGather move whole elements; four of 2 bits stand in a byte, and bytes are moved.
+    ("collectives of s2 and u2", lambda one: one["row"] in ("all-gather", "all-to-all", "collective-permute", "all-reduce", "reduce-scatter")
+     and re.search(r"(p|o0|s0) = [su]2\[", one["text"])),
+    # StableHLO, dynamic_slice: "adjusted_start_indices = clamp(0, start_indices, ..)". A constant offset that is no signed number of
+    # its bits is taken as one below 0. As a parameter it is clamped to the end.
+    ("dynamic-slice at a constant unsigned offset beyond the signed ones", lambda one: one["row"] == "dynamic-slice"
+     and any(int(number) >> (int(bits) - 1) for bits, number in re.findall(r"= u(\d+)\[\] constant\((\d+)\)", one["text"]))),
+    # StableHLO, compare: TOTALORDER is IEEE-754's totalOrder, in which NaN is above all numbers. Constants are folded as if it was FLOAT.
+    ("compare of constants with NaN and type=TOTALORDER", lambda one: one["row"] == "compare" and one["id"].endswith(".constants")
+     and "type=TOTALORDER" in one["text"] and "nan" in one["text"]),
     # StableHLO, count_leading_zeros: "the number of leading zero bits in the operand". What is folded here is less by as many bits
     # as 64 has more, though a negative number has no such zeros.
     ("count-leading-zeros of constants below 0", lambda one: one["release"] == "jax-0.10.2"
@@ -165,6 +175,8 @@ def held(cell, argument, kind):
         return cell
     if cell[0] not in "ezun" and not cell.startswith(("sum ", "max ", "min ")) or cell == "nan":
         return "nan" if "nan" in cell else float.fromhex(cell).hex()
+    if cell == "u" and kind == "f8e8m0fnu":
+        return "nan"  # where a permutation sends nothing: the type has no zeros
     zero = [0.0.hex(), 0.0.hex()] if kind in modules.COMPLEX else 0.0.hex() if kind in modules.REALS else 0
     if cell == "z":
         return zero

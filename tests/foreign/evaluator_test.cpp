@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -244,6 +245,27 @@ TEST(Evaluator, collectives_move_between_devices) {
                  "source_target_pairs={{0,1}}",
                  0),
             Tags(6, zero_tag));
+}
+
+TEST(Evaluator, a_type_without_zeros_has_none_where_nothing_is_sent) {
+  const auto permuted = [](const std::string& type) {
+    return type + "[1] collective-permute(a), channel_id=1, source_target_pairs={{0,1}}";
+  };
+  const auto sent = [&](const std::string& type, Size device) {
+    const std::string two = "a = " + type + "[1] constant({2})\nROOT r = " + permuted(type);
+    return operations::real_of(numbers(two, device).front());
+  };
+  EXPECT_EQ(sent("f32", 0), 0);
+  EXPECT_EQ(sent("f8e8m0fnu", 1), 2);
+  EXPECT_TRUE(std::isnan(sent("f8e8m0fnu", 0)));
+  const Layout from = layout("[1{x}2]", "x:2");
+  for (const auto& [type, zero] :
+       std::vector<std::pair<std::string, Tag>>{{"f32", zero_tag}, {"f8e8m0fnu", undefined_tag}}) {
+    const Function function =
+        function_of(module_of(2, "a = " + type + "[1] parameter(0)\nROOT r = " + permuted(type)));
+    EXPECT_EQ(Evaluated(function, from).tags(0), Tags({zero})) << type;
+    EXPECT_EQ(Evaluated(function, from).tags(1), Tags({0})) << type;
+  }
 }
 
 TEST(Evaluator, parts_of_an_alltoall_go_by_member) {

@@ -64,6 +64,12 @@ class Step {
   }
   [[nodiscard]] std::int64_t nought() const { return makes_tags() ? zero_tag : 0; }
   [[nodiscard]] std::int64_t anything() const { return makes_tags() ? undefined_tag : 0; }
+  /// 0 as a value of the type: one without zeros has NaN there, and among elements something unknown.
+  [[nodiscard]] std::int64_t nought_of_type() const {
+    const ElementKind kind = element_kind(type().element);
+    if (!kind.is_real() || kind.format->has_zero) return nought();
+    return makes_tags() ? undefined_tag : operations::word_of(operations::rounded(0, *kind.format));
+  }
 
   /// For every device what `make` makes, once for all devices that have one key.
   template <typename KeyOf, typename Make>
@@ -467,7 +473,7 @@ class Step {
     }
   }
   void rule(const CollectivePermute& action) {
-    const Block zeros = fresh(nought());
+    const Block zeros = fresh(nought_of_type());
     everywhere(zeros);
     auto& blocks = out();
     for (const auto& [source, target] : action.pairs) blocks[index(target)] = block(0, source);
