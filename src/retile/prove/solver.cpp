@@ -256,15 +256,19 @@ Result<Satisfiable> ask_cvc5(const std::string& path, const std::string& text,
 /// A Z3 that is asked one question after the other: to make one takes longer than most answers.
 class Solvers::PatientZ3 {
  public:
-  PatientZ3() : solver_(z_, z3::solver::simple()) {
-    constexpr unsigned easy_steps = 1'000'000;  // some tenths of a second
-    restrain(z_, solver_, [](z3::params& params) { params.set("rlimit", easy_steps); });
-  }
+  PatientZ3() : solver_(z_, z3::solver::simple()) {}
 
-  /// With a bound on Z3's own steps.
+  /// With a bound on Z3's own steps, of which it makes some 10^5 to 10^6 in a second: less than what is
+  /// left of the time, which whoever asks in a process of its own has then.
   /// \error z3::exception, std::bad_alloc: it must not be asked again
   [[nodiscard]] Satisfiable ask(const std::string& text, const std::vector<std::string>& names,
-                                std::map<std::string, Size>& values) {
+                                double seconds, std::map<std::string, Size>& values) {
+    constexpr double steps_a_second = 5e4;
+    constexpr double least_steps = 2e4;
+    constexpr double easy_steps = 1e6;
+    const double steps = std::clamp(seconds * steps_a_second, least_steps, easy_steps);
+    restrain(z_, solver_,
+             [&](z3::params& params) { params.set("rlimit", static_cast<unsigned>(steps)); });
     solver_.push();
     const Satisfiable said = z3_says(z_, solver_, text, names, values);
     solver_.pop();
@@ -355,7 +359,7 @@ Satisfiable Solvers::ask_z3(const std::string& text, const std::vector<std::stri
     Satisfiable easy = Satisfiable::unknown;
     try {
       if (!z3_) z3_ = std::make_unique<PatientZ3>();
-      easy = z3_->ask(text, names, values);
+      easy = z3_->ask(text, names, seconds, values);
     } catch (const std::exception&) {  // z3's own, out of memory
     }
     if (easy != Satisfiable::unknown) return easy;
