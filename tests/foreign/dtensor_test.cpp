@@ -217,6 +217,24 @@ TEST(DtensorTrace, a_cat_passes_over_what_has_no_elements) {
   EXPECT_EQ(cat("0", "2, 3"), "cat makes [2,6], not [2,3]");
 }
 
+TEST(DtensorTrace, long_ones_end_in_time) {
+  std::string operations;
+  for (int k = 0; k < 500; ++k) {
+    const std::string number = std::to_string(k);
+    operations +=
+        (k > 0 ? ", " : "") +
+        ("{\"op\": \"all_reduce\", \"group\": [0, 1], \"reduction\": \"max\", \"in\": [" + number) +
+        "], \"out\": [" + std::to_string(k + 1) + "], \"sizes\": [[1000000]]}";
+  }
+  JudgeOptions options;
+  options.timeout_seconds = 0.2;
+  const auto judged =
+      judge_text(trace("1000000", "Replicate()", "Replicate()", alike("1000000", operations, 500)),
+                 "trace.json", {}, options);
+  ASSERT_TRUE(judged.has_value());
+  EXPECT_EQ(judged->front().verdict.limit, "no verdict in time");
+}
+
 /// A dimension may be long where another has no elements; what is made of it is counted all the same.
 TEST(DtensorTrace, extents_are_below_2_to_the_63) {
   const auto of_long = [](const std::string& extent, const std::string& operation) {

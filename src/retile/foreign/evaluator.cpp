@@ -561,7 +561,7 @@ class Step {
     }
     dtensor::Ran ran =
         dtensor::run(*action.trace, std::move(starts), evaluator_.from_.global_size(),
-                     evaluator_.budget_, evaluator_.sums_);
+                     evaluator_.budget_, evaluator_.sums_, evaluator_.deadline_);
     evaluator_.whole_ = ran.whole;
     auto& blocks = out();
     for (Size device = 0; device < function_.devices; ++device) {
@@ -605,11 +605,13 @@ class Step {
   const Operation& operation_;
 };
 
-Evaluator::Evaluator(const Function& function, const Layout& from, Size most_bytes)
+Evaluator::Evaluator(const Function& function, const Layout& from, Size most_bytes,
+                     Deadline deadline)
     : function_(function),
       from_(from),
       budget_(most_bytes),
       sums_(is_of_truth_values(function)),
+      deadline_(deadline),
       states_(function.values.size()) {
   const std::vector<bool> elements = values_of_elements(function);
   for (std::size_t k = 0; k < states_.size(); ++k) {

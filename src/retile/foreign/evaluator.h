@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "retile/core/deadline.h"
 #include "retile/core/layout.h"
 #include "retile/core/size.h"
 #include "retile/foreign/cells.h"
@@ -27,7 +28,7 @@ class Evaluator {
   /// Nothing of the function is evaluated yet; parameter 0 is an array of which every device holds
   /// its box of `from` at the beginning of its tile, and behind it anything.
   /// Preconditions: check_types(function); as many devices; boxes that fit into the tile.
-  Evaluator(const Function& function, const Layout& from, Size most_bytes);
+  Evaluator(const Function& function, const Layout& from, Size most_bytes, Deadline deadline = {});
 
   /// Evaluates one operation, whose operands are known. Throws LimitReached.
   void apply(const Operation& operation);
@@ -47,6 +48,7 @@ class Evaluator {
   const Layout& from_;
   Budget budget_;
   Sums sums_;
+  Deadline deadline_;
   std::vector<State> states_;
   std::optional<std::pair<std::size_t, std::size_t>> whole_;
 };

@@ -203,7 +203,7 @@ class Judge {
   }
 
   void run() {
-    Evaluator evaluator(function_, from_, options_.most_bytes);
+    Evaluator evaluator(function_, from_, options_.most_bytes, deadline_);
     for (std::size_t k = 0; k < function_.operations.size(); ++k) {
       const Operation& operation = function_.operations[k];
       check_time();

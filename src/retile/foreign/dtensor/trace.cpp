@@ -34,8 +34,9 @@ constexpr std::array<Row, 14> table = {{{"all_gather", {"group"}},
 /// The tiles of one step, and where a box of one goes in another.
 class Runner {
  public:
-  Runner(const Trace& trace, std::vector<Block> starts, Size size, Budget& budget, Sums& sums)
-      : trace_(trace), size_(size), budget_(budget), sums_(sums) {
+  Runner(const Trace& trace, std::vector<Block> starts, Size size, Budget& budget, Sums& sums,
+         const Deadline& deadline)
+      : trace_(trace), size_(size), budget_(budget), sums_(sums), deadline_(deadline) {
     for (std::size_t rank = 0; rank < trace.ranks.size(); ++rank) {
       const RankTrace& one = trace.ranks[rank];
       values_.emplace_back(one.shapes.size());
@@ -46,6 +47,7 @@ class Runner {
 
   Ran run() {
     for (const Turn& turn : trace_.turns) {
+      if (deadline_.passed()) throw LimitReached{"no verdict in time"};
       const TraceStep& first = step(turn.steps.front());
       if (is_collective(first.op)) {
         together(turn, first);
@@ -295,6 +297,7 @@ class Runner {
   Size size_;
   Budget& budget_;
   Sums& sums_;
+  Deadline deadline_;
   std::vector<std::vector<Block>> values_;      // by rank
   std::vector<std::vector<std::size_t>> uses_;  // that are still to come
   Ran out_;
@@ -382,8 +385,9 @@ std::string_view Trace::op_of(std::size_t rank, std::size_t value) const {
   return "start";
 }
 
-Ran run(const Trace& trace, std::vector<Block> starts, Size size, Budget& budget, Sums& sums) {
-  return Runner(trace, std::move(starts), size, budget, sums).run();
+Ran run(const Trace& trace, std::vector<Block> starts, Size size, Budget& budget, Sums& sums,
+        const Deadline& deadline) {
+  return Runner(trace, std::move(starts), size, budget, sums, deadline).run();
 }
 
 }  // namespace retile::foreign::dtensor

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "retile/core/addition.h"
+#include "retile/core/deadline.h"
 #include "retile/core/layout.h"
 #include "retile/foreign/cells.h"
 #include "retile/foreign/module.h"
@@ -102,6 +103,6 @@ struct Ran {
 /// \param size    elements of the array
 /// Throws LimitReached.
 [[nodiscard]] Ran run(const Trace& trace, std::vector<Block> starts, Size size, Budget& budget,
-                      Sums& sums);
+                      Sums& sums, const Deadline& deadline);
 
 }  // namespace retile::foreign::dtensor
