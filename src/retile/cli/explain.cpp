@@ -208,9 +208,10 @@ Result<std::vector<Question>> read_questions(const ExplainArguments& arguments) 
   if (const auto language = foreign::language_of(*text)) {
     return of_file(*text, source, *language, arguments);
   }
-  return refuse(about_argument(Code::syntax, "FROM", *ends.from,
-                               "no warning, and no file that `retile check` reads",
-                               {"two arguments are the two ends"}));
+  return refuse(
+      about_argument(Code::syntax, "FROM", *ends.from,
+                     "no warning, and no file of another system that `retile check` reads",
+                     {"two arguments are the two ends"}));
 }
 
 // ---- The answer ---------------------------------------------------------------------------------
