@@ -142,8 +142,11 @@ void compare(const Mesh& H, const NaiveGraph& naive, const Sizes& g, const TileS
 std::vector<TileSearch> all_searches() {
   std::vector<TileSearch> out;
   for (int bits = 0; bits < 32; ++bits) {
-    out.push_back({(bits & 1) != 0, (bits & 2) == 0, (bits & 4) == 0, (bits & 8) == 0,
-                   (bits & 16) != 0, Size{1} << 22});
+    out.push_back({.one_axis = (bits & 1) != 0,
+                   .bounded = (bits & 2) == 0,
+                   .over_partition = (bits & 4) == 0,
+                   .permute = (bits & 8) == 0,
+                   .normal_form = (bits & 16) != 0});
   }
   return out;
 }
