@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from math import prod
+from math import frexp, prod
 from pathlib import Path
 from queue import Empty, Queue
 
@@ -193,6 +193,15 @@ def held(cell, argument, kind):
     return added(words[0], [(flat[int(atom)], int(times)) for atom, times in zip(words[1::2], words[2::2])], kind)
 
 
+def nearest(number, kind):
+    """A small sum in a type of 8 bits, of two as near the even one: 9 has too many bits for two behind the point."""
+    mantissa = re.match(r"f8e\dm(\d)", kind)
+    if not mantissa or number == 0:
+        return number
+    step = 2.0 ** (frexp(number)[1] - 1 - int(mantissa[1]))
+    return round(number / step) * step
+
+
 def added(name, terms, kind):
     if kind in modules.REALS:
         numbers = [float.fromhex(one) for one, times in terms for _ in range(times)]
@@ -200,7 +209,7 @@ def added(name, terms, kind):
         numbers = [one for one, times in terms for _ in range(times)]
     out = {"sum": sum, "max": max, "min": min}[name](numbers)
     if kind in modules.REALS:
-        return float(out).hex()
+        return nearest(float(out), kind).hex()
     if kind == "pred":
         return int(bool(out))
     low, high = modules.bounds(kind)
