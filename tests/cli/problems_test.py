@@ -30,7 +30,7 @@ class Problems(Case):
     def test_those_of_the_kept_texts(self):
         for line in KEPT.read_text().splitlines():
             kept = json.loads(line)
-            if kept["id"] == 121:  # made by hand
+            if kept["id"] in (121, 5000, 5001):  # made by hand
                 continue
             [one] = self.drawn("--first", str(kept["id"]))
             self.assertEqual({name: one[name] for name in FIELDS}, kept)

@@ -231,6 +231,22 @@ TEST(Evaluator, numbers_among_elements_are_zero_or_unknown) {
             Tags({0, zero_tag, 2, 3, zero_tag, 5}));
 }
 
+TEST(Evaluator, the_ends_of_a_type_add_nothing_to_maxima_and_minima) {
+  const auto with = [](const std::string& number, const std::string& operation) {
+    return tags("z = f32[] constant(" + number + ")\nb = f32[2,3] broadcast(z), dimensions={}\n" +
+                "ROOT r = f32[2,3] " + operation);
+  };
+  const Tags all = {0, 1, 2, 3, 4, 5};
+  const Tags unknown(6, undefined_tag);
+  EXPECT_EQ(with("-inf", "maximum(p, b)"), all);
+  EXPECT_EQ(with("-inf", "maximum(b, p)"), all);
+  EXPECT_EQ(with("inf", "minimum(p, b)"), all);
+  EXPECT_EQ(with("inf", "maximum(p, b)"), unknown);
+  EXPECT_EQ(with("-inf", "minimum(b, p)"), unknown);
+  EXPECT_EQ(with("0", "maximum(p, b)"), unknown);
+  EXPECT_EQ(with("-inf", "add(p, b)"), unknown);
+}
+
 TEST(Evaluator, collectives_move_between_devices) {
   const std::string both = ", channel_id=1, replica_groups={{1,0}}, dimensions={0}";
   EXPECT_EQ(tags("ROOT r = f32[4,3] all-gather(p)" + both + ", use_global_device_ids=true"),

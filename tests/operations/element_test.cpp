@@ -42,6 +42,27 @@ TEST(Elements, wrap_to_their_bits) {
   EXPECT_EQ(wrapped(-1, element_kind("u64")), -1);
 }
 
+TEST(Elements, have_two_ends) {
+  const auto ends = [](const std::string& type, Word least, Word largest) {
+    const ElementKind kind = element_kind(type);
+    EXPECT_TRUE(is_end(least, kind, End::least)) << type;
+    EXPECT_TRUE(is_end(largest, kind, End::largest)) << type;
+    EXPECT_FALSE(is_end(largest, kind, End::least)) << type;
+    EXPECT_FALSE(is_end(least, kind, End::largest)) << type;
+  };
+  ends("pred", 0, 1);
+  ends("s8", -128, 127);
+  ends("u8", 0, 255);
+  ends("s4", -8, 7);
+  ends("s64", std::numeric_limits<Word>::min(), std::numeric_limits<Word>::max());
+  ends("u64", 0, -1);
+  const double infinity = std::numeric_limits<double>::infinity();
+  ends("f32", word_of(-infinity), word_of(infinity));
+  ends("f8e4m3fn", word_of(-448), word_of(448));
+  ends("f8e8m0fnu", word_of(std::ldexp(1.0, -127)), word_of(std::ldexp(1.0, 127)));
+  EXPECT_FALSE(is_end(word_of(-3.4e38), element_kind("f32"), End::least));
+}
+
 TEST(Elements, hold_what_fits) {
   EXPECT_TRUE(fits(-128, element_kind("s8")));
   EXPECT_FALSE(fits(128, element_kind("s8")));

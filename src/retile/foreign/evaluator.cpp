@@ -390,10 +390,27 @@ class Step {
       auto cells = fresh(0);
       const auto count = index(count_of(result()));
       for (std::size_t k = 0; k < count; ++k) {
-        set(*cells, k, calculated(action.arithmetic, cell(left, k), cell(right, k), kind));
+        if (makes_tags() && adds_nothing(action.arithmetic, left, k, kind)) {
+          set(*cells, k, cell(right, k));
+        } else if (makes_tags() && adds_nothing(action.arithmetic, right, k, kind)) {
+          set(*cells, k, cell(left, k));
+        } else {
+          set(*cells, k, calculated(action.arithmetic, cell(left, k), cell(right, k), kind));
+        }
       }
       return cells;
     });
+  }
+  /// Whether a cell is a known word that is the least of its type under a maximum, or the largest under a
+  /// minimum.
+  [[nodiscard]] static bool adds_nothing(Arithmetic arithmetic, const Cells& cells, std::size_t k,
+                                         const ElementKind& kind) {
+    if (cells.are_tags()) return false;
+    if (arithmetic == Arithmetic::maximum) {
+      return operations::is_end(cells.numbers()[k], kind, operations::End::least);
+    }
+    return arithmetic == Arithmetic::minimum &&
+           operations::is_end(cells.numbers()[k], kind, operations::End::largest);
   }
   /// Of two cells of the result's type.
   [[nodiscard]] std::int64_t calculated(Arithmetic arithmetic, std::int64_t a, std::int64_t b,

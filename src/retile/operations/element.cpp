@@ -240,6 +240,23 @@ bool fits(Word number, const ElementKind& kind) {
   return wrapped(number, kind) == number;
 }
 
+bool is_end(Word word, const ElementKind& kind, End end) {
+  if (kind.is_real()) {
+    const double largest =
+        kind.format->has_infinity ? std::numeric_limits<double>::infinity() : kind.format->largest;
+    if (end == End::largest) return real_of(word) == largest;
+    // Of a type without signs the least is zero, or the one of the fewest digits.
+    if (kind.format->is_signed) return real_of(word) == -largest;
+    return real_of(word) ==
+           (kind.format->has_zero ? 0.0 : std::ldexp(1.0, static_cast<int>(-kind.format->bias)));
+  }
+  if (kind.form == ElementKind::Form::truth) return word == (end == End::largest ? 1 : 0);
+  if (!kind.is_signed) return word == (end == End::largest ? wrapped(-1, kind) : 0);
+  // The sign alone, or all bits but that.
+  const auto sign = static_cast<Word>(std::uint64_t{1} << static_cast<unsigned>(kind.bits - 1));
+  return wrapped(word, kind) == wrapped(end == End::largest ? ~sign : sign, kind);
+}
+
 double rounded(double real, const FloatFormat& format) {
   if (std::isnan(real)) return format.has_nan ? real : format.largest;
   if (!format.is_signed && real <= 0) return std::numeric_limits<double>::quiet_NaN();

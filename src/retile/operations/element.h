@@ -69,6 +69,11 @@ using Word = std::int64_t;
 /// Precondition: kind.is_number()
 [[nodiscard]] bool fits(Word number, const ElementKind& kind);
 
+enum class End { least, largest };
+/// Whether a word is the least value of a type, or the largest: an infinity, where the type has one.
+/// Precondition: kind.has_words()
+[[nodiscard]] bool is_end(Word word, const ElementKind& kind, End end);
+
 /// The nearest value of a format, of two the even one; beyond the largest it is an infinity, else a
 /// NaN, else the largest.
 [[nodiscard]] double rounded(double real, const FloatFormat& format);

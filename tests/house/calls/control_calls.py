@@ -19,7 +19,7 @@ import record
 from calls import HERE
 
 # The calls that are made, and what a script changes of them.
-PLAN = "plan/example-3-1/text"
+PLAN = "plan/swap/text"
 LONG = "lower/unequal-primes/direct"  # its answer is known by its sum
 REFUSED = "notation/from/000"
 WRITES = "run/sim/dtype/f32"
@@ -126,7 +126,7 @@ class Control:
             "the whole answer": (right, 0, ""),
             "a replacement": ([rule, right[1]], 0, ""),
             "a replacement in two halves": ([{**rule, "old": "he", "new": "talle"}, {**rule, "old": "talleight", "new": "tallest"}, right[1]], 0, ""),
-            "with a pattern": ([{**rule, "match": "plan/example-3-1/te.*"}, right[1]], 0, ""),
+            "with a pattern": ([{**rule, "match": "plan/swap/te.*"}, right[1]], 0, ""),
             "nothing written down": ([], 1, "2 differ"),
             "half written down": (right[:1], 1, "1 differ"),
             "another answer": ([{**right[0], "expected": {**new, "code": 7}}, right[1]], 1, "1 differ"),
