@@ -176,11 +176,8 @@ class ProgramReader : protected TilingReader {
           }
         }
       } else if (is_2() && key == "piece") {
-        out.balanced = !at_digit();
+        out.balanced = !at_digit() && bare_name() == "balanced";
         if (!out.balanced) out.piece = integer(1);
-        if (out.balanced && bare_name() != "balanced") {
-          fail(place, "piece is an extent, or balanced");
-        }
       } else if (out.grid && read_grid(*this, *out.grid, key, rank)) {  // it is read
       } else if (is_2() && key == "add" && (out.adding != Adding::none || op == "exchange")) {
         out.add = read_add(*this);

@@ -3,9 +3,8 @@
 ///   einsum "ik,kj->ij" x y   add x y ..   sub x y   mul x y ..   max x y ..   neg x   relu x   scale INT x
 ///   reduce_sum D x   reduce_max D x   transpose [..] x   trim D LO HI x   fill INT x
 ///
-/// A subscript of einsum is a label or a sum of labels: x at i+k. New dimension k of transpose is
-/// old dimension numbers[k]. trim leaves out the first LO and the last HI indices of dimension D. fill
-/// has the number INT at every index of x.
+/// A subscript of einsum is a label or a sum of labels: x at i+k. Dimension k of transpose is the old
+/// numbers[k]. trim leaves out LO first and HI last indices of dimension D. fill has INT everywhere.
 #pragma once
 
 #include <string>
@@ -191,13 +190,9 @@ inline std::optional<Sizes> shape_of(const LocalExpression& e, const std::map<Na
 
 using PolynomialTensor = Tensor<Polynomial>;
 
-/// \error too_many_terms, before it is made: elements are to get a term each
 inline PolynomialTensor zeros(const Sizes& shape) {
-  Size count = 1;
-  for (const Size extent : shape) {
-    if (__builtin_mul_overflow(count, extent, &count)) throw too_many_terms;
-  }
-  if (count > Polynomial::terms_left) throw too_many_terms;
+  const auto count = product(shape);
+  if (!count || *count > Polynomial::terms_left) throw too_many_terms;  // a term for each
   return tensor_of<Polynomial>(shape, [](const Sizes&) { return Polynomial(); });
 }
 
