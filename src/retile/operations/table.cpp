@@ -18,7 +18,7 @@ constexpr Types any = {.truth = true,
                        .other = true};
 constexpr Types truth = {.truth = true};
 constexpr Types integer = {.signed_integer = true, .unsigned_integer = true};
-constexpr Types bits = {.truth = true, .signed_integer = true, .unsigned_integer = true};
+constexpr Types with_bits = {.truth = true, .signed_integer = true, .unsigned_integer = true};
 constexpr Types ordered = {
     .truth = true, .signed_integer = true, .unsigned_integer = true, .real = true};
 constexpr Types numeric = {
@@ -434,16 +434,16 @@ std::vector<Row> two_numbers() {
              "the larger one; of truth values a or b; a NaN is larger", "Max (maximum)"),
       binary(Id::minimum, "minimum", "minimum", addable, adds, A::minimum,
              "the smaller one; of truth values a and b; a NaN is smaller", "Min (minimum)"),
-      binary(Id::bit_and, "and", "and", bits, alone, A::bit_and, "bit by bit", "And"),
-      binary(Id::bit_or, "or", "or", bits, alone, A::bit_or, "bit by bit", "Or"),
-      binary(Id::bit_xor, "xor", "xor", bits, alone, A::bit_xor, "bit by bit", "Xor"),
+      binary(Id::bit_and, "and", "and", with_bits, alone, A::bit_and, "bit by bit", "And"),
+      binary(Id::bit_or, "or", "or", with_bits, alone, A::bit_or, "bit by bit", "Or"),
+      binary(Id::bit_xor, "xor", "xor", with_bits, alone, A::bit_xor, "bit by bit", "Xor"),
   };
 }
 
 std::vector<Row> one_number() {
   using A = Arithmetic;
   return {
-      unary(Id::bit_not, "not", "not", bits, A::bit_not, "bit by bit", "Not"),
+      unary(Id::bit_not, "not", "not", with_bits, A::bit_not, "bit by bit", "Not"),
       unary(Id::negate, "negate", "negate", numeric, A::negate, "r = -x", "Neg (negate)"),
       unary(Id::absolute, "abs", "abs", with_sign, A::absolute,
             "r = |x|; of the least integer itself", "Abs"),
