@@ -168,7 +168,7 @@ std::vector<Placement> read_together(Scanner& scanner) {
 }
 
 /// Reads `Spec(f32[8, 4](S(0)R))`, as torch prints the spec of a DTensor.
-void read_spec(Scanner& scanner, Written& out) {
+void read_printed_spec(Scanner& scanner, Written& out) {
   scanner.expect("Spec");
   scanner.expect("(");
   if (!scanner.accept("unknown dtypeunknown shape")) out.shape = read_shape(scanner);
@@ -197,7 +197,7 @@ Written read_dtensor(Scanner& scanner) {
   if (sees_placements(scanner)) {
     out.placements.emplace();
     if (scanner.sees('S') && Scanner(scanner).accept("Spec(")) {
-      read_spec(scanner, out);
+      read_printed_spec(scanner, out);
     } else {
       out.placements = read_together(scanner);
     }
