@@ -133,17 +133,17 @@ DeviceTable along_digit(const DeviceTable& groups, const Shape& counts, std::siz
   }
   Size weight = 1;
   for (std::size_t faster = k + 1; faster < counts.size(); ++faster) weight *= counts[faster];
-  std::vector<std::vector<Size>> rows;
+  std::vector<std::vector<Size>> lists;
   for (const std::vector<Size>& row : groups.to_rows()) {
     for (Size place = 0; place < members; ++place) {
       if (place / weight % counts[k] != 0) continue;
-      rows.emplace_back();
+      lists.emplace_back();
       for (Size digit = 0; digit < counts[k]; ++digit) {
-        rows.back().push_back(row[static_cast<std::size_t>(place + digit * weight)]);
+        lists.back().push_back(row[static_cast<std::size_t>(place + digit * weight)]);
       }
     }
   }
-  return DeviceTable::rows(std::move(rows));
+  return DeviceTable::rows(std::move(lists));
 }
 
 /// Whether all rows have as many members as the grid has places.
@@ -151,8 +151,8 @@ bool fills_rows(const DeviceTable& groups, const Shape& counts) {
   const auto members = checked_product(counts);
   if (!members || groups.size() % *members != 0) return false;
   if (groups.chain() != nullptr) return groups.columns() == *members;
-  const std::vector<std::vector<Size>> rows = groups.to_rows();
-  return std::all_of(rows.begin(), rows.end(), [&](const std::vector<Size>& row) {
+  const std::vector<std::vector<Size>> lists = groups.to_rows();
+  return std::all_of(lists.begin(), lists.end(), [&](const std::vector<Size>& row) {
     return static_cast<Size>(row.size()) == *members;
   });
 }

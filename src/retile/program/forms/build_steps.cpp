@@ -41,7 +41,7 @@ std::size_t Builder::dimension(std::string_view key, Size dim, const Place& plac
 
 namespace {
 
-std::optional<PieceSize> piece_of(const StepDraft& step) {
+std::optional<PieceSize> piece_in(const StepDraft& step) {
   const auto* const piece = step.find<Token<PieceSize>>("piece");
   return piece == nullptr ? std::nullopt : std::optional(piece->value);
 }
@@ -61,7 +61,7 @@ void Builder::make(const StepDraft& step, Dynslice& op) const {
   } else {
     op.pieces = build_part_list(*parts, *part, program_.devices);
   }
-  op.piece = piece_of(step);
+  op.piece = piece_in(step);
 }
 
 void Builder::make(const StepDraft& step, Allgather& op) const {
@@ -75,7 +75,7 @@ void Builder::make(const StepDraft& step, Alltoall& op) const {
   op.split = dimension(step, "split");
   op.concat = dimension(step, "concat");
   op.groups = build_groups(step.get<Token<TableDraft>>("groups"), program_.devices);
-  op.piece = piece_of(step);
+  op.piece = piece_in(step);
 }
 
 void Builder::make(const StepDraft& step, Allpermute& op) const {
@@ -102,7 +102,7 @@ void Builder::make(const StepDraft& step, Reducescatter& op) const {
   check_keys(step, step.has("dim") && step.has("groups"));
   op.dim = dimension(step, "dim");
   op.groups = build_groups(step.get<Token<TableDraft>>("groups"), program_.devices);
-  op.piece = piece_of(step);
+  op.piece = piece_in(step);
   op.add = addition_of(step);
 }
 
