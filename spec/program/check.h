@@ -21,9 +21,8 @@ namespace spec {
 class Replay {
  public:
   static constexpr Size most_tags = most_tags_in_all;
-  static constexpr Size most_work = most_units;
 
-  explicit Replay(const Program& program, Size limit = most_work)
+  explicit Replay(const Program& program, Size limit = most_units)
       : program_(program), D_(program.devices), work_left_(limit), blocks_(program) {}
 
   Verdict run() {  // throws TooLarge
@@ -237,7 +236,7 @@ inline Verdict check(const Program& program) {
     if (program.version == 2) return LayoutReplay(program).run();
     const auto shapes = static_cast<Size>(program.steps.size() + 1);  // that Blocks looks at
     const auto work = times(shapes, static_cast<Size>(program.from.tile.size()));
-    if (!work || *work > Replay::most_work) throw too_much_work;
+    if (!work || *work > most_units) throw too_much_work;
     return Replay(program).run();
   } catch (const TooLarge& what) {
     undecided.why_undecided = what.why;

@@ -110,8 +110,7 @@ inline std::optional<BadTable> bad_table(const Step& step, Size D) {
   for (Index d = 0; d < gives.size(); ++d) {
     if (gives[d] != gets[d] || gives[d] > 1) return BadTable{static_cast<Size>(d)};
   }
-  if (ragged) return BadTable{};
-  return std::nullopt;
+  return ragged ? std::optional(BadTable{}) : std::nullopt;
 }
 
 /// The piece that a tile c gives to each member, or nullopt when n does not divide it.

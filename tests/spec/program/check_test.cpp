@@ -441,7 +441,7 @@ TEST(Limits, reasons_name_the_limits) {
     return "more than 2^" + std::to_string(power) + of_what;
   };
   EXPECT_EQ(too_many_tags.why, said(Replay::most_tags, " tags on all devices together"));
-  EXPECT_EQ(too_much_work.why, said(Replay::most_work, " units of work"));
+  EXPECT_EQ(too_much_work.why, said(most_units, " units of work"));
 }
 /// The work that suffices, which is what docs/oracle.md says, and no verdict other than undecided
 /// with less. 6 devices, 2 tags each in 2 dimensions; 3 steps, the second with an iota of 3.
