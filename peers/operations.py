@@ -7,8 +7,8 @@
 PYTHON is the environment of the release, EVALUATE the program `evaluate_foreign` of the tests. Of each row (modules.py) the
 modules from `--first` on are drawn, `--count` of them, and run in up to three forms; each depends on the seed, its row and its
 number alone. Prints each difference and each refusal of ours; exit code 1 where a module differs that KNOWN does not list.
-`--shard` keeps the counts and the differences, `--merge` adds several of these up, and `--sample` keeps some modules with what
-the peer made of them, for a test.
+`--shard` keeps the counts and the differences, `--merge` adds several of these up beside what RESULTS has of other releases, and
+`--sample` keeps some modules with what the peer made of them, for a test.
 """
 
 import argparse
@@ -345,7 +345,7 @@ def show(release, out):
 
 def merge(results, files):
     shards = [json.loads(file.read_text()) for file in files]
-    all_ = {}
+    all_ = json.loads(results.read_text()) if results.exists() else {}
     for release in sorted({shard["release"] for shard in shards}):
         all_[release] = merged([shard for shard in shards if shard["release"] == release])
         show(release, all_[release])

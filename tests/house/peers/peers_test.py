@@ -6,7 +6,10 @@ ones. And how the recorder of PyTorch compares what its ranks end with.
 """
 
 import json
+import os
+import subprocess
 import sys
+import tempfile
 import unittest
 from fractions import Fraction
 from pathlib import Path
@@ -175,6 +178,30 @@ class Problems(unittest.TestCase):
         self.assertEqual(starts.tolist(), [[0, 0], [3, 0], [6, 0], [0, 2], [3, 2], [6, 2]])
         self.assertEqual(limits[2].tolist(), [7, 2])
         self.assertEqual(ends.hlo_sharding(one, "from"), "{devices=[3,2]0,3,1,4,2,5}")
+
+
+class Setup(unittest.TestCase):
+    """Which Python the environments are made with, of several that the path has."""
+
+    def chosen(self, *codes, **environment):
+        """With one more `python3.14` on the path for each exit code, the first one first. Answers with its number, or the exit code."""
+        with tempfile.TemporaryDirectory() as folder:
+            for number, code in enumerate(codes):
+                path = Path(folder) / str(number) / "python3.14"
+                path.parent.mkdir()
+                path.write_text(f"#!/bin/sh\nexit {code}\n")
+                path.chmod(0o755)
+            path = ":".join([*(f"{folder}/{number}" for number in range(len(codes))), os.environ["PATH"]])
+            done = subprocess.run([ROOT / "scripts/peers", "python"], capture_output=True, text=True, check=False,
+                                  env={**os.environ, "PATH": path, **environment})
+            return int(Path(done.stdout.strip()).parent.name) if done.returncode == 0 else done.returncode
+
+    def test_one_that_does_not_run_is_passed_over(self):
+        self.assertEqual(self.chosen(0, 127), 0)
+        self.assertEqual(self.chosen(127, 1, 0, 0), 2)
+
+    def test_the_one_that_is_named_is_the_only_one(self):
+        self.assertEqual(self.chosen(0, PYTHON="python3.14-that-is-not-there"), 4)
 
 
 if __name__ == "__main__":
