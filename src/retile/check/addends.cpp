@@ -432,14 +432,6 @@ class Sums {
   std::map<std::pair<AddendSets::Id, Size>, std::optional<Size>> wrong_;
 };
 
-/// The first device whose tile has another shape than expected.
-std::optional<Witness> other_shape(const TileShapes& shapes, const TileShapes& expected) {
-  for (std::size_t d = 0; d < shapes.size(); ++d) {
-    if (shapes[d] != expected[d]) return Witness{static_cast<Size>(d), {}, {}, {}};
-  }
-  return std::nullopt;
-}
-
 class AddendsJudge final : Ruling {
  public:
   AddendsJudge(const Program& program, Addition addition, const Limits& limits)
@@ -480,7 +472,7 @@ class AddendsJudge final : Ruling {
   }
 
   [[nodiscard]] std::optional<Sums::Fault> fault_against(const Layout& layout) {
-    if (auto witness = other_shape(sums_.shapes(), shapes_of(layout))) {
+    if (auto witness = other_tile(sums_.shapes(), shapes_of(layout))) {
       return Sums::Fault{Reason::end, *std::move(witness)};
     }
     return sums_.fault(layout);
@@ -493,7 +485,7 @@ class AddendsJudge final : Ruling {
     }
     const std::size_t rank = program().from.rank();
     if (claims.shapes && rank > 0) {
-      if (auto witness = other_shape(sums_.shapes(), shapes_of_rows(*claims.shapes, rank))) {
+      if (auto witness = other_tile(sums_.shapes(), shapes_of_rows(*claims.shapes, rank))) {
         return witness;
       }
     }

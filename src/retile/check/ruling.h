@@ -10,6 +10,7 @@
 #include "retile/check/witness.h"
 #include "retile/program/apply.h"
 #include "retile/program/program.h"
+#include "retile/program/tile_shapes.h"
 
 namespace retile {
 
@@ -26,6 +27,15 @@ class Ruling {
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] const Limits& limits() const { return limits_; }
   [[nodiscard]] const Verdict& verdict() const { return verdict_; }
+
+  /// The first device whose tile has another shape than expected.
+  [[nodiscard]] static std::optional<Witness> other_tile(const TileShapes& shapes,
+                                                         const TileShapes& expected) {
+    for (std::size_t d = 0; d < shapes.size(); ++d) {
+      if (shapes[d] != expected[d]) return Witness{static_cast<Size>(d), {}, {}, {}};
+    }
+    return std::nullopt;
+  }
 
   /// A step that cannot be applied.
   /// \param device  the one to name

@@ -211,14 +211,6 @@ class Arrays {
   std::vector<std::vector<Size>> elements_;  // of others
 };
 
-/// The first device whose tile has another shape than expected.
-std::optional<Witness> other_shape(const TileShapes& shapes, const TileShapes& expected) {
-  for (std::size_t d = 0; d < shapes.size(); ++d) {
-    if (shapes[d] != expected[d]) return Witness{static_cast<Size>(d), {}, {}, {}};
-  }
-  return std::nullopt;
-}
-
 class UnevenJudge final : Ruling {
  public:
   UnevenJudge(const Program& program, const Limits& limits)
@@ -254,7 +246,7 @@ class UnevenJudge final : Ruling {
       at.push_back(std::move(box.at));
       shapes.push_back(std::move(box.extent));
     }
-    if (auto witness = other_shape(arrays_.shapes(), shapes)) return witness;
+    if (auto witness = other_tile(arrays_.shapes(), shapes)) return witness;
     return arrays_.difference(at);
   }
 
@@ -265,7 +257,7 @@ class UnevenJudge final : Ruling {
     }
     const std::size_t rank = program().from.rank();
     if (claims.shapes && rank > 0) {
-      if (auto witness = other_shape(arrays_.shapes(), shapes_of_rows(*claims.shapes, rank))) {
+      if (auto witness = other_tile(arrays_.shapes(), shapes_of_rows(*claims.shapes, rank))) {
         return witness;
       }
     }

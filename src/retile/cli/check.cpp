@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "retile/cli/foreign.h"
@@ -20,7 +19,7 @@ namespace retile::cli {
 
 namespace {
 
-constexpr const char* footer_text = R"(
+constexpr const char* check_footer = R"(
 The input holds one or more Programs, in text or JSON form, a module (retile.spmd/1), or what another
 system compiled: HLO, StableHLO, Shardy, MLIR, or a trace of DTensor. Each gets a verdict, and the exit
 code is the largest. Where a text does not say its ends, --from and --to do, in any notation.
@@ -103,7 +102,7 @@ class CheckVerb final : public Verb {
   [[nodiscard]] std::string summary() const override {
     return "replay Programs and say whether they are right";
   }
-  [[nodiscard]] std::string footer() const override { return footer_text; }
+  [[nodiscard]] std::string footer() const override { return check_footer; }
   void add_options(OptionList& options) override {
     options.text("PROGRAM", given_.program, "file, or - for stdin (default)", "FILE");
     options.text("--mesh", given_.foreign.ends.mesh, "axes of a module's mesh, where it has none",

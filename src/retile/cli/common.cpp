@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "retile/cli/limits.h"
+#include "retile/cli/open_file.h"
 #include "retile/cli/verb.h"
 #include "retile/core/atomic_file.h"
 #include "retile/notation/paper/notation.h"
@@ -29,10 +30,6 @@ constexpr Size longest_text_bytes = Size{1} << 29;
 /// What some editors write before a text, and in which encoding it then is.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> byte_order_marks = {
     {{"\xEF\xBB\xBF", "UTF-8"}, {"\xFF\xFE", "UTF-16"}, {"\xFE\xFF", "UTF-16"}}};
-
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
 
 /// The digits at the start of `text`, or nothing when there are none or the number does not fit.
 std::optional<Size> leading_number(std::string_view text, std::size_t& length) {
@@ -147,7 +144,7 @@ Result<std::string> read_text(const std::string& path, std::string_view source) 
   const auto refused = [&](Code code, std::string message) {
     return refuse(about_argument(code, source, path, std::move(message)));
   };
-  std::unique_ptr<std::FILE, CloseFile> opened;
+  OpenFile opened;
   std::FILE* file = stdin;
   std::optional<WaitForInput> wait;
   if (path == "-") wait.emplace();
@@ -300,6 +297,8 @@ std::optional<Complaint> ProblemArguments::missing() const {
 }
 
 std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+std::string index_text(const Shape& index) { return fmt::format("[{}]", fmt::join(index, ",")); }
 
 Result<void> not_empty(std::string_view option, const std::optional<std::string>& name,
                        std::string_view what) {

@@ -84,6 +84,9 @@ struct Outcome {
 /// `[2, 3]`
 [[nodiscard]] std::string shape_text(const Shape& shape);
 
+/// `[2,3]`, as a device's index is written.
+[[nodiscard]] std::string index_text(const Shape& index);
+
 /// That an option names something, where it was given.
 /// \error bad_argument (an empty name)
 [[nodiscard]] Result<void> not_empty(std::string_view option,

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "retile/cli/foreign.h"
+#include "retile/cli/json.h"
 #include "retile/cli/verb.h"
 #include "retile/foreign/reader.h"
 
@@ -14,7 +14,7 @@ namespace retile::cli {
 
 namespace {
 
-constexpr const char* footer_text = R"HELP(
+constexpr const char* convert_footer = R"HELP(
 With --as program FROM is a file, or - for stdin, that holds what another system compiled. The answer is
 what `retile check --program` prints.
 
@@ -70,12 +70,12 @@ Result<Sharding> read_from(const ConvertArguments& arguments) {
 }
 
 std::string json_text(const Sharding& sharding, ShardingForm form, const std::string& text) {
-  nlohmann::ordered_json object;
+  Json object;
   object["schema"] = "retile.convert/1";
   object["as"] = sharding_form_names[static_cast<std::size_t>(form)];
   object["text"] = text;
   const auto mesh = mesh_text(sharding.mesh, form);
-  object["mesh"] = mesh ? nlohmann::ordered_json(*mesh) : nlohmann::ordered_json();
+  object["mesh"] = mesh ? Json(*mesh) : Json();
   object["shape"] = sharding.layout.global();
   object["type"] = type_text(sharding);
   return object.dump();
@@ -120,7 +120,7 @@ class ConvertVerb final : public Verb {
   [[nodiscard]] std::string summary() const override {
     return "write a sharding as another system does";
   }
-  [[nodiscard]] std::string footer() const override { return footer_text; }
+  [[nodiscard]] std::string footer() const override { return convert_footer; }
   void add_options(OptionList& options) override {
     options.text("--mesh", given_.mesh, "axes of the mesh, such as x:4,y:6, in any notation",
                  "MESH");

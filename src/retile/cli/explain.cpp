@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "retile/cli/json.h"
 #include "retile/cli/report.h"
 #include "retile/cli/verb.h"
 #include "retile/core/names.h"
@@ -23,9 +23,7 @@
 namespace retile::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr const char* footer_text = R"HELP(
+constexpr const char* explain_footer = R"HELP(
 One argument: XLA's warning `Involuntary full rematerialization`, or a file (- for stdin) that holds such
 warnings, or a file that `retile check` reads, such as a trace of DTensor. Two arguments: the two ends.
 The plan comes in the form of the notation that was read, or as --as says.
@@ -216,7 +214,7 @@ Result<std::vector<Question>> read_questions(const ExplainArguments& arguments) 
 
 // ---- The answer ---------------------------------------------------------------------------------
 
-struct Answer {
+struct Explanation {
   Question question;
   Peer peer;
   Plan plan;
@@ -271,7 +269,7 @@ std::string proof_text(const Plan& plan, const Question& question) {
                      amount_text(*received, question.element_bytes));
 }
 
-std::string answer_text(const Answer& answer) {
+std::string answer_text(const Explanation& answer) {
   const Plan& plan = answer.plan;
   const Size bytes = answer.question.element_bytes;
   std::string out;
@@ -282,12 +280,7 @@ std::string answer_text(const Answer& answer) {
   return out + plan_text(plan) + answer.text;
 }
 
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-std::string answer_json(const Answer& answer) {
+std::string answer_json(const Explanation& answer) {
   const Plan& plan = answer.plan;
   Json json;
   json["schema"] = "retile.explain/1";
@@ -320,7 +313,7 @@ std::string answer_json(const Answer& answer) {
 
 /// The plan in a form. No form has steps along several dimensions yet, so what has them is planned
 /// without: then the plan that is shown is the one in the form.
-Result<std::string> text_of(Answer& answer, emit::Form form) {
+Result<std::string> text_of(Explanation& answer, emit::Form form) {
   const auto program = program_of(answer.plan);
   if (!program) return refuse(program.error());
   auto text = emit::emit(*program, form);
@@ -335,7 +328,7 @@ Result<std::string> text_of(Answer& answer, emit::Form form) {
 }
 
 /// The plan in a form; where only the notation asked for it, a note says what the form cannot say.
-Result<void> write_plan(Answer& answer, std::optional<emit::Form> asked,
+Result<void> write_plan(Explanation& answer, std::optional<emit::Form> asked,
                         const std::optional<std::string>& form) {
   const auto wanted = asked ? asked : answer.question.form;
   if (!wanted) return {};
@@ -355,12 +348,12 @@ Result<void> write_plan(Answer& answer, std::optional<emit::Form> asked,
   return {};
 }
 
-Result<Answer> answer(Question question, std::optional<emit::Form> asked,
-                      const std::optional<std::string>& form) {
+Result<Explanation> answer(Question question, std::optional<emit::Form> asked,
+                           const std::optional<std::string>& form) {
   auto planned = plan(question.problem, {.steps = Scope::several_dims});
   if (!planned) return refuse(std::move(planned.error()));
   const Peer peer = question.peer ? *question.peer : gathering(question, *planned);
-  Answer out{.question = std::move(question), .peer = peer, .plan = *std::move(planned)};
+  Explanation out{.question = std::move(question), .peer = peer, .plan = *std::move(planned)};
   if (auto written = write_plan(out, asked, form); !written) return refuse(written.error());
   return out;
 }
@@ -398,7 +391,7 @@ class ExplainVerb final : public Verb {
   [[nodiscard]] std::string summary() const override {
     return "say what a reshard takes elsewhere, and what suffices";
   }
-  [[nodiscard]] std::string footer() const override { return footer_text; }
+  [[nodiscard]] std::string footer() const override { return explain_footer; }
   void add_options(OptionList& options) override {
     given_.problem.add_mesh_options(options);
     options.text("FROM", given_.problem.from, "a warning, a file, - for stdin, or the start",

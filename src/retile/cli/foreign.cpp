@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
+#include "retile/cli/json.h"
 #include "retile/cli/limits.h"
 #include "retile/core/names.h"
 #include "retile/foreign/ends.h"
@@ -20,8 +20,6 @@
 
 namespace retile::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// What our own planner makes of the same ends.
 struct Optimum {
@@ -61,8 +59,6 @@ std::optional<Optimum> optimum_of(const foreign::Ends& ends) {
                  .optimal = planned->optimal,
                  .scope = planned->scope};
 }
-
-std::string index_text(const Shape& index) { return fmt::format("[{}]", fmt::join(index, ",")); }
 
 /// `line 12 (all-gather %ag)`
 std::string place_text(const foreign::ValuePlace& value) {
@@ -201,11 +197,6 @@ Json place_json(const std::optional<foreign::ValuePlace>& value) {
 Json found_json(const foreign::Found& found) {
   if (found.kind == foreign::Found::Kind::element) return found.element;
   return name_of(found.kind);
-}
-
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 /// Why it is wrong, in one word. Precondition: it is.

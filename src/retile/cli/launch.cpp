@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "retile/cli/limits.h"
+#include "retile/cli/open_file.h"
 #include "retile/cli/progress.h"
 #include "retile/cli/signals.h"
 #include "retile/core/descriptor.h"
@@ -45,13 +46,9 @@ std::optional<Pipe> make_pipe() {
   return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-
 /// A nameless file that holds `text`, to be read from its start. mpirun passes it on to process 0.
-std::unique_ptr<std::FILE, CloseFile> file_with(std::string_view text) {
-  std::unique_ptr<std::FILE, CloseFile> file(std::tmpfile());
+OpenFile file_with(std::string_view text) {
+  OpenFile file(std::tmpfile());
   if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
       std::fflush(file.get()) != 0 || lseek(fileno(file.get()), 0, SEEK_SET) != 0) {
     return nullptr;
@@ -324,7 +321,7 @@ class Job {
   int status_ = 0;
 };
 
-tl::unexpected<Diagnostic> cannot_start(int error, std::vector<std::string> notes = {}) {
+tl::unexpected<Diagnostic> cannot_start_mpirun(int error, std::vector<std::string> notes = {}) {
   return refuse({.code = Code::mpi_error,
                  .message = fmt::format("cannot start mpirun: {}", std::strerror(error)),
                  .notes = std::move(notes)});
@@ -333,7 +330,7 @@ tl::unexpected<Diagnostic> cannot_start(int error, std::vector<std::string> note
 Result<void> Job::start(std::vector<std::string> command, std::string_view input) {
   const auto input_file = file_with(input);
   for (auto* pipe : {&out_, &errors_, &exec_, &wake_}) *pipe = make_pipe();
-  if (!input_file || !out_ || !errors_ || !exec_ || !wake_) return cannot_start(errno);
+  if (!input_file || !out_ || !errors_ || !exec_ || !wake_) return cannot_start_mpirun(errno);
   fcntl(wake_->write.number(), F_SETFL, O_NONBLOCK);
   // All that allocates happens before the fork.
   std::vector<char*> words;
@@ -344,7 +341,7 @@ Result<void> Job::start(std::vector<std::string> command, std::string_view input
   const pid_t parent = getpid();
   begin_ = Clock::now();
   child_ = fork();
-  if (child_ < 0) return cannot_start(errno);
+  if (child_ < 0) return cannot_start_mpirun(errno);
   if (child_ == 0) {
     become_mpirun(words, fileno(input_file.get()), out_->write.number(), errors_->write.number(),
                   exec_->write.number(), parent);
@@ -364,7 +361,7 @@ Result<void> Job::await_exec() {
   if (reported <= 0) return {};
   while (waitpid(child_, &status_, 0) < 0 && errno == EINTR) {
   }
-  return cannot_start(error, {"mpirun is part of Open MPI; --backend sim needs none"});
+  return cannot_start_mpirun(error, {"mpirun is part of Open MPI; --backend sim needs none"});
 }
 
 void Job::hear_result(std::string_view text) {

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "retile/cli/launch.h"
+#include "retile/cli/open_file.h"
 #include "retile/core/names.h"
 #include "retile/core/temporary_file.h"
 
@@ -139,10 +140,7 @@ struct Mapped {
 };
 
 Mapped mapped() {
-  struct CloseFile {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen("/proc/self/statm", "r"));
+  const OpenFile file(std::fopen("/proc/self/statm", "r"));
   unsigned long all = 0, data = 0;
   if (!file || std::fscanf(file.get(), "%lu %*u %*u %*u %*u %lu", &all, &data) != 2) return {};
   const auto page = static_cast<rlim_t>(sysconf(_SC_PAGESIZE));

@@ -15,7 +15,7 @@ namespace retile::cli {
 
 namespace {
 
-constexpr const char* footer_text = R"(
+constexpr const char* lower_footer = R"(
 Instead of --mesh, FROM and TO: a file with a module, retile.spmd/1, or - for stdin. It is printed with
 the steps of every redistribution.
 
@@ -33,7 +33,7 @@ class LowerVerb final : public Verb {
  public:
   [[nodiscard]] std::string name() const override { return "lower"; }
   [[nodiscard]] std::string summary() const override { return "print the plan as a Program"; }
-  [[nodiscard]] std::string footer() const override { return footer_text; }
+  [[nodiscard]] std::string footer() const override { return lower_footer; }
   void add_options(OptionList& options) override {
     problem_.add_options(options);
     options.flag("--direct", direct_,

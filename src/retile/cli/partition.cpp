@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "retile/array/choose.h"
+#include "retile/cli/json.h"
 #include "retile/cli/progress.h"
 #include "retile/cli/verb.h"
 #include "retile/core/names.h"
@@ -16,9 +16,7 @@ namespace retile::cli {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr const char* footer_text = R"HELP(
+constexpr const char* partition_footer = R"HELP(
 With --choose the schedule is looked for that moves fewest elements, as the planner's best
 redistributions do; chains and trees of statements, all of whose work is cut among all devices.
 
@@ -144,7 +142,7 @@ class PartitionVerb final : public Verb {
   [[nodiscard]] std::string summary() const override {
     return "cut statements on arrays among devices";
   }
-  [[nodiscard]] std::string footer() const override { return footer_text; }
+  [[nodiscard]] std::string footer() const override { return partition_footer; }
   void add_options(OptionList& options) override {
     options.text("FILE", given_.file, "statements, retile.array/1, or - for standard input",
                  "FILE");

@@ -22,24 +22,18 @@
 
 #include "retile/cli/descendants.h"
 #include "retile/cli/limits.h"
+#include "retile/cli/open_file.h"
 #include "retile/core/descriptor.h"
 
 namespace retile::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using End = PeerAnswer::End;
-
 /// What a command may write to a file, stdout among them.
 constexpr rlim_t most_bytes = rlim_t{1} << 28;
 constexpr std::size_t most_words = 2000;
 /// What a command that is late, and all that it started, get to be gone.
 constexpr double seconds_to_end = 0.25;
-
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, CloseFile>;
 
 std::size_t size_of(std::FILE* file) {
   std::fseek(file, 0, SEEK_END);
@@ -125,7 +119,7 @@ bool closes(int pipe, double seconds) {
   }
 }
 
-tl::unexpected<Diagnostic> cannot_start(int error) {
+tl::unexpected<Diagnostic> cannot_start_peer(int error) {
   return refuse(
       {.code = Code::file_error,
        .message = fmt::format("the command cannot be started: {}", std::strerror(error))});
@@ -133,11 +127,14 @@ tl::unexpected<Diagnostic> cannot_start(int error) {
 
 /// \param written  bytes on stdout
 void take_status(PeerAnswer& answer, int status, std::size_t written) {
-  if (answer.end == End::late) return;
+  if (answer.end == PeerAnswer::End::late) return;
   constexpr int first_signal = 128;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : first_signal + WTERMSIG(status);
-  answer.end = code == 0 ? End::done : code > first_signal ? End::aborted : End::refused;
-  if (code == first_signal + SIGXFSZ || written >= most_bytes) answer.end = End::too_long;
+  answer.end = code == 0             ? PeerAnswer::End::done
+               : code > first_signal ? PeerAnswer::End::aborted
+                                     : PeerAnswer::End::refused;
+  if (code == first_signal + SIGXFSZ || written >= most_bytes)
+    answer.end = PeerAnswer::End::too_long;
   answer.code = code > first_signal ? code - first_signal : code;
 }
 
@@ -217,11 +214,11 @@ Result<PeerCommand> filled_in(
 
 Result<PeerAnswer> ask_peer(PeerCommand command, double seconds) {
   const Descriptor nowhere(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const File out(std::tmpfile());
-  const File words(std::tmpfile());
+  const OpenFile out(std::tmpfile());
+  const OpenFile words(std::tmpfile());
   std::array<int, 2> ends{};
   if (nowhere.number() < 0 || !out || !words || pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return cannot_start(errno);
+    return cannot_start_peer(errno);
   }
   // Nobody writes to it: that its other end is closed says that the child has ended.
   const Descriptor read(ends[0]);
@@ -230,7 +227,7 @@ Result<PeerAnswer> ask_peer(PeerCommand command, double seconds) {
   const Streams streams{nowhere.number(), fileno(out.get()), fileno(words.get())};
   const pid_t parent = getpid();
   const pid_t child = fork();
-  if (child < 0) return cannot_start(errno);
+  if (child < 0) return cannot_start_peer(errno);
   if (child == 0) {
     watch_over(command.line.c_str(), environment.data(), streams, parent);
   }
@@ -238,7 +235,7 @@ Result<PeerAnswer> ask_peer(PeerCommand command, double seconds) {
   write.close();
   PeerAnswer answer;
   if (!closes(read.number(), seconds)) {
-    answer.end = End::late;
+    answer.end = PeerAnswer::End::late;
     kill(child, SIGTERM);
     closes(read.number(), seconds_to_end);
   }

@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "retile/cli/json.h"
 #include "retile/cli/report.h"
 #include "retile/cli/verb.h"
 #include "retile/draw/svg.h"
@@ -15,7 +14,7 @@
 namespace retile::cli {
 namespace {
 
-constexpr const char* footer_text = R"(
+constexpr const char* plan_footer = R"(
 Exit codes: 0 a plan, 1 none within --memory-limit or of --collectives, 2 the input cannot be read,
 3 the certificate or the picture is too large, 4 a file cannot be written.
 
@@ -113,8 +112,7 @@ std::optional<Outcome> write_beside(const PlanArguments& arguments, const Plan& 
 /// No limit would help.
 Outcome no_way(const Diagnostic& why, std::string_view schema, bool json) {
   if (!json) return {.exit = Exit::no, .out = why.message + "\n"};
-  const nlohmann::ordered_json object{
-      {"schema", schema}, {"feasible", false}, {"reason", why.message}};
+  const Json object{{"schema", schema}, {"feasible", false}, {"reason", why.message}};
   return {.exit = Exit::no, .out = object.dump() + "\n"};
 }
 
@@ -130,7 +128,7 @@ Outcome infeasible(const Problem& problem, const PlanOptions& options, const Dia
   if (!smallest && smallest.error().code != Code::size_overflow) return failed(smallest.error());
   const Size limit = *options.memory_limit_bytes;
   if (json) {
-    nlohmann::ordered_json object;
+    Json object;
     object["schema"] = schema;
     object["feasible"] = false;
     object["limit_bytes"] = limit;
@@ -172,7 +170,7 @@ class PlanVerb final : public Verb {
   [[nodiscard]] std::string summary() const override {
     return "find a cheapest sequence of collectives";
   }
-  [[nodiscard]] std::string footer() const override { return footer_text; }
+  [[nodiscard]] std::string footer() const override { return plan_footer; }
   void add_options(OptionList& options) override {
     given_.problem.add_options(options);
     options.flag("--json", given_.json, "print one JSON object, retile.plan/1");

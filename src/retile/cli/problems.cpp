@@ -5,19 +5,17 @@
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 
+#include "retile/cli/json.h"
 #include "retile/cli/verb.h"
 #include "retile/notation/convert.h"
 
 namespace retile::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr const char* footer_text = R"HELP(
+constexpr const char* problems_footer = R"HELP(
 Families take turns: powers, mixed, coprime, composite, section8, uneven, orders, sums. Problem K of a
 seed is the same whichever others are printed. A line without --json is arguments of `retile plan`.
 
@@ -133,11 +131,6 @@ Json dims_json(const Mesh& mesh, const problems::End& end) {
   return out;
 }
 
-template <typename T, typename Failure>
-Json or_null(const tl::expected<T, Failure>& value) {
-  return value ? Json(*value) : Json();
-}
-
 /// Nothing where the form cannot say the end, its order of devices included.
 Json end_json(const Sharding& end, ShardingForm form) {
   const bool loses_order = end.mesh.order && form == ShardingForm::paper;
@@ -210,7 +203,7 @@ class ProblemsVerb final : public Verb {
   [[nodiscard]] std::string summary() const override {
     return "draw problems by seed, to try planners with";
   }
-  [[nodiscard]] std::string footer() const override { return footer_text; }
+  [[nodiscard]] std::string footer() const override { return problems_footer; }
   void add_options(OptionList& options) override {
     options.text("--seed", given_.seed, "what they are drawn by, default 1", "N");
     options.text("--first", given_.first, "the number of the first one, default 0", "N");

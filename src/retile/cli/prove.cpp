@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -17,6 +16,7 @@
 #include "retile/program/forms/json.h"
 #include "retile/program/forms/text.h"
 #ifdef RETILE_WITH_Z3
+#include "retile/cli/json.h"
 #include "retile/core/names.h"
 #include "retile/prove/prove.h"
 #endif
@@ -24,7 +24,7 @@
 namespace retile::cli {
 namespace {
 
-constexpr const char* footer_text = R"(
+constexpr const char* prove_footer = R"(
 For a problem: plans, lowers and proves. A file holds one or more Programs, in text or JSON form;
 each gets a verdict, and the exit code is the largest. Programs whose tables are iotas are proved
 with symbolic digits, whatever the number of devices; others by looking at every device.
@@ -48,7 +48,6 @@ struct ProveArguments {
 
 #ifdef RETILE_WITH_Z3
 
-using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 Exit exit_of(const Proof& proof) {
@@ -269,7 +268,7 @@ class ProveVerb final : public Verb {
   [[nodiscard]] std::string summary() const override {
     return "prove that Programs are right for all devices and elements";
   }
-  [[nodiscard]] std::string footer() const override { return footer_text; }
+  [[nodiscard]] std::string footer() const override { return prove_footer; }
   void add_options(OptionList& options) override {
     options.text("--mesh", given_.problem.mesh, "axes of the mesh, such as x:4,y:6", "MESH");
     options.text("--shape", given_.problem.shape,

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
+#include "retile/cli/json.h"
 #include "retile/core/names.h"
 #include "retile/core/pop_each.h"
 #include "retile/plan/cost_model.h"
@@ -18,19 +18,9 @@
 namespace retile::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// Bytes of an axis name that are no UTF-8 must not stop the output.
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-/// `[0,4]`
-std::string index_text(const Shape& index) { return fmt::format("[{}]", fmt::join(index, ",")); }
-
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 /// How the ends of a problem are written; in digits of the device number where nobody named them.

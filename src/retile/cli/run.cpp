@@ -11,7 +11,7 @@
 namespace retile::cli {
 namespace {
 
-constexpr const char* footer_text = R"(
+constexpr const char* run_footer = R"(
 Device d of the mesh is process d. Without an input, an element's bytes are the low bytes of
 splitmix64(its global index). Every element of the result is compared, always.
 
@@ -44,7 +44,7 @@ Outcome not_built(std::string message) {
 
 }  // namespace
 
-std::string RunVerb::footer() const { return footer_text; }
+std::string RunVerb::footer() const { return run_footer; }
 
 void RunVerb::add_options(OptionList& options) {
   given_.problem.add_options(options);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "retile/cli/launch.h"
@@ -13,14 +12,13 @@
 #include "retile/exec/sim/executor.h"
 
 #ifdef RETILE_WITH_MPI
+#include "retile/cli/json.h"
 #include "retile/exec/mpi/executor.h"
 #endif
 
 namespace retile::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string report_text(const spmd::Module& module, const spmd::RunReport& report) {
   std::string out;

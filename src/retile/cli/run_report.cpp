@@ -1,17 +1,15 @@
 // What `retile run` says of a run: text, JSON, exit code.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "retile/cli/json.h"
 #include "retile/cli/progress.h"
 #include "retile/cli/run.h"
 #include "retile/core/names.h"
 
 namespace retile::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string_view name_of(Backend backend) {
   switch (backend) {

@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "retile/cli/json.h"
 #include "retile/cli/limits.h"
 #include "retile/cli/peer.h"
 #include "retile/cli/progress.h"
@@ -19,7 +19,6 @@
 namespace retile::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using foreign::Reshard;
 
 constexpr Size usual_runs = 500;

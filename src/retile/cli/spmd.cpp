@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "retile/cli/json.h"
 #include "retile/cli/limits.h"
 #include "retile/cli/report.h"
 #include "retile/core/names.h"
@@ -17,15 +17,8 @@ namespace retile::cli {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 const std::string& name_of(const spmd::Module& module, std::size_t statement) {
   return module.values[module.body[statement].value].name;
-}
-
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 /// `reducescatter, allgather`

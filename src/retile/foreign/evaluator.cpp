@@ -30,9 +30,9 @@ bool is_of_truth_values(const Function& function) {
 }  // namespace
 
 /// One operation.
-class Step {
+class Stepping {
  public:
-  Step(Evaluator& evaluator, const Operation& operation)
+  Stepping(Evaluator& evaluator, const Operation& operation)
       : evaluator_(evaluator), function_(evaluator.function_), operation_(operation) {}
 
   void apply() {
@@ -637,6 +637,6 @@ Evaluator::Evaluator(const Function& function, const Layout& from, Size most_byt
   }
 }
 
-void Evaluator::apply(const Operation& operation) { Step(*this, operation).apply(); }
+void Evaluator::apply(const Operation& operation) { Stepping(*this, operation).apply(); }
 
 }  // namespace retile::foreign

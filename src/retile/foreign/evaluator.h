@@ -42,7 +42,7 @@ class Evaluator {
   [[nodiscard]] const Sums& sums() const { return sums_; }
 
  private:
-  friend class Step;
+  friend class Stepping;
 
   const Function& function_;
   const Layout& from_;

@@ -86,11 +86,11 @@ std::optional<Common> common(std::vector<Entry> cut, std::vector<Entry> joined) 
 }
 
 /// By places in the first row: which piece a device gets, and where the piece of a member lies.
-struct Parts {
+struct GridParts {
   std::vector<Shape> cut, joined;
 };
-std::optional<Parts> parts_in(const std::vector<Size>& row, const Grids& grids, const Tiles& before,
-                              const Tiles& after) {
+std::optional<GridParts> parts_in(const std::vector<Size>& row, const Grids& grids,
+                                  const Tiles& before, const Tiles& after) {
   std::map<Tag, std::pair<std::size_t, Shape>> owners;  // of the first element of every piece
   bool once = true;
   for (std::size_t p = 0; p < row.size(); ++p) {
@@ -101,7 +101,7 @@ std::optional<Parts> parts_in(const std::vector<Size>& row, const Grids& grids, 
            });
   }
   if (!once) return std::nullopt;
-  Parts out;
+  GridParts out;
   for (const Size device : row) {
     const auto found = owners.find(after.blocks[index(device)]->tags().front());
     if (found == owners.end()) return std::nullopt;

@@ -15,10 +15,6 @@ namespace {
 
 using Kind = Attribute::Kind;
 
-AttributePtr shared(Attribute attribute) {
-  return std::make_shared<const Attribute>(std::move(attribute));
-}
-
 /// The operations whose own forms are read here, beside those of the table.
 constexpr std::array<std::string_view, 41> known = {
     "arith.constant",

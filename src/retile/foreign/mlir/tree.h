@@ -73,6 +73,10 @@ struct Attribute {
   void set_type(Type type) { written_type = std::make_shared<const Type>(std::move(type)); }
 };
 
+[[nodiscard]] inline AttributePtr shared(Attribute attribute) {
+  return std::make_shared<const Attribute>(std::move(attribute));
+}
+
 /// `%0` or `%0:2` before the `=`.
 struct ResultName {
   std::string name;

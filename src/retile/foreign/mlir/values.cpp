@@ -20,10 +20,6 @@ using operations::ElementKind;
 using operations::wrapped;
 using Kind = Attribute::Kind;
 
-AttributePtr shared(Attribute attribute) {
-  return std::make_shared<const Attribute>(std::move(attribute));
-}
-
 int hex_digit(char c) {
   if (is_digit(c)) return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;

@@ -34,7 +34,7 @@ PlacedMesh read_axes(Scanner& scanner, std::size_t begin, std::optional<Token<Si
 }
 
 /// Reads `, replicated={..}` and `, unreduced=max{..}`, in either order.
-void read_rest(Scanner& scanner, Written& out) {
+void read_axes_beside(Scanner& scanner, Written& out) {
   while (scanner.accept(",")) {
     if (scanner.accept("replicated")) {
       scanner.expect("=");
@@ -74,7 +74,7 @@ Written read_shardy(Scanner& scanner) {
   const std::size_t begin = scanner.next();
   if (scanner.sees('[')) {  // without the words and the mesh around them
     out.dims = read_braced_dims(scanner);
-    read_rest(scanner, out);
+    read_axes_beside(scanner, out);
     out.place = scanner.since(begin);
     return out;
   }
@@ -93,7 +93,7 @@ Written read_shardy(Scanner& scanner) {
   }
   scanner.expect(",");
   out.dims = read_braced_dims(scanner);
-  read_rest(scanner, out);
+  read_axes_beside(scanner, out);
   scanner.expect(">");
   out.place = scanner.since(begin);
   return out;
