@@ -59,23 +59,32 @@ DigitAlphabet::DigitAlphabet(const Problem& problem, const std::vector<std::size
   for (std::size_t k = 0; k + 1 < cuts.size(); ++k) {
     if (in_source[k] || in_target[k]) pairs_ *= cuts[k + 1] / cuts[k];
   }
+  std::vector<Kept> of_part(cuts.size());
   for (const std::size_t dim : dims) {
-    add_list(problem, dim, true, cuts, in_source, in_target);
-    add_list(problem, dim, false, cuts, in_source, in_target);
+    add_list(problem, dim, true, cuts, in_source, in_target, of_part);
+    add_list(problem, dim, false, cuts, in_source, in_target, of_part);
+  }
+  for (std::size_t k = 0; k + 1 < cuts.size(); ++k) {
+    if (in_source[k] && in_target[k]) kept_.push_back(of_part[k]);
   }
   if (one_prime()) find_wishes();
 }
 
 void DigitAlphabet::add_list(const Problem& problem, std::size_t dim, bool is_source,
                              const std::vector<Size>& cuts, const std::vector<bool>& in_source,
-                             const std::vector<bool>& in_target) {
+                             const std::vector<bool>& in_target, std::vector<Kept>& kept) {
   const Layout& map = is_source ? problem.from : problem.to;
   const std::vector<Digit>& digits = map.digits()[dim];
   DigitList list;
+  const std::size_t at = source_.size() - (is_source ? 0 : 1);
+  Size above = 1;
   for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit) {
     for (std::size_t k = cuts.size() - 1; k-- > 0;) {
       if (cuts[k] < digit->stride || cuts[k] >= digit->stride * digit->size) continue;
       const Size size = cuts[k + 1] / cuts[k];
+      (is_source ? kept[k].from_dim : kept[k].to_dim) = at;
+      (is_source ? kept[k].above_from : kept[k].above_to) = above;
+      above *= size;
       if (in_source[k] && in_target[k]) {
         append(list, {Kind::kept, 0, cuts[k], size});
       } else {
@@ -87,6 +96,17 @@ void DigitAlphabet::add_list(const Problem& problem, std::size_t dim, bool is_so
 }
 
 char16_t DigitAlphabet::intern(const Letter& letter) {
+  if (letters_.size() <= few_letters) {
+    const auto known = std::find(letters_.begin(), letters_.end(), letter);
+    if (known != letters_.end()) return static_cast<char16_t>(known - letters_.begin());
+  }
+  if (letters_.size() < few_letters) {
+    letters_.push_back(letter);
+    return static_cast<char16_t>(letters_.size() - 1);
+  }
+  for (std::size_t k = numbers_.size(); k < letters_.size(); ++k) {
+    numbers_.emplace(letters_[k], static_cast<char16_t>(k));
+  }
   const auto [at, fresh] = numbers_.emplace(letter, static_cast<char16_t>(letters_.size()));
   if (fresh) {
     // The last value ends a list's name.

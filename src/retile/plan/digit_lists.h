@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -59,6 +60,16 @@ class DigitAlphabet {
   /// What was looked at since the last call, to find out which mixed numbers are new.
   Size take_work() { return std::exchange(work_, 0); }
 
+  /// A kept part of the device number: the number of tiles that the more major parts of its dimension
+  /// make, before and after.
+  struct Kept {
+    std::size_t from_dim = 0;
+    std::size_t to_dim = 0;
+    Size above_from = 1;
+    Size above_to = 1;
+  };
+  [[nodiscard]] const std::vector<Kept>& kept() const { return kept_; }
+
   /// Appends a fresh digit of size n.
   void slice(DigitList& list, Size n);
   /// Moves the minor part n of lists[from] to lists[to].
@@ -84,13 +95,15 @@ class DigitAlphabet {
     auto operator<=>(const Letter&) const = default;
   };
 
+  static constexpr std::size_t few_letters = 24;
+
   char16_t intern(const Letter& letter);
   void append(DigitList& list, Letter letter);
   [[nodiscard]] Letter major_part(const Letter& letter, Size n) const;
   void mix(DigitLists& lists, std::size_t i, Size n);
   void add_list(const Problem& problem, std::size_t dim, bool is_source,
                 const std::vector<Size>& cuts, const std::vector<bool>& in_source,
-                const std::vector<bool>& in_target);
+                const std::vector<bool>& in_target, std::vector<Kept>& kept);
   void find_wishes();
   [[nodiscard]] int count_moves(const DigitLists& lists, bool before_slices) const;
 
@@ -99,9 +112,10 @@ class DigitAlphabet {
   Size pairs_ = 1;
   DigitLists source_;
   DigitLists target_;
+  std::vector<Kept> kept_;
   std::vector<Letter> letters_;
-  std::map<Letter, char16_t> numbers_;
-  std::vector<DigitList> mixed_;  // what mixed numbers are made of, major to minor
+  std::map<Letter, char16_t> numbers_;  // where there are more than few_letters
+  std::vector<DigitList> mixed_;        // what mixed numbers are made of, major to minor
   std::map<DigitList, std::vector<std::size_t>> mixed_of_;  // the numbers made of these, ascending
   bool full_ = false;
   Size work_ = 0;
@@ -111,6 +125,24 @@ class DigitAlphabet {
   static constexpr std::size_t nothing = static_cast<std::size_t>(-1);
   std::vector<std::size_t> below_;  // by letter
   std::vector<std::size_t> above_;  // by letter, then by dimension for the floors
+};
+
+/// The alphabet of a problem, made when it is first asked for: many problems are decided without.
+class LazyAlphabet {
+ public:
+  /// Both live longer.
+  LazyAlphabet(const Problem& problem, const std::vector<std::size_t>& dims)
+      : problem_(problem), dims_(dims) {}
+
+  DigitAlphabet& get() {
+    if (!made_) made_.emplace(problem_, dims_);
+    return *made_;
+  }
+
+ private:
+  const Problem& problem_;
+  const std::vector<std::size_t>& dims_;
+  std::optional<DigitAlphabet> made_;
 };
 
 }  // namespace retile

@@ -58,38 +58,127 @@ std::optional<std::vector<WeakPath::Move>> as_one(std::vector<WeakPath::Move> mo
   return out;
 }
 
-/// Looks for slices, one alltoall and gathers that lead to the target without a permutation.
+/// What the kept parts of the device number ask of slices, one alltoall and gathers that need no
+/// permutation. A part that stands in another dimension afterwards must leave the one and enter the
+/// other whole, with all that is faster (S13). Dimensions are numbered as those of the space.
+class MovingParts {
+ public:
+  MovingParts(const WeakSpace& space, const DigitAlphabet& alphabet)
+      : losses_(space.rank()), gains_(space.rank()) {
+    for (const DigitAlphabet::Kept& part : alphabet.kept()) {
+      const Lane above_from = space.lane_of_count(part.above_from);
+      const Lane above_to = space.lane_of_count(part.above_to);
+      if (part.from_dim == part.to_dim) {
+        possible_ = possible_ && above_from == above_to;
+        continue;
+      }
+      moves_ = true;
+      lower(space, losses_[part.from_dim], above_from);
+      lower(space, gains_[part.to_dim], above_to);
+    }
+    for (std::size_t i = 0; i < space.rank(); ++i) {
+      possible_ = possible_ && !(losses_[i] && gains_[i]);
+    }
+  }
+
+  /// Whether one alltoall can put all parts where they belong, as far as can be seen here.
+  [[nodiscard]] bool possible() const { return possible_; }
+  /// Whether there must be an alltoall.
+  [[nodiscard]] bool moves() const { return moves_; }
+
+  /// Whether dimension i may have these tiles at the bottom and at the top.
+  [[nodiscard]] bool allow(const WeakSpace& space, std::size_t i, Lane bottom, Lane top) const {
+    if (losses_[i])
+      return bottom != top && space.covers(bottom, top) && space.covers(*losses_[i], top);
+    if (gains_[i])
+      return bottom != top && space.covers(top, bottom) && space.covers(*gains_[i], bottom);
+    return space.covers(bottom, top) || space.covers(top, bottom);
+  }
+
+ private:
+  static void lower(const WeakSpace& space, std::optional<Lane>& most, Lane lane) {
+    most = most ? space.min(*most, lane) : lane;
+  }
+
+  std::vector<std::optional<Lane>>
+      losses_;                              // a dimension that must lose: the most its top may have
+  std::vector<std::optional<Lane>> gains_;  // one that must gain: the most its bottom may have
+  bool possible_ = true;
+  bool moves_ = false;
+};
+
+/// What digits say of paths that need no permutation.
+struct ExactDigits {
+  DigitAlphabet& alphabet;
+  MovingParts parts;
+
+  /// Whether so many tiles at the bottom tell all pairs of a source and a target tile apart. They must,
+  /// whatever alltoalls and gathers follow.
+  [[nodiscard]] bool suffice(const WeakSpace& space, const std::vector<int>& totals) const {
+    Size tiles = 1;
+    for (std::size_t q = 0; q < totals.size(); ++q) {
+      for (int k = 0; k < totals[q]; ++k) tiles *= space.primes()[q].prime;
+    }
+    return alphabet.pairs() <= tiles;
+  }
+
+  /// Whether one alltoall may follow where dimension i is sliced to this.
+  [[nodiscard]] bool may_begin_with(const WeakSpace& space, std::size_t i, Lane bottom) {
+    DigitList list = alphabet.source()[i];
+    alphabet.slice(list, space.factor(bottom - space.source(i)));
+    const Lane common = space.min(bottom, space.target(i));
+    return alphabet.match(list, i, space.factor(common)) != Match::no;
+  }
+};
+
+/// Looks for slices, one alltoall and gathers that lead to the target: without a permutation, or to its
+/// tile shape, so that one beside the alltoall does the rest.
 class OneAlltoall {
  public:
+  /// \param exact    what digits say of paths without a permutation; nothing: there is one
   /// \param totals   exponents of the number of tiles at the alltoall
   /// \param gathers  whether gathers may follow
-  OneAlltoall(const Problem& problem, const WeakSpace& space, DigitAlphabet& alphabet,
+  OneAlltoall(const Problem& problem, const WeakSpace& space, ExactDigits* exact,
               std::vector<int> totals, bool gathers, SearchLimits& limits)
       : problem_(problem),
         space_(space),
-        alphabet_(alphabet),
+        exact_(exact),
         totals_(std::move(totals)),
         gathers_(gathers),
         limits_(limits) {}
 
   /// Nothing: not decided.
   std::optional<bool> run() {
+    if (exact_ != nullptr && !(exact_->parts.possible() && exact_->suffice(space_, totals_))) {
+      return false;
+    }
     for (std::size_t i = 0; i < space_.rank(); ++i) {
       ends_.push_back(ends_of(i));
       if (ends_.back().empty()) return limits_.work >= 0 ? std::optional(false) : std::nullopt;
     }
+    bound_ends();
     bottom_.assign(space_.rank(), 0);
     top_.assign(space_.rank(), 0);
-    if (choose_ends(0, totals_, totals_)) return true;
+    left_.assign(2 * totals_.size(), 0);
+    for (std::size_t q = 0; q < totals_.size(); ++q) left_[2 * q] = left_[2 * q + 1] = totals_[q];
+    if (choose_ends(0)) return true;
     if (undecided_ || limits_.work < 0) return std::nullopt;
     return false;
   }
 
+  /// Of an exact one.
   [[nodiscard]] const WeakPath& path() const { return path_; }
+  [[nodiscard]] const Lanes& bottom() const { return bottom_; }
+  [[nodiscard]] const Lanes& top() const { return top_; }
 
  private:
   /// Exponents at the bottom and at the top.
   using Ends = std::pair<Lane, Lane>;
+  /// The least and the most that some dimensions together may have of something.
+  struct Range {
+    int least = 0;
+    int most = 0;
+  };
 
   /// What dimension i may have: slices of the source, of which it loses some or to which it gains
   /// some, so that the target's tiles can be gathered of it.
@@ -105,12 +194,12 @@ class OneAlltoall {
     const Lanes tops = gathers_ ? above(space_.target(i)) : Lanes{space_.target(i)};
     for (const Lane bottom : above(space_.source(i))) {
       if (!limits_.spend(8 + static_cast<Size>(tops.size()))) return {};
-      DigitList list = alphabet_.source()[i];
-      alphabet_.slice(list, space_.factor(bottom - space_.source(i)));
-      const Lane common = space_.min(bottom, space_.target(i));
-      if (alphabet_.match(list, i, space_.factor(common)) == Match::no) continue;
+      if (exact_ != nullptr && !exact_->may_begin_with(space_, i, bottom)) continue;
       for (const Lane top : tops) {
-        if (space_.covers(bottom, top) || space_.covers(top, bottom)) out.emplace_back(bottom, top);
+        const bool may = exact_ != nullptr
+                             ? exact_->parts.allow(space_, i, bottom, top)
+                             : space_.covers(bottom, top) || space_.covers(top, bottom);
+        if (may) out.emplace_back(bottom, top);
       }
     }
     const auto moved = [&](const Ends& ends) {
@@ -121,37 +210,55 @@ class OneAlltoall {
     return out;
   }
 
-  [[nodiscard]] bool take(std::vector<int>& left, Lane lane) const {
+  /// Exponent number k: of prime k / 2, at the bottom where k is even, else at the top.
+  [[nodiscard]] int exponent(const Ends& ends, std::size_t k) const {
+    return space_.exponent(k % 2 == 0 ? ends.first : ends.second, k / 2);
+  }
+
+  /// What the dimensions from each one on have together.
+  void bound_ends() {
+    const std::size_t numbers = 2 * totals_.size();
+    ranges_.assign((space_.rank() + 1) * numbers, {});
+    for (std::size_t i = space_.rank(); i-- > 0;) {
+      for (std::size_t k = 0; k < numbers; ++k) {
+        Range here{exponent(ends_[i].front(), k), 0};
+        for (const Ends& ends : ends_[i]) {
+          here.least = std::min(here.least, exponent(ends, k));
+          here.most = std::max(here.most, exponent(ends, k));
+        }
+        const Range& after = ranges_[(i + 1) * numbers + k];
+        ranges_[i * numbers + k] = {here.least + after.least, here.most + after.most};
+      }
+    }
+  }
+
+  /// Takes what dimension i has off what is left; whether those after it can have the rest.
+  bool take(std::size_t i, const Ends& ends) {
     bool fits = true;
-    for (std::size_t q = 0; q < left.size(); ++q) {
-      left[q] -= space_.exponent(lane, q);
-      fits = fits && left[q] >= 0;
+    for (std::size_t k = 0; k < left_.size(); ++k) {
+      left_[k] -= exponent(ends, k);
+      const Range& after = ranges_[(i + 1) * left_.size() + k];
+      fits = fits && left_[k] >= after.least && left_[k] <= after.most;
     }
     return fits;
   }
 
-  bool choose_ends(std::size_t i, const std::vector<int>& bottoms, const std::vector<int>& tops) {
-    if (i == space_.rank()) {
-      const auto used = [](int left) { return left == 0; };
-      return std::all_of(bottoms.begin(), bottoms.end(), used) &&
-             std::all_of(tops.begin(), tops.end(), used) && choose_digits();
-    }
+  bool choose_ends(std::size_t i) {
+    if (i == space_.rank()) return exact_ == nullptr || choose_digits();
     for (const Ends& ends : ends_[i]) {
       if (!limits_.spend(4)) return false;
-      std::vector<int> bottoms_left = bottoms;
-      std::vector<int> tops_left = tops;
-      if (!take(bottoms_left, ends.first) || !take(tops_left, ends.second)) continue;
       bottom_[i] = ends.first;
       top_[i] = ends.second;
-      if (choose_ends(i + 1, bottoms_left, tops_left)) return true;
+      if (take(i, ends) && choose_ends(i + 1)) return true;
+      for (std::size_t k = 0; k < left_.size(); ++k) left_[k] += exponent(ends, k);
     }
     return false;
   }
 
   bool choose_digits() {
-    lists_ = alphabet_.source();
+    lists_ = exact_->alphabet.source();
     for (std::size_t i = 0; i < space_.rank(); ++i) {
-      alphabet_.slice(lists_[i], space_.factor(bottom_[i] - space_.source(i)));
+      exact_->alphabet.slice(lists_[i], space_.factor(bottom_[i] - space_.source(i)));
     }
     popped_ = Lanes(space_.rank(), 0);
     pushed_ = Lanes(space_.rank(), 0);
@@ -203,11 +310,11 @@ class OneAlltoall {
 
   /// One prime: whether the digit that i loses next may be what j gains next.
   [[nodiscard]] bool suits(std::size_t i, std::size_t j) const {
-    if (!alphabet_.one_prime()) return true;
+    const DigitAlphabet& alphabet = exact_->alphabet;
+    if (!alphabet.one_prime()) return true;
     const auto place = static_cast<std::size_t>(bottom_[j] + pushed_[j]);
-    if (place >= alphabet_.target()[j].size()) return true;
-    return lists_[i][static_cast<std::size_t>(top_[i] + popped_[i])] ==
-           alphabet_.target()[j][place];
+    if (place >= alphabet.target()[j].size()) return true;
+    return lists_[i][static_cast<std::size_t>(top_[i] + popped_[i])] == alphabet.target()[j][place];
   }
 
   bool reaches() {
@@ -239,11 +346,13 @@ class OneAlltoall {
 
   const Problem& problem_;
   const WeakSpace& space_;
-  DigitAlphabet& alphabet_;
+  ExactDigits* exact_;
   std::vector<int> totals_;
   bool gathers_;
   SearchLimits& limits_;
   std::vector<std::vector<Ends>> ends_;  // by dimension
+  std::vector<Range> ranges_;            // by dimension and exponent
+  std::vector<int> left_;                // by exponent
   Lanes bottom_;
   Lanes top_;
   DigitLists lists_;  // of the bottom
@@ -257,9 +366,8 @@ class OneAlltoall {
 class OverDimsSearch {
  public:
   OverDimsSearch(const Problem& problem, const PlanOptions& options, const WeakSpace& space,
-                 const std::vector<Level>& levels, const std::optional<RealisedPath>& known,
-                 Size& work)
-      : problem_(problem), options_(options), space_(space), known_(known) {
+                 const std::vector<Level>& levels, LazyAlphabet& alphabet, Size& work)
+      : problem_(problem), options_(options), space_(space), alphabet_(alphabet) {
     level_ = *std::min_element(levels.begin(), levels.end(),
                                [](const Level& a, const Level& b) { return a.tile < b.tile; });
     if (options.memory_limit_bytes) {
@@ -267,7 +375,6 @@ class OverDimsSearch {
     }
     limits_.work = std::min(work, most_work);
     work_before_ = limits_.work;
-    if (known) cheapest_ = known->cost;
   }
 
   OverDimsAnswer run(Size& work) {
@@ -281,46 +388,55 @@ class OverDimsSearch {
   static constexpr Size most_work = Size{1} << 18;
 
   [[nodiscard]] Wide target_tile() const { return problem_.to.tile_size(); }
-  [[nodiscard]] bool may_be_below(Wide cost) const { return !cheapest_ || cost < *cheapest_; }
+  [[nodiscard]] bool found_below(Wide cost) const { return out_.best && out_.best->cost <= cost; }
+  /// Whether something is gathered from the smallest valley on.
+  [[nodiscard]] bool gathers() const { return level_.tile < target_tile(); }
 
   void search() {
     if (const auto path = slicing_path(space_)) {
-      if (unify(problem_, *path)) return offer(*path, false);
+      if (may_stay_apart() && offer_exact(*path)) return;
       offer(*path, true);  // a permutation alone costs L2
     }
     out_.lower_bound = target_tile();
-    if (cheapest_ && *cheapest_ <= target_tile()) return;
+    if (found_below(target_tile())) return;
     const bool one_step_refuted = search_one_step();
     if (found_below(target_tile())) return;
     const Wide valley = level_.tile;
     if (options_.over_partition && one_step_refuted) out_.lower_bound += valley;
-    if (cheapest_ && *cheapest_ <= target_tile() + valley) return;
     const bool two_steps_refuted = search_two_steps();
     if (found_below(target_tile() + valley)) return;
     if (options_.over_partition && one_step_refuted && two_steps_refuted && gathers()) {
       out_.lower_bound += valley;
     }
-    search_more();
+    const bool exact_refuted = one_step_refuted && (two_steps_refuted || !gathers());
+    const bool refuted = search_one_and_permutation(exact_refuted);
+    if (options_.over_partition && refuted && exact_refuted && needs_permutation()) {
+      out_.lower_bound += valley;
+    }
   }
 
-  [[nodiscard]] bool found_below(Wide cost) const { return cheapest_ && *cheapest_ <= cost; }
-  /// Whether something is gathered from the smallest valley on.
-  [[nodiscard]] bool gathers() const { return level_.tile < target_tile(); }
+  /// Whether alltoalls and gathers alone never do, by counting.
+  bool needs_permutation() {
+    return exact() != nullptr && !exact()->suffice(space_, level_.totals);
+  }
+  /// Whether slices and gathers may do without an alltoall and a permutation.
+  bool may_stay_apart() {
+    return exact() == nullptr || (exact()->parts.possible() && !exact()->parts.moves());
+  }
 
-  DigitAlphabet& alphabet() {
-    if (!alphabet_) {
-      std::vector<std::size_t> dims;
-      for (std::size_t i = 0; i < space_.rank(); ++i) dims.push_back(space_.dim(i));
-      alphabet_.emplace(problem_, dims);
-    }
-    return *alphabet_;
+  /// Nothing where the digits do not nest.
+  ExactDigits* exact() {
+    if (!alphabet_.get().usable()) return nullptr;
+    if (!exact_) exact_.emplace(ExactDigits{alphabet_.get(), {space_, alphabet_.get()}});
+    return &*exact_;
   }
 
   /// One exact step that costs L2. Returns whether there is proved to be none.
   bool search_one_step() {
     bool refuted = true;
     if (const auto path = gathering_path(false)) {
-      const std::optional<bool> exact = decide(problem_, *path, limits_);
+      gathers_over_dims_ = path->gathers.size() > 1;
+      const std::optional<bool> exact = gathers_exactly(*path);
       if (exact.value_or(false)) offer(*path, false);
       refuted = exact.has_value();
       if (found_below(target_tile())) return false;
@@ -334,11 +450,19 @@ class OverDimsSearch {
     return search_alltoall(totals, false) && refuted;
   }
 
+  /// Nothing: not decided.
+  std::optional<bool> gathers_exactly(const WeakPath& path) {
+    if (!may_stay_apart()) return false;
+    return decide(problem_, path, limits_);
+  }
+
   /// Two steps that cost L2 + V, V the smallest valley and below L2.
   bool search_two_steps() {
     if (!gathers()) return false;
     if (const auto path = gathering_path(true)) {
       offer(*path, true);
+      // Along one dimension each only an exact alltoall and a gather cost as little.
+      out_.no_other = gathers_over_dims_ && needs_permutation();
       return false;
     }
     return search_alltoall(level_.totals, true);
@@ -346,8 +470,8 @@ class OverDimsSearch {
 
   /// Returns whether there is proved to be none.
   bool search_alltoall(const std::vector<int>& totals, bool gathers) {
-    if (!alphabet().usable()) return false;
-    OneAlltoall search(problem_, space_, alphabet(), totals, gathers, limits_);
+    if (exact() == nullptr) return false;
+    OneAlltoall search(problem_, space_, exact(), totals, gathers, limits_);
     const std::optional<bool> found = search.run();
     if (found.value_or(false)) offer(search.path(), false);
     return found.has_value() && !*found;
@@ -405,20 +529,23 @@ class OverDimsSearch {
     return path;
   }
 
-  /// What always does: an alltoall and a permutation in the smallest valley. And steps along one
-  /// dimension made one.
-  void search_more() {
+  /// An alltoall and a permutation in the smallest valley, or more alltoalls. Returns whether one alltoall
+  /// is proved not to do, wherever the tiles lie.
+  /// \param exact_refuted  one alltoall is proved not to do without a permutation
+  bool search_one_and_permutation(bool exact_refuted) {
     for (const bool from_source : {true, false}) {
       const WeakPath path = merged(greedy_path(space_, level_, from_source));
-      offer(path, !unify(problem_, path));
+      const bool is_one = path.alltoalls().size() <= 1;
+      const bool may_be_exact = !(exact_refuted && is_one) && !needs_permutation();
+      if (!may_be_exact || !may_be_below(cost_of(path, false)) || !offer_exact(path)) {
+        offer(path, true);
+      }
+      if (is_one) return false;
     }
-    if (!known_) return;
-    const WeakPath path = merged(known_->path);
-    const Wide cost = cost_of(path, known_->permute);
-    if (may_be_below(cost) && obeys_limit(path, known_->permute)) {
-      cheapest_ = cost;
-      out_.best = RealisedPath{path, known_->digits, known_->permute, cost};
-    }
+    OneAlltoall search(problem_, space_, nullptr, level_.totals, true, limits_);
+    const std::optional<bool> found = search.run();
+    if (found.value_or(false)) offer(path_between(search.bottom(), search.top()), true);
+    return found.has_value() && !*found;
   }
 
   [[nodiscard]] Wide cost_of(const WeakPath& path, bool permute) const {
@@ -431,26 +558,37 @@ class OverDimsSearch {
     return !limits_.resident || resident_of(problem_, path, permute) <= *limits_.resident;
   }
 
+  [[nodiscard]] bool may_be_below(Wide cost) const { return !out_.best || cost < out_.best->cost; }
+
+  /// Whether digits say that the path is exact.
+  bool offer_exact(const WeakPath& path) {
+    std::optional<SliceDigits> digits = unify(problem_, path);
+    if (!digits) return false;
+    offer(path, false, *std::move(digits));
+    return true;
+  }
+
   /// \param permute  else the path is known to be exact
   void offer(const WeakPath& path, bool permute) {
+    if (!permute && offer_exact(path)) return;
+    offer(path, permute, default_digits(problem_, path));
+  }
+
+  void offer(const WeakPath& path, bool permute, SliceDigits digits) {
     const Wide cost = cost_of(path, permute);
     if (!may_be_below(cost) || !obeys_limit(path, permute)) return;
-    std::optional<SliceDigits> digits;
-    if (!permute) digits = unify(problem_, path);
-    if (!digits) digits = default_digits(problem_, path);
-    cheapest_ = cost;
-    out_.best = RealisedPath{path, *std::move(digits), permute, cost};
+    out_.best = RealisedPath{path, std::move(digits), permute, cost};
   }
 
   const Problem& problem_;
   const PlanOptions& options_;
   const WeakSpace& space_;
-  const std::optional<RealisedPath>& known_;
+  LazyAlphabet& alphabet_;
   Level level_;  // the smallest valley
   SearchLimits limits_;
   Size work_before_ = 0;
-  std::optional<DigitAlphabet> alphabet_;
-  std::optional<Wide> cheapest_;
+  std::optional<ExactDigits> exact_;
+  bool gathers_over_dims_ = false;  // whatever is gathered is so along two dimensions at least
   OverDimsAnswer out_;
 };
 
@@ -485,8 +623,8 @@ WeakPath merged(const WeakPath& path) {
 
 OverDimsAnswer search_over_dims(const Problem& problem, const PlanOptions& options,
                                 const WeakSpace& space, const std::vector<Level>& levels,
-                                const std::optional<RealisedPath>& known, Size& work) {
-  return OverDimsSearch(problem, options, space, levels, known, work).run(work);
+                                LazyAlphabet& alphabet, Size& work) {
+  return OverDimsSearch(problem, options, space, levels, alphabet, work).run(work);
 }
 
 }  // namespace retile

@@ -5,6 +5,7 @@
 
 #include "retile/core/problem.h"
 #include "retile/plan/cost_model.h"
+#include "retile/plan/digit_lists.h"
 #include "retile/plan/plan.h"
 #include "retile/plan/realise.h"
 #include "retile/plan/weak_search.h"
@@ -19,10 +20,16 @@ struct RealisedPath {
   Wide cost = 0;
 };
 
-/// What is known of sequences with steps along several dimensions.
+/// What is known of sequences with steps along one or several dimensions.
 struct OverDimsAnswer {
-  std::optional<RealisedPath> best;  ///< cheaper than what was known, within the memory limit
+  std::optional<RealisedPath> best;  ///< the cheapest that was found within the memory limit
   Wide lower_bound = 0;              ///< no sequence costs less
+  bool no_other = false;             ///< no steps along one dimension each cost as little as `best`
+  /// What `best` costs, where nothing costs less.
+  [[nodiscard]] std::optional<Wide> proved() const {
+    if (!best || best->cost > lower_bound) return std::nullopt;
+    return best->cost;
+  }
 };
 
 /// The same path with all gathers in one step, and with consecutive alltoalls in one where one can do
@@ -30,14 +37,13 @@ struct OverDimsAnswer {
 /// can be put in an order that suits every dimension.
 [[nodiscard]] WeakPath merged(const WeakPath& path);
 
-/// Looks for a plan that costs less than `known` with steps along several dimensions, and proves what
-/// no plan can cost less than. In the paper's cost model.
-/// \param known   the best path of steps along one dimension; nothing: there is none
+/// Looks for the cheapest plan with steps along several dimensions, and proves what no plan can cost less
+/// than. In the paper's cost model.
 /// \param levels  the valleys that the options allow, one at least
 /// \param work    what may be looked at, of which what was is taken off
 [[nodiscard]] OverDimsAnswer search_over_dims(const Problem& problem, const PlanOptions& options,
                                               const WeakSpace& space,
                                               const std::vector<Level>& levels,
-                                              const std::optional<RealisedPath>& known, Size& work);
+                                              LazyAlphabet& alphabet, Size& work);
 
 }  // namespace retile

@@ -159,17 +159,31 @@ struct Choice {
   Size work = 0;
 };
 
+/// What a search for steps along one dimension is about.
+struct Task {
+  const Problem& problem;
+  const PlanOptions& options;
+  const WeakSpace& space;
+  const std::vector<Level>& levels;  // the valleys that the options allow
+  LazyAlphabet& alphabet;
+  std::optional<Wide> resident = {};  // most elements a step may hold, before and after together
+  Size work = 0;
+  /// What a plan with steps along several dimensions costs: dearer ones are of no interest.
+  std::optional<Wide> most_cost = {};
+  Wide least_cost = 0;  // proved of all plans
+};
+
 template <class Key>
 class Planner {
  public:
-  Planner(const Problem& problem, const PlanOptions& options, const WeakSpace& space,
-          std::optional<Wide> resident)
-      : problem_(problem),
-        options_(options),
-        space_(space),
-        levels_(allowed_levels(options, space)) {
-    limits_.resident = resident;
-    limits_.work = options.search_limit;
+  explicit Planner(const Task& task)
+      : task_(task),
+        problem_(task.problem),
+        space_(task.space),
+        levels_(task.levels),
+        alphabet_(task.alphabet) {
+    limits_.resident = task.resident;
+    limits_.work = task.work;
   }
 
   /// A plan without search. Some plan obeys the limit.
@@ -179,8 +193,8 @@ class Planner {
     return settled();
   }
 
-  /// Some plan obeys the limit.
-  Choice run() {
+  /// Some plan obeys the limit. Nothing: all are dearer than `most_cost`.
+  std::optional<Choice> run() {
     search_levels();
     std::stable_sort(searches_.begin(), searches_.end(), [&](const auto& a, const auto& b) {
       const Wide a_cost = space_.absolute(*a->best(), a->level());
@@ -189,6 +203,7 @@ class Planner {
     });
     choose_permuted();
     choose_exact();
+    if (!found_ && choice_.complete && task_.most_cost) return std::nullopt;
     return settled();
   }
 
@@ -201,10 +216,12 @@ class Planner {
 
   /// Part 1. Levels that cannot give a plan below what is known are left out.
   void search_levels() {
-    const WeakPath path = direct_path(problem_);
-    std::optional<Wide> known;  // a plan of this cost exists
+    std::optional<Wide> known = task_.most_cost;  // a plan of this cost exists
+    if (!known && !limits_.resident) {
+      const WeakPath path = direct_path(problem_);
+      if (is_allowed(path)) known = cost_of(path, true);
+    }
     for (const Level& level : levels_) {
-      if (!known && !limits_.resident && is_allowed(path)) known = cost_of(path, true);
       Relative cutoff = no_cost;
       if (known) {
         if (space_.absolute(level.bound, level) > *known) continue;
@@ -241,26 +258,22 @@ class Planner {
 
   /// Part 2. At equal cost fewer steps win, then no permutation.
   void choose_exact() {
-    std::optional<DigitAlphabet> alphabet;
     for (const auto& search : searches_) {
       const Level& level = search->level();
       const Wide weak = space_.absolute(*search->best(), level);
       if (found_ && weak > choice_.cost) break;
-      if (!alphabet) {
-        std::vector<std::size_t> dims;
-        for (std::size_t i = 0; i < space_.rank(); ++i) dims.push_back(space_.dim(i));
-        alphabet.emplace(problem_, dims);
-      }
       // Where the permutation that makes a cheapest path exact costs no more than a dearer path
       // does, that one is no better. Not so where there is none.
       const bool tight = space_.prices().differ_by_a_permutation() && permutable(level);
       const Relative limit = tight    ? *search->best()
                              : found_ ? space_.relative(choice_.cost, level)
                                       : no_cost;
+      if (tight && weak < task_.least_cost) continue;  // none is exact
+      DigitAlphabet& alphabet = alphabet_.get();
       bool complete = false;
-      if (alphabet->usable()) {
+      if (alphabet.usable()) {
         const Size states = search->states();
-        ExactSearch<Key> exact(space_, *search, *alphabet, limits_);
+        ExactSearch<Key> exact(space_, *search, alphabet, limits_);
         const auto got = exact.run(
             limit, tight, [&](const WeakPath& path) { return decide(problem_, path, limits_); });
         choice_.states += search->states() - states;
@@ -370,16 +383,17 @@ class Planner {
     const auto digits = choice_.permute ? std::nullopt : unify(problem_, choice_.path);
     choice_.digits = digits ? *digits : default_digits(problem_, choice_.path);
     choice_.weak_cost = *weak_;
-    choice_.work = options_.search_limit - limits_.work;
+    choice_.work = task_.work - limits_.work;
     choice_.lower_bound = choice_.cost;
     for (const Wide bound : open_) choice_.lower_bound = std::min(choice_.lower_bound, bound);
     return choice_;
   }
 
+  const Task& task_;
   const Problem& problem_;
-  const PlanOptions& options_;
   const WeakSpace& space_;
-  std::vector<Level> levels_;
+  const std::vector<Level>& levels_;
+  LazyAlphabet& alphabet_;
   SearchLimits limits_;
   std::vector<std::unique_ptr<Search>> searches_;
   std::optional<Wide> weak_;
@@ -393,9 +407,8 @@ class Planner {
 /// valley, or the last gather up from there. A smaller valley makes none of them larger, but for a
 /// last gather where there was none, and that holds less than two tiles of the target.
 /// \param steps  where one step gathers all, it holds no tile but the smallest one and the target's
-Wide least_resident(const Problem& problem, const PlanOptions& options, const WeakSpace& space,
-                    Scope steps) {
-  const std::vector<Level> levels = allowed_levels(options, space);
+Wide least_resident(const Problem& problem, const WeakSpace& space,
+                    const std::vector<Level>& levels, Scope steps) {
   const auto smallest = std::min_element(
       levels.begin(), levels.end(), [](const Level& a, const Level& b) { return a.tile < b.tile; });
   WeakPath path = greedy_path(space, *smallest, false);
@@ -412,34 +425,27 @@ bool slices_suffice(const Problem& problem, const WeakSpace& space) {
 /// Whether some plan of steps along one dimension holds at most `limit` elements at every step. Below two tiles of its valley it
 /// can neither move nor permute, nor gather: a gather holds the target's tile, of at least two
 /// valleys, and more.
-bool feasible(const Problem& problem, const PlanOptions& options, const WeakSpace& space,
+bool feasible(const Problem& problem, const WeakSpace& space, const std::vector<Level>& levels,
               Wide limit) {
-  if (least_resident(problem, options, space, Scope::one_dim) <= limit) return true;
+  if (least_resident(problem, space, levels, Scope::one_dim) <= limit) return true;
   if (std::max(problem.from.tile_size(), problem.to.tile_size()) > limit) return false;
   return slices_suffice(problem, space);
 }
 
-/// \param resident  most elements a step may hold, before and after together
+/// Nothing: all plans of steps along one dimension are dearer than Task::most_cost.
 /// \error infeasible
-Result<Choice> choose(const Problem& problem, const PlanOptions& options,
-                      std::optional<Wide> resident) {
-  const WeakSpace space(problem, options);
-  if (allowed_levels(options, space).empty())
-    return refuse({.code = Code::infeasible, .message = "no plan has another valley"});
-  if (resident) {
-    if (!feasible(problem, options, space, *resident)) {
-      return refuse({.code = Code::infeasible,
-                     .message = fmt::format("no plan holds at most {} bytes at every step",
-                                            options.memory_limit_bytes.value_or(0))});
-    }
+Result<std::optional<Choice>> choose(const Task& task) {
+  if (task.resident && !feasible(task.problem, task.space, task.levels, *task.resident)) {
+    return refuse({.code = Code::infeasible,
+                   .message = fmt::format("no plan holds at most {} bytes at every step",
+                                          task.options.memory_limit_bytes.value_or(0))});
   }
-  if (space.key_bits() > 128) {
+  if (task.space.key_bits() > 128) {
     // More dimensions than any state holds: a right plan, and no search.
-    return Planner<Key128>(problem, options, space, resident).without_search();
+    return Planner<Key128>(task).without_search();
   }
-  if (space.key_bits() <= 64)
-    return Planner<std::uint64_t>(problem, options, space, resident).run();
-  return Planner<Key128>(problem, options, space, resident).run();
+  if (task.space.key_bits() <= 64) return Planner<std::uint64_t>(task).run();
+  return Planner<Key128>(task).run();
 }
 
 /// A problem whose ends are digits of the device number, and who its devices are.
@@ -543,71 +549,80 @@ Wide bound_along_one_dim(const PlanOptions& options, const Prices& prices, const
   return std::min(std::max(bound, least), choice.cost);
 }
 
-/// What the search for steps along one dimension found, as a path.
-std::optional<RealisedPath> path_of(const Result<Choice>& choice) {
-  if (!choice) return std::nullopt;
-  return RealisedPath{choice->path, choice->digits, choice->permute, choice->cost};
-}
-
-/// In bytes received one alltoall is cheaper than several, but one allgather is not.
-std::optional<RealisedPath> merged_in_bytes(const Problem& problem, const Prices& prices,
-                                            const RealisedPath& known) {
-  RealisedPath out = known;
-  out.path = merged(known.path);
-  out.path.gathers_together = false;
-  if (out.path.alltoalls().size() == known.path.moves.size()) return std::nullopt;
-  const Wide tile = valley_of(problem, known.path);
-  for (const auto& move : known.path.moves) {
-    out.cost -= prices.alltoall(tile, move.factor) * prices.element();
-  }
-  for (const auto& moves : out.path.alltoalls()) {
+/// What a path costs whose alltoalls and gathers may be made together.
+Wide cost_of_merged(const Problem& problem, const Prices& prices, const RealisedPath& way) {
+  Wide tile = valley_of(problem, way.path);
+  Wide cost = way.permute ? prices.allpermute(tile) : 0;
+  for (const auto& moves : way.path.alltoalls()) {
     Size factor = 1;
     for (const auto& move : moves) factor *= move.factor;
-    out.cost += prices.alltoall(tile, factor) * prices.element();
+    cost += prices.alltoall(tile, factor);
   }
-  return out;
+  Size gathered = 1;
+  for (std::size_t k = 0; k < way.path.gathers.size(); ++k) {
+    gathered *= way.path.gathers[k].factor;
+    if (way.path.gathers_together && k + 1 < way.path.gathers.size()) continue;
+    cost += prices.allgather(tile, gathered);
+    tile *= std::exchange(gathered, 1);
+  }
+  return cost * prices.element();
 }
 
-/// The cheaper plan with steps along several dimensions, if there is one, and what is proved of all
-/// such.
-OverDimsAnswer over_dims(const Problem& problem, const PlanOptions& options, const Prices& prices,
-                         const std::optional<RealisedPath>& known, Wide least, Size& work) {
-  if (prices.in_bytes()) {
-    OverDimsAnswer out{.best = {}, .lower_bound = least};
-    if (known) out.best = merged_in_bytes(problem, prices, *known);
-    return out;
-  }
-  if (known && known->cost <= problem.to.tile_size()) return {.best = {}, .lower_bound = least};
-  const WeakSpace space(problem, options);
-  return search_over_dims(problem, options, space, allowed_levels(options, space), known, work);
+/// Makes one of several steps of a path along one dimension each, where that is cheaper than what is known.
+void merge_known(const Problem& problem, const Prices& prices, const PlanOptions& options,
+                 const Choice& known, OverDimsAnswer& answer) {
+  if (answer.proved()) return;
+  RealisedPath out{merged(known.path), known.digits, known.permute, 0};
+  // In bytes received one alltoall is cheaper than several, but one allgather is not.
+  if (prices.in_bytes()) out.path.gathers_together = false;
+  out.cost = cost_of_merged(problem, prices, out);
+  const auto limit = resident_limit(options);
+  if (limit && resident_of(problem, out.path, out.permute) > *limit) return;
+  if (out.cost >= known.cost || (answer.best && out.cost >= answer.best->cost)) return;
+  answer.best = std::move(out);
 }
 
 /// What every sequence costs at least that is not slices alone.
-Wide least_of_any(const Problem& problem, const Prices& prices,
-                  const std::optional<RealisedPath>& known) {
-  if (known && known->cost == 0) return 0;
+Wide least_of_any(const Problem& problem, const Prices& prices, const std::optional<Wide>& known) {
+  if (known == 0) return 0;
   const Size lacking = prices.in_bytes() ? most_lacking(problem, most_places).value_or(0) : 0;
   return static_cast<Wide>(prices.least_of_any_sequence(problem.to.tile_size(), lacking)) *
          prices.element();
 }
 
+/// What the searches found.
+struct Found {
+  std::optional<Choice>
+      along_one;  // the cheapest of steps along one dimension, but for Task::most_cost
+  OverDimsAnswer over_dims;
+  bool takes_over_dims = false;
+  Wide least = 0;  // what every sequence costs at least
+  Size work = 0;   // what was looked at
+
+  [[nodiscard]] RealisedPath way() const {
+    if (takes_over_dims) return *over_dims.best;
+    return {along_one->path, along_one->digits, along_one->permute, along_one->cost};
+  }
+};
+
 /// What the searches proved of the plan that came of them, and in which scope.
-void set_proved(Plan& plan, const Result<Choice>& choice, const OverDimsAnswer& all, Wide least) {
+void set_proved(Plan& plan, const Found& found) {
   const PlanOptions& options = plan.options;
   plan.scope = Scope::several_dims;
-  plan.lower_bound = static_cast<Size>(std::min<Wide>(all.lower_bound, plan.cost));
+  plan.lower_bound = static_cast<Size>(std::min<Wide>(found.over_dims.lower_bound, plan.cost));
   plan.weak_cost = plan.cost;
-  if (all.best) {
+  if (found.takes_over_dims) {
     for (const PlanStep& step : plan.steps) {
       if (step.op == Collective::allpermute) plan.weak_cost -= step.cost;
     }
   } else {
-    plan.weak_cost = static_cast<Size>(choice->weak_cost);  // at most the cost, which fits
+    // At most the cost, which fits.
+    plan.weak_cost = static_cast<Size>(found.along_one->weak_cost);
   }
-  if (!all.best && plan.cost > plan.lower_bound) {
+  if (!found.takes_over_dims && plan.cost > plan.lower_bound) {
     const Prices prices = prices_of(plan.problem, options);
-    const Wide bound = bound_along_one_dim(options, prices, *choice, least);
-    if (options.steps == Scope::one_dim || bound == choice->cost) {
+    const Wide bound = bound_along_one_dim(options, prices, *found.along_one, found.least);
+    if (options.steps == Scope::one_dim || bound == found.along_one->cost) {
       plan.scope = Scope::one_dim;
       plan.lower_bound = static_cast<Size>(bound);
     }
@@ -615,27 +630,67 @@ void set_proved(Plan& plan, const Result<Choice>& choice, const OverDimsAnswer& 
   plan.optimal = plan.cost == plan.lower_bound;
 }
 
-/// Precondition: both ends are compact.
-Result<Plan> plan_digits(Problem problem, const PlanOptions& options) {
-  const auto choice = choose(problem, options, resident_limit(options));
+/// Whether the plan is proved, and no other of steps along one dimension costs as little in as few
+/// steps: slices alone, or with one permutation or one gather of tiles that are no smaller than they
+/// must be (S13).
+bool is_alone(const OverDimsAnswer& answer, const Problem& problem) {
+  if (!answer.proved()) return false;
+  return answer.no_other ||
+         (answer.best->cost <= problem.to.tile_size() && answer.best->path.moves.empty());
+}
+
+/// Steps along several dimensions first, which are soon decided: then those along one have little left
+/// to look at, in which they could be as cheap.
+/// \error infeasible
+Result<Found> search_steps(const Problem& problem, const PlanOptions& options) {
+  const WeakSpace space(problem, options);
+  const std::vector<Level> levels = allowed_levels(options, space);
+  if (levels.empty())
+    return refuse({.code = Code::infeasible, .message = "no plan has another valley"});
+  LazyAlphabet alphabet(problem, space.dims());
+  const Prices prices = space.prices();
   const bool may_merge = options.steps == Scope::several_dims;
+  Found out;
+  Task task{
+      problem, options, space, levels, alphabet, resident_limit(options), options.search_limit};
+  if (may_merge && !prices.in_bytes()) {
+    out.over_dims = search_over_dims(problem, options, space, levels, alphabet, task.work);
+    task.least_cost = out.over_dims.lower_bound;
+    task.most_cost = out.over_dims.proved();
+    if (is_alone(out.over_dims, problem)) {
+      out.takes_over_dims = true;
+      out.work = options.search_limit - task.work;
+      return out;
+    }
+  }
+  const auto choice = choose(task);
   if (!choice && !(may_merge && choice.error().code == Code::infeasible)) {
     return refuse(choice.error());
   }
-  const Prices prices = prices_of(problem, options);
-  const auto known = path_of(choice);
-  const Wide least = least_of_any(problem, prices, known);
-  Size work = options.search_limit - (choice ? choice->work : 0);
-  OverDimsAnswer all{.best = {}, .lower_bound = least};
-  if (may_merge) all = over_dims(problem, options, prices, known, least, work);
-  if (!known && !all.best) return refuse(choice.error());
-  auto made = plan_of(problem, options, all.best ? *all.best : *known);
+  if (choice) out.along_one = *choice;
+  std::optional<Wide> known;
+  if (out.along_one) known = out.along_one->cost;
+  out.least = least_of_any(problem, prices, known);
+  if (!may_merge || prices.in_bytes()) out.over_dims.lower_bound = out.least;
+  if (may_merge && known) merge_known(problem, prices, options, *out.along_one, out.over_dims);
+  const std::optional<RealisedPath>& merged = out.over_dims.best;
+  if (!known && !merged) return refuse(choice.error());
+  out.takes_over_dims = merged && (!known || merged->cost < *known);
+  out.work = options.search_limit - task.work + (out.along_one ? out.along_one->work : 0);
+  return out;
+}
+
+/// Precondition: both ends are compact.
+Result<Plan> plan_digits(Problem problem, const PlanOptions& options) {
+  const auto found = search_steps(problem, options);
+  if (!found) return refuse(found.error());
+  auto made = plan_of(problem, options, found->way());
   if (!made) return made;
   made->problem = std::move(problem);
-  made->states = choice ? choice->states : 0;
-  made->work = options.search_limit - work;
-  made->complete = !choice || choice->complete;
-  set_proved(*made, choice, all, least);
+  made->states = found->along_one ? found->along_one->states : 0;
+  made->work = found->work;
+  made->complete = !found->along_one || found->along_one->complete;
+  set_proved(*made, *found);
   return made;
 }
 
@@ -725,7 +780,7 @@ Result<Size> smallest_feasible_bytes(const Problem& asked, Size element_bytes, b
   const Problem& problem = renamed->problem(asked);
   if (!is_even(problem)) return smallest_feasible_uneven(problem, element_bytes, collectives);
   const WeakSpace space(problem, {});
-  Wide least = least_resident(problem, {}, space, steps);
+  Wide least = least_resident(problem, space, allowed_levels({}, space), steps);
   const Wide ends = std::max(problem.from.tile_size(), problem.to.tile_size());
   if (ends < least) {
     if (slices_suffice(problem, space)) least = ends;

@@ -49,6 +49,11 @@ WeakSpace::WeakSpace(const Problem& problem, const PlanOptions& options)
     source_.push_back(lane_of_count(problem.from.cuts()[i].count()));
     target_.push_back(lane_of_count(problem.to.cuts()[i].count()));
   }
+  blocks_.resize(lanes);
+}
+
+void WeakSpace::fill_leaving() const {
+  const std::size_t lanes = factor_.size();
   leaving_.assign(lanes * rank(), 0);
   for (std::size_t i = 0; i < rank(); ++i) {
     for (Lane lane = 0; lane < lanes; ++lane) {
@@ -57,7 +62,6 @@ WeakSpace::WeakSpace(const Problem& problem, const PlanOptions& options)
       leaving_[i * lanes + lane] = factor == 1 ? 0 : move_cost(factor);
     }
   }
-  blocks_.resize(lanes);
 }
 
 Lane WeakSpace::lane_of_count(Size count) const {

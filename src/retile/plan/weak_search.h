@@ -60,6 +60,7 @@ class WeakSpace {
 
   [[nodiscard]] std::size_t rank() const { return dims_.size(); }
   [[nodiscard]] std::size_t dim(std::size_t i) const { return dims_[i]; }  ///< in the problem
+  [[nodiscard]] const std::vector<std::size_t>& dims() const { return dims_; }
   [[nodiscard]] std::size_t key_bits() const { return lane_bits_ * rank(); }
   [[nodiscard]] unsigned lane_bits() const { return lane_bits_; }
   [[nodiscard]] const std::vector<PrimePower>& primes() const { return primes_; }
@@ -70,6 +71,8 @@ class WeakSpace {
   [[nodiscard]] Lane target(std::size_t i) const { return target_[i]; }
   [[nodiscard]] Lane cap(std::size_t i) const { return cap_[i]; }
   [[nodiscard]] Size factor(Lane lane) const { return factor_[lane]; }
+  /// Of a number of tiles.
+  [[nodiscard]] Lane lane_of_count(Size count) const;
 
   [[nodiscard]] Lane min(Lane a, Lane b) const {
     if (primes_.size() == 1) return std::min(a, b);
@@ -106,6 +109,7 @@ class WeakSpace {
   /// What the moves out of dimension i cost at least when it must come down to this lane from the
   /// source's; and how many they are at least.
   [[nodiscard]] Relative leaving_cost(std::size_t i, Lane lane) const {
+    if (leaving_.empty()) fill_leaving();
     return leaving_[i * (std::size_t{1} << lane_bits_) + lane];
   }
 
@@ -114,7 +118,7 @@ class WeakSpace {
   [[nodiscard]] Relative relative(Wide cost, const Level& level) const;
 
  private:
-  [[nodiscard]] Lane lane_of_count(Size count) const;
+  void fill_leaving() const;
 
   std::vector<std::size_t> dims_;
   std::vector<PrimePower> primes_;
@@ -125,7 +129,7 @@ class WeakSpace {
   std::vector<Lane> target_;
   std::vector<Lane> cap_;
   std::vector<Size> factor_;                        // by lane
-  std::vector<Relative> leaving_;                   // by dimension and lane
+  mutable std::vector<Relative> leaving_;           // by dimension and lane; filled on demand
   mutable std::vector<std::vector<Block>> blocks_;  // by box; filled on demand
   Size devices_ = 1;
   Size global_size_ = 1;
