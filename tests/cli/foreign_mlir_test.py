@@ -367,6 +367,27 @@ func.func @f(%a: tensor<2xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> (
         done = retile("check", "--mesh", "x:2", "--from", "[2{x}4]", "--to", "[2{x}4]", stdin=text)
         self.refused(done, 3, "calls make more than 262144 operations")
 
+    def test_a_private_function_that_nobody_calls_is_left_out(self):
+        # As XLA's importer leaves the reduction of an all-reduce, in both forms.
+        reduction = ("func.func private @body(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {\n %0 = stablehlo.add %a, %b : tensor<f32>\n"
+                     " return %0 : tensor<f32>\n}\n")
+        generic = ('"func.func"() <{function_type = (tensor<f32>, tensor<f32>) -> tensor<f32>, sym_name = "body", sym_visibility = "private"}> ({\n'
+                   '^bb0(%a: tensor<f32>, %b: tensor<f32>):\n %0 = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>\n'
+                   ' "func.return"(%0) : (tensor<f32>) -> ()\n}) : () -> ()\n')
+        main_function = ("func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n"
+                         ' %0 = "stablehlo.all_reduce"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, '
+                         "replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> ({\n ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+                         "  %1 = stablehlo.add %a, %b : tensor<f32>\n  stablehlo.return %1 : tensor<f32>\n"
+                         " }) : (tensor<4xf32>) -> tensor<4xf32>\n return %0 : tensor<4xf32>\n}\n")
+        head = "module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {\n"
+        given = ["--mesh", "x:2", "--from", "sum{x}[4]", "--to", "[4]"]
+        for left_over in (reduction, generic):
+            with self.subTest(text=left_over):
+                self.assertIs(self.verdict(head + left_over + main_function + "}\n", *given)["right"], True)
+                for judged in (left_over.replace("private", "public"), ""):  # public, or nothing else to judge
+                    text = head + judged + main_function + "}\n" if judged else head + left_over + "}\n"
+                    self.refused(retile("check", *given, stdin=text), 2, "result 0 is made of 2 parameters")
+
     def test_long(self):
         lines = ["sdy.mesh @m = <[\"x\"=2]>", 'func.func @f(%v0: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<4xf32> {']
         lines += [f" %v{k + 1} = stablehlo.optimization_barrier %v{k} : tensor<4xf32>" for k in range(1000000)]

@@ -297,5 +297,32 @@ TEST(JudgeText, ends_that_are_said_go_before_those_of_the_text) {
   EXPECT_NE(render(bad.error()).find("--mesh"), std::string::npos);
 }
 
+/// The names of the functions that are judged.
+std::vector<std::string> judged_of(const std::string& text) {
+  const auto judged =
+      judge_text(text, "test.mlir", {.mesh = "x:2", .from = "[2{x}4]", .to = "[4]"});
+  EXPECT_TRUE(judged.has_value()) << (judged ? "" : render(judged.error()));
+  std::vector<std::string> out;
+  if (!judged) return out;
+  for (const auto& one : *judged) out.push_back(one.name);
+  return out;
+}
+
+TEST(JudgeText, private_functions_that_nobody_calls_are_left_out_beside_others) {
+  const auto function = [](const std::string& head) {
+    return "func.func " + head +
+           "(%a: tensor<2xf32>) -> tensor<4xf32> {\n  %r = \"stablehlo.all_gather\"(%a) "
+           "<{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, "
+           "type "
+           "= 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> : "
+           "(tensor<2xf32>) -> tensor<4xf32>\n  return %r : tensor<4xf32>\n}\n";
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(judged_of(function("private @one") + function("@two")), Names({"two"}));
+  EXPECT_EQ(judged_of(function("public @one") + function("nested @two") + function("@three")),
+            Names({"one", "two", "three"}));
+  EXPECT_EQ(judged_of(function("private @one") + function("private @two")), Names({"one", "two"}));
+}
+
 }  // namespace mlir_test
 }  // namespace retile::foreign::mlir

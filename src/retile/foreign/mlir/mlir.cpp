@@ -69,6 +69,13 @@ bool has_dialect(const Block& body, std::initializer_list<std::string_view> fron
   });
 }
 
+/// Only its module may call it. Where nobody does, it is left over, as reductions are in what XLA
+/// makes of HLO.
+bool is_private_function(const Op& function) {
+  const Attribute* visibility = find(function, "sym_visibility");
+  return visibility != nullptr && visibility->text == "private";
+}
+
 class ModuleReader {
  public:
   ModuleReader(const text::Input& input, const std::vector<std::size_t>& lines,
@@ -85,10 +92,16 @@ class ModuleReader {
     for (const Op& op : ops) {
       if (op.name == "func.func") find_calls(op, called);
     }
+    const auto begins = [&](const Op& op) {
+      return op.name == "func.func" && !op.regions.empty() && called.count(name_of(op)) == 0;
+    };
+    const bool others_begin = std::any_of(ops.begin(), ops.end(), [&](const Op& op) {
+      return begins(op) && !is_private_function(op);
+    });
     for (Op& op : ops) {
       if (op.name == "builtin.module") {
         inner(op);
-      } else if (op.name == "func.func" && !op.regions.empty() && called.count(name_of(op)) == 0) {
+      } else if (begins(op) && !(others_begin && is_private_function(op))) {
         out_.push_back(function(op));
       }
     }

@@ -103,7 +103,11 @@ void Parser::module(Op& out) {
 void Parser::function(Op& out) {
   lexer_.take();
   for (const std::string_view word : {"public", "private", "nested"}) {
-    if (lexer_.accept(word)) break;
+    const Place place = lexer_.here();
+    if (!lexer_.accept(word)) continue;
+    put(out, "sym_visibility",
+        shared({.kind = Kind::text, .place = place, .text = std::string(word)}));
+    break;
   }
   if (!lexer_.sees(TokenKind::symbol)) lexer_.fail_expected("the name of a function");
   put(out, "sym_name", symbol_attribute());
