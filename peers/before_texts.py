@@ -12,10 +12,10 @@ mesh, both ends, and whether the program returns its argument.
 import argparse
 import json
 import os
-import signal
 import sys
-import tempfile
 from pathlib import Path
+
+from record_jax import in_child
 
 MESHES = [{"x": 8}, {"x": 4, "y": 2}, {"x": 2, "y": 2, "z": 2}]
 SHARDINGS = {
@@ -23,7 +23,6 @@ SHARDINGS = {
     2: [(["x", "y"], ["y", "x"]), ([["x", "y"], None], [None, ["y", "x"]]), (["x", None], [None, "y"]), (["y", None], ["y", None])],
     3: [(["x", "z"], [["x", "y"], None]), ([None, ["z", "x"]], ["y", "z"]), ([["x", "y"], "z"], [["x", "y"], "z"])],
 }
-SECONDS = 60
 
 
 def programs(jax, named):
@@ -118,28 +117,6 @@ def record(recorder, name, function_name, mesh_axes, ends, dump):
             recorder.keep(name, "propagated.mlir", str(module), facts)
 
 
-def in_child(work):
-    """Whether a child did it, and its last words."""
-    with tempfile.TemporaryDirectory() as folder:
-        words = Path(folder) / "words"
-        child = os.fork()
-        if child == 0:
-            code = 3
-            try:
-                signal.alarm(SECONDS)
-                said = os.open(words, os.O_CREAT | os.O_WRONLY)
-                os.dup2(said, 1)
-                os.dup2(said, 2)
-                work(folder)
-                code = 0
-            except Exception as problem:  # what the peer says, whatever it is
-                print(f"{type(problem).__name__}: {problem}"[:2000], flush=True)
-            finally:
-                os._exit(code)
-        _, status = os.waitpid(child, 0)
-        return status == 0, words.read_text(errors="replace")[-400:] if words.exists() else ""
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
@@ -156,8 +133,8 @@ def main():
             if name == "copied" and ends[0] == ends[1]:
                 continue  # right before and after partitioning
             label = f"{name}-{one[0]}{one[1]}"
-            done, words = in_child(lambda dump: record(recorder, label, name, mesh, ends, dump))
-            if not done:
+            state, words = in_child(lambda dump: record(recorder, label, name, mesh, ends, dump))
+            if state != "emitted":
                 print(f"{label}: {words}", file=sys.stderr)
 
 

@@ -140,8 +140,8 @@ def emit(form, problem, folder):
     return emit_mlir(problem, [*RESHARDS, *([padding()] if uneven(problem) else []), "sdy-convert-global-to-local"])
 
 
-def in_child(work, path, seconds=SECONDS):
-    """What `work(folder)` returns goes to the file. Answers with what became of it, and the last words."""
+def in_child(work, path=None, seconds=SECONDS):
+    """What `work(folder)` returns goes to the file, if there is one. Answers with what became of it, and the last words."""
     with tempfile.TemporaryDirectory() as folder:
         words = Path(folder) / "words"
         child = os.fork()
@@ -156,7 +156,8 @@ def in_child(work, path, seconds=SECONDS):
                 os.dup2(said, 1)
                 os.dup2(said, 2)
                 text = work(folder)
-                path.write_text(text)
+                if path:
+                    path.write_text(text)
                 code = 0
             except Exception as problem:  # what the peer says, whatever it is
                 print(f"{type(problem).__name__}: {problem}"[:2000], flush=True)

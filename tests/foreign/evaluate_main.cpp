@@ -42,10 +42,7 @@ std::string tag_text(Tag tag, const Sums& sums) {
   if (tag == undefined_tag) return "\"u\"";
   if (tag == nothing_tag) return "\"n\"";
   if (Sums::is_atom(tag)) return fmt::format("\"e{}\"", tag);
-  const std::string_view name = !sums.adds_otherwise(Addition::sum, tag)   ? "sum"
-                                : !sums.adds_otherwise(Addition::max, tag) ? "max"
-                                                                           : "min";
-  std::string out(name);
+  std::string out(name_of(*sums.added_by(tag)));
   for (const Term& term : sums.terms(tag)) out += fmt::format(" {} {}", term.atom, term.times);
   return quoted(out);
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -311,6 +312,105 @@ TEST(Evaluator, sums_are_formal) {
   const Layout alike = layout("[2]", "x:2");
   const Evaluated twice(function, alike);
   EXPECT_EQ(twice.sums().terms(twice.tags(0)[0]), (std::vector<Term>{{0, 2}}));
+}
+
+/// What a place holds after sums of several devices that hold the same.
+std::vector<Term> added_terms(const std::string& element, Size devices, const std::string& rest) {
+  const std::string scalar = element + "[] ";
+  const Function function = function_of(
+      "HloModule m, num_partitions=" + std::to_string(devices) + "\nadd {\n x = " + scalar +
+      "parameter(0)\n y = " + scalar + "parameter(1)\n ROOT r = " + scalar +
+      "add(x, y)\n}\nENTRY e_spmd {\n p = " + element + "[1] parameter(0)\n s = " + element +
+      "[1] all-reduce(p), channel_id=1, replica_groups=[1," + std::to_string(devices) + "]<=[" +
+      std::to_string(devices) + "], use_global_device_ids=true, to_apply=add\n" + rest + "\n}\n");
+  const Layout from = layout("[1]", "x:" + std::to_string(devices));
+  const Evaluated run(function, from);
+  const Tag tag = run.tags(0)[0];
+  if (tag == zero_tag) return {};
+  if (tag < 0) return {{.atom = tag, .times = -1}};
+  return run.sums().terms(tag);
+}
+
+TEST(Evaluator, an_addend_is_counted_as_its_type_counts) {
+  using Terms = std::vector<Term>;
+  const std::string kept = " ROOT t = TYPE[1] copy(s)";
+  const auto of = [&](std::string element, Size devices, std::string rest) {
+    for (std::size_t at = rest.find("TYPE"); at != std::string::npos; at = rest.find("TYPE")) {
+      rest.replace(at, 4, element);
+    }
+    return added_terms(element, devices, rest);
+  };
+  EXPECT_EQ(of("s8", 255, kept), Terms({{0, 255}}));
+  EXPECT_EQ(of("s8", 256, kept), Terms());
+  EXPECT_EQ(of("s8", 257, kept), Terms({{0, 1}}));
+  EXPECT_EQ(of("u8", 257, kept), Terms({{0, 1}}));
+  EXPECT_EQ(of("u4", 17, kept), Terms({{0, 1}}));
+  EXPECT_EQ(of("s4", 16, kept), Terms());
+  EXPECT_EQ(of("s2", 6, kept), Terms({{0, 2}}));
+  EXPECT_EQ(of("pred", 5, kept), Terms({{0, 1}}));
+  for (const std::string element : {"s16", "s64", "f16", "bf16", "f8e4m3fn", "c64"}) {
+    EXPECT_EQ(of(element, 257, kept), Terms({{0, 257}})) << element;
+  }
+}
+
+/// A value that is doubled so often.
+std::string doubled(const std::string& element, int times) {
+  std::string out;
+  std::string last = "s";
+  for (int k = 0; k < times; ++k) {
+    const std::string next = "d" + std::to_string(k);
+    out += (k + 1 == times ? " ROOT " : " ") + next + " = " + element + "[1] add(" + last + ", " +
+           last + ")\n";
+    last = next;
+  }
+  return out;
+}
+
+TEST(Evaluator, words_of_64_bits_are_counted_modulo_2_to_the_64) {
+  using Terms = std::vector<Term>;
+  for (const std::string element : {"s64", "u64"}) {
+    EXPECT_EQ(added_terms(element, 1, doubled(element, 62)), Terms({{0, Size{1} << 62}}));
+    EXPECT_EQ(added_terms(element, 1, doubled(element, 63)),
+              Terms({{0, std::numeric_limits<Size>::min()}}));
+    EXPECT_EQ(added_terms(element, 1, doubled(element, 64)), Terms());
+  }
+  EXPECT_THROW(added_terms("f32", 1, doubled("f32", 63)), LimitReached);
+}
+
+TEST(Evaluator, elements_are_counted_in_the_type_that_they_are_added_in) {
+  using Terms = std::vector<Term>;
+  // 3 p in 2 bits is 3 p; 6 p in 8 bits is 6 p, and in 2 bits again 2 p.
+  const std::string wide = " c = s8[1] convert(p)\n";
+  EXPECT_EQ(added_terms("s2", 3,
+                        wide + " a = s8[1] add(c, c)\n b = s8[1] add(a, a)\n"
+                               " ROOT e = s8[1] add(a, b)"),
+            Terms({{0, 6}}));
+  EXPECT_EQ(added_terms("s2", 3,
+                        wide + " a = s8[1] add(c, c)\n b = s8[1] add(a, a)\n"
+                               " e = s8[1] add(a, b)\n ROOT f = s2[1] convert(e)"),
+            Terms({{0, 2}}));
+  EXPECT_EQ(added_terms("s2", 3,
+                        wide + " a = s8[1] add(c, c)\n b = s8[1] add(a, a)\n"
+                               " ROOT f = s2[1] convert(b)"),
+            Terms());
+  EXPECT_EQ(added_terms("pred", 3, " c = s8[1] convert(p)\n ROOT a = s8[1] add(c, c)"),
+            Terms({{0, 2}}));
+}
+
+TEST(Evaluator, zero_is_the_least_of_types_without_signs) {
+  const auto most = [](const std::string& element) {
+    const Function function = function_of(
+        module_of(2, "p = " + element + "[1] parameter(0)\n z = " + element +
+                         "[1] collective-permute(p), channel_id=1, source_target_pairs={{0,0}}\n"
+                         "ROOT r = " +
+                         element + "[1] maximum(p, z)"));
+    const Layout from = layout("[1{x}2]", "x:2");
+    return Evaluated(function, from).tags(1);
+  };
+  EXPECT_EQ(most("u8"), Tags({1}));
+  EXPECT_EQ(most("pred"), Tags({1}));
+  EXPECT_EQ(most("s8"), Tags({undefined_tag}));
+  EXPECT_EQ(most("f32"), Tags({undefined_tag}));
 }
 
 TEST(Evaluator, a_maximum_of_sums_is_unknown) {

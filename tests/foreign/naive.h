@@ -102,11 +102,32 @@ class Evaluator {
   [[nodiscard]] Cell undefined() const { return {.kind = Cell::Kind::undefined}; }
   static Cell number(std::int64_t number) { return {.kind = Cell::Kind::number, .number = number}; }
 
-  [[nodiscard]] Cell add(Addition addition, const Cell& a, const Cell& b) const {
+  /// How often an addend is there, as values of this type count.
+  static Size counted(Size times, const ElementKind& kind) {
+    if (kind.form != ElementKind::Form::integer || kind.bits > 62) return times;
+    return times % (Size{1} << kind.bits);
+  }
+  static Cell without_absent(Cell cell) {
+    for (auto term = cell.terms.begin(); term != cell.terms.end();) {
+      term = term->second == 0 ? cell.terms.erase(term) : std::next(term);
+    }
+    if (cell.terms.empty()) cell.kind = Cell::Kind::zero;
+    return cell;
+  }
+  [[nodiscard]] Cell add(Addition addition, const ElementKind& kind, const Cell& a,
+                         const Cell& b) const {
     using Kind = Cell::Kind;
-    const Kind neutral = addition == Addition::sum ? Kind::zero : Kind::nothing;
-    if (a.kind == neutral) return b;
-    if (b.kind == neutral) return a;
+    if (kind.form == ElementKind::Form::truth && addition == Addition::sum) {
+      addition = Addition::max;  // `or`
+    }
+    const bool no_sign = kind.is_number() && !kind.is_signed;
+    const auto neutral = [&](Kind cell) {
+      if (cell == Kind::zero)
+        return addition == Addition::sum || (addition == Addition::max && no_sign);
+      return cell == Kind::nothing && addition != Addition::sum;
+    };
+    if (neutral(a.kind)) return b;
+    if (neutral(b.kind)) return a;
     if (a.kind == Kind::zero && b.kind == Kind::zero) return a;
     if (a.kind != Kind::terms || b.kind != Kind::terms) return undefined();
     for (const Cell* cell : {&a, &b}) {
@@ -117,9 +138,9 @@ class Evaluator {
     out.addition = addition;
     for (const auto& [atom, times] : b.terms) {
       Size& there = out.terms[atom];
-      there = addition == Addition::sum ? there + times : 1;
+      there = addition == Addition::sum ? counted(there + times, kind) : 1;
     }
-    return out;
+    return without_absent(std::move(out));
   }
   [[nodiscard]] Cell calculated(Arithmetic arithmetic, const Cell& a, const Cell& b,
                                 ValueId result) const {
@@ -129,7 +150,7 @@ class Evaluator {
     return add(arithmetic == Arithmetic::maximum   ? Addition::max
                : arithmetic == Arithmetic::minimum ? Addition::min
                                                    : Addition::sum,
-               as_element(a), as_element(b));
+               kind(result), as_element(a), as_element(b));
   }
   [[nodiscard]] Cell added(Addition addition, const Cell& a, const Cell& b, ValueId result) const {
     return calculated(addition == Addition::max   ? Arithmetic::maximum
@@ -183,6 +204,9 @@ class Evaluator {
       Cell cell = read(op.operands[0], d, at);
       if (!elements_[op.results[0]]) {
         cell.number = operations::converted(cell.number, kind(op.operands[0]), kind(op.results[0]));
+      } else if (cell.kind == Cell::Kind::terms) {
+        for (auto& term : cell.terms) term.second = counted(term.second, kind(op.results[0]));
+        cell = without_absent(std::move(cell));
       }
       return cell;
     });

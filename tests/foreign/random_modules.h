@@ -34,11 +34,11 @@ class RandomModule {
     numbers();
     for (Size k = choose_(7); k >= 0; --k) step();
     body_.insert(body_.rfind("\n v") + 1, " ROOT");
-    return fmt::format(
+    return of_type(fmt::format(
         "HloModule random, num_partitions={}\n\n%add (a: f32[], b: f32[]) -> f32[] {{\n"
         " a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] {}(a, b)\n}}\n\n"
         "ENTRY e {{\n{}}}\n",
-        devices_, choose_(3) == 0 ? "maximum" : "add", body_);
+        devices_, choose_(3) == 0 ? "maximum" : "add", body_));
   }
   [[nodiscard]] Size devices() const { return devices_; }
   /// Of the parameter.
@@ -47,6 +47,16 @@ class RandomModule {
  private:
   static std::string shape(const Shape& extents) {
     return fmt::format("[{}]", fmt::join(extents, ","));
+  }
+  /// The same text with elements of some type; how often one is added counts otherwise in each.
+  std::string of_type(std::string text) {
+    static const std::vector<std::string> types = {"f32", "f32", "pred", "s2", "u4", "s8", "u64"};
+    const std::string& type = types[static_cast<std::size_t>(choose_(7))];
+    for (std::size_t at = text.find("f32"); at != std::string::npos; at = text.find("f32", at)) {
+      text.replace(at, 3, type);
+      at += type.size();
+    }
+    return text;
   }
   /// An instruction on the array so far, `v<last_>`, with these extents afterwards.
   void line(const std::string& instruction) {

@@ -69,7 +69,9 @@ TEST(HloReader, channels_and_groups_are_as_the_verifier_has_them) {
   const std::string groups = ", replica_groups={{0,1}}";
   const std::string global = ", use_global_device_ids=true";
   EXPECT_EQ(end(", channel_id=1" + groups + global), "right");
-  EXPECT_TRUE(has(end(", channel_id=0" + groups + global), "channel"));
+  for (const std::string none : {", channel_id=0", ", channel_id=-1"}) {
+    EXPECT_EQ(end(none + groups + global), "use_global_device_ids without channel_id");
+  }
   EXPECT_EQ(end(groups + global), "use_global_device_ids without channel_id");
   EXPECT_TRUE(has(end(", channel_id=1, replica_groups={}" + global), "not empty"));
   EXPECT_TRUE(has(end(", channel_id=1, replica_groups={{}}" + global), "not empty"));
@@ -88,6 +90,26 @@ TEST(HloReader, a_device_sends_once) {
   };
   EXPECT_EQ(permute("{{0,1},{1,0}}"), "");
   EXPECT_EQ(permute("{{0,1},{0,2}}"), "0 is a source twice");
+}
+
+TEST(HloReader, a_channel_that_is_not_positive_is_none) {
+  // XLA 0.12 run on two replicas of one partition each, and the other way round: then numbers of replicas go beyond.
+  const auto on = [](const std::string& devices, const std::string& collective) {
+    return refusal_of("HloModule m, " + devices + "\nENTRY e_spmd {\n p = f32[2] parameter(0)\n" +
+                      collective + "\n}\n");
+  };
+  const std::vector<std::string> collectives = {
+      " ROOT r = f32[2] collective-permute(p)CHANNEL, source_target_pairs={{0,1},{1,0}}",
+      " ROOT r = f32[4] all-gather(p)CHANNEL, replica_groups={{0,1}}, dimensions={0}",
+      " ROOT r = f32[2] all-to-all(p)CHANNEL, replica_groups={{0,1}}, dimensions={0}"};
+  for (const std::string& collective : collectives) {
+    for (const std::string channel : {"", ", channel_id=0", ", channel_id=-3"}) {
+      std::string text = collective;
+      text.replace(text.find("CHANNEL"), 7, channel);
+      EXPECT_EQ(on("replica_count=2", text), "") << text;
+      EXPECT_TRUE(has(on("num_partitions=2", text), "but there is 1 replica")) << text;
+    }
+  }
 }
 
 /// Why a reduction by this computation is refused.
@@ -113,6 +135,15 @@ TEST(HloReader, a_reduction_is_one_operation_of_its_two_parameters) {
       no);
   EXPECT_EQ(reduction(both + " u = f32[] add(x, y)\n ROOT s = f32[] add(u, y)\n"), no);
   EXPECT_EQ(reduction(both + " ROOT s = s32[] and(x, y)\n"), no);
+  for (const std::string type : {"s8", "bf16", "f64"}) {
+    EXPECT_TRUE(has(reduction(both + " ROOT s = f32[] add(x, y)\n", type),
+                    "whose computation has another type"))
+        << type;
+  }
+  EXPECT_TRUE(has(reduction(both + " ROOT s = bf16[] add(x, y)\n"), "another type"));
+  EXPECT_TRUE(has(reduction(" x = f32[2] parameter(0)\n y = f32[2] parameter(1)\n ROOT s = f32[2] "
+                            "add(x, y)\n"),
+                  "another type"));
   EXPECT_EQ(
       reduction(" x = pred[] parameter(0)\n y = pred[] parameter(1)\n ROOT s = pred[] and(x, y)\n",
                 "pred"),
@@ -189,6 +220,52 @@ TEST(Sums, of_truth_values_are_or_however_often_one_is_added) {
   EXPECT_EQ(twice("pred", "sum{x}[4]"), "right");
   EXPECT_EQ(twice("s8", "[4]"), "wrong");
   EXPECT_EQ(twice("s8", "sum{x}[4]"), "wrong");
+}
+
+TEST(Sums, in_few_bits_are_not_made_wider) {
+  const auto widened = [](const std::string& sum, const std::string& behind) {
+    return said(
+        "HloModule m, num_partitions=2\nadd {\n x = s8[] parameter(0)\n y = s8[] "
+        "parameter(1)\n ROOT r = s8[] " +
+            sum +
+            "(x, y)\n}\nENTRY e_spmd {\n p = s8[4] parameter(0)\n s = s8[4] "
+            "all-reduce(p), channel_id=1, replica_groups={{0,1}}, "
+            "use_global_device_ids=true, to_apply=add\n" +
+            behind + "}\n",
+        {.mesh = "x:2", .from = (sum == "add" ? "sum{x}[4]" : "max{x}[4]"), .to = "[4]"});
+  };
+  EXPECT_EQ(widened("add", " ROOT t = s32[4] convert(s)\n"), "a conversion of sums from s8 to s32");
+  EXPECT_EQ(widened("maximum", " ROOT t = s32[4] convert(s)\n"), "right");
+}
+
+TEST(Sums, of_truth_values_by_or_are_those_of_the_ends) {
+  EXPECT_EQ(said("HloModule m, num_partitions=2\nor {\n x = pred[] parameter(0)\n y = pred[] "
+                 "parameter(1)\n ROOT r = pred[] or(x, y)\n}\nENTRY e_spmd {\n p = pred[4] "
+                 "parameter(0)\n ROOT s = pred[4] all-reduce(p), channel_id=1, "
+                 "replica_groups={{0,1}}, use_global_device_ids=true, to_apply=or\n}\n",
+                 {.mesh = "x:2", .from = "sum{x}[4]", .to = "[4]"}),
+            "right");
+}
+
+TEST(StableHlo, a_reduction_is_of_the_type_of_its_operands) {
+  const auto reduced = [](const std::string& region, const std::string& result) {
+    return said(
+        "module attributes {mhlo.num_partitions = 2 : i32} {\nfunc.func @main(%p: tensor<4xi8>) -> "
+        "tensor<4x" +
+            result +
+            "> {\n %0 = \"stablehlo.all_reduce\"(%p) <{channel_handle = "
+            "#stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : "
+            "tensor<1x2xi64>, use_global_device_ids}> ({\n ^bb0(%a: tensor<" +
+            region + ">, %b: tensor<" + region + ">):\n %s = stablehlo.add %a, %b : tensor<" +
+            region + ">\n stablehlo.return %s : tensor<" + region +
+            ">\n }) : (tensor<4xi8>) -> tensor<4x" + result + ">\n return %0 : tensor<4x" + result +
+            ">\n}\n}\n",
+        {.mesh = "x:2", .from = "sum{x}[4]", .to = "[4]"});
+  };
+  EXPECT_EQ(reduced("i8", "i8"), "right");
+  for (const std::string region : {"f32", "i32", "ui8", "1xi8"}) {
+    EXPECT_TRUE(has(reduced(region, "i8"), "whose region has another type")) << region;
+  }
 }
 
 TEST(Sums, may_be_made_of_an_array) {

@@ -8,6 +8,9 @@
 #include <random>
 
 #include "retile/spmd/judge.h"
+#include "retile/spmd/modular.h"
+#include "retile/spmd/primes.h"
+#include "retile/spmd/round.h"
 #include "spmd/modules.h"
 #include "spmd/verdicts.h"
 
@@ -96,6 +99,22 @@ TEST(JudgeNumbers, what_is_not_decided_is_not_right) {
       "what is returned holds maxima that are not the same as in denotes, and none of 96 draws "
       "of integers shows a difference");
   EXPECT_FALSE(found->wrong);
+}
+
+TEST(JudgeNumbers, a_module_without_operations_ends_in_time) {
+  const std::string text =
+      "retile.spmd/1\nmesh d:2\nfn main(x : [512{d}1024, 512]) -> [1024, 256{d}512]\n"
+      "y = redistribute x as [1024, 256{d}512]\nreturn y\n";
+  const text::Input input = {text, "m", true};
+  const auto module = read_module(input);
+  ASSERT_TRUE(module.has_value());
+  std::mt19937_64 random(1);
+  const Modular field(drawn_prime(random));
+  const auto run = [&](const Deadline& deadline) {
+    return Round<Modular>(*module, random, deadline, field).run();
+  };
+  EXPECT_EQ(run({}), std::nullopt);
+  EXPECT_THROW(run(Deadline::in(0)), Undecided);
 }
 
 TEST(JudgeNumbers, a_seed_repeats_what_was_drawn) {

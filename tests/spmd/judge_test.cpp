@@ -53,6 +53,17 @@ TEST(Judge, addends_are_any_numbers_with_their_sum) {
   EXPECT_EQ(oracles(squares), "denotes return");
 }
 
+TEST(Judge, steps_may_make_addends_of_an_array) {
+  const auto made = [](const std::string& steps, const std::string& type = "sum{d}[4]") {
+    return ours("retile.spmd/1\nmesh d:2\nfn main(x : [4]) -> [4]\ny = redistribute x as " + type +
+                steps + "\nz = redistribute y as [4]\nreturn z\ndenotes x\n");
+  };
+  EXPECT_EQ(made(" {\nunreduce groups=[[0,1]]\n}"), "right");
+  EXPECT_EQ(made(" {\nunreduce groups=[[0],[1]]\n}"), "program y");
+  EXPECT_EQ(made(""), "refused");
+  EXPECT_EQ(made(" {\nunreduce groups=[[0,1]] add=max\n}", "max{d}[4]"), "undecided");
+}
+
 TEST(Judge, what_nobody_holds_is_no_zero) {
   const std::string text = R"(retile.spmd/1
 mesh d:2

@@ -40,6 +40,27 @@ TEST_F(MaximaTest, of_the_same_arguments_are_the_same) {
   EXPECT_EQ(relu(relu(x)), relu(x));
 }
 
+TEST_F(MaximaTest, end_in_time) {
+  Maxima late(field, {{2}, {}}, random, Deadline::in(0));
+  const auto all = [&] {
+    for (int k = 0; k < 100000; ++k)
+      static_cast<void>(late.of(std::vector<Value>{field.drawn(random), x}));
+  };
+  EXPECT_THROW(all(), Undecided);
+}
+
+TEST_F(MaximaTest, an_argument_that_comes_often_is_opened_once) {
+  // Else 2^16 times as many numbers as it has arguments would be looked at: 2^32.
+  std::vector<Value> many(std::size_t{1} << 16);
+  for (Value& one : many) one = field.drawn(random);
+  const Value most = max(many);
+  Maxima& here = maxima;
+  std::vector<Value> often(std::size_t{1} << 16, most);
+  often.push_back(x);
+  many.push_back(x);
+  EXPECT_EQ(here.of(often), max(many));
+}
+
 TEST_F(MaximaTest, of_constants_the_largest_counts) {
   EXPECT_EQ(max({c(1), c(2)}), c(2));
   EXPECT_EQ(max({c(2), c(-3)}), c(2));

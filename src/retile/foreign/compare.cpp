@@ -65,10 +65,11 @@ Tag tag_in(const Cells& cells, std::size_t offset) {
 
 class Comparer {
  public:
-  Comparer(const State& state, const Shape& extents, const Layout& from, const Layout& claim,
+  Comparer(const State& state, const TileType& type, const Layout& from, const Layout& claim,
            Sums& sums)
       : state_(state),
-        extents_(extents),
+        extents_(type.extents),
+        kind_(element_kind(type.element)),
         from_(from),
         claim_(claim),
         sums_(sums),
@@ -142,7 +143,7 @@ class Comparer {
     for (BoxCells at = cells_of(device); !at.done(); at.next()) {
       const Cell cell = at.cell();
       const Tag found = tag(device, cell);
-      bool is_wrong = found == undefined_tag || sums_.adds_otherwise(addition(), found);
+      bool is_wrong = found == undefined_tag || sums_.adds_otherwise(addition(), kind_, found);
       for (const Term& term : sums_.terms(found)) {
         is_wrong = is_wrong || term.atom % global_size_ != cell.element;
       }
@@ -214,7 +215,7 @@ class Comparer {
     const bool counts = addition() == Addition::sum;
     Tag sum = counts ? zero_tag : nothing_tag;
     for (const auto& [addend, device] : devices) {
-      sum = sums_.add(addition(), sum, tag(device, at.cell()));
+      sum = sums_.add(addition(), kind_, sum, tag(device, at.cell()));
     }
     const std::vector<Term> terms = sums_.terms(sum);
     const Size parts = sums_.parts(sum);
@@ -237,6 +238,7 @@ class Comparer {
 
   const State& state_;
   const Shape& extents_;
+  ElementKind kind_;
   const Layout& from_;
   const Layout& claim_;
   Sums& sums_;
@@ -246,9 +248,9 @@ class Comparer {
 
 }  // namespace
 
-std::optional<Mismatch> find_mismatch(const State& state, const Shape& extents, const Layout& from,
+std::optional<Mismatch> find_mismatch(const State& state, const TileType& type, const Layout& from,
                                       const Layout& claim, Sums& sums) {
-  return Comparer(state, extents, from, claim, sums).find();
+  return Comparer(state, type, from, claim, sums).find();
 }
 
 bool is_rearranged(const State& state, const Shape& extents, const Layout& from,

@@ -13,7 +13,7 @@ namespace retile::foreign {
 /// began as `from`. As docs/program.md says it of addends; what lies behind the boxes is not looked at.
 /// Preconditions: tiles of elements, with place for the boxes; as many devices; one global shape.
 /// Throws LimitReached.
-[[nodiscard]] std::optional<Mismatch> find_mismatch(const State& state, const Shape& extents,
+[[nodiscard]] std::optional<Mismatch> find_mismatch(const State& state, const TileType& type,
                                                     const Layout& from, const Layout& claim,
                                                     Sums& sums);
 

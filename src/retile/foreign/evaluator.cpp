@@ -20,13 +20,6 @@ using Key = std::vector<std::int64_t>;
 
 std::int64_t key_of(const Cells* cells) { return reinterpret_cast<std::intptr_t>(cells); }
 
-/// Whether the array has truth values, of which the sum is `or`.
-bool is_of_truth_values(const Function& function) {
-  return !function.parameters.empty() &&
-         element_kind(function.values[function.parameters.front()].type.element).form ==
-             ElementKind::Form::truth;
-}
-
 }  // namespace
 
 /// One operation.
@@ -188,9 +181,10 @@ class Stepping {
   void rule(const Same&) { same(); }
   void rule(const Reshape&) { same(); }
   void rule(const Convert&) {
-    if (block(0, 0)->are_tags()) return same();
     const ElementKind from = operand_kind(0);
     const ElementKind to = element_kind(type().element);
+    const bool narrows = to.form == ElementKind::Form::integer && to.bits < from.bits;
+    if (block(0, 0)->are_tags()) return narrows ? narrowed(to) : same();
     locally([&](Size device) {
       const Cells& old = *block(0, device);
       auto cells = fresh(0);
@@ -199,6 +193,16 @@ class Stepping {
         set(*cells, k,
             makes_tags() ? tag_of(word, old.content()) : operations::converted(word, from, to));
       }
+      return cells;
+    });
+  }
+  /// Sums of elements in a type of fewer bits.
+  void narrowed(const ElementKind& to) {
+    locally([&](Size device) {
+      auto cells = fresh(0);
+      const Cells::Tags& old = block(0, device)->tags();
+      std::transform(old.begin(), old.end(), cells->tags().begin(),
+                     [&](Tag tag) { return evaluator_.sums_.within(to, tag); });
       return cells;
     });
   }
@@ -390,38 +394,25 @@ class Stepping {
       auto cells = fresh(0);
       const auto count = index(count_of(result()));
       for (std::size_t k = 0; k < count; ++k) {
-        if (makes_tags() && adds_nothing(action.arithmetic, left, k, kind)) {
-          set(*cells, k, cell(right, k));
-        } else if (makes_tags() && adds_nothing(action.arithmetic, right, k, kind)) {
-          set(*cells, k, cell(left, k));
-        } else {
-          set(*cells, k, calculated(action.arithmetic, cell(left, k), cell(right, k), kind));
+        if (!makes_tags()) {
+          cells->numbers()[k] =
+              operations::calculate(action.arithmetic, left.numbers()[k], right.numbers()[k], kind);
+          continue;
         }
+        const Addition addition = addition_of(action.arithmetic);
+        const auto addend = [&](const Cells& from) {
+          return from.are_tags() ? from.tags()[k] : Sums::addend(addition, kind, from.numbers()[k]);
+        };
+        cells->tags()[k] = evaluator_.sums_.add(addition, kind, addend(left), addend(right));
       }
       return cells;
     });
   }
-  /// Whether a cell is a known word that is the least of its type under a maximum, or the largest under a
-  /// minimum.
-  [[nodiscard]] static bool adds_nothing(Arithmetic arithmetic, const Cells& cells, std::size_t k,
-                                         const ElementKind& kind) {
-    if (cells.are_tags()) return false;
-    if (arithmetic == Arithmetic::maximum) {
-      return operations::is_end(cells.numbers()[k], kind, operations::End::least);
-    }
-    return arithmetic == Arithmetic::minimum &&
-           operations::is_end(cells.numbers()[k], kind, operations::End::largest);
+  [[nodiscard]] static Addition addition_of(Arithmetic arithmetic) {
+    return arithmetic == Arithmetic::maximum   ? Addition::max
+           : arithmetic == Arithmetic::minimum ? Addition::min
+                                               : Addition::sum;
   }
-  /// Of two cells of the result's type.
-  [[nodiscard]] std::int64_t calculated(Arithmetic arithmetic, std::int64_t a, std::int64_t b,
-                                        const ElementKind& kind) {
-    if (!makes_tags()) return operations::calculate(arithmetic, a, b, kind);
-    const Addition addition = arithmetic == Arithmetic::maximum   ? Addition::max
-                              : arithmetic == Arithmetic::minimum ? Addition::min
-                                                                  : Addition::sum;
-    return evaluator_.sums_.add(addition, static_cast<Tag>(a), static_cast<Tag>(b));
-  }
-
   // Collectives.
 
   [[nodiscard]] Key members(const std::vector<Size>& group) const {
@@ -499,19 +490,27 @@ class Stepping {
   Block sum_of(Addition addition, const std::vector<Size>& group) {
     Block sum = block(0, group.front());
     const ElementKind kind = element_kind(type().element);
-    const Arithmetic arithmetic = addition == Addition::max   ? Arithmetic::maximum
-                                  : addition == Addition::min ? Arithmetic::minimum
-                                                              : Arithmetic::add;
     if (group.size() == 1 && sum->are_tags() == makes_tags()) return sum;
     auto cells = std::make_shared<Cells>(evaluator_.budget_, content(), count_of(operand(0)), 0);
     for (std::size_t m = 0; m < group.size(); ++m) {
       const Cells& other = *block(0, group[m]);
       for (std::size_t k = 0; k < index(count_of(operand(0))); ++k) {
         const std::int64_t next = cell(other, k);
-        set(*cells, k, m == 0 ? next : calculated(arithmetic, cell(*cells, k), next, kind));
+        set(*cells, k, m == 0 ? next : added(addition, kind, cell(*cells, k), next));
       }
     }
     return cells;
+  }
+  /// Of two cells of the result's type.
+  [[nodiscard]] std::int64_t added(Addition addition, const ElementKind& kind, std::int64_t a,
+                                   std::int64_t b) {
+    if (makes_tags()) {
+      return evaluator_.sums_.add(addition, kind, static_cast<Tag>(a), static_cast<Tag>(b));
+    }
+    const Arithmetic arithmetic = addition == Addition::max   ? Arithmetic::maximum
+                                  : addition == Addition::min ? Arithmetic::minimum
+                                                              : Arithmetic::add;
+    return operations::calculate(arithmetic, a, b, kind);
   }
   void rule(const AllReduce& action) {
     in_groups(action.groups, true, [&](const std::vector<Size>& group, std::size_t) {
@@ -627,7 +626,6 @@ Evaluator::Evaluator(const Function& function, const Layout& from, Size most_byt
     : function_(function),
       from_(from),
       budget_(most_bytes),
-      sums_(is_of_truth_values(function)),
       deadline_(deadline),
       states_(function.values.size()) {
   const std::vector<bool> elements = values_of_elements(function);

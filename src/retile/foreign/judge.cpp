@@ -240,7 +240,8 @@ class Judge {
     if (const dtensor::Trace* trace = trace_of(value); trace != nullptr && !fits(*trace, claim)) {
       return false;
     }
-    out_.mismatch = find_mismatch(evaluator.at(value), extents, from_, claim, evaluator.sums());
+    out_.mismatch = find_mismatch(evaluator.at(value), function_.values[value].type, from_, claim,
+                                  evaluator.sums());
     return !out_.mismatch;
   }
   /// Whether every rank's tile has the shape of its box.
@@ -314,13 +315,20 @@ class Judge {
     return count == size;
   }
 
-  /// The first value after which an element that is needed is nowhere.
+  /// The first value after which an element that is needed is nowhere; nothing where that takes too long.
   [[nodiscard]] std::optional<ValuePlace> first_loss() const {
+    try {
+      return looked_for_loss();
+    } catch (const LimitReached&) {
+      return std::nullopt;  // that the end does not hold is known
+    }
+  }
+  [[nodiscard]] std::optional<ValuePlace> looked_for_loss() const {
     const auto looks = checked_mul(from_.global_size() * from_.addend_count(),
                                    static_cast<Size>(function_.operations.size()));
     if (!looks || *looks > most_looks) return std::nullopt;
     Presence presence(from_, to_);
-    Evaluator evaluator(function_, from_, options_.most_bytes);
+    Evaluator evaluator(function_, from_, options_.most_bytes, deadline_);
     std::set<ValueId> live;
     bool begun = false;
     for (std::size_t k = 0; k < function_.operations.size(); ++k) {

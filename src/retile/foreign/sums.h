@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -9,10 +10,12 @@
 #include "retile/core/addition.h"
 #include "retile/core/size.h"
 #include "retile/foreign/cells.h"
+#include "retile/operations/element.h"
 
 namespace retile::foreign {
 
-/// An atom of a sum and how often it is there; in a maximum or a minimum once.
+/// An atom of a sum and how often it is there; in a maximum or a minimum once. Of integers of 64 bits
+/// these are the bits of a number without a sign.
 struct Term {
   Tag atom = 0;
   Size times = 1;
@@ -21,28 +24,36 @@ struct Term {
 };
 
 /// All sums that occur. Equal ones have one tag.
+///
+/// How often an addend is there is counted as its type counts: of truth values, of which the sum is `or`,
+/// once; of integers modulo 2^bits; else exactly.
 class Sums {
  public:
   /// Tags from here on are sums.
   static constexpr Tag first = Tag{1} << 30;
 
-  /// \param once  a sum holds what it adds once, however often it is added: the sum of truth values is `or`
-  explicit Sums(bool once = false) : once_(once) {}
-
   [[nodiscard]] static bool is_sum(Tag tag) { return tag >= first; }
   [[nodiscard]] static bool is_atom(Tag tag) { return tag >= 0 && tag < first; }
+  /// A number of this type that is added to elements. Precondition: kind.has_words()
+  [[nodiscard]] static Tag addend(Addition addition, const operations::ElementKind& kind,
+                                  operations::Word word);
 
-  /// The sum of two places. Throws LimitReached.
-  [[nodiscard]] Tag add(Addition addition, Tag a, Tag b);
-  /// One of `count` equal parts of a place. Throws LimitReached.
+  /// The sum of two places of this type. Throws LimitReached.
+  [[nodiscard]] Tag add(Addition addition, const operations::ElementKind& kind, Tag a, Tag b);
+  /// A place, of an integer type with more bits before, as one of this type.
+  [[nodiscard]] Tag within(const operations::ElementKind& kind, Tag tag);
+  /// One of `count` equal parts of a place, of numbers with a point. Throws LimitReached.
   /// Precondition: count >= 1.
   [[nodiscard]] Tag part_of(Tag tag, Size count);
   /// The terms of an atom or a sum; none of anything else.
   [[nodiscard]] std::vector<Term> terms(Tag tag) const;
   /// What all terms are divided by: 1, but of parts.
   [[nodiscard]] Size parts(Tag tag) const;
-  /// Whether it is a sum that was added in another way.
-  [[nodiscard]] bool adds_otherwise(Addition addition, Tag tag) const;
+  /// How a sum was added; of truth values never as a sum.
+  [[nodiscard]] std::optional<Addition> added_by(Tag tag) const;
+  /// Whether it is a sum of values of this type that was added in another way.
+  [[nodiscard]] bool adds_otherwise(Addition addition, const operations::ElementKind& kind,
+                                    Tag tag) const;
 
  private:
   struct Sum {
@@ -52,16 +63,14 @@ class Sums {
     friend bool operator==(const Sum&, const Sum&) = default;
     friend auto operator<=>(const Sum&, const Sum&) = default;
   };
-  /// Whether it says something how often a sum has an atom.
-  [[nodiscard]] bool counts(Addition addition) const { return addition == Addition::sum && !once_; }
-  [[nodiscard]] Tag add_terms(Addition addition, Tag a, Tag b);
+  [[nodiscard]] Tag add_terms(Addition addition, const operations::ElementKind& kind, Tag a, Tag b);
   [[nodiscard]] Tag reduced(Sum sum);
   [[nodiscard]] Tag number_of(Sum sum);
 
-  bool once_ = false;
   std::map<Sum, Tag> numbers_;
   std::vector<const Sum*> sums_;
-  std::unordered_map<std::uint64_t, Tag> known_[3];
+  /// Of every addition and how it counts: of two tags their sum.
+  std::map<std::pair<Addition, Size>, std::unordered_map<std::uint64_t, Tag>> known_;
   std::size_t term_count_ = 0;
 };
 

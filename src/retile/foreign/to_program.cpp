@@ -77,6 +77,7 @@ class Trial {
   Trial(const Layout& from, Size devices) : from_(from) {
     function_.devices = devices;
     function_.values.resize(2);
+    // A step of a Program counts exactly how often an addend is there, whatever the elements are.
     for (Value& value : function_.values) value.type.element = "f32";
   }
   /// Whether these tiles come of it.
@@ -105,7 +106,11 @@ class Trial {
 class Writer {
  public:
   Writer(const Function& function, const Layout& from, const Layout& to)
-      : function_(function), from_(from), to_(to), evaluator_(function, from, most_bytes) {
+      : function_(function),
+        from_(from),
+        to_(to),
+        kind_(element_kind(function.values[function.results.front()].type.element)),
+        evaluator_(function, from, most_bytes) {
     if (from.addends()) addition_ = from.addends()->addition;
     if (!from.addends() && to.addends()) addition_ = to.addends()->addition;
     program_.devices = function.devices;
@@ -352,7 +357,7 @@ class Writer {
       std::size_t layer = 0;
       const Tag tag = after.blocks[index(device)]->tags()[index(offset)];
       const Sums& sums = evaluator_.sums();
-      if (sums.adds_otherwise(addition_, tag) || sums.parts(tag) != 1) continue;
+      if (sums.adds_otherwise(addition_, kind_, tag) || sums.parts(tag) != 1) continue;
       for (const Term& term : sums.terms(tag)) {
         const auto holder = holder_of(term.atom, device);
         for (Size times = 0; holder && times < std::min<Size>(term.times, 64); ++times) {
@@ -416,6 +421,7 @@ class Writer {
   const Function& function_;
   const Layout& from_;
   const Layout& to_;
+  ElementKind kind_;
   Evaluator evaluator_;
   Addition addition_ = Addition::sum;  ///< of the ends
   Program program_;

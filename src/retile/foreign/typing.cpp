@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -83,6 +84,7 @@ bool is_moved(const Row* row, std::size_t operand) {
 struct Facts {
   std::vector<bool> elements;  ///< see values_of_elements
   std::vector<bool> sums;      ///< whether elements may have been added there
+  std::vector<bool> wraps;     ///< and by a sum that keeps the lowest bits alone
   /// The element type of the parameter that elements come from; null where that is none, or several.
   std::vector<const std::string*> origins;
 };
@@ -106,18 +108,29 @@ bool adds_over_devices(const Action& action) {
   return std::holds_alternative<AllReduce>(action) || std::holds_alternative<ReduceScatter>(action);
 }
 
+/// How an operation that adds does it.
+std::optional<Addition> addition_of(const Action& action) {
+  if (const auto* reduce = std::get_if<AllReduce>(&action)) return reduce->addition;
+  if (const auto* scatter = std::get_if<ReduceScatter>(&action)) return scatter->addition;
+  const auto* calculate = std::get_if<Calculate>(&action);
+  if (calculate == nullptr || calculate->arithmetic != Arithmetic::add) return std::nullopt;
+  return Addition::sum;
+}
+
 Facts facts_of(const Function& function) {
   const std::size_t count = function.values.size();
-  Facts out{std::vector<bool>(count), std::vector<bool>(count),
+  Facts out{std::vector<bool>(count), std::vector<bool>(count), std::vector<bool>(count),
             std::vector<const std::string*>(count)};
   for (const Operation& operation : function.operations) {
     const Row* row = row_of(operation.action);
     std::size_t elements = std::holds_alternative<Parameter>(operation.action) ? 1 : 0;
     bool sums = false;
+    bool wraps = false;
     for (std::size_t k = 0; k < operation.operands.size(); ++k) {
       if (!is_moved(row, k)) continue;
       if (out.elements[operation.operands[k]]) ++elements;
       sums = sums || out.sums[operation.operands[k]];
+      wraps = wraps || out.wraps[operation.operands[k]];
     }
     const bool over_devices = adds_over_devices(operation.action);
     const bool adds = row != nullptr && row->effect == operations::Effect::adds;
@@ -127,7 +140,10 @@ Facts facts_of(const Function& function) {
       out.origins[result] = std::holds_alternative<Parameter>(operation.action)
                                 ? &function.values[result].type.element
                                 : common_origin(out, operation, row);
-      out.sums[result] = sums || (adds && elements > (over_devices ? 0 : 1));
+      const bool adds_here = adds && elements > (over_devices ? 0 : 1);
+      out.sums[result] = sums || adds_here;
+      out.wraps[result] = wraps || (adds_here && kind.form == ElementKind::Form::integer &&
+                                    addition_of(operation.action) == Addition::sum);
     }
   }
   return out;
@@ -298,7 +314,10 @@ class Checker {
     if (!goes_back && !operations::holds_all_of(to, from)) {
       refuse_conversion("elements");
     }
-    if (facts_.sums[operation_.operands[0]] && from.form != to.form) refuse_conversion("sums");
+    // Sums in few bits are other numbers than sums in many.
+    const bool widens = facts_.wraps[operation_.operands[0]] && to.bits > from.bits;
+    const bool changes = facts_.sums[operation_.operands[0]] && from.form != to.form;
+    if (widens || changes) refuse_conversion("sums");
   }
   [[noreturn]] void refuse_conversion(std::string_view what) const {
     violate(

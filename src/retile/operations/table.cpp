@@ -420,8 +420,8 @@ std::vector<Row> two_numbers() {
   const Effect adds = Effect::adds;
   const Effect alone = Effect::calculates;
   return {
-      binary(Id::add, "add", "add", addable, adds, A::add, "r = a + b; of truth values a or b",
-             "Add"),
+      binary(Id::add, "add", "add", addable, adds, A::add,
+             "r = a + b, of integers modulo 2^bits; of truth values a or b", "Add"),
       binary(Id::subtract, "subtract", "subtract", numeric, alone, A::subtract, "r = a - b",
              "Sub (subtract)"),
       binary(Id::multiply, "multiply", "multiply", addable, alone, A::multiply,
@@ -495,12 +495,13 @@ constexpr Attribute layouts = {.hlo = "constrain_layout",
                                .short_name = "",
                                .missing = "false",
                                .meaning = "nothing about where elements go"};
-constexpr Attribute body = {
-    .hlo = "to_apply",
-    .stablehlo = "",
-    .short_name = "",
-    .missing = "in StableHLO the operation's region",
-    .meaning = "how two are added: add, maximum or minimum; of truth values or and and, too"};
+constexpr Attribute body = {.hlo = "to_apply",
+                            .stablehlo = "",
+                            .short_name = "",
+                            .missing = "in StableHLO the operation's region",
+                            .meaning =
+                                "how two scalars of the operands' type are added to one of it: "
+                                "add, maximum or minimum; of truth values or and and, too"};
 
 Attribute along(std::string_view stablehlo, std::string_view meaning) {
   return {.hlo = "dimensions",
@@ -572,7 +573,7 @@ std::vector<Row> collectives() {
        .attributes = {groups, channel, global_ids, layouts, body},
        .effect = Effect::adds,
        .arithmetic = {},
-       .meaning = "r[i] = the sum over the group of x[i], in any order",
+       .meaning = "r[i] = the sum over the group of x[i], in any order; of integers modulo 2^bits",
        .spec = "all_reduce",
        .semantics = "AllReduce"},
       {.id = Id::reduce_scatter,

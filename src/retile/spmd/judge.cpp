@@ -54,12 +54,13 @@ std::optional<std::string> not_linear(const Module& module, const SpmdOp& op) {
 }
 
 /// Goes through `module`'s redistributions; false where one is wrong or undecided.
-Result<bool> judge_routes(const Module& module, const CheckOptions& options, ModuleVerdict& out) {
+Result<bool> judge_routes(const Module& module, const Deadline& deadline, ModuleVerdict& out) {
   bool right = true;
   for (std::size_t s = 0; s < module.body.size(); ++s) {
     const auto* op = std::get_if<RedistributeOp>(&module.body[s].op);
     if (op == nullptr) continue;
     Route route;
+    const CheckOptions options{.timeout_seconds = deadline.seconds_left()};
     if (op->program) {
       route.program = *op->program;
       route.verdict = check(route.program, options);
@@ -147,7 +148,7 @@ std::optional<WrongModule> found_by_integers(const Module& module, std::mt19937_
 void judge_with_maxima(const Module& module, const std::vector<Size>& factors,
                        std::mt19937_64& random, const Deadline& deadline, ModuleVerdict& out) {
   const Twofold field(Modular(out.primes[0]), Modular(out.primes[1]));
-  Maxima maxima(field, {factors, numbers_in(module, LocalOp::fill)}, random);
+  Maxima maxima(field, {factors, numbers_in(module, LocalOp::fill)}, random, deadline);
   const auto suspect = Round<Formal>(module, random, deadline, Formal(field, maxima)).run();
   if (!suspect) {
     out.answer = Answer::right;
@@ -219,7 +220,7 @@ Result<Route> route_of(const Layout& from, const Layout& to, const CheckOptions&
 
 Result<std::vector<Route>> routes_of(const Module& module, const CheckOptions& options) {
   ModuleVerdict verdict;
-  const auto right = judge_routes(module, options, verdict);
+  const auto right = judge_routes(module, Deadline::in(options.timeout_seconds), verdict);
   if (!right) return refuse(right.error());
   if (*right) return std::move(verdict.routes);
   return refuse({.code = Code::inapplicable,
@@ -237,7 +238,7 @@ Result<ModuleVerdict> judge(const Module& module, const JudgeOptions& options) {
     if (op == nullptr) continue;
     if (auto name = not_linear(module, *op)) out.not_linear.emplace_back(s, *std::move(name));
   }
-  const auto routes = judge_routes(module, {.timeout_seconds = options.timeout_seconds}, out);
+  const auto routes = judge_routes(module, deadline, out);
   if (routes && !*routes) return out;
   judge_values(module, options, deadline, out);
   // Where nobody holds an element there are no steps either: that is wrong, and not refused.

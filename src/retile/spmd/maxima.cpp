@@ -1,6 +1,7 @@
 #include "maxima.h"
 
 #include <algorithm>
+#include <set>
 
 #include "tensor.h"
 
@@ -50,8 +51,9 @@ void ListTable::grow() {
 
 // Maxima.
 
-Maxima::Maxima(const Twofold& field, const KnownNumbers& known, std::mt19937_64& random)
-    : field_(field), random_(random) {
+Maxima::Maxima(const Twofold& field, const KnownNumbers& known, std::mt19937_64& random,
+               const Deadline& deadline)
+    : field_(field), random_(random), watch_(deadline) {
   for (const Size k : known.factors) {
     const Value number = field.from(k);
     factors_.push_back({number, field.reciprocal(number)});
@@ -80,7 +82,14 @@ std::optional<Size> Maxima::constant(Value p) const {
 std::size_t Maxima::find(const ListTable& table, std::span<const Value> list) {
   looked_for_ += list.size();
   if (looked_for_ > most_looked_for) throw Undecided{"more than 2^32 arguments of maxima"};
+  spend(list.size());
   return table.find(list);
+}
+
+void Maxima::spend(std::size_t values) {
+  // Sorting them, and looking somewhere in a table: in nanoseconds.
+  constexpr std::size_t work_of_one = 100;
+  if (!watch_.in_time(static_cast<Size>(values * work_of_one))) throw Undecided{"the time is up"};
 }
 
 Maxima::List Maxima::flat(std::span<const Value> arguments) {
@@ -91,9 +100,12 @@ Maxima::List Maxima::flat(std::span<const Value> arguments) {
     if (!c) out.push_back(p);
     if (c) largest = std::max(*c, largest.value_or(*c));
   };
+  std::set<std::size_t> opened;
   for (const Value& p : arguments) {
     const std::size_t k = find(maxima_, {&p, 1});
     if (k == maxima_.size()) take(p);
+    if (k != maxima_.size() && !opened.insert(k).second) continue;
+    if (k != maxima_.size()) spend(begins_[k + 1] - begins_[k]);
     for (std::size_t at = begins_[k]; k < maxima_.size() && at < begins_[k + 1]; ++at) {
       take(arguments_[at]);
     }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "modular.h"
+#include "retile/core/deadline.h"
 
 namespace retile::spmd {
 
@@ -54,9 +55,11 @@ class Maxima {
  public:
   using Value = Twofold::Value;
 
-  Maxima(const Twofold& field, const KnownNumbers& known, std::mt19937_64& random);
+  /// \param random  outlives this
+  Maxima(const Twofold& field, const KnownNumbers& known, std::mt19937_64& random,
+         const Deadline& deadline = {});
 
-  /// The maximum of at least one. Throws Undecided beyond the limits.
+  /// The maximum of at least one. Throws Undecided beyond the limits, and after the deadline.
   [[nodiscard]] Value of(std::span<const Value> arguments);
 
   /// Values that are kept, and values that are looked for among them.
@@ -70,6 +73,7 @@ class Maxima {
     Value reciprocal;
   };
 
+  void spend(std::size_t values);
   [[nodiscard]] std::optional<Size> constant(Value p) const;
   /// Without maxima and equal ones in it. Of constants the largest stays.
   [[nodiscard]] List flat(std::span<const Value> arguments);
@@ -87,6 +91,7 @@ class Maxima {
   std::vector<Factor> factors_;
   std::vector<std::pair<Value, Size>> constants_;  // sorted
   std::mt19937_64& random_;
+  Watch watch_;
   ListTable differences_;                  // the d of which r(d) was drawn, a list of one each
   List positive_parts_;                    // r(d) of each
   ListTable sets_;                         // three and more, sorted

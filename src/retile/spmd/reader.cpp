@@ -445,10 +445,13 @@ class Reader {
                 fmt::join(from.layout().global(), ", "), fmt::join(made_.layout().global(), ", ")),
             .rule = "Sec. 2.5"});
     }
-    if (auto addends = check_addends(from.layout(), made_.layout()); !addends) {
+    const bool has_steps = line().accept("{");
+    // Only steps that somebody wrote make addends of an array; `check` says whether they are right.
+    const bool makes_addends = has_steps && !from.layout().addends();
+    if (auto addends = check_addends(from.layout(), made_.layout()); !addends && !makes_addends) {
       fail_with(made_.place, addends.error());
     }
-    if (line().accept("{")) out.program = steps(from);
+    if (has_steps) out.program = steps(from);
     return out;
   }
 

@@ -66,6 +66,7 @@ class Round {
         random_(random),
         a_(std::move(arithmetic)),
         evaluator_(deadline, a_),
+        watch_(deadline),
         last_use_(module.values.size()) {
     for (std::size_t s = 0; s < module.body.size(); ++s) {
       for (const std::size_t x : arguments_of(module.body[s])) last_use_[x] = s;
@@ -106,6 +107,10 @@ class Round {
     for (const auto& tile : tiles_[x]) held_ -= static_cast<Size>(tile.elements.size());
     tiles_[x] = {};
   }
+  /// What an element costs that is drawn, put somewhere or compared, in nanoseconds.
+  void spend_on_element() {
+    if (!watch_.in_time(10)) throw Undecided{"the time is up"};
+  }
   static constexpr Size most_held = most_held_bytes / static_cast<Size>(sizeof(T));
   void hold(Size elements) {
     if (elements > most_held - std::min(held_, most_held)) {
@@ -131,18 +136,24 @@ class Round {
     Family<A> out(static_cast<std::size_t>(layout.addend_count()));
     for (auto& array : out) {
       array.resize(static_cast<std::size_t>(layout.global_size()));
-      for (T& element : array) element = a_.drawn(random_);
+      for (T& element : array) {
+        spend_on_element();
+        element = a_.drawn(random_);
+      }
     }
     return out;
   }
 
   /// What a family means: its sum, maximum or minimum.
-  std::vector<T> collapsed(const Family<A>& family, const Layout& layout) const {
+  std::vector<T> collapsed(const Family<A>& family, const Layout& layout) {
     std::vector<T> out = family[0];
     const Addition addition = layout.addends() ? layout.addends()->addition : Addition::sum;
     std::vector<T> addends(family.size());
     for (std::size_t i = 0; i < out.size() && family.size() > 1; ++i) {
-      for (std::size_t k = 0; k < family.size(); ++k) addends[k] = family[k][i];
+      for (std::size_t k = 0; k < family.size(); ++k) {
+        spend_on_element();
+        addends[k] = family[k][i];
+      }
       out[i] = together(addition, addends);
     }
     return out;
@@ -169,6 +180,7 @@ class Round {
       tile.elements.resize(static_cast<std::size_t>(count));
       const auto& array = family[static_cast<std::size_t>(type.layout().addend(d))];
       for_each_element(type.layout(), tile.shape, d, [&](std::size_t global, std::size_t local) {
+        spend_on_element();
         tile.elements[local] = array[global];
       });
       out.push_back(std::move(tile));
@@ -188,6 +200,7 @@ class Round {
       const auto k = static_cast<std::size_t>(layout.addend(d));
       const Tensor<T>& tile = tiles[static_cast<std::size_t>(d)];
       for_each_element(layout, tile.shape, d, [&](std::size_t global, std::size_t local) {
+        spend_on_element();
         const T element = tile.elements[local];
         if (is_known[k][global] && out[k][global] != element && !wrong) {
           wrong = found("replicas", layout, global, k);
@@ -258,6 +271,7 @@ class Round {
     for (std::size_t k = 1; k < count; ++k) {
       out.emplace_back(out[0].size());
       for (std::size_t i = 0; i < out[k].size(); ++i) {
+        spend_on_element();
         out[k][i] = a_.drawn(random_);
         out[0][i] = a_.sub(out[0][i], out[k][i]);
       }
@@ -284,6 +298,7 @@ class Round {
   std::mt19937_64& random_;
   A a_;  // the arithmetic
   Evaluator<A> evaluator_;
+  Watch watch_;
   std::vector<std::optional<std::size_t>> last_use_;  // the statement; the body's end: returned
   std::vector<Tiles<A>> tiles_;
   std::vector<Tensor<T>> inputs_;

@@ -145,12 +145,23 @@ class Evaluator {
     if (!watch_.in_time(work)) throw Undecided{"the time is up"};
   }
 
+  /// Calls f(begin, end) for parts of so many elements one behind the other, and looks at the time between
+  /// them.
+  template <typename F>
+  void in_parts(std::size_t count, Size work_of_one, F f) {
+    constexpr std::size_t most = std::size_t{1} << 16;
+    for (std::size_t begin = 0; begin < count; begin += most) {
+      const std::size_t end = std::min(count, begin + most);
+      spend(static_cast<Size>(end - begin) * work_of_one);
+      f(begin, end);
+    }
+  }
+
   void work(const Expression& e, const Operands& x, Tensor<T>& out) {
     if (e.op == LocalOp::einsum) {
       einsum(e.einsum, x, out);
       return;
     }
-    spend(static_cast<Size>(out.elements.size()));
     const Size number = e.numbers.empty() ? 0 : e.numbers[0];
     const T factor = a_.from(number);
     switch (e.op) {
@@ -185,15 +196,18 @@ class Evaluator {
   void fold(const Operands& x, Tensor<T>& out, F f) {
     out.elements = x[0]->elements;
     for (std::size_t k = 1; k < x.size(); ++k) {
-      for (std::size_t i = 0; i < out.elements.size(); ++i) {
-        out.elements[i] = f(out.elements[i], x[k]->elements[i]);
-      }
+      in_parts(out.elements.size(), 2, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+          out.elements[i] = f(out.elements[i], x[k]->elements[i]);
+        }
+      });
     }
   }
   void maximum(const Operands& x, Tensor<T>& out) {
     if constexpr (HasMost<A>) {
       std::vector<T> all(x.size());
       for (std::size_t i = 0; i < out.elements.size(); ++i) {
+        spend(static_cast<Size>(x.size()));
         for (std::size_t k = 0; k < x.size(); ++k) all[k] = x[k]->elements[i];
         out.elements[i] = a_.most(all);
       }
@@ -207,8 +221,8 @@ class Evaluator {
       std::vector<T> all(static_cast<std::size_t>(x.shape[d]));
       if (out.elements.empty()) return;
       const auto after = static_cast<std::size_t>(strides_of(x.shape)[d]);
-      spend(static_cast<Size>(x.elements.size()));
       for (std::size_t o = 0; o < out.elements.size(); ++o) {
+        spend(static_cast<Size>(all.size()));
         const std::size_t first = o / after * all.size() * after + o % after;
         for (std::size_t i = 0; i < all.size(); ++i) all[i] = x.elements[first + i * after];
         out.elements[o] = a_.most(all);
@@ -219,7 +233,9 @@ class Evaluator {
   }
   template <typename F>
   void map(const Tensor<T>& x, Tensor<T>& out, F f) {
-    std::transform(x.elements.begin(), x.elements.end(), out.elements.begin(), f);
+    in_parts(out.elements.size(), 2, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) out.elements[i] = f(x.elements[i]);
+    });
   }
   /// The dimension between `before` and `after` elements is folded; nothing of none is 0.
   template <typename F>
@@ -228,8 +244,8 @@ class Evaluator {
     const Size extent = x.shape[d];
     if (out.elements.empty() || extent == 0) return;
     const Size after = strides_of(x.shape)[d];
-    spend(static_cast<Size>(x.elements.size()));
     for (std::size_t o = 0; o < out.elements.size(); ++o) {
+      spend(2 * extent);
       const Size before = static_cast<Size>(o) / after;
       const Size first = before * extent * after + static_cast<Size>(o) % after;
       T sum = x.elements[static_cast<std::size_t>(first)];
@@ -246,6 +262,7 @@ class Evaluator {
     for (const Size d : order) picked.push_back(strides[static_cast<std::size_t>(d)]);
     Walk walk(out.shape, {picked});
     for (T& element : out.elements) {
+      spend(8);
       element = x.elements[static_cast<std::size_t>(walk.offset(0))];
       (void)walk.next();
     }
@@ -256,6 +273,7 @@ class Evaluator {
     const Size skipped = numbers[1] * strides[static_cast<std::size_t>(numbers[0])];
     Walk walk(out.shape, {strides});
     for (T& element : out.elements) {
+      spend(8);
       element = x.elements[static_cast<std::size_t>(skipped + walk.offset(0))];
       (void)walk.next();
     }

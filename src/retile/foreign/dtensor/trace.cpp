@@ -277,7 +277,8 @@ class Runner {
     for (std::size_t k = 1; k < turn.steps.size(); ++k) {
       const auto& tags = part(turn, k).first->tags();
       for (std::size_t at = 0; at < tags.size(); ++at) {
-        total->tags()[at] = sums_.add(first.addition, total->tags()[at], tags[at]);
+        // A trace does not say what elements are: so it counts how often one is there.
+        total->tags()[at] = sums_.add(first.addition, {}, total->tags()[at], tags[at]);
       }
     }
     if (first.is_average) {

@@ -634,14 +634,14 @@ class Builder {
 
   // Collectives.
 
-  /// Whether a collective has a channel, whose number is positive.
+  /// Whether a collective has a channel. As XLA reads it, a number that is not positive is none.
   [[nodiscard]] static bool has_channel(const Instruction& instruction) {
     const Attribute* channel = instruction.find("channel_id");
     if (channel == nullptr) return false;
     Scanner scanner = scanner_of(channel->value);
-    static_cast<void>(scanner.size("the number of a channel"));
+    const Size number = signed_number(scanner);
     scanner.expect_end();
-    return true;
+    return number > 0;
   }
   [[nodiscard]] static GroupMode mode_of(const Instruction& instruction) {
     const bool channel = has_channel(instruction);
@@ -651,7 +651,8 @@ class Builder {
     const Attribute* global = instruction.find("use_global_device_ids");
     if (global != nullptr && text_of(global->value) == "true") {
       if (channel) return GroupMode::devices;
-      refuse_at(global->name_place, Code::syntax, "use_global_device_ids without channel_id");
+      refuse_at(global->name_place, Code::syntax, "use_global_device_ids without channel_id",
+                {"a channel_id that is not positive is none"});
     }
     return channel ? GroupMode::replicas_and_all : GroupMode::replicas;
   }
@@ -772,7 +773,7 @@ class Builder {
     }
     define(instruction, {.parts = std::move(results), .is_tuple = true});
   }
-  /// How a reduction adds: one operation of its two parameters.
+  /// How a reduction adds: one operation of its two parameters, all of the type of what is reduced.
   [[nodiscard]] Addition addition_of(const Instruction& instruction) const {
     static const std::map<std::string_view, Addition> additions = {{"add", Addition::sum},
                                                                    {"maximum", Addition::max},
@@ -784,9 +785,25 @@ class Builder {
     const auto found = additions.find(root_of(computation).opcode.value);
     const bool adds = found != additions.end() && body.size() == 3 && is_of_both(body) &&
                       adds_what(body[2].opcode.value, body[2].type);
-    if (adds) return found->second;
-    refuse_at(need(instruction, "to_apply").value, Code::unsupported,
-              "a reduction that is no addition, maximum or minimum of its two parameters");
+    const Place& name = need(instruction, "to_apply").value;
+    if (!adds) {
+      refuse_at(name, Code::unsupported,
+                "a reduction that is no addition, maximum or minimum of its two parameters");
+    }
+    for (const ValueId operand : operands(instruction)) {
+      check_reduced(body, out_.values[operand].type.element, name);
+    }
+    return found->second;
+  }
+  static void check_reduced(const std::vector<Instruction>& body, const std::string& element,
+                            const Place& name) {
+    for (const Instruction& one : body) {
+      const bool fits = !one.type.is_tuple && one.type.parts.front() == TileType{element, {}};
+      if (fits) continue;
+      refuse_at(name, Code::bad_program,
+                fmt::format("a reduction of {}, whose computation has another type: {}", element,
+                            text_of(one.type.place)));
+    }
   }
   /// `or` and `and` are maximum and minimum of truth values alone.
   [[nodiscard]] static bool adds_what(std::string_view opcode, const WrittenType& type) {

@@ -375,8 +375,24 @@ class TileReader {
     }
     return out;
   }
+  /// That a region reduces scalars of the operands' type.
+  void check_reduced(const Op& op, const Block& body) const {
+    std::vector<Type> types = {body.arguments[0].type, body.arguments[1].type};
+    for (const Op& one : body.ops) {
+      types.insert(types.end(), one.operand_types.begin(), one.operand_types.end());
+      types.insert(types.end(), one.result_types.begin(), one.result_types.end());
+    }
+    for (const ValueId operand : builder_.operands(op)) {
+      const TileType scalar{builder_.out.values[operand].type.element, {}};
+      for (const Type& type : types) {
+        if (type.kind == Type::Kind::tensor && builder_.tile_of(type) == scalar) continue;
+        refuse_at(type.place, Code::bad_program,
+                  fmt::format("a reduction of {}, whose region has another type", scalar.element));
+      }
+    }
+  }
   /// What the region of a reduction adds by: one operation of its two arguments.
-  [[nodiscard]] static Addition addition(const Op& op) {
+  [[nodiscard]] Addition addition(const Op& op) const {
     constexpr std::array<std::pair<std::string_view, Addition>, 3> names = {
         {{"stablehlo.add", Addition::sum},
          {"stablehlo.maximum", Addition::max},
@@ -398,7 +414,9 @@ class TileReader {
     const bool both = (adds.operands[0].name == a && adds.operands[1].name == b) ||
                       (adds.operands[0].name == b && adds.operands[1].name == a);
     for (const auto& [name, addition] : names) {
-      if (adds.name == name && both) return addition;
+      if (adds.name != name || !both) continue;
+      check_reduced(op, body);
+      return addition;
     }
     refuse_at(adds.place, Code::unsupported,
               fmt::format("a reduction by {}", shown_name(adds.name)),
