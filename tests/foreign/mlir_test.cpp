@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -322,6 +323,39 @@ TEST(JudgeText, private_functions_that_nobody_calls_are_left_out_beside_others) 
   EXPECT_EQ(judged_of(function("public @one") + function("nested @two") + function("@three")),
             Names({"one", "two", "three"}));
   EXPECT_EQ(judged_of(function("private @one") + function("private @two")), Names({"one", "two"}));
+}
+
+/// A sum of two devices' arrays by this operation of StableHLO.
+std::string reduced_by(const std::string& name, const std::string& element) {
+  const std::string array = "tensor<4x" + element + ">";
+  const std::string scalar = "tensor<" + element + ">";
+  return "module attributes {mhlo.num_partitions = 2 : i32} {\nfunc.func @main(%p: " + array +
+         ") -> " + array +
+         " {\n  %r = \"stablehlo.all_reduce\"(%p) <{channel_handle = #stablehlo.channel_handle<"
+         "handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, "
+         "use_global_device_ids}> ({\n  ^bb0(%a: " +
+         scalar + ", %b: " + scalar + "):\n    %c = stablehlo." + name + " %a, %b : " + scalar +
+         "\n    stablehlo.return %c : " + scalar + "\n  }) : (" + array + ") -> " + array +
+         "\n  return %r : " + array + "\n}\n}\n";
+}
+
+TEST(JudgeText, truth_values_are_reduced_by_or_and_by_and) {
+  const auto right = [](const std::string& text, const std::string& from) -> std::optional<bool> {
+    const auto judged = judge_text(text, "test.mlir", {.mesh = "x:2", .from = from, .to = "[4]"});
+    if (!judged || judged->size() != 1) return std::nullopt;
+    return judged->front().verdict.right;
+  };
+  for (const std::string name : {"or", "maximum"}) {
+    EXPECT_EQ(right(reduced_by(name, "i1"), "max{x}[4]"), true) << name;
+    EXPECT_EQ(right(reduced_by(name, "i1"), "min{x}[4]"), false) << name;
+  }
+  for (const std::string name : {"and", "minimum"}) {
+    EXPECT_EQ(right(reduced_by(name, "i1"), "min{x}[4]"), true) << name;
+    EXPECT_EQ(right(reduced_by(name, "i1"), "max{x}[4]"), false) << name;
+  }
+  EXPECT_EQ(right(reduced_by("or", "i32"), "max{x}[4]"), std::nullopt);  // bit by bit
+  EXPECT_EQ(right(reduced_by("and", "i32"), "min{x}[4]"), std::nullopt);
+  EXPECT_EQ(right(reduced_by("maximum", "i32"), "max{x}[4]"), true);
 }
 
 }  // namespace mlir_test

@@ -391,12 +391,18 @@ class TileReader {
       }
     }
   }
+  /// `or` and `and` are maximum and minimum of truth values alone.
+  [[nodiscard]] static bool adds_what(std::string_view name, const Type& type) {
+    return (name != "stablehlo.or" && name != "stablehlo.and") || type.element == "i1";
+  }
   /// What the region of a reduction adds by: one operation of its two arguments.
   [[nodiscard]] Addition addition(const Op& op) const {
-    constexpr std::array<std::pair<std::string_view, Addition>, 3> names = {
+    constexpr std::array<std::pair<std::string_view, Addition>, 5> names = {
         {{"stablehlo.add", Addition::sum},
          {"stablehlo.maximum", Addition::max},
-         {"stablehlo.minimum", Addition::min}}};
+         {"stablehlo.minimum", Addition::min},
+         {"stablehlo.or", Addition::max},
+         {"stablehlo.and", Addition::min}}};
     if (op.regions.size() != 1 || op.regions[0].blocks.size() != 1) {
       refuse_at(op.place, Code::syntax, "a reduction without its region");
     }
@@ -414,13 +420,13 @@ class TileReader {
     const bool both = (adds.operands[0].name == a && adds.operands[1].name == b) ||
                       (adds.operands[0].name == b && adds.operands[1].name == a);
     for (const auto& [name, addition] : names) {
-      if (adds.name != name || !both) continue;
+      if (adds.name != name || !both || !adds_what(name, body.arguments[0].type)) continue;
       check_reduced(op, body);
       return addition;
     }
-    refuse_at(adds.place, Code::unsupported,
-              fmt::format("a reduction by {}", shown_name(adds.name)),
-              {"add, maximum and minimum of the two arguments are read"});
+    refuse_at(
+        adds.place, Code::unsupported, fmt::format("a reduction by {}", shown_name(adds.name)),
+        {"add, maximum and minimum of the two arguments are read, of truth values or and and"});
   }
 
   // What moves elements on one device.
