@@ -34,7 +34,9 @@ class AddingBruteForce {
     friend auto operator<=>(const State&, const State&) = default;
   };
 
-  explicit AddingBruteForce(Shape global) : global_(std::move(global)) {}
+  /// \param several_dims  whether allgathers and alltoalls may go along several dimensions at once
+  explicit AddingBruteForce(Shape global, bool several_dims = false)
+      : global_(std::move(global)), several_dims_(several_dims) {}
 
   /// Names addends of a tile in the order in which devices hold them.
   static State canonical(State state) {
@@ -184,13 +186,21 @@ class AddingBruteForce {
       if (devices % n != 0) continue;
       for (std::size_t i = 0; i < global_.size(); ++i) {
         slice(state, i, n, out);
-        gather(state, i, n, out);
+        Shape factors(global_.size(), 1);
+        factors[i] = n;
+        gather(state, factors, out);
         for (std::size_t j = 0; j < global_.size(); ++j) {
-          if (j != i) move(state, i, j, n, out);
+          if (j != i) move(state, {{i, j, n}}, out);
         }
         scatter(state, i, n, out);
       }
       reduce(state, n, out);
+    }
+    if (several_dims_) {
+      Shape factors(global_.size(), 1);
+      gathers_along(state, 0, factors, out);
+      std::vector<Moved> digits;
+      moves_along(state, digits, out);
     }
     std::set<std::pair<std::size_t, Size>> distinct;
     for (const auto& [next, cost] : out) distinct.emplace(number_of(next), cost);
@@ -232,46 +242,130 @@ class AddingBruteForce {
     });
   }
 
-  /// Which addends of the pieces are put together is a choice.
-  void gather(const State& state, std::size_t i, Size n, Next& out) const {
-    if (state.counts[i] % n != 0) return;
+  /// Ways to name the addends of every tile but those that give the new tiles their names.
+  std::vector<std::vector<Devices>> namings(const State& state, const Shape& joins) const {
     Devices name = first_numbers(state.counts.back());
     std::vector<Devices> names;
     do {
       names.push_back(name);
     } while (std::next_permutation(name.begin(), name.end()));
-    const Holders holders = holders_of(state);
     std::vector<std::vector<Devices>> options;
-    for (const auto& [tile, addends] : holders) {
-      options.push_back(tile[i] % n == 0 ? std::vector<Devices>{names.front()} : names);
+    for (const auto& [tile, addends] : holders_of(state)) {
+      bool is_first = true;
+      for (std::size_t i = 0; i < joins.size(); ++i) is_first = is_first && tile[i] % joins[i] == 0;
+      options.push_back(is_first ? std::vector<Devices>{names.front()} : names);
     }
-    for_each<Devices>(options, [&](const std::vector<const Devices*>& chosen) {
-      State next = state;
-      next.counts[i] /= n;
-      std::size_t t = 0;
-      for (const auto& [tile, addends] : holders) {
-        for (const auto& [k, devices] : addends) {
-          for (const std::size_t d : devices) {
-            next.holds[d][i] /= n;
-            next.holds[d].back() = static_cast<Size>((*chosen[t])[static_cast<std::size_t>(k)]);
-          }
+    return options;
+  }
+
+  /// The state with addends named so, tile by tile.
+  static State named(const State& state, const std::vector<const Devices*>& names) {
+    State out = state;
+    std::size_t t = 0;
+    for (const auto& [tile, addends] : holders_of(state)) {
+      for (const auto& [k, devices] : addends) {
+        for (const std::size_t d : devices) {
+          out.holds[d].back() = static_cast<Size>((*names[t])[static_cast<std::size_t>(k)]);
         }
-        ++t;
       }
-      add(out, std::move(next), tile(state.counts) * n);
+      ++t;
+    }
+    return out;
+  }
+
+  /// Along every dimension so many tiles become one. Which addends of the pieces are put together is a
+  /// choice.
+  void gather(const State& state, const Shape& factors, Next& out) const {
+    Size all = 1;
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      if (state.counts[i] % factors[i] != 0) return;
+      all *= factors[i];
+    }
+    for_each<Devices>(namings(state, factors), [&](const std::vector<const Devices*>& names) {
+      State next = named(state, names);
+      for (std::size_t i = 0; i < factors.size(); ++i) {
+        next.counts[i] /= factors[i];
+        for (Shape& hold : next.holds) hold[i] /= factors[i];
+      }
+      add(out, std::move(next), tile(state.counts) * all);
     });
   }
 
-  void move(const State& state, std::size_t i, std::size_t j, Size n, Next& out) const {
-    if (state.counts[i] % n != 0 || !cuts(state, j, n)) return;
-    State next = state;
-    next.counts[i] /= n;
-    next.counts[j] *= n;
-    for (Shape& hold : next.holds) {
-      hold[j] = hold[j] * n + hold[i] % n;
-      hold[i] /= n;
+  void gathers_along(const State& state, std::size_t i, Shape& factors, Next& out) const {
+    if (i == factors.size()) {
+      const auto along =
+          std::count_if(factors.begin(), factors.end(), [](Size n) { return n > 1; });
+      if (along > 1) gather(state, factors, out);
+      return;
     }
-    add(out, std::move(next), tile(state.counts));
+    for (Size n = 1; n <= state.counts[i]; ++n) {
+      factors[i] = n;
+      gathers_along(state, i + 1, factors, out);
+    }
+    factors[i] = 1;
+  }
+
+  /// A digit of an alltoall: off dimension i and onto j.
+  struct Moved {
+    std::size_t i;
+    std::size_t j;
+    Size n;
+  };
+
+  /// The alltoall of these digits, the slowest first; which addends meet is a choice where it goes along
+  /// several dimensions. False where there is none.
+  bool move(const State& state, const std::vector<Moved>& digits, Next& out) const {
+    Shape off(global_.size(), 1);
+    Shape onto(global_.size(), 1);
+    for (const Moved& digit : digits) {
+      off[digit.i] *= digit.n;
+      onto[digit.j] *= digit.n;
+    }
+    for (std::size_t i = 0; i < global_.size(); ++i) {
+      if ((off[i] > 1 && onto[i] > 1) || state.counts[i] % off[i] != 0 ||
+          !cuts(state, i, onto[i])) {
+        return false;
+      }
+    }
+    const auto run = [&](State next) {
+      for (std::size_t i = 0; i < global_.size(); ++i) {
+        next.counts[i] = next.counts[i] / off[i] * onto[i];
+      }
+      for (Shape& hold : next.holds) {
+        const Shape before = hold;
+        Shape weight = off;
+        for (std::size_t i = 0; i < global_.size(); ++i) hold[i] /= off[i];
+        for (const Moved& digit : digits) {
+          weight[digit.i] /= digit.n;
+          hold[digit.j] = hold[digit.j] * digit.n + before[digit.i] / weight[digit.i] % digit.n;
+        }
+      }
+      add(out, std::move(next), tile(state.counts));
+    };
+    if (!several_dims_) {
+      run(state);
+      return true;
+    }
+    for_each<Devices>(namings(state, off),
+                      [&](const std::vector<const Devices*>& names) { run(named(state, names)); });
+    return true;
+  }
+
+  /// Alltoalls of two or more digits of prime size, of which any other is made.
+  void moves_along(const State& state, std::vector<Moved>& digits, Next& out) const {
+    for (std::size_t i = 0; i < global_.size(); ++i) {
+      for (std::size_t j = 0; j < global_.size(); ++j) {
+        for (const Size n : {2, 3, 5, 7}) {
+          if (i == j || state.counts[i] % n != 0) continue;
+          digits.push_back({i, j, n});
+          Next found;
+          const bool is_one = move(state, digits, found);
+          if (is_one && digits.size() > 1) out.insert(out.end(), found.begin(), found.end());
+          if (is_one) moves_along(state, digits, out);
+          digits.pop_back();
+        }
+      }
+    }
   }
 
   /// Groups of n addends, for every tile its own: who holds which of them gets which piece.
@@ -362,6 +456,7 @@ class AddingBruteForce {
   }
 
   Shape global_;
+  bool several_dims_;
   std::map<State, std::size_t> numbers_;
   std::vector<State> states_;                // by number
   std::vector<Size> tiles_;                  // likewise

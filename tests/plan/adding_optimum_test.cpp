@@ -2,6 +2,7 @@
 // PS5 of docs/statements.md rest on.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <iostream>
 #include <limits>
@@ -161,6 +162,76 @@ TEST_P(EveryPairOfAddends, costs_what_brute_force_finds) {
   RecordProperty("pairs", static_cast<int>(totals.pairs));
 }
 
+// ---- Steps along several dimensions -------------------------------------------------------------
+
+const PlanOptions along_several{.steps = Scope::several_dims};
+
+struct SeveralTotals {
+  Size pairs = 0;
+  Size cheaper = 0;  // than steps along one dimension each
+  Size together = 0;
+  Size optimum = 0;
+  Size optimal = 0;  // and said to be, among all steps
+  Size optimal_along_one = 0;
+};
+
+/// What a plan says of all steps, and of those along one dimension.
+/// \param along_one, least  what brute force found of these, and of all
+void hold_several(const Problem& problem, Size along_one, Size least, SeveralTotals& totals) {
+  const auto made = plan(problem, along_several);
+  ASSERT_TRUE(made.has_value()) << render(made.error());
+  const std::string text = adding_text(*made);
+  EXPECT_LE(made->cost, along_one) << text;
+  EXPECT_GE(made->cost, least) << text;
+  EXPECT_LE(made->lower_bound, made->scope == Scope::one_dim ? along_one : least) << text;
+  EXPECT_EQ(made->optimal, made->lower_bound == made->cost) << text;
+  EXPECT_EQ(made->scope == Scope::any, made->lower_bound == 0) << text;
+  const spec::Verdict verdict = spec::check(spec::parse_programs(text).programs.front());
+  EXPECT_TRUE(verdict.right) << text;
+  EXPECT_EQ(verdict.cost, made->cost) << text;
+  const Verdict ours = check(lower(*made));
+  EXPECT_EQ(ours.answer, Answer::right) << text;
+  EXPECT_EQ(ours.cost, made->cost) << text;
+  EXPECT_EQ(ours.height, made->height) << text;
+  ++totals.pairs;
+  totals.cheaper += made->cost < along_one ? 1 : 0;
+  totals.together += std::any_of(made->steps.begin(), made->steps.end(),
+                                 [](const PlanStep& step) { return !step.parts.empty(); })
+                         ? 1
+                         : 0;
+  totals.optimum += made->cost == least ? 1 : 0;
+  totals.optimal += made->optimal && made->scope != Scope::one_dim ? 1 : 0;
+  totals.optimal_along_one += made->optimal && made->scope == Scope::one_dim ? 1 : 0;
+}
+
+class EveryPairAlongSeveral : public ::testing::TestWithParam<AddingCase> {};
+
+TEST_P(EveryPairAlongSeveral, no_plan_claims_too_much) {
+  const auto& [name, mesh, global] = GetParam();
+  support::AddingBruteForce single(global);
+  support::AddingBruteForce several(global, true);
+  constexpr Size unbounded = std::numeric_limits<Size>::max();
+  SeveralTotals totals;
+  const std::vector<Layout> ends = layouts_with_addends(mesh, global);
+  for (const Layout& from : ends) {
+    const auto along_one = single.costs_from(single.state_of(from), unbounded);
+    const auto least = several.costs_from(several.state_of(from), unbounded);
+    for (const Layout& to : ends) {
+      const auto one = along_one.find(single.number_of(single.state_of(to)));
+      const auto all = least.find(several.number_of(several.state_of(to)));
+      if (from == to || one == along_one.end()) continue;
+      ASSERT_TRUE(all != least.end());
+      hold_several(Problem::make(from, to).value(), one->second, all->second, totals);
+      ASSERT_FALSE(HasFailure());
+    }
+  }
+  std::cout << totals.pairs << " pairs, " << totals.cheaper << " cheaper than along one dimension, "
+            << totals.together << " with steps along several; " << totals.optimum
+            << " at the optimum of all steps, " << totals.optimal << " called optimal among these, "
+            << totals.optimal_along_one << " among those along one dimension\n";
+  EXPECT_EQ(totals.optimum, totals.pairs);
+}
+
 const std::vector<AddingCase> adding_cases = {
     {"2x2_4", {2, 2}, {4}},           {"2x2_2x2", {2, 2}, {2, 2}}, {"2x2_4x4", {2, 2}, {4, 4}},
     {"2x2_3x5", {2, 2}, {3, 5}},      {"4_4x4", {4}, {4, 4}},      {"2x3_6", {2, 3}, {6}},
@@ -172,7 +243,22 @@ const std::vector<AddingCase> adding_cases = {
 INSTANTIATE_TEST_SUITE_P(Small, EveryPairOfAddends, ::testing::ValuesIn(adding_cases),
                          [](const auto& it) { return std::string(it.param.name); });
 
+INSTANTIATE_TEST_SUITE_P(Small, EveryPairAlongSeveral,
+                         ::testing::Values(AddingCase{"2x2_4", {2, 2}, {4}},
+                                           AddingCase{"2x2_2x2", {2, 2}, {2, 2}},
+                                           AddingCase{"2x2_4x4", {2, 2}, {4, 4}},
+                                           AddingCase{"2x3_6x6", {2, 3}, {6, 6}},
+                                           AddingCase{"2x3_12x2", {2, 3}, {12, 2}},
+                                           AddingCase{"2x2x2_2x2", {2, 2, 2}, {2, 2}}),
+                         [](const auto& it) { return std::string(it.param.name); });
+
 #ifdef RETILE_SLOW_TESTS
+INSTANTIATE_TEST_SUITE_P(Slow, EveryPairAlongSeveral,
+                         ::testing::Values(AddingCase{"2x2x2_4x2", {2, 2, 2}, {4, 2}},
+                                           AddingCase{"4x2_4x4", {4, 2}, {4, 4}},
+                                           AddingCase{"2x2x2_2x2x2", {2, 2, 2}, {2, 2, 2}}),
+                         [](const auto& it) { return std::string(it.param.name); });
+
 const std::vector<AddingCase> more_adding_cases = {
     {"2x2x2_4x2", {2, 2, 2}, {4, 2}}, {"2x2x2_8", {2, 2, 2}, {8}},
     {"2x2x2_2x3", {2, 2, 2}, {2, 3}}, {"2x2x2_2x2x2", {2, 2, 2}, {2, 2, 2}},

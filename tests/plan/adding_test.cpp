@@ -253,5 +253,78 @@ TEST(Adding, a_certificate_has_a_limit) {
   EXPECT_TRUE(certify(got, {.most_lines = 3}).has_value());
 }
 
+/// The steps among which nothing costs less than the lower bound, of every kind of plan.
+struct ScopeExample {
+  const char* mesh;
+  const char* from;
+  const char* to;
+  PlanOptions options;
+  const char* kind;
+  Scope scope;
+  Size lower_bound;
+  Size cost;
+};
+
+TEST(Scopes, say_of_every_kind_of_plan_among_which_steps_the_bound_holds) {
+  const PlanOptions one{};
+  const PlanOptions several{.steps = Scope::several_dims};
+  const PlanOptions bytes{.cost_model = CostModel::bytes, .steps = Scope::several_dims};
+  const PlanOptions legs{.collectives = true, .steps = Scope::several_dims};
+  const ScopeExample examples[] = {
+      {"x:2,y:2", "[2{x}4, 2{y}4]", "[2{x}4, 2{y}4]", several, "nothing", Scope::any, 0, 0},
+      {"x:2,y:2", "[4, 4]", "[2{x}4, 2{y}4]", several, "slices", Scope::any, 0, 0},
+      {"x:2,y:2", "[2{x}4, 2{y}4]", "[4, 4]", one, "even", Scope::one_dim, 20, 20},
+      {"x:2,y:2", "[2{x}4, 2{y}4]", "[4, 4]", several, "even", Scope::several_dims, 16, 16},
+      {"x:2,y:2", "[2{x}4, 2{y}4]", "[4, 4]", bytes, "bytes", Scope::several_dims, 48, 48},
+      {"x:2", "[3{x}5]", "[5]", one, "uneven", Scope::any, 0, 5},
+      {"x:2", "[3{x}5]", "[5]", several, "uneven", Scope::any, 0, 5},
+      {"x:2", "[5]", "[3{x}5]", several, "uneven slice", Scope::any, 0, 0},
+      {"x:2,y:3", "[(0,1,6){x}6]", "[2{y}6]", several, "exchange", Scope::any, 0, 2},
+      {"x:2,y:3", "[(0,1,6){x}6]", "[2{y}6]", legs, "legs", Scope::any, 0, 6},
+      {"x:2,y:2", "sum{x}[8]", "[8]", one, "sum", Scope::several_dims, 12, 12},
+      {"x:2,y:2", "sum{x}[8]", "[8]", several, "sum", Scope::several_dims, 12, 12},
+      {"x:2,y:2", "sum{x}[4, 2{y}4]", "[2{y}4, 4]", one, "sum", Scope::several_dims, 16, 20},
+      {"x:2,y:2", "sum{x}[4, 2{y}4]", "[2{y}4, 4]", several, "sum", Scope::several_dims, 16, 20},
+      {"x:2,y:2,z:2", "sum{z}[2{x}4, 2{y}4]", "sum{z}[4, 4]", one, "sum", Scope::one_dim, 20, 20},
+      {"x:2", "sum{x}[5]", "[3{x}5]", several, "sum, exchange", Scope::any, 0, 6},
+      {"x:2", "sum{x}[4]", "sum{x}[4]", several, "sum, nothing", Scope::any, 0, 0},
+  };
+  for (const ScopeExample& it : examples) {
+    const auto made = plan(adding(it.mesh, it.from, it.to), it.options);
+    ASSERT_TRUE(made.has_value()) << it.kind << render(made.error());
+    EXPECT_EQ(scope_name(made->scope), scope_name(it.scope)) << it.kind << " " << it.from;
+    EXPECT_EQ(made->lower_bound, it.lower_bound) << it.kind << " " << it.from;
+    EXPECT_EQ(made->cost, it.cost) << it.kind << " " << it.from;
+    EXPECT_EQ(made->optimal, made->cost == made->lower_bound) << it.kind << " " << it.from;
+  }
+}
+
+/// Addends with steps along several dimensions.
+TEST(AddingOverDims, steps_along_several_dimensions_are_taken_where_they_are_cheaper) {
+  const PlanOptions several{.steps = Scope::several_dims};
+  const struct {
+    const char* mesh;
+    const char* from;
+    const char* to;
+    const char* steps;
+    Size one;
+    Size all;
+  } examples[] = {
+      {"x:2,y:2,z:2", "sum{z}[2{x}4, 2{y}4]", "sum{z}[4, 4]", "allgather_dims", 20, 16},
+      {"x:2,y:2,z:2", "sum{z}[2{x}4, 2{y}4, 4, 4]", "sum{z}[4, 4, 2{x}4, 2{y}4]", "alltoall_dims",
+       128, 64},
+  };
+  for (const auto& it : examples) {
+    EXPECT_EQ(right(it.mesh, it.from, it.to).cost, it.one) << it.from;
+    const Plan made = right(it.mesh, it.from, it.to, several);
+    EXPECT_EQ(made.cost, it.all) << it.from;
+    EXPECT_TRUE(made.optimal) << it.from;
+    EXPECT_EQ(made.scope, Scope::several_dims) << it.from;
+    std::string names;
+    for (const PlanStep& step : made.steps) names += step_name(step);
+    EXPECT_EQ(names, it.steps) << it.from;
+  }
+}
+
 }  // namespace
 }  // namespace retile::plan_test

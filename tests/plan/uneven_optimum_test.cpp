@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iostream>
 #include <map>
 #include <optional>
 #include <queue>
@@ -11,9 +12,14 @@
 #include <utility>
 #include <vector>
 
+#include "retile/check/check.h"
 #include "retile/core/layout.h"
+#include "retile/lower/lower.h"
 #include "retile/notation/paper/notation.h"
 #include "retile/plan/plan.h"
+#include "retile/program/forms/text.h"
+#include "spec/program/check.h"
+#include "spec/program/text.h"
 #include "support/ceil_types.h"
 #include "support/values.h"
 
@@ -45,7 +51,9 @@ Size tile_of(const State& state) {
 
 class Search {
  public:
-  Search(const Mesh& mesh, Size bound) : bound_(bound) {
+  /// \param several_dims  whether allgathers and alltoalls may go along several dimensions at once
+  Search(const Mesh& mesh, Size bound, bool several_dims = false)
+      : bound_(bound), several_dims_(several_dims) {
     for (const Axis& axis : mesh.axes()) sizes_.push_back(axis.size);
   }
 
@@ -98,6 +106,69 @@ class Search {
       }
     }
     permute(state, 0, std::vector<bool>(sizes_.size(), false), state);
+    if (!several_dims_) return;
+    gather_along(state, 0, 0);
+    move_along(state, std::vector<std::size_t>(state.size(), 0), 0);
+  }
+
+  /// Whether each n tiles in a row are equally wide: a row of a step along several dimensions has tiles
+  /// of one shape.
+  static bool are_alike(const Dim& dim, Size n) {
+    for (std::size_t t = 0; t + 1 < dim.cuts.size(); ++t) {
+      const std::size_t first = t - t % static_cast<std::size_t>(n);
+      if (dim.cuts[t + 1] - dim.cuts[t] != dim.cuts[first + 1] - dim.cuts[first]) return false;
+    }
+    return true;
+  }
+
+  /// Gathers along the dimensions from number i on, beside so many before them.
+  void gather_along(const State& state, std::size_t i, std::size_t along) {
+    if (i == state.size()) {
+      if (along > 1) reach(state, true, false);
+      return;
+    }
+    gather_along(state, i + 1, along);
+    for (std::size_t count = 1; count <= state[i].axes.size(); ++count) {
+      State next = state;
+      const Size n = product(gather(next[i], count));
+      if (are_alike(state[i], n)) gather_along(next, i + 1, along + 1);
+    }
+  }
+
+  static constexpr std::size_t loses = static_cast<std::size_t>(-1);
+
+  /// Alltoalls of more digits than so many, axis by axis, the fastest first.
+  /// \param gained  by dimension, how many axes the alltoall has put there, or `loses`
+  void move_along(const State& state, const std::vector<std::size_t>& gained, std::size_t digits) {
+    for (std::size_t i = 0; i < state.size(); ++i) {
+      if (state[i].axes.empty() || (gained[i] != 0 && gained[i] != loses)) continue;
+      const Size n = sizes_[state[i].axes.front()];
+      if (!are_alike(state[i], n)) continue;
+      for (std::size_t j = 0; j < state.size(); ++j) {
+        if (j == i || gained[j] == loses) continue;
+        State next = state;
+        const std::size_t axis = gather(next[i], 1).front();
+        if (!cut_equally(next[j], n)) continue;
+        next[j].axes.insert(next[j].axes.begin() + static_cast<std::ptrdiff_t>(gained[j]), axis);
+        std::vector<std::size_t> now = gained;
+        now[i] = loses;
+        ++now[j];
+        if (digits > 0) reach(next, false, false);
+        move_along(next, now, digits + 1);
+      }
+    }
+  }
+
+  /// Cuts every tile into n equal ones, if they are.
+  static bool cut_equally(Dim& dim, Size n) {
+    std::vector<Size> cuts = {0};
+    for (std::size_t t = 1; t < dim.cuts.size(); ++t) {
+      const Size width = dim.cuts[t] - dim.cuts[t - 1];
+      if (width % n != 0) return false;
+      for (Size q = 1; q <= n; ++q) cuts.push_back(dim.cuts[t - 1] + width / n * q);
+    }
+    dim.cuts = std::move(cuts);
+    return true;
   }
 
   [[nodiscard]] Size product(const std::vector<std::size_t>& axes) const {
@@ -165,6 +236,7 @@ class Search {
 
   std::vector<Size> sizes_;
   Size bound_;
+  bool several_dims_;
   Size here_ = 0;  // what the state in hand costs
   Size tile_ = 0;  // its largest tile
   using Entry = std::pair<Size, State>;
@@ -263,6 +335,69 @@ TEST(UnevenOptimum, elsewhere_they_may) {
   EXPECT_EQ(
       Search(mesh, made.bound).cheapest(state_of(problem.from, mesh), state_of(problem.to, mesh)),
       std::optional<Size>(100));
+}
+
+/// Steps along several dimensions, where the tiles of every row are alike, against a search that has them,
+/// too. Both checkers take every Program.
+TEST(UnevenOptimum, steps_along_several_dimensions_are_taken_where_they_are_cheaper) {
+  const PlanOptions several{.steps = Scope::several_dims};
+  std::size_t seen = 0, searched = 0, compared = 0, cheaper = 0, together = 0, dearer = 0;
+  for (const auto& [mesh_text, global] : std::vector<std::pair<const char*, Shape>>{
+           {"a:2,b:2", {2, 4, 3}}, {"a:2,b:2,c:2", {2, 2, 3}}, {"a:2,b:2,c:2", {4, 4, 3}}}) {
+    const Mesh mesh = parse_mesh(mesh_text).value();
+    const auto all = support::ceil_types(mesh, global);
+    for (const std::string& from : all) {
+      for (const std::string& to : all) {
+        if (++seen % 7 != 0) continue;
+        const Problem problem = support::problem(mesh_text, from.c_str(), to.c_str());
+        const Plan single = plan(problem).value();
+        const Plan made = plan(problem, several).value();
+        if (!made.uneven) continue;
+        const std::string text = to_text(lower(made));
+        EXPECT_EQ(made.scope, Scope::any) << text;
+        EXPECT_EQ(made.lower_bound, 0) << text;
+        EXPECT_LE(made.cost, single.cost) << text;
+        const Verdict verdict = check(lower(made));
+        EXPECT_EQ(verdict.answer, Answer::right) << text;
+        EXPECT_EQ(verdict.cost, made.cost) << text;
+        EXPECT_EQ(verdict.height, made.height) << text;
+        const spec::Verdict oracle = spec::check(spec::parse_programs(text).programs.front());
+        EXPECT_TRUE(oracle.right) << text;
+        EXPECT_EQ(oracle.cost, made.cost) << text;
+        ++compared;
+        cheaper += made.cost < single.cost ? 1U : 0U;
+        together += text.find("_dims") != std::string::npos ? 1U : 0U;
+        if (compared % 20 != 0 && made.cost == single.cost) continue;
+        ++searched;
+        const auto least = Search(mesh, made.bound, true)
+                               .cheapest(state_of(problem.from, mesh), state_of(problem.to, mesh));
+        EXPECT_TRUE(least && *least <= made.cost) << text << " found " << least.value_or(-1);
+        dearer += least < made.cost ? 1U : 0U;
+      }
+    }
+  }
+  std::cout << compared << " plans of uneven tiles, " << cheaper
+            << " cheaper than along one dimension, " << together << " with steps along several, "
+            << dearer << " of " << searched << " above what the search found\n";
+  EXPECT_GT(cheaper, 0U);
+  EXPECT_LT(dearer * 2, searched);
+}
+
+/// One gather along both dimensions would make a row of tiles that differ.
+TEST(UnevenOptimum, no_step_along_several_dimensions_takes_tiles_that_differ) {
+  const PlanOptions several{.steps = Scope::several_dims};
+  const char* mesh = "x:2,y:2,z:2";
+  const auto words = [&](const char* from, const char* to) {
+    std::string out;
+    const Plan made = plan(support::problem(mesh, from, to), several).value();
+    for (const PlanStep& step : made.steps) out += step_name(step) + " ";
+    return out;
+  };
+  EXPECT_EQ(words("[2{x}4, 2{y}4, 3{z}5]", "[4, 4, 3{z}5]"), "allgather_dims ");
+  EXPECT_EQ(words("[3{x}5, 1{y}2, 3{z}5]", "[5, 2, 3{z}5]"), "allgather allgather ");
+  EXPECT_EQ(words("[2{x}4, 2{y}4, 4, 4, 3{z}5]", "[4, 4, 2{y}4, 2{x}4, 3{z}5]"), "alltoall_dims ");
+  EXPECT_EQ(words("[2{x}4, 2{y}4, 4, 3, 3{z}5]", "[4, 4, 2{y}4, 2{x}3, 3{z}5]"),
+            "alltoall alltoall ");
 }
 
 }  // namespace

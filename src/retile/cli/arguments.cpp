@@ -196,8 +196,10 @@ void add_common_options(const Known& known, LimitArguments& limits,
                usual ? fmt::format("seconds until it ends, undecided (default {})", *usual)
                      : "seconds until it ends, undecided (default: no limit)",
                "S");
-  options.text("--memory", limits.memory,
-               "most memory that it takes itself (default 2GiB); KiB, MiB, GiB, TiB", "BYTES");
+  options.text(
+      "--memory", limits.memory,
+      "most memory that it takes itself (default 2GiB); B, KiB, MiB, GiB, TiB, kB, MB, GB, TB",
+      "BYTES");
   options.text("--color", color, "auto, always or never", "WHEN");
 }
 

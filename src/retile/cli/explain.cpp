@@ -246,9 +246,7 @@ std::string peer_text(const Peer& peer, Size element_bytes) {
 }
 
 /// Whether nothing is proved of the cost of a plan that has one.
-bool is_unproved(const Plan& plan) {
-  return !plan.optimal && (plan.uneven || plan.exchange || !plan.legs.empty());
-}
+bool is_unproved(const Plan& plan) { return !plan.optimal && plan.scope == Scope::any; }
 
 /// The most elements that some device receives, whatever the steps are (docs/statements.md, U3);
 /// nothing where that is not known.
@@ -297,7 +295,7 @@ std::string answer_json(const Explanation& answer) {
                   {"cost", plan.cost},
                   {"lower_bound", is_unproved(plan) ? Json(nullptr) : Json(plan.lower_bound)},
                   {"optimal", plan.optimal},
-                  {"scope", scope_name(plan.scope)}};
+                  {"scope", is_unproved(plan) ? Json(nullptr) : Json(scope_name(plan.scope))}};
   if (is_unproved(plan)) {
     json["plan"]["least_received"] = or_null(least_received(answer.question.problem));
   }

@@ -152,10 +152,10 @@ class PartitionVerb final : public Verb {
                  "SCHEDULES");
     options.flag("--choose", given_.choose, "the cheapest schedule, and the second best");
     options.text("--devices", given_.devices, "of --choose: how many devices", "N");
-    options.text(
-        "--memory-limit", given_.memory_limit,
-        "of --choose: most bytes of the local inputs of all statements; KiB, MiB, GiB, TiB",
-        "BYTES");
+    options.text("--memory-limit", given_.memory_limit,
+                 "of --choose: most bytes of the local inputs of all statements; B, KiB, MiB, GiB, "
+                 "TiB, kB, MB, GB, TB",
+                 "BYTES");
     options.text("--dtype", given_.dtype, std::string(element_type_help), "TYPE");
     options.flag("--json", given_.json, "of --choose: print one JSON object, retile.choice/1");
   }

@@ -168,7 +168,7 @@ class PlanVerb final : public Verb {
  public:
   [[nodiscard]] std::string name() const override { return "plan"; }
   [[nodiscard]] std::string summary() const override {
-    return "find a cheapest sequence of collectives";
+    return "find a sequence of collectives, and say whether it is proved the cheapest";
   }
   [[nodiscard]] std::string footer() const override { return plan_footer; }
   void add_options(OptionList& options) override {
@@ -181,7 +181,8 @@ class PlanVerb final : public Verb {
                  "paper: elements per device (default); bytes: bytes received from others",
                  "MODEL");
     options.text("--memory-limit", given_.memory_limit,
-                 "most bytes per device, tile before and after a step together; KiB, MiB, GiB, TiB",
+                 "most bytes per device, tile before and after a step together; B, KiB, MiB, GiB, "
+                 "TiB, kB, MB, GB, TB",
                  "BYTES");
     options.text("--dtype", given_.dtype, std::string(element_type_help), "TYPE");
     options.text("--certificate", given_.certificate,

@@ -508,18 +508,29 @@ std::string plan_json(const Plan& plan) {
   return dump(json);
 }
 
+namespace {
+
+/// What is proved of a cost that is above the lower bound; nothing where the bound is 0.
+std::string bound_text(const Plan& plan) {
+  if (plan.scope == Scope::any) return "";
+  return fmt::format("{} cost at least {}{}", scope_words(plan.scope), plan.lower_bound,
+                     cost_unit(plan));
+}
+
+}  // namespace
+
 std::string plan_text(const Plan& plan) {
   if (plan.exchange) {
     return fmt::format("exchange; {}\n{}\n", sums_text(plan), plan.exchange->reason);
   }
   const std::vector<ShownStep> steps = shown_steps(plan);
-  // An end to `sums_text` that only a plan without a proof has.
+  const std::string bound = bound_text(plan);
+  // An end to `sums_text` that says what is proved, but for the widest optimum.
   const std::string end =
       !plan.legs.empty()             ? fmt::format("\n{}\n", plan.reason)
       : plan.uneven && !plan.optimal ? fmt::format("\n{}\n", uneven_text(plan))
-      : !plan.optimal ? fmt::format("\nnot proved optimal: {} cost at least {}{}{}\n",
-                                    scope_words(plan.scope), plan.lower_bound, cost_unit(plan),
-                                    plan.complete ? "" : "; the search stopped at its limit")
+      : !plan.optimal ? fmt::format("\nnot proved optimal{}{}{}\n", bound.empty() ? "" : ": ",
+                                    bound, plan.complete ? "" : "; the search stopped at its limit")
       : plan.scope == Scope::one_dim ? fmt::format("\noptimal among {}\n", scope_words(plan.scope))
                                      : "\n";
   if (steps.empty()) return fmt::format("nothing to do; {}{}", sums_text(plan), end);
@@ -598,13 +609,14 @@ std::string plan_explanation(const Plan& plan) {
   } else {
     text += "permutation: none, the steps alone put every tile on its device\n";
   }
+  const std::string bound = bound_text(plan);
   text += plan.optimal
               ? fmt::format("optimal: no sequence of {}{} costs less than {}{}\n",
                             scope_words(plan.scope),
                             plan.options.memory_limit_bytes ? " within the memory limit" : "",
                             plan.lower_bound, unit)
-              : fmt::format("{} cost at least {}{}: a sequence cheaper than {} is not excluded\n",
-                            scope_words(plan.scope), plan.lower_bound, unit, plan.cost);
+              : fmt::format("{}: a sequence cheaper than {} is not excluded\n",
+                            bound.empty() ? "nothing is proved of the cost" : bound, plan.cost);
   text += fmt::format(
       "memory: {}; a step holds at most {} elements, before and after together\n",
       plan.height <= plan.bound

@@ -58,7 +58,8 @@ void RunVerb::add_options(OptionList& options) {
   options.text("--output", given_.output, "write the array to a .npy file", "FILE");
   options.text("--repeat", given_.repeat, "times to run; seconds are the median (default 1)", "R");
   options.text("--memory-limit", given_.memory_limit,
-               "most bytes per process, tile before and after a step together; KiB, MiB, GiB, TiB",
+               "most bytes per process, tile before and after a step together; B, KiB, MiB, GiB, "
+               "TiB, kB, MB, GB, TB",
                "BYTES");
   options.text("--strategy", given_.strategy,
                "how the data goes: automatic (default), collectives, exchange or inplace", "NAME");

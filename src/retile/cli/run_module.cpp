@@ -116,9 +116,9 @@ tl::expected<ModuleRequest, Outcome> RunVerb::module_request(const Place& place)
   request->values = *std::move(values);
   if (request->values.backend != Backend::cuda) return *std::move(request);
   return tl::unexpected(
-      failed(Exit::environment, {.code = Code::unsupported,
-                                 .message = "modules are not run on GPUs",
-                                 .notes = {"--backend mpi and --backend sim take them"}}));
+      failed(Exit::usage, {.code = Code::unsupported,
+                           .message = "modules are not run on GPUs",
+                           .notes = {"--backend mpi and --backend sim take them"}}));
 }
 
 Outcome RunVerb::work_on_module() const {

@@ -18,9 +18,12 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/primes.h"
 #include "retile/plan/adding_kinds.h"
 #include "retile/plan/adding_letters.h"
 #include "retile/plan/cost_model.h"
+#include "retile/plan/joined_steps.h"
+#include "retile/plan/realise.h"
 
 namespace retile {
 namespace {
@@ -61,6 +64,12 @@ struct DigitsChosen {
   std::optional<Permutation> permutation;
 };
 
+std::vector<WeakPath::Move> moves_of(const AddingStep& step) {
+  std::vector<WeakPath::Move> out;
+  for (const auto& part : parts_of(step)) out.push_back({part.dim, part.to_dim, part.factor});
+  return out;
+}
+
 /// Gives digits to a weak path with a permutation: any, as the permutation mends what they do.
 DigitsChosen with_digits(const Problem& problem, Layout map, const Layout& target,
                          std::vector<AddingStep> steps) {
@@ -69,7 +78,8 @@ DigitsChosen with_digits(const Problem& problem, Layout map, const Layout& targe
   Layout after = target;
   std::vector<Digit> free = target.unused();
   for (const AddingStep& step : steps) {
-    if (step.op == Collective::allgather) after.push(step.dim, take_any(free, step.factor));
+    if (step.op != Collective::allgather) continue;
+    for (const auto& part : parts_of(step)) after.push(part.dim, take_any(free, part.factor));
   }
   for (const AddingStep& step : steps) {
     std::vector<Digit> digits;
@@ -89,7 +99,7 @@ DigitsChosen with_digits(const Problem& problem, Layout map, const Layout& targe
         break;
       }
       case Collective::alltoall:
-        map.push(step.to_dim, map.pop(step.dim, step.factor));
+        run_alltoall(map, moves_of(step));
         break;
       case Collective::allpermute:
         out.permutation = Permutation{map, after};
@@ -125,7 +135,8 @@ Result<Plan> assemble(const Problem& problem, const PlanOptions& options, const 
     const Wide before = space.tile(kind);
     kind = space.after(std::move(kind), step);
     const Wide after = space.tile(kind);
-    PlanStep out{step.op, step.dim, step.to_dim, step.factor, {}, 0, choice.path.digits[k]};
+    PlanStep out{step.op, step.dim, step.to_dim,           step.factor,
+                 {},      0,        choice.path.digits[k], step.along};
     for (std::size_t i = 0; i < space.rank(); ++i) out.tile.push_back(space.extent(kind, i));
     const Wide paid = *price * space.prices().element();
     out.cost = static_cast<Size>(std::min(paid, most_size));
@@ -183,13 +194,165 @@ bool moves_nothing(const Problem& problem) {
   return true;
 }
 
-/// What no sequence is cheaper than: W, if it is known (PS1), and the new tile where slices alone do not
-/// lead to the end (PS5).
-Size lower_bound_of(const Plan& plan, bool weak_is_known) {
-  if (plan.cost == 0 || plan.options.cost_model != CostModel::paper) return 0;
-  const Size weak = weak_is_known ? plan.weak_cost : 0;
-  const Size tile = plan.problem.to.tile_size();
-  return weak >= tile || moves_nothing(plan.problem) ? weak : tile;
+// ---- What is proved -----------------------------------------------------------------------------
+
+/// The smallest tile of so many addends: for every prime, its power in a number of tiles is at most that
+/// in what is left of the number of devices, and at most those in the extents together.
+Wide smallest_tile(const Problem& problem, Size addends) {
+  Wide tile = problem.from.global_size();
+  for (const PrimePower& power : factorize(problem.from.devices() / addends)) {
+    Size left = power.exponent;
+    for (Size extent : problem.from.global()) {
+      for (; left > 0 && extent % power.prime == 0; extent /= power.prime, --left) {
+        tile /= power.prime;
+      }
+    }
+  }
+  return tile;
+}
+
+/// What no sequence costs less than that adds, of steps along several dimensions, too (PS6).
+Wide least_of_adding(const Problem& problem) {
+  const Wide tile = problem.to.tile_size();
+  const Wide first = smallest_tile(problem, problem.from.addend_count());
+  const Wide one_reducescatter = std::max(addends_added(problem) * tile, first);
+  const Wide one_allreduce = 2 * std::max(tile, first);
+  return std::min({first + tile, one_reducescatter, one_allreduce});
+}
+
+/// Whether two dimensions or more can be cut: else no step goes along several.
+bool has_several_dims(const Problem& problem) {
+  const Shape& global = problem.from.global();
+  return std::count_if(global.begin(), global.end(), [](Size extent) { return extent > 1; }) > 1;
+}
+
+/// What the steps cost but for permutations.
+Size without_permutation(const Plan& plan) {
+  Size out = plan.cost;
+  for (const PlanStep& step : plan.steps) {
+    if (step.op == Collective::allpermute) out -= step.cost;
+  }
+  return out;
+}
+
+/// What is proved of the cost, and among which steps.
+/// \param weak  W of steps along one dimension, if it is known
+void set_proved(Plan& plan, std::optional<Size> weak) {
+  const Problem& problem = plan.problem;
+  plan.lower_bound = 0;
+  plan.scope = Scope::several_dims;
+  if (plan.cost > 0 && plan.options.cost_model == CostModel::paper) {
+    // PS1, and the new tile where slices alone do not lead to the end (PS5).
+    const Size tile = problem.to.tile_size();
+    const Size along_one =
+        weak.value_or(0) >= tile || moves_nothing(problem) ? weak.value_or(0) : tile;
+    Wide least = std::min(along_one, tile);
+    if (addends_added(problem) > 1) least = least_of_adding(problem);
+    if (!has_several_dims(problem)) least = std::max<Wide>(least, along_one);
+    const bool asked = plan.options.steps == Scope::one_dim;
+    if (along_one > least && (asked || along_one == plan.cost)) plan.scope = Scope::one_dim;
+    // Certificates, which are of steps along one dimension, have no other bound than W.
+    const Wide bound = asked || plan.scope == Scope::one_dim ? along_one : least;
+    plan.lower_bound = static_cast<Size>(std::min<Wide>(bound, plan.cost));
+  }
+  plan.optimal = plan.cost == plan.lower_bound;
+  plan.searched = !plan.optimal;
+}
+
+// ---- Searches -----------------------------------------------------------------------------------
+
+/// What a search among some steps settled on.
+struct Settled {
+  std::optional<DigitsChosen> path;
+  PathPrice price;
+  std::optional<PathPrice> weak;  ///< W, or what no path without a permutation costs less than
+  bool all_kinds = false;         ///< W is that
+  bool complete = false;          ///< nothing that the search could find is cheaper
+};
+
+class AddingSearch {
+ public:
+  AddingSearch(const Problem& problem, const Layout& source, const Layout& target, WorkLimit& work)
+      : problem_(problem), source_(source), target_(target), work_(work) {}
+
+  /// \param most  what a path may cost; nothing: anything
+  Settled run(const KindSpace& space, std::optional<PathPrice> most) {
+    Settled out;
+    KindSearch permuted(space, true, work_);
+    if (!permuted.run(most, true)) return out;
+    const auto with = permuted.price_before_slices(space.source());
+    if (with && (!most || *with < *most)) most = with;
+    KindSearch kinds(space, false, work_);
+    out.all_kinds = kinds.run(space.several_dims() ? above(most, space) : most, false);
+    ExactAnswer exact = find_exact(problem_, space, kinds, most, work_);
+    out.complete = out.all_kinds && exact.complete;
+    out.weak = kinds.price_before_slices(space.source());
+    states_ += permuted.kinds() + kinds.kinds() + exact.states;
+    if (!exact.path && !with) return out;
+    // A permutation's table is regular, what a slice that mixes does is not.
+    const bool twisted = exact.path && !exact.path->twists.empty();
+    const bool permutes = !exact.path || (twisted && with && exact.price.cost == with->cost);
+    out.price = permutes ? *with : exact.price;
+    out.path = permutes ? with_digits(problem_, source_, target_, permuted.path())
+                        : DigitsChosen{*std::move(exact.path), std::nullopt};
+    return out;
+  }
+
+  [[nodiscard]] Size states() const { return states_; }
+
+ private:
+  /// Within an alltoall a path may be a tile cheaper than from where it is.
+  static std::optional<PathPrice> above(std::optional<PathPrice> most, const KindSpace& space) {
+    if (most) most->cost += space.tile(space.source());
+    return most;
+  }
+
+  const Problem& problem_;
+  const Layout& source_;
+  const Layout& target_;
+  WorkLimit& work_;
+  Size states_ = 0;
+};
+
+/// The path with those steps made one that one step can do.
+DigitsChosen joined(DigitsChosen chosen) {
+  std::vector<PlanStep> steps;
+  for (std::size_t k = 0; k < chosen.path.steps.size(); ++k) {
+    const AddingStep& step = chosen.path.steps[k];
+    steps.push_back({step.op, step.dim, step.to_dim, step.factor, {}, 0, chosen.path.digits[k]});
+  }
+  const auto always = [](Collective, const StepParts&, std::size_t) { return true; };
+  chosen.path.steps.clear();
+  chosen.path.digits.clear();
+  for (PlanStep& step : joined(steps, always)) {
+    chosen.path.steps.push_back({step.op, step.dim, step.to_dim, step.factor, {}, step.parts});
+    chosen.path.digits.push_back(std::move(step.digits));
+  }
+  return chosen;
+}
+
+/// The cheaper plan with steps along several dimensions; `single` where there is none.
+/// \error size_overflow
+Result<Plan> along_several(const Problem& problem, const PlanOptions& options, AddingSearch& search,
+                           const KindSpace& space, Result<Plan> single,
+                           const std::optional<DigitsChosen>& path) {
+  if (path) {
+    Result<Plan> all = assemble(problem, options, space, joined(*path));
+    if (all && (!single || all->cost < single->cost)) single = std::move(all);
+  }
+  const bool in_bytes = space.prices().in_bytes();
+  if (in_bytes || !has_several_dims(problem)) return single;
+  std::optional<PathPrice> most;
+  if (single) {
+    const Wide least =
+        addends_added(problem) > 1 ? least_of_adding(problem) : Wide{problem.to.tile_size()};
+    if (single->cost <= least) return single;
+    most = PathPrice{Wide{single->cost} - 1, std::numeric_limits<int>::max()};
+  }
+  Settled found = search.run(space, most);
+  if (!found.path && !single && !found.complete) return stopped();
+  if (!found.path) return single;
+  return assemble(problem, options, space, *std::move(found.path));
 }
 
 /// Precondition: is_planned_by_steps().
@@ -208,34 +371,29 @@ Result<Plan> plan_steps(const Problem& problem, const PlanOptions& options) {
   if (resident && *resident < std::max(problem.from.tile_size(), problem.to.tile_size())) {
     return infeasible();
   }
-  const KindSpace space(problem, options, resident);
   WorkLimit work{options.search_limit};
-  KindSearch permuted(space, true, work);
-  if (!permuted.run(std::nullopt, true)) return stopped();
-  const auto most = permuted.price_before_slices(space.source());
-  KindSearch kinds(space, false, work);
-  const bool all_kinds = kinds.run(most, false);
-  ExactAnswer exact = find_exact(problem, space, kinds, most, work);
-  if (!exact.path && !most) return all_kinds && exact.complete ? infeasible() : stopped();
-  // A permutation's table is regular, what a slice that mixes does is not.
-  const bool twisted = exact.path && !exact.path->twists.empty();
-  const bool permutes = !exact.path || (twisted && most && exact.price.cost == most->cost);
-  auto made = assemble(problem, options, space,
-                       permutes ? with_digits(problem, *source, *target, permuted.path())
-                                : DigitsChosen{*std::move(exact.path), std::nullopt});
-  if (!made) return made;
-  const auto weak = kinds.price_before_slices(space.source());
-  made->weak_cost = made->cost;
-  if (weak) {
-    made->weak_cost = static_cast<Size>(std::min(weak->cost * space.prices().element(), most_size));
+  AddingSearch search(problem, *source, *target, work);
+  PlanOptions singly = options;
+  singly.steps = Scope::one_dim;
+  const KindSpace space(problem, singly, resident);
+  Settled settled = search.run(space, std::nullopt);
+  Result<Plan> made = settled.complete ? infeasible() : stopped();
+  if (settled.path) made = assemble(problem, singly, space, *settled.path);
+  if (options.steps != Scope::one_dim && (made || made.error().code == Code::infeasible)) {
+    made = along_several(problem, options, search, KindSpace(problem, options, resident),
+                         std::move(made), settled.path);
   }
-  made->complete = all_kinds && exact.complete;
-  made->lower_bound = lower_bound_of(*made, weak && all_kinds);
-  // PS5 holds of all steps, PS1 is about those along one dimension.
-  made->scope = made->lower_bound <= problem.to.tile_size() ? Scope::several_dims : Scope::one_dim;
-  made->optimal = made->cost == made->lower_bound;
-  made->searched = !made->optimal;
-  made->states = permuted.kinds() + kinds.kinds() + exact.states;
+  if (!made) return made;
+  made->options = options;
+  std::optional<Size> weak;
+  if (settled.weak) {
+    const Wide paid = settled.weak->cost * space.prices().element();
+    weak = static_cast<Size>(std::min(paid, most_size));
+  }
+  made->weak_cost = std::min(weak.value_or(made->cost), without_permutation(*made));
+  set_proved(*made, settled.all_kinds ? weak : std::nullopt);
+  made->complete = settled.complete;
+  made->states = search.states();
   made->work = options.search_limit - work.left;
   return made;
 }
@@ -293,14 +451,12 @@ Result<Plan> plan_adding(const Problem& problem, const PlanOptions& options) {
                                       : plan_exchange(problem, options);
 }
 
-Result<Size> smallest_feasible_adding(const Problem& problem, Size element_bytes,
-                                      bool collectives) {
-  PlanOptions options{.element_bytes = element_bytes, .collectives = collectives};
+Result<Size> smallest_feasible_adding(const Problem& problem, PlanOptions options) {
   Result<Plan> made = plan_adding(problem, options);
   if (!made) return refuse(made.error());
   // A plan under a limit needs less than the one before it, until there is none.
   while (true) {
-    const auto bytes = checked_mul(made->resident, element_bytes);
+    const auto bytes = checked_mul(made->resident, options.element_bytes);
     if (!bytes) {
       return refuse({.code = Code::size_overflow,
                      .message = "the smallest feasible limit does not fit in 63 bits"});

@@ -10,8 +10,8 @@ namespace retile {
 [[nodiscard]] Result<Plan> plan_adding(const Problem& problem, const PlanOptions& options);
 
 /// As smallest_feasible_bytes(), likewise.
+/// \param options  without a memory limit
 /// \error limit_reached
-[[nodiscard]] Result<Size> smallest_feasible_adding(const Problem& problem, Size element_bytes,
-                                                    bool collectives);
+[[nodiscard]] Result<Size> smallest_feasible_adding(const Problem& problem, PlanOptions options);
 
 }  // namespace retile

@@ -2,6 +2,8 @@
 #include "retile/plan/adding_kinds.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "retile/core/assert.h"
 
@@ -27,7 +29,37 @@ std::vector<Size> factors_of(Size devices) {
   return out;
 }
 
+/// An alltoall from one kind to another one with as many tiles, of which in every dimension one covers
+/// the other.
+AddingStep alltoall_between(Kind before, const Kind& after) {
+  StepParts parts;
+  const std::size_t rank = before.size() - 1;
+  for (std::size_t i = 0; i < rank; ++i) {
+    for (std::size_t j = 0; j < rank && before[i] > after[i]; ++j) {
+      if (before[j] >= after[j]) continue;
+      const Size n = std::gcd(before[i] / after[i], after[j] / before[j]);
+      if (n == 1) continue;
+      parts.push_back({i, j, n});
+      before[i] /= n;
+      before[j] *= n;
+    }
+  }
+  return adding_step(Collective::alltoall, std::move(parts));
+}
+
 }  // namespace
+
+StepParts parts_of(const AddingStep& step) {
+  if (!step.along.empty()) return step.along;
+  return {{step.dim, step.to_dim, step.factor}};
+}
+
+AddingStep adding_step(Collective op, StepParts along) {
+  AddingStep step{op, along.front().dim, along.front().to_dim, 1};
+  for (const PlanStep::Part& part : along) step.factor *= part.factor;
+  if (along.size() > 1) step.along = std::move(along);
+  return step;
+}
 
 KindSpace::KindSpace(const Problem& problem, const PlanOptions& options,
                      std::optional<Wide> resident)
@@ -38,7 +70,8 @@ KindSpace::KindSpace(const Problem& problem, const PlanOptions& options,
       target_(kind_of(problem.to)),
       factors_(factors_of(devices_)),
       prices_(prices_of(problem, options)),
-      resident_(resident) {}
+      resident_(resident),
+      several_dims_(options.steps != Scope::one_dim) {}
 
 Wide KindSpace::tile(const Kind& kind) const {
   Wide out = 1;
@@ -68,7 +101,10 @@ std::optional<Wide> KindSpace::price(const Kind& before, const AddingStep& step)
       if (extent(before, step.dim) % n != 0 || replicas(before) % n != 0) return std::nullopt;
       return prices_.dynslice(size);
     case Collective::alltoall:
-      if (before[step.dim] % n != 0 || extent(before, step.to_dim) % n != 0) return std::nullopt;
+      if (step.along.empty() &&
+          (before[step.dim] % n != 0 || extent(before, step.to_dim) % n != 0)) {
+        return std::nullopt;
+      }
       if (!fits(2 * size)) return std::nullopt;
       return prices_.alltoall(size, n);
     case Collective::reducescatter:
@@ -82,7 +118,8 @@ std::optional<Wide> KindSpace::price(const Kind& before, const AddingStep& step)
       if (!fits(2 * size)) return std::nullopt;
       return prices_.allpermute(size);
     case Collective::allgather:
-      if (before[step.dim] % n != 0 || !fits(size + size * n)) return std::nullopt;
+      if (step.along.empty() && before[step.dim] % n != 0) return std::nullopt;
+      if (!fits(size + size * n)) return std::nullopt;
       return prices_.allgather(size, n);
   }
   return std::nullopt;
@@ -94,8 +131,14 @@ Kind KindSpace::after(Kind kind, const AddingStep& step) const {
       kind[step.dim] *= step.factor;
       break;
     case Collective::alltoall:
-      kind[step.dim] /= step.factor;
-      kind[step.to_dim] *= step.factor;
+      if (step.along.empty()) {
+        kind[step.dim] /= step.factor;
+        kind[step.to_dim] *= step.factor;
+      }
+      for (const PlanStep::Part& part : step.along) {
+        kind[part.dim] /= part.factor;
+        kind[part.to_dim] *= part.factor;
+      }
       break;
     case Collective::reducescatter:
       kind[step.dim] *= step.factor;
@@ -107,7 +150,8 @@ Kind KindSpace::after(Kind kind, const AddingStep& step) const {
     case Collective::allpermute:
       break;
     case Collective::allgather:
-      kind[step.dim] /= step.factor;
+      if (step.along.empty()) kind[step.dim] /= step.factor;
+      for (const PlanStep::Part& part : step.along) kind[part.dim] /= part.factor;
       break;
   }
   return kind;
@@ -115,9 +159,13 @@ Kind KindSpace::after(Kind kind, const AddingStep& step) const {
 
 std::vector<AddingStep> KindSpace::gather_steps(const Kind& top) const {
   std::vector<AddingStep> out;
+  StepParts along;
   for (std::size_t i = 0; i < rank_; ++i) {
-    if (top[i] != target_[i]) out.push_back({Collective::allgather, i, 0, top[i] / target_[i]});
+    if (top[i] == target_[i]) continue;
+    if (several_dims_) along.push_back({i, 0, top[i] / target_[i]});
+    if (!several_dims_) out.push_back({Collective::allgather, i, 0, top[i] / target_[i]});
   }
+  if (!along.empty()) return {adding_step(Collective::allgather, std::move(along))};
   std::stable_sort(out.begin(), out.end(),
                    [](const AddingStep& a, const AddingStep& b) { return a.factor < b.factor; });
   return out;
@@ -192,8 +240,38 @@ void KindSearch::relax(Kind before, const AddingStep& step, const PathPrice& pri
   if (cost) offer(before, {price + PathPrice{*cost, 1}, step});
 }
 
+void KindSearch::expand_together(const Kind& kind, const PathPrice& price, Kind& before,
+                                 std::size_t dim, Size more, Size less) {
+  if (dim == space_.rank()) {
+    if (more != less || more == 1) return;
+    const AddingStep step = alltoall_between(before, kind);
+    if (!step.along.empty()) relax(before, step, price);
+    return;
+  }
+  if (!complete_ || !work_.spend(1)) {
+    complete_ = false;
+    return;
+  }
+  expand_together(kind, price, before, dim + 1, more, less);
+  for (const Size n : space_.factors()) {
+    if (space_.extent(kind, dim) % n == 0) {
+      before[dim] = kind[dim] * n;
+      expand_together(kind, price, before, dim + 1, more * n, less);
+    }
+    if (kind[dim] % n == 0) {
+      before[dim] = kind[dim] / n;
+      expand_together(kind, price, before, dim + 1, more, less * n);
+    }
+    before[dim] = kind[dim];
+  }
+}
+
 void KindSearch::expand(const Kind& kind, const PathPrice& price) {
   const std::size_t rank = space_.rank();
+  if (space_.several_dims()) {
+    Kind before = kind;
+    expand_together(kind, price, before, 0, 1, 1);
+  }
   const Size addends = space_.source().back() / kind.back();  // that were added already
   for (const Size n : space_.factors()) {
     if (addends % n == 0 && space_.replicas(kind) % n == 0) {

@@ -17,6 +17,7 @@
 #include "retile/core/problem.h"
 #include "retile/core/size.h"
 #include "retile/plan/cost_model.h"
+#include "retile/plan/joined_steps.h"
 #include "retile/plan/plan.h"
 
 namespace retile {
@@ -32,7 +33,16 @@ struct AddingStep {
   Size factor = 1;
   /// dynslice, reducescatter, of an exact path: what the factor is made of, minor to major.
   std::vector<Size> parts = {};
+  /// Of an allgather or an alltoall along several dimensions, as of a PlanStep.
+  StepParts along = {};
+  /// While an alltoall along several dimensions is looked for: it goes on with this.
+  bool goes_on = false;
 };
+
+/// What an allgather or an alltoall does along each dimension, one along a single one, too.
+[[nodiscard]] StepParts parts_of(const AddingStep& step);
+/// A step along the dimensions of its parts, one at least.
+[[nodiscard]] AddingStep adding_step(Collective op, StepParts along);
 
 /// What a path costs, in elements of Prices; of two that cost the same fewer steps are better.
 struct PathPrice {
@@ -46,13 +56,15 @@ struct PathPrice {
   }
 };
 
-/// What is known of a problem without looking at digits. The problem outlives it.
+/// What is known of a problem without looking at digits. The problem outlives it. With the options'
+/// steps along several dimensions all gathers are one, and so is what an alltoall may do.
 class KindSpace {
  public:
   KindSpace(const Problem& problem, const PlanOptions& options, std::optional<Wide> resident);
 
   [[nodiscard]] std::size_t rank() const { return rank_; }
   [[nodiscard]] const Prices& prices() const { return prices_; }
+  [[nodiscard]] bool several_dims() const { return several_dims_; }
   [[nodiscard]] const Kind& source() const { return source_; }
   [[nodiscard]] const Kind& target() const { return target_; }
   /// The divisors of the number of devices but 1, ascending.
@@ -83,6 +95,7 @@ class KindSpace {
   std::vector<Size> factors_;
   Prices prices_;
   std::optional<Wide> resident_;
+  bool several_dims_;
 };
 
 /// What is left of PlanOptions::search_limit.
@@ -123,6 +136,11 @@ class KindSearch {
   void add_tops(Kind top, std::size_t dim);
   void offer(const Kind& kind, Node node);
   void expand(const Kind& kind, const PathPrice& price);
+  /// Alltoalls along several dimensions that lead to a kind: chosen dimension by dimension.
+  /// \param before  what is chosen of the kind before it
+  /// \param more, less  the factors that this one has more and less, all together
+  void expand_together(const Kind& kind, const PathPrice& price, Kind& before, std::size_t dim,
+                       Size more, Size less);
   /// A step that leads from `before` to a kind of this price.
   void relax(Kind before, const AddingStep& step, const PathPrice& price);
 

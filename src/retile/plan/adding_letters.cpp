@@ -232,7 +232,11 @@ class LetterSearch {
     std::vector<std::u16string> lists;
     Kind kind;
     std::size_t phase = 0;  // slices: the last dimension sliced; then moving, then at_target
+    /// By dimension, how many letters the alltoall along several dimensions has put there that may still
+    /// go on, or `loses`; none: there is no such alltoall.
+    std::u16string gained = {};
   };
+  static constexpr char16_t loses = u'\xffff';
   struct Node {
     State state;
     PathPrice price;
@@ -251,6 +255,7 @@ class LetterSearch {
   [[nodiscard]] static std::u16string name_of(const State& state) {
     std::u16string name(1, static_cast<char16_t>(state.phase));
     for (const auto& list : state.lists) (name += list) += u'\xffff';
+    name += state.gained;
     const Size addends = state.kind.back();
     name += static_cast<char16_t>(addends & 0xffff);
     return name += static_cast<char16_t>(addends >> 16);
@@ -259,8 +264,12 @@ class LetterSearch {
   /// What comes after a state costs at least this.
   [[nodiscard]] std::optional<PathPrice> least(const State& state) {
     if (state.phase == at_target) return PathPrice{};
-    if (state.phase == moving) return kinds_.price(state.kind);
-    return kinds_.price_before_slices(state.kind);
+    if (state.phase != moving) return kinds_.price_before_slices(state.kind);
+    auto price = kinds_.price(state.kind);
+    if (!price || state.gained.empty()) return price;
+    // Another alltoall could do what this one still does.
+    const Wide tile = space_.tile(state.kind);
+    return PathPrice{std::max(price->cost - tile, Wide{0}), std::max(price->steps - 1, 0)};
   }
 
   void reach(State state, const PathPrice& price, std::size_t parent, AddingStep step) {
@@ -271,8 +280,10 @@ class LetterSearch {
     if (fresh) {
       nodes_.push_back({std::move(state), price, parent, std::move(step), false});
     } else {
+      // Within an alltoall what is ahead is a guess, so a state may be reached for less later.
       Node& node = nodes_[at->second];
-      if (node.done || !(price < node.price)) return;
+      if (!(price < node.price)) return;
+      node.done = false;
       node.price = price;
       node.parent = parent;
       node.step = std::move(step);
@@ -305,7 +316,39 @@ class LetterSearch {
     }
   }
 
+  /// An alltoall along several dimensions, letter by letter, the fastest first: it takes the fastest
+  /// one off a dimension, and puts it behind those that it has put on another one.
+  void move_together(std::size_t at, const State& state, const PathPrice& price) {
+    for (const bool goes_on : {true, false}) {
+      if (goes_on && state.gained.empty()) continue;
+      const std::u16string gained =
+          goes_on ? state.gained : std::u16string(space_.rank(), char16_t{0});
+      for (std::size_t i = 0; i < space_.rank(); ++i) {
+        if (state.lists[i].empty() || (gained[i] != 0 && gained[i] != loses)) continue;
+        const Size n = letters_.size(letters_.decoded(state.lists[i].front()));
+        for (std::size_t j = 0; j < space_.rank(); ++j) {
+          AddingStep step{Collective::alltoall, i, j, n};
+          if (j == i || gained[j] == loses) continue;
+          const auto cost = space_.price(state.kind, step);
+          if (!cost) continue;
+          State next = state;
+          next.lists[j].insert(gained[j], 1, state.lists[i].front());
+          next.lists[i].erase(0, 1);
+          next.kind = space_.after(next.kind, step);
+          next.phase = moving;
+          next.gained = gained;
+          next.gained[i] = loses;
+          ++next.gained[j];
+          step.goes_on = goes_on;
+          reach(std::move(next), price + (goes_on ? PathPrice{} : PathPrice{*cost, 1}), at,
+                std::move(step));
+        }
+      }
+    }
+  }
+
   void move(std::size_t at, const State& state, const PathPrice& price) {
+    if (space_.several_dims()) return move_together(at, state, price);
     for (std::size_t i = 0; i < space_.rank(); ++i) {
       Size n = 1;
       for (std::size_t m = 1; m <= state.lists[i].size(); ++m) {
@@ -333,6 +376,7 @@ class LetterSearch {
       State next = state;
       next.kind = space_.after(next.kind, step);
       next.phase = moving;
+      next.gained.clear();
       reach(std::move(next), price + PathPrice{*cost, 1}, at, step);
     }
     for (std::size_t i = 0; i < space_.rank(); ++i) {
@@ -356,6 +400,7 @@ class LetterSearch {
         next.lists[step.dim].insert(0, letters);
         next.kind = space_.after(next.kind, longer);
         next.phase = moving;
+        next.gained.clear();
         reach(std::move(next), price + PathPrice{*cost, 1}, at, longer);
       }
       scatter(at, state, price, longer);
@@ -398,15 +443,33 @@ class LetterSearch {
     if (std::any_of(twists.begin(), twists.end(), [](int count) { return count > 0; })) return;
     State next = state;
     next.phase = at_target;
+    next.gained.clear();
     reach(std::move(next), price + *gathers, at, {Collective::allgather});
+  }
+
+  /// Behind the slower ones; digits next to one another from one dimension to another one are one.
+  static void add_part(StepParts& along, const PlanStep::Part& part) {
+    const bool joins =
+        !along.empty() && along.back().dim == part.dim && along.back().to_dim == part.to_dim;
+    if (joins) {
+      along.back().factor *= part.factor;
+    } else {
+      along.push_back(part);
+    }
   }
 
   std::vector<AddingStep> steps_to(std::size_t at) {
     price_ = nodes_[at].price;
     std::vector<AddingStep> out;
+    StepParts along;  // of an alltoall along several dimensions, the slowest digit first
     const Kind top = nodes_[at].state.kind;
     for (at = nodes_[at].parent; nodes_[at].parent != none; at = nodes_[at].parent) {
       const AddingStep& step = nodes_[at].step;
+      if (step.op == Collective::alltoall && space_.several_dims()) {
+        add_part(along, {step.dim, step.to_dim, step.factor});
+        if (!step.goes_on) out.push_back(adding_step(step.op, std::exchange(along, {})));
+        continue;
+      }
       const bool joins = !out.empty() && step.op == Collective::dynslice &&
                          out.back().op == step.op && out.back().dim == step.dim;
       if (joins) {  // this one came before what is there, so it is major to that
@@ -498,13 +561,20 @@ class Binder {
         push(k, Letter::Of::added);
         break;
       case Collective::alltoall: {
-        const List letters = pop(step.dim, step.factor);
-        List& list = lists_[step.to_dim];
-        list.insert(list.begin(), letters.begin(), letters.end());
+        const StepParts parts = parts_of(step);
+        std::vector<List> popped;  // the fastest first
+        for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+          popped.push_back(pop(part->dim, part->factor));
+        }
+        for (const PlanStep::Part& part : parts) {
+          List& list = lists_[part.to_dim];
+          list.insert(list.begin(), popped.back().begin(), popped.back().end());
+          popped.pop_back();
+        }
         break;
       }
       case Collective::allgather:
-        pop(step.dim, step.factor);
+        for (const PlanStep::Part& part : parts_of(step)) pop(part.dim, part.factor);
         break;
       case Collective::allreduce:
       case Collective::allpermute:

@@ -34,6 +34,7 @@
 #include "retile/plan/adding.h"
 #include "retile/plan/cost_model.h"
 #include "retile/plan/exact_search.h"
+#include "retile/plan/joined_steps.h"
 #include "retile/plan/lacking.h"
 #include "retile/plan/over_dims.h"
 #include "retile/plan/paths.h"
@@ -58,17 +59,6 @@ std::vector<Level> allowed_levels(const PlanOptions& options, const WeakSpace& s
   };
   levels.erase(std::remove_if(levels.begin(), levels.end(), left_out), levels.end());
   return levels;
-}
-
-/// A step along the dimensions of its parts, one at least.
-PlanStep step_of(Collective op, std::vector<PlanStep::Part> parts) {
-  PlanStep step;
-  step.op = op;
-  step.dim = parts.front().dim;
-  step.to_dim = parts.front().to_dim;
-  for (const PlanStep::Part& part : parts) step.factor *= part.factor;
-  if (parts.size() > 1) step.parts = std::move(parts);
-  return step;
 }
 
 /// Turns a path and its choices into a Plan's steps: all but Plan::problem.
@@ -515,12 +505,27 @@ std::string step_name(const PlanStep& step) {
 }
 
 std::string_view scope_name(Scope scope) {
-  return scope == Scope::one_dim ? "one_dim" : "several_dims";
+  switch (scope) {
+    case Scope::one_dim:
+      return "one_dim";
+    case Scope::several_dims:
+      return "several_dims";
+    case Scope::any:
+      return "any";
+  }
+  return "";
 }
 
 std::string_view scope_words(Scope scope) {
-  return scope == Scope::one_dim ? "collectives along one dimension each"
-                                 : "collectives along one or several dimensions";
+  switch (scope) {
+    case Scope::one_dim:
+      return "collectives along one dimension each";
+    case Scope::several_dims:
+      return "collectives along one or several dimensions";
+    case Scope::any:
+      return "steps of any kind";
+  }
+  return "";
 }
 
 namespace {
@@ -753,7 +758,10 @@ Result<Plan> plan_even(Problem problem, const PlanOptions& options) {
   return made;
 }
 
-Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
+namespace {
+
+/// A plan but for what a bound of 0 says of all steps.
+Result<Plan> plan_of_kind(const Problem& problem, const PlanOptions& options) {
   if (auto good = check_element(options.element_bytes); !good) return refuse(good.error());
   if (problem.from.addends() || problem.to.addends()) return plan_adding(problem, options);
   auto renamed = in_digits(problem);
@@ -769,16 +777,26 @@ Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
   return made;
 }
 
+}  // namespace
+
+Result<Plan> plan(const Problem& problem, const PlanOptions& options) {
+  Result<Plan> made = plan_of_kind(problem, options);
+  if (made && made->lower_bound == 0) made->scope = Scope::any;
+  return made;
+}
+
 Result<Size> smallest_feasible_bytes(const Problem& asked, Size element_bytes, bool collectives,
                                      Scope steps) {
   if (auto good = check_element(element_bytes); !good) return refuse(good.error());
+  const PlanOptions options{
+      .element_bytes = element_bytes, .collectives = collectives, .steps = steps};
   if (asked.from.addends() || asked.to.addends()) {
-    return smallest_feasible_adding(asked, element_bytes, collectives);
+    return smallest_feasible_adding(asked, options);
   }
   const auto renamed = in_digits(asked);
-  if (!renamed) return smallest_feasible_uneven(asked, element_bytes, collectives);
+  if (!renamed) return smallest_feasible_uneven(asked, options);
   const Problem& problem = renamed->problem(asked);
-  if (!is_even(problem)) return smallest_feasible_uneven(problem, element_bytes, collectives);
+  if (!is_even(problem)) return smallest_feasible_uneven(problem, options);
   const WeakSpace space(problem, {});
   Wide least = least_resident(problem, space, allowed_levels({}, space), steps);
   const Wide ends = std::max(problem.from.tile_size(), problem.to.tile_size());

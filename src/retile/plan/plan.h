@@ -49,14 +49,16 @@ struct PlanStep {
 /// `alltoall`, or `alltoall_dims` where it goes along several dimensions.
 [[nodiscard]] std::string step_name(const PlanStep& step);
 
-/// Among which sequences of steps a plan is sought, or is the cheapest: of the four collectives,
-/// between tiles of one size that equally many devices hold each.
+/// Among which sequences of steps a plan is sought, or no sequence is cheaper than a lower bound.
+/// Collectives are here the four of the paper and the two that add, between tiles of one size that
+/// equally many devices hold each.
 enum class Scope {
-  one_dim,       ///< each along one dimension, as in the paper
+  one_dim,       ///< collectives each along one dimension, as in the paper
   several_dims,  ///< allgathers and alltoalls along any number of dimensions at once as well (S13)
+  any,           ///< whatever Programs have, exchanges and uneven tiles, too: of a bound of 0 alone
 };
 
-/// `one_dim`, `several_dims`: as JSON and certificates name it.
+/// `one_dim`, `several_dims`, `any`: as JSON names it.
 [[nodiscard]] std::string_view scope_name(Scope scope);
 /// `collectives along one dimension each`, as sentences name it.
 [[nodiscard]] std::string_view scope_words(Scope scope);
@@ -96,7 +98,7 @@ struct PlanOptions {
   /// to six of them before all else or after it, and every leg of such a way has a search of its own.
   bool collectives = false;
   /// Which steps the plan may have. Those along several dimensions are taken where they are cheaper;
-  /// not everything that takes Programs takes them (docs/program.md), so they are asked for.
+  /// not everything that takes Programs takes them (docs/program.md), so they are asked for. Never `any`.
   Scope steps = Scope::one_dim;
   /// How much all parts of the search together may look at, in alltoall edges between weak types;
   /// what takes longer counts as more of them (a weak type or digit lists kept, a tile run to see
@@ -151,8 +153,9 @@ struct Plan {
   /// Steps between addends that are not proved optimal: the cheapest that a search found, but no
   /// theorem says that all that could be cheaper was searched (docs/statements.md, PS3).
   bool searched = false;
-  /// Among which steps `lower_bound` and `optimal` are meant. Where all steps were searched but only
-  /// those along one dimension decided, it is one_dim.
+  /// The steps among which nothing costs less than `lower_bound`, the most of which that is proved:
+  /// `any` of a bound of 0, and of no other. Where all steps were searched but only those along one
+  /// dimension decided, it is one_dim.
   Scope scope = Scope::several_dims;
   /// Proved: no sequence of the scope within the memory limit, if there is one, is cheaper, be its
   /// tiles within the bound eq. (4) or not. For bytes: W, or what some device lacks, whichever is more. Between

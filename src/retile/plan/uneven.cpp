@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "retile/core/assert.h"
+#include "retile/plan/joined_steps.h"
 #include "retile/plan/lacking.h"
 #include "retile/plan/nesting.h"
 
@@ -142,32 +143,30 @@ Size weak_part(const Plan& plan) {
 /// The largest tile in the array after a step of the even plan that leaves so many tiles in every
 /// dimension, and before it those many.
 /// \error inapplicable (no step cuts so)
-Result<Shape> tile_after(const Even& even, const PlanStep& step, const Shape& before,
-                         const Shape& after) {
+Result<Shape> tile_after(const Even& even, const Shape& before, const Shape& after) {
   Shape out;
   for (std::size_t i = 0; i < after.size(); ++i) {
     const auto cuts = even.dims[i].cuts(after[i]);
     if (!cuts) return none(fmt::format("dim {}: no steps lead to {} tiles", i, after[i]));
     out.push_back(cuts->largest());
-    const bool is_cut = (step.op == Collective::dynslice && step.dim == i) ||
-                        (step.op == Collective::alltoall && step.to_dim == i);
-    if (is_cut && !even.dims[i].pieces(before[i], after[i])) {
+    if (after[i] > before[i] && !even.dims[i].pieces(before[i], after[i])) {
       return none(fmt::format("dim {}: no step cuts at {}", i, cuts_text(*cuts)));
     }
   }
   return out;
 }
 
+/// How many tiles of that shape every dimension of the even problem has.
+Shape counts_of(const Even& even, const Shape& tile) {
+  Shape out = even.problem.from.global();
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] /= tile[i];
+  return out;
+}
+
 /// Gives the plan of the even problem the sizes that its tiles have in the array.
 /// \error inapplicable (no step cuts as this plan does)
 Result<void> restrict(Plan& plan, const Even& even, const Problem& problem) {
-  const Shape& filled = even.problem.from.global();
-  const auto counts = [&filled](const Shape& tile) {
-    Shape out = filled;
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] /= tile[i];
-    return out;
-  };
-  Shape before = counts(even.problem.from.tile());
+  Shape before = counts_of(even, even.problem.from.tile());
   Size size = problem.from.tile_size();
   plan.height = std::max(problem.from.tile_size(), problem.to.tile_size());
   plan.bound = plan.height;
@@ -175,8 +174,8 @@ Result<void> restrict(Plan& plan, const Even& even, const Problem& problem) {
   plan.resident = plan.height;
   plan.cost = 0;
   for (PlanStep& step : plan.steps) {
-    const Shape now = counts(step.tile);
-    const Result<Shape> tile = tile_after(even, step, before, now);
+    const Shape now = counts_of(even, step.tile);
+    const Result<Shape> tile = tile_after(even, before, now);
     if (!tile) return tl::unexpected(tile.error());
     const Size after = size_of(*tile);
     step.cost = cost_of(step.op, size, after);
@@ -194,6 +193,105 @@ Result<void> restrict(Plan& plan, const Even& even, const Problem& problem) {
   plan.optimal = plan.cost == 0;
   plan.uneven = problem;
   return {};
+}
+
+// ---- Steps along several dimensions -------------------------------------------------------------
+//
+// They take tiles of one shape in every row (docs/program.md). So where they go along a dimension, those
+// that it puts together are alike, or those that it cuts one into.
+
+/// More tiles of a dimension are not compared one by one.
+constexpr Size most_compared = Size{1} << 16;
+
+/// Whether each n tiles in a row are equally wide.
+bool are_alike(const Cuts& cuts, Size n) {
+  if (cuts.is_even()) return true;
+  if (cuts.count() > most_compared) return false;
+  for (Size t = 0; t < cuts.count(); ++t) {
+    if (cuts.width(t) != cuts.width(t - t % n)) return false;
+  }
+  return true;
+}
+
+/// Whether the tiles of the array allow such a step along several dimensions where the even problem has
+/// so many of them before it.
+bool may_go_along(const Even& even, Collective op, const StepParts& parts, const Shape& before) {
+  Shape joins(before.size(), 1);
+  Shape cuts(before.size(), 1);
+  for (const PlanStep::Part& part : parts) {
+    joins[part.dim] *= part.factor;
+    if (op == Collective::alltoall) cuts[part.to_dim] *= part.factor;
+  }
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const Size n = joins[i] * cuts[i];  // one of them is 1
+    const auto finer = n == 1 ? std::nullopt : even.dims[i].cuts(before[i] * cuts[i]);
+    if (n > 1 && !(finer && are_alike(*finer, n))) return false;
+  }
+  return true;
+}
+
+/// The plan of the even problem with steps along several dimensions where the array allows them, and
+/// with those alone; nothing where it does not allow one that nothing can take the place of.
+std::optional<Plan> allowed_together(Plan plan, const Even& even) {
+  std::vector<Shape> before;
+  Shape tile = even.problem.from.tile();
+  for (const PlanStep& step : plan.steps) {
+    before.push_back(counts_of(even, tile));
+    run_on_tile(step, tile);
+  }
+  const auto allows = [&](Collective op, const StepParts& parts, std::size_t first) {
+    return may_go_along(even, op, parts, before[first]);
+  };
+  for (std::size_t k = 0; k < plan.steps.size(); ++k) {
+    const PlanStep& step = plan.steps[k];
+    if (step.op != Collective::alltoall || step.parts.empty()) continue;
+    if (!allows(step.op, step.parts, k)) return std::nullopt;
+  }
+  plan.steps = joined(plan.steps, allows);
+  tile = even.problem.from.tile();
+  for (PlanStep& step : plan.steps) {
+    run_on_tile(step, tile);
+    step.tile = tile;
+  }
+  return plan;
+}
+
+/// Plans of the even problem that may stand for one: first that of steps along one dimension, then
+/// those with steps along several, where these are wanted and may be cheaper.
+/// \error as of plan_even()
+Result<std::vector<Plan>> plans_of_even(const Even& even, PlanOptions options) {
+  const bool several = options.steps != Scope::one_dim;
+  options.steps = Scope::one_dim;
+  Result<Plan> single = plan_even(even.problem, options);
+  Result<std::vector<Plan>> out{std::vector<Plan>()};
+  if (several && !(single && single->cost <= even.problem.to.tile_size())) {
+    options.steps = Scope::several_dims;
+    const Result<Plan> all = plan_even(even.problem, options);
+    for (const Result<Plan>* plan : {&std::as_const(single), &all}) {
+      auto together = *plan ? allowed_together(**plan, even) : std::nullopt;
+      if (together) out->push_back(*std::move(together));
+    }
+  }
+  if (single) out->insert(out->begin(), *std::move(single));
+  if (out->empty()) return refuse(single.error());
+  return out;
+}
+
+/// The same as steps in the array.
+/// \error as of plan_even(); inapplicable (no step cuts so)
+Result<std::vector<Plan>> restricted(const Even& even, const Problem& problem,
+                                     const PlanOptions& options) {
+  auto plans = plans_of_even(even, options);
+  if (!plans) return plans;
+  Result<std::vector<Plan>> out{std::vector<Plan>()};
+  std::optional<Diagnostic> why;
+  for (Plan& plan : *plans) {
+    auto fits = restrict(plan, even, problem);
+    if (fits) out->push_back(std::move(plan));
+    if (!fits && !why) why = fits.error();
+  }
+  if (out->empty()) return refuse(*std::move(why));
+  return out;
 }
 
 /// The most elements that a device receives; the largest new tile where devices are too many to look
@@ -269,16 +367,18 @@ Result<Plan> exchange(const Problem& problem, const PlanOptions& options, std::s
 std::vector<Plan> lean_plans(const Even& even, const Problem& problem, PlanOptions options) {
   std::vector<std::optional<Size>> limits = {std::nullopt};
   if (options.memory_limit_bytes) limits.push_back(options.memory_limit_bytes);
-  if (const auto least = smallest_feasible_bytes(even.problem, options.element_bytes)) {
+  if (const auto least =
+          smallest_feasible_bytes(even.problem, options.element_bytes, false, options.steps)) {
     limits.emplace_back(*least);
   }
   std::vector<Plan> out;
-  options.steps = Scope::one_dim;  // steps along several dimensions take tiles of one shape
   for (const auto& limit : limits) {
     options.memory_limit_bytes = limit;
-    Result<Plan> lean = plan_even(even.problem, options);
-    if (!lean || !restrict(*lean, even, problem)) continue;
-    if (options.collectives || lean->height <= lean->bound) out.push_back(*std::move(lean));
+    Result<std::vector<Plan>> lean = restricted(even, problem, options);
+    if (!lean) continue;
+    for (Plan& plan : *lean) {
+      if (options.collectives || plan.height <= plan.bound) out.push_back(std::move(plan));
+    }
   }
   return out;
 }
@@ -287,31 +387,35 @@ std::optional<Size> resident_bytes(const Plan& plan) {
   return checked_mul(plan.resident, plan.options.element_bytes);
 }
 
+/// Whether a plan is lower than another one, or as low and cheaper. May be higher than the ends, where one
+/// of them is whole in a dimension.
+bool is_better(const Plan& plan, const Plan& than) {
+  const auto rank = [](const Plan& one) { return std::pair(one.height > one.bound, one.cost); };
+  return rank(plan) < rank(than);
+}
+
 /// The plan of the even problem over the tiles filled up, or why it does not do.
 Result<Plan> plan_alignment(const Even& even, const Problem& problem, const PlanOptions& options) {
-  if (!options.memory_limit_bytes) {
-    PlanOptions of_even = options;
-    of_even.steps = Scope::one_dim;  // steps along several dimensions take tiles of one shape
-    Result<Plan> planned = plan_even(even.problem, of_even);
-    if (!planned) return planned;
-    planned->options = options;
-    if (auto fits = restrict(*planned, even, problem); !fits) return tl::unexpected(fits.error());
-    return planned;
+  Result<std::vector<Plan>> plans{std::vector<Plan>()};
+  if (options.memory_limit_bytes) {
+    *plans = lean_plans(even, problem, options);
+  } else {
+    plans = restricted(even, problem, options);
+    if (!plans) return refuse(plans.error());
   }
-  Result<Plan> best = refuse(
-      {.code = Code::infeasible,
-       .message = fmt::format("collectives hold more than {} bytes", *options.memory_limit_bytes)});
-  for (Plan& lean : lean_plans(even, problem, options)) {
-    const auto bytes = resident_bytes(lean);
-    if (!bytes || *bytes > *options.memory_limit_bytes) continue;
-    lean.options = options;
-    if (!best || lean.cost < best->cost) best = std::move(lean);
+  Result<Plan> best = refuse({.code = Code::infeasible,
+                              .message = fmt::format("collectives hold more than {} bytes",
+                                                     options.memory_limit_bytes.value_or(0))});
+  for (Plan& plan : *plans) {
+    const auto bytes = resident_bytes(plan);
+    if (options.memory_limit_bytes && (!bytes || *bytes > *options.memory_limit_bytes)) continue;
+    plan.options = options;
+    if (!best || is_better(plan, *best)) best = std::move(plan);
   }
   return best;
 }
 
-/// The best of all even problems. May be higher than the ends, where one of them is whole in a
-/// dimension.
+/// The best of all even problems.
 Result<Plan> plan_filled_up(const std::vector<Even>& evens, const Problem& problem,
                             const PlanOptions& options) {
   const bool bytes = options.cost_model == CostModel::bytes;
@@ -320,10 +424,9 @@ Result<Plan> plan_filled_up(const std::vector<Even>& evens, const Problem& probl
   PlanOptions in_elements = options;
   in_elements.cost_model = CostModel::paper;
   std::optional<Result<Plan>> best;
-  const auto rank = [](const Plan& plan) { return std::pair(plan.height > plan.bound, plan.cost); };
   for (const Even& even : evens) {
     Result<Plan> made = plan_alignment(even, problem, in_elements);
-    if (!best || (made && (!*best || rank(*made) < rank(**best)))) best = std::move(made);
+    if (!best || (made && (!*best || is_better(*made, **best)))) best = std::move(made);
   }
   if (bytes && (*best || best->error().code != Code::inapplicable)) return no_bytes();
   return *std::move(best);
@@ -336,12 +439,11 @@ tl::unexpected<Diagnostic> limit_overflows() {
 
 /// The least limit for which plan_filled_up() finds a plan.
 Result<Size> smallest_filled_up(const std::vector<Even>& evens, const Problem& problem,
-                                Size element_bytes, bool collectives) {
+                                const PlanOptions& options) {
   std::optional<Size> least;
   bool any = false;
   for (const Even& even : evens) {
-    for (const Plan& lean :
-         lean_plans(even, problem, {.element_bytes = element_bytes, .collectives = collectives})) {
+    for (const Plan& lean : lean_plans(even, problem, options)) {
       any = true;
       if (const auto bytes = resident_bytes(lean)) least = std::min(least.value_or(*bytes), *bytes);
     }
@@ -420,11 +522,13 @@ Result<Plan> plan_leg(const Problem& leg, const PlanOptions& options) {
 }
 
 /// The least limit for which plan_leg() finds a plan.
-Result<Size> smallest_of_leg(const Problem& leg, Size element_bytes) {
-  if (is_even(leg)) return smallest_feasible_bytes(leg, element_bytes);
+Result<Size> smallest_of_leg(const Problem& leg, const PlanOptions& options) {
+  if (is_even(leg)) {
+    return smallest_feasible_bytes(leg, options.element_bytes, true, options.steps);
+  }
   const Result<std::vector<Even>> evens = alignments(leg);
   if (!evens) return tl::unexpected(evens.error());
-  return smallest_filled_up(*evens, leg, element_bytes, true);
+  return smallest_filled_up(*evens, leg, options);
 }
 
 /// The plans of the legs as one.
@@ -493,7 +597,7 @@ Result<Plan> plan_round(const Problem& problem, const PlanOptions& options) {
 }
 
 /// What the least memory hungry way round needs.
-Result<Size> smallest_feasible_round(const Problem& problem, Size element_bytes) {
+Result<Size> smallest_feasible_round(const Problem& problem, const PlanOptions& options) {
   const auto found = detours(problem);
   if (!found) return refuse({.code = Code::infeasible, .message = found.error().message});
   std::optional<Size> least;
@@ -501,7 +605,7 @@ Result<Size> smallest_feasible_round(const Problem& problem, Size element_bytes)
     Size most = 0;
     bool possible = true;
     for (const Problem& leg : legs) {
-      const Result<Size> bytes = smallest_of_leg(leg, element_bytes);
+      const Result<Size> bytes = smallest_of_leg(leg, options);
       possible = possible && bytes.has_value();
       if (possible) most = std::max(most, *bytes);
     }
@@ -536,16 +640,17 @@ Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options) {
   return exchange(problem, options, "collectives need a tile above the larger end");
 }
 
-Result<Size> smallest_feasible_uneven(const Problem& problem, Size element_bytes,
-                                      bool collectives) {
+Result<Size> smallest_feasible_uneven(const Problem& problem, const PlanOptions& options) {
+  const bool collectives = options.collectives;
+  const Size element_bytes = options.element_bytes;
   if (collectives && problem.from.equivalent(problem.to)) {
     const auto held = checked_mul(problem.from.tile_size(), element_bytes);
     return held ? Result<Size>(*held) : limit_overflows();
   }
   const Result<std::vector<Even>> evens = alignments(problem);
-  if (collectives && !evens) return smallest_feasible_round(problem, element_bytes);
-  const Result<Size> steps = evens ? smallest_filled_up(*evens, problem, element_bytes, collectives)
-                                   : tl::unexpected(evens.error());
+  if (collectives && !evens) return smallest_feasible_round(problem, options);
+  const Result<Size> steps =
+      evens ? smallest_filled_up(*evens, problem, options) : tl::unexpected(evens.error());
   if (collectives) return steps;
   const auto elements = held_in_exchange(problem);
   const auto held = elements ? checked_mul(*elements, element_bytes) : std::nullopt;

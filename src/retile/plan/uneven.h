@@ -16,7 +16,8 @@ namespace retile {
 [[nodiscard]] Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options);
 
 /// As smallest_feasible_bytes(), likewise.
-[[nodiscard]] Result<Size> smallest_feasible_uneven(const Problem& problem, Size element_bytes,
-                                                    bool collectives);
+/// \param options  without a memory limit
+[[nodiscard]] Result<Size> smallest_feasible_uneven(const Problem& problem,
+                                                    const PlanOptions& options);
 
 }  // namespace retile
