@@ -2,13 +2,14 @@
 
     python3 peers/operations.py --python PYTHON --evaluator EVALUATE [--first 0] [--count 10] [--seed 1] [--rows ROW..]
                                 [--shard FILE] [--sample FILE]
-    python3 peers/operations.py --merge RESULTS SHARD..
+    python3 peers/operations.py --merge RESULTS SHARD.. [--onto]
 
 PYTHON is the environment of the release, EVALUATE the program `evaluate_foreign` of the tests. Of each row (modules.py) the
 modules from `--first` on are drawn, `--count` of them, and run in up to three forms; each depends on the seed, its row and its
 number alone. Prints each difference and each refusal of ours; exit code 1 where a module differs that KNOWN does not list.
-`--shard` keeps the counts and the differences, `--merge` adds several of these up beside what RESULTS has of other releases, and
-`--sample` keeps some modules with what the peer made of them, for a test.
+`--shard` keeps the counts and the differences. `--merge` adds several of these up beside what RESULTS has of other releases; with
+`--onto` they are added to what it has of theirs, which must be of other numbers. `--sample` keeps some modules with what the peer
+made of them, for a test.
 """
 
 import argparse
@@ -315,9 +316,13 @@ class Campaign:
                 file.write(json.dumps(line | ({"argument": argument} if argument else {})) + "\n")
 
 
-def merged(shards):
-    """Several shards of one release: the counts of each row, and each difference that KNOWN does not list, with its text."""
-    rows, refused, untaken, listed, different = {}, Counter(), Counter(), Counter(), []
+def merged(shards, before=None):
+    """Several shards of one release: the counts of each row, and each difference that KNOWN does not list, with its text. They are added
+    to what an earlier merge made, which must be of other modules."""
+    before = before or {"rows": {}, "refused by us": {}, "not taken by the peer": {}, "listed": {}, "different": [], "modules": 0, "numbers": []}
+    rows = {row: Counter(counts) for row, counts in before["rows"].items()}
+    refused, untaken, listed = (Counter(before[name]) for name in ("refused by us", "not taken by the peer", "listed"))
+    different, numbers = list(before["different"]), [list(range_) for range_ in before["numbers"]]
     for shard in shards:
         for row, counts in shard["rows"].items():
             rows.setdefault(row, Counter()).update(counts)
@@ -327,9 +332,24 @@ def merged(shards):
             name = known(one)
             listed.update([name] if name else [])
             different += [] if name else [one]
-    drawn = sum(shard["count"] * len(shard["rows"]) for shard in shards)
-    return {"modules": drawn, "texts run": sum(row["run"] for row in rows.values()), "fewest of a row": min(row["run"] for row in rows.values()),
-            "different": different, "listed": listed, "refused by us": refused, "not taken by the peer": untaken, "rows": rows}
+        numbers.append([shard["first"], shard["first"] + shard["count"]])
+    drawn = before["modules"] + sum(shard["count"] * len(shard["rows"]) for shard in shards)
+    return {"modules": drawn, "numbers": joined(numbers), "texts run": sum(row["run"] for row in rows.values()),
+            "fewest of a row": min(row["run"] for row in rows.values()), "different": different, "listed": listed, "refused by us": refused,
+            "not taken by the peer": untaken, "rows": rows}
+
+
+def joined(numbers):
+    """Ranges of numbers of modules, in as few as there can be; none may stand in two."""
+    out = []
+    for first, end in sorted(numbers):
+        if out and first < out[-1][1]:
+            raise SystemExit(f"modules {first} to {min(end, out[-1][1]) - 1} of each row stand in two shards")
+        if out and first == out[-1][1]:
+            out[-1][1] = end
+        else:
+            out.append([first, end])
+    return out
 
 
 def show(release, out):
@@ -343,11 +363,12 @@ def show(release, out):
     print(f"{release}: {out['texts run']} texts of {out['modules']} modules run, {len(out['different'])} differences, {sum(out['listed'].values())} listed")
 
 
-def merge(results, files):
+def merge(results, files, onto):
+    """Other releases stay as they are; `onto` keeps what there is of the shards' releases, too."""
     shards = [json.loads(file.read_text()) for file in files]
     all_ = json.loads(results.read_text()) if results.exists() else {}
     for release in sorted({shard["release"] for shard in shards}):
-        all_[release] = merged([shard for shard in shards if shard["release"] == release])
+        all_[release] = merged([shard for shard in shards if shard["release"] == release], all_.get(release) if onto else None)
         show(release, all_[release])
     results.write_text(json.dumps(all_, indent=1, sort_keys=True) + "\n")
     return 1 if any(out["different"] or not out["texts run"] for out in all_.values()) else 0
@@ -356,6 +377,7 @@ def merge(results, files):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--merge", type=Path, nargs="+")
+    parser.add_argument("--onto", action="store_true", help="with --merge: add to what RESULTS has of these releases")
     parser.add_argument("--python")
     parser.add_argument("--evaluator")
     parser.add_argument("--first", type=int, default=0)
@@ -369,7 +391,7 @@ def main():
     parser.add_argument("--keep", type=int, default=4)
     given = parser.parse_args()
     if given.merge:
-        return merge(given.merge[0], given.merge[1:])
+        return merge(given.merge[0], given.merge[1:], given.onto)
     shard = Campaign(given).run()
     if given.shard:
         given.shard.write_text(json.dumps(shard) + "\n")

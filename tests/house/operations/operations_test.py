@@ -69,5 +69,25 @@ class Operations(unittest.TestCase):
         self.assertEqual(set(differences(said)), changed)
 
 
+class Merge(unittest.TestCase):
+    """Shards of a campaign, added up."""
+
+    def shard(self, first, different=()):
+        return {"release": "jax-0.0", "first": first, "count": 5, "rows": {"add": {"run": 7}, "pad": {"run": 6}}, "refused by us": {},
+                "not taken by the peer": {"pad": 1}, "differences": list(different)}
+
+    def test_what_was_there_is_added_to(self):
+        before = operations.merged([self.shard(0), self.shard(5)])
+        self.assertEqual((before["modules"], before["numbers"], before["texts run"], before["fewest of a row"]), (20, [[0, 10]], 26, 12))
+        unlike = {"id": "add.20.constants", "release": "jax-0.0", "row": "add", "language": "HLO", "words": "", "text": ""}
+        both = operations.merged([self.shard(20, [unlike])], json.loads(json.dumps(before)))
+        self.assertEqual((both["modules"], both["numbers"], both["texts run"]), (30, [[0, 10], [20, 25]], 39))
+        self.assertEqual((both["different"], both["not taken by the peer"]), ([unlike], {"pad": 3}))
+
+    def test_no_module_counts_twice(self):
+        with self.assertRaisesRegex(SystemExit, "modules 5 to 9 "):
+            operations.merged([self.shard(5)], operations.merged([self.shard(0), self.shard(5)]))
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
