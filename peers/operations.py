@@ -25,6 +25,7 @@ from pathlib import Path
 from queue import Empty, Queue
 
 import modules
+import pages
 
 
 def has_more(one, more):
@@ -352,15 +353,6 @@ def joined(numbers):
     return out
 
 
-def table_row(release, out):
-    """As docs/peers.md has it."""
-    compared = sum(count for counts in out["rows"].values() for name, count in counts.items() if name.startswith("compared "))
-    aborted = sum(count for words, count in out["not taken by the peer"].items() if ": aborted" in words)
-    refused = sum(out["not taken by the peer"].values()) - aborted
-    return (f"| {release.replace('jax-', 'JAX ')} | {out['modules']:,} | {out['texts run']:,} | {out['fewest of a row']} | {compared:,} | "
-            f"{refused} + {aborted} | {sum(out['listed'].values())} | {len(out['different'])} |")
-
-
 def show(release, out):
     for one in out["different"][:40]:
         print(f"{one['id']} {one['language']}: {one['words']}\n{one['text']}")
@@ -369,7 +361,7 @@ def show(release, out):
             print(f"{name}: {words}: {count}")
     for row, counts in out["rows"].items():
         print(row, *(f"{name}: {count}" for name, count in counts.items()), sep="  ")
-    print(table_row(release, out))
+    print(pages.operations(release, out))
     print(f"{release}: {out['texts run']} texts of {out['modules']} modules run, {len(out['different'])} differences, {sum(out['listed'].values())} listed")
 
 

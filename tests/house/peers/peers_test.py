@@ -27,7 +27,7 @@ except ImportError:
 import ends  # noqa: E402
 import mistakes  # noqa: E402
 import modules  # noqa: E402
-import operations  # noqa: E402
+import pages  # noqa: E402
 import read_dtensor  # noqa: E402
 import record_dtensor  # noqa: E402
 import section8  # noqa: E402
@@ -182,41 +182,24 @@ class Problems(unittest.TestCase):
         self.assertEqual(ends.hlo_sharding(one, "from"), "{devices=[3,2]0,3,1,4,2,5}")
 
 
-def row_of(name, one):
-    """Of the table of docs/peers.md under What was found."""
-    asked = one["problems"] - one["inexpressible"] - one.get("not_executed", 0)
-    ran = one.get("executed", 0)
-    times = f", at most {one['most_over_bound']:g} times" if one["over_bound"] else ""
-    return (f"| {name} | {asked:,} | {one['emitted']:,} | {one['refused']} + {one['aborted']} | {f'{ran:,}' if ran else 'not executed'} | "
-            f"{one['executed_wrong'] if ran else '–'} | {one.get('wrong_not_executed', one['wrong'])} | {one['over_bound']}{times} | "
-            f"{one['whole_array']} | {one['over_optimum']} of {one['with_optimum']} |")
-
-
-FORMS = {"jax-0.10.2": {"hlo": "JAX 0.10.2, HLO", "sdy": "JAX 0.10.2, Shardy", "stablehlo": "JAX 0.10.2, StableHLO per device"},
-         "jax-0.12.0": {"hlo": "JAX 0.12.0, HLO", "sdy": "JAX 0.12.0, Shardy", "stablehlo": "JAX 0.12.0, StableHLO per device"},
-         "torch-2.15.0": {"dtensor": "PyTorch 2.15.0, meshes of CPUs", "dtensor_a2a": "PyTorch 2.15.0, exchange of GPU meshes"},
-         "mlir-19": {"mlir19": "MLIR 19.1.7, `mesh`"}, "mlir-22": {"mlir22": "MLIR 22.1.8, `shard`"}}
-
-
 class Pages(unittest.TestCase):
     """The figures of docs/peers.md are those of peers/results."""
 
     PAGE = (ROOT / "docs/peers.md").read_text()
 
-    def figures(self, name):
-        return json.loads((ROOT / "peers/results" / name).read_text())
+    def test_every_row_is_that_of_its_figures(self):
+        made = pages.rows(ROOT / "peers/results")
+        self.assertEqual(len(made), 12)
+        for row in made:
+            self.assertIn("\n" + row + "\n", self.PAGE)
+        self.assertEqual(pages.with_rows(self.PAGE, made), self.PAGE)
 
-    def test_what_was_found(self):
-        found = self.figures("peers.json")["peers"]
-        self.assertEqual({release: set(forms) for release, forms in found.items()}, {release: set(forms) for release, forms in FORMS.items()})
-        for release, forms in FORMS.items():
-            for form, name in forms.items():
-                self.assertIn(row_of(name, found[release][form]), self.PAGE)
+    def test_a_row_is_put_in_the_place_of_its_own(self):
+        page = "| a | 1 |\n| a, b | 2 |\ntext | a\n"
+        self.assertEqual(pages.with_rows(page, ["| a, b | 3 |"]), "| a | 1 |\n| a, b | 3 |\ntext | a\n")
 
-    def test_operations(self):
-        found = self.figures("operations.json")
-        for release, one in found.items():
-            self.assertIn(operations.table_row(release, one), self.PAGE)
+    def test_the_page_of_operations_says_how_many_modules_were_asked(self):
+        for one in json.loads((ROOT / "peers/results/operations.json").read_text()).values():
             self.assertIn(f"{one['modules']:,}", (ROOT / "docs/operations.md").read_text())
             self.assertEqual(sum(end - first for first, end in one["numbers"]) * len(modules.MAKERS), one["modules"])
 
