@@ -247,6 +247,85 @@ TEST(Sums, of_truth_values_by_or_are_those_of_the_ends) {
             "right");
 }
 
+TEST(HloReader, computations_are_as_the_parser_of_xla_has_them) {
+  const auto module = [](const std::string& add, const std::string& result,
+                         const std::string& before_root = "") {
+    const std::string adds =
+        "f (a: f32[], b: f32[]) -> " + add +
+        " {\n x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT r = f32[] add(x, y)\n}\n";
+    return said("HloModule m, num_partitions=2\n" + adds + "ENTRY e_spmd (p: f32[2]) -> " + result +
+                    " {\n p = f32[2] parameter(0)\n" + before_root +
+                    " ROOT s = f32[2] all-reduce(p), channel_id=1, replica_groups={{0,1}}, "
+                    "use_global_device_ids=true, to_apply=f\n}\n",
+                {.mesh = "x:2", .from = "sum{x}[2]", .to = "[2]"});
+  };
+  EXPECT_EQ(module("f32[]", "f32[2]{0}"), "right");
+  const std::string another = "the computation makes another type than it says";
+  EXPECT_EQ(module("f32[]", "f32[3]"), another);
+  EXPECT_EQ(module("f32[]", "bf16[2]"), another);
+  EXPECT_EQ(module("f32[]", "(f32[2])"), another);
+  EXPECT_EQ(module("f32[4]", "f32[2]"), another);
+  EXPECT_EQ(module("f32[]", "f32[2]", " ROOT c = f32[2] copy(p)\n"),
+            "a second ROOT of a computation");
+  EXPECT_EQ(refusal_of("HloModule m\nf {\n a = f32[] parameter(0)\n}\n%f {\n a = f32[] "
+                       "parameter(0)\n}\nENTRY e {\n a = f32[] parameter(0)\n}\n"),
+            "a second computation of this name");
+}
+
+TEST(Mlir, what_is_returned_has_the_type_that_is_said) {
+  const auto stablehlo = [](const std::string& result, const std::string& returned,
+                            const std::string& call = "tensor<4xf32>") {
+    return said(
+        "module attributes {mhlo.num_partitions = 2 : i32} {\nfunc.func @main(%p: "
+        "tensor<4xf32>) -> " +
+            result + " {\n %0 = call @g(%p) : (tensor<4xf32>) -> " + call +
+            "\n return %0 : " + returned +
+            "\n}\nfunc.func private @g(%p: tensor<4xf32>) -> "
+            "tensor<4xf32> {\n return %p : tensor<4xf32>\n}\n}\n",
+        {.mesh = "x:2", .from = "[4]", .to = "[4]"});
+  };
+  EXPECT_EQ(stablehlo("tensor<4xf32>", "tensor<4xf32>"), "right");
+  EXPECT_EQ(stablehlo("tensor<4xf32>", "tensor<4xf64>"), "what is returned has another type");
+  EXPECT_EQ(stablehlo("tensor<4xf64>", "tensor<4xf32>"),
+            "the function says another type of its result than it returns");
+  EXPECT_EQ(stablehlo("tensor<4xf32>", "tensor<4xf32>", "tensor<2x2xf32>"),
+            "the call says another type of its result");
+  const auto grid = [](const std::string& result, const std::string& returned) {
+    return said("shard.grid @g(shape = 2)\nfunc.func @main(%a: tensor<4xf32>) -> " + result +
+                    " {\n %0 = shard.all_gather %a on @g grid_axes = [0] gather_axis = 0 : "
+                    "tensor<4xf32> -> tensor<8xf32>\n return %0 : " +
+                    returned + "\n}\n",
+                {.mesh = "x:2", .from = "[4{x}8]", .to = "[8]"});
+  };
+  EXPECT_EQ(grid("tensor<8xf32>", "tensor<8xf32>"), "right");
+  EXPECT_EQ(grid("tensor<8xf32>", "tensor<8xi32>"), "what is returned has another type");
+  EXPECT_EQ(grid("tensor<4xf32>", "tensor<8xf32>"),
+            "the function says another type of its result than it returns");
+}
+
+/// A reduction of Shardy, of addends that an argument has.
+std::string shardy_reduction(const std::string& addends, const std::string& op,
+                             const std::string& result = "tensor<8xf32>") {
+  return said(
+      "sdy.mesh @m = <[\"x\"=2]>\nfunc.func @main(%a: tensor<8xf32> {sdy.sharding = "
+      "#sdy.sharding<@m, [{}]" +
+      addends + ">}) -> (" + result +
+      " {sdy.sharding = "
+      "#sdy.sharding<@m, [{}]>}) {\n %0 = sdy.all_reduce " +
+      op + "{\"x\"} %a out_sharding=<@m, [{}]> : tensor<8xf32>\n return %0 : tensor<8xf32>\n}\n");
+}
+
+TEST(MlirShardy, a_reduction_without_a_word_is_a_sum) {
+  EXPECT_EQ(shardy_reduction(", unreduced={\"x\"}", ""), "right");
+  EXPECT_EQ(shardy_reduction(", unreduced=max{\"x\"}", "max"), "right");
+  EXPECT_TRUE(has(shardy_reduction(", unreduced=max{\"x\"}", ""), "and this reduces by sum"));
+  EXPECT_TRUE(has(shardy_reduction(", unreduced={\"x\"}", "max"), "and this reduces by max"));
+  EXPECT_EQ(shardy_reduction("", "max"), "right") << "all hold the same";
+  EXPECT_EQ(shardy_reduction("", ""), "wrong");
+  EXPECT_EQ(shardy_reduction("", "max", "tensor<8xf64>"),
+            "the function says another type of its result than it returns");
+}
+
 TEST(StableHlo, a_reduction_is_of_the_type_of_its_operands) {
   const auto reduced = [](const std::string& region, const std::string& result) {
     return said(

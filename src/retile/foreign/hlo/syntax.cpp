@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -67,7 +69,14 @@ class Parser {
       out.attributes = attributes();
       skip_tables();
     }
-    while (!scanner_.done() && !sees("HloModule")) out.computations.push_back(computation());
+    std::set<std::string, std::less<>> names;
+    while (!scanner_.done() && !sees("HloModule")) {
+      out.computations.push_back(computation());
+      const Token<std::string>& name = out.computations.back().name;
+      if (names.emplace(bare(name.value)).second) continue;
+      text::fail(name.place,
+                 {.code = Code::syntax, .message = "a second computation of this name"});
+    }
     if (out.computations.empty()) scanner_.fail_expected("a computation");
     if (!out.has_header) out.name = {"", scanner_.at({begin, begin + 1})};
     return out;
@@ -95,15 +104,37 @@ class Parser {
       out.is_entry = true;
     }
     out.name = name("a computation");
+    std::optional<WrittenType> result;
     if (scanner_.sees('(')) {
       skip_balanced();
       scanner_.expect("->");
-      static_cast<void>(type());
+      result = type();
     }
     scanner_.expect("{");
-    while (!scanner_.accept("}")) out.instructions.push_back(instruction());
+    bool has_root = false;
+    while (!scanner_.accept("}")) {
+      out.instructions.push_back(instruction());
+      const Instruction& last = out.instructions.back();
+      if (last.is_root && has_root) {
+        text::fail(last.name.place,
+                   {.code = Code::syntax, .message = "a second ROOT of a computation"});
+      }
+      has_root = has_root || last.is_root;
+    }
+    if (result) check_result(out, *result);
     skip_attributes_behind();
     return out;
+  }
+  /// That a computation makes what it says. What it says of its parameters XLA does not look at either.
+  static void check_result(const Computation& computation, const WrittenType& said) {
+    const Instruction* root = nullptr;
+    for (const Instruction& one : computation.instructions) {
+      if (root == nullptr || !root->is_root) root = &one;
+    }
+    if (root == nullptr) return;
+    if (root->type.parts == said.parts && root->type.is_tuple == said.is_tuple) return;
+    text::fail(said.place, {.code = Code::bad_program,
+                            .message = "the computation makes another type than it says"});
   }
   /// `, execution_thread="main"` behind a computation.
   void skip_attributes_behind() { static_cast<void>(attributes()); }

@@ -172,6 +172,31 @@ std::vector<ValueId> Builder::operands(const Op& op) const {
   return ids;
 }
 
+std::vector<ValueId> Builder::returned(const Op& terminator) const {
+  std::vector<ValueId> ids = operands(terminator);
+  if (terminator.operand_types.size() != ids.size()) {
+    refuse_at(terminator.place, Code::syntax, "not as many types as values are returned");
+  }
+  for (std::size_t k = 0; k < ids.size(); ++k) {
+    const Type& type = terminator.operand_types[k];
+    if (tile_of(type) == out.values[ids[k]].type) continue;
+    refuse_at(type.place, Code::bad_program, "what is returned has another type");
+  }
+  return ids;
+}
+
+void check_results(const Builder& builder, const Op& function, const std::vector<TileType>& types) {
+  const Attribute* attribute = find(function, "function_type");
+  if (attribute == nullptr || attribute->kind != Attribute::Kind::type) return;
+  const std::vector<Type>& said = attribute->type().outputs;
+  const auto is_same = [&](const Type& type, const TileType& tile) {
+    return builder.tile_of(type) == tile;
+  };
+  if (std::equal(said.begin(), said.end(), types.begin(), types.end(), is_same)) return;
+  refuse_at(function.place, Code::bad_program,
+            "the function says another type of its result than it returns");
+}
+
 void Builder::know(const std::string& name, std::vector<ValueId> values, const Place& place) {
   if (!scope_.emplace(name, std::move(values)).second) {
     refuse_at(place, Code::syntax, "a second value of this name");

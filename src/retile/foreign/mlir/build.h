@@ -78,6 +78,8 @@ class Builder {
 
   [[nodiscard]] ValueId look_up(const ValueName& name) const;
   [[nodiscard]] std::vector<ValueId> operands(const Op& op) const;
+  /// What a terminator hands on, which has the types that stand there.
+  [[nodiscard]] std::vector<ValueId> returned(const Op& terminator) const;
   void know(const Op& op, const std::vector<ValueId>& values);
   void know(const std::string& name, std::vector<ValueId> values, const Place& place);
   using Scope = std::unordered_map<std::string, std::vector<ValueId>>;
@@ -90,6 +92,9 @@ class Builder {
   const ModuleContext& context_;
   Scope scope_;
 };
+
+/// That a function says these types of its results.
+void check_results(const Builder& builder, const Op& function, const std::vector<TileType>& types);
 
 /// The block of a function, and what its attributes say.
 [[nodiscard]] const Block& body_of(const Op& function);

@@ -40,7 +40,10 @@ class MeshReader {
     }
     for (const Op& op : body.ops) {
       if (op.name == "return" || op.name == "func.return") {
-        out.results = builder_.operands(op);
+        out.results = builder_.returned(op);
+        std::vector<TileType> types;
+        for (const ValueId id : out.results) types.push_back(out.values[id].type);
+        check_results(builder_, function_, types);
         break;
       }
       add(op);

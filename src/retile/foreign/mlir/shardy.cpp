@@ -59,6 +59,7 @@ class ShardyReader {
       const Op& op = ops.front();
       if (op.name == "return" || op.name == "func.return") {
         out.results = builder_.operands(op);
+        check_returned(op);
         break;
       }
       add(op);
@@ -69,6 +70,15 @@ class ShardyReader {
   }
 
  private:
+  /// That all that is returned is the array, whole as types of Shardy are.
+  void check_returned(const Op& terminator) const {
+    const std::vector<TileType> types(terminator.operands.size(), global_);
+    check_results(builder_, function_, types);
+    for (const Type& type : terminator.operand_types) {
+      if (builder_.tile_of(type) == global_) continue;
+      refuse_at(type.place, Code::bad_program, "what is returned has another type");
+    }
+  }
   /// What a sharding says of the array; of every text once.
   [[nodiscard]] KnownPtr known(const Place& place, const Shape& global) {
     KnownPtr& out = read_[text_at(place)];
@@ -534,17 +544,17 @@ class ShardyReader {
   }
   void all_reduce(const Op& op) {
     const WrittenDigits list = one_list(op, {"reduction_axes"});
-    check_addition(op);
+    const Addition addition = addition_of(op);
     for (std::size_t k = 1; k < list.digits.size(); ++k) {
       if (list.digits[k].stride < list.digits[k - 1].stride) continue;
       fail_axes(list, "axes of a reduction stand in the order of the mesh");
     }
     reduce(list);
-    put(op, AllReduce{out_.addition, groups(list)}, extents());
+    put(op, AllReduce{addition, groups(list)}, extents());
   }
   void reduce_scatter(const Op& op) {
     const std::vector<WrittenDigits> lists = axis_lists(op, axes(op, {"reduce_scatter_axes"}));
-    check_addition(op);
+    const Addition addition = addition_of(op);
     for (std::size_t k = 0; k < lists.size(); ++k) {
       if (lists[k].digits.empty()) continue;
       reduce(lists[k]);
@@ -555,17 +565,22 @@ class ShardyReader {
       lengthen(op, k, out_.tile(k) * n);
       Shape less = extents();
       less[k] /= n;
-      put(op, ReduceScatter{out_.addition, k, groups(lists[k])}, less);
+      put(op, ReduceScatter{addition, k, groups(lists[k])}, less);
     }
   }
-  /// What is added by: a word of its own, or what the operand's sharding says.
-  void check_addition(const Op& op) const {
-    for (const Addition addition : {Addition::sum, Addition::max, Addition::min}) {
-      const Attribute* word = find(op, retile::name_of(addition));
-      if (word == nullptr || addition == out_.addition) continue;
-      refuse_at(word->place, Code::inapplicable,
-                fmt::format("the operand is a {} of its addends", retile::name_of(out_.addition)));
+  /// What is added by: as the verifier has it a word of its own, or else a sum; and the operand's addends
+  /// are such.
+  [[nodiscard]] Addition addition_of(const Op& op) const {
+    Addition out = Addition::sum;
+    for (const Addition addition : {Addition::max, Addition::min}) {
+      if (find(op, retile::name_of(addition)) != nullptr) out = addition;
     }
+    if (!out_.addends.empty() && out != out_.addition) {
+      refuse_at(op.place, Code::inapplicable,
+                fmt::format("the operand is a {} of its addends, and this reduces by {}",
+                            retile::name_of(out_.addition), retile::name_of(out)));
+    }
+    return out;
   }
   /// Whose digits are 0 keeps what all hold; or everybody keeps what he holds, in its place.
   void to_unreduced(const Op& op, bool sharded) {

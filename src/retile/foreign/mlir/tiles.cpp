@@ -60,12 +60,18 @@ class TileReader {
     if (manual_) {
       check_returned(body);
     } else {
+      check_results(builder_, function_, types_of(builder_.out.results));
       set_ends();
     }
     return std::move(builder_.out);
   }
 
  private:
+  [[nodiscard]] std::vector<TileType> types_of(const std::vector<ValueId>& ids) const {
+    std::vector<TileType> out;
+    for (const ValueId id : ids) out.push_back(builder_.out.values[id].type);
+    return out;
+  }
   /// How many devices there are: the module, a mesh, options or groups say it.
   void find_devices(const Block& body) {
     Function& out = builder_.out;
@@ -108,7 +114,7 @@ class TileReader {
   /// Operations of a block; what its terminator hands on.
   std::vector<ValueId> block(const Block& body, std::size_t level) {
     for (const Op& op : body.ops) {
-      if (is_return(op.name)) return builder_.operands(op);
+      if (is_return(op.name)) return builder_.returned(op);
       add(op, level);
     }
     return {};
@@ -531,11 +537,18 @@ class TileReader {
     }
     check_operands(op);
     ++calls_;
-    inside(op, body_of(*found->second), level);
+    const std::vector<TileType> types = types_of(inside(op, body_of(*found->second), level));
     --calls_;
+    check_results(builder_, *found->second, types);
+    const bool is_called_so = std::equal(
+        types.begin(), types.end(), op.result_types.begin(), op.result_types.end(),
+        [&](const TileType& tile, const Type& type) { return builder_.tile_of(type) == tile; });
+    if (!is_called_so) {
+      refuse_at(op.place, Code::bad_program, "the call says another type of its result");
+    }
   }
   /// The operations of a block whose arguments are the operands.
-  void inside(const Op& op, const Block& body, std::size_t level) {
+  std::vector<ValueId> inside(const Op& op, const Block& body, std::size_t level) {
     std::vector<ValueId> operands = builder_.operands(op);
     if (operands.size() != body.arguments.size()) {
       refuse_at(op.place, Code::syntax,
@@ -551,9 +564,10 @@ class TileReader {
       }
       builder_.know(argument.name, {operands[k]}, argument.place);
     }
-    const std::vector<ValueId> results = block(body, level + 1);
+    std::vector<ValueId> results = block(body, level + 1);
     std::swap(outer, builder_.scope());
     builder_.know(op, results);
+    return results;
   }
 
   /// One, of the function's argument, whose results the function hands on.
@@ -578,7 +592,7 @@ class TileReader {
     out.values[out.parameters[0]].name = argument.name;
     out.values[out.parameters[0]].type = builder_.tile_of(argument.type);
     out.values[out.parameters[0]].place = file_place(context_, argument.place);
-    inside(op, body, level);
+    static_cast<void>(inside(op, body, level));
   }
   /// That nothing stands behind it but the return of what it makes: other operations have arrays there.
   static void check_returned(const Block& body) {
