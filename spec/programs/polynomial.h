@@ -55,6 +55,9 @@ class Polynomial {
     Polynomial out;
     for (const auto& [x, a] : p.terms_) {
       for (const auto& [y, b] : q.terms_) {
+        // Every eight variables of a term count as a term: it takes as much memory.
+        terms_left -= static_cast<Size>(x.size() + y.size()) / 8;
+        if (terms_left < 0) throw too_many_terms;
         Size c = 0;
         if (__builtin_mul_overflow(a, b, &c)) throw too_large_coefficient;
         Monomial xy;

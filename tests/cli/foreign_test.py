@@ -98,7 +98,7 @@ REFUSALS = [
     ("groups", "dimensions={0}", "dimensions={2}", "dimension 2 of an array of rank 2"),
     ("groups", "{'y'}, dimensions", "{'z'}, dimensions", "no axis 'z'"),
     ("groups", "{'y'}, dimensions", "{'y','y':(1)2}, dimensions", "overlap"),
-    ("groups", "f32[8,6]{1,0} all-gather", "f32[8,5]{1,0} all-gather", "makes f32[8,6] here, not f32[8,5]"),
+    ("groups", "f32[8,6]{1,0} all-gather", "f32[8,5]{1,0} all-gather", "the computation makes another type than it says"),
     ("groups", "%param), channel_id", "%param, channel_id", "after an operand"),
     ("groups", "dimensions={0}", "dimensions={0}, dimensions={0}", "stands twice"),
     ("groups", "dimensions={0}", "dimensions={0}, constraint=3", "with constraint is not read"),

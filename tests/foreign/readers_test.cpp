@@ -299,7 +299,20 @@ TEST(Mlir, what_is_returned_has_the_type_that_is_said) {
   };
   EXPECT_EQ(grid("tensor<8xf32>", "tensor<8xf32>"), "right");
   EXPECT_EQ(grid("tensor<8xf32>", "tensor<8xi32>"), "what is returned has another type");
-  EXPECT_EQ(grid("tensor<4xf32>", "tensor<8xf32>"),
+  EXPECT_EQ(grid("tensor<16xf32>", "tensor<8xf32>"), "right") << "MLIR's passes leave it so";
+  EXPECT_EQ(grid("tensor<8xf64>", "tensor<8xf32>"),
+            "the function says another type of its result than it returns");
+  const auto manual = [](const std::string& result, const std::string& returned) {
+    return said(
+        "sdy.mesh @m = <[\"x\"=2]>\nfunc.func @main(%a: tensor<8xf32>) -> " + result +
+        " {\n  %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{\"x\"}]>] "
+        "out_shardings=[<@m, [{\"x\"}]>] manual_axes={\"x\"} (%p: tensor<4xf32>) {\n    "
+        "sdy.return %p : tensor<4xf32>\n  } : (tensor<8xf32>) -> tensor<8xf32>\n return %0 : " +
+        returned + "\n}\n");
+  };
+  EXPECT_EQ(manual("tensor<8xf32>", "tensor<8xf32>"), "right");
+  EXPECT_EQ(manual("tensor<8xf32>", "tensor<4xf32>"), "what is returned has another type");
+  EXPECT_EQ(manual("tensor<8xi32>", "tensor<8xf32>"),
             "the function says another type of its result than it returns");
 }
 

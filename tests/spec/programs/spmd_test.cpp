@@ -383,6 +383,13 @@ TEST(Modules, limits_are_named) {
   const Polynomial x = Polynomial::of(0);
   EXPECT_THROW((void)(x * x * x), TooLarge);
   Polynomial::terms_left = most_terms;
+  // Few terms, but of more and more variables.
+  const auto squared = [&] {
+    Polynomial power = x;
+    for (int k = 0; k < 40; ++k) power = power * power;
+  };
+  EXPECT_THROW(squared(), TooLarge);
+  Polynomial::terms_left = most_terms;
 }
 
 }  // namespace

@@ -185,12 +185,14 @@ std::vector<ValueId> Builder::returned(const Op& terminator) const {
   return ids;
 }
 
-void check_results(const Builder& builder, const Op& function, const std::vector<TileType>& types) {
+void check_results(const Builder& builder, const Op& function, const std::vector<TileType>& types,
+                   Extents extents) {
   const Attribute* attribute = find(function, "function_type");
   if (attribute == nullptr || attribute->kind != Attribute::Kind::type) return;
   const std::vector<Type>& said = attribute->type().outputs;
   const auto is_same = [&](const Type& type, const TileType& tile) {
-    return builder.tile_of(type) == tile;
+    const TileType made = builder.tile_of(type);
+    return extents == Extents::said ? made == tile : made.element == tile.element;
   };
   if (std::equal(said.begin(), said.end(), types.begin(), types.end(), is_same)) return;
   refuse_at(function.place, Code::bad_program,

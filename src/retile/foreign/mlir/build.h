@@ -93,8 +93,11 @@ class Builder {
   Scope scope_;
 };
 
-/// That a function says these types of its results.
-void check_results(const Builder& builder, const Op& function, const std::vector<TileType>& types);
+/// That a function says these types of its results. Who has partitioned it may have left it the whole
+/// array's extents.
+enum class Extents { said, any };
+void check_results(const Builder& builder, const Op& function, const std::vector<TileType>& types,
+                   Extents extents = Extents::said);
 
 /// The block of a function, and what its attributes say.
 [[nodiscard]] const Block& body_of(const Op& function);

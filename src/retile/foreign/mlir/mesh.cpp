@@ -43,7 +43,7 @@ class MeshReader {
         out.results = builder_.returned(op);
         std::vector<TileType> types;
         for (const ValueId id : out.results) types.push_back(out.values[id].type);
-        check_results(builder_, function_, types);
+        check_results(builder_, function_, types, Extents::any);
         break;
       }
       add(op);

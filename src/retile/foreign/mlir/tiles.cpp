@@ -114,7 +114,10 @@ class TileReader {
   /// Operations of a block; what its terminator hands on.
   std::vector<ValueId> block(const Block& body, std::size_t level) {
     for (const Op& op : body.ops) {
-      if (is_return(op.name)) return builder_.returned(op);
+      if (is_return(op.name)) {
+        // Around a manual computation types are those of the whole array.
+        return level == 0 && manual_ ? builder_.operands(op) : builder_.returned(op);
+      }
       add(op, level);
     }
     return {};
@@ -595,12 +598,16 @@ class TileReader {
     static_cast<void>(inside(op, body, level));
   }
   /// That nothing stands behind it but the return of what it makes: other operations have arrays there.
-  static void check_returned(const Block& body) {
+  void check_returned(const Block& body) const {
     const Op& first = body.ops.front();
     const Op& last = body.ops.back();
     const bool alone = body.ops.size() == 2 && last.operands.size() == 1 &&
                        !first.results.empty() && last.operands[0].name == first.results[0].name;
     if (!alone) fail_accompanied(first);
+    const TileType global = builder_.tile_of(first.result_types[0]);
+    check_results(builder_, function_, {global});
+    if (last.operand_types.size() == 1 && builder_.tile_of(last.operand_types[0]) == global) return;
+    refuse_at(last.place, Code::bad_program, "what is returned has another type");
   }
   [[noreturn]] static void fail_accompanied(const Op& op) {
     refuse_at(op.place, Code::unsupported,
