@@ -283,7 +283,7 @@ class AddingSearch {
     const auto with = permuted.price_before_slices(space.source());
     if (with && (!most || *with < *most)) most = with;
     KindSearch kinds(space, false, work_);
-    out.all_kinds = kinds.run(space.several_dims() ? above(most, space) : most, false);
+    out.all_kinds = kinds.run(most, false);
     ExactAnswer exact = find_exact(problem_, space, kinds, most, work_);
     out.complete = out.all_kinds && exact.complete;
     out.weak = kinds.price_before_slices(space.source());
@@ -301,12 +301,6 @@ class AddingSearch {
   [[nodiscard]] Size states() const { return states_; }
 
  private:
-  /// Within an alltoall a path may be a tile cheaper than from where it is.
-  static std::optional<PathPrice> above(std::optional<PathPrice> most, const KindSpace& space) {
-    if (most) most->cost += space.tile(space.source());
-    return most;
-  }
-
   const Problem& problem_;
   const Layout& source_;
   const Layout& target_;
@@ -377,9 +371,11 @@ Result<Plan> plan_steps(const Problem& problem, const PlanOptions& options) {
   singly.steps = Scope::one_dim;
   const KindSpace space(problem, singly, resident);
   Settled settled = search.run(space, std::nullopt);
-  Result<Plan> made = settled.complete ? infeasible() : stopped();
-  if (settled.path) made = assemble(problem, singly, space, *settled.path);
-  if (options.steps != Scope::one_dim && (made || made.error().code == Code::infeasible)) {
+  const bool several = options.steps != Scope::one_dim;
+  Result<Plan> made = !settled.path ? Result<Plan>(settled.complete ? infeasible() : stopped())
+                      : several     ? assemble(problem, singly, space, *settled.path)
+                                    : assemble(problem, singly, space, *std::move(settled.path));
+  if (several && (made || made.error().code == Code::infeasible)) {
     made = along_several(problem, options, search, KindSpace(problem, options, resident),
                          std::move(made), settled.path);
   }

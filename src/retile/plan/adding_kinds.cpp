@@ -125,6 +125,12 @@ std::optional<Wide> KindSpace::price(const Kind& before, const AddingStep& step)
   return std::nullopt;
 }
 
+std::optional<Wide> KindSpace::price_together(const Kind& before, Size factor) const {
+  const Wide size = tile(before);
+  if (!fits(2 * size)) return std::nullopt;
+  return prices_.alltoall(size, factor);
+}
+
 Kind KindSpace::after(Kind kind, const AddingStep& step) const {
   switch (step.op) {
     case Collective::dynslice:
@@ -185,10 +191,10 @@ std::optional<PathPrice> KindSpace::gathers(const Kind& top) const {
 }
 
 bool KindSearch::run(std::optional<PathPrice> most, bool first) {
+  most_ = most;
   add_tops(space_.target(), 0);
   while (!queue_.empty() && complete_) {
     const auto [price, kind] = *queue_.begin();
-    if (most && *most < price) break;
     queue_.erase(queue_.begin());
     settled_.emplace(kind, open_.at(kind));
     if (first && kind.back() == space_.source().back() && space_.covers(kind, space_.source())) {
@@ -223,6 +229,7 @@ void KindSearch::add_tops(Kind top, std::size_t dim) {
 }
 
 void KindSearch::offer(const Kind& kind, Node node) {
+  if (most_ && *most_ < node.price) return;
   const auto at = open_.find(kind);
   if (at != open_.end()) {
     if (!(node.price < at->second.price)) return;
@@ -237,30 +244,34 @@ void KindSearch::offer(const Kind& kind, Node node) {
 void KindSearch::relax(Kind before, const AddingStep& step, const PathPrice& price) {
   if (!work_.spend(1)) complete_ = false;
   const auto cost = space_.price(before, step);
-  if (cost) offer(before, {price + PathPrice{*cost, 1}, step});
+  if (cost) {
+    offer(before, {price + PathPrice{*cost, 1}, Next{step.op, step.dim, step.to_dim, step.factor}});
+  }
 }
 
 void KindSearch::expand_together(const Kind& kind, const PathPrice& price, Kind& before,
-                                 std::size_t dim, Size more, Size less) {
+                                 std::size_t dim, Size more, Size less, int along) {
   if (dim == space_.rank()) {
-    if (more != less || more == 1) return;
-    const AddingStep step = alltoall_between(before, kind);
-    if (!step.along.empty()) relax(before, step, price);
+    if (more != less || along < 3) return;  // between two dimensions it goes along one
+    const auto cost = space_.price_together(before, more);
+    if (cost) {
+      offer(before, {price + PathPrice{*cost, 1}, Next{Collective::alltoall, 0, 0, more, kind}});
+    }
     return;
   }
   if (!complete_ || !work_.spend(1)) {
     complete_ = false;
     return;
   }
-  expand_together(kind, price, before, dim + 1, more, less);
+  expand_together(kind, price, before, dim + 1, more, less, along);
   for (const Size n : space_.factors()) {
     if (space_.extent(kind, dim) % n == 0) {
       before[dim] = kind[dim] * n;
-      expand_together(kind, price, before, dim + 1, more * n, less);
+      expand_together(kind, price, before, dim + 1, more * n, less, along + 1);
     }
     if (kind[dim] % n == 0) {
       before[dim] = kind[dim] / n;
-      expand_together(kind, price, before, dim + 1, more, less * n);
+      expand_together(kind, price, before, dim + 1, more, less * n, along + 1);
     }
     before[dim] = kind[dim];
   }
@@ -270,7 +281,7 @@ void KindSearch::expand(const Kind& kind, const PathPrice& price) {
   const std::size_t rank = space_.rank();
   if (space_.several_dims()) {
     Kind before = kind;
-    expand_together(kind, price, before, 0, 1, 1);
+    expand_together(kind, price, before, 0, 1, 1, 0);
   }
   const Size addends = space_.source().back() / kind.back();  // that were added already
   for (const Size n : space_.factors()) {
@@ -336,8 +347,10 @@ std::vector<AddingStep> KindSearch::path() {
     kind = bottom;
     break;
   }
-  while (settled_.at(kind).next) {
-    out.push_back(*settled_.at(kind).next);
+  while (const auto& next = settled_.at(kind).next) {
+    out.push_back(next->together.empty()
+                      ? AddingStep{next->op, next->dim, next->to_dim, next->factor}
+                      : alltoall_between(kind, next->together));
     kind = space_.after(kind, out.back());
   }
   if (permuted_) out.push_back({Collective::allpermute});

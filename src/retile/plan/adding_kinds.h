@@ -81,6 +81,8 @@ class KindSpace {
 
   /// What the step costs on tiles before it, if it can be taken there and fits.
   [[nodiscard]] std::optional<Wide> price(const Kind& before, const AddingStep& step) const;
+  /// What an alltoall along several dimensions costs, if it fits.
+  [[nodiscard]] std::optional<Wide> price_together(const Kind& before, Size factor) const;
   [[nodiscard]] Kind after(Kind kind, const AddingStep& step) const;
   /// The gathers from a kind to the target, if they lead there and fit.
   [[nodiscard]] std::optional<PathPrice> gathers(const Kind& top) const;
@@ -128,9 +130,17 @@ class KindSearch {
   [[nodiscard]] Size kinds() const { return static_cast<Size>(settled_.size()); }
 
  private:
+  /// The step from a kind: as an AddingStep says it.
+  struct Next {
+    Collective op{};
+    std::size_t dim = 0;
+    std::size_t to_dim = 0;
+    Size factor = 1;
+    Kind together = {};  ///< where an alltoall along several dimensions leads
+  };
   struct Node {
     PathPrice price;
-    std::optional<AddingStep> next;  ///< nothing: the gathers
+    std::optional<Next> next;  ///< nothing: the gathers
   };
 
   void add_tops(Kind top, std::size_t dim);
@@ -138,9 +148,10 @@ class KindSearch {
   void expand(const Kind& kind, const PathPrice& price);
   /// Alltoalls along several dimensions that lead to a kind: chosen dimension by dimension.
   /// \param before  what is chosen of the kind before it
-  /// \param more, less  the factors that this one has more and less, all together
+  /// \param more, less  the factors that it has more and less, all together
+  /// \param along       in how many dimensions
   void expand_together(const Kind& kind, const PathPrice& price, Kind& before, std::size_t dim,
-                       Size more, Size less);
+                       Size more, Size less, int along);
   /// A step that leads from `before` to a kind of this price.
   void relax(Kind before, const AddingStep& step, const PathPrice& price);
 
@@ -148,6 +159,7 @@ class KindSearch {
   bool permuted_;
   WorkLimit& work_;
   bool complete_ = true;
+  std::optional<PathPrice> most_;
   std::map<Kind, Node> open_;
   std::set<std::pair<PathPrice, Kind>> queue_;
   std::map<Kind, Node> settled_;

@@ -229,12 +229,11 @@ class LetterSearch {
   static constexpr std::size_t at_target = static_cast<std::size_t>(-3);
 
   struct State {
+    /// Those of the dimensions. While an alltoall along several dimensions may still go on there is one
+    /// more: by dimension, how many letters it has put there, or `loses`.
     std::vector<std::u16string> lists;
     Kind kind;
     std::size_t phase = 0;  // slices: the last dimension sliced; then moving, then at_target
-    /// By dimension, how many letters the alltoall along several dimensions has put there that may still
-    /// go on, or `loses`; none: there is no such alltoall.
-    std::u16string gained = {};
   };
   static constexpr char16_t loses = u'\xffff';
   struct Node {
@@ -253,12 +252,19 @@ class LetterSearch {
   };
 
   [[nodiscard]] static std::u16string name_of(const State& state) {
-    std::u16string name(1, static_cast<char16_t>(state.phase));
+    std::size_t length = 3;
+    for (const auto& list : state.lists) length += list.size() + 1;
+    std::u16string name;
+    name.reserve(length);
+    name += static_cast<char16_t>(state.phase);
     for (const auto& list : state.lists) (name += list) += u'\xffff';
-    name += state.gained;
     const Size addends = state.kind.back();
     name += static_cast<char16_t>(addends & 0xffff);
     return name += static_cast<char16_t>(addends >> 16);
+  }
+
+  [[nodiscard]] bool goes_on(const State& state) const {
+    return state.lists.size() > space_.rank();
   }
 
   /// What comes after a state costs at least this.
@@ -266,7 +272,7 @@ class LetterSearch {
     if (state.phase == at_target) return PathPrice{};
     if (state.phase != moving) return kinds_.price_before_slices(state.kind);
     auto price = kinds_.price(state.kind);
-    if (!price || state.gained.empty()) return price;
+    if (!price || !goes_on(state)) return price;
     // Another alltoall could do what this one still does.
     const Wide tile = space_.tile(state.kind);
     return PathPrice{std::max(price->cost - tile, Wide{0}), std::max(price->steps - 1, 0)};
@@ -304,14 +310,14 @@ class LetterSearch {
     for (std::size_t i = state.phase; i < space_.rank(); ++i) {
       for (std::size_t q = letters_.primes().size(); q-- > 0;) {  // as atoms are: small ones minor
         const Size n = letters_.primes()[q];
-        const AddingStep step{Collective::dynslice, i, 0, n, {n}};
+        AddingStep step{Collective::dynslice, i, 0, n, {n}};
         const auto cost = space_.price(state.kind, step);
         if (!cost) continue;
         State next = state;
         next.lists[i].insert(0, 1, letters_.coded({Letter::Of::fresh, q}));
         next.kind = space_.after(next.kind, step);
         next.phase = i;
-        reach(std::move(next), price + PathPrice{*cost, 0}, at, step);
+        reach(std::move(next), price + PathPrice{*cost, 0}, at, std::move(step));
       }
     }
   }
@@ -319,10 +325,10 @@ class LetterSearch {
   /// An alltoall along several dimensions, letter by letter, the fastest first: it takes the fastest
   /// one off a dimension, and puts it behind those that it has put on another one.
   void move_together(std::size_t at, const State& state, const PathPrice& price) {
-    for (const bool goes_on : {true, false}) {
-      if (goes_on && state.gained.empty()) continue;
+    for (const bool on : {true, false}) {
+      if (on && !goes_on(state)) continue;
       const std::u16string gained =
-          goes_on ? state.gained : std::u16string(space_.rank(), char16_t{0});
+          on ? state.lists.back() : std::u16string(space_.rank(), char16_t{0});
       for (std::size_t i = 0; i < space_.rank(); ++i) {
         if (state.lists[i].empty() || (gained[i] != 0 && gained[i] != loses)) continue;
         const Size n = letters_.size(letters_.decoded(state.lists[i].front()));
@@ -336,11 +342,12 @@ class LetterSearch {
           next.lists[i].erase(0, 1);
           next.kind = space_.after(next.kind, step);
           next.phase = moving;
-          next.gained = gained;
-          next.gained[i] = loses;
-          ++next.gained[j];
-          step.goes_on = goes_on;
-          reach(std::move(next), price + (goes_on ? PathPrice{} : PathPrice{*cost, 1}), at,
+          next.lists.resize(space_.rank());
+          next.lists.push_back(gained);
+          next.lists.back()[i] = loses;
+          ++next.lists.back()[j];
+          step.goes_on = on;
+          reach(std::move(next), price + (on ? PathPrice{} : PathPrice{*cost, 1}), at,
                 std::move(step));
         }
       }
@@ -376,7 +383,7 @@ class LetterSearch {
       State next = state;
       next.kind = space_.after(next.kind, step);
       next.phase = moving;
-      next.gained.clear();
+      next.lists.resize(space_.rank());
       reach(std::move(next), price + PathPrice{*cost, 1}, at, step);
     }
     for (std::size_t i = 0; i < space_.rank(); ++i) {
@@ -400,7 +407,7 @@ class LetterSearch {
         next.lists[step.dim].insert(0, letters);
         next.kind = space_.after(next.kind, longer);
         next.phase = moving;
-        next.gained.clear();
+        next.lists.resize(space_.rank());
         reach(std::move(next), price + PathPrice{*cost, 1}, at, longer);
       }
       scatter(at, state, price, longer);
@@ -443,7 +450,7 @@ class LetterSearch {
     if (std::any_of(twists.begin(), twists.end(), [](int count) { return count > 0; })) return;
     State next = state;
     next.phase = at_target;
-    next.gained.clear();
+    next.lists.resize(space_.rank());
     reach(std::move(next), price + *gathers, at, {Collective::allgather});
   }
 

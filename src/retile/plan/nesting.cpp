@@ -15,11 +15,6 @@ namespace {
 /// More cuts are not looked at one by one.
 constexpr Size most_cuts = Size{1} << 20;
 
-tl::unexpected<Diagnostic> too_long() {
-  return refuse(
-      {.code = Code::size_overflow, .message = "the tiles filled up have 2^63 elements or more"});
-}
-
 /// Whether every so many tiles of the one are a tile of the other.
 bool joins_to(const Cuts& fine, const Cuts& coarse) {
   if (fine == coarse) return true;
@@ -45,6 +40,11 @@ bool are_pieces(const Cuts& before, const Cuts& after, const PieceAt& piece_at) 
 
 }  // namespace
 
+tl::unexpected<Diagnostic> filled_up_too_long() {
+  return refuse(
+      {.code = Code::size_overflow, .message = "the tiles filled up have 2^63 elements or more"});
+}
+
 std::string cuts_text(const Cuts& cuts) {
   constexpr Size most = 8;
   std::string out;
@@ -60,7 +60,7 @@ Result<Nesting> Nesting::make(const Cuts& from, const Cuts& to) {
   if (from.is_blocks() && to.is_blocks()) {
     const auto before = checked_mul(from.block(), from.count());
     const auto after = checked_mul(to.block(), to.count());
-    if (!before || !after) return too_long();
+    if (!before || !after) return filled_up_too_long();
     // One tile is part of any.
     if (from.count() == 1 && to.count() == 1) out.filled_ = from.global();
     if (from.count() == 1 && to.count() > 1) out.filled_ = *after;
@@ -78,7 +78,7 @@ Result<Nesting> Nesting::make(const Cuts& from, const Cuts& to) {
 Result<Size> Nesting::size(bool smaller) const {
   if (filled_ > 0) return filled_;
   const auto out = checked_mul(fine_.count(), smaller ? fine_.largest() : 1);
-  if (!out) return too_long();
+  if (!out) return filled_up_too_long();
   return *out;
 }
 

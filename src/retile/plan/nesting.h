@@ -10,6 +10,9 @@
 
 namespace retile {
 
+/// Refuses tiles that have 2^63 elements or more once they are filled up.
+[[nodiscard]] tl::unexpected<Diagnostic> filled_up_too_long();
+
 /// `0 6 12 16`, at most eight of them.
 [[nodiscard]] std::string cuts_text(const Cuts& cuts);
 

@@ -21,11 +21,6 @@
 namespace retile {
 namespace {
 
-tl::unexpected<Diagnostic> too_long() {
-  return refuse(
-      {.code = Code::size_overflow, .message = "the tiles filled up have 2^63 elements or more"});
-}
-
 /// How every dimension nests.
 using Nestings = std::vector<Nesting>;
 
@@ -91,7 +86,7 @@ Result<Even> aligned(const Problem& problem, bool smaller) {
     size.push_back(*one);
     dims.push_back(*std::move(nesting));
   }
-  if (!checked_product(size)) return too_long();
+  if (!checked_product(size)) return filled_up_too_long();
   return Even{{problem.from.filled_up(size), problem.to.filled_up(size)}, std::move(dims)};
 }
 
@@ -491,7 +486,7 @@ Result<Detours> detours(const Problem& problem) {
     dims.push_back(i);
     out.reason += (out.reason.empty() ? "" : "; ") + one.error().message;
   }
-  if (dims.empty()) return too_long();
+  if (dims.empty()) return filled_up_too_long();
   constexpr std::size_t most_dims = 6;  // of which all choices are looked at
   const std::size_t choices = std::size_t{1} << std::min(dims.size(), most_dims);
   for (std::size_t choice = 0; choice < choices; ++choice) {
@@ -575,7 +570,7 @@ Result<Plan> plan_round(const Problem& problem, const PlanOptions& options) {
   const Result<Detours> found = detours(problem);
   if (!found) return no_plan(found.error().message);
   if (options.cost_model == CostModel::bytes) return no_bytes();
-  Result<Plan> best = no_plan("on every way " + too_long().value().message);
+  Result<Plan> best = no_plan("on every way " + filled_up_too_long().value().message);
   bool limited = false;
   for (const Legs& legs : found->ways) {
     Result<Plan> way = joined(problem, legs, options);
