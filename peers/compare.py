@@ -43,10 +43,18 @@ def even(problem):
                for extent, tile, parts in zip(problem["shape"], listed, (ends.number(problem, end, axes)[1] for axes in problem[end])))
 
 
+def of_another_shape(one, other):
+    """Whether both say that the result has tiles of another size: retile takes that for no reshard, and gives no verdict."""
+    return (one["right"] is None and other["right"] is False and (other["first_wrong"] or {}).get("why") == "tile"
+            and ", but a tile of the end is " in one.get("refused", ""))
+
+
 def difference(problem, form, one, other):
     """What the two say differently: the first is retile's."""
     if "failed" in one:
         return f"retile failed: {one['failed']}"
+    if of_another_shape(one, other):
+        return None
     if one["right"] != other["right"]:
         return f"right: {one['right']} and {other['right']} ({one.get('refused') or one.get('reason')}; {other.get('refused') or other.get('first_wrong')})"
     if one["right"] and one["height"] != other["height"] and (form != "sdy" or even(problem)):

@@ -298,6 +298,24 @@ TEST(JudgeText, ends_that_are_said_go_before_those_of_the_text) {
   EXPECT_NE(render(bad.error()).find("--mesh"), std::string::npos);
 }
 
+TEST(JudgeText, ends_that_are_said_again_change_no_verdict) {
+  const std::string text =
+      "sdy.mesh @m = <[\"x\"=2]>\nfunc.func @main(%a: tensor<4x4xf32> {sdy.sharding = "
+      "#sdy.sharding<@m, [{\"x\"}, {}]>}) -> (tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@m, "
+      "[{}, {\"x\"}]>}) {\n  %0 = sdy.collective_permute %a out_sharding=<@m, [{}, {\"x\"}]> : "
+      "tensor<4x4xf32>\n  return %0 : tensor<4x4xf32>\n}\n";
+  const auto bare = judge_text(text, "test.mlir");
+  ASSERT_TRUE(bare.has_value()) << render(bare.error());
+  EXPECT_EQ(bare->front().verdict.right, false);
+  const auto again =
+      judge_text(text, "test.mlir", {.from = "{devices=[2,1]<=[2]}", .to = "{devices=[1,2]<=[2]}"});
+  ASSERT_TRUE(again.has_value()) << render(again.error());
+  EXPECT_EQ(again->front().verdict.right, false);
+  const auto other = judge_text(text, "test.mlir", {.to = "{replicated}"});
+  ASSERT_FALSE(other.has_value());
+  EXPECT_EQ(other.error().message, "the result is a tile 2,4, but a tile of the end is 4,4");
+}
+
 /// The names of the functions that are judged.
 std::vector<std::string> judged_of(const std::string& text) {
   const auto judged =

@@ -200,6 +200,10 @@ class Finder {
       end->sharding = *alone;
       return alone->layout.global();
     }
+    // Options may leave open what the text says.
+    for (const auto* written : {&function_.from, &function_.to}) {
+      if (*written && (*written)->layout) return (*written)->layout->global();
+    }
     return largest(from, to);
   }
   /// The largest shape of which these are the tiles.
@@ -276,15 +280,22 @@ class Finder {
 
   /// Where the text says the array's shape at both ends, it is the same, and the tiles are wrong.
   void check_result() const {
-    const bool shape_said = !options_.to && function_.from && function_.from->layout &&
-                            function_.to && function_.to->layout;
-    if (shape_said || result().extents == out_.to.tile()) return;
+    if (result().extents == out_.to.tile()) return;
+    const auto is_said = [](const std::optional<WrittenEnd>& end) { return end && end->layout; };
+    if (is_said(function_.from) && is_said(function_.to) && says_as_file(out_.to)) return;
     refuse_value(
         function_.results.front(), Code::bad_argument,
         fmt::format("the result is a tile {}, but a tile of the end is {}",
                     shape_text(result().extents), shape_text(out_.to.tile())),
         {"another end may be meant, or a result of another shape, which is no reshard: check "
          "judges moves of one array, whose result is its argument (docs/foreign.md)"});
+  }
+
+  /// Whether this end is that of the text, also where `--to` says it again.
+  [[nodiscard]] bool says_as_file(const Layout& layout) const {
+    const Layout& written = *function_.to->layout;
+    return written.devices() == layout.devices() && written.global() == layout.global() &&
+           written.equivalent(layout);
   }
 
   /// Whether something in it is of one device among several.

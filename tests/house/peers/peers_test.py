@@ -24,6 +24,7 @@ except ImportError:
     print("skipped: needs numpy")
     sys.exit(77)
 
+import compare  # noqa: E402
 import ends  # noqa: E402
 import mistakes  # noqa: E402
 import modules  # noqa: E402
@@ -104,6 +105,19 @@ class Evaluator(unittest.TestCase):
                     counts[verdict(name, new)["right"]] += 1
         self.assertGreater(counts[False], 10)
         self.assertGreater(counts[None] + counts[False], 3 * counts[True])
+
+
+class Compared(unittest.TestCase):
+    """What counts as a difference of the two evaluators."""
+
+    def test_a_result_of_another_shape_gets_no_verdict_of_retile(self):
+        problem = problems_of(HERE / "problems.jsonl")[428]
+        refused = {"right": None, "refused": "error: m:4: the result is a tile 1,1, but a tile of the end is 1,4", "code": 2}
+        tile = {"right": False, "first_wrong": {"why": "tile", "found": [1, 1], "tile": [1, 4]}}
+        self.assertIsNone(compare.difference(problem, "mlir22", refused, tile))
+        for one, other in ((refused, {**tile, "first_wrong": {"why": "end"}}), (refused, {"right": True, "first_wrong": None}),
+                           ({**refused, "refused": "error: m:4: fusion is not read"}, tile), ({"right": True}, tile)):
+            self.assertIsNotNone(compare.difference(problem, "mlir22", one, other))
 
 
 class Recorder(unittest.TestCase):
