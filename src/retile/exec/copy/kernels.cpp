@@ -270,25 +270,22 @@ void fence() { _mm_sfence(); }
 
 namespace sse2 {
 #define RETILE_KERNEL
-inline void store_line(std::byte* target, const std::byte* source) {
+template <bool streaming>
+inline void put_quarters(std::byte* target, const std::byte* source) {
   const Quarter a = load_16(source);
   const Quarter b = load_16(source + 16);
   const Quarter c = load_16(source + 32);
   const Quarter d = load_16(source + 48);
-  store_quarter(target, a);
-  store_quarter(target + 16, b);
-  store_quarter(target + 32, c);
-  store_quarter(target + 48, d);
+  put_quarter<streaming>(target, a);
+  put_quarter<streaming>(target + 16, b);
+  put_quarter<streaming>(target + 32, c);
+  put_quarter<streaming>(target + 48, d);
+}
+inline void store_line(std::byte* target, const std::byte* source) {
+  put_quarters<false>(target, source);
 }
 inline void stream_line(std::byte* target, const std::byte* source) {
-  const Quarter a = load_16(source);
-  const Quarter b = load_16(source + 16);
-  const Quarter c = load_16(source + 32);
-  const Quarter d = load_16(source + 48);
-  stream_quarter(target, a);
-  stream_quarter(target + 16, b);
-  stream_quarter(target + 32, c);
-  stream_quarter(target + 48, d);
+  put_quarters<true>(target, source);
 }
 inline void copy_part(std::byte* target, const std::byte* source, Size bytes) {
   copy_part_in_halves(target, source, bytes);
