@@ -272,6 +272,54 @@ TEST(HloReader, computations_are_as_the_parser_of_xla_has_them) {
             "a second computation of this name");
 }
 
+TEST(HloReader, types_of_operands_and_layouts_are_those_of_the_values) {
+  const auto copied = [](const std::string& operand, const std::string& layout = "") {
+    return said(
+        "HloModule m, num_partitions=2\nENTRY e_spmd {\n p = f32[2] parameter(0)\n ROOT c = "
+        "f32[2]" +
+            layout + " copy(" + operand + ")\n}\n",
+        {.mesh = "x:2", .from = "[2]", .to = "[2]"});
+  };
+  EXPECT_EQ(copied("p"), "right");
+  EXPECT_EQ(copied("f32[2]{0} %p"), "right");
+  EXPECT_EQ(copied("f32[2]{0:T(256)} p"), "right");
+  EXPECT_EQ(copied("f32[3] p"), "p has another type");
+  EXPECT_EQ(copied("bf16[2] p"), "p has another type");
+  EXPECT_EQ(copied("(f32[2]) p"), "p has another type");
+  EXPECT_EQ(copied("p", "{1,0}"), "a layout of another rank");
+}
+
+TEST(Mlir, what_the_parser_and_the_verifier_refuse) {
+  const std::string text =
+      "module attributes {mhlo.num_partitions = 2 : i32} {\nfunc.func @main(%p: tensor<4xf32>) -> "
+      "tensor<4xf32> {\n %0 = \"stablehlo.all_gather\"(%p) <{all_gather_dim = 0 : i64, "
+      "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = "
+      "dense<[[0], [1]]> : tensor<2x1xi64>, use_global_device_ids}> : (tensor<4xf32>) -> "
+      "tensor<4xf32>\n return %0 : tensor<4xf32>\n}\n}\n";
+  const auto changed = [&](const std::string& old, const std::string& now) {
+    std::string out = text;
+    out.replace(out.find(old), old.size(), now);
+    return said(out, {.mesh = "x:2", .from = "[4]", .to = "[4]"});
+  };
+  EXPECT_EQ(changed("}>", "}>"), "right");
+  EXPECT_EQ(changed("}>", ", all_gather_dim = 0 : i64}>"), "all_gather_dim stands twice");
+  EXPECT_EQ(changed("2x1xi64", "2x1xi32"), "numbers of devices are of the type i64");
+  EXPECT_EQ(changed("device_ids}", "device_ids = false}"),
+            "use_global_device_ids stands without a value");
+  EXPECT_EQ(changed("return %0 : tensor<4xf32>\n",
+                    "return %0 : tensor<4xf32>\n %1 = stablehlo.add %0, %0 : tensor<4xf32>\n"),
+            "something stands behind what ends a block");
+}
+
+TEST(MlirShardy, a_result_has_the_mesh_of_its_operand) {
+  EXPECT_EQ(
+      said("sdy.mesh @m = <[\"x\"=2]>\nsdy.mesh @n = <[\"z\"=2]>\nfunc.func @main(%a: "
+           "tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{\"x\"}]>}) -> tensor<8xf32> {\n "
+           "%0 = sdy.all_gather [{\"x\"}] %a out_sharding=<@n, [{}]> : tensor<8xf32>\n return "
+           "%0 : tensor<8xf32>\n}\n"),
+      "the result has another mesh than the operand");
+}
+
 TEST(Mlir, what_is_returned_has_the_type_that_is_said) {
   const auto stablehlo = [](const std::string& result, const std::string& returned,
                             const std::string& call = "tensor<4xf32>") {

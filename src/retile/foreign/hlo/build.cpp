@@ -175,6 +175,17 @@ class Builder {
     is_reordered_.push_back(instruction.type.is_reordered);
     return out_.values.size() - 1;
   }
+  /// That a value has the type that stands before its name.
+  void check_written(const Operand& name, const Known& all) const {
+    if (!name.type || name.part) return;
+    const std::vector<TileType>& parts = name.type->parts;
+    const bool is_so =
+        std::equal(parts.begin(), parts.end(), all.parts.begin(), all.parts.end(),
+                   [&](const TileType& type, ValueId id) { return out_.values[id].type == type; });
+    if (is_so && name.type->is_tuple == all.is_tuple) return;
+    refuse_at(name.type->place, Code::bad_program,
+              fmt::format("{} has another type", shown_name(name.value)));
+  }
   [[nodiscard]] Known known(const Operand& name) const {
     const auto found = known_.find(name.value);
     if (found == known_.end()) {
@@ -182,6 +193,7 @@ class Builder {
                 fmt::format("nothing is called {} above", shown_name(name.value)));
     }
     const Known& all = found->second;
+    check_written(name, all);
     if (!name.part) return all;
     if (!all.is_tuple || *name.part >= static_cast<Size>(all.parts.size())) {
       refuse_at(name.place, Code::syntax, "the tuple has no such part");

@@ -175,14 +175,19 @@ class Parser {
   }
   /// `%p`, `p`, `f32[4]{0} %p`, each of them with `#1` behind it.
   Operand operand() {
-    if (scanner_.sees('(')) {
-      static_cast<void>(type());
-      return bare_name();
-    }
+    std::optional<WrittenType> written;
+    if (scanner_.sees('(') || sees_type()) written = type();
     Operand out = bare_name();
-    if (!scanner_.sees('[')) return out;
-    skip_dims();
-    return bare_name();
+    out.type = std::move(written);
+    return out;
+  }
+  /// Whether `f32[` comes next.
+  [[nodiscard]] bool sees_type() {
+    static_cast<void>(scanner_.next());
+    const std::string_view text = rest();
+    std::size_t length = 0;
+    while (length < text.size() && continues_name(text[length])) ++length;
+    return length > 0 && text.substr(length, 1) == "[";
   }
   Operand bare_name() {
     const Token<std::string> token = name("an operand");
@@ -192,10 +197,6 @@ class Parser {
       out.part = scanner_.number().value;
     }
     return out;
-  }
-  void skip_dims() {
-    skip_balanced();
-    if (touches('{')) skip_balanced();
   }
   /// Whether this character comes next without a blank before it.
   [[nodiscard]] bool touches(char c) const {
@@ -231,14 +232,14 @@ class Parser {
         } while (scanner_.accept(","));
         scanner_.expect("]");
       }
-      if (touches('{')) out.is_reordered = is_reordered();
+      if (touches('{')) out.is_reordered = is_reordered(one.extents.size());
       out.parts.push_back(std::move(one));
     }
     out.place = scanner_.since(begin);
     return out;
   }
   /// Reads `{1,0}` and `{1,0:T(8,128)}`.
-  bool is_reordered() {
+  bool is_reordered(std::size_t rank) {
     const std::size_t begin = scanner_.next();
     skip_balanced();
     const Place place = scanner_.since(begin);
@@ -247,11 +248,16 @@ class Parser {
     dims.expect("{");
     Size last = -1;
     bool falls = true;
+    std::size_t count = 0;
     while (dims.sees_number()) {
       const Size dim = dims.number().value;
+      ++count;
       falls = falls && (last < 0 || dim == last - 1);
       last = dim;
       static_cast<void>(dims.accept(","));
+    }
+    if (count != 0 && count != rank) {
+      text::fail(place, {.code = Code::rank_mismatch, .message = "a layout of another rank"});
     }
     return !falls;
   }

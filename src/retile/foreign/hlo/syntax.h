@@ -39,6 +39,7 @@ struct Operand {
   std::string value;  ///< the name, without `%`
   Place place;
   std::optional<Size> part = {};
+  std::optional<WrittenType> type = {};  ///< where it stands before the name
 };
 
 struct Instruction {

@@ -191,6 +191,13 @@ std::vector<Argument> Parser::arguments() {
 }
 
 /// Operations of one block; where it is labelled, `^bb0(%a: T):` comes first.
+namespace {
+bool is_terminator(std::string_view name) {
+  return name == "return" || name == "func.return" || name == "stablehlo.return" ||
+         name == "sdy.return";
+}
+}  // namespace
+
 Block Parser::block(std::vector<Argument> arguments, bool labelled) {
   Block out{std::move(arguments), {}};
   if (labelled) {
@@ -199,6 +206,11 @@ Block Parser::block(std::vector<Argument> arguments, bool labelled) {
     lexer_.expect(":");
   }
   out.ops = ops("}");
+  for (const Op& op : out.ops) {
+    if (!is_terminator(op.name) || &op == &out.ops.back()) continue;
+    text::fail(op.place,
+               {.code = Code::syntax, .message = "something stands behind what ends a block"});
+  }
   return out;
 }
 

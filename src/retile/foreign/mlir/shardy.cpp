@@ -189,6 +189,15 @@ class ShardyReader {
     if (claimed->layout.devices() != builder_.out.devices) {
       refuse_at(sharding.place, Code::unsupported, "a mesh of another number of devices");
     }
+    const auto same_axis = [](const Axis& a, const Axis& b) {
+      return a.name == b.name && a.size == b.size;
+    };
+    const auto& said = claimed->spread.mesh.mesh.axes();
+    const auto& own = out_.mesh.mesh.axes();
+    if (op.name != "sdy.collective_permute" &&
+        !std::equal(said.begin(), said.end(), own.begin(), own.end(), same_axis)) {
+      refuse_at(sharding.place, Code::bad_program, "the result has another mesh than the operand");
+    }
     if (builder_.out.operations.empty() || known_.size() == before_) put(op, Same{}, extents());
     builder_.out.values[from_].claim = std::shared_ptr<const Layout>(claimed, &claimed->layout);
     stopped_ = !claimed->layout.equivalent(*made);

@@ -262,7 +262,11 @@ class TileReader {
   /// Refuses groups of replicas in a program of partitions: who means them does not mean devices.
   void check_numbers(const Op& op, bool has_global_ids) const {
     const bool has_channel = channel(op) > 0;
-    const bool global = has_global_ids && find(op, "use_global_device_ids") != nullptr;
+    const Attribute* global_ids = find(op, "use_global_device_ids");
+    if (global_ids != nullptr && global_ids->kind != Kind::unit) {
+      refuse_at(global_ids->place, Code::syntax, "use_global_device_ids stands without a value");
+    }
+    const bool global = has_global_ids && global_ids != nullptr;
     if (global && !has_channel) {
       refuse_at(op.place, Code::syntax, "use_global_device_ids without a channel_handle");
     }
@@ -277,13 +281,21 @@ class TileReader {
               {has_global_ids ? "channel_handle and use_global_device_ids make them devices"
                               : "channel_handle makes them partitions"});
   }
+  /// Numbers of devices, which the verifier has in 64 bits.
+  [[nodiscard]] static const std::vector<std::int64_t>& device_list(const Attribute& list) {
+    const std::vector<std::int64_t>& numbers = numbers_of(list);
+    if (list.type().element != "i64") {
+      refuse_at(list.place, Code::syntax, "numbers of devices are of the type i64");
+    }
+    return numbers;
+  }
   Groups groups(const Op& op, bool has_global_ids) {
     check_numbers(op, has_global_ids);
     const Attribute& list = need(op, "replica_groups");
     if (list.kind == Kind::dialect && list.text == "stablehlo.replica_group_mesh_axes") {
       return axis_groups(list);
     }
-    const std::vector<std::int64_t>& numbers = numbers_of(list);
+    const std::vector<std::int64_t>& numbers = device_list(list);
     const Shape& extents = list.type().extents;
     if (extents.size() != 2) refuse_at(list.place, Code::syntax, "groups are rows of numbers");
     const auto count = checked_product(extents);
@@ -364,7 +376,7 @@ class TileReader {
   [[nodiscard]] std::vector<std::pair<Size, Size>> pairs(const Op& op) const {
     check_numbers(op, false);
     const Attribute& list = need(op, "source_target_pairs");
-    const std::vector<std::int64_t>& numbers = numbers_of(list);
+    const std::vector<std::int64_t>& numbers = device_list(list);
     const Shape& extents = list.type().extents;
     std::vector<std::pair<Size, Size>> out;
     if (extents.size() == 2 && extents[0] == 0) return out;

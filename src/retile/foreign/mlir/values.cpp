@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "retile/core/names.h"
@@ -256,12 +258,17 @@ AttributePtr Parser::list_attribute() {
 
 std::vector<NamedAttribute> Parser::dictionary() {
   std::vector<NamedAttribute> out;
+  std::set<std::string> names;
   if (lexer_.accept("}")) return out;
   do {
     const bool named = lexer_.sees(TokenKind::word) || lexer_.sees(TokenKind::text);
     if (!named) lexer_.fail_expected("the name of an attribute");
     const LexToken token = lexer_.take();
     NamedAttribute entry{unquoted(token), nullptr, lexer_.at(token.span)};
+    if (!names.insert(entry.name).second) {
+      text::fail(entry.place, {.code = Code::syntax,
+                               .message = fmt::format("{} stands twice", shown_name(entry.name))});
+    }
     if (lexer_.accept("=")) {
       entry.value = attribute();
     } else {
