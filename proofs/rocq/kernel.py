@@ -250,7 +250,7 @@ So `certified: true` rests on the kernel as far as both certifiers agree. These 
   accept, and one of the optimum + 1, which both must refuse.
 - `kernel.adversarial`: certificates with numbers changed, lines left out or doubled, detours, and false claims with
   all that can be said for them. The label `slow` runs a million of them.
-- `kernel.planner`: what `retile plan --certificate` writes, of 10,000 random problems under the label `slow`.
+- `kernel.planner`: what `retile plan --one-dim --certificate` writes, of 10,000 random problems under the label `slow`.
 
 The kernel may take at most 20 times the time of `spec/`. It took about 4 times. It has no limits on its work, so
 nothing is compared where `spec/` decides nothing.
@@ -419,7 +419,7 @@ def planner(work, queries, retile, count):
         for k in range(count):
             mesh, one, other = draw_problem(dice)
             path = Path(folder) / f"{k}.txt"
-            done = run(retile, "plan", "--mesh", mesh, one, other, "--certificate", path, cwd=work, limit=False)
+            done = run(retile, "plan", "--one-dim", "--mesh", mesh, one, other, "--certificate", path, cwd=work, limit=False)
             if done.returncode == 3:  # too large
                 left_out += 1
             else:

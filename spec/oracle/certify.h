@@ -6,8 +6,8 @@
 
 namespace spec::oracle {
 
-inline bool is_of_the_scope(const Step& step) {
-  return !step.transfers && !step.grid && step.adding != Adding::unreduce &&
+inline bool is_meant(const Step& step, const CertificateReader& reader) {
+  return !step.transfers && (!step.grid || reader.along) && step.adding != Adding::unreduce &&
          step.adding != Adding::embed;
 }
 
@@ -17,10 +17,15 @@ inline std::string optimal(const Program& program, const Verdict& verdict,
                            const CertificateReader& reader) {
   if (!reader.has_lines) return "not claimed";
   bool comparable = verdict.cost >= reader.lines.C;
-  for (const Step& step : program.steps) comparable = comparable && is_of_the_scope(step);
+  for (const Step& step : program.steps) comparable = comparable && is_meant(step, reader);
   if (!comparable) return "not comparable";
   return verdict.within_bound && verdict.cost == reader.lines.C ? "true" : "false";
 }
+
+constexpr const char* paper_scope = "tiles within the bound (4)";
+constexpr const char* sums_scope = "reducescatter, allreduce, tiles within the bound (4)";
+constexpr const char* along_scope =
+    "allgathers and alltoalls along several dimensions, tiles of any size";
 
 /// What is certified of a Program that is right, and of what that speaks.
 inline void print(std::ostream& out, const Program& program, const CertificateReader& reader) {
@@ -31,9 +36,10 @@ inline void print(std::ostream& out, const Program& program, const CertificateRe
   if (!reader.facts.empty()) out << "facts: " << reader.facts.size() << "\n";
   if (!reader.has_lines) return;
   out << "scope: allgather, dynslice, alltoall, allpermute (Fig. 10), "
-      << (program.version == 2 ? "reducescatter, allreduce, " : "")
-      << "tiles within the bound (4), cost in elements per device (Fig. 11)\nlower_bound: "
-      << reader.lines.C << "\n";
+      << (reader.along           ? along_scope
+          : program.version == 2 ? sums_scope
+                                 : paper_scope)
+      << ", cost in elements per device (Fig. 11)\nlower_bound: " << reader.lines.C << "\n";
 }
 
 /// The first fact that does not hold, or the first line that proves nothing; yes when there is
@@ -48,7 +54,9 @@ inline int refute(std::ostream& out, const Program& program, const Verdict& verd
         return no;
       }
     }
-    if (reader.has_lines && program.version == 2) {
+    if (reader.along) {
+      AlongCertifier(program, reader.lines.C).run();
+    } else if (reader.has_lines && program.version == 2) {
       SumsCertifier(program, reader.lines.C, reader.sums).run();
     } else if (reader.has_lines) {
       Certifier(program, reader.lines).run();
@@ -56,7 +64,7 @@ inline int refute(std::ostream& out, const Program& program, const Verdict& verd
     return yes;
   } catch (const Unproved& why) {
     out << "certified: false\nwhy: " << why.reason << "\n";
-    print(out, program.version == 2 ? "localtype_and_addends" : "localtype", why.c);
+    print(out, program.version > 1 && !reader.along ? "localtype_and_addends" : "localtype", why.c);
     return no;
   } catch (const TooLarge& what) {
     too_large = what.why;

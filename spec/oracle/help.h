@@ -204,6 +204,9 @@ the proof, and searches for nothing. What is proved is the cost in elements per 
                              [i,j,n], an alltoall(i,j) of the factor n, or, if j is the rank, an
                              allgather(i)
 
+With the line `scope several_dims` in the place of those below `lower_bound` the steps may go along
+several dimensions at once, and the oracle tries all that could cost less.
+
 With lines of `retile prove` in their place, or before them, it checks what these say of every device:
 
   fact groups [k,m,n]        step k has m groups of n devices, and every device is in one of them

@@ -1,6 +1,7 @@
 /// Reads a Program and the lines of its certificate.
 ///
 ///   line = "lower_bound" INT | "potential" ints INT INT | "refuted" ints rows    (see certify.h)
+///        | "scope" "several_dims"                                          (see certify_along.h)
 ///        | "addends" ints INT INT                                           (see certify_sums.h)
 ///        | "fact" NAME ints                                                       (see facts.h)
 ///        | "end"
@@ -10,7 +11,7 @@
 
 #include <utility>
 
-#include "certify_sums.h"
+#include "certify_along.h"
 #include "facts.h"
 #include "text.h"
 
@@ -21,14 +22,15 @@ class CertificateReader : public ProgramReader {
   explicit CertificateReader(std::string_view text) : ProgramReader(text) {}
   Certificate lines;
   std::map<Sizes, Size> sums;  // π by localtype and number of addends, of a Program that has these
-  bool has_lines = false;      // of the proof that nothing is cheaper
+  /// Of the proof that nothing is cheaper; among steps along several dimensions, too.
+  bool has_lines = false, along = false;
   std::vector<Fact> facts;
 
   /// The one Program, when the text is whole. Of version 2 the tiles are filled in.
   Program program() {  // throws ParseError
     std::vector<Program> all = programs();
     if (all.size() > 1) fail({}, "a certificate is for one Program");
-    if (all.front().version == 2) sums_are_meant(all.front());
+    if (along || all.front().version == 2) scope_is_meant(all.front());
     if (has_lines && !bounded_) fail(here(), "there is no line lower_bound");
     if ((has_lines || !facts.empty()) && !ended_) {
       fail(here(), "the line end is missing: this certificate was cut, or is of an older form");
@@ -45,7 +47,10 @@ class CertificateReader : public ProgramReader {
       facts.emplace_back(what, ints());
       return true;
     }
-    if (word == "lower_bound") {
+    if (word == "scope") {
+      if (along || bare_name() != "several_dims") fail(start, "expected scope several_dims");
+      along = true;
+    } else if (word == "lower_bound") {
       if (std::exchange(bounded_, true)) fail(here(), "lower_bound stands too often");
       lines.C = integer();
     } else if (word == "potential") {
@@ -72,11 +77,21 @@ class CertificateReader : public ProgramReader {
   void version_2(const ParseError& place) override { version_2_ = place; }
 
  private:
-  void sums_are_meant(Program& program) const {
-    if (program.from.layout->addition == Addition::none) {
-      fail(version_2_, "certify reads retile.program/1 alone, and /2 where `from` has addends");
+  void scope_is_meant(Program& program) {
+    if (along && !(lines.pi.empty() && lines.refuted.empty() && sums.empty())) {
+      fail(here(), "a certificate of scope several_dims has no lines but lower_bound");
     }
-    if (!facts.empty()) fail(version_2_, "there are no facts about addends");
+    if (program.version == 1) return;
+    const bool adds = program.from.layout->addition != Addition::none;
+    if (along && adds) fail(version_2_, "scope several_dims says nothing of addends");
+    if (!along && !adds) {
+      fail(version_2_,
+           "certify reads retile.program/1 alone, and /2 where `from` has addends or the scope is "
+           "several_dims");
+    }
+    if (!facts.empty())
+      fail(version_2_,
+           adds ? "there are no facts about addends" : "there are no facts about version 2");
     for (Tiling* f : {&program.from, &program.to}) {
       f->tile = even_localtype(*f, program.devices).value_or(Sizes());
     }

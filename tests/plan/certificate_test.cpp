@@ -101,6 +101,53 @@ TEST(Certificate, nothing_to_do_needs_no_lines) {
   EXPECT_TRUE(ask(proved.text()).optimal());
 }
 
+/// What the oracle says of a bound among steps along several dimensions.
+std::string ask_along(const Problem& problem, Size bound) {
+  const auto read =
+      spec::parse_programs("retile.program/1\nmesh " + to_text(problem.spelling->mesh) + "\nfrom " +
+                           problem.spelling->from + "\nto " + problem.spelling->to + "\n");
+  try {
+    spec::AlongCertifier(read.programs.at(0), bound, Size{1} << 26).run();
+    return "certified";
+  } catch (const spec::Unproved& why) {
+    return why.reason;
+  } catch (const spec::TooLarge&) {
+    return "undecided";
+  }
+}
+
+TEST(Certificate, what_is_said_among_all_steps_is_certified) {
+  support::Random random(1);
+  Size claims = 0, undecided = 0;
+  for (const char* const text : {"x:2,y:2,z:2", "x:4,y:2,z:4", "x:2,y:3,z:2", "x:6,y:4,z:5"}) {
+    const Mesh mesh = parse_mesh(text).value();
+    for (int k = 0; k < 60; ++k) {
+      const Problem problem = support::draw_problem(random, mesh);
+      const Plan made = plan(problem, {.steps = Scope::several_dims}).value();
+      const Certificate certificate = certify(made).value();
+      EXPECT_EQ(certificate.scope, made.scope);
+      EXPECT_EQ(certificate.lower_bound, made.lower_bound);
+      if (made.scope == Scope::one_dim) continue;
+      EXPECT_TRUE(certificate.potentials.empty() && certificate.refutations.empty());
+      const std::string said = ask_along(problem, made.lower_bound);
+      ++claims;
+      undecided += said == "undecided" ? 1 : 0;
+      EXPECT_TRUE(said == "certified" || said == "undecided") << said << ": " << name_of(problem);
+      EXPECT_NE(ask_along(problem, made.cost + 1), "certified") << name_of(problem);
+    }
+  }
+  std::cout << claims << " bounds among all steps, " << undecided << " undecided\n";
+  EXPECT_GT(claims, 200);
+  EXPECT_LT(undecided, 10);
+}
+
+TEST(Certificate, one_gather_for_a_matrix_cut_both_ways_has_two_lines) {
+  const Plan made = plan(parse_problem("x:2,y:2", "[2{x}4, 2{y}4]", "[4, 4]").value(),
+                         {.steps = Scope::several_dims})
+                        .value();
+  EXPECT_EQ(to_text(certify(made).value()), "scope several_dims\nlower_bound 16\n");
+}
+
 TEST(Certificate, costs_in_bytes_and_memory_limits_have_none) {
   const Problem problem = parse_problem("x:4", "[3{x}12]", "[12]").value();
   EXPECT_EQ(certify(plan(problem, {.cost_model = CostModel::bytes}).value()).error().code,

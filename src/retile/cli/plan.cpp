@@ -43,9 +43,7 @@ struct PlanArguments {
 Result<PlanOptions> read_options(const PlanArguments& arguments) {
   PlanOptions options;
   options.collectives = arguments.collectives;
-  // Certificates are of steps along one dimension.
-  const bool along_one = arguments.one_dim || arguments.certificate;
-  options.steps = along_one ? Scope::one_dim : Scope::several_dims;
+  options.steps = arguments.one_dim ? Scope::one_dim : Scope::several_dims;
   if (arguments.cost) {
     const auto choice = parse_choice(*arguments.cost, "--cost", {"paper", "bytes"});
     if (!choice) return refuse(choice.error());

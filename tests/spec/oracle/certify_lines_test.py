@@ -1,4 +1,4 @@
-"""Measures with gcov how many lines of spec/ `retile-oracle certify` executes: less than 900.
+"""Measures with gcov how many lines of spec/ `retile-oracle certify` executes: less than 910.
 
 usage: certify_lines_test.py COMPILER GCOV SPEC WORK
 
@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 
-LIMIT = 900
+LIMIT = 910
 COMPILER, GCOV = sys.argv[1:3]
 SPEC, WORK = (os.path.abspath(word) for word in sys.argv[3:5])
 HERE = os.path.dirname(os.path.abspath(__file__))

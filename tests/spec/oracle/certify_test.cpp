@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 
 namespace spec::oracle::certify_test {
@@ -40,6 +41,26 @@ TEST(OracleCertify, what_a_step_along_several_dimensions_costs_compares_with_not
   EXPECT_EQ(optimal(along, right, reader), "true");
   along.steps.front().grid = Grid{{}, {0}, {2}};
   EXPECT_EQ(optimal(along, right, reader), "not comparable");
+}
+
+TEST(OracleCertify, with_their_scope_steps_along_several_dimensions_are_comparable) {
+  const std::string text = program + "scope several_dims\nlower_bound 4\nend\n";
+  std::ostringstream out;
+  EXPECT_EQ(certify_text(text, true, out), yes);
+  EXPECT_NE(out.str().find("along several dimensions"), std::string::npos) << out.str();
+  CertificateReader reader(text);
+  Program along = reader.program();
+  const Verdict right = spec::check(along);
+  along.steps.front().grid = Grid{{}, {0}, {2}};
+  EXPECT_EQ(optimal(along, right, reader), "true");
+  along.steps.front().adding = Adding::embed;
+  EXPECT_EQ(optimal(along, right, reader), "not comparable");
+  for (const char* const wrong : {"scope one_dim\nlower_bound 4\nend\n",
+                                  "scope several_dims\nscope several_dims\nlower_bound 4\nend\n",
+                                  "scope several_dims\nlower_bound 4\npotential [4] 0 4\nend\n",
+                                  "scope several_dims\nend\n"}) {
+    EXPECT_THROW(CertificateReader(program + wrong).program(), ParseError) << wrong;
+  }
 }
 
 }  // namespace

@@ -152,7 +152,8 @@ TEST(SumsCertifier, other_texts_are_refused_by_name) {
   const std::string whole = "retile.program/2\nmesh x:2\nfrom [2{x}4]\nto [4]\n";
   const std::string sums = "retile.program/2\nmesh x:2\nfrom sum{x}[4]\nto [4]\n";
   EXPECT_EQ(outcome(whole + "lower_bound 4\n"),
-            "certify reads retile.program/1 alone, and /2 where `from` has addends");
+            "certify reads retile.program/1 alone, and /2 where `from` has addends or the scope is "
+            "several_dims");
   EXPECT_EQ(outcome(sums + "lower_bound 4\nfact cost [4]\n"), "there are no facts about addends");
   EXPECT_EQ(outcome(sums + "lower_bound 4\n"), "certified");
 }
