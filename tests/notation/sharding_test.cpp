@@ -209,6 +209,13 @@ TEST(Sharding, forms_that_systems_print_are_read) {
             "[8{y}32, 24]");
   EXPECT_EQ(type(R"(<@m, [{}, {}], unreduced=max{"y":(2)2}>)"), "max{y:(2)2}[32, 24]");
   EXPECT_EQ(type(R"(<@m, [{}, {}], unreduced={"x"}, replicated={"y"}>)"), "sum{x}[32, 24]");
+  EXPECT_NE(
+      refusal(R"(<@m, [{"y"}, {}], replicated={"x", "y"}>)").find("axis y is replicated, and used"),
+      std::string::npos);
+  EXPECT_NE(
+      refusal(R"(<@m, [{}, {}], replicated={"x"}, unreduced={"x"}>)").find("axis x is replicated"),
+      std::string::npos);
+  EXPECT_EQ(type(R"(<@m, [{"y":(1)2}, {}], replicated={"y":(2)2}>)"), "[16{y:(1)2}32, 24]");
   EXPECT_EQ(type("{replicated}"), "[32, 24]");
   EXPECT_EQ(type("{maximal device=3}"), "[32, 24]@3");
   EXPECT_EQ(type("{unreduced}"), "sum{y,x}[32, 24]");

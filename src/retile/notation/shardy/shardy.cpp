@@ -1,6 +1,9 @@
 // Shardy: `#sdy.sharding<@m, [{"x"}, {}]>`, with or without the words in front, and its meshes.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "retile/core/names.h"
 #include "retile/notation/written.h"
 
 namespace retile::notation {
@@ -33,13 +36,35 @@ PlacedMesh read_axes(Scanner& scanner, std::size_t begin, std::optional<Token<Si
   return placed_by_list(std::move(mesh), devices, scanner.since(begin));
 }
 
+/// That axes that stand among the replicated ones do nothing else. Parts of one axis may be others.
+void check_replicated(const std::vector<WrittenPart>& replicated, const Written& out) {
+  const auto meets = [](const WrittenPart& a, const WrittenPart& b) {
+    const bool is_whole = a.major == 0 || b.major == 0;
+    return a.axis == b.axis && (is_whole || (a.major == b.major && a.size == b.size));
+  };
+  std::vector<const WrittenAxes*> used = {&out.addends};
+  for (const WrittenAxes& dim : out.dims) used.push_back(&dim);
+  for (const WrittenPart& part : replicated) {
+    for (const WrittenAxes* axes : used) {
+      const bool stands_twice =
+          std::any_of(axes->parts.begin(), axes->parts.end(),
+                      [&](const WrittenPart& other) { return meets(part, other); });
+      if (!stands_twice) continue;
+      text::fail(part.place, {.code = Code::axis_used_twice,
+                              .message = fmt::format("axis {} is replicated, and used",
+                                                     shown_name(part.axis))});
+    }
+  }
+}
+
 /// Reads `, replicated={..}` and `, unreduced=max{..}`, in either order.
 void read_axes_beside(Scanner& scanner, Written& out) {
+  std::vector<WrittenPart> replicated;
   while (scanner.accept(",")) {
     if (scanner.accept("replicated")) {
       scanner.expect("=");
       scanner.expect("{");
-      static_cast<void>(read_parts(scanner));
+      replicated = read_parts(scanner).parts;
       continue;
     }
     const std::size_t begin = scanner.next();
@@ -51,6 +76,7 @@ void read_axes_beside(Scanner& scanner, Written& out) {
     out.addends = read_parts(scanner);
     out.addends.place = scanner.since(begin);
   }
+  check_replicated(replicated, out);
 }
 
 }  // namespace
