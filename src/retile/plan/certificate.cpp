@@ -322,10 +322,11 @@ Result<Certificate> certify(const Plan& plan, const CertificateOptions& options)
          .message = fmt::format("a certificate is for at most {} devices", most_devices)});
   }
   if (plan.problem.from.addends()) return certify_adding(plan, options);
-  const bool over_dims = plan.options.steps == Scope::several_dims;
-  if (over_dims && plan.scope == Scope::several_dims) {
-    return Certificate{
-        .lower_bound = plan.lower_bound, .scope = plan.scope, .potentials = {}, .refutations = {}};
+  if (plan.options.steps == Scope::several_dims && plan.scope != Scope::one_dim) {
+    return Certificate{.lower_bound = plan.lower_bound,
+                       .scope = Scope::several_dims,
+                       .potentials = {},
+                       .refutations = {}};
   }
   return Prover(plan, options).run();
 }
