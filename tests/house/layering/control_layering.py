@@ -108,7 +108,7 @@ MUTANTS = [
     ("json", f"src/retile/program/{PLANTED}.cpp", "#include <nlohmann/json.hpp>\n", "#include <string>\n"),
     ("json", f"src/retile/program/forms/{PLANTED}.h", "#include <nlohmann/json.hpp>\n", "#include <string>\n"),
     ("json", f"src/retile/check/{PLANTED}.cpp", "#include <nlohmann/json.hpp>\n", "#include <string>\n"),
-    ("json", f"src/retile/cli/{PLANTED}.h", "#include <nlohmann/json_fwd.hpp>\n", "#include <CLI/CLI.hpp>\n"),
+    ("json", f"src/retile/program/forms/{PLANTED}.h", "#include <nlohmann/json_fwd.hpp>\n", "#include <map>\n"),
     ("cli11", f"src/retile/program/forms/{PLANTED}.cpp", "#include <CLI/CLI.hpp>\n", "#include <nlohmann/json.hpp>\n"),
     ("z3", f"src/retile/check/{PLANTED}.cpp", "#include <z3++.h>\n", "#include <set>\n"),
     ("z3", f"src/retile/prove/{PLANTED}.h", "#include <z3.h>\n", "#include <set>\n"),
