@@ -143,10 +143,13 @@ Outcome infeasible(const Problem& problem, const PlanOptions& options, const Dia
 namespace {
 
 Outcome work_on(const PlanArguments& arguments) {
-  const Result<PlanOptions> options = read_options(arguments);
+  Result<PlanOptions> options = read_options(arguments);
   if (!options) return failed(options.error());
   const Result<Problem> problem = arguments.problem.read();
   if (!problem) return failed(problem.error());
+  // Certificates of sums are of steps along one dimension.
+  const bool adds = problem->from.addends() || problem->to.addends();
+  if (arguments.certificate && adds) options->steps = Scope::one_dim;
   const Result<Plan> planned = plan(*problem, *options);
   if (!planned) {
     if (planned.error().code == Code::infeasible) {
