@@ -98,8 +98,12 @@ TEST(CertifyAlong, no_bound_above_the_optimum_is_certified) {
   const std::vector<Row> rows = {
       {"a:2,b:2", {{"a", 2}, {"b", 2}}, {{4}, {2, 4}, {4, 4}, {2, 2, 2}, {4, 4, 2}}},
       {"a:2,b:3", {{"a", 2}, {"b", 3}}, {{6}, {6, 6}, {2, 3}, {6, 3}, {2, 6, 3}, {6, 6, 6}}},
-      {"a:2,b:2,c:2", {{"a", 2}, {"b", 2}, {"c", 2}}, {{8}, {4, 4}, {8, 2}, {2, 2, 4}}},
-      {"a:2,b:2,c:3", {{"a", 2}, {"b", 2}, {"c", 3}}, {{12, 2}, {6, 6}, {12, 6}}},
+      {"a:2,b:2,c:2",
+       {{"a", 2}, {"b", 2}, {"c", 2}},
+       {{8}, {4, 4}, {8, 2}, {2, 2, 4}, {2, 2}, {4}, {2, 1, 2}}},
+      {"a:2,b:2,c:3",
+       {{"a", 2}, {"b", 2}, {"c", 3}},
+       {{12, 2}, {6, 6}, {12, 6}, {2, 3}, {6}, {3, 6}, {2, 3, 3}}},
       {"a:3,b:3", {{"a", 3}, {"b", 3}}, {{9, 3}, {9, 9}}}};
   for (const Row& row : rows) {
     const Tally tally = run(row);
@@ -118,6 +122,14 @@ TEST(CertifyAlong, the_smallest_example_is_one_allgather) {
   EXPECT_EQ(judge(program, 16), "certified");
   EXPECT_EQ(judge(program, 17), "allgather");
   EXPECT_EQ(judge(program, 20), "allgather");  // among steps along one dimension each
+}
+
+TEST(CertifyAlong, more_than_three_smallest_tiles_are_never_certified) {
+  // Dimension 0 loses 2 and gets 3, and 5 is on another axis: two alltoalls and an allpermute.
+  const Program program =
+      program_of("a:2,b:3,c:5,d:5", "[3{a}6, 2, 1{b}3, 1{c}5]", "[2{b}6, 1{a}2, 3, 1{d}5]");
+  EXPECT_EQ(judge(program, 18), "certified");
+  EXPECT_EQ(judge(program, 19), "source");
 }
 
 TEST(CertifyAlong, version_2_says_the_same) {
