@@ -31,7 +31,7 @@ include(RetileMpiTests)
 include(RetileFuzz)
 
 set(RETILE_TESTS_LEFT_OUT "" CACHE INTERNAL "")
-set(RETILE_LABELS unit property exhaustive proof kernel mpi gpu cli house slow)
+set(RETILE_LABELS unit property exhaustive proof kernel mpi gpu cli house slow all)
 # Seconds that an entry may take when its test says nothing.
 set(RETILE_TIMEOUT_unit 60)
 set(RETILE_TIMEOUT_property 120)
@@ -43,6 +43,19 @@ set(RETILE_TIMEOUT_gpu 600)
 set(RETILE_TIMEOUT_cli 300)
 set(RETILE_TIMEOUT_house 300)
 set(RETILE_TIMEOUT_slow 1800)
+set(RETILE_TIMEOUT_all 300)
+# Entries that get the label `all`: they run with `scripts/test --all` only. They take long, and what they pass beside the entries
+# that always run is more of the same: more processes on the same paths, longer walks through the oracle's own statements, and
+# counts of lines.
+set(RETILE_WITH_ALL
+    "^exec\\.mpi\\..*\\.ranks_(3|6|8|12|64)$"
+    "^exec\\.mpi\\.redistribute\\.ranks_24$"
+    "^exec\\.mpi\\.nodes\\.(TwoNodes|Tcp)$"
+    "^spec\\.paper\\..*_walks$"
+    "^spec\\.search\\.tiles$"
+    "^spec\\.oracle\\.certify_lines$"
+    "^notation\\.paper\\.typing_vs_spec_exhaustive$"
+    "^house\\.install\\.")
 # Files of tests in one translation unit: the headers and the templates of RapidCheck cost more than the tests. More in one would
 # leave a processor without work.
 set(RETILE_TESTS_TOGETHER 8)
@@ -65,6 +78,11 @@ endif()
 function(retile_set_test_properties entry)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "LABELS;ENVIRONMENT;PROGRAMS")
   _retile_check_arguments(retile_set_test_properties arg)
+  foreach(pattern IN LISTS RETILE_WITH_ALL)
+    if(entry MATCHES "${pattern}")
+      list(APPEND arg_LABELS all)
+    endif()
+  endforeach()
   foreach(label IN LISTS arg_LABELS)
     if(NOT label IN_LIST RETILE_LABELS)
       message(FATAL_ERROR "Test ${entry}: unknown label ${label}; labels are: ${RETILE_LABELS}")
@@ -74,9 +92,11 @@ function(retile_set_test_properties entry)
     endif()
   endforeach()
   set(built_for ${arg_LABELS})
-  if("slow" IN_LIST arg_LABELS)
-    set(built_for slow)
-  endif()
+  foreach(label IN ITEMS slow all) # not built where only others run
+    if(label IN_LIST arg_LABELS)
+      set(built_for ${label})
+    endif()
+  endforeach()
   if(arg_PROGRAMS)
     foreach(label IN LISTS built_for)
       add_dependencies(retile_tests_${label} ${arg_PROGRAMS})
