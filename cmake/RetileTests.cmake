@@ -1,13 +1,14 @@
 # Test programs and their ctest entries; docs/tests.md says which of them run when.
 #
-#   retile_add_tests(<room> [UNIT a_test.cpp ..] [PROPERTY b_test.cpp ..] [EXHAUSTIVE ..] [PROOF ..] [GPU ..] [SLOW ..]
+#   retile_add_tests(<room> [OPTIMISED] [UNIT a_test.cpp ..] [PROPERTY b_test.cpp ..] [EXHAUSTIVE ..] [PROOF ..] [GPU ..] [SLOW ..]
 #                    DEPS retile::core .. [SOURCES helper.cpp ..] [DEFINITIONS X=1 ..] [TIMEOUT seconds] [ARGS ..])
 #       The tests of a room such as core or exec.copy: files of GoogleTest and RapidCheck by their label. A file a_test.cpp is
 #       the ctest entry <room>.a, sub/a_test.cpp is <room>.sub.a. Files under SLOW are compiled with RETILE_SLOW_TESTS and become
 #       <room>.a.slow; they may stand under another label, too. The files of UNIT and PROPERTY make the program test_<room>,
 #       those of another label test_<room>_<label>, in few translation units: each file has a namespace of its own, named after
-#       it. main() is provided. Tests may include "spec/..", "support/.." and the public headers of DEPS; SOURCES are
-#       compiled beside them.
+#       it. OPTIMISED says that those of UNIT and PROPERTY run longer than they compile: they are compiled without
+#       RETILE_TEST_FLAGS. main() is provided. Tests may include "spec/..", "support/.." and the public headers of DEPS;
+#       SOURCES are compiled beside them.
 #   retile_add_test(<name> SOURCES x_test.cpp .. DEPS .. [LABELS unit ..] [TIMEOUT seconds] [ARGS ..])
 #       A program of its own, test_<name>, with one entry <name>: for what cannot share a program.
 #   retile_add_mpi_tests(<room> FILES a_test.cpp .. DEPS .. [SOURCES ..]) makes the program test_<room> with an MPI main(), and
@@ -230,7 +231,7 @@ endfunction()
 
 function(retile_add_tests room)
   set(kinds UNIT PROPERTY EXHAUSTIVE PROOF GPU SLOW)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "${kinds};SOURCES;DEPS;DEFINITIONS;ARGS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMISED" "TIMEOUT" "${kinds};SOURCES;DEPS;DEFINITIONS;ARGS")
   _retile_check_arguments(retile_add_tests arg)
   _retile_rooms_are_built(built ${room} ${arg_DEPS})
   if(NOT built)
@@ -244,6 +245,7 @@ function(retile_add_tests room)
   list(TRANSFORM pairs_property APPEND "|property")
   if(arg_UNIT OR arg_PROPERTY)
     _retile_add_tests_of_program(${room} ${program} "" PAIRS ${pairs_unit} ${pairs_property} ${common} TIMEOUT ${arg_TIMEOUT})
+    set_target_properties(${program} PROPERTIES RETILE_OPTIMISED "${arg_OPTIMISED}")
   endif()
   foreach(kind IN ITEMS EXHAUSTIVE PROOF GPU)
     if(arg_${kind})
@@ -277,7 +279,8 @@ function(retile_prepare_tests)
   add_library(retile_test_support INTERFACE)
   add_library(retile::test_support ALIAS retile_test_support)
   target_include_directories(retile_test_support INTERFACE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests")
-  target_compile_options(retile_test_support INTERFACE ${RETILE_TEST_FLAGS})
+  set(given "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:RETILE_OPTIMISED>>>:${RETILE_TEST_FLAGS}>")
+  target_compile_options(retile_test_support INTERFACE ${given})
 
   # Libraries, so that a test with a main() of its own simply does not pull these in.
   add_library(retile_test_main STATIC "${PROJECT_SOURCE_DIR}/cmake/test_main.cpp")
