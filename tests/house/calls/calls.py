@@ -78,8 +78,7 @@ def line_of(call):
 
 
 def data_files(folder=HERE):
-    return [os.path.join(folder, name) for name in sorted(os.listdir(folder))
-            if name.endswith(".jsonl") and name != "changed.jsonl"]
+    return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".jsonl")]
 
 
 def read_lines(path):

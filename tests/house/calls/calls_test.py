@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Makes the recorded calls again and demands the recorded answers, byte for byte; changed.jsonl has what is meant to differ.
+"""Makes the recorded calls again and demands the recorded answers, byte for byte.
 
-    calls_test.py --bin DIR [--jobs 2] [--only REGEX] [--write-changed]
+    calls_test.py --bin DIR [--jobs 2] [--only REGEX] [--write] [--times 3]
 
-README.md says how changed.jsonl is written.
+--write records what the programs in DIR answer now, where that differs; `git diff` then shows what users will notice, and the
+message of the commit says why. It also records calls that define/ lists anew, and drops those that it lists no more. A call that
+is written is made several times, the last time while other work keeps every processor busy. One whose answers differ is not
+written, and named.
 """
 
 import argparse
@@ -12,94 +15,69 @@ import difflib
 import json
 import os
 import re
+import subprocess
 import sys
 import time
 
 import calls as recorded_calls
-import record
+import definitions
 from calls import HERE
 
 LEAST_CALLS = 2000  # of retile, without those of the oracle alone
 SHOWN = 8  # differences that are shown in full
-FIELDS = {"id", "ids", "match", "reason", "old", "new", "expected"}
-
-
-class Fault(Exception):
-    """changed.jsonl, or the records, are not what they must be."""
-
-
-# ---- What is meant to differ --------------------------------------------------------------------
-
-def replaced(value, old, new):
-    """The answer with every `old` replaced in its texts, and whether there was one."""
-    if isinstance(value, str):
-        return value.replace(old, new), old in value
-    if isinstance(value, dict):
-        done = {key: replaced(part, old, new) for key, part in value.items()}
-        # What is known by its sum alone cannot be changed this way.
-        return {key: part for key, (part, _) in done.items()}, any(found for _, found in done.values()) and "sha256" not in value
-    return value, False
-
-
-def changed_ids(entry, known):
-    """The ids that an entry is about, all of them recorded ones."""
-    names = [entry["id"]] if "id" in entry else entry.get("ids")
-    if not isinstance(names, list) or not names or ("id" in entry) == ("ids" in entry):
-        raise Fault(f"an entry has either one id or a list of ids: {entry}")
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise Fault(f"changed.jsonl names calls that are not recorded: {', '.join(unknown)}")
-    if len(set(names)) < len(names):
-        raise Fault(f"an entry names an id twice: {entry}")
-    if "match" in entry and sorted(name for name in known if re.fullmatch(entry["match"], name)) != sorted(names):
-        raise Fault(f"the ids of an entry are not those that match {entry['match']}")
-    return names
-
-
-def apply_changes(expected, entries):
-    """id -> answer, with the deliberate differences."""
-    out, whole = dict(expected), {}
-    for entry in entries:
-        names = changed_ids(entry, expected)
-        if set(entry) - FIELDS:
-            raise Fault(f"fields that an entry does not have: {', '.join(sorted(set(entry) - FIELDS))}")
-        if not str(entry.get("reason", "")).strip():
-            raise Fault(f"the change of {names[0]} has no reason")
-        if ("expected" in entry) == ("old" in entry and "new" in entry):
-            raise Fault(f"the change of {names[0]} has either the new answer, or old and new")
-        for name in names:
-            if name in whole and (whole[name] or "expected" in entry):
-                raise Fault(f"{name} is changed by several entries")
-            whole[name] = "expected" in entry
-            if "expected" in entry:
-                out[name] = entry["expected"]
-                continue
-            answer = {key: replaced(value, entry["old"], entry["new"]) for key, value in out[name].items()}
-            if not any(found for _, found in answer.values()):
-                raise Fault(f"the answer of {name} has no {entry['old']!r}")
-            out[name] = {key: value for key, (value, _) in answer.items()}
-    stale = [name for name in whole if out[name] == expected[name]]
-    if stale:
-        raise Fault(f"changed.jsonl changes nothing of {', '.join(stale)}")
-    return out
 
 
 # ---- The records --------------------------------------------------------------------------------
 
-def check_records(calls, folder):
-    """The records are complete and as they were written."""
+def fault_of(calls, defined):
+    """What is wrong with the records; nothing where they are complete."""
     count = sum(recorded_calls.is_retile_call(call) for call in calls)
     if count < LEAST_CALLS:
-        raise Fault(f"only {count} calls of retile are recorded")
-    with open(os.path.join(folder, record.SUMS), encoding="utf-8") as file:
-        written = json.load(file)["files"]
-    if written != record.sums(folder):
-        raise Fault(f"the .jsonl files are not those of {record.SUMS}: deliberate changes belong into changed.jsonl")
-    defined = {name: call for by_id in record.defined().values() for name, call in by_id.items()}
-    recorded = {call["id"]: record.question(call) for call in calls}
+        return f"only {count} calls of retile are recorded"
+    recorded = {call["id"]: definitions.question(call) for call in calls}
     for name in sorted(defined.keys() | recorded.keys()):
         if defined.get(name) != recorded.get(name):
-            raise Fault(f"{name} is defined as {defined.get(name)}, recorded as {recorded.get(name)}")
+            return f"{name} is defined as {defined.get(name)}, recorded as {recorded.get(name)}; --write records it"
+    return None
+
+
+def with_load(work):
+    """Calls `work` while other processes keep all processors busy, two each."""
+    idlers = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]
+    try:
+        return work()
+    finally:
+        for idler in idlers:
+            idler.kill()
+            idler.wait()
+
+
+def settled(calls, answers, bin_folder, jobs, times):
+    """The answers of calls that answered alike every time; the others are named."""
+    unstable = {}
+    for number in range(1, times):
+        def make_all():
+            return recorded_calls.replay(calls, bin_folder, jobs)
+
+        for name, answer in (with_load(make_all) if number == times - 1 else make_all()).items():
+            if answer != answers[name]:
+                unstable[name] = answer
+    for name, answer in unstable.items():
+        print(f"not written, its answers differ: {name}\n  {answers[name]}\n  {answer}")
+    return {call["id"]: answers[call["id"]] for call in calls if call["id"] not in unstable}
+
+
+def write(folder, by_file, records, answers):
+    """Writes the records of each file: what was answered now, else what was recorded for the same words."""
+    for file, calls in by_file.items():
+        lines = []
+        for name in sorted(calls):
+            if name in answers:
+                lines.append(recorded_calls.line_of({**calls[name], "expected": answers[name]}))
+            elif name in records and definitions.question(records[name]) == calls[name]:
+                lines.append(recorded_calls.line_of(records[name]))
+        with open(os.path.join(folder, file + ".jsonl"), "w", encoding="utf-8") as output:
+            output.write("".join(lines))
 
 
 # ---- Comparing ----------------------------------------------------------------------------------
@@ -123,50 +101,59 @@ def difference(call, wanted, got):
     return "".join(out).encode("utf-8", "backslashreplace").decode()
 
 
+def say_differences(calls, wanted, answers):
+    for call in calls[:SHOWN]:
+        print(difference(call, wanted[call["id"]], answers[call["id"]]))
+    for call in calls[SHOWN:]:
+        print("also differs:", call["id"])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True, help="folder of retile and retile-oracle")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="", help="regular expression of ids")
-    parser.add_argument("--write-changed", action="store_true",
-        help="write entries for all differences, whose reasons are to be filled in")
+    parser.add_argument("--write", action="store_true", help="record the answers that differ; git shows the difference")
+    parser.add_argument("--times", type=int, default=3, help="how often a call is made before its answer is written")
     parser.add_argument("--calls", default=HERE, help="folder of the records, for the control")
     given = parser.parse_args()
     start = time.monotonic()
     bin_folder = os.path.abspath(given.bin)
-    changes = os.path.join(given.calls, "changed.jsonl")
-    try:
-        calls = recorded_calls.recorded(given.calls)
-        if os.path.samefile(given.calls, HERE) or os.path.exists(os.path.join(given.calls, record.SUMS)):
-            check_records(calls, given.calls)
-        entries = recorded_calls.read_lines(changes) if os.path.exists(changes) else []
-        wanted = apply_changes({call["id"]: call["expected"] for call in calls}, entries)
-    except Fault as fault:
-        print(f"error: {fault}")
-        sys.exit(1)
+    records = {call["id"]: call for call in recorded_calls.recorded(given.calls)}
+    names = [os.path.basename(path).removesuffix(".jsonl") for path in recorded_calls.data_files(given.calls)]
+    if set(names) <= set(definitions.FILES):
+        by_file = definitions.defined()
+        defined = {name: call for calls in by_file.values() for name, call in calls.items()}
+        fault = fault_of(records.values(), defined)
+        if fault and not given.write:
+            print("error:", fault)
+            sys.exit(1)
+    else:  # a few of them, for the control
+        by_file = {name: {call["id"]: definitions.question(call) for call in
+                          recorded_calls.read_lines(os.path.join(given.calls, name + ".jsonl"))} for name in names}
+        defined = {name: call for calls in by_file.values() for name, call in calls.items()}
 
     abilities = recorded_calls.abilities(bin_folder)
-    meant = [call for call in calls if re.search(given.only, call["id"])]
+    meant = [call for name, call in defined.items() if re.search(given.only, name)]
     skipped = [call for call in meant if set(call.get("needs", ())) - abilities]
     made = [call for call in meant if not set(call.get("needs", ())) - abilities]
     answers = recorded_calls.replay(made, bin_folder, given.jobs)
-    differing = [call for call in made if answers[call["id"]] != wanted[call["id"]]]
-    for call in differing[:SHOWN]:
-        print(difference(call, wanted[call["id"]], answers[call["id"]]))
-    for call in differing[SHOWN:]:
-        print("also differs:", call["id"])
+    wanted = {call["id"]: records[call["id"]]["expected"] for call in made
+              if call["id"] in records and definitions.question(records[call["id"]]) == call}
+    differing = [call for call in made if call["id"] in wanted and answers[call["id"]] != wanted[call["id"]]]
+    say_differences(differing, wanted, answers)
     lacking = collections.Counter(", ".join(sorted(set(call["needs"]) - abilities)) for call in skipped)
     for what, count in sorted(lacking.items()):
         print(f"skipped: {count} calls, which need {what}")
-    print(f"{len(made)} calls, {len(differing)} differ, {len(entries)} deliberate changes, {time.monotonic() - start:.1f} s")
-    if given.write_changed and differing:
-        names = {call["id"] for call in differing}
-        kept = [entry for entry in entries if entry.get("id") not in names]
-        kept += [{"id": call["id"], "reason": "", "expected": answers[call["id"]]} for call in differing]
-        with open(changes, "w", encoding="utf-8") as file:
-            file.writelines(recorded_calls.line_of(entry) for entry in kept)
-        print(f"{changes} has entries for all of them; each needs a reason")
-    sys.exit(1 if differing else 0)
+    new = [call for call in made if call["id"] not in wanted]
+    print(f"{len(made)} calls, {len(differing)} differ, {len(new)} new, {time.monotonic() - start:.1f} s")
+    if not given.write:
+        sys.exit(1 if differing or new else 0)
+    kept = settled(differing + new, answers, bin_folder, given.jobs, given.times)
+    write(given.calls, by_file, records, kept)
+    gone = len(records.keys() - defined.keys())
+    print(f"{len(kept)} answers written, {gone} calls dropped: git diff shows them, and the message of the commit says why")
+    sys.exit(1 if len(kept) < len(differing) + len(new) else 0)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The control of calls_test.py: programs that differ in a byte, an exit code or a file are caught, and bad entries of changed.jsonl.
+"""The control of calls_test.py: programs that differ in a byte, an exit code or a file are caught, and records that are not whole.
 
     control_calls.py --bin DIR
 
@@ -7,7 +7,6 @@ A few of the recorded calls are made with scripts in the place of the programs, 
 """
 
 import argparse
-import json
 import os
 import shutil
 import subprocess
@@ -15,7 +14,6 @@ import sys
 import tempfile
 
 import calls as recorded_calls
-import record
 from calls import HERE
 
 # The calls that are made, and what a script changes of them.
@@ -92,14 +90,11 @@ class Control:
         if not is_so:
             self.faults.append(f"{what}:\n{said}")
 
-    def few(self, folder, changed=None, calls=None):
-        """A folder of records with the few calls, and a changed.jsonl."""
+    def few(self, folder):
+        """A folder of records with the few calls."""
         os.makedirs(folder)
         with open(os.path.join(folder, "few.jsonl"), "w", encoding="utf-8") as file:
-            file.writelines(recorded_calls.line_of(call) for call in calls or [self.there[name] for name in ASKED])
-        if changed is not None:
-            with open(os.path.join(folder, "changed.jsonl"), "w", encoding="utf-8") as file:
-                file.writelines(json.dumps(entry) + "\n" for entry in changed)
+            file.writelines(recorded_calls.line_of(self.there[name]) for name in ASKED)
         return folder
 
     def check_scripts(self, work):
@@ -112,63 +107,41 @@ class Control:
             self.expect(f"{what}: caught {named}, not {caught}", named == tuple(name for name in ASKED if name in caught), said)
             self.expect(f"{what}: exit code {code}", code == (1 if caught else 0), said)
 
-    def check_changes(self, work):
-        """A difference that is written down passes; what is written down wrongly does not."""
+    def check_writing(self, work):
+        """What is written is what differs, and it passes afterwards; an answer that is not always the same is not written."""
+        def answers(folder):
+            return {call["id"]: call["expected"] for call in recorded_calls.read_lines(os.path.join(folder, "few.jsonl"))}
+
         programs = os.path.join(work, "bin-changed")
         shell_programs(programs, self.real, 'test "$1" = plan && sed -i s/height/tallest/ $t/out && test -s $t/err && code=0')
-        plan = self.there[PLAN]["expected"]
-        new = {**plan, "stdout": plan["stdout"].replace("height", "tallest")}
-        refused = {**self.there[REFUSED]["expected"], "code": 0}
-        reason = "for the control"
-        right = [{"id": PLAN, "reason": reason, "expected": new}, {"id": REFUSED, "reason": reason, "expected": refused}]
-        rule = {"ids": [PLAN], "reason": reason, "old": "height", "new": "tallest"}
-        cases = {
-            "the whole answer": (right, 0, ""),
-            "a replacement": ([rule, right[1]], 0, ""),
-            "a replacement in two halves": ([{**rule, "old": "he", "new": "talle"}, {**rule, "old": "talleight", "new": "tallest"}, right[1]], 0, ""),
-            "with a pattern": ([{**rule, "match": "plan/swap/te.*"}, right[1]], 0, ""),
-            "nothing written down": ([], 1, "2 differ"),
-            "half written down": (right[:1], 1, "1 differ"),
-            "another answer": ([{**right[0], "expected": {**new, "code": 7}}, right[1]], 1, "1 differ"),
-            "another replacement": ([{**rule, "new": "highest"}, right[1]], 1, "1 differ"),
-            "a stale entry": ([*right, {"id": WRONG, "reason": reason, "expected": self.there[WRONG]["expected"]}], 1, "changes nothing of " + WRONG),
-            "a stale replacement": ([{**rule, "new": "height"}, right[1]], 1, "changes nothing of " + PLAN),
-            "replacements that cancel out": ([rule, {**rule, "old": "tallest", "new": "height"}, right[1]], 1, "changes nothing of " + PLAN),
-            "a text that is not there": ([{**rule, "old": "heigth"}, right[1]], 1, "has no 'heigth'"),
-            "a sum instead of a text": ([*right, {**rule, "ids": [LONG], "old": "retile.program/1", "new": "retile.program/2"}], 1, "has no 'retile.program/1'"),
-            "an unknown call": ([*right, {"id": "plan/gone", "reason": reason, "expected": new}], 1, "not recorded: plan/gone"),
-            "an unknown call of several": ([{**rule, "ids": [PLAN, "plan/gone"]}, right[1]], 1, "not recorded: plan/gone"),
-            "a pattern that covers more": ([{**rule, "match": ".*"}, right[1]], 1, "not those that match .*"),
-            "a pattern that covers less": ([{**rule, "match": "nothing"}, right[1]], 1, "not those that match nothing"),
-            "a pattern without ids": ([{"match": "plan/.*", "reason": reason, "old": "height", "new": "tallest"}, right[1]], 1, "either one id or a list of ids"),
-            "no reason": ([{**right[0], "reason": " "}, right[1]], 1, "has no reason"),
-            "two entries": ([*right, right[0]], 1, "changed by several entries"),
-            "a replacement and an answer": ([*right, rule], 1, "changed by several entries"),
-            "an id twice": ([{**rule, "ids": [PLAN, PLAN]}, right[1]], 1, "names an id twice"),
-            "neither answer nor replacement": ([{"id": PLAN, "reason": reason}, right[1]], 1, "either the new answer, or old and new"),
-            "an unknown field": ([{**right[0], "because": "x"}, right[1]], 1, "fields that an entry does not have: because"),
-        }
-        for number, (what, (entries, code, words)) in enumerate(cases.items()):
-            few = self.few(os.path.join(work, f"changed-{number}"), entries)
-            got, said = self.test(programs, few)
-            self.expect(f"{what}: exit code {got}", got == code and words in said, said)
-        few = self.few(os.path.join(work, "written"), [])
-        self.test(programs, few, "--write-changed")
-        entries = recorded_calls.read_lines(os.path.join(few, "changed.jsonl"))
-        self.expect("--write-changed", [(entry["id"], entry["reason"]) for entry in entries] == [(PLAN, ""), (REFUSED, "")]
-                    and entries[0]["expected"] == new, json.dumps(entries))
-        got, said = self.test(programs, few)
-        self.expect("written without reasons", got == 1 and "has no reason" in said, said)
+        few = self.few(os.path.join(work, "written"))
+        before = answers(few)
+        plan = before[PLAN]
+        wanted = {**before, PLAN: {**plan, "stdout": plan["stdout"].replace("height", "tallest")}, REFUSED: {**before[REFUSED], "code": 0}}
+        code, said = self.test(programs, few, "--write", "--only", "^notation", "--times", "2")
+        self.expect("one of two is written", code == 0 and answers(few) == {**wanted, PLAN: plan} and "1 answers written" in said, said)
+        code, said = self.test(programs, few)
+        self.expect("the other still differs", code == 1 and f"---- {PLAN}: " in said and f"---- {REFUSED}: " not in said, said)
+        code, said = self.test(programs, few, "--write")
+        self.expect("both are written", code == 0 and answers(few) == wanted, said)
+        code, said = self.test(programs, few)
+        self.expect("what was written passes", code == 0, said)
+        restless = os.path.join(work, "bin-restless")
+        shell_programs(restless, self.real, 'test "$1" = plan && date +%N >>$t/out')
+        few = self.few(os.path.join(work, "restless"))
+        code, said = self.test(restless, few, "--write")
+        self.expect("a restless answer is written", code == 1 and answers(few) == {**before, REFUSED: answers(few)[REFUSED]}
+                    and f"its answers differ: {PLAN}" in said, said)
 
     def check_records(self, work):
         """Records that were changed, or are too few, do not pass. No call is made for that."""
         def changed_copy(name, change):
             folder = os.path.join(work, name)
             os.makedirs(folder)
-            for path in [*recorded_calls.data_files(), os.path.join(HERE, record.SUMS)]:
+            for path in recorded_calls.data_files():
                 shutil.copy(path, folder)
             change(folder)
-            return self.test(self.real, folder, "--only", "^$")
+            return self.test(self.real, folder, "--only", "^plan/swap/text$")
 
         def edit(file, old, new, count=1):
             def change(folder):
@@ -178,13 +151,6 @@ class Control:
                 with open(path, "w", encoding="utf-8") as target:
                     target.write(text.replace(old, new, count))
             return change
-
-        def with_sums(change):
-            def both(folder):
-                change(folder)
-                with open(os.path.join(folder, record.SUMS), "w", encoding="utf-8") as file:
-                    json.dump({"of": "the control", "files": record.sums(folder)}, file)
-            return both
 
         def without_a_line(folder):
             path = os.path.join(folder, "plan.jsonl")
@@ -199,12 +165,12 @@ class Control:
                     os.remove(path)
 
         cases = {
-            "as-they-are": (lambda folder: None, 0, ""),
-            "an-answer-edited": (edit("plan.jsonl", '"code": 0', '"code": 1'), 1, "are not those of recorded.json"),
-            "a-call-edited": (with_sums(edit("plan.jsonl", "3{x}12", "3{x}13")), 1, "is defined as"),
-            "a-call-gone": (with_sums(without_a_line), 1, "recorded as None"),
-            "a-file-gone": (lambda folder: os.remove(os.path.join(folder, "lower.jsonl")), 1, "are not those of recorded.json"),
-            "too-few": (with_sums(most_gone), 1, "calls of retile are recorded"),
+            "as-they-are": (lambda folder: None, 0, "1 calls, 0 differ"),
+            "an-answer-edited": (edit("plan.jsonl", "height", "heigth", -1), 1, "1 differ"),
+            "a-call-edited": (edit("plan.jsonl", "3{x}12", "3{x}13"), 1, "is defined as"),
+            "a-call-gone": (without_a_line, 1, "recorded as None"),
+            "a-file-gone": (lambda folder: os.remove(os.path.join(folder, "lower.jsonl")), 1, "recorded as None"),
+            "too-few": (most_gone, 1, "calls of retile are recorded"),
         }
         for name, (change, code, words) in cases.items():
             got, said = changed_copy(name, change)
@@ -218,7 +184,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="retile-control-") as work:
         control = Control(given.bin, work)
         control.check_scripts(work)
-        control.check_changes(work)
+        control.check_writing(work)
         control.check_records(work)
     print("\n".join(control.faults) if control.faults else f"{control.checks} controls, all as they should be")
     sys.exit(1 if control.faults else 0)
