@@ -9,12 +9,12 @@
 #       it. OPTIMISED says that those of UNIT and PROPERTY run longer than they compile: they are compiled without
 #       RETILE_TEST_FLAGS. main() is provided. Tests may include "spec/..", "support/.." and the public headers of DEPS;
 #       SOURCES are compiled beside them.
-#   retile_add_test(<name> SOURCES x_test.cpp .. DEPS .. [LABELS unit ..] [TIMEOUT seconds] [ARGS ..])
-#       A program of its own, test_<name>, with one entry <name>: for what cannot share a program.
+#   retile_add_test(<name> [OWN_MAIN] SOURCES x_test.cpp .. DEPS .. [LABELS unit ..] [TIMEOUT seconds] [ARGS ..])
+#       A program of its own, test_<name>, with one entry <name>: for what cannot share a program. OWN_MAIN: it brings a main().
 #   retile_add_mpi_tests(<room> FILES a_test.cpp .. DEPS .. [SOURCES ..]) makes the program test_<room> with an MPI main(), and
 #   retile_add_mpi_entries(<room> <a> RANKS 1 2 .. [LABELS mpi ..] [TIMEOUT seconds] [ARGS ..])
 #       the entries <room>.<a>.ranks_<n>, which run a_test.cpp in it.
-#   retile_add_mpi_test(<name> SOURCES .. DEPS .. RANKS 1 2 4 [LABELS mpi ..] [TIMEOUT seconds] [ARGS ..])
+#   retile_add_mpi_test(<name> [OWN_MAIN] SOURCES .. DEPS .. RANKS 1 2 4 [LABELS mpi ..] [TIMEOUT seconds] [ARGS ..])
 #       A program of its own under mpiexec, with entries <name>.ranks_<n>.
 #   retile_add_fuzz_target(<name> SOURCES x_fuzz.cpp .. DEPS retile::core ..)
 #       replay_<name>, built everywhere, and with RETILE_FUZZ also fuzz_<name>. ctest entries fuzz.<name> (every saved file of
@@ -195,7 +195,7 @@ function(_retile_add_test_executable target main)
 endfunction()
 
 function(retile_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;DEPS;LABELS;ARGS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OWN_MAIN" "TIMEOUT" "SOURCES;DEPS;LABELS;ARGS")
   _retile_check_arguments(retile_add_test arg)
   if(NOT arg_LABELS)
     set(arg_LABELS unit)
@@ -205,7 +205,11 @@ function(retile_add_test name)
     return()
   endif()
   string(REPLACE "." "_" target "test_${name}")
-  _retile_add_test_executable(${target} retile_test_main SOURCES ${arg_SOURCES} DEPS ${arg_DEPS})
+  set(main retile_test_main)
+  if(arg_OWN_MAIN)
+    set(main "")
+  endif()
+  _retile_add_test_executable(${target} "${main}" SOURCES ${arg_SOURCES} DEPS ${arg_DEPS})
   add_test(NAME ${name} COMMAND ${target} ${arg_ARGS})
   retile_set_test_properties(${name} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT} PROGRAMS ${target})
 endfunction()
@@ -282,7 +286,6 @@ function(retile_prepare_tests)
   set(given "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:RETILE_OPTIMISED>>>:${RETILE_TEST_FLAGS}>")
   target_compile_options(retile_test_support INTERFACE ${given})
 
-  # Libraries, so that a test with a main() of its own simply does not pull these in.
   add_library(retile_test_main STATIC "${PROJECT_SOURCE_DIR}/cmake/test_main.cpp")
   target_link_libraries(retile_test_main PRIVATE retile::warnings PUBLIC GTest::gmock GTest::gtest)
   target_compile_features(retile_test_main PUBLIC cxx_std_20)

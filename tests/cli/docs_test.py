@@ -17,7 +17,7 @@ from support import RETILE, Case, environment, main, without_progress
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DOCUMENTS = ["README.md"] + [
-    f"docs/{name}.md" for name in "answers architecture array campaign changelog cli errata foreign library notations tests oracle paper-map programs statements".split()
+    f"docs/{name}.md" for name in "answers architecture array campaign changelog cli errata foreign library notations oracle paper-map programs statements".split()
 ]
 
 

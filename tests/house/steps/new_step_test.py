@@ -88,9 +88,14 @@ def commands():
         while not re.search(r"(^|/)(g\+\+|clang\+\+|c\+\+)[-\d.]*$", words[0]):
             words.pop(0)  # a compiler cache
         del words[words.index("-o") : words.index("-o") + 2]
-        path = Path(entry["file"])
-        if path.is_relative_to(SRC):
-            out.setdefault(path, [word for word in words if word != "-c"])
+        words.remove("-c")
+        compiled_file = Path(entry["file"])
+        sources = [compiled_file]
+        if compiled_file.name.startswith("unity_"):  # CMake's list of the sources that are compiled as one
+            sources = [Path(found) for found in re.findall(r'#include "([^"]+)"', read(compiled_file))]
+        for path in sources:
+            if path.is_relative_to(SRC):
+                out.setdefault(path, [str(path) if word == entry["file"] else word for word in words])
     return out
 
 
