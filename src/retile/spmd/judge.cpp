@@ -115,7 +115,7 @@ std::vector<Integers::Value> magnitudes_for(const Module& module) {
       const Integers::Value c = number < 0 ? -Integers::Value{number} : Integers::Value{number};
       if (c > 4) out.push_back(2 * c + 2);
       sum = std::min(most, sum + c);
-      product = std::min(most, product * std::max<Integers::Value>(c, 1));
+      if (c > 1) product = product > most / c ? most : product * c;
     }
   }
   for (const Integers::Value c : {sum, product}) out.push_back(2 * c + 2);
