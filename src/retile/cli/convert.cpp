@@ -74,8 +74,7 @@ std::string json_text(const Sharding& sharding, ShardingForm form, const std::st
   object["schema"] = "retile.convert/1";
   object["as"] = sharding_form_names[static_cast<std::size_t>(form)];
   object["text"] = text;
-  const auto mesh = mesh_text(sharding.mesh, form);
-  object["mesh"] = mesh ? Json(*mesh) : Json();
+  object["mesh"] = or_null(mesh_text(sharding.mesh, form));
   object["shape"] = sharding.layout.global();
   object["type"] = type_text(sharding);
   return object.dump();

@@ -66,7 +66,9 @@ struct DigitsChosen {
 
 std::vector<WeakPath::Move> moves_of(const AddingStep& step) {
   std::vector<WeakPath::Move> out;
-  for (const auto& part : parts_of(step)) out.push_back({part.dim, part.to_dim, part.factor});
+  for_each_part(step, [&](const PlanStep::Part& part) {
+    out.push_back({part.dim, part.to_dim, part.factor});
+  });
   return out;
 }
 
@@ -79,7 +81,9 @@ DigitsChosen with_digits(const Problem& problem, Layout map, const Layout& targe
   std::vector<Digit> free = target.unused();
   for (const AddingStep& step : steps) {
     if (step.op != Collective::allgather) continue;
-    for (const auto& part : parts_of(step)) after.push(part.dim, take_any(free, part.factor));
+    for_each_part(step, [&](const PlanStep::Part& part) {
+      after.push(part.dim, take_any(free, part.factor));
+    });
   }
   for (const AddingStep& step : steps) {
     std::vector<Digit> digits;
@@ -136,7 +140,7 @@ Result<Plan> assemble(const Problem& problem, const PlanOptions& options, const 
     kind = space.after(std::move(kind), step);
     const Wide after = space.tile(kind);
     PlanStep out{step.op, step.dim, step.to_dim,           step.factor,
-                 {},      0,        choice.path.digits[k], step.along};
+                 {},      0,        choice.path.digits[k], step.parts};
     for (std::size_t i = 0; i < space.rank(); ++i) out.tile.push_back(space.extent(kind, i));
     const Wide paid = *price * space.prices().element();
     out.cost = static_cast<Size>(std::min(paid, most_size));
@@ -224,15 +228,6 @@ Wide least_of_adding(const Problem& problem) {
 bool has_several_dims(const Problem& problem) {
   const Shape& global = problem.from.global();
   return std::count_if(global.begin(), global.end(), [](Size extent) { return extent > 1; }) > 1;
-}
-
-/// What the steps cost but for permutations.
-Size without_permutation(const Plan& plan) {
-  Size out = plan.cost;
-  for (const PlanStep& step : plan.steps) {
-    if (step.op == Collective::allpermute) out -= step.cost;
-  }
-  return out;
 }
 
 /// What is proved of the cost, and among which steps.
@@ -386,7 +381,7 @@ Result<Plan> plan_steps(const Problem& problem, const PlanOptions& options) {
     const Wide paid = settled.weak->cost * space.prices().element();
     weak = static_cast<Size>(std::min(paid, most_size));
   }
-  made->weak_cost = std::min(weak.value_or(made->cost), without_permutation(*made));
+  made->weak_cost = std::min(weak.value_or(made->cost), cost_without_permutations(*made));
   set_proved(*made, settled.all_kinds ? weak : std::nullopt);
   made->complete = settled.complete;
   made->states = search.states();

@@ -44,22 +44,10 @@ AddingStep alltoall_between(Kind before, const Kind& after) {
       before[j] *= n;
     }
   }
-  return adding_step(Collective::alltoall, std::move(parts));
+  return step_of<AddingStep>(Collective::alltoall, std::move(parts));
 }
 
 }  // namespace
-
-StepParts parts_of(const AddingStep& step) {
-  if (!step.along.empty()) return step.along;
-  return {{step.dim, step.to_dim, step.factor}};
-}
-
-AddingStep adding_step(Collective op, StepParts along) {
-  AddingStep step{op, along.front().dim, along.front().to_dim, 1};
-  for (const PlanStep::Part& part : along) step.factor *= part.factor;
-  if (along.size() > 1) step.along = std::move(along);
-  return step;
-}
 
 KindSpace::KindSpace(const Problem& problem, const PlanOptions& options,
                      std::optional<Wide> resident)
@@ -101,7 +89,7 @@ std::optional<Wide> KindSpace::price(const Kind& before, const AddingStep& step)
       if (extent(before, step.dim) % n != 0 || replicas(before) % n != 0) return std::nullopt;
       return prices_.dynslice(size);
     case Collective::alltoall:
-      if (step.along.empty() &&
+      if (step.parts.empty() &&
           (before[step.dim] % n != 0 || extent(before, step.to_dim) % n != 0)) {
         return std::nullopt;
       }
@@ -118,7 +106,7 @@ std::optional<Wide> KindSpace::price(const Kind& before, const AddingStep& step)
       if (!fits(2 * size)) return std::nullopt;
       return prices_.allpermute(size);
     case Collective::allgather:
-      if (step.along.empty() && before[step.dim] % n != 0) return std::nullopt;
+      if (step.parts.empty() && before[step.dim] % n != 0) return std::nullopt;
       if (!fits(size + size * n)) return std::nullopt;
       return prices_.allgather(size, n);
   }
@@ -137,14 +125,10 @@ Kind KindSpace::after(Kind kind, const AddingStep& step) const {
       kind[step.dim] *= step.factor;
       break;
     case Collective::alltoall:
-      if (step.along.empty()) {
-        kind[step.dim] /= step.factor;
-        kind[step.to_dim] *= step.factor;
-      }
-      for (const PlanStep::Part& part : step.along) {
+      for_each_part(step, [&](const PlanStep::Part& part) {
         kind[part.dim] /= part.factor;
         kind[part.to_dim] *= part.factor;
-      }
+      });
       break;
     case Collective::reducescatter:
       kind[step.dim] *= step.factor;
@@ -156,8 +140,7 @@ Kind KindSpace::after(Kind kind, const AddingStep& step) const {
     case Collective::allpermute:
       break;
     case Collective::allgather:
-      if (step.along.empty()) kind[step.dim] /= step.factor;
-      for (const PlanStep::Part& part : step.along) kind[part.dim] /= part.factor;
+      for_each_part(step, [&](const PlanStep::Part& part) { kind[part.dim] /= part.factor; });
       break;
   }
   return kind;
@@ -171,7 +154,7 @@ std::vector<AddingStep> KindSpace::gather_steps(const Kind& top) const {
     if (several_dims_) along.push_back({i, 0, top[i] / target_[i]});
     if (!several_dims_) out.push_back({Collective::allgather, i, 0, top[i] / target_[i]});
   }
-  if (!along.empty()) return {adding_step(Collective::allgather, std::move(along))};
+  if (!along.empty()) return {step_of<AddingStep>(Collective::allgather, std::move(along))};
   std::stable_sort(out.begin(), out.end(),
                    [](const AddingStep& a, const AddingStep& b) { return a.factor < b.factor; });
   return out;

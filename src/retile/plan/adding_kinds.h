@@ -32,17 +32,11 @@ struct AddingStep {
   std::size_t to_dim = 0;
   Size factor = 1;
   /// dynslice, reducescatter, of an exact path: what the factor is made of, minor to major.
-  std::vector<Size> parts = {};
-  /// Of an allgather or an alltoall along several dimensions, as of a PlanStep.
-  StepParts along = {};
+  std::vector<Size> made_of = {};
+  StepParts parts = {};  ///< along several dimensions, as of a PlanStep
   /// While an alltoall along several dimensions is looked for: it goes on with this.
   bool goes_on = false;
 };
-
-/// What an allgather or an alltoall does along each dimension, one along a single one, too.
-[[nodiscard]] StepParts parts_of(const AddingStep& step);
-/// A step along the dimensions of its parts, one at least.
-[[nodiscard]] AddingStep adding_step(Collective op, StepParts along);
 
 /// What a path costs, in elements of Prices; of two that cost the same fewer steps are better.
 struct PathPrice {

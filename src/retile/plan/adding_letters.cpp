@@ -396,12 +396,12 @@ class LetterSearch {
     for (std::size_t q = 0; q < letters_.primes().size() && complete_; ++q) {
       AddingStep longer = step;
       longer.factor *= letters_.primes()[q];
-      longer.parts.push_back(letters_.primes()[q]);
+      longer.made_of.push_back(letters_.primes()[q]);
       if (!could_scatter(state.kind, longer)) continue;
       if (const auto cost = space_.price(state.kind, longer)) {
         State next = state;
         std::u16string letters;
-        for (const Size part : longer.parts) {
+        for (const Size part : longer.made_of) {
           letters += letters_.coded({Letter::Of::added, number_of_prime(part)});
         }
         next.lists[step.dim].insert(0, letters);
@@ -474,14 +474,15 @@ class LetterSearch {
       const AddingStep& step = nodes_[at].step;
       if (step.op == Collective::alltoall && space_.several_dims()) {
         add_part(along, {step.dim, step.to_dim, step.factor});
-        if (!step.goes_on) out.push_back(adding_step(step.op, std::exchange(along, {})));
+        if (!step.goes_on) out.push_back(step_of<AddingStep>(step.op, std::exchange(along, {})));
         continue;
       }
       const bool joins = !out.empty() && step.op == Collective::dynslice &&
                          out.back().op == step.op && out.back().dim == step.dim;
       if (joins) {  // this one came before what is there, so it is major to that
         out.back().factor *= step.factor;
-        out.back().parts.insert(out.back().parts.end(), step.parts.begin(), step.parts.end());
+        out.back().made_of.insert(out.back().made_of.end(), step.made_of.begin(),
+                                  step.made_of.end());
       } else {
         out.push_back(step);
       }
@@ -518,7 +519,7 @@ class Binder {
 
   AddingPath run() {
     for (std::size_t k = 0; k < steps_.size(); ++k) {
-      atoms_[k].assign(steps_[k].parts.size(), none);
+      atoms_[k].assign(steps_[k].made_of.size(), none);
       apply(k);
     }
     bind();
@@ -535,7 +536,7 @@ class Binder {
 
   void push(std::size_t step, Letter::Of of) {
     List letters;
-    for (std::size_t part = 0; part < steps_[step].parts.size(); ++part) {
+    for (std::size_t part = 0; part < steps_[step].made_of.size(); ++part) {
       letters.push_back({of, 0, step, part});
     }
     List& list = lists_[steps_[step].dim];
@@ -544,7 +545,7 @@ class Binder {
 
   [[nodiscard]] Size size(const Letter& letter) const {
     return letter.of == Letter::Of::kept ? letters_.size(letter)
-                                         : steps_[letter.step].parts[letter.part];
+                                         : steps_[letter.step].made_of[letter.part];
   }
 
   List pop(std::size_t dim, Size factor) {
@@ -581,7 +582,7 @@ class Binder {
         break;
       }
       case Collective::allgather:
-        for (const PlanStep::Part& part : parts_of(step)) pop(part.dim, part.factor);
+        for_each_part(step, [&](const PlanStep::Part& part) { pop(part.dim, part.factor); });
         break;
       case Collective::allreduce:
       case Collective::allpermute:
@@ -617,7 +618,7 @@ class Binder {
     for (std::size_t k = 0; k < steps_.size(); ++k) {
       for (std::size_t part = 0; part < atoms_[k].size(); ++part) {
         if (steps_[k].op != Collective::dynslice || atoms_[k][part] != none ||
-            steps_[k].parts[part] != sliced.size || stands(k, part)) {
+            steps_[k].made_of[part] != sliced.size || stands(k, part)) {
           continue;
         }
         atoms_[k][part] = atom;
@@ -644,7 +645,7 @@ class Binder {
     for (std::size_t k = 0; k < steps_.size(); ++k) {
       const bool slices = steps_[k].op == Collective::dynslice;
       for (std::size_t part = 0; part < atoms_[k].size(); ++part) {
-        if (atoms_[k][part] == none) atoms_[k][part] = take(steps_[k].parts[part], slices);
+        if (atoms_[k][part] == none) atoms_[k][part] = take(steps_[k].made_of[part], slices);
       }
     }
     for (std::size_t k = 0; k < steps_.size(); ++k) {

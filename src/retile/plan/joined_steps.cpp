@@ -98,19 +98,12 @@ class Joiner {
 
 }  // namespace
 
-StepParts parts_of(const PlanStep& step) {
-  if (!step.parts.empty()) return step.parts;
-  return {{step.dim, step.to_dim, step.factor}};
-}
-
-PlanStep step_of(Collective op, StepParts parts) {
-  PlanStep step;
-  step.op = op;
-  step.dim = parts.front().dim;
-  step.to_dim = parts.front().to_dim;
-  for (const PlanStep::Part& part : parts) step.factor *= part.factor;
-  if (parts.size() > 1) step.parts = std::move(parts);
-  return step;
+Size cost_without_permutations(const Plan& plan) {
+  Size out = plan.cost;
+  for (const PlanStep& step : plan.steps) {
+    if (step.op == Collective::allpermute) out -= step.cost;
+  }
+  return out;
 }
 
 std::vector<PlanStep> joined(const std::vector<PlanStep>& steps, const MayJoin& may_join) {
@@ -124,13 +117,13 @@ void run_on_tile(const PlanStep& step, Shape& tile) {
       tile[step.dim] /= step.factor;
       break;
     case Collective::alltoall:
-      for (const PlanStep::Part& part : parts_of(step)) {
+      for_each_part(step, [&](const PlanStep::Part& part) {
         tile[part.dim] *= part.factor;
         tile[part.to_dim] /= part.factor;
-      }
+      });
       break;
     case Collective::allgather:
-      for (const PlanStep::Part& part : parts_of(step)) tile[part.dim] *= part.factor;
+      for_each_part(step, [&](const PlanStep::Part& part) { tile[part.dim] *= part.factor; });
       break;
     case Collective::allpermute:
     case Collective::allreduce:

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "retile/core/size.h"
@@ -12,11 +13,35 @@ namespace retile {
 
 using StepParts = std::vector<PlanStep::Part>;
 
-/// What a step does along each dimension, one that goes along a single one, too.
-[[nodiscard]] StepParts parts_of(const PlanStep& step);
+/// Calls `visit` with what a step does along each dimension, one that goes along a single one, too.
+/// A Step has the members op, dim, to_dim, factor and parts of a PlanStep.
+template <typename Step, typename Visit>
+void for_each_part(const Step& step, const Visit& visit) {
+  if (step.parts.empty()) visit(PlanStep::Part{step.dim, step.to_dim, step.factor});
+  for (const PlanStep::Part& part : step.parts) visit(part);
+}
+
+/// The same as a list.
+template <typename Step>
+[[nodiscard]] StepParts parts_of(const Step& step) {
+  if (step.parts.empty()) return {{step.dim, step.to_dim, step.factor}};
+  return step.parts;
+}
 
 /// A step along the dimensions of its parts, one at least; without its tile and its cost.
-[[nodiscard]] PlanStep step_of(Collective op, StepParts parts);
+template <typename Step = PlanStep>
+[[nodiscard]] Step step_of(Collective op, StepParts parts) {
+  Step step;
+  step.op = op;
+  step.dim = parts.front().dim;
+  step.to_dim = parts.front().to_dim;
+  for (const PlanStep::Part& part : parts) step.factor *= part.factor;
+  if (parts.size() > 1) step.parts = std::move(parts);
+  return step;
+}
+
+/// What the steps of a plan cost but for permutations.
+[[nodiscard]] Size cost_without_permutations(const Plan& plan);
 
 /// Asked of an allgather's parts one by one, and of all parts of an alltoall together: whether tiles
 /// allow such a step in the place of those from step number `first` on.

@@ -615,15 +615,9 @@ void set_proved(Plan& plan, const Found& found) {
   const PlanOptions& options = plan.options;
   plan.scope = Scope::several_dims;
   plan.lower_bound = static_cast<Size>(std::min<Wide>(found.over_dims.lower_bound, plan.cost));
-  plan.weak_cost = plan.cost;
-  if (found.takes_over_dims) {
-    for (const PlanStep& step : plan.steps) {
-      if (step.op == Collective::allpermute) plan.weak_cost -= step.cost;
-    }
-  } else {
-    // At most the cost, which fits.
-    plan.weak_cost = static_cast<Size>(found.along_one->weak_cost);
-  }
+  // That of a search is at most the cost, which fits.
+  plan.weak_cost = found.takes_over_dims ? cost_without_permutations(plan)
+                                         : static_cast<Size>(found.along_one->weak_cost);
   if (!found.takes_over_dims && plan.cost > plan.lower_bound) {
     const Prices prices = prices_of(plan.problem, options);
     const Wide bound = bound_along_one_dim(options, prices, *found.along_one, found.least);

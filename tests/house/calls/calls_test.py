@@ -121,17 +121,15 @@ def main():
     bin_folder = os.path.abspath(given.bin)
     records = {call["id"]: call for call in recorded_calls.recorded(given.calls)}
     names = [os.path.basename(path).removesuffix(".jsonl") for path in recorded_calls.data_files(given.calls)]
-    if set(names) <= set(definitions.FILES):
-        by_file = definitions.defined()
-        defined = {name: call for calls in by_file.values() for name, call in calls.items()}
-        fault = fault_of(records.values(), defined)
-        if fault and not given.write:
-            print("error:", fault)
-            sys.exit(1)
-    else:  # a few of them, for the control
-        by_file = {name: {call["id"]: definitions.question(call) for call in
-                          recorded_calls.read_lines(os.path.join(given.calls, name + ".jsonl"))} for name in names}
-        defined = {name: call for calls in by_file.values() for name, call in calls.items()}
+    is_few = not set(names) <= set(definitions.FILES)  # for the control
+    by_file = definitions.defined() if not is_few else {
+        name: {call["id"]: definitions.question(call) for call in recorded_calls.read_lines(os.path.join(given.calls, name + ".jsonl"))}
+        for name in names}
+    defined = {name: call for calls in by_file.values() for name, call in calls.items()}
+    fault = None if is_few or given.write else fault_of(records.values(), defined)
+    if fault:
+        print("error:", fault)
+        sys.exit(1)
 
     abilities = recorded_calls.abilities(bin_folder)
     meant = [call for name, call in defined.items() if re.search(given.only, name)]

@@ -28,16 +28,15 @@ MUTANTS = script()
 
 
 class Table(unittest.TestCase):
-    def setUp(self):
-        self.table = MUTANTS.load(ROOT)
-        self.sources = MUTANTS.Sources(ROOT)
+    table = MUTANTS.load(ROOT)
+    sources = MUTANTS.Sources(ROOT)
 
     def files(self):
         """The file of every mutant."""
         return [self.sources.places(mutant["function"], mutant["old"])[0][0] for mutant in self.table]
 
     def test_fits_the_tree(self):
-        self.assertEqual(MUTANTS.table_faults(ROOT, self.table), [])
+        self.assertEqual(MUTANTS.table_faults(self.sources, self.table), [])
         print(f"{len(self.table)} mutants in {len(set(self.files()))} files")
 
     def test_reaches_rules_planner_lowering_checker_provers_and_readers(self):
@@ -63,7 +62,7 @@ class Table(unittest.TestCase):
         def faults(**changes):
             broken = [dict(mutant) for mutant in self.table]
             broken[0].update(changes)
-            return "\n".join(MUTANTS.table_faults(ROOT, broken))
+            return "\n".join(MUTANTS.table_faults(self.sources, broken))
 
         self.assertIn("stands 0 times", faults(old="this stands nowhere"))
         self.assertRegex(faults(old="return"), r"stands [1-9]\d+ times")
@@ -75,7 +74,7 @@ class Table(unittest.TestCase):
         self.assertIn("stands twice", faults(id=self.table[1]["id"]))
         self.assertIn("does not say why", faults(wrong=""))
         self.assertIn("the fields are", faults(more="fields"))
-        few = MUTANTS.table_faults(ROOT, self.table[:10])
+        few = MUTANTS.table_faults(self.sources, self.table[:10])
         self.assertTrue(any("at least 25" in fault for fault in few))
 
     def test_the_page_lists_every_mutant(self):

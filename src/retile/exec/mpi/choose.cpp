@@ -17,10 +17,6 @@ namespace {
 constexpr Size most_carried_bytes = Size{1} << 20;
 constexpr Size most_carried_of_node = Size{2} << 20;
 
-tl::unexpected<Diagnostic> refused(Code code, std::string message) {
-  return refuse({.code = code, .message = std::move(message)});
-}
-
 }  // namespace
 
 // ---- The exchange ------------------------------------------------------------------------------
@@ -171,7 +167,7 @@ std::vector<Choice::Candidate> Choice::candidates() const {
 Result<std::unique_ptr<Mover>> Choice::with_addends(const Candidate& candidate,
                                                     const Task& task) const {
   if (candidate.strategy == Strategy::in_place) {
-    return refused(Code::unsupported, "a Program with addends is not run in place");
+    return refuse(Code::unsupported, "a Program with addends is not run in place");
   }
   if (candidate.by_steps) return adding_in_order(task);
   if (sums_) return summing(task, *sums_, candidate.haul == Haul::messages);
@@ -189,9 +185,9 @@ Result<std::unique_ptr<Mover>> Choice::prepared(const Candidate& candidate, Size
       out = in_place(task);
     } else if (candidate.is_exchange() && task.options.partition == Partition::one_node &&
                task.nodes.count > 1) {
-      out = refused(Code::unsupported,
-                    fmt::format("the processes do not all share memory: they are on {} nodes",
-                                task.nodes.count));
+      out = refuse(Code::unsupported,
+                   fmt::format("the processes do not all share memory: they are on {} nodes",
+                               task.nodes.count));
     } else if (has_addends(task.program)) {
       out = with_addends(candidate, task);
     } else if (exchange_) {
@@ -234,8 +230,8 @@ bool Choice::pass_over(const Candidate& candidate, const Diagnostic& why) {
 bool Choice::attempt(const Candidate& candidate) {
   // Ways by steps come last, and need no exchange any more.
   if (!candidate.is_exchange()) {
-    exchange_ = refused(Code::unsupported, "not needed any more");
-    sums_ = refused(Code::unsupported, "not needed any more");
+    exchange_ = refuse(Code::unsupported, "not needed any more");
+    sums_ = refuse(Code::unsupported, "not needed any more");
   }
   auto way = shrunk(candidate);
   if (!way) return pass_over(candidate, way.error());

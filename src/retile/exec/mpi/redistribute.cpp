@@ -26,10 +26,6 @@
 namespace retile::mpi {
 namespace {
 
-tl::unexpected<Diagnostic> refused_call(Code code, std::string message) {
-  return refuse({.code = code, .message = std::move(message)});
-}
-
 /// What is wrong with the buffers that a process was given.
 enum class BufferFault : std::uint64_t { none, sizes, not_its_own, overlap };
 
@@ -85,9 +81,9 @@ Result<void> Redistributor::State::allocate_tiles() {
   output = chosen.mover->output();
   if (input.data() != nullptr) return {};  // an empty tile, too, lies somewhere
   if (!own_input.allocate(in_bytes, meter) || !own_output.allocate(out_bytes, meter)) {
-    return refused_call(Code::mpi_error,
-                        fmt::format("out of memory: tiles of {} and {} bytes cannot be allocated",
-                                    in_bytes, out_bytes));
+    return refuse(Code::mpi_error,
+                  fmt::format("out of memory: tiles of {} and {} bytes cannot be allocated",
+                              in_bytes, out_bytes));
   }
   input = {own_input.data(), static_cast<std::size_t>(in_bytes)};
   output = {own_output.data(), static_cast<std::size_t>(out_bytes)};
@@ -121,37 +117,35 @@ Result<void> Redistributor::Making::check() const {
   constexpr Size most_chunk_bytes = std::numeric_limits<Size>::max() / 8;
   if (options.chunk_bytes < 1 || options.chunk_bytes > most_chunk_bytes ||
       options.message_bytes < 1 || options.message_bytes > most_message_bytes) {
-    return refused_call(Code::bad_argument, "chunk_bytes or message_bytes is out of range");
+    return refuse(Code::bad_argument, "chunk_bytes or message_bytes is out of range");
   }
   if (options.memory_limit_bytes.value_or(0) < 0) {
-    return refused_call(Code::bad_argument, "memory_limit_bytes is negative");
+    return refuse(Code::bad_argument, "memory_limit_bytes is negative");
   }
   if (strategy_name(options.strategy).empty() || options.partition < Partition::nodes ||
       options.partition > Partition::apart || options.carriers < Carriers::automatic ||
       options.carriers > Carriers::always || options.wrong_buffers < WrongBuffers::refused ||
       options.wrong_buffers > WrongBuffers::end_job) {
-    return refused_call(
-        Code::bad_argument,
-        "there is no such strategy, partition, use of carriers or of wrong buffers");
+    return refuse(Code::bad_argument,
+                  "there is no such strategy, partition, use of carriers or of wrong buffers");
   }
   if (options.element_type && options.element_type->bytes != element_bytes) {
-    return refused_call(Code::bad_argument, "element_type has another size than the elements");
+    return refuse(Code::bad_argument, "element_type has another size than the elements");
   }
   if (has_addends(program)) {
     if (!options.element_type) {
-      return refused_call(Code::unsupported,
-                          "a Program with addends is run with elements of a known type only "
-                          "(options.element_type)");
+      return refuse(Code::unsupported,
+                    "a Program with addends is run with elements of a known type only "
+                    "(options.element_type)");
     }
     if (auto adder = add::adder_of(program, *options.element_type); !adder) {
       return refuse(adder.error());
     }
   }
   if (program.devices == state.comm.processes()) return {};
-  return refused_call(
-      Code::bad_argument,
-      fmt::format("the Program is for {} devices, the communicator has {} processes",
-                  program.devices, state.comm.processes()));
+  return refuse(Code::bad_argument,
+                fmt::format("the Program is for {} devices, the communicator has {} processes",
+                            program.devices, state.comm.processes()));
 }
 
 /// Collective: the shapes of all tiles, where all were given the same and it is good.

@@ -172,6 +172,13 @@ std::vector<ValueId> Builder::operands(const Op& op) const {
   return ids;
 }
 
+std::vector<TileType> Builder::types_of(const std::vector<ValueId>& ids) const {
+  std::vector<TileType> types;
+  types.reserve(ids.size());
+  for (const ValueId id : ids) types.push_back(out.values[id].type);
+  return types;
+}
+
 std::vector<ValueId> Builder::returned(const Op& terminator) const {
   std::vector<ValueId> ids = operands(terminator);
   if (terminator.operand_types.size() != ids.size()) {

@@ -78,6 +78,7 @@ class Builder {
 
   [[nodiscard]] ValueId look_up(const ValueName& name) const;
   [[nodiscard]] std::vector<ValueId> operands(const Op& op) const;
+  [[nodiscard]] std::vector<TileType> types_of(const std::vector<ValueId>& ids) const;
   /// What a terminator hands on, which has the types that stand there.
   [[nodiscard]] std::vector<ValueId> returned(const Op& terminator) const;
   void know(const Op& op, const std::vector<ValueId>& values);

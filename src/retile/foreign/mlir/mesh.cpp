@@ -41,9 +41,7 @@ class MeshReader {
     for (const Op& op : body.ops) {
       if (op.name == "return" || op.name == "func.return") {
         out.results = builder_.returned(op);
-        std::vector<TileType> types;
-        for (const ValueId id : out.results) types.push_back(out.values[id].type);
-        check_results(builder_, function_, types, Extents::any);
+        check_results(builder_, function_, builder_.types_of(out.results), Extents::any);
         break;
       }
       add(op);

@@ -191,13 +191,6 @@ std::vector<Argument> Parser::arguments() {
 }
 
 /// Operations of one block; where it is labelled, `^bb0(%a: T):` comes first.
-namespace {
-bool is_terminator(std::string_view name) {
-  return name == "return" || name == "func.return" || name == "stablehlo.return" ||
-         name == "sdy.return";
-}
-}  // namespace
-
 Block Parser::block(std::vector<Argument> arguments, bool labelled) {
   Block out{std::move(arguments), {}};
   if (labelled) {
@@ -207,7 +200,7 @@ Block Parser::block(std::vector<Argument> arguments, bool labelled) {
   }
   out.ops = ops("}");
   for (const Op& op : out.ops) {
-    if (!is_terminator(op.name) || &op == &out.ops.back()) continue;
+    if (!is_return(op.name) || &op == &out.ops.back()) continue;
     text::fail(op.place,
                {.code = Code::syntax, .message = "something stands behind what ends a block"});
   }

@@ -60,18 +60,13 @@ class TileReader {
     if (manual_) {
       check_returned(body);
     } else {
-      check_results(builder_, function_, types_of(builder_.out.results));
+      check_results(builder_, function_, builder_.types_of(builder_.out.results));
       set_ends();
     }
     return std::move(builder_.out);
   }
 
  private:
-  [[nodiscard]] std::vector<TileType> types_of(const std::vector<ValueId>& ids) const {
-    std::vector<TileType> out;
-    for (const ValueId id : ids) out.push_back(builder_.out.values[id].type);
-    return out;
-  }
   /// How many devices there are: the module, a mesh, options or groups say it.
   void find_devices(const Block& body) {
     Function& out = builder_.out;
@@ -121,10 +116,6 @@ class TileReader {
       add(op, level);
     }
     return {};
-  }
-  [[nodiscard]] static bool is_return(const std::string& name) {
-    return name == "return" || name == "func.return" || name == "stablehlo.return" ||
-           name == "sdy.return";
   }
 
   void add(const Op& op, std::size_t level) {
@@ -552,7 +543,8 @@ class TileReader {
     }
     check_operands(op);
     ++calls_;
-    const std::vector<TileType> types = types_of(inside(op, body_of(*found->second), level));
+    const std::vector<TileType> types =
+        builder_.types_of(inside(op, body_of(*found->second), level));
     --calls_;
     check_results(builder_, *found->second, types);
     const bool is_called_so = std::equal(

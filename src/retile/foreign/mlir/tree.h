@@ -73,6 +73,12 @@ struct Attribute {
   void set_type(Type type) { written_type = std::make_shared<const Type>(std::move(type)); }
 };
 
+/// Whether an operation of this name ends a block.
+[[nodiscard]] inline bool is_return(std::string_view name) {
+  return name == "return" || name == "func.return" || name == "stablehlo.return" ||
+         name == "sdy.return";
+}
+
 [[nodiscard]] inline AttributePtr shared(Attribute attribute) {
   return std::make_shared<const Attribute>(std::move(attribute));
 }
