@@ -5,7 +5,7 @@
 #       in src/retile/<room>/CMakeLists.txt: library retile_<room> with alias retile::<room>. HEADERS are the room's public
 #       headers: they are installed. Other rooms may include them and INNER_HEADERS, which are not installed, and no others.
 #       A room without SOURCES is header-only.
-#       docs/library.md lists the installed headers, a test compares.
+#       docs/reference/library.md lists the installed headers, a test compares.
 #       For src/retile/exec/sim write exec/sim or exec_sim: target retile_exec_sim, alias retile::exec_sim.
 #   retile_add_face(<name> HEADER x.h DEPS retile::core ..)
 #       in src/retile/CMakeLists.txt: a header for users, src/retile/x.h, which includes installed headers and nothing else; target

@@ -1,4 +1,4 @@
-# Test programs and their ctest entries; docs/tests.md says which of them run when.
+# Test programs and their ctest entries; docs/dev/tests.md says which of them run when.
 #
 #   retile_add_tests(<room> [OPTIMISED] [UNIT a_test.cpp ..] [PROPERTY b_test.cpp ..] [EXHAUSTIVE ..] [PROOF ..] [GPU ..] [SLOW ..]
 #                    DEPS retile::core .. [SOURCES helper.cpp ..] [DEFINITIONS X=1 ..] [TIMEOUT seconds] [ARGS ..])

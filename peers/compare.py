@@ -128,7 +128,7 @@ def main():
     parser.add_argument("--problems", type=Path, required=True)
     parser.add_argument("--retile", required=True, help="the program retile")
     parser.add_argument("--verdicts", type=Path, help="where to write the verdicts")
-    parser.add_argument("--results", type=Path, help="where to write what docs/peers.md quotes, beside what is there of other releases")
+    parser.add_argument("--results", type=Path, help="where to write what docs/ledger/peers.md quotes, beside what is there of other releases")
     parser.add_argument("--forms", default=",".join(FORMS))
     parser.add_argument("folders", nargs="+", type=Path)
     given = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Every operation of docs/operations.md, run by a JAX release on its CPU devices and by our evaluator, element by element.
+"""Every operation of docs/reference/operations.md, run by a JAX release on its CPU devices and by our evaluator, element by element.
 
     python3 peers/operations.py --python PYTHON --evaluator EVALUATE [--first 0] [--count 10] [--seed 1] [--rows ROW..]
                                 [--shard FILE] [--sample FILE]
@@ -38,7 +38,7 @@ def has_more(one, more):
     return (theirs - ours - more(bits)) % (1 << bits) == 0
 
 
-# What the peer does otherwise than its own definition says, with the paragraph: `docs/peers.md` lists it for people. Of each
+# What the peer does otherwise than its own definition says, with the paragraph: `docs/ledger/peers.md` lists it for people. Of each
 # its name, and whether it covers a difference, which has `id`, `release`, `row`, `language`, `text` and `words`.
 KNOWN = [
     # The text of HLO says SIGNED or UNSIGNED, and XLA's Comparison (comparison_util.h) orders integers by this type; 0.12.0 loses

@@ -1,4 +1,4 @@
-"""Rows of the tables of docs/peers.md, from the figures under peers/results.
+"""Rows of the tables of docs/ledger/peers.md, from the figures under peers/results.
 
     python3 peers/pages.py [ROOT]
 
@@ -50,7 +50,7 @@ def with_rows(page, made):
 
 def main():
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
-    page = root / "docs/peers.md"
+    page = root / "docs/ledger/peers.md"
     page.write_text(with_rows(page.read_text(), rows(root / "peers/results")))
 
 

@@ -2,7 +2,7 @@
 
     retile problems --count 1500 --json | PYTHON peers/record_dtensor.py FOLDER [--forms dtensor,dtensor_a2a] [--most-ranks 16]
 
-FOLDER gets NUMBER.dtensor, NUMBER.dtensor_a2a (`retile.dtensor-trace/1`, docs/peers.md) and log.jsonl. Every rank is a process
+FOLDER gets NUMBER.dtensor, NUMBER.dtensor_a2a (`retile.dtensor-trace/1`, docs/ledger/peers.md) and log.jsonl. Every rank is a process
 of its own with a tensor of its own, and gloo carries what they send. Each problem and form has new processes, so that no rank
 knows what another rank, or another problem, left in the caches of torch. A problem is done twice: first as it is, and then with
 its operations recorded. Both times every element of every rank is compared with what the placements say, and the log says

@@ -1,4 +1,4 @@
-/// Lemma 6.5 for addends, and what follows from it: PS1, PS2 and PS5 (docs/statements.md).
+/// Lemma 6.5 for addends, and what follows from it: PS1, PS2 and PS5 (docs/ledger/statements.md).
 ///
 /// A weak state says the tile sizes and K, of how many addends a device holds one. N is the number of
 /// tiles, F that of the devices that hold the same addend of the same tile: delta = N K F. RS(i,n)

@@ -6,7 +6,7 @@
     test_times.py table TIMES                          wall and processor seconds of every step
     test_times.py yardstick                            the seconds of a fixed piece of work, five times
 
-JUNIT is what `ctest --output-junit` wrote, LISTING what `ctest --show-only=json-v1` prints. docs/tests.md defines the seconds
+JUNIT is what `ctest --output-junit` wrote, LISTING what `ctest --show-only=json-v1` prints. docs/dev/tests.md defines the seconds
 and the budgets.
 """
 

@@ -1,4 +1,4 @@
-"""The section The caller's memory of docs/evaluation.md: exchanges on one node between buffers that the library did not make."""
+"""The section The caller's memory of docs/ledger/evaluation.md: exchanges on one node between buffers that the library did not make."""
 
 import json
 from statistics import median

@@ -490,5 +490,5 @@ def publish(root, results):
     folder.mkdir(parents=True, exist_ok=True)
     for processes, result in results.items():
         (folder / f"execution_{processes}.json").write_text(dump(result))
-    pictures(root / "docs" / "evaluation", results)
-    write_section(root / "docs" / "evaluation.md", results)
+    pictures(root / "docs" / "ledger" / "evaluation", results)
+    write_section(root / "docs" / "ledger" / "evaluation.md", results)

@@ -1,4 +1,4 @@
-"""The section Messages of docs/evaluation.md: what goes between processes that are all taken for nodes, beside MPI_Alltoallw."""
+"""The section Messages of docs/ledger/evaluation.md: what goes between processes that are all taken for nodes, beside MPI_Alltoallw."""
 
 import json
 from statistics import median

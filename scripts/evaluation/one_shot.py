@@ -1,4 +1,4 @@
-"""The section One call of docs/evaluation.md: what redistribute() takes with all that it makes ready, beside MPI_Alltoallw."""
+"""The section One call of docs/ledger/evaluation.md: what redistribute() takes with all that it makes ready, beside MPI_Alltoallw."""
 
 import json
 from statistics import median

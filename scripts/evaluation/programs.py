@@ -1,4 +1,4 @@
-"""The section Modules of docs/evaluation.md: what redistributions of a module take by their plans, and by gathering all and slicing."""
+"""The section Modules of docs/ledger/evaluation.md: what redistributions of a module take by their plans, and by gathering all and slicing."""
 
 import json
 from statistics import median

@@ -1,4 +1,4 @@
-"""The section What XLA emits of docs/evaluation.md: samples of the paper's evaluation, XLA's programs beside our plans."""
+"""The section What XLA emits of docs/ledger/evaluation.md: samples of the paper's evaluation, XLA's programs beside our plans."""
 
 import json
 from math import exp, log

@@ -1,4 +1,4 @@
-"""The section Sums of docs/evaluation.md: sums of the arrays of all processes, beside those that MPI makes."""
+"""The section Sums of docs/ledger/evaluation.md: sums of the arrays of all processes, beside those that MPI makes."""
 
 import json
 from statistics import median

@@ -1,4 +1,4 @@
-"""The section Uneven tiles of docs/evaluation.md: extents that no number of processes divides, beside their even neighbours."""
+"""The section Uneven tiles of docs/ledger/evaluation.md: extents that no number of processes divides, beside their even neighbours."""
 
 import json
 import sys

@@ -1,6 +1,6 @@
 /// How a dimension is cut into tiles that need not be alike, and which indices each tile holds.
 ///
-/// Version 2 of docs/program.md. A dimension C{x̄}n has N = ∏ k tiles, and C says where they end:
+/// Version 2 of docs/reference/program.md. A dimension C{x̄}n has N = ∏ k tiles, and C says where they end:
 ///   c{x̄}n               index i is in tile i div c, where c is n / N, rounded up
 ///   c~{x̄}n              index i is in tile i div c, whatever c is
 ///   c={x̄}n              balanced: every tile has n div N indices, the first n mod N one more; c as of c{x̄}n

@@ -1,4 +1,4 @@
-/// Reads meshes as digits of positions, and the layouts of version 2 of docs/program.md.
+/// Reads meshes as digits of positions, and the layouts of version 2 of docs/reference/program.md.
 ///
 ///   mesh   = axis {"," axis} ["order" "=" (iota | ints)]
 ///   layout = "[" [dim {"," dim}] "]" ["@" INT] | addition "{" digit {"," digit} "}" "[" [dim {"," dim}] "]"

@@ -1,6 +1,6 @@
 /// Allgathers and alltoalls along several dimensions at once, as functions of tiles.
 ///
-/// They are no steps of the paper, but of Programs: `allgather_dims` and `alltoall_dims` (docs/program.md).
+/// They are no steps of the paper, but of Programs: `allgather_dims` and `alltoall_dims` (docs/reference/program.md).
 /// One gathers t_i := t_i div n_i in every dimension and costs the tile after it. The other takes digits
 /// q_1, q_2, .. off dimensions and puts them on others, all at once, and costs its tile: q_1 is the
 /// slowest. Off dimension i, t_i mod r_i is the number in the digits that it loses; on dimension j,

@@ -3,7 +3,7 @@
 /// Paper: Sec. 6.2 asks for a sequence from ⟨φ, T⟦τ_1⟧⟩ to ⟨φ, T⟦τ_2⟧⟩, one φ at both ends. tiles.h
 /// works modulo Def. 6.2: it asks for the tile map of the second. Here the states are the pairs
 /// (φ, τ) themselves, with every bijection φ, so only a few devices can be looked at. How the two
-/// optima differ is in docs/errata.md (E30).
+/// optima differ is in docs/dev/errata.md (E30).
 ///
 /// A step that changes nothing costs what Fig. 11 says; nothing is free but a dynslice.
 #pragma once

@@ -1,4 +1,4 @@
-/// A sequence of tile maps as a Program in the text form (docs/program.md).
+/// A sequence of tile maps as a Program in the text form (docs/reference/program.md).
 ///
 /// Devices are numbered as points of |H|, row-major. Groups are spelled out: the k-th holders of
 /// the tiles that a step joins are a group.

@@ -54,7 +54,7 @@ exchange transfers=[[0,0,0,0,3],[0,2,3,0,3],[1,0,0,0,3],[1,2,3,0,3],[2,0,0,0,3],
 dynslice dim=0 groups=[1,3]<=[3] tile=[2]
 )";
 
-/// The Programs of docs/program.md and the paper's examples as planned, long dimensions shortened
+/// The Programs of docs/reference/program.md and the paper's examples as planned, long dimensions shortened
 /// by whole blocks.
 std::vector<Example> examples() {
   return {

@@ -11,7 +11,7 @@ KEPT = Path(__file__).resolve().parents[1] / "house" / "peers" / "problems.jsonl
 FIELDS = ("id", "family", "mesh", "shape", "from", "to", "from_order", "to_order", "from_sum", "to_sum")
 FORMS = ("jax", "hlo1", "hlo2", "hlo3", "sdy", "dtensor", "mlir19", "mlir22", "paper")
 FAMILIES = ("powers", "mixed", "coprime", "composite", "section8", "uneven", "orders", "sums")
-# Of the 1,500 problems of seed 1 that docs/peers.md is about, one JSON object per line.
+# Of the 1,500 problems of seed 1 that docs/ledger/peers.md is about, one JSON object per line.
 RECORDED = "6c9cc0689908983e46a2db0d1bc838bbcd834150f1488414435f59bfd884100f"
 
 

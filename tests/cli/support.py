@@ -113,7 +113,7 @@ def counting(elements, element_bytes):
 
 
 def splitmix64(index):
-    """Element `index` of the generated array, as docs/cli.md says it."""
+    """Element `index` of the generated array, as docs/reference/cli.md says it."""
     mask = (1 << 64) - 1
     z = (index + 0x9E3779B97F4A7C15) & mask
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask

@@ -1,4 +1,4 @@
-// docs/errors.md lists every code, once, with its rule, its meaning and an example. The examples
+// docs/reference/errors.md lists every code, once, with its rule, its meaning and an example. The examples
 // themselves are run by errors_doc_test.py where the program is built.
 #include <gtest/gtest.h>
 

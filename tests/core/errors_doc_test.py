@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs every console example of docs/errors.md and compares output and exit code.
+"""Runs every console example of docs/reference/errors.md and compares output and exit code.
 
-    errors_doc_test.py --retile build/dev/bin/retile [--mpirun] docs/errors.md
-    errors_doc_test.py --retile .. --update docs/errors.md      writes the true output into the document
+    errors_doc_test.py --retile build/dev/bin/retile [--mpirun] docs/reference/errors.md
+    errors_doc_test.py --retile .. --update docs/reference/errors.md      writes the true output into the document
 
 An example is a ```console block: `$ ` begins a command, `> ` continues it, all other lines are what it prints on stdout and
 stderr. The section says "Exit code N." of its last command. Examples that call mpirun themselves are left out without --mpirun.

@@ -37,7 +37,7 @@ TEST(Documents, the_picture_of_readme_is_of_its_first_command) {
 }
 
 TEST(Documents, the_pictures_of_modules_are_of_their_commands) {
-  const std::string page = file("docs/programs.md");
+  const std::string page = file("docs/reference/modules.md");
   const auto stands = [&](const std::string& command, const std::string& name) {
     EXPECT_NE(page.find("$ retile plan " + command + " --svg " + name + ".svg\n"),
               std::string::npos);

@@ -25,7 +25,7 @@ struct NamedProgram {
   std::string_view text;
 };
 
-// The tables are the order of the device number's digits that docs/program.md defines; each file
+// The tables are the order of the device number's digits that docs/reference/program.md defines; each file
 // was checked by replay.
 inline const std::vector<NamedProgram>& right_programs() {
   static const std::vector<NamedProgram> programs{

@@ -1,4 +1,4 @@
-// docs/operations.md, made from the table.
+// docs/reference/operations.md, made from the table.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Plans with addends against brute force, on all pairs of types of small meshes: what PS2, PS3 and
-// PS5 of docs/statements.md rest on.
+// PS5 of docs/ledger/statements.md rest on.
 #include <gtest/gtest.h>
 
 #include <algorithm>

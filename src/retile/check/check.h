@@ -12,7 +12,7 @@ namespace retile {
 
 enum class Answer { right, wrong, undecided };
 
-/// The verdict on one Program. Fields and their meaning for wrong Programs: docs/program.md.
+/// The verdict on one Program. Fields and their meaning for wrong Programs: docs/reference/program.md.
 struct Verdict {
   Answer answer = Answer::undecided;
   bool within_bound = false;  ///< height <= bound

@@ -88,7 +88,7 @@ Outcome convert_file(const ConvertArguments& arguments) {
   if (!language) {
     return failed(about_argument(Code::syntax, "FROM", *arguments.from,
                                  "no file of another system's programs",
-                                 {"docs/foreign.md lists what is read"}));
+                                 {"docs/reference/foreign.md lists what is read"}));
   }
   ForeignArguments foreign;
   foreign.ends.mesh = arguments.mesh;

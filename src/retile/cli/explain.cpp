@@ -248,7 +248,7 @@ std::string peer_text(const Peer& peer, Size element_bytes) {
 /// Whether nothing is proved of the cost of a plan that has one.
 bool is_unproved(const Plan& plan) { return !plan.optimal && plan.scope == Scope::any; }
 
-/// The most elements that some device receives, whatever the steps are (docs/statements.md, U3);
+/// The most elements that some device receives, whatever the steps are (docs/ledger/statements.md, U3);
 /// nothing where that is not known.
 std::optional<Size> least_received(const Problem& problem) {
   if (problem.from.addends() || problem.to.addends()) return std::nullopt;

@@ -10,7 +10,7 @@
 
 namespace retile {
 
-/// Every way in which input can be refused. `docs/errors.md` lists them with an example each.
+/// Every way in which input can be refused. `docs/reference/errors.md` lists them with an example each.
 enum class Code {
   // text
   syntax,         ///< the text does not follow the grammar
@@ -47,7 +47,7 @@ enum class Code {
   cuda_error,           ///< no CUDA device, or CUDA reported an error
 };
 
-/// The identifier of a code, as written in docs/errors.md and in JSON: `unknown_axis`.
+/// The identifier of a code, as written in docs/reference/errors.md and in JSON: `unknown_axis`.
 [[nodiscard]] std::string_view code_name(Code code);
 
 /// Every code, in the order of the enumeration.

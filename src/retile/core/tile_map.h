@@ -55,7 +55,7 @@ class TileMap {
   [[nodiscard]] bool equivalent(const TileMap& other) const;
 
   // What collectives do (Fig. 10): a gather pops, a slice pushes, an alltoall does both
-  // (docs/statements.md, S1).
+  // (docs/ledger/statements.md, S1).
 
   /// Removes the factor n from the minor end of dimension i: t_i := t_i div n. Returns the digits
   /// that said t_i mod n before, over the positions of the *new* order(), minor to major; when the

@@ -10,10 +10,11 @@ constexpr std::string_view beginning = "this text is from before the partitioner
 std::string_view note_of(Partitioner partitioner) {
   if (partitioner == Partitioner::mesh_dialect) {
     return "take what mlir-opt-19 --mesh-spmdization or mlir-opt-22 --shard-partition makes of it "
-           "(docs/foreign.md)";
+           "(docs/reference/foreign.md)";
   }
   return "take XLA's dump after_spmd-partitioning: XLA_FLAGS=\"--xla_dump_to=DIR "
-         "--xla_dump_hlo_pass_re=spmd.* --xla_dump_large_constants=true\" (docs/foreign.md)";
+         "--xla_dump_hlo_pass_re=spmd.* --xla_dump_large_constants=true\" "
+         "(docs/reference/foreign.md)";
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace retile::foreign {
 
 /// The first place where a value of tiles of these extents is not what `claim` says, of an array that
-/// began as `from`. As docs/program.md says it of addends; what lies behind the boxes is not looked at.
+/// began as `from`. As docs/reference/program.md says it of addends; what lies behind the boxes is not looked at.
 /// Preconditions: tiles of elements, with place for the boxes; as many devices; one global shape.
 /// Throws LimitReached.
 [[nodiscard]] std::optional<Mismatch> find_mismatch(const State& state, const TileType& type,

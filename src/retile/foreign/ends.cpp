@@ -64,7 +64,7 @@ class Finder {
           fmt::format("the start is of an array {}, the end of one {}",
                       shape_text(out_.from.global()), shape_text(out_.to.global())),
           {"a result of another shape is no reshard: check judges moves of one array, whose result "
-           "is its argument (docs/foreign.md)"});
+           "is its argument (docs/reference/foreign.md)"});
     }
     compare_with_file(function_.from, out_.from, "--from");
     compare_with_file(function_.to, out_.to, "--to");
@@ -126,7 +126,7 @@ class Finder {
         fmt::format("the result has another shape than the argument: a tile {}, and a tile {}",
                     shape_text(result().extents), shape_text(parameter().extents)),
         {"so it is no reshard: check judges moves of one array, whose result is its "
-         "argument, and no whole programs (docs/foreign.md)"});
+         "argument, and no whole programs (docs/reference/foreign.md)"});
   }
   /// Whether every device has tiles of sizes of its own.
   [[nodiscard]] bool has_ranks() const {
@@ -288,7 +288,7 @@ class Finder {
         fmt::format("the result is a tile {}, but a tile of the end is {}",
                     shape_text(result().extents), shape_text(out_.to.tile())),
         {"another end may be meant, or a result of another shape, which is no reshard: check "
-         "judges moves of one array, whose result is its argument (docs/foreign.md)"});
+         "judges moves of one array, whose result is its argument (docs/reference/foreign.md)"});
   }
 
   /// Whether this end is that of the text, also where `--to` says it again.

@@ -29,7 +29,7 @@ enum class Fault {
   addends,   ///< an addend is missing, or there too often
 };
 
-/// `tile`, `end`, `replicas` or `addends`: the latter three as docs/program.md says it of Programs.
+/// `tile`, `end`, `replicas` or `addends`: the latter three as docs/reference/program.md says it of Programs.
 [[nodiscard]] std::string_view name_of(Fault fault);
 
 /// What is in a place instead.

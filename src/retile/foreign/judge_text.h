@@ -1,5 +1,5 @@
 // Verdicts on programs of other systems, in their own text: HLO after XLA's partitioner, StableHLO
-// per device, Shardy's collectives, MLIR's mesh and shard, traces of DTensor. docs/foreign.md says
+// per device, Shardy's collectives, MLIR's mesh and shard, traces of DTensor. docs/reference/foreign.md says
 // what is read of each.
 #pragma once
 

@@ -7,7 +7,7 @@
 namespace retile::foreign {
 
 struct Traffic {
-  Size cost = 0;            ///< Fig. 11, and docs/program.md of sums: elements per device
+  Size cost = 0;            ///< Fig. 11, and docs/reference/program.md of sums: elements per device
   Size received = 0;        ///< most elements that a device gets of others, in all
   Size received_bytes = 0;  ///< likewise; 0 for types of unknown size
 };

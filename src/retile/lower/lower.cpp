@@ -343,7 +343,7 @@ DeviceTable mixed_groups(const Plan& plan, const PlanStep& step) {
 }
 
 /// Of steps between the ends of an even problem makes the same steps on what lies in the array of every
-/// tile (docs/statements.md, U1).
+/// tile (docs/ledger/statements.md, U1).
 class Clipping {
  public:
   Clipping(const Problem& even, const Problem& ends) : before_(even.from.tile()) {

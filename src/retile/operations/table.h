@@ -3,7 +3,7 @@
 //
 // An operation is an `Id` and a `Row`. Readers have what they make of every `Id`, and a static_assert
 // that none is missing: whoever adds one is told by the compiler where it must be read. Typing asks the row which types an operand may
-// have, and whether the operand is moved or decides where elements go. docs/operations.md is this
+// have, and whether the operand is moved or decides where elements go. docs/reference/operations.md is this
 // table for people; a test writes it and compares.
 //
 // A second evaluator needs nothing else: `Effect` says what an operation is to elements of any kind,

@@ -61,7 +61,7 @@ struct CertificateOptions {
 /// steps along several dimensions gets one among those along one.
 /// \error unsupported (costs in bytes, or a memory limit: what is proved is the paper's problem),
 /// limit_reached
-/// \paper S1, S3, S4, S13, PS1, PS5 (docs/statements.md); Theorems 6.4, 6.5
+/// \paper S1, S3, S4, S13, PS1, PS5 (docs/ledger/statements.md); Theorems 6.4, 6.5
 [[nodiscard]] Result<Certificate> certify(const Plan& plan, const CertificateOptions& options = {});
 
 /// The lines `scope`, `lower_bound`, `potential`, `refuted` and `addends`, which stand behind the plan's Program

@@ -1,4 +1,4 @@
-// Plans with steps along several dimensions (docs/statements.md, S13). Private to this room.
+// Plans with steps along several dimensions (docs/ledger/statements.md, S13). Private to this room.
 #pragma once
 
 #include <optional>

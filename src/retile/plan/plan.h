@@ -98,7 +98,7 @@ struct PlanOptions {
   /// to six of them before all else or after it, and every leg of such a way has a search of its own.
   bool collectives = false;
   /// Which steps the plan may have. Those along several dimensions are taken where they are cheaper;
-  /// not everything that takes Programs takes them (docs/program.md), so they are asked for. Never `any`.
+  /// not everything that takes Programs takes them (docs/reference/program.md), so they are asked for. Never `any`.
   Scope steps = Scope::one_dim;
   /// How much all parts of the search together may look at, in alltoall edges between weak types;
   /// what takes longer counts as more of them (a weak type or digit lists kept, a tile run to see
@@ -108,7 +108,7 @@ struct PlanOptions {
 
 /// One exchange in the place of collectives: every element goes straight from a device that holds it
 /// to those that need it. Nobody receives what it holds already, and nobody holds more than its two
-/// ends (docs/statements.md, U3).
+/// ends (docs/ledger/statements.md, U3).
 struct PlannedExchange {
   std::string reason;  ///< why collectives do not do
   Shape tile;          ///< the largest extents of the new tiles
@@ -151,7 +151,7 @@ struct Plan {
   Size weak_cost = 0;
   bool complete = true;  ///< the search ended before its limit
   /// Steps between addends that are not proved optimal: the cheapest that a search found, but no
-  /// theorem says that all that could be cheaper was searched (docs/statements.md, PS3).
+  /// theorem says that all that could be cheaper was searched (docs/ledger/statements.md, PS3).
   bool searched = false;
   /// The steps among which nothing costs less than `lower_bound`, the most of which that is proved:
   /// `any` of a bound of 0, and of no other. Where all steps were searched but only those along one

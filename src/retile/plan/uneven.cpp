@@ -192,7 +192,7 @@ Result<void> restrict(Plan& plan, const Even& even, const Problem& problem) {
 
 // ---- Steps along several dimensions -------------------------------------------------------------
 //
-// They take tiles of one shape in every row (docs/program.md). So where they go along a dimension, those
+// They take tiles of one shape in every row (docs/reference/program.md). So where they go along a dimension, those
 // that it puts together are alike, or those that it cuts one into.
 
 /// More tiles of a dimension are not compared one by one.

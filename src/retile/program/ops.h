@@ -3,7 +3,7 @@
 //
 // A step is a struct, an alternative of `Op`, a row `OpRow<Step>` and an overload of `meaning`.
 // Everybody else visits `Op` or `Meaning` through `match`, without a default: whoever adds a step is
-// told by the compiler where else something must be said about it. docs/program.md has the same
+// told by the compiler where else something must be said about it. docs/reference/program.md has the same
 // table for people.
 #pragma once
 

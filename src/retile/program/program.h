@@ -2,7 +2,7 @@
 // must hold at the end.
 //
 // Device numbers 0..D-1 are positions, nothing more. Tiles lie in C order. The text and JSON forms
-// are in text.h and json.h; what a step does to the devices' arrays is in docs/program.md.
+// are in text.h and json.h; what a step does to the devices' arrays is in docs/reference/program.md.
 #pragma once
 
 #include <cstddef>

@@ -43,7 +43,7 @@ struct Place {
 /// The row-major number of coordinates.
 [[nodiscard]] Number row_major(const std::vector<Number>& coordinates);
 
-/// The table of docs/program.md, a rule a function.
+/// The table of docs/reference/program.md, a rule a function.
 ///
 /// `Self` is the class that has the rules: one rule uses another through it. So a class derived
 /// from this one may have a rule of its own in the place of each, and nothing here is virtual.

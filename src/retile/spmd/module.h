@@ -71,7 +71,7 @@ inline constexpr Size most_elements = Size{1} << 32;
 /// Whether the first word of a text says that it is a module.
 [[nodiscard]] bool is_module(std::string_view text);
 
-/// Reads `retile.spmd/1` (docs/programs.md) and types it: T-SPMD on every device, local shapes
+/// Reads `retile.spmd/1` (docs/reference/modules.md) and types it: T-SPMD on every device, local shapes
 /// included, and what redistributions keep.
 /// \param input  outlives what is returned
 /// \error syntax and those of layouts, with a place; inapplicable (operands that do not fit, or a

@@ -332,7 +332,7 @@ class Pages(unittest.TestCase):
     """The documents say what the raw results of this tree say."""
 
     def test_the_page_has_the_sections_that_the_results_make(self):
-        page, results = (ROOT / "docs" / "evaluation.md").read_text(), execution.load(ROOT / "bench" / "results")
+        page, results = (ROOT / "docs" / "ledger" / "evaluation.md").read_text(), execution.load(ROOT / "bench" / "results")
         self.assertIn("\n" + wrapped(execution.section(results)), page)
         self.assertIn("\n" + wrapped(copying.of_tree(ROOT)), page)
         self.assertIn("\n" + wrapped(one_shot.section(one_shot.load(ROOT / "bench" / "results"))), page)

@@ -95,11 +95,11 @@ class Published(unittest.TestCase):
     def test_results_survive_being_written(self):
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
-            (root / "docs").mkdir()
+            (root / "docs" / "ledger").mkdir(parents=True)
             execution.publish(root, {2: result(), 8: result()})
             self.assertEqual(execution.load(root / "bench" / "results"), {2: result(), 8: result()})
-            self.assertEqual(len(list((root / "docs" / "evaluation").iterdir())), 3)
-            self.assertIn("long", words((root / "docs" / "evaluation" / "execution_8.svg").read_text()))
+            self.assertEqual(len(list((root / "docs" / "ledger" / "evaluation").iterdir())), 3)
+            self.assertIn("long", words((root / "docs" / "ledger" / "evaluation" / "execution_8.svg").read_text()))
 
     def test_the_pictures_of_this_tree_are_of_its_results(self):
         """What they say and how many points they have, as another matplotlib may draw other lines."""
@@ -108,7 +108,7 @@ class Published(unittest.TestCase):
             evaluate().pictures(Path(folder), *(json.loads((ROOT / "bench" / "results" / name).read_text()) for name in ("plan.json", "baselines.json")))
             self.assertEqual(len(list(Path(folder).iterdir())), 6)
             for path in Path(folder).iterdir():
-                said, meant = (ROOT / "docs" / "evaluation" / path.name).read_text(), path.read_text()
+                said, meant = (ROOT / "docs" / "ledger" / "evaluation" / path.name).read_text(), path.read_text()
                 self.assertEqual((sorted(words(said)), points(said)), (sorted(words(meant)), points(meant)), path.name)
 
 
@@ -116,7 +116,7 @@ class Script(unittest.TestCase):
     def published(self, made, *options, **environment):
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
-            (root / "docs").mkdir()
+            (root / "docs" / "ledger").mkdir(parents=True)
             (root / "runs").mkdir()
             bench = root / "bench.py"
             bench.write_text(f"import json, sys\nmade = json.loads({json.dumps(json.dumps(made))})\n"
@@ -125,7 +125,7 @@ class Script(unittest.TestCase):
             command = [sys.executable, ROOT / "scripts" / "evaluate-execution", bench, "--launch", f"{sys.executable} {{bench}} {{processes}}",
                        "--into", root, "--raw", root / "runs", *options]
             done = subprocess.run([str(part) for part in command], capture_output=True, text=True, env={**os.environ, **environment}, check=False)
-            page = root / "docs" / "evaluation.md"
+            page = root / "docs" / "ledger" / "evaluation.md"
             return done.returncode, done.stderr, page.read_text() if page.exists() else None, sorted(path.name for path in (root / "runs").iterdir())
 
     def test_it_runs_the_program_and_writes_the_page(self):

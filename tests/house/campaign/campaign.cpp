@@ -1,5 +1,5 @@
 // The differential campaign: src against spec, on everything that both can compute, for as long as
-// one likes. docs/campaign.md says how to run it and what it has counted.
+// one likes. docs/ledger/campaign.md says how to run it and what it has counted.
 //
 // Exit status: 0 no difference, 1 differences, 2 wrong use.
 #include <algorithm>

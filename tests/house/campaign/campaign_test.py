@@ -77,12 +77,12 @@ class Campaign(unittest.TestCase):
 
 
 class Record(unittest.TestCase):
-    """The record that docs/campaign.md and README.md speak of."""
+    """The record that docs/ledger/campaign.md and README.md speak of."""
 
     record = json.loads((ROOT / "bench/results/campaign.json").read_text(encoding="utf-8"))
 
     def test_the_document_says_what_the_run_counted(self):
-        page = (ROOT / "docs/campaign.md").read_text(encoding="utf-8")
+        page = (ROOT / "docs/ledger/campaign.md").read_text(encoding="utf-8")
         self.assertEqual(page, record.with_section(page, self.record))
         self.assertNotEqual(page, record.with_section(page, {**self.record, "differences": 1}))
 

@@ -4,7 +4,7 @@
     record.py run PROGRAM FILE [--seconds S] [--jobs N] [--cases F] [--seed N] [--save DIR]
     record.py replace FILE RESULT COMMIT
                                    puts what retile-campaign --json of that commit printed in the place of the same kinds
-    record.py document FILE PAGE   writes what the run counted into its place in docs/campaign.md
+    record.py document FILE PAGE   writes what the run counted into its place in docs/ledger/campaign.md
     record.py missing FILE         what the run was to count and did not; ends with 1 when there is something
 
 With --seconds the run ends after that time, and what it has counted by then counts. --cases 0.001 asks for a thousandth of
@@ -169,7 +169,7 @@ def tables(record):
 
 
 def section(record):
-    """What docs/campaign.md says of the run, between its marks."""
+    """What docs/ledger/campaign.md says of the run, between its marks."""
     lines = [
         f"{record['date']}, `scripts/campaign`, commit {record['commit'][:7]}, seed {record['seed']}, "
         f"{record['programs_at_a_time']} programs at a time.",

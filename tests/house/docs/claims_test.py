@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every sentence of README about checking, proving or certifying has a row in docs/proofs.md, and its command shows what the row says.
+"""Every sentence of README about checking, proving or certifying has a row in docs/ledger/proofs.md, and its command shows what the row says.
 
     claims_test.py ROOT BUILD BIN          the test; BIN holds retile and retile-oracle
     claims_test.py ROOT BUILD BIN --list   the sentences that need a row
@@ -84,7 +84,7 @@ class Claims(unittest.TestCase):
 
     def setUp(self):
         self.readme = (self.ROOT / "README.md").read_text(encoding="utf-8")
-        self.page = (self.ROOT / "docs/proofs.md").read_text(encoding="utf-8")
+        self.page = (self.ROOT / "docs/ledger/proofs.md").read_text(encoding="utf-8")
 
     def test_every_claim_has_a_row_and_every_row_a_claim(self):
         self.assertGreater(len(claims(self.readme)), 12)

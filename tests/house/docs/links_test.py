@@ -60,7 +60,7 @@ class Links(unittest.TestCase):
         self.assertGreater(sum(1 for text in read.values() for _, _, anchor in links(text) if anchor), 5)
 
     def test_what_leads_nowhere_is_noticed(self):
-        self.assertEqual(complaints(ROOT, "docs/x.md", "[a](cli.md) [b](cli.md#plan) [c](#here) `[d](no)`\n# Here\n"), [])
+        self.assertEqual(complaints(ROOT, "docs/reference/x.md", "[a](cli.md) [b](cli.md#plan) [c](#here) `[d](no)`\n# Here\n"), [])
         for text in ("[a](no.md)", "[a](cli.md#no-such-heading)", "[a](#here)", "![a](no.svg)", '<img src="no.svg">'):
             self.assertEqual(len(complaints(ROOT, "docs/x.md", text)), 1, text)
         self.assertEqual(anchors("# What `a.b` is: 2_3\n```\n# no\n```\n"), {"what-ab-is-2_3"})

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tables of docs/paper-map.md, docs/errata.md, docs/statements.md and docs/campaign.md name what exists; the first three leave nothing out.
+"""The tables of docs/dev/paper-map.md, docs/dev/errata.md, docs/ledger/statements.md and docs/ledger/campaign.md name what exists; the first three leave nothing out.
 
 In a cell of these tables every word in backquotes is a name. One with a file's ending names a file of the tree, by its path
 or, where that is unique, by its last part; the names after it, up to the next file, stand in that file: `Suite.test` and
@@ -139,7 +139,8 @@ def unclassed(text, where):
 def main():
     root = Path(sys.argv[1])
     known = files(root)
-    texts = {name: (root / "docs" / name).read_text() for name in ("paper-map.md", "errata.md", "statements.md", "campaign.md")}
+    pages = {path.name: path for path in (root / "docs").rglob("*.md")}
+    texts = {name: pages[name].read_text() for name in ("paper-map.md", "errata.md", "statements.md", "campaign.md")}
     wrong, names = [], 0
     for where, text in texts.items():
         wrong += complaints(text, known, where)
@@ -173,7 +174,7 @@ def main():
                 wrong.append(f"{where}: not noticed: {changed}")
     # The maps of the other documents, and rows that say no; the controls: a name changed, and a word that is there.
     cases = [path.read_text() for path in sorted((root / "tests").rglob("*_test.cpp"))]
-    maps = {name: (root / "docs" / name).read_text() for name in ("paper-map.md", "paper-map-partir.md", "paper-map-thesis.md")}
+    maps = {name: pages[name].read_text() for name in ("paper-map.md", "paper-map-partir.md", "paper-map-thesis.md")}
     for where, text in maps.items():
         wrong += stale(text, root, where)
         if "Absent: `" in text and not stale(re.sub(r"Absent: `\w+` in .*? \|", "Absent: `include` in `src/` |", text), root, where):

@@ -190,7 +190,7 @@ class Control(unittest.TestCase):
 
     def test_a_long_sentence_is_found_behind_what_ends_none(self):
         parts = {"e.g. ": 1, "(i.e. ": 1, "Fig. 8 ": 2, "Figs. 1 ": 2, "Sec. 2.5 ": 2, "Lemma 4.1 ": 2, "Def. 4.3 ": 2, "`retile.program/1` ": 1,
-                 "docs/cli.md ": 1, "0.5 ": 1, "`a. b` ": 2, "*eq. (4)* ": 2, "[x](p. q.md) ": 1, "0, 1, .. ": 2, "etc. and ": 2}
+                 "docs/reference/cli.md ": 1, "0.5 ": 1, "`a. b` ": 2, "*eq. (4)* ": 2, "[x](p. q.md) ": 1, "0, 1, .. ": 2, "etc. and ": 2}
         for part, count in parts.items():
             self.found("Short. " * 9 + words(18, " ") + part + words(18 - count + 1), "p.md:1: 37")
             self.found("Short. " * 9 + words(18, " ") + part + words(18 - count - 1))

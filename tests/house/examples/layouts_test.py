@@ -1,5 +1,5 @@
 """Worked examples of layouts, from text to verified bytes: planned, judged by both checkers, simulated and run on processes.
-Those of examples/mlir-doc, and others whose tiles are not alike. And what that document says that is not so (docs/errata.md)."""
+Those of examples/mlir-doc, and others whose tiles are not alike. And what that document says that is not so (docs/dev/errata.md)."""
 
 import json
 import math
@@ -123,7 +123,7 @@ class Layouts(unittest.TestCase):
 
 
 class Document(unittest.TestCase):
-    """What the MLIR document says and is not so, by the numbers of docs/errata.md."""
+    """What the MLIR document says and is not so, by the numbers of docs/dev/errata.md."""
 
     def verdict(self, program):
         verdict = json.loads(said("check", "-", "--json", stdin=program))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is installed is what docs/library.md lists: not a header more, not one less.
+"""What is installed is what docs/reference/library.md lists: not a header more, not one less.
 
     headers_test.py ROOT BUILD WITHOUT
 
@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT, BUILD, WITHOUT = Path(sys.argv[1]), sys.argv[2], set(sys.argv[3:4]) - {""}
 del sys.argv[1:]
 
-PAGE = "docs/library.md"
+PAGE = "docs/reference/library.md"
 FACES = {"retile.h", "mpi.h"}
 ROW = re.compile(r"^\| `(retile/[\w/]+\.h)` \| (`\w+\.h`|both) \| .+ \|$", re.M)
 COUNT = re.compile(r"^(\d+) headers are installed\.", re.M)
@@ -71,7 +71,7 @@ def written_by_users():
     for folder in USERS:
         for path in sorted((ROOT / folder).glob("*.cpp")):
             out[path.relative_to(ROOT).as_posix()] = path.read_text(encoding="utf-8")
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         blocks = re.findall(r"^```cpp\n(.*?)^```$", path.read_text(encoding="utf-8"), re.M | re.S)
         out[path.relative_to(ROOT).as_posix()] = "\n".join(blocks)
     return out

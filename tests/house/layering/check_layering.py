@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks who includes whom: the table of rooms in docs/architecture.md against the includes.
+"""Checks who includes whom: the table of rooms in docs/dev/architecture.md against the includes.
 
     check_layering.py [ROOT]
 
@@ -49,7 +49,7 @@ POSIX = set(
     sys/uio.h sys/un.h sys/wait.h linux/futex.h""".split()
 )
 
-TABLE = "docs/architecture.md"
+TABLE = "docs/dev/architecture.md"
 ROW = re.compile(r"^\| `(?:src/retile/([\w/]+)|(spec/\w+))/` \|[^|]*\|([^|]*)\|$")
 OUTSIDE = {"the standard library", "fmt", "tl::expected", "nlohmann_json", "CLI11", "Z3", "BLAS", "CUDA", "MPI", "POSIX", "processor intrinsics"}
 

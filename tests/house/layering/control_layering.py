@@ -4,7 +4,7 @@
     control_layering.py ROOT
 
 Each planted file that must be rejected stands beside one that must be accepted, so that the check is shown to look at the
-difference and not to reject everything. Then the table of rooms in docs/architecture.md is edited: what the tree does must
+difference and not to reject everything. Then the table of rooms in docs/dev/architecture.md is edited: what the tree does must
 become a violation, so that the check is shown to read its rules there.
 """
 

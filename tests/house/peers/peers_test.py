@@ -197,9 +197,9 @@ class Problems(unittest.TestCase):
 
 
 class Pages(unittest.TestCase):
-    """The figures of docs/peers.md are those of peers/results."""
+    """The figures of docs/ledger/peers.md are those of peers/results."""
 
-    PAGE = (ROOT / "docs/peers.md").read_text()
+    PAGE = (ROOT / "docs/ledger/peers.md").read_text()
 
     def test_every_row_is_that_of_its_figures(self):
         made = pages.rows(ROOT / "peers/results")
@@ -214,7 +214,7 @@ class Pages(unittest.TestCase):
 
     def test_the_page_of_operations_says_how_many_modules_were_asked(self):
         for one in json.loads((ROOT / "peers/results/operations.json").read_text()).values():
-            self.assertIn(f"{one['modules']:,}", (ROOT / "docs/operations.md").read_text())
+            self.assertIn(f"{one['modules']:,}", (ROOT / "docs/reference/operations.md").read_text())
             self.assertEqual(sum(end - first for first, end in one["numbers"]) * len(modules.MAKERS), one["modules"])
 
 

@@ -104,7 +104,7 @@ class Times(unittest.TestCase):
         text = (ROOT / "cmake" / "RetileTests.cmake").read_text(encoding="utf-8")
         labels = text.split("set(RETILE_LABELS ", 1)[1].split(")", 1)[0].split()
         self.assertEqual(sorted(TIMES.BUDGETS) + ["slow"], sorted(set(labels) - {"slow", "all"}) + ["slow"])
-        document = (ROOT / "docs" / "tests.md").read_text(encoding="utf-8")
+        document = (ROOT / "docs" / "dev" / "tests.md").read_text(encoding="utf-8")
         for label, seconds in TIMES.BUDGETS.items():
             self.assertRegex(document, rf"\| `{label}` \|.*\| {seconds} \|")
 

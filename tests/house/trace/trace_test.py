@@ -1,4 +1,4 @@
-"""The way of a Program through the code is short, never goes up, and is the one that docs/architecture.md lists.
+"""The way of a Program through the code is short, never goes up, and is the one that docs/dev/architecture.md lists.
 
     trace_test.py ROOT BUILD
 
@@ -24,7 +24,7 @@ class Trace(unittest.TestCase):
     def setUpClass(cls):
         cls.program, cls.preloaded = trace.built(BUILD, ROOT)
         cls.ways = trace.measured(cls.program, cls.preloaded, ROOT, NAMES)
-        cls.document = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+        cls.document = (ROOT / "docs" / "dev" / "architecture.md").read_text(encoding="utf-8")
 
     def counts(self):
         return {what: len(self.ways["run"][what]) for what in trace.LIMITS}
@@ -53,7 +53,7 @@ class Trace(unittest.TestCase):
         for name in NAMES:
             with self.subTest(way=name):
                 listed = trace.markdown({name: self.ways[name]})
-                self.assertTrue(listed in self.document, f"docs/architecture.md lacks this list:\n{listed}")
+                self.assertTrue(listed in self.document, f"docs/dev/architecture.md lacks this list:\n{listed}")
 
     def test_a_list_that_lacks_a_function_is_noticed(self):
         shorter = {**self.ways["check"], "functions": self.ways["check"]["functions"][:-1]}

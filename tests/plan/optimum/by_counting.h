@@ -1,6 +1,6 @@
 /// OPT by counting: the least cost of a sequence from f_1 to f_2, from S2, S3 and S4 alone.
 ///
-/// What the statements say (docs/statements.md), and what is done here, literally:
+/// What the statements say (docs/ledger/statements.md), and what is done here, literally:
 ///
 /// 1. With an allpermute a sequence costs what the cheapest weak sequence with an allpermute on the
 ///    way costs (S2): Dijkstra over localtypes, backwards from c_2.

@@ -1,5 +1,5 @@
 // `optimal` under attack: random problems, and whether what the planner says of each can be true.
-// docs/statements.md, "How close the planner comes", has what it has counted.
+// docs/ledger/statements.md, "How close the planner comes", has what it has counted.
 //
 // Exit status: 0 no contradiction, 1 contradictions, 2 wrong use.
 #include <algorithm>

@@ -1,4 +1,4 @@
-// docs/program.md: every block of the page is what it says.
+// docs/reference/program.md: every block of the page is what it says.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -123,7 +123,7 @@ TEST(Document, every_block_is_what_it_says) {
   std::map<std::string, std::size_t> counts;
   for (std::size_t b = 0; b < all.size(); ++b) {
     EXPECT_EQ(mistake(all[b], b > 0 ? all[b - 1] : Block{}), "")
-        << "docs/program.md:" << all[b].line;
+        << "docs/reference/program.md:" << all[b].line;
     ++counts[all[b].info];
   }
   EXPECT_GE(counts["retile.program"], 7U);

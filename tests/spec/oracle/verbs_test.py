@@ -856,7 +856,7 @@ class Help(Case):
             ("apply, height, cost, normalize", "2^22"), ("types", "64"), ("types", "2^20"), ("normalize", "2^31"), ("normalize", "2^18"),
             ("normalize", "2^22"), ("optimum", "16"), ("optimum", "127"), ("optimum", "2^12"), ("optimum", "2^22"), ("check, certify, boxes", "2^28"),
             ("check, boxes", "2^22"), ("check", "2^23"), ("check, certify", "2^32"), ("certify", "2^29")])
-        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/oracle.md")) as file:
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/reference/oracle.md")) as file:
             document = file.read()
         self.assertIn("\n".join(limits) + "\n", document)
 

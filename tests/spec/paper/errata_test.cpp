@@ -1,7 +1,7 @@
 /// One test per erratum: the printed text as code, which must fail, and our reading, which must
 /// not.
 ///
-/// docs/errata.md says what is printed where, and which entries are observations: there the print is
+/// docs/dev/errata.md says what is printed where, and which entries are observations: there the print is
 /// right, and the test shows what it does not say. E25 needs Fig. 9 and stands in fig09_spmd_test.cpp.
 #include <gtest/gtest.h>
 

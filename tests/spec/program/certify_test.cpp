@@ -1,4 +1,4 @@
-// The limits of the certifier: what counts as work and as kept is what docs/oracle.md says. That it
+// The limits of the certifier: what counts as work and as kept is what docs/reference/oracle.md says. That it
 // certifies nothing false, certify_attack_test.cpp sees.
 #include "spec/program/certify.h"
 

@@ -254,7 +254,7 @@ TEST(WorkedExamples, W11_a_gather_to_one_device) {
   EXPECT_EQ(outcome(program("p:4", "[3{p}9]", "[9]@1", step_text(step))), "end 1");
 }
 
-/// docs/program.md: what it says of its Programs is checked by the test of that page; here, that a
+/// docs/reference/program.md: what it says of its Programs is checked by the test of that page; here, that a
 /// spoilt one is not.
 TEST(WorkedExamples, the_scatter_of_the_document) {
   const std::string head =

@@ -443,7 +443,7 @@ TEST(Limits, reasons_name_the_limits) {
   EXPECT_EQ(too_many_tags.why, said(Replay::most_tags, " tags on all devices together"));
   EXPECT_EQ(too_much_work.why, said(most_units, " units of work"));
 }
-/// The work that suffices, which is what docs/oracle.md says, and no verdict other than undecided
+/// The work that suffices, which is what docs/reference/oracle.md says, and no verdict other than undecided
 /// with less. 6 devices, 2 tags each in 2 dimensions; 3 steps, the second with an iota of 3.
 TEST(Limits, work_is_counted_per_tag_and_per_entry_of_a_table) {
   const std::string program =

@@ -1,5 +1,5 @@
 // S1-S10 of our list of stronger statements, by enumeration of all pairs of types on small meshes.
-// What each says stands above its test; the list is in docs/statements.md.
+// What each says stands above its test; the list is in docs/ledger/statements.md.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -30,7 +30,7 @@ struct Options {
 /// Dimensions that lie alike in both tiles are fused, so that what is copied is runs of bytes that
 /// are as long as possible. Transfers of one shape go together, in the order in which their source
 /// lies in memory; runs that are shorter than a line of 64 bytes or not aligned are put together to
-/// whole lines of their target before these are streamed. docs/execution.md says what was measured.
+/// whole lines of their target before these are streamed. docs/dev/execution.md says what was measured.
 ///
 /// Const and thread-safe.
 class Pass {
@@ -58,7 +58,7 @@ class Pass {
   /// How many bytes in turn typically lie end to end both where they are read and where they are
   /// written; the latter does not count for runs of 256 bytes and more of whole lines that are
   /// streamed. Who may push or pull takes the one for which this is larger, and pushes where both
-  /// are equal; docs/execution.md says what the wrong choice costs.
+  /// are equal; docs/dev/execution.md says what the wrong choice costs.
   [[nodiscard]] Size in_order_bytes() const;
 
   /// Bytes that this object holds, and what that never exceeds.

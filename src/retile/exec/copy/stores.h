@@ -23,7 +23,7 @@ struct StreamingRow {
 };
 
 /// The table that the code holds, by growing `run_bytes`; `bench/copy_table` measures and prints
-/// it, docs/execution.md quotes the run that it was taken from.
+/// it, docs/dev/execution.md quotes the run that it was taken from.
 [[nodiscard]] std::span<const StreamingRow> streaming_table();
 
 /// Whether the table says that a pass over `bytes` in runs of `run_bytes` streams.

@@ -12,7 +12,7 @@
 namespace retile::mpi {
 namespace {
 
-/// From one node to another, and from one to all: more is faster without carriers (docs/execution.md,
+/// From one node to another, and from one to all: more is faster without carriers (docs/dev/execution.md,
 /// "Carriers").
 constexpr Size most_carried_bytes = Size{1} << 20;
 constexpr Size most_carried_of_node = Size{2} << 20;

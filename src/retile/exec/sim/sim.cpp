@@ -1,4 +1,4 @@
-// The simulator. Every step is written as the table in docs/program.md says it: cut pieces, put
+// The simulator. Every step is written as the table in docs/reference/program.md says it: cut pieces, put
 // them side by side. Shares nothing with the MPI executor but the question whether a step can be
 // applied.
 #include "retile/exec/sim/sim.h"

@@ -1,5 +1,5 @@
 // What the ranks of a DTensor.redistribute did, each by itself: `retile.dtensor-trace/1`
-// (docs/peers.md).
+// (docs/ledger/peers.md).
 #pragma once
 
 #include <cstddef>

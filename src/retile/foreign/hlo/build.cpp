@@ -265,7 +265,7 @@ class Builder {
     if (const Row* row = operations::find_hlo(instruction.opcode.value)) return *row;
     refuse_at(instruction.opcode.place, Code::unsupported,
               fmt::format("{} is not read", shown_name(instruction.opcode.value)),
-              {"what is read: docs/operations.md"});
+              {"what is read: docs/reference/operations.md"});
   }
   /// Attributes that the table has, and those that mean nothing.
   static void check_attributes(const Instruction& instruction, const Row& row) {

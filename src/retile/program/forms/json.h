@@ -1,4 +1,4 @@
-// The JSON form `retile.program/1`, in and out. Fields: docs/program.md.
+// The JSON form `retile.program/1`, in and out. Fields: docs/reference/program.md.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The text form `retile.program/1`, in and out. Grammar: docs/program.md.
+// The text form `retile.program/1`, in and out. Grammar: docs/reference/program.md.
 #pragma once
 
 #include <string>

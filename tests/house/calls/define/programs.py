@@ -105,7 +105,7 @@ allpermute source=[37800]<=[1,21,150,3,4]T(2,0,1,3,4)<=[135,2,140]T(1,0,2)<=[14,
 LINE = HEADER + "devices 2\nfrom [4{1:2}8]\nto [4{1:2}8]\n"
 PLANE = HEADER + "mesh x:2,y:2\nfrom [2{x}4, 2{y}4]\nto [2{x}4, 2{y}4]\n"
 
-# Programs that can be read and are wrong: name -> text. The reasons are those of docs/program.md.
+# Programs that can be read and are wrong: name -> text. The reasons are those of docs/reference/program.md.
 WRONG = {
     "groups/repeated": LINE + "allgather dim=0 groups=[[0,0]]\n",
     "groups/missing": LINE + "allgather dim=0 groups=[[1]]\n",
