@@ -111,7 +111,7 @@ have [||w [sq sl]] := IH tau _ wt w2 _ sx'.
     by apply: suffixes_sub sx'; rewrite gt.
   have es : size (axes tau) = (size (axes tau1)).+1 by rewrite (perm_size pa).
   move: le lt; rewrite es; set m := size (axes tau1); set m2 := size (axes tau2).
-  by move=> le; rewrite ltnS; lia.
+  by move=> le; rewrite ltnS -subnSK.
 - by rewrite gt.
 by exists ((dynslice i x, tau) :: w); split.
 Qed.
