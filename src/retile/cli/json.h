@@ -1,4 +1,5 @@
 // JSON as the verbs write it: the keys of an object stay in the order in which they were put.
+// schemas.json lists the fields of every object that is printed.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""docs/reference/options.md and json.md are what scripts/reference writes: the program's options, and the fields of its JSON.
+
+    reference_test.py ROOT RETILE
+"""
+
+import importlib.machinery
+import importlib.util
+import sys
+import unittest
+from pathlib import Path
+
+ROOT, RETILE = Path(sys.argv[1]), sys.argv[2]
+del sys.argv[1:]
+
+
+def script():
+    loader = importlib.machinery.SourceFileLoader("reference", str(ROOT / "scripts" / "reference"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("reference", loader))
+    loader.exec_module(module)
+    return module
+
+
+reference = script()
+
+
+def differences(wanted, there):
+    """The first line in which each page differs from what it must be."""
+    out = []
+    for name, text in wanted.items():
+        lines = zip(text.splitlines() + [None], there[name].splitlines() + [None])
+        out += [f"{name}: {is_so!r} must be {must!r}" for must, is_so in lines if must != is_so][:1]
+    return out
+
+
+class Reference(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.wanted = reference.pages(RETILE, ROOT)
+
+    def test_the_pages_are_what_the_program_says(self):
+        there = {name: (ROOT / name).read_text(encoding="utf-8") for name in self.wanted}
+        self.assertEqual(differences(self.wanted, there), [], "scripts/reference --bin DIR writes them")
+
+    def test_a_changed_word_is_noticed_on_each_page(self):
+        for name, word in ((reference.OPTIONS_PAGE, "`--svg`"), (reference.JSON_PAGE, "`peak_limit_bytes`")):
+            spoiled = {**self.wanted, name: self.wanted[name].replace(word, "`--other`", 1)}
+            self.assertEqual(len(differences(self.wanted, spoiled)), 1, name)
+            shorter = {**self.wanted, name: self.wanted[name].rstrip("\n").rpartition("\n")[0] + "\n"}
+            self.assertEqual(len(differences(self.wanted, shorter)), 1, name)
+
+    def test_no_verb_and_no_option_is_left_out(self):
+        page = self.wanted[reference.OPTIONS_PAGE]
+        verbs = reference.verbs_of(RETILE)
+        self.assertGreaterEqual(len(verbs), 9)
+        for verb in verbs:
+            for line in reference.help_of(RETILE, verb).splitlines():
+                name = line.strip().split(" ")[0]
+                if line.startswith("  -") and name != "-h,--help":
+                    self.assertIn(f"| `{name}` |", page, verb)
+
+    def test_help_is_read_where_a_name_leaves_no_room(self):
+        text = "Options:\n  --a-very-long-name-of-an-option VALUE\n                              what it\n                              means\n  -n N                        how many\n"
+        self.assertEqual(reference.rows_of_help(text, "Options"),
+                         [("--a-very-long-name-of-an-option", "VALUE", "what it means"), ("-n", "N", "how many")])
+        self.assertEqual(reference.exit_codes("Exit codes: 0 a plan, 3 more than 2^22, or\n5 trees, 4 bad.\n\nExamples:\n"),
+                         [("0", "a plan"), ("3", "more than 2^22, or 5 trees"), ("4", "bad")])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
