@@ -46,7 +46,6 @@ PENDING = {
     "docs/reference/modules.md",
     "docs/reference/notations.md",
     "docs/reference/oracle.md",
-    "docs/reference/program.md",
 }
 
 FENCE = re.compile(r"\s*(```+|~~~+)")
