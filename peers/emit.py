@@ -1,9 +1,9 @@
 """Writes what one release makes of one reshard, for `retile check --shrink --peer`.
 
-    PYTHON peers/emit.py FORM MESH FROM TO
+    PYTHON peers/emit.py FORM MESH FROM TO [SHAPE]
 
 FORM is hlo, sdy or stablehlo where PYTHON has JAX, dtensor or dtensor_a2a where it has PyTorch. MESH, FROM and TO are in the notation of
-retile, whole axes only. Exit code 1 says that the release refused, 134 that it aborted, 3 that it took too long, 2 that it cannot be asked.
+retile, whole axes only. With SHAPE, such as 16,64, FROM and TO are placements as torch writes them: '(Shard(0), Replicate())'. Exit code 1 says that the release refused, 134 that it aborted, 3 that it took too long, 2 that it cannot be asked.
 """
 
 import os
@@ -44,6 +44,28 @@ def problem_of(mesh, source, target):
             "to_order": None, "from_sum": start_sums, "to_sum": goal_sums}
 
 
+def placed(mesh, text):
+    """The axes that cut each dimension, by its number, and the axes that count addends, of placements along the axes of the mesh."""
+    words = re.findall(r"(Shard)\((?:dim=)?(\d+)\)|(Replicate)\(\)|(Partial)\((?:sum|'sum')?\)", text)
+    names = [part.split(":")[0] for part in mesh.split(",")]
+    if not words or len(words) != len(names) or len(re.findall(r"\w+\(", text)) != len(words):
+        raise ValueError(f"no placement for each axis of {mesh}: {text}")
+    cuts = {}
+    for name, (shard, dim, _, _) in zip(names, words):
+        if shard:
+            cuts.setdefault(int(dim), []).append(name)
+    return cuts, [name for name, word in zip(names, words) if word[3]]
+
+
+def notation(mesh, text, shape):
+    """Placements in the notation of retile; only its axes and extents are read again."""
+    cuts, sums = placed(mesh, text)
+    if any(dim >= len(shape) for dim in cuts):
+        raise ValueError(f"no such dimension: {text}")
+    dims = [f"1{{{','.join(cuts[k][::-1])}}}{extent}" if k in cuts else str(extent) for k, extent in enumerate(shape)]
+    return (f"sum{{{','.join(sums)}}}" if sums else "") + f"[{', '.join(dims)}]"
+
+
 def emit(form, problem, folder):
     if form in ("dtensor", "dtensor_a2a"):
         import record_dtensor
@@ -53,11 +75,14 @@ def emit(form, problem, folder):
 
 
 def main():
-    if len(sys.argv) != 5 or sys.argv[1] not in ("hlo", "sdy", "stablehlo", "dtensor", "dtensor_a2a"):
+    if len(sys.argv) not in (5, 6) or sys.argv[1] not in ("hlo", "sdy", "stablehlo", "dtensor", "dtensor_a2a"):
         print(__doc__, file=sys.stderr)
         return 2
     try:
-        problem = problem_of(*sys.argv[2:])
+        mesh, *both = sys.argv[2:5]
+        if len(sys.argv) == 6:
+            both = [notation(mesh, text, [int(extent) for extent in sys.argv[5].split(",")]) for text in both]
+        problem = problem_of(mesh, *both)
     except ValueError as why:
         print(why, file=sys.stderr)
         return 2

@@ -7,6 +7,7 @@ ones. And how the recorder of PyTorch compares what its ranks end with.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ except ImportError:
     sys.exit(77)
 
 import compare  # noqa: E402
+import emit  # noqa: E402
 import ends  # noqa: E402
 import mistakes  # noqa: E402
 import modules  # noqa: E402
@@ -105,6 +107,40 @@ class Evaluator(unittest.TestCase):
                     counts[verdict(name, new)["right"]] += 1
         self.assertGreater(counts[False], 10)
         self.assertGreater(counts[None] + counts[False], 3 * counts[True])
+
+
+class Found(unittest.TestCase):
+    """The smallest inputs of docs/found.md, as the releases emitted them."""
+
+    def judged(self, name, arguments, order=None, mend=lambda text: text):
+        text = mend((ROOT / "examples/found" / name).read_text())
+        problem = {**emit.problem_of(*arguments), "from_order": order, "to_order": order}
+        return judge(problem, "dtensor" if name.endswith(".json") else "stablehlo", text)
+
+    def test_the_second_evaluator_says_that_they_are_wrong(self):
+        jax = ["jax-0.10.2-permute.mlir", ["x:4,z:2", "[2{z}4]", "[1{x}4]"]]
+        torch = ["torch-2.15.0-order.json", ["x:2", "[1{x}2]", "[2]"], [1, 0]]
+        self.assertEqual((self.judged(*jax)["right"], self.judged(*torch)["right"]), (False, False))
+        # Control: with the pairs that the two shardings ask for, and with the ranks in the order of the mesh, they are right.
+        pairs = "[[0, 0], [4, 1], [2, 2], [6, 3], [1, 4], [5, 5], [3, 6], [7, 7]]"
+        self.assertIs(self.judged(*jax, mend=lambda text: re.sub(r"\[\[0, 0\].*\]\]", pairs, text))["right"], True)
+        self.assertIs(self.judged(*torch, mend=lambda text: text.replace("[0, 1], \"in\"", "[1, 0], \"in\""))["right"], True)
+
+
+class Asked(unittest.TestCase):
+    """What peers/emit.py makes of placements as torch writes them."""
+
+    def test_placements_are_read(self):
+        for mesh, text, shape, wanted in (("x:2,y:2", "(Shard(0), Shard(1))", [16, 64], "[1{x}16, 1{y}64]"),
+                                          ("x:2,y:2", "(Shard(0), Shard(dim=0))", [16, 64], "[1{y,x}16, 64]"),
+                                          ("x:2,y:2", "[Partial(sum), Replicate()]", [8], "sum{x}[8]")):
+            self.assertEqual(emit.notation(mesh, text, shape), wanted)
+            emit.problem_of(mesh, wanted, wanted)
+
+    def test_others_are_refused(self):
+        for text in ("(Shard(0),)", "(Shard(0), Partial(max))", "(Shard(0), Shard(2))", "(Shard(0), _StridedShard(1, 2))", "S(0)R"):
+            with self.assertRaises(ValueError, msg=text):
+                emit.notation("x:2,y:2", text, [16, 64])
 
 
 class Compared(unittest.TestCase):
