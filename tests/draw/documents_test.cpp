@@ -41,7 +41,7 @@ TEST(Documents, the_pictures_of_modules_are_of_their_commands) {
   const auto stands = [&](const std::string& command, const std::string& name) {
     EXPECT_NE(page.find("$ retile plan " + command + " --svg " + name + ".svg\n"),
               std::string::npos);
-    EXPECT_NE(page.find("<img src=\"pictures/" + name + ".svg\""), std::string::npos);
+    EXPECT_NE(page.find("<img src=\"../pictures/" + name + ".svg\""), std::string::npos);
     return file("docs/pictures/" + name + ".svg");
   };
   const std::string rows = stands("--mesh d:4 '[8, 2{d}8]' '[2{d}8, 8]'", "rows");

@@ -17,6 +17,7 @@
 #include "retile/cli/open_file.h"
 #include "retile/cli/verb.h"
 #include "retile/core/atomic_file.h"
+#include "retile/core/codes.h"
 #include "retile/notation/paper/notation.h"
 #include "retile/notation/paper/problem.h"
 #include "retile/notation/sharding.h"
@@ -44,19 +45,7 @@ std::optional<Size> leading_number(std::string_view text, std::size_t& length) {
 }  // namespace
 
 Exit exit_of(const Diagnostic& diagnostic) {
-  switch (diagnostic.code) {
-    case Code::infeasible:
-      return Exit::no;
-    case Code::limit_reached:
-      return Exit::undecided;
-    case Code::mpi_error:
-    case Code::team_broken:
-    case Code::shared_memory_error:
-    case Code::cuda_error:
-      return Exit::environment;
-    default:
-      return Exit::usage;
-  }
+  return static_cast<Exit>(code_row(diagnostic.code).exit_code);
 }
 
 Outcome failed(Diagnostic diagnostic) {

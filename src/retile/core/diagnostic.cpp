@@ -4,22 +4,8 @@
 #include <array>
 #include <cstdint>
 
-#include "retile/core/assert.h"
-
 namespace retile {
 namespace {
-
-constexpr std::array codes = {
-    Code::syntax,          Code::bad_number,          Code::size_overflow,
-    Code::empty_mesh,      Code::duplicate_axis,      Code::too_many_devices,
-    Code::unknown_axis,    Code::axis_used_twice,     Code::axis_size_mismatch,
-    Code::ill_formed_type, Code::rank_mismatch,       Code::globaltype_mismatch,
-    Code::bad_program,     Code::bad_device,          Code::bad_dimension,
-    Code::inapplicable,    Code::unsupported,         Code::file_error,
-    Code::bad_file,        Code::bad_argument,        Code::limit_reached,
-    Code::infeasible,      Code::disagreement,        Code::mpi_error,
-    Code::team_broken,     Code::shared_memory_error, Code::cuda_error,
-};
 
 /// Columns of a line of input shown at most, marks of the cut included.
 constexpr std::size_t max_columns = 96;
@@ -187,68 +173,6 @@ std::string underlined(std::string_view input, Span where) {
 }
 
 }  // namespace
-
-std::span<const Code> all_codes() { return codes; }
-
-std::string_view code_name(Code code) {
-  switch (code) {
-    case Code::syntax:
-      return "syntax";
-    case Code::bad_number:
-      return "bad_number";
-    case Code::size_overflow:
-      return "size_overflow";
-    case Code::empty_mesh:
-      return "empty_mesh";
-    case Code::duplicate_axis:
-      return "duplicate_axis";
-    case Code::too_many_devices:
-      return "too_many_devices";
-    case Code::unknown_axis:
-      return "unknown_axis";
-    case Code::axis_used_twice:
-      return "axis_used_twice";
-    case Code::axis_size_mismatch:
-      return "axis_size_mismatch";
-    case Code::ill_formed_type:
-      return "ill_formed_type";
-    case Code::rank_mismatch:
-      return "rank_mismatch";
-    case Code::globaltype_mismatch:
-      return "globaltype_mismatch";
-    case Code::bad_program:
-      return "bad_program";
-    case Code::bad_device:
-      return "bad_device";
-    case Code::bad_dimension:
-      return "bad_dimension";
-    case Code::inapplicable:
-      return "inapplicable";
-    case Code::unsupported:
-      return "unsupported";
-    case Code::file_error:
-      return "file_error";
-    case Code::bad_file:
-      return "bad_file";
-    case Code::bad_argument:
-      return "bad_argument";
-    case Code::limit_reached:
-      return "limit_reached";
-    case Code::infeasible:
-      return "infeasible";
-    case Code::disagreement:
-      return "disagreement";
-    case Code::mpi_error:
-      return "mpi_error";
-    case Code::team_broken:
-      return "team_broken";
-    case Code::shared_memory_error:
-      return "shared_memory_error";
-    case Code::cuda_error:
-      return "cuda_error";
-  }
-  RETILE_ASSERT(false, "a code that the enumeration does not have");
-}
 
 std::string clean(std::string_view text) {
   std::string out;

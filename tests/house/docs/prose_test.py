@@ -38,13 +38,7 @@ GENERATED_PAGES = {"docs/reference/json.md", "docs/reference/operations.md", "do
 PENDING = {
     "README.md",
     "docs/changelog.md",
-    "docs/reference/array.md",
-    "docs/reference/cli.md",
-    "docs/reference/errors.md",
     "docs/reference/foreign.md",
-    "docs/reference/library.md",
-    "docs/reference/modules.md",
-    "docs/reference/notations.md",
     "docs/reference/oracle.md",
 }
 
