@@ -22,7 +22,7 @@ struct Bounds {
 /// \param factors  those that Maxima is given; denominators are products of them
 [[nodiscard]] Bounds bounds_of(const Module& module, const std::vector<Size>& factors);
 
-/// A wrong module passes with probability at most 2^-this; docs/reference/modules.md derives it. Nothing where
+/// A wrong module passes with probability at most 2^-this; docs/ledger/statements.md derives it. Nothing where
 /// that would be above 2^-20.
 /// \param has_maxima  judged modulo two primes; else modulo one
 [[nodiscard]] std::optional<int> error_exponent(const Bounds& bounds, bool has_maxima);
