@@ -27,7 +27,7 @@ std::string picture(const char* mesh, const char* from, const char* to) {
 TEST(Documents, the_picture_of_readme_is_of_its_first_command) {
   const std::string readme = file("README.md");
   const std::string command =
-      "$ retile plan --mesh data:4,model:2 '[2{data}8, 4{model}8]' '[8, 2{data}8]'";
+      "$ retile plan --mesh data:4,model:2 --shape 8,8 \"P('data', 'model')\" \"P(None, 'data')\"";
   EXPECT_EQ(readme.find("$ retile "), readme.find(command + " --svg plan.svg\n"));
   EXPECT_NE(readme.find("<img src=\"docs/pictures/plan.svg\""), std::string::npos);
   const std::string drawn = file("docs/pictures/plan.svg");
