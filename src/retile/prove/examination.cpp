@@ -185,7 +185,7 @@ Decision Examination::must_hold(const std::string& name, const std::string& decl
 SolverAnswer Examination::ask(const std::string& name, const std::string& declarations,
                               const std::string& goal, const std::vector<std::string>& names) {
   const std::string text = declarations + denied(goal);
-  if (options_.smt2_prefix && !write_question(name, text, names)) return {};
+  if (options_.smt2_prefix && !write_question(name, text)) return {};
   SolverAnswer answer = ask_solvers(text, names);
   if (answer.together() == Satisfiable::no) {
     const SolverAnswer alone = ask_solvers(declarations, {});
@@ -212,11 +212,11 @@ SolverAnswer Examination::ask_solvers(const std::string& text,
   return answer;
 }
 
-bool Examination::write_question(const std::string& name, const std::string& text,
-                                 const std::vector<std::string>& names) {
+bool Examination::write_question(const std::string& name, const std::string& text) {
   const std::string path =
       fmt::format("{}{:03}.smt2", *options_.smt2_prefix, proof_.queries.size());
-  if (write_file(path, complete_query(name, text, names))) return true;
+  // It asks for no values: where the answer is `unsat`, as it must be, a solver has none to give.
+  if (write_file(path, complete_query(name, text, {}))) return true;
   trouble_ = {.code = Code::file_error, .message = fmt::format("cannot write {}", path)};
   return false;
 }

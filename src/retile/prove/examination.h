@@ -84,8 +84,7 @@ class Examination {
                                  const std::string& goal, const std::vector<std::string>& names);
   [[nodiscard]] SolverAnswer ask_solvers(const std::string& text,
                                          const std::vector<std::string>& names);
-  [[nodiscard]] bool write_question(const std::string& name, const std::string& text,
-                                    const std::vector<std::string>& names);
+  [[nodiscard]] bool write_question(const std::string& name, const std::string& text);
   /// Of a number below `below` that has the value `high` in some counterexample: its least value in
   /// one. The counterexample in `answer` becomes one with that value.
   [[nodiscard]] Decision least(const std::string& number, Size below, const std::string& text,
