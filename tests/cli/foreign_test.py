@@ -351,6 +351,19 @@ ENTRY main_spmd {
                 self.assertIs(self.verdict(text, "--from", start, "--to", end.replace("x", "x").replace("1,4", "1,4"), *mesh)["right"],
                               True)
 
+    def test_an_end_brings_the_mesh_of_the_other(self):
+        text = re.sub(r", sharding=\{devices=[^}]*\}", "", example("rows_to_columns"))
+        rows, columns = ("NamedSharding(mesh=Mesh('x': 4), spec=P('x'))", "NamedSharding(mesh=Mesh('x': 4), spec=P(None, 'x'))")
+        for start, end in ((rows, "P(None, 'x')"), (rows, "[8, 2{x}8]"), ("P('x')", columns), ("[2{x}8, 8]", columns)):
+            for shape in ([], ["--shape", "8,8"]):
+                with self.subTest(start=start, end=end, shape=shape):
+                    self.assertIs(self.verdict(text, "--from", start, "--to", end, *shape)["right"], True)
+        missing = "the mesh is missing"
+        self.refused(retile("check", "--from", "P('x')", "--to", "P(None, 'x')", stdin=text), 2, missing)
+        self.refused(retile("check", "--from", rows, "--to", "P(None, 'y')", stdin=text), 2, missing)
+        # The file's own notation names no axes.
+        self.refused(retile("check", "--to", "P(None, 'a0')", stdin=example("rows_to_columns")), 2, missing)
+
     def test_options_that_contradict_the_file(self):
         done = retile("check", "--to", "{devices=[1,4]<=[2,2]T(1,0)}", stdin=example("rows_to_columns"))
         self.assertEqual(done.returncode, 1)

@@ -51,6 +51,7 @@ class Finder {
     out_.notes = function_.notes;
     End from = end_of("--from", options_.from, function_.from, "start");
     End to = end_of("--to", options_.to, function_.to, "end");
+    brought_ = brought_mesh(from, to);
     const Shape global = shape(from, to);
     out_.from = layout(from, global);
     out_.to = layout(to, global);
@@ -181,10 +182,31 @@ class Finder {
          {.code = code, .message = std::move(message)});
   }
   [[nodiscard]] Sharding read(const End& end, const std::optional<Shape>& global) const {
-    Result<Sharding> out =
-        parse_sharding(end.text, context(global), end.source.empty() ? input_.source : end.source);
+    Result<Sharding> out = read_alone(end, global);
     if (!out) throw text::Failure{out.error()};
     return *std::move(out);
+  }
+  [[nodiscard]] Result<Sharding> read_alone(const End& end,
+                                            const std::optional<Shape>& global) const {
+    const std::string& source = end.source.empty() ? input_.source : end.source;
+    Result<Sharding> out = parse_sharding(end.text, context(global), source);
+    if (out || !brought_) return out;
+    ShardingContext over_brought = context(global);
+    over_brought.mesh = brought_;
+    Result<Sharding> again = parse_sharding(end.text, over_brought, source);
+    return again ? again : out;
+  }
+  /// The mesh that an option brings with its end, for one that brings none, as between the two ends
+  /// of a problem.
+  [[nodiscard]] std::optional<PlacedMesh> brought_mesh(const End& from, const End& to) const {
+    if (options_.mesh) return std::nullopt;
+    for (const End* end : {&from, &to}) {
+      if (end->source.empty()) continue;
+      // Which mesh it is does not depend on the extents.
+      const auto alone = parse_sharding(end->text, context(Shape(parameter().extents.size(), 1)));
+      if (alone) return alone->mesh;
+    }
+    return std::nullopt;
   }
 
   /// The global shape, which both ends may leave open.
@@ -195,7 +217,7 @@ class Finder {
     }
     // An end that says its shape itself can be read without one.
     for (End* end : {&from, &to}) {
-      const Result<Sharding> alone = parse_sharding(end->text, context(std::nullopt));
+      const Result<Sharding> alone = read_alone(*end, std::nullopt);
       if (!alone) continue;
       end->sharding = *alone;
       return alone->layout.global();
@@ -331,6 +353,7 @@ class Finder {
   EndOptions options_;  // for this array
   const text::Input& input_;
   Ends out_;
+  std::optional<PlacedMesh> brought_ = {};  // by the end that an option says
 };
 
 }  // namespace
