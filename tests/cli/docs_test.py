@@ -3,7 +3,7 @@
 Blocks of ```console hold commands (`$ ..`, continued by a backslash) and what they print, both streams together;
 `...` stands for any text in a line, and alone on a line for any lines. Blocks of ```sh are lines of scripts/demo or
 scripts/test, or name a preset of CMake. Blocks of ```cpp are files of tests/cli that the build compiles. Blocks of ```cmake are lines of the
-consumer project. In docs/reference/oracle.md both are excerpts of examples/foreign_resharder, which tests/house/foreign builds and runs. Other
+consumer project. In docs/how-to/test-your-resharder.md both are excerpts of examples/foreign_resharder, which tests/house/foreign builds and runs. Other
 blocks must say that they are ```text: they hold no code.
 """
 
@@ -117,7 +117,7 @@ class Documents(Case):
         for name in DOCUMENTS:
             for kind, line, content in blocks(text_of(name)):
                 with self.subTest(document=name, line=line):
-                    if name == "docs/reference/oracle.md" and kind in ("cmake", "cpp"):
+                    if name == "docs/how-to/test-your-resharder.md" and kind in ("cmake", "cpp"):
                         self.assertTrue(any(content in file for file in example_files), content)
                     elif kind == "sh":
                         for each in content.splitlines():
