@@ -23,7 +23,7 @@
 #include "machine.h"
 #include "retile/exec/mpi/environment.h"
 #include "retile/exec/mpi/executor.h"
-#include "retile/spmd/run.h"
+#include "retile/spmd/run/run.h"
 
 namespace {
 

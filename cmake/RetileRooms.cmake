@@ -10,8 +10,9 @@
 #   retile_add_face(<name> HEADER x.h DEPS retile::core ..)
 #       in src/retile/CMakeLists.txt: a header for users, src/retile/x.h, which includes installed headers and nothing else; target
 #       retile::<name> links the rooms of DEPS, and is left out where one of them is.
-#   retile_add_program(<name> SOURCES main.cpp .. DEPS ..)
-#       executable <name>, built to <build>/bin and installed.
+#   retile_add_program(<name> [BESIDE <program>] SOURCES main.cpp .. DEPS ..)
+#       executable <name>, built to <build>/bin and installed. BESIDE another one that starts it: built to <build>/libexec/retile,
+#       whenever the other one is, and installed as RETILE_FOLDER_BESIDE says.
 
 set(RETILE_ROOMS_BUILT "" CACHE INTERNAL "")
 set(RETILE_ROOMS_LEFT_OUT "" CACHE INTERNAL "")
@@ -159,19 +160,30 @@ function(retile_add_face name)
   _retile_note_room("${arg_HEADER}" "")
 endfunction()
 
+# From the folder of installed programs that are called by name to that of those beside them.
+file(RELATIVE_PATH RETILE_FOLDER_BESIDE "${CMAKE_INSTALL_FULL_BINDIR}/" "${CMAKE_INSTALL_FULL_LIBEXECDIR}/retile")
+string(APPEND RETILE_FOLDER_BESIDE "/")
+
 function(retile_add_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "BESIDE" "SOURCES;DEPS")
   _retile_check_arguments(retile_add_program arg)
+  set(installed "${CMAKE_INSTALL_BINDIR}")
+  set(output "${PROJECT_BINARY_DIR}/bin")
+  if(arg_BESIDE)
+    set(installed "${CMAKE_INSTALL_LIBEXECDIR}/retile")
+    set(output "${PROJECT_BINARY_DIR}/libexec/retile")
+    add_dependencies(${arg_BESIDE} ${name})
+  endif()
   add_executable(${name} ${arg_SOURCES})
   target_compile_features(${name} PRIVATE cxx_std_20)
   target_link_libraries(${name} PRIVATE retile::warnings ${arg_DEPS})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
-  if(BUILD_SHARED_LIBS AND NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" AND NOT IS_ABSOLUTE "${CMAKE_INSTALL_BINDIR}")
-    file(RELATIVE_PATH up "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${output}")
+  if(BUILD_SHARED_LIBS AND NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" AND NOT IS_ABSOLUTE "${installed}")
+    file(RELATIVE_PATH up "/${installed}" "/${CMAKE_INSTALL_LIBDIR}")
     set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/${up}")
   endif()
   add_dependencies(retile_rooms ${name})
-  install(TARGETS ${name})
+  install(TARGETS ${name} DESTINATION "${installed}")
 endfunction()
 
 # What the tests of an instrumented build do not link, compiled all the same: its warnings are errors here, too. Instrumented and

@@ -7,7 +7,7 @@
 
 #include "retile/exec/sim/executor.h"
 #include "retile/spmd/judge.h"
-#include "retile/spmd/run.h"
+#include "retile/spmd/run/run.h"
 #include "spmd/modules.h"
 
 namespace retile::spmd::module_test {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "retile/spmd/run/multiplying.h"
+
 namespace retile::spmd::products_test {
 namespace {
 

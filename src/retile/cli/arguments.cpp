@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "retile/cli/built.h"
 #include "retile/cli/common.h"
-#include "retile/exec/cuda/cuda_device.h"
 
 namespace retile::cli {
 namespace {
@@ -132,10 +132,8 @@ Examples:
 
 std::string version_text() {
   std::string text = "retile " RETILE_VERSION " (backends: ";
-#ifdef RETILE_WITH_MPI
-  text += "mpi, ";
-#endif
-  if (cuda::cuda_is_built()) text += "cuda, ";
+  if (mpi_is_built) text += "mpi, ";
+  if (cuda_is_built) text += "cuda, ";
   return text + "sim)\n";
 }
 
@@ -172,12 +170,21 @@ struct Known {
   CLI::App* app = nullptr;
 };
 
-std::vector<Known> known_verbs(CLI::App& app) {
-  std::vector<Known> out;
+std::vector<std::unique_ptr<Verb>> verbs_of(const Engines& engines) {
+  std::vector<std::unique_ptr<Verb>> out;
+  for (const auto make : {make_plan_verb, make_lower_verb, make_check_verb}) out.push_back(make());
+  for (const auto make : {make_prove_verb, make_run_verb}) out.push_back(make(engines));
   for (const auto make :
-       {make_plan_verb, make_lower_verb, make_check_verb, make_prove_verb, make_run_verb,
-        make_convert_verb, make_explain_verb, make_partition_verb, make_problems_verb}) {
-    Known known{.verb = make()};
+       {make_convert_verb, make_explain_verb, make_partition_verb, make_problems_verb}) {
+    out.push_back(make());
+  }
+  return out;
+}
+
+std::vector<Known> known_verbs(CLI::App& app, const Engines& engines) {
+  std::vector<Known> out;
+  for (std::unique_ptr<Verb>& verb : verbs_of(engines)) {
+    Known known{.verb = std::move(verb)};
     known.app = app.add_subcommand(known.verb->name(), known.verb->summary());
     LibraryOptions options(*known.app);
     known.verb->add_options(options);
@@ -239,7 +246,7 @@ std::optional<Diagnostic> complaint_of(Known* known, const std::vector<Known>& v
 
 }  // namespace
 
-Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
+Result<CommandLine> parse_command_line(int argc, const char* const* argv, const Engines& engines) {
   const TypedLine line = typed_line(argc, argv);
 
   CLI::App app("Plans, checks, proves and runs redistributions of distributed arrays.", "retile");
@@ -247,7 +254,7 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   app.set_version_flag("--version", version_text());
   app.footer(main_footer);
   app.require_subcommand(0, 1);
-  std::vector<Known> verbs = known_verbs(app);
+  std::vector<Known> verbs = known_verbs(app, engines);
   std::optional<std::string> color_text;
   LimitArguments limits;
   LibraryOptions(app).text("--color", color_text, "auto, always or never", "WHEN");

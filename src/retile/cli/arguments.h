@@ -20,7 +20,8 @@ struct CommandLine {
   Color color = Color::automatic;
 };
 
-/// Reads argv. On failure the diagnostic points into the command line as it was typed.
-[[nodiscard]] Result<CommandLine> parse_command_line(int argc, const char* const* argv);
+/// Reads argv. The verbs are those of a program with these engines. On failure the diagnostic points into the command line as it was typed.
+[[nodiscard]] Result<CommandLine> parse_command_line(int argc, const char* const* argv,
+                                                     const Engines& engines);
 
 }  // namespace retile::cli

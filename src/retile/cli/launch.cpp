@@ -20,6 +20,8 @@
 #include <optional>
 #include <utility>
 
+#include "retile/cli/beside.h"
+#include "retile/cli/built.h"
 #include "retile/cli/limits.h"
 #include "retile/cli/open_file.h"
 #include "retile/cli/progress.h"
@@ -233,13 +235,8 @@ std::optional<Outcome> read_report(std::string text) {
   return outcome;
 }
 
-std::string own_path() {
-  std::vector<char> buffer(std::size_t{1} << 14);
-  const ssize_t length = readlink("/proc/self/exe", buffer.data(), buffer.size());
-  return length > 0 ? std::string(buffer.data(), static_cast<std::size_t>(length)) : "retile";
-}
-
-std::vector<std::string> mpirun_command(Size processes, const std::vector<std::string>& arguments) {
+std::vector<std::string> mpirun_command(Size processes, const std::string& program,
+                                        const std::vector<std::string>& arguments) {
   std::vector<std::string> command = {"mpirun", "--oversubscribe", "--bind-to", "none"};
   if (geteuid() == 0) command.emplace_back("--allow-run-as-root");
   if (processes > sysconf(_SC_NPROCESSORS_ONLN)) {
@@ -247,7 +244,7 @@ std::vector<std::string> mpirun_command(Size processes, const std::vector<std::s
     command.insert(command.end(), {"--mca", "mpi_yield_when_idle", "1"});
   }
   command.insert(command.end(),
-                 {"-x", launched_variable, "-n", fmt::format("{}", processes), own_path()});
+                 {"-x", launched_variable, "-n", fmt::format("{}", processes), program});
   command.insert(command.end(), arguments.begin(), arguments.end());
   if (const auto memory = asked_memory()) command.push_back("--memory=" + *memory);
   return command;
@@ -291,7 +288,7 @@ Outcome environment_failure(std::string message, std::vector<std::string> notes 
 }
 
 /// mpirun, from its start to its end.
-class Job {
+class Launch {
  public:
   /// Starts it; what keeps it from starting is a diagnostic.
   [[nodiscard]] Result<void> start(std::vector<std::string> command, std::string_view input);
@@ -327,7 +324,7 @@ tl::unexpected<Diagnostic> cannot_start_mpirun(int error, std::vector<std::strin
                  .notes = std::move(notes)});
 }
 
-Result<void> Job::start(std::vector<std::string> command, std::string_view input) {
+Result<void> Launch::start(std::vector<std::string> command, std::string_view input) {
   const auto input_file = file_with(input);
   for (auto* pipe : {&out_, &errors_, &exec_, &wake_}) *pipe = make_pipe();
   if (!input_file || !out_ || !errors_ || !exec_ || !wake_) return cannot_start_mpirun(errno);
@@ -349,7 +346,7 @@ Result<void> Job::start(std::vector<std::string> command, std::string_view input
   return await_exec();
 }
 
-Result<void> Job::await_exec() {
+Result<void> Launch::await_exec() {
   out_->write.close();
   errors_->write.close();
   exec_->write.close();
@@ -364,7 +361,7 @@ Result<void> Job::await_exec() {
   return cannot_start_mpirun(error, {"mpirun is part of Open MPI; --backend sim needs none"});
 }
 
-void Job::hear_result(std::string_view text) {
+void Launch::hear_result(std::string_view text) {
   result_ += text;
   const std::size_t end = result_.find('\n');
   if (started_ || end == std::string::npos || result_.rfind(start_mark, 0) != 0) return;
@@ -376,13 +373,13 @@ void Job::hear_result(std::string_view text) {
 
 /// Until when the processes must have started: at once where mpirun says that it cannot start them,
 /// after which it has been seen to wait for ever.
-Clock::time_point Job::deadline() const {
+Clock::time_point Launch::deadline() const {
   constexpr std::chrono::seconds after_failure(5);
   const auto patience = start_patience();
   return begin_ + (filter_.own_failure() ? std::min(patience, after_failure) : patience);
 }
 
-bool Job::go_on() {
+bool Launch::go_on() {
   constexpr std::chrono::milliseconds patience(5000);
   constexpr std::chrono::milliseconds patience_when_late(200);
   const auto now = Clock::now();
@@ -403,7 +400,7 @@ bool Job::go_on() {
   return true;
 }
 
-void Job::attend() {
+void Launch::attend() {
   std::array<pollfd, 3> watched = {{{out_->read.number(), POLLIN, 0},
                                     {errors_->read.number(), POLLIN, 0},
                                     {wake_->read.number(), POLLIN, 0}}};
@@ -428,7 +425,7 @@ void Job::attend() {
   }
 }
 
-Outcome Job::outcome() {
+Outcome Launch::outcome() {
   if (ending_signal != 0) {
     return environment_failure(fmt::format("ended by signal {} before the run was finished",
                                            static_cast<int>(ending_signal)));
@@ -454,6 +451,13 @@ Outcome Job::outcome() {
 }
 
 }  // namespace
+
+bool is_job_process() {
+  constexpr std::array<const char*, 5> names{"OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE",
+                                             "PMIX_RANK", "MPI_LOCALRANKID"};
+  return mpi_is_built && std::any_of(names.begin(), names.end(),
+                                     [](const char* name) { return std::getenv(name) != nullptr; });
+}
 
 std::chrono::seconds start_patience() {
   constexpr int usual = 120;
@@ -481,12 +485,14 @@ Outcome launch(Size processes, const std::vector<std::string>& arguments, std::s
   // Containers commonly forbid one process to read another's memory; Open MPI then complains and
   // copies twice anyhow.
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
-  Job job;
-  if (auto begun = job.start(mpirun_command(processes, arguments), input); !begun) {
+  const auto program = path_beside(run_program);
+  if (!program) return failed(Exit::environment, program.error());
+  Launch started;
+  if (auto begun = started.start(mpirun_command(processes, *program, arguments), input); !begun) {
     return failed(Exit::environment, begun.error());
   }
-  job.attend();
-  return job.outcome();
+  started.attend();
+  return started.outcome();
 }
 
 }  // namespace retile::cli

@@ -15,6 +15,10 @@ namespace retile::cli {
 inline constexpr const char* launched_variable = "RETILE_LAUNCHED";
 inline constexpr std::string_view launched_from_terminal = "terminal";
 
+/// Whether this process is one of several that mpirun started, or another starter that Open MPI, MPICH or
+/// PMI announce in the environment.
+[[nodiscard]] bool is_job_process();
+
 /// How long processes of a job wait for each other, and a launch for them: RETILE_START_SECONDS, or
 /// two minutes.
 [[nodiscard]] std::chrono::seconds start_patience();
@@ -26,7 +30,7 @@ void say_started();
 /// its own. All processes then end with code 0, so that mpirun adds no words of its own.
 [[nodiscard]] Outcome to_launcher(Outcome outcome);
 
-/// Runs this program on `processes` processes under mpirun and waits.
+/// Runs the program beside this one on `processes` processes under mpirun and waits.
 ///
 /// stderr of the processes passes through as it comes. A job that does not start in time or does not
 /// report is an environment failure, described in one diagnostic. Signals that ask this process to

@@ -1,4 +1,4 @@
-// retile: the command line program. Chooses the verb, prints what it hands back, maps everything to
+// The command line program. Chooses the verb, prints what it hands back, maps everything to
 // an exit code.
 #include <fcntl.h>
 #include <unistd.h>
@@ -17,9 +17,10 @@
 #include <utility>
 
 #include "retile/cli/arguments.h"
+#include "retile/cli/beside.h"
 #include "retile/cli/common.h"
+#include "retile/cli/launch.h"
 #include "retile/cli/limits.h"
-#include "retile/cli/run_job.h"
 #include "retile/cli/signals.h"
 
 namespace retile::cli {
@@ -152,7 +153,15 @@ void occupy_standard_streams() {
   }
 }
 
-int main_of(int argc, const char* const* argv) {
+/// The program that has to do this, where it is not this one.
+std::string_view program_for(const Result<CommandLine>& line, bool in_job, const Engines& engines) {
+  if (in_job) return engines.job == nullptr ? run_program : std::string_view();
+  return line && line->verb != nullptr ? line->verb->beside() : std::string_view();
+}
+
+}  // namespace
+
+int main_of(int argc, const char* const* argv, const Engines& engines) {
   // A closed pipe and a file that may not grow are failed writes, with a message and an exit code,
   // and no sudden death.
   std::signal(SIGPIPE, SIG_IGN);
@@ -160,15 +169,18 @@ int main_of(int argc, const char* const* argv) {
   occupy_standard_streams();
   Color color = Color::automatic;
   try {
-    const Result<CommandLine> line = parse_command_line(argc, argv);
+    const Result<CommandLine> line = parse_command_line(argc, argv, engines);
+    if (line) color = line->color;
+    const bool in_job = is_job_process() && is_parallel(line, argc, argv);
+    if (const auto other = program_for(line, in_job, engines); !other.empty()) {
+      return finish(failed(Exit::environment, become(other, argv)), color);
+    }
     if (line) {
-      color = line->color;
       begin_limits(line->limits, [color](const Diagnostic& it) { return shown(it, color); });
     }
-    const bool in_job = is_job_process() && is_parallel(line, argc, argv);
     if (line && !in_job) bound_memory();
     if (in_job) {
-      return work_in_job(line, joined(argc, argv),
+      return engines.job(line, joined(argc, argv),
                          [&](const Outcome& outcome) { return finish(outcome, color); });
     }
     if (!line) return finish(failed(line.error()), color);
@@ -184,7 +196,4 @@ int main_of(int argc, const char* const* argv) {
   }
 }
 
-}  // namespace
 }  // namespace retile::cli
-
-int main(int argc, char** argv) { return retile::cli::main_of(argc, argv); }

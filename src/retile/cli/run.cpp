@@ -3,9 +3,10 @@
 
 #include <utility>
 
+#include "retile/cli/beside.h"
+#include "retile/cli/built.h"
 #include "retile/cli/progress.h"
 #include "retile/cli/signals.h"
-#include "retile/exec/cuda/cuda_device.h"
 #include "retile/exec/sim/executor.h"
 
 namespace retile::cli {
@@ -84,15 +85,20 @@ std::optional<Complaint> RunVerb::settle() {
   return given_.problem.missing();
 }
 
+std::string_view RunVerb::beside() const {
+  const bool runs_module = is_module() && given_.backend == "sim";
+  return runs_module && modules_ == nullptr ? run_program : std::string_view();
+}
+
 Outcome RunVerb::work() const {
   if (is_module()) return work_on_module();
   auto request = Preparation(given_, {}).request();
   if (!request) return request.error();
   if (request->backend == Backend::sim) return run_simulated(*request);
-  if (request->backend == Backend::cuda && !cuda::cuda_is_built()) {
+  if (request->backend == Backend::cuda && !cuda_is_built) {
     return not_built("the backend cuda is not built into this program");
   }
-  if (!mpi_is_built()) {
+  if (!mpi_is_built) {
     return not_built(request->backend == Backend::mpi
                          ? "the backend mpi is not built into this program"
                          : "the backend cuda starts processes by MPI, which is not built into this "
@@ -117,6 +123,8 @@ Outcome run_on(const Processes& processes, RunRequest& request, const MakeExecut
   return report_of(run::run(**executor, request.program, *source, request.data), request);
 }
 
-std::unique_ptr<Verb> make_run_verb() { return std::make_unique<RunVerb>(); }
+std::unique_ptr<Verb> make_run_verb(const Engines& engines) {
+  return std::make_unique<RunVerb>(engines);
+}
 
 }  // namespace retile::cli

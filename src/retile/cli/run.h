@@ -93,13 +93,25 @@ class Preparation {
   Size element_bytes_ = ElementType{}.bytes;
 };
 
-/// Whether processes can be started at all: built with MPI.
-[[nodiscard]] bool mpi_is_built();
+/// The processes of a job, and what makes those who move their data, in host memory and on GPUs.
+struct Job {
+  using Make = Result<std::unique_ptr<Executor>> (*)(const Processes& processes,
+                                                     const Program& program, Size element_bytes,
+                                                     const mpi::Options& options);
+  const Processes& processes;
+  Make host;
+  Make device;
+};
 
-struct ModuleRequest;
+/// The largest exit code that a process brings.
+[[nodiscard]] int largest(const Processes& processes, int code);
+
+/// On processes other than 0: the exit code without words, which process 0 has.
+[[nodiscard]] Outcome told_by_first(const Processes& processes, Outcome outcome);
 
 class RunVerb final : public Verb {
  public:
+  explicit RunVerb(const Engines& engines) : modules_(engines.modules) {}
   [[nodiscard]] std::string name() const override { return "run"; }
   [[nodiscard]] std::string summary() const override {
     return "redistribute real bytes and compare every element";
@@ -114,7 +126,8 @@ class RunVerb final : public Verb {
   }
   /// Process 0 prepares and reports; the Program goes from it to all. The outcomes of the others
   /// have the same exit code and no words.
-  [[nodiscard]] Outcome work_in_job(const Processes& processes) const override;
+  [[nodiscard]] Outcome work_in_job(const Job& job) const override;
+  [[nodiscard]] std::string_view beside() const override;
 
  private:
   /// Starts one process per device of the Program, which get the same options, and waits.
@@ -129,8 +142,9 @@ class RunVerb final : public Verb {
   [[nodiscard]] std::optional<Complaint> settle_module() const;
   [[nodiscard]] tl::expected<ModuleRequest, Outcome> module_request(const Place& place) const;
   [[nodiscard]] Outcome work_on_module() const;
-  [[nodiscard]] Outcome work_on_module_in_job(const Processes& processes) const;
+  [[nodiscard]] Outcome work_on_module_in_job(const Job& job) const;
 
+  decltype(Engines::modules) modules_;
   RunArguments given_;
 };
 

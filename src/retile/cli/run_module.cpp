@@ -6,76 +6,12 @@
 #include <cstdlib>
 #include <utility>
 
+#include "retile/cli/built.h"
 #include "retile/cli/launch.h"
 #include "retile/cli/run.h"
-#include "retile/core/names.h"
 #include "retile/exec/sim/executor.h"
 
-#ifdef RETILE_WITH_MPI
-#include "retile/cli/json.h"
-#include "retile/exec/mpi/executor.h"
-#endif
-
 namespace retile::cli {
-
-namespace {
-
-std::string report_text(const spmd::Module& module, const spmd::RunReport& report) {
-  std::string out;
-  if (report.difference) {
-    out = fmt::format("wrong: device {} holds {} at element {}, denotes says {}\n",
-                      report.difference->device, report.difference->found,
-                      shape_text(report.difference->element), report.difference->expected);
-  } else {
-    out = fmt::format("right: {} compared on {}\n", counted(report.compared, "element"),
-                      counted(module.devices, "device"));
-  }
-  out += fmt::format("{}, which brought a device up to {} bytes\n",
-                     counted(report.moves, "redistribution"), report.received_bytes);
-  out += fmt::format(
-      "{:.6f} s, of them {:.6f} s in redistributions; made ready in {:.6f} s; peak {} bytes\n",
-      report.seconds, report.moving_seconds, report.making_seconds, report.peak_bytes);
-  return out;
-}
-
-std::string report_json(const spmd::Module& module, const spmd::RunReport& report) {
-  Json out;
-  out["schema"] = "retile.module-run/1";
-  out["right"] = !report.difference;
-  out["devices"] = module.devices;
-  out["compared"] = report.compared;
-  out["difference"] = nullptr;
-  if (report.difference) {
-    out["difference"] = {{"device", report.difference->device},
-                         {"element", report.difference->element},
-                         {"expected", report.difference->expected},
-                         {"found", report.difference->found}};
-  }
-  out["redistributions"] = report.moves;
-  out["received_bytes"] = report.received_bytes;
-  out["seconds"] = report.seconds;
-  out["moving_seconds"] = report.moving_seconds;
-  out["making_seconds"] = report.making_seconds;
-  out["peak_bytes"] = report.peak_bytes;
-  return out.dump();
-}
-
-/// The run itself, on whatever moves the data.
-Outcome run_on(const Processes& processes, const ModuleRequest& request,
-               const spmd::MakeExecutor& make) {
-  const auto routes =
-      spmd::routes_of(request.module, {.timeout_seconds = time_limit().seconds_left()});
-  if (!routes) return failed(routes.error());
-  lift_memory_limit();
-  const ElementType type = request.values.data.type.value_or(ElementType{});
-  const auto report = spmd::run(processes, request.module, *routes, type, make);
-  if (!report) return failed(report.error());
-  return {.exit = report->difference ? Exit::no : Exit::yes,
-          .out = request.values.json ? report_json(request.module, *report) + "\n"
-                                     : report_text(request.module, *report)};
-}
-
-}  // namespace
 
 Result<ModuleRequest> read_module_request(std::string text, const std::string& source) {
   ModuleRequest out;
@@ -124,8 +60,12 @@ tl::expected<ModuleRequest, Outcome> RunVerb::module_request(const Place& place)
 Outcome RunVerb::work_on_module() const {
   const auto request = module_request({});
   if (!request) return request.error();
-  if (request->values.backend == Backend::sim) return run_module_simulated(*request);
-  if (!mpi_is_built()) {
+  if (request->values.backend == Backend::sim) {
+    const ElementType type = request->values.data.type.value_or(ElementType{});
+    return modules_(OneProcess(), *request,
+                    [&type](const Program& program) { return sim::make_executor(program, type); });
+  }
+  if (!mpi_is_built) {
     return failed(Exit::environment, {.code = Code::unsupported,
                                       .message = "the backend mpi is not built into this program",
                                       .notes = {"--backend sim runs all devices in one process"}});
@@ -141,25 +81,8 @@ Outcome RunVerb::work_on_module() const {
   return launch(request->module.devices, words, request->source->text);
 }
 
-Outcome run_module_simulated(const ModuleRequest& request) {
-  const ElementType type = request.values.data.type.value_or(ElementType{});
-  return run_on(OneProcess(), request,
-                [&type](const Program& program) { return sim::make_executor(program, type); });
-}
-
-#ifdef RETILE_WITH_MPI
-Outcome run_module_in_job(const Processes& processes, ModuleRequest& request) {
-  const ElementType type = request.values.data.type.value_or(ElementType{});
-  request.values.how.element_type = type;
-  return run_on(processes, request, [&](const Program& program) {
-    return mpi::make_executor(processes, program, type.bytes, request.values.how);
-  });
-}
-#else
-Outcome run_module_in_job(const Processes&, ModuleRequest&) { return {}; }
-#endif
-
-Outcome RunVerb::work_on_module_in_job(const Processes& processes) const {
+Outcome RunVerb::work_on_module_in_job(const Job& job) const {
+  const Processes& processes = job.processes;
   const bool first = processes.is_first();
   tl::expected<ModuleRequest, Outcome> request = tl::unexpected(Outcome{});
   if (first) {
@@ -174,7 +97,11 @@ Outcome RunVerb::work_on_module_in_job(const Processes& processes) const {
   if (!first) request = module_request({.trusting = true, .program_text = text});
   if (!request)
     return request.error();  // on all processes but the first, which has read the same text
-  Outcome out = run_module_in_job(processes, *request);
+  const ElementType type = request->values.data.type.value_or(ElementType{});
+  request->values.how.element_type = type;
+  const Outcome out = modules_(processes, *request, [&](const Program& program) {
+    return job.host(processes, program, type.bytes, request->values.how);
+  });
   return first ? out : Outcome{.exit = out.exit};
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "retile/cli/run.h"
-#include "retile/spmd/run.h"
+#include "retile/spmd/judge.h"
 
 namespace retile::cli {
 
@@ -24,10 +24,5 @@ struct ModuleRequest {
 /// \error as spmd::read_module
 [[nodiscard]] Result<ModuleRequest> read_module_request(std::string text,
                                                         const std::string& source);
-
-/// On all devices in this process.
-[[nodiscard]] Outcome run_module_simulated(const ModuleRequest& request);
-/// Collective: device d is process d.
-[[nodiscard]] Outcome run_module_in_job(const Processes& processes, ModuleRequest& request);
 
 }  // namespace retile::cli

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "retile/cli/common.h"
+#include "retile/cli/engines.h"
 #include "retile/cli/limits.h"
-#include "retile/exec/executor/processes.h"
 #include "retile/plan/plan.h"
 
 namespace retile::cli {
@@ -36,6 +36,8 @@ struct Complaint {
   std::vector<std::string> notes = {};  ///< none: where the verb's help is
 };
 
+struct Job;
+
 class Verb {
  public:
   Verb() = default;
@@ -56,14 +58,17 @@ class Verb {
 
   /// Whether processes that mpirun started do this together, and what each of them then does.
   [[nodiscard]] virtual bool works_in_job() const { return false; }
-  [[nodiscard]] virtual Outcome work_in_job(const Processes&) const { return work(); }
+  [[nodiscard]] virtual Outcome work_in_job(const Job&) const { return work(); }
+
+  /// The program that does the work (beside.h), where this one does not.
+  [[nodiscard]] virtual std::string_view beside() const { return {}; }
 };
 
 [[nodiscard]] std::unique_ptr<Verb> make_plan_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_lower_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_check_verb();
-[[nodiscard]] std::unique_ptr<Verb> make_prove_verb();
-[[nodiscard]] std::unique_ptr<Verb> make_run_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_prove_verb(const Engines& engines);
+[[nodiscard]] std::unique_ptr<Verb> make_run_verb(const Engines& engines);
 [[nodiscard]] std::unique_ptr<Verb> make_convert_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_explain_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_partition_verb();

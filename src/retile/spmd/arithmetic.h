@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "products.h"
 #include "retile/core/size.h"
 #include "tensor.h"
 
@@ -107,18 +106,5 @@ struct Machine {
     }
   }
 };
-
-/// The same, products of matrices by a BLAS. \tparam T  float or double
-template <typename T>
-struct Multiplying : Machine<T> {
-  static bool multiplies() { return blas_is_built(); }
-  static void multiply(const MatrixProduct& product, const T* x, const T* y, T* out) {
-    spmd::multiply(product, x, y, out);
-  }
-};
-
-/// What runs compute in.
-template <typename T>
-using Fastest = std::conditional_t<std::is_floating_point_v<T>, Multiplying<T>, Machine<T>>;
 
 }  // namespace retile::spmd

@@ -1,4 +1,4 @@
-// Products of two matrices by a BLAS: blas.cpp where the build has one, without_blas.cpp where not.
+// Which einsums are products of two matrices.
 #pragma once
 
 #include <map>
@@ -24,11 +24,5 @@ struct MatrixProduct {
 /// \param extents  of its labels (label_extents())
 [[nodiscard]] std::optional<MatrixProduct> matrix_product(const Einsum& einsum,
                                                           const std::map<char, Size>& extents);
-
-[[nodiscard]] bool blas_is_built();
-
-/// Overwrites `out` with the product of the operands x and y. Precondition: blas_is_built().
-void multiply(const MatrixProduct& product, const float* x, const float* y, float* out);
-void multiply(const MatrixProduct& product, const double* x, const double* y, double* out);
 
 }  // namespace retile::spmd

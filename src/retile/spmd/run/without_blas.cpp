@@ -1,5 +1,5 @@
 // What stands in for blas.cpp where no BLAS was found.
-#include "products.h"
+#include "multiplying.h"
 #include "retile/core/assert.h"
 
 namespace retile::spmd {

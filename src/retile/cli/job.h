@@ -1,16 +1,11 @@
 // Verbs in the processes of a job: what mpirun started, by hand or for `retile run`.
 #pragma once
 
-#include <functional>
 #include <string>
 
-#include "retile/cli/arguments.h"
-#include "retile/cli/common.h"
+#include "retile/cli/engines.h"
 
 namespace retile::cli {
-
-/// Whether this process is one of several that mpirun started.
-[[nodiscard]] bool is_job_process();
 
 /// The work of one of those processes. Process 0 prints.
 /// \param line   what the command line said, or why it cannot be read
@@ -18,6 +13,6 @@ namespace retile::cli {
 /// \param print  prints an outcome and gives the exit code
 /// \return the exit code, the same on all processes
 [[nodiscard]] int work_in_job(const Result<CommandLine>& line, const std::string& typed,
-                              const std::function<int(const Outcome&)>& print);
+                              const Print& print);
 
 }  // namespace retile::cli

@@ -10,9 +10,9 @@
 #include <span>
 #include <utility>
 
-#include "arithmetic.h"
+#include "multiplying.h"
 #include "retile/exec/npy/splitmix.h"
-#include "tensor.h"
+#include "retile/spmd/tensor.h"
 
 namespace retile::spmd {
 

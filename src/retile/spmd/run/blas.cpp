@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "products.h"
+#include "multiplying.h"
 
 namespace retile::spmd {
 

@@ -1,0 +1,74 @@
+#include "retile/cli/module_engine.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "retile/cli/json.h"
+#include "retile/cli/limits.h"
+#include "retile/cli/report.h"
+#include "retile/cli/run_module.h"
+#include "retile/core/names.h"
+#include "retile/spmd/run/run.h"
+
+namespace retile::cli {
+
+namespace {
+
+std::string report_text(const spmd::Module& module, const spmd::RunReport& report) {
+  std::string out;
+  if (report.difference) {
+    out = fmt::format("wrong: device {} holds {} at element {}, denotes says {}\n",
+                      report.difference->device, report.difference->found,
+                      shape_text(report.difference->element), report.difference->expected);
+  } else {
+    out = fmt::format("right: {} compared on {}\n", counted(report.compared, "element"),
+                      counted(module.devices, "device"));
+  }
+  out += fmt::format("{}, which brought a device up to {} bytes\n",
+                     counted(report.moves, "redistribution"), report.received_bytes);
+  out += fmt::format(
+      "{:.6f} s, of them {:.6f} s in redistributions; made ready in {:.6f} s; peak {} bytes\n",
+      report.seconds, report.moving_seconds, report.making_seconds, report.peak_bytes);
+  return out;
+}
+
+std::string report_json(const spmd::Module& module, const spmd::RunReport& report) {
+  Json out;
+  out["schema"] = "retile.module-run/1";
+  out["right"] = !report.difference;
+  out["devices"] = module.devices;
+  out["compared"] = report.compared;
+  out["difference"] = nullptr;
+  if (report.difference) {
+    out["difference"] = {{"device", report.difference->device},
+                         {"element", report.difference->element},
+                         {"expected", report.difference->expected},
+                         {"found", report.difference->found}};
+  }
+  out["redistributions"] = report.moves;
+  out["received_bytes"] = report.received_bytes;
+  out["seconds"] = report.seconds;
+  out["moving_seconds"] = report.moving_seconds;
+  out["making_seconds"] = report.making_seconds;
+  out["peak_bytes"] = report.peak_bytes;
+  return out.dump();
+}
+
+}  // namespace
+
+Outcome run_module(const Processes& processes, const ModuleRequest& request,
+                   const MakeMover& make) {
+  const auto routes =
+      spmd::routes_of(request.module, {.timeout_seconds = time_limit().seconds_left()});
+  if (!routes) return failed(routes.error());
+  lift_memory_limit();
+  const ElementType type = request.values.data.type.value_or(ElementType{});
+  const auto report = spmd::run(processes, request.module, *routes, type, make);
+  if (!report) return failed(report.error());
+  return {.exit = report->difference ? Exit::no : Exit::yes,
+          .out = request.values.json ? report_json(request.module, *report) + "\n"
+                                     : report_text(request.module, *report)};
+}
+
+}  // namespace retile::cli
