@@ -18,11 +18,8 @@ constexpr std::string_view installed = RETILE_FOLDER_BESIDE;
 
 /// The folder of the program that runs, with a slash at the end.
 std::string own_folder() {
-  std::vector<char> buffer(std::size_t{1} << 14);
-  const ssize_t length = readlink("/proc/self/exe", buffer.data(), buffer.size());
-  if (length <= 0) return {};
-  const std::string_view path(buffer.data(), static_cast<std::size_t>(length));
-  return std::string(path.substr(0, path.rfind('/') + 1));
+  const std::string path = own_path();
+  return path.substr(0, path.rfind('/') + 1);
 }
 
 Diagnostic cannot_start(std::string_view program, int error) {
@@ -33,6 +30,12 @@ Diagnostic cannot_start(std::string_view program, int error) {
 }
 
 }  // namespace
+
+std::string own_path() {
+  std::vector<char> buffer(std::size_t{1} << 14);
+  const ssize_t length = readlink("/proc/self/exe", buffer.data(), buffer.size());
+  return length > 0 ? std::string(buffer.data(), static_cast<std::size_t>(length)) : "retile";
+}
 
 Result<std::string> path_beside(std::string_view program) {
   for (const std::string_view folder : {in_a_build, installed, std::string_view()}) {

@@ -13,6 +13,9 @@ inline constexpr std::string_view run_program = "retile-run";
 /// Has a solver.
 inline constexpr std::string_view prove_program = "retile-prove";
 
+/// Where the program that runs is.
+[[nodiscard]] std::string own_path();
+
 /// Where such a program is, in a build and in an installation.
 /// \error file_error: it is not there, or is no program
 [[nodiscard]] Result<std::string> path_beside(std::string_view program);

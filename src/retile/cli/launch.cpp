@@ -235,8 +235,7 @@ std::optional<Outcome> read_report(std::string text) {
   return outcome;
 }
 
-std::vector<std::string> mpirun_command(Size processes, const std::string& program,
-                                        const std::vector<std::string>& arguments) {
+std::vector<std::string> mpirun_command(Size processes, const std::vector<std::string>& arguments) {
   std::vector<std::string> command = {"mpirun", "--oversubscribe", "--bind-to", "none"};
   if (geteuid() == 0) command.emplace_back("--allow-run-as-root");
   if (processes > sysconf(_SC_NPROCESSORS_ONLN)) {
@@ -244,7 +243,7 @@ std::vector<std::string> mpirun_command(Size processes, const std::string& progr
     command.insert(command.end(), {"--mca", "mpi_yield_when_idle", "1"});
   }
   command.insert(command.end(),
-                 {"-x", launched_variable, "-n", fmt::format("{}", processes), program});
+                 {"-x", launched_variable, "-n", fmt::format("{}", processes), own_path()});
   command.insert(command.end(), arguments.begin(), arguments.end());
   if (const auto memory = asked_memory()) command.push_back("--memory=" + *memory);
   return command;
@@ -485,10 +484,12 @@ Outcome launch(Size processes, const std::vector<std::string>& arguments, std::s
   // Containers commonly forbid one process to read another's memory; Open MPI then complains and
   // copies twice anyhow.
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
-  const auto program = path_beside(run_program);
-  if (!program) return failed(Exit::environment, program.error());
+  // The processes start as this program and become that one.
+  if (const auto program = path_beside(run_program); !program) {
+    return failed(Exit::environment, program.error());
+  }
   Launch started;
-  if (auto begun = started.start(mpirun_command(processes, *program, arguments), input); !begun) {
+  if (auto begun = started.start(mpirun_command(processes, arguments), input); !begun) {
     return failed(Exit::environment, begun.error());
   }
   started.attend();

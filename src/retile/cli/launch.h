@@ -30,7 +30,7 @@ void say_started();
 /// its own. All processes then end with code 0, so that mpirun adds no words of its own.
 [[nodiscard]] Outcome to_launcher(Outcome outcome);
 
-/// Runs the program beside this one on `processes` processes under mpirun and waits.
+/// Runs this program on `processes` processes under mpirun and waits.
 ///
 /// stderr of the processes passes through as it comes. A job that does not start in time or does not
 /// report is an environment failure, described in one diagnostic. Signals that ask this process to
