@@ -113,7 +113,7 @@ MUTANTS = [
     ("z3", f"src/retile/check/{PLANTED}.cpp", "#include <z3++.h>\n", "#include <set>\n"),
     ("z3", f"src/retile/prove/{PLANTED}.h", "#include <z3.h>\n", "#include <set>\n"),
     ("blas", f"src/retile/check/{PLANTED}.cpp", "#include <cblas.h>\n", "#include <set>\n"),
-    ("blas", f"src/retile/spmd/{PLANTED}.h", "#include <cblas.h>\n", "#include <set>\n"),
+    ("blas", f"src/retile/spmd/run/{PLANTED}.h", "#include <cblas.h>\n", "#include <set>\n"),
     ("cuda", f"src/retile/exec/sim/{PLANTED}.cpp", "#include <cuda_runtime.h>\n", "#include <thread>\n"),
     ("mpi-wrapper", f"src/retile/cli/{PLANTED}.cpp", "#include <mpi.h>\n", "#include <unistd.h>\n"),
     ("mpi-wrapper", f"src/retile/exec/mpi/{PLANTED}.cpp", "#include <mpi.h>\n", "#include <poll.h>\n"),
@@ -149,7 +149,7 @@ def prepare(source, root):
     """A copy of the tree with a public and a private header in plan, and a header of spec."""
     for name in ("src", "spec"):
         shutil.copytree(source / name, root / name)
-    (root / TABLE).parent.mkdir()
+    (root / TABLE).parent.mkdir(parents=True)
     shutil.copy(source / TABLE, root / TABLE)
     retile = root / "src" / "retile"
     with (retile / "plan/CMakeLists.txt").open("a") as cmake:
