@@ -8,15 +8,14 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from support import EXAMPLE, RETILE, Case, environment, main, retile
+from support import BESIDE, EXAMPLE, RETILE, Case, environment, main, retile
 
 HEAVY = re.compile(r"lib(mpi|open-pal|open-rte|pmix|blas|cblas|openblas|z3|cudart|gfortran)\b")
 MODULE = (Path(__file__).resolve().parents[2] / "examples" / "spmd" / "listing_3.spmd").read_text()
 
 
 def programs_beside():
-    """The installed folder is the same, as seen from bin."""
-    folder = Path(RETILE).resolve().parent.parent / "libexec" / "retile"
+    folder = Path(BESIDE)
     return {path.name: str(path) for path in sorted(folder.iterdir())} if folder.is_dir() else {}
 
 

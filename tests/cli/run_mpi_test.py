@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from support import (ELEMENT_BYTES, EXAMPLE, PROBLEMS, RETILE, Case, counting, environment, main, npy, npy_parts, retile,
+from support import (BESIDE, ELEMENT_BYTES, EXAMPLE, PROBLEMS, RETILE, Case, counting, environment, main, npy, npy_parts, retile,
                      spoiled, without_progress)
 
 MPIRUN = ["mpirun", "--oversubscribe"] + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
@@ -52,7 +52,7 @@ def alive(pids):
 
 def is_program(pid):
     try:
-        return os.path.samefile(f"/proc/{pid}/exe", RETILE)
+        return os.path.samefile(f"/proc/{pid}/exe", os.path.join(BESIDE, "retile-run"))
     except OSError:
         return False
 

@@ -9,6 +9,8 @@ import unittest
 
 # The program under test; ctest names it.
 RETILE = os.environ.get("RETILE", "retile")
+# And the programs that it becomes for some work, beside it.
+BESIDE = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(RETILE))), "libexec", "retile")
 
 # The paper's Example 3.1, which most tests use where any problem would do.
 EXAMPLE = ["--mesh", "x:4,y:6", "[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]"]
