@@ -234,9 +234,9 @@ class Ended(Case):
             said += job.stderr.readline()
         self.assertIn(b"move", said)
         family = descendants(job.pid)
+        self.addCleanup(self.end, job, family)
         members = [pid for pid in family if is_program(pid)]
         self.assertEqual(len(members), 4)
-        self.addCleanup(self.end, job, family)
         return job, family, members
 
     def end(self, job, family):
