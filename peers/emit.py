@@ -19,7 +19,7 @@ def end(text):
     """The axes of every dimension, major to minor, the extents, and the axes that count addends."""
     found = re.fullmatch(r"\s*(?:sum\{([^{}]*)\})?\[(.*)\]\s*", text)
     if not found:
-        raise ValueError(f"not read: {text}")
+        raise ValueError(f"not read: {text}" + ("; with placements, say the SHAPE, too" if "(" in text else ""))
     sums, inside = found.groups()
     dims = [DIM.fullmatch(dim) for dim in re.split(r",(?![^{}]*\})", inside)]
     if None in dims:
@@ -36,6 +36,8 @@ def names_of(text):
 
 
 def problem_of(mesh, source, target):
+    if not re.fullmatch(r"\w+:\d+(,\w+:\d+)*", mesh):
+        raise ValueError(f"no mesh such as x:2,y:4: {mesh}")
     axes = [[name, int(size)] for name, size in (part.split(":") for part in mesh.split(","))]
     (start, shape, start_sums), (goal, same, goal_sums) = end(source), end(target)
     if shape != same:
