@@ -83,7 +83,7 @@ inline Verdict judge(const Program& program) {
 
 inline Verdict judge(std::string_view text) { return judge(program(text)); }
 
-/// The three Programs of docs/reference/program.md.
+/// Two Programs of docs/reference/program.md, and one in which replicas stand in for each other.
 inline constexpr std::string_view example_3_1 = R"(retile.program/1
 mesh x:4,y:6
 from [3{x}12, 2{y}12]

@@ -59,7 +59,7 @@ dynslice dim=0 groups=[1,3]<=[3] tile=[2]
 std::vector<Example> examples() {
   return {
       {"Example 3.1, as documented", program(example_3_1)},
-      {"replication, as documented", program(replication)},
+      {"replication, by hand", program(replication)},
       {"unequal sizes, as documented", program(unequal_sizes)},
       {"Example 3.1", planned("x:4,y:6", "[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]")},
       {"Listing 3, eight devices", planned("devs:8", "[8, 2{devs}16]", "[1{devs}8, 16]")},
