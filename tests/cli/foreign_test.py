@@ -351,6 +351,14 @@ ENTRY main_spmd {
                 self.assertIs(self.verdict(text, "--from", start, "--to", end.replace("x", "x").replace("1,4", "1,4"), *mesh)["right"],
                               True)
 
+    def test_a_later_dump_is_told_which_to_take(self):
+        text = changed("rows_to_columns", "reshape(%transpose)", "fusion(%transpose), kind=kLoop, calls=%c")
+        self.refused(retile("check", "--shape", "8,8", stdin=text), 2, "fusion is not read")
+        done = retile("check", "--shape", "8,8", stdin=text)
+        self.assertIn("note: take XLA's dump after_spmd-partitioning", done.stderr)
+        done = retile("check", "--shape", "8,8", stdin=text.replace("fusion(", "sine("))
+        self.assertIn("note: what is read: docs/reference/operations.md", done.stderr)
+
     def test_an_end_brings_the_mesh_of_the_other(self):
         text = re.sub(r", sharding=\{devices=[^}]*\}", "", example("rows_to_columns"))
         rows, columns = ("NamedSharding(mesh=Mesh('x': 4), spec=P('x'))", "NamedSharding(mesh=Mesh('x': 4), spec=P(None, 'x'))")

@@ -158,5 +158,17 @@ TEST(HloEnds, options_go_before_the_file) {
             "this is of 2 devices");
 }
 
+TEST(HloEnds, an_end_brings_the_mesh_of_the_other) {
+  const std::string named = "NamedSharding(mesh=Mesh('x': 4), spec=P('x'))";
+  EXPECT_EQ(shape("", "", {.from = named, .to = "P(None, 'x')"}), "8 8 1");
+  EXPECT_EQ(shape("", "", {.from = "[2{x}8, 8]", .to = named}).substr(0, 22),
+            "the result is a tile 8");
+  const std::string missing = "the mesh is missing";
+  EXPECT_EQ(shape("", "", {.from = "P('x')", .to = "P(None, 'x')"}), missing);
+  // Neither does a mesh without that axis help, nor the file's own notation, which names no axes.
+  EXPECT_EQ(shape("", "", {.from = named, .to = "P(None, 'y')"}), missing);
+  EXPECT_EQ(shape(", sharding={devices=[4,1]<=[4]}", "", {.to = "P(None, 'a0')"}), missing);
+}
+
 }  // namespace hlo_test
 }  // namespace retile::foreign

@@ -7,7 +7,9 @@ namespace {
 
 constexpr std::string_view beginning = "this text is from before the partitioner: ";
 
-std::string_view note_of(Partitioner partitioner) {
+}  // namespace
+
+std::string text_to_take(Partitioner partitioner) {
   if (partitioner == Partitioner::mesh_dialect) {
     return "take what mlir-opt-19 --mesh-spmdization or mlir-opt-22 --shard-partition makes of it "
            "(docs/reference/foreign.md)";
@@ -17,12 +19,10 @@ std::string_view note_of(Partitioner partitioner) {
          "(docs/reference/foreign.md)";
 }
 
-}  // namespace
-
 void fail_unpartitioned(const text::Place& place, Partitioner partitioner, const std::string& why) {
   text::fail(place, {.code = Code::unsupported,
                      .message = std::string(beginning) + why,
-                     .notes = {std::string(note_of(partitioner))}});
+                     .notes = {text_to_take(partitioner)}});
 }
 
 bool says_unpartitioned(const Diagnostic& diagnostic) {

@@ -12,6 +12,9 @@ namespace retile::foreign {
 /// Who partitions, and so which text is to be taken.
 enum class Partitioner { xla, mesh_dialect };
 
+/// Which text is to be taken, as a note.
+[[nodiscard]] std::string text_to_take(Partitioner partitioner);
+
 /// Refuses a text that nobody has partitioned, and names the one to take.
 /// \param why  what shows it: `%b has a sharding, but is neither parameter nor result`
 [[noreturn]] void fail_unpartitioned(const text::Place& place, Partitioner partitioner,

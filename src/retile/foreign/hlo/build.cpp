@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "retile/core/names.h"
+#include "retile/foreign/before.h"
 #include "retile/foreign/hlo/before.h"
 #include "retile/foreign/hlo/groups.h"
 #include "retile/foreign/hlo/hlo.h"
@@ -262,10 +263,13 @@ class Builder {
     emit(instruction, std::move(action), operands(instruction));
   }
   [[nodiscard]] static const Row& row_of(const Instruction& instruction) {
-    if (const Row* row = operations::find_hlo(instruction.opcode.value)) return *row;
+    const std::string_view opcode = instruction.opcode.value;
+    if (const Row* row = operations::find_hlo(opcode)) return *row;
+    // Fusions stand in the dumps of later passes.
     refuse_at(instruction.opcode.place, Code::unsupported,
-              fmt::format("{} is not read", shown_name(instruction.opcode.value)),
-              {"what is read: docs/reference/operations.md"});
+              fmt::format("{} is not read", shown_name(opcode)),
+              {opcode == "fusion" ? text_to_take(Partitioner::xla)
+                                  : "what is read: docs/reference/operations.md"});
   }
   /// Attributes that the table has, and those that mean nothing.
   static void check_attributes(const Instruction& instruction, const Row& row) {
