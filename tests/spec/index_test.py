@@ -9,6 +9,8 @@ two neighbours exchanged of which one includes the other, another name of a fold
     index_test.py ROOT
 """
 
+import collections
+import functools
 import posixpath
 import re
 import sys
@@ -35,15 +37,24 @@ def headings(text):
     return tuple(re.findall(r"^## (\w+)/$", text, re.MULTILINE))
 
 
+# The controls change one file and read all the others again.
+@functools.lru_cache(maxsize=None)
 def first_line(text):
     """What the first line of a file says of it."""
     found = re.match(r"/// (\S.*)\n", text)
     return found[1].replace("|", "\\|") if found else None
 
 
+@functools.lru_cache(maxsize=None)
 def includes(path, text):
     """The files of spec/ that a file includes, by their paths there."""
     return [posixpath.normpath(posixpath.join(posixpath.dirname(path), name)) for name in INCLUDE.findall(text)]
+
+
+@functools.lru_cache(maxsize=None)
+def named(text):
+    """The files that comments name, a line after the other."""
+    return [name for line in text.splitlines() for name in NAMED.findall(line.partition("//")[2])]
 
 
 def complaints(readme, files, exists):
@@ -53,7 +64,7 @@ def complaints(readme, files, exists):
         out.append(f"the folders are {', '.join(headings(readme))}, not {', '.join(FOLDERS)}")
     rows = index(readme)
     place = {path: number for number, (path, _) in enumerate(rows)}
-    out += [f"{path}: stands twice" for path in place if sum(path == other for other, _ in rows) > 1]
+    out += [f"{path}: stands twice" for path, times in collections.Counter(path for path, _ in rows).items() if times > 1]
     out += [f"{path}: no such file" for path in place if path not in files]
     for path, text in files.items():
         folder = path.partition("/")[0]
@@ -75,11 +86,10 @@ def complaints(readme, files, exists):
                 out.append(f"{path}: {folder} may not include {target}: {other}")
             elif path in place and place.get(other, -1) >= place[path]:
                 out.append(f"{path}: includes {other}, which stands below it")
-        for line in text.splitlines():
-            for name in NAMED.findall(line.partition("//")[2]):
-                known = (posixpath.join(folder, name), name)
-                if not any(other in files for other in known) and not (name.startswith(("spec/", "tests/", "docs/")) and exists(name)):
-                    out.append(f"{path}: names {name}, which is not there")
+        for name in named(text):
+            known = (posixpath.join(folder, name), name)
+            if not any(other in files for other in known) and not (name.startswith(("spec/", "tests/", "docs/")) and exists(name)):
+                out.append(f"{path}: names {name}, which is not there")
     return out
 
 
@@ -125,6 +135,7 @@ def main():
         if path.is_file() and path.name not in ("README.md", "CMakeLists.txt")
     }
 
+    @functools.lru_cache(maxsize=None)
     def exists(name):
         return (root / name).is_file()
 

@@ -75,6 +75,27 @@ def without_comments(text, strings):
     return COMMENT_OR_STRING.sub(blank, text)
 
 
+@functools.lru_cache(maxsize=None)
+def includes(text):
+    """(number of the line, the line's match of INCLUDE) of every include."""
+    lines = enumerate(without_comments(text, strings=False).splitlines(), 1)
+    return [(number, match) for number, line in lines if (match := INCLUDE.match(line))]
+
+
+@functools.lru_cache(maxsize=None)
+def tile_divisions(text):
+    """(number of the line, the division)."""
+    text = without_comments(text, strings=True)
+    return [(text.count("\n", 0, match.start()) + 1, " ".join(match.group().split())) for match in TILE_DIVISION.finditer(text)]
+
+
+@functools.lru_cache(maxsize=None)
+def mpi_calls(text):
+    """(number of the line, the first function of MPI that the line calls)."""
+    lines = enumerate(without_comments(text, strings=True).splitlines(), 1)
+    return [(number, match.group()[:-1].strip()) for number, line in lines if (match := MPI_CALL.search(line))]
+
+
 class Room:
     """A row of the table: the rooms that a room may include besides itself, and what from outside, where."""
 
@@ -213,12 +234,9 @@ class Checker:
     def check_file(self, path, check_include):
         self.files += 1
         text = path.read_text(encoding="utf-8", errors="replace")
-        for number, line in enumerate(without_comments(text, strings=False).splitlines(), 1):
-            match = INCLUDE.match(line)
-            if not match:
-                continue
+        for number, match in includes(text):
             if match.group(3) is not None:
-                self.report(path, number, "unknown", f"cannot tell what is included: {line.strip()}")
+                self.report(path, number, "unknown", f"cannot tell what is included: {match.string.strip()}")
             else:
                 check_include(path, number, match.group(1) or match.group(2) or "", match.group(2) is not None)
 
@@ -294,19 +312,15 @@ class Checker:
             self.report(path, line, "public-header", f"retile/{name} is not a public header of {other}")
 
     def check_tile_division(self, path):
-        text = without_comments(path.read_text(encoding="utf-8", errors="replace"), strings=True)
-        for match in TILE_DIVISION.finditer(text):
-            line = text.count("\n", 0, match.start()) + 1
-            self.report(path, line, "tile-division", f"divides: {' '.join(match.group().split())}")
+        for line, division in tile_divisions(path.read_text(encoding="utf-8", errors="replace")):
+            self.report(path, line, "tile-division", f"divides: {division}")
 
     def check_mpi_calls(self):
         for path in sorted((self.root / "src").rglob("*")):
             if path.suffix not in SUFFIXES or path.with_suffix("") == self.mpi_wrapper:
                 continue
-            text = path.read_text(encoding="utf-8", errors="replace")
-            for number, line in enumerate(without_comments(text, strings=True).splitlines(), 1):
-                if match := MPI_CALL.search(line):
-                    self.report(path, number, "mpi-wrapper", f"calls {match.group()[:-1].strip()}")
+            for number, call in mpi_calls(path.read_text(encoding="utf-8", errors="replace")):
+                self.report(path, number, "mpi-wrapper", f"calls {call}")
 
 
 def main():
