@@ -11,6 +11,7 @@
 #include "spec/programs/spmd_judge.h"
 #include "spec/programs/spmd_text.h"
 #include "spec/programs/thesis.h"
+#include "support/samples.h"
 
 namespace retile::array::partition_test {
 namespace {
@@ -248,7 +249,7 @@ TEST(Constraint, is_the_box_around_what_is_touched) {
 #ifdef RETILE_SLOW_TESTS
 constexpr int statements_drawn = 20'000;
 #else
-constexpr int statements_drawn = 2'000;
+constexpr int statements_drawn = support::samples(2'000);
 #endif
 
 using Random = std::mt19937_64;

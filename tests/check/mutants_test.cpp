@@ -54,17 +54,24 @@ exchange transfers=[[0,0,0,0,3],[0,2,3,0,3],[1,0,0,0,3],[1,2,3,0,3],[2,0,0,0,3],
 dynslice dim=0 groups=[1,3]<=[3] tile=[2]
 )";
 
+<<<<<<< HEAD
 /// The Programs of docs/reference/program.md and the paper's examples as planned, long dimensions shortened
 /// by whole blocks.
+=======
+/// The Programs of docs/program.md and the paper's examples as planned, long dimensions shortened
+/// by whole blocks. Those of which the documents have the plan are planned where slow tests run.
+>>>>>>> 3760c5b (WIP)
 std::vector<Example> examples() {
   return {
+#ifdef RETILE_SLOW_TESTS
+      {"Example 3.1", planned("x:4,y:6", "[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]")},
+      {"replication", planned("a:2,b:2,c:2", "[4, 1{a,b}4]", "[1{a,c}4, 4]")},
+      {"unequal sizes", planned("a:2,b:3,c:5", "[1{a,b}6, 3{c}15]", "[6, 15]")},
+#endif
       {"Example 3.1, as documented", program(example_3_1)},
       {"replication, by hand", program(replication)},
       {"unequal sizes, as documented", program(unequal_sizes)},
-      {"Example 3.1", planned("x:4,y:6", "[3{x}12, 2{y}12]", "[2{y}12, 3{x}12]")},
       {"Listing 3, eight devices", planned("devs:8", "[8, 2{devs}16]", "[1{devs}8, 16]")},
-      {"replication", planned("a:2,b:2,c:2", "[4, 1{a,b}4]", "[1{a,c}4, 4]")},
-      {"unequal sizes", planned("a:2,b:3,c:5", "[1{a,b}6, 3{c}15]", "[6, 15]")},
       {"two final allgathers (Lemma 4.7)",
        planned("x:2,y:2,z:2", "[1{x,y}4, 1{z}2]", "[2{z}4, 2]")},
       {"four steps (Lemma 4.6)", planned("x:2,y:2,z:3", "[12, 3{x,y}12]", "[2{z,y}12, 12]")},

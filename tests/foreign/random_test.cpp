@@ -8,6 +8,7 @@
 #include "functions.h"
 #include "naive.h"
 #include "random_modules.h"
+#include "support/samples.h"
 
 namespace retile::foreign {
 namespace random_test {
@@ -51,11 +52,11 @@ int differences(int count, naive::Fault fault, std::map<std::string, int>* ops =
 
 TEST(RandomModules, two_evaluators_hold_the_same) {
   std::map<std::string, int> ops;
-  EXPECT_EQ(differences(3000, naive::Fault::none, &ops), 0);
+  EXPECT_EQ(differences(support::samples(3'000), naive::Fault::none, &ops), 0);
   for (const char* op : {"all-gather", "all-to-all", "all-reduce", "reduce-scatter",
                          "collective-permute", "dynamic-slice", "dynamic-update-slice", "pad",
                          "slice", "transpose", "concatenate", "broadcast", "select"}) {
-    EXPECT_GT(ops[op], 100) << op;
+    EXPECT_GT(ops[op], support::samples(100)) << op;
   }
 }
 

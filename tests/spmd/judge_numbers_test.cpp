@@ -13,6 +13,7 @@
 #include "retile/spmd/round.h"
 #include "spmd/modules.h"
 #include "spmd/verdicts.h"
+#include "support/samples.h"
 
 namespace retile::spmd::judge_numbers_test {
 namespace {
@@ -238,7 +239,7 @@ std::string drawn_module(Random& random) {
 #ifdef RETILE_SLOW_TESTS
 constexpr int rounds = 100'000;
 #else
-constexpr int rounds = 3'000;
+constexpr int rounds = support::samples(3'000);
 #endif
 
 std::string word(const std::string& said) { return said.substr(0, said.find(' ')); }
@@ -269,13 +270,14 @@ TEST(JudgeNumbers, nothing_is_right_that_the_oracle_calls_wrong) {
 /// A prime that is known is fooled, also where there are two of it.
 TEST(JudgeNumbers, control_a_known_prime_is_fooled) {
   Random random(11);
+  constexpr int tried = support::samples(2'000);
   int fooled = 0;
-  for (int round = 0; round < 2'000; ++round) {
+  for (int round = 0; round < tried; ++round) {
     const std::string text = drawn_module(random);
     const bool is_right = ours(text, {.modulus = static_cast<std::uint64_t>(mersenne)}) == "right";
     fooled += is_right && word(oracles(text)) == "denotes" ? 1 : 0;
   }
-  std::cout << fooled << " of 2000 fool the prime 2^61 - 1\n";
+  std::cout << fooled << " of " << tried << " fool the prime 2^61 - 1\n";
   EXPECT_GT(fooled, 5);
 }
 

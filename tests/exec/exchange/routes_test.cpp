@@ -13,6 +13,7 @@
 #include "exec/exchange/problems.h"
 #include "retile/notation/paper/problem.h"
 #include "support/random_layouts.h"
+#include "support/samples.h"
 
 namespace retile::test::routes_test {
 namespace {
@@ -110,7 +111,7 @@ TEST(Routes, both_sides_find_the_same) {
   Size ordered = 0;
   Size uneven = 0;
   Size moving = 0;
-  for (int n = 0; n < 6'000; ++n) {
+  for (int n = 0; n < support::samples(6'000); ++n) {
     static const std::vector<Size> sizes = {1, 2, 3, 4, 6, 8, 12, 16, 18, 24, 30, 36};
     const Size devices = sizes[random() % sizes.size()];
     const Shape global = support::random_global(random, 3, 20);
@@ -124,9 +125,9 @@ TEST(Routes, both_sides_find_the_same) {
   }
   std::cout << uneven << " uneven, " << ordered << " with devices in another order, " << moving
             << " that move something\n";
-  EXPECT_GT(uneven, 4'000);
-  EXPECT_GT(ordered, 500);
-  EXPECT_GT(moving, 4'000);
+  EXPECT_GT(uneven, support::samples(4'000));
+  EXPECT_GT(ordered, support::samples(500));
+  EXPECT_GT(moving, support::samples(4'000));
 }
 
 TEST(Routes, every_pair_of_even_tilings) {

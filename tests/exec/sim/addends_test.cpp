@@ -244,7 +244,7 @@ TEST(AddingWrongly, addends_of_a_stack_that_change_places_are_seen) {
 TEST(AddingManyAddends, small_types_are_exact) {
   // More addends than a brain floating has integers.
   const std::string text =
-      "retile.program/2\nmesh x:600\nfrom sum{x}[3]\nto [3]\nallreduce groups=[1,600]<=[600]\n";
+      "retile.program/2\nmesh x:300\nfrom sum{x}[3]\nto [3]\nallreduce groups=[1,300]<=[300]\n";
   for (const ElementType& type :
        {ElementType{ElementKind::brain_floating, 2}, ElementType{ElementKind::floating, 2}}) {
     const auto report = run_with(test::parsed(text), {.type = type});

@@ -14,6 +14,7 @@
 
 #include "spec/paper/def4_sequences.h"
 #include "support/bridge.h"
+#include "support/samples.h"
 #include "support/sequence_generators.h"
 
 namespace sequence_vs_spec_property_test {
@@ -122,11 +123,12 @@ RC_GTEST_PROP(SequenceVsSpec, single_axis_sequences_are_sequences_of_def_4_4,
 }
 
 TEST(SequenceVsSpec, ten_thousand_sequences_agree) {
+  constexpr int drawn_sequences = support::samples(10'000);
   const auto choose = support::seeded_choices(1);
   std::size_t steps = 0;
   std::size_t normal_forms = 0;
   std::size_t unbounded = 0;
-  for (int n = 0; n < 10000; ++n) {
+  for (int n = 0; n < drawn_sequences; ++n) {
     const TypedSequence drawn = support::choose_sequence(choose);
     std::ostringstream text;
     showValue(drawn, text);
@@ -136,11 +138,11 @@ TEST(SequenceVsSpec, ten_thousand_sequences_agree) {
     normal_forms += facts.normal_form ? 1 : 0;
     unbounded += facts.bounded ? 0 : 1;
   }
-  std::cout << "10000 sequences of " << steps << " steps, " << normal_forms << " in normal form, "
-            << unbounded << " above the bound (4)\n";
-  EXPECT_GT(steps, 20000U);
-  EXPECT_GT(normal_forms, 1000U);
-  EXPECT_GT(unbounded, 500U);
+  std::cout << drawn_sequences << " sequences of " << steps << " steps, " << normal_forms
+            << " in normal form, " << unbounded << " above the bound (4)\n";
+  EXPECT_GT(steps, support::samples(20'000U));
+  EXPECT_GT(normal_forms, support::samples(1'000U));
+  EXPECT_GT(unbounded, support::samples(500U));
 }
 
 /// Control: rules that are a little wrong make other sequences, and that is seen.
