@@ -4,8 +4,8 @@
     new_step_test.py ROOT BUILD
 
 Adds an alternative to `Op`, the table of steps, and one to `Meaning`, in a copy of retile/program/ops.h. Then compiles, without
-writing anything, each file that visits one of them. Every visit must be among the errors; each room that visits is a test. As
-controls the files compile with a faithful copy, and a visit that has a default is missed.
+writing anything, the files that visit one of them, those of a room together. Every visit must be among the errors; each room that
+visits is a test. As controls the files compile with a faithful copy, and a visit that has a default is missed.
 """
 
 import json
@@ -123,9 +123,20 @@ class Steps(unittest.TestCase):
         # A header is compiled by the first source of its room that reads it.
         cls.sources = {path: cls.source_of(path) for path in cls.visits}
         wanted = sorted({source for source in cls.sources.values() if source})
+        # What is compiled by the same words is compiled together.
+        groups = {}
+        for source in wanted:
+            groups.setdefault(tuple(word for word in cls.commands[source] if word != str(source)), []).append(source)
         with ThreadPoolExecutor(2) as pool:
-            found = pool.map(lambda source: compiled(cls.commands[source], cls.includes), wanted)
-            cls.complaints = dict(zip(wanted, found))
+            found = pool.map(cls.compiled_together, groups.values())
+            cls.complaints = {source: said for group, said in zip(groups.values(), found) for source in group}
+
+    @classmethod
+    def compiled_together(cls, sources):
+        """The compiler's complaints about all of these files."""
+        together = Path(cls.folder.name) / f"{sources[0].parent.name}_{sources[0].stem}.cpp"
+        together.write_text("".join(f'#include "{source}"\n' for source in sources), encoding="utf-8")
+        return compiled([str(together) if word == str(sources[0]) else word for word in cls.commands[sources[0]]], cls.includes)
 
     @classmethod
     def copy(cls, name, path, text):
