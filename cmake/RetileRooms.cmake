@@ -1,10 +1,11 @@
 # Rooms, programs and the second reading of the paper.
 #
-#   retile_add_room(<room> SOURCES a.cpp .. HEADERS a.h .. [INNER_HEADERS b.h ..] DEPS retile::core ..
+#   retile_add_room(<room> [COLD] SOURCES a.cpp .. HEADERS a.h .. [INNER_HEADERS b.h ..] DEPS retile::core ..
 #                   [PRIVATE_DEPS nlohmann_json::nlohmann_json ..])
 #       in src/retile/<room>/CMakeLists.txt: library retile_<room> with alias retile::<room>. HEADERS are the room's public
 #       headers: they are installed. Other rooms may include them and INNER_HEADERS, which are not installed, and no others.
-#       A room without SOURCES is header-only.
+#       A room without SOURCES is header-only. COLD says that tests run it for a shorter time than it takes to compile; it gets
+#       RETILE_COLD_FLAGS.
 #       docs/reference/library.md lists the installed headers, a test compares.
 #       For src/retile/exec/sim write exec/sim or exec_sim: target retile_exec_sim, alias retile::exec_sim.
 #   retile_add_face(<name> HEADER x.h DEPS retile::core ..)
@@ -76,7 +77,7 @@ endfunction()
 add_custom_target(retile_rooms)
 
 function(retile_add_room room)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;INNER_HEADERS;DEPS;PRIVATE_DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "" "SOURCES;HEADERS;INNER_HEADERS;DEPS;PRIVATE_DEPS")
   _retile_check_arguments(retile_add_room arg)
   string(REPLACE "/" "_" name "${room}")
   set(target retile_${name})
@@ -84,6 +85,9 @@ function(retile_add_room room)
     add_library(${target} ${arg_SOURCES})
     set(public PUBLIC)
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:retile::warnings>)
+    if(arg_COLD)
+      target_compile_options(${target} PRIVATE ${RETILE_COLD_FLAGS})
+    endif()
   else()
     add_library(${target} INTERFACE)
     set(public INTERFACE)
@@ -186,8 +190,8 @@ function(retile_add_program name)
   install(TARGETS ${name} DESTINATION "${installed}")
 endfunction()
 
-# What the tests of an instrumented build do not link, compiled all the same: its warnings are errors here, too. Instrumented and
-# optimised, as its own target has it, it would take three times as long.
+# What the tests of an instrumented build do not link, compiled all the same: its warnings are errors here, too. No code is made of
+# it, which would take most of the time.
 #   retile_add_compiled(<target> ..): target retile_compiled compiles the sources of these rooms and programs.
 function(retile_add_compiled)
   add_custom_target(retile_compiled)
@@ -205,7 +209,7 @@ function(retile_add_compiled)
     target_compile_features(compiled_${target} PRIVATE cxx_std_20)
     target_link_libraries(compiled_${target} PRIVATE ${links})
     target_include_directories(compiled_${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
-    target_compile_options(compiled_${target} PRIVATE -O0 -g0 -fno-sanitize=all)
+    set_target_properties(compiled_${target} PROPERTIES CXX_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/cmake/only_syntax.sh")
     if(definitions)
       target_compile_definitions(compiled_${target} PRIVATE ${definitions})
     endif()

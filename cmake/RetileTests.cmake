@@ -6,8 +6,8 @@
 #       the ctest entry <room>.a, sub/a_test.cpp is <room>.sub.a. Files under SLOW are compiled with RETILE_SLOW_TESTS and become
 #       <room>.a.slow; they may stand under another label, too. The files of UNIT and PROPERTY make the program test_<room>,
 #       those of another label test_<room>_<label>, in few translation units: each file has a namespace of its own, named after
-#       it. OPTIMISED says that those of UNIT and PROPERTY run longer than they compile: they are compiled without
-#       RETILE_TEST_FLAGS. main() is provided. Tests may include "spec/..", "support/.." and the public headers of DEPS;
+#       it. OPTIMISED says that those of UNIT and PROPERTY run longer than they compile, as those of EXHAUSTIVE and SLOW do:
+#       RETILE_TEST_FLAGS leaves their optimisation as it is. main() is provided. Tests may include "spec/..", "support/.." and the public headers of DEPS;
 #       SOURCES are compiled beside them.
 #   retile_add_test(<name> [OWN_MAIN] SOURCES x_test.cpp .. DEPS .. [LABELS unit ..] [TIMEOUT seconds] [ARGS ..])
 #       A program of its own, test_<name>, with one entry <name>: for what cannot share a program. OWN_MAIN: it brings a main().
@@ -46,17 +46,24 @@ set(RETILE_TIMEOUT_house 300)
 set(RETILE_TIMEOUT_slow 1800)
 set(RETILE_TIMEOUT_all 300)
 # Entries that get the label `all`: they run with `scripts/test --all` only. They take long, and what they pass beside the entries
-# that always run is more of the same: more processes on the same paths, longer walks through the oracle's own statements, and
-# counts of lines.
+# that always run is more of the same: more processes on the same paths, every element size with every number of processes, longer
+# walks through the oracle's own statements, counts of lines, and a fuzzer for the mistake that house.foreign.ctest finds.
 set(RETILE_WITH_ALL
     "^exec\\.mpi\\..*\\.ranks_(3|6|8|12|64)$"
     "^exec\\.mpi\\.redistribute\\.ranks_24$"
     "^exec\\.mpi\\.nodes\\.(TwoNodes|Tcp)$"
+    "^cli\\.run_mpi_everysize$"
     "^spec\\.paper\\..*_walks$"
     "^spec\\.search\\.tiles$"
     "^spec\\.oracle\\.certify_lines$"
     "^notation\\.paper\\.typing_vs_spec_exhaustive$"
+    "^house\\.foreign\\.fuzz$"
     "^house\\.install\\.")
+# Cases of GoogleTest that run with `scripts/test --all` only, as "<entry>|<filter>": they are the entry <entry>.more, and
+# <entry> runs the others. Each takes longer than the rest of its list, which has meshes of as many axes.
+set(RETILE_CASES_WITH_ALL "plan.exhaustive|Small/EveryPair.*/3"
+                          "plan.models|Small/EveryPairAndModel.no_sequence_above_the_bound_refutes_a_plan/1"
+                          "spec.search.types|Small/StrongAndTiles.strong_is_never_cheaper/3")
 # Files of tests in one translation unit: the headers and the templates of RapidCheck cost more than the tests. More in one would
 # leave a processor without work.
 set(RETILE_TESTS_TOGETHER 8)
@@ -228,7 +235,15 @@ function(_retile_add_tests_of_program room target suffix)
     string(REPLACE "," ";" labels "${CMAKE_MATCH_2}")
     _retile_name_entry(entry ${room} ${file})
     _retile_only_file(only ${file})
-    add_test(NAME ${entry}${suffix} COMMAND ${target} ${only} ${arg_ARGS})
+    set(others "")
+    foreach(part IN LISTS RETILE_CASES_WITH_ALL)
+      if(part MATCHES "^(.*)\\|(.*)$" AND CMAKE_MATCH_1 STREQUAL "${entry}${suffix}")
+        set(others "--leave-out=${CMAKE_MATCH_2}")
+        add_test(NAME ${entry}.more COMMAND ${target} ${only} --gtest_filter=${CMAKE_MATCH_2} ${arg_ARGS})
+        retile_set_test_properties(${entry}.more LABELS ${labels} all TIMEOUT ${arg_TIMEOUT} PROGRAMS ${target})
+      endif()
+    endforeach()
+    add_test(NAME ${entry}${suffix} COMMAND ${target} ${only} ${others} ${arg_ARGS})
     retile_set_test_properties(${entry}${suffix} LABELS ${labels} TIMEOUT ${arg_TIMEOUT} PROGRAMS ${target})
   endforeach()
 endfunction()
@@ -256,11 +271,15 @@ function(retile_add_tests room)
       string(TOLOWER ${kind} label)
       list(TRANSFORM arg_${kind} APPEND "|${label}")
       _retile_add_tests_of_program(${room} ${program}_${label} "" PAIRS ${arg_${kind}} ${common} TIMEOUT ${arg_TIMEOUT})
+      if(kind STREQUAL "EXHAUSTIVE")
+        set_target_properties(${program}_${label} PROPERTIES RETILE_OPTIMISED TRUE)
+      endif()
     endif()
   endforeach()
   if(arg_SLOW)
     list(TRANSFORM arg_SLOW APPEND "|slow")
     _retile_add_tests_of_program(${room} ${program}_slow ".slow" PAIRS ${arg_SLOW} TIMEOUT 7200 ${common} RETILE_SLOW_TESTS)
+    set_target_properties(${program}_slow PROPERTIES RETILE_OPTIMISED TRUE)
   endif()
 endfunction()
 
@@ -283,8 +302,10 @@ function(retile_prepare_tests)
   add_library(retile_test_support INTERFACE)
   add_library(retile::test_support ALIAS retile_test_support)
   target_include_directories(retile_test_support INTERFACE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests")
-  set(given "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:RETILE_OPTIMISED>>>:${RETILE_TEST_FLAGS}>")
-  target_compile_options(retile_test_support INTERFACE ${given})
+  set(of_optimised ${RETILE_TEST_FLAGS})
+  list(FILTER of_optimised EXCLUDE REGEX "^-O")
+  set(is_optimised "$<BOOL:$<TARGET_PROPERTY:RETILE_OPTIMISED>>")
+  target_compile_options(retile_test_support INTERFACE "$<IF:${is_optimised},${of_optimised},${RETILE_TEST_FLAGS}>")
 
   add_library(retile_test_main STATIC "${PROJECT_SOURCE_DIR}/cmake/test_main.cpp")
   target_link_libraries(retile_test_main PRIVATE retile::warnings PUBLIC GTest::gmock GTest::gtest)
