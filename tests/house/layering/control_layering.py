@@ -5,8 +5,8 @@
 
 For each text that must be rejected there is one that must be accepted in its place, so that the check is shown to look at the
 difference and not to reject everything. Texts for different files are planted together: each must be reported at its own file.
-Then the table of rooms in docs/dev/architecture.md is edited: what the tree does must
-become a violation, so that the check is shown to read its rules there.
+Then the table of rooms in docs/dev/architecture.md is edited: what the tree does must become a violation, so that the check is
+shown to read its rules there.
 """
 
 import shutil
