@@ -57,22 +57,40 @@ def is_program(pid):
         return False
 
 
-class Launched(Case):
-    def test_every_number_of_processes_and_element_size(self):
-        for count, (mesh, start, end) in PROBLEMS.items():
-            for dtype in ["u8", "bf16", "f32", "i64", "c128"]:
-                with self.subTest(processes=count, dtype=dtype):
-                    done = retile("run", "--mesh", mesh, start, end, "-n", str(count), "--dtype", dtype, "--json")
-                    self.accepted(done)
-                    report = json.loads(done.stdout)
-                    plan = json.loads(retile("plan", "--mesh", mesh, start, end, "--json").stdout)
-                    size = ELEMENT_BYTES[dtype]
-                    self.assertEqual((report["schema"], report["right"], report["backend"]), ("retile.run/1", True, "mpi"))
-                    self.assertEqual((report["processes"], report["repetitions"]), (count, 1))
-                    self.assertEqual(report["bound_bytes"], plan["bound"] * size)
-                    self.assertEqual(report["resident_bytes"], plan["resident"] * size)
-                    self.assertLessEqual(report["peak_bytes_per_process"], report["peak_limit_bytes"])
-                    self.assertGreater(report["elements_checked"], 0)
+DTYPES = ["u8", "bf16", "f32", "i64", "c128"]
+
+
+class Runs(Case):
+    def is_right(self, count, dtype):
+        """A run of so many processes says what is so."""
+        mesh, start, end = PROBLEMS[count]
+        with self.subTest(processes=count, dtype=dtype):
+            done = retile("run", "--mesh", mesh, start, end, "-n", str(count), "--dtype", dtype, "--json")
+            self.accepted(done)
+            report = json.loads(done.stdout)
+            plan = json.loads(retile("plan", "--mesh", mesh, start, end, "--json").stdout)
+            size = ELEMENT_BYTES[dtype]
+            self.assertEqual((report["schema"], report["right"], report["backend"]), ("retile.run/1", True, "mpi"))
+            self.assertEqual((report["processes"], report["repetitions"]), (count, 1))
+            self.assertEqual(report["bound_bytes"], plan["bound"] * size)
+            self.assertEqual(report["resident_bytes"], plan["resident"] * size)
+            self.assertLessEqual(report["peak_bytes_per_process"], report["peak_limit_bytes"])
+            self.assertGreater(report["elements_checked"], 0)
+
+
+class EverySize(Runs):
+    def test_every_number_of_processes_with_every_element_size(self):
+        for count in PROBLEMS:
+            for dtype in DTYPES:
+                self.is_right(count, dtype)
+
+
+class Launched(Runs):
+    def test_every_number_of_processes_and_every_element_size(self):
+        for count in PROBLEMS:
+            self.is_right(count, "f32")
+        for dtype in DTYPES:
+            self.is_right(4, dtype)
 
     def test_n_is_the_number_of_devices(self):
         done = retile("run", *FOUR, "--json")
@@ -108,10 +126,10 @@ class Launched(Case):
         for name, meaning in {"shared": "exchange, refused where .* several nodes", "mixed": "exchange",
                               "direct": "exchange, all of it by messages"}.items():
             for options in ([], ["--json"]):
-                done = retile("run", *EXAMPLE, "--strategy", name, *options)
+                done = retile("run", *FOUR, "--strategy", name, *options)
                 self.assertEqual(done.returncode, 0, done)
                 self.assertRegex(done.stderr, f"^note: --strategy {name} is a name of earlier versions; it means {meaning}\n$")
-        self.assertEqual(retile("run", *EXAMPLE, "--strategy", "exchange").stderr, "")
+        self.assertEqual(retile("run", *FOUR, "--strategy", "exchange").stderr, "")
 
     def test_the_memory_limit_chooses_or_refuses(self):
         big = ["--mesh", "a:2,b:2", "[512{a}1024, 1024]", "[1024, 256{b,a}1024]"]

@@ -37,8 +37,9 @@ class Times(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def results(self, entries, others=0.0, slowness=1.0):
-        """Files as ctest and `run` write them, of entries (name, label, seconds, processors)."""
-        cases = "".join(f'<testcase name="{name}" time="{seconds}" status="run"/>' for name, _, seconds, _ in entries)
+        """Files as ctest and `run` write them, of entries (name, label, seconds, processors). As two of them share a processor, each
+        takes twice the time."""
+        cases = "".join(f'<testcase name="{name}" time="{TIMES.SLOTS * seconds}" status="run"/>' for name, _, seconds, _ in entries)
         (self.folder / "junit.xml").write_text(f'<?xml version="1.0"?>\n<testsuite name="made up">{cases}</testsuite>\n')
         tests = [{"name": name, "properties": [{"name": "LABELS", "value": [label]}, {"name": "PROCESSORS", "value": processors}]}
                  for name, label, _, processors in entries]
@@ -73,11 +74,11 @@ class Times(unittest.TestCase):
     def test_labels_do_not_help_each_other(self):
         self.assertEqual(self.judged([("a", "unit", 91.0, 1), ("b", "exhaustive", 1.0, 1)])[0], 1)
 
-    def test_an_entry_that_keeps_all_processors_counts_whole(self):
+    def test_an_entry_that_keeps_others_away_counts_for_them(self):
         properties = {"a": ("mpi", 24), "b": ("mpi", 2), "c": ("mpi", 1)}
         _, junit, _ = self.results([("a", "mpi", 10.0, 24), ("b", "mpi", 10.0, 2), ("c", "mpi", 10.0, 1)])
-        self.assertAlmostEqual(TIMES.seconds_by_label(junit, properties, 0.0, 2)["mpi"], 25.0)
-        self.assertAlmostEqual(TIMES.seconds_by_label(junit, properties, 0.0, 8)["mpi"], 55.0)
+        self.assertAlmostEqual(TIMES.seconds_by_label(junit, properties, 0.0, 2)["mpi"], 35.0)
+        self.assertAlmostEqual(TIMES.seconds_by_label(junit, properties, 0.0, 8)["mpi"], 95.0)
 
     def test_what_others_took_is_not_counted(self):
         code, printed = self.judged([("a", "unit", 120.0, 1)], others=0.5)
