@@ -54,13 +54,8 @@ exchange transfers=[[0,0,0,0,3],[0,2,3,0,3],[1,0,0,0,3],[1,2,3,0,3],[2,0,0,0,3],
 dynslice dim=0 groups=[1,3]<=[3] tile=[2]
 )";
 
-<<<<<<< HEAD
-/// The Programs of docs/reference/program.md and the paper's examples as planned, long dimensions shortened
-/// by whole blocks.
-=======
-/// The Programs of docs/program.md and the paper's examples as planned, long dimensions shortened
-/// by whole blocks. Those of which the documents have the plan are planned where slow tests run.
->>>>>>> 3760c5b (WIP)
+/// The Programs of docs/reference/program.md and the paper's examples as planned, long dimensions
+/// shortened by whole blocks. Those whose plan stands here are planned where slow tests run.
 std::vector<Example> examples() {
   return {
 #ifdef RETILE_SLOW_TESTS
