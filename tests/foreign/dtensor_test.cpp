@@ -325,7 +325,7 @@ TEST(DtensorTrace, an_average_is_no_sum) {
   const Verdict half = judged("Partial(sum)", reduce("all_reduce", "avg", "4"));
   EXPECT_EQ(half.right, false);
   ASSERT_TRUE(half.mismatch.has_value());
-  EXPECT_EQ(half.mismatch->times, 1);
+  EXPECT_EQ(half.mismatch->times, 1U);
   EXPECT_EQ(half.mismatch->parts, 2);
   // What all hold alike is its own average; its sum is twice that.
   EXPECT_EQ(judged("Replicate()", reduce("all_reduce", "avg", "4")).right, true);

@@ -140,7 +140,20 @@ TEST(Judge, addends_are_counted) {
   const Verdict twice = judge(all, from, to);
   EXPECT_EQ(twice.mismatch->fault, Fault::addends);
   EXPECT_EQ(twice.mismatch->addend, 0);
-  EXPECT_EQ(twice.mismatch->times, 2);
+  EXPECT_EQ(twice.mismatch->times, 2U);
+}
+
+TEST(Judge, addends_of_64_bits_are_counted_without_a_sign) {
+  const Layout from = layout("sum{x}[4]", "x:2");
+  std::string text = " s0 = u64[4] parameter(0)\n";
+  for (int k = 1; k <= 63; ++k) {
+    const std::string last = "s" + std::to_string(k - 1);
+    text += (k == 63 ? " ROOT s" : " s") + std::to_string(k) + " = u64[4] add(" + last + ", " +
+            last + ")\n";
+  }
+  const Verdict out = judge(function_of(module_of(2, text)), from, from);
+  EXPECT_EQ(out.mismatch->fault, Fault::addends);
+  EXPECT_EQ(out.mismatch->times, std::uint64_t{1} << 63);
 }
 
 TEST(Judge, a_maximum_may_count_twice_but_a_sum_is_none) {
@@ -164,7 +177,7 @@ TEST(Judge, what_is_whole_becomes_addends) {
   EXPECT_EQ(judge(put(std::nullopt), whole, addends).right, true);
   const Verdict out = judge(put(Shape{0}), whole, addends);
   EXPECT_EQ(out.mismatch->fault, Fault::addends);
-  EXPECT_EQ(out.mismatch->times, 2);
+  EXPECT_EQ(out.mismatch->times, 2U);
 }
 
 TEST(Judge, a_stack_stays_as_it_is) {

@@ -84,7 +84,7 @@ std::string found_text(const foreign::Found& found) {
 }
 
 /// `2`, or `1/2` of a part.
-std::string times_text(Size times, const std::optional<Size>& parts) {
+std::string times_text(std::uint64_t times, const std::optional<Size>& parts) {
   return parts ? fmt::format("{}/{}", times, *parts) : fmt::format("{}", times);
 }
 
@@ -114,7 +114,7 @@ std::string mismatch_text(const foreign::Mismatch& mismatch, const Judged& judge
     return fmt::format("{} is another sum than on device {}, its replica", place,
                        *mismatch.replica);
   }
-  const Size times = mismatch.times.value_or(0);
+  const std::uint64_t times = mismatch.times.value_or(0);
   const Size addend = mismatch.addend.value_or(0);
   if (times == 0) return fmt::format("{} lacks addend {}", place, addend);
   return fmt::format("{} has addend {} {} times", place, addend, times_text(times, mismatch.parts));

@@ -224,7 +224,7 @@ class Comparer {
       const auto atom = static_cast<Tag>(addend * global_size_ + at.cell().element);
       const auto term = std::find_if(terms.begin(), terms.end(),
                                      [&](const Term& other) { return other.atom == atom; });
-      const Size times = term == terms.end() ? 0 : term->times;
+      const std::uint64_t times = term == terms.end() ? 0 : term->count();
       if (times == 1 && parts == 1) continue;
       Mismatch out = mismatch(Fault::addends, devices.begin()->second, at);
       out.found = found_of(tag(devices.begin()->second, at.cell()), at.cell().element);

@@ -49,9 +49,9 @@ struct Mismatch {
   Shape element;  ///< that belongs there
   Found found;
   std::optional<Size> addend = {};
-  std::optional<Size> times = {};    ///< how often it is there
-  std::optional<Size> parts = {};    ///< or how many of as many parts of it
-  std::optional<Size> replica = {};  ///< the device that holds something else
+  std::optional<std::uint64_t> times = {};  ///< how often it is there
+  std::optional<Size> parts = {};           ///< or how many of as many parts of it
+  std::optional<Size> replica = {};         ///< the device that holds something else
   /// Where the device's own tile has another shape than its box of the end.
   std::optional<Shape> tile = {};
   /// The device's number where the file has numbers of its own.

@@ -1,6 +1,7 @@
 // Formal sums of elements: what is in a place where something was added.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -19,6 +20,8 @@ namespace retile::foreign {
 struct Term {
   Tag atom = 0;
   Size times = 1;
+  /// How often, as a number without a sign.
+  [[nodiscard]] std::uint64_t count() const { return static_cast<std::uint64_t>(times); }
   friend bool operator==(const Term&, const Term&) = default;
   friend auto operator<=>(const Term&, const Term&) = default;
 };

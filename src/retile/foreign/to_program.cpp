@@ -360,7 +360,8 @@ class Writer {
       if (sums.adds_otherwise(addition_, kind_, tag) || sums.parts(tag) != 1) continue;
       for (const Term& term : sums.terms(tag)) {
         const auto holder = holder_of(term.atom, device);
-        for (Size times = 0; holder && times < std::min<Size>(term.times, 64); ++times) {
+        const auto times = std::min<std::uint64_t>(term.count(), 64);
+        for (std::uint64_t copy = 0; holder && copy < times; ++copy) {
           if (layers.size() <= layer) layers.emplace_back(index(count));
           layers[layer++][index(k)] = {*holder, false};
         }
