@@ -88,7 +88,7 @@ class Limits(Case):
             for bad in ("0", "-1", "1s", "1.5", "1000001"):
                 done = retile(verb, *words, f"--timeout={bad}")
                 self.refused(done, 2, "--timeout: not a whole number of seconds from 1 to 1000000")
-            for bad in ("-1", "1 GiB", "1gb", "lots"):
+            for bad in ("0", "0GiB", "-1", "1 GiB", "1gb", "lots"):
                 self.refused(retile(verb, *words, f"--memory={bad}"), 2, "--memory: not a number of bytes")
         self.accepted(retile("plan", *EXAMPLE, "--timeout", "1000000", "--memory", "1GiB"))
 

@@ -195,6 +195,11 @@ Result<Limits> read_limits(const LimitArguments& given, std::optional<Size> usua
   if (given.memory) {
     const auto bytes = parse_bytes(*given.memory, "--memory");
     if (!bytes) return refuse(bytes.error());
+    if (*bytes == 0) {
+      return refuse(about_argument(Code::bad_argument, "--memory", *given.memory,
+                                   "not a number of bytes from 1 on",
+                                   {"without --memory the limit is 2 GiB"}));
+    }
     out.memory_bytes = *bytes;
     out.memory_text = *given.memory;
   }
