@@ -14,6 +14,7 @@
 
 #include "copy_limit.h"
 #include "copy_team.h"
+#include "figures.h"
 #include "machine.h"
 
 namespace {
@@ -103,13 +104,11 @@ nlohmann::ordered_json measure(Team& team, const Problem& problem, Size total_by
       seconds.push_back(times[c][r].processor_seconds);
     }
     out[contestants[c].name] = {
-        {"ratio", copy_bench::quantile(processor, 0.5)},
-        {"ratio_quartiles",
-         {copy_bench::quantile(processor, 0.25), copy_bench::quantile(processor, 0.75)}},
-        {"wall_ratio", copy_bench::quantile(wall, 0.5)},
-        {"wall_ratio_quartiles",
-         {copy_bench::quantile(wall, 0.25), copy_bench::quantile(wall, 0.75)}},
-        {"processor_seconds", copy_bench::quantile(seconds, 0.5)}};
+        {"ratio", bench::quantile(processor, 0.5)},
+        {"ratio_quartiles", {bench::quantile(processor, 0.25), bench::quantile(processor, 0.75)}},
+        {"wall_ratio", bench::quantile(wall, 0.5)},
+        {"wall_ratio_quartiles", {bench::quantile(wall, 0.25), bench::quantile(wall, 0.75)}},
+        {"processor_seconds", bench::quantile(seconds, 0.5)}};
   }
   std::printf("%s %-16s P %lld %9lld B run %6lld |", pushes ? "push" : "pull", problem.name.c_str(),
               static_cast<long long>(problem.processes), static_cast<long long>(total_bytes),

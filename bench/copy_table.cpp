@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "copy_team.h"
+#include "figures.h"
 #include "machine.h"
 
 namespace {
@@ -41,7 +42,7 @@ double ratio(Team& team, const Problem& problem, bool push, int rounds) {
   for (std::size_t r = 0; r < times[0].size(); ++r) {
     out.push_back(times[1][r].processor_seconds / times[0][r].processor_seconds);
   }
-  return copy_bench::quantile(out, 0.5);
+  return bench::quantile(out, 0.5);
 }
 
 }  // namespace

@@ -356,9 +356,4 @@ struct Tiles {
   }
 };
 
-inline double quantile(std::vector<double> values, double at) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(at * static_cast<double>(values.size() - 1) + 0.5)];
-}
-
 }  // namespace copy_bench

@@ -27,6 +27,7 @@
 #include <variant>
 #include <vector>
 
+#include "bench/figures.h"
 #include "exec/cuda/team_transport.h"
 #include "exec/team/fork_team.h"
 #include "retile/exec/cuda/boxes.h"
@@ -39,6 +40,7 @@
 namespace {
 
 using namespace retile;
+using bench::median;
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
@@ -193,12 +195,6 @@ void measure(cuda::Transport& transport, const Layout& from, const Layout& to,
   answer.held_bytes = exchange->held_bytes();
   set(answer.device, (*device)->name());
   set(answer.message, exchange->reasons().back());
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 /// The ratios of the rounds, their median and spread.

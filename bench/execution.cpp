@@ -28,6 +28,7 @@
 #include "copy_limit.h"
 #include "execution_peers.h"
 #include "execution_problems.h"
+#include "figures.h"
 #include "machine.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/exec/mpi/redistribute.h"
@@ -39,6 +40,7 @@
 
 namespace {
 
+using bench::median;
 using execution_bench::element_bytes;
 using execution_bench::Fftw;
 using execution_bench::MpiTypes;
@@ -535,12 +537,6 @@ Json measure(const Problem& problem, int rounds, Measuring& how) {
     out["contenders"].push_back(std::move(one));
   }
   return out;
-}
-
-double median(std::vector<double> numbers) {
-  std::sort(numbers.begin(), numbers.end());
-  const std::size_t middle = numbers.size() / 2;
-  return numbers.size() % 2 == 1 ? numbers[middle] : (numbers[middle - 1] + numbers[middle]) / 2;
 }
 
 void print(const Json& result) {

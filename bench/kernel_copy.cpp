@@ -100,8 +100,7 @@ double median_seconds(const std::function<void()>& copy) {
     MPI_Allreduce(MPI_IN_PLACE, &taken, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     seconds.push_back(taken);
   }
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[rounds / 2];
+  return bench::median(std::move(seconds));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 
 #include "execution_peers.h"
 #include "execution_problems.h"
+#include "figures.h"
 #include "machine.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/exec/mpi/redistribute.h"
@@ -31,6 +32,7 @@
 
 namespace {
 
+using bench::median;
 using execution_bench::element_bytes;
 using execution_bench::MpiTypes;
 using retile::Exchange;
@@ -76,12 +78,6 @@ double time(const Contender& contender) {
   times[1] = seconds_of_node();
   MPI_Allreduce(MPI_IN_PLACE, times, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return times[0] + times[1];
-}
-
-double median(std::vector<double> numbers) {
-  std::sort(numbers.begin(), numbers.end());
-  const std::size_t middle = numbers.size() / 2;
-  return numbers.size() % 2 == 1 ? numbers[middle] : (numbers[middle - 1] + numbers[middle]) / 2;
 }
 
 execution_bench::Problem rows_to_columns(Size bytes) {

@@ -2,8 +2,9 @@
 // loaded into one process (plan_side.cpp) and take turns on each problem.
 //
 //   plan_pairs BEFORE.so AFTER.so [--problems N] [--seed S] [--only TEXT] [--file PROBLEMS]
-//              [--output FILE.json]
+//              [--steps-before one_dim] [--output FILE.json]
 //
+// --steps-before one_dim: the one before plans steps along one dimension each, as with `--one-dim`.
 // A line per family: the geometric mean, the median and the 99th percentile of time after / time
 // before, the sum of times, and what plans say. --file: lines `mesh TAB from TAB to`, as one more family.
 #include <dlfcn.h>
@@ -27,13 +28,8 @@ using Json = nlohmann::ordered_json;
 using bench::Case;
 using bench::cases;
 using bench::quantile;
+using bench::Texts;
 using retile::Mesh;
-
-struct Texts {
-  std::string mesh;
-  std::string from;
-  std::string to;
-};
 
 struct Family {
   std::string name;
@@ -45,8 +41,9 @@ struct Side {
   void* (*problem)(const char*, const char*, const char*) = nullptr;
   long (*plan)(const void*, bool) = nullptr;
   int (*words)(const void*) = nullptr;
+  bool several_dims = true;
 
-  explicit Side(const char* file) {
+  explicit Side(const char* file, bool along_several = true) : several_dims(along_several) {
     void* object = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (object == nullptr) {
       fmt::print(stderr, "{}\n", dlerror());
@@ -67,17 +64,34 @@ double now_us() {
 
 double time_of(const Side& side, const void* problem, int repetitions) {
   const double start = now_us();
-  for (int k = 0; k < repetitions; ++k) side.plan(problem, true);
+  for (int k = 0; k < repetitions; ++k) side.plan(problem, side.several_dims);
   return (now_us() - start) / repetitions;
 }
 
-Family drawn(const Case& test, int problems, std::uint64_t seed) {
+/// \param draw  problem number k of a mesh
+template <class Draw>
+Family drawn(const Case& test, int problems, std::uint64_t seed, const Draw& draw) {
   support::Random random(seed);
   const Mesh mesh = retile::parse_mesh(test.mesh).value();
   Family out{test.name, {}};
-  for (int k = 0; k < problems; ++k) {
-    const auto [from, to] = bench::draw_ends(random, mesh, test, k);
-    out.problems.push_back({test.mesh, retile::to_text(from), retile::to_text(to)});
+  for (int k = 0; k < problems; ++k) out.problems.push_back(draw(random, test, mesh, k));
+  return out;
+}
+
+std::vector<Family> all_drawn(int problems, std::uint64_t seed) {
+  std::vector<Family> out;
+  for (const Case& test : cases()) {
+    out.push_back(drawn(test, problems, seed, [](auto& random, auto& one, auto& mesh, int k) {
+      return bench::texts_of(one, bench::draw_ends(random, mesh, one, k));
+    }));
+  }
+  for (const Case& test : bench::sum_cases()) {
+    out.push_back(drawn(test, problems, seed, bench::draw_sum));
+  }
+  for (const Case& test : bench::uneven_cases()) {
+    out.push_back(drawn(test, problems, seed, [](auto& random, auto& one, auto& mesh, int) {
+      return bench::draw_uneven(random, one, mesh);
+    }));
   }
   return out;
 }
@@ -111,7 +125,7 @@ Pair measure(const Side& before, const Side& after, const Texts& texts) {
   const void* const a = problem_of(before);
   const void* const b = problem_of(after);
   Pair out;
-  out.cost_before = before.plan(a, true);
+  out.cost_before = before.plan(a, before.several_dims);
   out.cost_after = after.plan(b, true);
   out.words_before = before.words(a);
   out.words_after = after.words(b);
@@ -183,7 +197,8 @@ int main(int argc, char** argv) {
   std::uint64_t seed = 1;
   std::string only;
   std::string output;
-  std::vector<Family> families;
+  bool several_before = true;
+  std::vector<Family> files;
   if (argc < 3) return 2;
   for (int k = 3; k + 1 < argc; k += 2) {
     const std::string key = argv[k];
@@ -191,15 +206,18 @@ int main(int argc, char** argv) {
     if (key == "--seed") seed = std::strtoull(argv[k + 1], nullptr, 10);
     if (key == "--only") only = argv[k + 1];
     if (key == "--output") output = argv[k + 1];
-    if (key == "--file") families.push_back(read(argv[k + 1]));
+    if (key == "--steps-before") several_before = std::string(argv[k + 1]) != "one_dim";
+    if (key == "--file") files.push_back(read(argv[k + 1]));
   }
-  const Side before(argv[1]);
+  const Side before(argv[1], several_before);
   const Side after(argv[2]);
-  for (const Case& test : cases()) families.push_back(drawn(test, problems, seed));
+  std::vector<Family> families = all_drawn(problems, seed);
+  families.insert(families.begin(), files.begin(), files.end());
   Json result{{"schema", "retile.bench.plan_pairs/1"},
               {"compiler", __VERSION__},
               {"times", "least of 7 rounds, processor time in us: before, after"},
               {"seed", seed},
+              {"steps_before", several_before ? "several_dims" : "one_dim"},
               {"families", Json::array()}};
   for (const Family& family : families) {
     if (family.name.find(only) == std::string::npos) continue;

@@ -15,11 +15,13 @@
 #include <string>
 #include <vector>
 
+#include "bench/figures.h"
 #include "retile/exec/exchange/routes.h"
 #include "retile/notation/paper/problem.h"
 
 namespace {
 
+using bench::median;
 using retile::Layout;
 using retile::Size;
 using retile::Transfer;
@@ -79,11 +81,6 @@ struct Figures {
 double milliseconds(std::chrono::steady_clock::time_point since) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since)
       .count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 Figures measure(const Layout& from, const Layout& to) {

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "figures.h"
 #include "machine.h"
 #include "retile/exec/mpi/redistribute.h"
 #include "retile/lower/lower.h"
@@ -33,6 +34,7 @@
 
 namespace {
 
+using bench::median;
 using retile::Program;
 using retile::Size;
 using retile::mpi::Redistributor;
@@ -224,12 +226,6 @@ class Bench {
   std::vector<std::unique_ptr<Redistributor>> movers_;
   std::vector<Contender> contenders_;
 };
-
-double median(std::vector<double> numbers) {
-  std::sort(numbers.begin(), numbers.end());
-  const std::size_t middle = numbers.size() / 2;
-  return numbers.size() % 2 == 1 ? numbers[middle] : (numbers[middle - 1] + numbers[middle]) / 2;
-}
 
 Size most_of_all(Size mine) {
   MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);

@@ -23,6 +23,14 @@ inline retile::Size draw(Random& random, retile::Size low, retile::Size high) {
   return low + static_cast<retile::Size>(random() % choices);
 }
 
+template <class Value>
+void shuffle(Random& random, std::vector<Value>& values) {
+  for (std::size_t k = values.size(); k-- > 1;) {
+    std::swap(values[k],
+              values[static_cast<std::size_t>(draw(random, 0, static_cast<retile::Size>(k)))]);
+  }
+}
+
 /// Every axis, in a random order, put on a dimension or (if `replicate`) on none; where it does not
 /// divide the tile it replicates.
 inline retile::DistType draw_type(Random& random, const retile::Mesh& mesh,
@@ -30,10 +38,7 @@ inline retile::DistType draw_type(Random& random, const retile::Mesh& mesh,
   std::vector<retile::DistDim> dims;
   for (const retile::Size extent : global) dims.push_back({extent, {}, extent});
   std::vector<retile::Axis> axes = mesh.axes();
-  for (std::size_t k = axes.size(); k-- > 1;) {
-    std::swap(axes[k],
-              axes[static_cast<std::size_t>(draw(random, 0, static_cast<retile::Size>(k)))]);
-  }
+  shuffle(random, axes);
   for (const retile::Axis& axis : axes) {
     const auto last = static_cast<retile::Size>(dims.size()) - (replicate ? 0 : 1);
     const auto dim = static_cast<std::size_t>(draw(random, 0, last));
