@@ -23,6 +23,7 @@
 #include "retile/plan/adding_letters.h"
 #include "retile/plan/cost_model.h"
 #include "retile/plan/joined_steps.h"
+#include "retile/plan/lacking.h"
 #include "retile/plan/realise.h"
 
 namespace retile {
@@ -390,10 +391,6 @@ Result<Plan> plan_steps(const Problem& problem, const PlanOptions& options) {
 }
 
 // ---- One exchange -------------------------------------------------------------------------------
-
-std::optional<Size> held_in_exchange(const Problem& problem) {
-  return checked_add(problem.from.tile_size(), problem.to.tile_size());
-}
 
 /// One exchange, in which every device gets all addends of its box from those that hold them.
 Result<Plan> plan_exchange(const Problem& problem, const PlanOptions& options) {

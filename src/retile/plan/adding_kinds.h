@@ -9,8 +9,9 @@
 #include <cstddef>
 #include <map>
 #include <optional>
-#include <set>
+#include <queue>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -63,21 +64,35 @@ class KindSpace {
   [[nodiscard]] const Kind& target() const { return target_; }
   /// The divisors of the number of devices but 1, ascending.
   [[nodiscard]] const std::vector<Size>& factors() const { return factors_; }
+  /// Those that are prime.
+  [[nodiscard]] const std::vector<Size>& primes() const { return primes_; }
   [[nodiscard]] Size extent(const Kind& kind, std::size_t dim) const {
     return global_[dim] / kind[dim];
   }
   [[nodiscard]] Wide tile(const Kind& kind) const;
+  [[nodiscard]] Size tiles(const Kind& kind) const;
   /// How many devices hold the same tile of the same addend.
   [[nodiscard]] Size replicas(const Kind& kind) const;
   /// Whether a step may hold so much, before and after together.
   [[nodiscard]] bool fits(Wide elements) const { return !resident_ || elements <= *resident_; }
   [[nodiscard]] bool covers(const Kind& above, const Kind& below) const;
 
+  /// What a step that can be taken costs by the tile before it and its factor, if it fits.
+  [[nodiscard]] std::optional<Wide> price(Wide before, Collective op, Size factor) const;
+  /// Whether the tiles before it allow the step, be there memory or not.
+  [[nodiscard]] bool can_take(const Kind& before, const AddingStep& step) const;
   /// What the step costs on tiles before it, if it can be taken there and fits.
   [[nodiscard]] std::optional<Wide> price(const Kind& before, const AddingStep& step) const;
-  /// What an alltoall along several dimensions costs, if it fits.
-  [[nodiscard]] std::optional<Wide> price_together(const Kind& before, Size factor) const;
+  /// Whether one alltoall along several dimensions leads from one kind to another one with as many tiles.
+  [[nodiscard]] bool may_move(const Kind& before, const Kind& after) const;
   [[nodiscard]] Kind after(Kind kind, const AddingStep& step) const;
+  /// What steps between the source's slices and a kind cost at least: nothing, or an alltoall of its tile, or
+  /// where addends were added an allreduce of it or a reducescatter from twice as large ones. No step
+  /// costs less than by how much this differs before and after it.
+  /// \param tile  of the kind
+  [[nodiscard]] PathPrice least_before(const Kind& kind, Wide tile) const;
+  /// The same where the steps end with an alltoall to the kind.
+  [[nodiscard]] PathPrice least_with_alltoall(const Kind& kind, Wide tile) const;
   /// The gathers from a kind to the target, if they lead there and fit.
   [[nodiscard]] std::optional<PathPrice> gathers(const Kind& top) const;
   [[nodiscard]] std::vector<AddingStep> gather_steps(const Kind& top) const;
@@ -89,6 +104,7 @@ class KindSpace {
   Kind source_;
   Kind target_;
   std::vector<Size> factors_;
+  std::vector<Size> primes_;
   Prices prices_;
   std::optional<Wide> resident_;
   bool several_dims_;
@@ -118,46 +134,72 @@ class KindSearch {
   [[nodiscard]] std::optional<PathPrice> price(const Kind& kind) const;
   /// From a kind before or among the slices, which cost nothing; they are no steps here.
   std::optional<PathPrice> price_before_slices(const Kind& kind);
+  /// From any kind of that tile and so many addends, after the slices.
+  [[nodiscard]] std::optional<PathPrice> least_price(Wide tile, Size addends) const;
   /// The steps from the source; an allpermute where there is one. Precondition: it has a price.
   std::vector<AddingStep> path();
 
-  [[nodiscard]] Size kinds() const { return static_cast<Size>(settled_.size()); }
+  [[nodiscard]] Size kinds() const { return settled_; }
 
  private:
+  struct Hash {
+    std::size_t operator()(const Kind& kind) const {
+      std::size_t out = 0;
+      for (const Size count : kind) {
+        out = (out ^ static_cast<std::size_t>(count)) * 0x9e3779b97f4a7c15U;
+        out ^= out >> 29U;
+      }
+      return out;
+    }
+  };
   /// The step from a kind: as an AddingStep says it.
   struct Next {
     Collective op{};
     std::size_t dim = 0;
     std::size_t to_dim = 0;
     Size factor = 1;
-    Kind together = {};  ///< where an alltoall along several dimensions leads
+    const Kind* together = nullptr;  ///< where an alltoall along several dimensions leads
   };
   struct Node {
     PathPrice price;
     std::optional<Next> next;  ///< nothing: the gathers
+    bool settled = false;
   };
+  /// What is still to be looked at, the cheapest first.
+  struct Open {
+    PathPrice price;
+    const Kind* kind;
+    friend bool operator<(const Open& a, const Open& b) {
+      return std::tie(b.price, *b.kind) < std::tie(a.price, *a.kind);
+    }
+  };
+  using Alike = std::pair<Wide, Size>;  ///< tile and addends
 
   void add_tops(Kind top, std::size_t dim);
-  void offer(const Kind& kind, Node node);
+  /// \param tile  of the kind
+  void offer(const Kind& kind, Wide tile, const Node& node);
   void expand(const Kind& kind, const PathPrice& price);
-  /// Alltoalls along several dimensions that lead to a kind: chosen dimension by dimension.
-  /// \param before  what is chosen of the kind before it
-  /// \param more, less  the factors that it has more and less, all together
-  /// \param along       in how many dimensions
-  void expand_together(const Kind& kind, const PathPrice& price, Kind& before, std::size_t dim,
-                       Size more, Size less, int along);
-  /// A step that leads from `before` to a kind of this price.
-  void relax(Kind before, const AddingStep& step, const PathPrice& price);
+  /// Alltoalls along several dimensions that lead to a kind, from kinds that none leads to the target from
+  /// yet. They all cost the tile, and kinds are expanded cheapest first, so no later one is cheaper.
+  void expand_together(const Kind& kind, Wide tile, const PathPrice& price);
+  /// Appends the kinds that have so many more tiles in the dimensions from `dim` on.
+  void add_alike(std::vector<Kind>& out, Kind& kind, std::size_t dim, Size more);
+  /// A step from a kind of this tile to one of this price.
+  void relax(const Kind& before, Wide tile, const Next& step, const PathPrice& price);
+  /// The first of the cheapest kinds that slices of the source reach. Precondition: it has a price.
+  [[nodiscard]] const Kind& bottom();
 
   const KindSpace& space_;
   bool permuted_;
   WorkLimit& work_;
   bool complete_ = true;
   std::optional<PathPrice> most_;
-  std::map<Kind, Node> open_;
-  std::set<std::pair<PathPrice, Kind>> queue_;
-  std::map<Kind, Node> settled_;
-  std::map<Kind, std::optional<PathPrice>> before_slices_;
+  std::unordered_map<Kind, Node, Hash> nodes_;
+  std::priority_queue<Open> queue_;
+  Size settled_ = 0;
+  std::map<Alike, PathPrice> least_;
+  std::map<Alike, std::vector<Kind>> unreached_;  // by an alltoall along several dimensions
+  std::unordered_map<Kind, std::optional<PathPrice>, Hash> before_slices_;
 };
 
 }  // namespace retile

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <map>
 #include <queue>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "retile/core/assert.h"
@@ -271,11 +271,13 @@ class LetterSearch {
   [[nodiscard]] std::optional<PathPrice> least(const State& state) {
     if (state.phase == at_target) return PathPrice{};
     if (state.phase != moving) return kinds_.price_before_slices(state.kind);
-    auto price = kinds_.price(state.kind);
-    if (!price || !goes_on(state)) return price;
-    // Another alltoall could do what this one still does.
+    const auto price = kinds_.price(state.kind);
+    if (!goes_on(state)) return price;
+    // It keeps the tile's size. And another alltoall could do what this one still does.
     const Wide tile = space_.tile(state.kind);
-    return PathPrice{std::max(price->cost - tile, Wide{0}), std::max(price->steps - 1, 0)};
+    const auto least = kinds_.least_price(tile, state.kind.back());
+    if (!least || !price || price->cost < least->cost + tile) return least;
+    return PathPrice{price->cost - tile, std::max(price->steps - 1, 0)};
   }
 
   void reach(State state, const PathPrice& price, std::size_t parent, AddingStep step) {
@@ -498,7 +500,7 @@ class LetterSearch {
   std::optional<PathPrice> most_;
   WorkLimit& work_;
   std::vector<Node> nodes_;
-  std::map<std::u16string, std::size_t> number_of_;
+  std::unordered_map<std::u16string, std::size_t> number_of_;  // never iterated
   std::priority_queue<Entry> queue_;
   PathPrice price_;
   bool complete_ = true;

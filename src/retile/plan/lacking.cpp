@@ -26,4 +26,8 @@ std::optional<Size> most_lacking(const Problem& problem, Size most_places) {
   return most;
 }
 
+std::optional<Size> held_in_exchange(const Problem& problem) {
+  return checked_add(problem.from.tile_size(), problem.to.tile_size());
+}
+
 }  // namespace retile

@@ -1,4 +1,5 @@
-// What devices lack of their new tiles. For this room and for who explains plans.
+// What devices lack of their new tiles, and hold while an exchange brings it. For this room and for who
+// explains plans.
 #pragma once
 
 #include <optional>
@@ -14,5 +15,9 @@ inline constexpr Size most_looked_at = Size{1} << 26;
 /// The most elements of its new tile that a device does not hold; nothing where devices times rank
 /// are more than `most_places`, too many to look at each.
 [[nodiscard]] std::optional<Size> most_lacking(const Problem& problem, Size most_places);
+
+/// The most elements that a device holds in an exchange, its old tile and its new one; nothing where they
+/// are too many to count.
+[[nodiscard]] std::optional<Size> held_in_exchange(const Problem& problem);
 
 }  // namespace retile

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -106,6 +107,10 @@ std::optional<Cuts> Nesting::cuts(Size count) const {
   }
   at.push_back(fine_.global());
   return Cuts::listed(std::move(at));
+}
+
+bool Nesting::may_be_alike(Size devices) const {
+  return filled_ == 0 || std::gcd(std::gcd(filled_, fine_.global()), devices) > 1;
 }
 
 std::optional<Nesting::Pieces> Nesting::pieces(Size count_before, Size count_after) const {

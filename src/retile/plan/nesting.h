@@ -34,6 +34,10 @@ class Nesting {
   /// Where `count` tiles of that dimension lie in this one; nothing where no steps lead there.
   [[nodiscard]] std::optional<Cuts> cuts(Size count) const;
 
+  /// Whether any n neighbouring tiles of each row of n, n a factor of `devices`, may be equally wide.
+  /// Of blocks of b elements they are only if n b divides the dimension's extent; it divides P anyway.
+  [[nodiscard]] bool may_be_alike(Size devices) const;
+
   /// How a step cuts every tile.
   struct Pieces {
     std::optional<PieceSize> size;  ///< nothing: into equal ones

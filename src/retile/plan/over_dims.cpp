@@ -366,8 +366,9 @@ class OneAlltoall {
 class OverDimsSearch {
  public:
   OverDimsSearch(const Problem& problem, const PlanOptions& options, const WeakSpace& space,
-                 const std::vector<Level>& levels, LazyAlphabet& alphabet, Size& work)
-      : problem_(problem), options_(options), space_(space), alphabet_(alphabet) {
+                 const std::vector<Level>& levels, LazyAlphabet& alphabet, Size& work,
+                 std::optional<Wide> known)
+      : problem_(problem), options_(options), space_(space), alphabet_(alphabet), known_(known) {
     level_ = *std::min_element(levels.begin(), levels.end(),
                                [](const Level& a, const Level& b) { return a.tile < b.tile; });
     if (options.memory_limit_bytes) {
@@ -388,7 +389,10 @@ class OverDimsSearch {
   static constexpr Size most_work = Size{1} << 18;
 
   [[nodiscard]] Wide target_tile() const { return problem_.to.tile_size(); }
-  [[nodiscard]] bool found_below(Wide cost) const { return out_.best && out_.best->cost <= cost; }
+  /// Whether nothing is to be looked for that costs more.
+  [[nodiscard]] bool found_below(Wide cost) const {
+    return (out_.best && out_.best->cost <= cost) || (known_ && *known_ <= cost);
+  }
   /// Whether something is gathered from the smallest valley on.
   [[nodiscard]] bool gathers() const { return level_.tile < target_tile(); }
 
@@ -558,7 +562,9 @@ class OverDimsSearch {
     return !limits_.resident || resident_of(problem_, path, permute) <= *limits_.resident;
   }
 
-  [[nodiscard]] bool may_be_below(Wide cost) const { return !out_.best || cost < out_.best->cost; }
+  [[nodiscard]] bool may_be_below(Wide cost) const {
+    return (!out_.best || cost < out_.best->cost) && (!known_ || cost < *known_);
+  }
 
   /// Whether digits say that the path is exact.
   bool offer_exact(const WeakPath& path) {
@@ -584,7 +590,8 @@ class OverDimsSearch {
   const PlanOptions& options_;
   const WeakSpace& space_;
   LazyAlphabet& alphabet_;
-  Level level_;  // the smallest valley
+  std::optional<Wide> known_;  // what a plan costs
+  Level level_;                // the smallest valley
   SearchLimits limits_;
   Size work_before_ = 0;
   std::optional<ExactDigits> exact_;
@@ -623,8 +630,8 @@ WeakPath merged(const WeakPath& path) {
 
 OverDimsAnswer search_over_dims(const Problem& problem, const PlanOptions& options,
                                 const WeakSpace& space, const std::vector<Level>& levels,
-                                LazyAlphabet& alphabet, Size& work) {
-  return OverDimsSearch(problem, options, space, levels, alphabet, work).run(work);
+                                LazyAlphabet& alphabet, Size& work, std::optional<Wide> known) {
+  return OverDimsSearch(problem, options, space, levels, alphabet, work, known).run(work);
 }
 
 }  // namespace retile

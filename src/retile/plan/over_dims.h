@@ -41,9 +41,11 @@ struct OverDimsAnswer {
 /// than. In the paper's cost model.
 /// \param levels  the valleys that the options allow, one at least
 /// \param work    what may be looked at, of which what was is taken off
+/// \param known   what a plan costs that is known: only cheaper ones are looked for
 [[nodiscard]] OverDimsAnswer search_over_dims(const Problem& problem, const PlanOptions& options,
                                               const WeakSpace& space,
                                               const std::vector<Level>& levels,
-                                              LazyAlphabet& alphabet, Size& work);
+                                              LazyAlphabet& alphabet, Size& work,
+                                              std::optional<Wide> known = {});
 
 }  // namespace retile

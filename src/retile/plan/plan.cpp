@@ -679,23 +679,49 @@ Result<Found> search_steps(const Problem& problem, const PlanOptions& options) {
   return out;
 }
 
-/// Precondition: both ends are compact.
-Result<Plan> plan_digits(Problem problem, const PlanOptions& options) {
-  const auto found = search_steps(problem, options);
-  if (!found) return refuse(found.error());
-  auto made = plan_of(problem, options, found->way());
-  if (!made) return made;
-  made->problem = std::move(problem);
-  made->states = found->along_one ? found->along_one->states : 0;
-  made->work = found->work;
-  made->complete = !found->along_one || found->along_one->complete;
-  set_proved(*made, *found);
-  return made;
+/// Steps along one dimension first, which are wanted in any case, then those along several where they could
+/// be cheaper.
+/// \error infeasible
+Result<Found> search_one_then_several(const Problem& problem, const PlanOptions& options) {
+  const WeakSpace space(problem, options);
+  const std::vector<Level> levels = allowed_levels(options, space);
+  if (levels.empty())
+    return refuse({.code = Code::infeasible, .message = "no plan has another valley"});
+  LazyAlphabet alphabet(problem, space.dims());
+  Task task{
+      problem, options, space, levels, alphabet, resident_limit(options), options.search_limit};
+  const auto choice = choose(task);
+  if (!choice && choice.error().code != Code::infeasible) return refuse(choice.error());
+  Found out;
+  std::optional<Wide> known;
+  if (choice) {
+    out.along_one = *choice;
+    known = out.along_one->cost;
+    task.work -= out.along_one->work;
+  }
+  out.least = least_of_any(problem, space.prices(), known);
+  if (!known || *known > problem.to.tile_size()) {
+    out.over_dims = search_over_dims(problem, options, space, levels, alphabet, task.work, known);
+    if (known) merge_known(problem, space.prices(), options, *out.along_one, out.over_dims);
+  }
+  const std::optional<RealisedPath>& merged = out.over_dims.best;
+  if (!known && !merged) return refuse(choice.error());
+  out.takes_over_dims = merged && (!known || merged->cost < *known);
+  out.work = options.search_limit - task.work;
+  return out;
 }
 
-}  // namespace
-
-namespace {
+/// The plan of what the searches found.
+Result<Plan> plan_found(Problem problem, const PlanOptions& options, const Found& found) {
+  auto made = plan_of(problem, options, found.way());
+  if (!made) return made;
+  made->problem = std::move(problem);
+  made->states = found.along_one ? found.along_one->states : 0;
+  made->work = found.work;
+  made->complete = !found.along_one || found.along_one->complete;
+  set_proved(*made, found);
+  return made;
+}
 
 /// Leaves out a permutation of which every device is its own source: where the digits of the two
 /// ends do not nest, the search cannot see that one is.
@@ -746,10 +772,35 @@ void Plan::slice(Layout& map, const PlanStep& step) const {
 }
 
 Result<Plan> plan_even(Problem problem, const PlanOptions& options) {
-  auto made = plan_digits(std::move(problem), options);
-  if (!made) return made;
-  drop_idle_permutation(*made);
+  const auto found = search_steps(problem, options);
+  if (!found) return refuse(found.error());
+  auto made = plan_found(std::move(problem), options, *found);
+  if (made) drop_idle_permutation(*made);
   return made;
+}
+
+Result<EvenPlans> plan_even_twice(const Problem& problem, PlanOptions options) {
+  options.steps = Scope::several_dims;
+  auto found = search_one_then_several(problem, options);
+  if (!found) return refuse(found.error());
+  EvenPlans out;
+  if (found->takes_over_dims) {
+    auto made = plan_found(problem, options, *found);
+    if (!made) return refuse(made.error());
+    out.cheaper = *std::move(made);
+  }
+  if (found->along_one) {
+    options.steps = Scope::one_dim;
+    found->takes_over_dims = false;
+    found->over_dims.lower_bound = found->least;
+    auto made = plan_found(problem, options, *found);
+    if (!made) return refuse(made.error());
+    out.single = *std::move(made);
+  }
+  for (std::optional<Plan>* plan : {&out.single, &out.cheaper}) {
+    if (*plan) drop_idle_permutation(**plan);
+  }
+  return out;
 }
 
 namespace {

@@ -186,7 +186,6 @@ Result<void> restrict(Plan& plan, const Even& even, const Problem& problem) {
   plan.weak_cost = weak_part(plan);
   plan.lower_bound = 0;
   plan.optimal = plan.cost == 0;
-  plan.uneven = problem;
   return {};
 }
 
@@ -225,9 +224,9 @@ bool may_go_along(const Even& even, Collective op, const StepParts& parts, const
   return true;
 }
 
-/// The plan of the even problem with steps along several dimensions where the array allows them, and
-/// with those alone; nothing where it does not allow one that nothing can take the place of.
-std::optional<Plan> allowed_together(Plan plan, const Even& even) {
+/// The steps of a plan of the even problem with those along several dimensions where the array allows them,
+/// and with those alone; nothing where it does not allow one that nothing can take the place of.
+std::optional<std::vector<PlanStep>> allowed_together(const Plan& plan, const Even& even) {
   std::vector<Shape> before;
   Shape tile = even.problem.from.tile();
   for (const PlanStep& step : plan.steps) {
@@ -242,33 +241,66 @@ std::optional<Plan> allowed_together(Plan plan, const Even& even) {
     if (step.op != Collective::alltoall || step.parts.empty()) continue;
     if (!allows(step.op, step.parts, k)) return std::nullopt;
   }
-  plan.steps = joined(plan.steps, allows);
+  std::vector<PlanStep> out = joined(plan.steps, allows);
   tile = even.problem.from.tile();
-  for (PlanStep& step : plan.steps) {
+  for (PlanStep& step : out) {
     run_on_tile(step, tile);
     step.tile = tile;
   }
-  return plan;
+  return out;
+}
+
+/// Whether two dimensions or more have tiles that may be alike: else no step goes along several.
+bool may_have_several_dims(const Even& even) {
+  const Size devices = even.problem.from.devices();
+  return std::count_if(even.dims.begin(), even.dims.end(),
+                       [&](const Nesting& dim) { return dim.may_be_alike(devices); }) > 1;
+}
+
+/// Whether a step might be made one with the next.
+bool may_join(const std::vector<PlanStep>& steps) {
+  const auto is_like_next = [](const PlanStep& one, const PlanStep& next) {
+    return one.op == next.op && (one.op == Collective::alltoall || one.op == Collective::allgather);
+  };
+  return std::adjacent_find(steps.begin(), steps.end(), is_like_next) != steps.end();
+}
+
+/// The plan of the even problem with steps along one dimension, alone.
+/// \error as of plan_even()
+Result<std::vector<Plan>> plan_of_even(const Even& even, PlanOptions options) {
+  options.steps = Scope::one_dim;
+  Result<Plan> single = plan_even(even.problem, options);
+  if (!single) return refuse(single.error());
+  std::vector<Plan> out;
+  out.push_back(*std::move(single));
+  return out;
 }
 
 /// Plans of the even problem that may stand for one: first that of steps along one dimension, then
 /// those with steps along several, where these are wanted and may be cheaper.
 /// \error as of plan_even()
-Result<std::vector<Plan>> plans_of_even(const Even& even, PlanOptions options) {
-  const bool several = options.steps != Scope::one_dim;
-  options.steps = Scope::one_dim;
-  Result<Plan> single = plan_even(even.problem, options);
-  Result<std::vector<Plan>> out{std::vector<Plan>()};
-  if (several && !(single && single->cost <= even.problem.to.tile_size())) {
-    options.steps = Scope::several_dims;
-    const Result<Plan> all = plan_even(even.problem, options);
-    for (const Result<Plan>* plan : {&std::as_const(single), &all}) {
-      auto together = *plan ? allowed_together(**plan, even) : std::nullopt;
-      if (together) out->push_back(*std::move(together));
-    }
+Result<std::vector<Plan>> plans_of_even(const Even& even, const PlanOptions& options) {
+  const bool several = options.steps != Scope::one_dim && may_have_several_dims(even);
+  if (!several) return plan_of_even(even, options);
+  Result<EvenPlans> plans = plan_even_twice(even.problem, options);
+  if (!plans) return refuse(plans.error());
+  auto& [single, cheaper] = *plans;
+  std::vector<Plan> out;
+  out.reserve(3);  // plans are dear to copy
+  const bool is_least = single && single->cost <= even.problem.to.tile_size();
+  const bool joins = single && !is_least && may_join(single->steps);
+  auto together = joins ? allowed_together(*single, even) : std::nullopt;
+  if (single) out.push_back(*std::move(single));
+  if (together) {
+    out.push_back(Plan(out.front()));
+    out.back().steps = *std::move(together);
   }
-  if (single) out->insert(out->begin(), *std::move(single));
-  if (out->empty()) return refuse(single.error());
+  auto steps = cheaper ? allowed_together(*cheaper, even) : std::nullopt;
+  if (steps) {
+    out.push_back(*std::move(cheaper));
+    out.back().steps = *std::move(steps);
+  }
+  if (out.empty()) return plan_of_even(even, options);  // which says why there is none
   return out;
 }
 
@@ -278,14 +310,15 @@ Result<std::vector<Plan>> restricted(const Even& even, const Problem& problem,
                                      const PlanOptions& options) {
   auto plans = plans_of_even(even, options);
   if (!plans) return plans;
-  Result<std::vector<Plan>> out{std::vector<Plan>()};
+  std::vector<Plan> out;
+  out.reserve(plans->size());
   std::optional<Diagnostic> why;
   for (Plan& plan : *plans) {
     auto fits = restrict(plan, even, problem);
-    if (fits) out->push_back(std::move(plan));
+    if (fits) out.push_back(std::move(plan));
     if (!fits && !why) why = fits.error();
   }
-  if (out->empty()) return refuse(*std::move(why));
+  if (out.empty()) return refuse(*std::move(why));
   return out;
 }
 
@@ -293,11 +326,6 @@ Result<std::vector<Plan>> restricted(const Even& even, const Problem& problem,
 /// at each.
 Size most_received(const Problem& problem) {
   return most_lacking(problem, most_looked_at).value_or(problem.to.tile_size());
-}
-
-/// The most elements that a device holds in an exchange, its old tile and its new one.
-std::optional<Size> held_in_exchange(const Problem& problem) {
-  return checked_add(problem.from.tile_size(), problem.to.tile_size());
 }
 
 /// Whether every device holds its new tile already; ends with the first that does not. False where
@@ -407,6 +435,7 @@ Result<Plan> plan_alignment(const Even& even, const Problem& problem, const Plan
     plan.options = options;
     if (!best || is_better(plan, *best)) best = std::move(plan);
   }
+  if (best) best->uneven = problem;
   return best;
 }
 

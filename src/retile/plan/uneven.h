@@ -1,6 +1,8 @@
 // Plans between layouts whose tiles are not all alike. Private to this room.
 #pragma once
 
+#include <optional>
+
 #include "retile/core/problem.h"
 #include "retile/plan/plan.h"
 
@@ -11,6 +13,16 @@ namespace retile {
 
 /// As plan(), of a problem whose ends are even and compact, without addends.
 [[nodiscard]] Result<Plan> plan_even(Problem problem, const PlanOptions& options);
+
+/// Plans of one problem, one at least.
+struct EvenPlans {
+  std::optional<Plan> single;  ///< the cheapest of steps along one dimension each
+  std::optional<Plan>
+      cheaper;  ///< with steps along several dimensions, where those make it cheaper
+};
+
+/// As plan_even(), of steps along one dimension and of those along several.
+[[nodiscard]] Result<EvenPlans> plan_even_twice(const Problem& problem, PlanOptions options);
 
 /// As plan(), of a problem with an end that is not even.
 [[nodiscard]] Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options);
