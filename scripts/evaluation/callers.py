@@ -114,7 +114,7 @@ def in_huge_pages(record):
 
 def section(record):
     lines = [f"## {HEADING}", "",
-             "`scripts/evaluate-callers` writes this section from runs of [`bench/execution`](../bench/README.md). Tiles lie in memory that the "
+             "`scripts/evaluate-callers` writes this section from runs of [`bench/execution`](../../bench/README.md). Tiles lie in memory that the "
              "caller allocated, on one node, so bytes go through slots (`exchange`). A figure says how many times as long `MPI_Alltoallw` took: "
              "the median over the problems, with the least and the most. Above 1 the library is faster. Every element was compared.", "",
              "- *As given*: both in the memory of a `std::vector`, which is `malloc`'s.",
@@ -126,7 +126,7 @@ def section(record):
              "times the speed of `MPI_Alltoallw`, and 256 MiB at 0.77 to 1.3 times. The figures below are of other code on another machine, so "
              "they do not compare with those.", ""]
     return "\n".join([*lines, *over_the_peer(record), *over_aligned(record), *in_huge_pages(record),
-                      "The raw figures are in [callers.json](../bench/results/callers.json).", ""])
+                      "The raw figures are in [callers.json](../../bench/results/callers.json).", ""])
 
 
 def write_section(page, record):

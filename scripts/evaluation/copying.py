@@ -110,7 +110,7 @@ def section(benchmark, streamed, rows):
     return f"""## Copying
 
 `bench/copy_benchmark` asks how near the passes of `exec/copy` come to the copy limit. Raw:
-[copy_benchmark.json](../bench/results/copy_benchmark.json).
+[copy_benchmark.json](../../bench/results/copy_benchmark.json).
 
 - The *limit*: all processes copy their tile at once, with streaming stores dealt out over four neighbouring pages.
 - *One stream* is the same straight through.
@@ -152,7 +152,7 @@ from 16 MiB on:
 ### Streaming stores
 
 `bench/copy_table` measures streaming over ordinary stores for tiles of 64 KiB to 64 MiB. It ran {streamed["processes"]} processes, each of which has
-{size(share)} of the last cache. Raw: [copy_table.json](../bench/results/copy_table.json). Below the sizes from which the library streams, streaming costs up to
+{size(share)} of the last cache. Raw: [copy_table.json](../../bench/results/copy_table.json). Below the sizes from which the library streams, streaming costs up to
 {below:.1f} times as much. From these sizes on it costs more than 5 % extra in {"these cases" if late else "no case"}:
 
 | Problem | Runs | Tile | Streaming over ordinary stores |

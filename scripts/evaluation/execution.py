@@ -414,7 +414,7 @@ def section(results):
     judged = size_text(judged_kib(next(iter(results.values()))))
     text = f"""## Execution
 
-`scripts/evaluate-execution` writes this section from runs of [`bench/execution`](../bench/README.md).
+`scripts/evaluate-execution` writes this section from runs of [`bench/execution`](../../bench/README.md).
 
 {chr(10).join(f"- {line}" for line in conditions(results))}
 - Raw: {", ".join(f"[{p} processes]({PAGE_LINK.format(p)})" for p in results)}.

@@ -70,7 +70,7 @@ def of_nodes(counts):
 
 def section(record):
     lines = [f"## {HEADING}", "",
-             "`scripts/evaluate-messages` writes this section from runs of [`bench/execution`](../bench/README.md). Every process is taken for "
+             "`scripts/evaluate-messages` writes this section from runs of [`bench/execution`](../../bench/README.md). Every process is taken for "
              "a node, and MPI is told to use TCP alone, on one machine with 2 cores. The figures say how many times as long `MPI_Alltoallw` "
              "took: the median over the problems, with the least and the most. Above 1 messages are faster. Every element was compared.", "",
              "*Unasked* are messages where nobody asks whether somebody was given wrong buffers (`WrongBuffers::end_job`); MPI asks nobody. "
@@ -94,7 +94,7 @@ def section(record):
                       "Small arrays lose most where not everyone gets something from everyone. There a poll says who was given wrong buffers; a message "
                       f"without bytes to everybody took as long. Unasked they are slower in {unasked_lost} of {unasked_most}. On several machines nothing was measured.",
                       *(of_nodes(record["nodes"]) if record.get("nodes") else []), "",
-                      "The raw figures are in [messages.json](../bench/results/messages.json).", ""])
+                      "The raw figures are in [messages.json](../../bench/results/messages.json).", ""])
 
 
 def write_section(page, record):

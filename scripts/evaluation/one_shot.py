@@ -36,7 +36,7 @@ def section(record):
     most = " and ".join(f"{limit:g} times for {kib // 1024} MiB" for kib, limit in MOST.items())
     late = missed(record)
     lines = [f"## {HEADING}", "",
-             "`scripts/evaluate-one-shot` writes this section from runs of [`bench/one_shot`](../bench/README.md). Rows become columns, so every "
+             "`scripts/evaluate-one-shot` writes this section from runs of [`bench/one_shot`](../../bench/README.md). Rows become columns, so every "
              "process has something for every other. A ratio is the time of the way over that of `MPI_Alltoallw` in the same run. Below 1 "
              "the way is faster. The figures are medians over whole runs, with the least and the most. Every element was compared.", "",
              "- *redistribute()*: checks, chooses, makes ready and moves. What it keeps with the communicator is there from the first call on.",
@@ -47,7 +47,7 @@ def section(record):
         lines.append(f"| {kib // 1024} MiB | {processes} | {seconds * 1e3:.1f} | " + " | ".join(spread(ways[name]) for name in COLUMNS) + " |")
     return "\n".join([*lines, "", f"`redistribute()` should take at most {most}, in the median of the runs. "
                       + ("**Missed**: " + ", ".join(late) + "." if late else "It does in all cases."), "",
-                      "The raw figures are in [one_shot.json](../bench/results/one_shot.json).", ""])
+                      "The raw figures are in [one_shot.json](../../bench/results/one_shot.json).", ""])
 
 
 def write_section(page, record):

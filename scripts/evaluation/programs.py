@@ -31,7 +31,7 @@ def rows(record):
 def section(record):
     rounds = record["modules"][0]["run"]["rounds"]
     lines = [f"## {HEADING}", "",
-             "`scripts/evaluate-programs` writes this section from runs of [`bench/programs`](../bench/README.md). A module runs on 8 processes "
+             "`scripts/evaluate-programs` writes this section from runs of [`bench/programs`](../../bench/README.md). A module runs on 8 processes "
              "by its plans, and the same module with every redistribution done by gathering all, then slicing. Every way ran its module "
              "first, and every element was compared.", "",
              "- *Received*: bytes that a process received in the redistributions of one run.",
@@ -43,7 +43,7 @@ def section(record):
              "| Module | Way | Received | Peak | ms | To plan |", "|---|---|---|---|---|---|"]
     for name, words, received, peak, seconds, ratios in rows(record):
         lines.append(f"| {name} | {words} | {received:,} | {peak:,} | {seconds * 1e3:.1f} | {spread(ratios)} |")
-    return "\n".join(lines) + "\n\nThe raw figures are in [programs.json](../bench/results/programs.json).\n"
+    return "\n".join(lines) + "\n\nThe raw figures are in [programs.json](../../bench/results/programs.json).\n"
 
 
 def write_section(page, record):

@@ -103,7 +103,7 @@ def section(record):
         lines += ["", "A ratio is XLA's time over ours, as in Fig. 14. Above 1 our plan is faster.", "",
                   "| mesh | samples run | mean ratio | median | largest | largest of ours over XLA's | our plan faster |", "|---|---:|---:|---:|---:|---:|---:|",
                   *[line for mesh, rows in meshes.items() for line in run_rows(mesh, rows)]]
-    return "\n".join([*lines, "", "The raw figures are in [section8_xla.json](../bench/results/section8_xla.json).", ""])
+    return "\n".join([*lines, "", "The raw figures are in [section8_xla.json](../../bench/results/section8_xla.json).", ""])
 
 
 def write_section(page, record):

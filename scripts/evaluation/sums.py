@@ -48,7 +48,7 @@ def section(record):
     lost = [f"- {problem} on {processes} processes, {words}: {ratio:.2f}" for processes, problem, words, own, huge, _ in rows(record)
             for ratio in [min(median(own), median(huge))] if ratio < 1]
     lines = [f"## {HEADING}", "",
-             "`scripts/evaluate-sums` writes this section from runs of [`bench/sums`](../bench/README.md). Every process has an array of "
+             "`scripts/evaluate-sums` writes this section from runs of [`bench/sums`](../../bench/README.md). Every process has an array of "
              f"{record['kib'] / 1024:g} MiB in `f32`. A reduce-scatter leaves it a piece of the sum of all, an all-reduce the whole sum. The "
              "figures are medians over whole runs, with the least and the most. Every element was compared.", "",
              "- *MPI*: the time of `MPI_Reduce_scatter_block` or `MPI_Allreduce` over that of the way. Above 1 the way is faster.",
@@ -61,7 +61,7 @@ def section(record):
     losses = ["Slower than MPI in the median:", "", *lost] if lost else ["No way is slower than MPI in the median."]
     return "\n".join([*lines, "", target_line(record), "", *losses, "",
                       f"No way used more than {peaks(record):.1%} of the memory that it states as its bound.", "",
-                      "The raw figures are in [sums.json](../bench/results/sums.json).", ""])
+                      "The raw figures are in [sums.json](../../bench/results/sums.json).", ""])
 
 
 def write_section(page, record):

@@ -45,7 +45,7 @@ def rows(results):
 
 def section(record):
     lines = [f"## {HEADING}", "",
-             "`scripts/evaluate-uneven` writes this section from runs of [`bench/execution`](../bench/README.md) with `--uneven`. Each "
+             "`scripts/evaluate-uneven` writes this section from runs of [`bench/execution`](../../bench/README.md) with `--uneven`. Each "
              f"problem has extents that no number of processes divides, and a neighbour that has even tiles. Arrays have {record['kib'] // 1024} MiB. The "
              "figures are medians over whole runs, with the least and the most. Every element was compared.", "",
              "- *to even*: the time of `automatic` over its time for the even neighbour, in the same run.",
@@ -57,7 +57,7 @@ def section(record):
              "| Processes | Problem | To even | Alltoallw | Alltoallw, huge | To copying |", "|---|---|---|---|---|---|"]
     for processes, problem, *figures in rows(record["runs"]):
         lines.append(f"| {processes} | {problem} | " + " | ".join(map(spread, figures)) + " |")
-    return "\n".join(lines) + "\n\nThe raw figures are in [uneven.json](../bench/results/uneven.json).\n"
+    return "\n".join(lines) + "\n\nThe raw figures are in [uneven.json](../../bench/results/uneven.json).\n"
 
 
 def write_section(page, record):
