@@ -243,7 +243,8 @@ TAIL = """
 less than the lower bound. That holds within the bound (4) and without it, over one axis at a time and over several.
 `certify_sound_physical` says more: it also holds where equivalent assignments (Def. 6.2) are exchanged between steps.
 
-So `certified: true` rests on the kernel as far as both certifiers agree. These tests compare their verdicts:
+So `certified: true` rests on the kernel as far as both certifiers agree, where the certificate names no other scope.
+Those of `scope several_dims`, which `retile plan` writes unless `--one-dim` is given, rest on S13. These tests compare their verdicts:
 
 - `kernel.certificates`: every certificate under `tests/spec/oracle/certificates/`.
 - `kernel.plans`: 10,000 random problems. A search of its own writes the certificate of the optimum, which both must
@@ -264,6 +265,8 @@ verdict on an adversarial certificate.
   form a peak have a replacement within the bound of the shape D P A P G, each step optional. An edge has one of the
   shape P A P G G, or its mirror image. Not tried in Rocq; solvers prove the cases. Nothing here depends on it, as
   `lemma_6_5_multi` and `S12_multi` say what costs and certificates need.
+- **S13**, steps along several dimensions at once, which plans have by default. Not tried in Rocq; enumeration and forged
+  certificates hold it, and an argument on paper ([statements.md](statements.md#steps-along-several-dimensions)).
 - **Merging** of steps over the same dimensions (Sec. 7.1, E21). Not tried in Rocq; solvers prove it.
 - **Parts of S4 and S6** in [statements.md](statements.md): that only sequences with the fewest alltoalls need testing,
   and min(L1, L2) in place of V. Not tried in Rocq.
