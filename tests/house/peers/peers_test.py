@@ -134,14 +134,33 @@ class Asked(unittest.TestCase):
     def test_placements_are_read(self):
         for mesh, text, shape, wanted in (("x:2,y:2", "(Shard(0), Shard(1))", [16, 64], "[1{x}16, 1{y}64]"),
                                           ("x:2,y:2", "(Shard(0), Shard(dim=0))", [16, 64], "[1{y,x}16, 64]"),
+                                          ("x:2,y:2", "(Shard(-1), Shard(dim=-2))", [16, 64], "[1{y}16, 1{x}64]"),
                                           ("x:2,y:2", "[Partial(sum), Replicate()]", [8], "sum{x}[8]")):
             self.assertEqual(emit.notation(mesh, text, shape), wanted)
             emit.problem_of(mesh, wanted, wanted)
 
     def test_others_are_refused(self):
-        for text in ("(Shard(0),)", "(Shard(0), Partial(max))", "(Shard(0), Shard(2))", "(Shard(0), _StridedShard(1, 2))", "S(0)R"):
-            with self.assertRaises(ValueError, msg=text):
+        for text, words in (("(Shard(0),)", "1 placements for the 2 axes"), ("(Shard(0), Partial(max))", "Partial(max) is not read"),
+                            ("(Shard(0), Shard(2))", "Shard(2): no such"), ("(Shard(-3), Shard(0))", "Shard(-3): no such"),
+                            ("(Shard(0), _StridedShard(1, 2))", "_StridedShard(1, 2) is not read"), ("S(0)R", "S(0) is not read")):
+            with self.assertRaisesRegex(ValueError, re.escape(words)):
                 emit.notation("x:2,y:2", text, [16, 64])
+
+    def test_ranks_are_read(self):
+        rows = "DeviceMesh('cpu', [[3, 1], [2, 0]], mesh_dim_names=('x', 'y'))"
+        self.assertEqual(emit.listed(rows), ("x:2,y:2", [3, 1, 2, 0]))
+        self.assertEqual(emit.listed("DeviceMesh('cpu', [1, 0])"), ("a0:2", [1, 0]))
+        self.assertEqual(emit.listed("x:2,y:2"), ("x:2,y:2", None))
+        problem = emit.problem_of("x:2,y:2", "[1{x}2]", "[2]", emit.order_of("[3, 1,2,0]"))
+        self.assertEqual((problem["from_order"], problem["to_order"]), ([3, 1, 2, 0], [3, 1, 2, 0]))
+        self.assertEqual(record_dtensor.mesh_of(problem)[1], [3, 1, 2, 0])
+        for text in ("DeviceMesh((2, 2), 'cpu', stride=(2, 1))", "DeviceMesh((x=2, y=2), 'cpu')", "DeviceMesh('cpu', [[0, 1], [2]])",
+                     "DeviceMesh('cpu', [0, 1], mesh_dim_names=('x', 'y'))"):
+            with self.assertRaises(ValueError, msg=text):
+                emit.listed(text)
+        for order in ([0, 0], [0], [1, 2]):
+            with self.assertRaises(ValueError, msg=order):
+                emit.problem_of("x:2", "[1{x}2]", "[2]", order)
 
 
 class Compared(unittest.TestCase):
