@@ -227,6 +227,18 @@ class Foreign(Case):
             with self.subTest(name=name, new=new):
                 self.refused(retile("check", stdin=changed(name, old, new)), 2, re.escape(words))
 
+    def test_a_module_that_computes_is_told_to_leave_the_move_alone(self):
+        done = retile("check", stdin=changed("offsets", "partition-id()", "dot(%param, %param)"))
+        self.refused(done, 2, "dot is not read")
+        self.assertIn("note: check judges moves: compile the move alone (docs/how-to/xla.md) where a module computes\n", done.stderr)
+
+    def test_memory_raises_the_limit_on_tags(self):
+        # 4 GiB of tags, which nobody allocates.
+        text = LARGE.replace("65536,65536", "32768,32768").replace("num_partitions=2", "num_partitions=1")
+        for options, most in (([], 512), (["--memory", "1GiB"], 512), (["--memory", "8GiB"], 2048)):
+            words = self.verdict(text, *options)["limit"]
+            self.assertEqual(words, f"the devices hold more than {most} MiB of tags; a smaller array on the same mesh takes fewer")
+
     def test_several_arrays(self):
         done = retile("check", "--json", stdin=TWO)
         self.assertEqual(done.returncode, 1)

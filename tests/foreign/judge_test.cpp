@@ -194,7 +194,7 @@ TEST(Judge, at_a_limit_nobody_knows) {
   options.most_bytes = 20;
   const Verdict out = judge(function, layout("[2{x}4]", "x:2"), layout("[4]", "x:2"), options);
   EXPECT_FALSE(out.right.has_value());
-  EXPECT_NE(out.limit, "");
+  EXPECT_NE(out.limit.find("a smaller array on the same mesh"), std::string::npos) << out.limit;
   const Size huge = Size{1} << 40;
   const Function large = Chain(2, {huge}).done();
   const Layout halves = layout("[1099511627776{x}2199023255552]", "x:2");

@@ -317,9 +317,6 @@ Outcome programs_in(std::string_view text, const std::string& source, foreign::L
   return outcome;
 }
 
-/// Judging within what is left of the time.
-foreign::JudgeOptions judging() { return {.timeout_seconds = time_limit().seconds_left()}; }
-
 /// A type with the axes of every dimension in the other order; nothing where that is the same, or where
 /// another notation says which order it has.
 std::optional<std::string> reversed(const std::optional<Sharding>& sharding) {
@@ -362,6 +359,13 @@ Judged judged_by(const foreign::Function& function, foreign::Ends ends) {
 }
 
 }  // namespace
+
+foreign::JudgeOptions judging() {
+  foreign::JudgeOptions out{.timeout_seconds = time_limit().seconds_left()};
+  constexpr Size share = 4;
+  out.most_bytes = std::max(out.most_bytes, memory_limit() / share);
+  return out;
+}
 
 Result<std::vector<foreign::Ends>> ends_in(std::string_view text, const std::string& source,
                                            foreign::Language language,

@@ -31,6 +31,10 @@ struct ForeignArguments {
                                                          foreign::Language language,
                                                          const foreign::EndOptions& options);
 
+/// Judging within what is left of the time, and of the memory: a quarter of it is for tags, but never less
+/// than what judging takes anyway.
+[[nodiscard]] foreign::JudgeOptions judging();
+
 /// The verdict on one function, printed.
 struct ForeignVerdict {
   std::optional<bool> right;  ///< nothing: a limit was reached

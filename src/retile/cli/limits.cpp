@@ -223,6 +223,8 @@ void bound_memory() {
   std::set_new_handler(end_without_memory);
 }
 
+Size memory_limit() { return guard.limits.memory_bytes; }
+
 std::optional<std::string> asked_memory() { return guard.limits.memory_text; }
 
 Deadline time_limit() { return guard.deadline; }

@@ -59,6 +59,9 @@ void lift_memory_limit_of_child() noexcept;
 /// The answer is there: printing it is the time of whoever reads it.
 void end_limits();
 
+/// What this process may take, as --memory says.
+[[nodiscard]] Size memory_limit();
+
 /// What --memory said, for processes that do the same.
 [[nodiscard]] std::optional<std::string> asked_memory();
 

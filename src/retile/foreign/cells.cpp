@@ -86,7 +86,9 @@ void copy_box(const From* from, To* to, const std::vector<Loop>& loops, const Ch
 void Budget::take(Size bytes) {
   if (bytes > most_ - used_) {
     throw LimitReached{
-        fmt::format("the devices hold more than {} MiB of tags", most_ / (Size{1} << 20))};
+        fmt::format("the devices hold more than {} MiB of tags; a smaller array on the same mesh "
+                    "takes fewer",
+                    most_ / (Size{1} << 20))};
   }
   used_ += bytes;
 }

@@ -265,11 +265,13 @@ class Builder {
   [[nodiscard]] static const Row& row_of(const Instruction& instruction) {
     const std::string_view opcode = instruction.opcode.value;
     if (const Row* row = operations::find_hlo(opcode)) return *row;
+    std::vector<std::string> notes = {
+        "check judges moves: compile the move alone (docs/how-to/xla.md) where a module computes",
+        "what is read: docs/reference/operations.md"};
     // Fusions stand in the dumps of later passes.
+    if (opcode == "fusion") notes = {text_to_take(Partitioner::xla)};
     refuse_at(instruction.opcode.place, Code::unsupported,
-              fmt::format("{} is not read", shown_name(opcode)),
-              {opcode == "fusion" ? text_to_take(Partitioner::xla)
-                                  : "what is read: docs/reference/operations.md"});
+              fmt::format("{} is not read", shown_name(opcode)), std::move(notes));
   }
   /// Attributes that the table has, and those that mean nothing.
   static void check_attributes(const Instruction& instruction, const Row& row) {

@@ -11,7 +11,9 @@
 namespace retile::foreign::mlir {
 
 void fail_unread(const std::string& name, const Place& place) {
-  std::vector<std::string> notes = {"docs/reference/foreign.md lists what is"};
+  std::vector<std::string> notes = {
+      "check judges moves: compile the move alone (docs/how-to/xla.md) where a module computes",
+      "docs/reference/foreign.md lists what is"};
   if (name == "sdy.reshard" || name == "sdy.sharding_constraint") {
     notes = {"it leaves the reshard to a partitioner: give what that made of it"};
   }
