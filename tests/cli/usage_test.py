@@ -170,6 +170,14 @@ class BadInput(Case):
                     if verb == "plan":
                         self.accepted(retile(verb, *good))
 
+    def test_check_takes_one_file(self):
+        done = retile("check", "a.hlo", "b.hlo")
+        self.refused(done, 2, "not expected: b.hlo")
+        self.assertIn("note: one file is judged at a time: for f in", done.stderr)
+        # That is no advice about an option that nobody knows, nor in another verb.
+        for arguments in (["check", "a.hlo", "--bogus"], ["plan", *EXAMPLE, "b.hlo"]):
+            self.assertNotIn("at a time", retile(*arguments).stderr)
+
     def test_problems_are_refused_before_processes_start(self):
         nowhere = environment(PATH="/nonexistent")
         for name, bad, _, words in BAD_PROBLEMS:

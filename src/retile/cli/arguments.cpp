@@ -140,7 +140,8 @@ std::string version_text() {
 /// The diagnostic for what CLI11 refused. It names arguments in its message; the caret goes to the
 /// first of them, or to the end of the line where something is missing.
 Diagnostic from_library(const CLI::ParseError& error, const TypedLine& line, int argc,
-                        const char* const* argv, const std::string& help_command) {
+                        const char* const* argv, const Verb* verb) {
+  const std::string help_command = verb != nullptr ? "retile " + verb->name() : "retile";
   const std::string message = error.what();
   Span where = {line.text.size(), line.text.size()};
   const auto is_boundary = [&](std::size_t position) {
@@ -160,8 +161,14 @@ Diagnostic from_library(const CLI::ParseError& error, const TypedLine& line, int
     where = line.arguments[static_cast<std::size_t>(i - 1)];
     break;
   }
-  return usage_error(line, where, one_sentence(message),
-                     {fmt::format("`{} --help` lists what can be said", help_command)});
+  std::vector<std::string> notes = {
+      fmt::format("`{} --help` lists what can be said", help_command)};
+  const bool is_too_many = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr &&
+                           where.begin < line.text.size() && line.text[where.begin] != '-';
+  if (verb != nullptr && is_too_many && !verb->where_too_many().empty()) {
+    notes.insert(notes.begin(), verb->where_too_many());
+  }
+  return usage_error(line, where, one_sentence(message), std::move(notes));
 }
 
 /// A verb and what CLI11 has of it.
@@ -274,8 +281,8 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv, const 
     return out;
   } catch (const CLI::ParseError& error) {
     const Known* known = chosen(verbs);
-    return refuse(from_library(error, line, argc, argv,
-                               known != nullptr ? "retile " + known->verb->name() : "retile"));
+    return refuse(
+        from_library(error, line, argc, argv, known != nullptr ? known->verb.get() : nullptr));
   }
   if (color_text) {
     const auto choice = parse_choice(*color_text, "--color", {"auto", "always", "never"});

@@ -128,6 +128,9 @@ class CheckVerb final : public Verb {
         "--json", given_.foreign.json,
         "print one JSON object per Program (retile.verdict/1) or module (retile.foreign/1)");
   }
+  [[nodiscard]] std::string where_too_many() const override {
+    return "one file is judged at a time: for f in *.hlo; do retile check \"$f\"; done";
+  }
   /// The commands of --peer take as long as they take.
   [[nodiscard]] std::optional<Size> usual_timeout() const override {
     if (given_.shrink.wanted) return std::nullopt;
