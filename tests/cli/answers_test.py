@@ -63,6 +63,21 @@ class Texts(Case):
                 judged[form] += 1
         self.assertGreater(min(judged.values()), 15, judged)
 
+    def test_elements_have_the_type_of_dtype(self):
+        for form, dtype, name in (("sdy", "bf16", "8xbf16>"), ("stablehlo", "i32", "2xi32>"), ("hlo", "i32", "s32[2]"), ("hlo", "pred", "pred[2]"),
+                                  ("mlir19", "u8", "2xui8>"), ("mlir22", "c64", "2xcomplex<f32>>")):
+            done = retile("lower", "--mesh", "x:4", "[2{x}8]", "[8]", "--as", form, "--dtype", dtype)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), (form, dtype))
+            self.assertIn(name, done.stdout)
+            judged = retile("check", "--mesh", "x:4", "--from", "[2{x}8]", "--to", "[8]", "--shape", "8", "-", stdin=done.stdout)
+            self.assertEqual(judged.returncode, 0, judged.stdout + judged.stderr)
+        for words, arguments in (("--dtype is for --as", ["--dtype", "bf16"]), ("not a value", ["--as", "hlo", "--dtype", "f33"]),
+                                 ("has elements of its own", ["--as", "mpi-c", "--dtype", "f64"]),
+                                 ("hlo has no such type", ["--as", "hlo", "--dtype", "tf32"])):
+            done = retile("lower", "--mesh", "x:4", "[2{x}8]", "[8]", *arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn(words, done.stderr)
+
     def test_another_end_makes_them_wrong(self):
         for form in ("sdy", "stablehlo", "hlo", "mlir19", "mlir22"):
             text = self.lowered(form, "x:2,y:2", "[1{y,x}4]", "[2{x}4]")

@@ -91,14 +91,63 @@ class Explain(Case):
         found = self.explained("-", stdin=log)
         self.assertEqual([(one["operation"], one["shape"], one["element_bytes"]) for one in found],
                          [("%get-tuple-element", [16, 32, 64], 4), ("%other-tuple-element", [8, 32, 64], 2)])
-        # What the option says goes before the warning.
+        # A shape may cut off what the tiles have too much. It is of the first warning alone, and a note says so. HLO does
+        # not say plans of uneven tiles: a note says that, too, where nobody asked for HLO.
         found = self.explained("--shape", "15,32,64", "-", stdin=log)
-        self.assertEqual([one["shape"] for one in found], [[15, 32, 64]] * 2)
-        # HLO does not say plans of uneven tiles: a note says so where nobody asked for HLO.
-        self.assertEqual([(one["as"], len(one["notes"])) for one in found], [(None, 1)] * 2)
+        self.assertEqual([(one["operation"], one["shape"], one["as"]) for one in found], [("%get-tuple-element", [15, 32, 64], None)])
+        self.assertIn("passed over: %other-tuple-element of tiles 4,32,16 has no array of --shape 15,32,64", found[0]["notes"])
+        self.assertEqual(len(found[0]["notes"]), 2)
         self.refused("not all alike", "--as", "hlo", "--shape", "15,32,64", "-", stdin=log)
         # Uneven tiles have no such gathers; the whole array is held all the same.
         self.assertEqual((found[0]["peer"]["height"], found[0]["peer"]["cost"]), (15 * 32 * 64, None))
+
+    def test_plans_of_a_log_are_cut_out_by_their_ends(self):
+        other = new(operation=OPERATION.replace("f32[8", "bf16[4").replace("%get", "%other"))
+        said = retile("explain", "-", stdin="\n".join([new(), other, ""])).stdout
+        modules = re.findall(r"^HloModule.*?^}\n", said, re.MULTILINE | re.DOTALL)  # sed -n '/^HloModule/,/^}/p'
+        self.assertEqual(len(modules), 2)
+        judged = retile("check", stdin="".join(modules))
+        self.assertEqual((judged.returncode, judged.stdout.count(": right")), (0, 2), judged.stderr)
+
+    def test_a_shape_that_is_not_that_of_the_warning(self):
+        # The type in the warning is that of one tile: 8,32,16 are 2 x 1 x 4 parts of 16,32,64.
+        for shape in ("8,32,16", "17,32,64", "16,32,60", "16,32", "16,32,64,1"):
+            with self.subTest(shape):
+                self.refused("no array of this shape is in the warning of %get-tuple-element of tiles 8,32,16", "--shape", shape, new())
+                self.refused(f"\n  {shape}\n  ^", "--json", "--shape", shape, new())
+        self.assertEqual(self.explained("--shape", "16,32,64", new())[0]["shape"], [16, 32, 64])
+        # A warning that names no tile takes any.
+        self.assertEqual(self.explained("--shape", "8,32,16", old())[0]["shape"], [8, 32, 16])
+
+    def test_elements(self):
+        # The text has the type of the warning, and that of --dtype only where the warning has none.
+        for element, form, words in (("bf16", "hlo", "bf16[8,32,16]"), ("s32", "hlo", "s32[8,32,16]"), ("pred", "hlo", "pred[8,32,16]"),
+                                     ("u8", "stablehlo", "tensor<8x32x16xui8>"), ("f8e4m3fn", "sdy", "tensor<16x32x64xf8E4M3FN>"),
+                                     ("c64", "mlir22", "tensor<8x32x16xcomplex<f32>>")):
+            with self.subTest(element):
+                warning = new(operation=OPERATION.replace("f32", element))
+                found, = self.explained("--as", form, warning)
+                self.assertIn(words, found["text"])
+                self.assertNotRegex(found["text"].replace("complex<f32>", ""), r"\bf32|xf32")
+                checked = retile("check", "--mesh", "a:8", "--shape", "16,32,64", "--from", ENDS[0], "--to", ENDS[1], stdin=found["text"])
+                self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+                # A note says that the option does not count.
+                again, = self.explained("--as", form, "--dtype", "i64", warning)
+                self.assertEqual((again["text"], again["element_bytes"]), (found["text"], found["element_bytes"]))
+                self.assertIn(f"elements are {element}, as the input says: --dtype i64 is not used", again["notes"])
+                self.assertEqual(self.explained("--as", form, "--dtype", element, warning)[0]["notes"], found["notes"])
+        for dtype, name, size in (("i32", "s32", 4), ("s8", "s8", 1), ("pred", "pred", 1), ("bf16", "bf16", 2), ("complex<f32>", "c64", 8)):
+            found, = self.explained("--shape", "16,32,64", "--dtype", dtype, old())
+            self.assertIn(f"ROOT %end = {name}[", found["text"])
+            self.assertEqual(found["element_bytes"], size)
+            self.assertNotIn("f32", found["text"])
+        self.assertIn("f32[", self.explained("--shape", "16,32,64", old())[0]["text"])
+        # HLO has no tf32.
+        self.refused("hlo has no such type of elements", "--as", "hlo", "--dtype", "tf32", "--shape", "16,32,64", old())
+        c, = self.explained("--as", "mpi-c", new())
+        self.assertIn("the C program moves 64-bit integers, not f32", c["notes"])
+        found, = self.explained("-", stdin=(EXAMPLES / "rows_to_columns.hlo").read_text().replace("f32[", "u16["))
+        self.assertEqual((found["element_bytes"], "u16[" in found["text"], "f32" in found["text"]), (2, True, False))
 
     def test_pairs(self):
         for name, mesh, ends, form in [

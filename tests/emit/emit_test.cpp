@@ -16,6 +16,7 @@ namespace retile::emit_test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 Program program(std::string_view mesh, std::string_view from, std::string_view to) {
   return lower(support::value(plan(support::problem(mesh, from, to))));
@@ -119,6 +120,27 @@ TEST(Emit, hlo_adds_by_a_computation) {
   EXPECT_THAT(out, HasSubstr("%reduce-scatter.1 = f32[2]{0} reduce-scatter(%param), channel_id=1, "
                              "replica_groups=[1,4]<=[4], use_global_device_ids=true, "
                              "dimensions={0}, to_apply=%maximum"));
+}
+
+TEST(Emit, elements_are_what_somebody_says) {
+  const auto written = [](const char* from, const char* to, emit::Form form, const char* element) {
+    auto out = emit::emit(program("x:4", from, to), form, operations::element_kind(element));
+    return out ? *out : out.error().message;
+  };
+  const char* const hlo_text = "%param = bf16[2]{0} parameter(0)";
+  EXPECT_THAT(written("[2{x}8]", "[8]", emit::Form::hlo, "bf16"), HasSubstr(hlo_text));
+  for (const emit::Form form : {emit::Form::sdy, emit::Form::stablehlo, emit::Form::hlo,
+                                emit::Form::mlir19, emit::Form::mlir22}) {
+    const std::string of_sums = written("sum{x}[8]", "[2{x}8]", form, "s16");
+    EXPECT_THAT(of_sums, HasSubstr(form == emit::Form::hlo ? "s16[" : "xi16>"));
+    EXPECT_THAT(of_sums, Not(HasSubstr("f32")));
+    EXPECT_EQ(written("sum{x}[8]", "[8]", form, "pred"), "truth values have no sum");
+    EXPECT_EQ(written("max{x}[8]", "[8]", form, "c64"),
+              "complex numbers have no maximum and no minimum");
+  }
+  EXPECT_THAT(written("max{x}[8]", "[8]", emit::Form::hlo, "pred"), HasSubstr("pred[] maximum("));
+  EXPECT_EQ(written("[2{x}8]", "[8]", emit::Form::hlo, "tf32"), "hlo has no such type of elements");
+  EXPECT_THAT(written("[2{x}8]", "[8]", emit::Form::stablehlo, "tf32"), HasSubstr("xtf32>"));
 }
 
 TEST(Emit, mlir_moves_along_axes_by_number) {

@@ -46,7 +46,7 @@ TEST(Warning, of_new_releases_and_of_old_ones) {
     EXPECT_EQ(warning.to, to);
     EXPECT_EQ(warning.operation, "%get");
     EXPECT_EQ(warning.tile, Shape({8, 32, 16}));
-    EXPECT_EQ(warning.element_bytes, 4);
+    EXPECT_EQ(warning.element, "f32");
   }
   const Warning oldest = warning_of(old_wording(""));
   EXPECT_EQ(oldest.from, from);
@@ -68,7 +68,7 @@ TEST(Warning, stands_once_however_often_a_log_says_it) {
   ASSERT_TRUE(warnings.has_value());
   ASSERT_EQ(warnings->size(), 2);
   EXPECT_EQ(warnings->back().operation, "%p");
-  EXPECT_EQ(warnings->back().element_bytes, 2);
+  EXPECT_EQ(warnings->back().element, "bf16");
   EXPECT_EQ(warnings->back().tile, Shape({4, 32, 16}));
   EXPECT_TRUE(read_warnings("nothing\n", "LOG")->empty());
 }
@@ -84,6 +84,21 @@ TEST(Warning, names_a_tile_of_the_array) {
   EXPECT_EQ(array_of(far).error().code, Code::size_overflow);
   EXPECT_FALSE(array_of(warning_of(new_wording(from, "%p = f32[8,4] iota()"))).has_value());
   EXPECT_FALSE(array_of(warning_of(new_wording("{manual}"))).has_value());
+}
+
+TEST(Warning, knows_which_arrays_have_such_tiles) {
+  const auto is_array = [](const Warning& warning, const Shape& shape) {
+    return is_array_of(warning, shape).value();
+  };
+  const Warning warning = warning_of(new_wording());
+  EXPECT_TRUE(is_array(warning, {16, 32, 64}));
+  EXPECT_TRUE(is_array(warning, {15, 32, 61}));  // cut into tiles that are not full
+  EXPECT_FALSE(is_array(warning, {17, 32, 64}));
+  EXPECT_FALSE(is_array(warning, {16, 32, 60}));
+  EXPECT_FALSE(is_array(warning, {8, 32, 16}));
+  EXPECT_FALSE(is_array(warning, {16, 32}));
+  EXPECT_TRUE(is_array(warning_of(old_wording("")), {3}));
+  EXPECT_FALSE(is_array_of(warning_of(new_wording("{manual}")), {16, 32, 64}).has_value());
 }
 
 TEST(Warning, is_refused_in_other_words_and_where_it_was_cut) {

@@ -33,6 +33,27 @@ TEST(Elements, have_their_kinds) {
   EXPECT_EQ(element_kind("s99999999999999999999").form, Form::other);
 }
 
+TEST(Elements, have_the_names_that_they_are_read_by) {
+  for (const std::string_view name :
+       {"pred", "s2",  "s4",   "s8",  "s16", "s32", "s64",  "u4",       "u8",     "u16",     "u32",
+        "u64",  "f16", "bf16", "f32", "f64", "c64", "c128", "f8e4m3fn", "f8e5m2", "f4e2m1fn"}) {
+    EXPECT_EQ(hlo_name(element_kind(name)), name);
+    // MLIR's name is of the same type.
+    EXPECT_EQ(element_kind(mlir_name(element_kind(name))), element_kind(name)) << name;
+  }
+  EXPECT_EQ(mlir_name(element_kind("pred")), "i1");
+  EXPECT_EQ(mlir_name(element_kind("s32")), "i32");
+  EXPECT_EQ(mlir_name(element_kind("u8")), "ui8");
+  EXPECT_EQ(mlir_name(element_kind("c64")), "complex<f32>");
+  EXPECT_EQ(mlir_name(element_kind("f8e4m3fn")), "f8E4M3FN");
+  for (const std::string_view name : {"i7", "tf32", "complex<f16>", "token"}) {
+    EXPECT_EQ(hlo_name(element_kind(name)), "") << name;
+  }
+  for (const std::string_view name : {"token", "s1", "complex<i8>"}) {
+    EXPECT_EQ(mlir_name(element_kind(name)), "") << name;
+  }
+}
+
 TEST(Elements, wrap_to_their_bits) {
   EXPECT_EQ(wrapped(255, element_kind("s8")), -1);
   EXPECT_EQ(wrapped(-1, element_kind("u8")), 255);

@@ -78,6 +78,15 @@ Result<ElementType> parse_element_type(std::string_view text, std::string_view s
   });
 }
 
+Result<operations::ElementKind> parse_element_name(std::string_view text, std::string_view source) {
+  auto kind = operations::element_kind(text);
+  if (kind.form != operations::ElementKind::Form::other) return kind;
+  auto known = parse_element_type(text, source);
+  known.error().notes.emplace_back(
+      "names of HLO and MLIR are read, too: s32, pred, f8e4m3fn, complex<f32>");
+  return refuse(std::move(known.error()));
+}
+
 Result<Size> parse_bytes(std::string_view text, std::string_view source) {
   constexpr std::array<std::pair<std::string_view, Size>, 10> units = {{{"", 1},
                                                                         {"B", 1},

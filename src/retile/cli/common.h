@@ -14,6 +14,7 @@
 #include "retile/core/result.h"
 #include "retile/core/size.h"
 #include "retile/notation/paper/problem.h"
+#include "retile/operations/element.h"
 #include "retile/program/program.h"
 
 namespace retile::cli {
@@ -50,6 +51,11 @@ struct Outcome {
 /// \error bad_argument
 [[nodiscard]] Result<ElementType> parse_element_type(std::string_view text,
                                                      std::string_view source);
+
+/// The same by the names of HLO and MLIR, too: `s32`, `pred`, `complex<f32>`.
+/// \error bad_argument
+[[nodiscard]] Result<operations::ElementKind> parse_element_name(std::string_view text,
+                                                                 std::string_view source);
 
 /// A number of bytes: decimal, optionally followed by KiB, MiB, GiB or TiB.
 /// \error bad_argument

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
+#include "retile/cli/foreign.h"
 #include "retile/cli/json.h"
 #include "retile/cli/report.h"
 #include "retile/cli/verb.h"
@@ -17,6 +19,7 @@
 #include "retile/foreign/warning.h"
 #include "retile/lower/lower.h"
 #include "retile/notation/sharding.h"
+#include "retile/operations/element.h"
 #include "retile/plan/lacking.h"
 #include "retile/plan/plan.h"
 
@@ -57,10 +60,17 @@ struct Question {
   Problem problem;
   std::optional<Peer> peer = {};  ///< nothing: gathering everything stands in its place
   bool replicates = false;        ///< the peer says that it gathers everything
+  std::string element = {};       ///< its type, by any name; empty: nobody says it
   Size element_bytes = 0;         ///< 0: nobody knows
   std::optional<emit::Form> form = {};
   std::vector<std::string> notes = {};
 };
+
+/// What the input itself says of its elements.
+void say_element(Question& question, const std::string& element) {
+  question.element = element;
+  if (!element.empty()) question.element_bytes = operations::element_kind(element).bytes();
+}
 
 // ---- The warning --------------------------------------------------------------------------------
 
@@ -88,7 +98,7 @@ Result<Question> question_of(const foreign::Warning& warning, const ExplainArgum
   Question out{.name = warning.operation, .problem = *std::move(problem)};
   out.replicates = true;
   out.form = emit::Form::hlo;
-  out.element_bytes = warning.element_bytes;
+  say_element(out, warning.element);
   if (*shape && !arguments.problem.shape) {
     out.notes.push_back(fmt::format("the warning names tiles {}: the array is taken to be {}",
                                     fmt::join(*warning.tile, ","), **shape));
@@ -98,12 +108,20 @@ Result<Question> question_of(const foreign::Warning& warning, const ExplainArgum
 
 // ---- Files and ends -----------------------------------------------------------------------------
 
+/// What the parameter of a function holds, as its file spells it; a trace of DTensor does not say it.
+std::string element_of(const foreign::Function& function) {
+  for (const foreign::Operation& operation : function.operations) {
+    if (!std::holds_alternative<foreign::Parameter>(operation.action)) continue;
+    return function.values[operation.results.front()].type.element;
+  }
+  return "";
+}
+
 Result<Question> question_of(const foreign::Function& function, foreign::Language language,
                              const foreign::EndOptions& options, const text::Input& input) {
   auto ends = foreign::find_ends(function, options, input);
   if (!ends) return refuse(std::move(ends.error()));
-  const foreign::Verdict verdict = foreign::judge(function, ends->from, ends->to,
-                                                  {.timeout_seconds = time_limit().seconds_left()});
+  const foreign::Verdict verdict = foreign::judge(function, ends->from, ends->to, judging());
   auto problem = Problem::make(std::move(ends->from), std::move(ends->to));
   if (!problem) return refuse(std::move(problem.error()));
   Question out{.name = function.name, .problem = *std::move(problem)};
@@ -115,8 +133,8 @@ Result<Question> question_of(const foreign::Function& function, foreign::Languag
                     .cost = verdict.cost,
                     .height = verdict.height,
                     .received = verdict.received};
-    if (verdict.received > 0) out.element_bytes = verdict.received_bytes / verdict.received;
   }
+  if (language != foreign::Language::dtensor) say_element(out, element_of(function));
   if (language == foreign::Language::hlo) out.form = emit::Form::hlo;
   if (language == foreign::Language::mlir) out.form = emit::Form::stablehlo;
   return out;
@@ -148,16 +166,52 @@ Result<std::vector<Question>> of_file(std::string_view text, const std::string& 
   return out;
 }
 
+/// Whether the array of --shape, if it was given, can be that of the warning.
+Result<bool> fits_shape(const foreign::Warning& warning, const ExplainArguments& arguments) {
+  if (!arguments.problem.shape) return true;
+  const auto shape = parse_shape(*arguments.problem.shape, "--shape");
+  if (!shape) return refuse(shape.error());
+  const auto mesh =
+      read_placed(arguments.problem.mesh, "--mesh", arguments.problem.order, "--order");
+  if (!mesh) return refuse(mesh.error());
+  return foreign::is_array_of(warning, *shape, *mesh);
+}
+
+/// `%dot of tiles 8,32,16`
+std::string tiles_text(const foreign::Warning& warning) {
+  return fmt::format("{} of tiles {}", shortened(warning.operation), fmt::join(*warning.tile, ","));
+}
+
+/// The refusal of a shape that is that of no warning.
+Diagnostic foreign_shape(const foreign::Warning& warning, const std::string& shape) {
+  return about_argument(
+      Code::bad_argument, "--shape", shape,
+      "no array of this shape is in the warning of " + tiles_text(warning),
+      {"the warning names the shape of one tile, and --shape is that of the whole "
+       "array: without it the array is taken from the tile"});
+}
+
+/// The questions of all warnings; of several those that --shape cannot mean are passed over.
 Result<std::vector<Question>> of_warnings(std::string_view text,
                                           const ExplainArguments& arguments) {
   const auto warnings = foreign::read_warnings(text, "WARNING");
   if (!warnings) return refuse(warnings.error());
   std::vector<Question> out;
+  std::vector<std::string> passed_over;
   for (const foreign::Warning& warning : *warnings) {
+    const auto fits = fits_shape(warning, arguments);
+    if (!fits) return refuse(fits.error());
+    if (!*fits) {
+      passed_over.push_back(fmt::format("passed over: {} has no array of --shape {}",
+                                        tiles_text(warning), *arguments.problem.shape));
+      continue;
+    }
     auto question = question_of(warning, arguments);
     if (!question) return refuse(std::move(question.error()));
     out.push_back(*std::move(question));
   }
+  if (out.empty()) return refuse(foreign_shape(warnings->front(), *arguments.problem.shape));
+  out.front().notes.insert(out.front().notes.begin(), passed_over.begin(), passed_over.end());
   return out;
 }
 
@@ -309,18 +363,40 @@ std::string answer_json(const Explanation& answer) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+/// The elements as --dtype says them if the input does not; a note says that the option does not count.
+void settle_element(Question& question, const std::optional<std::string>& dtype) {
+  if (!dtype) return;
+  if (question.element.empty()) return say_element(question, *dtype);
+  if (operations::element_kind(question.element) == operations::element_kind(*dtype)) return;
+  question.notes.push_back(fmt::format("elements are {}, as the input says: --dtype {} is not used",
+                                       shortened(question.element), *dtype));
+}
+
+/// The type that the text of a plan has; a note says where it is not that of the question.
+operations::ElementKind written_element(Question& question, emit::Form form) {
+  const auto usual = operations::element_kind("f32");
+  if (question.element.empty() || form == emit::Form::jax) return usual;
+  auto kind = operations::element_kind(question.element);
+  if (form == emit::Form::mpi_c && kind != operations::element_kind("i64")) {
+    question.notes.push_back(
+        fmt::format("the C program moves 64-bit integers, not {}", shortened(question.element)));
+  }
+  return kind;
+}
+
 /// The plan in a form. No form has steps along several dimensions yet, so what has them is planned
 /// without: then the plan that is shown is the one in the form.
 Result<std::string> text_of(Explanation& answer, emit::Form form) {
+  const auto element = written_element(answer.question, form);
   const auto program = program_of(answer.plan);
   if (!program) return refuse(program.error());
-  auto text = emit::emit(*program, form);
+  auto text = emit::emit(*program, form, element);
   if (text || std::none_of(program->steps.begin(), program->steps.end(), over_dims)) return text;
   auto planned = plan(answer.question.problem, {.steps = Scope::one_dim});
   if (!planned) return refuse(planned.error());
   const auto single = program_of(*planned);
   if (!single) return refuse(single.error());
-  text = emit::emit(*single, form);
+  text = emit::emit(*single, form, element);
   if (text) answer.plan = *std::move(planned);
   return text;
 }
@@ -364,17 +440,15 @@ Outcome work_on(const ExplainArguments& arguments) {
     if (!form) return failed(form.error());
     asked = static_cast<emit::Form>(*form);
   }
-  std::optional<ElementType> type;
   if (arguments.dtype) {
-    const auto read = parse_element_type(*arguments.dtype, "--dtype");
-    if (!read) return failed(read.error());
-    type = *read;
+    if (auto read = parse_element_name(*arguments.dtype, "--dtype"); !read)
+      return failed(read.error());
   }
   auto questions = read_questions(arguments);
   if (!questions) return failed(std::move(questions.error()));
   Outcome outcome;
   for (Question& question : *questions) {
-    if (type) question.element_bytes = type->bytes;
+    settle_element(question, arguments.dtype);
     const auto found = answer(std::move(question), asked, arguments.form);
     if (!found) return failed(found.error());
     for (const std::string& note : found->question.notes) outcome.words += "note: " + note + "\n";

@@ -1,6 +1,8 @@
 // retile lower: the plan as a Program, or one exchange in its place.
 #include "retile/lower/lower.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "retile/cli/spmd.h"
@@ -43,12 +45,15 @@ class LowerVerb final : public Verb {
     options.text("--as", form_,
                  "in another system's text: sdy, stablehlo, hlo, mlir19, mlir22, jax or mpi-c",
                  "FORM");
+    options.text("--dtype", dtype_, "with --as: type of elements, such as bf16 (default f32)",
+                 "TYPE");
     options.flag("--json", json_, "print one JSON object, retile.program/1");
   }
   [[nodiscard]] std::optional<Complaint> settle() override {
     if (direct_ && collectives_)
       return Complaint{"--direct is an exchange, --collectives has none"};
     if (form_ && json_) return Complaint{"--json is a form of its own, and --as another one"};
+    if (dtype_ && !form_) return Complaint{"--dtype is for --as: a Program moves any elements"};
     if (direct_ && one_dim_) return Complaint{"--direct is an exchange, --one-dim is for plans"};
     if (!is_module()) return problem_.missing();
     if (form_ || json_ || direct_ || collectives_ || one_dim_) {
@@ -65,6 +70,8 @@ class LowerVerb final : public Verb {
       form = parse_choice(*form_, "--as", {emit::form_names.begin(), emit::form_names.end()});
     }
     if (!form) return failed(form.error());
+    const auto element = read_element(static_cast<emit::Form>(*form));
+    if (!element) return failed(element.error());
     PlanOptions options{.collectives = collectives_};
     options.steps = one_dim_ ? Scope::one_dim : Scope::several_dims;
     const Result<Program> program = make(*problem, options);
@@ -72,7 +79,8 @@ class LowerVerb final : public Verb {
       return infeasible(*problem, options, program.error(), "retile.plan/1", json_);
     }
     if (!program) return failed(program.error());
-    if (form_) return in_form(*problem, options, *program, static_cast<emit::Form>(*form));
+    if (form_)
+      return in_form(*problem, options, *program, {static_cast<emit::Form>(*form), *element});
     return {.exit = Exit::yes, .out = json_ ? to_json(*program) + "\n" : to_text(*program)};
   }
 
@@ -95,18 +103,31 @@ class LowerVerb final : public Verb {
     return program_of(*planned);
   }
 
+  /// A form, and what the elements are in it.
+  struct Written {
+    emit::Form form;
+    operations::ElementKind element;
+  };
+  [[nodiscard]] Result<operations::ElementKind> read_element(emit::Form form) const {
+    if (!dtype_) return operations::element_kind("f32");
+    if (emit::says_elements(form)) return parse_element_name(*dtype_, "--dtype");
+    return refuse(about_argument(Code::bad_argument, "--dtype", *dtype_,
+                                 fmt::format("--as {} has elements of its own", *form_),
+                                 {"in JAX they are any, in C 64-bit integers"}));
+  }
+
   /// No form has steps along several dimensions yet: what has them is planned without.
   [[nodiscard]] Outcome in_form(const Problem& problem, PlanOptions options, const Program& program,
-                                emit::Form form) const {
+                                const Written& wanted) const {
     if (std::none_of(program.steps.begin(), program.steps.end(), over_dims)) {
-      return emitted(program, form);
+      return emitted(program, wanted);
     }
     options.steps = Scope::one_dim;
     const Result<Program> single = make(problem, options);
-    return single ? emitted(*single, form) : failed(single.error());
+    return single ? emitted(*single, wanted) : failed(single.error());
   }
-  [[nodiscard]] Outcome emitted(const Program& program, emit::Form form) const {
-    auto text = emit::emit(program, form);
+  [[nodiscard]] Outcome emitted(const Program& program, const Written& wanted) const {
+    auto text = emit::emit(program, wanted.form, wanted.element);
     if (text) return {.exit = Exit::yes, .out = *std::move(text)};
     return failed(about_argument(text.error().code, "--as", *form_, text.error().message,
                                  text.error().notes));
@@ -114,6 +135,7 @@ class LowerVerb final : public Verb {
 
   ProblemArguments problem_;
   std::optional<std::string> form_;
+  std::optional<std::string> dtype_;
   bool direct_ = false;
   bool collectives_ = false;
   bool one_dim_ = false;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "retile/core/result.h"
+#include "retile/operations/element.h"
 #include "retile/program/program.h"
 
 namespace retile::emit {
@@ -15,8 +16,16 @@ enum class Form { sdy, stablehlo, hlo, mlir19, mlir22, jax, mpi_c };
 inline constexpr std::array<std::string_view, 7> form_names = {
     "sdy", "stablehlo", "hlo", "mlir19", "mlir22", "jax", "mpi-c"};
 
-/// The Program in that form; ends with a newline. Elements are f32, in C 64-bit integers, in JAX any.
+/// Whether a text in that form says what its elements are: in JAX they are any, in C 64-bit integers.
+[[nodiscard]] constexpr bool says_elements(Form form) {
+  return form != Form::jax && form != Form::mpi_c;
+}
+
+/// The Program in that form; ends with a newline.
+/// \param element  what the elements are, where the form says it
 /// \error unsupported: what the form cannot say, by the step; limit_reached (tables too long)
-[[nodiscard]] Result<std::string> emit(const Program& program, Form form);
+[[nodiscard]] Result<std::string> emit(
+    const Program& program, Form form,
+    const operations::ElementKind& element = operations::element_kind("f32"));
 
 }  // namespace retile::emit

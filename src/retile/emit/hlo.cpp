@@ -14,7 +14,7 @@ namespace retile::emit {
 namespace {
 
 /// `f32[16,8]{1,0}`
-std::string array(const Shape& shape, std::string_view element = "f32") {
+std::string array(const Shape& shape, std::string_view element) {
   std::string out = fmt::format("{}[{}]", element, fmt::join(shape, ","));
   if (shape.empty()) return out;
   std::string order;
@@ -69,7 +69,7 @@ std::string hlo_sharding(const Layout& layout) {
 /// Writes the entry, instruction by instruction.
 class Entry {
  public:
-  explicit Entry(const Program& program) : program_(program) {}
+  Entry(const Program& program, std::string_view element) : program_(program), element_(element) {}
 
   void step(const Step& step, const Shape& before, const Shape& after) {
     before_ = before;
@@ -116,7 +116,7 @@ class Entry {
     return out;
   }
   std::string define(std::string_view name, const Shape& shape, const std::string& right) {
-    return define_as(name, array(shape), right);
+    return define_as(name, array(shape, element_), right);
   }
 
   std::string grouping(const DeviceTable& groups) {
@@ -192,14 +192,15 @@ class Entry {
                              : addition == Addition::min ? "minimum"
                                                          : "add";
     const std::string text = fmt::format(
-        "%{0} (a: f32[], b: f32[]) -> f32[] {{\n  %a = f32[] parameter(0)\n  %b = f32[] "
-        "parameter(1)\n  ROOT %{0}.0 = f32[] {0}(%a, %b)\n}}\n\n",
-        name);
+        "%{0} (a: {1}[], b: {1}[]) -> {1}[] {{\n  %a = {1}[] parameter(0)\n  %b = {1}[] "
+        "parameter(1)\n  ROOT %{0}.0 = {1}[] {0}(%a, %b)\n}}\n\n",
+        name, element_);
     if (adding_.find(text) == std::string::npos) adding_ += text;
     return name;
   }
 
   const Program& program_;
+  std::string_view element_;
   Shape before_;
   Shape after_;
   std::string text_;
@@ -212,10 +213,10 @@ class Entry {
 
 }  // namespace
 
-std::string hlo(const Program& program) {
+std::string hlo(const Program& program, std::string_view element) {
   check_listable(program, "HLO");
   const std::vector<Shape> tiles = even_tiles(program, "HLO");
-  Entry entry(program);
+  Entry entry(program, element);
   for (std::size_t k = 0; k < program.steps.size(); ++k) {
     entry.step(program.steps[k], tiles[k], tiles[k + 1]);
   }
@@ -223,16 +224,16 @@ std::string hlo(const Program& program) {
   const std::string to = hlo_sharding(program.to);
   std::string out =
       fmt::format("HloModule retile, entry_computation_layout={{({})->{}}}, num_partitions={}\n\n",
-                  array(tiles.front()), array(tiles.back()), program.devices);
+                  array(tiles.front(), element), array(tiles.back(), element), program.devices);
   out += entry.computations();
   out += ends_text(program, "// ");
-  out += fmt::format("ENTRY %main_spmd (param: f32[{}]) -> f32[{}] {{\n",
+  out += fmt::format("ENTRY %main_spmd (param: {0}[{1}]) -> {0}[{2}] {{\n", element,
                      fmt::join(tiles.front(), ","), fmt::join(tiles.back(), ","));
-  out += fmt::format("  %param = {} parameter(0){}\n", array(tiles.front()),
+  out += fmt::format("  %param = {} parameter(0){}\n", array(tiles.front(), element),
                      from.empty() ? "" : ", sharding=" + from);
   out += entry.text();
-  return out + fmt::format("  ROOT %end = {} copy({}){}\n}}\n", array(tiles.back()), entry.value(),
-                           to.empty() ? "" : ", sharding=" + to);
+  return out + fmt::format("  ROOT %end = {} copy({}){}\n}}\n", array(tiles.back(), element),
+                           entry.value(), to.empty() ? "" : ", sharding=" + to);
 }
 
 }  // namespace retile::emit

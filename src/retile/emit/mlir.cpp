@@ -23,12 +23,6 @@ struct Dialect {
 constexpr Dialect mesh_dialect = {"mesh", "mesh.mesh", "mesh_axes", "<", ">"};
 constexpr Dialect shard_dialect = {"shard", "shard.grid", "grid_axes", "", ""};
 
-std::string tensor_type(const Shape& shape) {
-  std::string out = "tensor<";
-  for (const Size extent : shape) out += fmt::format("{}x", extent);
-  return out + "f32>";
-}
-
 /// All factors of the device number that a Program's steps move or its ends have.
 std::vector<Digit> axes_of(const Program& program, const std::vector<Traced>& steps) {
   std::vector<Digit> all;
@@ -106,7 +100,7 @@ std::pair<std::string, std::string> operation(const Traced& traced, const Dialec
       });
 }
 
-std::string written(const Program& program, const Dialect& dialect) {
+std::string written(const Program& program, const Dialect& dialect, std::string_view element) {
   const std::vector<Shape> tiles = even_tiles(program, "MLIR");
   const std::vector<Traced> steps = trace(program, true);
   const std::vector<Digit> axes = axes_of(program, steps);
@@ -115,23 +109,28 @@ std::string written(const Program& program, const Dialect& dialect) {
   std::string out = ends_text(program, "// ");
   out +=
       fmt::format("module {{\n  {} @mesh(shape = {})\n", dialect.mesh, shape.empty() ? "1" : shape);
-  out += fmt::format("  func.func @main(%arg0: {}) -> {} {{\n", tensor_type(tiles.front()),
-                     tensor_type(tiles.back()));
+  out += fmt::format("  func.func @main(%arg0: {}) -> {} {{\n", tensor(tiles.front(), element),
+                     tensor(tiles.back(), element));
   std::string value = "%arg0";
   for (const Traced& traced : steps) {
     const auto [name, attributes] = operation(traced, dialect);
     const std::string next = fmt::format("%{}", traced.number - 1);
     out += fmt::format("    {} = {}.{} {} on @mesh {} = {}{} : {} -> {}\n", next, dialect.name,
                        name, value, dialect.axes, numbers(axes, traced.digits), attributes,
-                       tensor_type(tiles[traced.number - 1]), tensor_type(tiles[traced.number]));
+                       tensor(tiles[traced.number - 1], element),
+                       tensor(tiles[traced.number], element));
     value = next;
   }
-  return out + fmt::format("    return {} : {}\n  }}\n}}\n", value, tensor_type(tiles.back()));
+  return out + fmt::format("    return {} : {}\n  }}\n}}\n", value, tensor(tiles.back(), element));
 }
 
 }  // namespace
 
-std::string mlir19(const Program& program) { return written(program, mesh_dialect); }
-std::string mlir22(const Program& program) { return written(program, shard_dialect); }
+std::string mlir19(const Program& program, std::string_view element) {
+  return written(program, mesh_dialect, element);
+}
+std::string mlir22(const Program& program, std::string_view element) {
+  return written(program, shard_dialect, element);
+}
 
 }  // namespace retile::emit

@@ -136,12 +136,10 @@ std::string operation(const Traced& traced, const Shardings& shardings, const st
 
 }  // namespace
 
-std::string shardy(const Program& program) {
+std::string shardy(const Program& program, std::string_view element) {
   const std::vector<Traced> steps = trace(program, true);
   const Shardings shardings(program, steps);
-  std::string type = "tensor<";
-  for (const Size extent : program.from.global()) type += fmt::format("{}x", extent);
-  type += "f32>";
+  const std::string type = tensor(program.from.global(), element);
   const auto end = [&](const Layout& layout) {
     return fmt::format("{} {{sdy.sharding = #sdy.sharding<{}>}}", type, shardings.body(layout));
   };

@@ -11,12 +11,6 @@
 namespace retile::emit {
 namespace {
 
-std::string tensor(const Shape& shape, std::string_view element = "f32") {
-  std::string out = "tensor<";
-  for (const Size extent : shape) out += fmt::format("{}x", extent);
-  return fmt::format("{}{}>", out, element);
-}
-
 /// `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`
 std::string dense_rows(const std::vector<std::vector<Size>>& rows) {
   std::string out;
@@ -29,7 +23,7 @@ std::string dense_rows(const std::vector<std::vector<Size>>& rows) {
 /// Writes the body of the function, operation by operation.
 class Body {
  public:
-  explicit Body(const Program& program) : program_(program) {}
+  Body(const Program& program, std::string_view element) : program_(program), element_(element) {}
 
   void step(const Step& step, const Shape& before, const Shape& after) {
     before_ = before;
@@ -89,8 +83,8 @@ class Body {
       types += ", tensor<i32>";
     }
     value_ = define(fmt::format("stablehlo.dynamic_slice {}{}, sizes = [{}] : ({}{}) -> {}", value_,
-                                starts, fmt::join(after_, ", "), tensor(before_), types,
-                                tensor(after_)));
+                                starts, fmt::join(after_, ", "), tensor(before_, element_), types,
+                                tensor(after_, element_)));
   }
 
   [[nodiscard]] std::string channel() {
@@ -99,7 +93,7 @@ class Body {
   }
 
   [[nodiscard]] std::string types() const {
-    return fmt::format("({}) -> {}", tensor(before_), tensor(after_));
+    return fmt::format("({}) -> {}", tensor(before_, element_), tensor(after_, element_));
   }
 
   static std::string groups(const DeviceTable& table) {
@@ -132,14 +126,14 @@ class Body {
   }
 
   /// The function that adds two elements.
-  static std::string adding(Addition addition) {
+  [[nodiscard]] std::string adding(Addition addition) const {
     const std::string_view name = addition == Addition::max   ? "maximum"
                                   : addition == Addition::min ? "minimum"
                                                               : "add";
     return fmt::format(
-        "({{\n    ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n      %s = stablehlo.{} %a, %b : "
-        "tensor<f32>\n      stablehlo.return %s : tensor<f32>\n    }})",
-        name);
+        "({{\n    ^bb0(%a: {1}, %b: {1}):\n      %s = stablehlo.{0} %a, %b : {1}\n      "
+        "stablehlo.return %s : {1}\n    }})",
+        name, tensor({}, element_));
   }
 
   void reduce_scatter(const Reducescatter& op) {
@@ -156,6 +150,7 @@ class Body {
   }
 
   const Program& program_;
+  std::string_view element_;
   Shape before_;
   Shape after_;
   std::string text_;
@@ -167,10 +162,10 @@ class Body {
 
 }  // namespace
 
-std::string stablehlo(const Program& program) {
+std::string stablehlo(const Program& program, std::string_view element) {
   check_listable(program, "StableHLO");
   const std::vector<Shape> tiles = even_tiles(program, "StableHLO");
-  Body body(program);
+  Body body(program, element);
   for (std::size_t k = 0; k < program.steps.size(); ++k) {
     body.step(program.steps[k], tiles[k], tiles[k + 1]);
   }
@@ -179,10 +174,11 @@ std::string stablehlo(const Program& program) {
       "module @retile attributes {{mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32}} "
       "{{\n",
       program.devices);
-  out += fmt::format("  func.func public @main(%arg0: {}) -> {} {{\n", tensor(tiles.front()),
-                     tensor(tiles.back()));
+  out += fmt::format("  func.func public @main(%arg0: {}) -> {} {{\n",
+                     tensor(tiles.front(), element), tensor(tiles.back(), element));
   out += body.text();
-  return out + fmt::format("    return {} : {}\n  }}\n}}\n", body.value(), tensor(tiles.back()));
+  return out +
+         fmt::format("    return {} : {}\n  }}\n}}\n", body.value(), tensor(tiles.back(), element));
 }
 
 }  // namespace retile::emit

@@ -184,6 +184,12 @@ std::vector<Size> places_in(const DeviceTable& groups, Size devices) {
   return out;
 }
 
+std::string tensor(const Shape& shape, std::string_view element) {
+  std::string out = "tensor<";
+  for (const Size extent : shape) out += fmt::format("{}x", extent);
+  return fmt::format("{}{}>", out, element);
+}
+
 std::vector<Digit> factors_of(Size devices, const std::vector<Digit>& digits) {
   std::vector<Size> bounds = {1, devices};
   for (const Digit& digit : digits) {

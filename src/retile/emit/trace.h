@@ -67,12 +67,15 @@ void check_listable(const Program& program, std::string_view form);
 /// The ends in the notation of Programs, each line behind a comment mark.
 [[nodiscard]] std::string ends_text(const Program& program, std::string_view mark);
 
-// The writers.
-[[nodiscard]] std::string shardy(const Program& program);
-[[nodiscard]] std::string stablehlo(const Program& program);
-[[nodiscard]] std::string hlo(const Program& program);
-[[nodiscard]] std::string mlir19(const Program& program);
-[[nodiscard]] std::string mlir22(const Program& program);
+/// `tensor<16x8xf32>`
+[[nodiscard]] std::string tensor(const Shape& shape, std::string_view element);
+
+// The writers. `element` is what the form calls the type of elements.
+[[nodiscard]] std::string shardy(const Program& program, std::string_view element);
+[[nodiscard]] std::string stablehlo(const Program& program, std::string_view element);
+[[nodiscard]] std::string hlo(const Program& program, std::string_view element);
+[[nodiscard]] std::string mlir19(const Program& program, std::string_view element);
+[[nodiscard]] std::string mlir22(const Program& program, std::string_view element);
 [[nodiscard]] std::string jax(const Program& program);
 [[nodiscard]] std::string mpi_c(const Program& program);
 

@@ -3,8 +3,8 @@
 #include <set>
 #include <utility>
 
+#include "retile/core/division.h"
 #include "retile/notation/sharding.h"
-#include "retile/operations/element.h"
 
 namespace retile::foreign {
 namespace {
@@ -64,7 +64,7 @@ Result<void> read_operation(Reader& reader, std::string_view source, Warning& ou
   auto shape = parse_shape(*tile, source);
   if (!shape) return refuse(std::move(shape.error()));
   out.operation = *name;
-  out.element_bytes = operations::element_kind(*element).bytes();
+  out.element = *element;
   out.tile = *std::move(shape);
   return {};
 }
@@ -94,6 +94,26 @@ Result<Warning> read_warning(std::string_view text, std::string_view source) {
   return out;
 }
 
+/// Into how many parts the devices at the start cut every dimension of a tile's array.
+/// Precondition: warning.tile
+Result<Shape> parts_of(const Warning& warning, const std::optional<PlacedMesh>& mesh) {
+  auto sharding = parse_sharding(warning.from, {.mesh = mesh, .shape = warning.tile}, "FROM");
+  if (!sharding && !mesh) {  // {maximal device=0} says no mesh, but the other end may
+    if (const auto other = parse_sharding(warning.to, {.shape = warning.tile}, "TO")) {
+      sharding = parse_sharding(warning.from, {.mesh = other->mesh, .shape = warning.tile}, "FROM");
+    }
+  }
+  if (!sharding) return refuse(sharding.error());
+  Shape out(warning.tile->size(), 1);
+  for (std::size_t i = 0; i < sharding->dims.size(); ++i) {
+    // All parts together are parts of one mesh, so their product is no more than its devices.
+    for (const AxisPart& part : sharding->dims[i].parts) {
+      out[i] *= digit_of(sharding->mesh.mesh, part)->size;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<std::vector<Warning>> read_warnings(std::string_view text, std::string_view source) {
@@ -112,24 +132,29 @@ Result<std::vector<Warning>> read_warnings(std::string_view text, std::string_vi
   return out;
 }
 
-Result<Shape> array_of(const Warning& warning, const std::optional<PlacedMesh>& mesh) {
-  Shape out = *warning.tile;
-  auto sharding = parse_sharding(warning.from, {.mesh = mesh, .shape = out}, "FROM");
-  if (!sharding && !mesh) {  // {maximal device=0} says no mesh, but the other end may
-    if (const auto other = parse_sharding(warning.to, {.shape = out}, "TO")) {
-      sharding = parse_sharding(warning.from, {.mesh = other->mesh, .shape = out}, "FROM");
-    }
+Result<bool> is_array_of(const Warning& warning, const Shape& shape,
+                         const std::optional<PlacedMesh>& mesh) {
+  if (!warning.tile) return true;
+  if (shape.size() != warning.tile->size()) return false;
+  const auto parts = parts_of(warning, mesh);
+  if (!parts) return refuse(parts.error());
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (ceil_div(shape[i], (*parts)[i]) != (*warning.tile)[i]) return false;
   }
-  if (!sharding) return refuse(sharding.error());
-  for (std::size_t i = 0; i < sharding->dims.size(); ++i) {
-    for (const AxisPart& part : sharding->dims[i].parts) {
-      const auto size = checked_mul(out[i], digit_of(sharding->mesh.mesh, part)->size);
-      if (!size) {
-        return refuse(
-            {.code = Code::size_overflow, .message = "the array has 2^63 elements or more"});
-      }
-      out[i] = *size;
+  return true;
+}
+
+Result<Shape> array_of(const Warning& warning, const std::optional<PlacedMesh>& mesh) {
+  const auto parts = parts_of(warning, mesh);
+  if (!parts) return refuse(parts.error());
+  Shape out = *warning.tile;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto size = checked_mul(out[i], (*parts)[i]);
+    if (!size) {
+      return refuse(
+          {.code = Code::size_overflow, .message = "the array has 2^63 elements or more"});
     }
+    out[i] = *size;
   }
   return out;
 }

@@ -20,13 +20,19 @@ struct Warning {
   std::string to;
   std::string operation = {};      ///< its name; empty: the warning does not say it
   std::optional<Shape> tile = {};  ///< of each device, of that operation
-  Size element_bytes = 0;          ///< 0: nobody knows
+  std::string element = {};        ///< what its elements are, as HLO calls it; empty as above
 };
 
 /// All warnings of a log, each once. Other lines are passed over.
 /// \error syntax (a warning in neither of its wordings, or that was cut), and as parse_shape
 [[nodiscard]] Result<std::vector<Warning>> read_warnings(std::string_view text,
                                                          std::string_view source);
+
+/// Whether an array of that shape has tiles as the warning says; a warning of no tile says nothing.
+/// \param mesh  as of array_of
+/// \error as parse_sharding
+[[nodiscard]] Result<bool> is_array_of(const Warning& warning, const Shape& shape,
+                                       const std::optional<PlacedMesh>& mesh = std::nullopt);
 
 /// The largest array that has tiles as the warning says.
 /// \param mesh  the one that it is over; nothing: its shardings say it

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
+#include <string>
 
 namespace retile::operations {
 namespace {
@@ -200,6 +201,31 @@ ElementKind element_kind(std::string_view name) {
     return {.form = Form::integer, .bits = bits, .is_signed = false};
   }
   return {.bits = bits};
+}
+
+std::string hlo_name(const ElementKind& kind) {
+  using Form = ElementKind::Form;
+  if (kind.form == Form::truth) return "pred";
+  if (kind.form == Form::real) return std::string(kind.format->hlo);
+  // Of two f32 or f64, which alone have their bits; of integers those of powers of two.
+  if (kind.form == Form::complex) {
+    return kind.bits == 64 || kind.bits == 128 ? "c" + std::to_string(kind.bits) : "";
+  }
+  constexpr std::array<Size, 6> integer_bits = {2, 4, 8, 16, 32, 64};
+  const bool is_known =
+      std::find(integer_bits.begin(), integer_bits.end(), kind.bits) != integer_bits.end();
+  if (kind.form != Form::integer || !is_known) return "";
+  return (kind.is_signed ? "s" : "u") + std::to_string(kind.bits);
+}
+
+std::string mlir_name(const ElementKind& kind) {
+  using Form = ElementKind::Form;
+  if (kind.form == Form::truth) return "i1";
+  if (kind.form == Form::real) return std::string(kind.format->mlir);
+  if (kind.form == Form::complex) return "complex<" + std::string(kind.format->mlir) + ">";
+  // i1 is a truth value.
+  if (kind.form != Form::integer || (kind.is_signed && kind.bits == 1)) return "";
+  return (kind.is_signed ? "i" : "ui") + std::to_string(kind.bits);
 }
 
 bool holds_all_of(const ElementKind& to, const ElementKind& from) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "retile/core/size.h"
@@ -46,10 +47,15 @@ struct ElementKind {
   /// Whether a value of it is a word.
   [[nodiscard]] bool has_words() const { return is_number() || is_real(); }
   [[nodiscard]] Size bytes() const { return (bits + 7) / 8; }
+  friend bool operator==(const ElementKind&, const ElementKind&) = default;
 };
 
 /// Of `pred`, `i1`, `s32`, `ui8`, `i64`, `index`, `f32`, `bf16`, `c64`, `complex<f32>`, ..
 [[nodiscard]] ElementKind element_kind(std::string_view name);
+
+/// What HLO and MLIR call it; empty where they have no such type.
+[[nodiscard]] std::string hlo_name(const ElementKind& kind);
+[[nodiscard]] std::string mlir_name(const ElementKind& kind);
 
 /// Whether every value of one type is a value of another, so that a conversion there loses nothing.
 /// Signs of zeros count; which NaN it is does not.
