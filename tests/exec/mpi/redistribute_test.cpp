@@ -518,6 +518,13 @@ TEST(Redistribute, two_objects_live_side_by_side_and_can_be_moved) {
   EXPECT_EQ(out8, simulated(program, 8)[static_cast<std::size_t>(device)]);
 }
 
+/// The least limit that a refusal names.
+Size least_named(const std::string& message) {
+  const std::string before = "; the least that one of them needs is ";
+  const std::size_t at = message.find(before);
+  return at == std::string::npos ? 0 : std::stoll(message.substr(at + before.size()));
+}
+
 TEST(Redistribute, takes_the_first_strategy_that_fits_the_memory_and_says_why) {
   const Size processes = test::processes();
   const Program program = round_trip(processes);
@@ -550,49 +557,42 @@ TEST(Redistribute, takes_the_first_strategy_that_fits_the_memory_and_says_why) {
   EXPECT_EQ(refused.error().code, Code::infeasible);
   EXPECT_EQ(refused.error().notes.size(), 4U);
   // The least that is named does.
-  const std::string& message = refused.error().message;
-  const Size least = std::stoll(message.substr(message.rfind(' ')));
+  const Size least = least_named(refused.error().message);
   EXPECT_GT(least, tile);
   EXPECT_NE(chosen(least, true, 0), "infeasible");
-  // For ways by steps nothing less does; one exchange may need less than they, but there was no
-  // room to find out.
+  // For ways by steps nothing less does; one exchange to tiles in a list may need less than they, but
+  // there was no room to find out.
   for (const Strategy strategy : {Strategy::collectives, Strategy::in_place}) {
     Options options{.strategy = strategy, .own_buffers = true, .memory_limit_bytes = tile - 1};
     const auto named = Redistributor::make(MPI_COMM_WORLD, program, 16, options);
     ASSERT_FALSE(named);
-    options.memory_limit_bytes =
-        std::stoll(named.error().message.substr(named.error().message.rfind(' ')));
+    options.memory_limit_bytes = least_named(named.error().message);
     EXPECT_TRUE(Redistributor::make(MPI_COMM_WORLD, program, 16, options));
     --*options.memory_limit_bytes;
     EXPECT_FALSE(Redistributor::make(MPI_COMM_WORLD, program, 16, options));
   }
 }
 
-TEST(Redistribute, a_limit_without_room_for_an_exchange_is_told_what_the_smallest_one_needs) {
-  const Program program = rows_to_columns(2, 6);
-  Options options = by_messages({.own_buffers = true});
-  const auto reason = [&](Size limit_bytes) -> std::string {
-    options.memory_limit_bytes = limit_bytes;
-    const auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, options);
-    if (made) return "made";
-    EXPECT_EQ(made.error().code, Code::infeasible);
-    return made.error().notes.empty() ? "" : made.error().notes.front();
-  };
-  const std::string too_little = reason(1);
-  const std::string before = "exchange by messages: needs at least ";
-  ASSERT_THAT(too_little, testing::StartsWith(before));
-  const std::string least = too_little.substr(before.size());
-  const Size needed = std::stoll(least);
-  EXPECT_EQ(too_little, before + std::to_string(needed) + " bytes, the limit is 1");
-  EXPECT_GT(needed, 2 * 4 * 12 * test::processes());  // more than the tiles
-  EXPECT_THAT(reason(needed - 1), testing::StartsWith(before));
-  const std::string with_room = reason(needed);
-  if (test::processes() == 1) {
-    EXPECT_THAT(with_room, testing::HasSubstr("needs at least"));  // of one transfer: described
-  } else {
-    EXPECT_EQ(with_room,
-              "exchange by messages: does not fit the memory limit: " + std::to_string(needed) +
-                  " bytes hold the tiles and at most 1 of the exchange's transfers");
+TEST(Redistribute, a_limit_without_room_for_an_exchange_is_told_what_it_needs) {
+  for (const bool own : {false, true}) {
+    for (Options options : {by_messages(), on_one_node(), Options{}}) {
+      options.own_buffers = own;
+      // Tiles that are copied to shared memory, and others.
+      for (const Program& program :
+           {rows_to_columns(2, 6), rows_to_columns(4, 2112 / test::processes() + 1)}) {
+        const auto refusal = [&](Size limit_bytes) -> std::string {
+          options.memory_limit_bytes = limit_bytes;
+          const auto made = Redistributor::make(MPI_COMM_WORLD, program, 8, options);
+          if (made) return "made";
+          EXPECT_EQ(made.error().code, Code::infeasible);
+          return made.error().message;
+        };
+        const Size needed = least_named(refusal(1));
+        EXPECT_GT(needed, 0);
+        EXPECT_THAT(refusal(needed - 1), testing::EndsWith(" needs is " + std::to_string(needed)));
+        EXPECT_EQ(refusal(needed), "made");
+      }
+    }
   }
 }
 

@@ -223,8 +223,8 @@ TEST(Uneven, steps_by_hand_go_by_collectives) {
   }
 }
 
-/// Of two columns or more, the first two are no stretch of a tile's bytes.
-TEST(Uneven, an_alltoall_of_single_devices_keeps_the_first_piece) {
+/// Rows of 5 columns, of which everybody keeps the first two: to boxes in a list.
+Program first_columns() {
   const Size n = processes();
   const Size columns = 5;
   std::vector<Size> rows{0};
@@ -248,8 +248,26 @@ TEST(Uneven, an_alltoall_of_single_devices_keeps_the_first_piece) {
   program.steps.push_back(
       {Alltoall{.split = 1, .concat = 0, .groups = DeviceTable::rows(std::move(alone)), .piece = 2},
        {}});
+  return program;
+}
+
+/// Of two columns or more, the first two are no stretch of a tile's bytes.
+TEST(Uneven, an_alltoall_of_single_devices_keeps_the_first_piece) {
+  const Program program = first_columns();
   ASSERT_FALSE(is_even(program));
   move_twice(program, 4, {{.strategy = Strategy::collectives}});
+}
+
+/// What an exchange between boxes in a list needs is known only once it is made.
+TEST(Uneven, a_least_limit_is_named_with_what_is_not_known) {
+  const auto refused = Redistributor::make(MPI_COMM_WORLD, first_columns(), 4,
+                                           {.own_buffers = true, .memory_limit_bytes = 1});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::infeasible);
+  EXPECT_THAT(refused.error().message,
+              testing::ContainsRegex("the least that one of them needs is [0-9]+, "
+                                     "but one whose need is not known may do with less$"));
+  EXPECT_THAT(refused.error().notes.front(), testing::StartsWith("exchange: needs more than "));
 }
 
 /// All hold the whole array, and each gets two boxes of it from the next one.

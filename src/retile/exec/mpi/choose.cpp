@@ -42,16 +42,16 @@ Size Choice::most_described() const {
   return std::max((*task_.options.memory_limit_bytes - described_bytes(0)) / each, Size{0});
 }
 
+/// Of an exchange that could not be described to the end.
 Diagnostic Choice::too_many() const {
   const Size limit_bytes = *task_.options.memory_limit_bytes;
-  const Size most =
-      exchange_ ? std::min(most_described(), exchange_->most().all - 1) : most_described();
+  const Size most = most_described();
   return {.code = Code::limit_reached,
           .message = most > 0
                          ? fmt::format("does not fit the memory limit: {} bytes hold the tiles and "
                                        "at most {} of the exchange's transfers",
                                        limit_bytes, most)
-                         : fmt::format("needs at least {} bytes, the limit is {}",
+                         : fmt::format("needs more than {} bytes, the limit is {}",
                                        described_bytes(1), limit_bytes)};
 }
 
@@ -88,11 +88,7 @@ Result<void> Choice::look_for_exchange() {
   making_bytes_ =
       looking_bytes_ + list_bytes(most.all) +
       most.all * (list_bytes(1) + 2 * Size{sizeof(Transfer)} + 3 * (512 + 8 * index_bytes));
-  if (!over(task_.most_in_bytes() + task_.most_out_bytes() + looking_bytes_)) return {};
-  exchange_fits_ = false;
-  exchange_ = tl::unexpected(too_many());
-  looking_bytes_ = 0;
-  making_bytes_ = 0;
+  exchange_fits_ = !over(task_.most_in_bytes() + task_.most_out_bytes() + looking_bytes_);
   return {};
 }
 
@@ -191,7 +187,7 @@ Result<std::unique_ptr<Mover>> Choice::prepared(const Candidate& candidate, Size
     } else if (has_addends(task.program)) {
       out = with_addends(candidate, task);
     } else if (exchange_) {
-      exchange_->take();
+      if (exchange_fits_) exchange_->take();  // else only its need is asked for
       const bool carried = candidate.haul == Haul::carriers;
       const auto fits = carried ? carriers_fit(task, *exchange_) : Result<void>();
       if (fits) {
@@ -222,6 +218,7 @@ Result<std::unique_ptr<Mover>> Choice::shrunk(const Candidate& candidate) {
 
 bool Choice::pass_over(const Candidate& candidate, const Diagnostic& why) {
   chosen_.reasons.push_back(fmt::format("{}: {}", candidate.name(), why.message));
+  all_known_ = all_known_ && why.code != Code::limit_reached;
   last_ = why;
   return false;
 }
@@ -230,6 +227,7 @@ bool Choice::pass_over(const Candidate& candidate, const Diagnostic& why) {
 bool Choice::attempt(const Candidate& candidate) {
   // Ways by steps come last, and need no exchange any more.
   if (!candidate.is_exchange()) {
+    if (!exchange_fits_) looking_bytes_ = 0;
     exchange_ = refuse(Code::unsupported, "not needed any more");
     sums_ = refuse(Code::unsupported, "not needed any more");
   }
@@ -243,6 +241,7 @@ bool Choice::attempt(const Candidate& candidate) {
     smallest_ = std::min(smallest_.value_or(needed), needed);
     return false;
   }
+  RETILE_ASSERT(exchange_fits_ || !candidate.is_exchange(), "it needs no more than its tiles");
   tried_ = std::max(tried_, needed);
   if (auto made = (*way)->make_ready(); !made) {
     task_.meter = {};  // some processes may have got, and counted, what others did not
@@ -275,7 +274,9 @@ Diagnostic Choice::none() const {
                  .rule = "memory limit",
                  .notes = chosen_.reasons};
   if (smallest_) {
-    out.message += fmt::format("; the least that one of them needs is {}", *smallest_);
+    out.message +=
+        fmt::format("; the least that one of them needs is {}{}", *smallest_,
+                    all_known_ ? "" : ", but one whose need is not known may do with less");
   }
   return out;
 }

@@ -75,12 +75,13 @@ class Choice {
   Result<OwnExchange> exchange_ =
       refuse({.code = Code::unsupported, .message = "no exchange was looked for"});
   Result<add::Sums> sums_;     ///< of one with addends
-  bool exchange_fits_ = true;  ///< false: a memory limit has no room for it
+  bool exchange_fits_ = true;  ///< false: a memory limit has no room for its description
   Size looking_bytes_ = 0;     ///< what it takes while nothing is made of it
   Size making_bytes_ = 0;      ///< and while something is
   Chosen chosen_;
   Size tried_ = 0;                ///< most that was held of ways that failed, and of the one taken
   std::optional<Size> smallest_;  ///< least that one of the ways over the limit needs
+  bool all_known_ = true;         ///< whether no other way was too large for its need to be found
   std::optional<Diagnostic> last_;
 };
 

@@ -44,8 +44,8 @@ class Redistributor {
   ///        inapplicable (a step that cannot be applied, or an end whose tiles are not of the shape
   ///        of `to`), bad_program (a hand-made Program with devices or dimensions that do not
   ///        exist), size_overflow, infeasible (no strategy that was allowed stays within the memory
-  ///        limit; names the least that one of them needs, but for those whose exchange has no room
-  ///        to be made), unsupported and shared_memory_error (the
+  ///        limit; names the least that one of them needs, and says if the need of one is not
+  ///        known), unsupported and shared_memory_error (the
   ///        strategy that was asked for cannot be used here; `automatic` takes another), out of
   ///        memory, and MPI_Comm_dup's own errors, as mpi_error
   [[nodiscard]] static Result<Redistributor> make(MPI_Comm comm, const Program& program,
