@@ -185,6 +185,9 @@ TEST(Emit, what_a_form_cannot_say_is_refused_by_step) {
   EXPECT_EQ(refusal(uneven, emit::Form::stablehlo),
             "tiles that are not all alike are not written as StableHLO yet");
   EXPECT_EQ(refusal(uneven, emit::Form::sdy), "written");
+  const auto as_c = emit::emit(uneven, emit::Form::mpi_c);
+  ASSERT_FALSE(as_c);
+  EXPECT_THAT(render(as_c.error()), HasSubstr("note: `lower --direct` writes one exchange"));
 }
 
 }  // namespace

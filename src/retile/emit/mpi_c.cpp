@@ -16,7 +16,9 @@ namespace {
 
 constexpr std::string_view c_head =
     R"C(/* A plan of retile as MPI calls: mpicc this.c && mpirun -n DEVICES ./a.out
- * `reshard` moves a tile; main fills it, calls that, and compares every element. */
+ * `reshard` frees or reuses the tile that it gets, from malloc or calloc, and returns the new one.
+ * Elements are int64_t.
+ * main fills a tile, calls that, and compares every element. */
 )C";
 
 constexpr std::string_view headers[] = {"mpi.h", "stdint.h", "stdio.h", "stdlib.h", "string.h"};
@@ -445,7 +447,9 @@ std::string replicas_text(const Layout& layout) {
 /// The tiles before each step; of an exchange alone none are needed.
 std::vector<Shape> tiles_before(const Program& program) {
   if (program.steps.size() == 1 && is_exchange(program.steps.front())) return {Shape()};
-  return even_tiles(program, "C");
+  std::vector<std::string> notes;
+  if (!has_addends(program)) notes.push_back("`lower --direct` writes one exchange");
+  return even_tiles(program, "C", std::move(notes));
 }
 
 /// MPI counts elements by int.

@@ -229,9 +229,11 @@ std::vector<Traced> trace(const Program& program, bool by_digits) {
   return out;
 }
 
-std::vector<Shape> even_tiles(const Program& program, std::string_view form) {
+std::vector<Shape> even_tiles(const Program& program, std::string_view form,
+                              std::vector<std::string> notes) {
   if (!tiles_alike(program)) {
-    refuse_form(fmt::format("tiles that are not all alike are not written as {} yet", form));
+    refuse_form(fmt::format("tiles that are not all alike are not written as {} yet", form),
+                std::move(notes));
   }
   std::vector<Shape> out = {program.from.tile()};
   for (const Step& step : program.steps) {

@@ -39,8 +39,9 @@ struct Traced {
 [[nodiscard]] std::vector<Traced> trace(const Program& program, bool by_digits);
 
 /// The tile of every device before the first step and after each, where all are alike.
-/// \error (thrown) unsupported: tiles that are not all alike
-[[nodiscard]] std::vector<Shape> even_tiles(const Program& program, std::string_view form);
+/// \error (thrown) unsupported: tiles that are not all alike, with these notes
+[[nodiscard]] std::vector<Shape> even_tiles(const Program& program, std::string_view form,
+                                            std::vector<std::string> notes = {});
 
 /// Digits that touch are one; those of size 1 go.
 [[nodiscard]] std::vector<Digit> joined(const std::vector<Digit>& digits);
