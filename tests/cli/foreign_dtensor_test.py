@@ -113,6 +113,28 @@ class ForeignDtensor(Case):
         self.assertGreater(len(found), 20)
         self.assertLessEqual(wrong, found)
 
+    def test_ranks_are_put_in_order_once(self):
+        """The file's own ranks, again in --mesh, leave its verdict as it is; others are refused, and so is what numbers devices."""
+        found = (EXAMPLES.parent / "found" / "torch-2.15.0-order.json").read_text(encoding="utf-8")
+        right = found.replace('"group": [0, 1]', '"group": [1, 0]')
+        ends = ["--from", "S(0)", "--to", "R", "--shape", "2"]
+        meshes = ["x:2", "DeviceMesh((2,), 'cpu', stride=(1,))", "DeviceMesh('cpu', [1, 0], mesh_dim_names=('x',))",
+                  "Mesh(device_ids=array([1, 0]), axis_names=('x',))", 'sdy.mesh @m = <["x"=2], device_ids=[1, 0]>']
+        for mesh in meshes:
+            with self.subTest(mesh):
+                self.assertIs(self.verdict(found, "--mesh", mesh, *ends)["right"], False)
+                self.assertIs(self.verdict(right, "--mesh", mesh, *ends)["right"], True)
+                self.assertNotIn("otherwise", retile("check", "--mesh", mesh, *ends, stdin=right).stderr)
+        for mesh in ("DeviceMesh('cpu', [0, 1])", "DeviceMesh('cpu', [ [0], [1]])", "mesh['x'=2], device_ids=([2])"):
+            self.refused(retile("check", "--mesh", mesh, *ends, stdin=found), 2, r"lists the ranks \[0,1\], but the trace is of \[1,0\]")
+        whole = ["--to", "{replicated}", "--shape", "2"]
+        for start in ("{devices=[2]<=[2]}", "{devices=[2]1,0}", "NamedSharding(mesh=Mesh('x': 2), spec=P('x'), logical_device_ids=(0, 1))"):
+            self.refused(retile("check", "--from", start, *whole, stdin=found), 2, "numbers devices")
+        # In order, who numbers devices means ranks.
+        columns = ["--to", "{devices=[1,4]<=[4]}", "--shape", "8,4"]
+        self.assertIs(self.verdict(example("columns"), "--from", "{devices=[4,1]<=[4]}", *columns)["right"], True)
+        self.assertIs(self.verdict(example("columns"), "--from", "{devices=[4,1]1,0,2,3}", *columns)["right"], False)
+
     def test_wrong(self):
         for name, old, new, reason, rank, op in WRONG:
             with self.subTest(name=name, old=old, new=new):

@@ -63,6 +63,43 @@ Verdict verdict(const std::string& text) {
 const std::string both = "\"group\": [0, 1]";
 const std::string summed = ", \"reduction\": \"sum\"";
 
+/// The verdict where options say the mesh and the ends again, or why there is none.
+std::string verdict_over(const std::string& text, const std::string& mesh,
+                         const std::string& from = "S(0)") {
+  const auto judged = judge_text(
+      text, "trace.json", {.mesh = mesh, .shape = "2", .from = from, .to = "(Replicate(),)"});
+  if (!judged) return judged.error().message;
+  EXPECT_TRUE(judged->front().notes.empty());
+  return judged->front().verdict.right.value_or(false) ? "right" : "wrong";
+}
+
+TEST(DtensorTrace, ranks_of_a_mesh_are_put_in_order_once) {
+  const auto text = [](const std::string& group) {
+    const std::string gather = step("all_gather", "\"group\": [" + group + "]", "2");
+    return trace("2", "Shard(0)", "Replicate()", alike("1", gather), "1, 0");
+  };
+  const std::string right = text("1, 0");
+  const std::string wrong = text("0, 1");
+  for (const char* const mesh :
+       {"x:2", "DeviceMesh((2,), 'cpu', stride=(1,))", "DeviceMesh('cpu', [1, 0])",
+        "Mesh(device_ids=array([1, 0]), axis_names=('x',))",
+        "sdy.mesh @m = <[\"x\"=2], device_ids=[1, 0]>", "mesh['x'=2], device_ids=(1,0)"}) {
+    EXPECT_EQ(verdict_over(right, mesh), "right") << mesh;
+    EXPECT_EQ(verdict_over(wrong, mesh), "wrong") << mesh;
+  }
+  for (const char* const mesh : {"DeviceMesh('cpu', [0, 1])", "DeviceMesh('cpu', [ [0], [1]])",
+                                 "mesh['x'=2], device_ids=(0,1)"}) {
+    EXPECT_EQ(verdict_over(wrong, mesh), "--mesh lists the ranks [0,1], but the trace is of [1,0]")
+        << mesh;
+  }
+  for (const char* const from : {"{devices=[2]0,1}", "{devices=[2]1,0}",
+                                 "#sdy.sharding<mesh<[\"x\"=2], device_ids=[0, 1]>, [{\"x\"}]>"}) {
+    EXPECT_EQ(verdict_over(wrong, "x:2", from),
+              "this numbers devices, and the trace is of the ranks [1,0]")
+        << from;
+  }
+}
+
 TEST(DtensorTrace, ranks_are_counted_as_the_mesh_lists_them) {
   const std::string gather = step("all_gather", "\"group\": [7, 3]", "4");
   const std::string ranks = rank(3, "2", gather) + ", " + rank(7, "2", gather);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "retile/core/names.h"
@@ -28,6 +29,16 @@ std::vector<std::string> pieces_of(std::string_view text) {
   }
 }
 
+/// Whether a mesh's text lists its devices, which are not kept where they are in order.
+bool lists_devices(std::string_view text) {
+  if (text.find("device_ids") != std::string_view::npos) return true;
+  for (std::size_t at = text.find('['); at != std::string_view::npos; at = text.find('[', at + 1)) {
+    const std::size_t next = text.find_first_not_of(" \n", at + 1);
+    if (next != std::string_view::npos && text[next] >= '0' && text[next] <= '9') return true;
+  }
+  return false;
+}
+
 std::string shape_text(const Shape& shape) { return fmt::format("{}", fmt::join(shape, ",")); }
 
 /// One end on its way to a layout.
@@ -47,8 +58,10 @@ class Finder {
   Ends find() {
     check_form();
     choose_options();
+    take_ranks();
     check_rank();
     out_.notes = function_.notes;
+    if (ranks_ != in_order(ranks_.size())) out_.ranks = ranks_;
     End from = end_of("--from", options_.from, function_.from, "start");
     End to = end_of("--to", options_.to, function_.to, "end");
     brought_ = brought_mesh(from, to);
@@ -119,6 +132,59 @@ class Finder {
                     fmt::format("{} says {}, but this function moves {}", option,
                                 counted(count, "array"), counted(function_.arrays, "array")));
   }
+  /// A mesh of options that lists ranks must be that of the trace, whose devices are positions on it:
+  /// its ranks are in order already, and are not put in order twice.
+  void take_ranks() {
+    ranks_ = ranks_of_trace();
+    if (ranks_.empty() || !options_.mesh || !options_.mesh->order_text) return;
+    PlacedMesh& mesh = *options_.mesh;
+    if (mesh.mesh.device_count() != function_.devices) return;  // its ends are refused
+    const std::vector<Size> listed = mesh.order ? mesh.order->entries() : in_order(ranks_.size());
+    if (listed != ranks_) {
+      refuse_function(Code::bad_argument,
+                      fmt::format("--mesh lists the ranks {}, but the trace is of {}",
+                                  list_text(listed), list_text(ranks_)),
+                      {"leave --mesh out, or record the trace over that mesh"});
+    }
+    mesh = {.mesh = mesh.mesh};
+  }
+  /// The rank at each position of a trace's mesh; none: this is no trace.
+  [[nodiscard]] std::vector<Size> ranks_of_trace() const {
+    std::vector<Size> out;
+    for (const Operation& operation : function_.operations) {
+      const auto* ranks = std::get_if<Ranks>(&operation.action);
+      if (ranks == nullptr) continue;
+      for (const dtensor::RankTrace& rank : ranks->trace->ranks) out.push_back(rank.number);
+    }
+    return out;
+  }
+  /// Who numbers devices means ranks, and devices of a trace are positions on its mesh.
+  void check_ranks(const End& end) const {
+    if (end.source.empty() || ranks_ == in_order(ranks_.size()) || !numbers_devices(end)) return;
+    refuse_end(
+        end, Code::unsupported,
+        fmt::format("this numbers devices, and the trace is of the ranks {}", list_text(ranks_)),
+        {"placements, and types over the axes of the mesh, number none"});
+  }
+  /// Whether an end says by number which device holds what.
+  [[nodiscard]] static bool numbers_devices(const End& end) {
+    if (!end.sharding) return false;
+    const Sharding& sharding = *end.sharding;
+    if (sharding.only_device) return true;
+    const bool is_whole = std::all_of(sharding.dims.begin(), sharding.dims.end(),
+                                      [](const CutDim& dim) { return dim.parts.empty(); });
+    if (is_whole && sharding.addends.empty()) return false;
+    return sharding.mesh.order || end.text.find("device_ids") != std::string::npos ||
+           end.text.find("devices=") != std::string::npos;
+  }
+  [[nodiscard]] static std::vector<Size> in_order(std::size_t count) {
+    std::vector<Size> out(count);
+    std::iota(out.begin(), out.end(), Size{0});
+    return out;
+  }
+  [[nodiscard]] static std::string list_text(const std::vector<Size>& ranks) {
+    return shortened(fmt::format("[{}]", fmt::join(ranks, ",")));
+  }
   /// Tiles have as many dimensions as their array.
   void check_rank() const {
     if (has_ranks() || parameter().extents.size() == result().extents.size()) return;
@@ -161,6 +227,7 @@ class Finder {
   /// The layout of an end that has one, or can have it where the shape is this one.
   [[nodiscard]] Layout layout(End& end, const std::optional<Shape>& global) const {
     if (!end.layout && !end.sharding) end.sharding = read(end, global);
+    check_ranks(end);
     const Layout& out = end.layout ? *end.layout : end.sharding->layout;
     // Of fewer devices a layout could be made in which the others hold nothing: that is meant only
     // where one device holds it all.
@@ -173,13 +240,12 @@ class Finder {
     }
     return out;
   }
-  [[noreturn]] void refuse_end(const End& end, Code code, std::string message) const {
-    if (end.source.empty()) {
-      fail(place_in(input_, end.place), {.code = code, .message = std::move(message)});
-    }
+  [[noreturn]] void refuse_end(const End& end, Code code, std::string message,
+                               std::vector<std::string> notes = {}) const {
+    text::Mistake why{.code = code, .message = std::move(message), .notes = std::move(notes)};
+    if (end.source.empty()) fail(place_in(input_, end.place), std::move(why));
     const text::Input input{.text = end.text, .source = end.source};
-    fail({.input = &input, .span = {0, end.text.size()}},
-         {.code = code, .message = std::move(message)});
+    fail({.input = &input, .span = {0, end.text.size()}}, std::move(why));
   }
   [[nodiscard]] Sharding read(const End& end, const std::optional<Shape>& global) const {
     Result<Sharding> out = read_alone(end, global);
@@ -353,6 +419,7 @@ class Finder {
   EndOptions options_;  // for this array
   const text::Input& input_;
   Ends out_;
+  std::vector<Size> ranks_ = {};            // of a trace
   std::optional<PlacedMesh> brought_ = {};  // by the end that an option says
 };
 
@@ -364,6 +431,8 @@ Result<EndOptions> read_ends(const EndTexts& texts) {
     auto mesh = parse_any_mesh(*texts.mesh, "--mesh");
     if (!mesh) return refuse(std::move(mesh.error()));
     out.mesh = *std::move(mesh);
+    if (!out.mesh->order && lists_devices(*texts.mesh))
+      out.mesh->order_text = "as they are numbered";
   }
   if (!texts.shape) return out;
   for (const std::string& one : pieces_of(*texts.shape)) {

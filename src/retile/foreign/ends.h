@@ -42,6 +42,8 @@ struct Ends {
   std::optional<Sharding> from_sharding = {};
   std::optional<Sharding> to_sharding = {};
   std::optional<Mesh> mesh = {};  ///< that both are said over, where there is one
+  /// Of a trace whose ranks are in another order than 0, 1, ..: the rank that each device here is.
+  std::vector<Size> ranks = {};
   /// What an option says otherwise than the file, and what was taken for granted.
   std::vector<std::string> notes = {};
 };
