@@ -250,6 +250,8 @@ TEST(Sharding, meshes_of_other_systems_are_read) {
   EXPECT_EQ(mesh("shard.grid @m(shape = 3)"), "a0:3");
   EXPECT_EQ(mesh("DeviceMesh('cpu', [[0, 1], [2, 3]], mesh_dim_names=('dp', 'tp'))"), "dp:2,tp:2");
   EXPECT_EQ(mesh("DeviceMesh((dp=2, tp=4), device: 'cuda', stride: (4, 1))"), "dp:2,tp:4");
+  EXPECT_EQ(mesh("DeviceMesh((2, 4), 'cuda', stride=(4, 1))"), "a0:2,a1:4");
+  EXPECT_EQ(mesh("DeviceMesh((2,), 'cpu', stride=(1,))"), "a0:2");
 }
 
 TEST(Sharding, shapes_stand_in_front_or_behind) {

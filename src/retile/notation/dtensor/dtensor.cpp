@@ -87,12 +87,17 @@ Placement read_placement(Scanner& scanner, bool together) {
   return out;
 }
 
-/// Reads `(dp=2, tp=2)`, behind the bracket.
+/// Reads `(dp=2, tp=2)`, or `(2, 2)` of a mesh without names, behind the bracket.
 std::vector<ReadAxis> read_named_axes(Scanner& scanner) {
   std::vector<ReadAxis> out;
   while (!scanner.accept(")")) {
     if (!out.empty()) scanner.expect(",");
     if (scanner.accept(")")) break;
+    if (scanner.sees_number()) {
+      const Token<Size> size = scanner.size("the size of an axis");
+      out.push_back({{numbered_axis(out.size()), size.place}, size});
+      continue;
+    }
     Token<std::string> name =
         scanner.sees_quoted() ? scanner.quoted("") : scanner.word("the name of an axis");
     if (!scanner.accept("=")) scanner.expect(":");
