@@ -7,9 +7,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from pathlib import Path
 
 from support import RETILE, Case, main, retile
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 MESH = ["--mesh", "x:4,y:6", "--from", "[3{x}12, 2{y}12]", "--to", "[12, 3{x}12]"]
 
 # Asks retile itself, and spoils what it says wherever an axis of the mesh divides by three.
@@ -65,6 +67,19 @@ class Shrink(Case):
                        stdin=found["program"])
         self.assertEqual(again.returncode, 1, again.stderr)
         self.assertEqual(json.loads(again.stdout), found["verdict"])
+
+    def test_the_order_of_ranks_is_handed_on(self):
+        """Without it the command answers another question, and its answer is right where the file is wrong."""
+        found = EXAMPLES / "found" / "torch-2.15.0-order.json"
+        stand_in = "import sys; order, path = sys.argv[1:]; text = open(path).read(); " \
+                   "print(text if order == '[1,0]' else text.replace('[1, 0]', '[0, 1]'))"
+        self.write("order.py", stand_in)
+        command = f"{sys.executable} '{self.path('order.py')}'"
+        self.not_shrunk(2, ["stand in another order", "{order} hands it on"], "--peer", command + " {mesh} " + str(found), str(found))
+        done = retile("check", "--shrink", "--json", "--peer", command + " {order} " + str(found), str(found))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        out = json.loads(done.stdout)
+        self.assertEqual((out["kind"], out["order"]), ("wrong: end", [1, 0]))
 
     def test_as_text(self):
         done = retile("check", "--shrink", "--peer", self.command("wrong"), *MESH)

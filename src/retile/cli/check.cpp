@@ -25,7 +25,7 @@ system compiled: HLO, StableHLO, Shardy, MLIR, or a trace of DTensor. Each gets 
 code is the largest. Where a text does not say its ends, --from and --to do, in any notation.
 
 --shrink asks the command of --peer for ever smaller reshards, and prints the smallest that it still gets
-wrong. In the command {mesh}, {from}, {to} and {shape} stand for them; {from:jax} says the form, which is
+wrong. In the command {mesh}, {order}, {from}, {to} and {shape} stand for them; {from:jax} says the form, which is
 the paper's, or one of `retile convert`. The first reshard is that of FILE, or of --from and --to.
 
 Exit codes: 0 right, 1 wrong (with --within-bound: or higher than both ends), 2 the input cannot be
@@ -61,6 +61,15 @@ Diagnostic needless_ends(const std::string& source) {
           .notes = {"--mesh, --from, --to and --shape are for what other systems compile"}};
 }
 
+/// The refusal of an input in which nothing stands.
+Diagnostic empty_input(const std::string& source) {
+  return {.code = Code::syntax,
+          .message = source == "stdin" ? "stdin is empty: there is no Program here"
+                                       : "the file is empty: there is no Program here",
+          .source = source,
+          .notes = {"the command that was to write it may have failed"}};
+}
+
 Outcome work_on(const CheckArguments& arguments) {
   if (arguments.shrink.wanted && !arguments.program && arguments.foreign.ends.from) {
     return shrink_foreign(std::nullopt, "", arguments.foreign, arguments.shrink);
@@ -69,6 +78,7 @@ Outcome work_on(const CheckArguments& arguments) {
   const Result<std::string> text = read_text(path, "PROGRAM");
   if (!text) return failed(text.error());
   const std::string source = path == "-" ? "stdin" : path;
+  if (text->find_first_not_of(" \t\r\n") == std::string::npos) return failed(empty_input(source));
   if (arguments.shrink.wanted) {
     return shrink_foreign(*text, source, arguments.foreign, arguments.shrink);
   }

@@ -156,7 +156,8 @@ std::optional<Placeholder> next_placeholder(std::string_view command, std::size_
     const std::string_view inside = command.substr(begin + 1, close - begin - 1);
     const std::size_t colon = std::min(inside.find(':'), inside.size());
     const std::string_view name = inside.substr(0, colon);
-    if (name != "mesh" && name != "from" && name != "to" && name != "shape") continue;
+    constexpr std::array<std::string_view, 5> names = {"mesh", "order", "from", "to", "shape"};
+    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
     return Placeholder{.name = name,
                        .form = inside.substr(std::min(colon + 1, inside.size())),
                        .begin = begin,

@@ -32,12 +32,12 @@ struct PeerCommand {
   std::vector<std::string> variables = {};
 };
 
-/// The first `{mesh}`, `{from}`, `{to}` or `{shape}` of a command that stands between quotes or
+/// The first `{mesh}`, `{order}`, `{from}`, `{to}` or `{shape}` of a command that stands between quotes or
 /// backquotes: what fills it in would not be one word there, or not only a word.
 [[nodiscard]] std::optional<Span> quoted_placeholder(std::string_view command);
 
-/// A command with texts in the place of `{mesh}`, `{from}`, `{to}` and `{shape}`, each of which may
-/// name a form: `{from:jax}`. Other braces stay, and so does what follows a `$`. A text is the value of a
+/// A command with texts in the place of `{mesh}`, `{order}`, `{from}`, `{to}` and `{shape}`, each of
+/// which may name a form: `{from:jax}`. Other braces stay, and so does what follows a `$`. A text is the value of a
 /// variable, which no shell reads as a part of its line.
 /// \param text_of  the text of a name in a form, which is empty where none stands there
 /// \error of text_of

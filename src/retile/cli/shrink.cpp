@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "retile/cli/json.h"
@@ -12,6 +13,7 @@
 #include "retile/cli/progress.h"
 #include "retile/core/names.h"
 #include "retile/core/primes.h"
+#include "retile/foreign/reader.h"
 #include "retile/foreign/shrink.h"
 #include "retile/notation/convert.h"
 #include "retile/notation/paper/notation.h"
@@ -106,12 +108,24 @@ class Asker {
                               std::string_view name, std::string_view form_name) const {
     const AboutPeer about_peer{command_};
     if (name == "shape") return fmt::format("{}", fmt::join(reshard.shape, ","));
+    if (name == "order") return order_text(reshard.mesh);
     const Result<ShardingForm> form = form_named(form_name, about_peer);
     if (!form) return refuse(form.error());
     const Result<std::string> text = name == "mesh" ? mesh_text(reshard.mesh, *form)
                                                     : to_text(ends[name == "from" ? 0 : 1], *form);
     if (text) return text;
     return refuse(about_peer(text.error().message, text.error().notes));
+  }
+
+  /// The device at each position, also where they are in order.
+  static Result<std::string> order_text(const PlacedMesh& mesh) {
+    if (mesh.order) return fmt::format("[{}]", fmt::join(mesh.order->entries(), ","));
+    if (mesh.devices() > foreign::most_devices) {
+      return refuse({.code = Code::unsupported, .message = "too many devices to list"});
+    }
+    std::vector<Size> devices(static_cast<std::size_t>(mesh.devices()));
+    std::iota(devices.begin(), devices.end(), Size{0});
+    return fmt::format("[{}]", fmt::join(devices, ","));
   }
 
   /// A verdict by the ends that were asked for, whatever the answer says of its own. A trace of DTensor is
@@ -182,6 +196,12 @@ Result<Reshard> reshard_between(const foreign::Ends& ends, const std::optional<P
   return foreign::reshard_of(ends.from, ends.to, mesh_for(ends.mesh, given, ends.from.devices()));
 }
 
+/// Says which rank stands at each position of the mesh, which a command is to hear.
+void put_in_order(Reshard& reshard, const std::vector<Size>& ranks) {
+  reshard.mesh.order = DeviceTable::list(ranks);
+  reshard.mesh.order_text = fmt::format("[{}]", fmt::join(ranks, ","));
+}
+
 /// The ends of a text's one function.
 Result<Reshard> reshard_in(const std::string& text, const std::string& source,
                            const foreign::EndOptions& options) {
@@ -200,7 +220,12 @@ Result<Reshard> reshard_in(const std::string& text, const std::string& source,
                    .source = source});
   }
   const foreign::Ends& ends = all->front();
-  Result<Reshard> out = reshard_between(ends, options.mesh);
+  // Devices of a trace are places on its mesh.
+  const bool has_ranks = !ends.ranks.empty();
+  std::optional<PlacedMesh> given = options.mesh;
+  if (has_ranks && given) given = PlacedMesh{.mesh = given->mesh};
+  Result<Reshard> out = reshard_between(ends, given);
+  if (out && has_ranks) put_in_order(*out, ends.ranks);
   if (!out) {
     out.error().source = source;
     out.error().notes.emplace_back("--mesh x:4,y:2 says other axes");
@@ -319,6 +344,31 @@ std::optional<Diagnostic> odd_axis(const Reshard& reshard) {
       .notes = {"names of letters, digits, _, . and - are; --mesh says other axes"}};
 }
 
+/// Whether a placeholder says the order of the devices: what is written over a mesh has its own.
+bool tells_order(std::string_view name, std::string_view form) {
+  if (name == "order") return true;
+  if (name == "shape") return false;
+  const bool is_mesh = name == "mesh";
+  return form == "sdy" || form == "hlo3" ||
+         (!is_mesh && (form == "jax" || form == "hlo1" || form == "hlo2"));
+}
+
+/// A command that is not told the order of the devices would be asked for another reshard.
+std::optional<Diagnostic> untold_order(const Reshard& reshard, const std::string& command) {
+  if (!reshard.mesh.order) return std::nullopt;
+  bool told = false;
+  const auto used =
+      filled_in(command, [&](std::string_view name, std::string_view form) -> Result<std::string> {
+        told = told || tells_order(name, form);
+        return std::string();
+      });
+  if (!used || told) return std::nullopt;
+  return AboutPeer{command}(
+      "the devices of this reshard stand in another order, which the command "
+      "is not told",
+      {"{order} hands it on, as [1,0]"});
+}
+
 Outcome search(const Asker& asker, const Reshard& whole, const std::string& command, Size runs,
                bool json) {
   Result<Finding> first = asker.ask(whole);
@@ -382,6 +432,7 @@ Outcome shrink_foreign(const std::optional<std::string>& text, const std::string
       text ? reshard_in(*text, source, *options) : reshard_of_options(*options);
   if (!whole) return failed(whole.error());
   if (const auto why = odd_axis(*whole)) return failed(*why);
+  if (const auto why = untold_order(*whole, *shrink.peer)) return failed(*why);
   const Asker asker(arguments, *shrink.peer, peer_seconds);
   return search(asker, *whole, *shrink.peer, runs, arguments.json);
 }
