@@ -144,7 +144,7 @@ What this says, losses first:
 
 ### Who copies
 
-The side with short runs should copy, as [execution.md](execution.md#what-a-pass-does) explains. The table says how many times as long the other side takes,
+The side with short runs should copy, as [execution.md](../dev/execution.md#what-a-pass-does) explains. The table says how many times as long the other side takes,
 from 16 MiB on:
 
 {sides([result for result in results if result["total_bytes"] >= 16 * MIB])}

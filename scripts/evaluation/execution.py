@@ -19,7 +19,7 @@ PROCESSES = (2, 4, 8)
 JUDGED_KIB = 256 * 1024  # most targets are about arrays of 256 MiB
 LONG_RUN_BYTES = 4096
 SHORT_RUN_BYTES = 64
-PAGE_LINK = "../bench/results/execution_{}.json"
+PAGE_LINK = "../../bench/results/execution_{}.json"
 
 PEER, PEER_IN_HUGE_PAGES = "peer", "peer in huge pages"
 LIMIT, STREAM, AUTOMATIC, IN_PLACE, ALLTOALLW = "copy limit", "one stream", "automatic", "in place", "MPI_Alltoallw"

@@ -51,7 +51,7 @@ def losses(counts, way):
 def of_nodes(counts):
     """Two nodes that are namespaces: by the strategy that is chosen, in its own tiles."""
     lines = ["", "On two nodes `automatic` moves what stays on a node through its memory. Between them it sends messages, or few by "
-             "[carriers](execution.md#carriers), where little goes there. The nodes are namespaces of one machine, each with one core of its own, joined by a "
+             "[carriers](../dev/execution.md#carriers), where little goes there. The nodes are namespaces of one machine, each with one core of its own, joined by a "
              "link without a limit. Tiles are the library's own. `MPI_Alltoallw` takes what MPI chooses, on a node and between them.", "",
              "| Processes | Array | Problems | Alltoallw over automatic | over contiguous Alltoall |", "|---:|---:|---:|---|---|"]
     bounds = bounds_of(counts)
