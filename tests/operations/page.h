@@ -104,7 +104,8 @@ inline std::string page() {
       "StableHLO.\n\n"
       "JAX 0.12.0 was asked for 11,280 small modules of all rows but `call`, and 0.10.2 for "
       "7,755 of these.\n"
-      "Elements were compared with what our evaluator says: [peers.md](peers.md#operations).\n\n";
+      "Elements were compared with what our evaluator says: "
+      "[peers.md](../ledger/peers.md#operations).\n\n";
   out += line({"HLO", "StableHLO", "Operands", "Elements", "Result", "Defined in"}) +
          "|---|---|---|---|---|---|\n";
   for (const Row& row : rows()) {
