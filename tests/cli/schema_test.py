@@ -3,17 +3,18 @@
 Held against it: the golden files, the recorded calls, and objects that the program prints here, so that every field is seen.
 """
 
-import importlib.machinery
-import importlib.util
 import json
 import os
 import re
+import sys
 import unittest
 from pathlib import Path
 
 from support import RETILE, Case, environment, main, retile
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+import script_module  # noqa: E402  the path has to be there first
 SPMD = ROOT / "examples/spmd"
 ARRAY = ROOT / "examples/array"
 PEER = str(ROOT / "examples/foreign/wrong_groups.sh") + " {mesh} {from} {to}"
@@ -27,14 +28,7 @@ BASES = {"integer": lambda value: isinstance(value, int) and not isinstance(valu
          "[text, integer]": lambda value: isinstance(value, list) and list(map(type, value)) == [str, int]}
 
 
-def script():
-    loader = importlib.machinery.SourceFileLoader("reference", str(ROOT / "scripts" / "reference"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("reference", loader))
-    loader.exec_module(module)
-    return module
-
-
-REFERENCE = script()
+REFERENCE = script_module.load(ROOT, "reference")
 SCHEMAS = REFERENCE.schemas()
 
 

@@ -5,8 +5,6 @@
 """
 
 import copy
-import importlib.machinery
-import importlib.util
 import json
 import os
 import re
@@ -18,8 +16,9 @@ import xml.etree.ElementTree
 from pathlib import Path
 
 ROOT = Path(sys.argv.pop(1))
-sys.path.insert(0, str(ROOT / "scripts"))
-from evaluation import execution, picture  # noqa: E402  the path has to be there first
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "support")]
+import script_module  # noqa: E402  the path has to be there first
+from evaluation import execution, picture  # noqa: E402
 from evaluation.picture import Mark  # noqa: E402
 from made_up_runs import result, run  # noqa: E402
 
@@ -53,14 +52,6 @@ def brightness(colour):
 def contrast(colour, background):
     dark, light = sorted((brightness(colour), brightness(background)))
     return (light + 0.05) / (dark + 0.05)
-
-
-def evaluate():
-    """The script, as a module."""
-    loader = importlib.machinery.SourceFileLoader("evaluate", str(ROOT / "scripts" / "evaluate"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("evaluate", loader))
-    loader.exec_module(module)
-    return module
 
 
 class Pictures(unittest.TestCase):
@@ -105,7 +96,7 @@ class Published(unittest.TestCase):
         """What they say and how many points they have, as another matplotlib may draw other lines."""
         with tempfile.TemporaryDirectory() as folder:
             execution.pictures(Path(folder), execution.load(ROOT / "bench" / "results"))
-            evaluate().pictures(Path(folder), *(json.loads((ROOT / "bench" / "results" / name).read_text()) for name in ("plan.json", "baselines.json")))
+            script_module.load(ROOT, "evaluate").pictures(Path(folder), *(json.loads((ROOT / "bench" / "results" / name).read_text()) for name in ("plan.json", "baselines.json")))
             self.assertEqual(len(list(Path(folder).iterdir())), 6)
             for path in Path(folder).iterdir():
                 said, meant = (ROOT / "docs" / "ledger" / "evaluation" / path.name).read_text(), path.read_text()

@@ -4,24 +4,17 @@
     reference_test.py ROOT RETILE
 """
 
-import importlib.machinery
-import importlib.util
 import sys
 import unittest
 from pathlib import Path
 
 ROOT, RETILE = Path(sys.argv[1]), sys.argv[2]
 del sys.argv[1:]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+import script_module  # noqa: E402  the path has to be there first
 
 
-def script():
-    loader = importlib.machinery.SourceFileLoader("reference", str(ROOT / "scripts" / "reference"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("reference", loader))
-    loader.exec_module(module)
-    return module
-
-
-reference = script()
+reference = script_module.load(ROOT, "reference")
 
 
 def differences(wanted, there):

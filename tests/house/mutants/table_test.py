@@ -5,8 +5,6 @@ noticed. Functions that move or are formatted anew break nothing, and `--rename`
     table_test.py ROOT
 """
 
-import importlib.machinery
-import importlib.util
 import re
 import shutil
 import sys
@@ -15,16 +13,11 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(sys.argv.pop(1))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+import script_module  # noqa: E402  the path has to be there first
 
 
-def script():
-    loader = importlib.machinery.SourceFileLoader("mutants", str(ROOT / "scripts" / "mutants"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("mutants", loader))
-    loader.exec_module(module)
-    return module
-
-
-MUTANTS = script()
+MUTANTS = script_module.load(ROOT, "mutants")
 
 
 class Table(unittest.TestCase):

@@ -8,14 +8,16 @@ turned upside down makes rises, and a list without one of its functions is not t
 
 import sys
 import unittest
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 sys.dont_write_bytecode = True  # the tests leave nothing in the sources
 
 BUILD = sys.argv.pop()
 ROOT = Path(sys.argv.pop())
-trace = SourceFileLoader("trace_calls", str(ROOT / "scripts" / "trace_calls")).load_module()
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+import script_module  # noqa: E402  the path has to be there first
+
+trace = script_module.load(ROOT, "trace_calls")
 NAMES = ["run", "plan", "check"]
 
 
