@@ -25,6 +25,7 @@ struct OverDimsAnswer {
   std::optional<RealisedPath> best;  ///< the cheapest that was found within the memory limit
   Wide lower_bound = 0;              ///< no sequence costs less
   bool no_other = false;             ///< no steps along one dimension each cost as little as `best`
+  bool joins_known = false;          ///< `best` is the path that was known, with steps joined
   /// What `best` costs, where nothing costs less.
   [[nodiscard]] std::optional<Wide> proved() const {
     if (!best || best->cost > lower_bound) return std::nullopt;

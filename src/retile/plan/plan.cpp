@@ -585,6 +585,7 @@ void merge_known(const Problem& problem, const Prices& prices, const PlanOptions
   if (limit && resident_of(problem, out.path, out.permute) > *limit) return;
   if (out.cost >= known.cost || (answer.best && out.cost >= answer.best->cost)) return;
   answer.best = std::move(out);
+  answer.joins_known = true;
 }
 
 /// What every sequence costs at least that is not slices alone.
@@ -779,12 +780,12 @@ Result<Plan> plan_even(Problem problem, const PlanOptions& options) {
   return made;
 }
 
-Result<EvenPlans> plan_even_twice(const Problem& problem, PlanOptions options) {
+Result<EvenPlans> plan_even_twice(Problem problem, PlanOptions options) {
   options.steps = Scope::several_dims;
   auto found = search_one_then_several(problem, options);
   if (!found) return refuse(found.error());
   EvenPlans out;
-  if (found->takes_over_dims) {
+  if (found->takes_over_dims && !found->over_dims.joins_known) {
     auto made = plan_found(problem, options, *found);
     if (!made) return refuse(made.error());
     out.cheaper = *std::move(made);
@@ -793,7 +794,7 @@ Result<EvenPlans> plan_even_twice(const Problem& problem, PlanOptions options) {
     options.steps = Scope::one_dim;
     found->takes_over_dims = false;
     found->over_dims.lower_bound = found->least;
-    auto made = plan_found(problem, options, *found);
+    auto made = plan_found(std::move(problem), options, *found);
     if (!made) return refuse(made.error());
     out.single = *std::move(made);
   }

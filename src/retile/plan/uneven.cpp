@@ -69,37 +69,52 @@ Result<void> check_ends(const Problem& problem) {
   return {};
 }
 
-/// The even problem over the tiles filled up, or why there is none.
-/// \param smaller  as of Nesting::size
-Result<Even> aligned(const Problem& problem, bool smaller) {
+/// How all dimensions nest, or why one does not.
+Result<Nestings> nestings_of(const Problem& problem) {
   if (const auto ends = check_ends(problem); !ends) return tl::unexpected(ends.error());
-  Shape size;
-  Nestings dims;
+  Nestings out;
+  out.reserve(problem.from.rank());
   for (std::size_t i = 0; i < problem.from.rank(); ++i) {
     Result<Nesting> nesting = nesting_of(problem, i);
     if (!nesting && nesting.error().code == Code::inapplicable) {
       return none(nesting.error().message + ", so no collective ends there");
     }
     if (!nesting) return tl::unexpected(nesting.error());
-    const Result<Size> one = nesting->size(smaller);
-    if (!one) return tl::unexpected(one.error());
-    size.push_back(*one);
-    dims.push_back(*std::move(nesting));
+    out.push_back(*std::move(nesting));
   }
-  if (!checked_product(size)) return filled_up_too_long();
-  return Even{{problem.from.filled_up(size), problem.to.filled_up(size)}, std::move(dims)};
+  return out;
 }
 
-/// The even problems that may stand for one, the first first: where cuts nest that no blocks are, tiles
-/// may become smaller than those of both ends, but no step need lead there.
+/// The shape of the tiles filled up. \param smaller  as of Nesting::size
+/// \error size_overflow
+Result<Shape> filled_shape(const Nestings& dims, bool smaller) {
+  Shape out;
+  out.reserve(dims.size());
+  for (const Nesting& dim : dims) {
+    const Result<Size> one = dim.size(smaller);
+    if (!one) return tl::unexpected(one.error());
+    out.push_back(*one);
+  }
+  if (!checked_product(out)) return filled_up_too_long();
+  return out;
+}
+
+/// The even problems over the tiles filled up that may stand for one, the first first, or why there is
+/// none: where cuts nest that no blocks are, tiles may become smaller than those of both ends, but no
+/// step need lead there.
 Result<std::vector<Even>> alignments(const Problem& problem) {
-  Result<Even> first = aligned(problem, true);
-  Result<Even> other = aligned(problem, false);
+  Result<Nestings> dims = nestings_of(problem);
+  if (!dims) return tl::unexpected(dims.error());
+  const Result<Shape> first = filled_shape(*dims, true);
+  const Result<Shape> other = filled_shape(*dims, false);
   if (!other) return tl::unexpected(other.error());
+  const auto even = [&](const Shape& size, Nestings nestings) {
+    return Even{{problem.from.filled_up(size), problem.to.filled_up(size)}, std::move(nestings)};
+  };
   std::vector<Even> out;
-  const bool same = first && first->problem.from.global() == other->problem.from.global();
-  if (first) out.push_back(*std::move(first));
-  if (!same) out.push_back(*std::move(other));
+  const bool differ = first && *first != *other;
+  if (differ) out.push_back(even(*first, *dims));
+  out.push_back(even(*other, *std::move(dims)));
   return out;
 }
 
@@ -138,13 +153,14 @@ Size weak_part(const Plan& plan) {
 /// The largest tile in the array after a step of the even plan that leaves so many tiles in every
 /// dimension, and before it those many.
 /// \error inapplicable (no step cuts so)
-Result<Shape> tile_after(const Even& even, const Shape& before, const Shape& after) {
+Result<Shape> tile_after(const Nestings& dims, const Shape& before, const Shape& after) {
   Shape out;
+  out.reserve(after.size());
   for (std::size_t i = 0; i < after.size(); ++i) {
-    const auto cuts = even.dims[i].cuts(after[i]);
+    const auto cuts = dims[i].cuts(after[i]);
     if (!cuts) return none(fmt::format("dim {}: no steps lead to {} tiles", i, after[i]));
     out.push_back(cuts->largest());
-    if (after[i] > before[i] && !even.dims[i].pieces(before[i], after[i])) {
+    if (after[i] > before[i] && !dims[i].pieces(before[i], after[i])) {
       return none(fmt::format("dim {}: no step cuts at {}", i, cuts_text(*cuts)));
     }
   }
@@ -152,41 +168,71 @@ Result<Shape> tile_after(const Even& even, const Shape& before, const Shape& aft
 }
 
 /// How many tiles of that shape every dimension of the even problem has.
-Shape counts_of(const Even& even, const Shape& tile) {
-  Shape out = even.problem.from.global();
+Shape counts_of(const Problem& even, const Shape& tile) {
+  Shape out = even.from.global();
   for (std::size_t i = 0; i < out.size(); ++i) out[i] /= tile[i];
   return out;
 }
 
-/// Gives the plan of the even problem the sizes that its tiles have in the array.
-/// \error inapplicable (no step cuts as this plan does)
-Result<void> restrict(Plan& plan, const Even& even, const Problem& problem) {
-  Shape before = counts_of(even, even.problem.from.tile());
+/// What steps come to in the array.
+struct Totals {
+  Size cost = 0;
+  Size height = 0;
+  Size bound = 0;
+  Size valley = 0;
+  Size resident = 0;
+};
+
+/// Whether a plan, or what its steps come to, is lower than another one, or as low and cheaper. May be
+/// higher than the ends, where one of them is whole in a dimension.
+template <class T>
+bool is_better(const T& one, const T& than) {
+  const auto rank = [](const T& each) { return std::pair(each.height > each.bound, each.cost); };
+  return rank(one) < rank(than);
+}
+
+/// Whether nobody wants other steps where he can have these.
+bool is_enough(const Totals& one, const Totals& other) {
+  return !is_better(other, one) && one.resident <= other.resident;
+}
+
+/// Gives the steps of a plan of the even problem the costs that they have in the array, and what they
+/// come to.
+/// \error inapplicable (no step cuts as these do)
+Result<Totals> restrict(std::vector<PlanStep>& steps, const Problem& even, const Nestings& dims,
+                        const Problem& problem) {
+  Shape before = counts_of(even, even.from.tile());
   Size size = problem.from.tile_size();
-  plan.height = std::max(problem.from.tile_size(), problem.to.tile_size());
-  plan.bound = plan.height;
-  plan.valley = std::min(problem.from.tile_size(), problem.to.tile_size());
-  plan.resident = plan.height;
-  plan.cost = 0;
-  for (PlanStep& step : plan.steps) {
-    const Shape now = counts_of(even, step.tile);
-    const Result<Shape> tile = tile_after(even, before, now);
+  const auto [least, most] = std::minmax({size, problem.to.tile_size()});
+  Totals out{.height = most, .bound = most, .valley = least, .resident = most};
+  for (PlanStep& step : steps) {
+    Shape now = counts_of(even, step.tile);
+    const Result<Shape> tile = tile_after(dims, before, now);
     if (!tile) return tl::unexpected(tile.error());
     const Size after = size_of(*tile);
     step.cost = cost_of(step.op, size, after);
-    plan.cost += step.cost;
-    plan.height = std::max(plan.height, after);
-    plan.valley = std::min(plan.valley, after);
-    plan.resident = std::max(plan.resident, step.op == Collective::dynslice ? size : size + after);
+    out.cost += step.cost;
+    out.height = std::max(out.height, after);
+    out.valley = std::min(out.valley, after);
+    out.resident = std::max(out.resident, step.op == Collective::dynslice ? size : size + after);
     size = after;
-    before = now;
+    before = std::move(now);
   }
+  return out;
+}
+
+/// Says of the plan of an even problem what its steps come to in the array.
+void set_totals(Plan& plan, const Totals& totals) {
+  plan.cost = totals.cost;
+  plan.height = totals.height;
+  plan.bound = totals.bound;
+  plan.valley = totals.valley;
+  plan.resident = totals.resident;
   // What is proved of the even problem is said of its tiles, and those that reach beyond the array
   // cost less here.
   plan.weak_cost = weak_part(plan);
   plan.lower_bound = 0;
   plan.optimal = plan.cost == 0;
-  return {};
 }
 
 // ---- Steps along several dimensions -------------------------------------------------------------
@@ -194,12 +240,17 @@ Result<void> restrict(Plan& plan, const Even& even, const Problem& problem) {
 // They take tiles of one shape in every row (docs/reference/program.md). So where they go along a dimension, those
 // that it puts together are alike, or those that it cuts one into.
 
-/// More tiles of a dimension are not compared one by one.
+/// More tiles of a list are not compared one by one.
 constexpr Size most_compared = Size{1} << 16;
 
-/// Whether each n tiles in a row are equally wide.
+/// Whether each n tiles in a row are equally wide. Precondition: n > 1.
 bool are_alike(const Cuts& cuts, Size n) {
   if (cuts.is_even()) return true;
+  if (cuts.is_balanced()) return cuts.global() % cuts.count() % n == 0;  // those are wider by one
+  if (cuts.is_blocks()) {
+    const Size full = cuts.global() / cuts.block();
+    return cuts.global() % cuts.block() == 0 && full % n == 0;
+  }
   if (cuts.count() > most_compared) return false;
   for (Size t = 0; t < cuts.count(); ++t) {
     if (cuts.width(t) != cuts.width(t - t % n)) return false;
@@ -209,7 +260,8 @@ bool are_alike(const Cuts& cuts, Size n) {
 
 /// Whether the tiles of the array allow such a step along several dimensions where the even problem has
 /// so many of them before it.
-bool may_go_along(const Even& even, Collective op, const StepParts& parts, const Shape& before) {
+bool may_go_along(const Nestings& dims, Collective op, const StepParts& parts,
+                  const Shape& before) {
   Shape joins(before.size(), 1);
   Shape cuts(before.size(), 1);
   for (const PlanStep::Part& part : parts) {
@@ -218,7 +270,7 @@ bool may_go_along(const Even& even, Collective op, const StepParts& parts, const
   }
   for (std::size_t i = 0; i < before.size(); ++i) {
     const Size n = joins[i] * cuts[i];  // one of them is 1
-    const auto finer = n == 1 ? std::nullopt : even.dims[i].cuts(before[i] * cuts[i]);
+    const auto finer = n == 1 ? std::nullopt : dims[i].cuts(before[i] * cuts[i]);
     if (n > 1 && !(finer && are_alike(*finer, n))) return false;
   }
   return true;
@@ -226,15 +278,16 @@ bool may_go_along(const Even& even, Collective op, const StepParts& parts, const
 
 /// The steps of a plan of the even problem with those along several dimensions where the array allows them,
 /// and with those alone; nothing where it does not allow one that nothing can take the place of.
-std::optional<std::vector<PlanStep>> allowed_together(const Plan& plan, const Even& even) {
+std::optional<std::vector<PlanStep>> allowed_together(const Plan& plan, const Nestings& dims) {
   std::vector<Shape> before;
-  Shape tile = even.problem.from.tile();
+  before.reserve(plan.steps.size());
+  Shape tile = plan.problem.from.tile();
   for (const PlanStep& step : plan.steps) {
-    before.push_back(counts_of(even, tile));
+    before.push_back(counts_of(plan.problem, tile));
     run_on_tile(step, tile);
   }
   const auto allows = [&](Collective op, const StepParts& parts, std::size_t first) {
-    return may_go_along(even, op, parts, before[first]);
+    return may_go_along(dims, op, parts, before[first]);
   };
   for (std::size_t k = 0; k < plan.steps.size(); ++k) {
     const PlanStep& step = plan.steps[k];
@@ -242,7 +295,7 @@ std::optional<std::vector<PlanStep>> allowed_together(const Plan& plan, const Ev
     if (!allows(step.op, step.parts, k)) return std::nullopt;
   }
   std::vector<PlanStep> out = joined(plan.steps, allows);
-  tile = even.problem.from.tile();
+  tile = plan.problem.from.tile();
   for (PlanStep& step : out) {
     run_on_tile(step, tile);
     step.tile = tile;
@@ -265,58 +318,75 @@ bool may_join(const std::vector<PlanStep>& steps) {
   return std::adjacent_find(steps.begin(), steps.end(), is_like_next) != steps.end();
 }
 
+/// A plan of an even problem, and its steps with those along several dimensions in their place.
+struct Candidate {
+  Plan plan;
+  std::optional<std::vector<PlanStep>> together = {};
+};
+
 /// The plan of the even problem with steps along one dimension, alone.
 /// \error as of plan_even()
-Result<std::vector<Plan>> plan_of_even(const Even& even, PlanOptions options) {
+Result<std::vector<Candidate>> plan_of_even(Problem even, PlanOptions options) {
   options.steps = Scope::one_dim;
-  Result<Plan> single = plan_even(even.problem, options);
+  Result<Plan> single = plan_even(std::move(even), options);
   if (!single) return refuse(single.error());
-  std::vector<Plan> out;
-  out.push_back(*std::move(single));
+  std::vector<Candidate> out;
+  out.push_back({*std::move(single)});
   return out;
 }
 
 /// Plans of the even problem that may stand for one: first that of steps along one dimension, then
 /// those with steps along several, where these are wanted and may be cheaper.
 /// \error as of plan_even()
-Result<std::vector<Plan>> plans_of_even(const Even& even, const PlanOptions& options) {
+Result<std::vector<Candidate>> plans_of_even(Even& even, const PlanOptions& options) {
   const bool several = options.steps != Scope::one_dim && may_have_several_dims(even);
-  if (!several) return plan_of_even(even, options);
-  Result<EvenPlans> plans = plan_even_twice(even.problem, options);
+  if (!several) return plan_of_even(std::move(even.problem), options);
+  const Size target = even.problem.to.tile_size();
+  Result<EvenPlans> plans = plan_even_twice(std::move(even.problem), options);
   if (!plans) return refuse(plans.error());
   auto& [single, cheaper] = *plans;
-  std::vector<Plan> out;
-  out.reserve(3);  // plans are dear to copy
-  const bool is_least = single && single->cost <= even.problem.to.tile_size();
-  const bool joins = single && !is_least && may_join(single->steps);
-  auto together = joins ? allowed_together(*single, even) : std::nullopt;
-  if (single) out.push_back(*std::move(single));
-  if (together) {
-    out.push_back(Plan(out.front()));
-    out.back().steps = *std::move(together);
+  std::vector<Candidate> out;
+  out.reserve(2);  // plans are dear to copy
+  if (single) {
+    const bool joins = single->cost > target && may_join(single->steps);
+    auto together = joins ? allowed_together(*single, even.dims) : std::nullopt;
+    out.push_back({*std::move(single), std::move(together)});
   }
-  auto steps = cheaper ? allowed_together(*cheaper, even) : std::nullopt;
+  auto steps = cheaper ? allowed_together(*cheaper, even.dims) : std::nullopt;
   if (steps) {
-    out.push_back(*std::move(cheaper));
-    out.back().steps = *std::move(steps);
+    out.push_back({*std::move(cheaper)});
+    out.back().plan.steps = *std::move(steps);
   }
-  if (out.empty()) return plan_of_even(even, options);  // which says why there is none
+  // Which says why there is none.
+  if (out.empty()) return plan_of_even(std::move(cheaper->problem), options);
   return out;
 }
 
 /// The same as steps in the array.
 /// \error as of plan_even(); inapplicable (no step cuts so)
-Result<std::vector<Plan>> restricted(const Even& even, const Problem& problem,
+Result<std::vector<Plan>> restricted(Even even, const Problem& problem,
                                      const PlanOptions& options) {
-  auto plans = plans_of_even(even, options);
-  if (!plans) return plans;
+  auto candidates = plans_of_even(even, options);
+  if (!candidates) return refuse(candidates.error());
   std::vector<Plan> out;
-  out.reserve(plans->size());
+  out.reserve(candidates->size() + 1);
   std::optional<Diagnostic> why;
-  for (Plan& plan : *plans) {
-    auto fits = restrict(plan, even, problem);
-    if (fits) out.push_back(std::move(plan));
-    if (!fits && !why) why = fits.error();
+  for (auto& [plan, together] : *candidates) {
+    const auto totals = restrict(plan.steps, plan.problem, even.dims, problem);
+    if (!totals && !why) why = totals.error();
+    const auto others = together ? restrict(*together, plan.problem, even.dims, problem) : totals;
+    const bool takes_steps = totals && !(together && others && !is_enough(*totals, *others) &&
+                                         is_enough(*others, *totals));
+    const bool takes_others = together && others && !(totals && is_enough(*totals, *others));
+    if (takes_steps) {
+      out.push_back(takes_others ? Plan(plan) : std::move(plan));
+      set_totals(out.back(), *totals);
+    }
+    if (takes_others) {
+      plan.steps = *std::move(together);
+      out.push_back(std::move(plan));
+      set_totals(out.back(), *others);
+    }
   }
   if (out.empty()) return refuse(*std::move(why));
   return out;
@@ -410,20 +480,13 @@ std::optional<Size> resident_bytes(const Plan& plan) {
   return checked_mul(plan.resident, plan.options.element_bytes);
 }
 
-/// Whether a plan is lower than another one, or as low and cheaper. May be higher than the ends, where one
-/// of them is whole in a dimension.
-bool is_better(const Plan& plan, const Plan& than) {
-  const auto rank = [](const Plan& one) { return std::pair(one.height > one.bound, one.cost); };
-  return rank(plan) < rank(than);
-}
-
 /// The plan of the even problem over the tiles filled up, or why it does not do.
-Result<Plan> plan_alignment(const Even& even, const Problem& problem, const PlanOptions& options) {
+Result<Plan> plan_alignment(Even even, const Problem& problem, const PlanOptions& options) {
   Result<std::vector<Plan>> plans{std::vector<Plan>()};
   if (options.memory_limit_bytes) {
     *plans = lean_plans(even, problem, options);
   } else {
-    plans = restricted(even, problem, options);
+    plans = restricted(std::move(even), problem, options);
     if (!plans) return refuse(plans.error());
   }
   Result<Plan> best = refuse({.code = Code::infeasible,
@@ -440,7 +503,7 @@ Result<Plan> plan_alignment(const Even& even, const Problem& problem, const Plan
 }
 
 /// The best of all even problems.
-Result<Plan> plan_filled_up(const std::vector<Even>& evens, const Problem& problem,
+Result<Plan> plan_filled_up(std::vector<Even> evens, const Problem& problem,
                             const PlanOptions& options) {
   const bool bytes = options.cost_model == CostModel::bytes;
   if (bytes && !options.collectives) return no_bytes();
@@ -448,8 +511,8 @@ Result<Plan> plan_filled_up(const std::vector<Even>& evens, const Problem& probl
   PlanOptions in_elements = options;
   in_elements.cost_model = CostModel::paper;
   std::optional<Result<Plan>> best;
-  for (const Even& even : evens) {
-    Result<Plan> made = plan_alignment(even, problem, in_elements);
+  for (Even& even : evens) {
+    Result<Plan> made = plan_alignment(std::move(even), problem, in_elements);
     if (!best || (made && (!*best || is_better(*made, **best)))) best = std::move(made);
   }
   if (bytes && (*best || best->error().code != Code::inapplicable)) return no_bytes();
@@ -540,9 +603,9 @@ Result<Detours> detours(const Problem& problem) {
 
 Result<Plan> plan_leg(const Problem& leg, const PlanOptions& options) {
   if (is_even(leg)) return plan(leg, options);
-  const Result<std::vector<Even>> evens = alignments(leg);
+  Result<std::vector<Even>> evens = alignments(leg);
   if (!evens) return tl::unexpected(evens.error());
-  return plan_filled_up(*evens, leg, options);
+  return plan_filled_up(*std::move(evens), leg, options);
 }
 
 /// The least limit for which plan_leg() finds a plan.
@@ -647,12 +710,12 @@ Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options) {
   if (options.collectives && problem.from.equivalent(problem.to)) {
     return nothing_to_do(problem, options);
   }
-  const Result<std::vector<Even>> evens = alignments(problem);
+  Result<std::vector<Even>> evens = alignments(problem);
   if (!evens) {
     return options.collectives ? plan_round(problem, options)
                                : exchange(problem, options, evens.error().message);
   }
-  Result<Plan> made = plan_filled_up(*evens, problem, options);
+  Result<Plan> made = plan_filled_up(*std::move(evens), problem, options);
   if (options.collectives)
     return made || made.error().code != Code::inapplicable ? made : no_plan(made.error().message);
   if (!made) return exchange(problem, options, made.error().message);

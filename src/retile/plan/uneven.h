@@ -17,12 +17,13 @@ namespace retile {
 /// Plans of one problem, one at least.
 struct EvenPlans {
   std::optional<Plan> single;  ///< the cheapest of steps along one dimension each
-  std::optional<Plan>
-      cheaper;  ///< with steps along several dimensions, where those make it cheaper
+  /// With steps along several dimensions, where those make it cheaper and are not the steps of `single`,
+  /// joined.
+  std::optional<Plan> cheaper;
 };
 
 /// As plan_even(), of steps along one dimension and of those along several.
-[[nodiscard]] Result<EvenPlans> plan_even_twice(const Problem& problem, PlanOptions options);
+[[nodiscard]] Result<EvenPlans> plan_even_twice(Problem problem, PlanOptions options);
 
 /// As plan(), of a problem with an end that is not even.
 [[nodiscard]] Result<Plan> plan_uneven(const Problem& problem, const PlanOptions& options);
