@@ -46,9 +46,10 @@ class Integers {
     const std::uint64_t signs = random() % 3;
     least_ = signs == 0 ? 0 : -1;
     most_ = signs == 1 ? 0 : 1;
-    const std::uint64_t kind = random() % 4;
+    const std::uint64_t kind = random() % 8;
     is_mixed_ = kind == 0;
-    is_near_ = kind == 1 && !constants_.empty();
+    // One number may tell maxima apart, of all those beside constants, so every second family is there.
+    is_near_ = kind < 5 && !is_mixed_ && !constants_.empty();
     magnitude_ = drawn_magnitude(random);
   }
   [[nodiscard]] Value drawn(std::mt19937_64& random) {

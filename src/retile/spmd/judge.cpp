@@ -19,7 +19,7 @@ namespace retile::spmd {
 namespace {
 
 /// Of integers, where maxima are not the same.
-constexpr int draws_of_integers = 96;
+constexpr int draws_of_integers = 192;
 
 bool has_maxima(const Module& module) {
   const auto adds_otherwise = [](const Value& value) {
