@@ -398,6 +398,10 @@ TEST(UnevenOptimum, no_step_along_several_dimensions_takes_tiles_that_differ) {
   EXPECT_EQ(words("[2{x}4, 2{y}4, 4, 4, 3{z}5]", "[4, 4, 2{y}4, 2{x}4, 3{z}5]"), "alltoall_dims ");
   EXPECT_EQ(words("[2{x}4, 2{y}4, 4, 3, 3{z}5]", "[4, 4, 2{y}4, 2{x}3, 3{z}5]"),
             "alltoall alltoall ");
+  // Of four blocks two are empty; of four balanced tiles two are wider.
+  EXPECT_EQ(words("[2~{x,y}4, 2{z}4]", "[4~{y}4, 4]"), "allgather_dims ");
+  EXPECT_EQ(words("[2~{x,y}4, 2{z}4]", "[4, 4]"), "alltoall allgather ");
+  EXPECT_EQ(words("[2={x,y}6, 2{z}4]", "[6, 4]"), "alltoall allgather ");
 }
 
 }  // namespace

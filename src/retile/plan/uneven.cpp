@@ -199,8 +199,8 @@ bool is_enough(const Totals& one, const Totals& other) {
 /// Gives the steps of a plan of the even problem the costs that they have in the array, and what they
 /// come to.
 /// \error inapplicable (no step cuts as these do)
-Result<Totals> restrict(std::vector<PlanStep>& steps, const Problem& even, const Nestings& dims,
-                        const Problem& problem) {
+Result<Totals> totals_of(std::vector<PlanStep>& steps, const Problem& even, const Nestings& dims,
+                         const Problem& problem) {
   Shape before = counts_of(even, even.from.tile());
   Size size = problem.from.tile_size();
   const auto [least, most] = std::minmax({size, problem.to.tile_size()});
@@ -372,9 +372,9 @@ Result<std::vector<Plan>> restricted(Even even, const Problem& problem,
   out.reserve(candidates->size() + 1);
   std::optional<Diagnostic> why;
   for (auto& [plan, together] : *candidates) {
-    const auto totals = restrict(plan.steps, plan.problem, even.dims, problem);
+    const auto totals = totals_of(plan.steps, plan.problem, even.dims, problem);
     if (!totals && !why) why = totals.error();
-    const auto others = together ? restrict(*together, plan.problem, even.dims, problem) : totals;
+    const auto others = together ? totals_of(*together, plan.problem, even.dims, problem) : totals;
     const bool takes_steps = totals && !(together && others && !is_enough(*totals, *others) &&
                                          is_enough(*others, *totals));
     const bool takes_others = together && others && !(totals && is_enough(*totals, *others));
