@@ -1,13 +1,14 @@
 # Test programs and their ctest entries; docs/dev/tests.md says which of them run when.
 #
-#   retile_add_tests(<room> [OPTIMISED] [UNIT a_test.cpp ..] [PROPERTY b_test.cpp ..] [EXHAUSTIVE ..] [PROOF ..] [GPU ..] [SLOW ..]
+#   retile_add_tests(<room> [OPTIMISED] [INSTRUMENTED] [UNIT a_test.cpp ..] [PROPERTY b_test.cpp ..] [EXHAUSTIVE ..] [PROOF ..] [GPU ..] [SLOW ..]
 #                    DEPS retile::core .. [SOURCES helper.cpp ..] [DEFINITIONS X=1 ..] [TIMEOUT seconds] [ARGS ..])
 #       The tests of a room such as core or exec.copy: files of GoogleTest and RapidCheck by their label. A file a_test.cpp is
 #       the ctest entry <room>.a, sub/a_test.cpp is <room>.sub.a. Files under SLOW are compiled with RETILE_SLOW_TESTS and become
 #       <room>.a.slow; they may stand under another label, too. The files of UNIT and PROPERTY make the program test_<room>,
 #       those of another label test_<room>_<label>, in few translation units: each file has a namespace of its own, named after
 #       it. OPTIMISED says that those of UNIT and PROPERTY run longer than they compile, as those of EXHAUSTIVE and SLOW do:
-#       RETILE_TEST_FLAGS leaves their optimisation as it is. main() is provided. Tests may include "spec/..", "support/.." and the public headers of DEPS;
+#       RETILE_TEST_FLAGS leaves their optimisation as it is. INSTRUMENTED: what is tested are headers, so the sanitizers watch the
+#       files of UNIT and PROPERTY, too, and not only the rooms that they call. main() is provided. Tests may include "spec/..", "support/.." and the public headers of DEPS;
 #       SOURCES are compiled beside them.
 #   retile_add_test(<name> [OWN_MAIN] SOURCES x_test.cpp .. DEPS .. [LABELS unit ..] [TIMEOUT seconds] [ARGS ..])
 #       A program of its own, test_<name>, with one entry <name>: for what cannot share a program. OWN_MAIN: it brings a main().
@@ -47,7 +48,8 @@ set(RETILE_TIMEOUT_slow 1800)
 set(RETILE_TIMEOUT_all 300)
 # Entries that get the label `all`: they run with `scripts/test --all` only. They take long, and what they pass beside the entries
 # that always run is more of the same: more processes on the same paths, every element size with every number of processes, longer
-# walks through the oracle's own statements, counts of lines, and a fuzzer for the mistake that house.foreign.ctest finds.
+# walks through the oracle's own statements, counts of lines, a fuzzer for the mistake that house.foreign.ctest finds, and a step that
+# nobody has heard of, of which the compilers' warnings say the same.
 set(RETILE_WITH_ALL
     "^exec\\.mpi\\..*\\.ranks_(3|6|8|12|64)$"
     "^exec\\.mpi\\.redistribute\\.ranks_24$"
@@ -58,11 +60,13 @@ set(RETILE_WITH_ALL
     "^spec\\.oracle\\.certify_lines$"
     "^notation\\.paper\\.typing_vs_spec_exhaustive$"
     "^house\\.foreign\\.fuzz$"
+    "^house\\.steps$"
     "^house\\.install\\.")
 # Cases of GoogleTest that run with `scripts/test --all` only, as "<entry>|<filter>": they are the entry <entry>.more, and
 # <entry> runs the others. Each takes longer than the rest of its list, which has meshes of as many axes.
 set(RETILE_CASES_WITH_ALL "plan.exhaustive|Small/EveryPair.*/3"
                           "plan.models|Small/EveryPairAndModel.no_sequence_above_the_bound_refutes_a_plan/1"
+                          "spec.program.check_addends|AddendLimits.millions_of_terms"
                           "spec.search.types|Small/StrongAndTiles.strong_is_never_cheaper/3")
 # Files of tests in one translation unit: the headers and the templates of RapidCheck cost more than the tests. More in one would
 # leave a processor without work.
@@ -250,7 +254,7 @@ endfunction()
 
 function(retile_add_tests room)
   set(kinds UNIT PROPERTY EXHAUSTIVE PROOF GPU SLOW)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMISED" "TIMEOUT" "${kinds};SOURCES;DEPS;DEFINITIONS;ARGS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMISED;INSTRUMENTED" "TIMEOUT" "${kinds};SOURCES;DEPS;DEFINITIONS;ARGS")
   _retile_check_arguments(retile_add_tests arg)
   _retile_rooms_are_built(built ${room} ${arg_DEPS})
   if(NOT built)
@@ -264,7 +268,7 @@ function(retile_add_tests room)
   list(TRANSFORM pairs_property APPEND "|property")
   if(arg_UNIT OR arg_PROPERTY)
     _retile_add_tests_of_program(${room} ${program} "" PAIRS ${pairs_unit} ${pairs_property} ${common} TIMEOUT ${arg_TIMEOUT})
-    set_target_properties(${program} PROPERTIES RETILE_OPTIMISED "${arg_OPTIMISED}")
+    set_target_properties(${program} PROPERTIES RETILE_OPTIMISED "${arg_OPTIMISED}" RETILE_INSTRUMENTED "${arg_INSTRUMENTED}")
   endif()
   foreach(kind IN ITEMS EXHAUSTIVE PROOF GPU)
     if(arg_${kind})
@@ -305,6 +309,16 @@ function(retile_prepare_tests)
   set(of_optimised ${RETILE_TEST_FLAGS})
   list(FILTER of_optimised EXCLUDE REGEX "^-O")
   set(is_optimised "$<BOOL:$<TARGET_PROPERTY:RETILE_OPTIMISED>>")
+  if(RETILE_SANITIZE)
+    target_compile_definitions(retile_test_support INTERFACE RETILE_SANITIZED)
+  endif()
+  if(RETILE_SANITIZE AND NOT RETILE_INSTRUMENT_TESTS)
+    # The sanitizers watch the rooms. Without them a test compiles in half the time, and without optimisation in half of that, which
+    # is more than it then runs longer.
+    set(is_instrumented "$<BOOL:$<TARGET_PROPERTY:RETILE_INSTRUMENTED>>")
+    set(is_optimised "$<AND:${is_optimised},${is_instrumented}>")
+    target_compile_options(retile_test_support INTERFACE "$<$<NOT:${is_instrumented}>:-fno-sanitize=all>")
+  endif()
   target_compile_options(retile_test_support INTERFACE "$<IF:${is_optimised},${of_optimised},${RETILE_TEST_FLAGS}>")
 
   add_library(retile_test_main STATIC "${PROJECT_SOURCE_DIR}/cmake/test_main.cpp")

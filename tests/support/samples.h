@@ -3,10 +3,9 @@
 
 namespace support {
 
-#if defined(__SANITIZE_ADDRESS__)
+/// Whether the sanitizers watch the rooms that a test calls.
+#if defined(RETILE_SANITIZED)
 inline constexpr bool instrumented = true;
-#elif defined(__has_feature)
-inline constexpr bool instrumented = __has_feature(address_sanitizer);
 #else
 inline constexpr bool instrumented = false;
 #endif

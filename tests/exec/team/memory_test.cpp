@@ -223,15 +223,7 @@ TEST(SharedMemory, limits_of_the_process_are_errors_and_not_signals) {
   }
 }
 
-#if defined(__SANITIZE_ADDRESS__)
-#define RETILE_TEST_ADDRESS_SANITIZER
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define RETILE_TEST_ADDRESS_SANITIZER
-#endif
-#endif
-
-#ifndef RETILE_TEST_ADDRESS_SANITIZER  // it needs terabytes of addresses itself
+#ifndef RETILE_SANITIZED  // it needs terabytes of addresses itself
 TEST(SharedMemory, an_address_space_that_is_too_small_is_an_error) {
   for (const SharedKind kind : kinds) {
     EXPECT_EQ(in_a_process([&] {

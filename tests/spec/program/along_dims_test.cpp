@@ -7,6 +7,7 @@
 #include "spec/program/check.h"
 #include "spec/program/check_layouts.h"
 #include "spec/program/text.h"
+#include "support/samples.h"
 
 namespace spec::along_dims_test {
 namespace {
@@ -217,7 +218,7 @@ Rows rows_of_digit(const Drawn& drawn, Index k) {
 
 TEST(AlongDims, each_element_lies_where_the_digits_say) {
   std::mt19937_64 random(1);
-  for (int trial = 0; trial < 400; ++trial) {
+  for (int trial = 0; trial < support::samples(400); ++trial) {
     const Drawn drawn = draw(random);
     const std::string head = program(drawn.mesh, drawn.from, drawn.from, "");
     const std::string rest = " counts=" + text_of(drawn.counts) + " groups=" + text_of(drawn.rows);
@@ -237,7 +238,7 @@ TEST(AlongDims, each_element_lies_where_the_digits_say) {
 
 TEST(AlongDims, a_gather_is_those_of_its_digits_from_the_last_on) {
   std::mt19937_64 random(2);
-  for (int trial = 0; trial < 200; ++trial) {
+  for (int trial = 0; trial < support::samples(200); ++trial) {
     const Drawn drawn = draw(random);
     std::string text = program(drawn.mesh, drawn.from, drawn.from, ""), single = text;
     text += "allgather_dims dims=" + text_of(drawn.concats) + " counts=" + text_of(drawn.counts) +
@@ -253,7 +254,7 @@ TEST(AlongDims, a_gather_is_those_of_its_digits_from_the_last_on) {
 TEST(AlongDims, an_alltoall_is_those_of_its_digits_where_each_has_dimensions_of_its_own) {
   std::mt19937_64 random(3);
   int compared = 0;
-  for (int trial = 0; trial < 1000; ++trial) {
+  for (int trial = 0; trial < support::samples(1000); ++trial) {
     const Drawn drawn = draw(random);
     Sizes all = drawn.splits;
     all.insert(all.end(), drawn.concats.begin(), drawn.concats.end());
@@ -271,7 +272,7 @@ TEST(AlongDims, an_alltoall_is_those_of_its_digits_where_each_has_dimensions_of_
     EXPECT_EQ(tiles_after(text), tiles_after(single)) << text << "\n" << single;
     ++compared;
   }
-  EXPECT_GT(compared, 200);
+  EXPECT_GT(compared, support::samples(300));
 }
 
 // Reasons.

@@ -601,6 +601,10 @@ TEST(AddendLimits, counts_and_terms) {
   EXPECT_EQ(outcome("x:2", "[1]", "[1]", doubled + "allreduce groups=[[0,1]] add=max"),
             "addends 62");
   EXPECT_EQ(outcome("x:2", "[1]", "sum{x}[1]", doubled), too_large);  // a total
+}
+
+/// Millions of tags each, so they do not run every day (RETILE_CASES_WITH_ALL).
+TEST(AddendLimits, millions_of_terms) {
   EXPECT_EQ(outcome("x:2900", "[2900]", "[2900]", "allreduce groups=[1,2900]<=[2900]").substr(0, 9),
             "addends 1");
   EXPECT_EQ(outcome("x:2", "sum{x}[4200000]", "sum{x}[4200000]"),
