@@ -8,7 +8,6 @@
 #include <random>
 
 #include "spec/programs/partir_rules.h"
-#include "support/samples.h"
 
 namespace spec::partir_test {
 namespace {
@@ -18,7 +17,7 @@ using namespace partir;  // NOLINT(google-build-using-namespace): its functions 
 #ifdef RETILE_SLOW_TESTS
 constexpr int rounds = 50'000;
 #else
-constexpr int rounds = support::instrumented ? 250 : 500;
+constexpr int rounds = 500;
 #endif
 
 using Number = std::int64_t;
@@ -407,8 +406,7 @@ TEST(PartIR, rules_keep_types_and_values_and_their_twins_do_not) {
   for (const Named& rule : rules(1)) {
     std::cout << rule.name << ": " << applied[rule.name] << " kept, " << caught[rule.name]
               << " twins caught\n";
-    EXPECT_TRUE(!rule.rule || applied[rule.name] >= (support::instrumented ? 4U : 10U))
-        << rule.name;
+    EXPECT_TRUE(!rule.rule || applied[rule.name] >= 10) << rule.name;
     EXPECT_GE(caught[rule.name], 1U) << rule.name;
   }
 }
