@@ -1,15 +1,15 @@
 # Test programs and their ctest entries; docs/dev/tests.md says which of them run when.
 #
-#   retile_add_tests(<room> [OPTIMISED] [INSTRUMENTED] [UNIT a_test.cpp ..] [PROPERTY b_test.cpp ..] [EXHAUSTIVE ..] [PROOF ..] [GPU ..] [SLOW ..]
-#                    DEPS retile::core .. [SOURCES helper.cpp ..] [DEFINITIONS X=1 ..] [TIMEOUT seconds] [ARGS ..])
+#   retile_add_tests(<room> [OPTIMISED] [INSTRUMENTED] [UNIT a_test.cpp ..] [PROPERTY b_test.cpp ..] [EXHAUSTIVE ..] [PROOF ..]
+#                    [GPU ..] [SLOW ..] DEPS retile::core .. [SOURCES helper.cpp ..] [DEFINITIONS X=1 ..] [TIMEOUT seconds] [ARGS ..])
 #       The tests of a room such as core or exec.copy: files of GoogleTest and RapidCheck by their label. A file a_test.cpp is
 #       the ctest entry <room>.a, sub/a_test.cpp is <room>.sub.a. Files under SLOW are compiled with RETILE_SLOW_TESTS and become
 #       <room>.a.slow; they may stand under another label, too. The files of UNIT and PROPERTY make the program test_<room>,
 #       those of another label test_<room>_<label>, in few translation units: each file has a namespace of its own, named after
 #       it. OPTIMISED says that those of UNIT and PROPERTY run longer than they compile, as those of EXHAUSTIVE and SLOW do:
 #       RETILE_TEST_FLAGS leaves their optimisation as it is. INSTRUMENTED: what is tested are headers, so the sanitizers watch the
-#       files of UNIT and PROPERTY, too, and not only the rooms that they call. main() is provided. Tests may include "spec/..", "support/.." and the public headers of DEPS;
-#       SOURCES are compiled beside them.
+#       files of UNIT and PROPERTY, too, and not only the rooms that they call. main() is provided. Tests may include "spec/..",
+#       "support/.." and the public headers of DEPS; SOURCES are compiled beside them.
 #   retile_add_test(<name> [OWN_MAIN] SOURCES x_test.cpp .. DEPS .. [LABELS unit ..] [TIMEOUT seconds] [ARGS ..])
 #       A program of its own, test_<name>, with one entry <name>: for what cannot share a program. OWN_MAIN: it brings a main().
 #   retile_add_mpi_tests(<room> FILES a_test.cpp .. DEPS .. [SOURCES ..]) makes the program test_<room> with an MPI main(), and
@@ -48,8 +48,7 @@ set(RETILE_TIMEOUT_slow 1800)
 set(RETILE_TIMEOUT_all 300)
 # Entries that get the label `all`: they run with `scripts/test --all` only. They take long, and what they pass beside the entries
 # that always run is more of the same: more processes on the same paths, every element size with every number of processes, longer
-# walks through the oracle's own statements, counts of lines, a fuzzer for the mistake that house.foreign.ctest finds, and a step that
-# nobody has heard of, of which the compilers' warnings say the same.
+# walks through the oracle's own statements, counts of lines, and a fuzzer for the mistake that house.foreign.ctest finds.
 set(RETILE_WITH_ALL
     "^exec\\.mpi\\..*\\.ranks_(3|6|8|12|64)$"
     "^exec\\.mpi\\.redistribute\\.ranks_24$"
@@ -60,10 +59,9 @@ set(RETILE_WITH_ALL
     "^spec\\.oracle\\.certify_lines$"
     "^notation\\.paper\\.typing_vs_spec_exhaustive$"
     "^house\\.foreign\\.fuzz$"
-    "^house\\.steps$"
     "^house\\.install\\.")
 # Cases of GoogleTest that run with `scripts/test --all` only, as "<entry>|<filter>": they are the entry <entry>.more, and
-# <entry> runs the others. Each takes longer than the rest of its list, which has meshes of as many axes.
+# <entry> runs the others. Each takes longer than the rest of its list, which has meshes of as many axes, or small sums.
 set(RETILE_CASES_WITH_ALL "plan.exhaustive|Small/EveryPair.*/3"
                           "plan.models|Small/EveryPairAndModel.no_sequence_above_the_bound_refutes_a_plan/1"
                           "spec.program.check_addends|AddendLimits.millions_of_terms"
