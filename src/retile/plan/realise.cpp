@@ -432,31 +432,24 @@ Placement place_permutation(const Problem& problem, const WeakPath& path,
                             const SliceDigits& digits) {
   const std::vector<std::span<const WeakPath::Move>> alltoalls = path.alltoalls();
   const std::size_t count = alltoalls.size();
-  const auto run = [](Layout& map, std::span<const WeakPath::Move> moves) {
-    run_alltoall(map, moves);
-    map.compact_in_place();
-  };
-  Layout sliced = problem.from;
-  run_slices(sliced, path, digits);
-  Layout ungathered = problem.to;
-  FreeDigits free(problem.to.unused());
-  for (std::size_t k = path.gathers.size(); k-- > 0;) {
-    ungathered.push(path.gathers[k].dim, free.take_any(path.gathers[k].factor));
-  }
-  if (ungathered.is_compact()) {
-    Layout moved = sliced;
-    for (const auto& moves : alltoalls) run(moved, moves);
-    if (moved.is_compact()) return {count, {std::move(moved), std::move(ungathered)}};
-  }
   std::vector<Layout> before(count + 1);  // before[p]: after the slices and the first p alltoalls
-  before[0] = std::move(sliced);
+  before[0] = problem.from;
+  run_slices(before[0], path, digits);
   for (std::size_t p = 0; p < count; ++p) {
     before[p + 1] = before[p];
-    run(before[p + 1], alltoalls[p]);
+    run_alltoall(before[p + 1], alltoalls[p]);
+    before[p + 1].compact_in_place();
   }
   // after[p]: what must be there for alltoalls p.. and the gathers to end in the target
   std::vector<Layout> after(count + 1);
-  after[count] = std::move(ungathered);
+  after[count] = problem.to;
+  FreeDigits free(problem.to.unused());
+  for (std::size_t k = path.gathers.size(); k-- > 0;) {
+    after[count].push(path.gathers[k].dim, free.take_any(path.gathers[k].factor));
+  }
+  if (before[count].is_compact() && after[count].is_compact()) {  // no earlier place is better
+    return {count, {std::move(before[count]), std::move(after[count])}};
+  }
   for (std::size_t p = count; p-- > 0;) {
     after[p] = after[p + 1];
     undo_alltoall(after[p], alltoalls[p]);

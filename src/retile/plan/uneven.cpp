@@ -374,10 +374,12 @@ Result<std::vector<Plan>> restricted(Even even, const Problem& problem,
   for (auto& [plan, together] : *candidates) {
     const auto totals = totals_of(plan.steps, plan.problem, even.dims, problem);
     if (!totals && !why) why = totals.error();
-    const auto others = together ? totals_of(*together, plan.problem, even.dims, problem) : totals;
-    const bool takes_steps = totals && !(together && others && !is_enough(*totals, *others) &&
-                                         is_enough(*others, *totals));
-    const bool takes_others = together && others && !(totals && is_enough(*totals, *others));
+    std::optional<Totals> others;
+    if (together) {
+      if (const auto made = totals_of(*together, plan.problem, even.dims, problem)) others = *made;
+    }
+    const bool takes_others = others && !(totals && is_enough(*totals, *others));
+    const bool takes_steps = totals && !(takes_others && is_enough(*others, *totals));
     if (takes_steps) {
       out.push_back(takes_others ? Plan(plan) : std::move(plan));
       set_totals(out.back(), *totals);
