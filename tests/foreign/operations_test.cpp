@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,13 @@ namespace operations_test {
 using operations::Effect;
 using operations::Id;
 using operations::Row;
-using operations::rows;
 using testing::module_of;
 using testing::refusal_of;
+
+/// What readers of moves know.
+std::span<const Row> rows() { return operations::rows().first(operations::moved_count); }
+/// And what stands in whole programs alone.
+std::span<const Row> other_rows() { return operations::rows().subspan(operations::moved_count); }
 
 const std::string body =
     "HloModule test, num_partitions=2\n%add {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
@@ -257,6 +262,24 @@ TEST(Operations, are_all_read_from_stablehlo_under_their_names) {
   }
   EXPECT_NE(stablehlo("stablehlo.tan %p : tensor<4x6xf32>"), "");
   EXPECT_NE(stablehlo("stablehlo.copy %p : tensor<4x6xf32>"), "");
+}
+
+TEST(Operations, of_whole_programs_are_not_read_here) {
+  int refused = 0;
+  for (const Row& row : other_rows()) {
+    const std::string text = fmt::format("f32[4,6] {}(p)", row.hlo);
+    EXPECT_EQ(hlo(text), fmt::format("{} is not read", row.hlo));
+    EXPECT_EQ(hlo(text + ", metadata={op_name=\"x\"}"), fmt::format("{} is not read", row.hlo));
+    std::vector<std::string> names(row.others.begin(), row.others.end());
+    if (!row.stablehlo.empty()) names.push_back(fmt::format("stablehlo.{}", row.stablehlo));
+    for (const std::string& name : names) {
+      const std::string want = fmt::format("{} is not read", name);
+      EXPECT_EQ(stablehlo(name + " %p : tensor<4x6xf32>"), want);
+      EXPECT_EQ(stablehlo("\"" + name + "\"(%p) : (tensor<4x6xf32>) -> tensor<4x6xf32>"), want);
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 45);
 }
 
 TEST(Operations, of_stablehlo_compare_by_the_type_of_their_operands) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,8 @@ inline std::string_view effect_of(Effect effect) {
       return "adds";
     case Effect::calculates:
       return "numbers";
+    case Effect::computes:
+      return "computes";
   }
   return "";
 }
@@ -84,6 +87,9 @@ inline std::string formats() {
   return out;
 }
 
+/// What readers of moves know.
+inline std::span<const Row> moved_rows() { return rows().first(moved_count); }
+
 inline std::string page() {
   std::string out =
       "# Operations of HLO and StableHLO\n\n"
@@ -108,14 +114,14 @@ inline std::string page() {
       "[peers.md](../ledger/peers.md#operations).\n\n";
   out += line({"HLO", "StableHLO", "Operands", "Elements", "Result", "Defined in"}) +
          "|---|---|---|---|---|---|\n";
-  for (const Row& row : rows()) {
+  for (const Row& row : moved_rows()) {
     out += line({code(row.hlo), code(row.stablehlo), operands_of(row),
                  std::string(effect_of(row.effect)), std::string(row.meaning), places_of(row)});
   }
   out += "\n## Attributes\n\n" +
          line({"Operation", "HLO", "StableHLO", "Where it is missing", "Meaning"}) +
          "|---|---|---|---|---|\n";
-  for (const Row& row : rows()) {
+  for (const Row& row : moved_rows()) {
     for (const Attribute& one : row.attributes) {
       const std::string own = one.short_name.empty() ? "" : ", " + code(one.short_name);
       out += line({code(row.hlo), code(one.hlo), code(one.stablehlo) + own,

@@ -35,10 +35,76 @@ TEST(Operations, have_names_of_their_own) {
     EXPECT_TRUE(stablehlo.insert(row.stablehlo).second) << row.stablehlo;
     EXPECT_EQ(find_stablehlo(row.stablehlo), &row);
   }
-  EXPECT_EQ(find_hlo("dot"), nullptr);
+  EXPECT_EQ(find_hlo("stochastic-convert"), nullptr);
   EXPECT_EQ(find_hlo(""), nullptr);
   EXPECT_EQ(find_stablehlo(""), nullptr);
   EXPECT_EQ(find_stablehlo("shift-left"), nullptr);
+}
+
+TEST(Operations, have_names_of_other_dialects) {
+  std::set<std::string> all;
+  for (const Row& row : rows()) {
+    std::vector<std::string> names(row.others.begin(), row.others.end());
+    if (!row.stablehlo.empty()) names.push_back(fmt::format("stablehlo.{}", row.stablehlo));
+    for (const std::string& name : names) {
+      EXPECT_TRUE(all.insert(name).second) << name;
+      EXPECT_EQ(find_mlir(name), &row) << name;
+    }
+  }
+  EXPECT_EQ(find_mlir("stablehlo.if"), &row_of(Id::conditional));
+  EXPECT_EQ(find_stablehlo("if"), nullptr);
+  for (const std::string name : {"", "stablehlo.", "add", "chlo.add", "stablehlo.chlo.erf"}) {
+    EXPECT_EQ(find_mlir(name), nullptr) << name;
+  }
+}
+
+TEST(Operations, of_whole_programs_stand_behind_those_of_moves) {
+  EXPECT_EQ(static_cast<std::size_t>(Id::collective_broadcast), moved_count);
+  for (std::size_t k = 0; k < id_count; ++k) {
+    const Row& row = rows()[k];
+    const bool moves = k < moved_count;
+    EXPECT_EQ(row.scope, moves ? Scope::moves : Scope::computes) << row.hlo;
+    EXPECT_EQ(find_hlo(row.hlo, Scope::moves), moves ? &row : nullptr) << row.hlo;
+    EXPECT_EQ(find_hlo(row.hlo, Scope::computes), &row);
+    if (row.stablehlo.empty()) continue;
+    EXPECT_EQ(find_stablehlo(row.stablehlo, Scope::moves), moves ? &row : nullptr) << row.hlo;
+    EXPECT_EQ(find_stablehlo(row.stablehlo, Scope::computes), &row);
+  }
+}
+
+TEST(Operations, of_whole_programs_are_described_like_the_others) {
+  for (const Row& row : rows().subspan(moved_count)) {
+    EXPECT_FALSE(row.arithmetic) << row.hlo;
+    EXPECT_TRUE(row.effect == Effect::computes || row.effect == Effect::moves) << row.hlo;
+    EXPECT_FALSE(row.operands.empty()) << row.hlo;
+    EXPECT_FALSE(row.semantics.empty()) << row.hlo;
+    // Fusions are made behind StableHLO.
+    EXPECT_EQ(row.spec.empty(), row.id == Id::fusion) << row.hlo;
+    EXPECT_EQ(row.stablehlo.empty() && row.others.empty(), row.id == Id::fusion) << row.hlo;
+    // What it is to numbers with a point is said of all that take some, and make others.
+    const bool from_integers = row.id == Id::rng_bit_generator;
+    const bool is_said = row.effect == Effect::computes && row.id != Id::after_all;
+    EXPECT_EQ(row.in_field != InField::nothing, is_said && !from_integers) << row.hlo;
+  }
+  for (const Row& row : rows().first(moved_count))
+    EXPECT_NE(row.effect, Effect::computes) << row.hlo;
+}
+
+TEST(Operations, are_exact_in_a_field_where_it_has_sums_and_products) {
+  std::set<std::string_view> exact;
+  std::set<std::string_view> ordered;
+  for (const Row& row : rows()) {
+    if (row.in_field == InField::exact) exact.insert(row.hlo);
+    if (row.in_field == InField::ordered) ordered.insert(row.hlo);
+    // A function of the field's own has numbers with a point among its operands.
+    if (row.in_field == InField::nothing || row.operands.empty()) continue;
+    EXPECT_TRUE(row.operands.back().types.real || row.id == Id::conditional) << row.hlo;
+  }
+  EXPECT_EQ(exact, (std::set<std::string_view>{"add", "complex", "convolution", "divide", "dot",
+                                               "fft", "imag", "multiply", "negate", "real",
+                                               "subtract", "triangular-solve"}));
+  EXPECT_EQ(ordered, (std::set<std::string_view>{"abs", "clamp", "compare", "is-finite", "maximum",
+                                                 "minimum", "sign", "sort", "topk"}));
 }
 
 TEST(Operations, say_what_they_follow) {

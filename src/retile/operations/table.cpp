@@ -6,28 +6,24 @@
 #include <unordered_map>
 
 #include "retile/core/assert.h"
+#include "retile/operations/computing.h"
+#include "retile/operations/row_parts.h"
 
 namespace retile::operations {
 namespace {
 
-constexpr Types any = {.truth = true,
-                       .signed_integer = true,
-                       .unsigned_integer = true,
-                       .real = true,
-                       .complex = true,
-                       .other = true};
-constexpr Types truth = {.truth = true};
-constexpr Types integer = {.signed_integer = true, .unsigned_integer = true};
-constexpr Types with_bits = {.truth = true, .signed_integer = true, .unsigned_integer = true};
-constexpr Types ordered = {
-    .truth = true, .signed_integer = true, .unsigned_integer = true, .real = true};
-constexpr Types numeric = {
-    .signed_integer = true, .unsigned_integer = true, .real = true, .complex = true};
-constexpr Types with_sign = {.signed_integer = true, .real = true, .complex = true};
-constexpr Types addable = {
-    .truth = true, .signed_integer = true, .unsigned_integer = true, .real = true, .complex = true};
-
-constexpr Operand array = {.name = "x", .types = any};
+using parts::addable;
+using parts::any;
+using parts::array;
+using parts::arrays;
+using parts::channel;
+using parts::groups;
+using parts::integer;
+using parts::numeric;
+using parts::ordered;
+using parts::truth;
+using parts::with_bits;
+using parts::with_sign;
 
 Operand start(std::string_view name) {
   return {.name = name,
@@ -38,7 +34,8 @@ Operand start(std::string_view name) {
 }
 
 Row unary(Id id, std::string_view hlo, std::string_view stablehlo, Types types,
-          Arithmetic arithmetic, std::string_view meaning, std::string_view semantics) {
+          Arithmetic arithmetic, InField in_field, std::string_view meaning,
+          std::string_view semantics) {
   return {.id = id,
           .hlo = hlo,
           .stablehlo = stablehlo,
@@ -48,11 +45,13 @@ Row unary(Id id, std::string_view hlo, std::string_view stablehlo, Types types,
           .arithmetic = arithmetic,
           .meaning = meaning,
           .spec = stablehlo,
-          .semantics = semantics};
+          .semantics = semantics,
+          .in_field = in_field};
 }
 
 Row binary(Id id, std::string_view hlo, std::string_view stablehlo, Types types, Effect effect,
-           Arithmetic arithmetic, std::string_view meaning, std::string_view semantics) {
+           Arithmetic arithmetic, InField in_field, std::string_view meaning,
+           std::string_view semantics) {
   return {.id = id,
           .hlo = hlo,
           .stablehlo = stablehlo,
@@ -62,7 +61,8 @@ Row binary(Id id, std::string_view hlo, std::string_view stablehlo, Types types,
           .arithmetic = arithmetic,
           .meaning = meaning,
           .spec = stablehlo,
-          .semantics = semantics};
+          .semantics = semantics,
+          .in_field = in_field};
 }
 
 std::vector<Row> sources() {
@@ -135,18 +135,18 @@ std::vector<Row> sources() {
 }
 
 std::vector<Row> tuples() {
-  const Operand several = {.name = "x", .types = any, .is_repeated = true};
   return {
       {.id = Id::tuple,
        .hlo = "tuple",
        .stablehlo = "",
-       .operands = {several},
+       .operands = {arrays},
        .attributes = {},
        .effect = Effect::moves,
        .arithmetic = {},
        .meaning = "the operands, one behind the other",
        .spec = "tuple",
-       .semantics = "Tuple"},
+       .semantics = "Tuple",
+       .others = {"stablehlo.tuple"}},
       {.id = Id::get_tuple_element,
        .hlo = "get-tuple-element",
        .stablehlo = "",
@@ -160,11 +160,12 @@ std::vector<Row> tuples() {
        .arithmetic = {},
        .meaning = "one part of a tuple",
        .spec = "get_tuple_element",
-       .semantics = "GetTupleElement"},
+       .semantics = "GetTupleElement",
+       .others = {"stablehlo.get_tuple_element"}},
       {.id = Id::optimization_barrier,
        .hlo = "opt-barrier",
        .stablehlo = "optimization_barrier",
-       .operands = {several},
+       .operands = {arrays},
        .attributes = {},
        .effect = Effect::moves,
        .arithmetic = {},
@@ -174,7 +175,7 @@ std::vector<Row> tuples() {
       {.id = Id::call,
        .hlo = "call",
        .stablehlo = "",
-       .operands = {several},
+       .operands = {arrays},
        .attributes = {{.hlo = "to_apply",
                        .stablehlo = "",
                        .short_name = "",
@@ -184,7 +185,9 @@ std::vector<Row> tuples() {
        .arithmetic = {},
        .meaning = "what the computation makes of the operands",
        .spec = "Functions",
-       .semantics = "Call"},
+       .semantics = "Call",
+       .in_field = InField::called,
+       .others = {"func.call", "call"}},
   };
 }
 
@@ -300,7 +303,7 @@ std::vector<Row> moves() {
       {.id = Id::concatenate,
        .hlo = "concatenate",
        .stablehlo = "concatenate",
-       .operands = {{.name = "x", .types = any, .is_repeated = true}},
+       .operands = {arrays},
        .attributes = {{.hlo = "dimensions",
                        .stablehlo = "dimension",
                        .short_name = "dim",
@@ -378,7 +381,8 @@ std::vector<Row> decisions() {
            "r[i] = the value of r's type that x[i] is; integers modulo 2^bits, numbers with a "
            "point to the nearest, and from there to integers towards zero",
        .spec = "convert",
-       .semantics = "ConvertElementType"},
+       .semantics = "ConvertElementType",
+       .in_field = InField::unknown},
       {.id = Id::compare,
        .hlo = "compare",
        .stablehlo = "compare",
@@ -399,7 +403,8 @@ std::vector<Row> decisions() {
        .arithmetic = {},
        .meaning = "r[i] = whether a[i] and b[i] stand so",
        .spec = "compare",
-       .semantics = "Comparison operations"},
+       .semantics = "Comparison operations",
+       .in_field = InField::ordered},
       {.id = Id::clamp,
        .hlo = "clamp",
        .stablehlo = "clamp",
@@ -411,7 +416,8 @@ std::vector<Row> decisions() {
        .arithmetic = {},
        .meaning = "r[i] = min(max(x[i], low[i]), high[i]); both ends may be scalars",
        .spec = "clamp",
-       .semantics = "Clamp"},
+       .semantics = "Clamp",
+       .in_field = InField::ordered},
   };
 }
 
@@ -420,38 +426,45 @@ std::vector<Row> two_numbers() {
   const Effect adds = Effect::adds;
   const Effect alone = Effect::calculates;
   return {
-      binary(Id::add, "add", "add", addable, adds, A::add,
+      binary(Id::add, "add", "add", addable, adds, A::add, InField::exact,
              "r = a + b, of integers modulo 2^bits; of truth values a or b", "Add"),
-      binary(Id::subtract, "subtract", "subtract", numeric, alone, A::subtract, "r = a - b",
-             "Sub (subtract)"),
-      binary(Id::multiply, "multiply", "multiply", addable, alone, A::multiply,
+      binary(Id::subtract, "subtract", "subtract", numeric, alone, A::subtract, InField::exact,
+             "r = a - b", "Sub (subtract)"),
+      binary(Id::multiply, "multiply", "multiply", addable, alone, A::multiply, InField::exact,
              "r = a b; of truth values a and b", "Mul (multiply)"),
-      binary(Id::divide, "divide", "divide", numeric, alone, A::divide,
+      binary(Id::divide, "divide", "divide", numeric, alone, A::divide, InField::exact,
              "r = a / b, of integers towards zero; by 0 of integers -1, in XLA", "Div (divide)"),
       binary(Id::remainder, "remainder", "remainder", numeric, alone, A::remainder,
-             "r = a - b (a / b towards zero); by 0 of integers a, in XLA", "Rem (remainder)"),
-      binary(Id::maximum, "maximum", "maximum", addable, adds, A::maximum,
+             InField::unknown, "r = a - b (a / b towards zero); by 0 of integers a, in XLA",
+             "Rem (remainder)"),
+      binary(Id::maximum, "maximum", "maximum", addable, adds, A::maximum, InField::ordered,
              "the larger one; of truth values a or b; a NaN is larger", "Max (maximum)"),
-      binary(Id::minimum, "minimum", "minimum", addable, adds, A::minimum,
+      binary(Id::minimum, "minimum", "minimum", addable, adds, A::minimum, InField::ordered,
              "the smaller one; of truth values a and b; a NaN is smaller", "Min (minimum)"),
-      binary(Id::bit_and, "and", "and", with_bits, alone, A::bit_and, "bit by bit", "And"),
-      binary(Id::bit_or, "or", "or", with_bits, alone, A::bit_or, "bit by bit", "Or"),
-      binary(Id::bit_xor, "xor", "xor", with_bits, alone, A::bit_xor, "bit by bit", "Xor"),
+      binary(Id::bit_and, "and", "and", with_bits, alone, A::bit_and, InField::nothing,
+             "bit by bit", "And"),
+      binary(Id::bit_or, "or", "or", with_bits, alone, A::bit_or, InField::nothing, "bit by bit",
+             "Or"),
+      binary(Id::bit_xor, "xor", "xor", with_bits, alone, A::bit_xor, InField::nothing,
+             "bit by bit", "Xor"),
   };
 }
 
 std::vector<Row> one_number() {
   using A = Arithmetic;
   return {
-      unary(Id::bit_not, "not", "not", with_bits, A::bit_not, "bit by bit", "Not"),
-      unary(Id::negate, "negate", "negate", numeric, A::negate, "r = -x", "Neg (negate)"),
-      unary(Id::absolute, "abs", "abs", with_sign, A::absolute,
+      unary(Id::bit_not, "not", "not", with_bits, A::bit_not, InField::nothing, "bit by bit",
+            "Not"),
+      unary(Id::negate, "negate", "negate", numeric, A::negate, InField::exact, "r = -x",
+            "Neg (negate)"),
+      unary(Id::absolute, "abs", "abs", with_sign, A::absolute, InField::ordered,
             "r = |x|; of the least integer itself", "Abs"),
-      unary(Id::sign, "sign", "sign", with_sign, A::sign, "-1, 0 or 1; a NaN and -0 stay", "Sign"),
+      unary(Id::sign, "sign", "sign", with_sign, A::sign, InField::ordered,
+            "-1, 0 or 1; a NaN and -0 stay", "Sign"),
       unary(Id::population_count, "popcnt", "popcnt", integer, A::population_count,
-            "how many bits are 1", "PopulationCount"),
+            InField::nothing, "how many bits are 1", "PopulationCount"),
       unary(Id::leading_zeros, "count-leading-zeros", "count_leading_zeros", integer,
-            A::leading_zeros, "how many bits are 0 above the highest 1",
+            A::leading_zeros, InField::nothing, "how many bits are 0 above the highest 1",
             "Clz (count leading zeros)"),
   };
 }
@@ -461,30 +474,19 @@ std::vector<Row> shifts() {
   const Effect alone = Effect::calculates;
   return {
       binary(Id::shift_left, "shift-left", "shift_left", integer, alone, A::shift_left,
-             "by b bits, b without a sign; 0 for the type's bits or more", "ShiftLeft"),
+             InField::nothing, "by b bits, b without a sign; 0 for the type's bits or more",
+             "ShiftLeft"),
       binary(Id::shift_right_arithmetic, "shift-right-arithmetic", "shift_right_arithmetic",
-             integer, alone, A::shift_right_arithmetic,
+             integer, alone, A::shift_right_arithmetic, InField::nothing,
              "by b bits, filled with the highest bit, whatever the type; that bit for all or more",
              "ShiftRightArithmetic"),
       binary(Id::shift_right_logical, "shift-right-logical", "shift_right_logical", integer, alone,
-             A::shift_right_logical,
+             A::shift_right_logical, InField::nothing,
              "by b bits, filled with 0, whatever the type; 0 for the type's bits or more",
              "ShiftRightLogical"),
   };
 }
 
-constexpr Attribute groups = {
-    .hlo = "replica_groups",
-    .stablehlo = "replica_groups",
-    .short_name = "",
-    .missing = "in HLO one group of all",
-    .meaning = "who gives and gets, in this order; numbers of replicas, partitions or devices"};
-constexpr Attribute channel = {
-    .hlo = "channel_id",
-    .stablehlo = "channel_handle",
-    .short_name = "channel_id",
-    .missing = "numbers are those of replicas",
-    .meaning = "numbers are those of partitions, or groups have all partitions of their replicas"};
 constexpr Attribute global_ids = {.hlo = "use_global_device_ids",
                                   .stablehlo = "use_global_device_ids",
                                   .short_name = "",
@@ -512,13 +514,12 @@ Attribute along(std::string_view stablehlo, std::string_view meaning) {
 }
 
 std::vector<Row> collectives() {
-  const Operand several = {.name = "x", .types = any, .is_repeated = true};
   const Operand added = {.name = "x", .types = addable, .is_repeated = true};
   return {
       {.id = Id::all_gather,
        .hlo = "all-gather",
        .stablehlo = "all_gather",
-       .operands = {several},
+       .operands = {arrays},
        .attributes = {groups, channel, global_ids, layouts,
                       along("all_gather_dim", "the dimension d along which tiles stand")},
        .effect = Effect::moves,
@@ -529,7 +530,7 @@ std::vector<Row> collectives() {
       {.id = Id::all_to_all,
        .hlo = "all-to-all",
        .stablehlo = "all_to_all",
-       .operands = {several},
+       .operands = {arrays},
        .attributes = {groups,
                       channel,
                       layouts,
@@ -575,7 +576,8 @@ std::vector<Row> collectives() {
        .arithmetic = {},
        .meaning = "r[i] = the sum over the group of x[i], in any order; of integers modulo 2^bits",
        .spec = "all_reduce",
-       .semantics = "AllReduce"},
+       .semantics = "AllReduce",
+       .in_field = InField::called},
       {.id = Id::reduce_scatter,
        .hlo = "reduce-scatter",
        .stablehlo = "reduce_scatter",
@@ -586,14 +588,15 @@ std::vector<Row> collectives() {
        .arithmetic = {},
        .meaning = "part j along d of the sum over the group, where j is the device's own place",
        .spec = "reduce_scatter",
-       .semantics = "ReduceScatter"},
+       .semantics = "ReduceScatter",
+       .in_field = InField::called},
   };
 }
 
 std::vector<Row> all_rows() {
   std::vector<Row> out;
   for (auto& part : {sources(), tuples(), moves(), decisions(), two_numbers(), one_number(),
-                     shifts(), collectives()}) {
+                     shifts(), collectives(), computing_rows()}) {
     out.insert(out.end(), part.begin(), part.end());
   }
   return out;
@@ -609,9 +612,19 @@ Names names(std::string_view Row::*name) {
   return out;
 }
 
-const Row* find(const Names& names, std::string_view name) {
+Names other_names() {
+  Names out;
+  for (const Row& row : rows()) {
+    for (const std::string_view name : row.others) out.emplace(name, &row);
+  }
+  return out;
+}
+
+const Row* find(const Names& names, std::string_view name, Scope scope) {
   const auto found = names.find(name);
-  return found == names.end() ? nullptr : found->second;
+  if (found == names.end()) return nullptr;
+  const bool is_known = scope == Scope::computes || found->second->scope == Scope::moves;
+  return is_known ? found->second : nullptr;
 }
 
 }  // namespace
@@ -651,14 +664,23 @@ const Row& row_of(Arithmetic arithmetic) {
   return *found;
 }
 
-const Row* find_hlo(std::string_view name) {
+const Row* find_hlo(std::string_view name, Scope scope) {
   static const Names by_name = names(&Row::hlo);
-  return find(by_name, name);
+  return find(by_name, name, scope);
 }
 
-const Row* find_stablehlo(std::string_view name) {
+const Row* find_stablehlo(std::string_view name, Scope scope) {
   static const Names by_name = names(&Row::stablehlo);
-  return find(by_name, name);
+  return find(by_name, name, scope);
+}
+
+const Row* find_mlir(std::string_view name) {
+  static const Names by_name = other_names();
+  constexpr std::string_view front = "stablehlo.";
+  if (name.starts_with(front)) {
+    if (const Row* row = find_stablehlo(name.substr(front.size()))) return row;
+  }
+  return find(by_name, name, Scope::computes);
 }
 
 bool has_hlo_attribute(const Row& row, std::string_view name) {

@@ -1,13 +1,15 @@
 // The operations of HLO and StableHLO, in one table: what each is called, what it takes, what its
 // attributes say, and what it does to elements and to numbers.
 //
-// An operation is an `Id` and a `Row`. Readers have what they make of every `Id`, and a static_assert
-// that none is missing: whoever adds one is told by the compiler where it must be read. Typing asks the row which types an operand may
-// have, and whether the operand is moved or decides where elements go. docs/reference/operations.md is this
-// table for people; a test writes it and compares.
+// An operation is an `Id` and a `Row`. Readers of moves have what they make of every `Id` up to
+// `reduce_scatter`, and a static_assert that none is missing: whoever adds one is told by the compiler
+// where it must be read. Behind these stand the operations of whole programs. Typing asks the row which
+// types an operand may have, and whether the operand is moved or decides where elements go.
+// docs/reference/operations.md is this table for people; a test writes it and compares.
 //
-// A second evaluator needs nothing else: `Effect` says what an operation is to elements of any kind,
-// `Row::arithmetic` and arithmetic.h what it is to numbers.
+// An evaluator needs nothing else: `Effect` says what an operation is to elements of any kind,
+// `InField` what it is to numbers of a prime field, `Row::arithmetic` and arithmetic.h what it is to
+// machine numbers.
 #pragma once
 
 #include <array>
@@ -76,9 +78,76 @@ enum class Id {
   collective_permute,
   all_reduce,
   reduce_scatter,
+
+  // From here on, what stands in whole programs alone: Scope::computes.
+  collective_broadcast,
+  // What runs computations, and what orders or reinterprets.
+  fusion,
+  while_loop,
+  conditional,
+  map,
+  custom_call,
+  after_all,
+  bitcast_convert,
+  reduce_precision,
+  // Functions of one number.
+  exponential,
+  exponential_minus_one,
+  log,
+  log_plus_one,
+  logistic,
+  tanh,
+  tan,
+  sine,
+  cosine,
+  sqrt,
+  rsqrt,
+  cbrt,
+  erf,
+  floor,
+  ceil,
+  round_nearest_afz,
+  round_nearest_even,
+  is_finite,
+  acos,
+  acosh,
+  asin,
+  asinh,
+  atanh,
+  cosh,
+  sinh,
+  // Of complex numbers, and functions of two numbers.
+  real,
+  imag,
+  complex,
+  power,
+  atan2,
+  // Of whole arrays.
+  dot,
+  convolution,
+  reduce,
+  reduce_window,
+  select_and_scatter,
+  gather,
+  scatter,
+  sort,
+  top_k,
+  fft,
+  rng,
+  rng_bit_generator,
+  triangular_solve,
+  cholesky,
 };
 
-inline constexpr std::size_t id_count = static_cast<std::size_t>(Id::reduce_scatter) + 1;
+inline constexpr std::size_t id_count = static_cast<std::size_t>(Id::cholesky) + 1;
+/// How many of them, from the first one on, readers of moves know: Scope::moves.
+inline constexpr std::size_t moved_count = static_cast<std::size_t>(Id::reduce_scatter) + 1;
+
+/// Whose readers know an operation.
+enum class Scope {
+  moves,     ///< those of moves, and those of whole programs
+  computes,  ///< those of whole programs alone
+};
 
 /// A set of element types, by their forms.
 struct Types {
@@ -120,6 +189,16 @@ enum class Effect {
   converts,    ///< the same element as another type, where that has all values
   adds,        ///< a formal sum, maximum or minimum; numbers by arithmetic
   calculates,  ///< numbers alone: with elements the operation is refused
+  computes,    ///< what stands in whole programs alone, where nothing is a mere element
+};
+
+/// What an operation is to numbers with a point, where these are numbers of a prime field.
+enum class InField {
+  nothing,  ///< it makes, moves or reads them as they are, or takes none
+  exact,    ///< sums, products and quotients, which the field has
+  ordered,  ///< decided by one order of all numbers of the field
+  unknown,  ///< a function of which is known alone that equal operands have equal results
+  called,   ///< what the computations that it calls are
 };
 
 struct Attribute {
@@ -142,6 +221,10 @@ struct Row {
   std::string_view meaning;    ///< of `r` what is at index i, of operands as they are called
   std::string_view spec;       ///< the section of the specification of StableHLO
   std::string_view semantics;  ///< the section of XLA's Operation Semantics
+  InField in_field = InField::nothing;
+  Scope scope = Scope::moves;
+  /// What else StableHLO's texts call it, with the dialect's name.
+  std::vector<std::string_view> others = {};
 };
 
 /// In the order of `Id`.
@@ -149,20 +232,24 @@ struct Row {
 [[nodiscard]] const Row& row_of(Id id);
 /// The row of an operation on numbers.
 [[nodiscard]] const Row& row_of(Arithmetic arithmetic);
-/// By names; null where the table has none.
-[[nodiscard]] const Row* find_hlo(std::string_view name);
-[[nodiscard]] const Row* find_stablehlo(std::string_view name);
+/// By names; null where the table has none that the readers of a scope know.
+[[nodiscard]] const Row* find_hlo(std::string_view name, Scope scope = Scope::computes);
+[[nodiscard]] const Row* find_stablehlo(std::string_view name, Scope scope = Scope::computes);
+/// By a name with its dialect, `stablehlo.add` or `chlo.erf`: also by those of `Row::others`.
+[[nodiscard]] const Row* find_mlir(std::string_view name);
 
 [[nodiscard]] bool has_hlo_attribute(const Row& row, std::string_view name);
 /// Attributes that any instruction of HLO may have, and that say nothing about where elements go.
 [[nodiscard]] std::span<const std::string_view> hlo_attributes_without_meaning();
 [[nodiscard]] bool has_stablehlo_attribute(const Row& row, std::string_view name);
 
-/// Whether every operation stands in one of two lists, of what a reader makes of it, and in one only.
-template <typename A, typename B>
-[[nodiscard]] constexpr bool are_all_read(const std::array<A, id_count>& some,
-                                          const std::array<B, id_count>& others) {
-  for (std::size_t k = 0; k < id_count; ++k) {
+/// Whether every operation of a reader's scope stands in one of two lists, of what it makes of it, and in
+/// one only.
+template <typename A, typename B, std::size_t count>
+[[nodiscard]] constexpr bool are_all_read(const std::array<A, count>& some,
+                                          const std::array<B, count>& others) {
+  static_assert(count == moved_count || count == id_count);
+  for (std::size_t k = 0; k < count; ++k) {
     if ((some[k] != nullptr) == (others[k] != nullptr)) return false;
   }
   return true;

@@ -264,7 +264,7 @@ class Builder {
   }
   [[nodiscard]] static const Row& row_of(const Instruction& instruction) {
     const std::string_view opcode = instruction.opcode.value;
-    if (const Row* row = operations::find_hlo(opcode)) return *row;
+    if (const Row* row = operations::find_hlo(opcode, operations::Scope::moves)) return *row;
     std::vector<std::string> notes = {
         "check judges moves: compile the move alone (docs/how-to/xla.md) where a module computes",
         "what is read: docs/reference/operations.md"};
@@ -287,7 +287,7 @@ class Builder {
   [[nodiscard]] static std::pair<Make, Add> read_as(Id id) {
     constexpr auto number = [](Id one) { return static_cast<std::size_t>(one); };
     constexpr auto makes = [=] {
-      std::array<Make, operations::id_count> out{};
+      std::array<Make, operations::moved_count> out{};
       out[number(Id::constant)] = &Builder::constant;
       out[number(Id::iota)] = &Builder::iota;
       out[number(Id::partition_id)] = &Builder::partition_id;
@@ -314,7 +314,7 @@ class Builder {
       return out;
     }();
     constexpr auto adds = [=] {
-      std::array<Add, operations::id_count> out{};
+      std::array<Add, operations::moved_count> out{};
       out[number(Id::parameter)] = &Builder::add_parameter;
       out[number(Id::tuple)] = &Builder::add_tuple;
       out[number(Id::get_tuple_element)] = &Builder::add_part;

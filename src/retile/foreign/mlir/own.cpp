@@ -62,7 +62,8 @@ constexpr std::array<std::string_view, 41> known = {
 
 bool is_known(std::string_view name) {
   constexpr std::string_view front = "stablehlo.";
-  if (name.starts_with(front) && operations::find_stablehlo(name.substr(front.size())) != nullptr) {
+  if (name.starts_with(front) &&
+      operations::find_stablehlo(name.substr(front.size()), operations::Scope::moves) != nullptr) {
     return true;
   }
   return std::find(known.begin(), known.end(), name) != known.end();

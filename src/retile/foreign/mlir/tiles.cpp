@@ -128,7 +128,8 @@ class TileReader {
     constexpr std::string_view front = "stablehlo.";
     const Row* row =
         op.name.starts_with(front)
-            ? operations::find_stablehlo(std::string_view(op.name).substr(front.size()))
+            ? operations::find_stablehlo(std::string_view(op.name).substr(front.size()),
+                                         operations::Scope::moves)
             : nullptr;
     if (row == nullptr) fail_unread(op.name, op.place);
     check_operands(op);
@@ -140,7 +141,7 @@ class TileReader {
   [[nodiscard]] static Read read_as(Id id) {
     constexpr auto number = [](Id one) { return static_cast<std::size_t>(one); };
     constexpr auto reads = [=] {
-      std::array<Read, operations::id_count> out{};
+      std::array<Read, operations::moved_count> out{};
       out[number(Id::constant)] = &TileReader::constant;
       out[number(Id::iota)] = &TileReader::iota;
       out[number(Id::partition_id)] = &TileReader::partition_id;
@@ -170,7 +171,7 @@ class TileReader {
       return out;
     }();
     constexpr auto missing = [=] {  // here
-      std::array<const char*, operations::id_count> out{};
+      std::array<const char*, operations::moved_count> out{};
       out[number(Id::parameter)] = "arguments of the function";
       out[number(Id::tuple)] = "functions return several values";
       out[number(Id::get_tuple_element)] = "likewise";
