@@ -16,7 +16,8 @@ from pathlib import Path
 
 ROOT, RETILE = Path(sys.argv[1]), sys.argv[2]
 PEERS = ROOT / "build" / "peers"
-JAX = sorted(PEERS.glob("jax-*/bin/python"))
+# Those that the pages speak of. Older ones have other names for what the recipes use.
+JAX = [path for path in (PEERS / f"jax-{release}" / "bin" / "python" for release in ("0.10.2", "0.12.0")) if path.exists()]
 TORCH = PEERS / "torch-2.15.0" / "bin" / "python"
 EXAMPLES = ROOT / "examples"
 DUMP = "--xla_dump_to={} --xla_dump_hlo_pass_re=spmd.* --xla_dump_large_constants=true"
