@@ -122,6 +122,12 @@ std::string number_of(const std::string& type) {
   return type == "c64" ? "(1, 0)" : "1";
 }
 
+TEST(Operations, of_hlo_may_be_called_as_one) {
+  const std::string call = instruction(Id::call);
+  EXPECT_EQ(hlo(call + ", is_composite=true"), "");
+  EXPECT_EQ(hlo("f32[] add(z, z), is_composite=true"), "add with is_composite is not read");
+}
+
 TEST(Operations, have_the_types_of_the_table) {
   int taken = 0;
   int refused = 0;

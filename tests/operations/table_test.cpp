@@ -151,6 +151,31 @@ TEST(Operations, know_their_attributes) {
   EXPECT_FALSE(has_stablehlo_attribute(row_of(Id::all_reduce), ""));
 }
 
+TEST(Operations, know_which_attributes_say_nothing) {
+  const Row& custom = row_of(Id::custom_call);
+  // What a custom call is told is part of its function, under whatever name it stands.
+  for (const std::string name : {"custom_call_target", "backend_config", "called_computations",
+                                 "operand_layout_constraints", "window", "literal"}) {
+    EXPECT_TRUE(has_hlo_attribute(custom, name)) << name;
+    EXPECT_TRUE(decides_in_hlo(custom, name)) << name;
+  }
+  EXPECT_FALSE(decides_in_hlo(custom, "api_version"));
+  EXPECT_FALSE(decides_in_hlo(row_of(Id::fusion), "backend_config"));
+  EXPECT_FALSE(decides_in_hlo(row_of(Id::fusion), "kind"));
+  EXPECT_TRUE(decides_in_hlo(row_of(Id::fusion), "calls"));
+  EXPECT_FALSE(decides_in_hlo(row_of(Id::dot), "operand_precision"));
+  EXPECT_FALSE(decides_in_hlo(row_of(Id::dot), "metadata"));
+  for (const std::string name : {"algorithm", "lhs_batch_dims", "sparsity_config", ""}) {
+    EXPECT_TRUE(decides_in_hlo(row_of(Id::dot), name)) << name;
+  }
+  for (const Row& row : rows()) {
+    for (const std::string_view name : {"dimensions", "to_apply", "window", "replica_groups",
+                                        "channel_id", "use_global_device_ids", "direction"}) {
+      EXPECT_TRUE(decides_in_hlo(row, name)) << row.hlo << " " << name;
+    }
+  }
+}
+
 TEST(Operations, page_is_that_of_the_table) {
   const std::string want = page();
   if (std::getenv("RETILE_WRITE_PAGE") != nullptr) std::ofstream(RETILE_OPERATIONS_PAGE) << want;

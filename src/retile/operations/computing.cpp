@@ -21,8 +21,10 @@ Attribute in_hlo(std::string_view name, std::string_view missing, std::string_vi
   return {.hlo = name, .stablehlo = "", .short_name = "", .missing = missing, .meaning = meaning};
 }
 
-Attribute in_stablehlo(std::string_view name, std::string_view missing, std::string_view meaning) {
-  return {.hlo = "", .stablehlo = name, .short_name = "", .missing = missing, .meaning = meaning};
+/// What a machine is told that says nothing about what is meant.
+Attribute silent(Attribute attribute) {
+  attribute.decides = false;
+  return attribute;
 }
 
 /// A computation that HLO names and StableHLO has as a region.
@@ -43,13 +45,29 @@ constexpr Attribute precision = {
     .stablehlo = "precision_config",
     .short_name = "precision",
     .missing = "the machine's own",
-    .meaning = "how exactly the machine multiplies, and nothing about what is meant"};
+    .meaning = "how exactly the machine multiplies, and nothing about what is meant",
+    .decides = false};
 constexpr Attribute accuracy = {
     .hlo = "result_accuracy",
     .stablehlo = "result_accuracy",
     .short_name = "",
     .missing = "the machine's own",
-    .meaning = "how near the machine comes, and nothing about what is meant"};
+    .meaning = "how near the machine comes, and nothing about what is meant",
+    .decides = false};
+
+constexpr Attribute aliasing = {.hlo = "output_to_operand_aliasing",
+                                .stablehlo = "output_operand_aliases",
+                                .short_name = "",
+                                .missing = "none",
+                                .meaning =
+                                    "which results take the memory of an operand, and "
+                                    "nothing about what is meant",
+                                .decides = false};
+constexpr Attribute algorithm = {.hlo = "algorithm",
+                                 .stablehlo = "algorithm",
+                                 .short_name = "",
+                                 .missing = "nothing beside the types",
+                                 .meaning = "to what operands and sums are rounded"};
 
 Operand number(std::string_view name, const Types& types) { return {.name = name, .types = types}; }
 Operand scalar(std::string_view name, const Types& types) {
@@ -87,6 +105,7 @@ Row rounding(Id id, std::string_view hlo, std::string_view stablehlo, std::strin
 Row function_of_chlo(Id id, std::string_view name, std::string_view own_name,
                      std::string_view meaning, std::string_view semantics) {
   Row out = function(id, name, "", meaning, semantics);
+  out.attributes = {silent(in_hlo(accuracy.hlo, accuracy.missing, accuracy.meaning))};
   out.spec = "CHLO";
   out.others = {own_name};
   return out;
@@ -99,9 +118,8 @@ std::vector<Row> runs() {
        .stablehlo = "",
        .operands = {parts::arrays},
        .attributes = {in_hlo("calls", "", "the computation that stands for it"),
-                      in_hlo("kind", "", "how it is made, and nothing about what is meant"),
-                      in_hlo("output_to_operand_aliasing", "none",
-                             "which results take the memory of an operand")},
+                      silent(in_hlo("kind", "", "how it is made, and nothing about what is meant")),
+                      aliasing},
        .effect = Effect::computes,
        .arithmetic = {},
        .meaning = "what the computation makes of the operands",
@@ -163,6 +181,39 @@ std::vector<Row> runs() {
   };
 }
 
+/// What stands at a custom call: all but what is silent is part of what the function is.
+std::vector<Attribute> told_to_functions() {
+  const auto two = [](std::string_view hlo, std::string_view stablehlo, std::string_view missing,
+                      std::string_view meaning) {
+    return Attribute{.hlo = hlo,
+                     .stablehlo = stablehlo,
+                     .short_name = "",
+                     .missing = missing,
+                     .meaning = meaning};
+  };
+  std::vector<Attribute> out = {
+      two("custom_call_target", "call_target_name", "",
+          "the function's name; in StableHLO's own form behind an @"),
+      both("backend_config", "nothing", "what the function is told"),
+      both("called_computations", "none", "computations that the function calls"),
+      two("operand_layout_constraints", "operand_layouts", "any",
+          "how operands lie in memory, which is what the function reads"),
+      two("", "result_layouts", "any", "and results"),
+      two("", "result_tilings", "none", "and in which tiles"),
+      silent(two("custom_call_has_side_effect", "has_side_effect", "false",
+                 "whether it is to run where nobody reads its results")),
+      silent(both("api_version", "the first one", "how the function is called")),
+      aliasing,
+      silent(in_hlo("schedule", "none", "how early or late it runs")),
+      silent(
+          in_hlo("operand_precision", "the machine's own", "how exactly the machine multiplies"))};
+  for (const std::string_view name : {"to_apply", "window", "dim_labels", "feature_group_count",
+                                      "batch_group_count", "padding_type", "literal"}) {
+    out.push_back(in_hlo(name, "nothing", "what the function is told, too"));
+  }
+  return out;
+}
+
 std::vector<Row> other_runs() {
   return {
       {.id = Id::custom_call,
@@ -170,11 +221,7 @@ std::vector<Row> other_runs() {
        .stablehlo = "custom_call",
        .operands = {parts::arrays},
        .result = Result::written,
-       .attributes = {{.hlo = "custom_call_target",
-                       .stablehlo = "call_target_name",
-                       .short_name = "",
-                       .missing = "",
-                       .meaning = "the function's name; in StableHLO's own form behind an @"}},
+       .attributes = told_to_functions(),
        .effect = Effect::computes,
        .arithmetic = {},
        .meaning = "what the function makes of the operands",
@@ -234,6 +281,12 @@ std::vector<Row> other_runs() {
   };
 }
 
+Row tan_row() {
+  Row out = function(Id::tan, "tan", "tan", "the tangent of x", "Tan");
+  out.others = {"chlo.tan"};  // of older texts
+  return out;
+}
+
 std::vector<Row> functions() {
   return {
       function(Id::exponential, "exponential", "exponential", "r = e^x", "Exp"),
@@ -243,7 +296,7 @@ std::vector<Row> functions() {
       function(Id::log_plus_one, "log-plus-one", "log_plus_one", "r = ln(1 + x)", "Log1p"),
       function(Id::logistic, "logistic", "logistic", "r = 1 / (1 + e^-x)", "Logistic"),
       function(Id::tanh, "tanh", "tanh", "the hyperbolic tangent of x", "Tanh"),
-      function(Id::tan, "tan", "tan", "the tangent of x", "Tan"),
+      tan_row(),
       function(Id::sine, "sine", "sine", "the sine of x", "Sin"),
       function(Id::cosine, "cosine", "cosine", "the cosine of x", "Cos"),
       function(Id::sqrt, "sqrt", "sqrt", "the square root of x", "Sqrt"),
@@ -336,9 +389,7 @@ Row dot_row() {
                          of_dot("lhs_contracting_dims", "contracting_dims", "none",
                                 "dimensions of a along which is added, beside those of b"),
                          of_dot("rhs_contracting_dims", "contracting_dims", "none", "those of b"),
-                         precision,
-                         both("algorithm", "the machine's own",
-                              "to what the machine rounds, and nothing about what is meant")},
+                         precision, algorithm},
           .effect = Effect::computes,
           .arithmetic = {},
           .meaning =
@@ -390,7 +441,9 @@ Row convolution_row() {
                           "in how many parts features of a and r are cut, each by itself"),
                      both("batch_group_count", "in HLO 1",
                           "in how many parts the batch of a and the features of r are cut"),
-                     precision},
+                     precision,
+                     in_hlo("algorithm", "nothing beside the types",
+                            "to what operands and sums are rounded")},
       .effect = Effect::computes,
       .arithmetic = {},
       .meaning =
@@ -427,7 +480,8 @@ Row reduce_window_row() {
           .stablehlo = "reduce_window",
           .operands = {parts::arrays},
           .result = Result::written,
-          .attributes = {of_window("window_dimensions", "", "", "size: the extents of a window"),
+          .attributes = {of_window("window_dimensions", "", "in HLO 1",
+                                   "size: the extents of a window"),
                          of_window("window_strides", "", "1", "stride: how far windows are apart"),
                          of_window("padding", "", "0", pads),
                          of_window("base_dilations", "", "1",
@@ -451,7 +505,8 @@ Row select_and_scatter_row() {
           .hlo = "select-and-scatter",
           .stablehlo = "select_and_scatter",
           .operands = {parts::array, number("u", parts::any), scalar("v", parts::any)},
-          .attributes = {of_window("window_dimensions", "", "", "size: the extents of a window"),
+          .attributes = {of_window("window_dimensions", "", "in HLO 1",
+                                   "size: the extents of a window"),
                          of_window("window_strides", "", "1", "stride: how far windows are apart"),
                          of_window("padding", "", "0", pads),
                          computation("select", "c: whether the first one stays chosen"),
@@ -572,9 +627,9 @@ std::vector<Row> orders() {
        .operands = {number("x", parts::ordered)},
        .result = Result::written,
        .attributes = {both("k", "", "how many are kept"),
-                      in_hlo("largest", "in StableHLO true", "false: the smallest ones are kept"),
-                      in_stablehlo("is_stable", "in HLO true",
-                                   "whether of equal ones that of the smaller index stands first")},
+                      in_hlo("largest", "true", "false: the smallest ones are kept"),
+                      both("is_stable", "in HLO true, in StableHLO false",
+                           "whether of equal ones that of the smaller index stands first")},
        .effect = Effect::computes,
        .arithmetic = {},
        .meaning =
@@ -696,7 +751,9 @@ Row collective_broadcast_row() {
           .hlo = "collective-broadcast",
           .stablehlo = "collective_broadcast",
           .operands = {parts::arrays},
-          .attributes = {parts::groups, parts::channel},
+          .attributes = {parts::groups, parts::channel,
+                         both("has_dynamic_root", "false",
+                              "true: one more operand says which member gives")},
           .effect = Effect::moves,
           .arithmetic = {},
           .meaning = "r = x of the group's first member, or zeros where the device is in no group",

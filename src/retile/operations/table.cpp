@@ -180,7 +180,13 @@ std::vector<Row> tuples() {
                        .stablehlo = "",
                        .short_name = "",
                        .missing = "",
-                       .meaning = "the computation whose instructions stand for it"}},
+                       .meaning = "the computation whose instructions stand for it"},
+                      {.hlo = "is_composite",
+                       .stablehlo = "",
+                       .short_name = "",
+                       .missing = "false",
+                       .meaning = "that it stands for one operation; nothing about what is meant",
+                       .decides = false}},
        .effect = Effect::moves,
        .arithmetic = {},
        .meaning = "what the computation makes of the operands",
@@ -496,7 +502,8 @@ constexpr Attribute layouts = {.hlo = "constrain_layout",
                                .stablehlo = "",
                                .short_name = "",
                                .missing = "false",
-                               .meaning = "nothing about where elements go"};
+                               .meaning = "nothing about where elements go",
+                               .decides = false};
 constexpr Attribute body = {.hlo = "to_apply",
                             .stablehlo = "",
                             .short_name = "",
@@ -695,6 +702,14 @@ std::span<const std::string_view> hlo_attributes_without_meaning() {
       "statistics",       "parameter_replication", "original_value",
       "execution_thread", "is_host_transfer"};
   return out;
+}
+
+bool decides_in_hlo(const Row& row, std::string_view name) {
+  const auto own = std::find_if(row.attributes.begin(), row.attributes.end(),
+                                [&](const Attribute& one) { return one.hlo == name; });
+  if (own != row.attributes.end()) return own->decides;
+  const auto names = hlo_attributes_without_meaning();
+  return std::find(names.begin(), names.end(), name) == names.end();
 }
 
 bool has_stablehlo_attribute(const Row& row, std::string_view name) {

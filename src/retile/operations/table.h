@@ -207,6 +207,7 @@ struct Attribute {
   std::string_view short_name;  ///< in StableHLO's own form, where that is another
   std::string_view missing;     ///< what is meant where it is missing; empty: it must be there
   std::string_view meaning;
+  bool decides = true;  ///< whether another value of it may make another result
 };
 
 struct Row {
@@ -239,8 +240,11 @@ struct Row {
 [[nodiscard]] const Row* find_mlir(std::string_view name);
 
 [[nodiscard]] bool has_hlo_attribute(const Row& row, std::string_view name);
-/// Attributes that any instruction of HLO may have, and that say nothing about where elements go.
+/// Attributes that any instruction of HLO may have, and that say nothing about where elements go, nor
+/// about numbers. An operation for which one of them says something has it in its row.
 [[nodiscard]] std::span<const std::string_view> hlo_attributes_without_meaning();
+/// Whether another value of an attribute of HLO may make another result; so it is of one that nobody knows.
+[[nodiscard]] bool decides_in_hlo(const Row& row, std::string_view name);
 [[nodiscard]] bool has_stablehlo_attribute(const Row& row, std::string_view name);
 
 /// Whether every operation of a reader's scope stands in one of two lists, of what it makes of it, and in
