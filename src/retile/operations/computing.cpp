@@ -11,6 +11,8 @@ namespace {
 using parts::with_point;
 
 constexpr std::string_view in_region = "in StableHLO the operation's region";
+constexpr std::string_view first_region = "in StableHLO the first region";
+constexpr std::string_view second_region = "in StableHLO the second region";
 
 /// An attribute that has one name in both.
 Attribute both(std::string_view name, std::string_view missing, std::string_view meaning) {
@@ -28,8 +30,9 @@ Attribute silent(Attribute attribute) {
 }
 
 /// A computation that HLO names and StableHLO has as a region.
-Attribute computation(std::string_view hlo, std::string_view meaning) {
-  return in_hlo(hlo, in_region, meaning);
+Attribute computation(std::string_view hlo, std::string_view meaning,
+                      std::string_view region = in_region) {
+  return in_hlo(hlo, region, meaning);
 }
 
 Attribute applied(std::string_view meaning) {
@@ -119,7 +122,7 @@ std::vector<Row> runs() {
        .operands = {parts::arrays},
        .attributes = {in_hlo("calls", "", "the computation that stands for it"),
                       silent(in_hlo("kind", "", "how it is made, and nothing about what is meant")),
-                      aliasing},
+                      silent(in_hlo(aliasing.hlo, aliasing.missing, aliasing.meaning))},
        .effect = Effect::computes,
        .arithmetic = {},
        .meaning = "what the computation makes of the operands",
@@ -131,8 +134,8 @@ std::vector<Row> runs() {
        .hlo = "while",
        .stablehlo = "while",
        .operands = {parts::arrays},
-       .attributes = {computation("condition", "c: whether there is another round"),
-                      computation("body", "f: what a round makes of the operands")},
+       .attributes = {computation("condition", "c: whether there is another round", first_region),
+                      computation("body", "f: what a round makes of the operands", second_region)},
        .effect = Effect::computes,
        .arithmetic = {},
        .meaning = "r = x; while c(r), r = f(r)",
@@ -158,8 +161,8 @@ std::vector<Row> runs() {
                              "what is run where c is false")},
        .effect = Effect::computes,
        .arithmetic = {},
-       .meaning = "what the computation of number c makes of its operand; the last one where c is "
-                  "no number of theirs",
+       .meaning = "what the computation of number c makes of its operand, of truth values the "
+                  "first where c is true; the last where c is no number of theirs",
        .spec = "case, if",
        .semantics = "Conditional",
        .in_field = InField::called,
@@ -198,8 +201,8 @@ std::vector<Attribute> told_to_functions() {
       both("called_computations", "none", "computations that the function calls"),
       two("operand_layout_constraints", "operand_layouts", "any",
           "how operands lie in memory, which is what the function reads"),
-      two("", "result_layouts", "any", "and results"),
-      two("", "result_tilings", "none", "and in which tiles"),
+      two("", "result_layouts", "any", "how results lie there"),
+      two("", "result_tilings", "none", "in which tiles they lie there"),
       silent(two("custom_call_has_side_effect", "has_side_effect", "false",
                  "whether it is to run where nobody reads its results")),
       silent(both("api_version", "the first one", "how the function is called")),
@@ -323,12 +326,12 @@ std::vector<Row> functions() {
        .in_field = InField::ordered,
        .scope = Scope::computes},
       function_of_chlo(Id::acos, "acos", "chlo.acos", "the angle whose cosine is x", "Acos"),
-      function_of_chlo(Id::acosh, "acosh", "chlo.acosh", "of which x is the hyperbolic cosine",
+      function_of_chlo(Id::acosh, "acosh", "chlo.acosh", "the number whose hyperbolic cosine is x",
                        "Acosh"),
       function_of_chlo(Id::asin, "asin", "chlo.asin", "the angle whose sine is x", "Asin"),
-      function_of_chlo(Id::asinh, "asinh", "chlo.asinh", "of which x is the hyperbolic sine",
+      function_of_chlo(Id::asinh, "asinh", "chlo.asinh", "the number whose hyperbolic sine is x",
                        "Asinh"),
-      function_of_chlo(Id::atanh, "atanh", "chlo.atanh", "of which x is the hyperbolic tangent",
+      function_of_chlo(Id::atanh, "atanh", "chlo.atanh", "the number whose hyperbolic tangent is x",
                        "Atanh"),
       function_of_chlo(Id::cosh, "cosh", "chlo.cosh", "the hyperbolic cosine of x", "Cosh"),
       function_of_chlo(Id::sinh, "sinh", "chlo.sinh", "the hyperbolic sine of x", "Sinh"),
@@ -386,9 +389,11 @@ Row dot_row() {
           .attributes = {of_dot("lhs_batch_dims", "batching_dims", "none",
                                 "dimensions of a that stand in r once, beside those of b"),
                          of_dot("rhs_batch_dims", "batching_dims", "none", "those of b"),
-                         of_dot("lhs_contracting_dims", "contracting_dims", "none",
+                         of_dot("lhs_contracting_dims", "contracting_dims",
+                                "none; of stablehlo.dot the last",
                                 "dimensions of a along which is added, beside those of b"),
-                         of_dot("rhs_contracting_dims", "contracting_dims", "none", "those of b"),
+                         of_dot("rhs_contracting_dims", "contracting_dims",
+                                "none; of stablehlo.dot the first", "those of b"),
                          precision, algorithm},
           .effect = Effect::computes,
           .arithmetic = {},
@@ -501,25 +506,26 @@ Row reduce_window_row() {
 }
 
 Row select_and_scatter_row() {
-  return {.id = Id::select_and_scatter,
-          .hlo = "select-and-scatter",
-          .stablehlo = "select_and_scatter",
-          .operands = {parts::array, number("u", parts::any), scalar("v", parts::any)},
-          .attributes = {of_window("window_dimensions", "", "in HLO 1",
-                                   "size: the extents of a window"),
-                         of_window("window_strides", "", "1", "stride: how far windows are apart"),
-                         of_window("padding", "", "0", pads),
-                         computation("select", "c: whether the first one stays chosen"),
-                         computation("scatter", "f: how two are made one")},
-          .effect = Effect::computes,
-          .arithmetic = {},
-          .meaning =
-              "r[j] = f of v and all u[i] whose window of x has its chosen place at j; a place "
-              "stays chosen as long as c(x there, x at the next one) is true",
-          .spec = "select_and_scatter",
-          .semantics = "SelectAndScatter",
-          .in_field = InField::called,
-          .scope = Scope::computes};
+  return {
+      .id = Id::select_and_scatter,
+      .hlo = "select-and-scatter",
+      .stablehlo = "select_and_scatter",
+      .operands = {parts::array, number("u", parts::any), scalar("v", parts::any)},
+      .attributes = {of_window("window_dimensions", "", "in HLO 1",
+                               "size: the extents of a window"),
+                     of_window("window_strides", "", "1", "stride: how far windows are apart"),
+                     of_window("padding", "", "0", pads),
+                     computation("select", "c: whether the first one stays chosen", first_region),
+                     computation("scatter", "f: how two are made one", second_region)},
+      .effect = Effect::computes,
+      .arithmetic = {},
+      .meaning =
+          "r[j] = f of v and all u[i] whose window of x has its chosen place at j; a place "
+          "stays chosen as long as c(x there, x at the next one) is true",
+      .spec = "select_and_scatter",
+      .semantics = "SelectAndScatter",
+      .in_field = InField::called,
+      .scope = Scope::computes};
 }
 
 /// Of the dimensions of gather and scatter: HLO has them one by one.
@@ -542,20 +548,20 @@ Row gather_row() {
       .hlo = "gather",
       .stablehlo = "gather",
       .operands = {parts::array, places},
-      .attributes = {of_gather("offset_dims", "",
+      .attributes = {of_gather("offset_dims", "in StableHLO none",
                                "dimensions of r that count within a slice; the others are batches"),
-                     of_gather("collapsed_slice_dims", "",
+                     of_gather("collapsed_slice_dims", "in StableHLO none",
                                "dimensions of x that r lacks: slices have one place along them"),
                      of_gather("operand_batching_dims", "none",
                                "dimensions of x that stand in r as batches, too"),
                      of_gather("start_indices_batching_dims", "none", "and those of s"),
-                     of_gather("start_index_map", "",
+                     of_gather("start_index_map", "in StableHLO none",
                                "m: number k of an index is a place along dimension m[k] of x"),
                      of_gather("index_vector_dim", "in StableHLO 0",
                                "the dimension of s along which an index stands; its rank: indices "
                                "of one number"),
                      both("slice_sizes", "", "the extents of a slice of x"),
-                     both("indices_are_sorted", "false", "a promise about s")},
+                     both("indices_are_sorted", "false", "a promise that indices stand in order")},
       .effect = Effect::moves,
       .arithmetic = {},
       .meaning = "r[batch, i] = x[clamp(0, index of the batch, extents of x - slice_sizes) + i]",
@@ -572,21 +578,21 @@ Row scatter_row() {
       .stablehlo = "scatter",
       .operands = {parts::array, places, number("u", parts::any)},
       .attributes = {of_scatter(
-                         "update_window_dims", "",
+                         "update_window_dims", "in StableHLO none",
                          "dimensions of u that count within a window; the others are batches"),
-                     of_scatter("inserted_window_dims", "",
+                     of_scatter("inserted_window_dims", "in StableHLO none",
                                 "dimensions of x that u lacks: windows have one place along them"),
                      of_scatter("input_batching_dims", "none",
                                 "dimensions of x that stand in u as batches, too"),
                      of_scatter("scatter_indices_batching_dims", "none", "and those of s"),
-                     of_scatter("scatter_dims_to_operand_dims", "",
+                     of_scatter("scatter_dims_to_operand_dims", "in StableHLO none",
                                 "m: number k of an index is a place along dimension m[k] of x"),
                      of_scatter("index_vector_dim", "in StableHLO 0",
                                 "the dimension of s along which an index stands; its rank: indices "
                                 "of one number"),
-                     both("indices_are_sorted", "false", "a promise about s"),
+                     both("indices_are_sorted", "false", "a promise that indices stand in order"),
                      both("unique_indices", "false", "a promise that no place is met twice"),
-                     applied("f: how what is there and what comes are made one")},
+                     computation("to_apply", "f: how what is there and what comes are made one")},
       .effect = Effect::computes,
       .arithmetic = {},
       .meaning =
@@ -725,7 +731,8 @@ std::vector<Row> solvers() {
                            "NO_TRANSPOSE, TRANSPOSE or ADJOINT: what is made of a before")},
        .effect = Effect::computes,
        .arithmetic = {},
-       .meaning = "the r for which a r = b, or r a = b, of matrices in the last two dimensions",
+       .meaning = "the r for which a r = b, or r a = b, of matrices in the last two dimensions, a "
+                  "a triangle",
        .spec = "triangular_solve",
        .semantics = "TriangularSolve",
        .in_field = InField::exact,
