@@ -82,9 +82,8 @@ TEST(Operations, of_whole_programs_are_described_like_the_others) {
     EXPECT_EQ(row.spec.empty(), row.id == Id::fusion) << row.hlo;
     EXPECT_EQ(row.stablehlo.empty() && row.others.empty(), row.id == Id::fusion) << row.hlo;
     // What it is to numbers with a point is said of all that take some, and make others.
-    const bool from_integers = row.id == Id::rng_bit_generator;
     const bool is_said = row.effect == Effect::computes && row.id != Id::after_all;
-    EXPECT_EQ(row.in_field != InField::nothing, is_said && !from_integers) << row.hlo;
+    EXPECT_EQ(row.in_field != InField::nothing, is_said) << row.hlo;
   }
   for (const Row& row : rows().first(moved_count))
     EXPECT_NE(row.effect, Effect::computes) << row.hlo;
@@ -98,7 +97,8 @@ TEST(Operations, are_exact_in_a_field_where_it_has_sums_and_products) {
     if (row.in_field == InField::ordered) ordered.insert(row.hlo);
     // A function of the field's own has numbers with a point among its operands.
     if (row.in_field == InField::nothing || row.operands.empty()) continue;
-    EXPECT_TRUE(row.operands.back().types.real || row.id == Id::conditional) << row.hlo;
+    const bool is_of_bits = row.id == Id::rng_bit_generator;
+    EXPECT_NE(row.operands.back().types.real, is_of_bits) << row.hlo;
   }
   EXPECT_EQ(exact, (std::set<std::string_view>{"add", "complex", "convolution", "divide", "dot",
                                                "fft", "imag", "multiply", "negate", "real",

@@ -713,7 +713,7 @@ std::vector<Row> random_numbers() {
        .meaning = "the next state, and bits; both depend on the state x alone",
        .spec = "rng_bit_generator",
        .semantics = "RngBitGenerator",
-       .in_field = InField::nothing,
+       .in_field = InField::unknown,
        .scope = Scope::computes},
   };
 }

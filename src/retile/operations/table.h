@@ -192,7 +192,8 @@ enum class Effect {
   computes,    ///< what stands in whole programs alone, where nothing is a mere element
 };
 
-/// What an operation is to numbers with a point, where these are numbers of a prime field.
+/// What an operation is to numbers with a point, where these are numbers of a prime field. Integers
+/// and truth values stay what they are; those of unknown operations are as little known.
 enum class InField {
   nothing,  ///< it makes, moves or reads them as they are, or takes none
   exact,    ///< sums, products and quotients, which the field has
