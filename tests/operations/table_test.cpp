@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -173,6 +174,69 @@ TEST(Operations, know_which_attributes_say_nothing) {
                                         "channel_id", "use_global_device_ids", "direction"}) {
       EXPECT_TRUE(decides_in_hlo(row, name)) << row.hlo << " " << name;
     }
+  }
+}
+
+/// What a release of JAX knows: of `*` the attributes of any instruction of HLO, of an opcode or an
+/// operation of a dialect its own. peers/attributes.py wrote it.
+std::map<std::string, std::set<std::string>> attributes_of_a_release() {
+  std::map<std::string, std::set<std::string>> out;
+  std::ifstream file(RETILE_OPERATIONS_ATTRIBUTES);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    words >> name;
+    auto& attributes = out[name];
+    for (std::string one; words >> one;) attributes.insert(one);
+  }
+  return out;
+}
+
+TEST(Operations, have_the_attributes_of_a_release_but_what_is_refused) {
+  const auto of_release = attributes_of_a_release();
+  for (const std::string& name : of_release.at("*")) {
+    EXPECT_FALSE(decides_in_hlo(row_of(Id::add), name)) << name;
+  }
+  std::map<std::string, std::set<std::string>> refused;
+  for (const Row& row : rows()) {
+    if (row.id == Id::tuple) continue;  // the release's parser ends the process
+    const auto& known = of_release.at(std::string(row.hlo));
+    for (const Attribute& one : row.attributes) {
+      const std::string name(one.hlo);
+      EXPECT_TRUE(name.empty() || known.count(name) > 0 || of_release.at("*").count(name) > 0)
+          << row.hlo << " " << name;
+    }
+    for (const std::string& name : known) {
+      if (!has_hlo_attribute(row, name)) refused[std::string(row.hlo)].insert(name);
+    }
+  }
+  refused.erase("compare");  // its order, in newer texts
+  const std::map<std::string, std::set<std::string>> want = {
+      {"all-reduce", {"mode"}},
+      {"collective-permute", {"slice_sizes"}},
+      {"convolution", {"block_scaling_config", "convolution_kind", "sparsity_config"}},
+      {"dot", {"block_scaling_config", "sparsity_config"}},
+      {"reduce-scatter", {"mode"}},
+      {"reshape", {"inferred_dimension"}}};
+  EXPECT_EQ(refused, want);
+}
+
+TEST(Operations, have_the_attributes_of_a_release_in_stablehlo) {
+  const auto of_release = attributes_of_a_release();
+  for (const Row& row : rows()) {
+    std::set<std::string> known;
+    std::vector<std::string> names(row.others.begin(), row.others.end());
+    if (!row.stablehlo.empty()) names.push_back(fmt::format("stablehlo.{}", row.stablehlo));
+    for (const std::string& name : names) {
+      if (!name.starts_with("stablehlo.") && !name.starts_with("chlo.")) continue;
+      ASSERT_EQ(of_release.count(name), 1U) << name;
+      known.insert(of_release.at(name).begin(), of_release.at(name).end());
+    }
+    std::set<std::string> ours;
+    for (const Attribute& one : row.attributes) ours.emplace(one.stablehlo);
+    ours.erase("");
+    if (row.id == Id::get_tuple_element) ours.insert("index");  // of HLO alone in the table
+    EXPECT_EQ(ours, known) << row.hlo;
   }
 }
 
