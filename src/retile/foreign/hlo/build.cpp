@@ -14,6 +14,7 @@
 
 #include "retile/core/names.h"
 #include "retile/foreign/before.h"
+#include "retile/foreign/hlo/attributes.h"
 #include "retile/foreign/hlo/before.h"
 #include "retile/foreign/hlo/groups.h"
 #include "retile/foreign/hlo/hlo.h"
@@ -29,44 +30,11 @@ namespace {
 
 using operations::Id;
 using operations::Row;
-using text::fail;
-
-[[noreturn]] void refuse_at(const Place& place, Code code, std::string message,
-                            std::vector<std::string> notes = {}) {
-  fail(place, {.code = code, .message = std::move(message), .notes = std::move(notes)});
-}
 
 /// Calls in each other, which no text that a compiler wrote has.
 constexpr std::size_t deepest_calls = 32;
 /// Instructions that calls may make of the file's, however they multiply them.
 constexpr std::size_t most_in_calls = std::size_t{1} << 18;
-
-/// What an operation with groups means by their numbers.
-enum class GroupMode {
-  replicas,          ///< numbers of replicas; within one partition
-  replicas_and_all,  ///< numbers of replicas; all partitions of theirs
-  partitions,        ///< numbers of partitions; within one replica
-  devices,           ///< replica * partitions + partition
-};
-
-/// How many there are of both.
-struct Ranks {
-  Size replicas = 1;
-  Size partitions = 1;
-  [[nodiscard]] Size devices() const { return replicas * partitions; }
-};
-
-/// Numbers between commas in braces, `{0,2}`.
-std::vector<Token<Size>> read_numbers(Scanner& scanner) {
-  std::vector<Token<Size>> out;
-  scanner.expect("{");
-  if (scanner.accept("}")) return out;
-  do {
-    out.push_back(scanner.number());
-  } while (scanner.accept(","));
-  scanner.expect("}");
-  return out;
-}
 
 /// Attributes that say nothing about where elements go, of whatever instruction.
 bool means_nothing(std::string_view name) {
@@ -77,13 +45,11 @@ bool means_nothing(std::string_view name) {
 /// Makes one Function of an entry computation.
 class Builder {
  public:
-  /// \param lines  where every line of the text begins
-  Builder(const text::Input& input, const std::vector<std::size_t>& lines, const Module& module,
-          const ReadOptions& options, ListCount& lists)
-      : input_(input), lines_(lines), module_(module), options_(options), lists_(lists) {}
+  Builder(const Lines& lines, const Module& module, const ReadOptions& options, ListCount& lists)
+      : lines_(lines), module_(module), options_(options), lists_(lists) {}
 
   Function function() {
-    const Computation& entry = entry_computation();
+    const Computation& entry = entry_of(module_);
     out_.name = module_.has_header ? module_.name.value : std::string(bare(entry.name.value));
     out_.place = place_of(module_.has_header ? module_.name.place : entry.name.place);
     find_ranks(entry);
@@ -105,32 +71,13 @@ class Builder {
   };
   using Scope = std::unordered_map<std::string, Known>;
 
-  [[nodiscard]] FilePlace place_of(const Place& place) const {
-    const auto next = std::upper_bound(lines_.begin(), lines_.end(), place.span.begin);
-    const auto line = static_cast<std::size_t>(next - lines_.begin());
-    return {.line = line, .column = place.span.begin - lines_[line - 1] + 1};
-  }
-
-  [[nodiscard]] const Computation& entry_computation() const {
-    const Computation* entry = nullptr;
-    for (const Computation& computation : module_.computations) {
-      if (!computation.is_entry) continue;
-      if (entry != nullptr) {
-        refuse_at(computation.name.place, Code::syntax, "a second entry computation");
-      }
-      entry = &computation;
-    }
-    if (entry != nullptr) return *entry;
-    if (module_.computations.size() == 1) return module_.computations.front();
-    refuse_at(module_.name.place, Code::syntax, "no computation is the entry",
-              {"ENTRY stands before it"});
-  }
+  [[nodiscard]] FilePlace place_of(const Place& place) const { return lines_.at(place); }
 
   // How many devices there are.
 
   void find_ranks(const Computation& entry) {
-    const auto replicas = header_number("replica_count");
-    const auto partitions = header_number("num_partitions");
+    const auto replicas = header_number(module_, "replica_count");
+    const auto partitions = header_number(module_, "num_partitions");
     if (replicas || partitions) {
       ranks_ = {replicas.value_or(1), partitions.value_or(1)};
     } else {
@@ -141,14 +88,6 @@ class Builder {
       refuse_at(module_.name.place, Code::limit_reached,
                 fmt::format("more than {} devices", most_devices));
     }
-  }
-  [[nodiscard]] std::optional<Size> header_number(std::string_view name) const {
-    const Attribute* attribute = module_.find(name);
-    if (attribute == nullptr) return std::nullopt;
-    Scanner scanner = scanner_of(attribute->value);
-    const Size out = scanner.size(name).value;
-    scanner.expect_end();
-    return out;
   }
   /// As many as the first groups or pairs name, where no header and no option says it.
   [[nodiscard]] static Size named_devices(const Computation& entry) {
@@ -398,19 +337,7 @@ class Builder {
     define(instruction, std::move(result));
   }
   [[nodiscard]] const Computation& applied(const Instruction& instruction) const {
-    const Attribute& attribute = need(instruction, "to_apply");
-    const std::string_view name = bare(text_of(attribute.value));
-    for (const Computation& computation : module_.computations) {
-      if (bare(computation.name.value) != name) continue;
-      if (!computation.instructions.empty()) return computation;
-    }
-    refuse_at(attribute.value, Code::syntax, "no computation has this name");
-  }
-  [[nodiscard]] static const Instruction& root_of(const Computation& computation) {
-    for (const Instruction& instruction : computation.instructions) {
-      if (instruction.is_root) return instruction;
-    }
-    return computation.instructions.back();
+    return computation_of(module_, need(instruction, "to_apply").value);
   }
   void add_tuple(const Instruction& instruction) {
     define(instruction, {.parts = operands(instruction), .is_tuple = true});
@@ -438,25 +365,8 @@ class Builder {
 
   // What attributes say.
 
-  [[nodiscard]] const Attribute& need(const Instruction& instruction, std::string_view name) const {
-    if (const Attribute* attribute = instruction.find(name)) return *attribute;
-    refuse_at(instruction.opcode.place, Code::syntax,
-              fmt::format("{} needs {}", instruction.opcode.value, name));
-  }
-  /// Numbers of dimensions, `{1,0}`.
-  [[nodiscard]] std::vector<std::size_t> dims(const Instruction& instruction) const {
-    const Attribute* attribute = instruction.find("dimensions");
-    std::vector<std::size_t> out;
-    if (attribute == nullptr) return out;
-    Scanner scanner = scanner_of(attribute->value);
-    for (const Token<Size>& dim : read_numbers(scanner)) {
-      out.push_back(static_cast<std::size_t>(dim.value));
-    }
-    scanner.expect_end();
-    return out;
-  }
   [[nodiscard]] std::size_t one_dim(const Instruction& instruction) const {
-    const auto out = dims(instruction);
+    const auto out = dims_of(instruction);
     if (out.size() != 1) {
       refuse_at(need(instruction, "dimensions").value, Code::syntax,
                 fmt::format("{} names one dimension", instruction.opcode.value));
@@ -466,99 +376,14 @@ class Builder {
 
   // Operations on one device.
 
-  /// The word that a literal is; of types without words 0 or 1.
-  [[nodiscard]] static std::optional<std::int64_t> literal(std::string_view word,
-                                                           const ElementKind& kind) {
-    if (kind.is_real()) return real(word, kind);
-    if (!kind.is_number()) {
-      const bool is_zero = word.find_first_not_of("-+0.()") == std::string_view::npos;
-      return is_zero ? 0 : 1;
-    }
-    if (word == "true" || word == "false") {
-      if (kind.form != ElementKind::Form::truth) return std::nullopt;
-      return word == "true" ? 1 : 0;
-    }
-    if (!kind.is_signed && word.substr(0, 1) != "-") {
-      const auto large = whole<std::uint64_t>(word);
-      if (!large) return std::nullopt;
-      const auto number = static_cast<std::int64_t>(*large);
-      return kind.bits == 64 || (number >= 0 && operations::fits(number, kind))
-                 ? std::optional(number)
-                 : std::nullopt;
-    }
-    const auto number = whole<std::int64_t>(word);
-    const bool negative = number && *number < 0 && !kind.is_signed;
-    return number && !negative && operations::fits(*number, kind) ? number : std::nullopt;
-  }
-  /// All of a word as a number.
-  template <typename T>
-  [[nodiscard]] static std::optional<T> whole(std::string_view word) {
-    T out{};
-    const char* end = word.data() + word.size();
-    const auto read = std::from_chars(word.data(), end, out);
-    return read.ec == std::errc() && read.ptr == end ? std::optional(out) : std::nullopt;
-  }
-  /// `1.5`, `-inf`, `nan`, `-nan(0x1)`, and of old texts `true`.
-  [[nodiscard]] static std::optional<std::int64_t> real(std::string_view word,
-                                                        const ElementKind& kind) {
-    const bool negative = word.substr(0, 1) == "-";
-    double out = 0;
-    if (word.substr(negative ? 1 : 0, 3) == "nan") {
-      out = std::copysign(std::numeric_limits<double>::quiet_NaN(), negative ? -1.0 : 1.0);
-    } else if (const auto read = whole<double>(word)) {
-      out = *read;
-    } else {
-      return std::nullopt;
-    }
-    return operations::word_of(operations::rounded(out, *kind.format));
-  }
   Action constant(const Instruction& instruction) {
-    const TileType& type = type_of(instruction);
-    const ElementKind kind = element_kind(type.element);
-    Constant out;
-    for (const Place& place : literals(instruction)) {
-      if (text_of(place) == "...") {
-        refuse_at(place, Code::unsupported, "the numbers of this constant were left out",
-                  {"XLA prints them with --xla_dump_large_constants=true"});
-      }
-      const auto number = literal(text_of(place), kind);
-      if (!number) {
-        refuse_at(place, Code::bad_number,
-                  fmt::format("{} is no value of {}", shortened(text_of(place)), type.element));
-      }
-      out.numbers.push_back(*number);
-    }
-    const auto count = checked_product(type.extents);
-    if (count != static_cast<Size>(out.numbers.size())) {
-      refuse_at(instruction.inside, Code::syntax,
-                fmt::format("a constant with {} where {}", counted(out.numbers.size(), "number"),
-                            count ? fmt::format("there are {}", *count) : "there are too many"));
-    }
+    Constant out{words_of(instruction, type_of(instruction))};
     if (out.numbers.empty()) out.numbers.push_back(0);
     return out;
   }
-  /// The numbers of a constant, one behind the other.
-  [[nodiscard]] std::vector<Place> literals(const Instruction& instruction) const {
-    const std::string_view text = text_of(instruction.inside);
-    std::vector<Place> out;
-    std::size_t k = 0;
-    while (k < text.size()) {
-      const std::size_t begin = text.find_first_not_of(" \t\r\n,{}", k);
-      if (begin == std::string_view::npos) break;
-      if (text.substr(begin, 2) == "/*") {
-        k = std::min(text.find("*/", begin), text.size() - 2) + 2;
-        continue;
-      }
-      const bool pair = text[begin] == '(';  // a complex number
-      const std::size_t end =
-          pair ? text.find(')', begin) : text.find_first_of(" \t\r\n,{}", begin);
-      k = std::min(end, text.size() - (pair ? 1 : 0)) + (pair ? 1 : 0);
-      out.push_back(
-          {.input = &input_,
-           .span = {instruction.inside.span.begin + begin, instruction.inside.span.begin + k}});
-    }
-    return out;
-  }
+  Action slice(const Instruction& instruction) { return slice_of(instruction); }
+  Action pad(const Instruction& instruction) { return pad_of(instruction); }
+  Action compare(const Instruction& instruction) { return comparison_of(instruction); }
   Action partition_id(const Instruction&) {
     PerDevice out;
     for (Size d = 0; d < ranks_.devices(); ++d) out.numbers.push_back(d % ranks_.partitions);
@@ -581,189 +406,32 @@ class Builder {
     }
     return Reshape{};
   }
-  Action transpose(const Instruction& instruction) { return Transpose{dims(instruction)}; }
-  Action broadcast(const Instruction& instruction) { return Broadcast{dims(instruction)}; }
+  Action transpose(const Instruction& instruction) { return Transpose{dims_of(instruction)}; }
+  Action broadcast(const Instruction& instruction) { return Broadcast{dims_of(instruction)}; }
   Action reverse(const Instruction& instruction) {
     static_cast<void>(need(instruction, "dimensions"));
-    return Reverse{dims(instruction)};
+    return Reverse{dims_of(instruction)};
   }
   Action concatenate(const Instruction& instruction) { return Concatenate{one_dim(instruction)}; }
   Action dynamic_slice(const Instruction& instruction) {
-    Scanner scanner = scanner_of(need(instruction, "dynamic_slice_sizes").value);
-    DynamicSlice out;
-    for (const Token<Size>& size : read_numbers(scanner)) out.sizes.push_back(size.value);
-    return out;
+    static_cast<void>(need(instruction, "dynamic_slice_sizes"));
+    return DynamicSlice{numbers_of(instruction, "dynamic_slice_sizes")};
   }
-  /// `{[0:4], [0:8:2]}`
-  Action slice(const Instruction& instruction) {
-    Scanner scanner = scanner_of(need(instruction, "slice").value);
-    Slice out;
-    scanner.expect("{");
-    if (scanner.accept("}")) return out;
-    do {
-      scanner.expect("[");
-      out.start.push_back(scanner.number().value);
-      scanner.expect(":");
-      out.limit.push_back(scanner.number().value);
-      out.stride.push_back(scanner.accept(":") ? scanner.size("a stride").value : 1);
-      scanner.expect("]");
-    } while (scanner.accept(","));
-    scanner.expect("}");
-    return out;
-  }
-  /// `0_1x2_-3x0_0_1`: low, high and between neighbours, for every dimension.
-  Action pad(const Instruction& instruction) {
-    Scanner scanner = scanner_of(need(instruction, "padding").value);
-    Pad out;
-    do {
-      out.low.push_back(signed_number(scanner));
-      scanner.expect("_");
-      out.high.push_back(signed_number(scanner));
-      out.interior.push_back(scanner.accept("_") ? signed_number(scanner) : 0);
-    } while (scanner.accept("x"));
-    scanner.expect_end("of the padding");
-    return out;
-  }
-  static Size signed_number(Scanner& scanner) {
-    return scanner.accept("-") ? -scanner.number().value : scanner.number().value;
-  }
-  Action compare(const Instruction& instruction) {
-    static const std::map<std::string_view, Comparison> directions = {
-        {"EQ", Comparison::eq}, {"NE", Comparison::ne}, {"LT", Comparison::lt},
-        {"LE", Comparison::le}, {"GT", Comparison::gt}, {"GE", Comparison::ge}};
-    const Attribute& direction = need(instruction, "direction");
-    const auto found = directions.find(text_of(direction.value));
-    if (found == directions.end()) {
-      refuse_at(direction.value, Code::syntax, "a direction is EQ, NE, LT, LE, GT or GE");
-    }
-    return Compare{found->second, order_of(instruction)};
-  }
-  [[nodiscard]] static Order order_of(const Instruction& instruction) {
-    static const std::map<std::string_view, Order> orders = {{"SIGNED", Order::as_signed},
-                                                             {"UNSIGNED", Order::as_unsigned},
-                                                             {"FLOAT", Order::floating},
-                                                             {"TOTALORDER", Order::total}};
-    const Attribute* type = instruction.find("type");
-    if (type == nullptr) return Order::of_type;
-    const auto found = orders.find(text_of(type->value));
-    if (found != orders.end()) return found->second;
-    refuse_at(type->value, Code::syntax, "a comparison is SIGNED, UNSIGNED, FLOAT or TOTALORDER");
-  }
+  // Collectives.
 
   // Collectives.
 
-  /// Whether a collective has a channel. As XLA reads it, a number that is not positive is none.
-  [[nodiscard]] static bool has_channel(const Instruction& instruction) {
-    const Attribute* channel = instruction.find("channel_id");
-    if (channel == nullptr) return false;
-    Scanner scanner = scanner_of(channel->value);
-    const Size number = signed_number(scanner);
-    scanner.expect_end();
-    return number > 0;
-  }
-  [[nodiscard]] static GroupMode mode_of(const Instruction& instruction) {
-    const bool channel = has_channel(instruction);
-    if (instruction.opcode.value == "all-to-all") {
-      return channel ? GroupMode::partitions : GroupMode::replicas;
-    }
-    const Attribute* global = instruction.find("use_global_device_ids");
-    if (global != nullptr && text_of(global->value) == "true") {
-      if (channel) return GroupMode::devices;
-      refuse_at(global->name_place, Code::syntax, "use_global_device_ids without channel_id",
-                {"a channel_id that is not positive is none"});
-    }
-    return channel ? GroupMode::replicas_and_all : GroupMode::replicas;
-  }
   [[nodiscard]] Groups groups(const Instruction& instruction) {
-    const GroupMode mode = mode_of(instruction);
-    if (mode == GroupMode::replicas_and_all && ranks_.partitions > 1) {
+    if (groups_take_all_partitions(instruction) && ranks_.partitions > 1) {
       out_.notes.push_back(
           fmt::format("line {}: these are groups of replicas, each with all its partitions: {} "
                       "without use_global_device_ids",
                       place_of(instruction.opcode.place).line, instruction.opcode.value));
     }
-    const bool of_partitions = mode == GroupMode::partitions;
-    const Size numbers = mode == GroupMode::devices ? ranks_.devices()
-                         : of_partitions            ? ranks_.partitions
-                                                    : ranks_.replicas;
-    const Attribute* attribute = instruction.find("replica_groups");
-    Groups rows;
-    if (attribute != nullptr) rows = read_groups(attribute->value);
-    if (rows.empty() || (rows.size() == 1 && rows.front().empty())) {
-      // As XLA's verifier: empty groups mean all replicas, and nothing where devices are meant.
-      if (mode == GroupMode::devices ||
-          (instruction.opcode.value == "all-to-all" && !instruction.type.is_tuple)) {
-        refuse_at(attribute == nullptr ? instruction.opcode.place : attribute->value, Code::syntax,
-                  fmt::format("{} here needs groups that are not empty", instruction.opcode.value));
-      }
-      rows.assign(1, {});
-      for (Size k = 0; k < numbers; ++k) rows.front().push_back(k);
-    }
-    for (const auto& row : rows) {
-      for (const Size number : row) {
-        if (number >= numbers) refuse_number(*attribute, mode, number, numbers);
-      }
-    }
-    return of_devices(rows, mode);
-  }
-  [[noreturn]] static void refuse_number(const Attribute& attribute, GroupMode mode, Size number,
-                                         Size numbers) {
-    const std::string_view what = mode == GroupMode::devices      ? "device"
-                                  : mode == GroupMode::partitions ? "partition"
-                                                                  : "replica";
-    std::vector<std::string> notes;
-    if (mode == GroupMode::replicas) {
-      notes = {"without channel_id the groups are of replicas, not of partitions"};
-    }
-    refuse_at(attribute.value, Code::bad_device,
-              fmt::format("{} {} stands in a group, but there {} {}", what, number,
-                          numbers == 1 ? "is" : "are", counted(numbers, what)),
-              std::move(notes));
-  }
-  [[nodiscard]] Groups of_devices(const Groups& rows, GroupMode mode) const {
-    Groups out;
-    const auto device = [&](Size replica, Size partition) {
-      return replica * ranks_.partitions + partition;
-    };
-    const Size repeats = mode == GroupMode::replicas     ? ranks_.partitions
-                         : mode == GroupMode::partitions ? ranks_.replicas
-                                                         : 1;
-    for (const auto& row : rows) {
-      for (Size repeat = 0; repeat < repeats; ++repeat) {
-        auto& group = out.emplace_back();
-        for (const Size number : row) {
-          if (mode == GroupMode::devices) group.push_back(number);
-          if (mode == GroupMode::replicas) group.push_back(device(number, repeat));
-          if (mode == GroupMode::partitions) group.push_back(device(repeat, number));
-          if (mode != GroupMode::replicas_and_all) continue;
-          for (Size p = 0; p < ranks_.partitions; ++p) group.push_back(device(number, p));
-        }
-      }
-    }
-    return out;
+    return device_groups(instruction, ranks_);
   }
   Action collective_permute(const Instruction& instruction) {
-    const bool of_partitions = has_channel(instruction);
-    const Size numbers = of_partitions ? ranks_.partitions : ranks_.replicas;
-    const Size repeats = ranks_.devices() / numbers;
-    CollectivePermute out;
-    const Attribute& attribute = need(instruction, "source_target_pairs");
-    std::set<Size> sources;
-    for (const auto& [source, target] : read_pairs(attribute.value)) {
-      if (!sources.insert(source).second) {
-        refuse_at(attribute.value, Code::bad_device, fmt::format("{} is a source twice", source));
-      }
-      if (source >= numbers || target >= numbers) {
-        refuse_number(attribute, of_partitions ? GroupMode::partitions : GroupMode::replicas,
-                      std::max(source, target), numbers);
-      }
-      for (Size k = 0; k < repeats; ++k) {
-        const Size stride = of_partitions ? 1 : ranks_.partitions;
-        const Size first = of_partitions ? k * ranks_.partitions : k;
-        out.pairs.emplace_back(first + source * stride, first + target * stride);
-      }
-    }
-    return out;
+    return CollectivePermute{device_pairs(instruction, ranks_)};
   }
   void add_all_to_all(const Instruction& instruction) {
     AllToAll action{.split = 0, .concat = 0, .groups = groups(instruction)};
@@ -899,7 +567,7 @@ class Builder {
   }
   /// Gives a sharding to all that have none: of a tuple one each, else all the same.
   void fill(std::vector<std::optional<WrittenEnd>>& ends, const Place& value, bool is_tuple) const {
-    std::vector<Place> parts = parts_of(value);
+    std::vector<Place> parts = shardings_of(value);
     if (parts.empty()) parts.assign(is_tuple ? ends.size() : 1, value);
     for (std::size_t k = 0; k < ends.size() && k < parts.size(); ++k) {
       if (!ends[k]) ends[k] = written(parts[k]);
@@ -908,34 +576,13 @@ class Builder {
   [[nodiscard]] WrittenEnd written(const Place& value) const {
     return {.text = std::string(text_of(value)), .place = place_of(value)};
   }
-  /// The shardings of a tuple, `{{replicated}, {devices=[2]<=[2]}}`; none where it is one.
-  [[nodiscard]] static std::vector<Place> parts_of(const Place& value) {
-    const std::string_view text = text_of(value);
-    // Braces within one sharding, `[{'x'}, {}]`, stand behind other words.
-    const std::size_t second = text.find_first_not_of(" \n", 1);
-    if (second == std::string_view::npos || text[0] != '{' || text[second] != '{') return {};
-    std::vector<Place> out;
-    std::size_t depth = 0;
-    std::size_t begin = 0;
-    for (std::size_t k = 0; k < text.size(); ++k) {
-      if (text[k] == '}') --depth;
-      if (depth == 1 && text[k] == '}') {
-        const std::size_t first = value.span.begin + begin;
-        out.push_back({.input = value.input, .span = {first, value.span.begin + k + 1}});
-      }
-      if (depth == 1 && text[k] == '{') begin = k;
-      if (text[k] == '{') ++depth;
-    }
-    return out;
-  }
 
-  const text::Input& input_;
-  const std::vector<std::size_t>& lines_;
+  const Lines& lines_;
   const Module& module_;
   const ReadOptions& options_;
   ListCount& lists_;
   Function out_;
-  Ranks ranks_;
+  DeviceRanks ranks_;
   Scope known_;
   std::vector<Known> arguments_;        // of the call at hand
   std::map<Size, ValueId> parameters_;  // by their numbers
@@ -944,25 +591,16 @@ class Builder {
   std::size_t in_calls_ = 0;            // instructions
 };
 
-std::vector<std::size_t> lines_of(std::string_view text) {
-  std::vector<std::size_t> out = {0};
-  for (std::size_t end = text.find('\n'); end != std::string_view::npos;
-       end = text.find('\n', end + 1)) {
-    out.push_back(end + 1);
-  }
-  return out;
-}
-
 }  // namespace
 }  // namespace hlo
 
 std::vector<Function> read_hlo(const text::Input& input, const ReadOptions& options) {
   std::vector<Function> out;
-  const std::vector<std::size_t> lines = hlo::lines_of(input.text);
+  const hlo::Lines lines(input.text);
   ListCount lists;
   for (const hlo::Module& module : hlo::parse_modules(input)) {
     hlo::refuse_unpartitioned(module, options);
-    out.push_back(hlo::Builder(input, lines, module, options, lists).function());
+    out.push_back(hlo::Builder(lines, module, options, lists).function());
   }
   return out;
 }

@@ -219,7 +219,8 @@ class Parser {
         do {
           WrittenType part = type(level + 1);
           out.is_reordered = out.is_reordered || part.is_reordered;
-          for (TileType& one : part.parts) out.parts.push_back(std::move(one));
+          out.parts.insert(out.parts.end(), part.parts.begin(), part.parts.end());
+          out.elements.push_back(std::move(part));
         } while (scanner_.accept(","));
         scanner_.expect(")");
       }

@@ -22,6 +22,7 @@ using text::Token;
 struct WrittenType {
   std::vector<TileType> parts;  ///< one, where it is no tuple
   bool is_tuple = false;
+  std::vector<WrittenType> elements = {};  ///< of a tuple, whose parts are those of its elements
   /// Where a layout is written in which elements do not lie row by row, tiles of memory included.
   bool is_reordered = false;
   Place place;
