@@ -352,7 +352,10 @@ void read_single(Scanner& scanner, Written& out) {
   }
   if (scanner.accept("mesh")) {
     PlacedMesh mesh = read_hlo_mesh(scanner);
-    out.mesh = Token<PlacedMesh>{.value = std::move(mesh), .place = scanner.since(begin)};
+    // `mesh[]` says nothing of how many devices there are: all of them.
+    if (!mesh.mesh.axes().empty()) {
+      out.mesh = Token<PlacedMesh>{.value = std::move(mesh), .place = scanner.since(begin)};
+    }
     read_named(scanner, out);
     return;
   }
