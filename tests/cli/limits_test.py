@@ -21,6 +21,7 @@ READING = {
     "convert": ["-", "--as", "program"],
     "partition": ["-"],
     "run": ["-", "--backend", "sim"],
+    "validate": ["-", "-"],
 }
 ALL_FORMS = "jax,hlo1,hlo2,hlo3,sdy,dtensor,mlir19,mlir22,paper"
 VERBS = [*READING, "plan", "problems"]

@@ -145,6 +145,9 @@ return b
 """
 
 
+WHOLE = ROOT / "examples/whole"
+
+
 SUM = ("devices 2", "from sum{1:2}[4]", "to [4]")
 # Calls whose objects together have every field: words, and what they read.
 CALLS = [
@@ -189,6 +192,8 @@ CALLS = [
     (["check", "--json"], example("listing_3")),
     (["check", "--json"], SQUARED),
     (["run", "--json", "--backend", "sim", "-"], example("dot_product")),
+    (["validate", "--json", "--seed", "1", str(WHOLE / "update.before.hlo"), str(WHOLE / "update.after.hlo")], ""),
+    (["validate", "--json", str(WHOLE / "called.hlo"), str(WHOLE / "called.hlo")], ""),
     (["run", "--json", "--backend", "sim", "-"], example("dot_product").replace('denotes einsum "ik,kj->ij"', 'denotes neg (einsum "ik,kj->ij" x w)')),
 ]
 

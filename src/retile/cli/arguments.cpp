@@ -179,7 +179,9 @@ struct Known {
 
 std::vector<std::unique_ptr<Verb>> verbs_of(const Engines& engines) {
   std::vector<std::unique_ptr<Verb>> out;
-  for (const auto make : {make_plan_verb, make_lower_verb, make_check_verb}) out.push_back(make());
+  for (const auto make : {make_plan_verb, make_lower_verb, make_check_verb, make_validate_verb}) {
+    out.push_back(make());
+  }
   for (const auto make : {make_prove_verb, make_run_verb}) out.push_back(make(engines));
   for (const auto make :
        {make_convert_verb, make_explain_verb, make_partition_verb, make_problems_verb}) {

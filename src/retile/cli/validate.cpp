@@ -1,0 +1,106 @@
+// retile validate: whether a pass changed what a whole program computes.
+#include "retile/whole/validate.h"
+
+#include <limits>
+#include <random>
+#include <utility>
+
+#include "retile/cli/limits.h"
+#include "retile/cli/verb.h"
+#include "retile/report/validation.h"
+
+namespace retile::cli {
+namespace {
+
+constexpr Size most_draws = 1000;
+
+constexpr const char* validate_footer = R"HELP(
+BEFORE and AFTER are the texts in HLO that XLA dumps around one pass: before and after its SPMD partitioner, or around any
+other pass. Both are run on drawn arguments. Numbers with a point are elements of a prime field that is drawn in each run,
+integers are themselves, and functions such as exp are functions of which nothing is known but that they are functions.
+
+Exit codes: 0 right, 1 wrong, 2 a text cannot be read, 3 undecided.
+
+Examples:
+  retile validate module_0001.before_spmd-partitioning.txt module_0001.after_spmd-partitioning.txt
+  retile validate --draws 10 --seed 7 before.hlo after.hlo
+  retile validate --json before.hlo after.hlo)HELP";
+
+struct ValidateArguments {
+  std::optional<std::string> before;
+  std::optional<std::string> after;
+  std::optional<std::string> draws;
+  std::optional<std::string> seed;
+  bool json = false;
+};
+
+/// The numbers of the options.
+/// \error bad_argument
+Result<whole::ValidateOptions> options_of(const ValidateArguments& arguments) {
+  whole::ValidateOptions out;
+  out.timeout_seconds = time_limit().seconds_left();
+  out.most_bytes = memory_limit() / 2;  // the other half is for texts and what is read of them
+  if (arguments.draws) {
+    const auto draws = parse_count(*arguments.draws, "--draws", 1, most_draws);
+    if (!draws) return refuse(draws.error());
+    out.draws = *draws;
+  }
+  if (arguments.seed) {
+    const auto seed = parse_count(*arguments.seed, "--seed", 0, std::numeric_limits<Size>::max());
+    if (!seed) return refuse(seed.error());
+    out.seed = static_cast<std::uint64_t>(*seed);
+  } else {
+    std::random_device drawn;
+    out.seed = drawn();
+  }
+  return out;
+}
+
+std::string name_of_source(const std::string& path) { return path == "-" ? "stdin" : path; }
+
+Outcome work_on(const ValidateArguments& arguments) {
+  const auto options = options_of(arguments);
+  if (!options) return failed(options.error());
+  const auto before = read_text(*arguments.before, "BEFORE");
+  if (!before) return failed(before.error());
+  const auto after = read_text(*arguments.after, "AFTER");
+  if (!after) return failed(after.error());
+  const auto validation = whole::validate(*before, name_of_source(*arguments.before), *after,
+                                          name_of_source(*arguments.after), *options);
+  if (!validation) return failed(validation.error());
+  Outcome out;
+  if (validation->answer == whole::Answer::wrong) out.exit = Exit::no;
+  if (validation->answer == whole::Answer::undecided) out.exit = Exit::undecided;
+  out.out = arguments.json ? report::json_of(*validation) : report::text_of(*validation);
+  return out;
+}
+
+class ValidateVerb final : public Verb {
+ public:
+  [[nodiscard]] std::string name() const override { return "validate"; }
+  [[nodiscard]] std::string summary() const override {
+    return "say whether a pass changed what a whole program computes";
+  }
+  [[nodiscard]] std::string footer() const override { return validate_footer; }
+  void add_options(OptionList& options) override {
+    options.text("BEFORE", given_.before, "the text before the pass, - for stdin", "FILE");
+    options.text("AFTER", given_.after, "the text after it", "FILE");
+    options.text("--draws", given_.draws, "how often arguments are drawn (default 3)", "N");
+    options.text("--seed", given_.seed, "what they are drawn by (default: drawn)", "N");
+    options.flag("--json", given_.json, "print one JSON object, retile.validation/1");
+  }
+  [[nodiscard]] std::optional<Complaint> settle() override {
+    if (!given_.before || !given_.after) return Complaint{"two texts are compared: BEFORE AFTER"};
+    return std::nullopt;
+  }
+  [[nodiscard]] Outcome work() const override { return work_on(given_); }
+
+ private:
+  ValidateArguments given_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_validate_verb() { return std::make_unique<ValidateVerb>(); }
+
+}  // namespace retile::cli

@@ -1,0 +1,120 @@
+#include "retile/report/validation.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "retile/core/names.h"
+
+namespace retile::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view word_of(whole::Answer answer) {
+  switch (answer) {
+    case whole::Answer::right:
+      return "right";
+    case whole::Answer::wrong:
+      return "wrong";
+    case whole::Answer::undecided:
+      return "undecided";
+  }
+  return "";
+}
+
+std::string index_text(const Shape& index) { return fmt::format("[{}]", fmt::join(index, ",")); }
+
+std::string difference_text(const whole::Difference& difference) {
+  std::string out =
+      fmt::format("result {} on device {} at {}: {} instead of {}, element {} of the result\n",
+                  difference.result, difference.device, index_text(difference.at), difference.found,
+                  difference.expected, index_text(difference.element));
+  out += fmt::format("  {} of {} elements of that device differ\n", difference.differing,
+                     difference.elements);
+  for (const whole::ArgumentValue& argument : difference.integers) {
+    out += fmt::format("  with {} = {}\n", clean(argument.name), fmt::join(argument.numbers, ","));
+  }
+  return out;
+}
+
+std::string sizes_text(const whole::Validation& validation) {
+  return fmt::format("{} and {} on {}; {} and {}", counted(validation.arguments, "argument"),
+                     counted(validation.results, "result"), counted(validation.devices, "device"),
+                     counted(validation.instructions_before, "instruction"),
+                     validation.instructions_after);
+}
+
+}  // namespace
+
+std::string text_of(const whole::Validation& validation) {
+  std::string out(word_of(validation.answer));
+  switch (validation.answer) {
+    case whole::Answer::right:
+      out += fmt::format(": {}\n", sizes_text(validation));
+      break;
+    case whole::Answer::wrong:
+      out += ": " + difference_text(*validation.difference);
+      out += fmt::format("  {}\n", sizes_text(validation));
+      break;
+    case whole::Answer::undecided:
+      out += ": " + validation.why;
+      if (validation.line > 0) {
+        out += fmt::format(" (line {} of the text {})", validation.line,
+                           validation.in_after ? "after" : "before");
+      }
+      out += "\n";
+      if (validation.difference) out += "  " + difference_text(*validation.difference);
+      break;
+  }
+  out += fmt::format("  {}, by seed {}, each modulo a prime of its own\n",
+                     counted(validation.draws, "draw"), validation.seed);
+  for (const auto& [name, times] : validation.unknown) {
+    out += fmt::format("  {} was taken as a function of which nothing is known, {}\n", clean(name),
+                       counted(times, "time"));
+  }
+  return out;
+}
+
+std::string json_of(const whole::Validation& validation) {
+  Json out;
+  out["schema"] = "retile.validation/1";
+  out["answer"] = word_of(validation.answer);
+  out["why"] = validation.why.empty() ? Json(nullptr) : Json(validation.why);
+  out["line"] = validation.line > 0 ? Json(validation.line) : Json(nullptr);
+  out["text"] =
+      validation.line > 0 ? Json(validation.in_after ? "after" : "before") : Json(nullptr);
+  out["difference"] = nullptr;
+  if (validation.difference) {
+    const whole::Difference& difference = *validation.difference;
+    Json integers = Json::object();
+    for (const whole::ArgumentValue& argument : difference.integers) {
+      integers[argument.name] = argument.numbers;
+    }
+    out["difference"] = {{"result", difference.result},
+                         {"device", difference.device},
+                         {"at", difference.at},
+                         {"element", difference.element},
+                         {"expected", difference.expected},
+                         {"found", difference.found},
+                         {"draw", difference.draw},
+                         {"integers", integers},
+                         {"differing", difference.differing},
+                         {"elements", difference.elements}};
+  }
+  out["devices"] = validation.devices;
+  out["arguments"] = validation.arguments;
+  out["results"] = validation.results;
+  out["instructions"] = {{"before", validation.instructions_before},
+                         {"after", validation.instructions_after}};
+  out["comparison"] = validation.comparison;
+  out["draws"] = validation.draws;
+  out["seed"] = validation.seed;
+  out["primes"] = validation.primes;
+  out["unknown"] = Json::object();
+  for (const auto& [name, times] : validation.unknown) out["unknown"][name] = times;
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace retile::report

@@ -1,0 +1,15 @@
+// What became of a validation, as text and as JSON.
+#pragma once
+
+#include <string>
+
+#include "retile/whole/validate.h"
+
+namespace retile::report {
+
+/// A line with the verdict, and below it what belongs to it.
+[[nodiscard]] std::string text_of(const whole::Validation& validation);
+/// One object, `retile.validation/1`.
+[[nodiscard]] std::string json_of(const whole::Validation& validation);
+
+}  // namespace retile::report

@@ -1,0 +1,154 @@
+// What one device holds of a value, and how parts of it are moved. Room-internal.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "retile/core/deadline.h"
+#include "retile/core/size.h"
+#include "retile/foreign/cells.h"
+#include "retile/whole/module.h"
+#include "retile/whole/scalar.h"
+
+namespace retile::whole {
+
+using foreign::Budget;
+using foreign::LimitReached;
+using foreign::strides_of;
+
+/// What all evaluations of a run share: memory and time.
+class Limits {
+ public:
+  Limits(Size most_bytes, const Deadline& deadline) : budget(most_bytes), watch_(deadline) {}
+
+  /// Counts work, in steps of about a nanosecond. Throws LimitReached.
+  void work(Size steps) {
+    if (!watch_.in_time(steps)) throw LimitReached{"the time is over"};
+  }
+
+  Budget budget;
+
+ private:
+  Watch watch_;
+};
+
+/// The words of an array, row by row. Devices that hold the same share them.
+class Array {
+ public:
+  /// Zeros. Throws LimitReached.
+  Array(Limits& limits, Size count) : limits_(limits), bytes_(bytes_of(count)) {
+    limits_.budget.take(bytes_);
+    words.resize(static_cast<std::size_t>(count));
+  }
+  Array(const Array&) = delete;
+  Array& operator=(const Array&) = delete;
+  ~Array() { limits_.budget.give_back(bytes_); }
+
+  std::vector<Word> words;
+
+ private:
+  static Size bytes_of(Size count) {
+    const auto bytes = checked_mul(count, Size{sizeof(Word)});
+    if (!bytes) throw LimitReached{"an array of more than 2^63 bytes"};
+    return *bytes;
+  }
+
+  Limits& limits_;
+  Size bytes_;
+};
+
+using Block = std::shared_ptr<const Array>;
+/// A value, of every device.
+using Held = std::vector<Block>;
+
+/// How many elements. Throws LimitReached where nobody can count them.
+[[nodiscard]] inline Size count_of(const ArrayType& type) {
+  const auto out = checked_product(type.extents);
+  if (!out) throw LimitReached{"an array of more than 2^63 elements"};
+  return *out;
+}
+[[nodiscard]] inline std::shared_ptr<Array> new_array(Limits& limits, const ArrayType& type) {
+  const auto words = checked_mul(count_of(type), static_cast<Size>(words_of(type.kind)));
+  if (!words) throw LimitReached{"an array of more than 2^63 words"};
+  return std::make_shared<Array>(limits, *words);
+}
+
+/// A box of elements in an array: where it begins, and how far neighbours are apart; 0 for an
+/// element that is repeated, and below 0 backwards.
+struct Strided {
+  Size offset = 0;
+  Shape strides;
+};
+/// All of an array of these extents.
+[[nodiscard]] inline Strided whole_of(const Shape& extents) {
+  return {.offset = 0, .strides = strides_of(extents)};
+}
+
+/// Copies a box, element by element of `width` words.
+void copy_box(const std::vector<Word>& from, const Strided& where, std::vector<Word>& to,
+              const Strided& there, const Shape& extents, std::size_t width);
+
+/// Where the elements of a box lie, row by row.
+[[nodiscard]] std::vector<Size> offsets_of(const Shape& extents, const Shape& strides);
+
+/// The boxes of an operand that the indices of a gather or a scatter name.
+class IndexedBoxes {
+ public:
+  /// \param update  extents of what a gather makes, or of what a scatter adds
+  IndexedBoxes(const GatherDetail& detail, const Shape& operand, const Shape& indices,
+               const Shape& update);
+
+  /// Extents of the box of one index, along the dimensions of the window, and strides of these
+  /// in the operand and in the update.
+  [[nodiscard]] const Shape& window_extents() const { return window_extents_; }
+  [[nodiscard]] const Shape& window_strides() const { return window_strides_; }
+  [[nodiscard]] const Shape& update_strides() const { return update_strides_; }
+  /// Dimension of the operand along each dimension of the window.
+  [[nodiscard]] const std::vector<std::size_t>& window_dims() const { return window_dims_; }
+
+  /// Calls `look` with each index, along all dimensions but that of the vector, and where in the
+  /// update its box begins.
+  template <typename Look>
+  void for_each(const Look& look) const {
+    for (const Size extent : batch_extents_) {
+      if (extent == 0) return;
+    }
+    std::vector<Size> at(batch_extents_.size(), 0);
+    while (true) {
+      Size update = 0;
+      for (std::size_t k = 0; k < at.size(); ++k) update += at[k] * batch_strides_[k];
+      look(at, update);
+      std::size_t k = at.size();
+      while (k > 0 && ++at[k - 1] == batch_extents_[k - 1]) at[--k] = 0;
+      if (k == 0) return;
+    }
+  }
+  /// Where in the operand the box of an index begins; it may lie outside.
+  [[nodiscard]] Shape start(const std::vector<Word>& indices, const ElementKind& kind,
+                            const std::vector<Size>& at) const;
+
+ private:
+  const GatherDetail& detail_;
+  std::size_t operand_rank_;
+  Shape index_strides_;  // of the batch dimensions in the indices
+  Size vector_stride_ = 1;
+  Shape batch_extents_;
+  Shape batch_strides_;  // in the update
+  Shape window_extents_;
+  Shape window_strides_;
+  Shape update_strides_;
+  std::vector<std::size_t> window_dims_;
+};
+
+/// Of a moving operation on one device: what it makes. Throws NotEvaluated and LimitReached.
+/// \param types     of the operands
+/// \param operands  of which scalar starts are integers
+/// Precondition: checked types.
+[[nodiscard]] Block moved(const Instruction& instruction,
+                          const std::vector<const ArrayType*>& types,
+                          const std::vector<Block>& operands, const ArrayType& to, Limits& limits);
+/// Whether `moved` makes it.
+[[nodiscard]] bool is_moving(Id id);
+
+}  // namespace retile::whole

@@ -1,0 +1,65 @@
+// A whole program run on all devices at once, value by value. Room-internal.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "retile/whole/array.h"
+#include "retile/whole/module.h"
+#include "retile/whole/scalar.h"
+
+namespace retile::whole {
+
+/// What an evaluation did beside values.
+struct Counts {
+  Size unknown = 0;       ///< operations that were taken as functions of which nothing is known
+  Size instructions = 0;  ///< that were run, loops included
+  std::map<std::string, Size> unknown_by_name = {};
+};
+
+template <typename Domain>
+class Evaluator {
+ public:
+  /// \param devices  that it is run on; the text may have been written for one
+  /// Precondition: the module's types were checked; all of this outlives it.
+  Evaluator(const Module& module, const Domain& domain, Size devices, Limits& limits)
+      : module_(module),
+        domain_(domain),
+        devices_(static_cast<std::size_t>(devices)),
+        limits_(limits),
+        lifetimes_(module.computations.size()) {}
+
+  /// Called with every value of the entry that was made.
+  using Look = std::function<void(const Instruction&, std::size_t result, const Held&)>;
+
+  /// The results. Throws NotEvaluated and LimitReached.
+  [[nodiscard]] std::vector<Held> run(std::vector<Held> arguments, const Look& look = {});
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+
+ private:
+  using Frame = std::vector<Held>;  // of the values of a computation
+
+  [[nodiscard]] std::vector<Held> run_computation(ComputationId id, std::vector<Held> arguments,
+                                                  const Look& look);
+  [[nodiscard]] const std::vector<std::vector<ValueId>>& lifetimes(ComputationId id);
+  /// What an instruction makes.
+  [[nodiscard]] std::vector<Held> applied(const Computation& in, const Instruction& instruction,
+                                          const Frame& frame);
+  [[nodiscard]] std::vector<Held> looped(const Instruction& instruction,
+                                         std::vector<Held> operands);
+  [[nodiscard]] std::vector<Held> chosen(const Computation& in, const Instruction& instruction,
+                                         const std::vector<Held>& operands);
+  /// The same number on all devices. Throws NotEvaluated where it is not.
+  [[nodiscard]] Word common(const Instruction& instruction, const Held& scalar) const;
+
+  const Module& module_;
+  const Domain& domain_;
+  std::size_t devices_;
+  Limits& limits_;
+  Counts counts_;
+  std::vector<std::vector<std::vector<ValueId>>> lifetimes_;
+};
+
+}  // namespace retile::whole

@@ -1,0 +1,282 @@
+#include "retile/whole/field.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace retile::whole {
+namespace {
+
+/// A prime between 2^61 and 2^62 that is 1 modulo a number.
+std::uint64_t prime_of(std::mt19937_64& random, Size root_order) {
+  const auto step = static_cast<std::uint64_t>(root_order);
+  RETILE_ASSERT(step >= 1 && step < (std::uint64_t{1} << 40U), "roots of a small order");
+  const std::uint64_t first = std::uint64_t{1} << 61U;
+  std::uniform_int_distribution<std::uint64_t> multiples(first / step + 1, 2 * first / step - 1);
+  while (true) {
+    const std::uint64_t candidate = multiples(random) * step + 1;
+    if (candidate % 2 == 1 && spmd::is_prime(candidate)) return candidate;
+  }
+}
+
+std::vector<Size> prime_factors(Size number) {
+  std::vector<Size> out;
+  for (Size p = 2; p * p <= number; ++p) {
+    if (number % p != 0) continue;
+    out.push_back(p);
+    while (number % p == 0) number /= p;
+  }
+  if (number > 1) out.push_back(number);
+  return out;
+}
+
+__extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using)
+
+std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
+  const Wide product = static_cast<Wide>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
+}
+
+}  // namespace
+
+Field::Field(std::mt19937_64 random, Size root_order)
+    : numbers_(prime_of(random, std::lcm(root_order, Size{4}))),
+      root_order_(std::lcm(root_order, Size{4})) {
+  order_ = numbers_.drawn(random) | 1U;
+  key_ = random();
+  const std::vector<Size> factors = prime_factors(root_order_);
+  const std::uint64_t exponent = (prime() - 1) / static_cast<std::uint64_t>(root_order_);
+  const std::uint64_t one = numbers_.from(1);
+  while (true) {
+    root_ = numbers_.power(numbers_.drawn(random), exponent);
+    const bool is_primitive = std::all_of(factors.begin(), factors.end(), [&](Size factor) {
+      return numbers_.power(root_, static_cast<std::uint64_t>(root_order_ / factor)) != one;
+    });
+    if (is_primitive) return;
+  }
+}
+
+Word Field::of_literal(double real) const {
+  if (std::isnan(real)) return no_number;
+  if (std::isinf(real)) return real > 0 ? infinity : minus_infinity;
+  int exponent = 0;
+  const double fraction = std::frexp(real, &exponent);
+  const auto whole = static_cast<std::int64_t>(std::ldexp(fraction, 53));
+  exponent -= 53;
+  const std::uint64_t two = numbers_.from(2);
+  const std::uint64_t power =
+      numbers_.power(exponent < 0 ? numbers_.reciprocal(two) : two,
+                     static_cast<std::uint64_t>(exponent < 0 ? -exponent : exponent));
+  return word(numbers_.mul(numbers_.from(whole), power));
+}
+
+Word Field::add_special(Word a, Word b) {
+  if (a == no_number || b == no_number) return no_number;
+  if (a >= 0) return b;
+  if (b >= 0) return a;
+  return a == b ? a : no_number;
+}
+
+Word Field::mul_special(Word a, Word b) const {
+  if (a == no_number || b == no_number || a == 0 || b == 0) return no_number;
+  const auto is_below = [&](Word x) { return x < 0 ? x == minus_infinity : is_negative(x); };
+  return is_below(a) == is_below(b) ? infinity : minus_infinity;
+}
+
+Word Field::div(Word a, Word b) const {
+  if (a == no_number || b == no_number) return no_number;
+  if (b == 0) {
+    if (a == 0) return no_number;
+    return (a < 0 ? a == minus_infinity : is_negative(a)) ? minus_infinity : infinity;
+  }
+  if (b < 0) return a < 0 ? no_number : 0;
+  return mul(a, word(numbers_.reciprocal(value(b))));
+}
+
+bool Field::compared(Comparison comparison, Order order, Word a, Word b) const {
+  const bool is_none = (a == no_number || b == no_number) && order != Order::total;
+  switch (comparison) {
+    case Comparison::eq:
+      return !is_none && a == b;
+    case Comparison::ne:
+      return is_none || a != b;
+    case Comparison::lt:
+      return !is_none && less(a, b);
+    case Comparison::le:
+      return !is_none && !less(b, a);
+    case Comparison::gt:
+      return !is_none && less(b, a);
+    case Comparison::ge:
+      return !is_none && !less(a, b);
+  }
+  RETILE_ASSERT(false, "a comparison");
+  return false;
+}
+
+std::optional<std::int64_t> Field::small(Word a) const {
+  constexpr std::uint64_t most = std::uint64_t{1} << 24U;
+  if (a < 0) return std::nullopt;
+  const std::uint64_t plain = numbers_.plain(value(a));
+  if (plain <= most) return static_cast<std::int64_t>(plain);
+  if (prime() - plain <= most) return -static_cast<std::int64_t>(prime() - plain);
+  return std::nullopt;
+}
+
+std::uint64_t Field::hash(std::uint64_t function, std::span<const Word> arguments) const {
+  std::uint64_t out = mixed(key_ ^ 0x9e3779b97f4a7c15U, function ^ 0xd1b54a32d192ed03U);
+  for (const Word one : arguments) {
+    out = mixed(out ^ value(one) ^ 0x8bb84b93962eacc9U, key_ ^ 0x2d358dccaa6c78a5U) + function;
+    out = mixed(out ^ 0x4b33a62ed433d4a3U, out ^ (key_ << 7U) ^ value(one));
+  }
+  return mixed(out ^ 0xa0761d6478bd642fU, key_ ^ 0xe7037ed1a0b428dbU);
+}
+
+Word Field::unknown(std::uint64_t function, std::span<const Word> arguments) const {
+  const Wide scaled = static_cast<Wide>(hash(function, arguments)) * prime();
+  return word(static_cast<std::uint64_t>(scaled >> 64U));
+}
+
+Word Field::unary(Id id, Word a) const {
+  const auto function = static_cast<std::uint64_t>(id);
+  if (a == no_number) return no_number;
+  const Word one = from(1);
+  switch (id) {
+    case Id::negate:
+      return neg(a);
+    case Id::absolute:
+      if (a < 0) return infinity;
+      return less(a, neg(a)) ? neg(a) : a;
+    case Id::sign:
+      if (a == 0) return 0;
+      if (a < 0) return a == infinity ? one : neg(one);
+      return less(a, neg(a)) ? neg(one) : one;
+    case Id::exponential:
+      if (a == 0) return one;
+      if (a < 0) return a == infinity ? infinity : 0;
+      break;
+    case Id::exponential_minus_one:
+      if (a < 0) return a == infinity ? infinity : neg(one);
+      return a == 0 ? 0 : sub(unary(Id::exponential, a), one);
+    case Id::log_plus_one:
+      return unary(Id::log, add(a, one));
+    case Id::log:
+      if (a == one) return 0;
+      if (a == 0) return minus_infinity;
+      if (a < 0) return a == infinity ? infinity : no_number;
+      break;
+    case Id::logistic:  // 1 / (1 + exp(-a))
+      return div(one, add(one, unary(Id::exponential, neg(a))));
+    case Id::tanh:
+    case Id::erf:
+      if (a < 0) return a == infinity ? one : neg(one);
+      if (a == 0) return 0;
+      break;
+    case Id::sqrt:
+    case Id::cbrt:
+      if (a == 0 || a == one || a == infinity) return a;
+      break;
+    case Id::rsqrt:
+      if (a == 0) return infinity;
+      if (a == one) return one;
+      if (a == infinity) return 0;
+      break;
+    case Id::cosine:
+      if (a == 0) return one;
+      break;
+    case Id::floor:
+    case Id::ceil:
+    case Id::round_nearest_afz:
+    case Id::round_nearest_even:
+      if (a < 0 || small(a)) return a;
+      break;
+    case Id::sine:
+    case Id::tan:
+    case Id::asin:
+    case Id::asinh:
+    case Id::atanh:
+    case Id::sinh:
+      if (a == 0) return 0;
+      break;
+    default:
+      break;
+  }
+  return unknown(function, {&a, 1});
+}
+
+Word Field::binary(Id id, Word a, Word b) const {
+  if (id == Id::power) {
+    if (const auto exponent = small(b); exponent && a >= 0) {
+      const std::int64_t times = *exponent < 0 ? -*exponent : *exponent;
+      if (times <= 64) {
+        const Word out = word(numbers_.power(value(a), static_cast<std::uint64_t>(times)));
+        return *exponent < 0 ? div(from(1), out) : out;
+      }
+    }
+  }
+  const std::array<Word, 2> arguments = {a, b};
+  return unknown(static_cast<std::uint64_t>(id), arguments);
+}
+
+Word Field::converted(Word a, const ElementKind& from, const ElementKind& to) const {
+  if (a < 0 || operations::holds_all_of(to, from)) return a;
+  const Size precision = std::min(to.format->precision(), Size{24});
+  if (const auto number = small(a); number && std::abs(*number) <= (std::int64_t{1} << precision)) {
+    return a;
+  }
+  return unknown(1000 + static_cast<std::uint64_t>(to.bits * 64 + precision), {&a, 1});
+}
+
+Word Field::rounded(Word a, Size exponent_bits, Size mantissa_bits) const {
+  if (a < 0 || small(a)) return a;
+  return unknown(100000 + static_cast<std::uint64_t>(exponent_bits * 256 + mantissa_bits), {&a, 1});
+}
+
+Word Field::to_integer(Word a, const ElementKind& to) const {
+  if (to.form == ElementKind::Form::truth) return a != 0 ? 1 : 0;
+  if (const auto number = small(a)) {
+    if (operations::fits(*number, to)) return *number;
+    return operations::wrapped(*number, to);
+  }
+  constexpr std::uint64_t range = 97;  // small, so that it may be an index
+  return static_cast<Word>(hash(2000, {&a, 1}) % range);
+}
+
+Word Field::to_bits(Word a, const ElementKind& from) const {
+  const auto bits = static_cast<Word>(hash(3000, {&a, 1}));
+  const ElementKind integer{
+      .form = ElementKind::Form::integer, .bits = from.bits, .is_signed = true};
+  return operations::wrapped(bits, integer);
+}
+
+Word Field::of_bits(Word bits, const ElementKind& to) const {
+  const std::array<Word, 2> arguments = {bits, to.bits};
+  return unknown(4000, arguments);
+}
+
+Word Field::root(Size order, Size number) const {
+  RETILE_ASSERT(order >= 1 && root_order_ % order == 0, "roots of this order were asked for");
+  const Size exponent = root_order_ / order * (((number % order) + order) % order);
+  return word(numbers_.power(root_, static_cast<std::uint64_t>(exponent)));
+}
+
+std::array<Word, 2> Field::root_parts(Size order, Size number) const {
+  const Word z = root(order, number);
+  const Word back = root(order, -number);
+  const Word half = div(from(1), from(2));
+  const Word imaginary = root(4, 1);
+  return {mul(add(z, back), half), div(mul(sub(z, back), half), imaginary)};
+}
+
+Word Field::dot(const Word* x, const Word* y, Size count) const {
+  std::uint64_t out = 0;
+  constexpr auto most = static_cast<Size>(spmd::Modular::most_gathered);
+  for (Size k = 0; k < count; k += most) {
+    spmd::Modular::Gathered sum = 0;
+    const Size end = std::min(count, k + most);
+    for (Size i = k; i < end; ++i) spmd::Modular::gather(sum, value(x[i]), value(y[i]));
+    out = numbers_.add(out, numbers_.gathered(sum));
+  }
+  return word(out);
+}
+
+}  // namespace retile::whole

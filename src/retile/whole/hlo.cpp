@@ -1,0 +1,914 @@
+// From the syntax of HLO to a whole program.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "retile/core/names.h"
+#include "retile/foreign/hlo/attributes.h"
+#include "retile/foreign/hlo/syntax.h"
+#include "retile/notation/sharding.h"
+#include "retile/text/words.h"
+#include "retile/whole/read.h"
+#include "retile/whole/typing.h"
+
+namespace retile::whole {
+namespace {
+
+namespace hlo = foreign::hlo;
+using hlo::bare;
+using hlo::dims_of;
+using hlo::need;
+using hlo::numbers_of;
+using hlo::Place;
+using hlo::refuse_at;
+using hlo::Scanner;
+using hlo::text_of;
+using operations::Row;
+
+/// Calls in each other, which no text that a compiler wrote has.
+constexpr std::size_t deepest_calls = 64;
+/// Instructions of all computations, with what calls put in their place.
+constexpr std::size_t most_instructions = std::size_t{1} << 22;
+
+/// Values by which a name is known: those of an array, or of a tuple's parts.
+struct Known {
+  std::vector<ValueId> parts;
+  const hlo::WrittenType* type = nullptr;  ///< how the parts make tuples
+};
+
+/// `all-gather` of `all-gather-start`.
+std::string_view without(std::string_view opcode, std::string_view ending) {
+  const bool ends =
+      opcode.size() > ending.size() && opcode.substr(opcode.size() - ending.size()) == ending;
+  return ends ? opcode.substr(0, opcode.size() - ending.size()) : std::string_view();
+}
+
+Size number_of(const Place& value) {
+  Scanner scanner = hlo::scanner_of(value);
+  const Size out = scanner.number().value;
+  scanner.expect_end();
+  return out;
+}
+
+bool is_true(const hlo::Instruction& instruction, std::string_view name) {
+  const hlo::Attribute* attribute = instruction.find(name);
+  return attribute != nullptr && text_of(attribute->value) == "true";
+}
+
+Size number_or(const hlo::Instruction& instruction, std::string_view name, Size missing) {
+  const hlo::Attribute* attribute = instruction.find(name);
+  return attribute == nullptr ? missing : number_of(attribute->value);
+}
+
+/// `2x1x3`, of which every number may have a sign.
+std::vector<Size> numbers_between(const Place& value, std::string_view text) {
+  std::vector<Size> out;
+  while (!text.empty()) {
+    Size number = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (read.ec != std::errc()) refuse_at(value, Code::syntax, "numbers with 'x' between them");
+    out.push_back(number);
+    text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
+    if (text.empty()) break;
+    if (text.front() != 'x' || text.size() == 1) {
+      refuse_at(value, Code::syntax, "numbers with 'x' between them");
+    }
+    text.remove_prefix(1);
+  }
+  return out;
+}
+
+/// The words of a window: `{size=2x2 stride=1x1 pad=0_1x0_1}`.
+std::map<std::string_view, std::string_view> window_words(const Place& value) {
+  std::string_view text = text_of(value);
+  if (text.size() < 2 || text.front() != '{') {
+    refuse_at(value, Code::syntax, "a window stands in braces");
+  }
+  text = text.substr(1, text.size() - 2);
+  std::map<std::string_view, std::string_view> out;
+  while (true) {
+    const std::size_t begin = text.find_first_not_of(" \n");
+    if (begin == std::string_view::npos) return out;
+    text.remove_prefix(begin);
+    const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
+    const std::string_view word = text.substr(0, end);
+    const std::size_t equals = word.find('=');
+    if (equals == std::string_view::npos)
+      refuse_at(value, Code::syntax, "a window says name=value");
+    out[word.substr(0, equals)] = word.substr(equals + 1);
+    text.remove_prefix(end);
+  }
+}
+
+/// \param rank  how many dimensions it has, where it names none
+std::vector<WindowDim> window_of(const hlo::Instruction& instruction, std::size_t rank) {
+  const hlo::Attribute* attribute = instruction.find("window");
+  if (attribute == nullptr) return std::vector<WindowDim>(rank);
+  const Place& place = attribute->value;
+  const auto words = window_words(place);
+  std::vector<WindowDim> out;
+  const auto size = words.find("size");
+  if (size == words.end()) {
+    if (words.empty()) return std::vector<WindowDim>(rank);
+    refuse_at(place, Code::syntax, "a window says its size");
+  }
+  for (const Size extent : numbers_between(place, size->second)) out.push_back({.size = extent});
+  const auto set = [&](std::string_view name, std::string_view text, auto member) {
+    const std::vector<Size> numbers = numbers_between(place, text);
+    if (numbers.size() != out.size()) {
+      refuse_at(place, Code::rank_mismatch, fmt::format("{} has another rank", name));
+    }
+    for (std::size_t k = 0; k < out.size(); ++k) member(out[k], numbers[k]);
+  };
+  for (const auto& [name, text] : words) {
+    if (name == "size") continue;
+    if (name == "stride") {
+      set(name, text, [](WindowDim& dim, Size number) { dim.stride = number; });
+    } else if (name == "lhs_dilate") {
+      set(name, text, [](WindowDim& dim, Size number) { dim.base_dilation = number; });
+    } else if (name == "rhs_dilate") {
+      set(name, text, [](WindowDim& dim, Size number) { dim.window_dilation = number; });
+    } else if (name == "rhs_reversal") {
+      set(name, text, [](WindowDim& dim, Size number) { dim.is_reversed = number != 0; });
+    } else if (name == "pad") {
+      std::string lows;
+      std::string highs;
+      std::string* now = &lows;
+      for (const char c : text) {
+        if (c == 'x') {
+          lows += 'x';
+          highs += 'x';
+          now = &lows;
+        } else if (c == '_') {
+          now = &highs;
+        } else {
+          *now += c;
+        }
+      }
+      set(name, lows, [](WindowDim& dim, Size number) { dim.low = number; });
+      set(name, highs, [](WindowDim& dim, Size number) { dim.high = number; });
+    } else {
+      refuse_at(place, Code::unsupported, fmt::format("a window with {} is not read", name));
+    }
+  }
+  for (const WindowDim& dim : out) {
+    if (dim.size < 1 || dim.stride < 1 || dim.base_dilation < 1 || dim.window_dilation < 1) {
+      refuse_at(place, Code::bad_number, "sizes, strides and dilations are at least 1");
+    }
+  }
+  return out;
+}
+
+/// `b01f_01io->b01f`
+ConvolutionDetail convolution_of(const hlo::Instruction& instruction) {
+  ConvolutionDetail out;
+  const hlo::Attribute& labels = need(instruction, "dim_labels");
+  const std::string_view text = text_of(labels.value);
+  const std::size_t first = text.find('_');
+  const std::size_t second = text.find("->");
+  if (first == std::string_view::npos || second == std::string_view::npos || second < first) {
+    refuse_at(labels.value, Code::syntax, "labels are INPUT_KERNEL->OUTPUT");
+  }
+  const std::string_view input = text.substr(0, first);
+  const std::string_view kernel = text.substr(first + 1, second - first - 1);
+  const std::string_view output = text.substr(second + 2);
+  if (input.size() < 2 || kernel.size() != input.size() || output.size() != input.size()) {
+    refuse_at(labels.value, Code::syntax, "labels of three ranks");
+  }
+  const auto at = [&](std::string_view word, char label) {
+    const std::size_t k = word.find(label);
+    if (k == std::string_view::npos || word.find(label, k + 1) != std::string_view::npos) {
+      refuse_at(labels.value, Code::syntax, fmt::format("'{}' stands once in {}", label, word));
+    }
+    return k;
+  };
+  const std::size_t spatial = input.size() - 2;
+  if (spatial > 9) refuse_at(labels.value, Code::unsupported, "more than nine spatial dimensions");
+  out.input_batch = at(input, 'b');
+  out.input_feature = at(input, 'f');
+  out.kernel_input = at(kernel, 'i');
+  out.kernel_output = at(kernel, 'o');
+  out.output_batch = at(output, 'b');
+  out.output_feature = at(output, 'f');
+  for (std::size_t k = 0; k < spatial; ++k) {
+    const char label = static_cast<char>('0' + static_cast<int>(k));
+    out.input_spatial.push_back(at(input, label));
+    out.kernel_spatial.push_back(at(kernel, label));
+    out.output_spatial.push_back(at(output, label));
+  }
+  out.window = window_of(instruction, spatial);
+  out.feature_groups = number_or(instruction, "feature_group_count", 1);
+  out.batch_groups = number_or(instruction, "batch_group_count", 1);
+  return out;
+}
+
+DotDetail dot_of(const hlo::Instruction& instruction) {
+  return {.left_contracting = dims_of(instruction, "lhs_contracting_dims"),
+          .right_contracting = dims_of(instruction, "rhs_contracting_dims"),
+          .left_batch = dims_of(instruction, "lhs_batch_dims"),
+          .right_batch = dims_of(instruction, "rhs_batch_dims")};
+}
+
+GatherDetail gather_of(const hlo::Instruction& instruction) {
+  return {.window_dims = dims_of(instruction, "offset_dims"),
+          .collapsed = dims_of(instruction, "collapsed_slice_dims"),
+          .index_map = dims_of(instruction, "start_index_map"),
+          .operand_batch = dims_of(instruction, "operand_batching_dims"),
+          .indices_batch = dims_of(instruction, "start_indices_batching_dims"),
+          .index_vector =
+              static_cast<std::size_t>(number_of(need(instruction, "index_vector_dim").value)),
+          .sizes = numbers_of(instruction, "slice_sizes")};
+}
+
+GatherDetail scatter_of(const hlo::Instruction& instruction) {
+  return {.window_dims = dims_of(instruction, "update_window_dims"),
+          .collapsed = dims_of(instruction, "inserted_window_dims"),
+          .index_map = dims_of(instruction, "scatter_dims_to_operand_dims"),
+          .operand_batch = dims_of(instruction, "input_batching_dims"),
+          .indices_batch = dims_of(instruction, "scatter_indices_batching_dims"),
+          .index_vector =
+              static_cast<std::size_t>(number_of(need(instruction, "index_vector_dim").value)),
+          .sizes = {}};
+}
+
+FftDetail fft_of(const hlo::Instruction& instruction) {
+  static const std::map<std::string_view, FftDetail::Kind> kinds = {
+      {"FFT", FftDetail::Kind::forward},
+      {"IFFT", FftDetail::Kind::inverse},
+      {"RFFT", FftDetail::Kind::real_forward},
+      {"IRFFT", FftDetail::Kind::real_inverse}};
+  const hlo::Attribute& type = need(instruction, "fft_type");
+  const auto found = kinds.find(text_of(type.value));
+  if (found == kinds.end()) refuse_at(type.value, Code::syntax, "FFT, IFFT, RFFT or IRFFT");
+  return {.kind = found->second, .lengths = numbers_of(instruction, "fft_length")};
+}
+
+TriangularDetail triangular_of(const hlo::Instruction& instruction) {
+  TriangularDetail out{.is_left = is_true(instruction, "left_side"),
+                       .is_lower = is_true(instruction, "lower"),
+                       .has_unit_diagonal = is_true(instruction, "unit_diagonal")};
+  if (const hlo::Attribute* transposed = instruction.find("transpose_a")) {
+    const std::string_view text = text_of(transposed->value);
+    out.is_transposed = text == "TRANSPOSE" || text == "ADJOINT";
+  }
+  return out;
+}
+
+/// Makes a Module.
+class HloBuilder {
+ public:
+  HloBuilder(const text::Input& input, const hlo::Module& module)
+      : lines_(input.text), module_(module) {}
+
+  Module module() {
+    const hlo::Computation& entry = hlo::entry_of(module_);
+    out_.name = module_.has_header ? module_.name.value : std::string(bare(entry.name.value));
+    out_.replicas = hlo::header_number(module_, "replica_count").value_or(1);
+    out_.partitions = hlo::header_number(module_, "num_partitions").value_or(1);
+    const auto devices = checked_mul(out_.replicas, out_.partitions);
+    if (!devices || *devices > most_devices) {
+      refuse_at(module_.name.place, Code::limit_reached,
+                fmt::format("more than {} devices", most_devices));
+    }
+    out_.is_partitioned = entry.name.value.find("_spmd") != std::string::npos;
+    out_.entry = computation(entry);
+    set_ends(entry);
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr Size most_devices = 4096;
+
+  // Computations.
+
+  ComputationId computation(const hlo::Computation& from) {
+    const auto known = made_.find(&from);
+    if (known != made_.end()) {
+      if (known->second) return *known->second;
+      refuse_at(from.name.place, Code::bad_program, "a computation that calls itself");
+    }
+    if (from.instructions.empty()) {
+      refuse_at(from.name.place, Code::syntax, "a computation without an instruction");
+    }
+    made_.emplace(&from, std::nullopt);
+    Frame frame;
+    frame.out.name = std::string(bare(from.name.value));
+    std::swap(frame, frame_);
+    add_parameters(from);
+    const Known result = add_all(from);
+    frame_.out.results = result.parts;
+    std::swap(frame, frame_);
+    out_.computations.push_back(std::move(frame.out));
+    made_[&from] = out_.computations.size() - 1;
+    return out_.computations.size() - 1;
+  }
+  /// Its parameters, in the order of their numbers.
+  void add_parameters(const hlo::Computation& from) {
+    std::map<Size, const hlo::Instruction*> numbered;
+    for (const hlo::Instruction& one : from.instructions) {
+      if (one.opcode.value != "parameter") continue;
+      if (!numbered.emplace(number_of(one.inside), &one).second) {
+        refuse_at(one.inside, Code::syntax, "a second parameter of this number");
+      }
+    }
+    for (const auto& [number, one] : numbered) {
+      if (number != static_cast<Size>(frame_.arguments.size())) {
+        refuse_at(from.name.place, Code::syntax,
+                  fmt::format("parameter {} is missing", frame_.arguments.size()));
+      }
+      Known value{.parts = new_values(*one), .type = &one->type};
+      for (const ValueId part : value.parts) frame_.out.parameters.push_back(part);
+      frame_.arguments.push_back(std::move(value));
+    }
+  }
+  /// All instructions, with `arguments` as the parameters.
+  Known add_all(const hlo::Computation& from) {
+    for (const hlo::Instruction& one : from.instructions) add(one);
+    return known_name(from, hlo::root_of(from).name.value);
+  }
+  [[nodiscard]] Known known_name(const hlo::Computation& from, std::string_view name) const {
+    const auto found = frame_.names.find(std::string(bare(name)));
+    if (found == frame_.names.end()) {
+      refuse_at(from.name.place, Code::syntax, "the computation has no result");
+    }
+    return found->second;
+  }
+  /// What is called stands in the call's place.
+  Known inlined(const hlo::Instruction& instruction, std::string_view attribute,
+                std::vector<Known> arguments) {
+    const Place& name = need(instruction, attribute).value;
+    const hlo::Computation& from = hlo::computation_of(module_, name);
+    if (++depth_ > deepest_calls) {
+      refuse_at(name, Code::unsupported,
+                fmt::format("calls in each other deeper than {}", deepest_calls));
+    }
+    std::unordered_map<std::string, Known> names;
+    std::swap(names, frame_.names);
+    std::swap(arguments, frame_.arguments);
+    Known out = add_all(from);
+    std::swap(names, frame_.names);
+    std::swap(arguments, frame_.arguments);
+    --depth_;
+    return out;
+  }
+
+  // Values.
+
+  [[nodiscard]] TextPlace place_of(const Place& place) const {
+    const foreign::FilePlace at = lines_.at(place);
+    return {.line = at.line, .column = at.column};
+  }
+  ValueId new_value(std::string name, const foreign::TileType& type) {
+    frame_.out.values.push_back(
+        {.name = std::move(name),
+         .type = {.kind = operations::element_kind(type.element), .extents = type.extents}});
+    return frame_.out.values.size() - 1;
+  }
+  std::vector<ValueId> new_values(const hlo::Instruction& instruction) {
+    std::vector<ValueId> out;
+    for (std::size_t k = 0; k < instruction.type.parts.size(); ++k) {
+      std::string name = instruction.name.value;
+      if (instruction.type.is_tuple) name += fmt::format("#{}", k);
+      out.push_back(new_value(std::move(name), instruction.type.parts[k]));
+    }
+    return out;
+  }
+  [[nodiscard]] static Known part_of(const Known& tuple, Size index, const Place& place) {
+    if (!tuple.type->is_tuple || index >= static_cast<Size>(tuple.type->elements.size())) {
+      refuse_at(place, Code::syntax, "the tuple has no such part");
+    }
+    std::size_t begin = 0;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(index); ++k) {
+      begin += tuple.type->elements[k].parts.size();
+    }
+    const hlo::WrittenType& type = tuple.type->elements[static_cast<std::size_t>(index)];
+    if (begin + type.parts.size() > tuple.parts.size()) {
+      refuse_at(place, Code::syntax, "the tuple has no such part");
+    }
+    const auto first = tuple.parts.begin() + static_cast<std::ptrdiff_t>(begin);
+    return {.parts = {first, first + static_cast<std::ptrdiff_t>(type.parts.size())},
+            .type = &type};
+  }
+  [[nodiscard]] Known known(const hlo::Operand& operand) const {
+    const auto found = frame_.names.find(operand.value);
+    if (found == frame_.names.end()) {
+      refuse_at(operand.place, Code::syntax,
+                fmt::format("nothing is called {} above", shown_name(operand.value)));
+    }
+    if (!operand.part) return found->second;
+    return part_of(found->second, *operand.part, operand.place);
+  }
+  [[nodiscard]] std::vector<Known> known_operands(const hlo::Instruction& instruction) const {
+    std::vector<Known> out;
+    for (const hlo::Operand& operand : instruction.operands) out.push_back(known(operand));
+    return out;
+  }
+  /// All values of all operands.
+  [[nodiscard]] std::vector<ValueId> operands(const hlo::Instruction& instruction) const {
+    std::vector<ValueId> out;
+    for (const Known& value : known_operands(instruction)) {
+      out.insert(out.end(), value.parts.begin(), value.parts.end());
+    }
+    return out;
+  }
+  void define(const hlo::Instruction& instruction, Known value) {
+    if (value.parts.size() != instruction.type.parts.size()) {
+      refuse_at(instruction.type.place, Code::bad_program, "what it makes has another type");
+    }
+    for (std::size_t k = 0; k < value.parts.size(); ++k) {
+      const foreign::TileType& written = instruction.type.parts[k];
+      const ArrayType type{operations::element_kind(written.element), written.extents};
+      if (frame_.out.values[value.parts[k]].type == type) continue;
+      refuse_at(instruction.type.place, Code::bad_program, "what it makes has another type");
+    }
+    value.type = &instruction.type;
+    name(instruction, std::move(value));
+  }
+  void name(const hlo::Instruction& instruction, Known value) {
+    std::string bare_name(bare(instruction.name.value));
+    if (!frame_.names.emplace(std::move(bare_name), std::move(value)).second) {
+      refuse_at(instruction.name.place, Code::syntax,
+                fmt::format("{} is defined twice", shown_name(instruction.name.value)));
+    }
+  }
+
+  // Instructions.
+
+  void emit(const hlo::Instruction& instruction, Id id, Detail detail,
+            std::vector<ComputationId> calls = {}) {
+    Known value{.parts = new_values(instruction), .type = &instruction.type};
+    emit_as(instruction, id, std::move(detail), operands(instruction), value.parts,
+            std::move(calls));
+    name(instruction, std::move(value));
+  }
+  void emit_as(const hlo::Instruction& instruction, Id id, Detail detail,
+               std::vector<ValueId> operands, std::vector<ValueId> results,
+               std::vector<ComputationId> calls = {}) {
+    if (++count_ > most_instructions) {
+      refuse_at(instruction.opcode.place, Code::limit_reached,
+                fmt::format("more than {} instructions", most_instructions));
+    }
+    frame_.out.body.push_back({.id = id,
+                               .opcode = instruction.opcode.value,
+                               .detail = std::move(detail),
+                               .operands = std::move(operands),
+                               .results = std::move(results),
+                               .calls = std::move(calls),
+                               .place = place_of(instruction.opcode.place),
+                               .source = source_of(instruction)});
+    if (const auto fault = type_fault(out_, frame_.out, frame_.out.body.back())) {
+      refuse_at(instruction.opcode.place, Code::bad_program,
+                fmt::format("{}: {}", instruction.opcode.value, *fault));
+    }
+  }
+  /// `model.py:12` of `metadata={.. source_file="/home/me/model.py" source_line=12}`.
+  [[nodiscard]] static std::string source_of(const hlo::Instruction& instruction) {
+    const hlo::Attribute* metadata = instruction.find("metadata");
+    if (metadata == nullptr) return {};
+    const std::string_view text = text_of(metadata->value);
+    const auto word = [&](std::string_view key, std::string_view end) -> std::string_view {
+      const std::size_t begin = text.find(key);
+      if (begin == std::string_view::npos) return {};
+      const std::string_view rest = text.substr(begin + key.size());
+      return rest.substr(0, rest.find_first_of(end));
+    };
+    const std::string_view file = word("source_file=\"", "\"");
+    const std::string_view line = word("source_line=", " }");
+    if (file.empty() || line.empty()) return {};
+    return fmt::format("{}:{}", file, line);
+  }
+
+  void add(const hlo::Instruction& instruction) {
+    const std::string_view opcode = instruction.opcode.value;
+    if (add_plumbing(instruction)) return;
+    const std::string_view started = without(opcode, "-start");
+    const std::string_view done = without(opcode, "-done");
+    if (!done.empty() && operations::find_hlo(opcode) == nullptr) return add_done(instruction);
+    if (!started.empty() && operations::find_hlo(opcode) == nullptr) {
+      return add_start(instruction, started);
+    }
+    const Row* row = operations::find_hlo(opcode);
+    if (row == nullptr) {
+      refuse_at(instruction.opcode.place, Code::unsupported,
+                fmt::format("{} is not read", shown_name(opcode)),
+                {"what is read: docs/reference/operations.md"});
+    }
+    check_attributes(instruction, *row);
+    emit(instruction, row->id, detail_of(instruction, row->id), calls_of(instruction, row->id));
+  }
+  static void check_attributes(const hlo::Instruction& instruction, const Row& row) {
+    const auto none = operations::hlo_attributes_without_meaning();
+    for (const hlo::Attribute& attribute : instruction.attributes) {
+      if (std::find(none.begin(), none.end(), attribute.name) != none.end()) continue;
+      if (has_hlo_attribute(row, attribute.name)) continue;
+      refuse_at(attribute.name_place, Code::unsupported,
+                fmt::format("{} with {} is not read", shown_name(instruction.opcode.value),
+                            shown_name(attribute.name)));
+    }
+  }
+  /// What only names values anew; whether it was such.
+  bool add_plumbing(const hlo::Instruction& instruction) {
+    const std::string_view opcode = instruction.opcode.value;
+    if (opcode == "parameter") {
+      const auto number = static_cast<std::size_t>(number_of(instruction.inside));
+      if (number >= frame_.arguments.size()) {
+        refuse_at(instruction.inside, Code::syntax,
+                  fmt::format("parameter {}, but the call has {}", number,
+                              counted(frame_.arguments.size(), "operand")));
+      }
+      define(instruction, frame_.arguments[number]);
+      return true;
+    }
+    if (opcode == "tuple") {
+      define(instruction, {.parts = operands(instruction), .type = &instruction.type});
+      return true;
+    }
+    if (opcode == "get-tuple-element") {
+      const Place& index = need(instruction, "index").value;
+      define(instruction, part_of(only(instruction), number_of(index), index));
+      return true;
+    }
+    if (opcode == "copy" || opcode == "opt-barrier" || opcode == "add-dependency") {
+      if (instruction.operands.empty()) {
+        refuse_at(instruction.opcode.place, Code::syntax, "it has an operand");
+      }
+      define(instruction, known(instruction.operands.front()));
+      return true;
+    }
+    if (opcode == "call" || opcode == "fusion") {
+      define(instruction, inlined(instruction, opcode == "call" ? "to_apply" : "calls",
+                                  known_operands(instruction)));
+      return true;
+    }
+    if (opcode == "custom-call") return add_custom_plumbing(instruction);
+    return false;
+  }
+  [[nodiscard]] Known only(const hlo::Instruction& instruction) const {
+    if (instruction.operands.size() != 1) {
+      refuse_at(instruction.opcode.place, Code::syntax,
+                fmt::format("{} has one operand", instruction.opcode.value));
+    }
+    return known(instruction.operands.front());
+  }
+
+  // Operations in two halves.
+
+  void add_start(const hlo::Instruction& instruction, std::string_view opcode) {
+    Known result;
+    if (opcode == "async") {
+      result = inlined(instruction, "calls", known_operands(instruction));
+    } else if (opcode == "copy") {
+      result = only(instruction);
+    } else {
+      const Row* row = operations::find_hlo(opcode);
+      if (row == nullptr) {
+        refuse_at(instruction.opcode.place, Code::unsupported,
+                  fmt::format("{} is not read", shown_name(instruction.opcode.value)));
+      }
+      check_attributes(instruction, *row);
+      result = started(instruction, *row);
+    }
+    started_.emplace(std::string(bare(instruction.name.value)), result);
+    name(instruction, {.parts = {}, .type = &instruction.type});
+  }
+  /// The operation itself, whose results are the second part of the type, or all of it.
+  Known started(const hlo::Instruction& instruction, const Row& row) {
+    const hlo::WrittenType* type = &instruction.type;
+    const bool has_operands = row.id == Id::all_gather || row.id == Id::collective_permute;
+    if (has_operands && type->is_tuple && type->elements.size() >= 2) type = &type->elements[1];
+    Known out{.parts = {}, .type = type};
+    for (std::size_t k = 0; k < type->parts.size(); ++k) {
+      out.parts.push_back(
+          new_value(fmt::format("{}#{}", instruction.name.value, k), type->parts[k]));
+    }
+    emit_as(instruction, row.id, detail_of(instruction, row.id), operands(instruction), out.parts,
+            calls_of(instruction, row.id));
+    return out;
+  }
+  void add_done(const hlo::Instruction& instruction) {
+    if (instruction.operands.size() != 1) {
+      refuse_at(instruction.opcode.place, Code::syntax, "it ends what one operand has begun");
+    }
+    const auto found = started_.find(instruction.operands.front().value);
+    if (found == started_.end()) {
+      refuse_at(instruction.operands.front().place, Code::syntax, "nothing of this name has begun");
+    }
+    define(instruction, found->second);
+  }
+
+  // Custom calls that say where arrays lie.
+
+  bool add_custom_plumbing(const hlo::Instruction& instruction) {
+    const Place& target = need(instruction, "custom_call_target").value;
+    const std::string_view text = text_of(target);
+    if (text == "\"Sharding\"" || text == "\"xla.sdy.FuncResultSharding\"") {
+      define(instruction, only(instruction));
+      if (const hlo::Attribute* sharding = instruction.find("sharding")) {
+        shardings_[std::string(bare(instruction.name.value))] = sharding->value;
+      }
+      return true;
+    }
+    const bool to_tiles = text == "\"SPMDFullToShardShape\"";
+    if (!to_tiles && text != "\"SPMDShardToFullShape\"") return false;
+    const Known value = only(instruction);
+    if (value.parts.size() != 1 || instruction.type.is_tuple) {
+      refuse_at(instruction.opcode.place, Code::unsupported, "a tuple between regions");
+    }
+    const foreign::TileType& type = instruction.type.parts.front();
+    const ArrayType& before = frame_.out.values[value.parts.front()].type;
+    const Place sharding =
+        to_tiles ? sharding_of(instruction.operands.front()) : need(instruction, "sharding").value;
+    const Place inner =
+        to_tiles ? need(instruction, "sharding").value : sharding_of(instruction.operands.front());
+    Detail detail = manual_detail(sharding, inner, to_tiles ? before.extents : type.extents,
+                                  to_tiles ? type.extents : before.extents);
+    emit(instruction, to_tiles ? Id::slice : Id::pad, std::move(detail));
+    return true;
+  }
+  /// The sharding that an operand was given.
+  [[nodiscard]] Place sharding_of(const hlo::Operand& operand) const {
+    const auto found = shardings_.find(operand.value);
+    if (found != shardings_.end()) return found->second;
+    for (const hlo::Computation& computation : module_.computations) {
+      for (const hlo::Instruction& one : computation.instructions) {
+        if (bare(one.name.value) != operand.value) continue;
+        if (const hlo::Attribute* sharding = one.find("sharding")) return sharding->value;
+      }
+    }
+    refuse_at(operand.place, Code::unsupported, "nothing says how this operand is cut");
+  }
+  /// Where each device's tile of a manual region lies.
+  /// \param inner  which axes are manual
+  [[nodiscard]] ManualDetail manual_detail(const Place& sharding, const Place& inner,
+                                           const Shape& global, const Shape& tile) const {
+    ShardingContext context;
+    context.shape = global;
+    context.devices = out_.devices();
+    const auto read = parse_sharding(text_of(sharding), context);
+    if (!read) text::fail_with(sharding, read.error());
+    ManualDetail out;
+    for (const Box& box : read->layout.boxes()) out.starts.push_back(box.at);
+    if (read->layout.tile() == tile) return out;
+    refuse_at(inner, Code::unsupported, "a region that is written per device along some axes only");
+  }
+
+  // Details.
+
+  [[nodiscard]] std::vector<ComputationId> calls_of(const hlo::Instruction& instruction, Id id) {
+    const auto applied = [&](std::string_view name) {
+      return computation(hlo::computation_of(module_, need(instruction, name).value));
+    };
+    switch (id) {
+      case Id::reduce:
+      case Id::reduce_window:
+      case Id::scatter:
+      case Id::sort:
+      case Id::map:
+      case Id::all_reduce:
+      case Id::reduce_scatter:
+        return {applied("to_apply")};
+      case Id::select_and_scatter:
+        return {applied("select"), applied("scatter")};
+      case Id::while_loop:
+        return {applied("condition"), applied("body")};
+      case Id::conditional:
+        return branches(instruction);
+      default:
+        return {};
+    }
+  }
+  [[nodiscard]] std::vector<ComputationId> branches(const hlo::Instruction& instruction) {
+    std::vector<ComputationId> out;
+    if (const hlo::Attribute* all = instruction.find("branch_computations")) {
+      std::size_t begin = all->value.span.begin;
+      const std::string_view text = text_of(all->value);
+      for (std::size_t k = 0; k < text.size();) {
+        const std::size_t first = text.find_first_not_of("{}, \n", k);
+        if (first == std::string_view::npos) break;
+        k = std::min(text.find_first_of("{}, \n", first), text.size());
+        const Place one{.input = all->value.input, .span = {begin + first, begin + k}};
+        out.push_back(computation(hlo::computation_of(module_, one)));
+      }
+    } else {
+      for (const char* name : {"true_computation", "false_computation"}) {
+        out.push_back(computation(hlo::computation_of(module_, need(instruction, name).value)));
+      }
+    }
+    return out;
+  }
+  [[nodiscard]] Detail detail_of(const hlo::Instruction& instruction, Id id) {
+    switch (id) {
+      case Id::constant:
+        return literal_of(instruction);
+      case Id::partition_id:
+      case Id::replica_id:
+        return of_devices(id);
+      case Id::iota:
+        return Dims{
+            {static_cast<std::size_t>(number_of(need(instruction, "iota_dimension").value))}};
+      case Id::transpose:
+      case Id::broadcast:
+      case Id::reverse:
+      case Id::concatenate:
+      case Id::reduce:
+      case Id::sort:
+      case Id::map:
+        return Dims{dims_of(instruction)};
+      case Id::slice: {
+        const foreign::Slice slice = hlo::slice_of(instruction);
+        return SliceDetail{slice.start, slice.limit, slice.stride};
+      }
+      case Id::pad: {
+        const foreign::Pad pad = hlo::pad_of(instruction);
+        return PadDetail{pad.low, pad.high, pad.interior};
+      }
+      case Id::compare: {
+        const foreign::Compare compare = hlo::comparison_of(instruction);
+        return CompareDetail{compare.comparison, compare.order};
+      }
+      case Id::dot:
+        return dot_of(instruction);
+      case Id::convolution:
+        return convolution_of(instruction);
+      case Id::reduce_window:
+      case Id::select_and_scatter:
+        return WindowDetail{window_of(instruction, instruction.type.parts.front().extents.size())};
+      case Id::gather:
+        return gather_of(instruction);
+      case Id::scatter:
+        return scatter_of(instruction);
+      case Id::fft:
+        return fft_of(instruction);
+      case Id::reduce_precision:
+        return RoundDetail{number_of(need(instruction, "exponent_bits").value),
+                           number_of(need(instruction, "mantissa_bits").value)};
+      case Id::triangular_solve:
+      case Id::cholesky:
+        return triangular_of(instruction);
+      case Id::top_k:
+        return Dims{{is_true(instruction, "largest") ? std::size_t{1} : std::size_t{0}}};
+      case Id::all_gather:
+      case Id::reduce_scatter:
+      case Id::all_to_all:
+      case Id::all_reduce:
+      case Id::collective_broadcast:
+        return groups_of(instruction);
+      case Id::collective_permute:
+        return PairsDetail{hlo::device_pairs(instruction, ranks())};
+      case Id::bitcast:
+        if (instruction.type.is_reordered) {
+          refuse_at(instruction.type.place, Code::unsupported,
+                    "a bitcast to a layout that is not row by row");
+        }
+        return NoDetail{};
+      case Id::custom_call:
+      case Id::rng:
+      case Id::rng_bit_generator:
+        return UnknownDetail{unknown_text(instruction)};
+      default:
+        return NoDetail{};
+    }
+  }
+  [[nodiscard]] hlo::DeviceRanks ranks() const { return {out_.replicas, out_.partitions}; }
+  [[nodiscard]] Detail of_devices(Id id) const {
+    OfDevices out;
+    for (Size d = 0; d < out_.devices(); ++d) {
+      out.words.push_back(id == Id::partition_id ? d % out_.partitions : d / out_.partitions);
+    }
+    return out;
+  }
+  [[nodiscard]] Detail groups_of(const hlo::Instruction& instruction) const {
+    GroupsDetail out{.groups = hlo::device_groups(instruction, ranks())};
+    const std::vector<std::size_t> dims = dims_of(instruction);
+    out.has_dim = !dims.empty();
+    if (out.has_dim) out.dim = dims.front();
+    return out;
+  }
+  /// Of complex numbers two words each.
+  [[nodiscard]] static Detail literal_of(const hlo::Instruction& instruction) {
+    const foreign::TileType& type = instruction.type.parts.front();
+    const ElementKind kind = operations::element_kind(type.element);
+    if (kind.form != ElementKind::Form::complex) return Literal{hlo::words_of(instruction, type)};
+    static_cast<void>(hlo::words_of(instruction, type));
+    const ElementKind part{
+        .form = ElementKind::Form::real, .bits = kind.bits / 2, .format = kind.format};
+    Literal out;
+    for (const Place& place : hlo::literals(instruction)) {
+      std::string_view text = text_of(place);
+      if (!text.empty() && text.front() == '(') text = text.substr(1, text.size() - 2);
+      const std::size_t comma = text.find(',');
+      for (const std::string_view word :
+           {text.substr(0, comma),
+            comma == std::string_view::npos ? std::string_view("0") : text.substr(comma + 1)}) {
+        const std::size_t first = std::min(word.find_first_not_of(' '), word.size());
+        const auto number = hlo::literal(word.substr(first), part);
+        if (!number) refuse_at(place, Code::bad_number, "no complex number");
+        out.words.push_back(*number);
+      }
+    }
+    return out;
+  }
+  /// What an unknown function says of itself, names of values aside.
+  [[nodiscard]] static std::string unknown_text(const hlo::Instruction& instruction) {
+    std::string out = instruction.opcode.value;
+    for (const char* name : {"custom_call_target", "backend_config", "algorithm", "distribution"}) {
+      if (const hlo::Attribute* attribute = instruction.find(name)) {
+        out += fmt::format(" {}={}", name, text_of(attribute->value));
+      }
+    }
+    return out;
+  }
+
+  // The ends.
+
+  void set_ends(const hlo::Computation& entry) {
+    const Computation& main = out_.main();
+    out_.starts.resize(main.parameters.size());
+    out_.ends.resize(main.results.size());
+    std::map<Size, const hlo::Instruction*> numbered;
+    for (const hlo::Instruction& one : entry.instructions) {
+      if (one.opcode.value == "parameter") numbered.emplace(number_of(one.inside), &one);
+    }
+    std::size_t begin = 0;
+    for (const auto& [number, one] : numbered) {
+      const std::size_t count = one->type.parts.size();
+      if (const hlo::Attribute* sharding = one->find("sharding")) {
+        fill(out_.starts, begin, count, sharding->value);
+      }
+      begin += count;
+    }
+    if (const hlo::Attribute* all = module_.find("spmd_parameters_shardings")) {
+      fill(out_.starts, 0, out_.starts.size(), all->value);
+    }
+    const hlo::Instruction& root = hlo::root_of(entry);
+    if (const hlo::Attribute* sharding = root.find("sharding")) {
+      fill(out_.ends, 0, out_.ends.size(), sharding->value);
+    } else if (root.opcode.value == "tuple" && root.operands.size() == out_.ends.size()) {
+      fill_from_operands(entry, root);
+    }
+    if (const hlo::Attribute* all = module_.find("spmd_output_sharding")) {
+      fill(out_.ends, 0, out_.ends.size(), all->value);
+    }
+  }
+  void fill_from_operands(const hlo::Computation& entry, const hlo::Instruction& root) {
+    std::map<std::string_view, const hlo::Instruction*> by_name;
+    for (const hlo::Instruction& one : entry.instructions) by_name[bare(one.name.value)] = &one;
+    for (std::size_t k = 0; k < root.operands.size(); ++k) {
+      const auto found = by_name.find(root.operands[k].value);
+      if (found == by_name.end() || root.operands[k].part) continue;
+      if (const hlo::Attribute* sharding = found->second->find("sharding")) {
+        fill(out_.ends, k, 1, sharding->value);
+      }
+    }
+  }
+  void fill(std::vector<End>& ends, std::size_t begin, std::size_t count,
+            const Place& value) const {
+    std::vector<Place> parts = hlo::shardings_of(value);
+    if (parts.empty()) parts.assign(count, value);
+    for (std::size_t k = 0; k < count && k < parts.size(); ++k) {
+      End& end = ends[begin + k];
+      if (!end.sharding) {
+        end = {.sharding = std::string(text_of(parts[k])), .place = place_of(parts[k])};
+      }
+    }
+  }
+
+  struct Frame {
+    Computation out;
+    std::unordered_map<std::string, Known> names;
+    std::vector<Known> arguments;
+  };
+
+  hlo::Lines lines_;
+  const hlo::Module& module_;
+  Module out_;
+  Frame frame_;  // of the computation at hand
+  std::map<const hlo::Computation*, std::optional<ComputationId>> made_;
+  std::unordered_map<std::string, Known> started_;
+  std::map<std::string, Place, std::less<>> shardings_;  // of values that were given one
+  std::size_t depth_ = 0;
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+Result<Module> read_hlo(const text::Input& input) {
+  return text::result_of([&] {
+    const std::vector<hlo::Module> modules = hlo::parse_modules(input);
+    if (modules.size() != 1) {
+      text::fail({.input = &input, .span = {0, 0}},
+                 {.code = Code::syntax, .message = "one module is expected"});
+    }
+    return HloBuilder(input, modules.front()).module();
+  });
+}
+
+}  // namespace retile::whole

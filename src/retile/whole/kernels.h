@@ -1,0 +1,813 @@
+// What operations on whole arrays do, on one device. Room-internal.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "retile/whole/array.h"
+#include "retile/whole/module.h"
+#include "retile/whole/scalar.h"
+
+namespace retile::whole {
+
+/// A word of a type that is added up: a zero of all types.
+template <typename Domain>
+class Kernels {
+ public:
+  Kernels(const Module& module, const Computation& in, const Domain& domain, Limits& limits)
+      : module_(module), in_(in), domain_(domain), limits_(limits), calculator_(domain) {}
+
+  /// What an operation on one device makes.
+  /// Precondition: checked types; not one that moves alone, not one between devices.
+  [[nodiscard]] std::vector<Block> made(const Instruction& one,
+                                        const std::vector<Block>& operands) {
+    std::vector<std::shared_ptr<Array>> out;
+    for (const ValueId result : one.results) out.push_back(new_array(limits_, type(result)));
+    make(one, operands, out);
+    return {out.begin(), out.end()};
+  }
+
+  [[nodiscard]] Block literal(const Instruction& one) const {
+    const ArrayType& to = type(one.results[0]);
+    auto out = new_array(limits_, to);
+    const auto& words = std::get<Literal>(one.detail).words;
+    limits_.work(static_cast<Size>(words.size()));
+    const bool has_point = !to.kind.is_number();
+    for (std::size_t k = 0; k < out->words.size(); ++k) {
+      out->words[k] = has_point ? domain_.of_literal(operations::real_of(words[k])) : words[k];
+    }
+    return out;
+  }
+  /// Numbers added one to the other, element by element, by a computation: of a group of devices.
+  [[nodiscard]] Block summed(const Instruction& one, const ArrayType& type,
+                             const std::vector<Block>& addends) {
+    auto out = new_array(limits_, type);
+    out->words = addends.front()->words;
+    ScalarProgram<Domain> program(module_.computations[one.calls[0]], domain_);
+    const std::size_t width = words_of(type.kind);
+    for (std::size_t k = 1; k < addends.size(); ++k) {
+      limits_.work(static_cast<Size>(out->words.size()));
+      combine(program, type.kind, out->words, addends[k]->words, width);
+    }
+    return out;
+  }
+
+ private:
+  using Words = std::vector<Word>;
+  using Outs = std::vector<std::shared_ptr<Array>>;
+
+  [[nodiscard]] const ArrayType& type(ValueId value) const { return in_.values[value].type; }
+
+  void make(const Instruction& one, const std::vector<Block>& operands, const Outs& out) {
+    if (is_elementwise(one.id)) return elementwise(one, operands, *out[0]);
+    switch (one.id) {
+      case Id::iota:
+        return iota(one, *out[0]);
+      case Id::map:
+        return map(one, operands, *out[0]);
+      case Id::dot:
+        return dot(one, operands, *out[0]);
+      case Id::convolution:
+        return convolution(one, operands, *out[0]);
+      case Id::reduce:
+        return reduce(one, operands, out);
+      case Id::reduce_window:
+        return reduce_window(one, operands, out);
+      case Id::select_and_scatter:
+        return select_and_scatter(one, operands, *out[0]);
+      case Id::scatter:
+        return scatter(one, operands, out);
+      case Id::sort:
+        return sort(one, operands, out);
+      case Id::top_k:
+        return top_k(one, operands, out);
+      case Id::fft:
+        return fft(one, operands, *out[0]);
+      case Id::triangular_solve:
+        return triangular_solve(one, operands, *out[0]);
+      case Id::custom_call:
+      case Id::rng_bit_generator:
+      case Id::rng:
+      case Id::cholesky:
+        return unknown(one, operands, out);
+      default:
+        throw NotEvaluated{one.opcode + " is not evaluated", one.place};
+    }
+  }
+
+  [[nodiscard]] static Number number_at(const Words& words, std::size_t index, std::size_t width) {
+    if (width == 1) return {words[index]};
+    return {words[2 * index], words[2 * index + 1]};
+  }
+  static void set_number(Words& words, std::size_t index, std::size_t width, const Number& number) {
+    if (width == 1) {
+      words[index] = number.real;
+    } else {
+      words[2 * index] = number.real;
+      words[2 * index + 1] = number.imaginary;
+    }
+  }
+
+  // Number by number.
+
+  void elementwise(const Instruction& one, const std::vector<Block>& operands, Array& out) {
+    const ArrayType& to = type(one.results[0]);
+    const ElementKind& first = type(one.operands[0]).kind;
+    const auto count = static_cast<std::size_t>(count_of(to));
+    limits_.work(static_cast<Size>(count) * 4);
+    if (first.is_real() && to.kind.is_real() && fast_reals(one, operands, out.words)) return;
+    std::vector<ElementKind> kinds;
+    std::vector<std::size_t> widths;
+    std::vector<bool> scalars;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const ArrayType& from = type(one.operands[k]);
+      kinds.push_back(from.kind);
+      widths.push_back(words_of(from.kind));
+      scalars.push_back(from.extents.empty());
+    }
+    std::array<Number, 3> numbers;
+    const std::size_t width = words_of(to.kind);
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t k = 0; k < operands.size(); ++k) {
+        numbers[k] = number_at(operands[k]->words, scalars[k] ? 0 : i, widths[k]);
+      }
+      set_number(out.words, i, width,
+                 calculator_.calculated(one, kinds, to.kind, {numbers.data(), operands.size()}));
+    }
+  }
+  /// The most usual ones, without asking for every number which operation it is.
+  bool fast_reals(const Instruction& one, const std::vector<Block>& operands, Words& out) {
+    const auto binary = [&](auto op) {
+      const Words& a = operands[0]->words;
+      const Words& b = operands[1]->words;
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = op(a[i], b[i]);
+      return true;
+    };
+    switch (one.id) {
+      case Id::add:
+        return binary([&](Word a, Word b) { return domain_.add(a, b); });
+      case Id::subtract:
+        return binary([&](Word a, Word b) { return domain_.sub(a, b); });
+      case Id::multiply:
+        return binary([&](Word a, Word b) { return domain_.mul(a, b); });
+      default:
+        return false;
+    }
+  }
+  void map(const Instruction& one, const std::vector<Block>& operands, Array& out) {
+    ScalarProgram<Domain> program(module_.computations[one.calls[0]], domain_);
+    const ArrayType& to = type(one.results[0]);
+    const auto count = static_cast<std::size_t>(count_of(to));
+    for (std::size_t i = 0; i < count; ++i) {
+      limits_.work(8);
+      for (std::size_t k = 0; k < operands.size(); ++k) {
+        program.set(k, number_at(operands[k]->words, i, words_of(type(one.operands[k]).kind)));
+      }
+      program.run();
+      set_number(out.words, i, words_of(to.kind), program.result(0));
+    }
+  }
+  void iota(const Instruction& one, Array& out) {
+    const ArrayType& to = type(one.results[0]);
+    const std::size_t dim = std::get<Dims>(one.detail).dims[0];
+    const Size stride = strides_of(to.extents)[dim];
+    const std::size_t width = words_of(to.kind);
+    for (std::size_t i = 0; i < out.words.size() / width; ++i) {
+      const Size index = static_cast<Size>(i) / stride % to.extents[dim];
+      const bool has_point = !to.kind.is_number();
+      set_number(out.words, i, width,
+                 {has_point ? domain_.from(index) : operations::wrapped(index, to.kind),
+                  has_point ? domain_.from(0) : 0});
+    }
+  }
+  /// a := program(a, b), element by element.
+  void combine(ScalarProgram<Domain>& program, const ElementKind& kind, Words& a, const Words& b,
+               std::size_t width) {
+    const auto only = program.only_operation();
+    if (only && *only == Id::add && kind.is_real()) {
+      for (std::size_t i = 0; i < a.size(); ++i) a[i] = domain_.add(a[i], b[i]);
+      return;
+    }
+    for (std::size_t i = 0; i < a.size() / width; ++i) {
+      program.set(0, number_at(a, i, width));
+      program.set(1, number_at(b, i, width));
+      program.run();
+      set_number(a, i, width, program.result(0));
+    }
+  }
+
+  // Products.
+
+  [[nodiscard]] static Shape picked(const Shape& shape, const std::vector<std::size_t>& dims) {
+    Shape out;
+    for (const std::size_t dim : dims) out.push_back(shape[dim]);
+    return out;
+  }
+  [[nodiscard]] static std::vector<std::size_t> others(std::size_t rank,
+                                                       const std::vector<std::size_t>& a,
+                                                       const std::vector<std::size_t>& b) {
+    std::vector<std::size_t> out;
+    for (std::size_t k = 0; k < rank; ++k) {
+      const bool is_used = std::find(a.begin(), a.end(), k) != a.end() ||
+                           std::find(b.begin(), b.end(), k) != b.end();
+      if (!is_used) out.push_back(k);
+    }
+    return out;
+  }
+  /// The operand as [batch, free, contracted], row by row.
+  [[nodiscard]] static Words arranged(const Words& words, const Shape& shape,
+                                      const std::vector<std::size_t>& batch,
+                                      const std::vector<std::size_t>& free,
+                                      const std::vector<std::size_t>& contracted,
+                                      std::size_t width) {
+    std::vector<std::size_t> order = batch;
+    order.insert(order.end(), free.begin(), free.end());
+    order.insert(order.end(), contracted.begin(), contracted.end());
+    const Shape extents = picked(shape, order);
+    Words out(words.size());
+    copy_box(words, {.offset = 0, .strides = picked(strides_of(shape), order)}, out,
+             whole_of(extents), extents, width);
+    return out;
+  }
+  [[nodiscard]] static Size product_of(const Shape& shape) {
+    return std::accumulate(shape.begin(), shape.end(), Size{1}, std::multiplies<>());
+  }
+  void dot(const Instruction& one, const std::vector<Block>& operands, Array& out) {
+    const auto& detail = std::get<DotDetail>(one.detail);
+    const ArrayType& left = type(one.operands[0]);
+    const ArrayType& right = type(one.operands[1]);
+    const ElementKind& to = type(one.results[0]).kind;
+    const auto left_free = others(left.extents.size(), detail.left_batch, detail.left_contracting);
+    const auto right_free =
+        others(right.extents.size(), detail.right_batch, detail.right_contracting);
+    const std::size_t width = words_of(to);
+    const Words x = arranged(operands[0]->words, left.extents, detail.left_batch, left_free,
+                             detail.left_contracting, width);
+    const Words y = arranged(operands[1]->words, right.extents, detail.right_batch, right_free,
+                             detail.right_contracting, width);
+    const Size batch = product_of(picked(left.extents, detail.left_batch));
+    const Size rows = product_of(picked(left.extents, left_free));
+    const Size columns = product_of(picked(right.extents, right_free));
+    const Size depth = product_of(picked(left.extents, detail.left_contracting));
+    const bool is_fast = Domain::are_finite(x) && Domain::are_finite(y);
+    std::size_t k = 0;
+    for (Size b = 0; b < batch; ++b) {
+      for (Size m = 0; m < rows; ++m) {
+        limits_.work(columns * depth + 1);
+        for (Size n = 0; n < columns; ++n) {
+          const std::size_t at_x = static_cast<std::size_t>((b * rows + m) * depth) * width;
+          const std::size_t at_y = static_cast<std::size_t>((b * columns + n) * depth) * width;
+          set_number(out.words, k++, width,
+                     product(to, x.data() + at_x, y.data() + at_y, depth, is_fast));
+        }
+      }
+    }
+  }
+  /// The sum of products of `depth` numbers.
+  [[nodiscard]] Number product(const ElementKind& kind, const Word* x, const Word* y, Size depth,
+                               bool is_fast) const {
+    if (kind.is_real()) {
+      if (is_fast) return {domain_.dot(x, y, depth)};
+      Word sum = domain_.from(0);
+      for (Size k = 0; k < depth; ++k) sum = domain_.add(sum, domain_.mul(x[k], y[k]));
+      return {sum};
+    }
+    if (kind.is_number()) {
+      std::uint64_t sum = 0;
+      for (Size k = 0; k < depth; ++k) {
+        sum += static_cast<std::uint64_t>(x[k]) * static_cast<std::uint64_t>(y[k]);
+      }
+      if (kind.form == ElementKind::Form::truth) return {sum != 0 ? 1 : 0};
+      return {operations::wrapped(static_cast<Word>(sum), kind)};
+    }
+    Number sum{domain_.from(0), domain_.from(0)};
+    for (Size k = 0; k < depth; ++k) {
+      const Word a = x[2 * k];
+      const Word b = x[2 * k + 1];
+      const Word c = y[2 * k];
+      const Word d = y[2 * k + 1];
+      sum.real = domain_.add(sum.real, domain_.sub(domain_.mul(a, c), domain_.mul(b, d)));
+      sum.imaginary = domain_.add(sum.imaginary, domain_.add(domain_.mul(a, d), domain_.mul(b, c)));
+    }
+    return sum;
+  }
+
+  /// Where a window's element lies in the base, or nothing where it lies in padding or in a gap.
+  [[nodiscard]] static std::optional<Size> base_index(const WindowDim& dim, Size out, Size inside,
+                                                      Size extent) {
+    const Size dilated = out * dim.stride + inside * dim.window_dilation - dim.low;
+    if (dilated < 0 || dilated % dim.base_dilation != 0) return std::nullopt;
+    const Size index = dilated / dim.base_dilation;
+    return index < extent ? std::optional(index) : std::nullopt;
+  }
+
+  void convolution(const Instruction& one, const std::vector<Block>& operands, Array& out) {
+    const auto& detail = std::get<ConvolutionDetail>(one.detail);
+    const ArrayType& to = type(one.results[0]);
+    const Shape& input = type(one.operands[0]).extents;
+    const Shape& kernel = type(one.operands[1]).extents;
+    const std::size_t width = words_of(to.kind);
+    const Shape in = strides_of(input);
+    const Shape ker = strides_of(kernel);
+    const Shape outs = strides_of(to.extents);
+    const std::size_t spatial = detail.window.size();
+    Shape positions;
+    Shape window;
+    Shape kernel_strides;
+    for (std::size_t k = 0; k < spatial; ++k) {
+      positions.push_back(to.extents[detail.output_spatial[k]]);
+      window.push_back(detail.window[k].size);
+      const Size stride = ker[detail.kernel_spatial[k]];
+      kernel_strides.push_back(stride);
+    }
+    const Size features = kernel[detail.kernel_input];
+    const Size outputs = kernel[detail.kernel_output];
+    const Size window_size = product_of(window);
+    const Size depth = window_size * features;
+    // The kernel, a row of `depth` for each output feature.
+    Words weights(static_cast<std::size_t>(outputs * depth) * width);
+    {
+      Size at = 0;
+      for (Size o = 0; o < outputs; ++o) {
+        for_each(window, [&](const Shape& inside) {
+          Size offset = o * ker[detail.kernel_output];
+          for (std::size_t k = 0; k < spatial; ++k) {
+            const Size index = detail.window[k].is_reversed ? window[k] - 1 - inside[k] : inside[k];
+            offset += index * kernel_strides[k];
+          }
+          for (Size f = 0; f < features; ++f) {
+            set_number(
+                weights, static_cast<std::size_t>(at++), width,
+                number_at(operands[1]->words,
+                          static_cast<std::size_t>(offset + f * ker[detail.kernel_input]), width));
+          }
+        });
+      }
+    }
+    const Size groups = std::max(detail.feature_groups, detail.batch_groups);
+    const Size batches = to.extents[detail.output_batch];
+    const Size in_group = outputs / groups;
+    Words patch(static_cast<std::size_t>(depth) * width);
+    const bool weights_finite = Domain::are_finite(weights);
+    for (Size g = 0; g < groups; ++g) {
+      for (Size b = 0; b < batches; ++b) {
+        const Size batch = detail.batch_groups > 1 ? g * batches + b : b;
+        const Size feature = detail.feature_groups > 1 ? g * features : 0;
+        for_each(positions, [&](const Shape& position) {
+          limits_.work(depth * (in_group + 2));
+          Size at = 0;
+          for_each(window, [&](const Shape& inside) {
+            std::optional<Size> offset =
+                batch * in[detail.input_batch] + feature * in[detail.input_feature];
+            for (std::size_t k = 0; k < spatial && offset; ++k) {
+              const std::size_t dim = detail.input_spatial[k];
+              const auto index = base_index(detail.window[k], position[k], inside[k], input[dim]);
+              offset = index ? std::optional(*offset + *index * in[dim]) : std::nullopt;
+            }
+            for (Size f = 0; f < features; ++f) {
+              const Number number =
+                  offset
+                      ? number_at(operands[0]->words,
+                                  static_cast<std::size_t>(*offset + f * in[detail.input_feature]),
+                                  width)
+                      : Number{};
+              set_number(patch, static_cast<std::size_t>(at++), width, number);
+            }
+          });
+          const bool is_fast = weights_finite && Domain::are_finite(patch);
+          Size there = b * outs[detail.output_batch];
+          for (std::size_t k = 0; k < spatial; ++k) {
+            there += position[k] * outs[detail.output_spatial[k]];
+          }
+          for (Size o = g * in_group; o < (g + 1) * in_group; ++o) {
+            set_number(out.words, static_cast<std::size_t>(there + o * outs[detail.output_feature]),
+                       width,
+                       product(to.kind, patch.data(),
+                               weights.data() + static_cast<std::size_t>(o * depth) * width, depth,
+                               is_fast));
+          }
+        });
+      }
+    }
+  }
+
+  // Reductions.
+
+  /// Calls `look` with every place of a box.
+  template <typename Look>
+  static void for_each(const Shape& box, const Look& look) {
+    if (product_of(box) == 0) return;
+    foreign::for_box(box, [&](const Shape& at) {
+      look(at);
+      return true;
+    });
+  }
+  void reduce(const Instruction& one, const std::vector<Block>& operands, const Outs& out) {
+    const std::size_t count = operands.size() / 2;
+    const Shape& shape = type(one.operands[0]).extents;
+    std::vector<std::size_t> dims = std::get<Dims>(one.detail).dims;
+    std::sort(dims.begin(), dims.end());
+    const std::vector<std::size_t> kept = others(shape.size(), dims, {});
+    const Shape strides = strides_of(shape);
+    const std::vector<Size> outer = offsets_of(picked(shape, kept), picked(strides, kept));
+    const std::vector<Size> inner = offsets_of(picked(shape, dims), picked(strides, dims));
+    ScalarProgram<Domain> program(module_.computations[one.calls[0]], domain_);
+    const ElementKind& kind = type(one.operands[0]).kind;
+    const auto only = program.only_operation();
+    if (count == 1 && only && *only == Id::add && kind.is_real()) {
+      const Words& from = operands[0]->words;
+      for (std::size_t i = 0; i < outer.size(); ++i) {
+        limits_.work(static_cast<Size>(inner.size()));
+        Word sum = operands[1]->words[0];
+        for (const Size offset : inner) {
+          sum = domain_.add(sum, from[static_cast<std::size_t>(outer[i] + offset)]);
+        }
+        out[0]->words[i] = sum;
+      }
+      return;
+    }
+    for (std::size_t i = 0; i < outer.size(); ++i) {
+      limits_.work(static_cast<Size>(inner.size()) * 16);
+      std::vector<Number> sums = initial(one, operands, count);
+      for (const Size offset : inner) {
+        accumulate(program, one, operands, sums, static_cast<std::size_t>(outer[i] + offset));
+      }
+      for (std::size_t k = 0; k < count; ++k) {
+        set_number(out[k]->words, i, words_of(type(one.results[k]).kind), sums[k]);
+      }
+    }
+  }
+  [[nodiscard]] std::vector<Number> initial(const Instruction& one,
+                                            const std::vector<Block>& operands,
+                                            std::size_t count) const {
+    std::vector<Number> out;
+    for (std::size_t k = 0; k < count; ++k) {
+      out.push_back(
+          number_at(operands[count + k]->words, 0, words_of(type(one.operands[count + k]).kind)));
+    }
+    return out;
+  }
+  void accumulate(ScalarProgram<Domain>& program, const Instruction& one,
+                  const std::vector<Block>& operands, std::vector<Number>& sums,
+                  std::size_t index) const {
+    for (std::size_t k = 0; k < sums.size(); ++k) {
+      program.set(k, sums[k]);
+      program.set(sums.size() + k,
+                  number_at(operands[k]->words, index, words_of(type(one.operands[k]).kind)));
+    }
+    program.run();
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] = program.result(k);
+  }
+  void reduce_window(const Instruction& one, const std::vector<Block>& operands, const Outs& out) {
+    const std::size_t count = operands.size() / 2;
+    const auto& window = std::get<WindowDetail>(one.detail).dims;
+    const Shape& shape = type(one.operands[0]).extents;
+    const Shape strides = strides_of(shape);
+    Shape sizes;
+    for (const WindowDim& dim : window) sizes.push_back(dim.size);
+    ScalarProgram<Domain> program(module_.computations[one.calls[0]], domain_);
+    std::size_t i = 0;
+    for_each(type(one.results[0]).extents, [&](const Shape& at) {
+      limits_.work(product_of(sizes) * 16);
+      std::vector<Number> sums = initial(one, operands, count);
+      for_each(sizes, [&](const Shape& inside) {
+        if (const auto offset = window_offset(window, at, inside, shape, strides)) {
+          accumulate(program, one, operands, sums, static_cast<std::size_t>(*offset));
+        }
+      });
+      for (std::size_t k = 0; k < count; ++k) {
+        set_number(out[k]->words, i, words_of(type(one.results[k]).kind), sums[k]);
+      }
+      ++i;
+    });
+  }
+  [[nodiscard]] static std::optional<Size> window_offset(const std::vector<WindowDim>& window,
+                                                         const Shape& at, const Shape& inside,
+                                                         const Shape& shape, const Shape& strides) {
+    Size offset = 0;
+    for (std::size_t k = 0; k < window.size(); ++k) {
+      const auto index = base_index(window[k], at[k], inside[k], shape[k]);
+      if (!index) return std::nullopt;
+      offset += *index * strides[k];
+    }
+    return offset;
+  }
+  void select_and_scatter(const Instruction& one, const std::vector<Block>& operands, Array& out) {
+    const auto& window = std::get<WindowDetail>(one.detail).dims;
+    const ArrayType& from = type(one.operands[0]);
+    const Shape strides = strides_of(from.extents);
+    const std::size_t width = words_of(from.kind);
+    Shape sizes;
+    for (const WindowDim& dim : window) sizes.push_back(dim.size);
+    ScalarProgram<Domain> select(module_.computations[one.calls[0]], domain_);
+    ScalarProgram<Domain> scatter(module_.computations[one.calls[1]], domain_);
+    for (std::size_t k = 0; k < out.words.size() / width; ++k) {
+      set_number(out.words, k, width, number_at(operands[2]->words, 0, width));
+    }
+    std::size_t i = 0;
+    for_each(type(one.operands[1]).extents, [&](const Shape& at) {
+      limits_.work(product_of(sizes) * 16);
+      std::optional<std::size_t> best;
+      for_each(sizes, [&](const Shape& inside) {
+        const auto offset = window_offset(window, at, inside, from.extents, strides);
+        if (!offset) return;
+        const auto here = static_cast<std::size_t>(*offset);
+        if (best) {
+          select.set(0, number_at(operands[0]->words, *best, width));
+          select.set(1, number_at(operands[0]->words, here, width));
+          select.run();
+          if (select.result(0).real != 0) return;
+        }
+        best = here;
+      });
+      if (best) {
+        scatter.set(0, number_at(out.words, *best, width));
+        scatter.set(1, number_at(operands[1]->words, i, width));
+        scatter.run();
+        set_number(out.words, *best, width, scatter.result(0));
+      }
+      ++i;
+    });
+  }
+  void scatter(const Instruction& one, const std::vector<Block>& operands, const Outs& out) {
+    const auto& detail = std::get<GatherDetail>(one.detail);
+    const std::size_t count = one.results.size();
+    const Shape& shape = type(one.operands[0]).extents;
+    const ArrayType& indices = type(one.operands[count]);
+    const IndexedBoxes boxes(detail, shape, indices.extents, type(one.operands[count + 1]).extents);
+    ScalarProgram<Domain> program(module_.computations[one.calls[0]], domain_);
+    for (std::size_t k = 0; k < count; ++k) out[k]->words = operands[k]->words;
+    const std::vector<Size> inside = offsets_of(boxes.window_extents(), boxes.window_strides());
+    const std::vector<Size> read = offsets_of(boxes.window_extents(), boxes.update_strides());
+    const Shape strides = strides_of(shape);
+    boxes.for_each([&](const std::vector<Size>& at, Size update) {
+      limits_.work(static_cast<Size>(inside.size()) * 16 + 1);
+      const Shape start = boxes.start(operands[count]->words, indices.kind, at);
+      Size offset = 0;
+      for (std::size_t k = 0; k < start.size(); ++k) {
+        const auto& dims = boxes.window_dims();
+        const auto dim = std::find(dims.begin(), dims.end(), k);
+        const Size size =
+            dim == dims.end()
+                ? 1
+                : boxes.window_extents()[static_cast<std::size_t>(dim - dims.begin())];
+        // A box that does not lie inside is left out whole.
+        if (start[k] < 0 || size > shape[k] || start[k] > shape[k] - size) return;
+        offset += start[k] * strides[k];
+      }
+      for (std::size_t i = 0; i < inside.size(); ++i) {
+        const auto there = static_cast<std::size_t>(offset + inside[i]);
+        const auto here = static_cast<std::size_t>(update + read[i]);
+        for (std::size_t k = 0; k < count; ++k) {
+          const std::size_t width = words_of(type(one.results[k]).kind);
+          program.set(k, number_at(out[k]->words, there, width));
+          program.set(count + k, number_at(operands[count + 1 + k]->words, here, width));
+        }
+        program.run();
+        for (std::size_t k = 0; k < count; ++k) {
+          set_number(out[k]->words, there, words_of(type(one.results[k]).kind), program.result(k));
+        }
+      }
+    });
+  }
+
+  // Orders.
+
+  /// Sorts numbers by a relation that need not be an order, and keeps those that are alike in theirs.
+  template <typename Less>
+  void merge_sort(std::vector<std::size_t>& order, const Less& less) {
+    std::vector<std::size_t> other(order.size());
+    for (std::size_t run = 1; run < order.size(); run *= 2) {
+      for (std::size_t begin = 0; begin < order.size(); begin += 2 * run) {
+        const std::size_t middle = std::min(begin + run, order.size());
+        const std::size_t end = std::min(begin + 2 * run, order.size());
+        std::size_t a = begin;
+        std::size_t b = middle;
+        for (std::size_t k = begin; k < end; ++k) {
+          const bool takes_second = a >= middle || (b < end && less(order[b], order[a]));
+          other[k] = takes_second ? order[b++] : order[a++];
+        }
+      }
+      std::swap(order, other);
+    }
+  }
+  void sort(const Instruction& one, const std::vector<Block>& operands, const Outs& out) {
+    const Shape& shape = type(one.operands[0]).extents;
+    const std::size_t dim = std::get<Dims>(one.detail).dims[0];
+    const Size stride = strides_of(shape)[dim];
+    ScalarProgram<Domain> program(module_.computations[one.calls[0]], domain_);
+    std::vector<std::size_t> widths;
+    for (const ValueId operand : one.operands) widths.push_back(words_of(type(operand).kind));
+    for_each_line(shape, dim, [&](Size begin) {
+      const auto index = [&](std::size_t k) {
+        return static_cast<std::size_t>(begin + static_cast<Size>(k) * stride);
+      };
+      std::vector<std::size_t> order(static_cast<std::size_t>(shape[dim]));
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      merge_sort(order, [&](std::size_t a, std::size_t b) {
+        limits_.work(32);
+        for (std::size_t k = 0; k < operands.size(); ++k) {
+          program.set(2 * k, number_at(operands[k]->words, index(a), widths[k]));
+          program.set(2 * k + 1, number_at(operands[k]->words, index(b), widths[k]));
+        }
+        program.run();
+        return program.result(0).real != 0;
+      });
+      for (std::size_t k = 0; k < operands.size(); ++k) {
+        for (std::size_t i = 0; i < order.size(); ++i) {
+          set_number(out[k]->words, index(i), widths[k],
+                     number_at(operands[k]->words, index(order[i]), widths[k]));
+        }
+      }
+    });
+  }
+  /// Calls `look` with where each line along a dimension begins.
+  template <typename Look>
+  static void for_each_line(const Shape& shape, std::size_t dim, const Look& look) {
+    if (shape[dim] == 0) return;
+    Shape box = shape;
+    box[dim] = 1;
+    const Shape strides = strides_of(shape);
+    for_each(box, [&](const Shape& at) { look(foreign::dot(at, strides)); });
+  }
+  void top_k(const Instruction& one, const std::vector<Block>& operands, const Outs& out) {
+    const ArrayType& from = type(one.operands[0]);
+    const Size line = from.extents.back();
+    const Size kept = type(one.results[0]).extents.back();
+    const bool largest = std::get<Dims>(one.detail).dims[0] == 1;
+    const Words& words = operands[0]->words;
+    for (Size begin = 0, row = 0; begin < static_cast<Size>(words.size()); begin += line, ++row) {
+      limits_.work(line * 32);
+      std::vector<std::size_t> order(static_cast<std::size_t>(line));
+      std::iota(order.begin(), order.end(), static_cast<std::size_t>(begin));
+      merge_sort(order, [&](std::size_t a, std::size_t b) {
+        const Word x = words[largest ? b : a];
+        const Word y = words[largest ? a : b];
+        return from.kind.is_real()
+                   ? domain_.less(x, y)
+                   : operations::compared(operations::Comparison::lt, operations::Order::of_type, x,
+                                          y, from.kind);
+      });
+      for (Size k = 0; k < kept; ++k) {
+        const std::size_t picked = order[static_cast<std::size_t>(k)];
+        out[0]->words[static_cast<std::size_t>(row * kept + k)] = words[picked];
+        out[1]->words[static_cast<std::size_t>(row * kept + k)] =
+            static_cast<Word>(picked) - static_cast<Word>(begin);
+      }
+    }
+  }
+
+  // Others.
+
+  [[nodiscard]] Number times(const Number& a, const std::array<Word, 2>& b) const {
+    return {domain_.sub(domain_.mul(a.real, b[0]), domain_.mul(a.imaginary, b[1])),
+            domain_.add(domain_.mul(a.real, b[1]), domain_.mul(a.imaginary, b[0]))};
+  }
+  /// Transforms every line along a dimension in place.
+  void transform(Words& words, const Shape& shape, std::size_t dim, bool is_inverse) {
+    const Size n = shape[dim];
+    const Size stride = strides_of(shape)[dim];
+    std::vector<std::array<Word, 2>> roots;
+    for (Size k = 0; k < n; ++k) roots.push_back(domain_.root_parts(n, is_inverse ? k : -k));
+    const Word scale = is_inverse ? domain_.div(domain_.from(1), domain_.from(n)) : domain_.from(1);
+    for_each_line(shape, dim, [&](Size begin) {
+      limits_.work(n * n * 8);
+      std::vector<Number> line;
+      for (Size k = 0; k < n; ++k) {
+        line.push_back(number_at(words, static_cast<std::size_t>(begin + k * stride), 2));
+      }
+      for (Size k = 0; k < n; ++k) {
+        Number sum{domain_.from(0), domain_.from(0)};
+        for (Size i = 0; i < n; ++i) {
+          const Number term =
+              times(line[static_cast<std::size_t>(i)], roots[static_cast<std::size_t>(i * k % n)]);
+          sum = {domain_.add(sum.real, term.real), domain_.add(sum.imaginary, term.imaginary)};
+        }
+        set_number(words, static_cast<std::size_t>(begin + k * stride), 2,
+                   {domain_.mul(sum.real, scale), domain_.mul(sum.imaginary, scale)});
+      }
+    });
+  }
+  void fft(const Instruction& one, const std::vector<Block>& operands, Array& out) {
+    const auto& detail = std::get<FftDetail>(one.detail);
+    const ArrayType& from = type(one.operands[0]);
+    const ArrayType& to = type(one.results[0]);
+    const std::size_t rank = from.extents.size();
+    const std::size_t first = rank - detail.lengths.size();
+    const bool is_inverse =
+        detail.kind == FftDetail::Kind::inverse || detail.kind == FftDetail::Kind::real_inverse;
+    Shape shape = from.extents;
+    for (std::size_t k = 0; k < detail.lengths.size(); ++k) shape[first + k] = detail.lengths[k];
+    Words words(static_cast<std::size_t>(product_of(shape)) * 2);
+    const Shape strides = strides_of(from.extents);
+    std::size_t i = 0;
+    for_each(shape, [&](const Shape& at) {
+      set_number(words, i++, 2, spectrum_at(operands[0]->words, from, detail, at, strides));
+    });
+    for (std::size_t dim = first; dim < rank; ++dim) transform(words, shape, dim, is_inverse);
+    const std::size_t width = words_of(to.kind);
+    const Shape all = strides_of(shape);
+    i = 0;
+    for_each(to.extents, [&](const Shape& at) {
+      set_number(out.words, i++, width,
+                 number_at(words, static_cast<std::size_t>(foreign::dot(at, all)), 2));
+    });
+  }
+  /// A number of what is transformed: of half a spectrum the other half, too.
+  [[nodiscard]] Number spectrum_at(const Words& words, const ArrayType& from,
+                                   const FftDetail& detail, Shape at, const Shape& strides) const {
+    const std::size_t width = words_of(from.kind);
+    bool is_conjugate = false;
+    if (detail.kind == FftDetail::Kind::real_inverse && at.back() >= from.extents.back()) {
+      const std::size_t first = at.size() - detail.lengths.size();
+      for (std::size_t k = first; k < at.size(); ++k) {
+        const Size n = detail.lengths[k - first];
+        at[k] = (n - at[k]) % n;
+      }
+      is_conjugate = true;
+    }
+    Number out = number_at(words, static_cast<std::size_t>(foreign::dot(at, strides)), width);
+    if (width == 1) out.imaginary = domain_.from(0);
+    if (is_conjugate) out.imaginary = domain_.neg(out.imaginary);
+    return out;
+  }
+  /// x of a x = b, or of x a = b, by substitution.
+  void triangular_solve(const Instruction& one, const std::vector<Block>& operands, Array& out) {
+    const auto& detail = std::get<TriangularDetail>(one.detail);
+    const ArrayType& type_a = type(one.operands[0]);
+    const ArrayType& type_b = type(one.operands[1]);
+    if (!type_a.kind.is_real()) {
+      throw NotEvaluated{"a triangular system of these numbers is not evaluated", one.place};
+    }
+    const std::size_t rank = type_b.extents.size();
+    const Size n = type_a.extents.back();
+    const Size rows = type_b.extents[rank - 2];
+    const Size columns = type_b.extents[rank - 1];
+    const Size systems = detail.is_left ? columns : rows;
+    const Size batches = n == 0 ? 0 : count_of(type_a) / (n * n);
+    // Solves from the first unknown on where the matrix as it acts has nothing above its diagonal.
+    const bool acts_transposed = detail.is_transposed == detail.is_left;
+    const bool is_forward = detail.is_lower != acts_transposed;
+    out.words = operands[1]->words;
+    for (Size batch = 0; batch < batches; ++batch) {
+      const Word* a = operands[0]->words.data() + batch * n * n;
+      Word* x = out.words.data() + batch * rows * columns;
+      const auto entry = [&](Size i, Size j) {
+        return acts_transposed ? a[j * n + i] : a[i * n + j];
+      };
+      for (Size s = 0; s < systems; ++s) {
+        limits_.work(n * n * 4);
+        const auto at = [&](Size i) -> Word& {
+          return detail.is_left ? x[i * columns + s] : x[s * columns + i];
+        };
+        for (Size step = 0; step < n; ++step) {
+          const Size i = is_forward ? step : n - 1 - step;
+          Word sum = at(i);
+          for (Size before = 0; before < step; ++before) {
+            const Size j = is_forward ? before : n - 1 - before;
+            sum = domain_.sub(sum, domain_.mul(entry(i, j), at(j)));
+          }
+          at(i) = detail.has_unit_diagonal ? sum : domain_.div(sum, entry(i, i));
+        }
+      }
+    }
+  }
+  /// What is not understood is a function of all that it gets.
+  void unknown(const Instruction& one, const std::vector<Block>& operands, const Outs& out) {
+    if (!Domain::is_exact && one.id != Id::rng_bit_generator) {
+      throw NotEvaluated{one.opcode + " is not evaluated in floating point", one.place};
+    }
+    std::uint64_t text = 1469598103934665603U;
+    const auto* detail = std::get_if<UnknownDetail>(&one.detail);
+    const std::string name = detail == nullptr ? one.opcode : detail->text;
+    for (const char c : name) text = (text ^ static_cast<unsigned char>(c)) * 1099511628211U;
+    std::vector<Word> all;
+    for (const Block& block : operands) {
+      limits_.work(static_cast<Size>(block->words.size()) * 4);
+      all.push_back(static_cast<Word>(domain_.hash(text, block->words)));
+    }
+    const auto key = static_cast<Word>(domain_.hash(text, all));
+    for (std::size_t r = 0; r < out.size(); ++r) {
+      const ElementKind& kind = type(one.results[r]).kind;
+      limits_.work(static_cast<Size>(out[r]->words.size()) * 8);
+      for (std::size_t k = 0; k < out[r]->words.size(); ++k) {
+        const std::array<Word, 3> arguments = {key, static_cast<Word>(r), static_cast<Word>(k)};
+        out[r]->words[k] =
+            kind.is_number()
+                ? operations::wrapped(static_cast<Word>(domain_.hash(text, arguments)), kind)
+                : domain_.unknown(text, arguments);
+      }
+    }
+  }
+
+  const Module& module_;
+  const Computation& in_;
+  const Domain& domain_;
+  Limits& limits_;
+  Calculator<Domain> calculator_;
+};
+
+}  // namespace retile::whole

@@ -1,0 +1,554 @@
+#include "retile/whole/validate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <random>
+#include <set>
+
+#include "retile/core/layout.h"
+#include "retile/core/names.h"
+#include "retile/notation/sharding.h"
+#include "retile/whole/array.h"
+#include "retile/whole/evaluate.h"
+#include "retile/whole/field.h"
+#include "retile/whole/read.h"
+#include "retile/whole/real.h"
+
+namespace retile::whole {
+namespace {
+
+/// What the devices hold of an argument or a result.
+struct Cut {
+  std::vector<Box> boxes;  ///< of every device
+  ArrayType global;
+  ArrayType tile;
+};
+
+/// How the two texts go together.
+struct Matching {
+  Size devices = 1;
+  bool is_partitioned = false;  ///< the text after is cut by the shardings of the one before
+  bool is_per_device = false;   ///< both texts are of one device, which hold arguments of their own
+  std::vector<Cut> starts;
+  std::vector<Cut> ends;
+};
+
+const ArrayType& type_of(const Computation& in, ValueId value) { return in.values[value].type; }
+
+std::string type_text(const ArrayType& type) {
+  return fmt::format("{}[{}]", operations::hlo_name(type.kind), fmt::join(type.extents, ","));
+}
+
+/// All devices hold all of it.
+Cut uncut(const ArrayType& type, Size devices) {
+  const Box box{.at = Shape(type.extents.size(), 0), .extent = type.extents};
+  return {.boxes = std::vector<Box>(static_cast<std::size_t>(devices), box),
+          .global = type,
+          .tile = type};
+}
+
+class Matcher {
+ public:
+  Matcher(const Module& before, const Module& after, std::string before_name)
+      : before_(before), after_(after), before_name_(std::move(before_name)) {}
+
+  [[nodiscard]] Result<Matching> matching() const {
+    Matching out;
+    out.devices = std::max(after_.devices(), before_.devices());
+    const Computation& a = before_.main();
+    const Computation& b = after_.main();
+    if (a.parameters.size() != b.parameters.size()) {
+      return refuse(Code::bad_argument, fmt::format("{} before, but {} after",
+                                                    counted(a.parameters.size(), "parameter"),
+                                                    counted(b.parameters.size(), "parameter")));
+    }
+    if (a.results.size() != b.results.size()) {
+      return refuse(Code::bad_argument,
+                    fmt::format("{} before, but {} after", counted(a.results.size(), "result"),
+                                counted(b.results.size(), "result")));
+    }
+    if (same_types(a, a.parameters, b, b.parameters) && same_types(a, a.results, b, b.results)) {
+      out.is_per_device = before_.is_partitioned && after_.is_partitioned;
+      for (const ValueId one : a.parameters)
+        out.starts.push_back(uncut(type_of(a, one), out.devices));
+      for (const ValueId one : a.results) out.ends.push_back(uncut(type_of(a, one), out.devices));
+      return out;
+    }
+    out.is_partitioned = true;
+    for (std::size_t k = 0; k < a.parameters.size(); ++k) {
+      auto cut = cut_of(before_.starts[k], type_of(a, a.parameters[k]), type_of(b, b.parameters[k]),
+                        fmt::format("parameter {}", k), out.devices);
+      if (!cut) return refuse(cut.error());
+      out.starts.push_back(*std::move(cut));
+    }
+    for (std::size_t k = 0; k < a.results.size(); ++k) {
+      auto cut = cut_of(before_.ends[k], type_of(a, a.results[k]), type_of(b, b.results[k]),
+                        fmt::format("result {}", k), out.devices);
+      if (!cut) return refuse(cut.error());
+      out.ends.push_back(*std::move(cut));
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] static bool same_types(const Computation& a, const std::vector<ValueId>& some,
+                                       const Computation& b, const std::vector<ValueId>& others) {
+    return std::equal(some.begin(), some.end(), others.begin(), others.end(),
+                      [&](ValueId x, ValueId y) { return type_of(a, x) == type_of(b, y); });
+  }
+  [[nodiscard]] Result<Cut> cut_of(const End& end, const ArrayType& global, const ArrayType& tile,
+                                   const std::string& what, Size devices) const {
+    if (global.kind != tile.kind) {
+      return refuse(Code::bad_argument, fmt::format("{} is {} before, but {} after", what,
+                                                    type_text(global), type_text(tile)));
+    }
+    Cut out = uncut(global, devices);
+    out.tile = tile;
+    Shape expected = global.extents;
+    if (end.sharding && !global.extents.empty()) {
+      ShardingContext context;
+      context.shape = global.extents;
+      context.devices = devices;
+      auto sharding = parse_sharding(*end.sharding, context, before_name_);
+      if (!sharding) return refuse(sharding.error());
+      if (sharding->layout.addends()) {
+        return refuse(Code::unsupported, fmt::format("{} is a sum of several devices", what));
+      }
+      if (sharding->layout.devices() != devices) {
+        return refuse(Code::bad_argument,
+                      fmt::format("{} is cut for {}, but there are {}", what,
+                                  counted(sharding->layout.devices(), "device"), devices));
+      }
+      out.boxes = sharding->layout.boxes();
+      expected = sharding->layout.tile();
+    }
+    if (tile.extents.size() != global.extents.size() || !holds(tile.extents, expected)) {
+      return refuse(Code::bad_argument,
+                    fmt::format("{} is {} after, but a tile of {} is [{}]", what, type_text(tile),
+                                type_text(global), fmt::join(expected, ",")));
+    }
+    return out;
+  }
+  [[nodiscard]] static bool holds(const Shape& tile, const Shape& box) { return tile == box; }
+
+  const Module& before_;
+  const Module& after_;
+  std::string before_name_;
+};
+
+/// The arguments of one draw, in one kind of numbers.
+template <typename Domain>
+class Arguments {
+ public:
+  /// \param integers  draws integers and truth values, the same for every kind of numbers
+  Arguments(const Domain& domain, const Matching& matching, Limits& limits, std::uint64_t seed,
+            Size draw, std::vector<Size> extents)
+      : domain_(domain),
+        matching_(matching),
+        limits_(limits),
+        integers_(seed * 1000003 + 17),
+        reals_(seed * 7919 + 5),
+        draw_(draw),
+        extents_(std::move(extents)) {}
+
+  void make() {
+    for (const Cut& cut : matching_.starts) {
+      if (matching_.is_per_device) {
+        Held tiles;
+        for (Size d = 0; d < matching_.devices; ++d) tiles.push_back(array(cut.global));
+        before.push_back(tiles);
+        after.push_back(std::move(tiles));
+        continue;
+      }
+      const Block whole = array(cut.global);
+      before.emplace_back(static_cast<std::size_t>(matching_.devices), whole);
+      after.push_back(matching_.is_partitioned ? tiles_of(cut, whole) : before.back());
+    }
+  }
+
+  std::vector<Held> before;
+  std::vector<Held> after;
+
+ private:
+  [[nodiscard]] Size below(Size number) {
+    return static_cast<Size>(integers_() % static_cast<std::uint64_t>(number));
+  }
+  /// Integers may be indices, so each draw looks at other places of an extent: inside of it, at its
+  /// end and behind it, below 0. One in four is inside whatever the draw, lest one hides the other.
+  [[nodiscard]] Word integer(const ElementKind& kind) {
+    if (kind.form == ElementKind::Form::truth) return below(2);
+    const Size extent =
+        extents_[static_cast<std::size_t>(below(static_cast<Size>(extents_.size())))];
+    const Size place = below(4) == 0 ? 0 : draw_ % 6;
+    Size number = below(extent);
+    if (place == 1) number = extent + below(3) - below(2);
+    if (place == 2) number = -1 - (below(2) == 0 ? below(3) : extent - 1 + below(3));
+    if (place == 4) number = extent + below(2 * extent);
+    if (place == 5) number = below(5 * extent) - 2 * extent;
+    if (place == 5 && !kind.is_signed) number = static_cast<Size>(integers_() >> 1U);
+    return operations::wrapped(number, kind);
+  }
+  [[nodiscard]] Block array(const ArrayType& type) {
+    auto out = new_array(limits_, type);
+    limits_.work(static_cast<Size>(out->words.size()) * 8);
+    for (Word& word : out->words) {
+      word = type.kind.is_number() ? integer(type.kind) : domain_.drawn(reals_);
+    }
+    return out;
+  }
+  /// Each device's box at the beginning of its tile, and behind it what nobody else has.
+  [[nodiscard]] Held tiles_of(const Cut& cut, const Block& whole) {
+    Held out;
+    std::map<std::pair<Shape, Shape>, std::size_t> seen;
+    const std::size_t width = words_of(cut.tile.kind);
+    for (std::size_t d = 0; d < cut.boxes.size(); ++d) {
+      const Box& box = cut.boxes[d];
+      const bool is_full = box.extent == cut.tile.extents;
+      if (is_full) {
+        if (box.extent == cut.global.extents) {
+          out.push_back(whole);
+          continue;
+        }
+        const auto [same, is_new] = seen.emplace(std::pair(box.at, box.extent), d);
+        if (!is_new) {
+          out.push_back(out[same->second]);
+          continue;
+        }
+      }
+      auto tile = is_full ? new_array(limits_, cut.tile) : junk(cut.tile);
+      Strided where = whole_of(cut.global.extents);
+      where.offset = foreign::dot(box.at, where.strides);
+      copy_box(whole->words, where, tile->words, whole_of(cut.tile.extents), box.extent, width);
+      out.push_back(std::move(tile));
+    }
+    return out;
+  }
+  [[nodiscard]] std::shared_ptr<Array> junk(const ArrayType& type) {
+    auto out = new_array(limits_, type);
+    for (Word& word : out->words) {
+      word = type.kind.is_number() ? integer(type.kind) : domain_.drawn(reals_);
+    }
+    return out;
+  }
+
+  const Domain& domain_;
+  const Matching& matching_;
+  Limits& limits_;
+  std::mt19937_64 integers_;
+  std::mt19937_64 reals_;
+  Size draw_;
+  std::vector<Size> extents_;
+};
+
+/// Whether two words of a result are the same.
+struct Same {
+  const ElementKind& kind;
+  bool is_exact;
+  double scale;  ///< of inexact ones: what is small beside it is nothing
+
+  [[nodiscard]] bool operator()(Word a, Word b) const {
+    if (a == b) return true;
+    if (is_exact || kind.is_number()) return false;
+    const double x = operations::real_of(a);
+    const double y = operations::real_of(b);
+    if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
+    return std::fabs(x - y) <= 1e-7 * scale;
+  }
+};
+
+template <typename Domain>
+std::string number_text(Word word, const ElementKind& kind) {
+  if (kind.form == ElementKind::Form::truth) return word != 0 ? "true" : "false";
+  if (kind.is_number()) {
+    return kind.is_signed ? fmt::format("{}", word)
+                          : fmt::format("{}", static_cast<std::uint64_t>(word));
+  }
+  if (!Domain::is_exact) return fmt::format("{:.7g}", operations::real_of(word));
+  return "another number";
+}
+
+template <typename Domain>
+class Run {
+ public:
+  /// \param in_after  set while the second text is run
+  Run(const Module& before, const Module& after, const Matching& matching, const Domain& domain,
+      Limits& limits, bool& in_after)
+      : matching_(matching),
+        in_after_(in_after),
+        first_(before, domain, matching.devices, limits),
+        second_(after, domain, matching.devices, limits) {}
+
+  [[nodiscard]] std::optional<Difference> difference(const Arguments<Domain>& arguments) {
+    in_after_ = false;
+    const std::vector<Held> expected = first_.run(arguments.before);
+    in_after_ = true;
+    const std::vector<Held> found = second_.run(arguments.after);
+    in_after_ = false;
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      if (auto out = compared(k, expected[k], found[k])) return out;
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] const Counts& counts() const { return second_.counts(); }
+
+ private:
+  [[nodiscard]] std::optional<Difference> compared(std::size_t k, const Held& expected,
+                                                   const Held& found) const {
+    const Cut& cut = matching_.ends[k];
+    const std::size_t width = words_of(cut.global.kind);
+    std::set<std::pair<const Array*, std::pair<Shape, Shape>>> seen;
+    for (std::size_t d = 0; d < found.size(); ++d) {
+      const Box& box = cut.boxes[d];
+      if (!seen.emplace(found[d].get(), std::pair(box.at, box.extent)).second &&
+          !matching_.is_per_device) {
+        continue;
+      }
+      const Array& whole = *expected[d];
+      const Same same{cut.global.kind, Domain::is_exact, scale_of(whole, cut.global.kind)};
+      const Shape wide = strides_of(cut.global.extents);
+      const Shape narrow = strides_of(cut.tile.extents);
+      std::optional<Difference> out;
+      Size elements = 0;
+      Size differing = 0;
+      if (std::find(box.extent.begin(), box.extent.end(), 0) != box.extent.end()) continue;
+      foreign::for_box(box.extent, [&](const Shape& at) {
+        Shape element = at;
+        for (std::size_t i = 0; i < at.size(); ++i) element[i] += box.at[i];
+        const auto there = static_cast<std::size_t>(foreign::dot(element, wide)) * width;
+        const auto here = static_cast<std::size_t>(foreign::dot(at, narrow)) * width;
+        ++elements;
+        for (std::size_t w = 0; w < width; ++w) {
+          const Word a = whole.words[there + w];
+          const Word b = found[d]->words[here + w];
+          if (same(a, b)) continue;
+          ++differing;
+          if (!out) {
+            out = Difference{.result = k,
+                             .device = static_cast<Size>(d),
+                             .at = at,
+                             .element = element,
+                             .expected = number_text<Domain>(a, cut.global.kind),
+                             .found = number_text<Domain>(b, cut.global.kind),
+                             .integers = {}};
+          }
+          break;
+        }
+        return true;
+      });
+      if (out) {
+        out->differing = differing;
+        out->elements = elements;
+        return out;
+      }
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] static double scale_of(const Array& array, const ElementKind& kind) {
+    double out = 1;
+    if (Domain::is_exact || kind.is_number()) return out;
+    for (const Word word : array.words) {
+      const double size = std::fabs(operations::real_of(word));
+      if (std::isfinite(size)) out = std::max(out, size);
+    }
+    return out;
+  }
+
+  const Matching& matching_;
+  bool& in_after_;
+  Evaluator<Domain> first_;
+  Evaluator<Domain> second_;
+};
+
+/// The order of roots of 1 that transforms of a module need.
+Size root_order(const Module& module) {
+  Size out = 4;
+  for (const Computation& computation : module.computations) {
+    for (const Instruction& one : computation.body) {
+      const auto* fft = std::get_if<FftDetail>(&one.detail);
+      if (fft == nullptr) continue;
+      for (const Size length : fft->lengths) {
+        if (length >= 1) out = std::lcm(out, length);
+        if (out > (Size{1} << 32U)) throw LimitReached{"transforms of too many lengths"};
+      }
+    }
+  }
+  return out;
+}
+
+/// The extents that an index of the module may lie in.
+std::vector<Size> indexed_extents(const Module& module) {
+  std::set<Size> out;
+  for (const Computation& computation : module.computations) {
+    for (const Instruction& one : computation.body) {
+      const bool is_indexed = one.id == Id::dynamic_slice || one.id == Id::dynamic_update_slice ||
+                              one.id == Id::gather || one.id == Id::scatter;
+      if (!is_indexed) continue;
+      for (const Size extent : computation.values[one.operands[0]].type.extents) {
+        if (extent > 1) out.insert(std::min(extent, Size{1} << 30U));
+      }
+    }
+  }
+  if (out.empty()) return {8};
+  return {out.begin(), out.end()};
+}
+
+/// Whether something in it depends on which number is larger.
+bool is_ordered(const Module& module) {
+  for (const Computation& computation : module.computations) {
+    for (const Instruction& one : computation.body) {
+      if (operations::row_of(one.id).in_field == operations::InField::ordered) return true;
+    }
+  }
+  return false;
+}
+
+std::size_t count_of(const Module& module) {
+  std::size_t out = 0;
+  for (const Computation& computation : module.computations) out += computation.body.size();
+  return out;
+}
+
+class Validator {
+ public:
+  Validator(const Module& before, const Module& after, const Matching& matching,
+            const ValidateOptions& options)
+      : before_(before),
+        after_(after),
+        matching_(matching),
+        options_(options),
+        limits_(options.most_bytes, Deadline::in(options.timeout_seconds)) {}
+
+  [[nodiscard]] Validation validation() {
+    out_.devices = matching_.devices;
+    out_.results = matching_.ends.size();
+    out_.arguments = matching_.starts.size();
+    out_.instructions_before = count_of(before_);
+    out_.instructions_after = count_of(after_);
+    out_.seed = options_.seed;
+    out_.comparison = matching_.is_partitioned  ? "partitioned"
+                      : matching_.is_per_device ? "per device"
+                                                : "same shapes";
+    try {
+      const Size draws = draw_count();
+      for (Size draw = 0; draw < draws && !out_.difference; ++draw) look(draw);
+      out_.draws = static_cast<Size>(out_.primes.size());
+      if (out_.answer == Answer::undecided && out_.why.empty()) out_.answer = Answer::right;
+    } catch (const LimitReached& limit) {
+      undecided(limit.what, 0);
+    } catch (const NotEvaluated& refused) {
+      undecided(refused.what, refused.place.line);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void undecided(const std::string& why, std::size_t line) {
+    out_.answer = Answer::undecided;
+    out_.why = why;
+    out_.line = line;
+    out_.in_after = in_after_;
+    out_.draws = static_cast<Size>(out_.primes.size());
+  }
+  /// More than were asked for where a few may show nothing: where integers are arguments, which may
+  /// be indices, and where something depends on which number is larger, as each draw tries one order.
+  [[nodiscard]] Size draw_count() const {
+    const bool has_integers =
+        std::any_of(matching_.starts.begin(), matching_.starts.end(),
+                    [](const Cut& cut) { return cut.global.kind.is_number(); });
+    const bool is_small = count_of(before_) + count_of(after_) < 2000;
+    constexpr Size most = 12;
+    return is_small && (has_integers || is_ordered(before_) || is_ordered(after_))
+               ? std::max(options_.draws, most)
+               : options_.draws;
+  }
+  void look(Size draw) {
+    const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(draw) * 0x9e3779b97f4aU;
+    const std::vector<Size> extents = indexed_extents(before_);
+    const Field field(seed, std::lcm(root_order(before_), root_order(after_)));
+    out_.primes.push_back(field.prime());
+    Run<Field> run(before_, after_, matching_, field, limits_, in_after_);
+    Arguments<Field> arguments(field, matching_, limits_, seed, draw, extents);
+    arguments.make();
+    auto difference = run.difference(arguments);
+    note_unknown(run.counts());
+    if (!difference) return;
+    difference->draw = draw;
+    difference->integers = integers_of(arguments.before);
+    confirm(*std::move(difference), seed, draw, extents);
+  }
+  /// The same arguments in floating point must tell the two apart as well.
+  void confirm(Difference difference, std::uint64_t seed, Size draw,
+               const std::vector<Size>& extents) {
+    const Real real(seed);
+    Run<Real> run(before_, after_, matching_, real, limits_, in_after_);
+    Arguments<Real> arguments(real, matching_, limits_, seed, draw, extents);
+    arguments.make();
+    std::optional<Difference> confirmed;
+    try {
+      confirmed = run.difference(arguments);
+    } catch (const NotEvaluated& refused) {
+      undecided(
+          fmt::format("it differs in exact arithmetic, and cannot be tried in floating point: {}",
+                      refused.what),
+          refused.place.line);
+      return;
+    }
+    if (!confirmed) {
+      out_.why = "it differs in exact arithmetic, not in floating point";
+      out_.difference = std::move(difference);
+      return;
+    }
+    confirmed->draw = draw;
+    confirmed->integers = difference.integers;
+    out_.difference = std::move(confirmed);
+    out_.answer = Answer::wrong;
+  }
+  [[nodiscard]] std::vector<ArgumentValue> integers_of(const std::vector<Held>& arguments) const {
+    constexpr Size most = 8;
+    std::vector<ArgumentValue> out;
+    const Computation& main = before_.main();
+    for (std::size_t k = 0; k < arguments.size(); ++k) {
+      const Value& value = main.values[main.parameters[k]];
+      const bool is_short = retile::whole::count_of(value.type) <= most;
+      if (!value.type.kind.is_number() || !is_short) continue;
+      out.push_back({.name = value.name, .numbers = arguments[k].front()->words});
+    }
+    return out;
+  }
+  void note_unknown(const Counts& counts) {
+    out_.unknown.clear();
+    for (const auto& [name, number] : counts.unknown_by_name)
+      out_.unknown.emplace_back(name, number);
+  }
+
+  const Module& before_;
+  const Module& after_;
+  const Matching& matching_;
+  const ValidateOptions& options_;
+  Limits limits_;
+  Validation out_;
+  bool in_after_ = false;
+};
+
+}  // namespace
+
+Result<Validation> validate(std::string_view before, const std::string& before_name,
+                            std::string_view after, const std::string& after_name,
+                            const ValidateOptions& options) {
+  const text::Input first{before, before_name, true};
+  const text::Input second{after, after_name, true};
+  const auto a = read_hlo(first);
+  if (!a) return refuse(a.error());
+  const auto b = read_hlo(second);
+  if (!b) return refuse(b.error());
+  const auto matching = Matcher(*a, *b, before_name).matching();
+  if (!matching) return refuse(matching.error());
+  return Validator(*a, *b, *matching, options).validation();
+}
+
+}  // namespace retile::whole

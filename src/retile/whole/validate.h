@@ -1,0 +1,71 @@
+// Whether a pass changed what a whole program computes: translation validation of the texts before and
+// after it.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "retile/core/result.h"
+#include "retile/core/size.h"
+
+namespace retile::whole {
+
+struct ValidateOptions {
+  Size draws = 3;
+  std::uint64_t seed = 0;
+  Size most_bytes = Size{1} << 30;
+  double timeout_seconds = std::numeric_limits<double>::infinity();
+};
+
+enum class Answer { right, wrong, undecided };
+
+/// An integer argument of a draw, where it has few elements.
+struct ArgumentValue {
+  std::string name;
+  std::vector<std::int64_t> numbers;
+};
+
+/// Where the program after the pass holds something else.
+struct Difference {
+  std::size_t result = 0;
+  Size device = 0;
+  Shape at;       ///< in the device's tile
+  Shape element;  ///< of the result before the pass
+  std::string expected;
+  std::string found;
+  Size draw = 0;
+  std::vector<ArgumentValue> integers;  ///< of the draw that showed it
+  Size differing = 0;                   ///< elements of this result on this device
+  Size elements = 0;                    ///< of how many
+};
+
+struct Validation {
+  Answer answer = Answer::undecided;
+  std::string why;        ///< where it is undecided
+  std::size_t line = 0;   ///< of the operation that decides it, or 0
+  bool in_after = false;  ///< in which text that line is
+  std::optional<Difference> difference;
+  Size devices = 1;
+  std::size_t results = 0;
+  std::size_t arguments = 0;
+  std::size_t instructions_before = 0;
+  std::size_t instructions_after = 0;
+  Size draws = 0;
+  std::uint64_t seed = 0;
+  std::vector<std::uint64_t> primes;  ///< of every draw
+  /// How the two texts were compared: `partitioned`, `same shapes`.
+  std::string comparison;
+  std::vector<std::pair<std::string, Size>> unknown;  ///< operations of which nothing is known
+  std::vector<std::string> notes;
+};
+
+/// \error as the readers of both texts; unsupported, bad_argument (texts that do not go together)
+[[nodiscard]] Result<Validation> validate(std::string_view before, const std::string& before_name,
+                                          std::string_view after, const std::string& after_name,
+                                          const ValidateOptions& options);
+
+}  // namespace retile::whole
