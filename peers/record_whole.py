@@ -8,6 +8,8 @@ PYTHON is a virtual environment with JAX. The programs are those of peers/progra
     after.hlo      after it: what every device does
     lowered.mlir   StableHLO as JAX lowers it, and lowered.hlo, the same as HLO
     compiled.hlo   what is run: after all passes, with fusions
+    propagated.mlir and local.mlir   StableHLO after Shardy's propagation, and what every device does by Shardy's own passes, which
+                   JAX does not run itself: of releases that lower to Shardy, where the passes take the program
     run.json       the shardings of all inputs and outputs, and what happened when it was run
 
 Each program is recorded in a child process with limits of time and memory. It is compiled once for its mesh of CPU devices and once
@@ -28,7 +30,7 @@ from pathlib import Path
 from agreement import compare, verdict_of
 from programs import all_programs
 from programs.kit import Argument, Kit, drawn
-from record_jax import in_child
+from record_jax import RESHARDS, in_child, padding
 
 SECONDS, DRAWS = 240, 3
 NAME = "whole_program"
@@ -81,12 +83,13 @@ def shapes(arguments):
 
 
 def ends_of(tree, shardings):
-    """Of each array its place in the tree, its shape and type, and its sharding in HLO's words."""
+    """Of each array its place in the tree, its shape and type, and its sharding in HLO's words; none of what is not used."""
     import jax
     arrays = jax.tree_util.tree_flatten_with_path(tree)[0]
-    listed = jax.tree_util.tree_leaves(shardings)
-    return [{"path": jax.tree_util.keystr(path), "shape": list(one.shape), "type": str(one.dtype), "sharding": str(sharding._to_xla_hlo_sharding(len(one.shape)))}
-            for (path, one), sharding in zip(arrays, listed)]
+    listed = jax.tree_util.tree_leaves(shardings, is_leaf=lambda one: one is None)
+    return [{"path": jax.tree_util.keystr(path), "shape": list(one.shape), "type": str(one.dtype),
+             "sharding": sharding and str(sharding._to_xla_hlo_sharding(len(one.shape)))}
+            for (path, one), sharding in zip(arrays, listed, strict=True)]
 
 
 def keep_dumps(dump, folder):
@@ -182,6 +185,27 @@ def again_in_wide(listed, dump, facts, path):
     report.step("wide", execution=verdict_of(sum(found, [])), wide_draws=found)
 
 
+def shardy_texts(folder, first):
+    """Shardy's own way to StableHLO per device, with these passes first. Uneven tiles need a pass more."""
+    from jax._src.interpreters import mlir
+    from jaxlib.mlir import ir, passmanager
+
+    def after(passes, text):
+        with mlir.make_ir_context():
+            module = ir.Module.parse(text)
+            for one in passes:
+                passmanager.PassManager.parse(f"builtin.module({one})").run(module.operation)
+            return str(module)
+    propagated = after([*first, "sdy-propagation-pipeline"], (folder / "lowered.mlir").read_text())
+    (folder / "propagated.mlir").write_text(propagated)
+    moved = after(RESHARDS, propagated)
+    try:
+        local = after(["sdy-convert-global-to-local"], moved)
+    except ir.MLIRError:
+        local = after([padding(), "sdy-convert-global-to-local"], moved)
+    (folder / "local.mlir").write_text(local)
+
+
 def missing(listed):
     """A library that the program needs and the environment lacks."""
     import importlib.util
@@ -213,6 +237,15 @@ def one_program(listed, folder, passes):
     return {**facts, "state": state, "words": words}
 
 
+def with_shardy_texts(facts, folder):
+    """Some passes do not look into functions that are called, so the second try is without such."""
+    for first in ([], ["inline"]):
+        state, words = in_child(lambda _: shardy_texts(folder, first), seconds=SECONDS)
+        if state == "emitted":
+            break
+    return {**facts, "shardy_texts": state, "shardy_first": first, "shardy_words": words[-400:]}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
@@ -229,6 +262,8 @@ def main():
             continue
         start = time.monotonic()
         facts = one_program(listed, folder, ".*" if given.all_passes else "spmd.*")
+        if facts.get("shardy"):
+            facts = with_shardy_texts(facts, folder)
         (folder / "run.json").write_text(json.dumps(facts, indent=1) + "\n")
         told = facts.get("execution", facts["words"][-200:])
         print(f"{name}: {facts['state']}, {told}, {time.monotonic() - start:.1f} s", flush=True)
