@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Mistakes planted in modules that a partitioner made: what `retile validate` and the second evaluator say of each.
+
+    peers/whole_mistakes.py --retile RETILE [--each 12] [--seed 1] [--records FILE] [--keep DIR] [--kind KIND].. FOLDER..
+    peers/whole_mistakes.py --alone [..] FOLDER..
+
+A pair is before.hlo and after.hlo in one folder; all below FOLDER are taken. A pair that is not right as it stands is left out. Of
+each changed module it is asked whether it still does the same. The table has a row for every kind. A line is printed
+for every module of which the two say the contrary. Exit code 1 where there is one. With --alone the program is not asked.
+"""
+
+import argparse
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import whole_text
+from whole_evaluate import judge
+from whole_mutate import KINDS, plant
+from whole_text import Refusal
+
+SECONDS = 120
+SAID = {0: "right", 1: "wrong", 2: "refused", 3: "undecided"}
+
+
+class TooLong(Exception):
+    pass
+
+
+def ring(*_):
+    raise TooLong
+
+
+def second_opinion(before, after, seeds):
+    """The second evaluator, with a limit of time."""
+    signal.signal(signal.SIGALRM, ring)
+    signal.alarm(SECONDS)
+    try:
+        return judge(before, after, seeds)
+    except (TooLong, MemoryError) as problem:
+        return {"verdict": "refused", "why": f"{SECONDS} s" if isinstance(problem, TooLong) else "memory", "op": None, "line": None}
+    finally:
+        signal.alarm(0)
+
+
+def ask(retile, before, text):
+    """What the program says, as the second evaluator does: `verdict`, and its own answer."""
+    with tempfile.NamedTemporaryFile("w", suffix=".hlo") as file:
+        file.write(text)
+        file.flush()
+        begin = time.monotonic()
+        try:
+            done = subprocess.run(
+                [retile, "validate", str(before), file.name, "--json"], capture_output=True, text=True, check=False, timeout=SECONDS
+            )
+        except subprocess.TimeoutExpired:
+            return {"verdict": "undecided", "said": f"{SECONDS} s", "seconds": SECONDS}
+    try:
+        said = json.loads(done.stdout)
+    except ValueError:
+        said = (done.stdout + done.stderr)[-400:]
+    return {"verdict": SAID.get(done.returncode, "failed"), "said": said, "seconds": round(time.monotonic() - begin, 3)}
+
+
+def pairs_in(folders):
+    found = {path.parent for folder in folders for path in folder.rglob("before.hlo") if (path.parent / "after.hlo").exists()}
+    return sorted(found)
+
+
+def is_right(folder, before, after, retile):
+    """Whether both hold a pair for right as it stands; says why where not."""
+    said = {"second": second_opinion(before, after, 3)}
+    if retile:
+        said["retile"] = ask(retile, folder / "before.hlo", after)
+    for name, one in said.items():
+        if one["verdict"] != "right":
+            print(f"{folder}: left out, as {name} says: {json.dumps(one)[:300]}", flush=True)
+    return all(one["verdict"] == "right" for one in said.values())
+
+
+class Count:
+    def __init__(self):
+        self.table, self.differ, self.made = defaultdict(Counter), 0, 0
+
+    def add(self, record):
+        """Counts one changed module; says whether the two are contrary."""
+        second, first = record["second"]["verdict"], record.get("retile", {}).get("verdict")
+        self.made += 1
+        self.table[record["kind"]][second, first] += 1
+        contrary = first is not None and first != second and not ({first, second} & {"refused", "undecided"} and first != "failed")
+        self.differ += contrary
+        return contrary
+
+    def show(self):
+        columns = sorted({key for row in self.table.values() for key in row}, key=str)
+        print("kind".ljust(22) + "".join(("/".join(filter(None, column))).rjust(18) for column in columns))
+        for kind in KINDS:
+            if kind in self.table:
+                print(kind.ljust(22) + "".join(str(self.table[kind][column] or "").rjust(18) for column in columns))
+        total = sum((row for row in self.table.values()), Counter())
+        print("all".ljust(22) + "".join(str(total[column]).rjust(18) for column in columns))
+
+
+def plant_some(folder, given, count, records):
+    """As many mistakes in one module as are asked for, no two alike."""
+    before, after = (folder / "before.hlo").read_text(), (folder / "after.hlo").read_text()
+    try:
+        module = whole_text.read(after)
+    except Refusal as problem:
+        print(f"{folder}: left out: {problem.why}", flush=True)
+        return
+    if not is_right(folder, before, after, given.retile):
+        return
+    seen = set()
+    for number in range(given.each):
+        kind = given.kind[number % len(given.kind)] if given.kind else None
+        made = plant(after, f"{given.seed} {folder.name} {number}", kind, module)
+        if made is None or made[0] in seen:
+            continue
+        seen.add(made[0])
+        record = {"pair": str(folder), "number": number, **made[1], "second": second_opinion(before, made[0], 3)}
+        if record["second"]["verdict"] == "right":
+            record["second"] = second_opinion(before, made[0], 8)
+        if given.retile:
+            record["retile"] = ask(given.retile, folder / "before.hlo", made[0])
+        contrary = count.add(record)
+        if records:
+            records.write(json.dumps(record) + "\n")
+            records.flush()
+        if contrary:
+            print(f"{folder} {number} {record['kind']} {record['instruction']}: {record['second']['verdict']} and {record['retile']['verdict']}")
+            print(f"  {record['old']}\n  {record['new']}", flush=True)
+            if given.keep:
+                given.keep.mkdir(parents=True, exist_ok=True)
+                (given.keep / f"{folder.parent.name}.{folder.name}.{number}.{record['kind']}.hlo").write_text(made[0])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--retile", help="the program retile")
+    parser.add_argument("--alone", action="store_true", help="ask the second evaluator only")
+    parser.add_argument("--each", type=int, default=12, help="mistakes in each module")
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--kind", action="append", choices=list(KINDS), help="only these kinds, by turns")
+    parser.add_argument("--records", type=Path, help="a file for a line of JSON a mistake")
+    parser.add_argument("--keep", type=Path, help="a folder for modules of which the two say the contrary")
+    given = parser.parse_args()
+    if bool(given.retile) == given.alone:
+        parser.error("say either --retile or --alone")
+    count, begin = Count(), time.monotonic()
+    records = given.records.open("w") if given.records else None
+    for folder in pairs_in(given.folders):
+        plant_some(folder, given, count, records)
+    count.show()
+    print(f"{count.made} mistakes, {count.differ} of which the two say the contrary, {time.monotonic() - begin:.0f} s")
+    return 1 if count.differ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
