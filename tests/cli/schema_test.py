@@ -193,6 +193,7 @@ CALLS = [
     (["check", "--json"], SQUARED),
     (["run", "--json", "--backend", "sim", "-"], example("dot_product")),
     (["validate", "--json", "--seed", "1", str(WHOLE / "update.before.hlo"), str(WHOLE / "update.after.hlo")], ""),
+    (["validate", "--json", "--seed", "1", str(WHOLE / "layer.before.hlo"), "-"], (WHOLE / "layer.after.hlo").read_text().replace(" all-reduce(", " copy(")),
     (["validate", "--json", str(WHOLE / "called.hlo"), str(WHOLE / "called.hlo")], ""),
     (["run", "--json", "--backend", "sim", "-"], example("dot_product").replace('denotes einsum "ik,kj->ij"', 'denotes neg (einsum "ik,kj->ij" x w)')),
 ]

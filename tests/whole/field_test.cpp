@@ -67,6 +67,7 @@ TEST(Field, infinities_are_those_of_numbers_with_a_point) {
 
 TEST(Field, has_one_order_another_one_by_each_seed) {
   int below = 0;
+  int below_zero = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     const Field field(seed, 4);
     const Word a = field.from(1);
@@ -77,9 +78,28 @@ TEST(Field, has_one_order_another_one_by_each_seed) {
     EXPECT_TRUE(!field.less(a, b) || !field.less(b, c) || field.less(a, c));
     EXPECT_EQ(field.max(a, field.max(b, c)), field.max(field.max(a, b), c));
     below += field.less(a, b) ? 1 : 0;
+    below_zero += field.less(a, field.from(0)) ? 1 : 0;
   }
   EXPECT_GT(below, 60);
   EXPECT_LT(below, 140);
+  EXPECT_GT(below_zero, 60);
+  EXPECT_LT(below_zero, 140);
+}
+
+TEST(Field, literals_keep_their_order_among_all_others) {
+  int between = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const Field field(seed, 4, {0.75, -2.0, 0.0, 0.75});
+    const Word low = field.of_literal(-2.0);
+    const Word high = field.of_literal(0.75);
+    EXPECT_TRUE(field.less(low, field.from(0)));
+    EXPECT_TRUE(field.less(field.from(0), high));
+    EXPECT_FALSE(field.less(high, low));
+    const Word other = field.from(1000);
+    between += field.less(low, other) && field.less(other, high) ? 1 : 0;
+  }
+  EXPECT_GT(between, 40);
+  EXPECT_LT(between, 160);
 }
 
 TEST(Field, unknown_functions_are_functions) {
@@ -103,9 +123,7 @@ TEST(Field, sums_of_products_are_those_of_their_parts) {
   std::vector<Word> y;
   Word sum = field.from(0);
   for (int k = 0; k < 37; ++k) {
-    Word out = 0;
-    field.products(x.data(), 1, y.data(), 1, k, &out);
-    EXPECT_EQ(out, sum);
+    EXPECT_EQ(field.dot(x.data(), y.data(), k), sum);
     x.push_back(field.drawn(random));
     y.push_back(field.drawn(random));
     sum = field.add(sum, field.mul(x.back(), y.back()));

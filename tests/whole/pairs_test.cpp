@@ -68,6 +68,35 @@ TEST(Pairs, an_update_behind_the_end_is_lost_by_jax_0_12) {
       "right");
 }
 
+TEST(Pairs, the_first_value_that_was_lost_is_named) {
+  const std::string before = text_of("layer.before.hlo");
+  const Result<Validation> out =
+      validated(before, replaced(text_of("layer.after.hlo"), " all-reduce(", " copy("));
+  ASSERT_TRUE(out && out->blame && out->blame->last);
+  EXPECT_EQ(out->blame->lost.value, "%dot_general.1");
+  EXPECT_EQ(out->blame->lost.opcode, "dot");
+  EXPECT_EQ(out->blame->last->opcode, "tanh");
+  // What is lost earlier is named, and not what is made of it.
+  const Result<Validation> earlier =
+      validated(before, replaced(text_of("layer.after.hlo"), " tanh(", " sine("));
+  ASSERT_TRUE(earlier && earlier->blame);
+  EXPECT_EQ(earlier->blame->lost.opcode, "tanh");
+  EXPECT_FALSE(earlier->is_right_inside);
+}
+
+TEST(Pairs, it_is_said_where_only_indices_outside_tell) {
+  const std::string before = text_of("update.before.hlo");
+  const std::string after = text_of("update.after.hlo");
+  const Result<Validation> outside = validated(before, after);
+  ASSERT_TRUE(outside);
+  EXPECT_EQ(outside->is_right_inside, true);
+  const Result<Validation> anywhere =
+      validated(before, replaced(after, "direction=GE", "direction=GT"));
+  ASSERT_TRUE(anywhere);
+  EXPECT_EQ(anywhere->answer, Answer::wrong);
+  EXPECT_EQ(anywhere->is_right_inside, false);
+}
+
 TEST(Pairs, padding_must_not_be_read) {
   const std::string before =
       before_on(2,
@@ -140,6 +169,30 @@ TEST(Pairs, sums_are_scattered_and_permuted) {
   EXPECT_EQ(answer(before, after("{0,1},{1,0}")), "right");
   EXPECT_EQ(answer(before, after("{0,0},{1,1}")), "wrong");
   EXPECT_EQ(answer(before, after("{0,1}")), "wrong");
+}
+
+TEST(Pairs, zeros_that_no_device_sent_are_no_least_numbers) {
+  const std::string before = before_on(
+      2,
+      "%x = f32[4] parameter(0), sharding={devices=[2]<=[2]}\n%n = f32[] constant(-inf)\n"
+      "ROOT %r = f32[4] reduce-window(%x, %n), window={size=4 pad=3_0}, to_apply=%maximum_f32, "
+      "sharding={devices=[2]<=[2]}\n");
+  const auto after = [](const std::string& filled) {
+    return after_on(2,
+                    "%x = f32[2] parameter(0)\n%n = f32[] constant(-inf)\n"
+                    "%h = f32[2] collective-permute(%x), channel_id=1, "
+                    "source_target_pairs={{0,1}}\n%p = u32[] partition-id()\n%z = u32[] "
+                    "constant(0)\n%first = pred[] compare(%p, %z), direction=EQ\n"
+                    "%f = pred[2] broadcast(%first), dimensions={}\n%b = f32[2] "
+                    "broadcast(%n), dimensions={}\n%m = f32[2] select(%f, %b, %h)\n"
+                    "%w = f32[4] concatenate(" +
+                        filled +
+                        ", %x), dimensions={0}\n"
+                        "ROOT %r = f32[2] reduce-window(%w, %n), window={size=4 pad=1_0}, "
+                        "to_apply=%maximum_f32\n");
+  };
+  EXPECT_EQ(answer(before, after("%m")), "right");
+  EXPECT_EQ(answer(before, after("%h")), "wrong");
 }
 
 TEST(Pairs, halves_of_an_operation_are_one) {

@@ -39,6 +39,28 @@ std::string difference_text(const whole::Difference& difference) {
   return out;
 }
 
+std::string spot_text(const whole::Spot& spot) {
+  std::string out = fmt::format("{} {}, line {}", clean(spot.opcode), clean(spot.value), spot.line);
+  if (!spot.source.empty()) out += fmt::format(" ({})", clean(spot.source));
+  return out;
+}
+
+std::string blame_text(const whole::Blame& blame) {
+  std::string out = fmt::format("  lost: {} of the text before\n", spot_text(blame.lost));
+  if (blame.last) {
+    out += fmt::format("  what it is made of was last there at {} of the text after\n",
+                       spot_text(*blame.last));
+  }
+  return out;
+}
+
+Json spot_json(const whole::Spot& spot) {
+  return {{"value", spot.value},
+          {"op", spot.opcode},
+          {"line", spot.line},
+          {"source", spot.source.empty() ? Json(nullptr) : Json(spot.source)}};
+}
+
 std::string sizes_text(const whole::Validation& validation) {
   return fmt::format("{} and {} on {}; {} and {}", counted(validation.arguments, "argument"),
                      counted(validation.results, "result"), counted(validation.devices, "device"),
@@ -56,6 +78,11 @@ std::string text_of(const whole::Validation& validation) {
       break;
     case whole::Answer::wrong:
       out += ": " + difference_text(*validation.difference);
+      if (validation.blame) out += blame_text(*validation.blame);
+      if (validation.is_right_inside.value_or(false)) {
+        out +=
+            "  no difference was found with integers inside the extents that the program indexes\n";
+      }
       out += fmt::format("  {}\n", sizes_text(validation));
       break;
     case whole::Answer::undecided:
@@ -103,6 +130,11 @@ std::string json_of(const whole::Validation& validation) {
                          {"differing", difference.differing},
                          {"elements", difference.elements}};
   }
+  out["right_inside"] =
+      validation.is_right_inside ? Json(*validation.is_right_inside) : Json(nullptr);
+  out["lost"] = validation.blame ? spot_json(validation.blame->lost) : Json(nullptr);
+  out["last"] = validation.blame && validation.blame->last ? spot_json(*validation.blame->last)
+                                                           : Json(nullptr);
   out["devices"] = validation.devices;
   out["arguments"] = validation.arguments;
   out["results"] = validation.results;

@@ -7,11 +7,15 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cmath>
 #include <cstdint>
 #include <optional>
 #include <random>
 #include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "retile/core/assert.h"
 #include "retile/operations/table.h"
@@ -29,7 +33,10 @@ using operations::Word;
 class Field {
  public:
   /// \param root_order  the prime is 1 modulo it: roots of 1 of that order are there
-  Field(std::uint64_t seed, Size root_order) : Field(std::mt19937_64(seed), root_order) {}
+  /// \param literals  numbers of the texts, which keep their own order among all others: else what is
+  ///     bounded by one and compared with another would be above it, or below, as a whole
+  Field(std::uint64_t seed, Size root_order, std::vector<double> literals = {})
+      : Field(std::mt19937_64(seed), root_order, std::move(literals)) {}
 
   static constexpr bool is_exact = true;
   static constexpr Word infinity = std::numeric_limits<Word>::min() + 1;
@@ -70,27 +77,9 @@ class Field {
   /// Whether a stands before b in the order.
   [[nodiscard]] bool less(Word a, Word b) const {
     if ((a | b) < 0) return rank_special(a) < rank_special(b);
-    return numbers_.mul(value(a), order_) < numbers_.mul(value(b), order_);
+    return place(a) < place(b);
   }
-  [[nodiscard]] bool compared(Comparison comparison, Order order, Word a, Word b) const {
-    const bool is_none = (a == no_number || b == no_number) && order != Order::total;
-    switch (comparison) {
-      case Comparison::eq:
-        return !is_none && a == b;
-      case Comparison::ne:
-        return is_none || a != b;
-      case Comparison::lt:
-        return !is_none && less(a, b);
-      case Comparison::le:
-        return !is_none && !less(b, a);
-      case Comparison::gt:
-        return !is_none && less(b, a);
-      case Comparison::ge:
-        return !is_none && !less(a, b);
-    }
-    RETILE_ASSERT(false, "a comparison");
-    return false;
-  }
+  [[nodiscard]] bool compared(Comparison comparison, Order order, Word a, Word b) const;
   /// The larger one; what is no number where one of both is none.
   [[nodiscard]] Word max(Word a, Word b) const {
     if (a == no_number || b == no_number) return no_number;
@@ -109,17 +98,6 @@ class Field {
   [[nodiscard]] Word unknown(std::uint64_t function, std::span<const Word> arguments) const;
   /// The same, and a machine's number.
   [[nodiscard]] std::uint64_t hash(std::uint64_t function, std::span<const Word> arguments) const;
-  // The same for many numbers.
-
-  /// \param out  all of them; it lies apart from `a`
-  void unary(Id id, std::span<const Word> a, Word* out) const;
-  /// a[k] / b[k] with one inverse for many of them (Montgomery 1987).
-  void divide(std::span<const Word> a, const Word* b, Word* out) const;
-
-  /// Whether `converted` gives all numbers back as they are.
-  [[nodiscard]] static bool is_kept(const ElementKind& from, const ElementKind& to) {
-    return operations::holds_all_of(to, from);
-  }
   /// To another type with a point.
   [[nodiscard]] Word converted(Word a, const ElementKind& from, const ElementKind& to) const;
   [[nodiscard]] Word rounded(Word a, Size exponent_bits, Size mantissa_bits) const;
@@ -135,10 +113,9 @@ class Field {
   /// The real and the imaginary part of that root.
   [[nodiscard]] std::array<Word, 2> root_parts(Size order, Size number) const;
 
-  /// out[m * columns + n]: the sum of products of row m of x and row n of y, of `depth` numbers each.
-  /// Precondition: all are finite.
-  void products(const Word* x, Size rows, const Word* y, Size columns, Size depth, Word* out) const;
-  /// Whether all are finite, so that `products` may be asked.
+  /// The sum of products of x[k] and y[k].
+  [[nodiscard]] Word dot(const Word* x, const Word* y, Size count) const;
+  /// Whether all are finite, so that `dot` may be asked.
   [[nodiscard]] static bool are_finite(std::span<const Word> words) {
     Word all = 0;
     for (const Word one : words) all |= one;
@@ -149,7 +126,7 @@ class Field {
   [[nodiscard]] std::optional<std::int64_t> small(Word a) const;
 
  private:
-  Field(std::mt19937_64 random, Size root_order);
+  Field(std::mt19937_64 random, Size root_order, std::vector<double> literals);
 
   static std::uint64_t value(Word a) { return static_cast<std::uint64_t>(a); }
   static Word word(std::uint64_t a) { return static_cast<Word>(a); }
@@ -159,16 +136,23 @@ class Field {
   }
   [[nodiscard]] static Word add_special(Word a, Word b);
   [[nodiscard]] Word mul_special(Word a, Word b) const;
+  /// Of a number in the order. Without what is added, 0 would be the least of all.
+  [[nodiscard]] std::uint64_t place(Word a) const {
+    if (may_be_literal_[value(a) % may_be_literal_.size()]) {
+      const auto found = literals_.find(a);
+      if (found != literals_.end()) return found->second;
+    }
+    return numbers_.add(numbers_.mul(value(a), order_), begin_);
+  }
+  void place_literals(std::mt19937_64& random, std::vector<double> literals);
   [[nodiscard]] bool is_negative(Word a) const { return less(a, neg(a)); }
 
-  template <Size rows, Size columns>
-  void products_of(const Word* x, const Word* y, Size depth, Word* out, Size step) const;
-
   spmd::Modular numbers_;
-  Word one_ = 0;
-  std::uint64_t half_ = 0;
   std::uint64_t order_ = 1;  // what numbers are multiplied with before they are compared
-  std::uint64_t key_ = 0;    // of functions without algebra
+  std::uint64_t begin_ = 0;  // and what is added
+  std::unordered_map<Word, std::uint64_t> literals_;  // and where each of them stands
+  std::bitset<1024> may_be_literal_;                  // by the rest of a number
+  std::uint64_t key_ = 0;                             // of functions without algebra
   Size root_order_ = 1;
   std::uint64_t root_ = 1;  // of that order
 };

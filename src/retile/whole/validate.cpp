@@ -14,6 +14,7 @@
 #include "retile/core/names.h"
 #include "retile/notation/sharding.h"
 #include "retile/whole/array.h"
+#include "retile/whole/blame.h"
 #include "retile/whole/evaluate.h"
 #include "retile/whole/field.h"
 #include "retile/whole/read.h"
@@ -145,14 +146,15 @@ class Matcher {
 template <typename Domain>
 class Arguments {
  public:
-  /// \param integers  draws integers and truth values, the same for every kind of numbers
+  /// Integers and truth values are the same for every kind of numbers.
+  /// \param others  draws other numbers with a point beside the same integers
   Arguments(const Domain& domain, const Matching& matching, Limits& limits, std::uint64_t seed,
-            Size draw, std::vector<Size> extents)
+            Size draw, std::vector<Size> extents, std::uint64_t others = 0)
       : domain_(domain),
         matching_(matching),
         limits_(limits),
         integers_(seed * 1000003 + 17),
-        reals_(seed * 7919 + 5),
+        reals_(seed * 7919 + 5 + others),
         draw_(draw),
         extents_(std::move(extents)) {}
 
@@ -272,6 +274,13 @@ std::string number_text(Word word, const ElementKind& kind) {
   return "another number";
 }
 
+Spot spot_of(const Computation& in, const Instruction& one) {
+  return {.value = in.values[one.results.front()].name,
+          .opcode = one.opcode,
+          .line = one.place.line,
+          .source = one.source};
+}
+
 template <typename Domain>
 class Run {
  public:
@@ -295,6 +304,36 @@ class Run {
     return std::nullopt;
   }
   [[nodiscard]] const Counts& counts() const { return second_.counts(); }
+
+  /// Runs both once more, and finds what was lost on the way to a result.
+  [[nodiscard]] std::optional<Blame> blame(const Arguments<Domain>& arguments, const Module& before,
+                                           const Module& after, std::size_t result) {
+    const Computation& first = before.main();
+    const Computation& second = after.main();
+    Search search(first);
+    static_cast<void>(
+        first_.run(arguments.before, [&](const Instruction& one, std::size_t k, const Held& held) {
+          search.look_for(one.results[k], held);
+        }));
+    for (std::size_t k = 0; k < second.parameters.size(); ++k) {
+      search.see(0, second.values[second.parameters[k]].type, arguments.after[k]);
+    }
+    static_cast<void>(
+        second_.run(arguments.after, [&](const Instruction& one, std::size_t k, const Held& held) {
+          search.see(static_cast<std::size_t>(&one - second.body.data()),
+                     second.values[one.results[k]].type, held);
+        }));
+    const auto lost = search.lost(result);
+    if (!lost) return std::nullopt;
+    Blame out;
+    for (const Instruction& one : first.body) {
+      if (std::find(one.results.begin(), one.results.end(), *lost) != one.results.end()) {
+        out.lost = spot_of(first, one);
+      }
+    }
+    if (const auto last = search.last_seen(*lost)) out.last = spot_of(second, second.body[*last]);
+    return out;
+  }
 
  private:
   [[nodiscard]] std::optional<Difference> compared(std::size_t k, const Held& expected,
@@ -454,22 +493,40 @@ class Validator {
     out_.in_after = in_after_;
     out_.draws = static_cast<Size>(out_.primes.size());
   }
+  [[nodiscard]] bool has_integers() const {
+    return std::any_of(matching_.starts.begin(), matching_.starts.end(), [](const Cut& cut) {
+      return cut.global.kind.form == ElementKind::Form::integer;
+    });
+  }
   /// More than were asked for where a few may show nothing: where integers are arguments, which may
   /// be indices, and where something depends on which number is larger, as each draw tries one order.
   [[nodiscard]] Size draw_count() const {
-    const bool has_integers =
-        std::any_of(matching_.starts.begin(), matching_.starts.end(),
-                    [](const Cut& cut) { return cut.global.kind.is_number(); });
     const bool is_small = count_of(before_) + count_of(after_) < 2000;
     constexpr Size most = 12;
-    return is_small && (has_integers || is_ordered(before_) || is_ordered(after_))
+    return is_small && (has_integers() || is_ordered(before_) || is_ordered(after_))
                ? std::max(options_.draws, most)
                : options_.draws;
+  }
+  /// Numbers with a point that stand in the texts, and 0 and 1.
+  [[nodiscard]] std::vector<double> literals() const {
+    constexpr std::size_t most = 16;  // of one constant: others are tables
+    std::vector<double> out = {0, 1};
+    for (const Module* module : {&before_, &after_}) {
+      for (const Computation& computation : module->computations) {
+        for (const Instruction& one : computation.body) {
+          const auto* literal = std::get_if<Literal>(&one.detail);
+          if (literal == nullptr || literal->words.size() > most) continue;
+          if (computation.values[one.results[0]].type.kind.is_number()) continue;
+          for (const Word word : literal->words) out.push_back(operations::real_of(word));
+        }
+      }
+    }
+    return out;
   }
   void look(Size draw) {
     const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(draw) * 0x9e3779b97f4aU;
     const std::vector<Size> extents = indexed_extents(before_);
-    const Field field(seed, std::lcm(root_order(before_), root_order(after_)));
+    const Field field(seed, std::lcm(root_order(before_), root_order(after_)), literals());
     out_.primes.push_back(field.prime());
     Run<Field> run(before_, after_, matching_, field, limits_, in_after_);
     Arguments<Field> arguments(field, matching_, limits_, seed, draw, extents);
@@ -479,34 +536,50 @@ class Validator {
     if (!difference) return;
     difference->draw = draw;
     difference->integers = integers_of(arguments.before);
-    confirm(*std::move(difference), seed, draw, extents);
+    const std::size_t result = difference->result;
+    confirm(*difference, seed, draw, extents);
+    if (out_.answer != Answer::wrong) return;
+    out_.blame = run.blame(arguments, before_, after_, result);
+    if (has_integers()) out_.is_right_inside = is_right_inside(seed, extents);
   }
-  /// The same arguments in floating point must tell the two apart as well.
-  void confirm(Difference difference, std::uint64_t seed, Size draw,
+  /// The same integers must tell the two apart in floating point as well, with some numbers.
+  void confirm(const Difference& difference, std::uint64_t seed, Size draw,
                const std::vector<Size>& extents) {
-    const Real real(seed);
-    Run<Real> run(before_, after_, matching_, real, limits_, in_after_);
-    Arguments<Real> arguments(real, matching_, limits_, seed, draw, extents);
-    arguments.make();
-    std::optional<Difference> confirmed;
+    constexpr std::uint64_t most = 8;
     try {
-      confirmed = run.difference(arguments);
+      for (std::uint64_t k = 0; k < most && out_.answer != Answer::wrong; ++k) {
+        const Real real(seed);
+        Run<Real> run(before_, after_, matching_, real, limits_, in_after_);
+        Arguments<Real> arguments(real, matching_, limits_, seed, draw, extents, k);
+        arguments.make();
+        std::optional<Difference> confirmed = run.difference(arguments);
+        if (!confirmed) continue;
+        confirmed->draw = draw;
+        confirmed->integers = difference.integers;
+        out_.difference = std::move(confirmed);
+        out_.answer = Answer::wrong;
+      }
     } catch (const NotEvaluated& refused) {
       undecided(
-          fmt::format("it differs in exact arithmetic, and cannot be tried in floating point: {}",
-                      refused.what),
+          "it differs in exact arithmetic, and cannot be tried in floating point: " + refused.what,
           refused.place.line);
-      return;
     }
-    if (!confirmed) {
-      out_.why = "it differs in exact arithmetic, not in floating point";
-      out_.difference = std::move(difference);
-      return;
+    if (out_.answer == Answer::wrong) return;
+    if (out_.why.empty()) out_.why = "it differs in exact arithmetic, not in floating point";
+    out_.difference = difference;
+  }
+  /// Whether integers that lie inside of what they may index do not tell the two apart.
+  [[nodiscard]] bool is_right_inside(std::uint64_t seed, const std::vector<Size>& extents) {
+    constexpr Size draws = 3;
+    for (Size draw = 0; draw < draws; ++draw) {
+      const std::uint64_t other = seed + 77 + static_cast<std::uint64_t>(draw);
+      const Field field(other, std::lcm(root_order(before_), root_order(after_)), literals());
+      Run<Field> run(before_, after_, matching_, field, limits_, in_after_);
+      Arguments<Field> arguments(field, matching_, limits_, other, 0, extents);
+      arguments.make();
+      if (run.difference(arguments)) return false;
     }
-    confirmed->draw = draw;
-    confirmed->integers = difference.integers;
-    out_.difference = std::move(confirmed);
-    out_.answer = Answer::wrong;
+    return true;
   }
   [[nodiscard]] std::vector<ArgumentValue> integers_of(const std::vector<Held>& arguments) const {
     constexpr Size most = 8;

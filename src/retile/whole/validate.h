@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "retile/core/result.h"
@@ -43,12 +44,31 @@ struct Difference {
   Size elements = 0;                    ///< of how many
 };
 
+/// An operation of a text.
+struct Spot {
+  std::string value;  ///< what it makes, as the text spells it
+  std::string opcode;
+  std::size_t line = 0;
+  std::string source = {};  ///< the line of the user's program, where the text says it
+};
+
+/// Where the program after the pass lost its way.
+struct Blame {
+  Spot lost;  ///< before: the first value that the wrong result needs and that no device holds
+  std::optional<Spot> last =
+      {};  ///< after: the last operation that makes something `lost` is made of
+};
+
 struct Validation {
   Answer answer = Answer::undecided;
   std::string why;        ///< where it is undecided
   std::size_t line = 0;   ///< of the operation that decides it, or 0
   bool in_after = false;  ///< in which text that line is
   std::optional<Difference> difference;
+  std::optional<Blame> blame;
+  /// Of a wrong one with integer arguments: whether nothing was found with integers that lie inside of
+  /// the extents that the program indexes.
+  std::optional<bool> is_right_inside;
   Size devices = 1;
   std::size_t results = 0;
   std::size_t arguments = 0;
