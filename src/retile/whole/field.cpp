@@ -45,14 +45,15 @@ Field::Field(std::mt19937_64 random, Size root_order, std::vector<double> litera
   order_ = numbers_.drawn(random) | 1U;
   begin_ = numbers_.drawn(random);
   key_ = random();
+  one_ = from(1);
+  half_ = numbers_.reciprocal(numbers_.from(2));
   place_literals(random, std::move(literals));
   const std::vector<Size> factors = prime_factors(root_order_);
   const std::uint64_t exponent = (prime() - 1) / static_cast<std::uint64_t>(root_order_);
-  const std::uint64_t one = numbers_.from(1);
   while (true) {
     root_ = numbers_.power(numbers_.drawn(random), exponent);
     const bool is_primitive = std::all_of(factors.begin(), factors.end(), [&](Size factor) {
-      return numbers_.power(root_, static_cast<std::uint64_t>(root_order_ / factor)) != one;
+      return numbers_.power(root_, static_cast<std::uint64_t>(root_order_ / factor)) != value(one_);
     });
     if (is_primitive) return;
   }
@@ -79,9 +80,8 @@ Word Field::of_literal(double real) const {
   const double fraction = std::frexp(real, &exponent);
   const auto whole = static_cast<std::int64_t>(std::ldexp(fraction, 53));
   exponent -= 53;
-  const std::uint64_t two = numbers_.from(2);
   const std::uint64_t power =
-      numbers_.power(exponent < 0 ? numbers_.reciprocal(two) : two,
+      numbers_.power(exponent < 0 ? half_ : numbers_.from(2),
                      static_cast<std::uint64_t>(exponent < 0 ? -exponent : exponent));
   return word(numbers_.mul(numbers_.from(whole), power));
 }
@@ -107,26 +107,6 @@ Word Field::div(Word a, Word b) const {
   }
   if (b < 0) return a < 0 ? no_number : 0;
   return mul(a, word(numbers_.reciprocal(value(b))));
-}
-
-bool Field::compared(Comparison comparison, Order order, Word a, Word b) const {
-  const bool is_none = (a == no_number || b == no_number) && order != Order::total;
-  switch (comparison) {
-    case Comparison::eq:
-      return !is_none && a == b;
-    case Comparison::ne:
-      return is_none || a != b;
-    case Comparison::lt:
-      return !is_none && less(a, b);
-    case Comparison::le:
-      return !is_none && !less(b, a);
-    case Comparison::gt:
-      return !is_none && less(b, a);
-    case Comparison::ge:
-      return !is_none && !less(a, b);
-  }
-  RETILE_ASSERT(false, "a comparison");
-  return false;
 }
 
 std::optional<std::int64_t> Field::small(Word a) const {
@@ -155,7 +135,7 @@ Word Field::unknown(std::uint64_t function, std::span<const Word> arguments) con
 Word Field::unary(Id id, Word a) const {
   const auto function = static_cast<std::uint64_t>(id);
   if (a == no_number) return no_number;
-  const Word one = from(1);
+  const Word one = one_;
   switch (id) {
     case Id::negate:
       return neg(a);
@@ -283,16 +263,90 @@ std::array<Word, 2> Field::root_parts(Size order, Size number) const {
   return {mul(add(z, back), half), div(mul(sub(z, back), half), imaginary)};
 }
 
-Word Field::dot(const Word* x, const Word* y, Size count) const {
-  std::uint64_t out = 0;
-  constexpr auto most = static_cast<Size>(spmd::Modular::most_gathered);
-  for (Size k = 0; k < count; k += most) {
-    spmd::Modular::Gathered sum = 0;
-    const Size end = std::min(count, k + most);
-    for (Size i = k; i < end; ++i) spmd::Modular::gather(sum, value(x[i]), value(y[i]));
-    out = numbers_.add(out, numbers_.gathered(sum));
+void Field::unary(Id id, std::span<const Word> a, Word* out) const {
+  if (id != Id::logistic) {
+    for (std::size_t k = 0; k < a.size(); ++k) out[k] = unary(id, a[k]);
+    return;
   }
-  return word(out);
+  const std::vector<Word> ones(a.size(), one_);
+  std::vector<Word> below(a.size());
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    below[k] = add(one_, unary(Id::exponential, neg(a[k])));
+  }
+  divide(ones, below.data(), out);
+}
+
+void Field::divide(std::span<const Word> a, const Word* b, Word* out) const {
+  // Several chains of products, as each waits for its last one.
+  constexpr std::size_t chains = 4;
+  constexpr std::size_t most = 256 * chains;
+  std::array<std::uint64_t, most> before;
+  for (std::size_t begin = 0; begin < a.size(); begin += most) {
+    const std::size_t count = std::min(most, a.size() - begin);
+    const Word* const divisors = b + begin;
+    std::array<std::uint64_t, chains> all;
+    all.fill(value(one_));
+    for (std::size_t k = 0; k < count; ++k) {
+      std::uint64_t& product = all[k % chains];
+      before[k] = product;
+      if (divisors[k] > 0) product = numbers_.mul(product, value(divisors[k]));
+    }
+    for (std::uint64_t& product : all) product = numbers_.reciprocal(product);
+    for (std::size_t k = count; k-- > 0;) {
+      if (divisors[k] <= 0) {
+        out[begin + k] = div(a[begin + k], divisors[k]);
+        continue;
+      }
+      std::uint64_t& inverse = all[k % chains];
+      out[begin + k] = mul(a[begin + k], word(numbers_.mul(inverse, before[k])));
+      inverse = numbers_.mul(inverse, value(divisors[k]));
+    }
+  }
+}
+
+/// Of a few rows and columns, whose sums stay in registers.
+template <Size rows, Size columns>
+void Field::products_of(const Word* x, const Word* y, Size depth, Word* out, Size step) const {
+  constexpr auto most = static_cast<Size>(spmd::Modular::most_gathered);
+  std::array<spmd::Modular::Gathered, static_cast<std::size_t>(rows * columns)> sums{};
+  const auto gather = [&](Size i) {
+    for (Size m = 0; m < rows; ++m) {
+      for (Size n = 0; n < columns; ++n) {
+        spmd::Modular::gather(sums[static_cast<std::size_t>(m * columns + n)],
+                              value(x[m * depth + i]), value(y[n * depth + i]));
+      }
+    }
+  };
+  Size k = 0;
+  for (; k + most <= depth; k += most) {
+    for (Size i = k; i < k + most; ++i) gather(i);
+    for (auto& sum : sums) sum = numbers_.lowered(sum);
+  }
+  for (; k < depth; ++k) gather(k);
+  for (Size m = 0; m < rows; ++m) {
+    for (Size n = 0; n < columns; ++n) {
+      out[m * step + n] = word(
+          numbers_.gathered(numbers_.lowered(sums[static_cast<std::size_t>(m * columns + n)])));
+    }
+  }
+}
+
+void Field::products(const Word* x, Size rows, const Word* y, Size columns, Size depth,
+                     Word* out) const {
+  Size m = 0;
+  for (; m + 2 <= rows; m += 2) {
+    Size n = 0;
+    for (; n + 2 <= columns; n += 2) {
+      products_of<2, 2>(x + m * depth, y + n * depth, depth, out + m * columns + n, columns);
+    }
+    if (n < columns) {
+      products_of<2, 1>(x + m * depth, y + n * depth, depth, out + m * columns + n, columns);
+    }
+  }
+  if (m == rows) return;
+  for (Size n = 0; n < columns; ++n) {
+    products_of<1, 1>(x + m * depth, y + n * depth, depth, out + m * columns + n, columns);
+  }
 }
 
 }  // namespace retile::whole

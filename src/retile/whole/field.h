@@ -79,7 +79,25 @@ class Field {
     if ((a | b) < 0) return rank_special(a) < rank_special(b);
     return place(a) < place(b);
   }
-  [[nodiscard]] bool compared(Comparison comparison, Order order, Word a, Word b) const;
+  [[nodiscard]] bool compared(Comparison comparison, Order order, Word a, Word b) const {
+    const bool is_none = (a == no_number || b == no_number) && order != Order::total;
+    switch (comparison) {
+      case Comparison::eq:
+        return !is_none && a == b;
+      case Comparison::ne:
+        return is_none || a != b;
+      case Comparison::lt:
+        return !is_none && less(a, b);
+      case Comparison::le:
+        return !is_none && !less(b, a);
+      case Comparison::gt:
+        return !is_none && less(b, a);
+      case Comparison::ge:
+        return !is_none && !less(a, b);
+    }
+    RETILE_ASSERT(false, "a comparison");
+    return false;
+  }
   /// The larger one; what is no number where one of both is none.
   [[nodiscard]] Word max(Word a, Word b) const {
     if (a == no_number || b == no_number) return no_number;
@@ -98,6 +116,17 @@ class Field {
   [[nodiscard]] Word unknown(std::uint64_t function, std::span<const Word> arguments) const;
   /// The same, and a machine's number.
   [[nodiscard]] std::uint64_t hash(std::uint64_t function, std::span<const Word> arguments) const;
+  // The same for many numbers.
+
+  /// \param out  all of them; it lies apart from `a`
+  void unary(Id id, std::span<const Word> a, Word* out) const;
+  /// a[k] / b[k] with one inverse for many of them (Montgomery 1987).
+  void divide(std::span<const Word> a, const Word* b, Word* out) const;
+
+  /// Whether `converted` gives all numbers back as they are.
+  [[nodiscard]] static bool is_kept(const ElementKind& from, const ElementKind& to) {
+    return operations::holds_all_of(to, from);
+  }
   /// To another type with a point.
   [[nodiscard]] Word converted(Word a, const ElementKind& from, const ElementKind& to) const;
   [[nodiscard]] Word rounded(Word a, Size exponent_bits, Size mantissa_bits) const;
@@ -113,9 +142,10 @@ class Field {
   /// The real and the imaginary part of that root.
   [[nodiscard]] std::array<Word, 2> root_parts(Size order, Size number) const;
 
-  /// The sum of products of x[k] and y[k].
-  [[nodiscard]] Word dot(const Word* x, const Word* y, Size count) const;
-  /// Whether all are finite, so that `dot` may be asked.
+  /// out[m * columns + n]: the sum of products of row m of x and row n of y, of `depth` numbers each.
+  /// Precondition: all are finite.
+  void products(const Word* x, Size rows, const Word* y, Size columns, Size depth, Word* out) const;
+  /// Whether all are finite, so that `products` may be asked.
   [[nodiscard]] static bool are_finite(std::span<const Word> words) {
     Word all = 0;
     for (const Word one : words) all |= one;
@@ -147,7 +177,12 @@ class Field {
   void place_literals(std::mt19937_64& random, std::vector<double> literals);
   [[nodiscard]] bool is_negative(Word a) const { return less(a, neg(a)); }
 
+  template <Size rows, Size columns>
+  void products_of(const Word* x, const Word* y, Size depth, Word* out, Size step) const;
+
   spmd::Modular numbers_;
+  Word one_ = 0;
+  std::uint64_t half_ = 0;
   std::uint64_t order_ = 1;  // what numbers are multiplied with before they are compared
   std::uint64_t begin_ = 0;  // and what is added
   std::unordered_map<Word, std::uint64_t> literals_;  // and where each of them stands

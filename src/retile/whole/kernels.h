@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "retile/whole/array.h"
+#include "retile/whole/loops.h"
 #include "retile/whole/module.h"
 #include "retile/whole/scalar.h"
 
@@ -115,46 +116,28 @@ class Kernels {
 
   void elementwise(const Instruction& one, const std::vector<Block>& operands, Array& out) {
     const ArrayType& to = type(one.results[0]);
-    const ElementKind& first = type(one.operands[0]).kind;
     const auto count = static_cast<std::size_t>(count_of(to));
     limits_.work(static_cast<Size>(count) * 4);
-    if (first.is_real() && to.kind.is_real() && fast_reals(one, operands, out.words)) return;
-    std::vector<ElementKind> kinds;
-    std::vector<std::size_t> widths;
-    std::vector<bool> scalars;
+    std::array<Operand, 3> given;
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const ArrayType& from = type(one.operands[k]);
-      kinds.push_back(from.kind);
-      widths.push_back(words_of(from.kind));
-      scalars.push_back(from.extents.empty());
+      given[k] = {.words = operands[k]->words, .is_one = from.extents.empty(), .kind = from.kind};
     }
+    if (Loops<Domain>(domain_).compute(one, {given.data(), operands.size()}, to.kind, out.words)) {
+      return;
+    }
+    std::array<ElementKind, 3> kinds;
+    for (std::size_t k = 0; k < operands.size(); ++k) kinds[k] = given[k].kind;
     std::array<Number, 3> numbers;
     const std::size_t width = words_of(to.kind);
     for (std::size_t i = 0; i < count; ++i) {
       for (std::size_t k = 0; k < operands.size(); ++k) {
-        numbers[k] = number_at(operands[k]->words, scalars[k] ? 0 : i, widths[k]);
+        numbers[k] =
+            number_at(operands[k]->words, given[k].is_one ? 0 : i, words_of(given[k].kind));
       }
       set_number(out.words, i, width,
-                 calculator_.calculated(one, kinds, to.kind, {numbers.data(), operands.size()}));
-    }
-  }
-  /// The most usual ones, without asking for every number which operation it is.
-  bool fast_reals(const Instruction& one, const std::vector<Block>& operands, Words& out) {
-    const auto binary = [&](auto op) {
-      const Words& a = operands[0]->words;
-      const Words& b = operands[1]->words;
-      for (std::size_t i = 0; i < out.size(); ++i) out[i] = op(a[i], b[i]);
-      return true;
-    };
-    switch (one.id) {
-      case Id::add:
-        return binary([&](Word a, Word b) { return domain_.add(a, b); });
-      case Id::subtract:
-        return binary([&](Word a, Word b) { return domain_.sub(a, b); });
-      case Id::multiply:
-        return binary([&](Word a, Word b) { return domain_.mul(a, b); });
-      default:
-        return false;
+                 calculator_.calculated(one, {kinds.data(), operands.size()}, to.kind,
+                                        {numbers.data(), operands.size()}));
     }
   }
   void map(const Instruction& one, const std::vector<Block>& operands, Array& out) {
@@ -187,8 +170,9 @@ class Kernels {
   void combine(ScalarProgram<Domain>& program, const ElementKind& kind, Words& a, const Words& b,
                std::size_t width) {
     const auto only = program.only_operation();
-    if (only && *only == Id::add && kind.is_real()) {
-      for (std::size_t i = 0; i < a.size(); ++i) a[i] = domain_.add(a[i], b[i]);
+    if (only && with_operation(domain_, *only, kind, [&](const auto& op) {
+          for (std::size_t i = 0; i < a.size(); ++i) a[i] = op(a[i], b[i]);
+        })) {
       return;
     }
     for (std::size_t i = 0; i < a.size() / width; ++i) {
@@ -252,25 +236,42 @@ class Kernels {
     const Size rows = product_of(picked(left.extents, left_free));
     const Size columns = product_of(picked(right.extents, right_free));
     const Size depth = product_of(picked(left.extents, detail.left_contracting));
-    const bool is_fast = Domain::are_finite(x) && Domain::are_finite(y);
-    std::size_t k = 0;
+    const bool is_finite = to.is_real() && Domain::are_finite(x) && Domain::are_finite(y);
+    const auto words = static_cast<Size>(width);
     for (Size b = 0; b < batch; ++b) {
-      for (Size m = 0; m < rows; ++m) {
-        limits_.work(columns * depth + 1);
-        for (Size n = 0; n < columns; ++n) {
-          const std::size_t at_x = static_cast<std::size_t>((b * rows + m) * depth) * width;
-          const std::size_t at_y = static_cast<std::size_t>((b * columns + n) * depth) * width;
-          set_number(out.words, k++, width,
-                     product(to, x.data() + at_x, y.data() + at_y, depth, is_fast));
-        }
+      products(to, x.data() + b * rows * depth * words, rows,
+               y.data() + b * columns * depth * words, columns, depth, is_finite,
+               out.words.data() + b * rows * columns * words);
+    }
+  }
+  /// out[m * columns + n]: the sum of products of row m of x and row n of y, of `depth` numbers each.
+  /// \param is_finite  all of them are numbers with a point, and finite
+  void products(const ElementKind& kind, const Word* x, Size rows, const Word* y, Size columns,
+                Size depth, bool is_finite, Word* out) {
+    // A few rows at once, so that the clock is looked at between them.
+    const Size step =
+        is_finite ? std::clamp((Size{1} << 20U) / (columns * depth + 1), Size{2}, Size{64}) : 1;
+    const auto words = static_cast<Size>(words_of(kind));
+    for (Size m = 0; m < rows; m += step) {
+      const Size here = std::min(step, rows - m);
+      limits_.work(here * columns * depth + 1);
+      const Word* const row = x + m * depth * words;
+      Word* const made = out + m * columns * words;
+      if (is_finite) {
+        domain_.products(row, here, y, columns, depth, made);
+        continue;
+      }
+      for (Size n = 0; n < columns; ++n) {
+        const Number sum = product(kind, row, y + n * depth * words, depth);
+        made[n * words] = sum.real;
+        if (words == 2) made[n * words + 1] = sum.imaginary;
       }
     }
   }
   /// The sum of products of `depth` numbers.
-  [[nodiscard]] Number product(const ElementKind& kind, const Word* x, const Word* y, Size depth,
-                               bool is_fast) const {
+  [[nodiscard]] Number product(const ElementKind& kind, const Word* x, const Word* y,
+                               Size depth) const {
     if (kind.is_real()) {
-      if (is_fast) return {domain_.dot(x, y, depth)};
       Word sum = domain_.from(0);
       for (Size k = 0; k < depth; ++k) sum = domain_.add(sum, domain_.mul(x[k], y[k]));
       return {sum};
@@ -351,6 +352,7 @@ class Kernels {
     const Size batches = to.extents[detail.output_batch];
     const Size in_group = outputs / groups;
     Words patch(static_cast<std::size_t>(depth) * width);
+    Words row(static_cast<std::size_t>(in_group) * width);
     const bool weights_finite = Domain::are_finite(weights);
     for (Size g = 0; g < groups; ++g) {
       for (Size b = 0; b < batches; ++b) {
@@ -377,17 +379,18 @@ class Kernels {
               set_number(patch, static_cast<std::size_t>(at++), width, number);
             }
           });
-          const bool is_fast = weights_finite && Domain::are_finite(patch);
+          const bool is_finite = to.kind.is_real() && weights_finite && Domain::are_finite(patch);
+          products(to.kind, patch.data(), 1,
+                   weights.data() + static_cast<std::size_t>(g * in_group * depth) * width,
+                   in_group, depth, is_finite, row.data());
           Size there = b * outs[detail.output_batch];
           for (std::size_t k = 0; k < spatial; ++k) {
             there += position[k] * outs[detail.output_spatial[k]];
           }
-          for (Size o = g * in_group; o < (g + 1) * in_group; ++o) {
+          there += g * in_group * outs[detail.output_feature];
+          for (Size o = 0; o < in_group; ++o) {
             set_number(out.words, static_cast<std::size_t>(there + o * outs[detail.output_feature]),
-                       width,
-                       product(to.kind, patch.data(),
-                               weights.data() + static_cast<std::size_t>(o * depth) * width, depth,
-                               is_fast));
+                       width, number_at(row, static_cast<std::size_t>(o), width));
           }
         });
       }
@@ -417,16 +420,11 @@ class Kernels {
     ScalarProgram<Domain> program(module_.computations[one.calls[0]], domain_);
     const ElementKind& kind = type(one.operands[0]).kind;
     const auto only = program.only_operation();
-    if (count == 1 && only && *only == Id::add && kind.is_real()) {
-      const Words& from = operands[0]->words;
-      for (std::size_t i = 0; i < outer.size(); ++i) {
-        limits_.work(static_cast<Size>(inner.size()));
-        Word sum = operands[1]->words[0];
-        for (const Size offset : inner) {
-          sum = domain_.add(sum, from[static_cast<std::size_t>(outer[i] + offset)]);
-        }
-        out[0]->words[i] = sum;
-      }
+    const bool is_kept_last = !kept.empty() && kept.back() + 1 == shape.size();
+    if (count == 1 && only && with_operation(domain_, *only, kind, [&](const auto& op) {
+          fold(op, operands[0]->words, outer, inner, is_kept_last, operands[1]->words[0],
+               out[0]->words);
+        })) {
       return;
     }
     for (std::size_t i = 0; i < outer.size(); ++i) {
@@ -438,6 +436,27 @@ class Kernels {
       for (std::size_t k = 0; k < count; ++k) {
         set_number(out[k]->words, i, words_of(type(one.results[k]).kind), sums[k]);
       }
+    }
+  }
+  /// out[i]: of first and of all that lies at outer[i] + inner[..], in this order.
+  /// \param is_by_rows  neighbours of the result are neighbours in `from` as well
+  template <typename Op>
+  void fold(const Op& op, const Words& from, const std::vector<Size>& outer,
+            const std::vector<Size>& inner, bool is_by_rows, Word first, Words& out) {
+    const Word* const words = from.data();
+    if (is_by_rows) {
+      std::fill(out.begin(), out.end(), first);
+      for (const Size offset : inner) {
+        limits_.work(static_cast<Size>(outer.size()));
+        for (std::size_t i = 0; i < out.size(); ++i) out[i] = op(out[i], words[outer[i] + offset]);
+      }
+      return;
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      limits_.work(static_cast<Size>(inner.size()));
+      Word sum = first;
+      for (const Size offset : inner) sum = op(sum, words[outer[i] + offset]);
+      out[i] = sum;
     }
   }
   [[nodiscard]] std::vector<Number> initial(const Instruction& one,

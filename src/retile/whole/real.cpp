@@ -133,10 +133,14 @@ std::array<Word, 2> Real::root_parts(Size order, Size number) {
   return {word(std::cos(angle)), word(std::sin(angle))};
 }
 
-Word Real::dot(const Word* x, const Word* y, Size count) {
-  double sum = 0;
-  for (Size k = 0; k < count; ++k) sum += real(x[k]) * real(y[k]);
-  return word(sum);
+void Real::products(const Word* x, Size rows, const Word* y, Size columns, Size depth, Word* out) {
+  for (Size m = 0; m < rows; ++m) {
+    for (Size n = 0; n < columns; ++n) {
+      double sum = 0;
+      for (Size k = 0; k < depth; ++k) sum += real(x[m * depth + k]) * real(y[n * depth + k]);
+      out[m * columns + n] = word(sum);
+    }
+  }
 }
 
 }  // namespace retile::whole

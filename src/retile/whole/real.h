@@ -63,6 +63,15 @@ class Real {
   [[nodiscard]] static Word binary(Id id, Word a, Word b);
   [[nodiscard]] Word unknown(std::uint64_t function, std::span<const Word> arguments) const;
   [[nodiscard]] std::uint64_t hash(std::uint64_t function, std::span<const Word> arguments) const;
+  static void unary(Id id, std::span<const Word> a, Word* out) {
+    for (std::size_t k = 0; k < a.size(); ++k) out[k] = unary(id, a[k]);
+  }
+  static void divide(std::span<const Word> a, const Word* b, Word* out) {
+    for (std::size_t k = 0; k < a.size(); ++k) out[k] = div(a[k], b[k]);
+  }
+  [[nodiscard]] static bool is_kept(const ElementKind& /*from*/, const ElementKind& /*to*/) {
+    return true;
+  }
   [[nodiscard]] static Word converted(Word a, const ElementKind& /*from*/,
                                       const ElementKind& /*to*/) {
     return a;
@@ -74,7 +83,8 @@ class Real {
   [[nodiscard]] static Word to_bits(Word a, const ElementKind& from);
   [[nodiscard]] static Word of_bits(Word bits, const ElementKind& to);
   [[nodiscard]] static std::array<Word, 2> root_parts(Size order, Size number);
-  [[nodiscard]] static Word dot(const Word* x, const Word* y, Size count);
+  static void products(const Word* x, Size rows, const Word* y, Size columns, Size depth,
+                       Word* out);
   [[nodiscard]] static bool are_finite(std::span<const Word> /*words*/) { return true; }
 
  private:
