@@ -14,6 +14,7 @@ of uneven tiles sdy-pad-for-divisibility, and sdy-convert-global-to-local.
 import argparse
 import json
 import os
+import re
 import resource
 import signal
 import sys
@@ -167,8 +168,14 @@ def in_child(work, path=None, seconds=SECONDS):
         said = words.read_text(errors="replace") if words.exists() else ""
         if os.WIFSIGNALED(status):
             ours = os.WTERMSIG(status) in (signal.SIGALRM, signal.SIGXCPU)
-            return ("out of time" if ours else "aborted"), said[-600:]
+            return ("out of time" if ours else "aborted"), reason(said) + said[-600:]
         return ("emitted", "") if os.WEXITSTATUS(status) == 0 else ("refused", said[-600:])
+
+
+def reason(said):
+    """The check that failed, which stands before a stack that is longer than what we keep."""
+    found = re.search(r"[^\n]*Check failed[^\n]{0,300}", said)
+    return found[0] + "\n" if found else ""
 
 
 def main():

@@ -25,6 +25,8 @@ from whole_text import COMPLEX, REALS, Array, Refusal
 TOLERANCE = 1e-9
 # Inputs changed by that part of themselves, and how many times that effect the sums of another order may have.
 SHAKEN, NOISE = 4e-15, 100
+# Further draws, where a branch was not taken yet.
+MORE = 12
 VERDICTS = ("right", "wrong", "refused")
 
 
@@ -35,6 +37,7 @@ def extents_read(module):
     for computation in module.computations.values():
         types = {one.name: one.type for one in computation.instructions}
         for one in computation.instructions:
+            found += [one.attributes.get("branch_computations", "").count(",") + 1] if one.op == "conditional" else []
             operand = types.get(one.operands[0].split("#")[0]) if one.operands else None
             if not isinstance(operand, Array):
                 continue
@@ -43,19 +46,17 @@ def extents_read(module):
                 found += [operand.shape[dim] for dim in dims]
             elif one.op in ("dynamic-slice", "dynamic-update-slice"):
                 found += operand.shape
-    return sorted(extent for extent in found if extent > 1) or [8]
+    return sorted({extent for extent in found if extent > 1}) or [8]
 
 
 def integers(kind, extents, seed, draw):
-    """Inside the smallest extent at first; then beyond both ends; then as far as the largest."""
+    """Inside the smallest extent at first; then beyond both ends, and beyond the upper one; then inside any of them, by turns."""
     if kind.kind in ("u32", "u64") and kind.shape and kind.shape[-1] in (2, 4):
         return draw.integers(0, np.iinfo(kind.dtype).max, kind.shape, dtype=kind.dtype, endpoint=True)
     limit = np.iinfo(kind.dtype)
-    low, high = [(0, extents[0] - 1), (-2 - extents[-1], 2 * extents[-1] + 2), (extents[-1], 2 * extents[-1] + 2), (0, extents[-1] - 1)][
-        seed % 4
-    ]
-    if not kind.shape and seed % 4 == 0:
-        low = min(1, high)
+    smallest, largest = extents[0], extents[-1]
+    ranges = [(min(1, smallest - 1) if not kind.shape else 0, smallest - 1), (-2 - largest, 2 * largest + 2), (largest, 2 * largest + 2)]
+    low, high = ranges[seed % 3] if seed < 3 or seed % 2 == 0 else (0, draw.choice(extents) - 1)
     return draw.integers(max(low, limit.min), min(high, limit.max), kind.shape, endpoint=True).astype(kind.dtype)
 
 
@@ -118,6 +119,13 @@ def leaves(kind):
     return kind if isinstance(kind, list) else [kind]
 
 
+def branches_of(module):
+    """The computations of which a conditional takes one."""
+    found = [one for computation in module.computations.values() for one in computation.instructions if one.op == "conditional"]
+    names = ("branch_computations", "true_computation", "false_computation")
+    return {name.lstrip("%") for one in found for key in names for name in whole_text.parts_of(one.attributes.get(key, "").strip("{}"))}
+
+
 class Pair:
     """The two modules and the shardings of the ends."""
 
@@ -145,6 +153,7 @@ class Pair:
             for k, (text, kind, local) in enumerate(zip(texts, kinds, leaves(after.entry.root.type), strict=True))
         ]
         self.extents = extents_read(before)
+        self.missing = branches_of(before)
 
     def arguments(self, seed, number):
         kinds = [one.type for one in self.before.entry.parameters]
@@ -177,8 +186,10 @@ class Pair:
             for k, (array, sharding, kind) in enumerate(zip(given, self.inputs, kinds, strict=True))
         ]
         with np.errstate(all="ignore"):
-            wanted = Machine(self.before, narrow).run(self.before.entry, [array[None] for array in given])
+            before = Machine(self.before, narrow)
+            wanted = before.run(self.before.entry, [array[None] for array in given])
             got = Machine(self.after, narrow).run(self.after.entry, tiles)
+        self.missing -= before.reached
         return [one if isinstance(one, list) else [one] for one in (wanted, got)]
 
 
@@ -243,7 +254,10 @@ def judge(before, after, seeds=3, seed=1, tolerance=TOLERANCE, narrow=False):
     try:
         pair = Pair(whole_text.read(before), whole_text.read(after))
         largest, blind = 0.0, set(range(len(pair.outputs)))
-        for number in range(seeds):
+        for number in range(seeds + MORE):
+            if number >= seeds and not pair.missing:
+                break
+            draws = number + 1
             wanted, got = pair.run(seed, number, narrow)
             found = [worst(a, b, sharding, k) for k, (a, b, sharding) in enumerate(zip(wanted, got, pair.outputs, strict=True))]
             first = max(found, key=lambda one: one["error"], default={"error": 0.0})
@@ -261,7 +275,8 @@ def judge(before, after, seeds=3, seed=1, tolerance=TOLERANCE, narrow=False):
         return {"verdict": "refused", "why": "computations that call themselves", "op": None, "line": None}
     if blind:
         return {"verdict": "refused", "why": f"results {sorted(blind)} are no finite number in any draw", "op": None, "line": None}
-    return {"verdict": "right", "results": len(pair.outputs), "devices": pair.after.devices, "draws": seeds, "error": largest}
+    unseen = {"branches_never_taken": sorted(pair.missing)} if pair.missing else {}
+    return {"verdict": "right", "results": len(pair.outputs), "devices": pair.after.devices, "draws": draws, "error": largest, **unseen}
 
 
 def sentence(said):

@@ -51,11 +51,12 @@ def chosen(mask, new, old):
 
 
 class Machine:
-    """`narrow`: reals are rounded to their type after every operation. `watch` is told of every value of the entry."""
+    """`narrow`: reals are rounded to their type after every operation. `watch` is told of every value of the entry. `reached` are
+    the branches that were taken."""
 
     def __init__(self, module, narrow=False, watch=None):
         self.module, self.narrow, self.watch = module, narrow, watch
-        self.lifted, self.active, self.here = 0, None, None
+        self.lifted, self.active, self.here, self.reached = 0, None, None, set()
 
     # ------------------------------------------------------------------------------------------------------- computations
     def run(self, computation, arguments):
@@ -407,6 +408,7 @@ class Machine:
         else:
             names = [one.computation("true_computation"), one.computation("false_computation")]
             index = np.where(given[0], 0, 1)
+        self.reached |= {names[branch] for branch in np.unique(index)}
         if len(np.unique(index)) == 1:
             return self.run(names[index[0]], [given[1 + index[0]]])
         value, outer = None, self.active

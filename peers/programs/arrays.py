@@ -54,6 +54,14 @@ def convolution_by_channels(kit):
     return function, (kit.real(4, 8, 8, 3), kit.real(3, 3, 3, 64, spec=P(None, None, None, "x"), scale=0.2), kit.real(3, 3, 64, 32, spec=P(None, None, "x"), scale=0.05)), P()
 
 
+@program({"x": 2, "y": 2})
+def convolution_of_kernel_in_parts(kit):
+    """The kernel is cut along its window, and nothing is cut along y."""
+    def function(x, kernel):
+        return lax.conv_general_dilated(x, kernel, (1,), "SAME", dimension_numbers=("NWC", "WIO", "NWC"))
+    return function, (kit.real(4, 32, 16, spec=P(None, "x")), kit.real(4, 16, 16, spec=P("x"), scale=0.1)), None
+
+
 @program({"x": 8}, {"x": 2})
 def convolution_along_sequence(kit):
     """A causal one, cut along the sequence: every device needs the end of its neighbour's part."""
@@ -278,6 +286,11 @@ def sums_along(kit, cut):
             (kit.real(64, 16, spec=P("x") if cut == "along" else P(None, "x")),), None)
 
 
+@program({"x": 4})
+def sums_and_maxima_along(kit):
+    return lambda x: (jnp.cumsum(x, axis=0), lax.cummax(x, axis=0)), (kit.real(16, 64, spec=P("x")),), None
+
+
 @program({"x": 8})
 def sums_along_gradient(kit):
     return gradient_of(lambda x: jnp.cumsum(jnp.tanh(x), axis=0)), (kit.real(64, 16, spec=P("x")),), (P(), P("x"))
@@ -300,7 +313,7 @@ def max_gradient(kit):
     return gradient_of(lambda x: jnp.max(x, axis=0) + jnp.min(x, axis=0)), (kit.real(32, 64, spec=P("x")),), None
 
 
-# Gathers, scatters, masks.
+# Gathers, scatters, masks. Indices are of one type in f64, too, where a number of Python's is of another.
 
 @program({"x": 8}, cut=["operand", "indices"])
 def taken_rows(kit, cut):
@@ -340,6 +353,12 @@ def segments_summed(kit):
     return function, (kit.real(64, 32, spec=P("x")), kit.integer(64, high=16, spec=P("x"))), None
 
 
+@program({"x": 4, "y": 2})
+def segments_summed_of_part(kit):
+    """All rows but the last are added up, and the rows that are left lie in uneven tiles."""
+    return (lambda x, segments: jax.ops.segment_sum(x[:-1], segments, num_segments=16), (kit.real(64, 32, spec=P("x")), kit.integer(63, high=16)), None)
+
+
 @program({"x": 8})
 def messages_of_graph(kit):
     """One layer of a graph network: gather along edges, sum at their ends."""
@@ -372,13 +391,20 @@ def one_hot(kit):
 def updated_at_index(kit, cut):
     """The index comes at run time, and may lie past the end: it is clamped."""
     def function(x, value, at):
-        return lax.dynamic_update_slice(x, value, (at, 0)), lax.dynamic_slice(x, (at, 1), (16, 8))
+        return lax.dynamic_update_slice(x, value, (at, 0 * at)), lax.dynamic_slice(x, (at, 0 * at + 1), (16, 8))
     return function, (kit.real(64, 32, spec=P("x") if cut == "sliced" else P(None, "x")), kit.real(4, 32), kit.integer(high=60, loose=True)), None
+
+
+@program({"x": 4})
+def updated_row_at_index(kit):
+    """One row, as a cache of keys is written."""
+    return (lambda x, row, at: lax.dynamic_update_slice(x, row, (at, 0 * at)),
+            (kit.real(16, 64, spec=P("x")), kit.real(1, 64), kit.integer(high=16, loose=True)), P("x"))
 
 
 @program({"x": 2})
 def updated_at_index_of_slice(kit):
-    return (lambda x, value, at: lax.dynamic_update_slice(x, value, (at, 0)),
+    return (lambda x, value, at: lax.dynamic_update_slice(x, value, (at, 0 * at)),
             (kit.real(16, 32, spec=P("x")), kit.real(3, 32), kit.integer(high=12, loose=True)), P(None, "x"))
 
 

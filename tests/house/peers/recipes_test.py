@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the pages docs/how-to/xla.md and pytorch.md say of JAX and PyTorch, done again with the releases themselves.
+"""What the pages docs/how-to/xla.md, pytorch.md and docs/found.md say of JAX and PyTorch, done again with the releases themselves.
 
     recipes_test.py ROOT RETILE
 
@@ -59,6 +59,15 @@ class Xla(unittest.TestCase):
                 self.assertEqual(verdict(*ENDS, text=stopped), (True, True, 8192, 4096))
                 if python.parts[-3] == "jax-0.12.0":
                     self.assertEqual(whole, (EXAMPLES / "jax" / "rematerialized.hlo").read_text())
+
+    def test_the_programs_of_the_page_of_bugs_found(self):
+        wrong = {"0.10.2": {"scattered", "convolved", "updated", "running"}, "0.12.0": {"scattered", "convolved", "updated"}}
+        for python in JAX:
+            with self.subTest(python=python):
+                done = run(python, EXAMPLES / "found" / "jax_partitioner.py")
+                said = dict(line.split(": ")[:2] for line in done.stdout.splitlines())
+                self.assertEqual(set(said), wrong["0.10.2"], done.stderr)
+                self.assertEqual({name for name, verdict in said.items() if verdict == "wrong"}, wrong[python.parts[-3].removeprefix("jax-")])
 
     def test_the_plan_moves_arrays_of_jax(self):
         for python in JAX:
