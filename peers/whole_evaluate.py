@@ -50,13 +50,19 @@ def extents_read(module):
 
 
 def integers(kind, extents, seed, draw):
-    """Inside the smallest extent at first; then beyond both ends, and beyond the upper one; then inside any of them, by turns."""
+    """Inside the smallest extent at first; then beyond both ends, and beyond the upper one; then, by turns, inside any
+    of them and, where it is one number, at their ends."""
     if kind.kind in ("u32", "u64") and kind.shape and kind.shape[-1] in (2, 4):
         return draw.integers(0, np.iinfo(kind.dtype).max, kind.shape, dtype=kind.dtype, endpoint=True)
     limit = np.iinfo(kind.dtype)
     smallest, largest = extents[0], extents[-1]
     ranges = [(min(1, smallest - 1) if not kind.shape else 0, smallest - 1), (-2 - largest, 2 * largest + 2), (largest, 2 * largest + 2)]
-    low, high = ranges[seed % 3] if seed < 3 or seed % 2 == 0 else (0, draw.choice(extents) - 1)
+    edge = int(draw.choice(extents))
+    if not kind.shape and seed >= 3 and seed % 2 == 0:
+        return np.array(draw.choice([number for number in (0, -1, 1, edge - 1, edge, -edge) if limit.min <= number <= limit.max])).astype(
+            kind.dtype
+        )
+    low, high = ranges[seed % 3] if seed < 3 or seed % 2 == 0 else (0, edge - 1)
     return draw.integers(max(low, limit.min), min(high, limit.max), kind.shape, endpoint=True).astype(kind.dtype)
 
 
