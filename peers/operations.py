@@ -1,4 +1,5 @@
-"""Every operation of docs/reference/operations.md, run by a JAX release on its CPU devices and by our evaluator, element by element.
+"""Every operation of the first table of docs/reference/operations.md, run by a JAX release on its CPU devices and by our evaluator,
+element by element.
 
     python3 peers/operations.py --python PYTHON --evaluator EVALUATE [--first 0] [--count 10] [--seed 1] [--rows ROW..]
                                 [--shard FILE] [--sample FILE]

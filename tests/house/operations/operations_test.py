@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What releases of JAX made of small modules of every row of docs/reference/operations.md, and what our evaluator makes of them, element by
-element. modules.jsonl keeps texts and results; `python3 peers/operations.py --sample` wrote it, of number 9 and 24 of each row with
-0.12.0, and of number 15 with 0.10.2. `scripts/peers operations` runs many more.
+"""What releases of JAX made of small modules of every row of the first table of docs/reference/operations.md, and what our
+evaluator makes of them, element by element. modules.jsonl keeps texts and results; `python3 peers/operations.py --sample` wrote it,
+of number 9 and 24 of each row with 0.12.0, and of number 15 with 0.10.2. `scripts/peers operations` runs many more.
 
     operations_test.py ROOT EVALUATE_FOREIGN
 """
