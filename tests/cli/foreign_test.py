@@ -227,10 +227,20 @@ class Foreign(Case):
             with self.subTest(name=name, new=new):
                 self.refused(retile("check", stdin=changed(name, old, new)), 2, re.escape(words))
 
-    def test_a_module_that_computes_is_told_to_leave_the_move_alone(self):
-        done = retile("check", stdin=changed("offsets", "partition-id()", "dot(%param, %param)"))
-        self.refused(done, 2, "dot is not read")
-        self.assertIn("note: check judges moves: compile the move alone (docs/how-to/xla.md) where a module computes\n", done.stderr)
+    def test_a_module_that_computes_is_told_who_judges_it(self):
+        judges = "note: `retile validate BEFORE AFTER` judges modules that compute\n"
+        alone = "note: check judges moves: compile the move alone (docs/how-to/xla.md) where a module computes\n"
+        for opcode, note in (("dot", judges), ("stochastic-convert", alone)):
+            done = retile("check", stdin=changed("offsets", "partition-id()", f"{opcode}(%param, %param)"))
+            self.refused(done, 2, f"{opcode} is not read")
+            self.assertIn(note, done.stderr)
+            self.assertIn("note: what is read: docs/reference/operations.md", done.stderr)
+        text = ('module attributes {mhlo.num_partitions = 2 : i32} {\nfunc.func @main(%p: tensor<4xf32>) -> tensor<4xf32> {\n'
+                ' %id = stablehlo.partition_id : tensor<ui32>\n %r = "stablehlo.tanh"(%p) : (tensor<4xf32>) -> tensor<4xf32>\n return %r : tensor<4xf32>\n}\n}\n')
+        for name, note in (("stablehlo.tanh", judges), ("chlo.erf", judges), ("chlo.lgamma", alone)):
+            done = retile("check", stdin=text.replace("stablehlo.tanh", name))
+            self.refused(done, 2, f"{name} is not read")
+            self.assertIn(note, done.stderr)
 
     def test_memory_raises_the_limit_on_tags(self):
         # 4 GiB of tags, which nobody allocates.

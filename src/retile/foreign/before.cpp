@@ -19,6 +19,14 @@ std::string text_to_take(Partitioner partitioner) {
          "(docs/reference/foreign.md)";
 }
 
+std::string who_judges(const operations::Row* row) {
+  if (row == nullptr) {
+    return "check judges moves: compile the move alone (docs/how-to/xla.md) where a module "
+           "computes";
+  }
+  return "`retile validate BEFORE AFTER` judges modules that compute";
+}
+
 void fail_unpartitioned(const text::Place& place, Partitioner partitioner, const std::string& why) {
   text::fail(place, {.code = Code::unsupported,
                      .message = std::string(beginning) + why,

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "retile/core/result.h"
+#include "retile/operations/table.h"
 #include "retile/text/place.h"
 
 namespace retile::foreign {
@@ -14,6 +15,10 @@ enum class Partitioner { xla, mesh_dialect };
 
 /// Which text is to be taken, as a note.
 [[nodiscard]] std::string text_to_take(Partitioner partitioner);
+
+/// Who judges a module with an operation that is not read here.
+/// \param row  what the table has of it; null where it has none
+[[nodiscard]] std::string who_judges(const operations::Row* row);
 
 /// Refuses a text that nobody has partitioned, and names the one to take.
 /// \param why  what shows it: `%b has a sharding, but is neither parameter nor result`

@@ -203,12 +203,12 @@ class Builder {
   }
   [[nodiscard]] static const Row& row_of(const Instruction& instruction) {
     const std::string_view opcode = instruction.opcode.value;
-    if (const Row* row = operations::find_hlo(opcode, operations::Scope::moves)) return *row;
-    std::vector<std::string> notes = {
-        "check judges moves: compile the move alone (docs/how-to/xla.md) where a module computes",
-        "what is read: docs/reference/operations.md"};
+    const Row* row = operations::find_hlo(opcode);
+    if (row != nullptr && row->scope == operations::Scope::moves) return *row;
+    std::vector<std::string> notes = {who_judges(row)};
     // Fusions stand in the dumps of later passes.
-    if (opcode == "fusion") notes = {text_to_take(Partitioner::xla)};
+    notes.push_back(opcode == "fusion" ? text_to_take(Partitioner::xla)
+                                       : "what is read: docs/reference/operations.md");
     refuse_at(instruction.opcode.place, Code::unsupported,
               fmt::format("{} is not read", shown_name(opcode)), std::move(notes));
   }

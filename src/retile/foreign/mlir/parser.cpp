@@ -7,13 +7,14 @@
 #include <utility>
 
 #include "retile/core/names.h"
+#include "retile/foreign/before.h"
+#include "retile/operations/table.h"
 
 namespace retile::foreign::mlir {
 
 void fail_unread(const std::string& name, const Place& place) {
-  std::vector<std::string> notes = {
-      "check judges moves: compile the move alone (docs/how-to/xla.md) where a module computes",
-      "docs/reference/foreign.md lists what is"};
+  std::vector<std::string> notes = {who_judges(operations::find_mlir(name)),
+                                    "docs/reference/foreign.md lists what is"};
   if (name == "sdy.reshard" || name == "sdy.sharding_constraint") {
     notes = {"it leaves the reshard to a partitioner: give what that made of it"};
   }
