@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #include "retile/whole/validate.h"
@@ -28,6 +30,22 @@ inline std::string answer(const std::string& before, const std::string& after,
       break;
   }
   return "undecided: " + out->why;
+}
+
+/// A text of examples/whole.
+inline std::string text_of(const std::string& name) {
+  std::ifstream file(std::string(RETILE_EXAMPLES) + "/whole/" + name);
+  std::ostringstream out;
+  out << file.rdbuf();
+  return out.str();
+}
+
+/// With other words in the place of some that stand there.
+inline std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  if (at != std::string::npos) text.replace(at, from.size(), to);
+  return text;
 }
 
 /// Computations that modules of tests apply.

@@ -1,28 +1,12 @@
 // Texts before and after a partitioner: cuts, collectives, padding, and a real release's mistake.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "tests/whole/answers.h"
 
 namespace retile::whole::tests {
 namespace {
-
-std::string text_of(const std::string& name) {
-  std::ifstream file(std::string(RETILE_EXAMPLES) + "/whole/" + name);
-  std::ostringstream out;
-  out << file.rdbuf();
-  return out.str();
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  if (at != std::string::npos) text.replace(at, from.size(), to);
-  return text;
-}
 
 std::string module_on(int devices, const std::string& name, const std::string& body) {
   return "HloModule m, num_partitions=" + std::to_string(devices) + "\n" + scalar_computations() +

@@ -33,11 +33,6 @@ using hlo::Scanner;
 using hlo::text_of;
 using operations::Row;
 
-/// Calls in each other, which no text that a compiler wrote has.
-constexpr std::size_t deepest_calls = 64;
-/// Instructions of all computations, with what calls put in their place.
-constexpr std::size_t most_instructions = std::size_t{1} << 22;
-
 /// Values by which a name is known: those of an array, or of a tuple's parts.
 struct Known {
   std::vector<ValueId> parts;
@@ -160,7 +155,7 @@ std::vector<WindowDim> window_of(const hlo::Instruction& instruction, std::size_
     }
   }
   for (const WindowDim& dim : out) {
-    if (dim.size < 1 || dim.stride < 1 || dim.base_dilation < 1 || dim.window_dilation < 1) {
+    if (!is_window(dim)) {
       refuse_at(place, Code::bad_number, "sizes, strides and dilations are at least 1");
     }
   }
@@ -285,8 +280,6 @@ class HloBuilder {
   }
 
  private:
-  static constexpr Size most_devices = 4096;
-
   // Computations.
 
   ComputationId computation(const hlo::Computation& from) {
@@ -710,7 +703,7 @@ class HloBuilder {
         return literal_of(instruction);
       case Id::partition_id:
       case Id::replica_id:
-        return of_devices(id);
+        return numbers_of_devices(out_, id);
       case Id::iota:
         return Dims{
             {static_cast<std::size_t>(number_of(need(instruction, "iota_dimension").value))}};
@@ -751,8 +744,9 @@ class HloBuilder {
         return RoundDetail{number_of(need(instruction, "exponent_bits").value),
                            number_of(need(instruction, "mantissa_bits").value)};
       case Id::triangular_solve:
-      case Id::cholesky:
         return triangular_of(instruction);
+      case Id::cholesky:
+        return UnknownDetail{unknown_cholesky(is_true(instruction, "lower"))};
       case Id::top_k:
         return Dims{{is_true(instruction, "largest") ? std::size_t{1} : std::size_t{0}}};
       case Id::all_gather:
@@ -778,13 +772,6 @@ class HloBuilder {
     }
   }
   [[nodiscard]] hlo::DeviceRanks ranks() const { return {out_.replicas, out_.partitions}; }
-  [[nodiscard]] Detail of_devices(Id id) const {
-    OfDevices out;
-    for (Size d = 0; d < out_.devices(); ++d) {
-      out.words.push_back(id == Id::partition_id ? d % out_.partitions : d / out_.partitions);
-    }
-    return out;
-  }
   [[nodiscard]] Detail groups_of(const hlo::Instruction& instruction) const {
     GroupsDetail out{.groups = hlo::device_groups(instruction, ranks())};
     const std::vector<std::size_t> dims = dims_of(instruction);

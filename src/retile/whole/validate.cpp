@@ -12,6 +12,7 @@
 
 #include "retile/core/layout.h"
 #include "retile/core/names.h"
+#include "retile/foreign/reader.h"
 #include "retile/notation/sharding.h"
 #include "retile/whole/array.h"
 #include "retile/whole/blame.h"
@@ -82,14 +83,14 @@ class Matcher {
     }
     out.is_partitioned = true;
     for (std::size_t k = 0; k < a.parameters.size(); ++k) {
-      auto cut = cut_of(before_.starts[k], type_of(a, a.parameters[k]), type_of(b, b.parameters[k]),
-                        fmt::format("parameter {}", k), out.devices);
+      auto cut = cut_of(said(before_.starts[k], after_.starts[k]), type_of(a, a.parameters[k]),
+                        type_of(b, b.parameters[k]), fmt::format("parameter {}", k), out.devices);
       if (!cut) return refuse(cut.error());
       out.starts.push_back(*std::move(cut));
     }
     for (std::size_t k = 0; k < a.results.size(); ++k) {
-      auto cut = cut_of(before_.ends[k], type_of(a, a.results[k]), type_of(b, b.results[k]),
-                        fmt::format("result {}", k), out.devices);
+      auto cut = cut_of(said(before_.ends[k], after_.ends[k]), type_of(a, a.results[k]),
+                        type_of(b, b.results[k]), fmt::format("result {}", k), out.devices);
       if (!cut) return refuse(cut.error());
       out.ends.push_back(*std::move(cut));
     }
@@ -101,6 +102,10 @@ class Matcher {
                                        const Computation& b, const std::vector<ValueId>& others) {
     return std::equal(some.begin(), some.end(), others.begin(), others.end(),
                       [&](ValueId x, ValueId y) { return type_of(a, x) == type_of(b, y); });
+  }
+  /// Shardy's text says how its tiles are cut, which the text before it need not say.
+  [[nodiscard]] static const End& said(const End& before, const End& after) {
+    return before.sharding ? before : after;
   }
   [[nodiscard]] Result<Cut> cut_of(const End& end, const ArrayType& global, const ArrayType& tile,
                                    const std::string& what, Size devices) const {
@@ -608,6 +613,11 @@ class Validator {
   bool in_after_ = false;
 };
 
+Result<Module> read_any(const text::Input& input) {
+  return foreign::language_of(input.text) == foreign::Language::mlir ? read_stablehlo(input)
+                                                                     : read_hlo(input);
+}
+
 }  // namespace
 
 Result<Validation> validate(std::string_view before, const std::string& before_name,
@@ -615,9 +625,9 @@ Result<Validation> validate(std::string_view before, const std::string& before_n
                             const ValidateOptions& options) {
   const text::Input first{before, before_name, true};
   const text::Input second{after, after_name, true};
-  const auto a = read_hlo(first);
+  const auto a = read_any(first);
   if (!a) return refuse(a.error());
-  const auto b = read_hlo(second);
+  const auto b = read_any(second);
   if (!b) return refuse(b.error());
   const auto matching = Matcher(*a, *b, before_name).matching();
   if (!matching) return refuse(matching.error());

@@ -19,6 +19,14 @@ void refuse_at(const Place& place, Code code, std::string message, std::vector<s
   text::fail(place, {.code = code, .message = std::move(message), .notes = std::move(notes)});
 }
 
+std::vector<std::size_t> line_begins(std::string_view text) {
+  std::vector<std::size_t> out = {0};
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    if (text[k] == '\n') out.push_back(k + 1);
+  }
+  return out;
+}
+
 FilePlace file_place(const ModuleContext& context, const Place& place) {
   const std::vector<std::size_t>& lines = *context.lines;
   const auto next = std::upper_bound(lines.begin(), lines.end(), place.span.begin);

@@ -31,6 +31,8 @@ struct ModuleContext {
   std::optional<Size> partitions = {};
 };
 
+/// Where every line of a text begins.
+[[nodiscard]] std::vector<std::size_t> line_begins(std::string_view text);
 [[nodiscard]] FilePlace file_place(const ModuleContext& context, const Place& place);
 
 /// An attribute of an operation under one of two names; nothing where neither stands there.

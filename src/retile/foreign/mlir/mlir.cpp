@@ -10,6 +10,7 @@
 
 #include "retile/core/names.h"
 #include "retile/foreign/before.h"
+#include "retile/foreign/mlir/attributes.h"
 #include "retile/foreign/mlir/before.h"
 #include "retile/foreign/mlir/build.h"
 #include "retile/foreign/mlir/tree.h"
@@ -20,14 +21,6 @@ namespace mlir {
 namespace {
 
 using Kind = Attribute::Kind;
-
-std::vector<std::size_t> line_begins(std::string_view text) {
-  std::vector<std::size_t> out = {0};
-  for (std::size_t k = 0; k < text.size(); ++k) {
-    if (text[k] == '\n') out.push_back(k + 1);
-  }
-  return out;
-}
 
 /// The mesh of `shape = 4x6`, or of the generic form's list.
 PlacedMesh numbered_mesh(const Op& op) {
@@ -54,13 +47,6 @@ PlacedMesh numbered_mesh(const Op& op) {
   return {.mesh = *std::move(mesh)};
 }
 
-PlacedMesh shardy_mesh(const Op& op) {
-  const Place& body = body_of(need(op, "mesh"));
-  text::Scanner scanner(*body.input, body.span);
-  scanner.read_over_lines();
-  return read_any_mesh(scanner);
-}
-
 /// What a function is made of decides by which reader it is read.
 bool has_dialect(const Block& body, std::initializer_list<std::string_view> fronts) {
   return std::any_of(body.ops.begin(), body.ops.end(), [&](const Op& op) {
@@ -84,8 +70,8 @@ class ModuleReader {
 
   void read(Ops& ops, const Op* module) {
     if (module != nullptr) {
-      context_.partitions = count(*module, "mhlo.num_partitions");
-      context_.replicas = count(*module, "mhlo.num_replicas");
+      context_.partitions = device_count(*module, "mhlo.num_partitions");
+      context_.replicas = device_count(*module, "mhlo.num_replicas");
     }
     for (const Op& op : ops) declare(op);
     std::set<std::string> called;
@@ -108,13 +94,6 @@ class ModuleReader {
   }
 
  private:
-  [[nodiscard]] static std::optional<Size> count(const Op& module, std::string_view name) {
-    const Attribute* attribute = find(module, name);
-    if (attribute == nullptr) return std::nullopt;
-    const Size out = number_of(*attribute);
-    if (out < 1) refuse_at(attribute->place, Code::bad_number, "there is one at least");
-    return out;
-  }
   void declare(const Op& op) {
     const bool of_shardy = op.name == "sdy.mesh";
     if (of_shardy || op.name == "mesh.mesh" || op.name == "shard.grid") {

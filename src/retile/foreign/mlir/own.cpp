@@ -60,7 +60,20 @@ constexpr std::array<std::string_view, 41> known = {
     "tensor.cast",
 };
 
-bool is_known(std::string_view name) {
+/// Those of them that leave arrays to a partitioner, and what is put together of others.
+constexpr std::array<std::string_view, 4> known_in_whole_programs = {
+    "chlo.square",
+    "sdy.constant",
+    "sdy.reshard",
+    "sdy.sharding_constraint",
+};
+
+bool is_known(std::string_view name, operations::Scope scope) {
+  if (scope == operations::Scope::computes) {
+    const auto& more = known_in_whole_programs;
+    if (operations::find_mlir(name) != nullptr) return true;
+    if (std::find(more.begin(), more.end(), name) != more.end()) return true;
+  }
   constexpr std::string_view front = "stablehlo.";
   if (name.starts_with(front) &&
       operations::find_stablehlo(name.substr(front.size()), operations::Scope::moves) != nullptr) {
@@ -69,8 +82,17 @@ bool is_known(std::string_view name) {
   return std::find(known.begin(), known.end(), name) != known.end();
 }
 
+/// The type of a complex number's parts.
+Type part_of(Type type) {
+  constexpr std::string_view front = "complex<";
+  if (type.element.starts_with(front)) {
+    type.element = type.element.substr(front.size(), type.element.size() - front.size() - 1);
+  }
+  return type;
+}
+
 bool is_constant(std::string_view name) {
-  return name == "stablehlo.constant" || name == "arith.constant";
+  return name == "stablehlo.constant" || name == "arith.constant" || name == "sdy.constant";
 }
 
 }  // namespace
@@ -84,8 +106,9 @@ void Parser::own(Op& out) {
   if (out.name == "module" || out.name == "builtin.module") return module(out);
   if (out.name == "func.func") return function(out);
   if (out.name == "sdy.manual_computation") return manual_computation(out);
-  if (!is_known(out.name)) fail_unread(out.name, out.place);
+  if (!is_known(out.name, scope_)) fail_unread(out.name, out.place, scope_);
   lexer_.take();
+  if (computing(out)) return;
   items(out);
 }
 
@@ -195,9 +218,13 @@ AttributePtr Parser::own_value(std::string_view key) {
     return shared(std::move(out));
   }
   // A number here has no type: the colon behind it begins those of the operation.
-  if (lexer_.sees(TokenKind::integer)) {
+  if (lexer_.sees(TokenKind::integer) || lexer_.sees("true") || lexer_.sees("false")) {
     Attribute out{.kind = Kind::number, .place = lexer_.here()};
-    out.number = integer();
+    if (lexer_.sees(TokenKind::integer)) {
+      out.number = integer();
+    } else {
+      out.number = lexer_.text_of(lexer_.take().span) == "true" ? 1 : 0;
+    }
     return shared(std::move(out));
   }
   return attribute();
@@ -234,7 +261,11 @@ void Parser::word_item(Op& out) {
     lexer_.go_to(token.span.begin);
     return put(out, "value", dense_attribute());
   }
-  if (lexer_.accept("=")) return put(out, word, own_value(word));
+  if (lexer_.accept("=")) {
+    if (word == "dim_numbers") return put(out, "dimension_numbers", convolved_dimensions());
+    AttributePtr value = own_value(word);
+    return put(out, word, lexer_.accept("x") ? two_lists(std::move(value)) : std::move(value));
+  }
   if (word == "on") {
     if (!lexer_.sees(TokenKind::symbol)) lexer_.fail_expected("the name of a mesh");
     return put(out, "mesh", symbol_attribute());
@@ -317,10 +348,19 @@ void Parser::own_types(Op& out) {
   } while (lexer_.accept(","));
   if (lexer_.accept("->") || lexer_.accept("to")) {
     out.operand_types = std::move(types);
-    out.result_types.push_back(type());
+    if (lexer_.sees("(")) {
+      out.result_types = types_in_parentheses();
+    } else {
+      out.result_types.push_back(type());
+    }
     return;
   }
   const std::size_t operands = out.operands.size();
+  if (out.name == "stablehlo.complex" && types.size() == 1) {
+    out.operand_types.assign(operands, part_of(types.front()));
+    out.result_types = std::move(types);
+    return;
+  }
   if (out.name == "stablehlo.select" && types.size() == 2) types.push_back(types.back());
   if (operands > 0 && types.size() == 1) types.resize(operands, types.front());
   if (types.size() == operands) {

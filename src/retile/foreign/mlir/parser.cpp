@@ -12,7 +12,12 @@
 
 namespace retile::foreign::mlir {
 
-void fail_unread(const std::string& name, const Place& place) {
+void fail_unread(const std::string& name, const Place& place, operations::Scope scope) {
+  if (scope == operations::Scope::computes) {
+    text::fail(place, {.code = Code::unsupported,
+                       .message = fmt::format("{} is not read", shown_name(name)),
+                       .notes = {"what is read: docs/reference/operations.md"}});
+  }
   std::vector<std::string> notes = {who_judges(operations::find_mlir(name)),
                                     "docs/reference/foreign.md lists what is"};
   if (name == "sdy.reshard" || name == "sdy.sharding_constraint") {
@@ -23,7 +28,7 @@ void fail_unread(const std::string& name, const Place& place) {
                      .notes = std::move(notes)});
 }
 
-std::vector<Ops> parse(const text::Input& input) {
+std::vector<Ops> parse(const text::Input& input, operations::Scope scope) {
   constexpr std::string_view mark = "// -----";
   std::vector<Ops> out;
   std::size_t begin = 0;
@@ -33,7 +38,7 @@ std::vector<Ops> parse(const text::Input& input) {
       end = input.text.find(mark, end + 1);
     }
     end = std::min(end, input.text.size());
-    out.push_back(Parser(input, {begin, end}).top());
+    out.push_back(Parser(input, {begin, end}, scope).top());
     begin = std::min(input.text.find('\n', end), input.text.size());
   }
   return out;

@@ -15,7 +15,9 @@ namespace retile::foreign::mlir {
 
 class Parser {
  public:
-  Parser(const text::Input& input, Span range) : lexer_(input, range) {}
+  /// \param scope  whose operations' own forms are read
+  Parser(const text::Input& input, Span range, operations::Scope scope)
+      : scope_(scope), lexer_(input, range) {}
 
   /// Operations up to the end of the text.
   [[nodiscard]] Ops top();
@@ -85,6 +87,16 @@ class Parser {
   [[nodiscard]] AttributePtr own_value(std::string_view key);
   static void put(Op& out, std::string name, AttributePtr value);
 
+  // computing.cpp: own forms of what stands in whole programs alone
+
+  [[nodiscard]] bool computing(Op& out);
+  void reduce(Op& out);
+  void reducer(Op& out);
+  void while_loop(Op& out);
+  [[nodiscard]] AttributePtr two_lists(AttributePtr first);
+  [[nodiscard]] AttributePtr convolved_dimensions();
+
+  operations::Scope scope_;
   Lexer lexer_;
   std::size_t depth_ = 0;
   std::map<std::string, AttributePtr, std::less<>> attribute_aliases_;

@@ -9,7 +9,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/names.h"
-#include "retile/foreign/mlir/build.h"
+#include "retile/foreign/mlir/attributes.h"
 #include "retile/operations/element.h"
 #include "retile/operations/table.h"
 #include "retile/text/scanner.h"
@@ -25,22 +25,6 @@ using Kind = Attribute::Kind;
 constexpr std::size_t deepest_calls = 32;
 /// Operations that calls may make of the file's, however they multiply them.
 constexpr std::size_t most_in_calls = std::size_t{1} << 18;
-
-constexpr std::array<std::pair<std::string_view, Comparison>, 6> comparisons = {{
-    {"EQ", Comparison::eq},
-    {"NE", Comparison::ne},
-    {"LT", Comparison::lt},
-    {"LE", Comparison::le},
-    {"GT", Comparison::gt},
-    {"GE", Comparison::ge},
-}};
-constexpr std::array<std::pair<std::string_view, Order>, 5> orders = {{
-    {"NOTYPE", Order::of_type},
-    {"SIGNED", Order::as_signed},
-    {"UNSIGNED", Order::as_unsigned},
-    {"FLOAT", Order::floating},
-    {"TOTALORDER", Order::total},
-}};
 
 class TileReader {
  public:
@@ -217,17 +201,18 @@ class TileReader {
   // Collectives.
 
   void all_gather(const Op& op) {
-    put(op, AllGather{dim_of(need(op, "all_gather_dim")), groups(op, true)});
+    put(op, AllGather{dim_of(need(op, "all_gather_dim")), groups_of(context_, op, true)});
   }
   void all_to_all(const Op& op) {
     put(op, AllToAll{dim_of(need(op, "split_dimension")), dim_of(need(op, "concat_dimension")),
-                     groups(op, false)});
+                     groups_of(context_, op, false)});
     check_split_count(op);
   }
-  void collective_permute(const Op& op) { put(op, CollectivePermute{pairs(op)}); }
-  void all_reduce(const Op& op) { put(op, AllReduce{addition(op), groups(op, true)}); }
+  void collective_permute(const Op& op) { put(op, CollectivePermute{pairs_of(context_, op)}); }
+  void all_reduce(const Op& op) { put(op, AllReduce{addition(op), groups_of(context_, op, true)}); }
   void reduce_scatter(const Op& op) {
-    put(op, ReduceScatter{addition(op), dim_of(need(op, "scatter_dimension")), groups(op, true)});
+    put(op, ReduceScatter{addition(op), dim_of(need(op, "scatter_dimension")),
+                          groups_of(context_, op, true)});
   }
   void check_split_count(const Op& op) const {
     const auto& action = std::get<AllToAll>(builder_.out.operations.back().action);
@@ -237,156 +222,6 @@ class TileReader {
     refuse_at(count->place, Code::bad_program,
               fmt::format("split_count is {}, but groups have {}", count->number,
                           counted(action.groups.front().size(), "device")));
-  }
-  /// The handle of a channel: 0 where there is none.
-  [[nodiscard]] static Size channel(const Op& op) {
-    const Attribute* handle = find(op, "channel_handle", "channel_id");
-    if (handle == nullptr) return 0;
-    if (handle->kind == Kind::number) return handle->number;
-    const Place& body = body_of(*handle);
-    text::Scanner scanner(*body.input, body.span);
-    scanner.read_over_lines();
-    scanner.expect("<");
-    scanner.expect("handle");
-    scanner.expect("=");
-    return scanner.number().value;
-  }
-  /// Refuses groups of replicas in a program of partitions: who means them does not mean devices.
-  void check_numbers(const Op& op, bool has_global_ids) const {
-    const bool has_channel = channel(op) > 0;
-    const Attribute* global_ids = find(op, "use_global_device_ids");
-    if (global_ids != nullptr && global_ids->kind != Kind::unit) {
-      refuse_at(global_ids->place, Code::syntax, "use_global_device_ids stands without a value");
-    }
-    const bool global = has_global_ids && global_ids != nullptr;
-    if (global && !has_channel) {
-      refuse_at(op.place, Code::syntax, "use_global_device_ids without a channel_handle");
-    }
-    if (!has_global_ids && has_channel && context_.replicas.value_or(1) > 1) {
-      refuse_at(op.place, Code::unsupported,
-                "numbers of partitions in a program of several replicas",
-                {"channel_handle makes them partitions"});
-    }
-    const bool several_partitions = context_.partitions.value_or(1) > 1;
-    if (!several_partitions || (has_channel && (!has_global_ids || global))) return;
-    refuse_at(op.place, Code::unsupported, "numbers of replicas in a program of several partitions",
-              {has_global_ids ? "channel_handle and use_global_device_ids make them devices"
-                              : "channel_handle makes them partitions"});
-  }
-  /// Numbers of devices, which the verifier has in 64 bits.
-  [[nodiscard]] static const std::vector<std::int64_t>& device_list(const Attribute& list) {
-    const std::vector<std::int64_t>& numbers = numbers_of(list);
-    if (list.type().element != "i64") {
-      refuse_at(list.place, Code::syntax, "numbers of devices are of the type i64");
-    }
-    return numbers;
-  }
-  Groups groups(const Op& op, bool has_global_ids) {
-    check_numbers(op, has_global_ids);
-    const Attribute& list = need(op, "replica_groups");
-    if (list.kind == Kind::dialect && list.text == "stablehlo.replica_group_mesh_axes") {
-      return axis_groups(list);
-    }
-    const std::vector<std::int64_t>& numbers = device_list(list);
-    const Shape& extents = list.type().extents;
-    if (extents.size() != 2) refuse_at(list.place, Code::syntax, "groups are rows of numbers");
-    const auto count = checked_product(extents);
-    if (numbers.size() == 1 && count != 1) {
-      refuse_at(list.place, Code::bad_device, "one number for all of the groups' devices");
-    }
-    if (!count || static_cast<Size>(numbers.size()) != *count) {
-      refuse_at(list.place, Code::syntax, "not as many numbers as the type has");
-    }
-    Groups out;
-    for (Size row = 0; row < extents[0]; ++row) {
-      std::vector<Size>& group = out.emplace_back();
-      for (Size k = 0; k < extents[1]; ++k) {
-        group.push_back(numbers[static_cast<std::size_t>(row * extents[1] + k)]);
-      }
-    }
-    return out;
-  }
-  /// `<mesh = @m, axes = [#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>]>`
-  Groups axis_groups(const Attribute& list) {
-    const Place& body = body_of(list);
-    text::Scanner scanner(*body.input, body.span);
-    scanner.read_over_lines();
-    scanner.expect("<");
-    if (!scanner.accept("mesh_name")) scanner.expect("mesh");
-    scanner.expect("=");
-    scanner.expect("@");
-    const auto name = scanner.name("the name of a mesh");
-    const auto mesh = context_.meshes.find(name.value);
-    if (mesh == context_.meshes.end()) {
-      refuse_at(name.place, Code::bad_argument, "no mesh of this name is known");
-    }
-    scanner.expect(",");
-    scanner.expect("axes");
-    scanner.expect("=");
-    scanner.expect("[");
-    std::vector<Digit> digits;
-    if (!scanner.accept("]")) {
-      do {
-        digits.push_back(axis_ref(scanner, mesh->second.mesh));
-      } while (scanner.accept(","));
-      scanner.expect("]");
-    }
-    scanner.expect(">");
-    for (std::size_t k = 0; k < digits.size(); ++k) {
-      std::vector<Digit> rest = digits;
-      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(k));
-      if (meets(digits[k], rest)) refuse_at(list.place, Code::axis_used_twice, "axes that meet");
-    }
-    return groups_along(mesh->second, digits);
-  }
-  [[nodiscard]] static bool meets(const Digit& digit, const std::vector<Digit>& others) {
-    return std::any_of(others.begin(), others.end(), [&](const Digit& other) {
-      return digit.size > 1 && other.size > 1 && digit.stride < other.stride * other.size &&
-             other.stride < digit.stride * digit.size;
-    });
-  }
-  [[nodiscard]] static Digit axis_ref(text::Scanner& scanner, const Mesh& mesh) {
-    const std::size_t begin = scanner.next();
-    if (scanner.accept("#")) scanner.expect("stablehlo.axis_ref");
-    scanner.expect("<");
-    scanner.expect("name");
-    scanner.expect("=");
-    AxisPart part{scanner.quoted("the name of an axis").value};
-    if (scanner.accept(",")) {
-      scanner.expect("sub_axis_info");
-      scanner.expect("=");
-      scanner.expect("(");
-      part.major = scanner.size("what is cut off before a part of an axis").value;
-      scanner.expect(")");
-      part.size = scanner.size("the size of a part of an axis").value;
-    }
-    scanner.expect(">");
-    const auto digit = digit_of(mesh, part);
-    if (!digit) refuse_at(scanner.since(begin), Code::unknown_axis, "the mesh has no such axis");
-    return *digit;
-  }
-  [[nodiscard]] std::vector<std::pair<Size, Size>> pairs(const Op& op) const {
-    check_numbers(op, false);
-    const Attribute& list = need(op, "source_target_pairs");
-    const std::vector<std::int64_t>& numbers = device_list(list);
-    const Shape& extents = list.type().extents;
-    std::vector<std::pair<Size, Size>> out;
-    if (extents.size() == 2 && extents[0] == 0) return out;
-    if (extents.size() != 2 || extents[1] != 2) {
-      refuse_at(list.place, Code::syntax, "pairs are rows of two numbers");
-    }
-    if (numbers.size() == 1 && extents[0] == 1) return {{numbers[0], numbers[0]}};
-    if (numbers.size() % 2 != 0 || static_cast<Size>(numbers.size() / 2) != extents[0]) {
-      refuse_at(list.place, Code::syntax, "not as many numbers as the type has");
-    }
-    std::set<Size> sources;
-    for (std::size_t k = 0; k < numbers.size(); k += 2) {
-      if (!sources.insert(numbers[k]).second) {
-        refuse_at(list.place, Code::bad_device, fmt::format("{} is a source twice", numbers[k]));
-      }
-      out.emplace_back(numbers[k], numbers[k + 1]);
-    }
-    return out;
   }
   /// That a region reduces scalars of the operands' type.
   void check_reduced(const Op& op, const Block& body) const {
@@ -497,12 +332,10 @@ class TileReader {
     return out;
   }
   void compare(const Op& op) {
-    const auto comparison = word_of(op, "comparison_direction", comparisons);
-    if (!comparison) refuse_at(op.place, Code::syntax, "a comparison of no direction");
-    const Order order = word_of(op, "compare_type", orders).value_or(Order::of_type);
-    put(op, Compare{*comparison, order});
+    const Compare compare = comparison_of(op);
+    put(op, compare);
     const ValueId operand = builder_.out.operations.back().operands.front();
-    check_order(op, order, element_kind(builder_.out.values[operand].type.element));
+    check_order(op, compare.order, element_kind(builder_.out.values[operand].type.element));
   }
   /// That a comparison is one of the operands' type, as the verifier does.
   static void check_order(const Op& op, Order order, const ElementKind& kind) {
@@ -513,23 +346,6 @@ class TileReader {
         fmt::format("a comparison of {} numbers as {}", kind.is_signed ? "signed" : "unsigned",
                     kind.is_signed ? "UNSIGNED" : "SIGNED"));
   }
-  /// What an attribute says by a word, which stands alone in the operation's own form.
-  template <typename Names>
-  [[nodiscard]] static auto word_of(const Op& op, std::string_view attribute, const Names& names)
-      -> std::optional<decltype(names[0].second)> {
-    const Attribute* generic = find(op, attribute);
-    std::string_view last;
-    if (generic != nullptr && generic->kind == Kind::dialect) {
-      last = text_at(body_of(*generic));
-      last = last.substr(0, last.find_last_not_of("> ") + 1);
-      last = last.substr(last.find_last_of(" <") + 1);
-    }
-    for (const auto& [name, meaning] : names) {
-      if (generic == nullptr ? find(op, name) != nullptr : name == last) return meaning;
-    }
-    return std::nullopt;
-  }
-
   // Regions and functions.
 
   void call(const Op& op, std::size_t level) {
@@ -662,46 +478,9 @@ class TileReader {
                                                         std::size_t number) const {
     const Attribute* sharding = sharding_attribute(function_, list, number);
     if (sharding == nullptr) return std::nullopt;
-    return WrittenEnd{.text = with_mesh(*sharding), .place = file_place(context_, sharding->place)};
+    return WrittenEnd{.text = with_mesh(context_, body_of(*sharding)),
+                      .place = file_place(context_, sharding->place)};
   }
-  /// The sharding with its mesh in the place of the mesh's name.
-  [[nodiscard]] std::string with_mesh(const Attribute& sharding) const {
-    const std::string text = one_line(text_at(body_of(sharding)));
-    const std::size_t at = text.find('@');
-    const std::size_t comma = text.find(',');
-    if (at == std::string_view::npos || comma == std::string_view::npos || comma < at) {
-      return text;
-    }
-    std::string name(text.substr(at + 1, comma - at - 1));
-    if (name.size() > 1 && name[0] == '"') name = name.substr(1, name.size() - 2);
-    const auto mesh = context_.meshes.find(name);
-    if (mesh == context_.meshes.end()) return text;
-    return fmt::format("{}{}{}", text.substr(0, at), mesh_text(mesh->second), text.substr(comma));
-  }
-  /// Without comments and ends of lines.
-  [[nodiscard]] static std::string one_line(std::string_view text) {
-    std::string out;
-    bool quoted = false;
-    for (std::size_t k = 0; k < text.size(); ++k) {
-      if (text[k] == '"') quoted = !quoted;
-      if (!quoted && text.substr(k, 2) == "//") k = std::min(text.find('\n', k), text.size());
-      if (k < text.size()) out += text[k] == '\n' ? ' ' : text[k];
-    }
-    return out;
-  }
-  [[nodiscard]] static std::string mesh_text(const PlacedMesh& mesh) {
-    std::string out = "mesh<[";
-    for (const Axis& axis : mesh.mesh.axes()) {
-      if (out.back() != '[') out += ", ";
-      out += fmt::format("\"{}\"={}", axis.name, axis.size);
-    }
-    out += "]";
-    for (Size p = 0; mesh.order && p < mesh.mesh.device_count(); ++p) {
-      out += fmt::format("{}{}", p == 0 ? ", device_ids=[" : ", ", mesh.order->at(p));
-    }
-    return out + (mesh.order ? "]>" : ">");
-  }
-
   const ModuleContext& context_;
   const Op& function_;
   const ReadOptions& options_;

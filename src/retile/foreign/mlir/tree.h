@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "retile/core/size.h"
+#include "retile/operations/table.h"
 #include "retile/text/place.h"
 
 namespace retile::foreign::mlir {
@@ -135,11 +136,14 @@ struct Op {
   return nullptr;
 }
 
-/// Refuses an operation by name.
-[[noreturn]] void fail_unread(const std::string& name, const Place& place);
+/// Refuses an operation by name, as what reads operations of a scope.
+[[noreturn]] void fail_unread(const std::string& name, const Place& place,
+                              operations::Scope scope = operations::Scope::moves);
 
 /// The operations of a text outside of all others, of every part of it: `// -----` parts what knows
 /// nothing of each other.
-[[nodiscard]] std::vector<Ops> parse(const text::Input& input);
+/// \param scope  whose operations' own forms are read
+[[nodiscard]] std::vector<Ops> parse(const text::Input& input,
+                                     operations::Scope scope = operations::Scope::moves);
 
 }  // namespace retile::foreign::mlir
