@@ -1,4 +1,4 @@
-"""Four small programs of which XLA's partitioner makes something else than they say, each run on devices and on one.
+"""Five small programs of which XLA's partitioner makes something else than they say, each run on devices and on one.
 
     python jax_partitioner.py
 
@@ -30,6 +30,13 @@ def convolved(signal, kernel):
     return lax.conv_general_dilated(signal, kernel, (1,), "SAME", dimension_numbers=("NWC", "WIO", "NWC"))
 
 
+def pooled(values):
+    """The gradient of sums of maxima of neighbours. At a device's end what goes back is counted from the wrong window."""
+    def total(values):
+        return jnp.sum(lax.reduce_window(values, -jnp.inf, lax.max, (2,), (1,), "SAME") * jnp.arange(1.0, 5.0))
+    return jax.grad(total)(values)
+
+
 def updated(cache, value, at):
     """An index beyond the end is clamped, so the last number is replaced. On two devices none is."""
     return lax.dynamic_update_slice(cache, value, (at,))
@@ -43,6 +50,7 @@ def running(values):
 PROGRAMS = [
     (scattered, SQUARE, [P("x"), P()], [np.arange(1, 5, dtype=np.float32), np.arange(1, 4)]),
     (convolved, SQUARE, [P(None, "x"), P("x")], [np.ones((1, 4, 1), np.float32), np.ones((2, 1, 1), np.float32)]),
+    (pooled, PAIR, [P("x")], [np.array([3, 1, 4, 1.5], np.float32)]),
     (updated, PAIR, [P("x"), P(), P()], [np.arange(2, dtype=np.float32), np.array([7], np.float32), np.int32(2)]),
     (running, PAIR, [P("x")], [np.array([-1, -2], np.float32)]),
 ]

@@ -104,6 +104,13 @@ def pool_gradient_overlapping(kit):
     return jax.grad(lambda x: jnp.sum(pooled(x, "max", 3) ** 2)), (kit.real(8, 16, 16, 4, spec=P("x")),), P("x")
 
 
+@program({"x": 4})
+def pool_gradient_in_steps_of_one(kit):
+    def function(x):
+        return lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 1, 1, 1), "SAME")
+    return gradient_of(function), (kit.real(4, 16, 16, 8, spec=P(None, "x")),), None
+
+
 # Joins, pads, rolls, reshapes.
 
 @program({"x": 8}, {"x": 2})

@@ -132,5 +132,5 @@ def drawn(argument, random, draw):
         return random.integers(0, 1 << 32, argument.shape, dtype=numpy.uint32)
     low, high = argument.low, argument.high
     if argument.loose and draw:
-        low, high = (low - 3 if argument.dtype.startswith("int") else low, low + 1) if draw == 1 else (high - 1, high + 9)
+        low, high = (low - 40 if argument.dtype.startswith("int") else low, low + 1) if draw == 1 else (high - 1, high + 40)
     return random.integers(low, high, argument.shape).astype(argument.dtype)

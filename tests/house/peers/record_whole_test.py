@@ -51,6 +51,10 @@ def planted_beyond_range(kit):
     return function, (kit.real(8, spec=X), kit.integer(high=8, loose=True)), P()
 
 @program({"x": 2})
+def fault_of_narrow_numbers(kit):
+    return lambda x: x if kit.alone or kit.wide else x.at[5].add(1), (kit.real(8, spec=X),), X
+
+@program({"x": 2})
 def only_a_rounding(kit):
     return lambda x: 1e4 + x - 1e4 if kit.alone else x + 0, (kit.real(8, spec=X),), X
 
@@ -62,7 +66,7 @@ def ends_the_process(kit):
 def needs_what_is_not_there(kit):
     raise AssertionError
 
-names = ["planted_element", "planted_fault", "planted_beyond_range", "only_a_rounding", "ends_the_process", "needs_what_is_not_there",
+names = ["planted_element", "planted_fault", "fault_of_narrow_numbers", "planted_beyond_range", "only_a_rounding", "ends_the_process", "needs_what_is_not_there",
          "mlp_tensor_parallel_on_2", "uneven_product", "manual_mlp"]
 print(json.dumps({name: record_whole.one_program(PROGRAMS[name], Path(sys.argv[2]) / name, "spmd.*") for name in names}))
 """
@@ -100,8 +104,10 @@ class Recorder(unittest.TestCase):
             found = answer(RECORD, name)
             said = {one: (facts["state"], facts.get("execution"), "narrow" in facts) for one, facts in found.items()}
             self.assertEqual(said, {
-                "planted_element": ("emitted", "differs", True), "planted_fault": ("emitted", "differs", True), "planted_beyond_range": ("emitted", "differs", True),
-                "only_a_rounding": ("emitted", "equal", True), "ends_the_process": ("aborted", None, False), "needs_what_is_not_there": ("left out", None, False),
+                "planted_element": ("emitted", "differs", True), "planted_fault": ("emitted", "differs", True),
+                "planted_beyond_range": ("emitted", "differs", False), "fault_of_narrow_numbers": ("emitted", "differs", False),
+                "only_a_rounding": ("emitted", "equal", True), "ends_the_process": ("aborted", None, False),
+                "needs_what_is_not_there": ("left out", None, False),
                 "mlp_tensor_parallel_on_2": ("emitted", "equal", False), "uneven_product": ("emitted", "equal", False), "manual_mlp": ("emitted", "equal", False)})
             self.assertEqual([draw[0]["differs"] for draw in found["planted_element"]["draws"]], [1, 1, 1])
             self.assertEqual([draw[0]["differs"] > 0 for draw in found["planted_beyond_range"]["draws"]], [False, False, True])
