@@ -206,7 +206,8 @@ def error_of(wanted, got):
         return (wanted != got).astype(np.float64)
     with np.errstate(all="ignore"):
         size = np.max(np.abs(wanted), where=np.isfinite(wanted), initial=0.0)
-        scale = np.maximum(np.abs(wanted), 1e-3 * size) + 1e-12
+        # One number that is very large must not hide the others.
+        scale = np.maximum(np.abs(wanted), min(1e-3 * size, 1.0)) + 1e-12
         apart = np.abs(wanted - got) / scale
     apart = np.where((wanted == got) | (np.isnan(wanted) & np.isnan(got)), 0.0, apart)
     return np.where(np.isnan(apart), np.inf, apart)

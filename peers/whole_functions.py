@@ -227,7 +227,7 @@ def moved():
         "scatter_set": (lambda x, u: (x.at[jnp.array([3, 0, 5])].set(u), x.at[1:3, ::2].set(0.0)), [reals(7, 4), reals(3, 4)]),
         "scatter_batched": (jax.vmap(lambda x, i, u: x.at[i].add(u)), [reals(3, 5), whole(0, 5, 3, 6), reals(3, 6)]),
         "scatter_windows": (scatter_windows, [reals(6, 7, 3), whole(-2, 8, 4, 2), reals(4, 2, 3)]),
-        "scatter_apply": (lambda x, i: x.at[i].apply(jnp.sin), [reals(9), whole(0, 9, 4)]),
+        "scatter_apply": (lambda x, i: x.at[i].apply(jnp.sin), [reals(9), whole(0, 4, 9)]),
         "segments": (lambda x, i: (jax.ops.segment_sum(x, i, 5), jax.ops.segment_max(x, i, 5)), [reals(20, 3), whole(0, 5, 20)]),
         "one_hot": (lambda i: (jax.nn.one_hot(i, 5), jnp.bincount(i, length=7)), [whole(0, 6, 9)]),
         "diagonals": (lambda x: (jnp.diag(x), jnp.diagonal(x, 1), jnp.trace(x), jnp.tril(x), jnp.triu(x, 1)), [reals(5, 5)]),

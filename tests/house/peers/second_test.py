@@ -303,6 +303,67 @@ class Operations(unittest.TestCase):
         ]
         self.assertEqual(run(lines, a, at).tolist(), [[0, 4, 4, 1]])
 
+    def test_windows_are_moved_inside_by_gather_and_left_out_whole_by_scatter(self):
+        a, at = numpy.arange(5.0), numpy.array([[-1], [3], [4], [1]], numpy.int32)
+        lines = [
+            "p = f32[5] parameter(0)",
+            "i = s32[4,1] parameter(1)",
+            "ROOT r = f32[4,2] gather(p, i), offset_dims={1}, collapsed_slice_dims={}, start_index_map={0}, index_vector_dim=1, slice_sizes={2}",
+        ]
+        self.assertEqual(run(lines, a, at).tolist(), [[[0, 1], [3, 4], [3, 4], [1, 2]]])
+        lines = [
+            "p = f32[5] parameter(0)",
+            "i = s32[4,1] parameter(1)",
+            "u = f32[4,2] parameter(2)",
+            "ROOT r = f32[5] scatter(p, i, u), update_window_dims={1}, inserted_window_dims={}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add",
+        ]
+        self.assertEqual(run(lines, a, at, numpy.full((4, 2), 10.0), more=ADD).tolist(), [[0, 11, 12, 13, 14]])
+
+    def test_updates_of_one_place_come_one_after_the_other(self):
+        twice = "f {\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n  d = f32[] add(x, x)\n  ROOT s = f32[] add(d, y)\n}\n"
+        lines = [
+            "p = f32[2] parameter(0)",
+            "i = s32[3,1] parameter(1)",
+            "u = f32[3] parameter(2)",
+            "ROOT r = f32[2] scatter(p, i, u), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=f",
+        ]
+        made = run(lines, numpy.array([1.0, 5.0]), numpy.zeros((3, 1), numpy.int32), numpy.array([1.0, 2.0, 3.0]), more=twice)
+        self.assertEqual(made.tolist(), [[19, 5]])
+
+    def test_a_kernel_that_is_reversed(self):
+        lines = ["p = f32[1,3,1] parameter(0)", "k = f32[2,1,1] parameter(1)"]
+        end = "ROOT r = f32[1,2,1] convolution(p, k), window={{size=2{}}}, dim_labels=b0f_0io->b0f"
+        given = numpy.array([1.0, 10.0, 100.0]).reshape(1, 3, 1), numpy.array([1.0, 2.0]).reshape(2, 1, 1)
+        for more, wanted in (("", [21, 210]), (" rhs_reversal=1", [12, 120])):
+            self.assertEqual(run([*lines, end.format(more)], *given).reshape(-1).tolist(), wanted)
+
+    def test_padding_is_never_chosen_in_a_window(self):
+        ge = "ge {\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n  ROOT s = pred[] compare(x, y), direction=GE\n}\n"
+        lines = [
+            "p = f32[4] parameter(0)",
+            "s = f32[3] parameter(1)",
+            "z = f32[] constant(0)",
+            "ROOT r = f32[4] select-and-scatter(p, s, z), window={size=2 stride=2 pad=1_1}, select=ge, scatter=add",
+        ]
+        self.assertEqual(
+            run(lines, numpy.array([-4.0, -1.0, -2.0, -3.0]), numpy.array([1.0, 2.0, 3.0]), more=ADD + ge).tolist(), [[1, 2, 0, 3]]
+        )
+
+    def test_an_index_of_no_branch_takes_the_last(self):
+        branches = "".join(
+            f"b{k} {{\n  a = f32[] parameter(0)\n  c = f32[] constant({k})\n  ROOT s = f32[] add(a, c)\n}}\n" for k in range(3)
+        )
+        lines = [
+            "i = s32[] parameter(0)",
+            "p = f32[] constant(10)",
+            "ROOT r = f32[] conditional(i, p, p, p), branch_computations={b0, b1, b2}",
+        ]
+        self.assertEqual([run(lines, numpy.int32(at), more=branches).tolist() for at in (-1, 0, 1, 2, 3)], [[12], [10], [11], [12], [12]])
+
+    def test_padding_between_and_below_zero(self):
+        lines = ["p = f32[3] parameter(0)", "z = f32[] constant(9)", "ROOT r = f32[7] pad(p, z), padding=-1_3_1"]
+        self.assertEqual(run(lines, numpy.array([1.0, 2.0, 3.0])).tolist(), [[9, 2, 9, 3, 9, 9, 9]])
+
     def test_sort_keeps_the_order_of_what_is_equal(self):
         less = "less {\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  i = s32[] parameter(2)\n  j = s32[] parameter(3)\n  ROOT c = pred[] compare(a, b), direction=LT\n}\n"
         keys = numpy.array([3, 1, 3, 2, 1, 3, 0], numpy.int32)
@@ -370,6 +431,10 @@ class Rounding(unittest.TestCase):
     def test_the_limit(self):
         for factor, wanted in ((1, "right"), (1 + 1e-12, "right"), (1 + 1e-7, "wrong"), (2, "wrong")):
             self.assertEqual(verdict(self.text(1), self.text(factor))["verdict"], wanted, factor)
+
+    def test_a_large_number_hides_no_other(self):
+        wanted, got = numpy.array([1e300, 3.0, 0.0, 2.0]), numpy.array([1e300, 2.0, 0.0, 2.0])
+        self.assertEqual((whole_evaluate.error_of(wanted, got) > 1e-9).tolist(), [False, True, False, False])
 
     def test_what_is_never_a_number_gets_no_verdict(self):
         nothing = self.text("nan")
