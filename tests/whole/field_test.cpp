@@ -5,6 +5,7 @@
 
 #include <array>
 #include <random>
+#include <vector>
 
 #include "retile/spmd/primes.h"
 
@@ -129,6 +130,53 @@ TEST(Field, sums_of_products_are_those_of_their_parts) {
     x.push_back(field.drawn(random));
     y.push_back(field.drawn(random));
     sum = field.add(sum, field.mul(x.back(), y.back()));
+  }
+}
+
+TEST(Field, products_of_rows_are_sums_of_products) {
+  const Field field(8, 4);
+  std::mt19937_64 random(2);
+  const auto largest = static_cast<Word>(field.prime() - 1);
+  for (const Size depth : {0, 1, 7, 8, 9, 16, 17, 100}) {
+    for (const Size rows : {1, 2, 3, 4}) {
+      for (const Size columns : {1, 2, 3, 5}) {
+        std::vector<Word> x(static_cast<std::size_t>(rows * depth), largest);
+        std::vector<Word> y(static_cast<std::size_t>(columns * depth), largest);
+        for (std::size_t k = 0; k < x.size(); k += 2) x[k] = field.drawn(random);
+        for (std::size_t k = 0; k < y.size(); k += 3) y[k] = field.drawn(random);
+        std::vector<Word> out(static_cast<std::size_t>(rows * columns), -1);
+        field.products(x.data(), rows, y.data(), columns, depth, out.data());
+        for (Size m = 0; m < rows; ++m) {
+          for (Size n = 0; n < columns; ++n) {
+            Word sum = 0;
+            for (Size k = 0; k < depth; ++k) {
+              sum = field.add(sum, field.mul(x[static_cast<std::size_t>(m * depth + k)],
+                                             y[static_cast<std::size_t>(n * depth + k)]));
+            }
+            EXPECT_EQ(out[static_cast<std::size_t>(m * columns + n)], sum)
+                << rows << " " << columns << " " << depth;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Field, many_quotients_are_those_of_single_numbers) {
+  const Field field(9, 4);
+  std::mt19937_64 random(3);
+  const std::array<Word, 5> special = {0, Field::infinity, Field::minus_infinity, Field::no_number,
+                                       field.from(1)};
+  for (const std::size_t count : {0U, 1U, 3U, 4U, 5U, 1023U, 1024U, 1025U, 3000U}) {
+    std::vector<Word> a;
+    std::vector<Word> b;
+    for (std::size_t k = 0; k < count; ++k) {
+      a.push_back(random() % 4 == 0 ? special[random() % 5] : field.drawn(random));
+      b.push_back(random() % 4 == 0 ? special[random() % 5] : field.drawn(random));
+    }
+    std::vector<Word> out(count, -99);
+    field.divide(a, b.data(), out.data());
+    for (std::size_t k = 0; k < count; ++k) ASSERT_EQ(out[k], field.div(a[k], b[k])) << k;
   }
 }
 

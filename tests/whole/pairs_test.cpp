@@ -234,6 +234,55 @@ TEST(Pairs, each_draw_has_a_prime_of_its_own_and_the_seed_makes_them) {
   EXPECT_NE(a->primes[0], a->primes[1]);
 }
 
+/// Operations on so many numbers that both texts are run at once.
+std::string large(const std::string& more) {
+  return module_of("%x = f32[300,300] parameter(0)\n%y = f32[300,300] negate(%x)\n" + more);
+}
+
+TEST(Pairs, what_is_refused_first_is_said_whatever_thread_is_first) {
+  const std::string good = large("ROOT %r = f32[300,300] negate(%y)\n");
+  const std::string bad = large(
+      "%c = c64[300,300] complex(%x, %y)\n%b = u64[300,300] bitcast-convert(%c)\n"
+      "ROOT %r = f32[300,300] negate(%y)\n");
+  EXPECT_EQ(answer(good, good), "right");
+  EXPECT_EQ(answer(good, large("ROOT %r = f32[300,300] copy(%y)\n")), "wrong");
+  for (const bool is_first_bad : {false, true}) {
+    for (const bool is_second_bad : {false, true}) {
+      if (!is_first_bad && !is_second_bad) continue;
+      const auto out = validated(is_first_bad ? bad : good, is_second_bad ? bad : good);
+      ASSERT_TRUE(out.has_value()) << out.error().message;
+      EXPECT_EQ(out->answer, Answer::undecided);
+      EXPECT_EQ(out->in_after, !is_first_bad);
+      EXPECT_GT(out->line, 1U);
+    }
+  }
+}
+
+TEST(Pairs, groups_that_hold_the_same_make_the_same_and_others_do_not) {
+  const std::string before =
+      "HloModule m, num_partitions=4\nENTRY %main {\n  %x = f32[4,2] parameter(0), "
+      "sharding={devices=[4,1]<=[4]}\n  %z = f32[] constant(0)\n"
+      "  %a = f32[2,2,2] reshape(%x)\n  %r = f32[2,2] REDUCED\n"
+      "  ROOT %s = f32[2,2] copy(%r), sharding={devices=[2,1,2]<=[4] last_tile_dim_replicate}\n}\n";
+  const auto with = [](std::string text, const std::string& what, const std::string& by) {
+    const std::size_t at = text.find(what);
+    return at == std::string::npos ? text : text.replace(at, what.size(), by);
+  };
+  const std::string first =
+      scalar_computations() +
+      with(before, "REDUCED", "reduce(%a, %z), dimensions={1}, to_apply=%add_f32");
+  const std::string text =
+      "HloModule m, num_partitions=4\n" + scalar_computations() + first.substr(first.find("ENTRY"));
+  const auto after = [](const std::string& groups) {
+    return "HloModule m, num_partitions=4\n" + scalar_computations() +
+           "ENTRY %main {\n  %x = f32[1,2] parameter(0)\n  ROOT %r = f32[1,2] all-reduce(%x), "
+           "replica_groups=" +
+           groups + ", channel_id=1, use_global_device_ids=true, to_apply=%add_f32\n}\n";
+  };
+  EXPECT_EQ(answer(text, after("{{0,1},{2,3}}")), "right");
+  EXPECT_EQ(answer(text, after("{{0,2},{1,3}}")), "wrong");
+}
+
 TEST(Pairs, limits_are_kept) {
   const std::string large = module_of(
       "%x = f32[2000,2000] parameter(0)\nROOT %r = f32[2000,2000] dot(%x, %x), "

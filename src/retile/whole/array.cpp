@@ -1,5 +1,7 @@
 #include "retile/whole/array.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -269,6 +271,16 @@ IndexedBoxes::IndexedBoxes(const GatherDetail& detail, const Shape& operand, con
       index_strides_.push_back(in_indices[k]);
     }
   }
+}
+
+void Memory::take(Size bytes) {
+  Size used = used_.load(std::memory_order_relaxed);
+  do {
+    if (bytes > most_ - used) {
+      throw LimitReached{
+          fmt::format("the devices hold more than {} MiB of numbers", most_ / (Size{1} << 20))};
+    }
+  } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
 }
 
 Shape IndexedBoxes::start(const std::vector<Word>& indices, const ElementKind& kind,

@@ -1,6 +1,7 @@
 // What one device holds of a value, and how parts of it are moved. Room-internal.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -13,37 +14,62 @@
 
 namespace retile::whole {
 
-using foreign::Budget;
 using foreign::LimitReached;
 using foreign::strides_of;
 
-/// What all evaluations of a run share: memory and time.
+/// How many bytes all arrays of a run may take, whatever thread makes them.
+class Memory {
+ public:
+  explicit Memory(Size most_bytes) : most_(most_bytes) {}
+
+  /// Throws LimitReached.
+  void take(Size bytes);
+  void give_back(Size bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+ private:
+  Size most_;
+  std::atomic<Size> used_ = 0;
+};
+
+/// What all evaluations of a run share: memory and time. One for each thread.
 class Limits {
  public:
-  Limits(Size most_bytes, const Deadline& deadline) : budget(most_bytes), watch_(deadline) {}
+  Limits(Size most_bytes, const Deadline& deadline)
+      : memory_(std::make_shared<Memory>(most_bytes)), deadline_(deadline), watch_(deadline) {}
+  /// Of another thread that takes part in a run, which ends as soon as `stops`.
+  Limits(const Limits& other, const std::atomic<bool>& stops)
+      : memory_(other.memory_),
+        deadline_(other.deadline_),
+        watch_(other.deadline_),
+        stops_(&stops) {}
 
   /// Counts work, in steps of about a nanosecond. Throws LimitReached.
   void work(Size steps) {
     if (!watch_.in_time(steps)) throw LimitReached{"the time is over"};
+    if (stops_ != nullptr && stops_->load(std::memory_order_relaxed)) {
+      throw LimitReached{"another thread has an answer"};
+    }
   }
-
-  Budget budget;
+  [[nodiscard]] Memory& memory() const { return *memory_; }
 
  private:
+  std::shared_ptr<Memory> memory_;
+  Deadline deadline_;
   Watch watch_;
+  const std::atomic<bool>* stops_ = nullptr;
 };
 
 /// The words of an array, row by row. Devices that hold the same share them.
 class Array {
  public:
   /// Zeros. Throws LimitReached.
-  Array(Limits& limits, Size count) : limits_(limits), bytes_(bytes_of(count)) {
-    limits_.budget.take(bytes_);
+  Array(Limits& limits, Size count) : memory_(limits.memory()), bytes_(bytes_of(count)) {
+    memory_.take(bytes_);
     words.resize(static_cast<std::size_t>(count));
   }
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
-  ~Array() { limits_.budget.give_back(bytes_); }
+  ~Array() { memory_.give_back(bytes_); }
 
   std::vector<Word> words;
 
@@ -54,7 +80,7 @@ class Array {
     return *bytes;
   }
 
-  Limits& limits_;
+  Memory& memory_;
   Size bytes_;
 };
 

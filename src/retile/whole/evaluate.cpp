@@ -70,35 +70,59 @@ class Exchange {
                               limits_, count_of(to) * static_cast<Size>(words_of(to.kind))));
   }
   [[nodiscard]] static std::size_t number(Size device) { return static_cast<std::size_t>(device); }
+  /// What the devices of a group hold: groups that hold the same make the same.
+  using Members = std::vector<const Array*>;
+  [[nodiscard]] static Members members(const Held& from, const std::vector<Size>& group) {
+    Members out;
+    for (const Size device : group) out.push_back(from[number(device)].get());
+    return out;
+  }
 
   [[nodiscard]] Held all_gather(const Instruction& one, const Held& from, const ArrayType& before,
                                 const ArrayType& to) {
     const std::size_t dim = std::get<GroupsDetail>(one.detail).dim;
     Held out = zeros(to);
+    std::map<Members, Block> known;
     for (const auto& group : groups_of(one)) {
-      auto whole = new_array(limits_, to);
-      limits_.work(static_cast<Size>(whole->words.size()));
-      Strided there = whole_of(to.extents);
-      for (const Size device : group) {
-        copy_box(from[number(device)]->words, whole_of(before.extents), whole->words, there,
-                 before.extents, words_of(to.kind));
-        there.offset += before.extents[dim] * there.strides[dim];
-      }
+      Block& whole = known[members(from, group)];
+      if (!whole) whole = gathered(from, group, dim, before, to);
       for (const Size device : group) out[number(device)] = whole;
     }
     return out;
   }
+  [[nodiscard]] Block gathered(const Held& from, const std::vector<Size>& group, std::size_t dim,
+                               const ArrayType& before, const ArrayType& to) {
+    auto whole = new_array(limits_, to);
+    limits_.work(static_cast<Size>(whole->words.size()));
+    Strided there = whole_of(to.extents);
+    for (const Size device : group) {
+      copy_box(from[number(device)]->words, whole_of(before.extents), whole->words, there,
+               before.extents, words_of(to.kind));
+      there.offset += before.extents[dim] * there.strides[dim];
+    }
+    return whole;
+  }
   [[nodiscard]] Held reduced(const Instruction& one, const Held& from, const ArrayType& before,
                              const ArrayType& to) {
     Held out = one.id == Id::all_reduce ? from : zeros(to);
+    std::map<Members, std::vector<Block>> known;
     for (const auto& group : groups_of(one)) {
-      std::vector<Block> addends;
-      for (const Size device : group) addends.push_back(from[number(device)]);
-      const Block sum = kernels_.summed(one, before, addends);
-      for (std::size_t k = 0; k < group.size(); ++k) {
-        out[number(group[k])] = one.id == Id::all_reduce ? sum : part(one, sum, before, to, k);
-      }
+      std::vector<Block>& made = known[members(from, group)];
+      if (made.empty()) made = sums(one, from, group, before, to);
+      for (std::size_t k = 0; k < group.size(); ++k) out[number(group[k])] = made[k];
     }
+    return out;
+  }
+  /// What each device of a group gets.
+  [[nodiscard]] std::vector<Block> sums(const Instruction& one, const Held& from,
+                                        const std::vector<Size>& group, const ArrayType& before,
+                                        const ArrayType& to) {
+    std::vector<Block> addends;
+    for (const Size device : group) addends.push_back(from[number(device)]);
+    const Block sum = kernels_.summed(one, before, addends);
+    if (one.id == Id::all_reduce) return std::vector<Block>(group.size(), sum);
+    std::vector<Block> out;
+    for (std::size_t k = 0; k < group.size(); ++k) out.push_back(part(one, sum, before, to, k));
     return out;
   }
   /// Part k of a sum along a dimension.
@@ -130,10 +154,13 @@ class Exchange {
     const auto& detail = std::get<GroupsDetail>(one.detail);
     std::vector<Held> out;
     for (const ValueId result : one.results) out.push_back(zeros(type(result)));
+    std::map<std::pair<Members, std::size_t>, Block> known;
     for (const auto& group : detail.groups) {
       for (std::size_t k = 0; k < group.size(); ++k) {
         if (detail.has_dim) {
-          out[0][number(group[k])] = exchanged(detail, operands[0], group, k, type(one.results[0]));
+          Block& made = known[{members(operands[0], group), k}];
+          if (!made) made = exchanged(detail, operands[0], group, k, type(one.results[0]));
+          out[0][number(group[k])] = made;
           continue;
         }
         for (std::size_t q = 0; q < group.size(); ++q) {

@@ -298,7 +298,10 @@ void Field::divide(std::span<const Word> a, const Word* b, Word* out) const {
         continue;
       }
       std::uint64_t& inverse = all[k % chains];
-      out[begin + k] = mul(a[begin + k], word(numbers_.mul(inverse, before[k])));
+      const std::uint64_t quotient = numbers_.mul(inverse, before[k]);
+      const Word dividend = a[begin + k];
+      out[begin + k] = dividend < 0 ? mul_special(dividend, word(quotient))
+                                    : word(numbers_.mul(value(dividend), quotient));
       inverse = numbers_.mul(inverse, value(divisors[k]));
     }
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "retile/whole/array.h"
+#include "retile/whole/convolution.h"
 #include "retile/whole/loops.h"
 #include "retile/whole/module.h"
 #include "retile/whole/scalar.h"
@@ -296,104 +297,48 @@ class Kernels {
     return sum;
   }
 
-  /// Where a window's element lies in the base, or nothing where it lies in padding or in a gap.
-  [[nodiscard]] static std::optional<Size> base_index(const WindowDim& dim, Size out, Size inside,
-                                                      Size extent) {
-    const Size dilated = out * dim.stride + inside * dim.window_dilation - dim.low;
-    if (dilated < 0 || dilated % dim.base_dilation != 0) return std::nullopt;
-    const Size index = dilated / dim.base_dilation;
-    return index < extent ? std::optional(index) : std::nullopt;
-  }
-
   void convolution(const Instruction& one, const std::vector<Block>& operands, Array& out) {
     const auto& detail = std::get<ConvolutionDetail>(one.detail);
     const ArrayType& to = type(one.results[0]);
-    const Shape& input = type(one.operands[0]).extents;
-    const Shape& kernel = type(one.operands[1]).extents;
+    const Patches patches(detail, type(one.operands[0]).extents, type(one.operands[1]).extents,
+                          to.extents);
     const std::size_t width = words_of(to.kind);
-    const Shape in = strides_of(input);
-    const Shape ker = strides_of(kernel);
-    const Shape outs = strides_of(to.extents);
-    const std::size_t spatial = detail.window.size();
-    Shape positions;
-    Shape window;
-    Shape kernel_strides;
-    for (std::size_t k = 0; k < spatial; ++k) {
-      positions.push_back(to.extents[detail.output_spatial[k]]);
-      window.push_back(detail.window[k].size);
-      const Size stride = ker[detail.kernel_spatial[k]];
-      kernel_strides.push_back(stride);
-    }
-    const Size features = kernel[detail.kernel_input];
-    const Size outputs = kernel[detail.kernel_output];
-    const Size window_size = product_of(window);
-    const Size depth = window_size * features;
-    // The kernel, a row of `depth` for each output feature.
-    Words weights(static_cast<std::size_t>(outputs * depth) * width);
-    {
-      Size at = 0;
-      for (Size o = 0; o < outputs; ++o) {
-        for_each(window, [&](const Shape& inside) {
-          Size offset = o * ker[detail.kernel_output];
-          for (std::size_t k = 0; k < spatial; ++k) {
-            const Size index = detail.window[k].is_reversed ? window[k] - 1 - inside[k] : inside[k];
-            offset += index * kernel_strides[k];
+    const Words weights = patches.weights(operands[1]->words, width);
+    limits_.work(static_cast<Size>(weights.size()));
+    const auto row = static_cast<std::size_t>(patches.depth()) * width;
+    const bool is_finite = to.kind.is_real() && Domain::are_finite(weights);
+    // Many patches at once, so that the kernel's rows are read once for all of them.
+    const std::size_t most =
+        std::clamp((std::size_t{1} << 15U) / (row + 1), std::size_t{1}, std::size_t{64});
+    Words rows(most * row);
+    Words made(most * static_cast<std::size_t>(patches.outputs()) * width);
+    std::vector<Size> places;
+    for (Size g = 0; g < patches.groups(); ++g) {
+      const Word* const kernel =
+          weights.data() + static_cast<std::size_t>(g * patches.outputs()) * row;
+      const auto multiply = [&] {
+        const std::span<const Word> filled(rows.data(), places.size() * row);
+        products(to.kind, rows.data(), static_cast<Size>(places.size()), kernel, patches.outputs(),
+                 patches.depth(), is_finite && Domain::are_finite(filled), made.data());
+        std::size_t k = 0;
+        for (const Size place : places) {
+          for (Size o = 0; o < patches.outputs(); ++o) {
+            set_number(out.words, static_cast<std::size_t>(place + o * patches.output_step()),
+                       width, number_at(made, k++, width));
           }
-          for (Size f = 0; f < features; ++f) {
-            set_number(
-                weights, static_cast<std::size_t>(at++), width,
-                number_at(operands[1]->words,
-                          static_cast<std::size_t>(offset + f * ker[detail.kernel_input]), width));
-          }
+        }
+        places.clear();
+      };
+      for (Size b = 0; b < patches.batches(); ++b) {
+        for_each(patches.positions(), [&](const Shape& position) {
+          limits_.work(4 * patches.depth());
+          patches.fill(operands[0]->words, g, b, position, rows.data() + places.size() * row,
+                       width);
+          places.push_back(patches.output(g, b, position));
+          if (places.size() == most) multiply();
         });
       }
-    }
-    const Size groups = std::max(detail.feature_groups, detail.batch_groups);
-    const Size batches = to.extents[detail.output_batch];
-    const Size in_group = outputs / groups;
-    Words patch(static_cast<std::size_t>(depth) * width);
-    Words row(static_cast<std::size_t>(in_group) * width);
-    const bool weights_finite = Domain::are_finite(weights);
-    for (Size g = 0; g < groups; ++g) {
-      for (Size b = 0; b < batches; ++b) {
-        const Size batch = detail.batch_groups > 1 ? g * batches + b : b;
-        const Size feature = detail.feature_groups > 1 ? g * features : 0;
-        for_each(positions, [&](const Shape& position) {
-          limits_.work(depth * (in_group + 2));
-          Size at = 0;
-          for_each(window, [&](const Shape& inside) {
-            std::optional<Size> offset =
-                batch * in[detail.input_batch] + feature * in[detail.input_feature];
-            for (std::size_t k = 0; k < spatial && offset; ++k) {
-              const std::size_t dim = detail.input_spatial[k];
-              const auto index = base_index(detail.window[k], position[k], inside[k], input[dim]);
-              offset = index ? std::optional(*offset + *index * in[dim]) : std::nullopt;
-            }
-            for (Size f = 0; f < features; ++f) {
-              const Number number =
-                  offset
-                      ? number_at(operands[0]->words,
-                                  static_cast<std::size_t>(*offset + f * in[detail.input_feature]),
-                                  width)
-                      : Number{};
-              set_number(patch, static_cast<std::size_t>(at++), width, number);
-            }
-          });
-          const bool is_finite = to.kind.is_real() && weights_finite && Domain::are_finite(patch);
-          products(to.kind, patch.data(), 1,
-                   weights.data() + static_cast<std::size_t>(g * in_group * depth) * width,
-                   in_group, depth, is_finite, row.data());
-          Size there = b * outs[detail.output_batch];
-          for (std::size_t k = 0; k < spatial; ++k) {
-            there += position[k] * outs[detail.output_spatial[k]];
-          }
-          there += g * in_group * outs[detail.output_feature];
-          for (Size o = 0; o < in_group; ++o) {
-            set_number(out.words, static_cast<std::size_t>(there + o * outs[detail.output_feature]),
-                       width, number_at(row, static_cast<std::size_t>(o), width));
-          }
-        });
-      }
+      multiply();
     }
   }
 
@@ -508,9 +453,9 @@ class Kernels {
                                                          const Shape& shape, const Shape& strides) {
     Size offset = 0;
     for (std::size_t k = 0; k < window.size(); ++k) {
-      const auto index = base_index(window[k], at[k], inside[k], shape[k]);
-      if (!index) return std::nullopt;
-      offset += *index * strides[k];
+      const Size index = base_index(window[k], at[k], inside[k], shape[k]);
+      if (index < 0) return std::nullopt;
+      offset += index * strides[k];
     }
     return offset;
   }
