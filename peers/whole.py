@@ -79,7 +79,7 @@ def ask(retile, folder, seconds):
                               capture_output=True, text=True, timeout=2 * seconds, check=False)
     except subprocess.TimeoutExpired:
         return {"verdict": "out of time", "seconds": seconds, "said": ""}
-    said = (done.stdout or done.stderr).strip()
+    said = (done.stdout or done.stderr).strip().replace(f"{Path.cwd()}/", "")
     return {"verdict": VERDICTS.get(done.returncode, "failed"), "seconds": round(time.monotonic() - begun, 2), "said": said[:600]}
 
 

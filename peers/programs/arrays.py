@@ -325,7 +325,7 @@ def max_gradient(kit):
 @program({"x": 8}, cut=["operand", "indices"])
 def taken_rows(kit, cut):
     rows, ids = (P("x"), P()) if cut == "operand" else (P(), P("x"))
-    return lambda x, at: (jnp.take(x, at, axis=0, mode="clip"), x[at % 64, at % 32]), (kit.real(64, 32, spec=rows), kit.integer(40, high=64, spec=ids)), None
+    return lambda x, at: (jnp.take(x, at, axis=0, mode="clip"), x[at % 64, at % 32]), (kit.real(64, 32, spec=rows), kit.integer(40, high=64, spec=ids, loose=True)), None
 
 
 @program({"x": 8})

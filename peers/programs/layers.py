@@ -339,7 +339,7 @@ def transformer_block_bfloat16(kit):
 @program({"x": 8}, cut=["vocabulary", "hidden", "batch"])
 def embedding(kit, cut):
     table, ids = {"vocabulary": (P("x"), P()), "hidden": (P(None, "x"), P()), "batch": (P(), P("x"))}[cut]
-    return lambda weights, tokens: weights[tokens], (kit.real(256, HIDDEN, spec=table), kit.integer(BATCH, SEQUENCE, high=256, spec=ids)), None
+    return lambda weights, tokens: weights[tokens], (kit.real(256, HIDDEN, spec=table), kit.integer(BATCH, SEQUENCE, high=256, spec=ids, loose=True)), None
 
 
 @program({"x": 8}, cut=["vocabulary", "hidden", "batch"])
@@ -365,7 +365,7 @@ def embedding_tied(kit):
         hidden = jnp.tanh(weights[tokens])
         logits = kit.hold(hidden @ weights.T, "data", None, "x")
         return -jnp.mean(jnp.take_along_axis(nn.log_softmax(logits), labels[..., None], axis=-1))
-    ids = [kit.integer(BATCH, 16, high=128, spec=P("data")) for _ in range(2)]
+    ids = [kit.integer(BATCH, 16, high=128, spec=P("data"), loose=loose) for loose in (True, False)]
     return jax.value_and_grad(loss), (kit.real(128, HIDDEN, spec=P("x")), *ids), (P(), P("x"))
 
 

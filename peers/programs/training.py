@@ -126,7 +126,8 @@ def transformer_loss(kit, checkpoint=False, dtype=None):
 
 
 def tokens(kit, batch, length, vocabulary):
-    return [kit.integer(batch, length, high=vocabulary, spec=P("data")) for _ in range(2)]
+    """Tokens, which may lie beyond the vocabulary, and labels."""
+    return [kit.integer(batch, length, high=vocabulary, spec=P("data"), loose=loose) for loose in (True, False)]
 
 
 @program({"data": 2, "x": 4}, layers=[2, 6])

@@ -173,5 +173,14 @@ class Operations(unittest.TestCase):
                                                           "stablehlo.return": 1, "stablehlo.reduce": 1, "stablehlo.add": 1, "return": 1}))
 
 
+class Figures(unittest.TestCase):
+    def test_the_table_is_that_of_its_rows(self):
+        path = ROOT / "peers" / "results" / "whole.json"
+        known = json.loads(path.read_text())
+        self.assertEqual(whole.summary(known["programs"]), known["summary"])
+        for release, figures in known["summary"].items():
+            self.assertGreaterEqual(figures["execution"].get("equal", 0), 100, release)
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
