@@ -203,22 +203,6 @@ std::vector<Known> known_verbs(CLI::App& app, const Engines& engines) {
   return out;
 }
 
-/// The options that all verbs share.
-void add_common_options(const Known& known, LimitArguments& limits,
-                        std::optional<std::string>& color) {
-  LibraryOptions options(*known.app);
-  const std::optional<Size> usual = known.verb->usual_timeout();
-  options.text("--timeout", limits.timeout,
-               usual ? fmt::format("seconds until it ends, undecided (default {})", *usual)
-                     : "seconds until it ends, undecided (default: no limit)",
-               "S");
-  options.text(
-      "--memory", limits.memory,
-      "most memory that it takes itself (default 2GiB); B, KiB, MiB, GiB, TiB, kB, MB, GB, TB",
-      "BYTES");
-  options.text("--color", color, "auto, always or never", "WHEN");
-}
-
 /// The verb that was typed, or null.
 Known* chosen(std::vector<Known>& verbs) {
   const auto found = std::find_if(verbs.begin(), verbs.end(),
@@ -268,7 +252,9 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv, const 
   LimitArguments limits;
   LibraryOptions(app).text("--color", color_text, "auto, always or never", "WHEN");
   for (Known& known : verbs) {
-    add_common_options(known, limits, color_text);
+    LibraryOptions options(*known.app);
+    limits.add_options(options, known.verb->usual_timeout());
+    options.text("--color", color_text, "auto, always or never", "WHEN");
   }
 
   CommandLine out;
@@ -293,7 +279,7 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv, const 
   }
   Known* const known = chosen(verbs);
   if (auto complaint = complaint_of(known, verbs, line)) return refuse(std::move(*complaint));
-  auto read = read_limits(limits, known->verb->usual_timeout());
+  auto read = limits.read(known->verb->usual_timeout());
   if (!read) return refuse(std::move(read.error()));
   out.limits = *std::move(read);
   out.verb = std::move(known->verb);

@@ -21,6 +21,7 @@
 
 #include "retile/cli/launch.h"
 #include "retile/cli/open_file.h"
+#include "retile/cli/verb.h"
 #include "retile/core/names.h"
 #include "retile/core/temporary_file.h"
 
@@ -184,24 +185,35 @@ bool is_said_by_another() {
 
 }  // namespace
 
-Result<Limits> read_limits(const LimitArguments& given, std::optional<Size> usual) {
+void LimitArguments::add_options(OptionList& options, std::optional<Size> usual) {
+  options.text("--timeout", timeout,
+               usual ? fmt::format("seconds until it ends, undecided (default {})", *usual)
+                     : "seconds until it ends, undecided (default: no limit)",
+               "S");
+  options.text(
+      "--memory", memory,
+      "most memory that it takes itself (default 2GiB); B, KiB, MiB, GiB, TiB, kB, MB, GB, TB",
+      "BYTES");
+}
+
+Result<Limits> LimitArguments::read(std::optional<Size> usual) const {
   Limits out{.seconds = usual};
-  if (given.timeout) {
-    const auto seconds = parse_timeout(*given.timeout, "--timeout");
+  if (timeout) {
+    const auto seconds = parse_timeout(*timeout, "--timeout");
     if (!seconds) return refuse(seconds.error());
     out.seconds = *seconds;
     out.asked = true;
   }
-  if (given.memory) {
-    const auto bytes = parse_bytes(*given.memory, "--memory");
+  if (memory) {
+    const auto bytes = parse_bytes(*memory, "--memory");
     if (!bytes) return refuse(bytes.error());
     if (*bytes == 0) {
-      return refuse(about_argument(Code::bad_argument, "--memory", *given.memory,
+      return refuse(about_argument(Code::bad_argument, "--memory", *memory,
                                    "not a number of bytes from 1 on",
                                    {"without --memory the limit is 2 GiB"}));
     }
     out.memory_bytes = *bytes;
-    out.memory_text = *given.memory;
+    out.memory_text = *memory;
   }
   return out;
 }

@@ -21,10 +21,18 @@ namespace retile::cli {
 /// Where a verb has a limit of its own when none is asked for.
 inline constexpr Size usual_seconds = 60;
 
+class OptionList;
+struct Limits;
+
 /// The options that every verb has, as text.
 struct LimitArguments {
   std::optional<std::string> timeout;
   std::optional<std::string> memory;
+
+  /// \param usual  what a verb takes at most where --timeout says nothing
+  void add_options(OptionList& options, std::optional<Size> usual);
+  /// \error bad_argument
+  [[nodiscard]] Result<Limits> read(std::optional<Size> usual) const;
 };
 
 struct Limits {
@@ -33,10 +41,6 @@ struct Limits {
   Size memory_bytes = Size{2} << 30;
   std::optional<std::string> memory_text = {};  ///< of --memory
 };
-
-/// \param usual  what a verb takes at most where --timeout says nothing
-/// \error bad_argument
-[[nodiscard]] Result<Limits> read_limits(const LimitArguments& given, std::optional<Size> usual);
 
 /// How main prints a diagnostic.
 using Rendering = std::function<std::string(const Diagnostic&)>;

@@ -321,33 +321,6 @@ class Mover {
   Moves moves_;
 };
 
-tl::expected<Moves, Refusal> moved(const Step& step, const TileShapes& before,
-                                   const Deadline& deadline, bool keeps) {
-  const auto devices = static_cast<Size>(before.size());
-  if (auto fault = find_table_fault(step.op, devices)) return tl::unexpected(*std::move(fault));
-  Mover mover(before, deadline, keeps);
-  const Refused refused = match(
-      step.op, [&](const Dynslice& op) { return mover.keep(op); },
-      [&](const Allgather& op) {
-        return mover.regroup(op.groups, std::nullopt, op.dim, std::nullopt);
-      },
-      [&](const Alltoall& op) { return mover.regroup(op.groups, op.split, op.concat, op.piece); },
-      [&](const Allpermute& op) { return mover.fetch(op); },
-      [&](const Exchange& op) {
-        TileShapes after = step.claims.shapes
-                               ? shapes_of_rows(*step.claims.shapes, before.front().size())
-                               : TileShapes(before.size(), *step.claims.tile);
-        return mover.assemble(op, std::move(after), deadline);
-      },
-      [&](const Reducescatter& op) { return mover.reduce(op.groups, op.dim, op.piece); },
-      [&](const Allreduce& op) { return mover.reduce(op.groups, std::nullopt, std::nullopt); },
-      [&](const Unreduce& op) { return mover.unreduce(op.groups); },
-      [&](const Embed& op) { return mover.embed(op.groups, op.dim); },
-      [&](const OverDims auto& op) { return mover.regroup(op); });
-  if (refused) return tl::unexpected(*refused);
-  return mover.take();
-}
-
 }  // namespace
 
 TileShapes shapes_of(const Layout& layout) {
@@ -384,12 +357,34 @@ Size largest_tile(const TileShapes& shapes) {
 }
 
 tl::expected<Moves, Refusal> moves_of(const Step& step, const TileShapes& before,
-                                      const Deadline& deadline) {
-  return moved(step, before, deadline, true);
+                                      const Deadline& deadline, bool keeps) {
+  const auto devices = static_cast<Size>(before.size());
+  if (auto fault = find_table_fault(step.op, devices)) return tl::unexpected(*std::move(fault));
+  Mover mover(before, deadline, keeps);
+  const Refused refused = match(
+      step.op, [&](const Dynslice& op) { return mover.keep(op); },
+      [&](const Allgather& op) {
+        return mover.regroup(op.groups, std::nullopt, op.dim, std::nullopt);
+      },
+      [&](const Alltoall& op) { return mover.regroup(op.groups, op.split, op.concat, op.piece); },
+      [&](const Allpermute& op) { return mover.fetch(op); },
+      [&](const Exchange& op) {
+        TileShapes after = step.claims.shapes
+                               ? shapes_of_rows(*step.claims.shapes, before.front().size())
+                               : TileShapes(before.size(), *step.claims.tile);
+        return mover.assemble(op, std::move(after), deadline);
+      },
+      [&](const Reducescatter& op) { return mover.reduce(op.groups, op.dim, op.piece); },
+      [&](const Allreduce& op) { return mover.reduce(op.groups, std::nullopt, std::nullopt); },
+      [&](const Unreduce& op) { return mover.unreduce(op.groups); },
+      [&](const Embed& op) { return mover.embed(op.groups, op.dim); },
+      [&](const OverDims auto& op) { return mover.regroup(op); });
+  if (refused) return tl::unexpected(*refused);
+  return mover.take();
 }
 
 tl::expected<TileShapes, Refusal> tiles_after(const Step& step, const TileShapes& before) {
-  auto out = moved(step, before, {}, false);
+  auto out = moves_of(step, before, {}, false);
   if (!out) return tl::unexpected(out.error());
   return std::move(out->after);
 }

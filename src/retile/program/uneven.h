@@ -38,9 +38,11 @@ struct Moves {
 /// What a step moves, or why it cannot be applied; Refusal::device is one whose tile cannot be cut
 /// (indivisible), or differs from another in its row (ragged).
 /// Order of checks: as shape_after, with ragged behind indivisible.
+/// \param keeps  whether transfers are wanted: else tiles alone
 /// \complexity O(transfers * rank); more than `most_transfers` are a limit
 [[nodiscard]] tl::expected<Moves, Refusal> moves_of(const Step& step, const TileShapes& before,
-                                                    const Deadline& deadline = {});
+                                                    const Deadline& deadline = {},
+                                                    bool keeps = true);
 inline constexpr Size most_transfers = Size{1} << 24;
 
 /// The tiles after a step alone; errors as there.
