@@ -383,6 +383,44 @@ TEST(Operations, what_differs_in_exact_arithmetic_alone_is_undecided) {
       "undecided: it differs in exact arithmetic, not in floating point");
 }
 
+TEST(Operations, results_that_never_are_numbers_show_nothing) {
+  const std::string parameters =
+      "%x = f32[3] parameter(0)\n%n = f32[] constant(nan)\n"
+      "%b = f32[3] broadcast(%n), dimensions={}\n";
+  EXPECT_EQ(answer(module_of(parameters + "ROOT %r = f32[3] add(%x, %b)\n"),
+                   module_of(parameters + "ROOT %r = f32[3] multiply(%x, %b)\n")),
+            "undecided: result 0 is no finite number in any draw");
+}
+
+TEST(Operations, every_branch_is_taken) {
+  const std::string branches =
+      "%a (x: f32[3]) -> f32[3] {\n  ROOT %x = f32[3] parameter(0)\n}\n"
+      "%b (x: f32[3]) -> f32[3] {\n  %x = f32[3] parameter(0)\n  ROOT %r = f32[3] negate(%x)\n}\n";
+  const auto with = [&](const std::string& list) {
+    return module_of(
+        "%x = f32[3] parameter(0)\n%i = s32[] parameter(1)\n"
+        "ROOT %r = f32[3] conditional(%i, %x, %x, %x, %x, %x, %x, %x), "
+        "branch_computations={" +
+            list + "}\n",
+        branches);
+  };
+  const std::string before = with("%a, %a, %a, %a, %a, %a, %a");
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    EXPECT_EQ(answer(before, before, seed), "right");
+    EXPECT_EQ(answer(before, with("%a, %a, %a, %a, %b, %a, %a"), seed), "wrong");
+  }
+  // A branch that nothing chooses is named.
+  const auto never = module_of(
+      "%x = f32[3] parameter(0)\n%i = s32[] constant(0)\n"
+      "ROOT %r = f32[3] conditional(%i, %x, %x), "
+      "branch_computations={%a, %b}\n",
+      branches);
+  const Result<Validation> out = validated(never, never);
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->answer, Answer::right);
+  EXPECT_EQ(out->notes.size(), 1U);
+}
+
 TEST(Operations, an_unknown_function_is_one_of_all_that_it_gets) {
   const std::string parameters = "%x = f32[3] parameter(0)\n%y = f32[3] parameter(1)\n";
   const auto calls = [&](const std::string& name, const std::string& operands) {

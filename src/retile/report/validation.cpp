@@ -97,6 +97,7 @@ std::string text_of(const whole::Validation& validation) {
   }
   out += fmt::format("  {}, by seed {}, each modulo a prime of its own\n",
                      counted(validation.draws, "draw"), validation.seed);
+  for (const std::string& note : validation.notes) out += fmt::format("  {}\n", note);
   for (const auto& [name, times] : validation.unknown) {
     out += fmt::format("  {} was taken as a function of which nothing is known, {}\n", clean(name),
                        counted(times, "time"));
@@ -144,6 +145,7 @@ std::string json_of(const whole::Validation& validation) {
   out["draws"] = validation.draws;
   out["seed"] = validation.seed;
   out["primes"] = validation.primes;
+  out["notes"] = validation.notes;
   out["unknown"] = Json::object();
   for (const auto& [name, times] : validation.unknown) out["unknown"][name] = times;
   return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -355,6 +355,7 @@ std::vector<Held> Evaluator<Domain>::chosen(const Computation& in, const Instruc
   const bool by_truth = kind.form == ElementKind::Form::truth;
   Word branch = by_truth ? (number != 0 ? 0 : 1) : number;
   if (branch < 0 || branch >= branches) branch = branches - 1;
+  counts_.branches.emplace(&one, branch);
   std::size_t begin = 1;
   for (Word k = 0; k < branch; ++k) {
     begin += module_.computations[one.calls[static_cast<std::size_t>(k)]].parameters.size();

@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "retile/whole/array.h"
@@ -17,6 +20,8 @@ struct Counts {
   Size unknown = 0;       ///< operations that were taken as functions of which nothing is known
   Size instructions = 0;  ///< that were run, loops included
   std::map<std::string, Size> unknown_by_name = {};
+  std::set<std::pair<const Instruction*, Word>> branches =
+      {};  ///< of conditionals, that were taken
 };
 
 template <typename Domain>

@@ -739,6 +739,11 @@ class Kernels {
       }
     }
   }
+  /// An integer of a function that is not understood: mostly 0, by which such functions say that all
+  /// is well, so that what is made of their other results is looked at.
+  [[nodiscard]] static Word status(std::uint64_t hash) {
+    return hash % 4 == 0 ? static_cast<Word>(hash >> 2U) : 0;
+  }
   /// What is not understood is a function of all that it gets.
   void unknown(const Instruction& one, const std::vector<Block>& operands, const Outs& out) {
     if (!Domain::is_exact && one.id != Id::rng_bit_generator) {
@@ -759,10 +764,9 @@ class Kernels {
       limits_.work(static_cast<Size>(out[r]->words.size()) * 8);
       for (std::size_t k = 0; k < out[r]->words.size(); ++k) {
         const std::array<Word, 3> arguments = {key, static_cast<Word>(r), static_cast<Word>(k)};
-        out[r]->words[k] =
-            kind.is_number()
-                ? operations::wrapped(static_cast<Word>(domain_.hash(text, arguments)), kind)
-                : domain_.unknown(text, arguments);
+        out[r]->words[k] = kind.is_number()
+                               ? operations::wrapped(status(domain_.hash(text, arguments)), kind)
+                               : domain_.unknown(text, arguments);
       }
     }
   }

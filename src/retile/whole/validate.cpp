@@ -260,7 +260,7 @@ class Arguments {
 struct Same {
   const ElementKind& kind;
   bool is_exact;
-  double scale;  ///< of inexact ones: what is small beside it is nothing
+  double scale;  ///< of inexact ones: what is very small beside it is nothing
 
   [[nodiscard]] bool operator()(Word a, Word b) const {
     if (a == b) return true;
@@ -268,7 +268,7 @@ struct Same {
     const double x = operations::real_of(a);
     const double y = operations::real_of(b);
     if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
-    return std::fabs(x - y) <= 1e-7 * scale;
+    return std::fabs(x - y) <= 1e-10 * scale + 1e-7 * std::fabs(x);
   }
 };
 
@@ -318,11 +318,18 @@ class Run {
     }
     in_after_ = false;
     for (std::size_t k = 0; k < expected.size(); ++k) {
+      const std::vector<Word>& words = expected[k].front()->words;
+      if (std::any_of(words.begin(), words.end(), Domain::is_finite)) finite_.push_back(k);
       if (auto out = compared(k, expected[k], found[k])) return out;
     }
     return std::nullopt;
   }
   [[nodiscard]] const Counts& counts() const { return second_.counts(); }
+  [[nodiscard]] const std::set<std::pair<const Instruction*, Word>>& branches() const {
+    return first_.counts().branches;
+  }
+  /// Results of the last comparison that have a finite number before the pass.
+  [[nodiscard]] const std::vector<std::size_t>& finite_results() const { return finite_; }
 
   /// Runs both once more, and finds what was lost on the way to a result.
   [[nodiscard]] std::optional<Blame> blame(const Arguments<Domain>& arguments, const Module& before,
@@ -487,6 +494,7 @@ class Run {
   Limits limits_beside_;
   Evaluator<Domain> first_;
   Evaluator<Domain> second_;
+  std::vector<std::size_t> finite_;
 };
 
 /// The order of roots of 1 that transforms of a module need.
@@ -510,6 +518,7 @@ std::vector<Size> indexed_extents(const Module& module) {
   std::set<Size> out;
   for (const Computation& computation : module.computations) {
     for (const Instruction& one : computation.body) {
+      if (one.id == Id::conditional) out.insert(static_cast<Size>(one.calls.size()));
       const bool is_indexed = one.id == Id::dynamic_slice || one.id == Id::dynamic_update_slice ||
                               one.id == Id::gather || one.id == Id::scatter;
       if (!is_indexed) continue;
@@ -560,8 +569,9 @@ class Validator {
                                                 : "same shapes";
     try {
       const Size draws = draw_count();
-      for (Size draw = 0; draw < draws && !out_.difference; ++draw) look(draw);
+      for (Size draw = 0; goes_on(draw, draws); ++draw) look(draw);
       out_.draws = static_cast<Size>(out_.primes.size());
+      find_unseen();
       if (out_.answer == Answer::undecided && out_.why.empty()) out_.answer = Answer::right;
     } catch (const LimitReached& limit) {
       undecided(limit.what, 0);
@@ -584,12 +594,44 @@ class Validator {
       return cut.global.kind.form == ElementKind::Form::integer;
     });
   }
+  /// Branches may need draws of their own.
+  [[nodiscard]] bool goes_on(Size draw, Size draws) const {
+    constexpr Size most = 64;
+    if (out_.difference) return false;
+    return draw < draws || (draw < most && is_small() && !untaken().empty());
+  }
+  [[nodiscard]] bool is_small() const { return count_of(before_) + count_of(after_) < 2000; }
+  /// Lines of conditionals of which a branch was taken in no draw.
+  [[nodiscard]] std::vector<std::size_t> untaken() const {
+    std::vector<std::size_t> out;
+    for (const Computation& computation : before_.computations) {
+      for (const Instruction& one : computation.body) {
+        if (one.id != Id::conditional) continue;
+        for (std::size_t k = 0; k < one.calls.size(); ++k) {
+          if (!branches_.contains({&one, static_cast<Word>(k)})) out.push_back(one.place.line);
+        }
+      }
+    }
+    return out;
+  }
+  /// What no draw has looked at: branches, and results that never were numbers.
+  void find_unseen() {
+    for (const std::size_t line : untaken()) {
+      out_.notes.push_back(
+          fmt::format("a branch of the conditional in line {} before was never taken", line));
+    }
+    for (std::size_t k = 0; k < matching_.ends.size() && !out_.difference; ++k) {
+      const ArrayType& type = matching_.ends[k].global;
+      if (type.kind.is_number() || retile::whole::count_of(type) == 0 || finite_.contains(k))
+        continue;
+      if (out_.why.empty()) out_.why = fmt::format("result {} is no finite number in any draw", k);
+    }
+  }
   /// More than were asked for where a few may show nothing: where integers are arguments, which may
   /// be indices, and where something depends on which number is larger, as each draw tries one order.
   [[nodiscard]] Size draw_count() const {
-    const bool is_small = count_of(before_) + count_of(after_) < 2000;
     constexpr Size most = 12;
-    return is_small && (has_integers() || is_ordered(before_) || is_ordered(after_))
+    return is_small() && (has_integers() || is_ordered(before_) || is_ordered(after_))
                ? std::max(options_.draws, most)
                : options_.draws;
   }
@@ -619,6 +661,8 @@ class Validator {
     arguments.make();
     auto difference = run.difference(arguments);
     note_unknown(run.counts());
+    branches_.merge(std::set(run.branches()));
+    for (const std::size_t result : run.finite_results()) finite_.insert(result);
     if (!difference) return;
     difference->draw = draw;
     difference->integers = integers_of(arguments.before);
@@ -692,6 +736,8 @@ class Validator {
   Limits limits_;
   Validation out_;
   bool in_after_ = false;
+  std::set<std::pair<const Instruction*, Word>> branches_;  // that were taken before the pass
+  std::set<std::size_t> finite_;  // results that were numbers in some draw
 };
 
 Result<Module> read_any(const text::Input& input) {
