@@ -5,7 +5,11 @@
 
 namespace retile::foreign::mlir {
 
+namespace {
+
 using Kind = Attribute::Kind;
+
+}  // namespace
 
 /// Reads an operation that has such a form; whether it has.
 bool Parser::computing(Op& out) {
