@@ -4,19 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "tests/whole/answers.h"
+#include "tests/whole/saying.h"
 
 namespace retile::whole::tests {
 namespace {
-
-struct Said {
-  std::string name;
-  std::string parameters;  ///< what all three begin with
-  std::string operation;
-  std::string otherwise;  ///< the same in other words
-  std::string wrong;      ///< something else
-  std::string more = "";  ///< computations
-};
 
 std::vector<Said> moving() {
   return {
@@ -352,21 +343,7 @@ std::vector<Said> numbers() {
 class Saying : public testing::TestWithParam<Said> {};
 
 TEST_P(Saying, the_same_in_other_words_is_right_and_something_else_wrong) {
-  const Said& said = GetParam();
-  const std::string module = module_of(said.parameters + said.operation, said.more);
-  for (const std::uint64_t seed : {1U, 2U, 3U}) {
-    EXPECT_EQ(answer(module, module_of(said.parameters + said.otherwise, said.more), seed),
-              "right");
-    EXPECT_EQ(answer(module, module_of(said.parameters + said.wrong, said.more), seed), "wrong");
-  }
-}
-
-std::string name_of(const testing::TestParamInfo<Said>& info) {
-  std::string out;
-  for (const char c : info.param.name) {
-    out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  }
-  return out;
+  expect_said(GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Moving, Saying, testing::ValuesIn(moving()), name_of);

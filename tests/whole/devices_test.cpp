@@ -1,0 +1,296 @@
+// What devices hold, send and share; what a verdict says of a difference, and what it is blamed on.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/whole/answers.h"
+
+namespace retile::whole::tests {
+namespace {
+
+std::string text_on(int devices, const std::string& name, const std::string& body,
+                    const std::string& more = "") {
+  return "HloModule m, num_partitions=" + std::to_string(devices) + "\n" + scalar_computations() +
+         more + "ENTRY %" + name + " {\n" + body + "}\n";
+}
+std::string whole_on(int devices, const std::string& body) {
+  return text_on(devices, "main", body);
+}
+std::string cut_on(int devices, const std::string& body, const std::string& more = "") {
+  return text_on(devices, "main_spmd", body, more);
+}
+
+TEST(Devices, get_tiles_of_a_region_and_give_them_back) {
+  const std::string before = whole_on(
+      2,
+      "%x = f32[4] parameter(0), sharding={devices=[2]<=[2]}\n"
+      "%c = f32[4] custom-call(%x), custom_call_target=\"Sharding\", sharding={devices=[2]<=[2]}\n"
+      "%t = f32[2] custom-call(%c), custom_call_target=\"SPMDFullToShardShape\", "
+      "sharding={manual}\n%v = f32[2] reverse(%t), dimensions={0}\n"
+      "%d = f32[2] custom-call(%v), custom_call_target=\"Sharding\", sharding={manual}\n"
+      "ROOT %r = f32[4] custom-call(%d), custom_call_target=\"SPMDShardToFullShape\", "
+      "sharding={devices=[2]<=[2]}\n");
+  EXPECT_EQ(answer(before, cut_on(2,
+                                  "%x = f32[2] parameter(0)\n"
+                                  "ROOT %r = f32[2] reverse(%x), dimensions={0}\n")),
+            "right");
+  EXPECT_EQ(
+      answer(before, cut_on(2, "%x = f32[2] parameter(0)\nROOT %r = f32[2] copy(%x)\n")), "wrong");
+}
+
+TEST(Devices, hold_zeros_where_nobody_sends) {
+  const std::string before =
+      whole_on(2,
+               "%x = f32[4] parameter(0), sharding={devices=[2]<=[2]}\n%z = f32[] constant(0)\n"
+               "ROOT %r = f32[4] pad(%x, %z), padding=2_-2, sharding={devices=[2]<=[2]}\n");
+  const auto after = [](const std::string& pairs) {
+    return cut_on(2,
+                  "%x = f32[2] parameter(0)\nROOT %r = f32[2] collective-permute(%x), "
+                  "channel_id=1, source_target_pairs={" +
+                      pairs + "}\n");
+  };
+  EXPECT_EQ(answer(before, after("{0,1}")), "right");
+  EXPECT_EQ(answer(before, after("{0,1},{1,0}")), "wrong");
+}
+
+TEST(Devices, get_what_the_first_of_their_group_sends) {
+  const std::string before = whole_on(
+      2,
+      "%x = f32[4] parameter(0), sharding={devices=[2]<=[2]}\n"
+      "ROOT %r = f32[2] slice(%x), slice={[0:2]}, sharding={replicated}\n");
+  const auto after = [](const std::string& group) {
+    return cut_on(2,
+                  "%x = f32[2] parameter(0)\nROOT %r = f32[2] collective-broadcast(%x), "
+                  "channel_id=1, replica_groups={{" +
+                      group + "}}\n");
+  };
+  EXPECT_EQ(answer(before, after("0,1")), "right");
+  EXPECT_EQ(answer(before, after("1,0")), "wrong");
+}
+
+TEST(Devices, exchange_parts_of_a_tuple) {
+  const std::string before =
+      whole_on(2,
+               "%x = f32[2,2] parameter(0), sharding={devices=[2,1]<=[2]}\n"
+               "ROOT %r = f32[2,2] copy(%x), sharding={devices=[1,2]<=[2]}\n");
+  const auto after = [](const std::string& parts) {
+    return cut_on(2,
+                  "%x = f32[1,2] parameter(0)\n%a = f32[1,1] slice(%x), slice={[0:1], [0:1]}\n"
+                  "%b = f32[1,1] slice(%x), slice={[0:1], [1:2]}\n"
+                  "%t = (f32[1,1], f32[1,1]) all-to-all(" +
+                      parts +
+                      "), channel_id=1, replica_groups={{0,1}}\n"
+                      "%c = f32[1,1] get-tuple-element(%t), index=0\n"
+                      "%d = f32[1,1] get-tuple-element(%t), index=1\n"
+                      "ROOT %r = f32[2,1] concatenate(%c, %d), dimensions={0}\n");
+  };
+  EXPECT_EQ(answer(before, after("%a, %b")), "right");
+  EXPECT_EQ(answer(before, after("%b, %a")), "wrong");
+}
+
+TEST(Devices, have_arguments_of_their_own_where_both_texts_are_cut) {
+  const std::string before = cut_on(
+      2,
+      "%x = f32[2] parameter(0)\nROOT %r = f32[2] all-reduce(%x), replica_groups={{0,1}}, "
+      "channel_id=1, use_global_device_ids=true, to_apply=%add_f32\n");
+  EXPECT_EQ(answer(before, before), "right");
+  EXPECT_EQ(answer(before, cut_on(2, "%x = f32[2] parameter(0)\nROOT %r = f32[2] add(%x, %x)\n")),
+            "wrong");
+  // The first device has the same in both.
+  const auto sent = [](const std::string& body) {
+    return cut_on(2, "%x = f32[2] parameter(0)\n" + body);
+  };
+  EXPECT_EQ(answer(sent("ROOT %r = f32[2] copy(%x)\n"),
+                   sent("ROOT %r = f32[2] collective-broadcast(%x), channel_id=1, "
+                        "replica_groups={{0,1}}\n")),
+            "wrong");
+}
+
+TEST(Devices, have_padding_that_differs) {
+  const std::string before =
+      whole_on(4,
+               "%x = f32[5] parameter(0), sharding={devices=[4]<=[4]}\n"
+               "ROOT %r = f32[] constant(0), sharding={replicated}\n");
+  // The padding of device 2 less that of device 3, on all devices.
+  const std::string after = cut_on(
+      4,
+      "%x = f32[2] parameter(0)\n%l = f32[1] slice(%x), slice={[1:2]}\n%s = f32[] reshape(%l)\n"
+      "%p = u32[] partition-id()\n%two = u32[] constant(2)\n%three = u32[] constant(3)\n"
+      "%is2 = pred[] compare(%p, %two), direction=EQ\n%is3 = pred[] compare(%p, %three), "
+      "direction=EQ\n%z = f32[] constant(0)\n%n = f32[] negate(%s)\n"
+      "%b = f32[] select(%is3, %n, %z)\n%a = f32[] select(%is2, %s, %b)\n"
+      "ROOT %r = f32[] all-reduce(%a), replica_groups={{0,1,2,3}}, channel_id=1, "
+      "use_global_device_ids=true, to_apply=%add_f32\n");
+  EXPECT_EQ(answer(before, after), "wrong");
+}
+
+TEST(Devices, that_go_different_ways_are_undecided) {
+  const std::string same = "%same (x: f32[2]) -> f32[2] {\n  ROOT %x = f32[2] parameter(0)\n}\n";
+  const std::string before = cut_on(2, "%x = f32[2] parameter(0)\nROOT %r = f32[2] copy(%x)\n");
+  const std::string after =
+      cut_on(2,
+             "%x = f32[2] parameter(0)\n%p = u32[] partition-id()\n%i = s32[] convert(%p)\n"
+             "ROOT %r = f32[2] conditional(%i, %x, %x), branch_computations={%same, %same}\n",
+             same);
+  const Result<Validation> out = validated(before, after);
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ(out->answer, Answer::undecided);
+  EXPECT_EQ(out->why, "conditional: devices go different ways");
+  EXPECT_TRUE(out->in_after);
+  const std::string above = after.substr(0, after.find("ROOT %r = f32[2] conditional"));
+  EXPECT_EQ(out->line, 1 + static_cast<std::size_t>(std::count(above.begin(), above.end(), '\n')));
+  const Result<Validation> first = validated(after, after);
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(first->in_after);
+}
+
+TEST(Devices, of_a_tuple_hold_each_part_by_its_own_sharding) {
+  const std::string before =
+      whole_on(2,
+               "%x = f32[4] parameter(0), sharding={devices=[2]<=[2]}\n"
+               "%a = f32[4] add(%x, %x), sharding={devices=[2]<=[2]}\n"
+               "%b = f32[4] negate(%x), sharding={devices=[2]1,0}\n"
+               "ROOT %r = (f32[4], f32[4]) tuple(%a, %b)\n");
+  const auto after = [](const std::string& pairs) {
+    return cut_on(2,
+                  "%x = f32[2] parameter(0)\n%a = f32[2] add(%x, %x)\n%n = f32[2] negate(%x)\n"
+                  "%b = f32[2] collective-permute(%n), channel_id=1, source_target_pairs={" +
+                      pairs + "}\nROOT %r = (f32[2], f32[2]) tuple(%a, %b)\n");
+  };
+  EXPECT_EQ(answer(before, after("{0,1},{1,0}")), "right");
+  EXPECT_EQ(answer(before, after("{0,0},{1,1}")), "wrong");
+}
+
+TEST(Devices, give_memory_back) {
+  std::string body = "%v0 = f32[1000] parameter(0)\n";
+  for (int k = 1; k < 200; ++k) {
+    body += "%v" + std::to_string(k) + " = f32[1000] add(%v" + std::to_string(k - 1) + ", %v" +
+            std::to_string(k - 1) + ")\n";
+  }
+  const std::string text = module_of(body + "ROOT %r = f32[1000] copy(%v199)\n");
+  const Result<Validation> out =
+      validate(text, "before", text, "after", {.seed = 1, .most_bytes = 100000});
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->answer, Answer::right) << out->why;
+}
+
+TEST(Differences, say_where_and_how_many) {
+  const std::string before =
+      whole_on(2,
+               "%x = f32[6] parameter(0), sharding={devices=[2]<=[2]}\n"
+               "ROOT %r = f32[6] copy(%x), sharding={devices=[2]<=[2]}\n");
+  const std::string after =
+      cut_on(2,
+             "%x = f32[3] parameter(0)\n%p = u32[] partition-id()\n%z = u32[] constant(0)\n"
+             "%first = pred[] compare(%p, %z), direction=EQ\n%f = pred[3] broadcast(%first), "
+             "dimensions={}\n%m = f32[3] constant({1, 2, 2})\n%d = f32[3] multiply(%x, %m)\n"
+             "ROOT %r = f32[3] select(%f, %x, %d)\n");
+  const Result<Validation> out = validated(before, after);
+  ASSERT_TRUE(out && out->difference);
+  EXPECT_EQ(out->difference->device, 1);
+  EXPECT_EQ(out->difference->at, (Shape{1}));
+  EXPECT_EQ(out->difference->element, (Shape{4}));
+  EXPECT_EQ(out->difference->differing, 2);
+  EXPECT_EQ(out->difference->elements, 3);
+}
+
+TEST(Differences, of_a_later_result_count) {
+  const std::string x = "%x = f32[2] parameter(0)\n%n = f32[2] negate(%x)\n";
+  const Result<Validation> out =
+      validated(module_of(x + "ROOT %r = (f32[2], f32[2]) tuple(%x, %n)\n"),
+                module_of(x + "ROOT %r = (f32[2], f32[2]) tuple(%x, %x)\n"));
+  ASSERT_TRUE(out && out->difference);
+  EXPECT_EQ(out->difference->result, 1U);
+}
+
+TEST(Differences, are_shown_by_other_numbers_for_each_seed) {
+  const std::string x = "%x = f32[2] parameter(0)\n";
+  const std::string one = module_of(x + "ROOT %r = f32[2] copy(%x)\n");
+  const std::string two = module_of(x + "ROOT %r = f32[2] negate(%x)\n");
+  const Result<Validation> a = validated(one, two, 1);
+  const Result<Validation> b = validated(one, two, 2);
+  const Result<Validation> again = validated(one, two, 1);
+  ASSERT_TRUE(a && b && again && a->difference && b->difference && again->difference);
+  EXPECT_NE(a->difference->found, b->difference->found);
+  EXPECT_EQ(a->difference->found, again->difference->found);
+}
+
+TEST(Differences, name_the_draw_and_short_integers) {
+  const std::string parameters =
+      "%x = f32[4] parameter(0)\n%i = s32[] parameter(1)\n%t = s32[9] parameter(2)\n";
+  const auto text = [&](const std::string& root) { return module_of(parameters + root); };
+  // Only an index behind the extents that are indexed tells: the first draw has none.
+  const Result<Validation> out = validated(
+      text("%s = f32[1] dynamic-slice(%x, %i), dynamic_slice_sizes={1}\n"
+           "%b = s32[] constant(3)\n%o = pred[] compare(%i, %b), direction=GT\n"
+           "%p = pred[1] broadcast(%o), dimensions={}\n%n = f32[1] negate(%s)\n"
+           "ROOT %r = f32[1] select(%p, %n, %s)\n"),
+      text("ROOT %r = f32[1] dynamic-slice(%x, %i), dynamic_slice_sizes={1}\n"));
+  ASSERT_TRUE(out && out->difference);
+  EXPECT_EQ(out->answer, Answer::wrong);
+  EXPECT_GE(out->difference->draw, 1);
+  ASSERT_EQ(out->difference->integers.size(), 1U);
+  EXPECT_EQ(out->difference->integers[0].name, "%i");
+  EXPECT_GT(out->difference->integers[0].numbers.at(0), 3);
+}
+
+TEST(Differences, that_few_numbers_show_are_tried_with_several) {
+  const auto text = [](const std::string& most) {
+    return module_of("%x = f32[] parameter(0)\n%m = f32[] constant(" + most +
+                     ")\nROOT %r = f32[] minimum(%x, %m)\n");
+  };
+  int wrong = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    wrong += answer(text("0.75"), text("0.875"), seed) == "wrong" ? 1 : 0;
+  }
+  EXPECT_GT(wrong, 6);
+}
+
+// What is blamed.
+
+Blame blamed(const std::string& before, const std::string& after) {
+  const std::string x = "%x = f32[4] parameter(0)\n";
+  const Result<Validation> out = validated(module_of(x + before), module_of(x + after));
+  EXPECT_TRUE(out && out->blame);
+  return out && out->blame ? *out->blame : Blame{};
+}
+
+TEST(Blamed, are_no_truth_values_on_the_way) {
+  const std::string way =
+      "%n = f32[4] negate(%x)\n%p = pred[4] compare(%x, %n), direction=LT\n"
+      "%s = f32[4] select(%p, %x, %n)\n";
+  EXPECT_EQ(blamed(way + "ROOT %r = f32[4] sine(%s)\n", way + "ROOT %r = f32[4] cosine(%s)\n")
+                .lost.opcode,
+            "sine");
+}
+
+TEST(Blamed, is_a_value_of_which_half_is_there_twice) {
+  const Blame out = blamed(
+      "%t = f32[4] tanh(%x)\nROOT %r = f32[4] negate(%t)\n",
+      "%h = f32[2] slice(%x), slice={[0:2]}\n%t = f32[2] tanh(%h)\n"
+      "%c = f32[4] concatenate(%t, %t), dimensions={0}\nROOT %r = f32[4] negate(%c)\n");
+  EXPECT_EQ(out.lost.opcode, "tanh");
+}
+
+TEST(Blamed, is_the_first_of_two) {
+  const Blame out =
+      blamed("%a = f32[4] tanh(%x)\n%b = f32[4] exponential(%x)\nROOT %r = f32[4] add(%a, %b)\n",
+             "%a = f32[4] sine(%x)\n%b = f32[4] cosine(%x)\nROOT %r = f32[4] add(%a, %b)\n");
+  EXPECT_EQ(out.lost.opcode, "tanh");
+  EXPECT_EQ(out.lost.value, "%a");
+  EXPECT_FALSE(out.last);
+}
+
+TEST(Blamed, comes_behind_the_last_of_what_it_is_made_of) {
+  const Blame out =
+      blamed("%a = f32[4] tanh(%x)\n%b = f32[4] exponential(%x)\nROOT %r = f32[4] add(%a, %b)\n",
+             "%b = f32[4] exponential(%x)\n%a = f32[4] tanh(%x)\n"
+             "ROOT %r = f32[4] multiply(%a, %b)\n");
+  EXPECT_EQ(out.lost.opcode, "add");
+  ASSERT_TRUE(out.last);
+  EXPECT_EQ(out.last->opcode, "tanh");
+}
+
+}  // namespace
+}  // namespace retile::whole::tests
