@@ -144,7 +144,8 @@ std::vector<Said> corners_of_products() {
        "%a = f32[1] slice(%x), slice={[1:2]}\nROOT %r = f32[1] add(%a, %a)\n"},
       {"convolution of two dimensions",
        "%x = f32[1,3,4,1] parameter(0)\n%k = f32[2,2,1,1] parameter(1)\n",
-       "ROOT %r = f32[1,2,3,1] convolution(%x, %k), window={size=2x2}, dim_labels=b01f_01io->b01f\n",
+       "ROOT %r = f32[1,2,3,1] convolution(%x, %k), window={size=2x2}, "
+       "dim_labels=b01f_01io->b01f\n",
        "%v = f32[4] reshape(%k)\n%s0 = f32[1] slice(%v), slice={[0:1]}\n%s1 = f32[1] slice(%v), "
        "slice={[1:2]}\n%s2 = f32[1] slice(%v), slice={[2:3]}\n%s3 = f32[1] slice(%v), "
        "slice={[3:4]}\n"
@@ -289,32 +290,25 @@ std::vector<Said> corners_of_numbers() {
   return {
       {"real part of a product", complexes,
        "%p = c64[3] multiply(%x, %y)\nROOT %r = f32[3] real(%p)\n",
-       parts +
-           "%m = f32[3] multiply(%a, %c)\n%n = f32[3] multiply(%b, %d)\n"
-           "ROOT %r = f32[3] subtract(%m, %n)\n",
-       parts +
-           "%m = f32[3] multiply(%a, %c)\n%n = f32[3] multiply(%b, %d)\n"
-           "ROOT %r = f32[3] add(%m, %n)\n"},
+       parts + "%m = f32[3] multiply(%a, %c)\n%n = f32[3] multiply(%b, %d)\n"
+               "ROOT %r = f32[3] subtract(%m, %n)\n",
+       parts + "%m = f32[3] multiply(%a, %c)\n%n = f32[3] multiply(%b, %d)\n"
+               "ROOT %r = f32[3] add(%m, %n)\n"},
       {"complex quotients", complexes,
        "%q = c64[3] divide(%x, %y)\nROOT %r = c64[3] multiply(%q, %y)\n",
        "ROOT %r = c64[3] copy(%x)\n", "ROOT %r = c64[3] copy(%y)\n"},
-      {"complex absolute values", complexes,
-       "%v = f32[3] abs(%x)\nROOT %r = f32[3] tanh(%v)\n",
-       parts +
-           "%m = f32[3] multiply(%a, %a)\n%n = f32[3] multiply(%b, %b)\n%s = f32[3] add(%m, "
-           "%n)\n%v = f32[3] sqrt(%s)\nROOT %r = f32[3] tanh(%v)\n",
-       parts +
-           "%m = f32[3] multiply(%a, %a)\n%n = f32[3] multiply(%b, %b)\n%s = f32[3] add(%m, "
-           "%n)\nROOT %r = f32[3] tanh(%s)\n"},
+      {"complex absolute values", complexes, "%v = f32[3] abs(%x)\nROOT %r = f32[3] tanh(%v)\n",
+       parts + "%m = f32[3] multiply(%a, %a)\n%n = f32[3] multiply(%b, %b)\n%s = f32[3] add(%m, "
+               "%n)\n%v = f32[3] sqrt(%s)\nROOT %r = f32[3] tanh(%v)\n",
+       parts + "%m = f32[3] multiply(%a, %a)\n%n = f32[3] multiply(%b, %b)\n%s = f32[3] add(%m, "
+               "%n)\nROOT %r = f32[3] tanh(%s)\n"},
       {"complex exponentials", complexes,
        "%e = c64[3] exponential(%x)\nROOT %r = f32[3] imag(%e)\n",
        parts +
            "%e = f32[3] exponential(%a)\n%s = f32[3] sine(%b)\nROOT %r = f32[3] multiply(%e, %s)\n",
-       parts +
-           "%e = f32[3] exponential(%a)\n%s = f32[3] cosine(%b)\nROOT %r = f32[3] multiply(%e, "
-           "%s)\n"},
-      {"complex negatives", complexes,
-       "%n = c64[3] negate(%x)\nROOT %r = c64[3] add(%n, %y)\n",
+       parts + "%e = f32[3] exponential(%a)\n%s = f32[3] cosine(%b)\nROOT %r = f32[3] multiply(%e, "
+               "%s)\n"},
+      {"complex negatives", complexes, "%n = c64[3] negate(%x)\nROOT %r = c64[3] add(%n, %y)\n",
        "ROOT %r = c64[3] subtract(%y, %x)\n", "ROOT %r = c64[3] subtract(%x, %y)\n"},
       {"complex functions have two parts", complexes,
        "%l = c64[3] log(%x)\nROOT %r = f32[3] imag(%l)\n",
@@ -418,8 +412,7 @@ TEST(CornersOfSolvers, all_triangles_on_both_sides) {
       for (const bool is_transposed : {true, false}) {
         const std::string solved =
             "%x = f32[2,2] triangular-solve(%a, %b), left_side=" +
-            std::string(is_left ? "true" : "false") +
-            ", lower=" + (is_lower ? "true" : "false") +
+            std::string(is_left ? "true" : "false") + ", lower=" + (is_lower ? "true" : "false") +
             ", unit_diagonal=false, transpose_a=" + (is_transposed ? "TRANSPOSE" : "NO_TRANSPOSE") +
             "\n%p = pred[2,2] compare(%i, %j), direction=" + (is_lower ? "GE" : "LE") +
             "\n%t = f32[2,2] select(%p, %a, %n)\n" +

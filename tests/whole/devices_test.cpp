@@ -17,6 +17,10 @@ std::string text_on(int devices, const std::string& name, const std::string& bod
 std::string whole_on(int devices, const std::string& body) {
   return text_on(devices, "main", body);
 }
+/// The devices are replicas, not partitions.
+std::string replicated_on(int devices, const std::string& body) {
+  return replaced(text_on(devices, "main_spmd", body), "num_partitions", "replica_count");
+}
 std::string cut_on(int devices, const std::string& body, const std::string& more = "") {
   return text_on(devices, "main_spmd", body, more);
 }
@@ -35,8 +39,8 @@ TEST(Devices, get_tiles_of_a_region_and_give_them_back) {
                                   "%x = f32[2] parameter(0)\n"
                                   "ROOT %r = f32[2] reverse(%x), dimensions={0}\n")),
             "right");
-  EXPECT_EQ(
-      answer(before, cut_on(2, "%x = f32[2] parameter(0)\nROOT %r = f32[2] copy(%x)\n")), "wrong");
+  EXPECT_EQ(answer(before, cut_on(2, "%x = f32[2] parameter(0)\nROOT %r = f32[2] copy(%x)\n")),
+            "wrong");
 }
 
 TEST(Devices, hold_zeros_where_nobody_sends) {
@@ -55,15 +59,15 @@ TEST(Devices, hold_zeros_where_nobody_sends) {
 }
 
 TEST(Devices, get_what_the_first_of_their_group_sends) {
-  const std::string before = whole_on(
-      2,
-      "%x = f32[4] parameter(0), sharding={devices=[2]<=[2]}\n"
-      "ROOT %r = f32[2] slice(%x), slice={[0:2]}, sharding={replicated}\n");
+  const std::string before =
+      whole_on(2,
+               "%x = f32[4] parameter(0), sharding={devices=[2]<=[2]}\n"
+               "ROOT %r = f32[2] slice(%x), slice={[0:2]}, sharding={replicated}\n");
   const auto after = [](const std::string& group) {
-    return cut_on(2,
-                  "%x = f32[2] parameter(0)\nROOT %r = f32[2] collective-broadcast(%x), "
-                  "channel_id=1, replica_groups={{" +
-                      group + "}}\n");
+    return replicated_on(2,
+                         "%x = f32[2] parameter(0)\nROOT %r = f32[2] collective-broadcast(%x), "
+                         "replica_groups={{" +
+                             group + "}}\n");
   };
   EXPECT_EQ(answer(before, after("0,1")), "right");
   EXPECT_EQ(answer(before, after("1,0")), "wrong");
@@ -90,28 +94,25 @@ TEST(Devices, exchange_parts_of_a_tuple) {
 }
 
 TEST(Devices, have_arguments_of_their_own_where_both_texts_are_cut) {
-  const std::string before = cut_on(
-      2,
-      "%x = f32[2] parameter(0)\nROOT %r = f32[2] all-reduce(%x), replica_groups={{0,1}}, "
-      "channel_id=1, use_global_device_ids=true, to_apply=%add_f32\n");
+  const std::string before =
+      cut_on(2,
+             "%x = f32[2] parameter(0)\nROOT %r = f32[2] all-reduce(%x), replica_groups={{0,1}}, "
+             "channel_id=1, use_global_device_ids=true, to_apply=%add_f32\n");
   EXPECT_EQ(answer(before, before), "right");
   EXPECT_EQ(answer(before, cut_on(2, "%x = f32[2] parameter(0)\nROOT %r = f32[2] add(%x, %x)\n")),
             "wrong");
   // The first device has the same in both.
-  const auto sent = [](const std::string& body) {
-    return cut_on(2, "%x = f32[2] parameter(0)\n" + body);
-  };
-  EXPECT_EQ(answer(sent("ROOT %r = f32[2] copy(%x)\n"),
-                   sent("ROOT %r = f32[2] collective-broadcast(%x), channel_id=1, "
-                        "replica_groups={{0,1}}\n")),
+  const std::string x = "%x = f32[2] parameter(0)\n";
+  EXPECT_EQ(answer(cut_on(2, x + "ROOT %r = f32[2] copy(%x)\n"),
+                   replicated_on(2, x + "ROOT %r = f32[2] collective-broadcast(%x), "
+                                        "replica_groups={{0,1}}\n")),
             "wrong");
 }
 
 TEST(Devices, have_padding_that_differs) {
-  const std::string before =
-      whole_on(4,
-               "%x = f32[5] parameter(0), sharding={devices=[4]<=[4]}\n"
-               "ROOT %r = f32[] constant(0), sharding={replicated}\n");
+  const std::string before = whole_on(4,
+                                      "%x = f32[5] parameter(0), sharding={devices=[4]<=[4]}\n"
+                                      "ROOT %r = f32[] constant(0), sharding={replicated}\n");
   // The padding of device 2 less that of device 3, on all devices.
   const std::string after = cut_on(
       4,
@@ -146,12 +147,11 @@ TEST(Devices, that_go_different_ways_are_undecided) {
 }
 
 TEST(Devices, of_a_tuple_hold_each_part_by_its_own_sharding) {
-  const std::string before =
-      whole_on(2,
-               "%x = f32[4] parameter(0), sharding={devices=[2]<=[2]}\n"
-               "%a = f32[4] add(%x, %x), sharding={devices=[2]<=[2]}\n"
-               "%b = f32[4] negate(%x), sharding={devices=[2]1,0}\n"
-               "ROOT %r = (f32[4], f32[4]) tuple(%a, %b)\n");
+  const std::string before = whole_on(2,
+                                      "%x = f32[4] parameter(0), sharding={devices=[2]<=[2]}\n"
+                                      "%a = f32[4] add(%x, %x), sharding={devices=[2]<=[2]}\n"
+                                      "%b = f32[4] negate(%x), sharding={devices=[2]1,0}\n"
+                                      "ROOT %r = (f32[4], f32[4]) tuple(%a, %b)\n");
   const auto after = [](const std::string& pairs) {
     return cut_on(2,
                   "%x = f32[2] parameter(0)\n%a = f32[2] add(%x, %x)\n%n = f32[2] negate(%x)\n"
@@ -176,10 +176,9 @@ TEST(Devices, give_memory_back) {
 }
 
 TEST(Differences, say_where_and_how_many) {
-  const std::string before =
-      whole_on(2,
-               "%x = f32[6] parameter(0), sharding={devices=[2]<=[2]}\n"
-               "ROOT %r = f32[6] copy(%x), sharding={devices=[2]<=[2]}\n");
+  const std::string before = whole_on(2,
+                                      "%x = f32[6] parameter(0), sharding={devices=[2]<=[2]}\n"
+                                      "ROOT %r = f32[6] copy(%x), sharding={devices=[2]<=[2]}\n");
   const std::string after =
       cut_on(2,
              "%x = f32[3] parameter(0)\n%p = u32[] partition-id()\n%z = u32[] constant(0)\n"
@@ -221,18 +220,37 @@ TEST(Differences, name_the_draw_and_short_integers) {
       "%x = f32[4] parameter(0)\n%i = s32[] parameter(1)\n%t = s32[9] parameter(2)\n";
   const auto text = [&](const std::string& root) { return module_of(parameters + root); };
   // Only an index behind the extents that are indexed tells: the first draw has none.
-  const Result<Validation> out = validated(
-      text("%s = f32[1] dynamic-slice(%x, %i), dynamic_slice_sizes={1}\n"
-           "%b = s32[] constant(3)\n%o = pred[] compare(%i, %b), direction=GT\n"
-           "%p = pred[1] broadcast(%o), dimensions={}\n%n = f32[1] negate(%s)\n"
-           "ROOT %r = f32[1] select(%p, %n, %s)\n"),
-      text("ROOT %r = f32[1] dynamic-slice(%x, %i), dynamic_slice_sizes={1}\n"));
+  const Result<Validation> out =
+      validated(text("%s = f32[1] dynamic-slice(%x, %i), dynamic_slice_sizes={1}\n"
+                     "%b = s32[] constant(3)\n%o = pred[] compare(%i, %b), direction=GT\n"
+                     "%p = pred[1] broadcast(%o), dimensions={}\n%n = f32[1] negate(%s)\n"
+                     "ROOT %r = f32[1] select(%p, %n, %s)\n"),
+                text("ROOT %r = f32[1] dynamic-slice(%x, %i), dynamic_slice_sizes={1}\n"));
   ASSERT_TRUE(out && out->difference);
   EXPECT_EQ(out->answer, Answer::wrong);
   EXPECT_GE(out->difference->draw, 1);
   ASSERT_EQ(out->difference->integers.size(), 1U);
   EXPECT_EQ(out->difference->integers[0].name, "%i");
   EXPECT_GT(out->difference->integers[0].numbers.at(0), 3);
+}
+
+TEST(Differences, are_looked_for_in_more_draws_where_few_show_nothing) {
+  const auto draws = [](const std::string& before, const std::string& after) {
+    const Result<Validation> out = validated(module_of(before), module_of(after));
+    EXPECT_TRUE(out);
+    return out ? out->draws : 0;
+  };
+  const std::string x = "%x = f32[2] parameter(0)\n";
+  const std::string same = x + "ROOT %r = f32[2] copy(%x)\n";
+  const std::string ordered = x + "ROOT %r = f32[2] maximum(%x, %x)\n";
+  EXPECT_EQ(draws(same, same), 3);
+  EXPECT_EQ(draws(same, ordered), 12);
+  EXPECT_EQ(draws(ordered, same), 12);
+  for (const std::string type : {"s32", "pred"}) {
+    const std::string whole =
+        "%i = " + type + "[] parameter(0)\nROOT %r = " + type + "[] copy(%i)\n";
+    EXPECT_EQ(draws(whole, whole), 12);
+  }
 }
 
 TEST(Differences, that_few_numbers_show_are_tried_with_several) {
@@ -266,11 +284,18 @@ TEST(Blamed, are_no_truth_values_on_the_way) {
 }
 
 TEST(Blamed, is_a_value_of_which_half_is_there_twice) {
-  const Blame out = blamed(
-      "%t = f32[4] tanh(%x)\nROOT %r = f32[4] negate(%t)\n",
-      "%h = f32[2] slice(%x), slice={[0:2]}\n%t = f32[2] tanh(%h)\n"
-      "%c = f32[4] concatenate(%t, %t), dimensions={0}\nROOT %r = f32[4] negate(%c)\n");
+  const Blame out =
+      blamed("%t = f32[4] tanh(%x)\nROOT %r = f32[4] negate(%t)\n",
+             "%h = f32[2] slice(%x), slice={[0:2]}\n%t = f32[2] tanh(%h)\n"
+             "%c = f32[4] concatenate(%t, %t), dimensions={0}\nROOT %r = f32[4] negate(%c)\n");
   EXPECT_EQ(out.lost.opcode, "tanh");
+}
+
+TEST(Blamed, has_no_last_place_where_nothing_is_computed) {
+  const Blame out =
+      blamed("%n = f32[4] negate(%x)\nROOT %r = f32[4] tanh(%n)\n", "ROOT %r = f32[4] copy(%x)\n");
+  EXPECT_EQ(out.lost.opcode, "negate");
+  EXPECT_FALSE(out.last);
 }
 
 TEST(Blamed, is_the_first_of_two) {

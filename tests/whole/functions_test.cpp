@@ -121,8 +121,8 @@ TEST(FieldFunctions, compare_as_numbers_do) {
   EXPECT_FALSE(compared(Comparison::gt, low, high));
   EXPECT_TRUE(compared(Comparison::ge, low, low));
   EXPECT_FALSE(compared(Comparison::ge, low, high));
-  for (const Comparison comparison : {Comparison::eq, Comparison::lt, Comparison::le,
-                                      Comparison::gt, Comparison::ge}) {
+  for (const Comparison comparison :
+       {Comparison::eq, Comparison::lt, Comparison::le, Comparison::gt, Comparison::ge}) {
     EXPECT_FALSE(compared(comparison, low, Field::no_number));
     EXPECT_FALSE(compared(comparison, Field::no_number, low));
   }

@@ -105,18 +105,22 @@ TEST(Types, of_gathers_and_scatters) {
       {gather("[2,3]", row + "index_vector_dim=1, slice_sizes={1,2}"),
        "sizes are those of the result"},
       {gather("[2,4]", row + "index_vector_dim=1, slice_sizes={1,4}"), "fits into the operand"},
-      {gather("[2,3]", "offset_dims={1}, collapsed_slice_dims={}, start_index_map={0}, "
-                       "index_vector_dim=1, slice_sizes={1,3}"),
+      {gather("[2,3]",
+              "offset_dims={1}, collapsed_slice_dims={}, start_index_map={0}, "
+              "index_vector_dim=1, slice_sizes={1,3}"),
        "in the window, or collapsed"},
-      {gather("[2,3]", "offset_dims={2}, collapsed_slice_dims={0}, start_index_map={0}, "
-                       "index_vector_dim=1, slice_sizes={1,3}"),
+      {gather("[2,3]",
+              "offset_dims={2}, collapsed_slice_dims={0}, start_index_map={0}, "
+              "index_vector_dim=1, slice_sizes={1,3}"),
        "dimensions that are there"},
-      {gather("[2,3]", "offset_dims={1}, collapsed_slice_dims={7}, start_index_map={0}, "
-                       "index_vector_dim=1, slice_sizes={1,3}"),
+      {gather("[2,3]",
+              "offset_dims={1}, collapsed_slice_dims={7}, start_index_map={0}, "
+              "index_vector_dim=1, slice_sizes={1,3}"),
        "dimensions that are there"},
       {gather("[2,3]", row + "index_vector_dim=5, slice_sizes={1,3}"), "stand along a dimension"},
-      {gather("[2,1,3]", "offset_dims={2}, collapsed_slice_dims={0}, start_index_map={0,1}, "
-                         "index_vector_dim=2, slice_sizes={1,3}"),
+      {gather("[2,1,3]",
+              "offset_dims={2}, collapsed_slice_dims={0}, start_index_map={0,1}, "
+              "index_vector_dim=2, slice_sizes={1,3}"),
        "an index for each dimension"},
       {gather("[3,3]", row + "index_vector_dim=1, slice_sizes={1,3}"), "a box for each index"},
       {gather("[2]",
@@ -253,10 +257,11 @@ TEST(Types, of_loops_and_branches) {
   expect_refused({
       {f + loop + "%on_five, body=%same\n", "take what the loop takes", more},
       {f + loop + "%on, body=%grows\n", "the body makes what it takes", more},
-      {f + "ROOT %r = f32[8] while(%x), condition=%on, body=%same\n", "the loop makes what it takes",
-       more},
+      {f + "ROOT %r = f32[8] while(%x), condition=%on, body=%same\n",
+       "the loop makes what it takes", more},
       {f + loop + "%on_many, body=%same\n", "the condition is a truth value", more},
-      {f + "%i = s32[] constant(0)\n" + choice + "%i, %y, %x), branch_computations={%same, %same}\n",
+      {f + "%i = s32[] constant(0)\n" + choice +
+           "%i, %y, %x), branch_computations={%same, %same}\n",
        "a branch takes what it is given", more},
       {f + "%i = s32[] constant(0)\n" + choice +
            "%i, %x, %x), branch_computations={%same, %grows}\n",
@@ -307,15 +312,15 @@ TEST(Types, of_texts) {
       {f + "ROOT %r = f32[4] add(%x, %x), frob=3\n", "is not read"},
       {f + "ROOT %r = f32[8] all-gather-done(%x)\n", "nothing of this name has begun"},
   });
-  const std::string body = "ENTRY %main {\n%x = f32[4] parameter(0)\nROOT %r = f32[4] copy(%x)\n}\n";
+  const std::string body =
+      "ENTRY %main {\n%x = f32[4] parameter(0)\nROOT %r = f32[4] copy(%x)\n}\n";
   const std::string many = "HloModule m, num_partitions=5000\n" + body;
   EXPECT_EQ(answer(many, many), "more than 4096 devices");
-  const std::string s32 =
-      module_of("%x = s32[4] parameter(0)\nROOT %r = s32[4] copy(%x)\n");
+  const std::string s32 = module_of("%x = s32[4] parameter(0)\nROOT %r = s32[4] copy(%x)\n");
   const std::string f32 = module_of("%x = f32[4] parameter(0)\nROOT %r = f32[4] copy(%x)\n");
   EXPECT_EQ(answer(f32, s32), "parameter 0 is f32[4] before, but s32[4] after");
-  const std::string two = module_of(
-      "%x = f32[4] parameter(0)\nROOT %r = (f32[4], f32[4]) tuple(%x, %x)\n");
+  const std::string two =
+      module_of("%x = f32[4] parameter(0)\nROOT %r = (f32[4], f32[4]) tuple(%x, %x)\n");
   EXPECT_EQ(answer(f32, two), "1 result before, but 2 results after");
   EXPECT_EQ(answer(two, f32), "2 results before, but 1 result after");
 }

@@ -30,7 +30,7 @@ void Search::look_for(ValueId value, const Held& held) {
   for (const Word word : picked) names_[word].values.push_back(value);
 }
 
-void Search::see(std::size_t index, const ArrayType& type, const Held& held) {
+void Search::see(std::optional<std::size_t> index, const ArrayType& type, const Held& held) {
   if (type.kind.form == ElementKind::Form::truth) return;
   std::set<const Array*> looked;
   for (const Block& block : held) {
@@ -40,7 +40,7 @@ void Search::see(std::size_t index, const ArrayType& type, const Held& held) {
       if (found == names_.end()) continue;
       for (const ValueId value : found->second.values) {
         if (!found->second.is_seen) ++values_[value].seen;
-        values_[value].last = index;
+        if (index) values_[value].last = index;
       }
       found->second.is_seen = true;
     }
@@ -80,7 +80,7 @@ std::optional<std::size_t> Search::last_seen(ValueId value) const {
   std::optional<std::size_t> out;
   if (made == nullptr) return out;
   for (const ValueId operand : made->operands) {
-    if (values_[operand].seen > 0) out = std::max(out.value_or(0), values_[operand].last);
+    out = std::max(out, values_[operand].last);
   }
   return out;
 }

@@ -22,8 +22,9 @@ class Search {
 
   /// A value of the text before: some of its elements are looked for from now on.
   void look_for(ValueId value, const Held& held);
-  /// Something of the text after. \param index  of its instruction
-  void see(std::size_t index, const ArrayType& type, const Held& held);
+  /// Something of the text after.
+  /// \param index  of its instruction; of an argument none
+  void see(std::optional<std::size_t> index, const ArrayType& type, const Held& held);
 
   /// The first value that result k needs and that was not seen, though all that it is made of was.
   [[nodiscard]] std::optional<ValueId> lost(std::size_t result) const;
@@ -34,7 +35,7 @@ class Search {
   struct Sought {
     std::size_t elements = 0;  ///< that are looked for; none of integers
     std::size_t seen = 0;
-    std::size_t last = 0;
+    std::optional<std::size_t> last = {};
   };
   [[nodiscard]] bool is_lost(ValueId value) const {
     return values_[value].seen < values_[value].elements;

@@ -342,7 +342,7 @@ class Run {
           search.look_for(one.results[k], held);
         }));
     for (std::size_t k = 0; k < second.parameters.size(); ++k) {
-      search.see(0, second.values[second.parameters[k]].type, arguments.after[k]);
+      search.see(std::nullopt, second.values[second.parameters[k]].type, arguments.after[k]);
     }
     static_cast<void>(
         second_.run(arguments.after, [&](const Instruction& one, std::size_t k, const Held& held) {
@@ -627,11 +627,16 @@ class Validator {
       if (out_.why.empty()) out_.why = fmt::format("result {} is no finite number in any draw", k);
     }
   }
+  /// Whether integers or truth values are arguments.
+  [[nodiscard]] bool has_whole_numbers() const {
+    return std::any_of(matching_.starts.begin(), matching_.starts.end(),
+                       [](const Cut& cut) { return cut.global.kind.is_number(); });
+  }
   /// More than were asked for where a few may show nothing: where integers are arguments, which may
-  /// be indices, and where something depends on which number is larger, as each draw tries one order.
+  /// be indices, or truth values, which choose, and where something depends on which number is larger, as each draw tries one order.
   [[nodiscard]] Size draw_count() const {
     constexpr Size most = 12;
-    return is_small() && (has_integers() || is_ordered(before_) || is_ordered(after_))
+    return is_small() && (has_whole_numbers() || is_ordered(before_) || is_ordered(after_))
                ? std::max(options_.draws, most)
                : options_.draws;
   }
