@@ -633,7 +633,8 @@ class Validator {
                        [](const Cut& cut) { return cut.global.kind.is_number(); });
   }
   /// More than were asked for where a few may show nothing: where integers are arguments, which may
-  /// be indices, or truth values, which choose, and where something depends on which number is larger, as each draw tries one order.
+  /// be indices, or truth values, which choose, and where something depends on which number is
+  /// larger, as each draw tries one order.
   [[nodiscard]] Size draw_count() const {
     constexpr Size most = 12;
     return is_small() && (has_whole_numbers() || is_ordered(before_) || is_ordered(after_))
