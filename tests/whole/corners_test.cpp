@@ -129,19 +129,6 @@ std::vector<Said> corners_of_products() {
        "slice={[1:2], [0:16]}\n%o = pred[1,16] or(%a, %b)\nROOT %r = pred[16] reshape(%o)\n",
        "%a = pred[1,16] slice(%x), slice={[0:1], [0:16]}\n%b = pred[1,16] slice(%x), "
        "slice={[1:2], [0:16]}\n%o = pred[1,16] xor(%a, %b)\nROOT %r = pred[16] reshape(%o)\n"},
-      {"dot with an infinity", "%x = f32[2] parameter(0)\n%c = f32[2] constant({1, inf})\n",
-       "ROOT %r = f32[] dot(%x, %c), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n",
-       "%m = f32[2] multiply(%x, %c)\n%z = f32[] constant(0)\n"
-       "ROOT %r = f32[] reduce(%m, %z), dimensions={0}, to_apply=%add_f32\n",
-       "%z = f32[] constant(0)\n"
-       "ROOT %r = f32[] reduce(%x, %z), dimensions={0}, to_apply=%add_f32\n"},
-      {"dot of an infinity on the left", "%x = f32[2] parameter(0)\n",
-       "%c = f32[2] constant({inf, 2})\n%y = f32[2,1] reshape(%x)\n"
-       "ROOT %r = f32[1] dot(%c, %y), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n",
-       "%c = f32[2] constant({inf, 2})\n%m = f32[2] multiply(%x, %c)\n"
-       "%a = f32[1] slice(%m), slice={[0:1]}\n%b = f32[1] slice(%m), slice={[1:2]}\n"
-       "ROOT %r = f32[1] add(%a, %b)\n",
-       "%a = f32[1] slice(%x), slice={[1:2]}\nROOT %r = f32[1] add(%a, %a)\n"},
       {"convolution of two dimensions",
        "%x = f32[1,3,4,1] parameter(0)\n%k = f32[2,2,1,1] parameter(1)\n",
        "ROOT %r = f32[1,2,3,1] convolution(%x, %k), window={size=2x2}, "
@@ -373,11 +360,6 @@ std::vector<Said> corners_of_numbers() {
        "%h = f32[4] constant({0.5, 0.5, 0.5, 0.5})\nROOT %r = f32[4] minimum(%a, %h)\n",
        "%l = f32[4] constant({-0.5, -0.5, -0.5, -0.5})\nROOT %r = f32[4] minimum(%x, %l)\n",
        "%h = f32[4] constant({0.5, 0.5, 0.5, 0.5})\nROOT %r = f32[4] minimum(%x, %h)\n"},
-      {"what is no number is another one", "%x = f32[2] parameter(0)\n",
-       "%i = f32[2] constant({inf, inf})\n%d = f32[2] subtract(%i, %i)\n"
-       "ROOT %r = f32[2] add(%x, %d)\n",
-       "%i = f32[2] constant({nan, nan})\nROOT %r = f32[2] multiply(%x, %i)\n",
-       "ROOT %r = f32[2] copy(%x)\n"},
       {"infinities are equal", "%x = f32[2] parameter(0)\n%y = f32[2] parameter(1)\n",
        "%i = f32[] constant(inf)\n%b = f32[2] broadcast(%i), dimensions={}\n"
        "%m = f32[2] maximum(%b, %x)\nROOT %r = f32[4] concatenate(%m, %y), dimensions={0}\n",
