@@ -554,6 +554,30 @@ TEST(Stablehlo, a_real_text_before_the_partitioner) {
   EXPECT_EQ(answer(replaced(lowered, "stablehlo.tanh", "stablehlo.logistic"), after), "wrong");
 }
 
+TEST(Stablehlo, lines_of_the_user_are_found_through_locations) {
+  const std::string lowered = text_of("layer.lowered.mlir");
+  const auto lost = [&](const std::string& text) {
+    const Result<Validation> out =
+        validated(text, replaced(text_of("layer.after.hlo"), " all-reduce(", " copy("));
+    if (!out) return out.error().message;
+    return out->blame ? out->blame->lost.source : std::string("nothing");
+  };
+  EXPECT_EQ(lost(lowered), "model.py:10");
+  // Each alias stands for another one, and the last one has no line, or does not end.
+  EXPECT_EQ(lost(replaced(lowered, "\"model.py\":10:32 to :51", "unknown")), "");
+  EXPECT_EQ(lost(replaced(lowered, "\"main.<locals>.<lambda>\"(#loc8)", "#loc13")), "");
+  EXPECT_EQ(lost(replaced(lowered, "#loc8 =", "#loc88 =")), "");
+}
+
+TEST(Stablehlo, modules_of_other_numbers_of_devices_do_not_go_together) {
+  const std::string ids = function("() -> tensor<ui32>",
+                                   "%r = stablehlo.partition_id : tensor<ui32>\n"
+                                   "return %r : tensor<ui32>\n");
+  EXPECT_EQ(answer(on(2, ids), on(2, ids)), "right");
+  EXPECT_EQ(answer(on(2, ids), on(4, ids)), "2 devices before, but 4 devices after");
+  EXPECT_EQ(answer(on(1, ids), on(4, ids)), "wrong");
+}
+
 TEST(Stablehlo, tiles_of_devices_say_how_they_are_cut) {
   const auto global = [](const std::string& end) {
     return on(2,

@@ -195,7 +195,7 @@ class Exchange {
     for (std::size_t d = 0; d < devices_; ++d) {
       auto tile = new_array(limits_, to);
       Strided where = whole_of(before.extents);
-      where.offset = foreign::dot(starts[d], where.strides);
+      where.offset = foreign::dot(starts[d % starts.size()], where.strides);
       copy_box(from[d]->words, where, tile->words, whole_of(to.extents), to.extents,
                words_of(to.kind));
       out.push_back(std::move(tile));
@@ -208,7 +208,7 @@ class Exchange {
     auto whole = new_array(limits_, to);
     for (std::size_t d = devices_; d-- > 0;) {
       Strided there = whole_of(to.extents);
-      there.offset = foreign::dot(starts[d], there.strides);
+      there.offset = foreign::dot(starts[d % starts.size()], there.strides);
       copy_box(from[d]->words, whole_of(before.extents), whole->words, there, before.extents,
                words_of(to.kind));
     }
@@ -287,7 +287,7 @@ std::vector<Held> Evaluator<Domain>::applied(const Computation& in, const Instru
   if (const auto* each = std::get_if<OfDevices>(&one.detail)) {
     for (std::size_t d = 0; d < devices_; ++d) {
       auto scalar = new_array(limits_, in.values[one.results[0]].type);
-      scalar->words[0] = each->words.at(d);
+      scalar->words[0] = each->words[d % each->words.size()];
       out[0].push_back(std::move(scalar));
     }
     return out;

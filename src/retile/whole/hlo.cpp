@@ -339,6 +339,10 @@ class HloBuilder {
                 std::vector<Known> arguments) {
     const Place& name = need(instruction, attribute).value;
     const hlo::Computation& from = hlo::computation_of(module_, name);
+    if (++count_ > most_instructions) {  // calls of nothing but calls
+      refuse_at(name, Code::limit_reached,
+                fmt::format("more than {} instructions", most_instructions));
+    }
     if (++depth_ > deepest_calls) {
       refuse_at(name, Code::unsupported,
                 fmt::format("calls in each other deeper than {}", deepest_calls));

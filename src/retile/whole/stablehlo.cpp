@@ -44,7 +44,7 @@ struct RegionFrame {
 class StablehloBuilder {
  public:
   explicit StablehloBuilder(const text::Input& input)
-      : input_(input), lines_(mlir::line_begins(input.text)) {
+      : input_(input), lines_(mlir::line_begins(input.text)), locations_(input.text) {
     context_.input = &input_;
     context_.lines = &lines_;
   }
@@ -178,6 +178,7 @@ class StablehloBuilder {
                       fmt::format("{} without a region of one block", shown_name(op.name)));
     }
     const mlir::Block& body = op.regions[number].blocks.front();
+    enter(op);
     RegionFrame frame;
     frame.out.name = fmt::format("{}.{}", op.name, number);
     frame.outer = frame_;
@@ -185,6 +186,7 @@ class StablehloBuilder {
     begin(body);
     frame.out.results = block(body);
     frame_ = frame.outer;
+    --depth_;
     return frame;
   }
   /// A region of scalars, which takes nothing of outside.
@@ -235,10 +237,7 @@ class StablehloBuilder {
                       fmt::format("{} for {}", counted(arguments.size(), "operand"),
                                   counted(body.arguments.size(), "argument")));
     }
-    if (++depth_ > deepest_calls) {
-      mlir::refuse_at(op.place, Code::unsupported,
-                      fmt::format("calls in each other deeper than {}", deepest_calls));
-    }
+    enter(op);
     frame_->names.emplace_back();
     for (std::size_t k = 0; k < arguments.size(); ++k) {
       const mlir::Argument& argument = body.arguments[k];
@@ -249,6 +248,20 @@ class StablehloBuilder {
     frame_->names.pop_back();
     --depth_;
     return out;
+  }
+
+  /// One call or region more in each other. What calls multiply counts as instructions do.
+  void enter(const mlir::Op& op) {
+    if (++depth_ > deepest_calls) {
+      mlir::refuse_at(op.place, Code::unsupported,
+                      fmt::format("calls in each other deeper than {}", deepest_calls));
+    }
+    count(op);
+  }
+  void count(const mlir::Op& op) {
+    if (++count_ <= most_instructions) return;
+    mlir::refuse_at(op.place, Code::limit_reached,
+                    fmt::format("more than {} instructions", most_instructions));
   }
 
   // Values.
@@ -350,10 +363,7 @@ class StablehloBuilder {
 
   void emit(const mlir::Op& op, Id id, Detail detail, std::vector<ValueId> operands,
             std::vector<ValueId> results, std::vector<ComputationId> calls = {}) {
-    if (++count_ > most_instructions) {
-      mlir::refuse_at(op.place, Code::limit_reached,
-                      fmt::format("more than {} instructions", most_instructions));
-    }
+    count(op);
     const foreign::FilePlace place = mlir::file_place(context_, op.place);
     frame_->out.body.push_back({.id = id,
                                 .opcode = op.name,
@@ -361,7 +371,8 @@ class StablehloBuilder {
                                 .operands = std::move(operands),
                                 .results = std::move(results),
                                 .calls = std::move(calls),
-                                .place = {.line = place.line, .column = place.column}});
+                                .place = {.line = place.line, .column = place.column},
+                                .source = locations_.line_of(op.location)});
     if (const auto fault = type_fault(out_, frame_->out, frame_->out.body.back())) {
       mlir::refuse_at(op.place, Code::bad_program, fmt::format("{}: {}", op.name, *fault));
     }
@@ -584,8 +595,9 @@ class StablehloBuilder {
   static void check_joined(const mlir::Op& op, Shape extents, std::size_t cut, std::size_t joined,
                            Size parts) {
     extents[cut] /= parts;
-    extents[joined] *= parts;
-    if (op.result_types[0].extents == extents) return;
+    const auto grown = checked_mul(extents[joined], parts);
+    extents[joined] = grown.value_or(0);
+    if (grown && op.result_types[0].extents == extents) return;
     mlir::refuse_at(op.place, Code::bad_program, "the result has other extents");
   }
 
@@ -708,6 +720,7 @@ class StablehloBuilder {
 
   const text::Input& input_;
   const std::vector<std::size_t> lines_;
+  mlir::Locations locations_;
   mlir::ModuleContext context_;
   Module out_;
   RegionFrame* frame_ = nullptr;  // of the computation at hand

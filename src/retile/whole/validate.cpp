@@ -68,6 +68,12 @@ class Matcher {
     out.devices = std::max(after_.devices(), before_.devices());
     const Computation& a = before_.main();
     const Computation& b = after_.main();
+    if (std::min(after_.devices(), before_.devices()) > 1 &&
+        after_.devices() != before_.devices()) {
+      return refuse(Code::bad_argument,
+                    fmt::format("{} before, but {} after", counted(before_.devices(), "device"),
+                                counted(after_.devices(), "device")));
+    }
     if (a.parameters.size() != b.parameters.size()) {
       return refuse(Code::bad_argument, fmt::format("{} before, but {} after",
                                                     counted(a.parameters.size(), "parameter"),

@@ -127,6 +127,9 @@ Groups axis_groups(const ModuleContext& context, const Attribute& list) {
   if (mesh == context.meshes.end()) {
     refuse_at(name.place, Code::bad_argument, "no mesh of this name is known");
   }
+  if (mesh->second.mesh.device_count() > most_devices) {
+    refuse_at(name.place, Code::limit_reached, fmt::format("more than {} devices", most_devices));
+  }
   scanner.expect(",");
   scanner.expect("axes");
   scanner.expect("=");
@@ -248,6 +251,47 @@ std::string with_mesh(const ModuleContext& context, const Place& sharding) {
   const auto mesh = context.meshes.find(name);
   if (mesh == context.meshes.end()) return text;
   return fmt::format("{}{}{}", text.substr(0, at), mesh_text(mesh->second), text.substr(comma));
+}
+
+Locations::Locations(std::string_view text) {
+  constexpr std::string_view mark = "\n#loc";
+  constexpr std::string_view middle = " = loc(";
+  for (std::size_t at = text.find(mark); at != std::string_view::npos;
+       at = text.find(mark, at + 1)) {
+    const std::string_view line = text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+    const std::size_t equals = line.find(middle);
+    if (equals == std::string_view::npos) continue;
+    aliases_.emplace(line.substr(0, equals), line.substr(equals + middle.size()));
+  }
+}
+
+std::string Locations::line_of(const Place& location) {
+  return location.input == nullptr ? std::string() : resolved(text_at(location), 0);
+}
+
+/// The first file with a line, or what the first alias says.
+std::string Locations::resolved(std::string_view text, std::size_t depth) {
+  constexpr std::size_t deepest = 64;
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    if (text[k] == '"') {
+      const std::size_t close = std::min(text.find('"', k + 1), text.size());
+      const std::size_t digits = close + 2;
+      const std::size_t end = std::min(text.find_first_not_of("0123456789", digits), text.size());
+      if (text.substr(close, 2) == "\":" && end > digits) {
+        return fmt::format("{}:{}", text.substr(k + 1, close - k - 1),
+                           text.substr(digits, end - digits));
+      }
+      k = close;
+    } else if (text[k] == '#' && depth < deepest) {
+      const std::size_t end = std::min(text.find_first_of(" ,)(", k), text.size());
+      const auto alias = aliases_.find(text.substr(k, end - k));
+      if (alias == aliases_.end()) return {};
+      const auto known = lines_.find(alias->first);
+      if (known != lines_.end()) return known->second;
+      return lines_[alias->first] = resolved(alias->second, depth + 1);
+    }
+  }
+  return {};
 }
 
 PlacedMesh shardy_mesh(const Op& op) {

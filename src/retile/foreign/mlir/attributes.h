@@ -1,6 +1,8 @@
 // What attributes of operations mean, so that every reader takes them alike. Room-internal.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +23,20 @@ namespace retile::foreign::mlir {
 [[nodiscard]] Compare comparison_of(const Op& op);
 /// The last word of `#stablehlo<fft_type FFT>`, or of the own form `FFT`.
 [[nodiscard]] std::string_view last_word(const Attribute& attribute);
+
+/// Lines of the user's program, as locations say them: `loc(#loc3)`, and `#loc3 = loc("f"("model.py":12:5))`.
+class Locations {
+ public:
+  explicit Locations(std::string_view text);
+  /// `model.py:12`, the innermost one; empty where none is said.
+  [[nodiscard]] std::string line_of(const Place& location);
+
+ private:
+  [[nodiscard]] std::string resolved(std::string_view text, std::size_t depth);
+
+  std::map<std::string_view, std::string_view> aliases_;  // by `#loc3`
+  std::map<std::string_view, std::string> lines_;         // of aliases that were asked for
+};
 
 /// A sharding with its mesh in the place of the mesh's name.
 [[nodiscard]] std::string with_mesh(const ModuleContext& context, const Place& sharding);

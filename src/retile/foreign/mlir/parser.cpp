@@ -118,9 +118,7 @@ std::vector<ResultName> Parser::results() {
   return out;
 }
 
-void Parser::skip_location() {
-  if (lexer_.accept("loc")) static_cast<void>(lexer_.take_balanced());
-}
+Place Parser::location() { return lexer_.accept("loc") ? lexer_.take_balanced() : Place(); }
 
 Op Parser::op() {
   Op out;
@@ -138,7 +136,7 @@ Op Parser::op() {
   } else {
     lexer_.fail_expected("an operation");
   }
-  skip_location();
+  out.location = location();
   return out;
 }
 
@@ -191,7 +189,7 @@ std::vector<Argument> Parser::arguments() {
     lexer_.expect(":");
     Argument argument{std::move(name.name), type(), {}, name.place};
     if (lexer_.accept("{")) argument.attributes = dictionary();
-    skip_location();
+    static_cast<void>(location());
     out.push_back(std::move(argument));
   } while (lexer_.accept(","));
   lexer_.expect(")");

@@ -67,7 +67,7 @@ class Parser {
   [[nodiscard]] Block block(std::vector<Argument> arguments, bool labelled);
   [[nodiscard]] std::vector<Argument> arguments();
   [[nodiscard]] ValueName value();
-  void skip_location();
+  [[nodiscard]] Place location();
   void signature(Op& out);
 
   // own.cpp: their own forms

@@ -126,6 +126,7 @@ struct Op {
   std::vector<Region> regions = {};
   std::vector<Type> operand_types = {};
   std::vector<Type> result_types = {};
+  Place location = {};  ///< what stands in the brackets of `loc(..)`, if it stands there
 };
 
 [[nodiscard]] inline const Attribute* find_in(const std::vector<NamedAttribute>& attributes,
