@@ -15,8 +15,8 @@ namespace {
 constexpr Size most_draws = 1000;
 
 constexpr const char* validate_footer = R"HELP(
-BEFORE and AFTER are the texts in HLO that XLA dumps around one pass: before and after its SPMD partitioner, or around any
-other pass. Both are run on drawn arguments. Numbers with a point are elements of a prime field that is drawn in each run,
+BEFORE and AFTER are texts in HLO, as XLA dumps them before and after its SPMD partitioner or any other pass, or in
+StableHLO. Both are run on drawn arguments. Numbers with a point are elements of a prime field that is drawn in each run,
 integers are themselves, and functions such as exp are functions of which nothing is known but that they are functions.
 
 Exit codes: 0 right, 1 wrong, 2 a text cannot be read, 3 undecided.
