@@ -133,8 +133,12 @@ Written read_written(Scanner& scanner) {
 }
 
 bool names_no_axis(const Written& written) {
-  return written.only_device || (written.may_be_short && written.dims.empty() &&
-                                 !written.all_addends && !written.placements);
+  if (written.only_device) return true;
+  if (written.all_addends || !written.addends.parts.empty() || written.placements) return false;
+  if (written.dims.empty()) return written.may_be_short;
+  // Dimensions that nothing cuts say no more than none, unless the mesh they are over has a name.
+  return !written.mesh_name && std::all_of(written.dims.begin(), written.dims.end(),
+                                           [](const auto& dim) { return dim.parts.empty(); });
 }
 
 namespace {
