@@ -317,7 +317,7 @@ std::vector<Said> corners_of_numbers() {
        "%h = u64[] constant(18446744073709551615)\n%f = f32[] convert(%h)\n"
        "ROOT %r = f32[] multiply(%x, %f)\n",
        "%h = s64[] constant(4294967296)\n%f = f32[] convert(%h)\n%g = f32[] multiply(%f, %f)\n"
-       "%o = f32[] constant(1)\n%s = f32[] subtract(%g, %o)\nROOT %r = f32[] multiply(%x, %s)\n",
+       "ROOT %r = f32[] multiply(%x, %g)\n",
        "ROOT %r = f32[] negate(%x)\n"},
       {"powers of integers", "%x = s32[2] parameter(0)\n",
        "%b = s32[4] constant({1, -1, -1, 3})\n%e = s32[4] constant({-2, -3, -2, 5})\n"

@@ -243,13 +243,15 @@ TEST(Differences, are_looked_for_in_more_draws_where_few_show_nothing) {
   const std::string x = "%x = f32[2] parameter(0)\n";
   const std::string same = x + "ROOT %r = f32[2] copy(%x)\n";
   const std::string ordered = x + "ROOT %r = f32[2] maximum(%x, %x)\n";
+  const std::string large = "%x = f32[60000] parameter(0)\nROOT %r = f32[60000] maximum(%x, %x)\n";
+  EXPECT_EQ(draws(large, large), 12);
   EXPECT_EQ(draws(same, same), 3);
-  EXPECT_EQ(draws(same, ordered), 12);
-  EXPECT_EQ(draws(ordered, same), 12);
+  EXPECT_EQ(draws(same, ordered), 36);
+  EXPECT_EQ(draws(ordered, same), 36);
   for (const std::string type : {"s32", "pred"}) {
     const std::string whole =
         "%i = " + type + "[] parameter(0)\nROOT %r = " + type + "[] copy(%i)\n";
-    EXPECT_EQ(draws(whole, whole), 12);
+    EXPECT_EQ(draws(whole, whole), 36);
   }
 }
 

@@ -328,10 +328,10 @@ std::vector<Said> numbers() {
        "%n = f32[4] constant({3, 3, 3, 3})\nROOT %r = f32[4] power(%x, %n)\n",
        "%s = f32[4] multiply(%x, %x)\nROOT %r = f32[4] multiply(%s, %x)\n",
        "ROOT %r = f32[4] multiply(%x, %x)\n"},
-      {"what is narrowed and widened is known where it is whole", "%x = s32[4] parameter(0)\n",
+      {"what is narrowed and widened is known where it is whole", "%x = s8[4] parameter(0)\n",
        "%f = f32[4] convert(%x)\n%b = bf16[4] convert(%f)\n%w = f32[4] convert(%b)\n"
-       "ROOT %r = s32[4] convert(%w)\n",
-       "ROOT %r = s32[4] copy(%x)\n", "ROOT %r = s32[4] negate(%x)\n"},
+       "ROOT %r = s8[4] convert(%w)\n",
+       "ROOT %r = s8[4] copy(%x)\n", "ROOT %r = s8[4] negate(%x)\n"},
       {"no number", "%x = f32[2] parameter(0)\n",
        "%i = f32[] constant(inf)\n%b = f32[2] broadcast(%i), dimensions={}\n%d = f32[2] "
        "subtract(%b, %b)\n%s = f32[2] add(%x, %d)\nROOT %r = pred[2] compare(%s, %s), "

@@ -230,7 +230,8 @@ bool compared(Comparison comparison, Order order, Word a, Word b, const ElementK
     if (order != Order::total) return holds(comparison, real_of(a), real_of(b));
     return holds(comparison, place_in_order(real_of(a)), place_in_order(real_of(b)));
   }
-  const bool is_signed = order == Order::of_type ? kind.is_signed : order == Order::as_signed;
+  const bool is_own = order == Order::of_type || order == Order::total;
+  const bool is_signed = is_own ? kind.is_signed : order == Order::as_signed;
   if (is_signed) return holds(comparison, as_signed(a, kind), as_signed(b, kind));
   return holds(comparison, low_bits(a, kind), low_bits(b, kind));
 }

@@ -1,6 +1,7 @@
 #include "retile/whole/array.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -206,6 +207,10 @@ class Mover {
 };
 
 }  // namespace
+
+std::string text_of(const ArrayType& type) {
+  return fmt::format("{}[{}]", operations::hlo_name(type.kind), fmt::join(type.extents, ","));
+}
 
 void copy_box(const std::vector<Word>& from, const Strided& where, std::vector<Word>& to,
               const Strided& there, const Shape& extents, std::size_t width) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "retile/core/deadline.h"
@@ -88,6 +89,8 @@ using Block = std::shared_ptr<const Array>;
 /// A value, of every device.
 using Held = std::vector<Block>;
 
+/// `f32[4,8]`
+[[nodiscard]] std::string text_of(const ArrayType& type);
 /// How many elements. Throws LimitReached where nobody can count them.
 [[nodiscard]] inline Size count_of(const ArrayType& type) {
   const auto out = checked_product(type.extents);

@@ -18,20 +18,6 @@ class Exchange {
   Exchange(const Computation& in, Kernels<Domain>& kernels, std::size_t devices, Limits& limits)
       : in_(in), kernels_(kernels), devices_(devices), limits_(limits) {}
 
-  [[nodiscard]] static bool makes(const Instruction& one) {
-    switch (one.id) {
-      case Id::all_gather:
-      case Id::all_to_all:
-      case Id::all_reduce:
-      case Id::reduce_scatter:
-      case Id::collective_permute:
-      case Id::collective_broadcast:
-        return true;
-      default:
-        return std::holds_alternative<ManualDetail>(one.detail);
-    }
-  }
-
   [[nodiscard]] std::vector<Held> made(const Instruction& one, const std::vector<Held>& operands) {
     if (one.id == Id::all_to_all) return all_to_all(one, operands);
     std::vector<Held> out;
@@ -223,8 +209,27 @@ class Exchange {
 
 }  // namespace
 
+bool exchanges(const Instruction& one) {
+  switch (one.id) {
+    case Id::all_gather:
+    case Id::all_to_all:
+    case Id::all_reduce:
+    case Id::reduce_scatter:
+    case Id::collective_permute:
+    case Id::collective_broadcast:
+      return true;
+    default:
+      return std::holds_alternative<ManualDetail>(one.detail);
+  }
+}
+
+bool depends_on_device(const Instruction& one) {
+  return exchanges(one) || std::holds_alternative<OfDevices>(one.detail);
+}
+
 template <typename Domain>
 std::vector<Held> Evaluator<Domain>::run(std::vector<Held> arguments, const Look& look) {
+  random_ = 0;
   return run_computation(module_.entry, std::move(arguments), look);
 }
 
@@ -282,7 +287,10 @@ std::vector<Held> Evaluator<Domain>::applied(const Computation& in, const Instru
   if (one.id == Id::conditional) return chosen(in, one, operands);
   Kernels<Domain> kernels(module_, in, domain_, limits_);
   Exchange<Domain> exchange(in, kernels, devices_, limits_);
-  if (exchange.makes(one)) return exchange.made(one, operands);
+  if (exchanges(one) && static_cast<std::size_t>(module_.devices()) != devices_) {
+    throw NotEvaluated{one.opcode + ": the other text has more devices", one.place};
+  }
+  if (exchanges(one)) return exchange.made(one, operands);
   std::vector<Held> out(one.results.size());
   if (const auto* each = std::get_if<OfDevices>(&one.detail)) {
     for (std::size_t d = 0; d < devices_; ++d) {
@@ -300,6 +308,9 @@ std::vector<Held> Evaluator<Domain>::applied(const Computation& in, const Instru
     ++counts_.unknown;
     ++counts_.unknown_by_name[one.opcode];
   }
+  // Devices draw numbers of their own, and each time others.
+  const bool is_random = one.id == Id::rng;
+  if (is_random) random_ += devices_;
   std::vector<const ArrayType*> types;
   for (const ValueId operand : one.operands) types.push_back(&in.values[operand].type);
   // Devices that hold the same operands make the same.
@@ -312,7 +323,9 @@ std::vector<Held> Evaluator<Domain>::applied(const Computation& in, const Instru
       key.push_back(held[d].get());
     }
     const auto [same, is_new] = seen.emplace(std::move(key), d);
-    if (!is_new) {
+    if (is_random) {
+      kernels.set_random(random_ + (module_.is_partitioned ? d : 0));
+    } else if (!is_new) {
       for (Held& held : out) held.push_back(held[same->second]);
       continue;
     }

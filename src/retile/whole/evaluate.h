@@ -24,6 +24,11 @@ struct Counts {
       {};  ///< of conditionals, that were taken
 };
 
+/// Whether devices take from each other.
+[[nodiscard]] bool exchanges(const Instruction& instruction);
+/// The same, or whether each makes a number of its own.
+[[nodiscard]] bool depends_on_device(const Instruction& instruction);
+
 template <typename Domain>
 class Evaluator {
  public:
@@ -64,6 +69,7 @@ class Evaluator {
   std::size_t devices_;
   Limits& limits_;
   Counts counts_;
+  std::size_t random_ = 0;  // numbers drawn by operations of the text in this run
   std::vector<std::vector<std::vector<ValueId>>> lifetimes_;
 };
 

@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 
+#include "retile/whole/real.h"
+
 namespace retile::whole {
 namespace {
 
@@ -31,6 +33,11 @@ std::vector<Size> prime_factors(Size number) {
 }
 
 __extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using)
+
+/// Of a format among all.
+std::uint64_t format_number(const ElementKind& kind) {
+  return static_cast<std::uint64_t>(kind.format - operations::float_formats().data());
+}
 
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
   const Wide product = static_cast<Wide>(a) * b;
@@ -68,7 +75,7 @@ void Field::place_literals(std::mt19937_64& random, std::vector<double> literals
   std::sort(places.begin(), places.end());
   for (std::size_t k = 0; k < literals.size(); ++k) {
     const Word number = of_literal(literals[k]);
-    literals_.emplace(number, places[k]);
+    literals_.emplace(number, Known{places[k], literals[k]});
     may_be_literal_.set(value(number) % may_be_literal_.size());
   }
 }
@@ -115,6 +122,18 @@ std::optional<std::int64_t> Field::small(Word a) const {
   const std::uint64_t plain = numbers_.plain(value(a));
   if (plain <= most) return static_cast<std::int64_t>(plain);
   if (prime() - plain <= most) return -static_cast<std::int64_t>(prime() - plain);
+  return std::nullopt;
+}
+
+std::optional<double> Field::known(Word a) const {
+  if (a == no_number) return std::numeric_limits<double>::quiet_NaN();
+  if (a == infinity) return std::numeric_limits<double>::infinity();
+  if (a == minus_infinity) return -std::numeric_limits<double>::infinity();
+  if (may_be_literal_[value(a) % may_be_literal_.size()]) {
+    const auto found = literals_.find(a);
+    if (found != literals_.end()) return found->second.number;
+  }
+  if (const auto number = small(a)) return static_cast<double>(*number);
   return std::nullopt;
 }
 
@@ -183,7 +202,7 @@ Word Field::unary(Id id, Word a) const {
     case Id::ceil:
     case Id::round_nearest_afz:
     case Id::round_nearest_even:
-      if (a < 0 || small(a)) return a;
+      if (const auto number = known(a)) return of_literal(Real::whole(id, *number));
       break;
     case Id::sine:
     case Id::tan:
@@ -214,39 +233,40 @@ Word Field::binary(Id id, Word a, Word b) const {
 }
 
 Word Field::converted(Word a, const ElementKind& from, const ElementKind& to) const {
-  if (a < 0 || operations::holds_all_of(to, from)) return a;
-  const Size precision = std::min(to.format->precision(), Size{24});
-  if (const auto number = small(a); number && std::abs(*number) <= (std::int64_t{1} << precision)) {
-    return a;
-  }
-  return unknown(1000 + static_cast<std::uint64_t>(to.bits * 64 + precision), {&a, 1});
+  if (operations::holds_all_of(to, from)) return a;
+  if (const auto number = known(a)) return of_literal(operations::rounded(*number, *to.format));
+  return unknown(1000 + format_number(to), {&a, 1});
 }
 
 Word Field::rounded(Word a, Size exponent_bits, Size mantissa_bits) const {
-  if (a < 0 || small(a)) return a;
+  if (const auto number = known(a)) {
+    return of_literal(Real::rounded_to(*number, exponent_bits, mantissa_bits));
+  }
   return unknown(100000 + static_cast<std::uint64_t>(exponent_bits * 256 + mantissa_bits), {&a, 1});
 }
 
 Word Field::to_integer(Word a, const ElementKind& to) const {
   if (to.form == ElementKind::Form::truth) return a != 0 ? 1 : 0;
-  if (const auto number = small(a)) {
-    if (operations::fits(*number, to)) return *number;
-    return operations::wrapped(*number, to);
+  if (const auto number = known(a)) {
+    static const ElementKind wide = operations::element_kind("f64");
+    return operations::converted(operations::word_of(*number), wide, to);
   }
   constexpr std::uint64_t range = 97;  // small, so that it may be an index
-  return static_cast<Word>(hash(2000, {&a, 1}) % range);
+  const auto type = static_cast<std::uint64_t>(to.bits * 2 + (to.is_signed ? 1 : 0));
+  return operations::wrapped(static_cast<Word>(hash(2000 + type, {&a, 1}) % range), to);
 }
 
 Word Field::to_bits(Word a, const ElementKind& from) const {
-  const auto bits = static_cast<Word>(hash(3000, {&a, 1}));
+  const auto number = known(a);
+  const auto bits = static_cast<Word>(number ? Real::bits_of(*number, *from.format)
+                                             : hash(3000 + format_number(from), {&a, 1}));
   const ElementKind integer{
       .form = ElementKind::Form::integer, .bits = from.bits, .is_signed = true};
   return operations::wrapped(bits, integer);
 }
 
 Word Field::of_bits(Word bits, const ElementKind& to) const {
-  const std::array<Word, 2> arguments = {bits, to.bits};
-  return unknown(4000, arguments);
+  return of_literal(Real::number_of_bits(bits, to));
 }
 
 Word Field::root(Size order, Size number) const {

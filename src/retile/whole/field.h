@@ -108,6 +108,9 @@ class Field {
     return less(b, a) ? b : a;
   }
 
+  /// The number that a literal is, or an integer of at most 2^24: nobody knows what others are.
+  [[nodiscard]] std::optional<double> known(Word a) const;
+
   /// Of exponential, tanh, floor, ..
   [[nodiscard]] Word unary(Id id, Word a) const;
   /// Of power, atan2, remainder.
@@ -170,7 +173,7 @@ class Field {
   [[nodiscard]] std::uint64_t place(Word a) const {
     if (may_be_literal_[value(a) % may_be_literal_.size()]) {
       const auto found = literals_.find(a);
-      if (found != literals_.end()) return found->second;
+      if (found != literals_.end()) return found->second.place;
     }
     return numbers_.add(numbers_.mul(value(a), order_), begin_);
   }
@@ -185,9 +188,13 @@ class Field {
   std::uint64_t half_ = 0;
   std::uint64_t order_ = 1;  // what numbers are multiplied with before they are compared
   std::uint64_t begin_ = 0;  // and what is added
-  std::unordered_map<Word, std::uint64_t> literals_;  // and where each of them stands
-  std::bitset<1024> may_be_literal_;                  // by the rest of a number
-  std::uint64_t key_ = 0;                             // of functions without algebra
+  struct Known {
+    std::uint64_t place = 0;
+    double number = 0;
+  };
+  std::unordered_map<Word, Known> literals_;  // and where each of them stands
+  std::bitset<1024> may_be_literal_;          // by the rest of a number
+  std::uint64_t key_ = 0;                     // of functions without algebra
   Size root_order_ = 1;
   std::uint64_t root_ = 1;  // of that order
 };

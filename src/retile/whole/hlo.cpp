@@ -1,5 +1,6 @@
 // From the syntax of HLO to a whole program.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -292,6 +293,10 @@ class HloBuilder {
       refuse_at(from.name.place, Code::syntax, "a computation without an instruction");
     }
     made_.emplace(&from, std::nullopt);
+    if (++depth_ > deepest_calls) {
+      refuse_at(from.name.place, Code::unsupported,
+                fmt::format("computations in each other deeper than {}", deepest_calls));
+    }
     Frame frame;
     frame.out.name = std::string(bare(from.name.value));
     std::swap(frame, frame_);
@@ -301,6 +306,7 @@ class HloBuilder {
     std::swap(frame, frame_);
     out_.computations.push_back(std::move(frame.out));
     made_[&from] = out_.computations.size() - 1;
+    --depth_;
     return out_.computations.size() - 1;
   }
   /// Its parameters, in the order of their numbers.
@@ -348,10 +354,13 @@ class HloBuilder {
                 fmt::format("calls in each other deeper than {}", deepest_calls));
     }
     std::unordered_map<std::string, Known> names;
+    std::unordered_map<std::string, Known> started;
     std::swap(names, frame_.names);
+    std::swap(started, frame_.started);
     std::swap(arguments, frame_.arguments);
     Known out = add_all(from);
     std::swap(names, frame_.names);
+    std::swap(started, frame_.started);
     std::swap(arguments, frame_.arguments);
     --depth_;
     return out;
@@ -573,7 +582,7 @@ class HloBuilder {
       check_attributes(instruction, *row);
       result = started(instruction, *row);
     }
-    started_.emplace(std::string(bare(instruction.name.value)), result);
+    frame_.started.emplace(std::string(bare(instruction.name.value)), result);
     name(instruction, {.parts = {}, .type = &instruction.type});
   }
   /// The operation itself, whose results are the second part of the type, or all of it.
@@ -594,8 +603,8 @@ class HloBuilder {
     if (instruction.operands.size() != 1) {
       refuse_at(instruction.opcode.place, Code::syntax, "it ends what one operand has begun");
     }
-    const auto found = started_.find(instruction.operands.front().value);
-    if (found == started_.end()) {
+    const auto found = frame_.started.find(instruction.operands.front().value);
+    if (found == frame_.started.end()) {
       refuse_at(instruction.operands.front().place, Code::syntax, "nothing of this name has begun");
     }
     define(instruction, found->second);
@@ -752,25 +761,36 @@ class HloBuilder {
       case Id::cholesky:
         return UnknownDetail{unknown_cholesky(is_true(instruction, "lower"))};
       case Id::top_k:
+        if (const auto k = number_or(instruction, "k", -1); k >= 0) {
+          const Shape& kept = instruction.type.parts.front().extents;
+          if (kept.empty() || kept.back() != k) {
+            refuse_at(need(instruction, "k").value, Code::bad_program, "its result has others");
+          }
+        }
         return Dims{{is_true(instruction, "largest") ? std::size_t{1} : std::size_t{0}}};
       case Id::all_gather:
       case Id::reduce_scatter:
       case Id::all_to_all:
       case Id::all_reduce:
+        return groups_of(instruction);
       case Id::collective_broadcast:
+        if (is_true(instruction, "has_dynamic_root")) {
+          refuse_at(need(instruction, "has_dynamic_root").name_place, Code::unsupported,
+                    "a member that an operand names is not read");
+        }
         return groups_of(instruction);
       case Id::collective_permute:
         return PairsDetail{hlo::device_pairs(instruction, ranks())};
       case Id::bitcast:
-        if (instruction.type.is_reordered) {
+        if (instruction.type.is_reordered || only(instruction).type->is_reordered) {
           refuse_at(instruction.type.place, Code::unsupported,
-                    "a bitcast to a layout that is not row by row");
+                    "a bitcast between layouts that are not row by row");
         }
         return NoDetail{};
       case Id::custom_call:
       case Id::rng:
       case Id::rng_bit_generator:
-        return UnknownDetail{unknown_text(instruction)};
+        return UnknownDetail{unknown_text(instruction, operations::row_of(id))};
       default:
         return NoDetail{};
     }
@@ -807,15 +827,73 @@ class HloBuilder {
     }
     return out;
   }
-  /// What an unknown function says of itself, names of values aside.
-  [[nodiscard]] static std::string unknown_text(const hlo::Instruction& instruction) {
+  /// What an operation says of itself, names of values and computations aside: all attributes that
+  /// decide what it makes.
+  [[nodiscard]] std::string unknown_text(const hlo::Instruction& instruction, const Row& row) {
+    std::map<std::string_view, std::string> said;
+    for (const hlo::Attribute& one : instruction.attributes) {
+      if (!operations::decides_in_hlo(row, one.name)) continue;
+      const auto own = std::find_if(row.attributes.begin(), row.attributes.end(),
+                                    [&](const auto& known) { return known.hlo == one.name; });
+      const std::string_view text = text_of(one.value);
+      if (own != row.attributes.end() && own->missing == text) continue;
+      said[one.name] = with_computations_told(one.value);
+    }
     std::string out = instruction.opcode.value;
-    for (const char* name : {"custom_call_target", "backend_config", "algorithm", "distribution"}) {
-      if (const hlo::Attribute* attribute = instruction.find(name)) {
-        out += fmt::format(" {}={}", name, text_of(attribute->value));
-      }
+    // As the reader of StableHLO says it: the name stands first.
+    if (const auto target = said.extract("custom_call_target")) {
+      out += fmt::format(" {}={}", target.key(), target.mapped());
+    }
+    for (const auto& [name, text] : said) out += fmt::format(" {}={}", name, text);
+    return out;
+  }
+  /// An attribute's text, in which what a computation is stands for its name.
+  [[nodiscard]] std::string with_computations_told(const Place& value) {
+    const std::string_view text = text_of(value);
+    if (text.find('"') != std::string_view::npos) return std::string(text);
+    constexpr std::string_view between = "{}, \n";
+    std::string out;
+    for (std::size_t k = 0; k < text.size();) {
+      const std::size_t end = std::min(text.find_first_of(between, k), text.size());
+      const std::string_view word = text.substr(k, end - k);
+      const auto named = std::find_if(
+          module_.computations.begin(), module_.computations.end(),
+          [&](const hlo::Computation& one) { return bare(one.name.value) == bare(word); });
+      out += named == module_.computations.end() ? std::string(word) : told(*named);
+      if (end < text.size()) out += text[end];
+      k = end + 1;
     }
     return out;
+  }
+  /// A number of what a computation is, the same for those that differ in names only.
+  [[nodiscard]] std::string told(const hlo::Computation& from) {
+    const auto [known, is_new] = told_.emplace(&from, "itself");
+    if (!is_new) return known->second;
+    if (++depth_ > deepest_calls) {
+      refuse_at(from.name.place, Code::unsupported,
+                fmt::format("computations in each other deeper than {}", deepest_calls));
+    }
+    std::string text;
+    std::map<std::string_view, std::size_t> numbers;
+    for (const hlo::Instruction& one : from.instructions) {
+      numbers.emplace(bare(one.name.value), numbers.size());
+      text += one.is_root ? "\nROOT " : "\n";
+      for (const foreign::TileType& part : one.type.parts) {
+        text += fmt::format("{}[{}]", part.element, fmt::join(part.extents, ","));
+      }
+      const Row* row = operations::find_hlo(one.opcode.value);
+      text += " " + (row == nullptr ? one.opcode.value : unknown_text(one, *row));
+      if (one.operands.empty()) text += text_of(one.inside);
+      for (const hlo::Operand& operand : one.operands) {
+        text += fmt::format(" {}#{}", numbers[bare(operand.value)], operand.part.value_or(-1));
+      }
+      if (row != nullptr) continue;
+      for (const hlo::Attribute& attribute : one.attributes) {
+        text += fmt::format(" {}={}", attribute.name, with_computations_told(attribute.value));
+      }
+    }
+    --depth_;
+    return told_[&from] = fmt::format("#{:016x}", std::hash<std::string>()(text));
   }
 
   // The ends.
@@ -875,6 +953,7 @@ class HloBuilder {
   struct Frame {
     Computation out;
     std::unordered_map<std::string, Known> names;
+    std::unordered_map<std::string, Known> started;  // by operations in two halves
     std::vector<Known> arguments;
   };
 
@@ -883,7 +962,7 @@ class HloBuilder {
   Module out_;
   Frame frame_;  // of the computation at hand
   std::map<const hlo::Computation*, std::optional<ComputationId>> made_;
-  std::unordered_map<std::string, Known> started_;
+  std::map<const hlo::Computation*, std::string> told_;  // what a computation is but for names
   std::map<std::string, Place, std::less<>> shardings_;  // of values that were given one
   std::size_t depth_ = 0;
   std::size_t count_ = 0;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "retile/whole/array.h"
@@ -31,6 +32,9 @@ class Kernels {
     make(one, operands, out);
     return {out.begin(), out.end()};
   }
+
+  /// How an operation that draws numbers differs from others of its kind.
+  void set_random(std::size_t number) { random_ = number; }
 
   [[nodiscard]] Block literal(const Instruction& one) const {
     const ArrayType& to = type(one.results[0]);
@@ -163,7 +167,8 @@ class Kernels {
       const Size index = static_cast<Size>(i) / stride % to.extents[dim];
       const bool has_point = !to.kind.is_number();
       set_number(out.words, i, width,
-                 {has_point ? domain_.from(index) : operations::wrapped(index, to.kind),
+                 {has_point ? lifted(domain_, index, operations::element_kind("s64"), to.kind)
+                            : operations::wrapped(index, to.kind),
                   has_point ? domain_.from(0) : 0});
     }
   }
@@ -751,7 +756,13 @@ class Kernels {
     }
     std::uint64_t text = 1469598103934665603U;
     const auto* detail = std::get_if<UnknownDetail>(&one.detail);
-    const std::string name = detail == nullptr ? one.opcode : detail->text;
+    std::string name = detail == nullptr ? one.opcode : detail->text;
+    if (one.id == Id::rng) name += " " + std::to_string(random_);
+    // Bits that are generated are the same ones in XLA, however many are asked for.
+    if (one.id != Id::rng_bit_generator) {
+      for (const ValueId operand : one.operands) name += " " + text_of(type(operand));
+      for (const ValueId result : one.results) name += " " + text_of(type(result));
+    }
     for (const char c : name) text = (text ^ static_cast<unsigned char>(c)) * 1099511628211U;
     std::vector<Word> all;
     for (const Block& block : operands) {
@@ -776,6 +787,7 @@ class Kernels {
   const Domain& domain_;
   Limits& limits_;
   Calculator<Domain> calculator_;
+  std::size_t random_ = 0;
 };
 
 }  // namespace retile::whole

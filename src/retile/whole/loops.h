@@ -258,8 +258,7 @@ class Loops {
       return each(one, out, [&](Word a) { return in.wrapped<false>(bits(a)); });
     }
     if (from.is_number()) {
-      if (from.bits == 64 && !from.is_signed) return false;
-      return each(one, out, [&](Word a) { return domain_.from(a); });
+      return each(one, out, [&](Word a) { return lifted(domain_, a, from, to); });
     }
     if (to.is_number()) return each(one, out, [&](Word a) { return domain_.to_integer(a, to); });
     if (from.format == to.format || Domain::is_kept(from, to)) {

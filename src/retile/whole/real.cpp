@@ -53,13 +53,10 @@ double computed(Id id, double a) {
     case Id::erf:
       return std::erf(a);
     case Id::floor:
-      return std::floor(a);
     case Id::ceil:
-      return std::ceil(a);
     case Id::round_nearest_afz:
-      return std::round(a);
     case Id::round_nearest_even:
-      return std::nearbyint(a);
+      return Real::whole(id, a);
     case Id::acos:
       return std::acos(a);
     case Id::acosh:
@@ -116,15 +113,65 @@ Word Real::to_integer(Word a, const ElementKind& to) {
 
 Word Real::to_bits(Word a, const ElementKind& from) {
   if (from.bits == 64) return a;
-  const auto narrow = static_cast<float>(real(a));
-  const auto bits = std::bit_cast<std::int32_t>(narrow);
-  return from.bits == 32 ? bits : bits >> 16U;
+  return static_cast<Word>(bits_of(real(a), *from.format));
 }
 
-Word Real::of_bits(Word bits, const ElementKind& to) {
+std::uint64_t Real::bits_of(double a, const operations::FloatFormat& format) {
+  const double value = operations::rounded(a, format);
+  const Size exponent_bits = format.bits - format.mantissa_bits - (format.is_signed ? 1 : 0);
+  const std::uint64_t top = ((std::uint64_t{1} << exponent_bits) - 1) << format.mantissa_bits;
+  const std::uint64_t full = std::uint64_t{1} << format.mantissa_bits;
+  const std::uint64_t sign = std::uint64_t{1} << (format.bits - 1);
+  if (std::isnan(value)) {
+    if (!format.has_nan) return 0;
+    if (format.has_infinity) return top | full / 2;
+    return format.has_zero && !format.has_minus_zero ? sign : top | (full - 1);
+  }
+  const bool has_sign =
+      format.is_signed && std::signbit(value) && (value != 0 || format.has_minus_zero);
+  std::uint64_t out = std::isinf(value) ? top : 0;
+  if (std::isfinite(value) && value != 0) {
+    const Size exponent = std::max(Size{std::ilogb(value)}, format.smallest_exponent());
+    const auto scaled = static_cast<std::uint64_t>(
+        std::ldexp(std::fabs(value), static_cast<int>(format.mantissa_bits - exponent)));
+    const auto place = static_cast<std::uint64_t>(exponent + format.bias) << format.mantissa_bits;
+    out = scaled < full ? scaled : place + (scaled - full);
+  }
+  return out | (has_sign ? sign : 0);
+}
+
+double Real::whole(Id id, double a) {
+  switch (id) {
+    case Id::floor:
+      return std::floor(a);
+    case Id::ceil:
+      return std::ceil(a);
+    case Id::round_nearest_afz:
+      return std::round(a);
+    default:
+      return std::nearbyint(a);
+  }
+}
+
+double Real::rounded_to(double a, Size exponent_bits, Size mantissa_bits) {
+  constexpr Size most_exponent_bits = 11;
+  constexpr Size most_mantissa_bits = 52;
+  if (exponent_bits > most_exponent_bits || mantissa_bits > most_mantissa_bits) return a;
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  const double full = std::ldexp(1, static_cast<int>(mantissa_bits));
+  operations::FloatFormat format;
+  format.bits = 1 + exponent_bits + mantissa_bits;
+  format.mantissa_bits = mantissa_bits;
+  format.bias = bias;
+  format.largest = std::ldexp((2 * full - 1) / full, bias);
+  const double out = operations::rounded(a, format);
+  return std::fabs(out) < std::ldexp(1, 1 - bias) ? std::copysign(0.0, a) : out;
+}
+
+double Real::number_of_bits(Word bits, const ElementKind& to) {
   const auto raw = static_cast<std::uint64_t>(bits);
   const std::uint64_t mask = to.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << to.bits) - 1;
-  return word(operations::real_of_bits(raw & mask, *to.format));
+  return operations::real_of_bits(raw & mask, *to.format);
 }
 
 std::array<Word, 2> Real::root_parts(Size order, Size number) {

@@ -81,7 +81,16 @@ class Real {
   }
   [[nodiscard]] static Word to_integer(Word a, const ElementKind& to);
   [[nodiscard]] static Word to_bits(Word a, const ElementKind& from);
-  [[nodiscard]] static Word of_bits(Word bits, const ElementKind& to);
+  [[nodiscard]] static Word of_bits(Word bits, const ElementKind& to) {
+    return word(number_of_bits(bits, to));
+  }
+  [[nodiscard]] static double number_of_bits(Word bits, const ElementKind& to);
+  /// The bits of the nearest value of a format; of what is no number those of one such, or 0.
+  [[nodiscard]] static std::uint64_t bits_of(double a, const operations::FloatFormat& format);
+  /// A number rounded to an integer by floor, ceil or one of both kinds of rounding.
+  [[nodiscard]] static double whole(Id id, double a);
+  /// The nearest number of such a format, and 0 for those that it has only with fewer bits.
+  [[nodiscard]] static double rounded_to(double a, Size exponent_bits, Size mantissa_bits);
   [[nodiscard]] static std::array<Word, 2> root_parts(Size order, Size number);
   static void products(const Word* x, Size rows, const Word* y, Size columns, Size depth,
                        Word* out);

@@ -40,6 +40,27 @@ struct Number {
   return operations::row_of(id).arithmetic;
 }
 
+/// An integer or a truth value as a number with a point, rounded where the type has no such one.
+template <typename Domain>
+[[nodiscard]] Word lifted(const Domain& domain, Word number, const ElementKind& from,
+                          const ElementKind& to) {
+  if constexpr (Domain::is_exact) {
+    constexpr Size most = 62;
+    const Size precision = std::min(to.format->precision(), most);
+    const bool is_large = number > (Word{1} << precision) || number < -(Word{1} << precision);
+    const bool is_wide = from.bits == 64 && !from.is_signed && number < 0;
+    if (is_large || is_wide || to.bits < 16) {
+      ElementKind part = to;
+      part.form = ElementKind::Form::real;
+      return domain.of_literal(operations::real_of(operations::converted(number, from, part)));
+    }
+  }
+  if (from.bits == 64 && !from.is_signed) {
+    return domain.from_unsigned(static_cast<std::uint64_t>(number));
+  }
+  return domain.from(number);
+}
+
 template <typename Domain>
 class Calculator {
  public:
@@ -95,7 +116,7 @@ class Calculator {
   }
   /// Of a negative exponent what XLA gives: 1 for 1, 1 or -1 for -1, else 0.
   [[nodiscard]] static Word power(const ElementKind& kind, Word base, Word exponent) {
-    if (exponent < 0) {
+    if (exponent < 0 && kind.is_signed) {
       if (base == 1) return 1;
       if (base == -1) return exponent % 2 == 0 ? 1 : -1;
       return 0;
@@ -192,17 +213,11 @@ class Calculator {
     }
     return domain_.compared(detail.comparison, detail.order, a.real, b.real);
   }
-  /// An integer or a truth value as a number with a point.
-  [[nodiscard]] Word lifted(Word number, const ElementKind& kind) const {
-    if (kind.bits == 64 && !kind.is_signed) {
-      return domain_.from_unsigned(static_cast<std::uint64_t>(number));
-    }
-    return domain_.from(number);
-  }
   [[nodiscard]] Number converted(const Number& a, const ElementKind& from,
                                  const ElementKind& to) const {
     if (from.is_number() && to.is_number()) return {operations::converted(a.real, from, to)};
-    if (from.is_number()) return {lifted(a.real, from), is_complex(to) ? domain_.from(0) : 0};
+    if (from.is_number())
+      return {lifted(domain_, a.real, from, to), is_complex(to) ? domain_.from(0) : 0};
     if (to.form == ElementKind::Form::truth && is_complex(from)) {
       return {domain_.to_integer(a.real, to) != 0 || domain_.to_integer(a.imaginary, to) != 0};
     }
@@ -226,7 +241,8 @@ class Calculator {
     if (from.is_number() && to.is_number()) return {operations::wrapped(a.real, to)};
     if (from.is_number()) return {domain_.of_bits(a.real, to)};
     if (to.is_number()) return {operations::wrapped(domain_.to_bits(a.real, from), to)};
-    return a;
+    if (from.format == to.format) return a;
+    return {domain_.of_bits(domain_.to_bits(a.real, from), to)};
   }
 
   const Domain& domain_;

@@ -1,13 +1,13 @@
 #include "retile/whole/typing.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
 #include <set>
 #include <vector>
 
+#include "retile/whole/array.h"
 #include "retile/whole/scalar.h"
 
 namespace retile::whole {
@@ -20,10 +20,6 @@ struct Fault {
 
 void require(bool holds, std::string_view what) {
   if (!holds) throw Fault{std::string(what)};
-}
-
-std::string text_of(const ArrayType& type) {
-  return fmt::format("{}[{}]", operations::hlo_name(type.kind), fmt::join(type.extents, ","));
 }
 
 class TypeChecker {
@@ -219,6 +215,14 @@ class TypeChecker {
                 "numbers of this type have no such order");
         return require(number == 2 && operand(1).kind == first && is_truth(to),
                        "two arrays of one type are compared, which makes truth values");
+      }
+      case Id::reduce_precision: {
+        const auto& detail = std::get<RoundDetail>(one_.detail);
+        constexpr Size most = 1024;
+        return require(number == 1 && first == to && first.is_real() && detail.exponent_bits >= 1 &&
+                           detail.mantissa_bits >= 0 && detail.exponent_bits < most &&
+                           detail.mantissa_bits < most,
+                       "it rounds numbers with a point, to one bit of the exponent or more");
       }
       case Id::convert:
       case Id::bitcast_convert:

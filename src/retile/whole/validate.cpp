@@ -13,6 +13,7 @@
 #include <set>
 #include <system_error>
 #include <thread>
+#include <tuple>
 
 #include "retile/core/layout.h"
 #include "retile/core/names.h"
@@ -40,15 +41,14 @@ struct Matching {
   Size devices = 1;
   bool is_partitioned = false;  ///< the text after is cut by the shardings of the one before
   bool is_per_device = false;   ///< both texts are of one device, which hold arguments of their own
+  bool has_loops = false;       ///< how often they run may depend on arguments
+  std::vector<Size> integers;   ///< that stand in the texts
+  double coarsest = 0;          ///< what the shortest format with a point rounds by, beside 1
   std::vector<Cut> starts;
   std::vector<Cut> ends;
 };
 
 const ArrayType& type_of(const Computation& in, ValueId value) { return in.values[value].type; }
-
-std::string type_text(const ArrayType& type) {
-  return fmt::format("{}[{}]", operations::hlo_name(type.kind), fmt::join(type.extents, ","));
-}
 
 /// All devices hold all of it.
 Cut uncut(const ArrayType& type, Size devices) {
@@ -56,6 +56,15 @@ Cut uncut(const ArrayType& type, Size devices) {
   return {.boxes = std::vector<Box>(static_cast<std::size_t>(devices), box),
           .global = type,
           .tile = type};
+}
+
+bool has_loops(const Module& module) {
+  for (const Computation& computation : module.computations) {
+    for (const Instruction& one : computation.body) {
+      if (one.id == Id::while_loop) return true;
+    }
+  }
+  return false;
 }
 
 class Matcher {
@@ -66,6 +75,8 @@ class Matcher {
   [[nodiscard]] Result<Matching> matching() const {
     Matching out;
     out.devices = std::max(after_.devices(), before_.devices());
+    out.has_loops = has_loops(before_) || has_loops(after_);
+    for (const Module* module : {&before_, &after_}) note_numbers(*module, out);
     const Computation& a = before_.main();
     const Computation& b = after_.main();
     if (std::min(after_.devices(), before_.devices()) > 1 &&
@@ -84,8 +95,9 @@ class Matcher {
                     fmt::format("{} before, but {} after", counted(a.results.size(), "result"),
                                 counted(b.results.size(), "result")));
     }
-    if (same_types(a, a.parameters, b, b.parameters) && same_types(a, a.results, b, b.results)) {
-      out.is_per_device = before_.is_partitioned && after_.is_partitioned;
+    if (same_types(a, a.parameters, b, b.parameters) && same_types(a, a.results, b, b.results) &&
+        !are_tiles()) {
+      out.is_per_device = are_per_device();
       for (const ValueId one : a.parameters)
         out.starts.push_back(uncut(type_of(a, one), out.devices));
       for (const ValueId one : a.results) out.ends.push_back(uncut(type_of(a, one), out.devices));
@@ -108,6 +120,65 @@ class Matcher {
   }
 
  private:
+  /// Whether arguments of one type before and after are tiles nevertheless: an extent of 1 that is
+  /// cut has tiles of its own type, of which all but one are padding.
+  [[nodiscard]] bool are_tiles() const {
+    if (before_.is_partitioned || after_.devices() == 1) return false;
+    const auto is_told = [](const End& end) { return end.sharding.has_value(); };
+    const bool is_global = std::any_of(after_.starts.begin(), after_.starts.end(), is_told) ||
+                           std::any_of(after_.ends.begin(), after_.ends.end(), is_told);
+    return after_.is_partitioned ||
+           (!is_global && (are_tiles_of(before_.starts, before_.main().parameters) ||
+                           are_tiles_of(before_.ends, before_.main().results)));
+  }
+  [[nodiscard]] bool are_tiles_of(const std::vector<End>& ends,
+                                  const std::vector<ValueId>& values) const {
+    for (std::size_t k = 0; k < ends.size(); ++k) {
+      const ArrayType& type = type_of(before_.main(), values[k]);
+      const auto cut = cut_of(ends[k], type, type, "", after_.devices());
+      if (!cut) continue;
+      const auto is_part = [&](const Box& box) { return box.extent != type.extents; };
+      if (std::any_of(cut->boxes.begin(), cut->boxes.end(), is_part)) return true;
+    }
+    return false;
+  }
+  /// Whether both texts are of one device, each of which has arguments of its own: the partitioner
+  /// names them so, replicas always do, and so does what exchanges without saying how arrays lie.
+  [[nodiscard]] bool are_per_device() const {
+    if (before_.is_partitioned && after_.is_partitioned) return true;
+    if (before_.replicas > 1 && after_.replicas > 1) return true;
+    const auto is_told = [](const End& end) { return end.sharding.has_value(); };
+    return std::none_of(before_.starts.begin(), before_.starts.end(), is_told) &&
+           std::none_of(before_.ends.begin(), before_.ends.end(), is_told) &&
+           before_.devices() > 1 && is_of_one_device(before_);
+  }
+  static void note_numbers(const Module& module, Matching& out) {
+    constexpr std::size_t most = 16;  // of one constant: others are tables
+    for (const Computation& computation : module.computations) {
+      for (const Value& value : computation.values) {
+        if (!value.type.kind.is_real()) continue;
+        const auto bits = static_cast<int>(value.type.kind.format->mantissa_bits);
+        out.coarsest = std::max(out.coarsest, std::ldexp(1, 1 - bits));
+      }
+      for (const Instruction& one : computation.body) {
+        const auto* literal = std::get_if<Literal>(&one.detail);
+        if (literal == nullptr || literal->words.size() > most) continue;
+        const ElementKind& kind = type_of(computation, one.results[0]).kind;
+        if (kind.form != ElementKind::Form::integer) continue;
+        out.integers.insert(out.integers.end(), literal->words.begin(), literal->words.end());
+      }
+    }
+  }
+  [[nodiscard]] static bool is_of_one_device(const Module& module) {
+    bool exchanges = false;
+    for (const Computation& computation : module.computations) {
+      for (const Instruction& one : computation.body) {
+        if (std::holds_alternative<ManualDetail>(one.detail)) return false;
+        exchanges = exchanges || depends_on_device(one);
+      }
+    }
+    return exchanges;
+  }
   [[nodiscard]] static bool same_types(const Computation& a, const std::vector<ValueId>& some,
                                        const Computation& b, const std::vector<ValueId>& others) {
     return std::equal(some.begin(), some.end(), others.begin(), others.end(),
@@ -121,7 +192,7 @@ class Matcher {
                                    const std::string& what, Size devices) const {
     if (global.kind != tile.kind) {
       return refuse(Code::bad_argument, fmt::format("{} is {} before, but {} after", what,
-                                                    type_text(global), type_text(tile)));
+                                                    text_of(global), text_of(tile)));
     }
     Cut out = uncut(global, devices);
     out.tile = tile;
@@ -145,8 +216,8 @@ class Matcher {
     }
     if (tile.extents.size() != global.extents.size() || !holds(tile.extents, expected)) {
       return refuse(Code::bad_argument,
-                    fmt::format("{} is {} after, but a tile of {} is [{}]", what, type_text(tile),
-                                type_text(global), fmt::join(expected, ",")));
+                    fmt::format("{} is {} after, but a tile of {} is [{}]", what, text_of(tile),
+                                text_of(global), fmt::join(expected, ",")));
     }
     return out;
   }
@@ -198,7 +269,8 @@ class Arguments {
   /// Integers may be indices, so each draw looks at other places of an extent: inside of it, at its
   /// end and behind it, below 0. One in four is inside whatever the draw, lest one hides the other.
   [[nodiscard]] Word integer(const ElementKind& kind) {
-    if (kind.form == ElementKind::Form::truth) return below(2);
+    if (kind.form == ElementKind::Form::truth)
+      return below(8) < (draw_ % 3 == 0 ? 4 : draw_ % 3 == 1 ? 1 : 7);
     const Size extent =
         extents_[static_cast<std::size_t>(below(static_cast<Size>(extents_.size())))];
     const Size place = below(4) == 0 ? 0 : draw_ % 6;
@@ -207,7 +279,14 @@ class Arguments {
     if (place == 2) number = -1 - (below(2) == 0 ? below(3) : extent - 1 + below(3));
     if (place == 4) number = extent + below(2 * extent);
     if (place == 5) number = below(5 * extent) - 2 * extent;
-    if (place == 5 && !kind.is_signed) number = static_cast<Size>(integers_() >> 1U);
+    if (place == 5 && !matching_.has_loops) number = static_cast<Size>(integers_());  // any at all
+    if (place == 3 && !matching_.integers.empty() && !matching_.has_loops) {
+      const auto count = static_cast<Size>(matching_.integers.size());
+      const auto near = static_cast<std::uint64_t>(below(3)) - 1;  // to what is compared with it
+      number = static_cast<Size>(
+          static_cast<std::uint64_t>(matching_.integers[static_cast<std::size_t>(below(count))]) +
+          near);
+    }
     return operations::wrapped(number, kind);
   }
   [[nodiscard]] Block array(const ArrayType& type) {
@@ -248,9 +327,19 @@ class Arguments {
   [[nodiscard]] std::shared_ptr<Array> junk(const ArrayType& type) {
     auto out = new_array(limits_, type);
     for (Word& word : out->words) {
-      word = type.kind.is_number() ? integer(type.kind) : domain_.drawn(reals_);
+      word = type.kind.is_number() ? any_integer(type.kind) : domain_.drawn(reals_);
     }
     return out;
+  }
+  /// In padding may be what is least, largest, or anything.
+  [[nodiscard]] Word any_integer(const ElementKind& kind) {
+    const Size form = below(4);
+    if (form == 0 || kind.form == ElementKind::Form::truth) return integer(kind);
+    const auto random = static_cast<Word>(integers_());
+    if (form == 3) return operations::wrapped(random, kind);
+    const auto top = static_cast<Word>(std::uint64_t{1} << static_cast<unsigned>(kind.bits - 1));
+    const Word least = kind.is_signed ? top : 0;
+    return operations::wrapped(form == 1 ? least : ~least, kind);
   }
 
   const Domain& domain_;
@@ -266,7 +355,8 @@ class Arguments {
 struct Same {
   const ElementKind& kind;
   bool is_exact;
-  double scale;  ///< of inexact ones: what is very small beside it is nothing
+  double scale;     ///< of inexact ones: what is very small beside it is nothing
+  double coarsest;  ///< and so is what a text may have rounded
 
   [[nodiscard]] bool operator()(Word a, Word b) const {
     if (a == b) return true;
@@ -274,7 +364,7 @@ struct Same {
     const double x = operations::real_of(a);
     const double y = operations::real_of(b);
     if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
-    return std::fabs(x - y) <= 1e-10 * scale + 1e-7 * std::fabs(x);
+    return std::fabs(x - y) <= 1e-10 * scale + std::max(1e-7, coarsest) * std::fabs(x);
   }
 };
 
@@ -415,16 +505,14 @@ class Run {
                                                    const Held& found) const {
     const Cut& cut = matching_.ends[k];
     const std::size_t width = words_of(cut.global.kind);
-    std::set<std::pair<const Array*, std::pair<Shape, Shape>>> seen;
+    std::set<std::tuple<const Array*, const Array*, Shape, Shape>> seen;
     for (std::size_t d = 0; d < found.size(); ++d) {
       const Box& box = cut.boxes[d];
-      if (!seen.emplace(found[d].get(), std::pair(box.at, box.extent)).second &&
-          !matching_.is_per_device) {
-        continue;
-      }
+      if (!seen.emplace(expected[d].get(), found[d].get(), box.at, box.extent).second) continue;
       const Array& whole = *expected[d];
       if (holds_box(whole, *found[d], cut, box)) continue;
-      const Same same{cut.global.kind, Domain::is_exact, scale_of(whole, cut.global.kind)};
+      const Same same{cut.global.kind, Domain::is_exact, scale_of(whole, cut.global.kind),
+                      matching_.coarsest};
       const Shape wide = strides_of(cut.global.extents);
       const Shape narrow = strides_of(cut.tile.extents);
       std::optional<Difference> out;
@@ -511,8 +599,9 @@ Size root_order(const Module& module) {
       const auto* fft = std::get_if<FftDetail>(&one.detail);
       if (fft == nullptr) continue;
       for (const Size length : fft->lengths) {
-        if (length >= 1) out = std::lcm(out, length);
-        if (out > (Size{1} << 32U)) throw LimitReached{"transforms of too many lengths"};
+        constexpr Size most = Size{1} << 30U;
+        if (length >= 1 && length <= most) out = std::lcm(out, length);
+        if (length > most || out > most) throw LimitReached{"transforms of too many lengths"};
       }
     }
   }
@@ -550,6 +639,19 @@ bool is_ordered(const Module& module) {
 std::size_t count_of(const Module& module) {
   std::size_t out = 0;
   for (const Computation& computation : module.computations) out += computation.body.size();
+  return out;
+}
+
+/// Of all values.
+double elements_of(const Module& module) {
+  double out = 0;
+  for (const Computation& computation : module.computations) {
+    for (const Value& value : computation.values) {
+      double count = 1;
+      for (const Size extent : value.type.extents) count *= static_cast<double>(extent);
+      out += count;
+    }
+  }
   return out;
 }
 
@@ -642,22 +744,26 @@ class Validator {
   /// be indices, or truth values, which choose, and where something depends on which number is
   /// larger, as each draw tries one order.
   [[nodiscard]] Size draw_count() const {
-    constexpr Size most = 12;
-    return is_small() && (has_whole_numbers() || is_ordered(before_) || is_ordered(after_))
-               ? std::max(options_.draws, most)
-               : options_.draws;
+    constexpr double most_elements = 1e5;
+    if (!is_small()) return options_.draws;
+    if (!has_whole_numbers() && !is_ordered(before_) && !is_ordered(after_)) return options_.draws;
+    const bool is_tiny = elements_of(before_) + elements_of(after_) < most_elements;
+    return std::max(options_.draws, is_tiny ? Size{36} : Size{12});
   }
   /// Numbers with a point that stand in the texts, and 0 and 1.
   [[nodiscard]] std::vector<double> literals() const {
     constexpr std::size_t most = 16;  // of one constant: others are tables
-    std::vector<double> out = {0, 1};
+    std::vector<double> out = {-1, 0, 1};
     for (const Module* module : {&before_, &after_}) {
       for (const Computation& computation : module->computations) {
         for (const Instruction& one : computation.body) {
           const auto* literal = std::get_if<Literal>(&one.detail);
           if (literal == nullptr || literal->words.size() > most) continue;
           if (computation.values[one.results[0]].type.kind.is_number()) continue;
-          for (const Word word : literal->words) out.push_back(operations::real_of(word));
+          for (const Word word : literal->words) {
+            out.push_back(operations::real_of(word));
+            out.push_back(-operations::real_of(word));  // signs go with the order
+          }
         }
       }
     }

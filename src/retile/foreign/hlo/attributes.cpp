@@ -60,7 +60,8 @@ Order order_of(const Instruction& instruction) {
     if (word != "TOTAL" && word != "PARTIAL") {
       refuse_at(order->value, Code::syntax, "an order is TOTAL or PARTIAL");
     }
-    if (word == "TOTAL" && type == nullptr) return Order::total;
+    if (type != nullptr) refuse_at(order->name_place, Code::syntax, "an order beside a type");
+    return word == "TOTAL" ? Order::total : Order::of_type;
   }
   if (type == nullptr) return Order::of_type;
   const auto found = orders.find(text_of(type->value));
@@ -79,7 +80,8 @@ bool has_channel(const Instruction& instruction) {
 }
 GroupMode mode_of(const Instruction& instruction) {
   const bool channel = has_channel(instruction);
-  if (instruction.opcode.value == "all-to-all") {
+  if (instruction.opcode.value == "all-to-all" ||
+      instruction.opcode.value == "collective-broadcast") {
     return channel ? GroupMode::partitions : GroupMode::replicas;
   }
   const Attribute* global = instruction.find("use_global_device_ids");
