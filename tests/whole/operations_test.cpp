@@ -351,6 +351,21 @@ INSTANTIATE_TEST_SUITE_P(Products, Saying, testing::ValuesIn(products()), name_o
 INSTANTIATE_TEST_SUITE_P(Reductions, Saying, testing::ValuesIn(reductions()), name_of);
 INSTANTIATE_TEST_SUITE_P(Numbers, Saying, testing::ValuesIn(numbers()), name_of);
 
+TEST(Operations, reductions_begin_with_their_initial_value) {
+  for (const char* dim : {"0", "1"}) {
+    const std::string reduced = std::string("), dimensions={") + dim + "}, to_apply=%add_f32\n";
+    const std::string begin =
+        "%x = f32[2,2] parameter(0)\n%z = f32[] constant(0)\n%i = f32[] constant(5)\n";
+    const std::string of_five = module_of(begin + "ROOT %r = f32[2] reduce(%x, %i" + reduced);
+    const std::string of_zero = module_of(begin + "ROOT %r = f32[2] reduce(%x, %z" + reduced);
+    EXPECT_EQ(answer(of_five, module_of(begin + "%s = f32[2] reduce(%x, %z" + reduced +
+                                        "%b = f32[2] broadcast(%i), dimensions={}\n"
+                                        "ROOT %r = f32[2] add(%s, %b)\n")),
+              "right");
+    EXPECT_EQ(answer(of_five, of_zero), "wrong");
+  }
+}
+
 TEST(Operations, what_differs_in_exact_arithmetic_alone_is_undecided) {
   const std::string parameters = "%x = f32[3] parameter(0)\n%y = f32[3] parameter(1)\n";
   EXPECT_EQ(

@@ -256,6 +256,12 @@ TEST(Pairs, what_is_refused_first_is_said_whatever_thread_is_first) {
       EXPECT_GT(out->line, 1U);
     }
   }
+  // The second text stops at once, the first one only after some work.
+  const std::string slow = large(
+      "%d = f32[300,300] dot(%x, %y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+      "%c = c64[300,300] complex(%d, %y)\n%b = u64[300,300] bitcast-convert(%c)\n"
+      "ROOT %r = f32[300,300] negate(%y)\n");
+  EXPECT_EQ(validated(slow, bad)->line, validated(slow, good)->line);
 }
 
 TEST(Pairs, groups_that_hold_the_same_make_the_same_and_others_do_not) {
@@ -281,6 +287,19 @@ TEST(Pairs, groups_that_hold_the_same_make_the_same_and_others_do_not) {
   };
   EXPECT_EQ(answer(text, after("{{0,1},{2,3}}")), "right");
   EXPECT_EQ(answer(text, after("{{0,2},{1,3}}")), "wrong");
+
+  const std::string copied =
+      "HloModule m, num_partitions=4\nENTRY %main {\n  %x = f32[4,2] parameter(0), "
+      "sharding={devices=[4,1]<=[4]}\n  ROOT %s = f32[4,2] copy(%x), "
+      "sharding={devices=[2,1,2]<=[4] last_tile_dim_replicate}\n}\n";
+  const auto gathered = [](const std::string& groups) {
+    return "HloModule m, num_partitions=4\nENTRY %main {\n  %x = f32[1,2] parameter(0)\n  ROOT %r "
+           "= "
+           "f32[2,2] all-gather(%x), replica_groups=" +
+           groups + ", channel_id=1, dimensions={0}, use_global_device_ids=true\n}\n";
+  };
+  EXPECT_EQ(answer(copied, gathered("{{0,1},{2,3}}")), "right");
+  EXPECT_EQ(answer(copied, gathered("{{0,2},{1,3}}")), "wrong");
 }
 
 TEST(Pairs, limits_are_kept) {
