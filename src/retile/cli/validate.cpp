@@ -1,11 +1,16 @@
 // retile validate: whether a pass changed what a whole program computes.
 #include "retile/whole/validate.h"
 
+#include <algorithm>
 #include <limits>
 #include <random>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "retile/cli/limits.h"
+#include "retile/cli/validate_folder.h"
 #include "retile/cli/verb.h"
 #include "retile/report/validation.h"
 
@@ -16,23 +21,44 @@ constexpr Size most_draws = 1000;
 
 constexpr const char* validate_footer = R"HELP(
 BEFORE and AFTER are texts in HLO, as XLA dumps them before and after its SPMD partitioner or any other pass, or in
-StableHLO. Both are run on drawn arguments. Numbers with a point are elements of a prime field that is drawn in each run,
+StableHLO. BEFORE alone is a folder of dumps, of which the texts around the partitioner are taken, for each module.
+Both are run on drawn arguments. Numbers with a point are elements of a prime field that is drawn in each run,
 integers are themselves, and functions such as exp are functions of which nothing is known but that they are functions.
 
-Exit codes: 0 right, 1 wrong, 2 a text cannot be read, 3 undecided.
+Exit codes: 0 right, 1 wrong, 2 a text cannot be read, 3 undecided; of a folder the worst that a module has, where 3 stands
+for texts that are not read as well.
 
 Examples:
   retile validate module_0001.before_spmd-partitioning.txt module_0001.after_spmd-partitioning.txt
   retile validate --draws 10 --seed 7 before.hlo after.hlo
-  retile validate --json before.hlo after.hlo)HELP";
+  retile validate --json before.hlo after.hlo
+  retile validate --from '{replicated}; {devices=[2,1]<=[2]}' before.hlo after.hlo
+  retile validate dump
+  retile validate --passes dump)HELP";
 
 struct ValidateArguments {
   std::optional<std::string> before;
   std::optional<std::string> after;
   std::optional<std::string> draws;
   std::optional<std::string> seed;
+  std::optional<std::string> from;
+  std::optional<std::string> to;
+  bool passes = false;
   bool json = false;
 };
+
+/// `S; S`: what stands between semicolons, without blanks around it.
+std::vector<std::string> between_semicolons(const std::string& text) {
+  std::vector<std::string> out;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(';', begin), text.size());
+    const std::string_view one = std::string_view(text).substr(begin, end - begin);
+    const std::size_t first = std::min(one.find_first_not_of(' '), one.size());
+    out.emplace_back(one.substr(first, one.find_last_not_of(' ') + 1 - first));
+    begin = end + 1;
+  }
+  return out;
+}
 
 /// The numbers of the options.
 /// \error bad_argument
@@ -45,6 +71,8 @@ Result<whole::ValidateOptions> options_of(const ValidateArguments& arguments) {
     if (!draws) return refuse(draws.error());
     out.draws = *draws;
   }
+  if (arguments.from) out.from = between_semicolons(*arguments.from);
+  if (arguments.to) out.to = between_semicolons(*arguments.to);
   if (arguments.seed) {
     const auto seed = parse_count(*arguments.seed, "--seed", 0, std::numeric_limits<Size>::max());
     if (!seed) return refuse(seed.error());
@@ -61,6 +89,9 @@ std::string name_of_source(const std::string& path) { return path == "-" ? "stdi
 Outcome work_on(const ValidateArguments& arguments) {
   const auto options = options_of(arguments);
   if (!options) return failed(options.error());
+  if (!arguments.after) {
+    return validate_folder({*arguments.before, arguments.passes, arguments.json}, *options);
+  }
   const auto before = read_text(*arguments.before, "BEFORE");
   if (!before) return failed(before.error());
   const auto after = read_text(*arguments.after, "AFTER");
@@ -83,14 +114,28 @@ class ValidateVerb final : public Verb {
   }
   [[nodiscard]] std::string footer() const override { return validate_footer; }
   void add_options(OptionList& options) override {
-    options.text("BEFORE", given_.before, "the text before the pass, - for stdin", "FILE");
+    options.text("BEFORE", given_.before, "the text before the pass, - for stdin, or a folder",
+                 "FILE");
     options.text("AFTER", given_.after, "the text after it", "FILE");
     options.text("--draws", given_.draws, "how often arguments are drawn (default 3)", "N");
     options.text("--seed", given_.seed, "what they are drawn by (default: drawn)", "N");
+    options.text("--from", given_.from,
+                 "shardings of the arguments where BEFORE says none, with ; between them", "S;..");
+    options.text("--to", given_.to, "the same of the results", "S;..");
+    options.flag("--passes", given_.passes, "compare all neighbours of a folder of passes");
     options.flag("--json", given_.json, "print one JSON object, retile.validation/1");
   }
+  /// A folder has as many texts as it has.
+  [[nodiscard]] std::optional<Size> usual_timeout() const override {
+    if (given_.before && !given_.after) return std::nullopt;
+    return usual_seconds;
+  }
   [[nodiscard]] std::optional<Complaint> settle() override {
-    if (!given_.before || !given_.after) return Complaint{"two texts are compared: BEFORE AFTER"};
+    const bool has_folder = given_.before && !given_.after && is_folder(*given_.before);
+    if (given_.passes && !has_folder) return Complaint{"--passes takes a folder: DIR --passes"};
+    if (!given_.before || (!given_.after && !has_folder)) {
+      return Complaint{"two texts are compared, BEFORE AFTER, or those of a folder, DIR"};
+    }
     return std::nullopt;
   }
   [[nodiscard]] Outcome work() const override { return work_on(given_); }

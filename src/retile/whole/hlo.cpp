@@ -14,6 +14,7 @@
 
 #include "retile/core/names.h"
 #include "retile/foreign/hlo/attributes.h"
+#include "retile/foreign/hlo/source.h"
 #include "retile/foreign/hlo/syntax.h"
 #include "retile/notation/sharding.h"
 #include "retile/text/words.h"
@@ -262,7 +263,7 @@ TriangularDetail triangular_of(const hlo::Instruction& instruction) {
 class HloBuilder {
  public:
   HloBuilder(const text::Input& input, const hlo::Module& module)
-      : lines_(input.text), module_(module) {}
+      : lines_(input.text), sources_(module), module_(module) {}
 
   Module module() {
     const hlo::Computation& entry = hlo::entry_of(module_);
@@ -469,29 +470,12 @@ class HloBuilder {
                                .results = std::move(results),
                                .calls = std::move(calls),
                                .place = place_of(instruction.opcode.place),
-                               .source = source_of(instruction)});
+                               .source = sources_.of(instruction)});
     if (const auto fault = type_fault(out_, frame_.out, frame_.out.body.back())) {
       refuse_at(instruction.opcode.place, Code::bad_program,
                 fmt::format("{}: {}", instruction.opcode.value, *fault));
     }
   }
-  /// `model.py:12` of `metadata={.. source_file="/home/me/model.py" source_line=12}`.
-  [[nodiscard]] static std::string source_of(const hlo::Instruction& instruction) {
-    const hlo::Attribute* metadata = instruction.find("metadata");
-    if (metadata == nullptr) return {};
-    const std::string_view text = text_of(metadata->value);
-    const auto word = [&](std::string_view key, std::string_view end) -> std::string_view {
-      const std::size_t begin = text.find(key);
-      if (begin == std::string_view::npos) return {};
-      const std::string_view rest = text.substr(begin + key.size());
-      return rest.substr(0, rest.find_first_of(end));
-    };
-    const std::string_view file = word("source_file=\"", "\"");
-    const std::string_view line = word("source_line=", " }");
-    if (file.empty() || line.empty()) return {};
-    return fmt::format("{}:{}", file, line);
-  }
-
   void add(const hlo::Instruction& instruction) {
     const std::string_view opcode = instruction.opcode.value;
     if (add_plumbing(instruction)) return;
@@ -549,6 +533,7 @@ class HloBuilder {
       define(instruction, known(instruction.operands.front()));
       return true;
     }
+    if (opcode == "bitcast") return add_reordering_bitcast(instruction);
     if (opcode == "call" || opcode == "fusion") {
       define(instruction, inlined(instruction, opcode == "call" ? "to_apply" : "calls",
                                   known_operands(instruction)));
@@ -563,6 +548,59 @@ class HloBuilder {
                 fmt::format("{} has one operand", instruction.opcode.value));
     }
     return known(instruction.operands.front());
+  }
+
+  /// A bitcast between layouts of which one is not row by row keeps what lies in memory: it is a
+  /// transpose to what lies there, a bitcast of that, and a transpose to what is read of it. One to
+  /// another type reads the same bits anew.
+  bool add_reordering_bitcast(const hlo::Instruction& instruction) {
+    const Known operand = only(instruction);
+    if (operand.parts.size() != 1 || instruction.type.is_tuple) return false;
+    const foreign::TileType& written = instruction.type.parts.front();
+    const ElementKind kind = operations::element_kind(written.element);
+    const bool is_same_kind = frame_.out.values[operand.parts.front()].type.kind == kind;
+    const bool is_reordered = operand.type->is_reordered || instruction.type.is_reordered;
+    if (!is_reordered && is_same_kind) return false;
+    if (operand.type->is_tiled || instruction.type.is_tiled) {
+      refuse_at(instruction.type.place, Code::unsupported,
+                "a bitcast between layouts with tiles of memory");
+    }
+    check_attributes(instruction, *operations::find_hlo("bitcast"));
+    const std::vector<std::size_t>& from = operand.type->order;
+    const std::vector<std::size_t>& to = instruction.type.order;
+    ValueId value = operand.parts.front();
+    if (!from.empty()) value = transposed(instruction, value, from);
+    if (!is_same_kind) {
+      const ValueId converted =
+          new_memory(instruction, {kind, frame_.out.values[value].type.extents});
+      emit_as(instruction, Id::bitcast_convert, NoDetail{}, {value}, {converted});
+      value = converted;
+    }
+    Shape in_memory = written.extents;
+    for (std::size_t k = 0; k < to.size(); ++k) in_memory[k] = written.extents[to[k]];
+    const ValueId cells = new_memory(instruction, {kind, in_memory});
+    emit_as(instruction, Id::bitcast, NoDetail{}, {value}, {cells});
+    std::vector<std::size_t> back(to.size());
+    for (std::size_t k = 0; k < to.size(); ++k) back[to[k]] = k;
+    const ValueId result = to.empty() ? cells : transposed(instruction, cells, back);
+    frame_.out.values[result].name = instruction.name.value;
+    name(instruction, {.parts = {result}, .type = &instruction.type});
+    return true;
+  }
+  ValueId new_memory(const hlo::Instruction& instruction, ArrayType type) {
+    frame_.out.values.push_back(
+        {.name = instruction.name.value + "#memory", .type = std::move(type)});
+    return frame_.out.values.size() - 1;
+  }
+  ValueId transposed(const hlo::Instruction& instruction, ValueId value,
+                     const std::vector<std::size_t>& dims) {
+    ArrayType type = frame_.out.values[value].type;
+    for (std::size_t k = 0; k < dims.size(); ++k) {
+      type.extents[k] = frame_.out.values[value].type.extents[dims[k]];
+    }
+    const ValueId out = new_memory(instruction, std::move(type));
+    emit_as(instruction, Id::transpose, Dims{dims}, {value}, {out});
+    return out;
   }
 
   // Operations in two halves.
@@ -622,6 +660,7 @@ class HloBuilder {
       }
       return true;
     }
+    if (text == "\"TopK\"") return add_top_k(instruction);
     const bool to_tiles = text == "\"SPMDFullToShardShape\"";
     if (!to_tiles && text != "\"SPMDShardToFullShape\"") return false;
     const Known value = only(instruction);
@@ -637,6 +676,28 @@ class HloBuilder {
     Detail detail = manual_detail(sharding, inner, to_tiles ? before.extents : type.extents,
                                   to_tiles ? type.extents : before.extents);
     emit(instruction, to_tiles ? Id::slice : Id::pad, std::move(detail));
+    return true;
+  }
+  /// The operation topk as a call, if its comparison says which end it takes.
+  bool add_top_k(const hlo::Instruction& instruction) {
+    bool takes_largest = true;
+    if (const hlo::Attribute* called = instruction.find("called_computations")) {
+      const std::string_view list = text_of(called->value);
+      if (list.size() < 2 || list.front() != '{') return false;
+      const Place name{called->value.input,
+                       {called->value.span.begin + 1, called->value.span.end - 1}};
+      const hlo::Computation& compared = hlo::computation_of(module_, name);
+      if (compared.instructions.empty()) return false;
+      const hlo::Instruction& root = hlo::root_of(compared);
+      if (root.opcode.value != "compare") return false;
+      const operations::Comparison comparison = hlo::comparison_of(root).comparison;
+      takes_largest =
+          comparison == operations::Comparison::gt || comparison == operations::Comparison::ge;
+      const bool takes_least =
+          comparison == operations::Comparison::lt || comparison == operations::Comparison::le;
+      if (!takes_largest && !takes_least) return false;
+    }
+    emit(instruction, Id::top_k, Dims{{takes_largest ? std::size_t{1} : std::size_t{0}}});
     return true;
   }
   /// The sharding that an operand was given.
@@ -655,15 +716,90 @@ class HloBuilder {
   /// \param inner  which axes are manual
   [[nodiscard]] ManualDetail manual_detail(const Place& sharding, const Place& inner,
                                            const Shape& global, const Shape& tile) const {
-    ShardingContext context;
-    context.shape = global;
-    context.devices = out_.devices();
-    const auto read = parse_sharding(text_of(sharding), context);
-    if (!read) text::fail_with(sharding, read.error());
+    const auto read = parsed_sharding(sharding, std::string(text_of(sharding)), global);
+    if (read.addends()) {
+      refuse_at(sharding, Code::unsupported, "a sum of several devices at a region's end");
+    }
     ManualDetail out;
-    for (const Box& box : read->layout.boxes()) out.starts.push_back(box.at);
-    if (read->layout.tile() == tile) return out;
-    refuse_at(inner, Code::unsupported, "a region that is written per device along some axes only");
+    for (const Box& box : read.boxes()) out.starts.push_back(box.at);
+    if (read.tile() == tile || tile.empty()) return out;
+    // Along other axes the region has the whole array. Those stand behind the manual ones wherever
+    // both cut a dimension; what follows sees to it.
+    if (!are_whole_tiles(read.tile(), tile, global)) {
+      refuse_at(inner, Code::unsupported, "a region whose tiles are no boxes of its arrays");
+    }
+    for (Shape& start : out.starts) {
+      for (std::size_t i = 0; i < start.size(); ++i) start[i] -= start[i] % tile[i];
+    }
+    std::map<Size, Shape> start_at;
+    const std::vector<Size> places = manual_places(inner);
+    for (std::size_t d = 0; d < out.starts.size(); ++d) {
+      const bool is_placed = d < places.size();
+      if (is_placed && start_at.emplace(places[d], out.starts[d]).first->second == out.starts[d]) {
+        continue;
+      }
+      refuse_at(inner, Code::unsupported, "a region whose axes cut behind others");
+    }
+    return out;
+  }
+  [[nodiscard]] static bool are_whole_tiles(const Shape& small, const Shape& tile,
+                                            const Shape& global) {
+    if (tile.size() != global.size()) return false;
+    for (std::size_t i = 0; i < tile.size(); ++i) {
+      if (tile[i] < 1 || global[i] % tile[i] != 0 || small[i] > tile[i]) return false;
+    }
+    return true;
+  }
+  [[nodiscard]] Layout parsed_sharding(const Place& place, const std::string& text,
+                                       const Shape& shape) const {
+    ShardingContext context;
+    context.shape = shape;
+    context.devices = out_.devices();
+    auto read = parse_sharding(text, context);
+    if (!read) text::fail_with(place, read.error());
+    return std::move(read->layout);
+  }
+  /// Of every device its place along the manual axes of a sharding such as
+  /// `{mesh['x'=2,'y'=2], [{}, {'y'}], manual={'x'}}` or
+  /// `{devices=[1,1,2,2]<=[4] last_tile_dims={manual, replicated}}`.
+  [[nodiscard]] std::vector<Size> manual_places(const Place& inner) const {
+    const std::string text(text_of(inner));
+    const auto [sharding, shape] = text.find(", manual={") != std::string::npos
+                                       ? cut_by_manual_axes(text)
+                                       : cut_by_manual_tiles(inner, text);
+    std::vector<Size> out;
+    for (const Box& box : parsed_sharding(inner, sharding, shape).boxes()) {
+      out.push_back(box.at.back());
+    }
+    return out;
+  }
+  /// The sharding of a vector whose place is that along the manual axes, and its extent.
+  [[nodiscard]] std::pair<std::string, Shape> cut_by_manual_axes(const std::string& text) const {
+    constexpr std::string_view key = ", manual=";
+    const std::size_t at = text.find(key);
+    const std::size_t list = at + key.size();
+    const std::string axes = text.substr(list, text.find('}', list) + 1 - list);
+    const std::size_t dims = std::min({text.find(", [{"), text.find(", []"), at});
+    return {fmt::format("{}, [{}]}}", text.substr(0, dims), axes), {out_.devices()}};
+  }
+  /// The same of a list, in which the manual axes are another dimension, the last.
+  [[nodiscard]] static std::pair<std::string, Shape> cut_by_manual_tiles(const Place& inner,
+                                                                         const std::string& text) {
+    const std::size_t end = std::min(text.find(" last_tile_dims="), text.size());
+    const bool is_alone = text.substr(end) == " last_tile_dims={manual}}";
+    const std::size_t open = text.find("devices=[");
+    if (open == std::string::npos ||
+        (!is_alone && text.substr(end) != " last_tile_dims={manual, replicated}}")) {
+      refuse_at(inner, Code::unsupported, "it does not say which axes are manual");
+    }
+    const std::size_t first = inner.span.begin + open + std::string_view("devices=[").size();
+    Scanner numbers = hlo::scanner_of({inner.input, {first, inner.span.end}});
+    Shape shape;
+    do {
+      shape.push_back(numbers.number().value);
+    } while (numbers.accept(","));
+    if (!is_alone && shape.size() > 1) shape.pop_back();
+    return {text.substr(0, end) + (is_alone ? "}" : " last_tile_dim_replicate}"), shape};
   }
 
   // Details.
@@ -781,12 +917,6 @@ class HloBuilder {
         return groups_of(instruction);
       case Id::collective_permute:
         return PairsDetail{hlo::device_pairs(instruction, ranks())};
-      case Id::bitcast:
-        if (instruction.type.is_reordered || only(instruction).type->is_reordered) {
-          refuse_at(instruction.type.place, Code::unsupported,
-                    "a bitcast between layouts that are not row by row");
-        }
-        return NoDetail{};
       case Id::custom_call:
       case Id::rng:
       case Id::rng_bit_generator:
@@ -958,6 +1088,7 @@ class HloBuilder {
   };
 
   hlo::Lines lines_;
+  hlo::SourceLines sources_;
   const hlo::Module& module_;
   Module out_;
   Frame frame_;  // of the computation at hand

@@ -21,6 +21,7 @@
 #include "retile/notation/sharding.h"
 #include "retile/whole/array.h"
 #include "retile/whole/blame.h"
+#include "retile/whole/constants.h"
 #include "retile/whole/evaluate.h"
 #include "retile/whole/field.h"
 #include "retile/whole/read.h"
@@ -46,6 +47,10 @@ struct Matching {
   double coarsest = 0;          ///< what the shortest format with a point rounds by, beside 1
   std::vector<Cut> starts;
   std::vector<Cut> ends;
+  /// A difference in floating point that is none, beside the number itself and beside the largest of
+  /// its array.
+  double beside_itself = 1e-7;
+  double beside_largest = 1e-10;
 };
 
 const ArrayType& type_of(const Computation& in, ValueId value) { return in.values[value].type; }
@@ -355,8 +360,8 @@ class Arguments {
 struct Same {
   const ElementKind& kind;
   bool is_exact;
-  double scale;     ///< of inexact ones: what is very small beside it is nothing
-  double coarsest;  ///< and so is what a text may have rounded
+  double scale;  ///< of inexact ones: what is very small beside it is nothing
+  const Matching& matching;
 
   [[nodiscard]] bool operator()(Word a, Word b) const {
     if (a == b) return true;
@@ -364,7 +369,8 @@ struct Same {
     const double x = operations::real_of(a);
     const double y = operations::real_of(b);
     if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
-    return std::fabs(x - y) <= 1e-10 * scale + std::max(1e-7, coarsest) * std::fabs(x);
+    const double beside_itself = std::max(matching.beside_itself, matching.coarsest);
+    return std::fabs(x - y) <= matching.beside_largest * scale + beside_itself * std::fabs(x);
   }
 };
 
@@ -512,7 +518,7 @@ class Run {
       const Array& whole = *expected[d];
       if (holds_box(whole, *found[d], cut, box)) continue;
       const Same same{cut.global.kind, Domain::is_exact, scale_of(whole, cut.global.kind),
-                      matching_.coarsest};
+                      matching_};
       const Shape wide = strides_of(cut.global.extents);
       const Shape narrow = strides_of(cut.tile.extents);
       std::optional<Difference> out;
@@ -669,8 +675,6 @@ class Validator {
     out_.devices = matching_.devices;
     out_.results = matching_.ends.size();
     out_.arguments = matching_.starts.size();
-    out_.instructions_before = count_of(before_);
-    out_.instructions_after = count_of(after_);
     out_.seed = options_.seed;
     out_.comparison = matching_.is_partitioned  ? "partitioned"
                       : matching_.is_per_device ? "per device"
@@ -863,6 +867,22 @@ Result<Module> read_any(const text::Input& input) {
                                                                      : read_hlo(input);
 }
 
+/// Gives ends without a sharding that of the option.
+/// \error bad_argument (another number of them)
+Result<void> give(std::vector<End>& ends, const std::vector<std::string>& shardings,
+                  std::string_view what) {
+  if (shardings.empty()) return {};
+  if (shardings.size() != ends.size()) {
+    return refuse(Code::bad_argument,
+                  fmt::format("{} for {}", counted(shardings.size(), "sharding"),
+                              counted(ends.size(), what)));
+  }
+  for (std::size_t k = 0; k < ends.size(); ++k) {
+    if (!ends[k].sharding && !shardings[k].empty()) ends[k].sharding = shardings[k];
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Validation> validate(std::string_view before, const std::string& before_name,
@@ -870,13 +890,40 @@ Result<Validation> validate(std::string_view before, const std::string& before_n
                             const ValidateOptions& options) {
   const text::Input first{before, before_name, true};
   const text::Input second{after, after_name, true};
-  const auto a = read_any(first);
+  auto a = read_any(first);
   if (!a) return refuse(a.error());
-  const auto b = read_any(second);
+  auto b = read_any(second);
   if (!b) return refuse(b.error());
-  const auto matching = Matcher(*a, *b, before_name).matching();
+  if (auto given = give(a->starts, options.from, "argument"); !given) return refuse(given.error());
+  if (auto given = give(a->ends, options.to, "result"); !given) return refuse(given.error());
+  auto matching = Matcher(*a, *b, before_name).matching();
   if (!matching) return refuse(matching.error());
-  return Validator(*a, *b, *matching, options).validation();
+  // A computed constant was rounded as its type is, which 64 bits see.
+  if (has_computed_constants(*a, *b)) {
+    matching->beside_itself = 1e-5;
+    matching->beside_largest = 1e-6;
+  }
+  const std::size_t count_before = count_of(*a);
+  const std::size_t count_after = count_of(*b);
+  const Size reciprocals = with_whole_reciprocals(*a, *b);
+  Validation out = Validator(*a, *b, *matching, options).validation();
+  out.instructions_before = count_before;
+  out.instructions_after = count_after;
+  if (reciprocals > 0) {
+    out.notes.push_back(reciprocals == 1
+                            ? "1 constant was taken as the reciprocal that it rounds"
+                            : fmt::format("{} constants were taken as the reciprocals that they "
+                                          "round",
+                                          reciprocals));
+  }
+  return out;
+}
+
+Result<void> readable(std::string_view text, const std::string& name) {
+  const text::Input input{text, name, true};
+  const auto module = read_any(input);
+  if (!module) return refuse(module.error());
+  return {};
 }
 
 }  // namespace retile::whole

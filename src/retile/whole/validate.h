@@ -20,6 +20,10 @@ struct ValidateOptions {
   std::uint64_t seed = 0;
   Size most_bytes = Size{1} << 30;
   double timeout_seconds = std::numeric_limits<double>::infinity();
+  /// Shardings of the arguments and of the results, where the text before says none: none, or one for
+  /// each, of which empty ones say nothing.
+  std::vector<std::string> from = {};
+  std::vector<std::string> to = {};
 };
 
 enum class Answer { right, wrong, undecided };
@@ -87,5 +91,9 @@ struct Validation {
 [[nodiscard]] Result<Validation> validate(std::string_view before, const std::string& before_name,
                                           std::string_view after, const std::string& after_name,
                                           const ValidateOptions& options);
+
+/// Whether a text is a program that can be validated.
+/// \error as the reader
+[[nodiscard]] Result<void> readable(std::string_view text, const std::string& name);
 
 }  // namespace retile::whole

@@ -67,7 +67,7 @@ class Parser {
       out.has_header = true;
       out.name = name("the name of the module");
       out.attributes = attributes();
-      skip_tables();
+      out.tables = tables();
     }
     std::set<std::string, std::less<>> names;
     while (!scanner_.done() && !sees("HloModule")) {
@@ -82,14 +82,16 @@ class Parser {
     return out;
   }
   /// The tables of places in Python that some dumps have behind the header: words, then numbered lines.
-  void skip_tables() {
-    static constexpr std::array<std::string_view, 4> tables = {"FileNames", "FunctionNames",
-                                                               "FileLocations", "StackFrames"};
-    while (std::any_of(tables.begin(), tables.end(),
+  Place tables() {
+    static constexpr std::array<std::string_view, 4> names = {"FileNames", "FunctionNames",
+                                                              "FileLocations", "StackFrames"};
+    const std::size_t begin = scanner_.next();
+    while (std::any_of(names.begin(), names.end(),
                        [&](std::string_view table) { return sees(table); })) {
       skip_to_line_end();
       while (scanner_.sees_number()) skip_to_line_end();
     }
+    return scanner_.since(begin);
   }
   void skip_to_line_end() {
     const std::string_view text = rest();
@@ -219,6 +221,7 @@ class Parser {
         do {
           WrittenType part = type(level + 1);
           out.is_reordered = out.is_reordered || part.is_reordered;
+          out.is_tiled = out.is_tiled || part.is_tiled;
           out.parts.insert(out.parts.end(), part.parts.begin(), part.parts.end());
           out.elements.push_back(std::move(part));
         } while (scanner_.accept(","));
@@ -233,34 +236,37 @@ class Parser {
         } while (scanner_.accept(","));
         scanner_.expect("]");
       }
-      if (touches('{')) out.is_reordered = is_reordered(one.extents.size());
+      if (touches('{')) read_layout(out, one.extents.size());
       out.parts.push_back(std::move(one));
     }
     out.place = scanner_.since(begin);
     return out;
   }
   /// Reads `{1,0}` and `{1,0:T(8,128)}`.
-  bool is_reordered(std::size_t rank) {
+  void read_layout(WrittenType& out, std::size_t rank) {
     const std::size_t begin = scanner_.next();
     skip_balanced();
     const Place place = scanner_.since(begin);
-    if (text_of(place).find_first_of("TE") != std::string_view::npos) return true;
+    out.is_tiled = text_of(place).find_first_of("TE") != std::string_view::npos;
     Scanner dims = scanner_of(place);
     dims.expect("{");
-    Size last = -1;
-    bool falls = true;
-    std::size_t count = 0;
+    std::vector<std::size_t> order;
     while (dims.sees_number()) {
-      const Size dim = dims.number().value;
-      ++count;
-      falls = falls && (last < 0 || dim == last - 1);
-      last = dim;
+      order.push_back(static_cast<std::size_t>(dims.number().value));
       static_cast<void>(dims.accept(","));
     }
-    if (count != 0 && count != rank) {
+    std::reverse(order.begin(), order.end());
+    if (!order.empty() && order.size() != rank) {
       text::fail(place, {.code = Code::rank_mismatch, .message = "a layout of another rank"});
     }
-    return !falls;
+    std::vector<std::size_t> rows = order;
+    std::sort(rows.begin(), rows.end());
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      if (rows[k] == k) continue;
+      text::fail(place, {.code = Code::bad_dimension, .message = "no order of the dimensions"});
+    }
+    if (order != rows) out.order = std::move(order);
+    out.is_reordered = out.is_tiled || !out.order.empty();
   }
 
   std::vector<Attribute> attributes() {

@@ -25,6 +25,9 @@ struct WrittenType {
   std::vector<WrittenType> elements = {};  ///< of a tuple, whose parts are those of its elements
   /// Where a layout is written in which elements do not lie row by row, tiles of memory included.
   bool is_reordered = false;
+  bool is_tiled = false;  ///< whether a layout has tiles of memory
+  /// Of an array whose elements do not lie row by row: its dimensions, the major one first.
+  std::vector<std::size_t> order = {};
   Place place;
 };
 
@@ -65,6 +68,7 @@ struct Module {
   Token<std::string> name;
   bool has_header = false;
   std::vector<Attribute> attributes;
+  Place tables = {};  ///< of places in Python, behind the header
   std::vector<Computation> computations;
 
   [[nodiscard]] const Attribute* find(std::string_view attribute) const;

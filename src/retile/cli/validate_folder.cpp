@@ -1,0 +1,108 @@
+#include "retile/cli/validate_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "retile/cli/limits.h"
+#include "retile/report/folder.h"
+#include "retile/whole/folder.h"
+
+namespace retile::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* how_to_dump =
+    "XLA prints them with xla_dump_to=DIR and xla_dump_hlo_pass_re=spmd.* (.* for all passes)";
+constexpr const char* no_cached_dump =
+    "JAX prints nothing where its persistent cache has the program already";
+
+/// The names of a folder's files.
+/// \error file_error
+Result<std::vector<std::string>> files_of(const std::string& folder) {
+  std::error_code failed;
+  std::vector<std::string> out;
+  fs::directory_iterator at(folder, failed);
+  for (; !failed && at != fs::directory_iterator(); at.increment(failed)) {
+    out.push_back(at->path().filename().string());
+  }
+  if (failed) {
+    return refuse(about_argument(Code::file_error, "BEFORE", folder,
+                                 fmt::format("cannot read the folder: {}", failed.message())));
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+Exit exit_of_answers(const std::vector<whole::JudgedModule>& modules) {
+  Exit out = Exit::yes;
+  for (const whole::JudgedModule& module : modules) {
+    if (!module.missing.empty()) continue;  // such as what runs on one device
+    const whole::Answer answer = module.answer();
+    if (answer == whole::Answer::wrong) return Exit::no;
+    if (answer == whole::Answer::undecided) out = Exit::undecided;
+  }
+  return out;
+}
+
+/// Where nothing was judged, what is missing, or the refusals themselves.
+Outcome nothing_judged(const std::string& folder, const std::vector<whole::JudgedModule>& modules) {
+  Outcome out{.exit = Exit::usage};
+  for (const whole::JudgedModule& module : modules) {
+    for (const whole::JudgedPair& pair : module.pairs) {
+      if (pair.refused) out.problems.push_back(*pair.refused);
+    }
+  }
+  if (!out.problems.empty()) return out;
+  std::string message = "no text of XLA's passes is in this folder";
+  if (!modules.empty()) {
+    message = fmt::format("{}: {}", modules.front().name, modules.front().missing);
+  }
+  return failed(
+      about_argument(Code::bad_argument, "BEFORE", folder, message, {how_to_dump, no_cached_dump}));
+}
+
+}  // namespace
+
+bool is_folder(const std::string& path) {
+  std::error_code failed;
+  return fs::is_directory(path, failed);
+}
+
+Outcome validate_folder(const FolderArguments& arguments, const whole::ValidateOptions& options) {
+  const auto files = files_of(arguments.folder);
+  if (!files) return failed(files.error());
+  const auto read = [&](const std::string& file) {
+    return read_text((fs::path(arguments.folder) / file).string(), "BEFORE");
+  };
+  const auto validate = [&](const std::string& before, const whole::Dump& first,
+                            const std::string& after, const whole::Dump& second) {
+    whole::ValidateOptions now = options;
+    now.timeout_seconds = time_limit().seconds_left();
+    return whole::validate(before, first.file, after, second.file, now);
+  };
+  std::vector<whole::JudgedModule> modules;
+  Outcome out;
+  bool is_judged = false;
+  for (const whole::DumpedModule& module : whole::dumped_modules(*files)) {
+    modules.push_back(arguments.by_passes
+                          ? whole::judged_by_passes(module, read, validate)
+                          : whole::judged_around_partitioner(module, read, validate));
+    const whole::JudgedModule& judged = modules.back();
+    is_judged = is_judged || judged.equal > 0 ||
+                std::any_of(judged.pairs.begin(), judged.pairs.end(),
+                            [](const auto& pair) { return pair.validation.has_value(); });
+    out.out += arguments.json        ? report::json_of(judged)
+               : arguments.by_passes ? report::passes_text_of(judged)
+                                     : report::text_of(judged);
+  }
+  if (!is_judged) return nothing_judged(arguments.folder, modules);
+  out.exit = exit_of_answers(modules);
+  return out;
+}
+
+}  // namespace retile::cli

@@ -1,0 +1,17 @@
+// What became of the modules of a folder, as text and as JSON.
+#pragma once
+
+#include <string>
+
+#include "retile/whole/folder.h"
+
+namespace retile::report {
+
+/// The module with its verdict on the pair around the partitioner.
+[[nodiscard]] std::string text_of(const whole::JudgedModule& module);
+/// The same where neighbours were compared: the first that is wrong, and what was not judged.
+[[nodiscard]] std::string passes_text_of(const whole::JudgedModule& module);
+/// An object for every pair, `retile.validation/1`; where there is none, one that says so.
+[[nodiscard]] std::string json_of(const whole::JudgedModule& module);
+
+}  // namespace retile::report

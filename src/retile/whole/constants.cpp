@@ -1,0 +1,110 @@
+#include "retile/whole/constants.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "retile/operations/element.h"
+
+namespace retile::whole {
+namespace {
+
+/// A constant with its type, so that each is rounded as its own type is.
+using TypedConstant = std::pair<const operations::FloatFormat*, double>;
+
+/// The number of a constant all of whose elements are the same.
+std::optional<TypedConstant> constant_of(const Computation& in, const Instruction& one) {
+  if (one.id != Id::constant) return std::nullopt;
+  const ElementKind& kind = in.values[one.results.front()].type.kind;
+  const auto* literal = std::get_if<Literal>(&one.detail);
+  if (literal == nullptr || !kind.is_real() || kind.format == nullptr) return std::nullopt;
+  const auto& words = literal->words;
+  const bool is_one = !words.empty() && std::all_of(words.begin(), words.end(), [&](Word word) {
+    return word == words.front();
+  });
+  if (!is_one) return std::nullopt;
+  return TypedConstant(kind.format, operations::real_of(words.front()));
+}
+
+std::set<TypedConstant> constants_of(const Module& module) {
+  std::set<TypedConstant> out;
+  for (const Computation& computation : module.computations) {
+    for (const Instruction& one : computation.body) {
+      const auto number = constant_of(computation, one);
+      if (number && std::isfinite(number->second) && number->second != 0) out.insert(*number);
+    }
+  }
+  return out;
+}
+
+/// What rounds the reciprocal of a number, with that number. A number above 1 goes first, lest of 0.1
+/// and 10 each be the reciprocal of the other.
+std::map<TypedConstant, double> rounded_reciprocals(const std::set<TypedConstant>& numbers) {
+  std::map<TypedConstant, double> out;
+  for (const bool is_large : {true, false}) {
+    for (const TypedConstant& number : numbers) {
+      const auto& [format, of] = number;
+      if ((std::fabs(of) > 1) != is_large || out.count(number) > 0) continue;
+      const double reciprocal = operations::rounded(1 / of, *format);
+      // Powers of two have one that is exact.
+      if (!std::isfinite(reciprocal) || std::fma(reciprocal, of, -1.0) == 0) continue;
+      out.emplace(TypedConstant(format, reciprocal), of);
+    }
+  }
+  return out;
+}
+
+/// Puts 1 / of in the place of constants; how many there were.
+Size put_reciprocals(Module& module, const std::map<TypedConstant, double>& reciprocals) {
+  Size out = 0;
+  for (Computation& computation : module.computations) {
+    std::vector<Instruction> body;
+    body.reserve(computation.body.size());
+    for (Instruction& one : computation.body) {
+      const auto number = constant_of(computation, one);
+      const auto found = number ? reciprocals.find(*number) : reciprocals.end();
+      if (found == reciprocals.end()) {
+        body.push_back(std::move(one));
+        continue;
+      }
+      ++out;
+      Instruction quotient = one;
+      quotient.id = Id::divide;
+      quotient.detail = NoDetail{};
+      quotient.operands.clear();
+      const std::size_t count = std::get<Literal>(one.detail).words.size();
+      for (const double part : {1.0, found->second}) {
+        const Value like = computation.values[one.results.front()];
+        computation.values.push_back({.name = like.name + "#part", .type = like.type});
+        quotient.operands.push_back(computation.values.size() - 1);
+        Instruction constant = one;
+        constant.detail = Literal{std::vector<Word>(count, operations::word_of(part))};
+        constant.results = {quotient.operands.back()};
+        body.push_back(std::move(constant));
+      }
+      body.push_back(std::move(quotient));
+    }
+    computation.body = std::move(body);
+  }
+  return out;
+}
+
+}  // namespace
+
+Size with_whole_reciprocals(Module& before, Module& after) {
+  const std::map<TypedConstant, double> reciprocals = rounded_reciprocals(constants_of(before));
+  if (reciprocals.empty()) return 0;
+  static_cast<void>(put_reciprocals(before, reciprocals));
+  return put_reciprocals(after, reciprocals);
+}
+
+bool has_computed_constants(const Module& before, const Module& after) {
+  const std::set<TypedConstant> known = constants_of(before);
+  const std::set<TypedConstant> numbers = constants_of(after);
+  return !std::includes(known.begin(), known.end(), numbers.begin(), numbers.end());
+}
+
+}  // namespace retile::whole

@@ -1,0 +1,18 @@
+// Constants that a compiler made of others, and rounded. Room-internal.
+#pragma once
+
+#include "retile/core/size.h"
+#include "retile/whole/module.h"
+
+namespace retile::whole {
+
+/// Compilers turn a division by a constant into a product with its reciprocal, rounded to its type. In
+/// both modules a constant that rounds the reciprocal of a constant of `before` becomes that reciprocal,
+/// so that the two stay the same where only this rounding is between them.
+/// \return how many constants of `after` became such
+[[nodiscard]] Size with_whole_reciprocals(Module& before, Module& after);
+
+/// Whether `after` has constants with a point that `before` has not: they were computed, and rounded.
+[[nodiscard]] bool has_computed_constants(const Module& before, const Module& after);
+
+}  // namespace retile::whole

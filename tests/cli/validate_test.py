@@ -1,0 +1,80 @@
+"""retile validate of a folder of dumps: which texts it takes, what it says of the others, and its exit codes."""
+
+import json
+import os
+import shutil
+import unittest
+from pathlib import Path
+
+from support import Case, retile
+
+WHOLE = Path(__file__).resolve().parents[2] / "examples/whole"
+NAME = "module_0000.jit_layer."
+BEFORE = NAME + "0003.spmd-partitioner.after_shardy-xla.before_spmd-partitioning.txt"
+AFTER = NAME + "0006.spmd-partitioner.after_spmd-partitioning.before_control-dep-rewriter.txt"
+UNREAD = NAME + "0010.simplification.after_algsimp.before_dce.txt"
+LAST = NAME + "0012.simplification.after_dce.before_cse.txt"
+
+
+class Folders(Case):
+    def setUp(self):
+        super().setUp()
+        shutil.copytree(WHOLE / "dump", self.path("dump"))
+
+    def answers(self, *words):
+        done = retile("validate", "--seed", "1", "--json", self.path("dump"), *words)
+        objects = [json.loads(line) for line in done.stdout.splitlines()]
+        return done.returncode, [(one["answer"], one.get("pass")) for one in objects], done
+
+    def change(self, file, old, new):
+        path = Path(self.path("dump")) / file
+        text = path.read_text()
+        self.assertIn(old, text)
+        path.write_text(text.replace(old, new))
+
+    def test_the_exit_code_is_the_worst(self):
+        code, answers, _ = self.answers()
+        self.assertEqual((code, answers), (0, [("right", "spmd-partitioning"), ("not judged", None)]))
+        self.change(AFTER, " all-reduce(", " copy(")
+        self.assertEqual(self.answers()[0], 1)
+        self.change(AFTER, " copy(", " frobnicate(")
+        self.assertEqual(self.answers()[0], 2)  # nothing of the folder was judged
+        second = Path(self.path("dump"))
+        for file in (BEFORE, AFTER):
+            shutil.copy(WHOLE / ("layer.before.hlo" if file == BEFORE else "layer.after.hlo"),
+                        second / file.replace("module_0000", "module_0002"))
+        code, answers, _ = self.answers()
+        self.assertEqual((code, [answer for answer, _ in answers]), (3, ["not read", "not judged", "right"]))
+
+    def test_the_first_pass_that_is_wrong_is_named(self):
+        code, answers, done = self.answers("--passes")
+        self.assertEqual(code, 1)
+        self.assertEqual(answers, [("right", "spmd-partitioning"), ("not read", "algsimp"), ("wrong", "dce"), ("not judged", None)])
+        wrong = json.loads(done.stdout.splitlines()[2])
+        self.assertEqual((wrong["before"], wrong["after"]), (NAME + "0009.simplification.after_pipeline-start.before_algsimp.txt", LAST))
+        self.change(LAST, " negate(", " tanh(")
+        self.assertEqual(self.answers("--passes")[0], 0)
+        os.remove(Path(self.path("dump")) / LAST)  # now the text that is not read is the last
+        self.assertEqual(self.answers("--passes")[0], 3)
+
+    def test_what_is_missing_is_said(self):
+        os.mkdir(self.path("empty"))
+        self.refused(retile("validate", self.path("empty")), 2, "no text of XLA's passes(.|\n)*xla_dump_hlo_pass_re")
+        os.remove(Path(self.path("dump")) / AFTER)
+        self.refused(retile("validate", self.path("dump")), 2, "no text after_spmd-partitioning(.|\n)*xla_dump_hlo_pass_re")
+        self.refused(retile("validate", "--passes", str(WHOLE / "layer.before.hlo")), 2, "--passes takes a folder")
+        self.refused(retile("validate", str(WHOLE / "layer.before.hlo")), 2, "two texts")
+
+    def test_shardings_are_given_by_options(self):
+        before = self.write("before.hlo", "HloModule m, num_partitions=2\nENTRY %main {\n  %x = f32[4] parameter(0)\n"
+                                          "  ROOT %r = f32[4] add(%x, %x)\n}\n")
+        after = self.write("after.hlo", "HloModule m, num_partitions=2\nENTRY %main_spmd {\n  %x = f32[2] parameter(0)\n"
+                                        "  ROOT %r = f32[2] add(%x, %x)\n}\n")
+        straight, turned = "{devices=[2]<=[2]}", "{devices=[2]1,0}"
+        self.assertEqual(retile("validate", before, after, "--from", straight, "--to", straight).returncode, 0)
+        self.assertEqual(retile("validate", before, after, "--from", turned, "--to", straight).returncode, 1)
+        self.assertEqual(retile("validate", before, after, "--from", straight + "; " + straight).returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
