@@ -268,7 +268,10 @@ TEST(Attacks, layouts_of_what_a_bitcast_reads) {
   };
   const std::string reshaped = module_of(parameter + root_of("f32[3,2]{1,0}", "reshape(%x)"));
   EXPECT_EQ(answer(copied("{1,0}"), reshaped), "right");
-  EXPECT_EQ(answer(copied("{0,1}"), reshaped), "a bitcast between layouts that are not row by row");
+  const std::string transposed =
+      module_of(parameter + root_of("f32[3,2]{1,0}", "transpose(%x), dimensions={1,0}"));
+  EXPECT_EQ(answer(copied("{0,1}"), reshaped), "wrong");
+  EXPECT_EQ(answer(copied("{0,1}"), transposed), "right");
 }
 
 TEST(Attacks, hostile_texts) {
