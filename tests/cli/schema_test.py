@@ -195,6 +195,7 @@ CALLS = [
     (["validate", "--json", "--seed", "1", str(WHOLE / "update.before.hlo"), str(WHOLE / "update.after.hlo")], ""),
     (["validate", "--json", "--seed", "1", str(WHOLE / "layer.before.hlo"), "-"], (WHOLE / "layer.after.hlo").read_text().replace(" all-reduce(", " copy(")),
     (["validate", "--json", str(WHOLE / "called.hlo"), str(WHOLE / "called.hlo")], ""),
+    (["validate", "--json", str(WHOLE / "block.before.hlo"), str(WHOLE / "block.after.hlo")], ""),
     (["validate", "--json", "--passes", str(WHOLE / "dump")], ""),
     (["run", "--json", "--backend", "sim", "-"], example("dot_product").replace('denotes einsum "ik,kj->ij"', 'denotes neg (einsum "ik,kj->ij" x w)')),
 ]

@@ -75,6 +75,14 @@ class Folders(Case):
         self.assertEqual(retile("validate", before, after, "--from", turned, "--to", straight).returncode, 1)
         self.assertEqual(retile("validate", before, after, "--from", straight + "; " + straight).returncode, 2)
 
+    def test_extents_are_those_that_are_asked_for(self):
+        texts = [str(WHOLE / "layer.before.hlo"), str(WHOLE / "layer.after.hlo")]
+        divided = {word: json.loads(retile("validate", "--json", *texts, "--extents", word).stdout)["reduced"]
+                   for word in ("auto", "full", "reduced")}
+        self.assertEqual([divided["auto"], divided["full"]], [[], []])
+        self.assertTrue(divided["reduced"] and all(one["to"] < one["from"] for one in divided["reduced"]))
+        self.refused(retile("validate", *texts, "--extents", "small"), 2, "the values are auto, full, reduced")
+
 
 if __name__ == "__main__":
     unittest.main()

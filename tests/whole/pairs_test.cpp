@@ -307,11 +307,13 @@ TEST(Pairs, limits_are_kept) {
       "%x = f32[2000,2000] parameter(0)\nROOT %r = f32[2000,2000] dot(%x, %x), "
       "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n");
   const Result<Validation> memory =
-      validate(large, "before", large, "after", {.seed = 1, .most_bytes = 1 << 20});
+      validate(large, "before", large, "after",
+               {.seed = 1, .most_bytes = 1 << 20, .extents = Extents::full});
   ASSERT_TRUE(memory);
   EXPECT_EQ(memory->answer, Answer::undecided);
   const Result<Validation> time =
-      validate(large, "before", large, "after", {.seed = 1, .timeout_seconds = 0.01});
+      validate(large, "before", large, "after",
+               {.seed = 1, .timeout_seconds = 0.01, .extents = Extents::full});
   ASSERT_TRUE(time);
   EXPECT_EQ(time->answer, Answer::undecided);
   EXPECT_EQ(time->why, "the time is over");

@@ -2,6 +2,7 @@
 #include "retile/whole/validate.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <random>
 #include <string>
@@ -32,6 +33,7 @@ Examples:
   retile validate module_0001.before_spmd-partitioning.txt module_0001.after_spmd-partitioning.txt
   retile validate --draws 10 --seed 7 before.hlo after.hlo
   retile validate --json before.hlo after.hlo
+  retile validate --extents full before.hlo after.hlo
   retile validate --from '{replicated}; {devices=[2,1]<=[2]}' before.hlo after.hlo
   retile validate dump
   retile validate --passes dump)HELP";
@@ -41,6 +43,7 @@ struct ValidateArguments {
   std::optional<std::string> after;
   std::optional<std::string> draws;
   std::optional<std::string> seed;
+  std::optional<std::string> extents;
   std::optional<std::string> from;
   std::optional<std::string> to;
   bool passes = false;
@@ -60,6 +63,15 @@ std::vector<std::string> between_semicolons(const std::string& text) {
   return out;
 }
 
+/// \error bad_argument
+Result<whole::Extents> extents_of(const std::string& word) {
+  const auto choice = parse_choice(word, "--extents", {"auto", "full", "reduced"});
+  if (!choice) return refuse(choice.error());
+  constexpr std::array all = {whole::Extents::automatic, whole::Extents::full,
+                              whole::Extents::reduced};
+  return all[*choice];
+}
+
 /// The numbers of the options.
 /// \error bad_argument
 Result<whole::ValidateOptions> options_of(const ValidateArguments& arguments) {
@@ -70,6 +82,11 @@ Result<whole::ValidateOptions> options_of(const ValidateArguments& arguments) {
     const auto draws = parse_count(*arguments.draws, "--draws", 1, most_draws);
     if (!draws) return refuse(draws.error());
     out.draws = *draws;
+  }
+  if (arguments.extents) {
+    const auto extents = extents_of(*arguments.extents);
+    if (!extents) return refuse(extents.error());
+    out.extents = *extents;
   }
   if (arguments.from) out.from = between_semicolons(*arguments.from);
   if (arguments.to) out.to = between_semicolons(*arguments.to);
@@ -119,6 +136,10 @@ class ValidateVerb final : public Verb {
     options.text("AFTER", given_.after, "the text after it", "FILE");
     options.text("--draws", given_.draws, "how often arguments are drawn (default 3)", "N");
     options.text("--seed", given_.seed, "what they are drawn by (default: drawn)", "N");
+    options.text(
+        "--extents", given_.extents,
+        "full as they are, reduced where nothing can tell, auto if it takes long (default)",
+        "WORD");
     options.text("--from", given_.from,
                  "shardings of the arguments where BEFORE says none, with ; between them", "S;..");
     options.text("--to", given_.to, "the same of the results", "S;..");

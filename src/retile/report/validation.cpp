@@ -39,6 +39,13 @@ std::string difference_text(const whole::Difference& difference) {
   return out;
 }
 
+/// `with smaller extents: 4096 to 32, 2048 to 8`
+std::string reduced_text(const std::vector<std::pair<Size, Size>>& reduced) {
+  std::vector<std::string> parts;
+  for (const auto& [from, to] : reduced) parts.push_back(fmt::format("{} to {}", from, to));
+  return fmt::format("  with smaller extents: {}\n", fmt::join(parts, ", "));
+}
+
 std::string spot_text(const whole::Spot& spot) {
   std::string out = fmt::format("{} {}, line {}", clean(spot.opcode), clean(spot.value), spot.line);
   if (!spot.source.empty()) out += fmt::format(" ({})", clean(spot.source));
@@ -97,6 +104,7 @@ std::string text_of(const whole::Validation& validation) {
   }
   out += fmt::format("  {}, by seed {}, each modulo a prime of its own\n",
                      counted(validation.draws, "draw"), validation.seed);
+  if (!validation.reduced.empty()) out += reduced_text(validation.reduced);
   for (const std::string& note : validation.notes) out += fmt::format("  {}\n", note);
   for (const auto& [name, times] : validation.unknown) {
     out += fmt::format("  {} was taken as a function of which nothing is known, {}\n", clean(name),
@@ -145,6 +153,10 @@ std::string json_of(const whole::Validation& validation) {
   out["draws"] = validation.draws;
   out["seed"] = validation.seed;
   out["primes"] = validation.primes;
+  out["reduced"] = Json::array();
+  for (const auto& [from, to] : validation.reduced) {
+    out["reduced"].push_back({{"from", from}, {"to", to}});
+  }
   out["notes"] = validation.notes;
   out["unknown"] = Json::object();
   for (const auto& [name, times] : validation.unknown) out["unknown"][name] = times;

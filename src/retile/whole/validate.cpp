@@ -26,6 +26,7 @@
 #include "retile/whole/field.h"
 #include "retile/whole/read.h"
 #include "retile/whole/real.h"
+#include "retile/whole/smaller.h"
 
 namespace retile::whole {
 namespace {
@@ -51,7 +52,11 @@ struct Matching {
   /// its array.
   double beside_itself = 1e-7;
   double beside_largest = 1e-10;
+  bool may_miscount = false;  ///< the extents were divided, and a constant may count them
 };
+
+/// From so many elements and products on, extents are divided, and fewer draws must do.
+constexpr double much_work = 4e8;
 
 const ArrayType& type_of(const Computation& in, ValueId value) { return in.values[value].type; }
 
@@ -751,6 +756,7 @@ class Validator {
     constexpr double most_elements = 1e5;
     if (!is_small()) return options_.draws;
     if (!has_whole_numbers() && !is_ordered(before_) && !is_ordered(after_)) return options_.draws;
+    if (work_of(before_) + work_of(after_) > much_work) return options_.draws;
     const bool is_tiny = elements_of(before_) + elements_of(after_) < most_elements;
     return std::max(options_.draws, is_tiny ? Size{36} : Size{12});
   }
@@ -816,6 +822,10 @@ class Validator {
           "it differs in exact arithmetic, and cannot be tried in floating point: " + refused.what,
           refused.place.line);
     }
+    if (out_.answer == Answer::wrong && matching_.may_miscount) {
+      out_.answer = Answer::undecided;
+      out_.why = "with smaller extents it differs, but a constant may count elements";
+    }
     if (out_.answer == Answer::wrong) return;
     if (out_.why.empty()) out_.why = "it differs in exact arithmetic, not in floating point";
     out_.difference = difference;
@@ -862,6 +872,65 @@ class Validator {
   std::set<std::size_t> finite_;  // results that were numbers in some draw
 };
 
+/// What each device holds of arguments or results; nothing where it holds all of them.
+Boxes boxes_of(const Matching& matching, const std::vector<Cut>& cuts) {
+  Boxes out;
+  if (!matching.is_partitioned) return out;
+  for (const Cut& cut : cuts) out.push_back(cut.boxes);
+  return out;
+}
+
+/// Two texts and how they go together.
+struct Pair {
+  Module before;
+  Module after;
+  Matching matching;
+  std::vector<std::pair<Size, Size>>
+      reduced;  ///< extents that were divided, and what became of them
+};
+
+/// The same two with smaller extents, where these take long and something can be divided.
+Result<std::optional<Pair>> smaller_of(const Pair& pair, const std::string& before_name,
+                                       Extents extents) {
+  const bool is_asked = extents == Extents::reduced;
+  const double work = work_of(pair.before) + work_of(pair.after);
+  if (extents == Extents::full || (!is_asked && work <= much_work)) return std::optional<Pair>();
+  auto small = smaller(pair.before, pair.after, boxes_of(pair.matching, pair.matching.starts),
+                       boxes_of(pair.matching, pair.matching.ends), is_asked ? 0 : much_work);
+  if (!small) return std::optional<Pair>();
+  auto matching = Matcher(small->before, small->after, before_name).matching();
+  if (!matching) return refuse(matching.error());
+  matching->beside_itself = pair.matching.beside_itself;
+  matching->beside_largest = pair.matching.beside_largest;
+  matching->may_miscount = small->may_miscount;
+  return std::optional(Pair{std::move(small->before), std::move(small->after), *std::move(matching),
+                            std::move(small->extents)});
+}
+
+Validation validation_of(const Pair& pair, const ValidateOptions& options) {
+  Validation out = Validator(pair.before, pair.after, pair.matching, options).validation();
+  out.reduced = pair.reduced;
+  return out;
+}
+
+/// At the extents that are asked for. A difference of the smaller ones that may be one of counting is
+/// looked at with all elements in the time that is left.
+Result<Validation> validation_of(const Pair& pair, const std::string& before_name,
+                                 const ValidateOptions& options) {
+  const Deadline deadline = Deadline::in(options.timeout_seconds);
+  const auto small = smaller_of(pair, before_name, options.extents);
+  if (!small) return refuse(small.error());
+  if (!*small) return validation_of(pair, options);
+  Validation out = validation_of(**small, options);
+  if (out.answer != Answer::undecided || !out.difference || !(*small)->matching.may_miscount) {
+    return out;
+  }
+  ValidateOptions left = options;
+  left.timeout_seconds = deadline.seconds_left();
+  Validation whole = validation_of(pair, left);
+  return whole.answer == Answer::undecided ? std::move(out) : std::move(whole);
+}
+
 Result<Module> read_any(const text::Input& input) {
   return foreign::language_of(input.text) == foreign::Language::mlir ? read_stablehlo(input)
                                                                      : read_hlo(input);
@@ -906,7 +975,10 @@ Result<Validation> validate(std::string_view before, const std::string& before_n
   const std::size_t count_before = count_of(*a);
   const std::size_t count_after = count_of(*b);
   const Size reciprocals = with_whole_reciprocals(*a, *b);
-  Validation out = Validator(*a, *b, *matching, options).validation();
+  auto validation =
+      validation_of({*std::move(a), *std::move(b), *std::move(matching), {}}, before_name, options);
+  if (!validation) return refuse(validation.error());
+  Validation out = *std::move(validation);
   out.instructions_before = count_before;
   out.instructions_after = count_after;
   if (reciprocals > 0) {

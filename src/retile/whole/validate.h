@@ -15,11 +15,19 @@
 
 namespace retile::whole {
 
+/// At which extents two texts are compared.
+enum class Extents {
+  automatic,  ///< as they are, unless that would take long
+  full,
+  reduced,  ///< as short as they can be
+};
+
 struct ValidateOptions {
   Size draws = 3;
   std::uint64_t seed = 0;
   Size most_bytes = Size{1} << 30;
   double timeout_seconds = std::numeric_limits<double>::infinity();
+  Extents extents = Extents::automatic;
   /// Shardings of the arguments and of the results, where the text before says none: none, or one for
   /// each, of which empty ones say nothing.
   std::vector<std::string> from = {};
@@ -84,6 +92,8 @@ struct Validation {
   /// How the two texts were compared: `partitioned`, `same shapes`.
   std::string comparison;
   std::vector<std::pair<std::string, Size>> unknown;  ///< operations of which nothing is known
+  /// Extents of the text before that were divided, and what became of them.
+  std::vector<std::pair<Size, Size>> reduced;
   std::vector<std::string> notes;
 };
 
