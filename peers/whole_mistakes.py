@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Mistakes planted in modules that a partitioner made: what `retile validate` and the second evaluator say of each.
 
-    peers/whole_mistakes.py --retile RETILE [--each 12] [--seed 1] [--records FILE] [--keep DIR] [--kind KIND].. FOLDER..
+    peers/whole_mistakes.py --retile RETILE [--each 12] [--most N] [--seconds S] [--seed 1] [--records FILE] [--keep DIR] [--kind KIND].. FOLDER..
     peers/whole_mistakes.py --alone [..] FOLDER..
 
-A pair is before.hlo and after.hlo in one folder; all below FOLDER are taken. A pair that is not right as it stands is left out. Of
+A pair is before.hlo and after.hlo in one folder; those below FOLDER are taken, the smallest ones first. A pair that is not right as it
+stands is left out. What the records have is not done again; `--seconds` ends a campaign after that time. Of
 each changed module it is asked whether it still does the same. The table has a row for every kind. A line is printed
 for every module that only one of the two calls wrong. Exit code 1 where there is one. With --alone the program is not asked.
 """
@@ -24,7 +25,7 @@ from whole_evaluate import judge
 from whole_mutate import KINDS, plant
 from whole_text import Refusal
 
-SECONDS = 120
+LIMIT = [120]  # seconds for each answer
 SAID = {0: "right", 1: "wrong", 2: "refused", 3: "undecided"}
 
 
@@ -39,11 +40,11 @@ def ring(*_):
 def second_opinion(before, after, seeds):
     """The second evaluator, with a limit of time."""
     signal.signal(signal.SIGALRM, ring)
-    signal.alarm(SECONDS)
+    signal.alarm(LIMIT[0])
     try:
         return judge(before, after, seeds)
     except (TooLong, MemoryError) as problem:
-        return {"verdict": "refused", "why": f"{SECONDS} s" if isinstance(problem, TooLong) else "memory", "op": None, "line": None}
+        return {"verdict": "refused", "why": f"{LIMIT[0]} s" if isinstance(problem, TooLong) else "memory", "op": None, "line": None}
     finally:
         signal.alarm(0)
 
@@ -56,10 +57,10 @@ def ask(retile, before, text):
         begin = time.monotonic()
         try:
             done = subprocess.run(
-                [retile, "validate", str(before), file.name, "--json"], capture_output=True, text=True, check=False, timeout=SECONDS
+                [retile, "validate", str(before), file.name, "--json"], capture_output=True, text=True, check=False, timeout=LIMIT[0]
             )
         except subprocess.TimeoutExpired:
-            return {"verdict": "undecided", "said": f"{SECONDS} s", "seconds": SECONDS}
+            return {"verdict": "undecided", "said": f"{LIMIT[0]} s", "seconds": LIMIT[0]}
     try:
         said = json.loads(done.stdout)
     except ValueError:
@@ -69,7 +70,7 @@ def ask(retile, before, text):
 
 def pairs_in(folders):
     found = {path.parent for folder in folders for path in folder.rglob("before.hlo") if (path.parent / "after.hlo").exists()}
-    return sorted(found)
+    return sorted(found, key=lambda folder: ((folder / "after.hlo").stat().st_size, folder))
 
 
 def is_right(folder, before, after, retile):
@@ -104,6 +105,15 @@ class Count:
                 print(kind.ljust(22) + "".join(str(self.table[kind][column] or "").rjust(18) for column in columns))
         total = sum((row for row in self.table.values()), Counter())
         print("all".ljust(22) + "".join(str(total[column]).rjust(18) for column in columns))
+
+
+def known_of(path):
+    """The records of earlier campaigns, by their pair."""
+    found = defaultdict(list)
+    if path and path.exists():
+        for record in map(json.loads, path.read_text().splitlines()):
+            found[record["pair"]].append(record)
+    return found
 
 
 def plant_some(folder, given, count, records):
@@ -148,6 +158,9 @@ def main():
     parser.add_argument("--retile", help="the program retile")
     parser.add_argument("--alone", action="store_true", help="ask the second evaluator only")
     parser.add_argument("--each", type=int, default=12, help="mistakes in each module")
+    parser.add_argument("--most", type=int, help="pairs, the smallest ones; otherwise all")
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--limit", type=int, default=LIMIT[0], help="seconds for each answer")
     parser.add_argument("--seed", default="1")
     parser.add_argument("--kind", action="append", choices=list(KINDS), help="only these kinds, by turns")
     parser.add_argument("--records", type=Path, help="a file for a line of JSON a mistake")
@@ -155,10 +168,17 @@ def main():
     given = parser.parse_args()
     if bool(given.retile) == given.alone:
         parser.error("say either --retile or --alone")
+    LIMIT[0] = given.limit
     count, begin = Count(), time.monotonic()
-    records = given.records.open("w") if given.records else None
-    for folder in pairs_in(given.folders):
-        plant_some(folder, given, count, records)
+    known = known_of(given.records)
+    for record in sum(known.values(), []):
+        count.add(record)
+    records = given.records.open("a") if given.records else None
+    for folder in pairs_in(given.folders)[: given.most]:
+        if time.monotonic() - begin > given.seconds:
+            break
+        if str(folder) not in known:
+            plant_some(folder, given, count, records)
     count.show()
     print(f"{count.made} mistakes, {count.differ} that only one of the two calls wrong, {time.monotonic() - begin:.0f} s")
     return 1 if count.differ else 0

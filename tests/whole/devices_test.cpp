@@ -73,6 +73,25 @@ TEST(Devices, get_what_the_first_of_their_group_sends) {
   EXPECT_EQ(answer(before, after("1,0")), "wrong");
 }
 
+TEST(Devices, add_up_in_groups_of_any_size) {
+  const std::string before = whole_on(
+      3,
+      "%x = f32[3] parameter(0), sharding={devices=[3]<=[3]}\n%h = f32[2] slice(%x), "
+      "slice={[0:2]}\n"
+      "%l = f32[1] slice(%x), slice={[2:3]}\n%z = f32[] constant(0)\n%s = f32[] reduce(%h, %z), "
+      "dimensions={0}, to_apply=%add_f32\n%b = f32[2] broadcast(%s), dimensions={}\n"
+      "ROOT %r = f32[3] concatenate(%b, %l), dimensions={0}, sharding={devices=[3]<=[3]}\n");
+  const auto after = [](const std::string& op, const std::string& groups) {
+    return cut_on(3, "%x = f32[1] parameter(0)\nROOT %r = f32[1] " + op +
+                         "(%x), channel_id=1, replica_groups={" + groups +
+                         "}, use_global_device_ids=true, to_apply=%add_f32\n");
+  };
+  EXPECT_EQ(answer(before, after("all-reduce", "{0,1},{2}")), "right");
+  EXPECT_EQ(answer(before, after("all-reduce", "{0},{1,2}")), "wrong");
+  EXPECT_NE(answer(before, after("reduce-scatter", "{0,1},{2}")).find("groups of one size"),
+            std::string::npos);
+}
+
 TEST(Devices, exchange_parts_of_a_tuple) {
   const std::string before =
       whole_on(2,
@@ -267,6 +286,41 @@ TEST(Differences, that_few_numbers_show_are_tried_with_several) {
   EXPECT_GT(wrong, 6);
 }
 
+TEST(Differences, of_infinite_numbers_from_others_are_some) {
+  const auto text = [](const std::string& last) {
+    return module_of("%x = f32[1] parameter(0)\n%l = f32[1] constant({" + last +
+                     "})\nROOT %r = f32[2] concatenate(%x, %l), dimensions={0}\n");
+  };
+  EXPECT_EQ(answer(text("-inf"), text("-inf")), "right");
+  EXPECT_EQ(answer(text("-inf"), text("-3.4028e+38")), "wrong");
+  EXPECT_EQ(answer(text("3.4028e+38"), text("inf")), "wrong");
+  EXPECT_EQ(answer(text("inf"), text("-inf")), "wrong");
+}
+
+TEST(Differences, of_numbers_beyond_one_are_found) {
+  const std::string x =
+      "%x = f32[64] parameter(0)\n%c = f32[] constant(-2)\n"
+      "%b = f32[64] broadcast(%c), dimensions={}\n";
+  EXPECT_EQ(answer(module_of(x + "ROOT %r = pred[64] compare(%x, %b), direction=GT\n"),
+                   module_of(x + "ROOT %r = pred[64] compare(%b, %b), direction=EQ\n")),
+            "wrong");
+}
+
+TEST(Differences, of_what_is_put_together_in_another_order_are_some) {
+  const std::string head =
+      "%minus (a: f32[], b: f32[]) -> f32[] {\n  %a = f32[] parameter(0)\n  %b = f32[] "
+      "parameter(1)\n  ROOT %r = f32[] subtract(%a, %b)\n}\n";
+  const auto text = [&](const std::string& computation) {
+    return module_of(
+        "%x = f32[6] parameter(0)\n%z = f32[] constant(0)\n%s = f32[] reduce(%x, %z), "
+        "dimensions={0}, to_apply=%" +
+            computation + "\nROOT %r = f32[] abs(%s)\n",
+        head);
+  };
+  EXPECT_EQ(answer(text("add_f32"), text("add_f32")), "right");
+  EXPECT_EQ(answer(text("add_f32"), text("minus")), "wrong");
+}
+
 // What is blamed.
 
 Blame blamed(const std::string& before, const std::string& after) {
@@ -291,6 +345,18 @@ TEST(Blamed, is_a_value_of_which_half_is_there_twice) {
              "%h = f32[2] slice(%x), slice={[0:2]}\n%t = f32[2] tanh(%h)\n"
              "%c = f32[4] concatenate(%t, %t), dimensions={0}\nROOT %r = f32[4] negate(%c)\n");
   EXPECT_EQ(out.lost.opcode, "tanh");
+}
+
+TEST(Blamed, is_what_only_exact_numbers_tell_apart) {
+  const Result<Validation> out =
+      validated(module_of("%x = f32[4] parameter(0)\n%s = f32[4] add(%x, %x)\nROOT %r = f32[4] "
+                          "exponential(%s)\n"),
+                module_of("%x = f32[4] parameter(0)\n%e = f32[4] exponential(%x)\nROOT %r = f32[4] "
+                          "multiply(%e, %e)\n"));
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->answer, Answer::undecided);
+  ASSERT_TRUE(out->blame);
+  EXPECT_EQ(out->blame->lost.opcode, "add");
 }
 
 TEST(Blamed, has_no_last_place_where_nothing_is_computed) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <vector>
 
 #include "retile/whole/field.h"
 
@@ -35,6 +36,13 @@ TEST(FieldFunctions, are_made_of_each_other) {
   EXPECT_EQ(field.add(field.unary(Id::exponential_minus_one, a), one),
             field.unary(Id::exponential, a));
   EXPECT_EQ(field.unary(Id::log_plus_one, a), field.unary(Id::log, field.add(a, one)));
+  EXPECT_EQ(field.mul(field.unary(Id::rsqrt, a), field.unary(Id::sqrt, a)), one);
+  const std::vector<Word> given = {a, 0, Field::infinity, field.from(3)};
+  for (const Id id : {Id::rsqrt, Id::logistic, Id::tanh}) {
+    std::vector<Word> out(given.size());
+    field.unary(id, given, out.data());
+    for (std::size_t k = 0; k < given.size(); ++k) EXPECT_EQ(out[k], field.unary(id, given[k]));
+  }
 }
 
 TEST(FieldFunctions, of_the_sign_go_with_the_order) {

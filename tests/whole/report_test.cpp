@@ -52,6 +52,13 @@ TEST(Reports, of_a_wrong_program_say_where_it_is_wrong) {
   EXPECT_FALSE(has(report::text_of(out), "was last there"));
 }
 
+TEST(Reports, of_an_undecided_program_name_what_was_lost) {
+  Validation out = found();
+  out.answer = Answer::undecided;
+  out.why = "it differs";
+  EXPECT_TRUE(has(report::text_of(out), "  lost: tanh %a, line 13 (m.py:14) of the text before\n"));
+}
+
 TEST(Reports, as_json_have_the_same) {
   Validation out = found();
   const std::string json = report::json_of(out);

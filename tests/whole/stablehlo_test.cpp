@@ -418,6 +418,60 @@ TEST(Stablehlo, functions_stand_where_they_are_called) {
   EXPECT_EQ(answer(text, replaced(same, "copy(%y)", "copy(%x)")), "wrong");
 }
 
+TEST(Stablehlo, functions_that_HLO_cannot_name_are_unknown_number_by_number) {
+  const std::string mesh = "sdy.mesh @m = <[\"x\"=2]>\n";
+  const std::string sharded = " {sdy.sharding = #sdy.sharding<@m, [{\"x\"}]>}";
+  const auto text = [&](const std::string& name, const std::string& extent) {
+    const std::string type = "tensor<" + extent + "xf32>";
+    return on(
+        2,
+        function("(%x: " + type + sharded + ") -> (" + type + sharded + ")",
+                 "%r = " + name + " %x : " + type + " -> " + type + "\nreturn %r : " + type + "\n"),
+        mesh);
+  };
+  for (const std::string name : {"chlo.erfc", "chlo.erf_inv", "chlo.lgamma"}) {
+    const Result<Validation> out = validated(text(name, "4"), text(name, "2"));
+    ASSERT_TRUE(out);
+    EXPECT_EQ(out->answer, Answer::right) << out->why;
+    ASSERT_EQ(out->unknown.size(), 1U);
+    EXPECT_EQ(out->unknown[0].first, name);
+  }
+  EXPECT_EQ(answer(text("chlo.erfc", "4"), text("chlo.erf_inv", "2")),
+            "undecided: it differs in exact arithmetic, and cannot be tried in floating point: "
+            "chlo.erfc is not evaluated in floating point");
+  const std::string wide = "tensor<2xf64>";
+  EXPECT_NE(answer(on(1, function("(%x: " + wide + ") -> " + wide,
+                                  "%r = chlo.erfc %x : " + wide + " -> " + wide +
+                                      "\nreturn %r : " + wide + "\n")),
+                   on(1, function("(%x: " + wide + ") -> " + wide,
+                                  "%a = stablehlo.convert %x : (" + wide +
+                                      ") -> tensor<2xf32>\n"
+                                      "%b = chlo.erfc %a : tensor<2xf32> -> tensor<2xf32>\n"
+                                      "%r = stablehlo.convert %b : (tensor<2xf32>) -> " +
+                                      wide + "\nreturn %r : " + wide + "\n"))),
+            "right");
+}
+
+TEST(Stablehlo, calls_of_the_unknown_say_how_operands_lie) {
+  const auto text = [](const std::string& order) {
+    return on(1, function("(%x: tensor<3x2xf32>, %s: tensor<f32>) -> tensor<3x2xf32>",
+                          "%r = stablehlo.custom_call @solve(%x, %s) {backend_config = \"\", "
+                          "operand_layouts = [dense<[" +
+                              order +
+                              "]> : tensor<2xindex>, dense<> : tensor<0xindex>], result_layouts = "
+                              "[dense<[0, 1]> : tensor<2xindex>]} : (tensor<3x2xf32>, "
+                              "tensor<f32>) -> tensor<3x2xf32>\nreturn %r : tensor<3x2xf32>\n"));
+  };
+  const std::string same = module_of(
+      "%x = f32[3,2] parameter(0)\n%s = f32[] parameter(1)\nROOT %r = f32[3,2] custom-call(%x, "
+      "%s), custom_call_target=\"solve\", operand_layout_constraints={f32[3,2]{0,1}, f32[]}\n");
+  EXPECT_EQ(answer(text("0, 1"), same), "right");
+  EXPECT_NE(answer(text("1, 0"), same), "right");
+  EXPECT_NE(answer(replaced(text("0, 1"), ", dense<> : tensor<0xindex>]", "]"), same)
+                .find("a layout for every operand"),
+            std::string::npos);
+}
+
 TEST(Stablehlo, calls_of_the_unknown_are_those_of_HLO) {
   const std::string text =
       on(1, function("(%x: tensor<3xf32>) -> tensor<3xf32>",
@@ -615,7 +669,8 @@ TEST(Stablehlo, what_is_not_read_is_refused_by_name_and_line) {
     std::size_t line;
   };
   const std::vector<RefusedText> all = {
-      {"%r = chlo.lgamma %x : tensor<4xf32> -> tensor<4xf32>\n", "chlo.lgamma is not read", 3},
+      {"%r = chlo.conj %x : tensor<4xf32> -> tensor<4xf32>\n", "chlo.conj is not read", 3},
+      {"%r = chlo.erfc %x : tensor<4xf32> -> tensor<2xf32>\n", "operands of the result's type", 3},
       {"%y = stablehlo.negate %x : tensor<4xf32>\n%r = \"stablehlo.nothing\"(%y) : "
        "(tensor<4xf32>) -> tensor<4xf32>\n",
        "stablehlo.nothing is not read", 4},

@@ -100,6 +100,7 @@ std::string text_of(const whole::Validation& validation) {
       }
       out += "\n";
       if (validation.difference) out += "  " + difference_text(*validation.difference);
+      if (validation.blame) out += blame_text(*validation.blame);
       break;
   }
   out += fmt::format("  {}, by seed {}, each modulo a prime of its own\n",

@@ -191,10 +191,7 @@ Word Field::unary(Id id, Word a) const {
       if (a == 0 || a == one || a == infinity) return a;
       break;
     case Id::rsqrt:
-      if (a == 0) return infinity;
-      if (a == one) return one;
-      if (a == infinity) return 0;
-      break;
+      return div(one, unary(Id::sqrt, a));
     case Id::cosine:
       if (a == 0) return one;
       break;
@@ -284,14 +281,15 @@ std::array<Word, 2> Field::root_parts(Size order, Size number) const {
 }
 
 void Field::unary(Id id, std::span<const Word> a, Word* out) const {
-  if (id != Id::logistic) {
+  if (id != Id::logistic && id != Id::rsqrt) {
     for (std::size_t k = 0; k < a.size(); ++k) out[k] = unary(id, a[k]);
     return;
   }
   const std::vector<Word> ones(a.size(), one_);
   std::vector<Word> below(a.size());
   for (std::size_t k = 0; k < a.size(); ++k) {
-    below[k] = add(one_, unary(Id::exponential, neg(a[k])));
+    below[k] =
+        id == Id::rsqrt ? unary(Id::sqrt, a[k]) : add(one_, unary(Id::exponential, neg(a[k])));
   }
   divide(ones, below.data(), out);
 }

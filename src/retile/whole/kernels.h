@@ -371,7 +371,10 @@ class Kernels {
     const ElementKind& kind = type(one.operands[0]).kind;
     const auto only = program.only_operation();
     const bool is_kept_last = !kept.empty() && kept.back() + 1 == shape.size();
-    if (count == 1 && only && with_operation(domain_, *only, kind, [&](const auto& op) {
+    // Nobody says in which order numbers are put together: where that matters, it is the other way round.
+    const bool is_turned = only == Id::subtract || only == Id::divide;
+    if (count == 1 && only && !is_turned &&
+        with_operation(domain_, *only, kind, [&](const auto& op) {
           fold(op, operands[0]->words, outer, inner, is_kept_last, operands[1]->words[0],
                out[0]->words);
         })) {
@@ -381,7 +384,8 @@ class Kernels {
       limits_.work(static_cast<Size>(inner.size()) * 16);
       std::vector<Number> sums = initial(one, operands, count);
       for (const Size offset : inner) {
-        accumulate(program, one, operands, sums, static_cast<std::size_t>(outer[i] + offset));
+        accumulate(program, one, operands, sums, static_cast<std::size_t>(outer[i] + offset),
+                   is_turned);
       }
       for (std::size_t k = 0; k < count; ++k) {
         set_number(out[k]->words, i, words_of(type(one.results[k]).kind), sums[k]);
@@ -420,11 +424,11 @@ class Kernels {
     return out;
   }
   void accumulate(ScalarProgram<Domain>& program, const Instruction& one,
-                  const std::vector<Block>& operands, std::vector<Number>& sums,
-                  std::size_t index) const {
+                  const std::vector<Block>& operands, std::vector<Number>& sums, std::size_t index,
+                  bool is_turned = false) const {
     for (std::size_t k = 0; k < sums.size(); ++k) {
-      program.set(k, sums[k]);
-      program.set(sums.size() + k,
+      program.set(is_turned ? sums.size() + k : k, sums[k]);
+      program.set(is_turned ? k : sums.size() + k,
                   number_at(operands[k]->words, index, words_of(type(one.operands[k]).kind)));
     }
     program.run();
@@ -759,11 +763,15 @@ class Kernels {
     std::string name = detail == nullptr ? one.opcode : detail->text;
     if (one.id == Id::rng) name += " " + std::to_string(random_);
     // Bits that are generated are the same ones in XLA, however many are asked for.
-    if (one.id != Id::rng_bit_generator) {
+    const bool is_by_element = detail != nullptr && detail->is_by_element;
+    if (is_by_element) {
+      name += " " + text_of(ArrayType{type(one.results[0]).kind, {}});
+    } else if (one.id != Id::rng_bit_generator) {
       for (const ValueId operand : one.operands) name += " " + text_of(type(operand));
       for (const ValueId result : one.results) name += " " + text_of(type(result));
     }
     for (const char c : name) text = (text ^ static_cast<unsigned char>(c)) * 1099511628211U;
+    if (is_by_element) return by_element(text, operands, *out[0]);
     std::vector<Word> all;
     for (const Block& block : operands) {
       limits_.work(static_cast<Size>(block->words.size()) * 4);
@@ -779,6 +787,15 @@ class Kernels {
                                ? operations::wrapped(status(domain_.hash(text, arguments)), kind)
                                : domain_.unknown(text, arguments);
       }
+    }
+  }
+  /// A function of numbers with a point, of which nothing else is known.
+  void by_element(std::uint64_t text, const std::vector<Block>& operands, Array& out) {
+    limits_.work(static_cast<Size>(out.words.size()) * 8);
+    std::vector<Word> arguments(operands.size());
+    for (std::size_t k = 0; k < out.words.size(); ++k) {
+      for (std::size_t i = 0; i < operands.size(); ++i) arguments[i] = operands[i]->words[k];
+      out.words[k] = domain_.unknown(text, arguments);
     }
   }
 

@@ -139,6 +139,7 @@ struct PairsDetail {
 /// All that the text says about something that is not understood, so that the same is the same.
 struct UnknownDetail {
   std::string text;
+  bool is_by_element = false;  ///< each element is made of those at its place
 };
 /// From arrays to tiles of a region that is written per device, and back: the box that each device
 /// holds of the array.

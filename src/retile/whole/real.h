@@ -23,7 +23,8 @@ using operations::Word;
 /// The same calls as of Field. Types are not rounded to: what differs only there is no mistake.
 class Real {
  public:
-  explicit Real(std::uint64_t seed) : key_(seed) {}
+  /// \param largest  one in eight numbers that are drawn is up to so large, and the others are up to 1
+  explicit Real(std::uint64_t seed, double largest = 1) : key_(seed), largest_(largest) {}
 
   static constexpr bool is_exact = false;
 
@@ -36,8 +37,9 @@ class Real {
     return word(static_cast<double>(number));
   }
   [[nodiscard]] static Word of_literal(double number) { return word(number); }
-  [[nodiscard]] static Word drawn(std::mt19937_64& random) {
-    return word(std::uniform_real_distribution<double>(-1, 1)(random));
+  [[nodiscard]] Word drawn(std::mt19937_64& random) const {
+    const double out = std::uniform_real_distribution<double>(-1, 1)(random);
+    return word(largest_ > 1 && random() % 8 == 0 ? largest_ * out : out);
   }
 
   [[nodiscard]] static Word add(Word a, Word b) { return word(real(a) + real(b)); }
@@ -100,6 +102,7 @@ class Real {
   static Word no_number() { return word(std::numeric_limits<double>::quiet_NaN()); }
 
   std::uint64_t key_;
+  double largest_;
 };
 
 }  // namespace retile::whole

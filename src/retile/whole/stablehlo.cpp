@@ -464,6 +464,9 @@ class StablehloBuilder {
       const std::vector<ValueId> ids = operands(op);
       if (ids.size() != 1) mlir::refuse_at(op.place, Code::syntax, "it has one operand");
       make(op, Id::multiply, NoDetail{}, {ids[0], ids[0]});
+    } else if (mlir::is_unnamed_function(op.name)) {
+      make(op, Id::custom_call, UnknownDetail{.text = std::string(op.name), .is_by_element = true},
+           operands(op));
     } else {
       return false;
     }

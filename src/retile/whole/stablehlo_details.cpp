@@ -1,6 +1,7 @@
 #include "retile/whole/stablehlo_details.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +15,7 @@
 #include "retile/core/names.h"
 #include "retile/foreign/hlo/attributes.h"
 #include "retile/text/scanner.h"
+#include "retile/whole/array.h"
 #include "retile/whole/read.h"
 #include "retile/whole/scalar.h"
 
@@ -407,6 +409,19 @@ class StablehloDetails {
     if (out.has_dim) out.dim = dim(dim_name);
     return out;
   }
+  /// `{f32[4,2]{0,1}, f32[]}`
+  [[nodiscard]] std::string layouts_text(const mlir::Attribute& layouts) const {
+    if (layouts.items.size() != operands_.size()) {
+      mlir::refuse_at(layouts.place, Code::syntax, "it has a layout for every operand");
+    }
+    std::vector<std::string> out;
+    for (std::size_t k = 0; k < operands_.size(); ++k) {
+      const auto& order = mlir::numbers_of(*layouts.items[k]);
+      out.push_back(text_of(operands_[k]));
+      if (!order.empty()) out.back() += fmt::format("{{{}}}", fmt::join(order, ","));
+    }
+    return fmt::format("{{{}}}", fmt::join(out, ", "));
+  }
   /// The same as HLO's reader makes of the same.
   [[nodiscard]] std::string unknown_text(Id id) const {
     std::string out(operations::row_of(id).hlo);
@@ -421,6 +436,9 @@ class StablehloDetails {
       const bool says_nothing =
           config != nullptr && config->kind == mlir::Attribute::Kind::text && config->text.empty();
       if (config != nullptr && !says_nothing) add("backend_config", mlir::text_at(config->place));
+      if (const mlir::Attribute* layouts = mlir::find(op_, "operand_layouts")) {
+        add("operand_layout_constraints", layouts_text(*layouts));
+      }
       return out;
     }
     const bool is_rng = id == Id::rng;

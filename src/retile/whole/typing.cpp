@@ -110,7 +110,7 @@ class TypeChecker {
       case Id::rng_bit_generator:
         for (const ValueId value : one_.results) has_words(type(value));
         for (const ValueId value : one_.operands) has_words(type(value));
-        return;
+        return by_element();
       default:
         throw Fault{fmt::format("{} is not evaluated", one_.opcode)};
     }
@@ -661,6 +661,17 @@ class TypeChecker {
     require(first == one_.operands.size(), "as many operands as the branches take");
   }
 
+  /// Of what is not understood, but made number by number.
+  void by_element() const {
+    const auto* unknown = std::get_if<UnknownDetail>(&one_.detail);
+    if (unknown == nullptr || !unknown->is_by_element) return;
+    takes(one_.operands.size());
+    require(!one_.operands.empty() && result(0).kind.is_real(), "numbers with a point");
+    for (std::size_t k = 0; k < one_.operands.size(); ++k) {
+      require(operand(k) == result(0), "operands of the result's type");
+    }
+  }
+
   // Between devices.
 
   void manual() const {
@@ -683,7 +694,9 @@ class TypeChecker {
     const DeviceGroups& out = std::get<GroupsDetail>(one_.detail).groups;
     std::set<Size> seen;
     for (const auto& group : out) {
-      require(!group.empty() && group.size() == out.front().size(), "groups of one size");
+      const bool may_differ = one_.id == Id::all_reduce;  // nothing is cut by how many they are
+      require(!group.empty() && (may_differ || group.size() == out.front().size()),
+              "groups of one size");
       for (const Size device : group) {
         require(device >= 0 && device < module_.devices() && seen.insert(device).second,
                 "devices that are there, each in one group");

@@ -68,10 +68,15 @@ constexpr std::array<std::string_view, 4> known_in_whole_programs = {
     "sdy.sharding_constraint",
 };
 
+constexpr std::array<std::string_view, 8> unnamed_functions = {
+    "chlo.bessel_i1e", "chlo.digamma",    "chlo.erf_inv",   "chlo.erfc",
+    "chlo.lgamma",     "chlo.next_after", "chlo.polygamma", "chlo.zeta",
+};
+
 bool is_known(std::string_view name, operations::Scope scope) {
   if (scope == operations::Scope::computes) {
     const auto& more = known_in_whole_programs;
-    if (operations::find_mlir(name) != nullptr) return true;
+    if (operations::find_mlir(name) != nullptr || is_unnamed_function(name)) return true;
     if (std::find(more.begin(), more.end(), name) != more.end()) return true;
   }
   constexpr std::string_view front = "stablehlo.";
@@ -96,6 +101,11 @@ bool is_constant(std::string_view name) {
 }
 
 }  // namespace
+
+bool is_unnamed_function(std::string_view name) {
+  return std::find(unnamed_functions.begin(), unnamed_functions.end(), name) !=
+         unnamed_functions.end();
+}
 
 void Parser::put(Op& out, std::string name, AttributePtr value) {
   const Place place = value->place;

@@ -74,6 +74,10 @@ struct Attribute {
   void set_type(Type type) { written_type = std::make_shared<const Type>(std::move(type)); }
 };
 
+/// Whether it is a function of CHLO, number by number, that HLO has no name for: compilers put a
+/// formula in its place.
+[[nodiscard]] bool is_unnamed_function(std::string_view name);
+
 /// Whether an operation of this name ends a block.
 [[nodiscard]] inline bool is_return(std::string_view name) {
   return name == "return" || name == "func.return" || name == "stablehlo.return" ||
