@@ -130,6 +130,35 @@ TEST(Texts, a_reciprocal_that_was_rounded_is_whole_again) {
             "undecided: it differs in exact arithmetic, not in floating point");
 }
 
+TEST(Texts, a_constant_that_was_computed_is_what_it_was_computed_of) {
+  const auto before = [](const std::string& number) {
+    return module_of("%x = f32[2] parameter(0)\n%i = s32[] constant(" + number +
+                     ")\n%c = f32[] convert(%i)\n%s = f32[] sqrt(%c)\n%b = f32[2] broadcast(%s), "
+                     "dimensions={}\nROOT %r = f32[2] divide(%x, %b)\n");
+  };
+  const auto after = [](const std::string& number) {
+    return module_of("%x = f32[2] parameter(0)\n%s = f32[] constant(" + number +
+                     ")\n%b = f32[2] broadcast(%s), dimensions={}\n"
+                     "ROOT %r = f32[2] divide(%x, %b)\n");
+  };
+  EXPECT_EQ(answer(before("8"), after("2.82842708")), "right");
+  EXPECT_EQ(answer(before("8"), after("2.82842731")),
+            "undecided: it differs in exact arithmetic, not in floating point");
+  EXPECT_EQ(answer(before("8"), after("2.83")), "wrong");
+  EXPECT_EQ(answer(before("7"), after("2.82842708")), "wrong");
+  // In both texts, where the text after has it both ways.
+  const auto twice = [](const std::string& text) {
+    return replaced(text, "ROOT %r = f32[2] divide(%x, %b)\n",
+                    "%q = f32[2] divide(%x, %b)\n%k = f32[] constant(8)\n%t = f32[] sqrt(%k)\n"
+                    "%d = f32[2] broadcast(%t), dimensions={}\nROOT %r = f32[2] add(%q, %d)\n");
+  };
+  EXPECT_EQ(answer(twice(before("8")), twice(after("2.82842708"))), "right");
+  const Result<Validation> out = validated(before("8"), after("2.82842708"));
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->notes, std::vector<std::string>(
+                            {"1 operation on constants was taken as the constant after it"}));
+}
+
 std::string on_four(const std::string& name, const std::string& body) {
   return "HloModule m, num_partitions=4\n" + scalar_computations() + "ENTRY %" + name + " {\n" +
          body + "}\n";

@@ -6,8 +6,12 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "retile/operations/element.h"
+#include "retile/whole/array.h"
+#include "retile/whole/real.h"
+#include "retile/whole/scalar.h"
 
 namespace retile::whole {
 namespace {
@@ -92,7 +96,98 @@ Size put_reciprocals(Module& module, const std::map<TypedConstant, double>& reci
   return out;
 }
 
+/// Puts constants that `wanted` has in the place of operations on constants alone that round to them.
+class Folding {
+ public:
+  Folding(Computation& in, const std::set<TypedConstant>& wanted)
+      : in_(in), wanted_(wanted), calculator_(real_) {}
+
+  Size folded() {
+    Size out = 0;
+    for (Instruction& one : in_.body) {
+      if (one.results.size() != 1) continue;
+      const auto number = number_of(one);
+      if (!number) continue;
+      numbers_.emplace(one.results.front(), *number);
+      out += put(one, *number) ? 1 : 0;
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] const ArrayType& type_of(ValueId value) const { return in_.values[value].type; }
+  /// The number that all elements of its result are, if that is known.
+  [[nodiscard]] std::optional<Word> number_of(const Instruction& one) const {
+    if (const auto* literal = std::get_if<Literal>(&one.detail)) {
+      const auto& words = literal->words;
+      const bool is_one =
+          !words.empty() && !is_complex(type_of(one.results.front()).kind) &&
+          std::all_of(words.begin(), words.end(), [&](Word word) { return word == words.front(); });
+      return is_one ? std::optional(words.front()) : std::nullopt;
+    }
+    constexpr std::size_t most = 3;
+    if (one.operands.empty() || one.operands.size() > most) return std::nullopt;
+    std::vector<Number> numbers;
+    std::vector<ElementKind> kinds;
+    for (const ValueId operand : one.operands) {
+      const auto known = numbers_.find(operand);
+      if (known == numbers_.end()) return std::nullopt;
+      numbers.push_back({known->second});
+      kinds.push_back(type_of(operand).kind);
+    }
+    if (one.id == Id::broadcast || one.id == Id::reshape) return numbers.front().real;
+    if (!is_elementwise(one.id)) return std::nullopt;
+    return computed(one, kinds, numbers);
+  }
+  [[nodiscard]] std::optional<Word> computed(const Instruction& one,
+                                             const std::vector<ElementKind>& kinds,
+                                             const std::vector<Number>& numbers) const {
+    const ElementKind& to = type_of(one.results.front()).kind;
+    if (is_complex(to)) return std::nullopt;
+    try {
+      const Word out = calculator_.calculated(one, kinds, to, numbers).real;
+      if (!to.is_real()) return out;
+      return operations::word_of(operations::rounded(operations::real_of(out), *to.format));
+    } catch (const NotEvaluated&) {
+      return std::nullopt;
+    }
+  }
+  bool put(Instruction& one, Word number) const {
+    constexpr Size most = 4096;
+    const ArrayType& type = type_of(one.results.front());
+    const Size count = count_of(type);
+    if (!is_elementwise(one.id) || !type.kind.is_real() || count > most) return false;
+    if (!wanted_.contains({type.kind.format, operations::real_of(number)})) return false;
+    one.id = Id::constant;
+    one.operands.clear();
+    one.detail = Literal{std::vector<Word>(static_cast<std::size_t>(count), number)};
+    return true;
+  }
+
+  Computation& in_;
+  const std::set<TypedConstant>& wanted_;
+  Real real_{0};
+  Calculator<Real> calculator_;
+  std::map<ValueId, Word> numbers_;
+};
+
 }  // namespace
+
+Size with_computed_constants(Module& before, Module& after) {
+  const std::set<TypedConstant> known = constants_of(before);
+  std::set<TypedConstant> wanted;
+  for (const TypedConstant& one : constants_of(after)) {
+    if (!known.contains(one)) wanted.insert(one);
+  }
+  if (wanted.empty()) return 0;
+  Size out = 0;
+  for (Computation& computation : before.computations) out += Folding(computation, wanted).folded();
+  if (out == 0) return 0;
+  for (Computation& computation : after.computations) {
+    static_cast<void>(Folding(computation, wanted).folded());
+  }
+  return out;
+}
 
 Size with_whole_reciprocals(Module& before, Module& after) {
   const std::map<TypedConstant, double> reciprocals = rounded_reciprocals(constants_of(before));

@@ -976,6 +976,7 @@ Result<Validation> validate(std::string_view before, const std::string& before_n
   }
   const std::size_t count_before = count_of(*a);
   const std::size_t count_after = count_of(*b);
+  const Size computed = with_computed_constants(*a, *b);
   const Size reciprocals = with_whole_reciprocals(*a, *b);
   auto validation =
       validation_of({*std::move(a), *std::move(b), *std::move(matching), {}}, before_name, options);
@@ -983,6 +984,13 @@ Result<Validation> validate(std::string_view before, const std::string& before_n
   Validation out = *std::move(validation);
   out.instructions_before = count_before;
   out.instructions_after = count_after;
+  if (computed > 0) {
+    out.notes.push_back(computed == 1
+                            ? "1 operation on constants was taken as the constant after it"
+                            : fmt::format("{} operations on constants were taken as the "
+                                          "constants after them",
+                                          computed));
+  }
   if (reciprocals > 0) {
     out.notes.push_back(reciprocals == 1
                             ? "1 constant was taken as the reciprocal that it rounds"
