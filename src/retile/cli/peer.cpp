@@ -50,6 +50,13 @@ std::string text_of(std::FILE* file, std::size_t most) {
   return out;
 }
 
+std::string first_of(std::FILE* file, std::size_t most) {
+  std::rewind(file);
+  std::string out(most, '\0');
+  out.resize(std::fread(out.data(), 1, most, file));
+  return out;
+}
+
 extern "C" void end_all(int) {
   end_descendants();
   kill(0, SIGKILL);
@@ -147,7 +154,8 @@ struct Placeholder {
 };
 
 /// The next one at `from` or behind it.
-std::optional<Placeholder> next_placeholder(std::string_view command, std::size_t from) {
+std::optional<Placeholder> next_placeholder(std::string_view command, PlaceholderNames names,
+                                            std::size_t from) {
   for (std::size_t begin = command.find('{', from); begin != std::string_view::npos;
        begin = command.find('{', begin + 1)) {
     const std::size_t close = command.find('}', begin);
@@ -156,7 +164,6 @@ std::optional<Placeholder> next_placeholder(std::string_view command, std::size_
     const std::string_view inside = command.substr(begin + 1, close - begin - 1);
     const std::size_t colon = std::min(inside.find(':'), inside.size());
     const std::string_view name = inside.substr(0, colon);
-    constexpr std::array<std::string_view, 5> names = {"mesh", "order", "from", "to", "shape"};
     if (std::find(names.begin(), names.end(), name) == names.end()) continue;
     return Placeholder{.name = name,
                        .form = inside.substr(std::min(colon + 1, inside.size())),
@@ -185,22 +192,22 @@ bool is_quoted(std::string_view command, std::size_t place) {
 
 }  // namespace
 
-std::optional<Span> quoted_placeholder(std::string_view command) {
-  for (auto place = next_placeholder(command, 0); place;
-       place = next_placeholder(command, place->end)) {
+std::optional<Span> quoted_placeholder(std::string_view command, PlaceholderNames names) {
+  for (auto place = next_placeholder(command, names, 0); place;
+       place = next_placeholder(command, names, place->end)) {
     if (is_quoted(command, place->begin)) return Span{place->begin, place->end};
   }
   return std::nullopt;
 }
 
 Result<PeerCommand> filled_in(
-    std::string_view command,
+    std::string_view command, PlaceholderNames names,
     const std::function<Result<std::string>(std::string_view name, std::string_view form)>&
         text_of) {
   PeerCommand out;
   std::size_t done = 0;
-  for (auto place = next_placeholder(command, 0); place;
-       place = next_placeholder(command, place->end)) {
+  for (auto place = next_placeholder(command, names, 0); place;
+       place = next_placeholder(command, names, place->end)) {
     const Result<std::string> text = text_of(place->name, place->form);
     if (!text) return refuse(text.error());
     const std::string name = fmt::format("RETILE_PEER_{}", out.variables.size() + 1);
@@ -247,6 +254,7 @@ Result<PeerAnswer> ask_peer(PeerCommand command, double seconds) {
   take_status(answer, status, size_of(out.get()));
   answer.out = text_of(out.get(), most_bytes);
   answer.words = text_of(words.get(), most_words);
+  answer.first_words = first_of(words.get(), most_words);
   return answer;
 }
 

@@ -87,10 +87,11 @@ class Asker {
     const Deadline limit = time_limit();
     const auto ends = foreign::shardings_of(reshard);
     if (!ends) return refuse(ends.error());
-    Result<PeerCommand> command = filled_in(
-        command_, [&](std::string_view name, std::string_view form) -> Result<std::string> {
-          return text_of(reshard, *ends, name, form);
-        });
+    Result<PeerCommand> command =
+        filled_in(command_, reshard_names,
+                  [&](std::string_view name, std::string_view form) -> Result<std::string> {
+                    return text_of(reshard, *ends, name, form);
+                  });
     if (!command) return refuse(command.error());
     const double seconds = std::min(static_cast<double>(peer_seconds_), limit.seconds_left());
     if (seconds <= 0) return refuse(time_is_over());
@@ -358,10 +359,11 @@ std::optional<Diagnostic> untold_order(const Reshard& reshard, const std::string
   if (!reshard.mesh.order) return std::nullopt;
   bool told = false;
   const auto used =
-      filled_in(command, [&](std::string_view name, std::string_view form) -> Result<std::string> {
-        told = told || tells_order(name, form);
-        return std::string();
-      });
+      filled_in(command, reshard_names,
+                [&](std::string_view name, std::string_view form) -> Result<std::string> {
+                  told = told || tells_order(name, form);
+                  return std::string();
+                });
   if (!used || told) return std::nullopt;
   return AboutPeer{command}(
       "the devices of this reshard stand in another order, which the command "

@@ -12,6 +12,7 @@
 
 #include "retile/cli/limits.h"
 #include "retile/cli/validate_folder.h"
+#include "retile/cli/validate_shrink.h"
 #include "retile/cli/verb.h"
 #include "retile/report/validation.h"
 
@@ -46,6 +47,7 @@ struct ValidateArguments {
   std::optional<std::string> extents;
   std::optional<std::string> from;
   std::optional<std::string> to;
+  ProgramShrinkArguments shrink;
   bool passes = false;
   bool json = false;
 };
@@ -103,9 +105,23 @@ Result<whole::ValidateOptions> options_of(const ValidateArguments& arguments) {
 
 std::string name_of_source(const std::string& path) { return path == "-" ? "stdin" : path; }
 
+Outcome shrink(const ValidateArguments& arguments, const whole::ValidateOptions& options) {
+  const auto before = read_text(*arguments.before, "BEFORE");
+  if (!before) return failed(before.error());
+  ShrunkTexts texts{.before = *before, .before_name = name_of_source(*arguments.before)};
+  if (arguments.after) {
+    const auto after = read_text(*arguments.after, "AFTER");
+    if (!after) return failed(after.error());
+    texts.after = *after;
+    texts.after_name = name_of_source(*arguments.after);
+  }
+  return shrink_programs(texts, options, arguments.shrink, arguments.json);
+}
+
 Outcome work_on(const ValidateArguments& arguments) {
   const auto options = options_of(arguments);
   if (!options) return failed(options.error());
+  if (arguments.shrink.wanted) return shrink(arguments, *options);
   if (!arguments.after) {
     return validate_folder({*arguments.before, arguments.passes, arguments.json}, *options);
   }
@@ -144,14 +160,29 @@ class ValidateVerb final : public Verb {
                  "shardings of the arguments where BEFORE says none, with ; between them", "S;..");
     options.text("--to", given_.to, "the same of the results", "S;..");
     options.flag("--passes", given_.passes, "compare all neighbours of a folder of passes");
-    options.flag("--json", given_.json, "print one JSON object, retile.validation/1");
+    options.flag("--shrink", given_.shrink.wanted, "the smallest program that is still wrong");
+    options.text("--peer", given_.shrink.peer,
+                 "with --shrink: a command that makes AFTER of {before}, in {after} or on stdout",
+                 "CMD");
+    options.text("--runs", given_.shrink.runs,
+                 "with --peer: at most so many commands (default 500)", "N");
+    options.text("--peer-timeout", given_.shrink.peer_timeout,
+                 "with --peer: seconds for each command (default 60)", "S");
+    options.text("--out", given_.shrink.out, "with --shrink: a folder for the two texts", "DIR");
+    options.flag(
+        "--json", given_.json,
+        "print one JSON object, retile.validation/1; with --shrink retile.shrunk-program/1");
   }
   /// A folder has as many texts as it has.
   [[nodiscard]] std::optional<Size> usual_timeout() const override {
-    if (given_.before && !given_.after) return std::nullopt;
+    if ((given_.before && !given_.after) || given_.shrink.wanted) return std::nullopt;
     return usual_seconds;
   }
   [[nodiscard]] std::optional<Complaint> settle() override {
+    if (const std::string lacks = given_.shrink.complaint(); !lacks.empty()) {
+      return Complaint{lacks};
+    }
+    if (given_.shrink.peer && given_.before && !given_.after) return std::nullopt;
     const bool has_folder = given_.before && !given_.after && is_folder(*given_.before);
     if (given_.passes && !has_folder) return Complaint{"--passes takes a folder: DIR --passes"};
     if (!given_.before || (!given_.after && !has_folder)) {
