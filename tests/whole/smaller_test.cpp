@@ -468,14 +468,59 @@ TEST(Parts, of_another_size_are_a_tile_of_it) {
   EXPECT_EQ(parts.factor(tile, 1), 16);
 }
 
+TEST(Parts, have_divisors_that_all_their_members_have) {
+  Parts parts;
+  const PartList whole = parts.fresh(36);
+  const PartList tile = parts.fresh(9);
+  parts.unify(whole, tile, true);
+  EXPECT_EQ(parts.factor(whole, 2), 3);  // 36 / 4 would leave 9 / 4
+}
+
+PartList merged(const PartList& major, const PartList& minor) {
+  PartList out = major;
+  out.insert(out.end(), minor.begin(), minor.end());
+  return out;
+}
+
+TEST(Parts, stay_frozen_where_they_are_cut) {
+  Parts parts;
+  const PartList whole = parts.fresh(64);
+  parts.freeze(whole);
+  const PartList major = parts.fresh(4);
+  const PartList minor = parts.fresh(16);
+  parts.unify(whole, merged(major, minor));
+  EXPECT_EQ(parts.factor(major, 1), 1);
+  EXPECT_EQ(parts.factor(minor, 1), 1);
+}
+
+TEST(Parts, are_cut_where_all_members_can_be) {
+  Parts parts;
+  const PartList whole = parts.fresh(12);
+  const PartList tile = parts.fresh(6);
+  parts.unify(whole, tile, true);
+  parts.unify(whole, merged(parts.fresh(3), parts.fresh(4)));  // the tile has no 4
+  EXPECT_EQ(parts.factor(tile, 1), 1);
+}
+
+TEST(Parts, that_a_tile_lacks_are_frozen) {
+  for (const bool is_first : {true, false}) {
+    Parts parts;
+    const PartList major = parts.fresh(4);
+    const PartList minor = parts.fresh(16);
+    const PartList whole = merged(major, minor);
+    const PartList tile = parts.fresh(16);
+    is_first ? parts.unify(whole, tile, true) : parts.unify(tile, whole, true);
+    EXPECT_EQ(parts.factor(major, 1), 1);
+    EXPECT_EQ(parts.factor(minor, 1), 8);
+  }
+}
+
 TEST(Parts, are_cut_where_one_is_made_of_two) {
   Parts parts;
   const PartList whole = parts.fresh(64);
   const PartList major = parts.fresh(4);
   const PartList minor = parts.fresh(16);
-  PartList both = major;
-  both.insert(both.end(), minor.begin(), minor.end());
-  parts.unify(whole, both);
+  parts.unify(whole, merged(major, minor));
   parts.freeze(minor);
   EXPECT_EQ(parts.resolved(whole).size(), 2U);
   EXPECT_EQ(parts.factor(whole, 2), 2);

@@ -670,10 +670,8 @@ void Walk::tie_places(const Instruction& one) {
     case Id::select:
     case Id::maximum:
     case Id::minimum:
-      break;
     case Id::convert:
-      if (is_integer(type(one.results[0]))) break;
-      return are_other(one);
+      break;
     default:
       return are_other(one);
   }
