@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "retile/core/names.h"
@@ -105,6 +106,12 @@ std::string text_of(const whole::Validation& validation) {
   }
   out += fmt::format("  {}, by seed {}, each modulo a prime of its own\n",
                      counted(validation.draws, "draw"), validation.seed);
+  if (validation.draw_bits) {
+    out += fmt::format(
+        "  formulas that differ on the way of a draw pass it with probability at most "
+        "2^-{:.0f}\n",
+        std::floor(*validation.draw_bits));
+  }
   if (!validation.reduced.empty()) out += reduced_text(validation.reduced);
   for (const std::string& note : validation.notes) out += fmt::format("  {}\n", note);
   for (const auto& [name, times] : validation.unknown) {
@@ -154,6 +161,8 @@ std::string json_of(const whole::Validation& validation) {
   out["draws"] = validation.draws;
   out["seed"] = validation.seed;
   out["primes"] = validation.primes;
+  out["draw_bits"] =
+      validation.draw_bits ? Json(static_cast<Size>(*validation.draw_bits)) : Json(nullptr);
   out["reduced"] = Json::array();
   for (const auto& [from, to] : validation.reduced) {
     out["reduced"].push_back({{"from", from}, {"to", to}});

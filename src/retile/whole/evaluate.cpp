@@ -351,9 +351,13 @@ Word Evaluator<Domain>::common(const Instruction& one, const Held& scalar) const
 
 template <typename Domain>
 std::vector<Held> Evaluator<Domain>::looped(const Instruction& one, std::vector<Held> operands) {
-  while (true) {
+  for (Size rounds = 0;; ++rounds) {
     const std::vector<Held> goes_on = run_computation(one.calls[0], operands, {});
-    if (common(one, goes_on.front()) == 0) return operands;
+    if (common(one, goes_on.front()) == 0) {
+      Size& most = counts_.rounds[&one];
+      most = std::max(most, rounds);
+      return operands;
+    }
     operands = run_computation(one.calls[1], std::move(operands), {});
   }
 }

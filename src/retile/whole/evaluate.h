@@ -21,7 +21,8 @@ struct Counts {
   Size instructions = 0;  ///< that were run, loops included
   std::map<std::string, Size> unknown_by_name = {};
   std::set<std::pair<const Instruction*, Word>> branches =
-      {};  ///< of conditionals, that were taken
+      {};                                          ///< of conditionals, that were taken
+  std::map<const Instruction*, Size> rounds = {};  ///< of loops, the most that one made
 };
 
 /// Whether devices take from each other.

@@ -39,19 +39,14 @@ std::uint64_t format_number(const ElementKind& kind) {
   return static_cast<std::uint64_t>(kind.format - operations::float_formats().data());
 }
 
-std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
-  const Wide product = static_cast<Wide>(a) * b;
-  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
-}
-
 }  // namespace
 
 Field::Field(std::mt19937_64 random, Size root_order, std::vector<double> literals)
     : numbers_(prime_of(random, std::lcm(root_order, Size{4}))),
       root_order_(std::lcm(root_order, Size{4})) {
-  order_ = numbers_.drawn(random) | 1U;
-  begin_ = numbers_.drawn(random);
-  key_ = random();
+  order_ = random() | 1U;
+  begin_ = random();
+  key_ = random() | 1U;
   one_ = from(1);
   half_ = numbers_.reciprocal(numbers_.from(2));
   place_literals(random, std::move(literals));
@@ -71,7 +66,7 @@ void Field::place_literals(std::mt19937_64& random, std::vector<double> literals
   std::sort(literals.begin(), literals.end());
   literals.erase(std::unique(literals.begin(), literals.end()), literals.end());
   std::vector<std::uint64_t> places;
-  for (std::size_t k = 0; k < literals.size(); ++k) places.push_back(numbers_.drawn(random));
+  for (std::size_t k = 0; k < literals.size(); ++k) places.push_back(random());
   std::sort(places.begin(), places.end());
   for (std::size_t k = 0; k < literals.size(); ++k) {
     const Word number = of_literal(literals[k]);

@@ -169,13 +169,20 @@ class Field {
   }
   [[nodiscard]] static Word add_special(Word a, Word b);
   [[nodiscard]] Word mul_special(Word a, Word b) const;
-  /// Of a number in the order. Without what is added, 0 would be the least of all.
+  /// A function of which nothing is known, of machine numbers.
+  [[nodiscard]] static std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
+    __extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using)
+    const Wide product = static_cast<Wide>(a) * b;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
+  }
+  /// Of a number in the order, which says nothing of the number. Without `begin_`, 0 would be the least
+  /// of all.
   [[nodiscard]] std::uint64_t place(Word a) const {
     if (may_be_literal_[value(a) % may_be_literal_.size()]) {
       const auto found = literals_.find(a);
       if (found != literals_.end()) return found->second.place;
     }
-    return numbers_.add(numbers_.mul(value(a), order_), begin_);
+    return mixed(mixed(value(a) ^ begin_, order_), key_);
   }
   void place_literals(std::mt19937_64& random, std::vector<double> literals);
   [[nodiscard]] bool is_negative(Word a) const { return less(a, neg(a)); }
@@ -186,8 +193,8 @@ class Field {
   spmd::Modular numbers_;
   Word one_ = 0;
   std::uint64_t half_ = 0;
-  std::uint64_t order_ = 1;  // what numbers are multiplied with before they are compared
-  std::uint64_t begin_ = 0;  // and what is added
+  std::uint64_t order_ = 1;  // of numbers that are compared
+  std::uint64_t begin_ = 0;
   struct Known {
     std::uint64_t place = 0;
     double number = 0;

@@ -21,6 +21,7 @@
 #include "retile/notation/sharding.h"
 #include "retile/whole/array.h"
 #include "retile/whole/blame.h"
+#include "retile/whole/chance.h"
 #include "retile/whole/constants.h"
 #include "retile/whole/evaluate.h"
 #include "retile/whole/field.h"
@@ -433,6 +434,12 @@ class Run {
     return std::nullopt;
   }
   [[nodiscard]] const Counts& counts() const { return second_.counts(); }
+  /// Of the loops of both texts.
+  [[nodiscard]] Rounds rounds() const {
+    Rounds out = first_.counts().rounds;
+    out.insert(second_.counts().rounds.begin(), second_.counts().rounds.end());
+    return out;
+  }
   [[nodiscard]] const std::set<std::pair<const Instruction*, Word>>& branches() const {
     return first_.counts().branches;
   }
@@ -690,7 +697,7 @@ class Validator {
       for (Size draw = 0; goes_on(draw, draws); ++draw) look(draw);
       out_.draws = static_cast<Size>(out_.primes.size());
       find_unseen();
-      if (out_.answer == Answer::undecided && out_.why.empty()) out_.answer = Answer::right;
+      if (out_.answer == Answer::undecided && out_.why.empty()) set_right();
     } catch (const LimitReached& limit) {
       undecided(limit.what, 0);
     } catch (const NotEvaluated& refused) {
@@ -706,6 +713,17 @@ class Validator {
     out_.line = line;
     out_.in_after = in_after_;
     out_.draws = static_cast<Size>(out_.primes.size());
+  }
+  void set_right() {
+    out_.answer = Answer::right;
+    Formulas formulas;
+    formulas.add(before_, rounds_, matching_.is_per_device ? matching_.devices : 1);
+    formulas.add(after_, rounds_, matching_.devices);
+    out_.draw_bits = formulas.bits(order_of_roots());
+  }
+  /// That the prime of a draw must have.
+  [[nodiscard]] Size order_of_roots() const {
+    return std::lcm(root_order(before_), root_order(after_));
   }
   [[nodiscard]] bool has_integers() const {
     return std::any_of(matching_.starts.begin(), matching_.starts.end(), [](const Cut& cut) {
@@ -783,7 +801,7 @@ class Validator {
   void look(Size draw) {
     const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(draw) * 0x9e3779b97f4aU;
     const std::vector<Size> extents = indexed_extents(before_);
-    const Field field(seed, std::lcm(root_order(before_), root_order(after_)), literals());
+    const Field field(seed, order_of_roots(), literals());
     out_.primes.push_back(field.prime());
     Run<Field> run(before_, after_, matching_, field, limits_, in_after_);
     Arguments<Field> arguments(field, matching_, limits_, seed, draw, extents);
@@ -792,6 +810,10 @@ class Validator {
     note_unknown(run.counts());
     branches_.merge(std::set(run.branches()));
     for (const std::size_t result : run.finite_results()) finite_.insert(result);
+    for (const auto& [loop, rounds] : run.rounds()) {
+      Size& most = rounds_[loop];
+      most = std::max(most, rounds);
+    }
     if (!difference) return;
     difference->draw = draw;
     difference->integers = integers_of(arguments.before);
@@ -837,7 +859,7 @@ class Validator {
     constexpr Size draws = 3;
     for (Size draw = 0; draw < draws; ++draw) {
       const std::uint64_t other = seed + 77 + static_cast<std::uint64_t>(draw);
-      const Field field(other, std::lcm(root_order(before_), root_order(after_)), literals());
+      const Field field(other, order_of_roots(), literals());
       Run<Field> run(before_, after_, matching_, field, limits_, in_after_);
       Arguments<Field> arguments(field, matching_, limits_, other, 0, extents);
       arguments.make();
@@ -871,6 +893,7 @@ class Validator {
   Validation out_;
   bool in_after_ = false;
   std::set<std::pair<const Instruction*, Word>> branches_;  // that were taken before the pass
+  Rounds rounds_;
   std::set<std::size_t> finite_;  // results that were numbers in some draw
 };
 

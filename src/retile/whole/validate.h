@@ -89,6 +89,9 @@ struct Validation {
   Size draws = 0;
   std::uint64_t seed = 0;
   std::vector<std::uint64_t> primes;  ///< of every draw
+  /// -log2 of the probability that a draw does not tell apart formulas that differ on the way that it
+  /// took; nothing where no bound below 1 is known.
+  std::optional<double> draw_bits;
   /// How the two texts were compared: `partitioned`, `same shapes`.
   std::string comparison;
   std::vector<std::pair<std::string, Size>> unknown;  ///< operations of which nothing is known
