@@ -385,5 +385,83 @@ TEST(Blamed, comes_behind_the_last_of_what_it_is_made_of) {
   EXPECT_EQ(out.last->opcode, "tanh");
 }
 
+TEST(Devices, hold_addends_of_arguments) {
+  const std::string sum = "sharding={devices=[1,2]<=[2] last_tile_dims={unreduced}}";
+  for (const std::string type : {"f32[4]", "s8[4]", "c64[4]"}) {
+    const std::string before =
+        whole_on(2, "%x = " + type + " parameter(0), " + sum + "\nROOT %r = " + type +
+                        " negate(%x), sharding={replicated}\n");
+    const std::string kind = type.substr(0, type.find('['));
+    const std::string add = "%sum {\n  %a = " + kind + "[] parameter(0)\n  %b = " + kind +
+                            "[] parameter(1)\n  ROOT %r = " + kind + "[] add(%a, %b)\n}\n";
+    const auto after = [&](const std::string& operation) {
+      return cut_on(2,
+                    "%x = " + type + " parameter(0)\n%s = " + type + " " + operation +
+                        "\nROOT %r = " + type + " negate(%s)\n",
+                    add);
+    };
+    EXPECT_EQ(answer(before, after("all-reduce(%x), channel_id=1, replica_groups={{0,1}}, "
+                                   "use_global_device_ids=true, to_apply=%sum")),
+              "right")
+        << type;
+    EXPECT_EQ(answer(before, after("copy(%x)")), "wrong") << type;
+    EXPECT_EQ(answer(before, after("add(%x, %x)")), "wrong") << type;
+  }
+}
+
+TEST(Devices, hold_addends_of_results) {
+  const std::string before =
+      whole_on(4,
+               "%x = f32[4] parameter(0), sharding={replicated}\nROOT %r = f32[4] negate(%x), "
+               "sharding={devices=[1,2,2]<=[4] last_tile_dims={unreduced, replicated}}\n");
+  const auto after = [](const std::string& first) {
+    return cut_on(4,
+                  "%x = f32[4] parameter(0)\n%n = f32[4] negate(%x)\n%z = f32[] constant(0)\n"
+                  "%zs = f32[4] broadcast(%z), dimensions={}\n%p = u32[] partition-id()\n"
+                  "%t = pred[4] constant({" +
+                      first +
+                      "})\n%c = pred[1] dynamic-slice(%t, %p), dynamic_slice_sizes={1}\n"
+                      "%d = pred[] reshape(%c)\n%e = pred[4] broadcast(%d), dimensions={}\n"
+                      "ROOT %r = f32[4] select(%e, %n, %zs)\n");
+  };
+  EXPECT_EQ(answer(before, after("true, true, false, false")), "right");
+  EXPECT_EQ(answer(before, after("true, true, true, true")), "wrong");
+  EXPECT_EQ(answer(before, after("true, false, false, false")), "wrong");  // replicas disagree
+  EXPECT_EQ(answer(before, after("true, false, false, true")), "wrong");
+}
+
+TEST(Devices, hold_no_addends_of_truth_values) {
+  const std::string before = whole_on(
+      2,
+      "%x = pred[4] parameter(0), sharding={devices=[1,2]<=[2] last_tile_dims={unreduced}}\n"
+      "ROOT %r = pred[4] not(%x), sharding={replicated}\n");
+  EXPECT_EQ(answer(before, cut_on(2, "%x = pred[4] parameter(0)\nROOT %r = pred[4] not(%x)\n")),
+            "parameter 0 is made of several devices, but is no sum");
+}
+
+TEST(Devices, may_stand_in_groups_of_several_sizes) {
+  const std::string x = "%x = f32[4] parameter(0)\n";
+  const auto summed = [&](const std::string& groups) {
+    return cut_on(4, x + "ROOT %r = f32[4] all-reduce(%x), channel_id=1, replica_groups={" +
+                         groups + "}, use_global_device_ids=true, to_apply=%add_f32\n");
+  };
+  // A device that stands alone adds zeros, so that both sums are those of three.
+  const std::string others = cut_on(
+      4,
+      x + "%z = f32[] constant(0)\n%zs = f32[4] broadcast(%z), dimensions={}\n"
+          "%p = u32[] partition-id()\n%n = u32[] constant(3)\n"
+          "%c = pred[] compare(%p, %n), direction=EQ\n%e = pred[4] broadcast(%c), dimensions={}\n"
+          "%y = f32[4] select(%e, %zs, %x)\n%s = f32[4] all-reduce(%y), channel_id=1, "
+          "replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=%add_f32\n"
+          "ROOT %r = f32[4] select(%e, %x, %s)\n");
+  EXPECT_EQ(answer(others, summed("{0,1,2},{3}")), "right");
+  EXPECT_EQ(answer(others, summed("{0,1},{2,3}")), "wrong");
+  EXPECT_EQ(
+      answer(summed("{0,1,2},{3}"), cut_on(4, x + "ROOT %r = f32[16] all-gather(%x), channel_id=1, "
+                                                  "replica_groups={{0,1,2},{3}}, dimensions={0}, "
+                                                  "use_global_device_ids=true\n")),
+      "groups of one size");
+}
+
 }  // namespace
 }  // namespace retile::whole::tests

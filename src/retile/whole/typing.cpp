@@ -690,6 +690,10 @@ class TypeChecker {
       }
     }
   }
+  /// Whether its groups may have several sizes.
+  [[nodiscard]] bool may_differ() const {
+    return one_.id == Id::all_reduce || one_.id == Id::collective_broadcast;
+  }
   [[nodiscard]] const DeviceGroups& groups() const {
     const DeviceGroups& out = std::get<GroupsDetail>(one_.detail).groups;
     std::set<Size> seen;

@@ -37,6 +37,8 @@ struct Cut {
   std::vector<Box> boxes;  ///< of every device
   ArrayType global;
   ArrayType tile;
+  Size addend_count = 1;  ///< the array is the sum of so many, of each of which devices hold boxes
+  std::vector<Size> addends = {};  ///< of every device: of which of them; none if it is only one
 };
 
 /// How the two texts go together.
@@ -214,13 +216,13 @@ class Matcher {
       context.devices = devices;
       auto sharding = parse_sharding(*end.sharding, context, before_name_);
       if (!sharding) return refuse(sharding.error());
-      if (sharding->layout.addends()) {
-        return refuse(Code::unsupported, fmt::format("{} is a sum of several devices", what));
-      }
       if (sharding->layout.devices() != devices) {
         return refuse(Code::bad_argument,
                       fmt::format("{} is cut for {}, but there are {}", what,
                                   counted(sharding->layout.devices(), "device"), devices));
+      }
+      if (auto added = set_addends(sharding->layout, what, out); !added) {
+        return refuse(added.error());
       }
       out.boxes = sharding->layout.boxes();
       expected = sharding->layout.tile();
@@ -233,11 +235,32 @@ class Matcher {
     return out;
   }
   [[nodiscard]] static bool holds(const Shape& tile, const Shape& box) { return tile == box; }
+  [[nodiscard]] static Result<void> set_addends(const Layout& layout, const std::string& what,
+                                                Cut& out) {
+    if (!layout.addends()) return {};
+    if (layout.addends()->addition != Addition::sum ||
+        out.global.kind.form == ElementKind::Form::truth) {
+      return refuse(Code::unsupported,
+                    fmt::format("{} is made of several devices, but is no sum", what));
+    }
+    out.addend_count = layout.addend_count();
+    for (Size d = 0; d < layout.devices(); ++d) out.addends.push_back(layout.addend(d));
+    return {};
+  }
 
   const Module& before_;
   const Module& after_;
   std::string before_name_;
 };
+
+/// a + b, or a - b.
+template <typename Domain>
+Word combined(const Domain& domain, const ElementKind& kind, Word a, Word b, bool is_difference) {
+  if (!kind.is_number()) return is_difference ? domain.sub(a, b) : domain.add(a, b);
+  const auto x = static_cast<std::uint64_t>(a);
+  const auto y = static_cast<std::uint64_t>(b);
+  return operations::wrapped(static_cast<Word>(is_difference ? x - y : x + y), kind);
+}
 
 /// The arguments of one draw, in one kind of numbers.
 template <typename Domain>
@@ -308,8 +331,34 @@ class Arguments {
     }
     return out;
   }
-  /// Each device's box at the beginning of its tile, and behind it what nobody else has.
+  /// Arrays of which `whole` is the sum.
+  [[nodiscard]] std::vector<Block> addends_of(const Cut& cut, const Block& whole) {
+    std::vector<Block> out;
+    auto rest = new_array(limits_, cut.global);
+    rest->words = whole->words;
+    for (Size k = 1; k < cut.addend_count; ++k) {
+      out.push_back(array(cut.global));
+      for (std::size_t w = 0; w < rest->words.size(); ++w) {
+        rest->words[w] =
+            combined(domain_, cut.global.kind, rest->words[w], out.back()->words[w], true);
+      }
+    }
+    out.push_back(std::move(rest));
+    return out;
+  }
+  /// Of a sum each device has a box of its own addend.
   [[nodiscard]] Held tiles_of(const Cut& cut, const Block& whole) {
+    if (cut.addends.empty()) return boxes_of(cut, whole);
+    std::vector<Held> tiles;
+    for (const Block& addend : addends_of(cut, whole)) tiles.push_back(boxes_of(cut, addend));
+    Held out;
+    for (std::size_t d = 0; d < cut.addends.size(); ++d) {
+      out.push_back(tiles[static_cast<std::size_t>(cut.addends[d])][d]);
+    }
+    return out;
+  }
+  /// Each device's box at the beginning of its tile, and behind it what nobody else has.
+  [[nodiscard]] Held boxes_of(const Cut& cut, const Block& whole) {
     Held out;
     std::map<std::pair<Shape, Shape>, std::size_t> seen;
     const std::size_t width = words_of(cut.tile.kind);
@@ -410,7 +459,9 @@ class Run {
         is_large_(words_of_values(before.main()) >= least_shared),
         limits_beside_(limits, stops_),
         first_(before, domain, matching.devices, limits),
-        second_(after, domain, matching.devices, limits_beside_) {}
+        second_(after, domain, matching.devices, limits_beside_),
+        domain_(domain),
+        limits_(limits) {}
 
   [[nodiscard]] std::optional<Difference> difference(const Arguments<Domain>& arguments) {
     std::vector<Held> expected;
@@ -429,7 +480,9 @@ class Run {
     for (std::size_t k = 0; k < expected.size(); ++k) {
       const std::vector<Word>& words = expected[k].front()->words;
       if (std::any_of(words.begin(), words.end(), Domain::is_finite)) finite_.push_back(k);
-      if (auto out = compared(k, expected[k], found[k])) return out;
+      if (auto out = compared(k, expected[k], summed(matching_.ends[k], std::move(found[k])))) {
+        return out;
+      }
     }
     return std::nullopt;
   }
@@ -520,6 +573,25 @@ class Run {
     in_after_ = true;
     if (fault) std::rethrow_exception(fault);
   }
+  /// What each device holds of the whole: its own addend, and with it one of every other.
+  [[nodiscard]] Held summed(const Cut& cut, Held held) const {
+    if (cut.addends.empty()) return held;
+    Held out;
+    for (std::size_t d = 0; d < held.size(); ++d) {
+      auto sum = new_array(limits_, cut.tile);
+      sum->words = held[d]->words;
+      std::set<Size> seen = {cut.addends[d]};
+      for (std::size_t e = 0; e < held.size(); ++e) {
+        if (cut.boxes[e] != cut.boxes[d] || !seen.insert(cut.addends[e]).second) continue;
+        for (std::size_t w = 0; w < sum->words.size(); ++w) {
+          sum->words[w] =
+              combined(domain_, cut.global.kind, sum->words[w], held[e]->words[w], false);
+        }
+      }
+      out.push_back(std::move(sum));
+    }
+    return out;
+  }
   [[nodiscard]] std::optional<Difference> compared(std::size_t k, const Held& expected,
                                                    const Held& found) const {
     const Cut& cut = matching_.ends[k];
@@ -607,6 +679,8 @@ class Run {
   Limits limits_beside_;
   Evaluator<Domain> first_;
   Evaluator<Domain> second_;
+  const Domain& domain_;
+  Limits& limits_;
   std::vector<std::size_t> finite_;
 };
 
