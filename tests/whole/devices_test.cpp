@@ -88,8 +88,9 @@ TEST(Devices, add_up_in_groups_of_any_size) {
   };
   EXPECT_EQ(answer(before, after("all-reduce", "{0,1},{2}")), "right");
   EXPECT_EQ(answer(before, after("all-reduce", "{0},{1,2}")), "wrong");
-  EXPECT_NE(answer(before, after("reduce-scatter", "{0,1},{2}")).find("groups of one size"),
-            std::string::npos);
+  EXPECT_NE(
+      answer(before, after("reduce-scatter", "{0,1},{2}")).find("all-gather: groups of one size"),
+      std::string::npos);
 }
 
 TEST(Devices, exchange_parts_of_a_tuple) {
@@ -460,7 +461,7 @@ TEST(Devices, may_stand_in_groups_of_several_sizes) {
       answer(summed("{0,1,2},{3}"), cut_on(4, x + "ROOT %r = f32[16] all-gather(%x), channel_id=1, "
                                                   "replica_groups={{0,1,2},{3}}, dimensions={0}, "
                                                   "use_global_device_ids=true\n")),
-      "groups of one size");
+      "all-gather: groups of one size");
 }
 
 }  // namespace
