@@ -405,6 +405,11 @@ TEST(Smaller, numbers_of_elements_may_be_what_differs) {
   EXPECT_EQ(at_smaller(mean(n, said("128")), mean(n, counted(n))), "wrong");
   EXPECT_EQ(at_smaller(mean(n, said(n)), mean(n, said(n))), "right, 64 to 2");
   EXPECT_EQ(at_smaller(mean(n, counted(n)), mean(n, counted(n))), "right, 64 to 2");
+  const std::string whole_said = "%c = s32[] constant(64)\n%n = f32[] convert(%c)\n";
+  const std::string whole_counted =
+      "%o = s32[] constant(1)\n%os = s32[64] broadcast(%o), dimensions={}\n%y = s32[] constant(0)\n"
+      "%c = s32[] reduce(%os, %y), dimensions={0}, to_apply=%add_s32\n%n = f32[] convert(%c)\n";
+  EXPECT_EQ(at_smaller(mean(n, whole_said), mean(n, whole_counted)), "right");
   const std::string many = "1048576";
   const Result<Validation> large =
       validate(mean(many, said(many)), "before", mean(many, counted(many)), "after",

@@ -690,15 +690,12 @@ class TypeChecker {
       }
     }
   }
-  /// Whether its groups may have several sizes.
-  [[nodiscard]] bool may_differ() const {
-    return one_.id == Id::all_reduce || one_.id == Id::collective_broadcast;
-  }
   [[nodiscard]] const DeviceGroups& groups() const {
     const DeviceGroups& out = std::get<GroupsDetail>(one_.detail).groups;
     std::set<Size> seen;
     for (const auto& group : out) {
-      const bool may_differ = one_.id == Id::all_reduce;  // nothing is cut by how many they are
+      // Nothing is cut by how many they are.
+      const bool may_differ = one_.id == Id::all_reduce || one_.id == Id::collective_broadcast;
       require(!group.empty() && (may_differ || group.size() == out.front().size()),
               "groups of one size");
       for (const Size device : group) {
