@@ -145,24 +145,99 @@ TEST(Devices, have_padding_that_differs) {
   EXPECT_EQ(answer(before, after), "wrong");
 }
 
-TEST(Devices, that_go_different_ways_are_undecided) {
-  const std::string same = "%same (x: f32[2]) -> f32[2] {\n  ROOT %x = f32[2] parameter(0)\n}\n";
-  const std::string before = cut_on(2, "%x = f32[2] parameter(0)\nROOT %r = f32[2] copy(%x)\n");
-  const std::string after =
-      cut_on(2,
-             "%x = f32[2] parameter(0)\n%p = u32[] partition-id()\n%i = s32[] convert(%p)\n"
-             "ROOT %r = f32[2] conditional(%i, %x, %x), branch_computations={%same, %same}\n",
-             same);
+/// A loop of as many rounds as a device's number says, and one more, whose body ends with `r`.
+std::string rounds_on_each(const std::string& body) {
+  return cut_on(
+      2,
+      "%x = f32[2] parameter(0)\n%z = s32[] constant(0)\n%d = u32[] partition-id()\n"
+      "%n = s32[] convert(%d)\n%t = (s32[], s32[], f32[2]) tuple(%z, %n, %x)\n"
+      "%w = (s32[], s32[], f32[2]) while(%t), condition=%goes_on, body=%body\n"
+      "ROOT %r = f32[2] get-tuple-element(%w), index=2\n",
+      "%goes_on (s: (s32[], s32[], f32[2])) -> pred[] {\n"
+      "  %s = (s32[], s32[], f32[2]) parameter(0)\n  %i = s32[] get-tuple-element(%s), index=0\n"
+      "  %n = s32[] get-tuple-element(%s), index=1\n  ROOT %p = pred[] compare(%i, %n), "
+      "direction=LE\n}\n"
+      "%body (s: (s32[], s32[], f32[2])) -> (s32[], s32[], f32[2]) {\n"
+      "  %s = (s32[], s32[], f32[2]) parameter(0)\n  %i = s32[] get-tuple-element(%s), index=0\n"
+      "  %n = s32[] get-tuple-element(%s), index=1\n  %v = f32[2] get-tuple-element(%s), index=2\n"
+      "  %o = s32[] constant(1)\n  %j = s32[] add(%i, %o)\n" +
+          body + "  ROOT %u = (s32[], s32[], f32[2]) tuple(%j, %n, %r)\n}\n");
+}
+
+TEST(Devices, run_loops_as_often_as_each_says) {
+  const std::string before = whole_on(
+      2,
+      "%x = f32[4] parameter(0), sharding={devices=[2]<=[2]}\n%a = f32[2] slice(%x), "
+      "slice={[0:2]}\n"
+      "%b = f32[2] slice(%x), slice={[2:4]}\n%s = f32[2] sine(%a)\n%t = f32[2] sine(%b)\n"
+      "%u = f32[2] sine(%t)\n"
+      "ROOT %r = f32[4] concatenate(%s, %u), dimensions={0}, sharding={devices=[2]<=[2]}\n");
+  const std::string after = rounds_on_each("  %r = f32[2] sine(%v)\n");
+  EXPECT_EQ(answer(before, after), "right");
+  EXPECT_EQ(answer(replaced(before, "%u = f32[2] sine", "%u = f32[2] cosine"), after), "wrong");
+}
+
+TEST(Devices, that_wait_for_others_that_are_through_are_undecided) {
+  const std::string before = whole_on(2,
+                                      "%x = f32[4] parameter(0), sharding={devices=[2]<=[2]}\n"
+                                      "ROOT %r = f32[4] copy(%x), sharding={devices=[2]<=[2]}\n");
+  const std::string sum =
+      "  %a = f32[2] all-reduce(%v), channel_id=1, replica_groups={{0,1}}, "
+      "use_global_device_ids=true, to_apply=%add_f32\n  %m = f32[2] subtract(%a, %a)\n"
+      "  %r = f32[2] add(%v, %m)\n";
+  const std::string after = rounds_on_each(sum);
   const Result<Validation> out = validated(before, after);
   ASSERT_TRUE(out) << out.error().message;
   EXPECT_EQ(out->answer, Answer::undecided);
-  EXPECT_EQ(out->why, "conditional: devices go different ways");
+  EXPECT_EQ(out->why, "all-reduce: devices of a group go different ways");
   EXPECT_TRUE(out->in_after);
-  const std::string above = after.substr(0, after.find("ROOT %r = f32[2] conditional"));
+  const std::string above = after.substr(0, after.find("%a = f32[2] all-reduce"));
   EXPECT_EQ(out->line, 1 + static_cast<std::size_t>(std::count(above.begin(), above.end(), '\n')));
-  const Result<Validation> first = validated(after, after);
-  ASSERT_TRUE(first);
-  EXPECT_FALSE(first->in_after);
+  EXPECT_EQ(answer(before, replaced(after, "{{0,1}}", "{{0},{1}}")), "right");
+  const std::string sent =
+      "  %a = f32[2] collective-permute(%v), channel_id=1, source_target_pairs="
+      "{{0,1}}\n  %m = f32[2] subtract(%a, %a)\n  %r = f32[2] add(%v, %m)\n";
+  EXPECT_EQ(answer(before, rounds_on_each(sent)),
+            "undecided: collective-permute: devices of a group go different ways");
+  EXPECT_EQ(answer(before, replaced(rounds_on_each(sent), "{{0,1}}", "{{0,0},{1,1}}")), "right");
+  // What one of two sums of one is a mistake all the same.
+  EXPECT_EQ(answer(before, replaced(after, "subtract(%a, %a)", "multiply(%a, %a)")), "wrong");
+}
+
+TEST(Devices, of_which_text_cannot_go_on_is_said) {
+  const std::string good = module_of(
+      "%x = f32[3] parameter(0)\n%n = s32[3] convert(%x)\nROOT %r = s64[3] convert(%n)\n");
+  const std::string bad =
+      module_of("%x = f32[3] parameter(0)\nROOT %r = s64[3] bitcast-convert(%x)\n");
+  const Result<Validation> after = validated(good, bad);
+  ASSERT_TRUE(after);
+  EXPECT_EQ(after->answer, Answer::undecided);
+  EXPECT_TRUE(after->in_after);
+  const Result<Validation> before = validated(bad, good);
+  ASSERT_TRUE(before);
+  EXPECT_FALSE(before->in_after);
+}
+
+TEST(Devices, take_branches_of_their_own) {
+  const std::string branches =
+      "%one (x: f32[2]) -> f32[2] {\n  %x = f32[2] parameter(0)\n  ROOT %s = f32[2] sine(%x)\n}\n"
+      "%other (x: f32[2]) -> f32[2] {\n  %x = f32[2] parameter(0)\n  ROOT %s = f32[2] "
+      "tanh(%x)\n}\n";
+  const auto after = [&](const std::string& called) {
+    return cut_on(2,
+                  "%x = f32[2] parameter(0)\n%p = u32[] partition-id()\n%i = s32[] convert(%p)\n"
+                  "ROOT %r = f32[2] conditional(%i, %x, %x), branch_computations={" +
+                      called + "}\n",
+                  branches);
+  };
+  const std::string before = whole_on(
+      2,
+      "%x = f32[4] parameter(0), sharding={devices=[2]<=[2]}\n%a = f32[2] slice(%x), "
+      "slice={[0:2]}\n"
+      "%b = f32[2] slice(%x), slice={[2:4]}\n%s = f32[2] sine(%a)\n%t = f32[2] tanh(%b)\n"
+      "ROOT %r = f32[4] concatenate(%s, %t), dimensions={0}, sharding={devices=[2]<=[2]}\n");
+  EXPECT_EQ(answer(before, after("%one, %other")), "right");
+  EXPECT_EQ(answer(before, after("%other, %one")), "wrong");
 }
 
 TEST(Devices, of_a_tuple_hold_each_part_by_its_own_sharding) {
@@ -284,6 +359,61 @@ TEST(Differences, that_few_numbers_show_are_tried_with_several) {
     wrong += answer(text("0.75"), text("0.875"), seed) == "wrong" ? 1 : 0;
   }
   EXPECT_GT(wrong, 6);
+}
+
+/// Halves a number until it is small, at most so often.
+std::string halved(const std::string& rounds, const std::string& least) {
+  return module_of(
+      "%x = f32[] parameter(0)\n%a = f32[] abs(%x)\n%o = f32[] constant(1)\n%b = f32[] add(%a, "
+      "%o)\n"
+      "%z = s32[] constant(0)\n%t = (s32[], f32[]) tuple(%z, %b)\n%w = (s32[], f32[]) while(%t), "
+      "condition=%goes_on, body=%body\nROOT %r = f32[] get-tuple-element(%w), index=1\n",
+      "%goes_on (s: (s32[], f32[])) -> pred[] {\n  %s = (s32[], f32[]) parameter(0)\n"
+      "  %i = s32[] get-tuple-element(%s), index=0\n  %v = f32[] get-tuple-element(%s), index=1\n"
+      "  %n = s32[] constant(" +
+          rounds + ")\n  %p = pred[] compare(%i, %n), direction=LT\n  %l = f32[] constant(" +
+          least +
+          ")\n  %q = pred[] compare(%v, %l), direction=GT\n  ROOT %b = pred[] and(%p, %q)\n}\n"
+          "%body (s: (s32[], f32[])) -> (s32[], f32[]) {\n  %s = (s32[], f32[]) parameter(0)\n"
+          "  %i = s32[] get-tuple-element(%s), index=0\n  %v = f32[] get-tuple-element(%s), "
+          "index=1\n"
+          "  %o = s32[] constant(1)\n  %j = s32[] add(%i, %o)\n  %h = f32[] constant(0.5)\n"
+          "  %u = f32[] multiply(%v, %h)\n  ROOT %t = (s32[], f32[]) tuple(%j, %u)\n}\n");
+}
+
+TEST(Differences, of_loops_that_run_long_for_numbers_are_found) {
+  EXPECT_EQ(answer(halved("24", "0"), halved("24", "0")), "right");
+  EXPECT_EQ(answer(halved("24", "0"), halved("25", "0")), "wrong");
+  EXPECT_EQ(answer(halved("9", "100"), halved("8", "100")), "right");
+}
+
+TEST(Differences, that_last_bits_make_as_well_are_none) {
+  // Each round doubles how far two numbers are from each other; a product is rounded as another order of it.
+  const auto text = [](const std::string& product) {
+    return module_of(
+        "%x = f32[] parameter(0)\n%z = f32[] constant(0)\n%i = s32[] constant(0)\n"
+        "%t = (s32[], f32[], f32[]) tuple(%i, %x, %z)\n%w = (s32[], f32[], f32[]) while(%t), "
+        "condition=%goes_on, body=%body\nROOT %r = f32[] get-tuple-element(%w), index=1\n",
+        "%goes_on (s: (s32[], f32[], f32[])) -> pred[] {\n  %s = (s32[], f32[], f32[]) "
+        "parameter(0)\n"
+        "  %i = s32[] get-tuple-element(%s), index=0\n  %n = s32[] constant(120)\n"
+        "  %p = pred[] compare(%i, %n), direction=LT\n  %v = f32[] get-tuple-element(%s), index=1\n"
+        "  %l = f32[] constant(-9)\n  %q = pred[] compare(%v, %l), direction=GT\n"
+        "  ROOT %b = pred[] and(%p, %q)\n}\n"
+        "%body (s: (s32[], f32[], f32[])) -> (s32[], f32[], f32[]) {\n"
+        "  %s = (s32[], f32[], f32[]) parameter(0)\n  %i = s32[] get-tuple-element(%s), index=0\n"
+        "  %v = f32[] get-tuple-element(%s), index=1\n  %z = f32[] get-tuple-element(%s), index=2\n"
+        "  %o = s32[] constant(1)\n  %j = s32[] add(%i, %o)\n  %a = f32[] constant(1.9)\n"
+        "  %e = f32[] constant(1)\n  %m = f32[] multiply(%v, %v)\n" +
+            product + "  ROOT %t = (s32[], f32[], f32[]) tuple(%j, %u, %z)\n}\n");
+  };
+  const std::string one = "  %k = f32[] multiply(%a, %m)\n  %u = f32[] subtract(%e, %k)\n";
+  const std::string other =
+      "  %h = f32[] multiply(%a, %v)\n  %k = f32[] multiply(%h, %v)\n"
+      "  %u = f32[] subtract(%e, %k)\n";
+  for (std::uint64_t seed = 1; seed < 6; ++seed) {
+    EXPECT_EQ(answer(text(one), text(other), seed), "right");
+  }
 }
 
 TEST(Differences, of_infinite_numbers_from_others_are_some) {

@@ -230,6 +230,7 @@ bool depends_on_device(const Instruction& one) {
 template <typename Domain>
 std::vector<Held> Evaluator<Domain>::run(std::vector<Held> arguments, const Look& look) {
   random_ = 0;
+  comes_.assign(devices_, true);
   return run_computation(module_.entry, std::move(arguments), look);
 }
 
@@ -290,7 +291,10 @@ std::vector<Held> Evaluator<Domain>::applied(const Computation& in, const Instru
   if (exchanges(one) && static_cast<std::size_t>(module_.devices()) != devices_) {
     throw NotEvaluated{one.opcode + ": the other text has more devices", one.place};
   }
-  if (exchanges(one)) return exchange.made(one, operands);
+  if (exchanges(one)) {
+    see_parted(one);
+    return exchange.made(one, operands);
+  }
   std::vector<Held> out(one.results.size());
   if (const auto* each = std::get_if<OfDevices>(&one.detail)) {
     for (std::size_t d = 0; d < devices_; ++d) {
@@ -340,38 +344,53 @@ std::vector<Held> Evaluator<Domain>::applied(const Computation& in, const Instru
 }
 
 template <typename Domain>
-Word Evaluator<Domain>::common(const Instruction& one, const Held& scalar) const {
-  const Word out = scalar.front()->words.front();
-  for (const Block& block : scalar) {
-    if (block->words.front() == out) continue;
-    throw NotEvaluated{one.opcode + ": devices go different ways", one.place};
+void Evaluator<Domain>::see_parted(const Instruction& one) {
+  const auto comes = [&](Size device) { return comes_[static_cast<std::size_t>(device)]; };
+  bool is_parted = false;
+  if (const auto* some = std::get_if<GroupsDetail>(&one.detail)) {
+    for (const auto& group : some->groups) {
+      is_parted = is_parted || (std::any_of(group.begin(), group.end(), comes) &&
+                                !std::all_of(group.begin(), group.end(), comes));
+    }
+  } else if (const auto* pairs = std::get_if<PairsDetail>(&one.detail)) {
+    for (const auto& [from, to] : pairs->pairs) is_parted = is_parted || comes(from) != comes(to);
+  } else {
+    is_parted = std::find(comes_.begin(), comes_.end(), false) != comes_.end();
   }
-  return out;
+  if (is_parted && counts_.parted == nullptr) counts_.parted = &one;
 }
 
 template <typename Domain>
 std::vector<Held> Evaluator<Domain>::looped(const Instruction& one, std::vector<Held> operands) {
+  const std::vector<bool> here = comes_;
   for (Size rounds = 0;; ++rounds) {
     const std::vector<Held> goes_on = run_computation(one.calls[0], operands, {});
-    if (common(one, goes_on.front()) == 0) {
+    for (std::size_t d = 0; d < devices_; ++d) {
+      comes_[d] = comes_[d] && goes_on.front()[d]->words.front() != 0;
+    }
+    if (std::find(comes_.begin(), comes_.end(), true) == comes_.end()) {
       Size& most = counts_.rounds[&one];
       most = std::max(most, rounds);
+      comes_ = here;
       return operands;
     }
-    operands = run_computation(one.calls[1], std::move(operands), {});
+    if (comes_ == here) {
+      operands = run_computation(one.calls[1], std::move(operands), {});
+      continue;
+    }
+    // Devices that are through keep what they have.
+    const std::vector<Held> next = run_computation(one.calls[1], operands, {});
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      for (std::size_t d = 0; d < devices_; ++d) {
+        if (comes_[d]) operands[k][d] = next[k][d];
+      }
+    }
   }
 }
 
 template <typename Domain>
-std::vector<Held> Evaluator<Domain>::chosen(const Computation& in, const Instruction& one,
-                                            const std::vector<Held>& operands) {
-  const auto branches = static_cast<Word>(one.calls.size());
-  const Word number = common(one, operands.front());
-  // A truth value chooses the first branch where it is true; an index beyond the ends the last one.
-  const ElementKind& kind = in.values[one.operands.front()].type.kind;
-  const bool by_truth = kind.form == ElementKind::Form::truth;
-  Word branch = by_truth ? (number != 0 ? 0 : 1) : number;
-  if (branch < 0 || branch >= branches) branch = branches - 1;
+std::vector<Held> Evaluator<Domain>::run_branch(const Instruction& one, Word branch,
+                                                const std::vector<Held>& operands) {
   counts_.branches.emplace(&one, branch);
   std::size_t begin = 1;
   for (Word k = 0; k < branch; ++k) {
@@ -381,6 +400,36 @@ std::vector<Held> Evaluator<Domain>::chosen(const Computation& in, const Instruc
   const std::size_t count = module_.computations[chosen].parameters.size();
   const auto first = operands.begin() + static_cast<std::ptrdiff_t>(begin);
   return run_computation(chosen, {first, first + static_cast<std::ptrdiff_t>(count)}, {});
+}
+
+template <typename Domain>
+std::vector<Held> Evaluator<Domain>::chosen(const Computation& in, const Instruction& one,
+                                            const std::vector<Held>& operands) {
+  const auto branches = static_cast<Word>(one.calls.size());
+  // A truth value chooses the first branch where it is true; an index beyond the ends the last one.
+  const ElementKind& kind = in.values[one.operands.front()].type.kind;
+  const bool by_truth = kind.form == ElementKind::Form::truth;
+  std::map<Word, std::vector<bool>> devices;  // by the branch that they take
+  for (std::size_t d = 0; d < devices_; ++d) {
+    const Word number = operands.front()[d]->words.front();
+    Word branch = by_truth ? (number != 0 ? 0 : 1) : number;
+    if (branch < 0 || branch >= branches) branch = branches - 1;
+    if (comes_[d]) devices.try_emplace(branch, devices_, false).first->second[d] = true;
+  }
+  const std::vector<bool> here = comes_;
+  std::vector<Held> out;
+  for (const auto& [branch, mine] : devices) {
+    comes_ = mine;
+    std::vector<Held> made = run_branch(one, branch, operands);
+    if (out.empty()) out = made;
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      for (std::size_t d = 0; d < devices_; ++d) {
+        if (mine[d]) out[k][d] = made[k][d];
+      }
+    }
+  }
+  comes_ = here;
+  return out;
 }
 
 template class Evaluator<Field>;

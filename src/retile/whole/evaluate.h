@@ -23,6 +23,8 @@ struct Counts {
   std::set<std::pair<const Instruction*, Word>> branches =
       {};                                          ///< of conditionals, that were taken
   std::map<const Instruction*, Size> rounds = {};  ///< of loops, the most that one made
+  /// An operation that some devices of a group came to and others did not.
+  const Instruction* parted = nullptr;
 };
 
 /// Whether devices take from each other.
@@ -62,15 +64,19 @@ class Evaluator {
                                          std::vector<Held> operands);
   [[nodiscard]] std::vector<Held> chosen(const Computation& in, const Instruction& instruction,
                                          const std::vector<Held>& operands);
-  /// The same number on all devices. Throws NotEvaluated where it is not.
-  [[nodiscard]] Word common(const Instruction& instruction, const Held& scalar) const;
+  /// What devices that come here make in a branch, and others whatever it is.
+  [[nodiscard]] std::vector<Held> run_branch(const Instruction& instruction, Word branch,
+                                             const std::vector<Held>& operands);
+  /// Notes an exchange that not all devices of a group come to.
+  void see_parted(const Instruction& instruction);
 
   const Module& module_;
   const Domain& domain_;
   std::size_t devices_;
   Limits& limits_;
   Counts counts_;
-  std::size_t random_ = 0;  // numbers drawn by operations of the text in this run
+  std::vector<bool> comes_;  // devices that come here; others make what nobody looks at
+  std::size_t random_ = 0;   // numbers drawn by operations of the text in this run
   std::vector<std::vector<std::vector<ValueId>>> lifetimes_;
 };
 

@@ -18,7 +18,7 @@ std::uint64_t stirred(std::uint64_t a) {
 
 double sign_of(double a) { return a > 0 ? 1 : a < 0 ? -1 : a; }
 
-double computed(Id id, double a) {
+double function_of(Id id, double a) {
   switch (id) {
     case Id::negate:
       return -a;
@@ -79,7 +79,7 @@ double computed(Id id, double a) {
 
 }  // namespace
 
-Word Real::unary(Id id, Word a) { return word(computed(id, real(a))); }
+Word Real::unary(Id id, Word a) { return word(function_of(id, real(a))); }
 
 Word Real::binary(Id id, Word a, Word b) {
   switch (id) {
@@ -180,12 +180,13 @@ std::array<Word, 2> Real::root_parts(Size order, Size number) {
   return {word(std::cos(angle)), word(std::sin(angle))};
 }
 
-void Real::products(const Word* x, Size rows, const Word* y, Size columns, Size depth, Word* out) {
+void Real::products(const Word* x, Size rows, const Word* y, Size columns, Size depth,
+                    Word* out) const {
   for (Size m = 0; m < rows; ++m) {
     for (Size n = 0; n < columns; ++n) {
       double sum = 0;
       for (Size k = 0; k < depth; ++k) sum += real(x[m * depth + k]) * real(y[n * depth + k]);
-      out[m * columns + n] = word(sum);
+      out[m * columns + n] = computed(sum);
     }
   }
 }

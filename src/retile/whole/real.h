@@ -24,7 +24,9 @@ using operations::Word;
 class Real {
  public:
   /// \param largest  one in eight numbers that are drawn is up to so large, and the others are up to 1
-  explicit Real(std::uint64_t seed, double largest = 1) : key_(seed), largest_(largest) {}
+  /// \param shaken  by that part of itself each sum, product and quotient is off
+  explicit Real(std::uint64_t seed, double largest = 1, double shaken = 0)
+      : key_(seed), largest_(largest), shaken_(shaken) {}
 
   static constexpr bool is_exact = false;
 
@@ -39,13 +41,14 @@ class Real {
   [[nodiscard]] static Word of_literal(double number) { return word(number); }
   [[nodiscard]] Word drawn(std::mt19937_64& random) const {
     const double out = std::uniform_real_distribution<double>(-1, 1)(random);
-    return word(largest_ > 1 && random() % 8 == 0 ? largest_ * out : out);
+    if (largest_ > 1 && random() % 8 == 0) return word(largest_ * out);
+    return word(out);
   }
 
-  [[nodiscard]] static Word add(Word a, Word b) { return word(real(a) + real(b)); }
-  [[nodiscard]] static Word sub(Word a, Word b) { return word(real(a) - real(b)); }
-  [[nodiscard]] static Word mul(Word a, Word b) { return word(real(a) * real(b)); }
-  [[nodiscard]] static Word div(Word a, Word b) { return word(real(a) / real(b)); }
+  [[nodiscard]] Word add(Word a, Word b) const { return computed(real(a) + real(b)); }
+  [[nodiscard]] Word sub(Word a, Word b) const { return computed(real(a) - real(b)); }
+  [[nodiscard]] Word mul(Word a, Word b) const { return computed(real(a) * real(b)); }
+  [[nodiscard]] Word div(Word a, Word b) const { return computed(real(a) / real(b)); }
   [[nodiscard]] static Word neg(Word a) { return word(-real(a)); }
   [[nodiscard]] static bool less(Word a, Word b) { return real(a) < real(b); }
   [[nodiscard]] static bool compared(Comparison comparison, Order order, Word a, Word b) {
@@ -68,7 +71,7 @@ class Real {
   static void unary(Id id, std::span<const Word> a, Word* out) {
     for (std::size_t k = 0; k < a.size(); ++k) out[k] = unary(id, a[k]);
   }
-  static void divide(std::span<const Word> a, const Word* b, Word* out) {
+  void divide(std::span<const Word> a, const Word* b, Word* out) const {
     for (std::size_t k = 0; k < a.size(); ++k) out[k] = div(a[k], b[k]);
   }
   [[nodiscard]] static bool is_kept(const ElementKind& /*from*/, const ElementKind& /*to*/) {
@@ -94,15 +97,18 @@ class Real {
   /// The nearest number of such a format, and 0 for those that it has only with fewer bits.
   [[nodiscard]] static double rounded_to(double a, Size exponent_bits, Size mantissa_bits);
   [[nodiscard]] static std::array<Word, 2> root_parts(Size order, Size number);
-  static void products(const Word* x, Size rows, const Word* y, Size columns, Size depth,
-                       Word* out);
+  void products(const Word* x, Size rows, const Word* y, Size columns, Size depth, Word* out) const;
   [[nodiscard]] static bool are_finite(std::span<const Word> /*words*/) { return true; }
 
  private:
+  [[nodiscard]] Word computed(double a) const {
+    return word(shaken_ > 0 ? a + (word(a) % 2 == 0 ? shaken_ : -shaken_) * a : a);
+  }
   static Word no_number() { return word(std::numeric_limits<double>::quiet_NaN()); }
 
   std::uint64_t key_;
   double largest_;
+  double shaken_;
 };
 
 }  // namespace retile::whole

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <thread>
 #include <tuple>
+#include <utility>
 
 #include "retile/core/layout.h"
 #include "retile/core/names.h"
@@ -452,14 +453,15 @@ template <typename Domain>
 class Run {
  public:
   /// \param in_after  set while the second text is run
+  /// \param other  the second text's numbers, where they are others
   Run(const Module& before, const Module& after, const Matching& matching, const Domain& domain,
-      Limits& limits, bool& in_after)
+      Limits& limits, bool& in_after, const Domain* other = nullptr)
       : matching_(matching),
         in_after_(in_after),
         is_large_(words_of_values(before.main()) >= least_shared),
         limits_beside_(limits, stops_),
         first_(before, domain, matching.devices, limits),
-        second_(after, domain, matching.devices, limits_beside_),
+        second_(after, other == nullptr ? domain : *other, matching.devices, limits_beside_),
         domain_(domain),
         limits_(limits) {}
 
@@ -496,6 +498,9 @@ class Run {
   [[nodiscard]] const std::set<std::pair<const Instruction*, Word>>& branches() const {
     return first_.counts().branches;
   }
+  /// An exchange of the text before that some devices of a group do not come to.
+  [[nodiscard]] const Instruction* parted_before() const { return first_.counts().parted; }
+  [[nodiscard]] const Instruction* parted_after() const { return second_.counts().parted; }
   /// Results of the last comparison that have a finite number before the pass.
   [[nodiscard]] const std::vector<std::size_t>& finite_results() const { return finite_; }
 
@@ -729,6 +734,22 @@ bool is_ordered(const Module& module) {
   return false;
 }
 
+/// Whether a number with a point decides how often a loop runs.
+bool has_loops_by_reals(const Module& module) {
+  for (const Computation& computation : module.computations) {
+    for (const Instruction& one : computation.body) {
+      if (one.id != Id::while_loop) continue;
+      const Computation& condition = module.computations[one.calls[0]];
+      for (const Instruction& test : condition.body) {
+        const bool is_of_reals =
+            test.id == Id::compare && type_of(condition, test.operands[0]).kind.is_real();
+        if (is_of_reals) return true;
+      }
+    }
+  }
+  return false;
+}
+
 std::size_t count_of(const Module& module) {
   std::size_t out = 0;
   for (const Computation& computation : module.computations) out += computation.body.size();
@@ -771,6 +792,7 @@ class Validator {
       for (Size draw = 0; goes_on(draw, draws); ++draw) look(draw);
       out_.draws = static_cast<Size>(out_.primes.size());
       find_unseen();
+      if (!out_.difference && out_.why.empty()) look_in_reals();
       if (out_.answer == Answer::undecided && out_.why.empty()) set_right();
     } catch (const LimitReached& limit) {
       undecided(limit.what, 0);
@@ -823,6 +845,50 @@ class Validator {
       }
     }
     return out;
+  }
+  /// Loops that go on for as long as a number is larger than another are soon over in the field, where
+  /// that is as likely as not. So the two are tried in floating point as well. What differs is no
+  /// mistake where the last bits of what is computed matter as much.
+  void look_in_reals() {
+    constexpr Size draws = 3;
+    constexpr double last_bits = 4e-15;
+    if (!has_loops_by_reals(before_) && !has_loops_by_reals(after_)) return;
+    const std::vector<Size> extents = indexed_extents(before_);
+    Matching whole = matching_;
+    whole.ends.clear();
+    for (const Cut& cut : matching_.ends) whole.ends.push_back(uncut(cut.global, whole.devices));
+    for (Size draw = 0; draw < draws; ++draw) {
+      const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(draw);
+      const Real real(seed);
+      Arguments<Real> arguments(real, matching_, limits_, seed, draw, extents);
+      arguments.make();
+      std::optional<Difference> difference;
+      try {
+        difference =
+            Run<Real>(before_, after_, matching_, real, limits_, in_after_).difference(arguments);
+        if (!difference) continue;
+        arguments.after = arguments.before;
+        const Real shaken(seed, 1, last_bits);
+        Run<Real> again(before_, before_, whole, real, limits_, in_after_, &shaken);
+        if (again.difference(arguments)) continue;
+      } catch (const NotEvaluated&) {
+        return;
+      }
+      difference->draw = draw;
+      difference->integers = integers_of(arguments.before);
+      out_.difference = std::move(difference);
+      out_.answer = Answer::wrong;
+      return;
+    }
+  }
+  /// Devices that wait for each other, but do not all come, wait for ever.
+  void find_parted(const Run<Field>& run) {
+    for (const bool is_after : {false, true}) {
+      const Instruction* one = is_after ? run.parted_after() : run.parted_before();
+      if (one == nullptr) continue;
+      in_after_ = is_after;
+      throw NotEvaluated{one->opcode + ": devices of a group go different ways", one->place};
+    }
   }
   /// What no draw has looked at: branches, and results that never were numbers.
   void find_unseen() {
@@ -888,7 +954,7 @@ class Validator {
       Size& most = rounds_[loop];
       most = std::max(most, rounds);
     }
-    if (!difference) return;
+    if (!difference) return find_parted(run);
     difference->draw = draw;
     difference->integers = integers_of(arguments.before);
     const std::size_t result = difference->result;
