@@ -410,6 +410,23 @@ TEST(Smaller, numbers_of_elements_may_be_what_differs) {
       "%o = s32[] constant(1)\n%os = s32[64] broadcast(%o), dimensions={}\n%y = s32[] constant(0)\n"
       "%c = s32[] reduce(%os, %y), dimensions={0}, to_apply=%add_s32\n%n = f32[] convert(%c)\n";
   EXPECT_EQ(at_smaller(mean(n, whole_said), mean(n, whole_counted)), "right");
+  const std::string cube =
+      "%x = f32[4,4,4] parameter(0)\n%z = f32[] constant(0)\n%y = s32[] constant(0)\n"
+      "%s = f32[] reduce(%x, %z), dimensions={0,1,2}, to_apply=%add_f32\n"
+      "%o = s32[] constant(1)\n%os = s32[4,4,4] broadcast(%o), dimensions={}\n";
+  const std::string quotient = "%n = f32[] convert(%c)\nROOT %r = f32[] divide(%s, %n)\n";
+  EXPECT_EQ(at_smaller(module_of(cube + "%c = s32[] constant(64)\n" + quotient),
+                       module_of(cube +
+                                 "%c = s32[] reduce(%os, %y), dimensions={0,1,2}, "
+                                 "to_apply=%add_s32\n" +
+                                 quotient)),
+            "right");
+  // Nobody sees that each of these is 1.
+  const std::string unseen =
+      "%e = pred[64] compare(%x, %x), direction=EQ\n%os = s32[64] convert(%e)\n"
+      "%y = s32[] constant(0)\n%c = s32[] reduce(%os, %y), dimensions={0}, to_apply=%add_s32\n"
+      "%n = f32[] convert(%c)\n";
+  EXPECT_EQ(at_smaller(mean(n, whole_said), mean(n, unseen)), "right");
   const std::string many = "1048576";
   const Result<Validation> large =
       validate(mean(many, said(many)), "before", mean(many, counted(many)), "after",

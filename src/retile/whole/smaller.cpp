@@ -796,8 +796,10 @@ bool may_count(Word word, const ElementKind& kind, Size least) {
 }
 
 /// Numbers of constants that may be numbers of elements.
-/// \param with_integers  integers among them
-std::set<Word> counts_of(const Module& module, const Walk& walk, Size least, bool with_integers) {
+/// \param counts  integers that are such numbers; others may be where a text counts
+std::set<Word> counts_of(const Module& module, const Walk& walk, const std::set<Size>& counts,
+                         bool has_counting) {
+  const Size least = *counts.begin();
   std::set<Word> out;
   for (std::size_t c = 0; c < module.computations.size(); ++c) {
     const Computation& computation = module.computations[c];
@@ -805,8 +807,8 @@ std::set<Word> counts_of(const Module& module, const Walk& walk, Size least, boo
       const auto* literal = std::get_if<Literal>(&one.detail);
       if (literal == nullptr || walk.unit(c, one.results[0])) continue;
       const ElementKind& kind = computation.values[one.results[0]].type.kind;
-      if (kind.is_number() && !with_integers) continue;
       for (const Word word : literal->words) {
+        if (kind.is_number() && !has_counting && !counts.contains(word)) continue;
         if (may_count(word, kind, least)) out.insert(word);
       }
     }
@@ -859,11 +861,17 @@ std::size_t countings_in(const Module& module) {
 }
 
 /// Whether a number of elements stands in one text and is counted in the other, or may be.
+/// \param extents  that were divided
 bool may_miscount(const Module& before, const Walk& first, const Module& after, const Walk& second,
-                  Size least) {
-  const bool with_integers = countings_in(before) != countings_in(after);
-  return counts_of(before, first, least, with_integers) !=
-         counts_of(after, second, least, with_integers);
+                  const std::vector<std::pair<Size, Size>>& extents) {
+  std::set<Size> counts;
+  for (const auto& [from, to] : extents) {
+    counts.insert(from);
+    for (const auto& [other, by] : extents) counts.insert(checked_mul(from, other).value_or(from));
+  }
+  const bool has_counting = countings_in(before) != countings_in(after);
+  return counts_of(before, first, counts, has_counting) !=
+         counts_of(after, second, counts, has_counting);
 }
 
 /// Whether all is there that can be counted at all.
@@ -970,8 +978,7 @@ std::optional<Smaller> smaller(const Module& before, const Module& after, const 
   }
   if (extents.empty()) return std::nullopt;
   out.extents.assign(extents.begin(), extents.end());
-  const Size shortest = out.extents.back().first;
-  out.may_miscount = may_miscount(own_before, first, own_after, second, shortest);
+  out.may_miscount = may_miscount(own_before, first, own_after, second, out.extents);
   return out;
 }
 
