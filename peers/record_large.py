@@ -3,13 +3,15 @@
     PYTHON peers/record_large.py FOLDER [--hidden 4096] [--heads 32] [--sequence 2048] [--batch 8] [--causal] [--gradient]
 
 PYTHON is a virtual environment with JAX. The mesh is data:2,x:4: the batch is cut along data, heads and the hidden units of the
-feed-forward layer along x. FOLDER gets before.hlo and after.hlo.
+feed-forward layer along x. FOLDER gets before.hlo, after.hlo, and in run.json the seconds that JAX took to compile.
 """
 
 import argparse
+import json
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from record_whole import flags, keep_dumps
@@ -71,7 +73,10 @@ def main():
     given.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as dump:
         os.environ["XLA_FLAGS"] = flags(8, dump, "spmd-partitioning")
-        lowered(given).compile()
+        text = lowered(given)
+        begin = time.monotonic()
+        text.compile()
+        (given.folder / "run.json").write_text(json.dumps({"seconds": {"compile": round(time.monotonic() - begin, 2)}}) + "\n")
         keep_dumps(Path(dump), given.folder)
 
 
