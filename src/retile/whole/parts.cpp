@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "retile/core/assert.h"
 
@@ -43,8 +44,10 @@ PartList Parts::resolved(const PartList& dim) const {
 
 void Parts::join(std::size_t a, std::size_t b) {
   if (a == b) return;
+  if (classes_[a].members < classes_[b].members) std::swap(a, b);
   Class& kept = classes_[a];
   Class& gone = classes_[b];
+  kept.members += gone.members;
   kept.divisor = std::gcd(kept.divisor, gone.divisor);
   kept.least = std::min(kept.least, gone.least);
   kept.most = std::max(kept.most, gone.most);
@@ -112,7 +115,7 @@ void Parts::cut_at(const PartList& dim, Size index) {
   major.divisor = std::gcd(major.divisor, index / minor);
 }
 
-Size Parts::factor_of(const Class& of, Size least) const {
+Size Parts::factor_of(const Class& of, Size least) {
   if (of.is_frozen) return 1;
   Size out = 1;
   const auto take = [&](Size divisor) {
@@ -126,9 +129,15 @@ Size Parts::factor_of(const Class& of, Size least) const {
   return out;
 }
 
-Size Parts::factor(const PartList& dim, Size least) const {
+std::vector<Size> Parts::factors(Size least) const {
+  std::vector<Size> out;
+  for (const Class& of : classes_) out.push_back(factor_of(of, least));
+  return out;
+}
+
+Size Parts::factor(const PartList& dim, const std::vector<Size>& factors) const {
   Size out = 1;
-  for (const Part& part : resolved(dim)) out *= factor_of(classes_[part.id], least);
+  for (const Part& part : resolved(dim)) out *= factors[part.id];
   return out;
 }
 

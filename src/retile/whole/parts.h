@@ -42,11 +42,17 @@ class Parts {
   /// What a dimension is divided by.
   /// \param least  that every member of a divided class keeps; the longest of them keeps 2 at least, as
   ///     one index says nothing of what is swapped
-  [[nodiscard]] Size factor(const PartList& dim, Size least) const;
+  [[nodiscard]] Size factor(const PartList& dim, Size least) const {
+    return factor(dim, factors(least));
+  }
+  /// The same of all classes, which is quicker for many dimensions.
+  [[nodiscard]] std::vector<Size> factors(Size least) const;
+  [[nodiscard]] Size factor(const PartList& dim, const std::vector<Size>& factors) const;
 
  private:
   struct Class {
     std::size_t parent = 0;
+    std::size_t members = 1;
     Size divisor = 0;  ///< all members, and where they are cut, are multiples of it
     Size least = 0;    ///< of its members
     Size most = 0;
@@ -63,7 +69,7 @@ class Parts {
   [[nodiscard]] std::size_t add(const Class& of);
   /// Makes the minor parts of both the same, which have other sizes; false where they cannot be.
   [[nodiscard]] bool match_minor(PartList& some, PartList& others, bool has_tile);
-  [[nodiscard]] Size factor_of(const Class& of, Size least) const;
+  [[nodiscard]] static Size factor_of(const Class& of, Size least);
 
   std::vector<Class> classes_;
 };

@@ -44,8 +44,10 @@ class Units {
     a = root(a);
     b = root(b);
     if (a == b) return;
+    if (classes_[a].members < classes_[b].members) std::swap(a, b);
     Class gone = std::move(classes_[b]);
     classes_[b] = {.parent = a};
+    classes_[a].members += gone.members;
     Class& kept = classes_[a];
     kept.is_other = kept.is_other || gone.is_other;
     kept.has_constants = kept.has_constants || gone.has_constants;
@@ -114,6 +116,7 @@ class Units {
  private:
   struct Class {
     std::size_t parent = 0;
+    std::size_t members = 1;
     bool is_other = false;
     bool has_constants = false;
     std::vector<Word> words = {};
@@ -719,7 +722,7 @@ Module with_own_constants(const Module& module) {
 class Divider {
  public:
   Divider(const Walk& walk, const Parts& parts, Size least)
-      : walk_(walk), parts_(parts), least_(least) {}
+      : walk_(walk), parts_(parts), factors_(parts.factors(least)) {}
 
   /// Nothing where it would not be a text any more, which would be a fault of the rules above.
   [[nodiscard]] std::optional<Module> divided(const Module& module) const {
@@ -742,7 +745,7 @@ class Divider {
 
  private:
   [[nodiscard]] Size factor(std::size_t computation, ValueId value, std::size_t k) const {
-    return parts_.factor(walk_.dim(computation, value, k), least_);
+    return parts_.factor(walk_.dim(computation, value, k), factors_);
   }
   void divide(std::size_t c, const Computation& computation, Instruction& one) const {
     if (auto* literal = std::get_if<Literal>(&one.detail)) {
@@ -774,13 +777,13 @@ class Divider {
     literal.words.resize(static_cast<std::size_t>(count_of(type)) * words_of(type.kind));
     const auto& unit = walk_.unit(c, value);
     if (!unit || !is_integer(type)) return;
-    const Size by = parts_.factor(*unit, least_);
+    const Size by = parts_.factor(*unit, factors_);
     for (Word& word : literal.words) word /= by;
   }
 
   const Walk& walk_;
   const Parts& parts_;
-  Size least_;
+  std::vector<Size> factors_;
 };
 
 /// Whether a number may say how many elements there are, or be what a mean multiplies by.
