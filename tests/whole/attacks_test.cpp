@@ -299,5 +299,94 @@ TEST(Attacks, hostile_texts) {
             "2 devices before, but 4 devices after");
 }
 
+// ---- Smaller extents ----------------------------------------------------------------------------
+
+void expect_told_apart_at_smaller(const std::vector<Attack>& all) {
+  for (const Attack& one : all) {
+    const auto answer_of = [&](const std::string& body) {
+      const auto out = validate(module_of(one.parameters + one.before), "before",
+                                module_of(one.parameters + body), "after",
+                                {.draws = 3, .seed = 1, .extents = Extents::reduced});
+      return out ? out->answer : Answer::undecided;
+    };
+    EXPECT_EQ(answer_of(one.same), Answer::right) << one.name;
+    EXPECT_EQ(answer_of(one.other), Answer::wrong) << one.name;
+  }
+}
+
+std::string kept_where(const std::string& condition) {
+  return condition + root_of("f32[64,64]", "select(%m, %x, %zs)");
+}
+
+/// In a block of one index the first index is all of the block, and `<` is `<=`.
+TEST(Attacks, places_in_a_block_that_became_one) {
+  const std::string masks =
+      "%x = f32[64,64] parameter(0)\n%z = f32[] constant(0)\n%n = s32[] constant(16)\n"
+      "%o = s32[] constant(0)\n%zs = f32[64,64] broadcast(%z), dimensions={}\n"
+      "%ns = s32[64,64] broadcast(%n), dimensions={}\n"
+      "%os = s32[64,64] broadcast(%o), dimensions={}\n"
+      "%i = s32[64,64] iota(), iota_dimension=0\n%j = s32[64,64] iota(), iota_dimension=1\n"
+      "%k = s32[64,64] add(%j, %ns)\n";
+  const auto where = [](const std::string& a, const std::string& b, const std::string& direction) {
+    return kept_where("%m = pred[64,64] compare(" + a + ", " + b + "), direction=" + direction +
+                      "\n");
+  };
+  expect_told_apart_at_smaller({
+      {"the first of a block", masks, where("%i", "%os", "EQ"), where("%i", "%os", "LE"),
+       where("%i", "%ns", "LT")},
+      {"all but the first", masks, where("%i", "%os", "GT"), where("%os", "%i", "LT"),
+       where("%i", "%ns", "GE")},
+      {"a triangle, and the next block", masks, where("%i", "%j", "LE"), where("%j", "%i", "GE"),
+       where("%i", "%k", "LT")},
+  });
+}
+
+/// Smaller numbers fit where the numbers of the text are cut off.
+TEST(Attacks, places_that_their_type_has_no_room_for) {
+  const auto first_64 = [](const std::string& t) {
+    return "%k = " + t + "[] constant(64)\n%c = " + t +
+           "[512] broadcast(%k), dimensions={}\n%i = " + t +
+           "[512] iota(), iota_dimension=0\n%m = pred[512] compare(%i, %c), direction=LT\n" +
+           root_of("f32[512]", "select(%m, %x, %zs)");
+  };
+  const std::string wide =
+      "%x = f32[512] parameter(0)\n%z = f32[] constant(0)\n"
+      "%zs = f32[512] broadcast(%z), dimensions={}\n";
+  expect_told_apart_at_smaller({
+      {"with a sign", wide, first_64("s32"), first_64("s16"), first_64("s8")},
+      {"without a sign", wide, first_64("s32"), first_64("u16"), first_64("u8")},
+  });
+}
+
+/// What is left of 64 elements may be as many as the other text has.
+TEST(Attacks, as_many_elements_as_are_left) {
+  const std::string copies =
+      "%x = f32[] parameter(0)\n%z = f32[] constant(0)\n%xs = f32[64] broadcast(%x), "
+      "dimensions={}\n";
+  const std::string sum = root_of("f32[]", "reduce(%xs, %z), dimensions={0}, to_apply=%add_f32");
+  expect_told_apart_at_smaller({
+      {"added up", copies, sum, "%n = f32[] constant(64)\n" + root_of("f32[]", "multiply(%x, %n)"),
+       root_of("f32[]", "add(%x, %x)")},
+  });
+}
+
+/// Addends of a sum have the type of the sum.
+TEST(Attacks, sums_of_devices_that_are_not_cut) {
+  const auto on_two = [](const std::string& body) {
+    return "HloModule m, num_partitions=2\n" + scalar_computations() + "ENTRY %main {\n" + body +
+           "}\n";
+  };
+  const std::string before = on_two(
+      "%x = f32[4] parameter(0), sharding={devices=[1,2]<=[2] last_tile_dims={unreduced}}\n"
+      "ROOT %r = f32[4] negate(%x), sharding={replicated}\n");
+  const std::string addend = "%x = f32[4] parameter(0)\n";
+  EXPECT_EQ(answer(before, on_two(addend + root_of("f32[4]", "negate(%x)"))), "wrong");
+  EXPECT_EQ(answer(before, on_two(addend + "%n = f32[4] negate(%x)\n" +
+                                  root_of("f32[4]",
+                                          "all-reduce(%n), channel_id=1, replica_groups={{0,1}}, "
+                                          "use_global_device_ids=true, to_apply=%add_f32"))),
+            "right");
+}
+
 }  // namespace
 }  // namespace retile::whole::tests

@@ -234,12 +234,12 @@ TEST(Smaller, places_may_be_compared) {
     return mask + condition + "ROOT %r = f32[64,64] select(%m, %x, %zs)\n";
   };
   expect_divided({
-      {"a triangle", masked("%m = pred[64,64] compare(%i, %j), direction=GE\n"), "right, 64 to 2"},
+      {"a triangle", masked("%m = pred[64,64] compare(%i, %j), direction=GE\n"), "right, 64 to 4"},
       {"from a row on",
        masked("%c = s32[] constant(16)\n%cs = s32[64,64] broadcast(%c), dimensions={}\n"
               "%k = s32[64,64] add(%j, %cs)\n"
               "%m = pred[64,64] compare(%i, %k), direction=GE\n"),
-       "right, 64 to 4"},
+       "right, 64 to 16"},
       {"from the next row on",
        masked("%c = s32[] constant(1)\n%cs = s32[64,64] broadcast(%c), dimensions={}\n"
               "%k = s32[64,64] add(%j, %cs)\n"
@@ -373,7 +373,7 @@ TEST(Smaller, mistakes_stay_mistakes) {
         "%m = pred[64,64] compare(%i, %j), direction=" +
         direction + "\nROOT %r = f32[64,64] select(%m, %x, %y)\n");
   };
-  EXPECT_EQ(at_smaller(masked("GE"), masked("GT")), "wrong, 64 to 2");
+  EXPECT_EQ(at_smaller(masked("GE"), masked("GT")), "wrong, 64 to 4");
   const auto last_row = [&](const std::string& number) {
     return module_of(square + "%i = s32[64,64] iota(), iota_dimension=0\n%c = s32[] constant(" +
                      number +
@@ -382,7 +382,7 @@ TEST(Smaller, mistakes_stay_mistakes) {
                      "ROOT %r = f32[64,64] select(%m, %x, %y)\n");
   };
   EXPECT_EQ(at_smaller(last_row("64"), last_row("63")), "wrong, 64 to 2");
-  EXPECT_EQ(at_smaller(last_row("64"), last_row("32")), "wrong, 64 to 2");
+  EXPECT_EQ(at_smaller(last_row("64"), last_row("32")), "wrong, 64 to 8, 64 to 2");
 }
 
 /// Whoever counts elements finds fewer of them, so all of them are looked at, if they can be.

@@ -1,6 +1,7 @@
 #include "retile/whole/parts.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -52,6 +53,7 @@ void Parts::join(std::size_t a, std::size_t b) {
   kept.least = std::min(kept.least, gone.least);
   kept.most = std::max(kept.most, gone.most);
   kept.is_frozen = kept.is_frozen || gone.is_frozen;
+  kept.is_ordered = kept.is_ordered || gone.is_ordered;
   gone.parent = a;
 }
 
@@ -61,9 +63,13 @@ bool Parts::halve(std::size_t id, Size size) {
   const std::size_t major = add({.divisor = of.divisor / size,
                                  .least = of.least / size,
                                  .most = of.most / size,
-                                 .is_frozen = of.is_frozen});
-  const std::size_t minor =
-      add({.divisor = size, .least = size, .most = size, .is_frozen = of.is_frozen});
+                                 .is_frozen = of.is_frozen,
+                                 .is_ordered = of.is_ordered});
+  const std::size_t minor = add({.divisor = size,
+                                 .least = size,
+                                 .most = size,
+                                 .is_frozen = of.is_frozen,
+                                 .is_ordered = of.is_ordered});
   classes_[id].halves = std::pair(major, minor);
   classes_[id].minor_size = size;
   return true;
@@ -105,6 +111,10 @@ void Parts::freeze(const PartList& dim) {
   for (const Part& part : resolved(dim)) classes_[part.id].is_frozen = true;
 }
 
+void Parts::keep_order(const PartList& dim) {
+  for (const Part& part : resolved(dim)) classes_[part.id].is_ordered = true;
+}
+
 void Parts::cut_at(const PartList& dim, Size index) {
   const PartList parts = resolved(dim);
   if (parts.empty() || index == 0) return;
@@ -117,9 +127,12 @@ void Parts::cut_at(const PartList& dim, Size index) {
 
 Size Parts::factor_of(const Class& of, Size least) {
   if (of.is_frozen) return 1;
+  // The beginning of a block, two places in it, and one more that is between or behind them.
+  const Size in_block = of.is_ordered ? 4 : 1;
   Size out = 1;
   const auto take = [&](Size divisor) {
-    if (of.least / divisor >= least && of.most / divisor >= 2) out = std::max(out, divisor);
+    const bool keeps_enough = of.least / divisor >= least && of.most / divisor >= 2;
+    if (keeps_enough && of.divisor / divisor >= in_block) out = std::max(out, divisor);
   };
   for (Size k = 1; k <= of.divisor / k; ++k) {
     if (of.divisor % k != 0) continue;
@@ -138,6 +151,15 @@ std::vector<Size> Parts::factors(Size least) const {
 Size Parts::factor(const PartList& dim, const std::vector<Size>& factors) const {
   Size out = 1;
   for (const Part& part : resolved(dim)) out *= factors[part.id];
+  return out;
+}
+
+Size Parts::longest(const PartList& dim) const {
+  constexpr Size none = std::numeric_limits<Size>::max();
+  Size out = 1;
+  for (const Part& part : resolved(dim)) {
+    out = checked_mul(out, classes_[part.id].most).value_or(none);
+  }
   return out;
 }
 

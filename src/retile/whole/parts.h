@@ -35,6 +35,9 @@ class Parts {
   void unify(const PartList& some, const PartList& others, bool has_tile = false);
   /// Whatever looks at single indices of it needs all of them.
   void freeze(const PartList& dim);
+  /// Its indices are compared with each other. Each block of a part that becomes one index keeps a few
+  /// of them, as `<` and `<=`, or the first index and all of its block, are the same in a block of one.
+  void keep_order(const PartList& dim);
   /// Something begins or ends at this index of the dimension: behind a multiple of what its MAJOR part
   /// will be divided by, or else nothing of it is divided.
   void cut_at(const PartList& dim, Size index);
@@ -48,6 +51,8 @@ class Parts {
   /// The same of all classes, which is quicker for many dimensions.
   [[nodiscard]] std::vector<Size> factors(Size least) const;
   [[nodiscard]] Size factor(const PartList& dim, const std::vector<Size>& factors) const;
+  /// The extent of the longest dimension that has the same parts.
+  [[nodiscard]] Size longest(const PartList& dim) const;
 
  private:
   struct Class {
@@ -57,6 +62,7 @@ class Parts {
     Size least = 0;    ///< of its members
     Size most = 0;
     bool is_frozen = false;
+    bool is_ordered = false;
     /// Two parts in its place, of which the minor one has one size in all members.
     std::optional<std::pair<std::size_t, std::size_t>> halves = {};
     Size minor_size = 1;

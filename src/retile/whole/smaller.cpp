@@ -36,8 +36,10 @@ class Units {
  public:
   explicit Units(Parts& parts) : parts_(parts) {}
 
-  [[nodiscard]] std::size_t add() {
-    classes_.push_back({.parent = classes_.size()});
+  /// \param type  of integers
+  [[nodiscard]] std::size_t add(const ArrayType& type) {
+    const Size bits = is_integer(type) ? type.kind.bits : 64;
+    classes_.push_back({.parent = classes_.size(), .bits = bits});
     return classes_.size() - 1;
   }
   void join(std::size_t a, std::size_t b) {
@@ -46,9 +48,10 @@ class Units {
     if (a == b) return;
     if (classes_[a].members < classes_[b].members) std::swap(a, b);
     Class gone = std::move(classes_[b]);
-    classes_[b] = {.parent = a};
+    classes_[b] = {.parent = a, .bits = gone.bits};
     classes_[a].members += gone.members;
     Class& kept = classes_[a];
+    kept.bits = std::min(kept.bits, gone.bits);
     kept.is_other = kept.is_other || gone.is_other;
     kept.has_constants = kept.has_constants || gone.has_constants;
     kept.words.insert(kept.words.end(), gone.words.begin(), gone.words.end());
@@ -101,22 +104,32 @@ class Units {
       }
     }
   }
+  /// Numbers that their type may be too narrow for are all needed, as smaller ones would fit again.
   /// Constants say where something begins; what is no constant may be any index.
   void cut() {
     for (const Class& of : classes_) {
       if (!of.dim) continue;
-      if (of.is_other) parts_.freeze(*of.dim);
+      const Size most = Size{1} << static_cast<unsigned>(std::max(Size{0}, of.bits - room_bits));
+      if (of.is_other || parts_.longest(*of.dim) > most) parts_.freeze(*of.dim);
       for (const Word word : of.words) {
-        if (word == std::numeric_limits<Word>::min()) return parts_.freeze(*of.dim);
+        if (word < -most || word > most) {
+          parts_.freeze(*of.dim);
+          break;
+        }
         parts_.cut_at(*of.dim, std::abs(word));
       }
     }
   }
 
  private:
+  /// Numbers that count along a dimension stay below the last ones of their type by so many bits: they
+  /// are added to each other and multiplied with.
+  static constexpr Size room_bits = 4;
+
   struct Class {
     std::size_t parent = 0;
     std::size_t members = 1;
+    Size bits = 64;  ///< of the narrowest type of its members
     bool is_other = false;
     bool has_constants = false;
     std::vector<Word> words = {};
@@ -157,7 +170,7 @@ class Walk {
       for (const Value& value : computation.values) {
         auto& lists = dims.emplace_back();
         for (const Size extent : value.type.extents) lists.push_back(parts.fresh(extent));
-        unit.push_back(units.add());
+        unit.push_back(units.add(value.type));
       }
     }
   }
@@ -232,6 +245,7 @@ class Walk {
     const ValueId value = one.results[0];
     if (!is_integer(type(value))) return freeze(value, along);
     is_place_[at_][value] = true;
+    parts_.keep_order(dim(value, along));
     units_.begin_at(unit_[at_][value], dim(value, along));
   }
   void elementwise(const Instruction& one) {
@@ -877,6 +891,21 @@ bool may_miscount(const Module& before, const Walk& first, const Module& after, 
          counts_of(after, second, counts, has_counting);
 }
 
+/// Extents and what became of them, where that is something else; the largest first.
+std::vector<std::pair<Size, Size>> divided_extents(const Module& module, const Module& divided) {
+  std::set<std::pair<Size, Size>, std::greater<>> out;
+  for (std::size_t c = 0; c < module.computations.size(); ++c) {
+    for (ValueId value = 0; value < module.computations[c].values.size(); ++value) {
+      const Shape& from = module.computations[c].values[value].type.extents;
+      const Shape& to = divided.computations[c].values[value].type.extents;
+      for (std::size_t k = 0; k < from.size(); ++k) {
+        if (from[k] != to[k]) out.emplace(from[k], to[k]);
+      }
+    }
+  }
+  return {out.begin(), out.end()};
+}
+
 /// Whether all is there that can be counted at all.
 bool has_elements(const Module& module) {
   for (const Computation& computation : module.computations) {
@@ -958,30 +987,28 @@ std::optional<Smaller> smaller(const Module& before, const Module& after, const 
   second.cut();
   units.cut();
 
-  Smaller out;
-  for (const Size least : {8, 4, 2, 1}) {
-    // Of one element nobody sees where it goes, so tiles of one are for those in need.
-    if (least == 1 && most_work <= 0) break;
+  const auto divided = [&](Size least) -> std::optional<Divided> {
     auto some = Divider(first, parts, least).divided(own_before);
     auto others = Divider(second, parts, least).divided(own_after);
     if (!some || !others) return std::nullopt;
-    out.before = *std::move(some);
-    out.after = *std::move(others);
-    if (work_of(out.before) + work_of(out.after) <= most_work) break;
+    auto extents = divided_extents(own_before, *some);
+    return Divided{*std::move(some), *std::move(others), std::move(extents)};
+  };
+  Smaller out;
+  Size at_least = 0;
+  for (const Size least : {8, 4, 2, 1}) {
+    // Of one element nobody sees where it goes, so tiles of one are for those in need.
+    if (least == 1 && most_work <= 0) break;
+    auto texts = divided(least);
+    if (!texts) return std::nullopt;
+    at_least = least;
+    out.texts = *std::move(texts);
+    if (work_of(out.texts.before) + work_of(out.texts.after) <= most_work) break;
   }
-  std::set<std::pair<Size, Size>, std::greater<>> extents;
-  for (std::size_t c = 0; c < own_before.computations.size(); ++c) {
-    for (ValueId value = 0; value < own_before.computations[c].values.size(); ++value) {
-      const Shape& from = own_before.computations[c].values[value].type.extents;
-      const Shape& to = out.before.computations[c].values[value].type.extents;
-      for (std::size_t k = 0; k < from.size(); ++k) {
-        if (from[k] != to[k]) extents.emplace(from[k], to[k]);
-      }
-    }
-  }
-  if (extents.empty()) return std::nullopt;
-  out.extents.assign(extents.begin(), extents.end());
-  out.may_miscount = may_miscount(own_before, first, own_after, second, out.extents);
+  if (out.texts.extents.empty()) return std::nullopt;
+  out.others = divided(at_least > 2 ? at_least / 2 : 2 * at_least);
+  if (out.others && out.others->extents == out.texts.extents) out.others.reset();
+  out.may_miscount = may_miscount(own_before, first, own_after, second, out.texts.extents);
   return out;
 }
 

@@ -22,11 +22,18 @@ namespace retile::whole {
 /// hold after the pass. None: both have the whole array, or both the same tile.
 using Boxes = std::vector<std::vector<Box>>;
 
-struct Smaller {
+struct Divided {
   Module before;
   Module after;
   /// Extents of the text before and what they became, where that is something else; the largest first.
   std::vector<std::pair<Size, Size>> extents;
+};
+
+struct Smaller {
+  Divided texts;
+  /// At extents that are smaller still, or larger where nothing smaller is left. A text that counts
+  /// elements, and finds as many as the other one says, finds another number there.
+  std::optional<Divided> others;
   /// Constants stand in one text only that may count elements: a difference may be one of counting.
   bool may_miscount = false;
 };

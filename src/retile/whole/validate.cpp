@@ -57,6 +57,7 @@ struct Matching {
   double beside_itself = 1e-7;
   double beside_largest = 1e-10;
   bool may_miscount = false;  ///< the extents were divided, and a constant may count them
+  bool is_again = false;      ///< at other extents were draws enough: one more must do
 };
 
 /// From so many elements and products on, extents are divided, and fewer draws must do.
@@ -135,7 +136,7 @@ class Matcher {
 
  private:
   /// Whether arguments of one type before and after are tiles nevertheless: an extent of 1 that is
-  /// cut has tiles of its own type, of which all but one are padding.
+  /// cut has tiles of its own type, of which all but one are padding, and so have addends of a sum.
   [[nodiscard]] bool are_tiles() const {
     if (before_.is_partitioned || after_.devices() == 1) return false;
     const auto is_told = [](const End& end) { return end.sharding.has_value(); };
@@ -152,7 +153,8 @@ class Matcher {
       const auto cut = cut_of(ends[k], type, type, "", after_.devices());
       if (!cut) continue;
       const auto is_part = [&](const Box& box) { return box.extent != type.extents; };
-      if (std::any_of(cut->boxes.begin(), cut->boxes.end(), is_part)) return true;
+      const bool has_parts = std::any_of(cut->boxes.begin(), cut->boxes.end(), is_part);
+      if (has_parts || !cut->addends.empty()) return true;
     }
     return false;
   }
@@ -830,6 +832,7 @@ class Validator {
   [[nodiscard]] bool goes_on(Size draw, Size draws) const {
     constexpr Size most = 64;
     if (out_.difference) return false;
+    if (matching_.is_again) return draw < draws;
     return draw < draws || (draw < most && is_small() && !untaken().empty());
   }
   [[nodiscard]] bool is_small() const { return count_of(before_) + count_of(after_) < 2000; }
@@ -913,6 +916,7 @@ class Validator {
   /// larger, as each draw tries one order.
   [[nodiscard]] Size draw_count() const {
     constexpr double most_elements = 1e5;
+    if (matching_.is_again) return 1;
     if (!is_small()) return options_.draws;
     if (!has_whole_numbers() && !is_ordered(before_) && !is_ordered(after_)) return options_.draws;
     if (work_of(before_) + work_of(after_) > much_work) return options_.draws;
@@ -1054,22 +1058,38 @@ struct Pair {
       reduced;  ///< extents that were divided, and what became of them
 };
 
-/// The same two with smaller extents, where these take long and something can be divided.
-Result<std::optional<Pair>> smaller_of(const Pair& pair, const std::string& before_name,
-                                       Extents extents) {
-  const bool is_asked = extents == Extents::reduced;
-  const double work = work_of(pair.before) + work_of(pair.after);
-  if (extents == Extents::full || (!is_asked && work <= much_work)) return std::optional<Pair>();
-  auto small = smaller(pair.before, pair.after, boxes_of(pair.matching, pair.matching.starts),
-                       boxes_of(pair.matching, pair.matching.ends), is_asked ? 0 : much_work);
-  if (!small) return std::optional<Pair>();
-  auto matching = Matcher(small->before, small->after, before_name).matching();
+/// Texts with other extents go together as those that they were made of.
+Result<Pair> remade(const Pair& pair, const std::string& before_name, Divided texts,
+                    bool may_miscount) {
+  auto matching = Matcher(texts.before, texts.after, before_name).matching();
   if (!matching) return refuse(matching.error());
   matching->beside_itself = pair.matching.beside_itself;
   matching->beside_largest = pair.matching.beside_largest;
-  matching->may_miscount = small->may_miscount;
-  return std::optional(Pair{std::move(small->before), std::move(small->after), *std::move(matching),
-                            std::move(small->extents)});
+  matching->may_miscount = may_miscount;
+  return Pair{std::move(texts.before), std::move(texts.after), *std::move(matching),
+              std::move(texts.extents)};
+}
+
+/// The same two with smaller extents, where these take long and something can be divided, and with
+/// extents that are smaller in another way; none where nothing is divided.
+Result<std::vector<Pair>> smaller_of(const Pair& pair, const std::string& before_name,
+                                     Extents extents) {
+  std::vector<Pair> out;
+  const bool is_asked = extents == Extents::reduced;
+  const double work = work_of(pair.before) + work_of(pair.after);
+  if (extents == Extents::full || (!is_asked && work <= much_work)) return out;
+  auto small = smaller(pair.before, pair.after, boxes_of(pair.matching, pair.matching.starts),
+                       boxes_of(pair.matching, pair.matching.ends), is_asked ? 0 : much_work);
+  if (!small) return out;
+  auto first = remade(pair, before_name, std::move(small->texts), small->may_miscount);
+  if (!first) return refuse(first.error());
+  out.push_back(*std::move(first));
+  if (!small->others) return out;
+  auto second = remade(pair, before_name, *std::move(small->others), small->may_miscount);
+  if (!second) return refuse(second.error());
+  second->matching.is_again = true;
+  out.push_back(*std::move(second));
+  return out;
 }
 
 Validation validation_of(const Pair& pair, const ValidateOptions& options) {
@@ -1085,12 +1105,16 @@ Result<Validation> validation_of(const Pair& pair, const std::string& before_nam
   const Deadline deadline = Deadline::in(options.timeout_seconds);
   const auto small = smaller_of(pair, before_name, options.extents);
   if (!small) return refuse(small.error());
-  if (!*small) return validation_of(pair, options);
-  Validation out = validation_of(**small, options);
-  if (out.answer != Answer::undecided || !out.difference || !(*small)->matching.may_miscount) {
-    return out;
-  }
+  if (small->empty()) return validation_of(pair, options);
+  Validation out = validation_of(small->front(), options);
   ValidateOptions left = options;
+  if (out.answer == Answer::right && small->size() > 1) {
+    left.timeout_seconds = deadline.seconds_left();
+    Validation again = validation_of(small->back(), left);
+    if (again.difference) out = std::move(again);
+  }
+  const bool may_miscount = small->front().matching.may_miscount;
+  if (out.answer != Answer::undecided || !out.difference || !may_miscount) return out;
   left.timeout_seconds = deadline.seconds_left();
   Validation whole = validation_of(pair, left);
   return whole.answer == Answer::undecided ? std::move(out) : std::move(whole);
