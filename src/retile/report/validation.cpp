@@ -59,6 +59,10 @@ std::string blame_text(const whole::Blame& blame) {
     out += fmt::format("  what it is made of was last there at {} of the text after\n",
                        spot_text(*blame.last));
   }
+  if (blame.nearest) {
+    out += fmt::format("  nearest: {} of the text after, which should make {}\n",
+                       spot_text(*blame.nearest), clean(blame.meant->value));
+  }
   return out;
 }
 
@@ -150,8 +154,13 @@ std::string json_of(const whole::Validation& validation) {
   out["right_inside"] =
       validation.is_right_inside ? Json(*validation.is_right_inside) : Json(nullptr);
   out["lost"] = validation.blame ? spot_json(validation.blame->lost) : Json(nullptr);
-  out["last"] = validation.blame && validation.blame->last ? spot_json(*validation.blame->last)
-                                                           : Json(nullptr);
+  const auto spot_or_null = [&](std::optional<whole::Spot> whole::Blame::*which) {
+    const bool is_there = validation.blame && (*validation.blame).*which;
+    return is_there ? spot_json(*((*validation.blame).*which)) : Json(nullptr);
+  };
+  out["last"] = spot_or_null(&whole::Blame::last);
+  out["nearest"] = spot_or_null(&whole::Blame::nearest);
+  out["meant"] = spot_or_null(&whole::Blame::meant);
   out["devices"] = validation.devices;
   out["arguments"] = validation.arguments;
   out["results"] = validation.results;

@@ -279,6 +279,36 @@ std::vector<Held> Evaluator<Domain>::run_computation(ComputationId id, std::vect
 }
 
 template <typename Domain>
+Held Evaluator<Domain>::again_with(std::vector<Held> values, ValueId value, Held replaced,
+                                   ValueId result) {
+  const Computation& in = module_.main();
+  std::vector<bool> is_needed(in.values.size(), false);
+  is_needed[result] = true;
+  for (std::size_t k = in.body.size(); k-- > 0;) {
+    for (const ValueId made : in.body[k].results) {
+      if (!is_needed[made]) continue;
+      for (const ValueId operand : in.body[k].operands) is_needed[operand] = true;
+    }
+  }
+  std::vector<bool> is_other(in.values.size(), false);
+  is_other[value] = true;
+  values[value] = std::move(replaced);
+  for (const Instruction& one : in.body) {
+    const bool takes_other = std::any_of(one.operands.begin(), one.operands.end(),
+                                         [&](ValueId operand) { return is_other[operand]; });
+    const bool counts = std::any_of(one.results.begin(), one.results.end(),
+                                    [&](ValueId made) { return is_needed[made]; });
+    if (!takes_other || !counts) continue;
+    std::vector<Held> made = applied(in, one, values);
+    for (std::size_t r = 0; r < made.size(); ++r) {
+      is_other[one.results[r]] = true;
+      values[one.results[r]] = std::move(made[r]);
+    }
+  }
+  return values[result];
+}
+
+template <typename Domain>
 std::vector<Held> Evaluator<Domain>::applied(const Computation& in, const Instruction& one,
                                              const Frame& frame) {
   limits_.work(1000);

@@ -50,6 +50,10 @@ class Evaluator {
   /// The results. Throws NotEvaluated and LimitReached.
   [[nodiscard]] std::vector<Held> run(std::vector<Held> arguments, const Look& look = {});
   [[nodiscard]] const Counts& counts() const { return counts_; }
+  /// What a value of the entry is if another one is replaced, where all are known.
+  /// \param values  of the entry, none of them gone
+  [[nodiscard]] Held again_with(std::vector<Held> values, ValueId value, Held replaced,
+                                ValueId result);
 
  private:
   using Frame = std::vector<Held>;  // of the values of a computation

@@ -530,6 +530,7 @@ class HloBuilder {
       if (instruction.operands.empty()) {
         refuse_at(instruction.opcode.place, Code::syntax, "it has an operand");
       }
+      note_copy(instruction);
       define(instruction, known(instruction.operands.front()));
       return true;
     }
@@ -541,6 +542,15 @@ class HloBuilder {
     }
     if (opcode == "custom-call") return add_custom_plumbing(instruction);
     return false;
+  }
+  void note_copy(const hlo::Instruction& instruction) {
+    const Known copied = known(instruction.operands.front());
+    if (copied.parts.size() != 1) return;
+    frame_.out.copies.push_back({.value = copied.parts.front(),
+                                 .name = instruction.name.value,
+                                 .opcode = instruction.opcode.value,
+                                 .place = place_of(instruction.opcode.place),
+                                 .source = sources_.of(instruction)});
   }
   [[nodiscard]] Known only(const hlo::Instruction& instruction) const {
     if (instruction.operands.size() != 1) {

@@ -168,12 +168,22 @@ struct Instruction {
   std::string source = {};  ///< `model.py:12`, the line that the text names for it
 };
 
+/// A name that the text gives to a value once more, by copying it.
+struct CopiedValue {
+  ValueId value = 0;
+  std::string name;
+  std::string opcode;
+  TextPlace place;
+  std::string source = {};
+};
+
 struct Computation {
   std::string name;
   std::vector<Value> values;
   std::vector<ValueId> parameters;  ///< parts of tuples one behind the other
   std::vector<Instruction> body;    ///< in an order in which operands come first
   std::vector<ValueId> results;
+  std::vector<CopiedValue> copies = {};  ///< in the order of the text
 };
 
 /// What an argument or a result is as a whole: its sharding, where the text says one.

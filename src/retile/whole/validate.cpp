@@ -28,6 +28,7 @@
 #include "retile/whole/field.h"
 #include "retile/whole/read.h"
 #include "retile/whole/real.h"
+#include "retile/whole/repair.h"
 #include "retile/whole/smaller.h"
 
 namespace retile::whole {
@@ -451,6 +452,64 @@ Spot spot_of(const Computation& in, const Instruction& one) {
           .source = one.source};
 }
 
+/// What makes a value; of an argument itself.
+Spot spot_making(const Computation& in, ValueId value) {
+  for (const Instruction& one : in.body) {
+    if (std::find(one.results.begin(), one.results.end(), value) != one.results.end()) {
+      return spot_of(in, one);
+    }
+  }
+  return {.value = in.values[value].name, .opcode = "parameter"};
+}
+
+/// Where an operation was dropped, its operand is copied in its place.
+Spot spot_or_copy(const Computation& in, const Repair& repair) {
+  const Instruction& nearest = in.body[repair.nearest];
+  const ValueId value = nearest.results[repair.nearest == repair.instruction ? repair.part : 0];
+  const auto last = std::find_if(in.copies.rbegin(), in.copies.rend(),
+                                 [&](const CopiedValue& one) { return one.value == value; });
+  if (last == in.copies.rend()) return spot_of(in, nearest);
+  return {.value = last->name,
+          .opcode = last->opcode,
+          .line = last->place.line,
+          .source = last->source};
+}
+
+/// All values of two entries, where they are not too many.
+struct AllValues {
+  AllValues(const Computation& before, const std::vector<Held>& before_arguments,
+            const Computation& after, const std::vector<Held>& after_arguments)
+      : first(before.values.size()), second(after.values.size()) {
+    for (std::size_t k = 0; k < before_arguments.size(); ++k) {
+      keep_first(before.parameters[k], before_arguments[k]);
+    }
+    for (std::size_t k = 0; k < after_arguments.size(); ++k) {
+      keep_second(after.parameters[k], after_arguments[k]);
+    }
+  }
+  void keep_first(ValueId value, const Held& held) { keep(first, value, held); }
+  void keep_second(ValueId value, const Held& held) { keep(second, value, held); }
+  [[nodiscard]] bool are_kept() const { return words_ <= most_words; }
+
+  std::vector<Held> first;
+  std::vector<Held> second;
+
+ private:
+  static constexpr std::size_t most_words = std::size_t{1} << 25U;
+  void keep(std::vector<Held>& values, ValueId value, const Held& held) {
+    for (std::size_t d = 0; d < held.size(); ++d) {
+      if (d == 0 || held[d] != held[d - 1]) words_ += held[d]->words.size();
+    }
+    if (are_kept()) {
+      values[value] = held;
+    } else {
+      first.clear();
+      second.clear();
+    }
+  }
+  std::size_t words_ = 0;
+};
+
 template <typename Domain>
 class Run {
  public:
@@ -461,6 +520,7 @@ class Run {
       : matching_(matching),
         in_after_(in_after),
         is_large_(words_of_values(before.main()) >= least_shared),
+        limits_(limits),
         limits_beside_(limits, stops_),
         first_(before, domain, matching.devices, limits),
         second_(after, other == nullptr ? domain : *other, matching.devices, limits_beside_),
@@ -512,9 +572,11 @@ class Run {
     const Computation& first = before.main();
     const Computation& second = after.main();
     Search search(first);
+    AllValues all(first, arguments.before, second, arguments.after);
     static_cast<void>(
         first_.run(arguments.before, [&](const Instruction& one, std::size_t k, const Held& held) {
           search.look_for(one.results[k], held);
+          all.keep_first(one.results[k], held);
         }));
     for (std::size_t k = 0; k < second.parameters.size(); ++k) {
       search.see(std::nullopt, second.values[second.parameters[k]].type, arguments.after[k]);
@@ -523,20 +585,35 @@ class Run {
         second_.run(arguments.after, [&](const Instruction& one, std::size_t k, const Held& held) {
           search.see(static_cast<std::size_t>(&one - second.body.data()),
                      second.values[one.results[k]].type, held);
+          all.keep_second(one.results[k], held);
         }));
     const auto lost = search.lost(result);
-    if (!lost) return std::nullopt;
-    Blame out;
-    for (const Instruction& one : first.body) {
-      if (std::find(one.results.begin(), one.results.end(), *lost) != one.results.end()) {
-        out.lost = spot_of(first, one);
-      }
+    const auto repair = repair_of(before, after, std::move(all), result, lost);
+    if (!lost && !repair) return std::nullopt;
+    Blame out{.lost = spot_making(first, lost ? *lost : repair->value)};
+    if (const auto last = lost ? search.last_seen(*lost) : std::nullopt) {
+      out.last = spot_of(second, second.body[*last]);
     }
-    if (const auto last = search.last_seen(*lost)) out.last = spot_of(second, second.body[*last]);
+    if (repair) {
+      out.nearest = spot_or_copy(second, *repair);
+      out.meant = spot_making(first, repair->value);
+    }
     return out;
   }
 
  private:
+  /// Which operation should have made another value, where all values may be kept.
+  [[nodiscard]] std::optional<Repair> repair_of(const Module& before, const Module& after,
+                                                AllValues all, std::size_t result,
+                                                std::optional<ValueId> lost) {
+    if (!all.are_kept()) return std::nullopt;
+    Repairs repairs(before, after, std::move(all.first), std::move(all.second), limits_);
+    for (const auto* cuts : {&matching_.starts, &matching_.ends}) {
+      for (const Cut& cut : *cuts) repairs.note_cut(cut.global.extents, cut.boxes);
+    }
+    return repairs.first_of(second_, {.number = result, .boxes = matching_.ends[result].boxes},
+                            lost.value_or(before.main().results[result]));
+  }
   /// From so many words of values on a thread is worth its while.
   static constexpr Size least_shared = Size{1} << 16U;
 
@@ -683,6 +760,7 @@ class Run {
   bool& in_after_;
   bool is_large_;
   std::atomic<bool> stops_ = false;  // the second text need not be run any more
+  Limits& limits_;
   Limits limits_beside_;
   Evaluator<Domain> first_;
   Evaluator<Domain> second_;

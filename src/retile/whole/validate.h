@@ -69,6 +69,9 @@ struct Blame {
   Spot lost;  ///< before: the first value that the wrong result needs and that no device holds
   std::optional<Spot> last =
       {};  ///< after: the last operation that makes something `lost` is made of
+  /// After: the first operation that makes the result right, were what it makes `meant`, a value before.
+  std::optional<Spot> nearest = {};
+  std::optional<Spot> meant = {};
 };
 
 struct Validation {
