@@ -520,7 +520,6 @@ class Run {
       : matching_(matching),
         in_after_(in_after),
         is_large_(words_of_values(before.main()) >= least_shared),
-        limits_(limits),
         limits_beside_(limits, stops_),
         first_(before, domain, matching.devices, limits),
         second_(after, other == nullptr ? domain : *other, matching.devices, limits_beside_),
@@ -760,7 +759,6 @@ class Run {
   bool& in_after_;
   bool is_large_;
   std::atomic<bool> stops_ = false;  // the second text need not be run any more
-  Limits& limits_;
   Limits limits_beside_;
   Evaluator<Domain> first_;
   Evaluator<Domain> second_;
