@@ -302,6 +302,18 @@ TEST(Pairs, groups_that_hold_the_same_make_the_same_and_others_do_not) {
   EXPECT_EQ(answer(copied, gathered("{{0,2},{1,3}}")), "wrong");
 }
 
+TEST(Pairs, integers_of_a_difference_are_near_zero) {
+  const std::string before = text_of("update.before.hlo");
+  const std::string after = text_of("update.after.hlo");
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const Result<Validation> out = validated(before, after, seed);
+    ASSERT_TRUE(out);
+    ASSERT_EQ(out->answer, Answer::wrong);
+    ASSERT_EQ(out->difference->integers.size(), 1U);
+    EXPECT_EQ(out->difference->integers[0].numbers, (std::vector<std::int64_t>{4})) << seed;
+  }
+}
+
 TEST(Pairs, limits_are_kept) {
   const std::string large = module_of(
       "%x = f32[2000,2000] parameter(0)\nROOT %r = f32[2000,2000] dot(%x, %x), "

@@ -297,6 +297,15 @@ class Arguments {
     }
   }
 
+  /// Gives an argument without dimensions another integer.
+  void set(std::size_t k, Word integer) {
+    const ArrayType& type = matching_.starts[k].global;
+    auto scalar = new_array(limits_, type);
+    scalar->words.front() = operations::wrapped(integer, type.kind);
+    before[k].assign(before[k].size(), scalar);
+    after[k] = before[k];
+  }
+
   std::vector<Held> before;
   std::vector<Held> after;
 
@@ -1039,9 +1048,48 @@ class Validator {
     difference->integers = integers_of(arguments.before);
     const std::size_t result = difference->result;
     confirm(*difference, seed, draw, extents);
+    if (out_.answer == Answer::wrong && is_small()) {
+      take_small_integers(run, arguments, seed, draw, extents);
+    }
     out_.blame = run.blame(arguments, before_, after_, result);
     if (out_.answer == Answer::wrong && has_integers())
       out_.is_right_inside = is_right_inside(seed, extents);
+  }
+  /// Looks for the same with integers near 0 in the place of those that were drawn, one argument after
+  /// the other. What is not confirmed stays as it was.
+  void take_small_integers(Run<Field>& run, Arguments<Field>& arguments, std::uint64_t seed,
+                           Size draw, const std::vector<Size>& extents) {
+    for (std::size_t k = 0; k < matching_.starts.size(); ++k) {
+      const ArrayType& type = matching_.starts[k].global;
+      if (type.kind.form != ElementKind::Form::integer || !type.extents.empty()) continue;
+      const Word drawn = arguments.before[k].front()->words.front();
+      auto difference = with_small_integer(run, arguments, k, drawn);
+      if (!difference) continue;
+      difference->integers = integers_of(arguments.before);
+      Validation found = out_;
+      out_.answer = Answer::undecided;
+      confirm(*difference, seed, draw, extents);
+      if (out_.answer == Answer::wrong) continue;
+      out_ = std::move(found);
+      small_integers_.erase(k);
+      arguments.set(k, drawn);
+    }
+  }
+  /// The first of 0, -1, 1, -2, .. that shows a difference; none if that is the one that was drawn.
+  [[nodiscard]] std::optional<Difference> with_small_integer(Run<Field>& run,
+                                                             Arguments<Field>& arguments,
+                                                             std::size_t k, Word drawn) {
+    constexpr Word most = 16;
+    for (Word step = 0; step <= 2 * most; ++step) {
+      const Word integer = step % 2 == 0 ? step / 2 : -(step / 2 + 1);
+      if (integer == drawn) break;
+      arguments.set(k, integer);
+      small_integers_[k] = integer;
+      if (auto out = run.difference(arguments)) return out;
+    }
+    small_integers_.erase(k);
+    arguments.set(k, drawn);
+    return std::nullopt;
   }
   /// The same integers must tell the two apart in floating point as well, with some numbers.
   void confirm(const Difference& difference, std::uint64_t seed, Size draw,
@@ -1054,6 +1102,7 @@ class Validator {
         Run<Real> run(before_, after_, matching_, real, limits_, in_after_);
         Arguments<Real> arguments(real, matching_, limits_, seed, draw, extents, k);
         arguments.make();
+        for (const auto& [argument, integer] : small_integers_) arguments.set(argument, integer);
         std::optional<Difference> confirmed = run.difference(arguments);
         if (!confirmed) continue;
         confirmed->draw = draw;
@@ -1114,6 +1163,8 @@ class Validator {
   bool in_after_ = false;
   std::set<std::pair<const Instruction*, Word>> branches_;  // that were taken before the pass
   Rounds rounds_;
+  std::map<std::size_t, Word>
+      small_integers_;            // of arguments, in the place of those that were drawn
   std::set<std::size_t> finite_;  // results that were numbers in some draw
 };
 
