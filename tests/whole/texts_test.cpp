@@ -159,6 +159,17 @@ TEST(Texts, a_constant_that_was_computed_is_what_it_was_computed_of) {
                             {"1 operation on constants was taken as the constant after it"}));
 }
 
+TEST(Texts, parts_of_complex_constants_may_have_been_computed) {
+  const auto text = [](const std::string& number) {
+    return module_of("%x = c64[] parameter(0)\n%c = c64[] constant((0, " + number +
+                     "))\nROOT %r = c64[] multiply(%x, %c)\n");
+  };
+  EXPECT_EQ(answer(text("0.1"), text("0.1")), "right");
+  EXPECT_EQ(answer(text("0.1"), text("0.1000001")),
+            "undecided: it differs in exact arithmetic, not in floating point");
+  EXPECT_EQ(answer(text("0.1"), text("0.101")), "wrong");
+}
+
 std::string on_four(const std::string& name, const std::string& body) {
   return "HloModule m, num_partitions=4\n" + scalar_computations() + "ENTRY %" + name + " {\n" +
          body + "}\n";

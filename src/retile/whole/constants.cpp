@@ -44,6 +44,21 @@ std::set<TypedConstant> constants_of(const Module& module) {
   return out;
 }
 
+/// Those, and the parts of complex ones.
+std::set<TypedConstant> with_parts(const Module& module) {
+  std::set<TypedConstant> out = constants_of(module);
+  for (const Computation& computation : module.computations) {
+    for (const Instruction& one : computation.body) {
+      const auto* literal = std::get_if<Literal>(&one.detail);
+      if (literal == nullptr) continue;
+      const ElementKind& kind = computation.values[one.results.front()].type.kind;
+      if (!is_complex(kind)) continue;
+      for (const Word word : literal->words) out.emplace(kind.format, operations::real_of(word));
+    }
+  }
+  return out;
+}
+
 /// What rounds the reciprocal of a number, with that number. A number above 1 goes first, lest of 0.1
 /// and 10 each be the reciprocal of the other.
 std::map<TypedConstant, double> rounded_reciprocals(const std::set<TypedConstant>& numbers) {
@@ -197,8 +212,8 @@ Size with_whole_reciprocals(Module& before, Module& after) {
 }
 
 bool has_computed_constants(const Module& before, const Module& after) {
-  const std::set<TypedConstant> known = constants_of(before);
-  const std::set<TypedConstant> numbers = constants_of(after);
+  const std::set<TypedConstant> known = with_parts(before);
+  const std::set<TypedConstant> numbers = with_parts(after);
   return !std::includes(known.begin(), known.end(), numbers.begin(), numbers.end());
 }
 
