@@ -5,6 +5,7 @@
 PYTHON is a virtual environment with JAX, and FOLDER is what peers/record_whole.py filled. Of every program with local.mlir its folder
 gets local.json: `execution`, which is `equal`, `differs`, or why it was not run. The text is run as the body of a manual
 computation, which nothing partitions again, on the same arguments as the program itself: three draws, every element of every device.
+Where numbers of 16 bits differ, both texts are run again with 32 bits.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from programs import all_programs
 from programs.kit import Kit
 from record_jax import in_child
 
+NARROW = re.compile(r"\bb?f16\b|(?<=x)b?f16\b")
 SHARDING = re.compile(r"#sdy\.sharding<@(\w+), \[(.*)\]>")
 
 
@@ -128,32 +130,62 @@ def boxes(kit, attribute, shape):
     return [places[device] for device in kit.mesh.devices.flat]
 
 
-def run(listed, folder):
-    """What differs in each draw, for each result."""
-    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={record_whole.devices_of(listed)} --xla_cpu_multi_thread_eigen=false"
+def on_one(text, held):
+    """What JAX lowered, for one device."""
+    from jax._src import compiler
+    from jaxlib import xla_client
+    from jaxlib.mlir import ir
+    bare_text = re.sub(r"num_partitions = \d+", "num_partitions = 1", bare(text)[0])
+    bare_text = re.sub(r"= sdy\.sharding_constraint (%[\w#]+) .* : ", r"= stablehlo.optimization_barrier \1 : ", bare_text)
+    bare_text = "\n".join(line for line in bare_text.splitlines() if "sdy.mesh" not in line)
+    options = compiler.get_compile_options(num_replicas=1, num_partitions=1)
+    return held.client.compile_and_load(ir.Module.parse(bare_text), xla_client.DeviceList((held,)), options)
+
+
+def differences(listed, folder, wide):
+    """What differs in each draw, for each result. With `wide` both texts have f32 in place of narrower numbers."""
     import jax
     import numpy
     from jax._src.interpreters import mlir
-    facts = json.loads((folder / "run.json").read_text())
-    kit = Kit(listed.mesh)
+    facts, kit = json.loads((folder / "run.json").read_text()), Kit(listed.mesh)
     held = list(kit.mesh.devices.flat)
     alone, arguments = record_whole.made(listed, Kit(None))
+
+    def widened(text):
+        return NARROW.sub("f32", text) if wide else text
     with mlir.make_ir_context():
-        text, types, ends = bare((folder / "local.mlir").read_text())
+        text, types, ends = bare(widened((folder / "local.mlir").read_text()))
         executable = executable_of(text, types, held)
+        one_device = on_one(widened((folder / "lowered.mlir").read_text()), held[0]) if wide else None
     used = [one["sharding"] is not None for one in facts["inputs"]]
     found = []
     for draw in range(record_whole.DRAWS):
         values = record_whole.values_of(listed, arguments, draw)
-        wanted = [numpy.asarray(one) for one in jax.tree_util.tree_leaves(alone(*values))]
         leaves = [numpy.asarray(one) for one, is_used in zip(jax.tree_util.tree_leaves(values), used, strict=True) if is_used]
+        if wide:
+            leaves = [one.astype(numpy.float32) if one.dtype.name in ("bfloat16", "float16") else one for one in leaves]
+            done = one_device.execute_sharded([jax.device_put(one, held[0]) for one in leaves])
+            wanted = [numpy.asarray(tiles[0]) for tiles in done.disassemble_into_single_device_arrays()]
+        else:
+            wanted = [numpy.asarray(one) for one in jax.tree_util.tree_leaves(alone(*values))]
         starts = ends["arg_attrs"] or [None] * len(leaves)
         given = [spread([one[box] for box in boxes(kit, how, one.shape)], held) for one, how in zip(leaves, starts, strict=True)]
         made = executable.execute_sharded(given).disassemble_into_single_device_arrays()
         stops = ends["res_attrs"] or [None] * len(wanted)
         found.append([compare(one, list(zip(boxes(kit, how, one.shape), map(numpy.asarray, tiles), strict=True)))
                       for one, how, tiles in zip(wanted, stops, made, strict=True)])
-    return json.dumps({"execution": verdict_of(sum(found, [])), "draws": found})
+    return found
+
+
+def run(listed, folder):
+    """A difference of numbers of few bits that is gone where they have more was a rounding."""
+    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={record_whole.devices_of(listed)} --xla_cpu_multi_thread_eigen=false"
+    found = differences(listed, folder, False)
+    facts = {"execution": verdict_of(sum(found, [])), "draws": found}
+    if facts["execution"] == "differs" and NARROW.search((folder / "local.mlir").read_text()):
+        wide = differences(listed, folder, True)
+        facts |= {"narrow": "differs", "execution": verdict_of(sum(wide, [])), "wide_draws": wide}
+    return json.dumps(facts)
 
 
 def main():

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The verdicts of `retile validate` on recorded whole programs beside what happened when they were run.
 
-    peers/whole.py RETILE FOLDER [--only REGEX] [--release RELEASE] [--results OUT] [--seconds 120]
+    peers/whole.py RETILE FOLDER [--only REGEX] [--release RELEASE] [--results OUT] [--short] [--seconds 120]
 
 FOLDER has a folder for each release, as peers/record_whole.py writes them. Every pair before.hlo and after.hlo is judged. `right`
 should have been executed as `equal`, and `wrong` as `differs`; anything else is a contradiction. OUT gets the counts of all
-operations, and of each program its verdict, its execution and its time; not where only some programs were asked for. Exit code 1 where there is a contradiction.
+operations, and of each program its verdict, its execution and its time; not where only some programs were asked for. With --short it has no operations, and none of the programs that were right and ran
+so. Exit code 1 where there is a contradiction.
 """
 
 import argparse
@@ -128,9 +129,11 @@ def summary(rows):
     return out
 
 
-def write(path, rows, operations_of):
+def write(path, rows, more):
     """A program a line: git shows what has changed."""
-    head = json.dumps({"schema": "retile.peers-whole/1", "summary": summary(rows), "operations": operations_of}, indent=1)
+    head = json.dumps({"schema": "retile.peers-whole/1", "summary": summary(rows), **more}, indent=1)
+    if not more:
+        rows = [one for one in rows if (one["verdict"], one["execution"]) != ("right", "equal")]
     lines = ",\n".join("  " + json.dumps(one) for one in rows)
     path.write_text(f'{head[:-2]},\n "programs": [\n{lines}\n ]\n}}\n')
 
@@ -141,6 +144,7 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="a regular expression of names")
     parser.add_argument("--results", type=Path)
+    parser.add_argument("--short", action="store_true")
     parser.add_argument("--seconds", type=int, default=120, help="for one pair")
     parser.add_argument("--release", default="", help="of JAX")
     given = parser.parse_args()
@@ -150,8 +154,10 @@ def main():
         retile = None
     folders = recorded(given.folder, given.only, given.release)
     rows = rows_of(retile, folders, given.seconds)
-    if given.results and not given.only and not given.release:
-        write(given.results, rows, counted(folders))
+    if given.results and given.short:
+        write(given.results, rows, {})
+    elif given.results and not given.only and not given.release:
+        write(given.results, rows, {"operations": counted(folders)})
     print(json.dumps(summary(rows), indent=1))
     return 1 if any(one["agreement"] == "contradiction" for one in rows) else 0
 

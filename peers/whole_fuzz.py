@@ -2,13 +2,15 @@
 
     PYTHON peers/whole_fuzz.py FOLDER [--first N] [--count N] [--seconds S]
     PYTHON peers/whole_fuzz.py FOLDER --shrink SEED [--retile RETILE]
+    PYTHON peers/whole_fuzz.py FOLDER --zeros SEED
 
 PYTHON is a virtual environment with JAX. Program N is drawn by seed N (peers/recipes.py); odd ones are gradients. Each is done in a
 child process with limits, as peers/record_whole.py does its own, into FOLDER/N with its recipe. `peers/whole.py` judges the pairs.
 Of a program that runs right only the pair around the partitioner stays. `--seconds` ends the campaign after that time.
 
 `--shrink` makes a program smaller for as long as the devices differ from one device: it drops steps, halves extents, drops axes.
-Where devices and one agree, it keeps what `retile validate` says instead. The smallest goes to FOLDER/SEED.smallest.
+Where devices and one agree, it keeps what `retile validate` says instead. The smallest goes to FOLDER/SEED.smallest. `--zeros` runs a
+program again whose draws did not show what is wrong with it, with all integers 0, and writes to its run.json what happened.
 """
 
 import argparse
@@ -22,6 +24,9 @@ from collections import Counter
 from pathlib import Path
 
 import record_whole
+from agreement import verdict_of
+from programs.kit import Kit
+from record_jax import in_child
 from whole import VERDICTS
 
 
@@ -53,6 +58,29 @@ def campaign(root, first, count, seconds):
             kinds = " ".join(step["kind"] for step in recipe["steps"])
             print(f"{seed}: {facts['state']}, {what}; {kinds}; {facts['words'][-160:].strip()}", flush=True)
     print(f"{root.name}: {dict(states)} in {time.monotonic() - begun:.0f} s", flush=True)
+
+
+def with_zeros(root, seed):
+    """Indices of 0 are the ones that are inside of every extent, and drawn seldom."""
+    import jax
+    import recipes
+    folder = root / str(seed)
+    path = folder / "run.json"
+    facts = json.loads(path.read_text())
+    one = recipes.listed(str(seed), json.loads((folder / "recipe.json").read_text()))
+    drawn = record_whole.values_of
+
+    def work(dump):
+        os.environ["XLA_FLAGS"] = record_whole.flags(facts["devices"], dump, "no-pass")
+        record_whole.values_of = lambda *given: jax.tree_util.tree_map(lambda value: value * 0 if value.dtype.kind in "iu" else value, drawn(*given))
+        kit = Kit(one.mesh)
+        jitted, arguments = record_whole.made(one, kit)
+        found = record_whole.run(one, jitted.lower(*record_whole.shapes(arguments)).compile(), record_whole.made(one, Kit(None))[0], arguments, kit)
+        what = verdict_of(sum(found, []))
+        return json.dumps({**facts, "with_zeros": found, "execution": "differs" if "differs" in (what, facts["execution"]) else what}, indent=1) + "\n"
+    state, words = in_child(work, path, seconds=record_whole.SECONDS)
+    print(f"{seed}: {state}, {json.loads(path.read_text())['execution']} {words}")
+    return 0
 
 
 def verdict(retile, folder):
@@ -100,6 +128,7 @@ def main():
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--shrink", type=int, metavar="SEED")
+    parser.add_argument("--zeros", type=int, metavar="SEED")
     parser.add_argument("--retile", help="the program retile, for programs that run right")
     given = parser.parse_args()
     os.environ["JAX_PLATFORMS"] = "cpu"
@@ -107,6 +136,8 @@ def main():
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "1"
     if given.shrink is not None:
         return shrink(given.folder, given.shrink, given.retile)
+    if given.zeros is not None:
+        return with_zeros(given.folder, given.zeros)
     campaign(given.folder, given.first, given.count, given.seconds)
     return 0
 

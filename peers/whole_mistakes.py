@@ -3,11 +3,14 @@
 
     peers/whole_mistakes.py --retile RETILE [--each 12] [--most N] [--seconds S] [--seed 1] [--records FILE] [--keep DIR] [--kind KIND].. FOLDER..
     peers/whole_mistakes.py --alone [..] FOLDER..
+    peers/whole_mistakes.py --retile RETILE --again --records FILE.. [--results OUT]
 
 A pair is before.hlo and after.hlo in one folder; those below FOLDER are taken, the smallest ones first. A pair that is not right as it
 stands is left out. What the records have is not done again; `--seconds` ends a campaign after that time. Of
 each changed module it is asked whether it still does the same. The table has a row for every kind. A line is printed
 for every module that only one of the two calls wrong. Exit code 1 where there is one. With --alone the program is not asked.
+With --again the program is asked anew of all that these files record, and OUT gets the counts, and each mistake that not both call
+wrong, or right.
 """
 
 import argparse
@@ -152,9 +155,44 @@ def plant_some(folder, given, count, records):
                 (given.keep / f"{folder.parent.name}.{folder.name}.{number}.{record['kind']}.hlo").write_text(made[0])
 
 
+def ask_again(retile, paths, count):
+    """Of every mistake that was recorded, planted anew."""
+    changed = []
+    for path in paths:
+        records = [json.loads(line) for line in path.read_text().splitlines()]
+        for record in records:
+            folder = Path(record["pair"])
+            after = (folder / "after.hlo").read_text()
+            text, facts = plant(after, f"{path.stem} {folder.name} {record['number']}", None, whole_text.read(after))
+            if facts["new"] != record["new"]:
+                raise ValueError(f"{folder} {record['number']}: another mistake than was recorded")
+            record["retile"] = ask(retile, folder / "before.hlo", text)
+            count.add(record)
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+        changed += records
+    return changed
+
+
+def short(record):
+    first, second = record["retile"], record["second"]
+    said = first["said"] if isinstance(first["said"], dict) else {"why": first["said"]}
+    return {"program": "/".join(Path(record["pair"]).parts[-2:]), **{key: record[key] for key in ("number", "kind", "instruction", "new")},
+            "retile": first["verdict"], "why": said.get("why"), "second": second["verdict"], "second_why": second.get("why")}
+
+
+def write_figures(path, records):
+    """The counts, and every mistake that not both call wrong, or right, a line each."""
+    pairs = Counter(f"{one['retile']['verdict']}, second {one['second']['verdict']}" for one in records)
+    head = json.dumps({"schema": "retile.peers-mistakes/1", "mistakes": len(records), "modules": len({one["pair"] for one in records}),
+                       "kinds": len({one["kind"] for one in records}), "verdicts": dict(pairs.most_common())}, indent=1)
+    others = [one for one in records if (one["retile"]["verdict"], one["second"]["verdict"]) not in (("wrong", "wrong"), ("right", "right"))]
+    lines = ",\n".join("  " + json.dumps(short(one)) for one in others)
+    path.write_text(f'{head[:-2]},\n "others": [\n{lines}\n ]\n}}\n')
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--retile", help="the program retile")
     parser.add_argument("--alone", action="store_true", help="ask the second evaluator only")
     parser.add_argument("--each", type=int, default=12, help="mistakes in each module")
@@ -163,17 +201,24 @@ def main():
     parser.add_argument("--limit", type=int, default=LIMIT[0], help="seconds for each answer")
     parser.add_argument("--seed", default="1")
     parser.add_argument("--kind", action="append", choices=list(KINDS), help="only these kinds, by turns")
-    parser.add_argument("--records", type=Path, help="a file for a line of JSON a mistake")
+    parser.add_argument("--records", type=Path, nargs="+", help="a file for a line of JSON a mistake, named by the seed; with --again, several")
+    parser.add_argument("--again", action="store_true", help="ask the program anew of what the records have")
+    parser.add_argument("--results", type=Path, help="a file for the figures of all records, with --again")
     parser.add_argument("--keep", type=Path, help="a folder for modules that only one of the two calls wrong")
     given = parser.parse_args()
     if bool(given.retile) == given.alone:
         parser.error("say either --retile or --alone")
     LIMIT[0] = given.limit
     count, begin = Count(), time.monotonic()
-    known = known_of(given.records)
+    if given.again:
+        done = ask_again(given.retile, given.records, count)
+        if given.results:
+            write_figures(given.results, done)
+    path = given.records[0] if given.records else None
+    known = known_of(None if given.again else path)
     for record in sum(known.values(), []):
         count.add(record)
-    records = given.records.open("a") if given.records else None
+    records = path.open("a") if path and not given.again else None
     for folder in pairs_in(given.folders)[: given.most]:
         if time.monotonic() - begin > given.seconds:
             break
