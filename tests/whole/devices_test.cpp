@@ -449,6 +449,11 @@ TEST(Differences, of_what_is_put_together_in_another_order_are_some) {
   };
   EXPECT_EQ(answer(text("add_f32"), text("add_f32")), "right");
   EXPECT_EQ(answer(text("add_f32"), text("minus")), "wrong");
+  const auto one = [&](const std::string& computation) {
+    return replaced(replaced(text(computation), "f32[6] parameter", "f32[1] parameter"), "abs(%s)",
+                    "copy(%s)");
+  };
+  EXPECT_EQ(answer(one("add_f32"), one("minus")), "wrong");
 }
 
 // What is blamed.

@@ -1,7 +1,9 @@
 // What the field knows of functions without algebra, of infinities, and of what is no number.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "retile/whole/field.h"
@@ -110,6 +112,31 @@ TEST(FieldFunctions, of_infinities_are_infinite_or_none) {
   EXPECT_EQ(field.min(Field::no_number, field.from(1)), Field::no_number);
   EXPECT_EQ(field.min(field.from(1), Field::no_number), Field::no_number);
   EXPECT_TRUE(field.less(Field::infinity, Field::no_number));
+}
+
+TEST(FieldFunctions, of_bits_are_in_the_order_of_numbers) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const Field field(seed, 4, {-8, -1, 0, 1, 2.5});
+    std::mt19937_64 random(seed);
+    std::vector<Word> numbers;
+    for (const double one : {-8.0, -1.0, 0.0, 1.0, 2.5}) numbers.push_back(field.of_literal(one));
+    for (int k = 0; k < 60; ++k) numbers.push_back(field.drawn(random));
+    std::sort(numbers.begin(), numbers.end(), [&](Word a, Word b) { return field.less(a, b); });
+    for (const auto& [type, most] : {std::pair("f32", 0x7fffffffL), std::pair("bf16", 0x7fffL)}) {
+      const ElementKind kind = operations::element_kind(type);
+      const auto rank = [&](Word a) {
+        const Word bits = field.to_bits(a, kind);
+        return bits < 0 ? bits ^ most : bits;
+      };
+      int same = 0;
+      for (std::size_t k = 1; k < numbers.size(); ++k) {
+        EXPECT_LE(rank(numbers[k - 1]), rank(numbers[k])) << seed << " " << type;
+        same += rank(numbers[k - 1]) == rank(numbers[k]) ? 1 : 0;
+      }
+      EXPECT_LT(same, 10);
+    }
+    EXPECT_EQ(field.to_bits(field.of_literal(2.5), operations::element_kind("f32")), 0x40200000);
+  }
 }
 
 TEST(FieldFunctions, compare_as_numbers_do) {

@@ -159,6 +159,39 @@ TEST(Texts, a_constant_that_was_computed_is_what_it_was_computed_of) {
                             {"1 operation on constants was taken as the constant after it"}));
 }
 
+TEST(Texts, what_was_computed_may_be_a_constant_that_was_there) {
+  const std::string head = "%x = f32[] parameter(0)\n%h = f32[] constant(0.5)\n";
+  const std::string before = module_of(
+      head +
+      "%a = f32[] constant(0.3)\n%b = f32[] constant(15)\n%p = f32[] multiply(%a, %b)\n%c = f32[] "
+      "constant(4)\n%w = f32[] subtract(%p, %c)\n%s = f32[] add(%w, %h)\nROOT %r = f32[] "
+      "multiply(%x, %s)\n");
+  EXPECT_EQ(answer(before,
+                   module_of(head + "%s = f32[] add(%h, %h)\nROOT %r = f32[] multiply(%x, %s)\n")),
+            "undecided: it differs in exact arithmetic, not in floating point");
+}
+
+TEST(Texts, a_sort_may_compare_bits) {
+  const auto sorted = [](const std::string& comparator, const std::string& body) {
+    return module_of(
+        "%x = f32[40] parameter(0)\nROOT %r = f32[40] sort(%x), dimensions={0}, "
+        "is_stable=true, to_apply=%" +
+            comparator + "\n",
+        body);
+  };
+  const auto by_bits = [](const std::string& direction) {
+    return "%by_bits (a: f32[], b: f32[]) -> pred[] {\n  %a = f32[] parameter(0)\n  %b = f32[] "
+           "parameter(1)\n  %z = s32[] constant(0)\n  %m = s32[] constant(2147483647)\n"
+           "  %i = s32[] bitcast(%a)\n  %j = s32[] bitcast(%b)\n  %x = s32[] xor(%m, %i)\n"
+           "  %y = s32[] xor(%m, %j)\n  %p = pred[] compare(%i, %z), direction=LT\n"
+           "  %q = pred[] compare(%j, %z), direction=LT\n  %s = s32[] select(%p, %x, %i)\n"
+           "  %t = s32[] select(%q, %y, %j)\n  ROOT %r = pred[] compare(%s, %t), direction=" +
+           direction + "\n}\n";
+  };
+  EXPECT_EQ(answer(sorted("less", ""), sorted("by_bits", by_bits("LT"))), "right");
+  EXPECT_EQ(answer(sorted("less", ""), sorted("by_bits", by_bits("GT"))), "wrong");
+}
+
 TEST(Texts, parts_of_complex_constants_may_have_been_computed) {
   const auto text = [](const std::string& number) {
     return module_of("%x = c64[] parameter(0)\n%c = c64[] constant((0, " + number +

@@ -114,8 +114,8 @@ Size put_reciprocals(Module& module, const std::map<TypedConstant, double>& reci
 /// Puts constants that `wanted` has in the place of operations on constants alone that round to them.
 class Folding {
  public:
-  Folding(Computation& in, const std::set<TypedConstant>& wanted)
-      : in_(in), wanted_(wanted), calculator_(real_) {}
+  Folding(Computation& in, std::set<TypedConstant> wanted)
+      : in_(in), wanted_(std::move(wanted)), calculator_(real_) {}
 
   Size folded() {
     Size out = 0;
@@ -128,11 +128,13 @@ class Folding {
     }
     return out;
   }
+  /// Whether one of the operations on constants alone is rounded.
+  [[nodiscard]] bool is_rounded() const { return is_rounded_; }
 
  private:
   [[nodiscard]] const ArrayType& type_of(ValueId value) const { return in_.values[value].type; }
   /// The number that all elements of its result are, if that is known.
-  [[nodiscard]] std::optional<Word> number_of(const Instruction& one) const {
+  [[nodiscard]] std::optional<Word> number_of(const Instruction& one) {
     if (const auto* literal = std::get_if<Literal>(&one.detail)) {
       const auto& words = literal->words;
       const bool is_one =
@@ -156,13 +158,16 @@ class Folding {
   }
   [[nodiscard]] std::optional<Word> computed(const Instruction& one,
                                              const std::vector<ElementKind>& kinds,
-                                             const std::vector<Number>& numbers) const {
+                                             const std::vector<Number>& numbers) {
     const ElementKind& to = type_of(one.results.front()).kind;
     if (is_complex(to)) return std::nullopt;
     try {
       const Word out = calculator_.calculated(one, kinds, to, numbers).real;
       if (!to.is_real()) return out;
-      return operations::word_of(operations::rounded(operations::real_of(out), *to.format));
+      const double exact = operations::real_of(out);
+      const double rounded = operations::rounded(exact, *to.format);
+      is_rounded_ = is_rounded_ || (std::isfinite(exact) && rounded != exact);
+      return operations::word_of(rounded);
     } catch (const NotEvaluated&) {
       return std::nullopt;
     }
@@ -180,10 +185,11 @@ class Folding {
   }
 
   Computation& in_;
-  const std::set<TypedConstant>& wanted_;
+  std::set<TypedConstant> wanted_;
   Real real_{0};
   Calculator<Real> calculator_;
   std::map<ValueId, Word> numbers_;
+  bool is_rounded_ = false;
 };
 
 }  // namespace
@@ -211,10 +217,16 @@ Size with_whole_reciprocals(Module& before, Module& after) {
   return put_reciprocals(after, reciprocals);
 }
 
-bool has_computed_constants(const Module& before, const Module& after) {
+bool has_computed_constants(Module& before, const Module& after) {
   const std::set<TypedConstant> known = with_parts(before);
   const std::set<TypedConstant> numbers = with_parts(after);
-  return !std::includes(known.begin(), known.end(), numbers.begin(), numbers.end());
+  if (!std::includes(known.begin(), known.end(), numbers.begin(), numbers.end())) return true;
+  return std::any_of(before.computations.begin(), before.computations.end(),
+                     [](Computation& computation) {
+                       Folding folding(computation, {});
+                       static_cast<void>(folding.folded());
+                       return folding.is_rounded();
+                     });
 }
 
 }  // namespace retile::whole

@@ -1,6 +1,7 @@
 #include "retile/whole/field.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -71,6 +72,7 @@ void Field::place_literals(std::mt19937_64& random, std::vector<double> literals
   for (std::size_t k = 0; k < literals.size(); ++k) {
     const Word number = of_literal(literals[k]);
     literals_.emplace(number, Known{places[k], literals[k]});
+    in_order_.push_back({places[k], literals[k]});
     may_be_literal_.set(value(number) % may_be_literal_.size());
   }
 }
@@ -250,11 +252,46 @@ Word Field::to_integer(Word a, const ElementKind& to) const {
 
 Word Field::to_bits(Word a, const ElementKind& from) const {
   const auto number = known(a);
-  const auto bits = static_cast<Word>(number ? Real::bits_of(*number, *from.format)
-                                             : hash(3000 + format_number(from), {&a, 1}));
+  const operations::FloatFormat& format = *from.format;
+  Word bits = 0;
+  if (number) {
+    bits = static_cast<Word>(Real::bits_of(*number, format));
+  } else if (format.is_signed && format.has_infinity) {
+    bits = bits_in_order(a, format);
+  } else {
+    bits = static_cast<Word>(hash(3000 + format_number(from), {&a, 1}));
+  }
   const ElementKind integer{
       .form = ElementKind::Form::integer, .bits = from.bits, .is_signed = true};
   return operations::wrapped(bits, integer);
+}
+
+/// As far between the bits of the literals on both sides of it as its place is between theirs: compilers
+/// compare numbers by their bits. Those of negative numbers are in the other order.
+Word Field::bits_in_order(Word a, const operations::FloatFormat& format) const {
+  const ElementKind integer{
+      .form = ElementKind::Form::integer, .bits = format.bits, .is_signed = true};
+  const auto turned = [&](Word bits) {
+    return bits < 0 ? bits ^ static_cast<Word>((std::uint64_t{1} << (format.bits - 1)) - 1) : bits;
+  };
+  const auto rank = [&](double number) {
+    const auto bits = static_cast<Word>(Real::bits_of(number, format));
+    return turned(operations::wrapped(bits, integer));
+  };
+  const std::uint64_t here = place(a);
+  const auto above = std::partition_point(in_order_.begin(), in_order_.end(),
+                                          [&](const Known& one) { return one.place <= here; });
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  const bool is_least = above == in_order_.begin();
+  const bool is_most = above == in_order_.end();
+  const std::uint64_t low = is_least ? 0 : std::prev(above)->place;
+  const std::uint64_t high = is_most ? ~std::uint64_t{0} : above->place;
+  const Word least = rank(is_least ? -infinite : std::prev(above)->number);
+  const Word most = rank(is_most ? infinite : above->number);
+  const auto between = static_cast<std::uint64_t>(most) - static_cast<std::uint64_t>(least);
+  if (between < 2) return turned(least);
+  const Wide part = static_cast<Wide>(here - low) * (between - 2) / (high - low + 1);
+  return turned(least + 1 + static_cast<Word>(static_cast<std::uint64_t>(part)));
 }
 
 Word Field::of_bits(Word bits, const ElementKind& to) const {

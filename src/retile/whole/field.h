@@ -135,7 +135,7 @@ class Field {
   [[nodiscard]] Word rounded(Word a, Size exponent_bits, Size mantissa_bits) const;
   /// To an integer or a truth value.
   [[nodiscard]] Word to_integer(Word a, const ElementKind& to) const;
-  /// Bits of a number, and the number of bits.
+  /// Bits of a number, and the number of bits. Those of two numbers are in the numbers' order.
   [[nodiscard]] Word to_bits(Word a, const ElementKind& from) const;
   [[nodiscard]] Word of_bits(Word bits, const ElementKind& to) const;
 
@@ -185,6 +185,7 @@ class Field {
     return mixed(mixed(value(a) ^ begin_, order_), key_);
   }
   void place_literals(std::mt19937_64& random, std::vector<double> literals);
+  [[nodiscard]] Word bits_in_order(Word a, const operations::FloatFormat& format) const;
   [[nodiscard]] bool is_negative(Word a) const { return less(a, neg(a)); }
 
   template <Size rows, Size columns>
@@ -200,6 +201,7 @@ class Field {
     double number = 0;
   };
   std::unordered_map<Word, Known> literals_;  // and where each of them stands
+  std::vector<Known> in_order_;               // the same ones
   std::bitset<1024> may_be_literal_;          // by the rest of a number
   std::uint64_t key_ = 0;                     // of functions without algebra
   Size root_order_ = 1;

@@ -372,7 +372,7 @@ class Kernels {
     const auto only = program.only_operation();
     const bool is_kept_last = !kept.empty() && kept.back() + 1 == shape.size();
     // Nobody says in which order numbers are put together: where that matters, it is the other way round.
-    const bool is_turned = only == Id::subtract || only == Id::divide;
+    const bool is_turned = inner.size() > 1 && (only == Id::subtract || only == Id::divide);
     if (count == 1 && only && !is_turned &&
         with_operation(domain_, *only, kind, [&](const auto& op) {
           fold(op, operands[0]->words, outer, inner, is_kept_last, operands[1]->words[0],

@@ -80,6 +80,7 @@ class Calculator {
         return {compared(std::get<CompareDetail>(instruction.detail), kinds[0], operands) ? 1 : 0};
       case Id::convert:
         return converted(operands[0], kinds[0], to);
+      case Id::bitcast:
       case Id::bitcast_convert:
         return bit_cast(instruction, operands[0], kinds[0], to);
       case Id::is_finite:
@@ -264,7 +265,8 @@ class ScalarProgram {
         set_constant(one);
         continue;
       }
-      if (!is_elementwise(one.id) && one.id != Id::broadcast && one.id != Id::reshape) {
+      const bool is_renamed = one.id == Id::broadcast || one.id == Id::reshape;
+      if (!is_elementwise(one.id) && !is_renamed && one.id != Id::bitcast) {
         throw NotEvaluated{"it is not evaluated inside of a computation of scalars", one.place};
       }
       steps_.push_back(step_of(one));
@@ -325,7 +327,8 @@ class ScalarProgram {
       out.kinds[k] = computation_.values[one.operands[k]].type.kind;
     }
     out.to = computation_.values[out.result].type.kind;
-    out.is_same = one.id == Id::broadcast || one.id == Id::reshape;
+    out.is_same = one.id == Id::broadcast || one.id == Id::reshape ||
+                  (one.id == Id::bitcast && out.kinds[0] == out.to);
     return out;
   }
   void set_constant(const Instruction& one) {
