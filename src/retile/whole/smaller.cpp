@@ -906,6 +906,13 @@ std::vector<std::pair<Size, Size>> divided_extents(const Module& module, const M
   return {out.begin(), out.end()};
 }
 
+/// Whether it has the same extents, or is so large that even one draw of it takes too long.
+bool is_no_other(const Divided& others, const Divided& texts, double most_work) {
+  constexpr double longer = 4;
+  const double work = work_of(others.before) + work_of(others.after);
+  return others.extents == texts.extents || (most_work > 0 && work > longer * most_work);
+}
+
 /// Whether all is there that can be counted at all.
 bool has_elements(const Module& module) {
   for (const Computation& computation : module.computations) {
@@ -1007,7 +1014,7 @@ std::optional<Smaller> smaller(const Module& before, const Module& after, const 
   }
   if (out.texts.extents.empty()) return std::nullopt;
   out.others = divided(at_least > 2 ? at_least / 2 : 2 * at_least);
-  if (out.others && out.others->extents == out.texts.extents) out.others.reset();
+  if (out.others && is_no_other(*out.others, out.texts, most_work)) out.others.reset();
   out.may_miscount = may_miscount(own_before, first, own_after, second, out.texts.extents);
   return out;
 }
