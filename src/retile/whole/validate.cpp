@@ -475,13 +475,13 @@ Spot spot_making(const Computation& in, ValueId value) {
 Spot spot_or_copy(const Computation& in, const Repair& repair) {
   const Instruction& nearest = in.body[repair.nearest];
   const ValueId value = nearest.results[repair.nearest == repair.instruction ? repair.part : 0];
-  const auto last = std::find_if(in.copies.rbegin(), in.copies.rend(),
+  const auto copy = std::find_if(in.copies.begin(), in.copies.end(),
                                  [&](const CopiedValue& one) { return one.value == value; });
-  if (last == in.copies.rend()) return spot_of(in, nearest);
-  return {.value = last->name,
-          .opcode = last->opcode,
-          .line = last->place.line,
-          .source = last->source};
+  if (copy == in.copies.end()) return spot_of(in, nearest);
+  return {.value = copy->name,
+          .opcode = copy->opcode,
+          .line = copy->place.line,
+          .source = copy->source};
 }
 
 /// All values of two entries, where they are not too many.
