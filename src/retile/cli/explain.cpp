@@ -10,6 +10,7 @@
 #include "retile/cli/foreign.h"
 #include "retile/cli/json.h"
 #include "retile/cli/report.h"
+#include "retile/cli/validate_folder.h"
 #include "retile/cli/verb.h"
 #include "retile/core/names.h"
 #include "retile/emit/emit.h"
@@ -31,13 +32,18 @@ One argument: XLA's warning `Involuntary full rematerialization`, or a file (- f
 warnings, or a file that `retile check` reads, such as a trace of DTensor. Two arguments: the two ends.
 The plan comes in the form of the notation that was read, or as --as says.
 
+A folder of XLA's dumps, or two files, the texts before and after the partitioner: what whole programs move,
+as `retile validate --explain` says it.
+
 Exit codes: 0 explained, 2 the input cannot be read or --as cannot say the plan.
 
 Examples:
   retile explain "$(grep Involuntary log.txt | head -n 1)"
   retile explain --as sdy log.txt
   retile explain --shape 16,64 "NamedSharding(mesh=Mesh('x': 4), spec=P('x'))" "P(None, 'x')"
-  retile explain trace.json)HELP";
+  retile explain trace.json
+  retile explain dump
+  retile explain before.hlo after.hlo)HELP";
 
 struct ExplainArguments {
   ProblemArguments problem;
@@ -432,7 +438,17 @@ Result<Explanation> answer(Question question, std::optional<emit::Form> asked,
   return out;
 }
 
+/// Whether the arguments are a folder or two files, of whole programs.
+bool are_programs(const ExplainArguments& arguments) {
+  const ProblemArguments& ends = arguments.problem;
+  if (!ends.to) return is_folder(*ends.from);
+  return is_file(*ends.from) && is_file(*ends.to);
+}
+
 Outcome work_on(const ExplainArguments& arguments) {
+  if (are_programs(arguments)) {
+    return explain_programs(*arguments.problem.from, arguments.problem.to, arguments.json);
+  }
   std::optional<emit::Form> asked;
   if (arguments.form) {
     const auto form =
@@ -466,7 +482,7 @@ class ExplainVerb final : public Verb {
   [[nodiscard]] std::string footer() const override { return explain_footer; }
   void add_options(OptionList& options) override {
     given_.problem.add_mesh_options(options);
-    options.text("FROM", given_.problem.from, "a warning, a file, - for stdin, or the start",
+    options.text("FROM", given_.problem.from, "a warning, a file, - for stdin, the start, or a folder",
                  "TEXT");
     options.text("TO", given_.problem.to, "the end, where FROM is the start", "TYPE");
     options.text("--dtype", given_.dtype, "type of elements, such as bf16, where nobody says it",
@@ -475,8 +491,14 @@ class ExplainVerb final : public Verb {
                  "the plan as sdy, stablehlo, hlo, mlir19, mlir22, jax or mpi-c", "FORM");
     options.flag("--json", given_.json, "print one JSON object per reshard, retile.explain/1");
   }
+  /// A folder has as many texts as it has.
+  [[nodiscard]] std::optional<Size> usual_timeout() const override {
+    if (given_.problem.from && !given_.problem.to && is_folder(*given_.problem.from)) return {};
+    return usual_seconds;
+  }
   [[nodiscard]] std::optional<Complaint> settle() override {
     if (!given_.problem.from) return Complaint{"a warning, a file, or the two ends are missing"};
+    if (are_programs(given_)) return std::nullopt;
     return given_.problem.to ? given_.problem.missing() : std::nullopt;
   }
   [[nodiscard]] Outcome work() const override { return work_on(given_); }

@@ -14,7 +14,6 @@
 #include "retile/cli/validate_folder.h"
 #include "retile/cli/validate_shrink.h"
 #include "retile/cli/verb.h"
-#include "retile/report/validation.h"
 
 namespace retile::cli {
 namespace {
@@ -36,6 +35,7 @@ Examples:
   retile validate --json before.hlo after.hlo
   retile validate --extents full before.hlo after.hlo
   retile validate --from '{replicated}; {devices=[2,1]<=[2]}' before.hlo after.hlo
+  retile validate --explain before.hlo after.hlo
   retile validate dump
   retile validate --passes dump)HELP";
 
@@ -49,6 +49,7 @@ struct ValidateArguments {
   std::optional<std::string> to;
   ProgramShrinkArguments shrink;
   bool passes = false;
+  bool explains = false;
   bool json = false;
 };
 
@@ -79,6 +80,7 @@ Result<whole::Extents> extents_of(const std::string& word) {
 Result<whole::ValidateOptions> options_of(const ValidateArguments& arguments) {
   whole::ValidateOptions out;
   out.timeout_seconds = time_limit().seconds_left();
+  out.explains = arguments.explains;
   out.most_bytes = memory_limit() / 2;  // the other half is for texts and what is read of them
   if (arguments.draws) {
     const auto draws = parse_count(*arguments.draws, "--draws", 1, most_draws);
@@ -125,18 +127,7 @@ Outcome work_on(const ValidateArguments& arguments) {
   if (!arguments.after) {
     return validate_folder({*arguments.before, arguments.passes, arguments.json}, *options);
   }
-  const auto before = read_text(*arguments.before, "BEFORE");
-  if (!before) return failed(before.error());
-  const auto after = read_text(*arguments.after, "AFTER");
-  if (!after) return failed(after.error());
-  const auto validation = whole::validate(*before, name_of_source(*arguments.before), *after,
-                                          name_of_source(*arguments.after), *options);
-  if (!validation) return failed(validation.error());
-  Outcome out;
-  if (validation->answer == whole::Answer::wrong) out.exit = Exit::no;
-  if (validation->answer == whole::Answer::undecided) out.exit = Exit::undecided;
-  out.out = arguments.json ? report::json_of(*validation) : report::text_of(*validation);
-  return out;
+  return validate_pair(*arguments.before, *arguments.after, arguments.json, *options);
 }
 
 class ValidateVerb final : public Verb {
@@ -160,6 +151,8 @@ class ValidateVerb final : public Verb {
                  "shardings of the arguments where BEFORE says none, with ; between them", "S;..");
     options.text("--to", given_.to, "the same of the results", "S;..");
     options.flag("--passes", given_.passes, "compare all neighbours of a folder of passes");
+    options.flag("--explain", given_.explains,
+                 "say what AFTER moves: its reshards beside plans, large values, collectives");
     options.flag("--shrink", given_.shrink.wanted, "the smallest program that is still wrong");
     options.text("--peer", given_.shrink.peer,
                  "with --shrink: a command that makes AFTER of {before}, in {after} or on stdout",

@@ -9,6 +9,7 @@
 
 #include "retile/cli/limits.h"
 #include "retile/report/folder.h"
+#include "retile/report/validation.h"
 #include "retile/whole/folder.h"
 
 namespace retile::cli {
@@ -73,6 +74,29 @@ bool is_folder(const std::string& path) {
   return fs::is_directory(path, failed);
 }
 
+bool is_file(const std::string& path) {
+  std::error_code failed;
+  return fs::is_regular_file(path, failed);
+}
+
+Outcome validate_pair(const std::string& before, const std::string& after, bool as_json,
+                      const whole::ValidateOptions& options) {
+  const auto name_of = [](const std::string& path) { return path == "-" ? "stdin" : path; };
+  const auto first = read_text(before, "BEFORE");
+  if (!first) return failed(first.error());
+  const auto second = read_text(after, "AFTER");
+  if (!second) return failed(second.error());
+  const auto validation =
+      whole::validate(*first, name_of(before), *second, name_of(after), options);
+  if (!validation) return failed(validation.error());
+  Outcome out;
+  if (validation->answer == whole::Answer::wrong) out.exit = Exit::no;
+  if (validation->answer == whole::Answer::undecided) out.exit = Exit::undecided;
+  if (!options.judges && validation->movement) out.exit = Exit::yes;
+  out.out = as_json ? report::json_of(*validation) : report::text_of(*validation);
+  return out;
+}
+
 Outcome validate_folder(const FolderArguments& arguments, const whole::ValidateOptions& options) {
   const auto files = files_of(arguments.folder);
   if (!files) return failed(files.error());
@@ -101,8 +125,19 @@ Outcome validate_folder(const FolderArguments& arguments, const whole::ValidateO
                                      : report::text_of(judged);
   }
   if (!is_judged) return nothing_judged(arguments.folder, modules);
-  out.exit = exit_of_answers(modules);
+  out.exit = options.judges ? exit_of_answers(modules) : Exit::yes;
   return out;
+}
+
+Outcome explain_programs(const std::string& before, const std::optional<std::string>& after,
+                         bool as_json) {
+  whole::ValidateOptions options;
+  options.judges = false;
+  options.explains = true;
+  options.timeout_seconds = time_limit().seconds_left();
+  options.most_bytes = memory_limit() / 2;  // the other half is for texts and what is read of them
+  if (after) return validate_pair(before, *after, as_json, options);
+  return validate_folder({before, false, as_json}, options);
 }
 
 }  // namespace retile::cli

@@ -1,6 +1,7 @@
-// retile validate DIR: the modules of a folder of dumps.
+// retile validate: a pair of texts, and the modules of a folder of dumps.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "retile/cli/common.h"
@@ -15,9 +16,18 @@ struct FolderArguments {
 };
 
 [[nodiscard]] bool is_folder(const std::string& path);
+[[nodiscard]] bool is_file(const std::string& path);
+
+/// Two texts, each of a file or of stdin (`-`).
+[[nodiscard]] Outcome validate_pair(const std::string& before, const std::string& after,
+                                    bool as_json, const whole::ValidateOptions& options);
 
 /// Every module of the folder; the exit code is the worst.
 [[nodiscard]] Outcome validate_folder(const FolderArguments& arguments,
                                       const whole::ValidateOptions& options);
+
+/// What the programs of a folder move, or those of a pair of texts, without a verdict.
+[[nodiscard]] Outcome explain_programs(const std::string& before,
+                                       const std::optional<std::string>& after, bool as_json);
 
 }  // namespace retile::cli

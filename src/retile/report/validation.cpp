@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "retile/core/names.h"
+#include "retile/report/movement.h"
+#include "retile/report/spot.h"
 
 namespace retile::report {
 namespace {
@@ -66,13 +68,6 @@ std::string blame_text(const whole::Blame& blame) {
   return out;
 }
 
-Json spot_json(const whole::Spot& spot) {
-  return {{"value", spot.value},
-          {"op", spot.opcode},
-          {"line", spot.line},
-          {"source", spot.source.empty() ? Json(nullptr) : Json(spot.source)}};
-}
-
 std::string sizes_text(const whole::Validation& validation) {
   return fmt::format("{} and {} on {}; {} and {}", counted(validation.arguments, "argument"),
                      counted(validation.results, "result"), counted(validation.devices, "device"),
@@ -83,6 +78,9 @@ std::string sizes_text(const whole::Validation& validation) {
 }  // namespace
 
 std::string text_of(const whole::Validation& validation) {
+  if (!validation.is_judged) {
+    return fmt::format("{}\n", sizes_text(validation)) + movement_text(validation);
+  }
   std::string out(word_of(validation.answer));
   switch (validation.answer) {
     case whole::Answer::right:
@@ -122,13 +120,13 @@ std::string text_of(const whole::Validation& validation) {
     out += fmt::format("  {} was taken as a function of which nothing is known, {}\n", clean(name),
                        counted(times, "time"));
   }
-  return out;
+  return out + movement_text(validation);
 }
 
 std::string json_of(const whole::Validation& validation) {
   Json out;
   out["schema"] = "retile.validation/1";
-  out["answer"] = word_of(validation.answer);
+  out["answer"] = validation.is_judged ? Json(word_of(validation.answer)) : Json(nullptr);
   out["why"] = validation.why.empty() ? Json(nullptr) : Json(validation.why);
   out["line"] = validation.line > 0 ? Json(validation.line) : Json(nullptr);
   out["text"] =
@@ -179,6 +177,11 @@ std::string json_of(const whole::Validation& validation) {
   out["notes"] = validation.notes;
   out["unknown"] = Json::object();
   for (const auto& [name, times] : validation.unknown) out["unknown"][name] = times;
+  if (validation.movement || !validation.unexplained.empty()) {
+    out["movement"] = Json::parse(movement_json(validation));
+    out["unexplained"] =
+        validation.unexplained.empty() ? Json(nullptr) : Json(validation.unexplained);
+  }
   return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -261,14 +261,15 @@ std::vector<Held> Evaluator<Domain>::run_computation(ComputationId id, std::vect
   const auto& dying = lifetimes(id);
   Frame frame(in.values.size());
   for (std::size_t k = 0; k < arguments.size(); ++k) {
+    if (look) look(in, nullptr, in.parameters[k], arguments[k]);
     frame[in.parameters[k]] = std::move(arguments[k]);
   }
   for (std::size_t k = 0; k < in.body.size(); ++k) {
     const Instruction& one = in.body[k];
     ++counts_.instructions;
-    std::vector<Held> made = applied(in, one, frame);
+    std::vector<Held> made = applied(in, one, frame, look);
     for (std::size_t r = 0; r < made.size(); ++r) {
-      if (look) look(one, r, made[r]);
+      if (look) look(in, &one, one.results[r], made[r]);
       frame[one.results[r]] = std::move(made[r]);
     }
     for (const ValueId value : dying[k]) frame[value].clear();
@@ -310,12 +311,12 @@ Held Evaluator<Domain>::again_with(std::vector<Held> values, ValueId value, Held
 
 template <typename Domain>
 std::vector<Held> Evaluator<Domain>::applied(const Computation& in, const Instruction& one,
-                                             const Frame& frame) {
+                                             const Frame& frame, const Look& look) {
   limits_.work(1000);
   std::vector<Held> operands;
   for (const ValueId operand : one.operands) operands.push_back(frame[operand]);
-  if (one.id == Id::while_loop) return looped(one, std::move(operands));
-  if (one.id == Id::conditional) return chosen(in, one, operands);
+  if (one.id == Id::while_loop) return looped(one, std::move(operands), look);
+  if (one.id == Id::conditional) return chosen(in, one, operands, look);
   Kernels<Domain> kernels(module_, in, domain_, limits_);
   Exchange<Domain> exchange(in, kernels, devices_, limits_);
   if (exchanges(one) && static_cast<std::size_t>(module_.devices()) != devices_) {
@@ -391,10 +392,11 @@ void Evaluator<Domain>::see_parted(const Instruction& one) {
 }
 
 template <typename Domain>
-std::vector<Held> Evaluator<Domain>::looped(const Instruction& one, std::vector<Held> operands) {
+std::vector<Held> Evaluator<Domain>::looped(const Instruction& one, std::vector<Held> operands,
+                                            const Look& look) {
   const std::vector<bool> here = comes_;
   for (Size rounds = 0;; ++rounds) {
-    const std::vector<Held> goes_on = run_computation(one.calls[0], operands, {});
+    const std::vector<Held> goes_on = run_computation(one.calls[0], operands, look);
     for (std::size_t d = 0; d < devices_; ++d) {
       comes_[d] = comes_[d] && goes_on.front()[d]->words.front() != 0;
     }
@@ -405,11 +407,11 @@ std::vector<Held> Evaluator<Domain>::looped(const Instruction& one, std::vector<
       return operands;
     }
     if (comes_ == here) {
-      operands = run_computation(one.calls[1], std::move(operands), {});
+      operands = run_computation(one.calls[1], std::move(operands), look);
       continue;
     }
     // Devices that are through keep what they have.
-    const std::vector<Held> next = run_computation(one.calls[1], operands, {});
+    const std::vector<Held> next = run_computation(one.calls[1], operands, look);
     for (std::size_t k = 0; k < operands.size(); ++k) {
       for (std::size_t d = 0; d < devices_; ++d) {
         if (comes_[d]) operands[k][d] = next[k][d];
@@ -420,7 +422,8 @@ std::vector<Held> Evaluator<Domain>::looped(const Instruction& one, std::vector<
 
 template <typename Domain>
 std::vector<Held> Evaluator<Domain>::run_branch(const Instruction& one, Word branch,
-                                                const std::vector<Held>& operands) {
+                                                const std::vector<Held>& operands,
+                                                const Look& look) {
   counts_.branches.emplace(&one, branch);
   std::size_t begin = 1;
   for (Word k = 0; k < branch; ++k) {
@@ -429,12 +432,13 @@ std::vector<Held> Evaluator<Domain>::run_branch(const Instruction& one, Word bra
   const ComputationId chosen = one.calls[static_cast<std::size_t>(branch)];
   const std::size_t count = module_.computations[chosen].parameters.size();
   const auto first = operands.begin() + static_cast<std::ptrdiff_t>(begin);
-  return run_computation(chosen, {first, first + static_cast<std::ptrdiff_t>(count)}, {});
+  return run_computation(chosen, {first, first + static_cast<std::ptrdiff_t>(count)}, look);
 }
 
 template <typename Domain>
 std::vector<Held> Evaluator<Domain>::chosen(const Computation& in, const Instruction& one,
-                                            const std::vector<Held>& operands) {
+                                            const std::vector<Held>& operands,
+                                            const Look& look) {
   const auto branches = static_cast<Word>(one.calls.size());
   // A truth value chooses the first branch where it is true; an index beyond the ends the last one.
   const ElementKind& kind = in.values[one.operands.front()].type.kind;
@@ -450,7 +454,7 @@ std::vector<Held> Evaluator<Domain>::chosen(const Computation& in, const Instruc
   std::vector<Held> out;
   for (const auto& [branch, mine] : devices) {
     comes_ = mine;
-    std::vector<Held> made = run_branch(one, branch, operands);
+    std::vector<Held> made = run_branch(one, branch, operands, look);
     if (out.empty()) out = made;
     for (std::size_t k = 0; k < out.size(); ++k) {
       for (std::size_t d = 0; d < devices_; ++d) {

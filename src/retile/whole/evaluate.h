@@ -44,8 +44,10 @@ class Evaluator {
         limits_(limits),
         lifetimes_(module.computations.size()) {}
 
-  /// Called with every value of the entry that was made.
-  using Look = std::function<void(const Instruction&, std::size_t result, const Held&)>;
+  /// Called with every parameter and every result of a computation each time it is run; a parameter
+  /// has no instruction.
+  using Look =
+      std::function<void(const Computation& in, const Instruction*, ValueId value, const Held&)>;
 
   /// The results. Throws NotEvaluated and LimitReached.
   [[nodiscard]] std::vector<Held> run(std::vector<Held> arguments, const Look& look = {});
@@ -63,14 +65,14 @@ class Evaluator {
   [[nodiscard]] const std::vector<std::vector<ValueId>>& lifetimes(ComputationId id);
   /// What an instruction makes.
   [[nodiscard]] std::vector<Held> applied(const Computation& in, const Instruction& instruction,
-                                          const Frame& frame);
-  [[nodiscard]] std::vector<Held> looped(const Instruction& instruction,
-                                         std::vector<Held> operands);
+                                          const Frame& frame, const Look& look);
+  [[nodiscard]] std::vector<Held> looped(const Instruction& instruction, std::vector<Held> operands,
+                                         const Look& look);
   [[nodiscard]] std::vector<Held> chosen(const Computation& in, const Instruction& instruction,
-                                         const std::vector<Held>& operands);
+                                         const std::vector<Held>& operands, const Look& look);
   /// What devices that come here make in a branch, and others whatever it is.
   [[nodiscard]] std::vector<Held> run_branch(const Instruction& instruction, Word branch,
-                                             const std::vector<Held>& operands);
+                                             const std::vector<Held>& operands, const Look& look);
   /// Notes an exchange that not all devices of a group come to.
   void see_parted(const Instruction& instruction);
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -478,6 +479,7 @@ class HloBuilder {
   }
   void add(const hlo::Instruction& instruction) {
     const std::string_view opcode = instruction.opcode.value;
+    note_sharding(instruction);
     if (add_plumbing(instruction)) return;
     const std::string_view started = without(opcode, "-start");
     const std::string_view done = without(opcode, "-done");
@@ -493,6 +495,15 @@ class HloBuilder {
     }
     check_attributes(instruction, *row);
     emit(instruction, row->id, detail_of(instruction, row->id), calls_of(instruction, row->id));
+  }
+  void note_sharding(const hlo::Instruction& instruction) {
+    const hlo::Attribute* sharding = instruction.find("sharding");
+    if (sharding == nullptr || instruction.type.is_tuple) return;
+    const foreign::TileType& type = instruction.type.parts.front();
+    std::string text(text_of(sharding->value));
+    if (!declared_.emplace(text, type.element, type.extents).second) return;
+    out_.declared.push_back({.sharding = std::move(text),
+                             .type = {operations::element_kind(type.element), type.extents}});
   }
   static void check_attributes(const hlo::Instruction& instruction, const Row& row) {
     const auto none = operations::hlo_attributes_without_meaning();
@@ -1105,6 +1116,7 @@ class HloBuilder {
   std::map<const hlo::Computation*, std::optional<ComputationId>> made_;
   std::map<const hlo::Computation*, std::string> told_;  // what a computation is but for names
   std::map<std::string, Place, std::less<>> shardings_;  // of values that were given one
+  std::set<std::tuple<std::string, std::string, Shape>> declared_;
   std::size_t depth_ = 0;
   std::size_t count_ = 0;
 };

@@ -192,6 +192,12 @@ struct End {
   TextPlace place = {};
 };
 
+/// A sharding that the text gives to some array, whatever operation makes it.
+struct Declared {
+  std::string sharding;
+  ArrayType type;
+};
+
 struct Module {
   std::string name;
   Size replicas = 1;
@@ -200,6 +206,7 @@ struct Module {
   ComputationId entry = 0;
   std::vector<End> starts;      ///< of every parameter of the entry
   std::vector<End> ends;        ///< of every result
+  std::vector<Declared> declared = {};  ///< in the order of the text
   bool is_partitioned = false;  ///< whether the text says that the partitioner has been there
 
   [[nodiscard]] Size devices() const { return replicas * partitions; }

@@ -452,9 +452,17 @@ class StablehloBuilder {
         return {};
     }
   }
+  void note_sharding(const mlir::Op& op) {
+    const mlir::Attribute* sharding = mlir::find(op, "sharding");
+    const std::vector<ValueId> values = operands(op);
+    if (sharding == nullptr || values.size() != 1) return;
+    out_.declared.push_back({.sharding = mlir::with_mesh(context_, sharding->place),
+                             .type = frame_->out.values[values.front()].type});
+  }
   /// What only names values anew, or stands for others; whether it was such.
   bool add_plumbing(const mlir::Op& op) {
     if (std::find(identities.begin(), identities.end(), op.name) != identities.end()) {
+      note_sharding(op);
       define(op, operands(op));
     } else if (op.name == "call" || op.name == "func.call") {
       call(op);

@@ -25,6 +25,7 @@
 #include "retile/whole/chance.h"
 #include "retile/whole/constants.h"
 #include "retile/whole/evaluate.h"
+#include "retile/whole/explain.h"
 #include "retile/whole/field.h"
 #include "retile/whole/read.h"
 #include "retile/whole/real.h"
@@ -581,19 +582,21 @@ class Run {
     const Computation& second = after.main();
     Search search(first);
     AllValues all(first, arguments.before, second, arguments.after);
-    static_cast<void>(
-        first_.run(arguments.before, [&](const Instruction& one, std::size_t k, const Held& held) {
-          search.look_for(one.results[k], held);
-          all.keep_first(one.results[k], held);
+    static_cast<void>(first_.run(
+        arguments.before,
+        [&](const Computation& in, const Instruction* one, ValueId value, const Held& held) {
+          if (&in != &first || one == nullptr) return;
+          search.look_for(value, held);
+          all.keep_first(value, held);
         }));
-    for (std::size_t k = 0; k < second.parameters.size(); ++k) {
-      search.see(std::nullopt, second.values[second.parameters[k]].type, arguments.after[k]);
-    }
-    static_cast<void>(
-        second_.run(arguments.after, [&](const Instruction& one, std::size_t k, const Held& held) {
-          search.see(static_cast<std::size_t>(&one - second.body.data()),
-                     second.values[one.results[k]].type, held);
-          all.keep_second(one.results[k], held);
+    static_cast<void>(second_.run(
+        arguments.after,
+        [&](const Computation& in, const Instruction* one, ValueId value, const Held& held) {
+          if (&in != &second) return;
+          std::optional<std::size_t> index;
+          if (one != nullptr) index = static_cast<std::size_t>(one - second.body.data());
+          search.see(index, second.values[value].type, held);
+          if (one != nullptr) all.keep_second(value, held);
         }));
     const auto lost = search.lost(result);
     const auto repair = repair_of(before, after, std::move(all), result, lost);
@@ -875,9 +878,11 @@ class Validator {
                       : matching_.is_per_device ? "per device"
                                                 : "same shapes";
     try {
-      const Size draws = draw_count();
+      out_.is_judged = options_.judges;
+      const Size draws = options_.judges ? draw_count() : 0;
       for (Size draw = 0; goes_on(draw, draws); ++draw) look(draw);
       out_.draws = static_cast<Size>(out_.primes.size());
+      if (!options_.judges) return std::move(out_);
       find_unseen();
       if (!out_.difference && out_.why.empty()) look_in_reals();
       if (out_.answer == Answer::undecided && out_.why.empty()) set_right();
@@ -887,6 +892,33 @@ class Validator {
       undecided(refused.what, refused.place.line);
     }
     return std::move(out_);
+  }
+  /// What the text after moves, in a draw of its own.
+  void explain(Validation& out) {
+    try {
+      const Field field(options_.seed, std::lcm(root_order(before_), root_order(after_)),
+                        literals());
+      Arguments<Field> arguments(field, matching_, limits_, options_.seed, 0,
+                                 indexed_extents(before_));
+      arguments.make();
+      std::vector<ArrayType> tiles;
+      for (const auto* cuts : {&matching_.starts, &matching_.ends}) {
+        for (const Cut& cut : *cuts) tiles.push_back(cut.tile);
+      }
+      out.movement = movement_of({.before = before_,
+                                  .after = after_,
+                                  .field = field,
+                                  .before_arguments = arguments.before,
+                                  .after_arguments = arguments.after,
+                                  .devices = matching_.devices,
+                                  .tiles = tiles,
+                                  .is_global = !matching_.is_per_device},
+                                 limits_);
+    } catch (const LimitReached& limit) {
+      out.unexplained = limit.what;
+    } catch (const NotEvaluated& refused) {
+      out.unexplained = refused.what;
+    }
   }
 
  private:
@@ -1292,10 +1324,12 @@ Result<Validation> validate(std::string_view before, const std::string& before_n
   const std::size_t count_after = count_of(*b);
   const Size computed = with_computed_constants(*a, *b);
   const Size reciprocals = with_whole_reciprocals(*a, *b);
-  auto validation =
-      validation_of({*std::move(a), *std::move(b), *std::move(matching), {}}, before_name, options);
+  const Pair pair{*std::move(a), *std::move(b), *std::move(matching), {}};
+  auto validation = validation_of(pair, before_name, options);
   if (!validation) return refuse(validation.error());
   Validation out = *std::move(validation);
+  // At all extents: bytes are told.
+  if (options.explains) Validator(pair.before, pair.after, pair.matching, options).explain(out);
   out.instructions_before = count_before;
   out.instructions_after = count_after;
   if (computed > 0) {

@@ -12,6 +12,8 @@
 
 #include "retile/core/result.h"
 #include "retile/core/size.h"
+#include "retile/whole/movement.h"
+#include "retile/whole/spot.h"
 
 namespace retile::whole {
 
@@ -32,6 +34,8 @@ struct ValidateOptions {
   /// each, of which empty ones say nothing.
   std::vector<std::string> from = {};
   std::vector<std::string> to = {};
+  bool judges = true;    ///< else nothing is compared, and the answer is `undecided`
+  bool explains = false;  ///< says what the text after moves
 };
 
 enum class Answer { right, wrong, undecided };
@@ -54,14 +58,6 @@ struct Difference {
   std::vector<ArgumentValue> integers;  ///< of the draw that showed it
   Size differing = 0;                   ///< elements of this result on this device
   Size elements = 0;                    ///< of how many
-};
-
-/// An operation of a text.
-struct Spot {
-  std::string value;  ///< what it makes, as the text spells it
-  std::string opcode;
-  std::size_t line = 0;
-  std::string source = {};  ///< the line of the user's program, where the text says it
 };
 
 /// Where the program after the pass lost its way.
@@ -101,6 +97,9 @@ struct Validation {
   /// Extents of the text before that were divided, and what became of them.
   std::vector<std::pair<Size, Size>> reduced;
   std::vector<std::string> notes;
+  bool is_judged = true;             ///< else `answer` says nothing
+  std::optional<Movement> movement;  ///< where it was asked for
+  std::string unexplained;           ///< or why there is none
 };
 
 /// \error as the readers of both texts; unsupported, bad_argument (texts that do not go together)

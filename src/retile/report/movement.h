@@ -1,0 +1,15 @@
+// What the text after a partitioner moves, as text and as JSON.
+#pragma once
+
+#include <string>
+
+#include "retile/whole/validate.h"
+
+namespace retile::report {
+
+/// Reshards beside what would do, large values, and collectives; where there is none of it, why.
+[[nodiscard]] std::string movement_text(const whole::Validation& validation);
+/// The same as one JSON value; `null` where it was not asked for or is not there.
+[[nodiscard]] std::string movement_json(const whole::Validation& validation);
+
+}  // namespace retile::report

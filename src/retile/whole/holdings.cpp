@@ -1,0 +1,312 @@
+#include "retile/whole/holdings.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+namespace retile::whole {
+namespace {
+
+/// Ways to lay tiles out that are tried where elements are no names.
+constexpr std::size_t most_ways = 256;
+
+/// Whether a number with a point is hardly there by chance, as zeros, ones and infinities are.
+bool is_probe(Word word) {
+  constexpr Word least = Word{1} << 16U;
+  return word >= least;
+}
+
+std::uint64_t mixed(Word word) {
+  auto out = static_cast<std::uint64_t>(word) * 0x9e3779b97f4a7c15U;
+  out ^= out >> 29U;
+  out *= 0xbf58476d1ce4e5b9U;
+  return out ^ (out >> 32U);
+}
+
+/// The same of arrays with the same elements, whatever their order.
+Word names_of(const ArrayType& type, const Array& array) {
+  std::uint64_t out = mixed(static_cast<Word>(type.kind.bits) * 8 + static_cast<Word>(type.kind.form));
+  for (const Word word : array.words) out += mixed(word);
+  return static_cast<Word>(out);
+}
+
+/// The index of an element that stands at this place row by row.
+Shape index_at(Size place, const Shape& extents) {
+  Shape out(extents.size(), 0);
+  for (std::size_t i = extents.size(); i-- > 0;) {
+    out[i] = place % extents[i];
+    place /= extents[i];
+  }
+  return out;
+}
+
+bool is_empty(const Box& box) {
+  return std::find(box.extent.begin(), box.extent.end(), 0) != box.extent.end();
+}
+
+/// Whether the tile begins with the box, row by row.
+bool begins_with(const Array& tile, const Shape& tile_extents, const Array& whole,
+                 const Shape& extents, const Box& box, Size width) {
+  const Shape wide = strides_of(extents);
+  const Shape narrow = strides_of(tile_extents);
+  Shape rows = box.extent;
+  const Size words = (rows.empty() ? 1 : rows.back()) * width;
+  if (!rows.empty()) rows.back() = 1;
+  const Size begin = foreign::dot(box.at, wide);
+  bool is_same = true;
+  foreign::for_box(rows, [&](const Shape& at) {
+    const Word* const first = whole.words.data() + (begin + foreign::dot(at, wide)) * width;
+    is_same =
+        std::equal(first, first + words, tile.words.data() + foreign::dot(at, narrow) * width);
+    return is_same;
+  });
+  return is_same;
+}
+
+/// Ways to count tiles by digits of the device number, the major digits by the major tiles.
+class Ways {
+ public:
+  /// \param counts  of tiles in every dimension
+  Ways(Size devices, Shape counts) : rest_(std::move(counts)) {
+    for (Size prime = 2; devices > 1; ++prime) {
+      for (; devices % prime == 0; devices /= prime) sizes_.push_back(prime);
+    }
+    dims_.resize(sizes_.size());
+  }
+  /// Calls `look` with the dimension of every digit, the major digit first, its rank for one that
+  /// counts replicas; until it likes one.
+  template <typename Look>
+  bool any(const Look& look, std::size_t digit = 0) {
+    const std::size_t rank = rest_.size();
+    if (digit == sizes_.size()) {
+      const auto is_one = [](Size count) { return count == 1; };
+      return std::all_of(rest_.begin(), rest_.end(), is_one) && ++tried_ <= most_ways &&
+             look(dims_);
+    }
+    for (std::size_t i = 0; i <= rank; ++i) {
+      if (i < rank && rest_[i] % sizes_[digit] != 0) continue;
+      if (i < rank) rest_[i] /= sizes_[digit];
+      dims_[digit] = i;
+      const bool is_liked = any(look, digit + 1);
+      if (i < rank) rest_[i] *= sizes_[digit];
+      if (is_liked) return true;
+    }
+    return false;
+  }
+  /// The tile that a device has.
+  [[nodiscard]] Shape tile_of(Size device) const {
+    Shape out(rest_.size(), 0);
+    Size below = 1;
+    for (const Size size : sizes_) below *= size;
+    for (std::size_t k = 0; k < sizes_.size(); ++k) {
+      below /= sizes_[k];
+      if (dims_[k] == rest_.size()) continue;
+      Size& number = out[dims_[k]];
+      number = number * sizes_[k] + device / below % sizes_[k];
+    }
+    return out;
+  }
+
+ private:
+  Shape rest_;
+  std::vector<Size> sizes_;
+  std::vector<std::size_t> dims_;
+  std::size_t tried_ = 0;
+};
+
+}  // namespace
+
+std::size_t Holdings::look_for(const ArrayType& type, const Held& held) {
+  Sought sought{.type = type, .held = held, .tiles = {}, .devices = held.size()};
+  std::map<const Array*, std::size_t> known;
+  for (std::size_t d = 0; d < held.size(); ++d) {
+    const auto [at, is_new] = known.emplace(held[d].get(), sought.tiles.size());
+    if (is_new) sought.tiles.push_back({.block = held[d], .devices = {}, .probe = {}, .box = {}});
+    sought.tiles[at->second].devices.push_back(d);
+  }
+  const std::size_t out = sought_.size();
+  if (!type.kind.is_number()) {
+    for (std::size_t t = 0; t < sought.tiles.size(); ++t) {
+      const std::vector<Word>& words = sought.tiles[t].block->words;
+      const auto name = std::find_if(words.begin(), words.end(), is_probe);
+      if (name == words.end()) continue;
+      sought.tiles[t].probe = static_cast<std::size_t>(name - words.begin());
+      probes_[*name].push_back({.sought = out, .tile = t});
+      may_be_probe_[mixed(*name) >> (64 - filter_bits)] = true;
+      sought.is_named = true;
+    }
+  }
+  sought_.push_back(std::move(sought));
+  return out;
+}
+
+void Holdings::look_in(std::size_t number, const ArrayType& type, const Block& block) {
+  if (block->words.empty()) return;
+  ++scan_;
+  limits_.work(static_cast<Size>(block->words.size()) * 2);
+  if (!type.kind.is_number()) look_by_names(type, block);
+  bool is_held = false;
+  for (Sought& sought : sought_) {
+    if (sought.type.kind != type.kind || sought.type.extents.size() != type.extents.size()) continue;
+    std::optional<Holding> holding = found(sought, type);
+    const bool is_seen = std::any_of(sought.tiles.begin(), sought.tiles.end(),
+                                     [&](const Tile& tile) { return tile.scan == scan_; });
+    if (!holding && (is_seen || !sought.is_named)) holding = in_digits(sought, type, block);
+    if (!holding) continue;
+    is_held = true;
+    holding->reference = references_.size();
+    // The largest goes first: what is larger than a value may be something broadcast of it.
+    const auto is_smaller = [&](const Holding& other) {
+      return count_of(references_[other.reference].type) < count_of(type);
+    };
+    std::vector<Holding>& holdings = sought.holdings;
+    holdings.insert(std::find_if(holdings.begin(), holdings.end(), is_smaller),
+                    *std::move(holding));
+  }
+  if (!is_held) return;
+  references_.push_back(
+      {.number = number, .type = type, .block = block, .names = names_of(type, *block)});
+}
+
+void Holdings::look_by_names(const ArrayType& type, const Block& block) {
+  const std::size_t width = words_of(type.kind);
+  const std::vector<Word>& words = block->words;
+  for (std::size_t k = 0; k < words.size(); ++k) {
+    if (!may_be_probe_[mixed(words[k]) >> (64 - filter_bits)]) continue;
+    const auto probes = probes_.find(words[k]);
+    if (probes == probes_.end()) continue;
+    for (const Probe& probe : probes->second) {
+      Sought& sought = sought_[probe.sought];
+      Tile& tile = sought.tiles[probe.tile];
+      const Shape& extents = type.extents;
+      if (tile.scan == scan_ || sought.type.kind != type.kind ||
+          sought.type.extents.size() != extents.size() || *tile.probe % width != k % width) {
+        continue;
+      }
+      Shape at = index_at(static_cast<Size>(k / width), extents);
+      const Shape inside = index_at(static_cast<Size>(*tile.probe / width), sought.type.extents);
+      for (std::size_t i = 0; i < at.size(); ++i) at[i] -= inside[i];
+      try_at(sought, tile, type, block, std::move(at));
+    }
+  }
+}
+
+/// Where elements are no names, or stand there several times, as those of a broadcast do: the first
+/// layout in digits of the device number of which the tiles are.
+std::optional<Holding> Holdings::in_digits(const Sought& sought, const ArrayType& type,
+                                           const Block& block) const {
+  const Shape& tile = sought.type.extents;
+  Shape counts;
+  for (std::size_t i = 0; i < tile.size(); ++i) {
+    if (tile[i] < 1 || tile[i] > type.extents[i]) return std::nullopt;
+    counts.push_back((type.extents[i] + tile[i] - 1) / tile[i]);
+  }
+  const auto width = static_cast<Size>(words_of(type.kind));
+  Ways ways(static_cast<Size>(sought.devices), std::move(counts));
+  Holding out;
+  const bool is_found = ways.any([&](const auto&) {
+    out.boxes.clear();
+    limits_.work(100);
+    for (std::size_t d = 0; d < sought.devices; ++d) {
+      Box box{.at = ways.tile_of(static_cast<Size>(d)), .extent = tile};
+      for (std::size_t i = 0; i < tile.size(); ++i) {
+        box.at[i] *= tile[i];
+        box.extent[i] = std::min(tile[i], type.extents[i] - box.at[i]);
+      }
+      if (!begins_with(*sought.held[d], tile, *block, type.extents, box, width)) return false;
+      out.boxes.push_back(std::move(box));
+    }
+    return true;
+  });
+  if (!is_found) return std::nullopt;
+  return out;
+}
+
+void Holdings::try_at(const Sought& sought, Tile& tile, const ArrayType& type, const Block& block,
+                      Shape at) const {
+  Box box{.at = std::move(at), .extent = sought.type.extents};
+  for (std::size_t i = 0; i < box.at.size(); ++i) {
+    // What is padded on every device is longer by less than their number.
+    const Size longest = type.extents[i] + static_cast<Size>(sought.devices);
+    if (box.at[i] < 0 || box.extent[i] >= longest) return;
+    box.extent[i] = std::min(box.extent[i], type.extents[i] - box.at[i]);
+  }
+  if (is_empty(box)) return;
+  const auto width = static_cast<Size>(words_of(type.kind));
+  if (!begins_with(*tile.block, sought.type.extents, *block, type.extents, box, width)) return;
+  tile.scan = scan_;
+  tile.box = std::move(box);
+}
+
+std::optional<Holding> Holdings::found(const Sought& sought, const ArrayType& type) const {
+  const auto is_found = [&](const Tile& tile) { return tile.scan == scan_; };
+  if (std::none_of(sought.tiles.begin(), sought.tiles.end(), is_found)) return std::nullopt;
+  const Box none{.at = Shape(type.extents.size(), 0), .extent = Shape(type.extents.size(), 0)};
+  Holding out{.boxes = std::vector<Box>(sought.devices, none)};
+  std::vector<bool> covered(static_cast<std::size_t>(count_of(type)));
+  std::size_t count = 0;
+  const Shape strides = strides_of(type.extents);
+  for (const Tile& tile : sought.tiles) {
+    if (!is_found(tile)) continue;
+    for (const std::size_t d : tile.devices) out.boxes[d] = tile.box;
+    foreign::for_box(tile.box.extent, [&](const Shape& at) {
+      const auto k = static_cast<std::size_t>(foreign::dot(at, strides) +
+                                              foreign::dot(tile.box.at, strides));
+      if (!covered[k]) ++count;
+      covered[k] = true;
+      return true;
+    });
+  }
+  limits_.work(static_cast<Size>(covered.size()));
+  if (count < covered.size()) return std::nullopt;
+  return out;
+}
+
+std::optional<std::vector<Box>> Holdings::as_boxes_of(std::size_t reference,
+                                                      const Holding& holding) const {
+  const Reference& from = references_[holding.reference];
+  const Reference& to = references_[reference];
+  const std::size_t width = words_of(to.type.kind);
+  std::unordered_map<Word, Size> places;
+  for (std::size_t k = 0; k < to.block->words.size(); k += width) {
+    if (!places.emplace(to.block->words[k], static_cast<Size>(k / width)).second) return {};
+  }
+  limits_.work(static_cast<Size>(to.block->words.size()) * 50);
+  const Shape strides = strides_of(from.type.extents);
+  std::vector<Box> out;
+  for (const Box& box : holding.boxes) {
+    const std::size_t rank = to.type.extents.size();
+    Shape least = to.type.extents;
+    Shape most(rank, -1);
+    Size count = 0;
+    const auto see = [&](const Shape& at) {
+      const Size place = foreign::dot(at, strides) + foreign::dot(box.at, strides);
+      const auto found =
+          places.find(from.block->words[static_cast<std::size_t>(place) * width]);
+      if (found == places.end()) return false;
+      const Shape index = index_at(found->second, to.type.extents);
+      for (std::size_t i = 0; i < rank; ++i) {
+        least[i] = std::min(least[i], index[i]);
+        most[i] = std::max(most[i], index[i]);
+      }
+      ++count;
+      return true;
+    };
+    if (is_empty(box)) {
+      out.push_back({.at = Shape(rank, 0), .extent = Shape(rank, 0)});
+      continue;
+    }
+    if (!foreign::for_box(box.extent, see)) return std::nullopt;
+    Box made{.at = least, .extent = {}};
+    Size volume = 1;
+    for (std::size_t i = 0; i < rank; ++i) {
+      made.extent.push_back(most[i] - least[i] + 1);
+      volume *= made.extent.back();
+    }
+    if (volume != count) return std::nullopt;
+    out.push_back(std::move(made));
+  }
+  return out;
+}
+
+}  // namespace retile::whole
