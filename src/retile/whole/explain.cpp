@@ -339,7 +339,7 @@ class Explainer {
     out_.declared_bytes = std::max(out_.declared_bytes, bytes_of(tile));
   }
   void see_mesh(const std::string& text, const Sharding& sharding) {
-    const bool has_names = sharding.notation != Notation::hlo || text.find("mesh[") != text.npos;
+    const bool has_names = sharding.notation != Notation::hlo || text.find("mesh['") != text.npos;
     const bool fits = sharding.mesh.devices() == drawn_.devices;
     if (!out_.mesh && has_names && fits && !sharding.mesh.mesh.axes().empty()) out_.mesh = sharding.mesh;
   }

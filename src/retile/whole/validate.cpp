@@ -1305,6 +1305,7 @@ Result<void> give(std::vector<End>& ends, const std::vector<std::string>& shardi
 Result<Validation> validate(std::string_view before, const std::string& before_name,
                             std::string_view after, const std::string& after_name,
                             const ValidateOptions& options) {
+  const Deadline deadline = Deadline::in(options.timeout_seconds);
   const text::Input first{before, before_name, true};
   const text::Input second{after, after_name, true};
   auto a = read_any(first);
@@ -1328,8 +1329,11 @@ Result<Validation> validate(std::string_view before, const std::string& before_n
   auto validation = validation_of(pair, before_name, options);
   if (!validation) return refuse(validation.error());
   Validation out = *std::move(validation);
-  // At all extents: bytes are told.
-  if (options.explains) Validator(pair.before, pair.after, pair.matching, options).explain(out);
+  if (options.explains) {  // at all extents, as bytes are told
+    ValidateOptions left = options;
+    left.timeout_seconds = deadline.seconds_left();
+    Validator(pair.before, pair.after, pair.matching, left).explain(out);
+  }
   out.instructions_before = count_before;
   out.instructions_after = count_after;
   if (computed > 0) {
