@@ -197,6 +197,8 @@ CALLS = [
     (["validate", "--json", str(WHOLE / "called.hlo"), str(WHOLE / "called.hlo")], ""),
     (["validate", "--json", str(WHOLE / "block.before.hlo"), str(WHOLE / "block.after.hlo")], ""),
     (["validate", "--json", "--passes", str(WHOLE / "dump")], ""),
+    (["validate", "--json", "--explain", str(WHOLE / "gathered.before.hlo"), str(WHOLE / "gathered.after.hlo")], ""),
+    (["explain", "--json", str(WHOLE / "dump")], ""),
     (["validate", "--json", "--shrink", "--peer", "false {before}", str(WHOLE / "layer.before.hlo")], ""),
     (["run", "--json", "--backend", "sim", "-"], example("dot_product").replace('denotes einsum "ik,kj->ij"', 'denotes neg (einsum "ik,kj->ij" x w)')),
 ]

@@ -84,5 +84,55 @@ class Folders(Case):
         self.refused(retile("validate", *texts, "--extents", "small"), 2, "the values are auto, full, reduced")
 
 
+class Movement(Case):
+    BEFORE, AFTER = str(WHOLE / "gathered.before.hlo"), str(WHOLE / "gathered.after.hlo")
+
+    def movement(self, *words):
+        done = retile("explain", "--json", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        out = json.loads(done.stdout.splitlines()[0])
+        self.assertIsNone(out["answer"])
+        return out["movement"]
+
+    def test_a_plan_that_is_printed_is_right(self):
+        movement = self.movement(self.BEFORE, self.AFTER)
+        first = movement["reshards"][movement["by_saving"][0]]
+        self.assertTrue(first["whole"])
+        self.assertEqual(first["saved"], first["cost"] - first["plan"]["cost"])
+        self.assertGreater(first["saved"], 0)
+        for reshard in movement["reshards"]:
+            text = reshard["plan"]["text"]
+            self.assertEqual(retile("check", "-", stdin=text).returncode, 0, text)
+        text = first["plan"]["text"]
+        self.assertEqual(text.count("{0, 0, 0, 0, 8, 8, 8, 8}"), 1)
+        wrong = text.replace("{0, 0, 0, 0, 8, 8, 8, 8}", "{8, 8, 8, 8, 0, 0, 0, 0}")
+        self.assertEqual(retile("check", "-", stdin=wrong).returncode, 1)
+
+    def test_bytes_are_those_of_reshards_and_of_the_others(self):
+        movement = self.movement(self.BEFORE, self.AFTER)
+        all_bytes = sum(one["bytes"] * one["times"] for one in movement["collectives"])
+        parts = sum(one["bytes"] * one["times"] for one in movement["reshards"])
+        parts += sum(one["bytes"] * one["times"] for one in movement["collectives"] if one["reshard"] is None)
+        self.assertEqual(all_bytes, parts)
+        self.assertGreater(all_bytes, 0)
+
+    def test_a_verdict_goes_with_it(self):
+        done = retile("validate", "--explain", "--seed", "1", self.BEFORE, self.AFTER)
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stdout, "^right: (.|\n)*\n2 reshards\n(.|\n)*the whole array(.|\n)*\n2 runs of 2 collectives")
+        self.assertNotIn("reshard", retile("validate", "--seed", "1", self.BEFORE, self.AFTER).stdout)
+        wrong = self.write("wrong.hlo", Path(self.AFTER).read_text().replace(" tanh(", " sine("))
+        done = retile("validate", "--explain", "--seed", "1", self.BEFORE, wrong)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("2 reshards", done.stdout)
+        self.refused(retile("validate", "--explain", "--shrink", self.BEFORE, wrong), 2, "--explain is of the program as it stands")
+
+    def test_a_folder_is_explained(self):
+        done = retile("explain", str(WHOLE / "dump"))
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("all-reduce along x: 1 run, 256 bytes", done.stdout)
+        self.refused(retile("explain", self.path("")), 2, "no text of XLA's passes")
+
+
 if __name__ == "__main__":
     unittest.main()

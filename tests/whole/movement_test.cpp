@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 
 #include "retile/check/check.h"
@@ -25,15 +26,34 @@ Movement movement(const std::string& before, const std::string& after) {
   return out->movement.value_or(Movement{});
 }
 
-/// Texts on four devices over the mesh x:2,y:2. In a body `{..}` stands for the rest of a sharding.
+/// With what says that groups are of partitions.
+std::string with_channels(const std::string& body) {
+  std::string out;
+  std::istringstream lines(body);
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_global = line.find(" all-gather(") != std::string::npos ||
+                           line.find(" all-reduce(") != std::string::npos ||
+                           line.find(" reduce-scatter(") != std::string::npos;
+    for (const char* groups : {", replica_groups=", ", source_target_pairs="}) {
+      const std::size_t at = line.find(groups);
+      if (at == std::string::npos) continue;
+      line.insert(at, is_global ? ", channel_id=1, use_global_device_ids=true" : ", channel_id=1");
+    }
+    out += line + "\n";
+  }
+  return out;
+}
+
+/// Texts on four devices over the mesh x:2,y:2; between two @ stands how dimensions are cut.
 std::string text_on_4(const std::string& name, std::string body, const std::string& more = "") {
   const std::string mesh = "sharding={mesh['x'=2,'y'=2], ";
   for (std::size_t at = body.find("@["); at != std::string::npos; at = body.find("@[")) {
     const std::size_t end = body.find('@', at + 1);
-    body = body.substr(0, at) + mesh + body.substr(at + 1, end - at - 1) + "}" + body.substr(end + 1);
+    body =
+        body.substr(0, at) + mesh + body.substr(at + 1, end - at - 1) + "}" + body.substr(end + 1);
   }
-  return "HloModule m, num_partitions=4\n" + scalar_computations() + more + "ENTRY %" + name +
-         " {\n" + body + "}\n";
+  return "HloModule m, num_partitions=4\n" + scalar_computations() + with_channels(more) +
+         "ENTRY %" + name + " {\n" + with_channels(body) + "}\n";
 }
 std::string before_on_4(const std::string& body, const std::string& more = "") {
   return text_on_4("main", body, more);
@@ -90,8 +110,8 @@ TEST(Movement, an_exchange_of_tiles_is_a_reshard) {
   EXPECT_EQ(out.transfers[0].reshard, 0U);
   expect_parts(out);
   const auto prices = prices::prices_of(out, emit::Form::hlo);
-  EXPECT_EQ(prices[0].from, "[{'x','y'}, {}]");
-  EXPECT_EQ(prices[0].to, "[{}, {'x','y'}]");
+  EXPECT_EQ(prices[0].from, "[{'x', 'y'}, {}]");
+  EXPECT_EQ(prices[0].to, "[{}, {'x', 'y'}]");
   EXPECT_EQ(prices[0].bytes, 4 * 96);
   EXPECT_EQ(prices[0].most_bytes, 96);
   ASSERT_TRUE(prices[0].enough) << prices[0].unplanned;
@@ -139,8 +159,8 @@ TEST(Movement, a_value_that_is_used_on_the_way_ends_a_reshard) {
       "  %r = f32[8,16] tanh(%x), @[{}, {'x','y'}]@\n"
       "  %s = f32[8,16] sine(%x), @[{}, {}]@\n"
       "  ROOT %t = (f32[8,16], f32[8,16]) tuple(%r, %s)\n");
-  std::string after = replaced(gathered_and_sliced, "ROOT %r = f32[8,4] tanh(%part)",
-                               "%r = f32[8,4] tanh(%part)");
+  std::string after =
+      replaced(gathered_and_sliced, "ROOT %r = f32[8,4] tanh(%part)", "%r = f32[8,4] tanh(%part)");
   after += "  %s = f32[8,16] sine(%all)\n  ROOT %t = (f32[8,4], f32[8,16]) tuple(%r, %s)\n";
   const std::string declared =
       replaced(before, "tuple(%r, %s)",
@@ -159,12 +179,12 @@ const char* const sum_of_columns =
     "  ROOT %r = f32[8] reduce(%x, %zero), dimensions={1}, to_apply=%add_f32, @[{}]@\n";
 
 TEST(Movement, a_sum_is_no_reshard) {
-  const Movement out = movement(
-      before_on_4(sum_of_columns),
-      after_on_4("  %x = f32[8,4] parameter(0)\n  %zero = f32[] constant(0)\n"
-                 "  %p = f32[8] reduce(%x, %zero), dimensions={1}, to_apply=%add_f32\n"
-                 "  ROOT %r = f32[8] all-reduce(%p), replica_groups={{0,1,2,3}}, "
-                 "to_apply=%add_f32\n"));
+  const Movement out =
+      movement(before_on_4(sum_of_columns),
+               after_on_4("  %x = f32[8,4] parameter(0)\n  %zero = f32[] constant(0)\n"
+                          "  %p = f32[8] reduce(%x, %zero), dimensions={1}, to_apply=%add_f32\n"
+                          "  ROOT %r = f32[8] all-reduce(%p), replica_groups={{0,1,2,3}}, "
+                          "to_apply=%add_f32\n"));
   EXPECT_TRUE(out.reshards.empty());
   ASSERT_EQ(out.transfers.size(), 1U);
   EXPECT_EQ(out.transfers[0].cost, 16);
@@ -201,11 +221,13 @@ TEST(Movement, loops_count) {
       "%again (p: " + state + ") -> pred[] {\n  %p = " + state +
       " parameter(0)\n  %k = s32[] get-tuple-element(%p), index=0\n  %n = s32[] constant(3)\n"
       "  ROOT %c = pred[] compare(%k, %n), direction=LT\n}\n"
-      "%body (p: " + state + ") -> " + state + " {\n  %p = " + state +
+      "%body (p: " +
+      state + ") -> " + state + " {\n  %p = " + state +
       " parameter(0)\n  %k = s32[] get-tuple-element(%p), index=0\n"
       "  %v = f32[8,16] get-tuple-element(%p), index=1\n  %one = s32[] constant(1)\n"
       "  %next = s32[] add(%k, %one)\n  %sum = f32[8,16] add(%v, %v)\n"
-      "  %made = f32[8,16] tanh(%sum)\n  ROOT %t = " + state + " tuple(%next, %made)\n}\n";
+      "  %made = f32[8,16] tanh(%sum)\n  ROOT %t = " +
+      state + " tuple(%next, %made)\n}\n";
   std::string after_loop = before_loop;
   for (std::size_t at; (at = after_loop.find("f32[8,16]")) != std::string::npos;) {
     after_loop.replace(at, 9, "f32[2,16]");
@@ -218,19 +240,20 @@ TEST(Movement, loops_count) {
                         "  %start = s32[] reshape(%place)\n  %zero = s32[] constant(0)\n"
                         "  %made = f32[2,16] dynamic-slice(%wide, %start, %zero), "
                         "dynamic_slice_sizes={2,16}\n");
-  const std::string run = "  %zero = s32[] constant(0)\n  %t = (s32[], f32[N,16]) tuple(%zero, %x)\n"
-                          "  %w = (s32[], f32[N,16]) while(%t), condition=%again, body=%body\n"
-                          "  ROOT %r = f32[N,16] get-tuple-element(%w), index=1";
+  const std::string run =
+      "  %zero = s32[] constant(0)\n  %t = (s32[], f32[N,16]) tuple(%zero, %x)\n"
+      "  %w = (s32[], f32[N,16]) while(%t), condition=%again, body=%body\n"
+      "  ROOT %r = f32[N,16] get-tuple-element(%w), index=1";
   const auto of = [&](const std::string& rows) {
     std::string out = run;
     for (std::size_t at; (at = out.find("N")) != std::string::npos;) out.replace(at, 1, rows);
     return out;
   };
-  const Movement out = movement(
-      before_on_4("  %x = f32[8,16] parameter(0), @[{'x','y'}, {}]@\n" + of("8") +
-                      ", @[{'x','y'}, {}]@\n",
-                  before_loop),
-      after_on_4("  %x = f32[2,16] parameter(0)\n" + of("2") + "\n", after_loop));
+  const Movement out =
+      movement(before_on_4("  %x = f32[8,16] parameter(0), @[{'x','y'}, {}]@\n" + of("8") +
+                               ", @[{'x','y'}, {}]@\n",
+                           before_loop),
+               after_on_4("  %x = f32[2,16] parameter(0)\n" + of("2") + "\n", after_loop));
   ASSERT_EQ(out.reshards.size(), 1U);
   EXPECT_EQ(out.reshards[0].times, 3);
   EXPECT_EQ(out.reshards[0].value.spot.value, "%sum");
@@ -278,7 +301,7 @@ TEST(Movement, uneven_tiles_and_integers_are_found) {
   EXPECT_EQ(out.reshards[0].from[3], (Box{{0}, {0}}));
   EXPECT_EQ(out.reshards[0].last.value, "%cut");
   const auto prices = prices::prices_of(out, emit::Form::hlo);
-  EXPECT_EQ(prices[0].from, "[{'x','y'}]");
+  EXPECT_EQ(prices[0].from, "[{'x', 'y'}]");
 }
 
 TEST(Movement, what_all_hold_alike_and_nobody_before_is_looked_in_as_well) {
@@ -299,9 +322,10 @@ TEST(Movement, what_all_hold_alike_and_nobody_before_is_looked_in_as_well) {
 
 TEST(Movement, every_collective_has_its_bytes) {
   const auto received = [](const std::string& line, const std::string& to) {
-    const Movement out = movement(before_on_4("  ROOT %x = f32[4,8] parameter(0), @[{'x','y'}, {}]@\n"),
-                                  after_on_4("  %x = f32[1,8] parameter(0)\n  %m = " + line +
-                                             "\n  ROOT %r = f32[1,8] slice(%x), slice={[0:1], [0:8]}\n"));
+    const Movement out =
+        movement(before_on_4("  ROOT %x = f32[4,8] parameter(0), @[{'x','y'}, {}]@\n"),
+                 after_on_4("  %x = f32[1,8] parameter(0)\n  %m = " + line +
+                            "\n  ROOT %r = f32[1,8] slice(%x), slice={[0:1], [0:8]}\n"));
     EXPECT_FALSE(out.transfers.empty()) << to;
     return out.transfers.empty() ? std::vector<Size>{} : out.transfers[0].received;
   };
@@ -311,7 +335,8 @@ TEST(Movement, every_collective_has_its_bytes) {
   EXPECT_EQ(received("f32[1,8] all-reduce(%x), replica_groups={{0,1,2,3}}, to_apply=%add_f32", "r"),
             (Sizes{48, 48, 48, 48}));
   EXPECT_EQ(received("f32[1,2] reduce-scatter(%x), replica_groups={{0,1,2,3}}, dimensions={1}, "
-                     "to_apply=%add_f32", "s"),
+                     "to_apply=%add_f32",
+                     "s"),
             (Sizes{24, 24, 24, 24}));
   EXPECT_EQ(received("f32[1,8] collective-permute(%x), source_target_pairs={{0,1},{2,2}}", "p"),
             (Sizes{0, 32, 0, 0}));

@@ -482,8 +482,8 @@ class ExplainVerb final : public Verb {
   [[nodiscard]] std::string footer() const override { return explain_footer; }
   void add_options(OptionList& options) override {
     given_.problem.add_mesh_options(options);
-    options.text("FROM", given_.problem.from, "a warning, a file, - for stdin, the start, or a folder",
-                 "TEXT");
+    options.text("FROM", given_.problem.from,
+                 "a warning, a file, - for stdin, the start, or a folder", "TEXT");
     options.text("TO", given_.problem.to, "the end, where FROM is the start", "TYPE");
     options.text("--dtype", given_.dtype, "type of elements, such as bf16, where nobody says it",
                  "TYPE");

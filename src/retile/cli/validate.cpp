@@ -105,8 +105,6 @@ Result<whole::ValidateOptions> options_of(const ValidateArguments& arguments) {
   return out;
 }
 
-std::string name_of_source(const std::string& path) { return path == "-" ? "stdin" : path; }
-
 Outcome shrink(const ValidateArguments& arguments, const whole::ValidateOptions& options) {
   const auto before = read_text(*arguments.before, "BEFORE");
   if (!before) return failed(before.error());
@@ -172,6 +170,9 @@ class ValidateVerb final : public Verb {
     return usual_seconds;
   }
   [[nodiscard]] std::optional<Complaint> settle() override {
+    if (given_.explains && given_.shrink.wanted) {
+      return Complaint{"--explain is of the program as it stands, --shrink of a smaller one"};
+    }
     if (const std::string lacks = given_.shrink.complaint(); !lacks.empty()) {
       return Complaint{lacks};
     }

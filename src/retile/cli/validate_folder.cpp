@@ -79,15 +79,16 @@ bool is_file(const std::string& path) {
   return fs::is_regular_file(path, failed);
 }
 
+std::string name_of_source(const std::string& path) { return path == "-" ? "stdin" : path; }
+
 Outcome validate_pair(const std::string& before, const std::string& after, bool as_json,
                       const whole::ValidateOptions& options) {
-  const auto name_of = [](const std::string& path) { return path == "-" ? "stdin" : path; };
   const auto first = read_text(before, "BEFORE");
   if (!first) return failed(first.error());
   const auto second = read_text(after, "AFTER");
   if (!second) return failed(second.error());
   const auto validation =
-      whole::validate(*first, name_of(before), *second, name_of(after), options);
+      whole::validate(*first, name_of_source(before), *second, name_of_source(after), options);
   if (!validation) return failed(validation.error());
   Outcome out;
   if (validation->answer == whole::Answer::wrong) out.exit = Exit::no;

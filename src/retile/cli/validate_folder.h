@@ -18,6 +18,9 @@ struct FolderArguments {
 [[nodiscard]] bool is_folder(const std::string& path);
 [[nodiscard]] bool is_file(const std::string& path);
 
+/// As messages call it: `stdin` for `-`.
+[[nodiscard]] std::string name_of_source(const std::string& path);
+
 /// Two texts, each of a file or of stdin (`-`).
 [[nodiscard]] Outcome validate_pair(const std::string& before, const std::string& after,
                                     bool as_json, const whole::ValidateOptions& options);

@@ -164,7 +164,8 @@ std::optional<std::string> table_text(const Layout& layout) {
 std::optional<Layout> by_position(const Layout& layout, const PlacedMesh& mesh) {
   if (!mesh.order) return layout;
   std::vector<Box> boxes;
-  for (Size p = 0; p < mesh.mesh.device_count(); ++p) boxes.push_back(layout.box(mesh.order->at(p)));
+  for (Size p = 0; p < mesh.mesh.device_count(); ++p)
+    boxes.push_back(layout.box(mesh.order->at(p)));
   return Fitting(boxes, layout.global()).layout();
 }
 
@@ -184,11 +185,12 @@ Result<Layout> layout_of(const std::vector<Box>& boxes, const Shape& extents) {
 
 std::string layout_text(const Layout& layout, const std::optional<PlacedMesh>& mesh) {
   constexpr const char* no_text = "boxes that no sharding says";
-  const bool fits = mesh && mesh->devices() == layout.devices() &&
-                    mesh->mesh.device_count() == layout.devices();
+  const bool fits =
+      mesh && mesh->devices() == layout.devices() && mesh->mesh.device_count() == layout.devices();
   if (fits) {
     const auto placed = by_position(layout, *mesh);
-    const auto dims = placed && placed->is_compact() ? dims_over(*placed, mesh->mesh) : std::nullopt;
+    const auto dims =
+        placed && placed->is_compact() ? dims_over(*placed, mesh->mesh) : std::nullopt;
     if (dims) {
       std::vector<std::string> texts;
       for (const CutDim& dim : *dims) {

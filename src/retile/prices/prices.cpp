@@ -25,10 +25,9 @@ std::string step_text(const PlanStep& step) {
   const std::string name = step_name(step);
   switch (step.op) {
     case Collective::alltoall:
-      return step.parts.size() > 1
-                 ? name
-                 : fmt::format("{} of dimension {} to {} by {}", name, step.dim, step.to_dim,
-                               step.factor);
+      return step.parts.size() > 1 ? name
+                                   : fmt::format("{} of dimension {} to {} by {}", name, step.dim,
+                                                 step.to_dim, step.factor);
     case Collective::dynslice:
     case Collective::allgather:
     case Collective::reducescatter:

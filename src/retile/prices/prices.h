@@ -21,7 +21,7 @@ struct Enough {
 };
 
 struct Price {
-  std::string from;     ///< the two layouts
+  std::string from;  ///< the two layouts
   std::string to;
   Size bytes = 0;       ///< that all devices receive, each time
   Size most_bytes = 0;  ///< that one receives at most

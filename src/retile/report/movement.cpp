@@ -79,19 +79,22 @@ std::string reshard_text(const Reshard& reshard, const prices::Price& price, std
     ops.push_back(
         fmt::format("{} {}", clean(transfer.spot.opcode), groups_text(transfer, movement)));
   }
-  std::string out = fmt::format("  {} {} to {}", type_text(reshard.kind, reshard.extents),
-                                price.from, price.to);
+  std::string out =
+      fmt::format("  {} {} to {}", type_text(reshard.kind, reshard.extents), price.from, price.to);
   if (alike > 1) out += fmt::format(", {} alike", alike);
   out += fmt::format("{}: {}\n", times_text(reshard.times), lookup_text(reshard.value));
-  out += fmt::format("    from {}\n    to {}\n", place_text(reshard.first), place_text(reshard.last));
-  out += fmt::format("    moved by {}: cost {}, holds {} elements{}; receives {} bytes, {} at most\n",
-                     fmt::join(ops, ", "), price.cost, reshard.height,
-                     reshard.is_whole() ? ", the whole array" : "", price.bytes, price.most_bytes);
+  out +=
+      fmt::format("    from {}\n    to {}\n", place_text(reshard.first), place_text(reshard.last));
+  out +=
+      fmt::format("    moved by {}: cost {}, holds {} elements{}; receives {} bytes, {} at most\n",
+                  fmt::join(ops, ", "), price.cost, reshard.height,
+                  reshard.is_whole() ? ", the whole array" : "", price.bytes, price.most_bytes);
   if (!price.enough) return out + fmt::format("    no plan: {}\n", price.unplanned);
   const prices::Enough& enough = *price.enough;
   return out + fmt::format("    plan: cost {}{}, holds {} elements: {}\n", enough.cost,
                            enough.is_optimal ? ", proved least" : "", enough.height,
-                           enough.steps.empty() ? "nothing" : fmt::format("{}", fmt::join(enough.steps, ", ")));
+                           enough.steps.empty() ? "nothing"
+                                                : fmt::format("{}", fmt::join(enough.steps, ", ")));
 }
 
 std::string indented(const std::string& text) {
@@ -111,8 +114,12 @@ std::string reshards_text(const Movement& movement) {
   std::map<Alike, std::size_t> known;
   for (const std::size_t k : prices::by_saving(movement, prices)) {
     const Reshard& one = movement.reshards[k];
-    const Alike alike{type_text(one.kind, one.extents), prices[k].from, prices[k].to, prices[k].cost,
-                      one.height, one.last.source};
+    const Alike alike{type_text(one.kind, one.extents),
+                      prices[k].from,
+                      prices[k].to,
+                      prices[k].cost,
+                      one.height,
+                      one.last.source};
     const auto [at, is_new] = known.emplace(alike, shown.size());
     if (is_new) shown.emplace_back(k, 0);
     ++shown[at->second].second;

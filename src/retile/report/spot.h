@@ -11,8 +11,8 @@ namespace retile::report {
   return {{"value", spot.value},
           {"op", spot.opcode},
           {"line", spot.line > 0 ? nlohmann::ordered_json(spot.line) : nullptr},
-          {"source",
-           spot.source.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(spot.source)}};
+          {"source", spot.source.empty() ? nlohmann::ordered_json(nullptr)
+                                         : nlohmann::ordered_json(spot.source)}};
 }
 
 }  // namespace retile::report

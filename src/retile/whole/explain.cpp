@@ -215,8 +215,8 @@ class Explainer {
         if (!holdings_.of(watched.sought.at(value)).empty()) continue;
         const auto is_first = [&](const Block& block) { return block == held.front(); };
         if (!std::all_of(held.begin(), held.end(), is_first)) continue;
-        lookups_.push_back({.spot = spot_at(watched.in, watched.flow.maker(value), value),
-                            .is_before = false});
+        lookups_.push_back(
+            {.spot = spot_at(watched.in, watched.flow.maker(value), value), .is_before = false});
         holdings_.look_in(lookups_.size() - 1, watched.in.values[value].type, held.front());
       }
     }
@@ -324,7 +324,8 @@ class Explainer {
     const Computation& main = drawn_.before.main();
     for (std::size_t k = 0; k < main.parameters.size(); ++k) {
       const End& end = drawn_.before.starts[k];
-      if (end.sharding) static_cast<void>(read(*end.sharding, main.values[main.parameters[k]].type));
+      if (end.sharding)
+        static_cast<void>(read(*end.sharding, main.values[main.parameters[k]].type));
     }
   }
   [[nodiscard]] Result<Sharding> read(const std::string& text, const ArrayType& type) {
@@ -341,7 +342,8 @@ class Explainer {
   void see_mesh(const std::string& text, const Sharding& sharding) {
     const bool has_names = sharding.notation != Notation::hlo || text.find("mesh['") != text.npos;
     const bool fits = sharding.mesh.devices() == drawn_.devices;
-    if (!out_.mesh && has_names && fits && !sharding.mesh.mesh.axes().empty()) out_.mesh = sharding.mesh;
+    if (!out_.mesh && has_names && fits && !sharding.mesh.mesh.axes().empty())
+      out_.mesh = sharding.mesh;
   }
 
   const Drawn& drawn_;

@@ -8,7 +8,7 @@ namespace retile::whole {
 namespace {
 
 /// Ways to lay tiles out that are tried where elements are no names.
-constexpr std::size_t most_ways = 256;
+constexpr std::size_t most_ways = 4096;
 
 /// Whether a number with a point is hardly there by chance, as zeros, ones and infinities are.
 bool is_probe(Word word) {
@@ -25,7 +25,8 @@ std::uint64_t mixed(Word word) {
 
 /// The same of arrays with the same elements, whatever their order.
 Word names_of(const ArrayType& type, const Array& array) {
-  std::uint64_t out = mixed(static_cast<Word>(type.kind.bits) * 8 + static_cast<Word>(type.kind.form));
+  std::uint64_t out =
+      mixed(static_cast<Word>(type.kind.bits) * 8 + static_cast<Word>(type.kind.form));
   for (const Word word : array.words) out += mixed(word);
   return static_cast<Word>(out);
 }
@@ -66,41 +67,37 @@ bool begins_with(const Array& tile, const Shape& tile_extents, const Array& whol
 /// Ways to count tiles by digits of the device number, the major digits by the major tiles.
 class Ways {
  public:
-  /// \param counts  of tiles in every dimension
-  Ways(Size devices, Shape counts) : rest_(std::move(counts)) {
+  Ways(Size devices, Shape extents, Shape tile)
+      : extents_(std::move(extents)), tile_(std::move(tile)), counts_(tile_.size(), 1) {
     for (Size prime = 2; devices > 1; ++prime) {
       for (; devices % prime == 0; devices /= prime) sizes_.push_back(prime);
     }
     dims_.resize(sizes_.size());
   }
-  /// Calls `look` with the dimension of every digit, the major digit first, its rank for one that
-  /// counts replicas; until it likes one.
+  /// Calls `look` with every way that makes tiles of these extents, until it likes one.
   template <typename Look>
   bool any(const Look& look, std::size_t digit = 0) {
-    const std::size_t rank = rest_.size();
-    if (digit == sizes_.size()) {
-      const auto is_one = [](Size count) { return count == 1; };
-      return std::all_of(rest_.begin(), rest_.end(), is_one) && ++tried_ <= most_ways &&
-             look(dims_);
-    }
-    for (std::size_t i = 0; i <= rank; ++i) {
-      if (i < rank && rest_[i] % sizes_[digit] != 0) continue;
-      if (i < rank) rest_[i] /= sizes_[digit];
+    if (++tried_ > most_ways) return false;
+    if (digit == sizes_.size()) return fit() && look();
+    for (std::size_t i = 0; i <= counts_.size(); ++i) {
+      const bool counts = i < counts_.size();
+      if (counts && counts_[i] >= extents_[i]) continue;
+      if (counts) counts_[i] *= sizes_[digit];
       dims_[digit] = i;
-      const bool is_liked = any(look, digit + 1);
-      if (i < rank) rest_[i] *= sizes_[digit];
+      const bool is_liked = (!counts || longest(i) >= tile_[i]) && any(look, digit + 1);
+      if (counts) counts_[i] /= sizes_[digit];
       if (is_liked) return true;
     }
     return false;
   }
   /// The tile that a device has.
   [[nodiscard]] Shape tile_of(Size device) const {
-    Shape out(rest_.size(), 0);
+    Shape out(counts_.size(), 0);
     Size below = 1;
     for (const Size size : sizes_) below *= size;
     for (std::size_t k = 0; k < sizes_.size(); ++k) {
       below /= sizes_[k];
-      if (dims_[k] == rest_.size()) continue;
+      if (dims_[k] == counts_.size()) continue;
       Size& number = out[dims_[k]];
       number = number * sizes_[k] + device / below % sizes_[k];
     }
@@ -108,9 +105,22 @@ class Ways {
   }
 
  private:
-  Shape rest_;
+  [[nodiscard]] Size longest(std::size_t i) const {
+    return (extents_[i] + counts_[i] - 1) / counts_[i];
+  }
+  /// What nothing cuts may be padded.
+  [[nodiscard]] bool fit() const {
+    for (std::size_t i = 0; i < tile_.size(); ++i) {
+      if (longest(i) != tile_[i] && (counts_[i] > 1 || longest(i) > tile_[i])) return false;
+    }
+    return true;
+  }
+
+  Shape extents_;
+  Shape tile_;
+  Shape counts_;  // of tiles
   std::vector<Size> sizes_;
-  std::vector<std::size_t> dims_;
+  std::vector<std::size_t> dims_;  // that each digit counts, the major one first; the rank: none
   std::size_t tried_ = 0;
 };
 
@@ -147,7 +157,8 @@ void Holdings::look_in(std::size_t number, const ArrayType& type, const Block& b
   if (!type.kind.is_number()) look_by_names(type, block);
   bool is_held = false;
   for (Sought& sought : sought_) {
-    if (sought.type.kind != type.kind || sought.type.extents.size() != type.extents.size()) continue;
+    if (sought.type.kind != type.kind || sought.type.extents.size() != type.extents.size())
+      continue;
     std::optional<Holding> holding = found(sought, type);
     const bool is_seen = std::any_of(sought.tiles.begin(), sought.tiles.end(),
                                      [&](const Tile& tile) { return tile.scan == scan_; });
@@ -191,29 +202,37 @@ void Holdings::look_by_names(const ArrayType& type, const Block& block) {
   }
 }
 
+/// What is padded on every device is longer by less than their number.
+bool Holdings::may_be_tile(const Sought& sought, const ArrayType& type, std::size_t dim) {
+  const Size tile = sought.type.extents[dim];
+  return tile >= 1 && tile < type.extents[dim] + static_cast<Size>(sought.devices);
+}
+
 /// Where elements are no names, or stand there several times, as those of a broadcast do: the first
 /// layout in digits of the device number of which the tiles are.
 std::optional<Holding> Holdings::in_digits(const Sought& sought, const ArrayType& type,
                                            const Block& block) const {
   const Shape& tile = sought.type.extents;
-  Shape counts;
   for (std::size_t i = 0; i < tile.size(); ++i) {
-    if (tile[i] < 1 || tile[i] > type.extents[i]) return std::nullopt;
-    counts.push_back((type.extents[i] + tile[i] - 1) / tile[i]);
+    if (!may_be_tile(sought, type, i)) return std::nullopt;
   }
   const auto width = static_cast<Size>(words_of(type.kind));
-  Ways ways(static_cast<Size>(sought.devices), std::move(counts));
+  Ways ways(static_cast<Size>(sought.devices), type.extents, tile);
   Holding out;
-  const bool is_found = ways.any([&](const auto&) {
+  const bool is_found = ways.any([&] {
     out.boxes.clear();
     limits_.work(100);
     for (std::size_t d = 0; d < sought.devices; ++d) {
       Box box{.at = ways.tile_of(static_cast<Size>(d)), .extent = tile};
       for (std::size_t i = 0; i < tile.size(); ++i) {
         box.at[i] *= tile[i];
-        box.extent[i] = std::min(tile[i], type.extents[i] - box.at[i]);
+        box.extent[i] = std::clamp<Size>(type.extents[i] - box.at[i], 0, tile[i]);
       }
-      if (!begins_with(*sought.held[d], tile, *block, type.extents, box, width)) return false;
+      if (is_empty(box)) {
+        box = {.at = Shape(tile.size(), 0), .extent = Shape(tile.size(), 0)};
+      } else if (!begins_with(*sought.held[d], tile, *block, type.extents, box, width)) {
+        return false;
+      }
       out.boxes.push_back(std::move(box));
     }
     return true;
@@ -226,9 +245,7 @@ void Holdings::try_at(const Sought& sought, Tile& tile, const ArrayType& type, c
                       Shape at) const {
   Box box{.at = std::move(at), .extent = sought.type.extents};
   for (std::size_t i = 0; i < box.at.size(); ++i) {
-    // What is padded on every device is longer by less than their number.
-    const Size longest = type.extents[i] + static_cast<Size>(sought.devices);
-    if (box.at[i] < 0 || box.extent[i] >= longest) return;
+    if (box.at[i] < 0 || !may_be_tile(sought, type, i)) return;
     box.extent[i] = std::min(box.extent[i], type.extents[i] - box.at[i]);
   }
   if (is_empty(box)) return;
@@ -250,8 +267,8 @@ std::optional<Holding> Holdings::found(const Sought& sought, const ArrayType& ty
     if (!is_found(tile)) continue;
     for (const std::size_t d : tile.devices) out.boxes[d] = tile.box;
     foreign::for_box(tile.box.extent, [&](const Shape& at) {
-      const auto k = static_cast<std::size_t>(foreign::dot(at, strides) +
-                                              foreign::dot(tile.box.at, strides));
+      const auto k =
+          static_cast<std::size_t>(foreign::dot(at, strides) + foreign::dot(tile.box.at, strides));
       if (!covered[k]) ++count;
       covered[k] = true;
       return true;
@@ -281,8 +298,7 @@ std::optional<std::vector<Box>> Holdings::as_boxes_of(std::size_t reference,
     Size count = 0;
     const auto see = [&](const Shape& at) {
       const Size place = foreign::dot(at, strides) + foreign::dot(box.at, strides);
-      const auto found =
-          places.find(from.block->words[static_cast<std::size_t>(place) * width]);
+      const auto found = places.find(from.block->words[static_cast<std::size_t>(place) * width]);
       if (found == places.end()) return false;
       const Shape index = index_at(found->second, to.type.extents);
       for (std::size_t i = 0; i < rank; ++i) {

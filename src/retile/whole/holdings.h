@@ -71,6 +71,8 @@ class Holdings {
     std::size_t tile = 0;
   };
 
+  [[nodiscard]] static bool may_be_tile(const Sought& sought, const ArrayType& type,
+                                        std::size_t dim);
   void look_by_names(const ArrayType& type, const Block& block);
   void try_at(const Sought& sought, Tile& tile, const ArrayType& type, const Block& block,
               Shape at) const;

@@ -204,8 +204,8 @@ struct Module {
   Size partitions = 1;
   std::vector<Computation> computations;
   ComputationId entry = 0;
-  std::vector<End> starts;      ///< of every parameter of the entry
-  std::vector<End> ends;        ///< of every result
+  std::vector<End> starts;              ///< of every parameter of the entry
+  std::vector<End> ends;                ///< of every result
   std::vector<Declared> declared = {};  ///< in the order of the text
   bool is_partitioned = false;  ///< whether the text says that the partitioner has been there
 

@@ -67,10 +67,10 @@ struct LargeValue {
 
 struct Movement {
   Size devices = 1;
-  std::vector<Transfer> transfers;  ///< computation by computation in the order of the text
-  std::vector<Reshard> reshards;    ///< in the order of their ends
-  std::vector<LargeValue> large;    ///< in the order of the text
-  Size declared_bytes = 0;          ///< of the largest tile that the text before declares
+  std::vector<Transfer> transfers;      ///< computation by computation in the order of the text
+  std::vector<Reshard> reshards;        ///< in the order of their ends
+  std::vector<LargeValue> large;        ///< in the order of the text
+  Size declared_bytes = 0;              ///< of the largest tile that the text before declares
   std::optional<PlacedMesh> mesh = {};  ///< that its shardings name
 };
 

@@ -34,7 +34,7 @@ struct ValidateOptions {
   /// each, of which empty ones say nothing.
   std::vector<std::string> from = {};
   std::vector<std::string> to = {};
-  bool judges = true;    ///< else nothing is compared, and the answer is `undecided`
+  bool judges = true;     ///< else nothing is compared, and the answer is `undecided`
   bool explains = false;  ///< says what the text after moves
 };
 
