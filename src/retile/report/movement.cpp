@@ -13,7 +13,6 @@
 #include "retile/operations/element.h"
 #include "retile/prices/layouts.h"
 #include "retile/prices/prices.h"
-#include "retile/report/spot.h"
 
 namespace retile::report {
 namespace {
@@ -186,15 +185,22 @@ std::string transfers_text(const Movement& movement) {
 
 // ---- JSON -----------------------------------------------------------------------------------------
 
+Object spot_object(const whole::Spot& spot) {
+  return {{"value", spot.value},
+          {"op", spot.opcode},
+          {"line", spot.line > 0 ? Object(spot.line) : Object(nullptr)},
+          {"source", spot.source.empty() ? Object(nullptr) : Object(spot.source)}};
+}
+
 Object lookup_json(const std::optional<whole::Lookup>& value) {
   if (!value) return nullptr;
-  Object out = spot_json(value->spot);
+  Object out = spot_object(value->spot);
   out["in"] = value->is_before ? "before" : "after";
   return out;
 }
 
 Object transfer_json(const Transfer& transfer, const Movement& movement) {
-  Object out = spot_json(transfer.spot);
+  Object out = spot_object(transfer.spot);
   out["times"] = transfer.times;
   out["bytes"] = transfer.bytes();
   out["most_bytes"] = transfer.most_bytes();
@@ -216,8 +222,8 @@ Object reshard_json(const Reshard& reshard, const prices::Price& price) {
   out["type"] = type_text(reshard.kind, reshard.extents);
   out["from"] = price.from;
   out["to"] = price.to;
-  out["first"] = spot_json(reshard.first);
-  out["last"] = spot_json(reshard.last);
+  out["first"] = spot_object(reshard.first);
+  out["last"] = spot_object(reshard.last);
   out["collectives"] = reshard.transfers;
   out["times"] = reshard.times;
   out["bytes"] = price.bytes;
@@ -240,6 +246,10 @@ Object reshard_json(const Reshard& reshard, const prices::Price& price) {
 }
 
 }  // namespace
+
+std::string spot_json(const whole::Spot& spot) {
+  return spot_object(spot).dump(-1, ' ', false, Object::error_handler_t::replace);
+}
 
 std::string movement_text(const whole::Validation& validation) {
   if (!validation.movement) {
@@ -268,7 +278,7 @@ std::string movement_json(const whole::Validation& validation) {
   out["declared_bytes"] = movement.declared_bytes;
   out["large"] = Object::array();
   for (const whole::LargeValue& one : movement.large) {
-    Object large = spot_json(one.spot);
+    Object large = spot_object(one.spot);
     large["type"] = type_text(one.kind, one.extents);
     large["bytes"] = one.bytes;
     large["holds"] = lookup_json(one.value);

@@ -7,6 +7,8 @@
 
 namespace retile::report {
 
+/// An operation of a text as one JSON value.
+[[nodiscard]] std::string spot_json(const whole::Spot& spot);
 /// Reshards beside what would do, large values, and collectives; where there is none of it, why.
 [[nodiscard]] std::string movement_text(const whole::Validation& validation);
 /// The same as one JSON value; `null` where it was not asked for or is not there.

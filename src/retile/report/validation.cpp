@@ -8,7 +8,6 @@
 
 #include "retile/core/names.h"
 #include "retile/report/movement.h"
-#include "retile/report/spot.h"
 
 namespace retile::report {
 namespace {
@@ -151,10 +150,10 @@ std::string json_of(const whole::Validation& validation) {
   }
   out["right_inside"] =
       validation.is_right_inside ? Json(*validation.is_right_inside) : Json(nullptr);
-  out["lost"] = validation.blame ? spot_json(validation.blame->lost) : Json(nullptr);
+  out["lost"] = validation.blame ? Json::parse(spot_json(validation.blame->lost)) : Json(nullptr);
   const auto spot_or_null = [&](std::optional<whole::Spot> whole::Blame::*which) {
     const bool is_there = validation.blame && (*validation.blame).*which;
-    return is_there ? spot_json(*((*validation.blame).*which)) : Json(nullptr);
+    return is_there ? Json::parse(spot_json(*((*validation.blame).*which))) : Json(nullptr);
   };
   out["last"] = spot_or_null(&whole::Blame::last);
   out["nearest"] = spot_or_null(&whole::Blame::nearest);

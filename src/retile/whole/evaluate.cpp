@@ -437,8 +437,7 @@ std::vector<Held> Evaluator<Domain>::run_branch(const Instruction& one, Word bra
 
 template <typename Domain>
 std::vector<Held> Evaluator<Domain>::chosen(const Computation& in, const Instruction& one,
-                                            const std::vector<Held>& operands,
-                                            const Look& look) {
+                                            const std::vector<Held>& operands, const Look& look) {
   const auto branches = static_cast<Word>(one.calls.size());
   // A truth value chooses the first branch where it is true; an index beyond the ends the last one.
   const ElementKind& kind = in.values[one.operands.front()].type.kind;

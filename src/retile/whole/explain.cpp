@@ -213,7 +213,8 @@ class Explainer {
     for (const Watched& watched : watched_) {
       for (const auto& [value, held] : watched.held) {
         if (!holdings_.of(watched.sought.at(value)).empty()) continue;
-        const auto is_first = [&](const Block& block) { return block == held.front(); };
+        const Block& first = held.front();
+        const auto is_first = [&](const Block& block) { return block == first; };
         if (!std::all_of(held.begin(), held.end(), is_first)) continue;
         lookups_.push_back(
             {.spot = spot_at(watched.in, watched.flow.maker(value), value), .is_before = false});
