@@ -300,7 +300,7 @@ Held Evaluator<Domain>::again_with(std::vector<Held> values, ValueId value, Held
     const bool counts = std::any_of(one.results.begin(), one.results.end(),
                                     [&](ValueId made) { return is_needed[made]; });
     if (!takes_other || !counts) continue;
-    std::vector<Held> made = applied(in, one, values);
+    std::vector<Held> made = applied(in, one, values, {});
     for (std::size_t r = 0; r < made.size(); ++r) {
       is_other[one.results[r]] = true;
       values[one.results[r]] = std::move(made[r]);
