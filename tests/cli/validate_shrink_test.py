@@ -140,7 +140,8 @@ class Peer(Case):
         self.assertEqual(os.listdir(self.path("aborted")), ["before.hlo"])
 
     def test_what_does_not_go_together(self):
-        for words, why in ((["--peer", "cut {before}"], "need --shrink"), (["--shrink", "--runs", "3"], "need --peer"),
+        for words, why in ((["--peer", "cut {before}"], "need --shrink"), (["--shrink"], "--shrink needs --peer"),
+                           (["--shrink", "--runs", "3"], "--shrink needs --peer"),
                            (["--shrink", "--peer", "cut it"], "told no text"), (["--shrink", "--peer", "cut '{before}'"], "inside quotes")):
             done = retile("validate", self.path("before.hlo"), self.path("before.hlo"), *words)
             self.assertEqual((done.returncode, done.stdout), (2, ""), words)

@@ -319,7 +319,7 @@ std::string ProgramShrinkArguments::complaint() const {
   if (!wanted && (peer || runs || peer_timeout || out)) {
     return "--peer, --runs, --peer-timeout and --out need --shrink";
   }
-  if (wanted && !peer && (runs || peer_timeout)) return "--runs and --peer-timeout need --peer";
+  if (wanted && !peer) return "--shrink needs --peer, which makes AFTER of a smaller BEFORE";
   return {};
 }
 
