@@ -356,6 +356,14 @@ TEST(Attacks, places_that_their_type_has_no_room_for) {
       {"with a sign", wide, first_64("s32"), first_64("s16"), first_64("s8")},
       {"without a sign", wide, first_64("s32"), first_64("u16"), first_64("u8")},
   });
+  const auto itself = [](const std::string& t) {
+    return "%j = s32[512] iota(), iota_dimension=0\n%i = " + t +
+           "[512] iota(), iota_dimension=0\n%k = s32[512] convert(%i)\n"
+           "%m = pred[512] compare(%j, %k), direction=EQ\n" +
+           root_of("f32[512]", "select(%m, %x, %zs)");
+  };
+  expect_told_apart_at_smaller(
+      {{"without constants", wide, itself("s64"), itself("s16"), itself("s8")}});
 }
 
 /// What is left of 64 elements may be as many as the other text has.

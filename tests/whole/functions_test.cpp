@@ -124,7 +124,7 @@ TEST(FieldFunctions, of_bits_are_in_the_order_of_numbers) {
     std::sort(numbers.begin(), numbers.end(), [&](Word a, Word b) { return field.less(a, b); });
     for (const auto& [type, most] : {std::pair("f32", 0x7fffffffL), std::pair("bf16", 0x7fffL)}) {
       const ElementKind kind = operations::element_kind(type);
-      const auto rank = [&](Word a) {
+      const auto rank = [&field, &kind, most = most](Word a) {
         const Word bits = field.to_bits(a, kind);
         return bits < 0 ? bits ^ most : bits;
       };
