@@ -314,6 +314,31 @@ TEST(Pairs, integers_of_a_difference_are_near_zero) {
   }
 }
 
+/// What was lost is looked for among all values, which takes more than to run the two.
+TEST(Pairs, a_wrong_verdict_stays_where_no_memory_is_left_to_blame_something) {
+  std::string chain = "%v0 = f32[512] parameter(0)\n";
+  constexpr int length = 40;
+  for (int k = 1; k < length; ++k) {
+    chain += "%v" + std::to_string(k) + " = f32[512] tanh(%v" + std::to_string(k - 1) + ")\n";
+  }
+  const auto ending = [&](const std::string& operation) {
+    return module_of(chain + "ROOT %r = f32[512] " + operation + "(%v" +
+                     std::to_string(length - 1) + ")\n");
+  };
+  const auto judged = [&](Size most_bytes) {
+    return validate(ending("negate"), "before", ending("abs"), "after",
+                    {.seed = 1, .most_bytes = most_bytes});
+  };
+  const Result<Validation> much = judged(1 << 22);
+  const Result<Validation> little = judged(1 << 16);
+  ASSERT_TRUE(much && little);
+  EXPECT_EQ(much->answer, Answer::wrong);
+  EXPECT_TRUE(much->blame);
+  EXPECT_EQ(little->answer, Answer::wrong) << little->why;
+  EXPECT_TRUE(little->difference);
+  EXPECT_FALSE(little->blame);
+}
+
 TEST(Pairs, limits_are_kept) {
   const std::string large = module_of(
       "%x = f32[2000,2000] parameter(0)\nROOT %r = f32[2000,2000] dot(%x, %x), "

@@ -1080,12 +1080,18 @@ class Validator {
     difference->integers = integers_of(arguments.before);
     const std::size_t result = difference->result;
     confirm(*difference, seed, draw, extents);
-    if (out_.answer == Answer::wrong && is_small()) {
-      take_small_integers(run, arguments, seed, draw, extents);
+    const Validation confirmed = out_;
+    try {
+      if (out_.answer == Answer::wrong && is_small()) {
+        take_small_integers(run, arguments, seed, draw, extents);
+      }
+      out_.blame = run.blame(arguments, before_, after_, result);
+      if (out_.answer == Answer::wrong && has_integers())
+        out_.is_right_inside = is_right_inside(seed, extents);
+    } catch (const LimitReached&) {
+      if (confirmed.answer != Answer::wrong) throw;
+      out_ = confirmed;  // it stands, whatever else could have been said of it
     }
-    out_.blame = run.blame(arguments, before_, after_, result);
-    if (out_.answer == Answer::wrong && has_integers())
-      out_.is_right_inside = is_right_inside(seed, extents);
   }
   /// Looks for the same with integers near 0 in the place of those that were drawn, one argument after
   /// the other. What is not confirmed stays as it was.
