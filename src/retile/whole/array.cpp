@@ -249,14 +249,11 @@ std::vector<Size> offsets_of(const Shape& extents, const Shape& strides) {
 IndexedBoxes::IndexedBoxes(const GatherDetail& detail, const Shape& operand, const Shape& indices,
                            const Shape& update)
     : detail_(detail), operand_rank_(operand.size()) {
-  const auto is_among = [](const std::vector<std::size_t>& dims, std::size_t dim) {
-    return std::find(dims.begin(), dims.end(), dim) != dims.end();
-  };
   const Shape in_operand = strides_of(operand);
   const Shape in_update = strides_of(update);
   const Shape in_indices = strides_of(indices);
   for (std::size_t k = 0; k < operand.size(); ++k) {
-    if (is_among(detail.collapsed, k) || is_among(detail.operand_batch, k)) continue;
+    if (has_dim(detail.collapsed, k) || has_dim(detail.operand_batch, k)) continue;
     window_dims_.push_back(k);
     window_strides_.push_back(in_operand[k]);
   }
@@ -265,7 +262,7 @@ IndexedBoxes::IndexedBoxes(const GatherDetail& detail, const Shape& operand, con
     update_strides_.push_back(in_update[dim]);
   }
   for (std::size_t k = 0; k < update.size(); ++k) {
-    if (is_among(detail.window_dims, k)) continue;
+    if (has_dim(detail.window_dims, k)) continue;
     batch_extents_.push_back(update[k]);
     batch_strides_.push_back(in_update[k]);
   }

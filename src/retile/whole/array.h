@@ -1,6 +1,7 @@
 // What one device holds of a value, and how parts of it are moved. Room-internal.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -101,6 +102,10 @@ using Held = std::vector<Block>;
   const auto words = checked_mul(count_of(type), static_cast<Size>(words_of(type.kind)));
   if (!words) throw LimitReached{"an array of more than 2^63 words"};
   return std::make_shared<Array>(limits, *words);
+}
+
+[[nodiscard]] inline bool has_dim(const std::vector<std::size_t>& dims, std::size_t dim) {
+  return std::find(dims.begin(), dims.end(), dim) != dims.end();
 }
 
 /// A box of elements in an array: where it begins, and how far neighbours are apart; 0 for an

@@ -13,10 +13,6 @@
 namespace retile::whole {
 namespace {
 
-bool has_dim(const std::vector<std::size_t>& dims, std::size_t dim) {
-  return std::find(dims.begin(), dims.end(), dim) != dims.end();
-}
-
 bool is_integer(const ArrayType& type) { return type.kind.form == ElementKind::Form::integer; }
 
 /// Whether all elements of a constant are one number.
@@ -53,7 +49,6 @@ class Units {
     Class& kept = classes_[a];
     kept.bits = std::min(kept.bits, gone.bits);
     kept.is_other = kept.is_other || gone.is_other;
-    kept.has_constants = kept.has_constants || gone.has_constants;
     kept.words.insert(kept.words.end(), gone.words.begin(), gone.words.end());
     if (gone.dim) begin_at(a, *gone.dim);
   }
@@ -61,7 +56,6 @@ class Units {
   void set_other(std::size_t id) { classes_[root(id)].is_other = true; }
   void set_words(std::size_t id, const std::vector<Word>& words) {
     Class& of = classes_[root(id)];
-    of.has_constants = true;
     of.words.insert(of.words.end(), words.begin(), words.end());
   }
   /// It begins something along a dimension.
@@ -131,7 +125,6 @@ class Units {
     std::size_t members = 1;
     Size bits = 64;  ///< of the narrowest type of its members
     bool is_other = false;
-    bool has_constants = false;
     std::vector<Word> words = {};
     std::optional<PartList> dim = {};
   };
@@ -148,7 +141,7 @@ class Units {
   [[nodiscard]] bool is_factor(std::size_t a, std::size_t b) const {
     const Class& one = classes_[root(a)];
     const Class& other = classes_[root(b)];
-    return one.has_constants && (!one.is_other || other.is_other || !other.has_constants);
+    return !one.words.empty() && (!one.is_other || other.is_other || other.words.empty());
   }
 
   Parts& parts_;
@@ -292,8 +285,6 @@ class Walk {
     for (const std::size_t k : std::get<Dims>(one.detail).dims) freeze(one.operands[0], k);
   }
   void sliced(const Instruction& one) {
-    if (const auto* manual = std::get_if<ManualDetail>(&one.detail))
-      return manual_box(one, *manual);
     const auto& detail = std::get<SliceDetail>(one.detail);
     const ValueId from = one.operands[0];
     const ValueId to = one.results[0];

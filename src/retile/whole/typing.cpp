@@ -464,7 +464,7 @@ class TypeChecker {
     distinct(dims(), from.size());
     Shape out;
     for (std::size_t k = 0; k < from.size(); ++k) {
-      if (std::find(dims().begin(), dims().end(), k) == dims().end()) out.push_back(from[k]);
+      if (!has_dim(dims(), k)) out.push_back(from[k]);
     }
     return out;
   }
@@ -502,7 +502,7 @@ class TypeChecker {
     }
     std::size_t window = 0;
     for (std::size_t k = 0; k < from.size(); ++k) {
-      const bool is_gone = has(detail.collapsed, k) || has(detail.operand_batch, k);
+      const bool is_gone = has_dim(detail.collapsed, k) || has_dim(detail.operand_batch, k);
       const Size size = is_gone ? 1 : update[detail.window_dims[window++]];
       require(scatters || detail.sizes[k] == size, "sizes are those of the result");
       require(size <= from[k] || scatters, "a box that fits into the operand");
@@ -520,9 +520,6 @@ class TypeChecker {
     both.insert(both.end(), kinds.begin(), kinds.end());
     scalars(0, both, kinds);
   }
-  static bool has(const std::vector<std::size_t>& dims, std::size_t dim) {
-    return std::find(dims.begin(), dims.end(), dim) != dims.end();
-  }
   static void indexed_dims(const GatherDetail& detail, const Shape& from, const Shape& indices,
                            const Shape& update) {
     distinct(detail.window_dims, update.size());
@@ -537,12 +534,12 @@ class TypeChecker {
     require(detail.index_vector <= indices.size(), "the indices stand along a dimension");
     distinct(detail.indices_batch, indices.size());
     require(detail.operand_batch.size() == detail.indices_batch.size() &&
-                !has(detail.indices_batch, detail.index_vector),
+                !has_dim(detail.indices_batch, detail.index_vector),
             "as many dimensions of batches");
     for (std::size_t k = 0; k < detail.operand_batch.size(); ++k) {
       require(from[detail.operand_batch[k]] == indices[detail.indices_batch[k]],
               "batches of one extent");
-      require(!has(detail.index_map, detail.operand_batch[k]), "a batch has no index");
+      require(!has_dim(detail.index_map, detail.operand_batch[k]), "a batch has no index");
     }
     const Size length = detail.index_vector == indices.size() ? 1 : indices[detail.index_vector];
     require(length == static_cast<Size>(detail.index_map.size()), "an index for each dimension");
@@ -552,7 +549,7 @@ class TypeChecker {
     }
     Shape others;
     for (std::size_t k = 0; k < update.size(); ++k) {
-      if (!has(detail.window_dims, k)) others.push_back(update[k]);
+      if (!has_dim(detail.window_dims, k)) others.push_back(update[k]);
     }
     require(batch == others, "a box for each index");
   }

@@ -896,8 +896,7 @@ class Validator {
   /// What the text after moves, in a draw of its own.
   void explain(Validation& out) {
     try {
-      const Field field(options_.seed, std::lcm(root_order(before_), root_order(after_)),
-                        literals());
+      const Field field(options_.seed, order_of_roots(), literals());
       Arguments<Field> arguments(field, matching_, limits_, options_.seed, 0,
                                  indexed_extents(before_));
       arguments.make();
@@ -1342,20 +1341,14 @@ Result<Validation> validate(std::string_view before, const std::string& before_n
   }
   out.instructions_before = count_before;
   out.instructions_after = count_after;
-  if (computed > 0) {
-    out.notes.push_back(computed == 1
-                            ? "1 operation on constants was taken as the constant after it"
-                            : fmt::format("{} operations on constants were taken as the "
-                                          "constants after them",
-                                          computed));
-  }
-  if (reciprocals > 0) {
-    out.notes.push_back(reciprocals == 1
-                            ? "1 constant was taken as the reciprocal that it rounds"
-                            : fmt::format("{} constants were taken as the reciprocals that they "
-                                          "round",
-                                          reciprocals));
-  }
+  const auto note = [&](Size count, std::string_view one, std::string_view several) {
+    if (count == 1) out.notes.push_back(fmt::format("1 {}", one));
+    if (count > 1) out.notes.push_back(fmt::format("{} {}", count, several));
+  };
+  note(computed, "operation on constants was taken as the constant after it",
+       "operations on constants were taken as the constants after them");
+  note(reciprocals, "constant was taken as the reciprocal that it rounds",
+       "constants were taken as the reciprocals that they round");
   return out;
 }
 
