@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "figures.h"
 #include "machine.h"
 
 namespace {

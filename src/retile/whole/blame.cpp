@@ -85,4 +85,19 @@ std::optional<std::size_t> Search::last_seen(ValueId value) const {
   return out;
 }
 
+Spot spot_of(const Computation& in, const Instruction* one, ValueId value) {
+  if (one == nullptr) return {.value = in.values[value].name, .opcode = "parameter"};
+  return {.value = in.values[value].name,
+          .opcode = one->opcode,
+          .line = one->place.line,
+          .source = one->source};
+}
+
+Spot spot_making(const Computation& in, ValueId value) {
+  const auto made = std::find_if(in.body.begin(), in.body.end(), [&](const Instruction& one) {
+    return std::find(one.results.begin(), one.results.end(), value) != one.results.end();
+  });
+  return spot_of(in, made == in.body.end() ? nullptr : &*made, value);
+}
+
 }  // namespace retile::whole

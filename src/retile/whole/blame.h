@@ -9,7 +9,7 @@
 
 #include "retile/whole/array.h"
 #include "retile/whole/module.h"
-#include "retile/whole/validate.h"
+#include "retile/whole/spot.h"
 
 namespace retile::whole {
 
@@ -50,5 +50,10 @@ class Search {
   };
   std::unordered_map<Word, Name> names_;
 };
+
+/// \param one  that makes the value; of an argument none
+[[nodiscard]] Spot spot_of(const Computation& in, const Instruction* one, ValueId value);
+/// What makes a value; of an argument itself.
+[[nodiscard]] Spot spot_making(const Computation& in, ValueId value);
 
 }  // namespace retile::whole

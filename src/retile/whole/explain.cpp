@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "retile/notation/sharding.h"
+#include "retile/whole/blame.h"
 #include "retile/whole/evaluate.h"
 #include "retile/whole/flow.h"
 #include "retile/whole/holdings.h"
@@ -14,14 +15,6 @@
 
 namespace retile::whole {
 namespace {
-
-Spot spot_at(const Computation& in, const Instruction* one, ValueId value) {
-  if (one == nullptr) return {.value = in.values[value].name, .opcode = "parameter"};
-  return {.value = in.values[value].name,
-          .opcode = one->opcode,
-          .line = one->place.line,
-          .source = one->source};
-}
 
 /// One computation of the text after, and what its values hold.
 struct Watched {
@@ -174,7 +167,7 @@ class Explainer {
       for (const Instruction& one : watched.in.body) {
         if (!exchanges(one) || std::holds_alternative<ManualDetail>(one.detail)) continue;
         Transfer transfer = transfer_of(watched.in, one, drawn_.devices);
-        transfer.spot = spot_at(watched.in, &one, one.results.front());
+        transfer.spot = spot_of(watched.in, &one, one.results.front());
         watched.transfers.emplace(&one, out_.transfers.size());
         out_.transfers.push_back(std::move(transfer));
       }
@@ -204,7 +197,7 @@ class Explainer {
         drawn_.before_arguments,
         [&](const Computation& in, const Instruction* one, ValueId value, const Held& held) {
           if (!seen.emplace(&in, value).second) return;
-          lookups_.push_back({.spot = spot_at(in, one, value), .is_before = true});
+          lookups_.push_back({.spot = spot_of(in, one, value), .is_before = true});
           holdings_.look_in(lookups_.size() - 1, in.values[value].type, held.front());
         }));
   }
@@ -217,7 +210,7 @@ class Explainer {
         const auto is_first = [&](const Block& block) { return block == first; };
         if (!std::all_of(held.begin(), held.end(), is_first)) continue;
         lookups_.push_back(
-            {.spot = spot_at(watched.in, watched.flow.maker(value), value), .is_before = false});
+            {.spot = spot_of(watched.in, watched.flow.maker(value), value), .is_before = false});
         holdings_.look_in(lookups_.size() - 1, watched.in.values[value].type, held.front());
       }
     }
@@ -272,8 +265,8 @@ class Explainer {
     out.extents = reference.type.extents;
     out.from = ends.from;
     out.to = ends.to;
-    out.first = spot_at(watched.in, watched.flow.maker(begin), begin);
-    out.last = spot_at(watched.in, watched.flow.maker(end), end);
+    out.first = spot_of(watched.in, watched.flow.maker(begin), begin);
+    out.last = spot_of(watched.in, watched.flow.maker(end), end);
     out.times = out_.transfers[out.transfers.front()].times;
     out.height = count_of(watched.in.values[begin].type);
     for (const Instruction* one : by) {
@@ -292,7 +285,7 @@ class Explainer {
       for (ValueId value = 0; value < watched.in.values.size(); ++value) {
         const ArrayType& type = watched.in.values[value].type;
         if (!is_large(type)) continue;
-        out_.large.push_back({.spot = spot_at(watched.in, watched.flow.maker(value), value),
+        out_.large.push_back({.spot = spot_of(watched.in, watched.flow.maker(value), value),
                               .kind = type.kind,
                               .extents = type.extents,
                               .bytes = bytes_of(type),

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "retile/core/division.h"
+#include "retile/whole/blame.h"
 
 namespace retile::whole {
 namespace {
@@ -348,6 +349,18 @@ std::optional<Repair> Repairs::first_of(Evaluator<Field>& evaluator, const Wrong
     }
   }
   return std::nullopt;
+}
+
+Spot spot_or_copy(const Computation& in, const Repair& repair) {
+  const Instruction& nearest = in.body[repair.nearest];
+  const ValueId value = nearest.results[repair.nearest == repair.instruction ? repair.part : 0];
+  const auto copy = std::find_if(in.copies.begin(), in.copies.end(),
+                                 [&](const CopiedValue& one) { return one.value == value; });
+  if (copy == in.copies.end()) return spot_of(in, &nearest, nearest.results.front());
+  return {.value = copy->name,
+          .opcode = copy->opcode,
+          .line = copy->place.line,
+          .source = copy->source};
 }
 
 }  // namespace retile::whole

@@ -13,6 +13,7 @@
 #include "retile/whole/evaluate.h"
 #include "retile/whole/field.h"
 #include "retile/whole/module.h"
+#include "retile/whole/spot.h"
 
 namespace retile::whole {
 
@@ -87,5 +88,8 @@ class Repairs {
   std::unordered_map<Word, std::vector<ValueId>> by_word_;  // values before that have a word
   mutable Size tries_ = 0;
 };
+
+/// Where an operation was dropped, its operand is copied in its place.
+[[nodiscard]] Spot spot_or_copy(const Computation& in, const Repair& repair);
 
 }  // namespace retile::whole
