@@ -10,6 +10,8 @@
 
 #include "retile/core/names.h"
 #include "retile/notation/sharding.h"
+#include "retile/whole/array.h"
+#include "retile/whole/evaluate.h"
 
 namespace retile::whole {
 namespace {

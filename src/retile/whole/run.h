@@ -20,6 +20,7 @@
 #include "retile/whole/arguments.h"
 #include "retile/whole/array.h"
 #include "retile/whole/blame.h"
+#include "retile/whole/chance.h"
 #include "retile/whole/evaluate.h"
 #include "retile/whole/matching.h"
 #include "retile/whole/repair.h"
