@@ -406,5 +406,16 @@ TEST(Plan, an_element_has_a_byte) {
   EXPECT_EQ(smallest_feasible_bytes(example, 0).error().code, Code::bad_argument);
 }
 
+TEST(Plan, an_alltoall_of_several_moves_pushes_each_ones_own_digits_the_slowest_first) {
+  const Problem moved = problem("a:2,b:3", "[6{a}12,4{b}12,12]", "[12,12,2{b,a}12]");
+  Layout map = moved.from;
+  const std::vector<WeakPath::Move> moves = {{0, 2, 2}, {1, 2, 3}};
+  const std::vector<std::vector<Digit>> popped = run_alltoall(map, moves);
+  EXPECT_EQ(map.digits(), moved.to.digits());
+  ASSERT_EQ(popped.size(), 2U);
+  EXPECT_EQ(popped[0], moved.from.digits()[0]);
+  EXPECT_EQ(popped[1], moved.from.digits()[1]);
+}
+
 }  // namespace
 }  // namespace retile::plan_test
