@@ -138,12 +138,28 @@ TEST(Folder, a_text_that_is_not_read_is_stepped_over) {
   EXPECT_EQ(wrong.pairs[1].after.file, unread);
   // The last text that was read comes before it.
   EXPECT_NE(wrong.pairs[2].before.file, unread);
+  // Any pass since then may be the wrong one.
+  EXPECT_EQ(wrong.pairs[1].pass, "algsimp");
+  EXPECT_EQ(wrong.pairs[2].pass, "algsimp or adding_copies");
   std::string& last = folder.texts.at(module_name + "0010.copy-insertion.after_adding_copies.txt");
   last = with(last, " negate(", " tanh(");
   EXPECT_EQ(folder.by_passes().answer(), Answer::right);
   // What nothing is compared with that follows is no part of a "right".
   folder.texts[module_name + "0011.x.after_last.txt"] = folder.texts.at(unread);
   EXPECT_EQ(folder.by_passes().answer(), Answer::undecided);
+}
+
+TEST(Folder, of_many_passes_whose_texts_are_not_read_the_first_and_the_last_are_named) {
+  Folder folder = folder_of_layer();
+  for (const std::string pass : {"a", "b", "c"}) {
+    folder.texts[module_name + "0008.x.after_" + pass + ".before_y.txt"] =
+        with(folder.texts.at(after_partitioner), " tanh(", " frobnicate(");
+  }
+  const JudgedModule wrong = folder.by_passes();
+  EXPECT_EQ(wrong.pairs.back().pass, "one of 4 passes, a to adding_copies");
+  // A text that is read, be it equal to the last one, ends what may be.
+  folder.texts[module_name + "0009.x.after_read.txt"] = folder.texts.at(after_partitioner);
+  EXPECT_EQ(folder.by_passes().pairs.back().pass, "adding_copies");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "retile/check/check.h"
 #include "retile/prices/layouts.h"
 #include "retile/prices/prices.h"
+#include "retile/report/movement.h"
 #include "tests/whole/answers.h"
 
 namespace retile::whole::tests {
@@ -151,6 +152,37 @@ TEST(Movement, what_is_gathered_whole_and_sliced_could_be_saved) {
   EXPECT_EQ(out.large[0].bytes, 512);
   ASSERT_TRUE(out.large[0].value);
   EXPECT_EQ(out.large[0].value->spot.value, "%x");
+}
+
+TEST(Movement, a_plan_says_among_which_steps_it_is_the_least) {
+  const std::string before = before_on_4(
+      "  %x = f32[8,4,8] parameter(0), @[{'y'}, {}, {'x'}]@\n"
+      "  ROOT %r = f32[8,4,8] tanh(%x), @[{}, {'x','y'}, {}]@\n");
+  const std::string after = after_on_4(
+      "  %x = f32[4,4,4] parameter(0)\n"
+      "  %a = f32[8,4,4] all-gather(%x), replica_groups={{0,1},{2,3}}, dimensions={0}\n"
+      "  %b = f32[8,4,8] all-gather(%a), replica_groups={{0,2},{1,3}}, dimensions={2}\n"
+      "  %zero = s32[] constant(0)\n"
+      "  %starts = s32[4] constant({0, 1, 2, 3})\n"
+      "  %id = u32[] partition-id()\n"
+      "  %one = s32[1] dynamic-slice(%starts, %id), dynamic_slice_sizes={1}\n"
+      "  %start = s32[] reshape(%one)\n"
+      "  %p = f32[8,1,8] dynamic-slice(%b, %zero, %start, %zero), dynamic_slice_sizes={8,1,8}\n"
+      "  ROOT %r = f32[8,1,8] tanh(%p)\n");
+  const Movement out = movement(before, after);
+  ASSERT_EQ(out.reshards.size(), 1U);
+  const auto prices = prices::prices_of(out, emit::Form::hlo);
+  ASSERT_TRUE(prices[0].enough);
+  // HLO has no alltoall along several dimensions, which would cost half as much.
+  EXPECT_EQ(prices[0].enough->cost, 128);
+  EXPECT_TRUE(prices[0].enough->is_optimal);
+  EXPECT_EQ(prices[0].enough->scope, "one_dim");
+  EXPECT_EQ(prices[0].enough->cost_over_dims, 64);
+  Validation said;
+  said.movement = out;
+  EXPECT_NE(report::movement_text(said).find("plan: cost 128, the least of collectives along one "
+                                             "dimension each (64 along several at once), holds"),
+            std::string::npos);
 }
 
 TEST(Movement, a_value_that_is_used_on_the_way_ends_a_reshard) {

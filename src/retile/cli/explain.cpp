@@ -35,7 +35,7 @@ The plan comes in the form of the notation that was read, or as --as says.
 A folder of XLA's dumps, or two files, the texts before and after the partitioner: what whole programs move,
 as `retile validate --explain` says it.
 
-Exit codes: 0 explained, 2 the input cannot be read or --as cannot say the plan.
+Exit codes: 0 explained, 2 the input cannot be read or --as cannot say the plan, 3 a limit was reached.
 
 Examples:
   retile explain "$(grep Involuntary log.txt | head -n 1)"

@@ -39,6 +39,16 @@ Result<std::vector<std::string>> files_of(const std::string& folder) {
   return out;
 }
 
+/// Whether what moves was found of all that was read.
+Exit exit_of_movements(const std::vector<whole::JudgedModule>& modules) {
+  for (const whole::JudgedModule& module : modules) {
+    for (const whole::JudgedPair& pair : module.pairs) {
+      if (!pair.validation || !pair.validation->movement) return Exit::undecided;
+    }
+  }
+  return Exit::yes;
+}
+
 Exit exit_of_answers(const std::vector<whole::JudgedModule>& modules) {
   Exit out = Exit::yes;
   for (const whole::JudgedModule& module : modules) {
@@ -55,7 +65,10 @@ Outcome nothing_judged(const std::string& folder, const std::vector<whole::Judge
   Outcome out{.exit = Exit::usage};
   for (const whole::JudgedModule& module : modules) {
     for (const whole::JudgedPair& pair : module.pairs) {
-      if (pair.refused) out.problems.push_back(*pair.refused);
+      if (!pair.refused) continue;
+      out.problems.push_back(*pair.refused);
+      std::string& source = out.problems.back().source;
+      if (!source.empty()) source = (fs::path(folder) / source).string();
     }
   }
   if (!out.problems.empty()) return out;
@@ -126,7 +139,7 @@ Outcome validate_folder(const FolderArguments& arguments, const whole::ValidateO
                                      : report::text_of(judged);
   }
   if (!is_judged) return nothing_judged(arguments.folder, modules);
-  out.exit = options.judges ? exit_of_answers(modules) : Exit::yes;
+  out.exit = options.judges ? exit_of_answers(modules) : exit_of_movements(modules);
   return out;
 }
 

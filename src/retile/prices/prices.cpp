@@ -68,6 +68,7 @@ class Planner {
       if (!its_program) return refuse(its_program.error());
       text = emit::emit(*its_program, form_, kind_);
       if (text) {
+        if (planned->cost < single->cost) out.cost_over_dims = planned->cost;
         planned = std::move(single);
         program = std::move(its_program);
       }
@@ -79,6 +80,8 @@ class Planner {
     out.cost = planned->cost;
     out.height = planned->height;
     out.is_optimal = planned->optimal;
+    out.scope = scope_name(planned->scope);
+    out.least_of = scope_words(planned->scope);
     if (text) out.text = *std::move(text);
     return out;
   }

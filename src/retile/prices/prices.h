@@ -16,8 +16,11 @@ struct Enough {
   std::vector<std::string> steps;  ///< `alltoall of dimension 0 to 2 by 4`
   Size cost = 0;                   ///< elements per device
   Size height = 0;                 ///< elements
-  bool is_optimal = false;         ///< proved of such steps
-  std::string text;                ///< in the peer's form, if that can say it
+  bool is_optimal = false;         ///< proved among steps of the scope
+  std::string scope;               ///< `one_dim`
+  std::string least_of;            ///< the scope in words: `collectives along one dimension each`
+  std::optional<Size> cost_over_dims;  ///< of a cheaper plan that the peer's form cannot say
+  std::string text;                    ///< in the peer's form, if that can say it
 };
 
 struct Price {

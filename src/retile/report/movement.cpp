@@ -70,6 +70,16 @@ emit::Form form_of(const Movement& movement) {
 /// What reshards have in common that are said once.
 using Alike = std::tuple<std::string, std::string, std::string, Size, Size, std::string>;
 
+/// Among which steps a plan is the cheapest.
+std::string least_text(const prices::Enough& enough) {
+  if (!enough.is_optimal) return "";
+  std::string out = fmt::format(", the least of {}", enough.least_of);
+  if (enough.cost_over_dims) {
+    out += fmt::format(" ({} along several at once)", *enough.cost_over_dims);
+  }
+  return out;
+}
+
 std::string reshard_text(const Reshard& reshard, const prices::Price& price, std::size_t alike,
                          const Movement& movement) {
   std::vector<std::string> ops;
@@ -90,10 +100,10 @@ std::string reshard_text(const Reshard& reshard, const prices::Price& price, std
                   reshard.is_whole() ? ", the whole array" : "", price.bytes, price.most_bytes);
   if (!price.enough) return out + fmt::format("    no plan: {}\n", price.unplanned);
   const prices::Enough& enough = *price.enough;
+  const std::string steps =
+      enough.steps.empty() ? "nothing" : fmt::format("{}", fmt::join(enough.steps, ", "));
   return out + fmt::format("    plan: cost {}{}, holds {} elements: {}\n", enough.cost,
-                           enough.is_optimal ? ", proved least" : "", enough.height,
-                           enough.steps.empty() ? "nothing"
-                                                : fmt::format("{}", fmt::join(enough.steps, ", ")));
+                           least_text(enough), enough.height, steps);
 }
 
 std::string indented(const std::string& text) {
@@ -238,6 +248,7 @@ Object reshard_json(const Reshard& reshard, const prices::Price& price) {
     out["plan"] = {{"cost", enough.cost},
                    {"height", enough.height},
                    {"optimal", enough.is_optimal},
+                   {"scope", enough.scope},
                    {"steps", enough.steps},
                    {"text", enough.text.empty() ? Object(nullptr) : Object(enough.text)}};
   }

@@ -134,6 +134,21 @@ std::optional<std::pair<Dump, Dump>> around_all(const DumpedModule& module) {
   return std::pair(first, last);
 }
 
+/// Any of the passes since the last text that was read may be the one.
+std::string passes_between(const Dump& before, const std::vector<Dump>& unread, const Dump& after) {
+  if (unread.empty()) return pass_between(before, after);
+  constexpr std::size_t most = 3;
+  std::vector<std::string> passes;
+  Dump last = before;
+  for (const Dump& one : unread) {
+    passes.push_back(pass_between(last, one));
+    last = one;
+  }
+  passes.push_back(pass_between(last, after));
+  if (passes.size() <= most) return fmt::format("{}", fmt::join(passes, " or "));
+  return fmt::format("one of {} passes, {} to {}", passes.size(), passes.front(), passes.back());
+}
+
 JudgedPair refused_pair(const Dump& before, const Dump& after, Diagnostic refused) {
   return {.before = before,
           .after = after,
@@ -220,6 +235,7 @@ JudgedModule judged_by_passes(const DumpedModule& module, const ReadDump& read,
   if (module.texts.size() < 2) out.missing = "a single text";
   std::optional<std::string> last;  // the last text that was read
   Dump last_dump;
+  std::vector<Dump> unread;  // since then
   bool has_first = false;
   for (const Dump& dump : module.texts) {
     Result<std::string> text = readable_text(dump, read);
@@ -227,6 +243,7 @@ JudgedModule judged_by_passes(const DumpedModule& module, const ReadDump& read,
       out.pairs.push_back(refused_pair(last_dump, dump, text.error()));
     } else if (last && *text != *last) {
       out.pairs.push_back(judged_pair(last_dump, *last, dump, *text, validate));
+      out.pairs.back().pass = passes_between(last_dump, unread, dump);
     } else if (last) {
       ++out.equal;
     }
@@ -235,9 +252,13 @@ JudgedModule judged_by_passes(const DumpedModule& module, const ReadDump& read,
     if (&dump == &module.texts.front()) has_first = is_read;
     out.has_ends = has_first && is_read;
     if (out.answer() == Answer::wrong) return out;
-    if (!is_read) continue;
+    if (!is_read) {
+      unread.push_back(dump);
+      continue;
+    }
     last = *std::move(text);
     last_dump = dump;
+    unread.clear();
   }
   return out;
 }

@@ -33,7 +33,7 @@ struct DumpedModule {
 struct JudgedPair {
   Dump before;
   Dump after;
-  std::string pass;                      ///< whose work is between them
+  std::string pass;  ///< whose work is between them; `a or b` where texts between were not read
   std::optional<Validation> validation;  ///< or
   std::optional<Diagnostic> refused;     ///< why there is none
 };
@@ -61,7 +61,7 @@ using ValidatePair = std::function<Result<Validation>(
                                                      const ReadDump& read,
                                                      const ValidatePair& validate);
 /// Neighbours, up to the first pair that is wrong. A text that is not read is stepped over: the last
-/// one that was is compared with the next.
+/// one that was is compared with the next, and all passes since then are named.
 [[nodiscard]] JudgedModule judged_by_passes(const DumpedModule& module, const ReadDump& read,
                                             const ValidatePair& validate);
 
