@@ -41,7 +41,8 @@ def environment(**changes):
 def without_progress(text):
     """`text` less the lines that work of more than a second prints, which a busy machine makes of any."""
     return "".join(line for line in text.splitlines(keepends=True) if not re.match(
-        r"retile: (starting|move, repetition \d+ of \d+|\d+ [\w ]+, of \d+ at most|\w+, [\d.]+ \w+ of [\d.]+ \w+|.*: [\w ]+, [\d.]+ s)$", line))
+        r"retile: (starting|move, repetition \d+ of \d+|\d+ [\w ]+, of \d+ at most|\w+, [\d.]+ \w+ of [\d.]+ \w+|.*: [\w ]+, [\d.]+ s"
+        r"|.*, (module|text) \d+ of \d+)$", line))
 
 
 def retile(*arguments, stdin="", cwd=None, env=None, timeout=120):

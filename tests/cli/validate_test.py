@@ -3,10 +3,11 @@
 import json
 import os
 import shutil
+import subprocess
 import unittest
 from pathlib import Path
 
-from support import Case, retile
+from support import RETILE, Case, retile
 
 WHOLE = Path(__file__).resolve().parents[2] / "examples/whole"
 NAME = "module_0000.jit_layer."
@@ -64,6 +65,80 @@ class Folders(Case):
         self.refused(retile("validate", self.path("dump")), 2, "no text after_spmd-partitioning(.|\n)*xla_dump_hlo_pass_re")
         self.refused(retile("validate", "--passes", str(WHOLE / "layer.before.hlo")), 2, "--passes takes a folder")
         self.refused(retile("validate", str(WHOLE / "layer.before.hlo")), 2, "two texts")
+
+    def says(self, done, code, words):
+        """As `refused` does of what is of no place in a text."""
+        self.assertEqual((done.returncode, done.stdout), (code, ""), done)
+        self.assertRegex(done.stderr, words)
+
+    def test_what_is_no_text_is_said(self):
+        layer = str(WHOLE / "layer.after.hlo")
+        self.refused(retile("validate", self.path("nosuch")), 2, "BEFORE: cannot open(.|\n)*nosuch")
+        self.says(retile("validate", self.write("empty.hlo", "\n \n"), layer), 2, "the file is empty")
+        self.says(retile("validate", self.write("m.hlo.pb", "\n\x00\x01"), layer), 2, "protobuf(.|\n)*xla_dump_hlo_as_proto")
+
+    def test_what_may_help_with_a_folder_is_said(self):
+        os.mkdir(self.path("protobufs"))
+        self.write("protobufs/module_0000.jit_f.before_optimizations.hlo.pb", "")
+        self.refused(retile("validate", self.path("protobufs")), 2, "the folder has protobufs(.|\n)*xla_dump_hlo_as_proto")
+        os.remove(self.path("protobufs/module_0000.jit_f.before_optimizations.hlo.pb"))
+        self.assertNotIn("the folder has", retile("validate", self.path("protobufs")).stderr)
+        for file in (BEFORE, AFTER):
+            os.remove(Path(self.path("dump")) / file)
+        self.refused(retile("validate", self.path("dump")), 2, "--passes compares the texts that are here")
+        self.assertEqual(retile("validate", "--passes", self.path("dump")).returncode, 1)
+
+    def test_several_modules_have_a_line_together(self):
+        for module in ("module_0002", "module_0003"):
+            for file in (BEFORE, AFTER):
+                shutil.copy(Path(self.path("dump")) / file, Path(self.path("dump")) / file.replace("module_0000", module))
+        self.change(AFTER, " all-reduce(", " copy(")
+        self.change(AFTER.replace("0000", "0002", 1), " all-reduce(", " frobnicate(")
+        done = retile("validate", self.path("dump"))
+        self.assertEqual(done.stdout.splitlines()[-1], "4 modules: 1 right, 1 wrong, 1 not read, 1 not judged")
+        self.assertNotIn("modules:", retile("validate", "--json", self.path("dump")).stdout)
+        self.assertNotIn("modules:", retile("explain", self.path("dump")).stdout)
+        for module in ("module_0001.jit_called.before_optimizations.txt", AFTER.replace("0000", "0002", 1), BEFORE.replace("0000", "0003", 1)):
+            os.remove(Path(self.path("dump")) / module)
+        done = retile("validate", self.path("dump"))
+        self.assertEqual(done.stdout.splitlines()[-1], "3 modules: 1 wrong, 2 not judged")
+
+    def test_modules_that_take_long_are_named(self):
+        lowered = Path(self.path("dump"))
+        for file in (BEFORE, AFTER):
+            text = (WHOLE / ("block.before.hlo" if file == BEFORE else "block.after.hlo")).read_text()
+            (lowered / file).write_text(text)
+        for words, progress in ((), "module 1 of 2"), (("--passes",), "text 2 of 5"):
+            done = subprocess.run([RETILE, "validate", "--draws", "1000", *words, self.path("dump")], capture_output=True, check=False, text=True)
+            self.assertRegex(done.stderr, rf"^retile: module_0000 jit_layer, {progress}\n")
+
+    def test_pairs_that_the_time_does_not_reach_are_counted(self):
+        for file in (BEFORE, AFTER):
+            text = (WHOLE / ("block.before.hlo" if file == BEFORE else "block.after.hlo")).read_text()
+            (Path(self.path("dump")) / file).write_text(text)
+        done = retile("validate", "--passes", "--draws", "1000", "--timeout", "1", self.path("dump"))
+        self.assertRegex(done.stdout, r"the time is over: \d pairs? w(as|ere) not judged\n")
+        self.assertNotIn("by seed", done.stdout)
+
+    def test_other_tiles_have_a_reason(self):
+        layer = [(WHOLE / name).read_text() for name in ("layer.before.hlo", "layer.after.hlo")]
+        before, after = self.write("a.hlo", layer[0]), self.write("b.hlo", layer[1])
+        self.says(retile("validate", after, before), 2, "BEFORE and AFTER may be swapped")
+        unsaid = self.write("c.hlo", layer[0].replace("parameter(1), sharding={mesh['x'=2], [{}, {'x'}]}", "parameter(1)"))
+        self.says(retile("validate", unsaid, after), 2, "the text before says no sharding of parameter 1: say it with --from")
+        other = self.write("d.hlo", layer[0].replace("parameter(1), sharding={mesh['x'=2], [{}, {'x'}]}", "parameter(1), sharding={mesh['x'=2], [{'x'}, {}]}"))
+        done = retile("validate", other, after)
+        self.assertEqual((done.returncode, "note:" in done.stderr), (2, False), done.stderr)
+        # One option says it for all, and a mesh goes with it.
+        shardings = "; P(None, 'x'); "
+        self.assertEqual(retile("validate", unsaid, after, "--from", shardings, "--mesh", "x:2").returncode, 0)
+        self.refused(retile("validate", unsaid, after, "--from", shardings), 2, "give --mesh")
+
+    def test_memory_that_is_not_enough_is_said_with_what_allows_more(self):
+        texts = [str(WHOLE / "block.before.hlo"), str(WHOLE / "block.after.hlo")]
+        done = retile("validate", "--extents", "full", "--memory", "64MiB", *texts)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("undecided: the devices hold more than 32 MiB of numbers; --memory 128MiB allows twice as many\n", done.stdout)
 
     def test_shardings_are_given_by_options(self):
         before = self.write("before.hlo", "HloModule m, num_partitions=2\nENTRY %main {\n  %x = f32[4] parameter(0)\n"

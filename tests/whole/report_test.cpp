@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "retile/report/folder.h"
 #include "retile/report/validation.h"
 #include "tests/whole/answers.h"
 
@@ -57,6 +58,27 @@ TEST(Reports, of_an_undecided_program_name_what_was_lost) {
   out.answer = Answer::undecided;
   out.why = "it differs";
   EXPECT_TRUE(has(report::text_of(out), "  lost: tanh %a, line 13 (m.py:14) of the text before\n"));
+  EXPECT_TRUE(has(report::text_of(out), "0.25 instead of 0.5"));
+  out.difference->found = out.difference->expected;  // as numbers of a field are said
+  EXPECT_TRUE(
+      has(report::text_of(out), "  result 1 on device 2 at [3,4], element [5,6] of the result\n"));
+}
+
+TEST(Reports, of_passes_that_the_time_did_not_reach_count_them) {
+  JudgedModule module{.name = "module_0000 jit_f", .texts = 4, .missing = {}, .pairs = {}};
+  Validation late;
+  late.why = out_of_time;
+  Validation open;
+  open.why = "it differs";
+  for (const Validation& one : {open, late, late}) {
+    module.pairs.push_back(
+        {.before = {}, .after = {}, .pass = "cse", .validation = one, .refused = std::nullopt});
+  }
+  const std::string text = report::passes_text_of(module);
+  EXPECT_TRUE(has(text, "undecided: 4 texts; 1 pair judged, 0 of equal texts\n")) << text;
+  EXPECT_TRUE(has(text, "  cse: undecided: it differs\n")) << text;
+  EXPECT_TRUE(has(text, "  the time is over: 2 pairs were not judged\n")) << text;
+  EXPECT_FALSE(has(text, "undecided: the time is over")) << text;
 }
 
 TEST(Reports, as_json_have_the_same) {

@@ -253,7 +253,7 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv, const 
   LibraryOptions(app).text("--color", color_text, "auto, always or never", "WHEN");
   for (Known& known : verbs) {
     LibraryOptions options(*known.app);
-    limits.add_options(options, known.verb->usual_timeout());
+    limits.add_options(options, known.verb->usual_timeout(), known.verb->without_timeout());
     options.text("--color", color_text, "auto, always or never", "WHEN");
   }
 

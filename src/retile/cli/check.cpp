@@ -141,6 +141,7 @@ class CheckVerb final : public Verb {
   [[nodiscard]] std::string where_too_many() const override {
     return "one file is judged at a time: for f in *.hlo; do retile check \"$f\"; done";
   }
+  [[nodiscard]] std::string without_timeout() const override { return "--shrink"; }
   /// The commands of --peer take as long as they take.
   [[nodiscard]] std::optional<Size> usual_timeout() const override {
     if (given_.shrink.wanted) return std::nullopt;

@@ -491,6 +491,7 @@ class ExplainVerb final : public Verb {
                  "the plan as sdy, stablehlo, hlo, mlir19, mlir22, jax or mpi-c", "FORM");
     options.flag("--json", given_.json, "print one JSON object per reshard, retile.explain/1");
   }
+  [[nodiscard]] std::string without_timeout() const override { return "a folder"; }
   /// A folder has as many texts as it has.
   [[nodiscard]] std::optional<Size> usual_timeout() const override {
     if (given_.problem.from && !given_.problem.to && is_folder(*given_.problem.from)) return {};

@@ -185,9 +185,11 @@ bool is_said_by_another() {
 
 }  // namespace
 
-void LimitArguments::add_options(OptionList& options, std::optional<Size> usual) {
+void LimitArguments::add_options(OptionList& options, std::optional<Size> usual,
+                                 const std::string& but) {
+  const std::string none = but.empty() ? "" : fmt::format("; no limit for {}", but);
   options.text("--timeout", timeout,
-               usual ? fmt::format("seconds until it ends, undecided (default {})", *usual)
+               usual ? fmt::format("seconds until it ends, undecided (default {}{})", *usual, none)
                      : "seconds until it ends, undecided (default: no limit)",
                "S");
   options.text(

@@ -30,7 +30,8 @@ struct LimitArguments {
   std::optional<std::string> memory;
 
   /// \param usual  what a verb takes at most where --timeout says nothing
-  void add_options(OptionList& options, std::optional<Size> usual);
+  /// \param but    what has no limit nevertheless; may be empty
+  void add_options(OptionList& options, std::optional<Size> usual, const std::string& but);
   /// \error bad_argument
   [[nodiscard]] Result<Limits> read(std::optional<Size> usual) const;
 };

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <utility>
 
 #include "retile/cli/common.h"
 #include "retile/cli/launch.h"
@@ -33,9 +34,10 @@ Progress::~Progress() {
   thread_.join();
 }
 
-void Progress::update(std::string_view stage, Size done, Size total) {
+void Progress::update(std::string_view stage, Size done, Size total, std::string what) {
   const std::lock_guard lock(mutex_);
   stage_ = stage;
+  what_ = std::move(what);
   done_ = done;
   total_ = total;
 }
@@ -45,8 +47,13 @@ std::string Progress::line() const {
   if (stage_ == "plan") {
     return fmt::format("retile: {} redistributions planned, of {} at most", done_, total_);
   }
-  if (stage_ == "shrink") {
-    return fmt::format("retile: {} smaller reshards tried, of {} at most", done_, total_);
+  if (stage_ == "shrink" || stage_ == "shrink program") {
+    return fmt::format("retile: {} smaller {} tried, of {} at most", done_,
+                       stage_ == "shrink" ? "reshards" : "programs", total_);
+  }
+  if (stage_ == "module" || stage_ == "text") {
+    return fmt::format("retile: {}, {} {} of {}", clean(what_), stage_, std::min(done_ + 1, total_),
+                       total_);
   }
   if (stage_ == "move") {
     return fmt::format("retile: move, repetition {} of {}", std::min(done_ + 1, total_), total_);
@@ -59,11 +66,11 @@ void Progress::print_until_ended() {
   // Ends with a carriage return, so that what comes next stands in its place.
   constexpr const char* erase_rest = "\033[K\r";
   const bool terminal = where_ == Stderr::terminal;
-  std::optional<std::string> printed;  // the stage of the last line
+  std::optional<std::string> printed;  // the stage of the last line, and of what
   std::unique_lock lock(mutex_);
   while (!ending_.wait_for(lock, wait, [this] { return ended_; })) {
-    if (!terminal && printed == stage_) continue;
-    printed = stage_;
+    if (!terminal && printed == stage_ + what_) continue;
+    printed = stage_ + what_;
     std::fputs((line() + (terminal ? erase_rest : "\n")).c_str(), stderr);
     std::fflush(stderr);
   }

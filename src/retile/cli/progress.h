@@ -17,7 +17,7 @@ enum class Stderr { file, terminal };
 /// Of this process: its own, or that of the launcher which passes its words on.
 [[nodiscard]] Stderr stderr_of_this();
 
-/// Says from the second second on what is going on: each stage once, and on a terminal in one line
+/// Says from the second second on what is going on: each stage of each module once, and on a terminal in one line
 /// that is written anew every second and is gone at the end.
 class Progress {
  public:
@@ -26,8 +26,10 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `move` counts repetitions, `plan` redistributions, `shrink` reshards, every other stage bytes.
-  void update(std::string_view stage, Size done, Size total);
+  /// `move` counts repetitions, `plan` redistributions, `shrink` reshards, `shrink program` programs,
+  /// `module` modules of a folder, `text` those of one module, every other stage bytes.
+  /// \param what  which module
+  void update(std::string_view stage, Size done, Size total, std::string what = {});
 
  private:
   void print_until_ended();
@@ -38,6 +40,7 @@ class Progress {
   std::condition_variable ending_;
   bool ended_ = false;
   std::string stage_;
+  std::string what_;
   Size done_ = 0;
   Size total_ = 0;
   std::thread thread_;

@@ -47,6 +47,7 @@ struct ValidateArguments {
   std::optional<std::string> extents;
   std::optional<std::string> from;
   std::optional<std::string> to;
+  std::optional<std::string> mesh;
   ProgramShrinkArguments shrink;
   bool passes = false;
   bool explains = false;
@@ -94,6 +95,11 @@ Result<whole::ValidateOptions> options_of(const ValidateArguments& arguments) {
   }
   if (arguments.from) out.from = between_semicolons(*arguments.from);
   if (arguments.to) out.to = between_semicolons(*arguments.to);
+  if (arguments.mesh) {
+    auto mesh = parse_any_mesh(*arguments.mesh, "--mesh");
+    if (!mesh) return refuse(mesh.error());
+    out.mesh = *std::move(mesh);
+  }
   if (arguments.seed) {
     const auto seed = parse_count(*arguments.seed, "--seed", 0, std::numeric_limits<Size>::max());
     if (!seed) return refuse(seed.error());
@@ -123,6 +129,8 @@ Outcome work_on(const ValidateArguments& arguments) {
   if (!options) return failed(options.error());
   if (arguments.shrink.wanted) return shrink(arguments, *options);
   if (!arguments.after) {
+    if (!is_folder(*arguments.before))
+      return failed(read_text(*arguments.before, "BEFORE").error());
     return validate_folder({*arguments.before, arguments.passes, arguments.json}, *options);
   }
   return validate_pair(*arguments.before, *arguments.after, arguments.json, *options);
@@ -139,7 +147,9 @@ class ValidateVerb final : public Verb {
     options.text("BEFORE", given_.before, "the text before the pass, - for stdin, or a folder",
                  "FILE");
     options.text("AFTER", given_.after, "the text after it", "FILE");
-    options.text("--draws", given_.draws, "how often arguments are drawn (default 3)", "N");
+    options.text("--draws", given_.draws,
+                 "at least so many draws of arguments (default 3; small programs may get more)",
+                 "N");
     options.text("--seed", given_.seed, "what they are drawn by (default: drawn)", "N");
     options.text(
         "--extents", given_.extents,
@@ -148,6 +158,8 @@ class ValidateVerb final : public Verb {
     options.text("--from", given_.from,
                  "shardings of the arguments where BEFORE says none, with ; between them", "S;..");
     options.text("--to", given_.to, "the same of the results", "S;..");
+    options.text("--mesh", given_.mesh, "the mesh of --from and --to, where they name none",
+                 "MESH");
     options.flag("--passes", given_.passes, "compare all neighbours of a folder of passes");
     options.flag("--explain", given_.explains,
                  "say what AFTER moves: its reshards beside plans, large values, collectives");
@@ -164,6 +176,7 @@ class ValidateVerb final : public Verb {
         "--json", given_.json,
         "print one JSON object, retile.validation/1; with --shrink retile.shrunk-program/1");
   }
+  [[nodiscard]] std::string without_timeout() const override { return "a folder or --shrink"; }
   /// A folder has as many texts as it has.
   [[nodiscard]] std::optional<Size> usual_timeout() const override {
     if ((given_.before && !given_.after) || given_.shrink.wanted) return std::nullopt;
@@ -178,6 +191,8 @@ class ValidateVerb final : public Verb {
     }
     if (given_.shrink.peer && given_.before && !given_.after) return std::nullopt;
     const bool has_folder = given_.before && !given_.after && is_folder(*given_.before);
+    const bool is_missing = given_.before && !given_.after && !exists(*given_.before);
+    if (is_missing) return std::nullopt;  // reading it says so
     if (given_.passes && !has_folder) return Complaint{"--passes takes a folder: DIR --passes"};
     if (!given_.before || (!given_.after && !has_folder)) {
       return Complaint{"two texts are compared, BEFORE AFTER, or those of a folder, DIR"};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "retile/cli/limits.h"
+#include "retile/cli/progress.h"
 #include "retile/report/folder.h"
 #include "retile/report/validation.h"
 #include "retile/whole/folder.h"
@@ -21,6 +22,9 @@ constexpr const char* how_to_dump =
     "XLA prints them with xla_dump_to=DIR and xla_dump_hlo_pass_re=spmd.* (.* for all passes)";
 constexpr const char* no_cached_dump =
     "JAX prints nothing where its persistent cache has the program already";
+constexpr const char* only_protobufs =
+    "the folder has protobufs: without xla_dump_hlo_as_proto XLA dumps texts";
+constexpr const char* how_to_take_passes = "--passes compares the texts that are here";
 
 /// The names of a folder's files.
 /// \error file_error
@@ -60,15 +64,31 @@ Exit exit_of_answers(const std::vector<whole::JudgedModule>& modules) {
   return out;
 }
 
+/// What may help where a folder has nothing to judge.
+std::vector<std::string> notes_on_folder(const std::vector<std::string>& files,
+                                         const std::vector<whole::JudgedModule>& modules,
+                                         bool by_passes) {
+  std::vector<std::string> out = {how_to_dump, no_cached_dump};
+  const bool has_passes = std::any_of(modules.begin(), modules.end(),
+                                      [](const auto& module) { return module.texts > 1; });
+  if (has_passes && !by_passes) out.emplace_back(how_to_take_passes);
+  const bool has_protobufs = std::any_of(files.begin(), files.end(), [](const std::string& file) {
+    return fs::path(file).extension() == ".pb";
+  });
+  if (modules.empty() && has_protobufs) out.emplace_back(only_protobufs);
+  return out;
+}
+
 /// Where nothing was judged, what is missing, or the refusals themselves.
-Outcome nothing_judged(const std::string& folder, const std::vector<whole::JudgedModule>& modules) {
+Outcome nothing_judged(const FolderArguments& arguments, const std::vector<std::string>& files,
+                       const std::vector<whole::JudgedModule>& modules) {
   Outcome out{.exit = Exit::usage};
   for (const whole::JudgedModule& module : modules) {
     for (const whole::JudgedPair& pair : module.pairs) {
       if (!pair.refused) continue;
       out.problems.push_back(*pair.refused);
       std::string& source = out.problems.back().source;
-      if (!source.empty()) source = (fs::path(folder) / source).string();
+      if (!source.empty()) source = (fs::path(arguments.folder) / source).string();
     }
   }
   if (!out.problems.empty()) return out;
@@ -76,8 +96,8 @@ Outcome nothing_judged(const std::string& folder, const std::vector<whole::Judge
   if (!modules.empty()) {
     message = fmt::format("{}: {}", modules.front().name, modules.front().missing);
   }
-  return failed(
-      about_argument(Code::bad_argument, "BEFORE", folder, message, {how_to_dump, no_cached_dump}));
+  return failed(about_argument(Code::bad_argument, "BEFORE", arguments.folder, message,
+                               notes_on_folder(files, modules, arguments.by_passes)));
 }
 
 }  // namespace
@@ -85,6 +105,11 @@ Outcome nothing_judged(const std::string& folder, const std::vector<whole::Judge
 bool is_folder(const std::string& path) {
   std::error_code failed;
   return fs::is_directory(path, failed);
+}
+
+bool exists(const std::string& path) {
+  std::error_code failed;
+  return path == "-" || fs::exists(path, failed);
 }
 
 bool is_file(const std::string& path) {
@@ -114,7 +139,15 @@ Outcome validate_pair(const std::string& before, const std::string& after, bool 
 Outcome validate_folder(const FolderArguments& arguments, const whole::ValidateOptions& options) {
   const auto files = files_of(arguments.folder);
   if (!files) return failed(files.error());
+  const std::vector<whole::DumpedModule> dumped = whole::dumped_modules(*files);
+  std::vector<whole::JudgedModule> modules;
+  Progress progress(stderr_of_this());
+  Size texts = 0;  // of the module at hand that were read
   const auto read = [&](const std::string& file) {
+    const whole::DumpedModule& module = dumped[modules.size()];
+    if (arguments.by_passes) {
+      progress.update("text", texts++, static_cast<Size>(module.texts.size()), module.name);
+    }
     return read_text((fs::path(arguments.folder) / file).string(), "BEFORE");
   };
   const auto validate = [&](const std::string& before, const whole::Dump& first,
@@ -123,22 +156,25 @@ Outcome validate_folder(const FolderArguments& arguments, const whole::ValidateO
     now.timeout_seconds = time_limit().seconds_left();
     return whole::validate(before, first.file, after, second.file, now);
   };
-  std::vector<whole::JudgedModule> modules;
   Outcome out;
   bool is_judged = false;
-  for (const whole::DumpedModule& module : whole::dumped_modules(*files)) {
+  for (const whole::DumpedModule& module : dumped) {
+    texts = 0;
+    if (!arguments.by_passes) {
+      progress.update("module", static_cast<Size>(modules.size()), static_cast<Size>(dumped.size()),
+                      module.name);
+    }
     modules.push_back(arguments.by_passes
                           ? whole::judged_by_passes(module, read, validate)
                           : whole::judged_around_partitioner(module, read, validate));
     const whole::JudgedModule& judged = modules.back();
-    is_judged = is_judged || judged.equal > 0 ||
-                std::any_of(judged.pairs.begin(), judged.pairs.end(),
-                            [](const auto& pair) { return pair.validation.has_value(); });
+    is_judged = is_judged || judged.is_judged();
     out.out += arguments.json        ? report::json_of(judged)
                : arguments.by_passes ? report::passes_text_of(judged)
                                      : report::text_of(judged);
   }
-  if (!is_judged) return nothing_judged(arguments.folder, modules);
+  if (!is_judged) return nothing_judged(arguments, *files, modules);
+  if (!arguments.json && options.judges) out.out += report::summary_text_of(modules);
   out.exit = options.judges ? exit_of_answers(modules) : exit_of_movements(modules);
   return out;
 }

@@ -17,6 +17,8 @@ struct FolderArguments {
 
 [[nodiscard]] bool is_folder(const std::string& path);
 [[nodiscard]] bool is_file(const std::string& path);
+/// Whether something can be read: a file, a folder, or stdin.
+[[nodiscard]] bool exists(const std::string& path);
 
 /// As messages call it: `stdin` for `-`.
 [[nodiscard]] std::string name_of_source(const std::string& path);

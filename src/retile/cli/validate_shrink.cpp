@@ -253,7 +253,7 @@ Result<report::ShrunkProgram> search(const ProgramAsker& asker, Draft draft, con
     return !is_read || whole::readable(whole::text_of(one), "").has_value();
   };
   const auto keeps = [&](const Draft& one) -> Result<bool> {
-    progress.update("shrink", asked++, runs);
+    progress.update("shrink program", asked++, runs);
     Result<Made> made = asker.ask(whole::text_of(one));
     if (!made) return refuse(std::move(made.error()));
     if (!is_alike(*made, given)) return false;

@@ -52,6 +52,8 @@ class Verb {
   virtual void add_options(OptionList& options) = 0;
   /// How many seconds it takes at most where --timeout says nothing; nothing: as long as it takes.
   [[nodiscard]] virtual std::optional<Size> usual_timeout() const { return usual_seconds; }
+  /// What takes as long as it takes, of a verb that has a limit otherwise; empty: nothing does.
+  [[nodiscard]] virtual std::string without_timeout() const { return {}; }
   /// What to do where a positional argument is one too many; empty: nothing comes to mind.
   [[nodiscard]] virtual std::string where_too_many() const { return {}; }
   /// Called once after reading.

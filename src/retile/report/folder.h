@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "retile/whole/folder.h"
 
@@ -11,6 +12,8 @@ namespace retile::report {
 [[nodiscard]] std::string text_of(const whole::JudgedModule& module);
 /// The same where neighbours were compared: the first that is wrong, and what was not judged.
 [[nodiscard]] std::string passes_text_of(const whole::JudgedModule& module);
+/// Of several modules, how many are right, wrong and so on: `12 modules: 11 right, 1 wrong`.
+[[nodiscard]] std::string summary_text_of(const std::vector<whole::JudgedModule>& modules);
 /// An object for every pair, `retile.validation/1`; where there is none, one that says so.
 [[nodiscard]] std::string json_of(const whole::JudgedModule& module);
 

@@ -31,9 +31,9 @@ std::string type_text(const operations::ElementKind& kind, const Shape& extents)
 
 std::string times_text(Size times) { return times == 1 ? "" : fmt::format(", {} times", times); }
 
-/// `%v, line 12 (model.py:9)`
+/// `%v of the text after, line 12 (model.py:9)`
 std::string place_text(const whole::Spot& spot) {
-  std::string out = clean(spot.value);
+  std::string out = clean(spot.value) + " of the text after";
   if (spot.line > 0) out += fmt::format(", line {}", spot.line);
   if (!spot.source.empty()) out += fmt::format(" ({})", clean(spot.source));
   return out;
@@ -94,10 +94,11 @@ std::string reshard_text(const Reshard& reshard, const prices::Price& price, std
   out += fmt::format("{}: {}\n", times_text(reshard.times), lookup_text(reshard.value));
   out +=
       fmt::format("    from {}\n    to {}\n", place_text(reshard.first), place_text(reshard.last));
-  out +=
-      fmt::format("    moved by {}: cost {}, holds {} elements{}; receives {} bytes, {} at most\n",
-                  fmt::join(ops, ", "), price.cost, reshard.height,
-                  reshard.is_whole() ? ", the whole array" : "", price.bytes, price.most_bytes);
+  out += fmt::format(
+      "    moved by {}: cost {}, holds {} elements{}; receives {} bytes, at most {} on one "
+      "device\n",
+      fmt::join(ops, ", "), price.cost, reshard.height,
+      reshard.is_whole() ? ", the whole array" : "", price.bytes, price.most_bytes);
   if (!price.enough) return out + fmt::format("    no plan: {}\n", price.unplanned);
   const prices::Enough& enough = *price.enough;
   const std::string steps =

@@ -28,7 +28,7 @@ std::string left_text(const ShrunkProgram& shrunk) {
 
 std::string text_of(const ShrunkProgram& shrunk, bool with_texts) {
   std::string out =
-      fmt::format("{}, after {}: {}\n", shrunk.kind, counted(shrunk.questions, "question"),
+      fmt::format("{}, after {}: {}\n", shrunk.kind, counted(shrunk.questions, "smaller program"),
                   shrunk.complete ? "nothing smaller fails like this" : "the limit was reached");
   if (!shrunk.message.empty()) out += fmt::format("  | {}\n", clean(shrunk.message));
   out += "  " + left_text(shrunk);

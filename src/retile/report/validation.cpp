@@ -14,25 +14,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string_view word_of(whole::Answer answer) {
-  switch (answer) {
-    case whole::Answer::right:
-      return "right";
-    case whole::Answer::wrong:
-      return "wrong";
-    case whole::Answer::undecided:
-      return "undecided";
-  }
-  return "";
-}
-
 std::string index_text(const Shape& index) { return fmt::format("[{}]", fmt::join(index, ",")); }
 
 std::string difference_text(const whole::Difference& difference) {
-  std::string out =
-      fmt::format("result {} on device {} at {}: {} instead of {}, element {} of the result\n",
-                  difference.result, difference.device, index_text(difference.at), difference.found,
-                  difference.expected, index_text(difference.element));
+  // Elements of a field have no digits to show.
+  const std::string numbers =
+      difference.found == difference.expected
+          ? ""
+          : fmt::format(": {} instead of {}", difference.found, difference.expected);
+  std::string out = fmt::format("result {} on device {} at {}{}, element {} of the result\n",
+                                difference.result, difference.device, index_text(difference.at),
+                                numbers, index_text(difference.element));
   out += fmt::format("  {} of {} elements of that device differ\n", difference.differing,
                      difference.elements);
   for (const whole::ArgumentValue& argument : difference.integers) {
@@ -76,6 +68,18 @@ std::string sizes_text(const whole::Validation& validation) {
 
 }  // namespace
 
+std::string_view word_of(whole::Answer answer) {
+  switch (answer) {
+    case whole::Answer::right:
+      return "right";
+    case whole::Answer::wrong:
+      return "wrong";
+    case whole::Answer::undecided:
+      return "undecided";
+  }
+  return "";
+}
+
 std::string text_of(const whole::Validation& validation) {
   if (!validation.is_judged) {
     return fmt::format("{}\n", sizes_text(validation)) + movement_text(validation);
@@ -109,8 +113,8 @@ std::string text_of(const whole::Validation& validation) {
                      counted(validation.draws, "draw"), validation.seed);
   if (validation.draw_bits) {
     out += fmt::format(
-        "  formulas that differ on the way of a draw pass it with probability at most "
-        "2^-{:.0f}\n",
+        "  on the branches, orders and integers that were drawn, formulas that differ pass with "
+        "probability at most 2^-{:.0f}; others were not tried\n",
         std::floor(*validation.draw_bits));
   }
   if (!validation.reduced.empty()) out += reduced_text(validation.reduced);

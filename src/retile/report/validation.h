@@ -2,11 +2,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "retile/whole/validate.h"
 
 namespace retile::report {
 
+/// `right`, `wrong`, `undecided`
+[[nodiscard]] std::string_view word_of(whole::Answer answer);
 /// A line with the verdict, and below it what belongs to it.
 [[nodiscard]] std::string text_of(const whole::Validation& validation);
 /// One object, `retile.validation/1`.

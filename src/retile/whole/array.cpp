@@ -206,6 +206,17 @@ class Mover {
   std::shared_ptr<Array> out_;
 };
 
+/// Numbers may take half of --memory, so four times as much of it holds twice as many.
+std::string memory_is_full(Size most) {
+  constexpr Size mebi = Size{1} << 20U;
+  constexpr Size gibi = Size{1} << 30U;
+  const Size more = most > std::numeric_limits<Size>::max() / 4 ? most : 4 * most;
+  return fmt::format(
+      "the devices hold more than {} MiB of numbers; --memory {} allows twice as many", most / mebi,
+      more % gibi == 0 ? fmt::format("{}GiB", more / gibi)
+                       : fmt::format("{}MiB", (more - 1) / mebi + 1));
+}
+
 }  // namespace
 
 std::string text_of(const ArrayType& type) {
@@ -279,8 +290,7 @@ void Memory::take(Size bytes) {
   Size used = used_.load(std::memory_order_relaxed);
   do {
     if (bytes > most_ - used) {
-      throw LimitReached{
-          fmt::format("the devices hold more than {} MiB of numbers", most_ / (Size{1} << 20))};
+      throw LimitReached{memory_is_full(most_)};
     }
   } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
 }

@@ -13,6 +13,7 @@
 #include "retile/foreign/cells.h"
 #include "retile/whole/module.h"
 #include "retile/whole/scalar.h"
+#include "retile/whole/validate.h"
 
 namespace retile::whole {
 
@@ -47,7 +48,7 @@ class Limits {
 
   /// Counts work, in steps of about a nanosecond. Throws LimitReached.
   void work(Size steps) {
-    if (!watch_.in_time(steps)) throw LimitReached{"the time is over"};
+    if (!watch_.in_time(steps)) throw LimitReached{std::string(out_of_time)};
     if (stops_ != nullptr && stops_->load(std::memory_order_relaxed)) {
       throw LimitReached{"another thread has an answer"};
     }

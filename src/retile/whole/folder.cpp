@@ -204,6 +204,12 @@ Answer JudgedModule::answer() const {
   return is_right ? Answer::right : Answer::undecided;
 }
 
+bool JudgedModule::is_judged() const {
+  return equal > 0 || std::any_of(pairs.begin(), pairs.end(), [](const JudgedPair& pair) {
+           return pair.validation.has_value();
+         });
+}
+
 JudgedModule judged_around_partitioner(const DumpedModule& module, const ReadDump& read,
                                        const ValidatePair& validate) {
   JudgedModule out{.name = module.name, .texts = module.texts.size(), .missing = {}, .pairs = {}};

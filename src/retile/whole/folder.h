@@ -48,6 +48,8 @@ struct JudgedModule {
 
   /// wrong, where any pair is; right, where all were judged up to the last text; else undecided.
   [[nodiscard]] Answer answer() const;
+  /// Whether any two of its texts could be compared.
+  [[nodiscard]] bool is_judged() const;
 };
 
 /// The contents of a file of the folder.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 #include <variant>
 
@@ -158,6 +159,7 @@ class Matcher {
     Shape expected = global.extents;
     if (end.sharding && !global.extents.empty()) {
       ShardingContext context;
+      context.mesh = end.mesh;
       context.shape = global.extents;
       context.devices = devices;
       auto sharding = parse_sharding(*end.sharding, context, before_name_);
@@ -174,11 +176,26 @@ class Matcher {
       expected = sharding->layout.tile();
     }
     if (tile.extents.size() != global.extents.size() || !holds(tile.extents, expected)) {
-      return refuse(Code::bad_argument,
-                    fmt::format("{} is {} after, but a tile of {} is [{}]", what, text_of(tile),
-                                text_of(global), fmt::join(expected, ",")));
+      return refuse(
+          {.code = Code::bad_argument,
+           .message = fmt::format("{} is {} after, but a tile of {} is [{}]", what, text_of(tile),
+                                  text_of(global), fmt::join(expected, ",")),
+           .notes = notes_on_tile(end, global, tile, what)});
     }
     return out;
+  }
+  /// What may be the reason of another tile than the text before says.
+  [[nodiscard]] static std::vector<std::string> notes_on_tile(const End& end,
+                                                              const ArrayType& global,
+                                                              const ArrayType& tile,
+                                                              const std::string& what) {
+    if (tile.extents.size() != global.extents.size()) return {};
+    const bool is_larger = std::equal(tile.extents.begin(), tile.extents.end(),
+                                      global.extents.begin(), std::greater_equal<>());
+    if (is_larger) return {"it is larger after the pass: BEFORE and AFTER may be swapped"};
+    if (end.sharding) return {};
+    return {fmt::format("the text before says no sharding of {}: say it with {}", what,
+                        what.starts_with("result") ? "--to" : "--from")};
   }
   [[nodiscard]] static bool holds(const Shape& tile, const Shape& box) { return tile == box; }
   [[nodiscard]] static Result<void> set_addends(const Layout& layout, const std::string& what,

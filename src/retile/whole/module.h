@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "retile/core/size.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/operations/table.h"
 
 namespace retile::whole {
@@ -190,6 +191,7 @@ struct Computation {
 struct End {
   std::optional<std::string> sharding = {};
   TextPlace place = {};
+  std::optional<PlacedMesh> mesh = {};  ///< of a sharding that an option says
 };
 
 /// A sharding that the text gives to some array, whatever operation makes it.

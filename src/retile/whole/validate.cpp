@@ -535,7 +535,26 @@ Result<Validation> validation_of(const Pair& pair, const std::string& before_nam
   return whole.answer == Answer::undecided ? std::move(out) : std::move(whole);
 }
 
+/// \error syntax (no text: empty, or bytes that no text has)
+Result<void> is_text(const text::Input& input) {
+  constexpr std::string_view blanks = " \t\n\v\f\r";
+  if (input.text.find_first_not_of(blanks) == std::string_view::npos) {
+    return refuse({.code = Code::syntax, .message = "the file is empty", .source = input.source});
+  }
+  constexpr std::size_t looked_at = 4096;
+  const std::string_view start = input.text.substr(0, looked_at);
+  const bool has_bytes = std::any_of(start.begin(), start.end(), [&](char c) {
+    return static_cast<unsigned char>(c) < ' ' && blanks.find(c) == std::string_view::npos;
+  });
+  if (!has_bytes) return {};
+  return refuse({.code = Code::syntax,
+                 .message = "this is a protobuf or another binary, not a text",
+                 .source = input.source,
+                 .notes = {"XLA dumps texts without xla_dump_hlo_as_proto"}});
+}
+
 Result<Module> read_any(const text::Input& input) {
+  if (auto read = is_text(input); !read) return refuse(read.error());
   return foreign::language_of(input.text) == foreign::Language::mlir ? read_stablehlo(input)
                                                                      : read_hlo(input);
 }
@@ -543,7 +562,7 @@ Result<Module> read_any(const text::Input& input) {
 /// Gives ends without a sharding that of the option.
 /// \error bad_argument (another number of them)
 Result<void> give(std::vector<End>& ends, const std::vector<std::string>& shardings,
-                  std::string_view what) {
+                  const std::optional<PlacedMesh>& mesh, std::string_view what) {
   if (shardings.empty()) return {};
   if (shardings.size() != ends.size()) {
     return refuse(Code::bad_argument,
@@ -551,7 +570,9 @@ Result<void> give(std::vector<End>& ends, const std::vector<std::string>& shardi
                               counted(ends.size(), what)));
   }
   for (std::size_t k = 0; k < ends.size(); ++k) {
-    if (!ends[k].sharding && !shardings[k].empty()) ends[k].sharding = shardings[k];
+    if (ends[k].sharding || shardings[k].empty()) continue;
+    ends[k].sharding = shardings[k];
+    ends[k].mesh = mesh;
   }
   return {};
 }
@@ -568,8 +589,12 @@ Result<Validation> validate(std::string_view before, const std::string& before_n
   if (!a) return refuse(a.error());
   auto b = read_any(second);
   if (!b) return refuse(b.error());
-  if (auto given = give(a->starts, options.from, "argument"); !given) return refuse(given.error());
-  if (auto given = give(a->ends, options.to, "result"); !given) return refuse(given.error());
+  if (auto given = give(a->starts, options.from, options.mesh, "argument"); !given) {
+    return refuse(given.error());
+  }
+  if (auto given = give(a->ends, options.to, options.mesh, "result"); !given) {
+    return refuse(given.error());
+  }
   auto matching = matching_of(*a, *b, before_name);
   if (!matching) return refuse(matching.error());
   // A computed constant was rounded as its type is, which 64 bits see.
@@ -598,8 +623,8 @@ Result<Validation> validate(std::string_view before, const std::string& before_n
   };
   note(computed, "operation on constants was taken as the constant after it",
        "operations on constants were taken as the constants after them");
-  note(reciprocals, "constant was taken as the reciprocal that it rounds",
-       "constants were taken as the reciprocals that they round");
+  note(reciprocals, "constant after the pass was read as the exact quotient that it rounds",
+       "constants after the pass were read as the exact quotients that they round");
   return out;
 }
 

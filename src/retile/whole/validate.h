@@ -12,6 +12,7 @@
 
 #include "retile/core/result.h"
 #include "retile/core/size.h"
+#include "retile/notation/paper/problem.h"
 #include "retile/whole/movement.h"
 #include "retile/whole/spot.h"
 
@@ -34,11 +35,15 @@ struct ValidateOptions {
   /// each, of which empty ones say nothing.
   std::vector<std::string> from = {};
   std::vector<std::string> to = {};
-  bool judges = true;     ///< else nothing is compared, and the answer is `undecided`
-  bool explains = false;  ///< says what the text after moves
+  std::optional<PlacedMesh> mesh = {};  ///< of these shardings, where they bring none
+  bool judges = true;                   ///< else nothing is compared, and the answer is `undecided`
+  bool explains = false;                ///< says what the text after moves
 };
 
 enum class Answer { right, wrong, undecided };
+
+/// Why it is undecided, where the time was over.
+inline constexpr std::string_view out_of_time = "the time is over";
 
 /// An integer argument of a draw, where it has few elements.
 struct ArgumentValue {

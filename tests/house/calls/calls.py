@@ -46,6 +46,7 @@ MASKS = (
 )
 # Lines on stderr that a run or proof of more than a second prints, which a busy machine makes of any.
 PROGRESS = re.compile(r"(?m)^retile: (?:starting|move, repetition \d+ of \d+|\w+, [\d.]+ \w+ of [\d.]+ \w+"
+                      r"|[^\n]*, (?:module|text) \d+ of \d+"
                       r"|[^\n]*: (?:not )?proved, \d+\.\d s)\n")
 # Where the progress is the point: how far it was, and how long it took. Equal lines count as one.
 PROGRESS_MASKS = ((r"(?m)^(retile: move, repetition) \d+ of", r"\1 <k> of"), (r"(?m)(proved), \d+\.\d s$", r"\1, <seconds> s"),
