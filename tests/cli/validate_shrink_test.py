@@ -140,8 +140,8 @@ class Peer(Case):
         self.assertEqual(os.listdir(self.path("aborted")), ["before.hlo"])
 
     def test_what_does_not_go_together(self):
-        for words, why in ((["--peer", "cut {before}"], "need --shrink"), (["--shrink"], "--shrink needs --peer"),
-                           (["--shrink", "--runs", "3"], "--shrink needs --peer"),
+        for words, why in ((["--peer", "cut {before}"], "need --shrink"), (["--runs", "3"], "need --shrink"),
+                           (["--shrink", "--peer-timeout", "3"], "is of the command of --peer"),
                            (["--shrink", "--peer", "cut it"], "told no text"), (["--shrink", "--peer", "cut '{before}'"], "inside quotes")):
             done = retile("validate", self.path("before.hlo"), self.path("before.hlo"), *words)
             self.assertEqual((done.returncode, done.stdout), (2, ""), words)
@@ -155,6 +155,74 @@ class Peer(Case):
         finally:
             del os.environ["TMPDIR"]
         self.assertEqual(os.listdir(self.path("tmp")), [])
+
+
+class Pair(Case):
+    """Two texts without a command that makes the second one."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("before.hlo", BEFORE)
+        self.write("after.hlo", BEFORE.replace(" tanh(", " sine("))
+
+    def shrink(self, *words, files=("before.hlo", "after.hlo")):
+        return retile("validate", "--seed", "1", *map(self.path, files), "--shrink", *words)
+
+    def test_one_operation_is_left(self):
+        done = self.shrink("--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual((found["schema"], found["kind"], found["complete"]), ("retile.shrunk-program/1", "wrong", True))
+        self.assertEqual((found["given"], found["left"]), ({"before": 9, "after": 9}, {"before": 1, "after": 1}))
+        self.assertIn("tanh(", found["before"])
+        self.assertIn("sine(", found["after"])
+        self.assertLess(found["questions"], 20)
+        self.assertEqual(found["validation"]["answer"], "wrong")
+        # The same again, and what is printed is wrong by itself.
+        self.assertEqual(self.shrink("--json").stdout, done.stdout)
+        for name in ("before", "after"):
+            self.write(f"small.{name}", found[name])
+        again = retile("validate", "--seed", "2", self.path("small.before"), self.path("small.after"))
+        self.assertEqual(again.returncode, 1, again.stderr)
+
+    def test_texts_go_to_a_folder(self):
+        done = self.shrink("--out", self.path("small"))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertNotIn("HloModule", done.stdout)
+        self.assertIn("1 operation of 9 left before the pass, 1 of 9 after it", done.stdout)
+        self.assertEqual(sorted(os.listdir(self.path("small"))), ["after.hlo", "before.hlo"])
+
+    def test_a_right_pair_is_left_as_it_is(self):
+        done = self.shrink(files=("before.hlo", "before.hlo"))
+        self.assertEqual((done.returncode, done.stdout[:6]), (0, "right:"))
+        self.assertIn("nothing is wrong", done.stderr)
+
+    def test_questions_may_be_few(self):
+        done = self.shrink("--runs", "0", "--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual((found["questions"], found["complete"]), (0, False))
+        self.assertEqual(found["left"], found["given"])
+
+    def test_a_folder_has_its_first_wrong_pair_made_smaller(self):
+        os.mkdir(self.path("dump"))
+        name = "dump/module_0001.jit_f.{}.spmd-partitioner.after_{}.before_{}.txt"
+        after = name.format("0006", "spmd-partitioning", "dce")
+        self.write(name.format("0003", "shardy-xla", "spmd-partitioning"), BEFORE)
+        self.write(after, BEFORE.replace(" tanh(", " sine("))
+        done = retile("validate", "--seed", "1", self.path("dump"), "--shrink", "--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["left"], {"before": 1, "after": 1})
+        self.write(after, BEFORE)
+        done = retile("validate", "--seed", "1", self.path("dump"), "--shrink")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("nothing is wrong", done.stderr)
+
+    def test_other_languages_are_refused(self):
+        self.write("text.mlir", "module @m {\n  func.func public @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n    return %arg0 : tensor<4xf32>\n  }\n}\n")
+        done = self.shrink(files=("text.mlir", "after.hlo"))
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("HLO", done.stderr)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,8 @@ Examples:
   retile validate --from '{replicated}; {devices=[2,1]<=[2]}' before.hlo after.hlo
   retile validate --explain before.hlo after.hlo
   retile validate dump
-  retile validate --passes dump)HELP";
+  retile validate --passes dump
+  retile validate --shrink --out small before.hlo after.hlo)HELP";
 
 struct ValidateArguments {
   std::optional<std::string> before;
@@ -112,6 +113,10 @@ Result<whole::ValidateOptions> options_of(const ValidateArguments& arguments) {
 }
 
 Outcome shrink(const ValidateArguments& arguments, const whole::ValidateOptions& options) {
+  if (!arguments.after && !arguments.shrink.peer) {
+    return shrink_folder({*arguments.before, arguments.passes, arguments.json}, options,
+                         arguments.shrink);
+  }
   const auto before = read_text(*arguments.before, "BEFORE");
   if (!before) return failed(before.error());
   ShrunkTexts texts{.before = *before, .before_name = name_of_source(*arguments.before)};
@@ -163,12 +168,13 @@ class ValidateVerb final : public Verb {
     options.flag("--passes", given_.passes, "compare all neighbours of a folder of passes");
     options.flag("--explain", given_.explains,
                  "say what AFTER moves: its reshards beside plans, large values, collectives");
-    options.flag("--shrink", given_.shrink.wanted, "the smallest program that is still wrong");
+    options.flag("--shrink", given_.shrink.wanted,
+                 "the smallest pair that is still wrong, or of --peer the smallest program");
     options.text("--peer", given_.shrink.peer,
                  "with --shrink: a command that makes AFTER of {before}, in {after} or on stdout",
                  "CMD");
     options.text("--runs", given_.shrink.runs,
-                 "with --peer: at most so many commands (default 500)", "N");
+                 "with --shrink: at most so many questions (default 500)", "N");
     options.text("--peer-timeout", given_.shrink.peer_timeout,
                  "with --peer: seconds for each command (default 60)", "S");
     options.text("--out", given_.shrink.out, "with --shrink: a folder for the two texts", "DIR");

@@ -179,6 +179,38 @@ Outcome validate_folder(const FolderArguments& arguments, const whole::ValidateO
   return out;
 }
 
+Outcome shrink_folder(const FolderArguments& arguments, const whole::ValidateOptions& options,
+                      const ProgramShrinkArguments& shrink) {
+  const auto files = files_of(arguments.folder);
+  if (!files) return failed(files.error());
+  std::optional<ShrunkTexts> wrong;
+  const auto read = [&](const std::string& file) {
+    return read_text((fs::path(arguments.folder) / file).string(), "BEFORE");
+  };
+  const auto validate = [&](const std::string& before, const whole::Dump& first,
+                            const std::string& after, const whole::Dump& second) {
+    whole::ValidateOptions now = options;
+    now.timeout_seconds = time_limit().seconds_left();
+    now.blames = false;
+    auto out = whole::validate(before, first.file, after, second.file, now);
+    if (out && out->answer == whole::Answer::wrong && !wrong) {
+      wrong = ShrunkTexts{before, first.file, after, second.file};
+    }
+    return out;
+  };
+  for (const whole::DumpedModule& module : whole::dumped_modules(*files)) {
+    if (arguments.by_passes) {
+      static_cast<void>(whole::judged_by_passes(module, read, validate));
+    } else {
+      static_cast<void>(whole::judged_around_partitioner(module, read, validate));
+    }
+    if (wrong) return shrink_programs(*wrong, options, shrink, arguments.json);
+  }
+  Outcome out = validate_folder(arguments, options);
+  out.words = "note: nothing is wrong that could be made smaller\n";
+  return out;
+}
+
 Outcome explain_programs(const std::string& before, const std::optional<std::string>& after,
                          bool as_json) {
   whole::ValidateOptions options;

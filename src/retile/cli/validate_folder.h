@@ -5,6 +5,7 @@
 #include <string>
 
 #include "retile/cli/common.h"
+#include "retile/cli/validate_shrink.h"
 #include "retile/whole/validate.h"
 
 namespace retile::cli {
@@ -30,6 +31,11 @@ struct FolderArguments {
 /// Every module of the folder; the exit code is the worst.
 [[nodiscard]] Outcome validate_folder(const FolderArguments& arguments,
                                       const whole::ValidateOptions& options);
+
+/// The smallest pair that is still wrong, of the first pair of a folder that is.
+[[nodiscard]] Outcome shrink_folder(const FolderArguments& arguments,
+                                    const whole::ValidateOptions& options,
+                                    const ProgramShrinkArguments& shrink);
 
 /// What the programs of a folder move, or those of a pair of texts, without a verdict.
 [[nodiscard]] Outcome explain_programs(const std::string& before,

@@ -17,11 +17,13 @@
 #include "retile/cli/progress.h"
 #include "retile/core/atomic_file.h"
 #include "retile/core/names.h"
+#include "retile/foreign/reader.h"
 #include "retile/report/shrunk.h"
 #include "retile/report/validation.h"
 #include "retile/whole/descent.h"
 #include "retile/whole/draft.h"
 #include "retile/whole/moves.h"
+#include "retile/whole/pair.h"
 
 namespace retile::cli {
 namespace {
@@ -277,6 +279,58 @@ Result<report::ShrunkProgram> search(const ProgramAsker& asker, Draft draft, con
   return out;
 }
 
+/// How many questions may be asked.
+Result<Size> runs_of(const ProgramShrinkArguments& arguments) {
+  if (!arguments.runs) return usual_questions;
+  return parse_count(*arguments.runs, "--runs", 0, most_questions);
+}
+
+/// A text of HLO as words that can be changed.
+/// \error as the reader; unsupported (StableHLO)
+Result<Draft> draft_of_text(const std::string& text, const std::string& name) {
+  if (foreign::language_of(text) == foreign::Language::mlir) {
+    return refuse({.code = Code::unsupported,
+                   .message = "--shrink reads texts in HLO, and this one is StableHLO",
+                   .source = name});
+  }
+  return whole::draft_of({text, name, true});
+}
+
+/// Why a pair that is not wrong is left as it is.
+Outcome not_wrong(const whole::Validation& validation, bool json) {
+  const bool is_right = validation.answer == whole::Answer::right;
+  return {
+      .exit = is_right ? Exit::yes : Exit::undecided,
+      .out = json ? report::json_of(validation) : report::text_of(validation),
+      .words = fmt::format("note: the pair is {}: nothing is wrong that could be made smaller\n",
+                           is_right ? "right" : "undecided")};
+}
+
+Outcome shrink_pair(const ShrunkTexts& texts, const whole::ValidateOptions& options,
+                    const ProgramShrinkArguments& arguments, bool json) {
+  const Result<Size> runs = runs_of(arguments);
+  if (!runs) return failed(runs.error());
+  auto before = draft_of_text(texts.before, texts.before_name);
+  if (!before) return failed(before.error());
+  auto after = draft_of_text(*texts.after, texts.after_name);
+  if (!after) return failed(after.error());
+  report::ShrunkProgram out{.kind = "wrong", .message = {}};
+  out.given = {whole::operations_of(*before), whole::operations_of(*after)};
+  Progress progress(stderr_of_this());
+  const auto shrunk =
+      whole::shrunk_pair({*std::move(before), *std::move(after)}, options, *runs,
+                         [&](Size asked) { progress.update("shrink", asked, *runs); });
+  if (!shrunk) return failed(shrunk.error());
+  if (shrunk->given.answer != whole::Answer::wrong) return not_wrong(shrunk->given, json);
+  out.questions = shrunk->end.runs;
+  out.complete = shrunk->end.complete;
+  out.before = whole::text_of(shrunk->pair.before);
+  out.after = whole::text_of(shrunk->pair.after);
+  out.left = {whole::operations_of(shrunk->pair.before), whole::operations_of(shrunk->pair.after)};
+  out.validation = shrunk->left;
+  return told(out, arguments.out, json);
+}
+
 Outcome shrink_with_peer(const Draft& draft, const whole::ValidateOptions& options,
                          const ProgramShrinkArguments& arguments, bool json) {
   const std::string& command = *arguments.peer;
@@ -290,12 +344,8 @@ Outcome shrink_with_peer(const Draft& draft, const whole::ValidateOptions& optio
     return failed(about_command(command, "the command is told no text",
                                 {"{before} is the file of the text before the pass"}));
   }
-  Size runs = usual_questions;
-  if (arguments.runs) {
-    const Result<Size> given = parse_count(*arguments.runs, "--runs", 0, most_questions);
-    if (!given) return failed(given.error());
-    runs = *given;
-  }
+  const Result<Size> runs = runs_of(arguments);
+  if (!runs) return failed(runs.error());
   Size seconds = usual_command_seconds;
   if (arguments.peer_timeout) {
     const Result<Size> given = parse_timeout(*arguments.peer_timeout, "--peer-timeout");
@@ -308,7 +358,7 @@ Outcome shrink_with_peer(const Draft& draft, const whole::ValidateOptions& optio
   const Result<Made> first = asker.ask(whole::text_of(draft));
   if (!first) return failed(first.error());
   if (!first->is_fault()) return no_fault(*first, command);
-  const auto shrunk = search(asker, draft, *first, runs);
+  const auto shrunk = search(asker, draft, *first, *runs);
   if (!shrunk) return failed(shrunk.error());
   return told(*shrunk, arguments.out, json);
 }
@@ -319,13 +369,14 @@ std::string ProgramShrinkArguments::complaint() const {
   if (!wanted && (peer || runs || peer_timeout || out)) {
     return "--peer, --runs, --peer-timeout and --out need --shrink";
   }
-  if (wanted && !peer) return "--shrink needs --peer, which makes AFTER of a smaller BEFORE";
+  if (peer_timeout && !peer) return "--peer-timeout is of the command of --peer";
   return {};
 }
 
 Outcome shrink_programs(const ShrunkTexts& texts, const whole::ValidateOptions& options,
                         const ProgramShrinkArguments& arguments, bool json) {
-  const auto draft = whole::draft_of({texts.before, texts.before_name, true});
+  if (!arguments.peer) return shrink_pair(texts, options, arguments, json);
+  const auto draft = draft_of_text(texts.before, texts.before_name);
   if (!draft) return failed(draft.error());
   return shrink_with_peer(*draft, options, arguments, json);
 }

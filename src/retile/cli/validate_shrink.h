@@ -27,8 +27,9 @@ struct ShrunkTexts {
   std::string after_name = {};
 };
 
-/// Makes a text before a pass smaller for as long as what the command makes of it is wrong, or for as
-/// long as the command ends in the same way.
+/// With --peer: makes a text before a pass smaller for as long as what the command makes of it is wrong,
+/// or for as long as the command ends in the same way. Without: makes both texts smaller for as long as
+/// they are wrong.
 [[nodiscard]] Outcome shrink_programs(const ShrunkTexts& texts,
                                       const whole::ValidateOptions& options,
                                       const ProgramShrinkArguments& arguments, bool json);

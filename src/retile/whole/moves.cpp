@@ -36,16 +36,6 @@ std::string with_numbers_changed(std::string_view text, const Change& change) {
   return out;
 }
 
-/// Extents of `f32[4,8]`.
-Shape extents_of(std::string_view type) {
-  Shape out;
-  const std::size_t open = std::min(type.find('['), type.size());
-  static_cast<void>(
-      with_numbers_changed(type.substr(open, type.find(']') - open),
-                           [&](Size number) { return out.push_back(number), number; }));
-  return out;
-}
-
 // Results.
 
 Moves fewer_results(const Draft& draft) {
@@ -306,18 +296,6 @@ Moves fewer_devices(const Draft& draft) {
 
 // Extents.
 
-std::set<Size> extents_in(const Draft& draft) {
-  std::set<Size> out;
-  for (const DraftComputation& in : draft.computations) {
-    for (const DraftInstruction& one : in.body) {
-      for (const std::string& type : parts_within(one.type)) {
-        for (const Size extent : extents_of(type)) out.insert(extent);
-      }
-    }
-  }
-  return out;
-}
-
 /// What becomes of the other extents where one becomes shorter: nothing, or those that it is a part of,
 /// or a divisor of, become shorter with it.
 std::vector<std::map<Size, Size>> ways_to_shorten(const std::set<Size>& all, Size from, Size to) {
@@ -433,6 +411,27 @@ std::string type_changed(std::string_view type, const Change& change) {
 }
 
 }  // namespace
+
+Shape extents_of(std::string_view type) {
+  Shape out;
+  const std::size_t open = std::min(type.find('['), type.size());
+  static_cast<void>(
+      with_numbers_changed(type.substr(open, type.find(']') - open),
+                           [&](Size number) { return out.push_back(number), number; }));
+  return out;
+}
+
+std::set<Size> extents_in(const Draft& draft) {
+  std::set<Size> out;
+  for (const DraftComputation& in : draft.computations) {
+    for (const DraftInstruction& one : in.body) {
+      for (const std::string& type : parts_within(one.type)) {
+        for (const Size extent : extents_of(type)) out.insert(extent);
+      }
+    }
+  }
+  return out;
+}
 
 std::optional<Draft> with_extents(Draft draft, const std::map<Size, Size>& extents,
                                   bool with_numbers) {

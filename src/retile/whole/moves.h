@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,11 @@ using Kind = std::function<std::vector<Move<State>>(const State&)>;
 [[nodiscard]] std::vector<Kind<Draft>> kinds_of_moves();
 /// What grows smaller, the most important first.
 [[nodiscard]] std::vector<Size> weight_of(const Draft& draft);
+
+/// Extents of `f32[4,8]`.
+[[nodiscard]] Shape extents_of(std::string_view type);
+/// All extents of a program.
+[[nodiscard]] std::set<Size> extents_in(const Draft& draft);
 
 /// The program with other extents, wherever they stand; constants lose what is behind their ends.
 /// \param with_numbers  whether integers of no dimension change as well

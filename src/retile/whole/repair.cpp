@@ -10,8 +10,10 @@
 namespace retile::whole {
 namespace {
 
-/// Values around what was lost that may be what an operation should have made.
+/// Values around what was lost that may be what an operation should have made; and where several such
+/// operations are looked for.
 constexpr std::size_t most_around = 24;
+constexpr std::size_t more_around = 128;
 /// Ways in which a tile may be a box of an array.
 constexpr std::size_t most_layouts = 16;
 /// Values that a word is looked for in: a zero stands everywhere.
@@ -44,10 +46,15 @@ Repairs::Repairs(const Module& before, const Module& after, std::vector<Held> fi
       first_(std::move(first)),
       second_(std::move(second)),
       limits_(limits) {
+  for (const Held& held : second_) {
+    if (!held.empty() && !held.front()->words.empty()) by_word_[held.front()->words.front()];
+  }
   for (ValueId value = 0; value < first_.size(); ++value) {
     if (first_[value].empty()) continue;
     for (const Word word : first_[value].front()->words) {
-      std::vector<ValueId>& values = by_word_[word];
+      const auto found = by_word_.find(word);
+      if (found == by_word_.end()) continue;
+      std::vector<ValueId>& values = found->second;
       if (values.size() < most_of_a_word && (values.empty() || values.back() != value)) {
         values.push_back(value);
       }
@@ -67,12 +74,12 @@ void Repairs::note_cut(const Shape& extents, const std::vector<Box>& boxes) {
   }
 }
 
-std::vector<ValueId> Repairs::values_around(ValueId near) const {
+std::vector<ValueId> Repairs::values_around(ValueId near, std::size_t most_of_them) const {
   std::vector<ValueId> out = {near};
   std::set<ValueId> seen = {near};
   const auto walk = [&](const auto& next_of) {
     std::deque<ValueId> waiting = {near};
-    const std::size_t most = out.size() + most_around;
+    const std::size_t most = out.size() + most_of_them;
     while (!waiting.empty() && out.size() < most) {
       const ValueId value = waiting.front();
       waiting.pop_front();
@@ -332,23 +339,27 @@ std::size_t Repairs::nearest_to(Evaluator<Field>& evaluator, const WrongResult& 
   return out;
 }
 
-std::optional<Repair> Repairs::first_of(Evaluator<Field>& evaluator, const WrongResult& wrong,
-                                        ValueId near) const {
-  std::vector<ValueId> values = values_around(near);
+std::vector<Repair> Repairs::some_of(Evaluator<Field>& evaluator, const WrongResult& wrong,
+                                     ValueId near, std::size_t most) const {
+  std::vector<ValueId> values = values_around(near, most > 1 ? more_around : most_around);
   const ValueId goal = before_.results[wrong.number];
   if (std::find(values.begin(), values.end(), goal) == values.end()) values.push_back(goal);
   const std::vector<bool> needed = wrong_way_to(after_.results[wrong.number]);
+  std::vector<Repair> out;
   for (std::size_t k = 0; k < after_.body.size(); ++k) {
     if (!needed[k]) continue;
     for (std::size_t part = 0; part < after_.body[k].results.size(); ++part) {
-      auto first = at(evaluator, wrong, values, k, part);
-      if (!first) continue;
-      Repair out = at_next_exchange(evaluator, wrong, values, *std::move(first));
-      out.nearest = nearest_to(evaluator, wrong, out);
-      return out;
+      auto found = at(evaluator, wrong, values, k, part);
+      if (!found) continue;
+      if (out.empty()) {
+        out.push_back(at_next_exchange(evaluator, wrong, values, *found));
+        out.back().nearest = nearest_to(evaluator, wrong, out.back());
+      }
+      if (found->instruction > out.front().instruction) out.push_back(*std::move(found));
+      if (out.size() >= most) return out;
     }
   }
-  return std::nullopt;
+  return out;
 }
 
 Spot spot_or_copy(const Computation& in, const Repair& repair) {

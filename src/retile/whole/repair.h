@@ -44,11 +44,12 @@ class Repairs {
   /// The first operation of the text after for which there is such a value; or one between devices beside
   /// it that has to do with all that is wrong.
   /// \param near  a value before that is looked at first, with what it is made of and what is made of it
-  [[nodiscard]] std::optional<Repair> first_of(Evaluator<Field>& evaluator,
-                                               const WrongResult& wrong, ValueId near) const;
+  /// \param most  how many are looked for: others behind it, which make it right as well
+  [[nodiscard]] std::vector<Repair> some_of(Evaluator<Field>& evaluator, const WrongResult& wrong,
+                                            ValueId near, std::size_t most) const;
 
  private:
-  [[nodiscard]] std::vector<ValueId> values_around(ValueId near) const;
+  [[nodiscard]] std::vector<ValueId> values_around(ValueId near, std::size_t most) const;
   /// Instructions that a result needs and that make, from there on, no value before.
   [[nodiscard]] std::vector<bool> wrong_way_to(ValueId result) const;
   /// The same where the operation's value goes to another device next, which may be what is wrong.
@@ -85,7 +86,8 @@ class Repairs {
   Limits& limits_;
   /// Along a dimension, which part each device holds; by the number of parts.
   std::vector<std::pair<Size, std::vector<Size>>> cuts_;
-  std::unordered_map<Word, std::vector<ValueId>> by_word_;  // values before that have a word
+  std::unordered_map<Word, std::vector<ValueId>>
+      by_word_;  // values before that have a word of those that are looked for
   mutable Size tries_ = 0;
 };
 

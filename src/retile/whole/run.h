@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "retile/core/layout.h"
+#include "retile/whole/alike.h"
 #include "retile/whole/arguments.h"
 #include "retile/whole/array.h"
 #include "retile/whole/blame.h"
@@ -133,6 +134,31 @@ class Run {
     }
     return std::nullopt;
   }
+  /// Runs both once more, for what they have in common.
+  /// \param finds_meant  whether what would make the first wrong result right is looked for
+  [[nodiscard]] AlikeInDraw alike(const Arguments<Domain>& arguments, const Module& before,
+                                  const Module& after, bool finds_meant) {
+    Search search(before.main());
+    AllValues all = values_of(arguments, before, after, search);
+    if (!all.are_kept()) return {};
+    AlikeInDraw out = alike_in(before.main(), all.first, after.main(), all.second,
+                               matching_.is_partitioned, limits_);
+    for (std::size_t k = 0; k < matching_.ends.size(); ++k) {
+      const Held& expected = all.first[before.main().results[k]];
+      const Held& found = all.second[after.main().results[k]];
+      if (compared(k, expected, summed(matching_.ends[k], found))) out.wrong.push_back(k);
+    }
+    if (out.wrong.empty() || !finds_meant) return out;
+    out.is_sought = true;
+    constexpr std::size_t most = 6;
+    const std::size_t result = out.wrong.front();
+    const auto lost = search.lost(result);
+    for (const Repair& repair : repairs_of(before, after, std::move(all), result, lost, most)) {
+      const ValueId value = after.main().body[repair.instruction].results[repair.part];
+      out.meant.push_back({repair.value, value, repair.boxes, 0});
+    }
+    return out;
+  }
   [[nodiscard]] const Counts& counts() const { return second_.counts(); }
   /// Of the loops of both texts.
   [[nodiscard]] Rounds rounds() const {
@@ -155,6 +181,29 @@ class Run {
     const Computation& first = before.main();
     const Computation& second = after.main();
     Search search(first);
+    AllValues all = values_of(arguments, before, after, search);
+    const auto lost = search.lost(result);
+    const auto repairs = repairs_of(before, after, std::move(all), result, lost, 1);
+    const Repair* repair = repairs.empty() ? nullptr : &repairs.front();
+    if (!lost && repair == nullptr) return std::nullopt;
+    Blame out{.lost = spot_making(first, lost ? *lost : repair->value)};
+    if (const auto last = lost ? search.last_seen(*lost) : std::nullopt) {
+      const Instruction& one = second.body[*last];
+      out.last = spot_of(second, &one, one.results.front());
+    }
+    if (repair != nullptr) {
+      out.nearest = spot_or_copy(second, *repair);
+      out.meant = spot_making(first, repair->value);
+    }
+    return out;
+  }
+
+ private:
+  /// What both texts make, some elements of which are looked for.
+  [[nodiscard]] AllValues values_of(const Arguments<Domain>& arguments, const Module& before,
+                                    const Module& after, Search& search) {
+    const Computation& first = before.main();
+    const Computation& second = after.main();
     AllValues all(first, arguments.before, second, arguments.after);
     static_cast<void>(first_.run(
         arguments.before,
@@ -172,33 +221,19 @@ class Run {
           search.see(index, second.values[value].type, held);
           if (one != nullptr) all.keep_second(value, held);
         }));
-    const auto lost = search.lost(result);
-    const auto repair = repair_of(before, after, std::move(all), result, lost);
-    if (!lost && !repair) return std::nullopt;
-    Blame out{.lost = spot_making(first, lost ? *lost : repair->value)};
-    if (const auto last = lost ? search.last_seen(*lost) : std::nullopt) {
-      const Instruction& one = second.body[*last];
-      out.last = spot_of(second, &one, one.results.front());
-    }
-    if (repair) {
-      out.nearest = spot_or_copy(second, *repair);
-      out.meant = spot_making(first, repair->value);
-    }
-    return out;
+    return all;
   }
-
- private:
   /// Which operation should have made another value, where all values may be kept.
-  [[nodiscard]] std::optional<Repair> repair_of(const Module& before, const Module& after,
-                                                AllValues all, std::size_t result,
-                                                std::optional<ValueId> lost) {
-    if (!all.are_kept()) return std::nullopt;
+  [[nodiscard]] std::vector<Repair> repairs_of(const Module& before, const Module& after,
+                                               AllValues all, std::size_t result,
+                                               std::optional<ValueId> lost, std::size_t most) {
+    if (!all.are_kept()) return {};
     Repairs repairs(before, after, std::move(all.first), std::move(all.second), limits_);
     for (const auto* cuts : {&matching_.starts, &matching_.ends}) {
       for (const Cut& cut : *cuts) repairs.note_cut(cut.global.extents, cut.boxes);
     }
-    return repairs.first_of(second_, {.number = result, .boxes = matching_.ends[result].boxes},
-                            lost.value_or(before.main().results[result]));
+    return repairs.some_of(second_, {.number = result, .boxes = matching_.ends[result].boxes},
+                           lost.value_or(before.main().results[result]), most);
   }
   /// From so many words of values on a thread is worth its while.
   static constexpr Size least_shared = Size{1} << 16U;

@@ -11,6 +11,7 @@
 #include "retile/core/layout.h"
 #include "retile/core/names.h"
 #include "retile/foreign/reader.h"
+#include "retile/whole/alike.h"
 #include "retile/whole/arguments.h"
 #include "retile/whole/array.h"
 #include "retile/whole/chance.h"
@@ -144,6 +145,31 @@ class Validator {
     }
     return std::move(out_);
   }
+  /// What both texts have in common in two draws, one of which tells them apart if any does.
+  /// \param finds_meant  whether to look for what would make it right
+  [[nodiscard]] Alike alike(bool finds_meant) {
+    Alike out;
+    try {
+      std::vector<AlikeInDraw> found;
+      for (Size draw = 0; draw < draws_of_likeness(); ++draw) {
+        found.push_back(alike_in_draw(draw, finds_meant && draw < 2));
+        if (found.front().wrong.empty() && !found.back().wrong.empty()) {
+          std::swap(found.front(), found.back());
+        }
+      }
+      out.values = in_all(found);
+      out.wrong = found.front().wrong;
+      for (const SeenAlike& one : found.front().meant) {
+        const bool is_again = std::all_of(found.begin(), found.end(), [&](const AlikeInDraw& in) {
+          return !in.is_sought || in.wrong != out.wrong || is_among(one, in.meant);
+        });
+        if (is_again) out.meant.push_back(named(one));
+      }
+    } catch (const LimitReached&) {  // then nothing is known to be alike
+    } catch (const NotEvaluated&) {
+    }
+    return out;
+  }
   /// What the text after moves, in a draw of its own.
   void explain(Validation& out) {
     try {
@@ -172,6 +198,59 @@ class Validator {
   }
 
  private:
+  [[nodiscard]] AlikeInDraw alike_in_draw(Size draw, bool finds_meant) {
+    const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(draw) * 0x9e3779b97f4aU;
+    const Field field(seed, order_of_roots(), literals());
+    Run<Field> run(before_, after_, matching_, field, limits_, in_after_);
+    Arguments<Field> arguments(field, matching_, limits_, seed, draw, indexed_extents(before_));
+    arguments.make();
+    return run.alike(arguments, before_, after_, finds_meant);
+  }
+  [[nodiscard]] Likeness named(const SeenAlike& seen) const {
+    const auto bare = [](const Value& value) {
+      return value.name.substr(value.name.find_first_not_of('%'));
+    };
+    const Value& value = before_.main().values[seen.before];
+    return {bare(value), bare(after_.main().values[seen.after]), value.type.extents,
+            matching_.is_partitioned ? seen.boxes : std::vector<Box>()};
+  }
+  [[nodiscard]] static bool is_among(const SeenAlike& one, const std::vector<SeenAlike>& all) {
+    return std::any_of(all.begin(), all.end(), [&](const SeenAlike& other) {
+      return other.before == one.before && other.after == one.after && other.boxes == one.boxes;
+    });
+  }
+  /// What is chosen, by an integer or by an order, is the same as one of the choices in many a draw.
+  [[nodiscard]] Size draws_of_likeness() const {
+    const bool chooses = has_whole_numbers() || is_ordered(before_) || is_ordered(after_);
+    if (!chooses) return 3;
+    return is_small() ? 12 : 6;
+  }
+  /// Of every value after the first one before whose boxes it is in all draws, with other elements in some.
+  [[nodiscard]] std::vector<Likeness> in_all(const std::vector<AlikeInDraw>& draws) const {
+    std::map<std::pair<ValueId, ValueId>, std::vector<const SeenAlike*>> all;
+    for (const AlikeInDraw& draw : draws) {
+      for (const SeenAlike& seen : draw.values) all[{seen.after, seen.before}].push_back(&seen);
+    }
+    std::map<ValueId, std::vector<const SeenAlike*>> alike;
+    for (const auto& [values, seen] : all) {
+      const SeenAlike& one = *seen.front();
+      const bool is_always = seen.size() == draws.size() &&
+                             std::all_of(seen.begin(), seen.end(), [&](const SeenAlike* other) {
+                               return other->boxes == one.boxes;
+                             });
+      const bool is_drawn = std::any_of(seen.begin(), seen.end(), [&](const SeenAlike* other) {
+        return other->words != one.words;
+      });
+      if (is_always && is_drawn) alike[one.after].push_back(&one);
+    }
+    std::vector<Likeness> out;
+    for (const auto& [value, those] : alike) {
+      // Two integers are often the same where no text says so.
+      const bool is_number = type_of(after_.main(), value).kind.is_number();
+      if (those.size() == 1 || !is_number) out.push_back(named(*those.front()));
+    }
+    return out;
+  }
   void undecided(const std::string& why, std::size_t line) {
     out_.answer = Answer::undecided;
     out_.why = why;
@@ -330,6 +409,7 @@ class Validator {
     difference->integers = integers_of(arguments.before);
     const std::size_t result = difference->result;
     confirm(*difference, seed, draw, extents);
+    if (!options_.blames) return;
     const Validation confirmed = out_;
     try {
       if (out_.answer == Answer::wrong && is_small()) {
@@ -577,17 +657,20 @@ Result<void> give(std::vector<End>& ends, const std::vector<std::string>& shardi
   return {};
 }
 
-}  // namespace
+/// Two texts as they were read, and what was done to them since.
+struct ReadPair {
+  Pair pair;
+  std::size_t count_before = 0;  ///< instructions of the texts
+  std::size_t count_after = 0;
+  Size computed = 0;  ///< operations on constants that became constants
+  Size reciprocals = 0;
+};
 
-Result<Validation> validate(std::string_view before, const std::string& before_name,
-                            std::string_view after, const std::string& after_name,
-                            const ValidateOptions& options) {
-  const Deadline deadline = Deadline::in(options.timeout_seconds);
-  const text::Input first{before, before_name, true};
-  const text::Input second{after, after_name, true};
-  auto a = read_any(first);
+Result<ReadPair> read_pair(const text::Input& before, const text::Input& after,
+                           const ValidateOptions& options) {
+  auto a = read_any(before);
   if (!a) return refuse(a.error());
-  auto b = read_any(second);
+  auto b = read_any(after);
   if (!b) return refuse(b.error());
   if (auto given = give(a->starts, options.from, options.mesh, "argument"); !given) {
     return refuse(given.error());
@@ -595,18 +678,44 @@ Result<Validation> validate(std::string_view before, const std::string& before_n
   if (auto given = give(a->ends, options.to, options.mesh, "result"); !given) {
     return refuse(given.error());
   }
-  auto matching = matching_of(*a, *b, before_name);
+  auto matching = matching_of(*a, *b, before.source);
   if (!matching) return refuse(matching.error());
   // A computed constant was rounded as its type is, which 64 bits see.
   if (has_computed_constants(*a, *b)) {
     matching->beside_itself = 1e-5;
     matching->beside_largest = 1e-6;
   }
-  const std::size_t count_before = count_of(*a);
-  const std::size_t count_after = count_of(*b);
-  const Size computed = with_computed_constants(*a, *b);
-  const Size reciprocals = with_whole_reciprocals(*a, *b);
-  const Pair pair{*std::move(a), *std::move(b), *std::move(matching), {}};
+  ReadPair out;
+  out.count_before = count_of(*a);
+  out.count_after = count_of(*b);
+  out.computed = with_computed_constants(*a, *b);
+  out.reciprocals = with_whole_reciprocals(*a, *b);
+  out.pair = Pair{*std::move(a), *std::move(b), *std::move(matching), {}};
+  return out;
+}
+
+}  // namespace
+
+Result<Alike> alike(std::string_view before, std::string_view after, const ValidateOptions& options,
+                    bool finds_meant) {
+  const Deadline deadline = Deadline::in(options.timeout_seconds);
+  const auto read = read_pair({before, "", true}, {after, "", true}, options);
+  if (!read) return refuse(read.error());
+  const auto small = smaller_of(read->pair, "", options.extents);
+  if (!small) return refuse(small.error());
+  const Pair& pair = small->empty() ? read->pair : small->front();
+  ValidateOptions left = options;
+  left.timeout_seconds = deadline.seconds_left();
+  return Validator(pair.before, pair.after, pair.matching, left).alike(finds_meant);
+}
+
+Result<Validation> validate(std::string_view before, const std::string& before_name,
+                            std::string_view after, const std::string& after_name,
+                            const ValidateOptions& options) {
+  const Deadline deadline = Deadline::in(options.timeout_seconds);
+  auto read = read_pair({before, before_name, true}, {after, after_name, true}, options);
+  if (!read) return refuse(read.error());
+  const auto& [pair, count_before, count_after, computed, reciprocals] = *read;
   auto validation = validation_of(pair, before_name, options);
   if (!validation) return refuse(validation.error());
   Validation out = *std::move(validation);

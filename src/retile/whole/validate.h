@@ -36,6 +36,7 @@ struct ValidateOptions {
   std::vector<std::string> from = {};
   std::vector<std::string> to = {};
   std::optional<PlacedMesh> mesh = {};  ///< of these shardings, where they bring none
+  bool blames = true;                   ///< else a wrong answer says no more than what differs
   bool judges = true;                   ///< else nothing is compared, and the answer is `undecided`
   bool explains = false;                ///< says what the text after moves
 };
