@@ -202,6 +202,23 @@ class Movement(Case):
         self.assertIn("%all-gather of the text after", done.stdout)  # as the values before are not there any more
         self.refused(retile("validate", "--explain", "--shrink", self.BEFORE, wrong), 2, "--explain is of the program as it stands")
 
+    def test_plans_come_in_the_form_that_is_asked_for(self):
+        texts = {}
+        for form in ("hlo", "sdy", "stablehlo", "jax", "mpi-c"):
+            movement = self.movement(self.BEFORE, self.AFTER, "--as", form)
+            texts[form] = movement["reshards"][movement["by_saving"][0]]["plan"]["text"]
+        self.assertEqual(len(set(texts.values())), len(texts))
+        self.assertEqual(self.movement(self.BEFORE, self.AFTER)["reshards"], self.movement(self.BEFORE, self.AFTER, "--as", "hlo")["reshards"])
+        for form, words in (("sdy", "sdy.manual_computation|sdy.all"), ("jax", "import jax|def "), ("mpi-c", "MPI_")):
+            self.assertRegex(texts[form] or "", words)
+            said = retile("explain", self.BEFORE, self.AFTER, "--as", form).stdout
+            self.assertRegex(said, words)
+        self.assertIn('sdy.mesh @mesh = <["x"=2, "y"=2, "z"=2]>', texts["sdy"])  # as the text before names it
+        for form in ("sdy", "hlo"):
+            self.assertEqual(retile("check", "-", stdin=texts[form]).returncode, 0, texts[form])
+        self.refused(retile("explain", self.BEFORE, self.AFTER, "--as", "word"), 2, "--as")
+        self.refused(retile("explain", self.BEFORE, self.AFTER, "--shape", "4"), 2, "whole programs say")
+
     def test_a_folder_is_explained(self):
         done = retile("explain", str(WHOLE / "dump"))
         self.assertEqual(done.returncode, 0)

@@ -33,7 +33,7 @@ warnings, or a file that `retile check` reads, such as a trace of DTensor. Two a
 The plan comes in the form of the notation that was read, or as --as says.
 
 A folder of XLA's dumps, or two files, the texts before and after the partitioner: what whole programs move,
-as `retile validate --explain` says it.
+as `retile validate --explain` says it. Plans come in the language of the text after, or as --as says.
 
 Exit codes: 0 explained, 2 the input cannot be read or --as cannot say the plan, 3 a limit was reached.
 
@@ -446,15 +446,15 @@ bool are_programs(const ExplainArguments& arguments) {
 }
 
 Outcome work_on(const ExplainArguments& arguments) {
-  if (are_programs(arguments)) {
-    return explain_programs(*arguments.problem.from, arguments.problem.to, arguments.json);
-  }
   std::optional<emit::Form> asked;
   if (arguments.form) {
     const auto form =
         parse_choice(*arguments.form, "--as", {emit::form_names.begin(), emit::form_names.end()});
     if (!form) return failed(form.error());
     asked = static_cast<emit::Form>(*form);
+  }
+  if (are_programs(arguments)) {
+    return explain_programs(*arguments.problem.from, arguments.problem.to, arguments.json, asked);
   }
   if (arguments.dtype) {
     if (auto read = parse_element_name(*arguments.dtype, "--dtype"); !read)
@@ -499,7 +499,13 @@ class ExplainVerb final : public Verb {
   }
   [[nodiscard]] std::optional<Complaint> settle() override {
     if (!given_.problem.from) return Complaint{"a warning, a file, or the two ends are missing"};
-    if (are_programs(given_)) return std::nullopt;
+    if (are_programs(given_)) {
+      const ProblemArguments& ends = given_.problem;
+      const bool is_told =
+          ends.mesh || ends.order || ends.mesh_to || ends.order_to || ends.shape || given_.dtype;
+      if (!is_told) return std::nullopt;
+      return Complaint{"whole programs say meshes, orders, shapes and types themselves"};
+    }
     return given_.problem.to ? given_.problem.missing() : std::nullopt;
   }
   [[nodiscard]] Outcome work() const override { return work_on(given_); }

@@ -120,7 +120,7 @@ bool is_file(const std::string& path) {
 std::string name_of_source(const std::string& path) { return path == "-" ? "stdin" : path; }
 
 Outcome validate_pair(const std::string& before, const std::string& after, bool as_json,
-                      const whole::ValidateOptions& options) {
+                      const whole::ValidateOptions& options, std::optional<emit::Form> form) {
   const auto first = read_text(before, "BEFORE");
   if (!first) return failed(first.error());
   const auto second = read_text(after, "AFTER");
@@ -132,7 +132,7 @@ Outcome validate_pair(const std::string& before, const std::string& after, bool 
   if (validation->answer == whole::Answer::wrong) out.exit = Exit::no;
   if (validation->answer == whole::Answer::undecided) out.exit = Exit::undecided;
   if (!options.judges && validation->movement) out.exit = Exit::yes;
-  out.out = as_json ? report::json_of(*validation) : report::text_of(*validation);
+  out.out = as_json ? report::json_of(*validation, form) : report::text_of(*validation, form);
   return out;
 }
 
@@ -169,9 +169,9 @@ Outcome validate_folder(const FolderArguments& arguments, const whole::ValidateO
                           : whole::judged_around_partitioner(module, read, validate));
     const whole::JudgedModule& judged = modules.back();
     is_judged = is_judged || judged.is_judged();
-    out.out += arguments.json        ? report::json_of(judged)
+    out.out += arguments.json        ? report::json_of(judged, arguments.form)
                : arguments.by_passes ? report::passes_text_of(judged)
-                                     : report::text_of(judged);
+                                     : report::text_of(judged, arguments.form);
   }
   if (!is_judged) return nothing_judged(arguments, *files, modules);
   if (!arguments.json && options.judges) out.out += report::summary_text_of(modules);
@@ -212,14 +212,14 @@ Outcome shrink_folder(const FolderArguments& arguments, const whole::ValidateOpt
 }
 
 Outcome explain_programs(const std::string& before, const std::optional<std::string>& after,
-                         bool as_json) {
+                         bool as_json, std::optional<emit::Form> form) {
   whole::ValidateOptions options;
   options.judges = false;
   options.explains = true;
   options.timeout_seconds = time_limit().seconds_left();
   options.most_bytes = memory_limit() / 2;  // the other half is for texts and what is read of them
-  if (after) return validate_pair(before, *after, as_json, options);
-  return validate_folder({before, false, as_json}, options);
+  if (after) return validate_pair(before, *after, as_json, options, form);
+  return validate_folder({before, false, as_json, form}, options);
 }
 
 }  // namespace retile::cli

@@ -6,6 +6,7 @@
 
 #include "retile/cli/common.h"
 #include "retile/cli/validate_shrink.h"
+#include "retile/emit/emit.h"
 #include "retile/whole/validate.h"
 
 namespace retile::cli {
@@ -14,6 +15,7 @@ struct FolderArguments {
   std::string folder;
   bool by_passes = false;
   bool json = false;
+  std::optional<emit::Form> form = {};  ///< of plans; nothing: that of the text after
 };
 
 [[nodiscard]] bool is_folder(const std::string& path);
@@ -26,7 +28,8 @@ struct FolderArguments {
 
 /// Two texts, each of a file or of stdin (`-`).
 [[nodiscard]] Outcome validate_pair(const std::string& before, const std::string& after,
-                                    bool as_json, const whole::ValidateOptions& options);
+                                    bool as_json, const whole::ValidateOptions& options,
+                                    std::optional<emit::Form> form = {});
 
 /// Every module of the folder; the exit code is the worst.
 [[nodiscard]] Outcome validate_folder(const FolderArguments& arguments,
@@ -39,6 +42,7 @@ struct FolderArguments {
 
 /// What the programs of a folder move, or those of a pair of texts, without a verdict.
 [[nodiscard]] Outcome explain_programs(const std::string& before,
-                                       const std::optional<std::string>& after, bool as_json);
+                                       const std::optional<std::string>& after, bool as_json,
+                                       std::optional<emit::Form> form);
 
 }  // namespace retile::cli

@@ -50,8 +50,13 @@ void add_steps(const Plan& plan, std::vector<std::string>& out) {
 /// The cheapest plan that the form can say, checked.
 class Planner {
  public:
-  Planner(const Problem& problem, const operations::ElementKind& kind, emit::Form form)
-      : problem_(problem), kind_(kind), form_(form) {}
+  /// \param mesh  names axes, where there is one
+  Planner(const Problem& problem, const operations::ElementKind& kind, emit::Form form,
+          const std::optional<PlacedMesh>& mesh)
+      : problem_(problem),
+        kind_(emit::says_elements(form) ? kind : operations::element_kind("f32")),
+        form_(form),
+        mesh_(mesh) {}
 
   [[nodiscard]] Result<Enough> enough() const {
     Enough out;
@@ -59,14 +64,14 @@ class Planner {
     if (!planned) return refuse(planned.error());
     auto program = program_of(*planned);
     if (!program) return refuse(program.error());
-    auto text = emit::emit(*program, form_, kind_);
+    auto text = text_of(*program);
     // No form has steps along several dimensions, so what has them is planned without.
     if (!text && std::any_of(program->steps.begin(), program->steps.end(), over_dims)) {
       auto single = plan(problem_, options(Scope::one_dim));
       if (!single) return refuse(single.error());
       auto its_program = program_of(*single);
       if (!its_program) return refuse(its_program.error());
-      text = emit::emit(*its_program, form_, kind_);
+      text = text_of(*its_program);
       if (text) {
         if (planned->cost < single->cost) out.cost_over_dims = planned->cost;
         planned = std::move(single);
@@ -82,11 +87,27 @@ class Planner {
     out.is_optimal = planned->optimal;
     out.scope = scope_name(planned->scope);
     out.least_of = scope_words(planned->scope);
-    if (text) out.text = *std::move(text);
+    if (text) {
+      out.text = *std::move(text);
+    } else {
+      out.unwritten = text.error().message;
+    }
     return out;
   }
 
  private:
+  /// With the names of the mesh, where the form can say the plan by them.
+  [[nodiscard]] Result<std::string> text_of(Program program) const {
+    const bool has_names = mesh_ && !mesh_->order &&
+                           mesh_->mesh.device_count() == problem_.from.devices() &&
+                           mesh_->mesh.device_count() == problem_.to.devices();
+    if (has_names) {
+      program.mesh = mesh_->mesh;
+      if (auto text = emit::emit(program, form_, kind_)) return text;
+      program.mesh = std::nullopt;
+    }
+    return emit::emit(program, form_, kind_);
+  }
   [[nodiscard]] static PlanOptions options(Scope steps) {
     PlanOptions out;
     out.steps = steps;
@@ -95,8 +116,9 @@ class Planner {
   }
 
   const Problem& problem_;
-  const operations::ElementKind& kind_;
+  operations::ElementKind kind_;
   emit::Form form_;
+  const std::optional<PlacedMesh>& mesh_;
 };
 
 /// Plans each pair of layouts once.
@@ -151,7 +173,8 @@ class Pricer {
                   numbers(reshard.to));
     const auto known = known_.find(key);
     if (known != known_.end()) return known->second;
-    return known_.emplace(key, Planner(problem, reshard.kind, form_).enough()).first->second;
+    return known_.emplace(key, Planner(problem, reshard.kind, form_, movement_.mesh).enough())
+        .first->second;
   }
 
   const whole::Movement& movement_;

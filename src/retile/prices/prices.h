@@ -20,7 +20,8 @@ struct Enough {
   std::string scope;               ///< `one_dim`
   std::string least_of;            ///< the scope in words: `collectives along one dimension each`
   std::optional<Size> cost_over_dims;  ///< of a cheaper plan that the peer's form cannot say
-  std::string text;                    ///< in the peer's form, if that can say it
+  std::string text;                    ///< in the form that is asked for, if that can say it
+  std::string unwritten;               ///< or why not
 };
 
 struct Price {

@@ -66,7 +66,7 @@ std::string_view summary_word(const whole::JudgedModule& module) {
 
 }  // namespace
 
-std::string text_of(const whole::JudgedModule& module) {
+std::string text_of(const whole::JudgedModule& module, std::optional<emit::Form> form) {
   const std::string name = clean(module.name);
   if (!module.missing.empty()) return fmt::format("{}: not judged: {}\n", name, module.missing);
   std::string out;
@@ -76,7 +76,7 @@ std::string text_of(const whole::JudgedModule& module) {
       out += fmt::format("not read: {}\n", refusal_text(*pair.refused));
       for (const std::string& note : pair.refused->notes) out += fmt::format("  {}\n", clean(note));
     } else {
-      out += text_of(*pair.validation);
+      out += text_of(*pair.validation, form);
     }
     if (pair.pass == "optimizations") out += "  between the texts before and after all passes\n";
   }
@@ -110,7 +110,7 @@ std::string summary_text_of(const std::vector<whole::JudgedModule>& modules) {
   return fmt::format("{}: {}\n", counted(modules.size(), "module"), fmt::join(parts, ", "));
 }
 
-std::string json_of(const whole::JudgedModule& module) {
+std::string json_of(const whole::JudgedModule& module, std::optional<emit::Form> form) {
   std::string out;
   const auto begun = [&] {
     Object object;
@@ -133,7 +133,7 @@ std::string json_of(const whole::JudgedModule& module) {
       object["answer"] = "not read";
       object["why"] = refusal_text(*pair.refused);
     } else {
-      object.update(Object::parse(json_of(*pair.validation)));
+      object.update(Object::parse(json_of(*pair.validation, form)));
     }
     out += line_of(object);
   }

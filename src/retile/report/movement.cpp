@@ -118,8 +118,14 @@ std::string indented(const std::string& text) {
   return out;
 }
 
-std::string reshards_text(const Movement& movement) {
-  const std::vector<prices::Price> prices = prices::prices_of(movement, form_of(movement));
+/// The plan in its form; where that cannot say it, why.
+std::string plan_text(const prices::Enough& enough) {
+  if (enough.text.empty()) return fmt::format("    no text of it: {}\n", enough.unwritten);
+  return indented(enough.text);
+}
+
+std::string reshards_text(const Movement& movement, emit::Form form) {
+  const std::vector<prices::Price> prices = prices::prices_of(movement, form);
   std::vector<std::pair<std::size_t, std::size_t>> shown;  // the first one, and how many are alike
   std::map<Alike, std::size_t> known;
   for (const std::size_t k : prices::by_saving(movement, prices)) {
@@ -138,8 +144,7 @@ std::string reshards_text(const Movement& movement) {
   for (std::size_t k = 0; k < std::min(shown.size(), most_shown); ++k) {
     const auto [first, count] = shown[k];
     out += reshard_text(movement.reshards[first], prices[first], count, movement);
-    if (prices[first].saved() > 0 && prices[first].enough)
-      out += indented(prices[first].enough->text);
+    if (prices[first].saved() > 0 && prices[first].enough) out += plan_text(*prices[first].enough);
   }
   if (shown.size() > most_shown) {
     out += fmt::format("  and {} others, which --json lists\n", shown.size() - most_shown);
@@ -263,20 +268,22 @@ std::string spot_json(const whole::Spot& spot) {
   return spot_object(spot).dump(-1, ' ', false, Object::error_handler_t::replace);
 }
 
-std::string movement_text(const whole::Validation& validation) {
+std::string movement_text(const whole::Validation& validation, std::optional<emit::Form> form) {
   if (!validation.movement) {
     return validation.unexplained.empty()
                ? ""
                : fmt::format("not explained: {}\n", validation.unexplained);
   }
   const Movement& movement = *validation.movement;
-  return reshards_text(movement) + large_text(movement) + transfers_text(movement);
+  return reshards_text(movement, form.value_or(form_of(movement))) + large_text(movement) +
+         transfers_text(movement);
 }
 
-std::string movement_json(const whole::Validation& validation) {
+std::string movement_json(const whole::Validation& validation, std::optional<emit::Form> form) {
   if (!validation.movement) return "null";
   const Movement& movement = *validation.movement;
-  const std::vector<prices::Price> prices = prices::prices_of(movement, form_of(movement));
+  const std::vector<prices::Price> prices =
+      prices::prices_of(movement, form.value_or(form_of(movement)));
   Object out;
   out["collectives"] = Object::array();
   for (const Transfer& transfer : movement.transfers) {

@@ -80,9 +80,9 @@ std::string_view word_of(whole::Answer answer) {
   return "";
 }
 
-std::string text_of(const whole::Validation& validation) {
+std::string text_of(const whole::Validation& validation, std::optional<emit::Form> form) {
   if (!validation.is_judged) {
-    return fmt::format("{}\n", sizes_text(validation)) + movement_text(validation);
+    return fmt::format("{}\n", sizes_text(validation)) + movement_text(validation, form);
   }
   std::string out(word_of(validation.answer));
   switch (validation.answer) {
@@ -123,10 +123,10 @@ std::string text_of(const whole::Validation& validation) {
     out += fmt::format("  {} was taken as a function of which nothing is known, {}\n", clean(name),
                        counted(times, "time"));
   }
-  return out + movement_text(validation);
+  return out + movement_text(validation, form);
 }
 
-std::string json_of(const whole::Validation& validation) {
+std::string json_of(const whole::Validation& validation, std::optional<emit::Form> form) {
   Json out;
   out["schema"] = "retile.validation/1";
   out["answer"] = validation.is_judged ? Json(word_of(validation.answer)) : Json(nullptr);
@@ -181,7 +181,7 @@ std::string json_of(const whole::Validation& validation) {
   out["unknown"] = Json::object();
   for (const auto& [name, times] : validation.unknown) out["unknown"][name] = times;
   if (validation.movement || !validation.unexplained.empty()) {
-    out["movement"] = Json::parse(movement_json(validation));
+    out["movement"] = Json::parse(movement_json(validation, form));
     out["unexplained"] =
         validation.unexplained.empty() ? Json(nullptr) : Json(validation.unexplained);
   }
