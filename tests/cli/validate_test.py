@@ -125,7 +125,7 @@ class Folders(Case):
         before, after = self.write("a.hlo", layer[0]), self.write("b.hlo", layer[1])
         self.says(retile("validate", after, before), 2, "BEFORE and AFTER may be swapped")
         unsaid = self.write("c.hlo", layer[0].replace("parameter(1), sharding={mesh['x'=2], [{}, {'x'}]}", "parameter(1)"))
-        self.says(retile("validate", unsaid, after), 2, "the text before says no sharding of parameter 1: say it with --from")
+        self.says(retile("validate", unsaid, after), 2, "the text before says no sharding of parameter 1: retile validate --from says it")
         other = self.write("d.hlo", layer[0].replace("parameter(1), sharding={mesh['x'=2], [{}, {'x'}]}", "parameter(1), sharding={mesh['x'=2], [{'x'}, {}]}"))
         done = retile("validate", other, after)
         self.assertEqual((done.returncode, "note:" in done.stderr), (2, False), done.stderr)

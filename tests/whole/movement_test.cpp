@@ -185,6 +185,32 @@ TEST(Movement, a_plan_says_among_which_steps_it_is_the_least) {
             std::string::npos);
 }
 
+TEST(Movement, plans_are_said_by_the_axes_of_the_program) {
+  const std::string before = before_on_4(
+      "  %x = f32[8,16] parameter(0), @[{'x'}, {}]@\n"
+      "  ROOT %r = f32[8,16] tanh(%x), @[{}, {'x'}]@\n");
+  const std::string after = after_on_4(
+      "  %x = f32[4,16] parameter(0)\n"
+      "  %a = f32[8,16] all-gather(%x), replica_groups={{0,2},{1,3}}, dimensions={0}\n"
+      "  %zero = s32[] constant(0)\n"
+      "  %starts = s32[4] constant({0, 0, 8, 8})\n"
+      "  %id = u32[] partition-id()\n"
+      "  %one = s32[1] dynamic-slice(%starts, %id), dynamic_slice_sizes={1}\n"
+      "  %start = s32[] reshape(%one)\n"
+      "  %p = f32[8,8] dynamic-slice(%a, %zero, %start), dynamic_slice_sizes={8,8}\n"
+      "  ROOT %r = f32[8,8] tanh(%p)\n");
+  Validation said;
+  said.movement = movement(before, after);
+  const auto has = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  const std::string shardy = report::movement_text(said, emit::Form::sdy);
+  EXPECT_TRUE(has(shardy, "sdy.all_to_all [{\"x\"}: 0->1]")) << shardy;
+  EXPECT_TRUE(has(report::movement_text(said), "all-to-all(")) << report::movement_text(said);
+  EXPECT_TRUE(has(report::movement_json(said, emit::Form::sdy), "sdy.all_to_all"));
+  EXPECT_FALSE(has(report::movement_json(said), "sdy.all_to_all"));
+}
+
 TEST(Movement, a_value_that_is_used_on_the_way_ends_a_reshard) {
   const std::string before = before_on_4(
       "  %x = f32[8,16] parameter(0), @[{'x','y'}, {}]@\n"

@@ -129,5 +129,45 @@ TEST(Refusals, a_loop_without_end_is_undecided) {
   EXPECT_EQ(out->why, "the time is over");
 }
 
+TEST(Refusals, texts_without_words_or_with_bytes) {
+  const std::string layer = text_of("layer.after.hlo");
+  EXPECT_EQ(answer(" \n\t\n", layer), "the file is empty");
+  EXPECT_EQ(answer(layer, std::string("\n\0\x01", 3) + layer),
+            "this is a protobuf or another binary, not a text");
+  EXPECT_EQ(answer("\n\r\t" + text_of("layer.before.hlo"), layer), "right");
+}
+
+TEST(Refusals, other_tiles_than_the_text_before_says_have_a_reason) {
+  const std::string before = text_of("layer.before.hlo");
+  const std::string after = text_of("layer.after.hlo");
+  using Notes = std::vector<std::string>;
+  const auto notes = [](const std::string& a, const std::string& b) {
+    const auto out = validated(a, b);
+    return out ? Notes{"none is refused"} : out.error().notes;
+  };
+  const Notes swapped = {"it is larger after the pass: BEFORE and AFTER may be swapped"};
+  EXPECT_EQ(notes(after, before), swapped);
+  const std::string sharding = ", sharding={mesh['x'=2], [{}, {'x'}]}, metadata={op_name=\"w\"}";
+  const Notes unsaid = {
+      "the text before says no sharding of parameter 1: retile validate --from says it"};
+  EXPECT_EQ(notes(replaced(before, sharding, ""), after), unsaid);
+  const std::string other = replaced(sharding, "[{}, {'x'}]", "[{'x'}, {}]");
+  EXPECT_EQ(notes(replaced(before, sharding, other), after), Notes());
+}
+
+TEST(Refusals, memory_that_is_used_up_is_said_with_what_allows_more) {
+  ValidateOptions options{.seed = 1, .most_bytes = Size{3} << 19U, .extents = Extents::full};
+  const auto why = [&] {
+    const auto out = validate(text_of("block.before.hlo"), "before", text_of("block.after.hlo"),
+                              "after", options);
+    return out ? out->why : out.error().message;
+  };
+  EXPECT_EQ(why(),
+            "the devices hold more than 1 MiB of numbers; --memory 6MiB allows twice as many");
+  options.most_bytes = Size{1} << 28U;
+  EXPECT_EQ(why(),
+            "the devices hold more than 256 MiB of numbers; --memory 1GiB allows twice as many");
+}
+
 }  // namespace
 }  // namespace retile::whole::tests

@@ -81,6 +81,33 @@ TEST(Reports, of_passes_that_the_time_did_not_reach_count_them) {
   EXPECT_FALSE(has(text, "undecided: the time is over")) << text;
 }
 
+TEST(Reports, of_several_modules_count_them) {
+  const auto judged = [](Answer answer) {
+    JudgedModule out{.name = "m", .texts = 2, .missing = {}, .pairs = {}};
+    Validation validation;
+    validation.answer = answer;
+    out.pairs.push_back({.before = {},
+                         .after = {},
+                         .pass = "cse",
+                         .validation = validation,
+                         .refused = std::nullopt});
+    return out;
+  };
+  JudgedModule unread = judged(Answer::right);
+  unread.has_ends = false;
+  unread.pairs.back().validation = std::nullopt;
+  unread.pairs.back().refused = Diagnostic{.code = Code::syntax, .message = "an end of it"};
+  unread.pairs.back().refused->notes = {"a repair"};
+  JudgedModule missing{.name = "m", .missing = "no text", .pairs = {}};
+  EXPECT_EQ(report::summary_text_of({judged(Answer::wrong)}), "");
+  EXPECT_EQ(report::summary_text_of({judged(Answer::right), judged(Answer::right)}),
+            "2 modules: 2 right\n");
+  EXPECT_EQ(report::summary_text_of({judged(Answer::undecided), missing, judged(Answer::wrong),
+                                     unread, judged(Answer::right)}),
+            "5 modules: 1 right, 1 wrong, 1 undecided, 1 not read, 1 not judged\n");
+  EXPECT_EQ(report::text_of(unread), "m: not read: an end of it\n  a repair\n");
+}
+
 TEST(Reports, as_json_have_the_same) {
   Validation out = found();
   const std::string json = report::json_of(out);

@@ -174,7 +174,7 @@ class ValidateVerb final : public Verb {
                  "with --shrink: a command that makes AFTER of {before}, in {after} or on stdout",
                  "CMD");
     options.text("--runs", given_.shrink.runs,
-                 "with --shrink: at most so many questions (default 500)", "N");
+                 "with --shrink: at most so many smaller programs (default 500)", "N");
     options.text("--peer-timeout", given_.shrink.peer_timeout,
                  "with --peer: seconds for each command (default 60)", "S");
     options.text("--out", given_.shrink.out, "with --shrink: a folder for the two texts", "DIR");

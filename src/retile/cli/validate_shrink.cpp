@@ -319,7 +319,7 @@ Outcome shrink_pair(const ShrunkTexts& texts, const whole::ValidateOptions& opti
   Progress progress(stderr_of_this());
   const auto shrunk =
       whole::shrunk_pair({*std::move(before), *std::move(after)}, options, *runs,
-                         [&](Size asked) { progress.update("shrink", asked, *runs); });
+                         [&](Size asked) { progress.update("shrink program", asked, *runs); });
   if (!shrunk) return failed(shrunk.error());
   if (shrunk->given.answer != whole::Answer::wrong) return not_wrong(shrunk->given, json);
   out.questions = shrunk->end.runs;

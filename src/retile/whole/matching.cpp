@@ -194,7 +194,7 @@ class Matcher {
                                       global.extents.begin(), std::greater_equal<>());
     if (is_larger) return {"it is larger after the pass: BEFORE and AFTER may be swapped"};
     if (end.sharding) return {};
-    return {fmt::format("the text before says no sharding of {}: say it with {}", what,
+    return {fmt::format("the text before says no sharding of {}: retile validate {} says it", what,
                         what.starts_with("result") ? "--to" : "--from")};
   }
   [[nodiscard]] static bool holds(const Shape& tile, const Shape& box) { return tile == box; }
