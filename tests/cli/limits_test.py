@@ -80,8 +80,9 @@ class Limits(Case):
         self.assertEqual(sorted(verbs), sorted(VERBS))
         for verb in VERBS:
             text = retile(verb, "--help").stdout
-            without = verb in ("plan", "problems", "run")
-            self.assertIn(f"--timeout S                 seconds until it ends, undecided (default{': no limit' if without else ' 60'})", text)
+            limit = {"plan": ": no limit", "problems": ": no limit", "run": ": no limit", "check": " 60; no limit for --shrink",
+                     "explain": " 60; no limit for a folder", "validate": " 60; no limit for a folder or --shrink"}.get(verb, " 60")
+            self.assertIn(f"--timeout S                 seconds until it ends, undecided (default{limit})", text)
             self.assertIn("--memory BYTES              most memory that it takes itself (default 2GiB)", text)
 
     def test_values(self):
