@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr const char* how_to_dump =
     "XLA prints them with xla_dump_to=DIR and xla_dump_hlo_pass_re=spmd.* (.* for all passes)";
 constexpr const char* no_cached_dump =
-    "JAX prints nothing where its persistent cache has the program already";
+    "JAX prints no text from around the partitioner of a program in its persistent cache";
 constexpr const char* only_protobufs =
     "the folder has protobufs: without xla_dump_hlo_as_proto XLA dumps texts";
 constexpr const char* how_to_take_passes = "--passes compares the texts that are here";
