@@ -1,6 +1,7 @@
 // Wrong pairs of texts that are made smaller.
 #include "retile/whole/pair.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -151,6 +152,27 @@ TEST(ShrunkPairs, move_what_a_device_should_have) {
   EXPECT_EQ(opcodes(pair.pair.before), Opcodes{"copy"});
   EXPECT_EQ(opcodes(pair.pair.after), Opcodes{"all-gather"});
   EXPECT_EQ(pair.pair.before.entry().body.front().attribute("sharding"), "{devices=[4,1]0,1,2,3}");
+}
+
+TEST(ShrunkPairs, say_which_other_value_a_result_is) {
+  // What makes that value is not what makes it before, and is made of the same as the result.
+  std::string body =
+      "  %a = f32[4] parameter(0)\n  %x0 = f32[4] parameter(1)\n  %c = f32[4] parameter(2)\n";
+  for (int k = 1; k <= 9; ++k) {
+    body += fmt::format("  %x{} = f32[4] tanh(%x{})\n", k, k - 1);
+  }
+  const std::string before = module_of(body +
+                                       "  %s = f32[4] add(%a, %x0)\n  %y = f32[4] add(%s, %c)\n"
+                                       "  ROOT %r = (f32[4], f32[4]) tuple(%x9, %y)\n");
+  const std::string after = module_of(body +
+                                      "  %s = f32[4] add(%x0, %c)\n  %y = f32[4] add(%a, %s)\n"
+                                      "  ROOT %r = (f32[4], f32[4]) tuple(%x9, %y)\n");
+  EXPECT_EQ(answer(before, after), "right");
+  const ShrunkPair pair = shrunk(before, replaced(after, "(%x9, %y)", "(%y, %y)"));
+  expect_wrong(pair);
+  EXPECT_EQ(opcodes(pair.pair.before), Opcodes{"copy"});
+  EXPECT_EQ(opcodes(pair.pair.after), Opcodes{"copy"});
+  EXPECT_EQ(parameter_count(pair.pair.before), 2);
 }
 
 TEST(ShrunkPairs, of_one_device_are_cut_without_shardings) {

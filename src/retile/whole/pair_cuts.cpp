@@ -206,10 +206,14 @@ class Common {
 class Front {
  public:
   Front(std::shared_ptr<const Common> common, std::string before, std::string after,
-        const MayBeCut& may)
-      : common_(std::move(common)), before_(std::move(before)), after_(std::move(after)) {
+        const MayBeCut& may, bool takes_others)
+      : common_(std::move(common)),
+        before_(std::move(before)),
+        after_(std::move(after)),
+        takes_others_(takes_others) {
     for (const Place& one : common_->places()) {
-      if (one.after == after_ || (!one.is_given && !may(one))) continue;
+      const bool is_goal = one.after == after_ && (!takes_others_ || one.before == before_);
+      if (is_goal || (!one.is_given && !may(one))) continue;
       if (stops_.emplace(one.after, &one).second) holders_[one.before].push_back(&one);
     }
   }
@@ -243,6 +247,7 @@ class Front {
   [[nodiscard]] Values met_after() const {
     Values stops;
     for (const auto& [value, place] : stops_) stops.insert(value);
+    if (takes_others_) return common_->after().met({after_}, stops);
     return common_->after().met(common_->after().operands(after_), stops);
   }
   [[nodiscard]] Values met_before() const {
@@ -323,6 +328,7 @@ class Front {
   std::shared_ptr<const Common> common_;
   std::string before_;
   std::string after_;
+  bool takes_others_;
   std::map<std::string, const Place*> stops_;  // by the value after
   std::map<std::string, std::vector<const Place*>>
       holders_;  // by that before, in the order of the text
@@ -375,23 +381,26 @@ void put_parameter(Draft& draft, const std::string& value, Size number,
       std::move(made));
 }
 
-/// Makes parameters of what both have in common, and these values the results.
+/// A result that is an argument, too, has two shardings, for which it takes two instructions.
+void keep_result_apart(Draft& draft, const std::string& value) {
+  DraftComputation& in = draft.entry();
+  if (in.root().name != value && PairGraph(draft).value(in.root().name) != value) return;
+  DraftInstruction copy = made_of(in, "copy", in.root().name, in.root().type);
+  copy.is_root = true;
+  const std::string sharding(in.root().attribute("sharding"));
+  if (!sharding.empty()) copy.set("sharding", sharding);
+  in.root().is_root = false;
+  in.body.push_back(std::move(copy));
+}
+
+/// Makes parameters of what both have in common.
 bool cut_pair(DraftPair& pair, Front front) {
   const std::vector<Front::Cut> cuts = front.cuts();
   Size number = parameter_count(pair.before);
   if (number != parameter_count(pair.after)) return false;
   for (const Front::Cut& cut : cuts) {
-    // A result that is an argument, too, has two shardings, for which it takes two instructions.
-    DraftComputation& in = pair.before.entry();
-    if (in.root().name == cut.place->before ||
-        PairGraph(pair.before).value(in.root().name) == cut.place->before) {
-      DraftInstruction copy = made_of(in, "copy", in.root().name, in.root().type);
-      copy.is_root = true;
-      const std::string sharding(in.root().attribute("sharding"));
-      if (!sharding.empty()) copy.set("sharding", sharding);
-      in.root().is_root = false;
-      in.body.push_back(std::move(copy));
-    }
+    keep_result_apart(pair.before, cut.place->before);
+    keep_result_apart(pair.after, cut.place->after);
     put_parameter(pair.before, cut.place->before, number, cut.sharding);
     put_parameter(pair.after, cut.place->after, number, "");
     ++number;
@@ -443,6 +452,8 @@ struct Goal {
   std::string before;
   std::string after;
   std::string sharding;  ///< of the value before
+  /// Whether that after may be an argument: then it is a value that both have, but another one.
+  bool takes_others = false;
 };
 
 std::optional<CutPair> pair_cut(const DraftPair& pair, const std::shared_ptr<const Common>& common,
@@ -450,7 +461,8 @@ std::optional<CutPair> pair_cut(const DraftPair& pair, const std::shared_ptr<con
   DraftPair next = pair;
   make_result(next.before, goal.before, goal.sharding);
   make_result(next.after, goal.after, "");
-  if (!cut_pair(next, Front(common, goal.before, goal.after, may))) return std::nullopt;
+  if (!cut_pair(next, Front(common, goal.before, goal.after, may, goal.takes_others)))
+    return std::nullopt;
   const std::size_t left = operations_of(next.before) + operations_of(next.after);
   return CutPair{left, fmt::format("cut below {} above {}", goal.before, left), std::move(next)};
 }
@@ -486,15 +498,35 @@ MayBeCut with_points(const std::shared_ptr<const Common>& common) {
   return [common](const Place& one) { return has_points(common->before().type(one.before)); };
 }
 
+/// Whether a result after comes out of a loop or a branch, which may be what is wrong with it.
+bool is_chosen(const DraftPair& pair, const Common& common, std::size_t k) {
+  const DraftInstruction* maker = common.after().maker(goal_of_result(pair, common, k).after);
+  return maker == nullptr || maker->opcode == "while" || maker->opcode == "conditional";
+}
+
 /// A wrong result of both, and what they have in common on the way to it.
 std::vector<CutPair> cut_above(const DraftPair& pair, const ValidateOptions& options) {
+  constexpr std::size_t few = 6;
   const auto common = std::make_shared<const Common>(pair, options, false);
   std::vector<CutPair> made;
+  bool is_short = false;
+  const auto add = [&](const Goal& goal, const MayBeCut& may) {
+    auto one = pair_cut(pair, common, goal, may);
+    if (!one) return;
+    is_short = is_short || one->left <= few;
+    made.push_back(*std::move(one));
+  };
   for (const std::size_t k : common->wrong()) {
     const Goal goal = goal_of_result(pair, *common, k);
-    for (const MayBeCut& may : {MayBeCut(any_place), with_points(common)}) {
-      if (auto one = pair_cut(pair, common, goal, may)) made.push_back(*std::move(one));
-    }
+    add(goal, any_place);
+    add(goal, with_points(common));
+  }
+  // Then a result may be another value that both have, and nothing near it is wrong.
+  for (const std::size_t k : common->wrong()) {
+    if (is_short || is_chosen(pair, *common, k)) continue;
+    Goal goal = goal_of_result(pair, *common, k);
+    goal.takes_others = true;
+    add(goal, any_place);
   }
   return made;
 }

@@ -10,10 +10,8 @@
 namespace retile::whole {
 namespace {
 
-/// Values around what was lost that may be what an operation should have made; and where several such
-/// operations are looked for.
+/// Values around what was lost that may be what an operation should have made.
 constexpr std::size_t most_around = 24;
-constexpr std::size_t more_around = 128;
 /// Ways in which a tile may be a box of an array.
 constexpr std::size_t most_layouts = 16;
 /// Values that a word is looked for in: a zero stands everywhere.
@@ -45,7 +43,11 @@ Repairs::Repairs(const Module& before, const Module& after, std::vector<Held> fi
       after_(after.main()),
       first_(std::move(first)),
       second_(std::move(second)),
-      limits_(limits) {
+      limits_(limits),
+      makers_(after_.values.size(), after_.body.size()) {
+  for (std::size_t k = 0; k < after_.body.size(); ++k) {
+    for (const ValueId value : after_.body[k].results) makers_[value] = k;
+  }
   for (const Held& held : second_) {
     if (!held.empty() && !held.front()->words.empty()) by_word_[held.front()->words.front()];
   }
@@ -74,12 +76,12 @@ void Repairs::note_cut(const Shape& extents, const std::vector<Box>& boxes) {
   }
 }
 
-std::vector<ValueId> Repairs::values_around(ValueId near, std::size_t most_of_them) const {
+std::vector<ValueId> Repairs::values_around(ValueId near) const {
   std::vector<ValueId> out = {near};
   std::set<ValueId> seen = {near};
   const auto walk = [&](const auto& next_of) {
     std::deque<ValueId> waiting = {near};
-    const std::size_t most = out.size() + most_of_them;
+    const std::size_t most = out.size() + most_around;
     while (!waiting.empty() && out.size() < most) {
       const ValueId value = waiting.front();
       waiting.pop_front();
@@ -233,11 +235,15 @@ Repair Repairs::at_next_exchange(Evaluator<Field>& evaluator, const WrongResult&
 }
 
 bool Repairs::is_explained(ValueId value) const {
+  return second_[value].front()->words.empty() || !explanations_of(value, 1).empty();
+}
+
+std::vector<ValueId> Repairs::explanations_of(ValueId value, std::size_t most) const {
   const ArrayType& tile = after_.values[value].type;
   const std::vector<Word>& words = second_[value].front()->words;
-  if (words.empty()) return true;
-  const auto found = by_word_.find(words.front());
-  if (found == by_word_.end()) return false;
+  std::vector<ValueId> out;
+  const auto found = words.empty() ? by_word_.end() : by_word_.find(words.front());
+  if (found == by_word_.end()) return out;
   for (const ValueId one : found->second) {
     const ArrayType& array = before_.values[one].type;
     for (const std::vector<Box>& boxes : layouts_of(array, tile)) {
@@ -245,10 +251,13 @@ bool Repairs::is_explained(ValueId value) const {
       for (std::size_t d = 0; d < boxes.size() && is_held; ++d) {
         is_held = is_box_held(*first_[one][d], array, boxes[d], *second_[value][d], tile);
       }
-      if (is_held) return true;
+      if (!is_held) continue;
+      out.push_back(one);
+      break;
     }
+    if (out.size() >= most) break;
   }
-  return false;
+  return out;
 }
 
 std::vector<std::size_t> Repairs::exchanges_into(std::size_t instruction) const {
@@ -339,27 +348,94 @@ std::size_t Repairs::nearest_to(Evaluator<Field>& evaluator, const WrongResult& 
   return out;
 }
 
-std::vector<Repair> Repairs::some_of(Evaluator<Field>& evaluator, const WrongResult& wrong,
-                                     ValueId near, std::size_t most) const {
-  std::vector<ValueId> values = values_around(near, most > 1 ? more_around : most_around);
-  const ValueId goal = before_.results[wrong.number];
-  if (std::find(values.begin(), values.end(), goal) == values.end()) values.push_back(goal);
-  const std::vector<bool> needed = wrong_way_to(after_.results[wrong.number]);
-  std::vector<Repair> out;
+std::vector<std::size_t> Repairs::depths() const {
+  std::vector<std::size_t> of_values(after_.values.size(), 0);
+  std::vector<std::size_t> out(after_.body.size(), 0);
   for (std::size_t k = 0; k < after_.body.size(); ++k) {
-    if (!needed[k]) continue;
-    for (std::size_t part = 0; part < after_.body[k].results.size(); ++part) {
-      auto found = at(evaluator, wrong, values, k, part);
-      if (!found) continue;
-      if (out.empty()) {
-        out.push_back(at_next_exchange(evaluator, wrong, values, *found));
-        out.back().nearest = nearest_to(evaluator, wrong, out.back());
-      }
-      if (found->instruction > out.front().instruction) out.push_back(*std::move(found));
-      if (out.size() >= most) return out;
+    const Instruction& one = after_.body[k];
+    for (const ValueId operand : one.operands) out[k] = std::max(out[k], of_values[operand]);
+    for (const ValueId value : one.results) {
+      of_values[value] = is_explained(value) ? 0 : out[k] + 1;
     }
   }
   return out;
+}
+
+std::vector<ValueId> Repairs::values_made_like(std::size_t instruction) const {
+  constexpr std::size_t most_explanations = 4;
+  constexpr int most_steps = 4;
+  std::set<ValueId> made;
+  std::vector<ValueId> waiting = after_.body[instruction].operands;
+  std::set<ValueId> seen(waiting.begin(), waiting.end());
+  while (!waiting.empty()) {
+    const ValueId value = waiting.back();
+    waiting.pop_back();
+    const std::vector<ValueId> same = explanations_of(value, most_explanations);
+    made.insert(same.begin(), same.end());
+    if (!same.empty() || makers_[value] >= after_.body.size()) continue;
+    for (const ValueId operand : after_.body[makers_[value]].operands) {
+      if (seen.insert(operand).second) waiting.push_back(operand);
+    }
+  }
+  std::vector<ValueId> out(made.begin(), made.end());
+  for (const Instruction& one : before_.body) {
+    if (one.operands.empty()) made.insert(one.results.begin(), one.results.end());
+  }
+  for (int step = 0; step < most_steps; ++step) {
+    std::vector<ValueId> next;
+    for (const Instruction& one : before_.body) {
+      const bool is_made = std::all_of(one.operands.begin(), one.operands.end(),
+                                       [&](ValueId value) { return made.contains(value); });
+      if (!is_made) continue;
+      for (const ValueId value : one.results) {
+        if (!made.contains(value)) next.push_back(value);
+      }
+    }
+    made.insert(next.begin(), next.end());
+    out.insert(out.end(), next.begin(), next.end());
+  }
+  return out;
+}
+
+std::vector<Repair> Repairs::likely_of(Evaluator<Field>& evaluator, const WrongResult& wrong,
+                                       std::size_t most) const {
+  constexpr std::size_t most_depth = 8;
+  const std::vector<bool> needed = wrong_way_to(after_.results[wrong.number]);
+  const std::vector<std::size_t> all_depths = depths();
+  std::vector<Repair> out;
+  for (std::size_t k = 0; k < after_.body.size() && out.size() < most; ++k) {
+    if (!needed[k] || all_depths[k] > most_depth) continue;
+    const std::vector<ValueId> values = values_made_like(k);
+    for (std::size_t part = 0; part < after_.body[k].results.size(); ++part) {
+      auto found = at(evaluator, wrong, values, k, part);
+      if (!found) continue;
+      Repair repair = at_next_exchange(evaluator, wrong, values, *std::move(found));
+      const bool is_known = std::any_of(out.begin(), out.end(), [&](const Repair& one) {
+        return one.instruction == repair.instruction;
+      });
+      if (!is_known) out.push_back(std::move(repair));
+    }
+  }
+  return out;
+}
+
+std::optional<Repair> Repairs::first_of(Evaluator<Field>& evaluator, const WrongResult& wrong,
+                                        ValueId near) const {
+  std::vector<ValueId> values = values_around(near);
+  const ValueId goal = before_.results[wrong.number];
+  if (std::find(values.begin(), values.end(), goal) == values.end()) values.push_back(goal);
+  const std::vector<bool> needed = wrong_way_to(after_.results[wrong.number]);
+  for (std::size_t k = 0; k < after_.body.size(); ++k) {
+    if (!needed[k]) continue;
+    for (std::size_t part = 0; part < after_.body[k].results.size(); ++part) {
+      auto first = at(evaluator, wrong, values, k, part);
+      if (!first) continue;
+      Repair out = at_next_exchange(evaluator, wrong, values, *std::move(first));
+      out.nearest = nearest_to(evaluator, wrong, out);
+      return out;
+    }
+  }
+  return std::nullopt;
 }
 
 Spot spot_or_copy(const Computation& in, const Repair& repair) {

@@ -44,12 +44,15 @@ class Repairs {
   /// The first operation of the text after for which there is such a value; or one between devices beside
   /// it that has to do with all that is wrong.
   /// \param near  a value before that is looked at first, with what it is made of and what is made of it
-  /// \param most  how many are looked for: others behind it, which make it right as well
-  [[nodiscard]] std::vector<Repair> some_of(Evaluator<Field>& evaluator, const WrongResult& wrong,
-                                            ValueId near, std::size_t most) const;
+  [[nodiscard]] std::optional<Repair> first_of(Evaluator<Field>& evaluator,
+                                               const WrongResult& wrong, ValueId near) const;
+  /// Operations a few steps behind what is right for which there is such a value that is made of the same
+  /// as they are, however large the program is.
+  [[nodiscard]] std::vector<Repair> likely_of(Evaluator<Field>& evaluator, const WrongResult& wrong,
+                                              std::size_t most) const;
 
  private:
-  [[nodiscard]] std::vector<ValueId> values_around(ValueId near, std::size_t most) const;
+  [[nodiscard]] std::vector<ValueId> values_around(ValueId near) const;
   /// Instructions that a result needs and that make, from there on, no value before.
   [[nodiscard]] std::vector<bool> wrong_way_to(ValueId result) const;
   /// The same where the operation's value goes to another device next, which may be what is wrong.
@@ -62,6 +65,12 @@ class Repairs {
   /// Operations between devices whose values come into an operation's without being any before.
   [[nodiscard]] std::vector<std::size_t> exchanges_into(std::size_t instruction) const;
   [[nodiscard]] bool is_explained(ValueId value) const;
+  /// Values before of which the devices hold boxes.
+  [[nodiscard]] std::vector<ValueId> explanations_of(ValueId value, std::size_t most) const;
+  /// Of instructions after, how many one behind the other their operands are from what is explained.
+  [[nodiscard]] std::vector<std::size_t> depths() const;
+  /// Values before that are made of the same ones as an instruction after, and these themselves.
+  [[nodiscard]] std::vector<ValueId> values_made_like(std::size_t instruction) const;
   /// Words of a result on all devices.
   using Words = std::vector<std::vector<bool>>;
   [[nodiscard]] Words wrong_words(const WrongResult& wrong) const;
@@ -84,6 +93,7 @@ class Repairs {
   std::vector<Held> first_;
   std::vector<Held> second_;
   Limits& limits_;
+  std::vector<std::size_t> makers_;  // instructions of the values after
   /// Along a dimension, which part each device holds; by the number of parts.
   std::vector<std::pair<Size, std::vector<Size>>> cuts_;
   std::unordered_map<Word, std::vector<ValueId>>

@@ -153,7 +153,14 @@ class Run {
     constexpr std::size_t most = 6;
     const std::size_t result = out.wrong.front();
     const auto lost = search.lost(result);
-    for (const Repair& repair : repairs_of(before, after, std::move(all), result, lost, most)) {
+    const auto repairs = repairs_of(before, after, std::move(all));
+    auto found = repairs->likely_of(second_, wrong_result(result), most);
+    if (found.empty()) {
+      const auto first = repairs->first_of(second_, wrong_result(result),
+                                           lost.value_or(before.main().results[result]));
+      if (first) found.push_back(*first);
+    }
+    for (const Repair& repair : found) {
       const ValueId value = after.main().body[repair.instruction].results[repair.part];
       out.meant.push_back({repair.value, value, repair.boxes, 0});
     }
@@ -183,15 +190,17 @@ class Run {
     Search search(first);
     AllValues all = values_of(arguments, before, after, search);
     const auto lost = search.lost(result);
-    const auto repairs = repairs_of(before, after, std::move(all), result, lost, 1);
-    const Repair* repair = repairs.empty() ? nullptr : &repairs.front();
-    if (!lost && repair == nullptr) return std::nullopt;
+    const auto repairs = repairs_of(before, after, std::move(all));
+    const auto repair = repairs ? repairs->first_of(second_, wrong_result(result),
+                                                    lost.value_or(first.results[result]))
+                                : std::nullopt;
+    if (!lost && !repair) return std::nullopt;
     Blame out{.lost = spot_making(first, lost ? *lost : repair->value)};
     if (const auto last = lost ? search.last_seen(*lost) : std::nullopt) {
       const Instruction& one = second.body[*last];
       out.last = spot_of(second, &one, one.results.front());
     }
-    if (repair != nullptr) {
+    if (repair) {
       out.nearest = spot_or_copy(second, *repair);
       out.meant = spot_making(first, repair->value);
     }
@@ -223,17 +232,19 @@ class Run {
         }));
     return all;
   }
-  /// Which operation should have made another value, where all values may be kept.
-  [[nodiscard]] std::vector<Repair> repairs_of(const Module& before, const Module& after,
-                                               AllValues all, std::size_t result,
-                                               std::optional<ValueId> lost, std::size_t most) {
-    if (!all.are_kept()) return {};
-    Repairs repairs(before, after, std::move(all.first), std::move(all.second), limits_);
+  /// What mends wrong programs, where all values may be kept.
+  [[nodiscard]] std::optional<Repairs> repairs_of(const Module& before, const Module& after,
+                                                  AllValues all) {
+    if (!all.are_kept()) return std::nullopt;
+    std::optional<Repairs> out;
+    out.emplace(before, after, std::move(all.first), std::move(all.second), limits_);
     for (const auto* cuts : {&matching_.starts, &matching_.ends}) {
-      for (const Cut& cut : *cuts) repairs.note_cut(cut.global.extents, cut.boxes);
+      for (const Cut& cut : *cuts) out->note_cut(cut.global.extents, cut.boxes);
     }
-    return repairs.some_of(second_, {.number = result, .boxes = matching_.ends[result].boxes},
-                           lost.value_or(before.main().results[result]), most);
+    return out;
+  }
+  [[nodiscard]] WrongResult wrong_result(std::size_t number) const {
+    return {.number = number, .boxes = matching_.ends[number].boxes};
   }
   /// From so many words of values on a thread is worth its while.
   static constexpr Size least_shared = Size{1} << 16U;
