@@ -218,6 +218,11 @@ class Pair(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("nothing is wrong", done.stderr)
 
+    def test_shardings_stand_in_the_text(self):
+        done = self.shrink("--to", "{replicated}; {replicated}")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("into that text", done.stderr)
+
     def test_other_languages_are_refused(self):
         self.write("text.mlir", "module @m {\n  func.func public @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n    return %arg0 : tensor<4xf32>\n  }\n}\n")
         done = self.shrink(files=("text.mlir", "after.hlo"))

@@ -308,6 +308,12 @@ Outcome not_wrong(const whole::Validation& validation, bool json) {
 
 Outcome shrink_pair(const ShrunkTexts& texts, const whole::ValidateOptions& options,
                     const ProgramShrinkArguments& arguments, bool json) {
+  if (!options.from.empty() || !options.to.empty()) {
+    return failed({.code = Code::unsupported,
+                   .message = "--shrink cuts a pair by the shardings that BEFORE says",
+                   .source = "--shrink",
+                   .notes = {"write those of --from and --to into that text"}});
+  }
   const Result<Size> runs = runs_of(arguments);
   if (!runs) return failed(runs.error());
   auto before = draft_of_text(texts.before, texts.before_name);
