@@ -14,6 +14,7 @@
 #include "retile/cli/validate_folder.h"
 #include "retile/cli/validate_shrink.h"
 #include "retile/cli/verb.h"
+#include "retile/notation/sharding.h"
 
 namespace retile::cli {
 namespace {

@@ -47,7 +47,7 @@ Size node_chunks(const Task& task) {
 class ExchangeMover final : public Mover {
  public:
   ExchangeMover(const Task& task, const OwnExchange& exchange, Haul haul)
-      : Mover(task),
+      : task_(task),
         refusals_(task.comm),
         in_bytes_(task.in_bytes()),
         out_bytes_(task.out_bytes()),
@@ -149,7 +149,8 @@ class ExchangeMover final : public Mover {
   std::optional<NodePart> node_;
   std::optional<MessagePart> messages_;
   std::optional<CarriedPart> carried_;  ///< instead of messages
-  Poll refusals_;                       ///< of who was given wrong buffers
+  const Task task_;
+  Poll refusals_;  ///< of who was given wrong buffers
   Size in_bytes_;
   Size out_bytes_;
   /// Everyone hears from everyone else, or every node from every other; or nobody has to hear of that,

@@ -17,7 +17,7 @@ namespace {
 class InPlaceMover final : public Mover {
  public:
   InPlaceMover(const Task& task, std::vector<Shape> shapes)
-      : Mover(task),
+      : task_(task),
         shapes_(std::move(shapes)),
         panel_bytes_(
             std::max(team::default_panel_bytes, task.program.devices * task.element_bytes)) {}
@@ -56,6 +56,7 @@ class InPlaceMover final : public Mover {
   }
 
  private:
+  const Task task_;
   std::vector<Shape> shapes_;  // before the first step and after each
   Size panel_bytes_;
   std::optional<team::InPlace> in_place_;

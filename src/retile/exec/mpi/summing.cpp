@@ -16,7 +16,7 @@ constexpr Size most_sums_bytes = Size{2} << 20;  // more would leave the caches
 
 class Summing final : public Mover {
  public:
-  Summing(const Task& task, const add::Sums& sums, bool by_messages) : Mover(task), sums_(&sums) {
+  Summing(const Task& task, const add::Sums& sums, bool by_messages) : task_(task), sums_(&sums) {
     received_ = add::received_bytes(sums, task.comm.process(), task.element_bytes);
     if (by_messages) {
       messages_.emplace(task, sums);
@@ -75,6 +75,7 @@ class Summing final : public Mover {
     return {*sums_, task_.shapes.front(), task_.shapes.back(), task_.element_bytes, task_.adder};
   }
 
+  const Task task_;
   const add::Sums* sums_;  // until make_ready() is through
   std::optional<SumMessages> messages_;
   TeamOfProcesses team_;

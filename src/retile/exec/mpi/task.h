@@ -107,7 +107,7 @@ struct Task {
 /// One strategy for a task: made ready once, where it is taken at all, then run many times.
 class Mover {
  public:
-  explicit Mover(const Task& task) : task_(task) {}
+  Mover() = default;
   Mover(const Mover&) = delete;
   Mover& operator=(const Mover&) = delete;
   virtual ~Mover() = default;
@@ -132,9 +132,6 @@ class Mover {
   /// Own buffers, counted by the meter; empty where the strategy makes none.
   [[nodiscard]] virtual std::span<std::byte> input() const { return {}; }
   [[nodiscard]] virtual std::span<std::byte> output() const { return {}; }
-
- protected:
-  const Task task_;
 };
 
 // Not collective, and the same on all processes. An error says why the strategy cannot be used.

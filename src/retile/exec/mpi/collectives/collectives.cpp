@@ -69,7 +69,7 @@ class Collectives final : public Mover {
  public:
   /// \param in_order  what is added goes in the order of add/order.h, and not by MPI's reductions
   Collectives(const Task& task, bool in_order)
-      : Mover(task), comm_(task.comm), limits_(task), in_order_(in_order) {}
+      : task_(task), comm_(task.comm), limits_(task), in_order_(in_order) {}
 
   [[nodiscard]] Size limit_bytes() const override;
   [[nodiscard]] Result<void> make_ready() override;
@@ -110,6 +110,7 @@ class Collectives final : public Mover {
   [[nodiscard]] bool allocate();
   void place();
 
+  const Task task_;
   const Communicator& comm_;
   Limits limits_;
   bool in_order_;
