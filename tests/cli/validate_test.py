@@ -133,6 +133,7 @@ class Folders(Case):
         shardings = "; P(None, 'x'); "
         self.assertEqual(retile("validate", unsaid, after, "--from", shardings, "--mesh", "x:2").returncode, 0)
         self.refused(retile("validate", unsaid, after, "--from", shardings), 2, "give --mesh")
+        self.refused(retile("validate", before, after, "--mesh", "x:2"), 2, "--mesh is that of --from and --to")
 
     def test_memory_that_is_not_enough_is_said_with_what_allows_more(self):
         texts = [str(WHOLE / "block.before.hlo"), str(WHOLE / "block.after.hlo")]

@@ -197,6 +197,9 @@ class ValidateVerb final : public Verb {
       return Complaint{lacks};
     }
     if (given_.shrink.peer && given_.before && !given_.after) return std::nullopt;
+    if (given_.mesh && !given_.from && !given_.to) {
+      return Complaint{"--mesh is that of --from and --to"};
+    }
     const bool has_folder = given_.before && !given_.after && is_folder(*given_.before);
     const bool is_missing = given_.before && !given_.after && !exists(*given_.before);
     if (is_missing) return std::nullopt;  // reading it says so
