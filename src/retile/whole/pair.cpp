@@ -45,7 +45,10 @@ void drop_unused(DraftPair& pair) {
 
 Result<ShrunkPair> shrunk_pair(DraftPair pair, const ValidateOptions& options, Size most_questions,
                                const std::function<void(Size)>& asks) {
-  const Deadline deadline = Deadline::in(options.timeout_seconds);
+  // What is left in the end must be validated once more, for what it says beside the verdict.
+  constexpr double part_of_search = 0.75;
+  const Deadline end_of_all = Deadline::in(options.timeout_seconds);
+  const Deadline deadline = Deadline::in(part_of_search * options.timeout_seconds);
   const auto left = [&](bool blames) {
     ValidateOptions out = options;
     out.timeout_seconds = deadline.seconds_left();
@@ -62,7 +65,9 @@ Result<ShrunkPair> shrunk_pair(DraftPair pair, const ValidateOptions& options, S
     ++asked;
     const auto made = judged_pair(next, left(false));
     if (deadline.passed()) return refuse(Code::limit_reached, "the time is over");
-    return made && made->answer == Answer::wrong;
+    const bool is_kept = made && made->answer == Answer::wrong;
+    if (is_kept) out.left = *made;
+    return is_kept;
   };
   std::vector<Kind<DraftPair>> kinds = kinds_for_pairs();
   kinds.insert(kinds.begin(), [&](const DraftPair& one) { return cuts_of(one, left(false)); });
@@ -73,7 +78,9 @@ Result<ShrunkPair> shrunk_pair(DraftPair pair, const ValidateOptions& options, S
   if (!end && end.error().code != Code::limit_reached) return refuse(end.error());
   out.end = {.runs = asked, .complete = end && end->complete};
   ValidateOptions last = options;
-  if (auto validation = judged_pair(out.pair, last)) out.left = *std::move(validation);
+  last.timeout_seconds = end_of_all.seconds_left();
+  auto validation = judged_pair(out.pair, last);
+  if (validation && validation->answer == Answer::wrong) out.left = *std::move(validation);
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "retile/core/deadline.h"
 #include "retile/notation/sharding.h"
 #include "retile/whole/alike.h"
 #include "retile/whole/pair.h"
@@ -353,38 +354,8 @@ DraftInstruction made_of(const DraftComputation& in, std::string opcode, std::st
   return out;
 }
 
-/// Puts a parameter in the place of a value.
-void put_parameter(Draft& draft, const std::string& value, Size number,
-                   const std::string& sharding) {
-  DraftComputation& in = draft.entry();
-  const PairGraph graph(draft);
-  DraftInstruction made;
-  made.name = fresh_name(in, value);
-  made.type = graph.type(value);
-  made.opcode = "parameter";
-  made.inside = std::to_string(number);
-  if (!sharding.empty()) made.set("sharding", sharding);
-  std::vector<std::string> takers;
-  for (const DraftInstruction& one : in.body) {
-    if (one.name == value || (one.name != value && graph.value(one.name) == value))
-      takers.push_back(one.name);
-  }
-  for (DraftInstruction& one : in.body) {
-    for (std::string& operand : one.operands) {
-      if (operand == value || std::find(takers.begin(), takers.end(), operand) != takers.end()) {
-        operand = made.name;
-      }
-    }
-  }
-  in.body.insert(
-      in.body.begin() + static_cast<std::ptrdiff_t>(std::min(graph.order(value), in.body.size())),
-      std::move(made));
-}
-
 /// A result that is an argument, too, has two shardings, for which it takes two instructions.
-void keep_result_apart(Draft& draft, const std::string& value) {
-  DraftComputation& in = draft.entry();
-  if (in.root().name != value && PairGraph(draft).value(in.root().name) != value) return;
+void keep_result_apart(DraftComputation& in) {
   DraftInstruction copy = made_of(in, "copy", in.root().name, in.root().type);
   copy.is_root = true;
   const std::string sharding(in.root().attribute("sharding"));
@@ -393,18 +364,56 @@ void keep_result_apart(Draft& draft, const std::string& value) {
   in.body.push_back(std::move(copy));
 }
 
+/// A value in the place of which a parameter is put.
+struct Argument {
+  std::string value;
+  std::string sharding;  ///< none: nothing is said
+};
+
+/// \param number  of the first parameter
+void put_parameters(Draft& draft, const std::vector<Argument>& arguments, Size number) {
+  DraftComputation& in = draft.entry();
+  const PairGraph graph(draft);
+  std::map<std::string, std::string> names;
+  std::multimap<std::size_t, DraftInstruction> made;  // by where they stand
+  for (const Argument& one : arguments) {
+    DraftInstruction parameter;
+    parameter.name = fresh_name(in, one.value);
+    parameter.type = graph.type(one.value);
+    parameter.opcode = "parameter";
+    parameter.inside = std::to_string(number++);
+    if (!one.sharding.empty()) parameter.set("sharding", one.sharding);
+    names.emplace(one.value, parameter.name);
+    made.emplace(graph.order(one.value), std::move(parameter));
+  }
+  if (names.contains(graph.value(in.root().name))) keep_result_apart(in);
+  for (DraftInstruction& one : in.body) {
+    for (std::string& operand : one.operands) {
+      const auto found = names.find(graph.value(operand));
+      if (found != names.end()) operand = found->second;
+    }
+  }
+  std::vector<DraftInstruction> body;
+  for (std::size_t k = 0; k < in.body.size(); ++k) {
+    const auto [begin, end] = made.equal_range(k);
+    for (auto at = begin; at != end; ++at) body.push_back(std::move(at->second));
+    body.push_back(std::move(in.body[k]));
+  }
+  in.body = std::move(body);
+}
+
 /// Makes parameters of what both have in common.
 bool cut_pair(DraftPair& pair, Front front) {
-  const std::vector<Front::Cut> cuts = front.cuts();
-  Size number = parameter_count(pair.before);
+  const Size number = parameter_count(pair.before);
   if (number != parameter_count(pair.after)) return false;
-  for (const Front::Cut& cut : cuts) {
-    keep_result_apart(pair.before, cut.place->before);
-    keep_result_apart(pair.after, cut.place->after);
-    put_parameter(pair.before, cut.place->before, number, cut.sharding);
-    put_parameter(pair.after, cut.place->after, number, "");
-    ++number;
+  std::vector<Argument> before;
+  std::vector<Argument> after;
+  for (const Front::Cut& cut : front.cuts()) {
+    before.push_back({cut.place->before, cut.sharding});
+    after.push_back({cut.place->after, ""});
   }
+  put_parameters(pair.before, before, number);
+  put_parameters(pair.after, after, number);
   drop_unused(pair);
   return true;
 }
@@ -507,11 +516,12 @@ bool is_chosen(const DraftPair& pair, const Common& common, std::size_t k) {
 /// A wrong result of both, and what they have in common on the way to it.
 std::vector<CutPair> cut_above(const DraftPair& pair, const ValidateOptions& options) {
   constexpr std::size_t few = 6;
+  const Deadline deadline = Deadline::in(options.timeout_seconds);
   const auto common = std::make_shared<const Common>(pair, options, false);
   std::vector<CutPair> made;
   bool is_short = false;
   const auto add = [&](const Goal& goal, const MayBeCut& may) {
-    auto one = pair_cut(pair, common, goal, may);
+    auto one = deadline.passed() ? std::nullopt : pair_cut(pair, common, goal, may);
     if (!one) return;
     is_short = is_short || one->left <= few;
     made.push_back(*std::move(one));
@@ -519,7 +529,7 @@ std::vector<CutPair> cut_above(const DraftPair& pair, const ValidateOptions& opt
   for (const std::size_t k : common->wrong()) {
     const Goal goal = goal_of_result(pair, *common, k);
     add(goal, any_place);
-    add(goal, with_points(common));
+    if (common->wrong().size() == 1) add(goal, with_points(common));
   }
   // Then a result may be another value that both have, and nothing near it is wrong.
   for (const std::size_t k : common->wrong()) {
