@@ -235,6 +235,29 @@ TEST(ShrunkPairs, are_cut_alike_though_one_of_both_holds_more) {
   EXPECT_EQ(text_of(pair.pair.after).find("tanh"), std::string::npos) << text_of(pair.pair.after);
 }
 
+TEST(ShrunkPairs, keep_the_extents_that_show_the_mistake) {
+  // Of one element nobody sees whether it was transposed.
+  const std::string before = module_of(
+      "  %x = f32[8,8] parameter(0)\n  ROOT %t = f32[8,8] transpose(%x), dimensions={1,0}\n");
+  const std::string after =
+      module_of("  %x = f32[8,8] parameter(0)\n  ROOT %t = f32[8,8] negate(%x)\n");
+  const ShrunkPair pair = shrunk(before, replaced(after, "negate", "copy"));
+  expect_wrong(pair);
+  EXPECT_EQ(pair.pair.before.entry().root().type, "f32[2,2]");
+}
+
+TEST(ShrunkPairs, lose_parameters_that_neither_needs) {
+  const std::string text =
+      "HloModule m\nENTRY %main {\n  %x = f32[4] parameter(0)\n  %y = f32[4] parameter(1)\n"
+      "  %z = f32[4] parameter(2)\n  ROOT %a = f32[4] abs(%y)\n}\n";
+  DraftPair pair{draft_in(text), draft_in(replaced(text, "abs(%y)", "abs(%z)"))};
+  drop_unused(pair);
+  EXPECT_EQ(parameter_count(pair.before), 2);
+  EXPECT_EQ(parameter_count(pair.after), 2);
+  EXPECT_EQ(pair.before.entry().find("y")->inside, "0");
+  EXPECT_EQ(pair.after.entry().find("z")->inside, "1");
+}
+
 TEST(ShrunkPairs, end_with_what_they_have_where_questions_run_out) {
   const std::string wrong = replaced(layers_after, " tanh(", " sine(");
   auto out = shrunk_pair({draft_in(layers_before), draft_in(wrong)}, {.seed = 1}, 1);
@@ -272,6 +295,8 @@ TEST(Tilings, say_nothing_of_boxes_that_no_sharding_has) {
   EXPECT_EQ(sharding_of({4}, {first, second}, std::nullopt), std::nullopt);  // they overlap
   EXPECT_EQ(sharding_of({4}, {first, last}, std::nullopt), std::nullopt);    // halves have two
   EXPECT_EQ(sharding_of({4}, {first, first, first, last}, std::nullopt), std::nullopt);
+  const Box half{.at = {0}, .extent = {2}};
+  EXPECT_EQ(sharding_of({4}, {half, last}, std::nullopt), std::nullopt);  // one is left out
   // Of 4 elements in 3 tiles the last device has none, whichever that is.
   const Box one{.at = {0}, .extent = {2}};
   const Box two{.at = {2}, .extent = {2}};
