@@ -28,6 +28,8 @@ def verdict(retile, before, after, extents):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1, 3):
         return "refused", False
+    if not done.stdout:  # memory was spent
+        return "undecided", False
     said = json.loads(done.stdout)
     return said["answer"], bool(said["reduced"])
 

@@ -3,6 +3,7 @@
     PYTHON peers/whole_fuzz.py FOLDER [--first N] [--count N] [--seconds S]
     PYTHON peers/whole_fuzz.py FOLDER --shrink SEED [--retile RETILE]
     PYTHON peers/whole_fuzz.py FOLDER --zeros SEED
+    PYTHON peers/whole_fuzz.py FOLDER --said SEED --retile RETILE
 
 PYTHON is a virtual environment with JAX. Program N is drawn by seed N (peers/recipes.py); odd ones are gradients. Each is done in a
 child process with limits, as peers/record_whole.py does its own, into FOLDER/N with its recipe. `peers/whole.py` judges the pairs.
@@ -10,7 +11,8 @@ Of a program that runs right only the pair around the partitioner stays. `--seco
 
 `--shrink` makes a program smaller for as long as the devices differ from one device: it drops steps, halves extents, drops axes.
 Where devices and one agree, it keeps what `retile validate` says instead. The smallest goes to FOLDER/SEED.smallest. `--zeros` runs a
-program again whose draws did not show what is wrong with it, with all integers 0, and writes to its run.json what happened.
+program again whose draws did not show what is wrong with it, with all integers 0, and writes to its run.json what happened. `--said` does so
+with the integers that a wrong verdict names.
 """
 
 import argparse
@@ -60,27 +62,54 @@ def campaign(root, first, count, seconds):
     print(f"{root.name}: {dict(states)} in {time.monotonic() - begun:.0f} s", flush=True)
 
 
-def with_zeros(root, seed):
+def zeros(_):
     """Indices of 0 are the ones that are inside of every extent, and drawn seldom."""
+    return lambda path, value: value * 0 if value.dtype.kind in "iu" else value
+
+
+def said(retile):
+    """The integers that the verdict on a folder's pair names, in place of those that are drawn."""
+    import numpy
+
+    def of(folder):
+        done = subprocess.run([retile, "validate", "--json", folder / "before.hlo", folder / "after.hlo"], capture_output=True, text=True, check=False)
+        difference = json.loads(done.stdout)["difference"]
+        named = {name.strip("%").split(".")[0]: numbers for name, numbers in (difference or {"integers": {}})["integers"].items()}
+        print(f"{folder.name}: {named}")
+
+        def value(path, drawn):
+            numbers = named.get(f"given_{path[0].idx}_")
+            return drawn if numbers is None or drawn.dtype.kind not in "iub" else numpy.array(numbers).astype(drawn.dtype).reshape(drawn.shape)
+        return value
+    return of
+
+
+def again(root, seed, words, change_of):
+    """Runs a program once more with other arguments, twelve times."""
     import jax
-    import recipes
     folder = root / str(seed)
     path = folder / "run.json"
     facts = json.loads(path.read_text())
-    one = recipes.listed(str(seed), json.loads((folder / "recipe.json").read_text()))
-    drawn = record_whole.values_of
+    one = recipe_of(folder, seed)
+    drawn, change = record_whole.values_of, change_of(folder)
 
     def work(dump):
         os.environ["XLA_FLAGS"] = record_whole.flags(facts["devices"], dump, "no-pass")
-        record_whole.values_of = lambda *given: jax.tree_util.tree_map(lambda value: value * 0 if value.dtype.kind in "iu" else value, drawn(*given))
+        record_whole.DRAWS = 12
+        record_whole.values_of = lambda *given: jax.tree_util.tree_map_with_path(change, drawn(*given))
         kit = Kit(one.mesh)
         jitted, arguments = record_whole.made(one, kit)
         found = record_whole.run(one, jitted.lower(*record_whole.shapes(arguments)).compile(), record_whole.made(one, Kit(None))[0], arguments, kit)
         what = verdict_of(sum(found, []))
-        return json.dumps({**facts, "with_zeros": found, "execution": "differs" if "differs" in (what, facts["execution"]) else what}, indent=1) + "\n"
-    state, words = in_child(work, path, seconds=record_whole.SECONDS)
-    print(f"{seed}: {state}, {json.loads(path.read_text())['execution']} {words}")
+        return json.dumps({**facts, words: found, "execution": "differs" if "differs" in (what, facts["execution"]) else what}, indent=1) + "\n"
+    state, printed = in_child(work, path, seconds=record_whole.SECONDS)
+    print(f"{seed}: {state}, {json.loads(path.read_text())['execution']} {printed}")
     return 0
+
+
+def recipe_of(folder, seed):
+    import recipes
+    return recipes.listed(str(seed), json.loads((folder / "recipe.json").read_text()))
 
 
 def verdict(retile, folder):
@@ -129,7 +158,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--shrink", type=int, metavar="SEED")
     parser.add_argument("--zeros", type=int, metavar="SEED")
-    parser.add_argument("--retile", help="the program retile, for programs that run right")
+    parser.add_argument("--said", type=int, metavar="SEED")
+    parser.add_argument("--retile", help="the program retile")
     given = parser.parse_args()
     os.environ["JAX_PLATFORMS"] = "cpu"
     import jax  # noqa: F401  in the parent, once: children only fork
@@ -137,7 +167,9 @@ def main():
     if given.shrink is not None:
         return shrink(given.folder, given.shrink, given.retile)
     if given.zeros is not None:
-        return with_zeros(given.folder, given.zeros)
+        return again(given.folder, given.zeros, "with_zeros", zeros)
+    if given.said is not None:
+        return again(given.folder, given.said, "with_said", said(given.retile))
     campaign(given.folder, given.first, given.count, given.seconds)
     return 0
 
