@@ -95,7 +95,7 @@ def row(retile, folder, seconds):
     one = {"program": facts["program"], "release": facts["release"], "devices": facts["devices"], "state": facts["state"],
            "execution": facts.get("execution", "not run")}
     if facts["state"] != "emitted":
-        one["words"] = facts.get("words", "")[-300:]
+        one["words"] = re.sub(r"\S*/(?=peers/)", "", facts.get("words", ""))[-300:]
     if not (folder / "after.hlo").exists():
         return {**one, "verdict": "no text", "agreement": "open"}
     after = read(folder / "after.hlo")
