@@ -19,8 +19,8 @@ Draft draft_in(const std::string& text) {
   return *std::move(out);
 }
 
-ShrunkPair shrunk(const std::string& before, const std::string& after) {
-  auto out = shrunk_pair({draft_in(before), draft_in(after)}, {.seed = 1}, 500);
+ShrunkPair shrunk(const std::string& before, const std::string& after, std::uint64_t seed = 1) {
+  auto out = shrunk_pair({draft_in(before), draft_in(after)}, {.seed = seed}, 500);
   EXPECT_TRUE(out) << out.error().message;
   return *std::move(out);
 }
@@ -214,6 +214,31 @@ TEST(ShrunkPairs, are_not_cut_where_an_integer_is_another_one_by_chance) {
   EXPECT_EQ(out->pair.before.entry().find("select_n.0") != nullptr,
             out->pair.after.entry().find("select_n.2") != nullptr)
       << text_of(out->pair.before) << text_of(out->pair.after);
+}
+
+TEST(ShrunkPairs, keep_the_operation_that_no_integer_stands_for_by_chance) {
+  // XLA's algebraic simplifier made this of it: two numbers have room up to 2, not up to 3.
+  const std::string head =
+      "HloModule m\nENTRY %e {\n  %x = f32[4] parameter(0)\n  %s = s32[] parameter(1)\n  %zero = "
+      "s32[] constant(0)\n  %below.s = pred[] compare(%s, %zero), direction=LT\n  %four = s32[] "
+      "constant(4)\n  %up.s = s32[] add(%s, %four)\n  %at.s = s32[] select(%below.s, %up.s, %s)\n"
+      "  %t = s32[] parameter(2)\n  %below.t = pred[] compare(%t, %zero), direction=LT\n  %two = "
+      "s32[] constant(2)\n  %up.t = s32[] add(%t, %two)\n  %at.t = s32[] select(%below.t, %up.t, "
+      "%t)\n";
+  const std::string before =
+      head +
+      "  %part = f32[2] dynamic-slice(%x, %at.s), dynamic_slice_sizes={2}\n  ROOT %r = f32[1] "
+      "dynamic-slice(%part, %at.t), dynamic_slice_sizes={1}\n}\n";
+  const std::string after =
+      head +
+      "  %three = s32[] constant(3)\n  %clamp = s32[] clamp(%zero, %at.s, %three)\n  %at = s32[] "
+      "add(%at.t, %clamp)\n  ROOT %r = f32[1] dynamic-slice(%x, %at), dynamic_slice_sizes={1}\n}\n";
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    const ShrunkPair out = shrunk(before, after, seed);
+    EXPECT_EQ(out.left.answer, Answer::wrong);
+    EXPECT_EQ(opcodes(out.pair.before).back(), "dynamic-slice") << text_of(out.pair.before);
+    EXPECT_EQ(opcodes(out.pair.after).back(), "dynamic-slice") << text_of(out.pair.after);
+  }
 }
 
 TEST(ShrunkPairs, are_cut_alike_though_one_of_both_holds_more) {

@@ -38,8 +38,6 @@ struct ShrunkPair {
 
 // What the search is made of.
 
-/// Puts what calls of the entry call in their place.
-void inline_calls(Draft& draft);
 /// Takes away what no result of either needs; parameters go where neither needs them.
 void drop_unused(DraftPair& pair);
 /// Makes an array of the entry its only result.
