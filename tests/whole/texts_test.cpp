@@ -171,6 +171,19 @@ TEST(Texts, what_was_computed_may_be_a_constant_that_was_there) {
             "undecided: it differs in exact arithmetic, not in floating point");
 }
 
+TEST(Texts, what_shows_where_no_number_is_below_0_is_confirmed) {
+  const auto chosen = [](const std::string& result) {
+    return module_of(
+        "%x = f32[64] parameter(0)\n%z = f32[] constant(0)\n%sum = f32[] reduce(%x, %z), "
+        "dimensions={0}, to_apply=%sum_of\n%most = f32[] constant(30)\n%large = pred[] "
+        "compare(%sum, %most), direction=GT\n%n = f32[] negate(%sum)\nROOT %r = f32[] " +
+            result + "\n",
+        "%sum_of (a: f32[], b: f32[]) -> f32[] {\n  %a = f32[] parameter(0)\n  %b = f32[] "
+        "parameter(1)\n  ROOT %s = f32[] add(%a, %b)\n}\n");
+  };
+  EXPECT_EQ(answer(chosen("select(%large, %n, %sum)"), chosen("copy(%sum)")), "wrong");
+}
+
 TEST(Texts, a_sort_may_compare_bits) {
   const auto sorted = [](const std::string& comparator, const std::string& body) {
     return module_of(

@@ -25,8 +25,9 @@ class Real {
  public:
   /// \param largest  one in eight numbers that are drawn is up to so large, and the others are up to 1
   /// \param shaken  by that part of itself each sum, product and quotient is off
-  explicit Real(std::uint64_t seed, double largest = 1, double shaken = 0)
-      : key_(seed), largest_(largest), shaken_(shaken) {}
+  /// \param least  of numbers that are drawn, where they are not wider: -1, or 0
+  explicit Real(std::uint64_t seed, double largest = 1, double shaken = 0, double least = -1)
+      : key_(seed), largest_(largest), shaken_(shaken), least_(least) {}
 
   static constexpr bool is_exact = false;
 
@@ -40,7 +41,7 @@ class Real {
   }
   [[nodiscard]] static Word of_literal(double number) { return word(number); }
   [[nodiscard]] Word drawn(std::mt19937_64& random) const {
-    const double out = std::uniform_real_distribution<double>(-1, 1)(random);
+    const double out = std::uniform_real_distribution<double>(least_, 1)(random);
     if (largest_ > 1 && random() % 8 == 0) return word(largest_ * out);
     return word(out);
   }
@@ -109,6 +110,7 @@ class Real {
   std::uint64_t key_;
   double largest_;
   double shaken_;
+  double least_;
 };
 
 }  // namespace retile::whole

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <set>
@@ -468,11 +469,13 @@ class Validator {
   /// The same integers must tell the two apart in floating point as well, with some numbers.
   void confirm(const Difference& difference, std::uint64_t seed, Size draw,
                const std::vector<Size>& extents) {
-    constexpr std::uint64_t most = 8;
-    constexpr double wider = 4;  // some are compared with more than 1
+    // Some numbers are compared with more than 1, and where none is below 0 other loops end soon.
+    constexpr std::uint64_t each = 4;
+    const std::array<std::pair<double, double>, 3> ranges = {{{1, -1}, {4, -1}, {1, 0}}};
     try {
-      for (std::uint64_t k = 0; k < most && out_.answer != Answer::wrong; ++k) {
-        const Real real(seed, k < most / 2 ? 1 : wider);
+      for (std::uint64_t k = 0; k < each * ranges.size() && out_.answer != Answer::wrong; ++k) {
+        const auto [largest, least] = ranges[k / each];
+        const Real real(seed, largest, 0, least);
         Run<Real> run(before_, after_, matching_, real, limits_, in_after_);
         Arguments<Real> arguments(real, matching_, limits_, seed, draw, extents, k);
         arguments.make();
