@@ -9,6 +9,8 @@ from pathlib import Path
 
 from support import RETILE, Case, retile
 
+ROOT = Path(__file__).resolve().parents[2]
+
 # All arrays are whole on all devices, so the text after is the text before; but every tanh is a sine.
 STAND_IN = """
 import os, sys, time
@@ -217,6 +219,16 @@ class Pair(Case):
         done = retile("validate", "--seed", "1", self.path("dump"), "--shrink")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("nothing is wrong", done.stderr)
+
+    def test_of_all_passes_the_wrong_one_has_its_pair_made_smaller(self):
+        dump = str(ROOT / "examples/whole/dump")
+        done = retile("validate", "--seed", "1", dump, "--passes", "--shrink", "--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual(found["left"], {"before": 1, "after": 1})
+        self.assertIn("tanh(", found["before"])
+        # Around the partitioner nothing is wrong.
+        self.assertEqual(retile("validate", "--seed", "1", dump, "--shrink").returncode, 0)
 
     def test_shardings_stand_in_the_text(self):
         done = self.shrink("--to", "{replicated}; {replicated}")
