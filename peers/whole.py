@@ -72,16 +72,21 @@ def answered(retile, folder, seconds):
     return answer
 
 
-def ask(retile, folder, seconds):
-    """What `retile validate` says of the pair, and what it printed."""
+def validated(retile, words, seconds):
+    """The verdict of `retile validate` with these words and its time, and the process that ended; None where it did not in time."""
     begun = time.monotonic()
     try:
-        done = subprocess.run([retile, "validate", folder / "before.hlo", folder / "after.hlo", "--json", "--timeout", str(seconds)],
-                              capture_output=True, text=True, timeout=2 * seconds, check=False)
+        done = subprocess.run([retile, "validate", *words, "--json", "--timeout", str(seconds)], capture_output=True, text=True, timeout=2 * seconds, check=False)
     except subprocess.TimeoutExpired:
-        return {"verdict": "out of time", "seconds": seconds, "said": ""}
-    said = (done.stdout or done.stderr).strip().replace(f"{Path.cwd()}/", "")
-    return {"verdict": VERDICTS.get(done.returncode, "failed"), "seconds": round(time.monotonic() - begun, 2), "said": said[:600]}
+        return {"verdict": "out of time", "seconds": seconds}, None
+    return {"verdict": VERDICTS.get(done.returncode, "failed"), "seconds": round(time.monotonic() - begun, 2)}, done
+
+
+def ask(retile, folder, seconds):
+    """What `retile validate` says of the pair, and what it printed."""
+    answer, done = validated(retile, [folder / "before.hlo", folder / "after.hlo"], seconds)
+    said = (done.stdout or done.stderr).strip().replace(f"{Path.cwd()}/", "") if done else ""
+    return {**answer, "said": said[:600]}
 
 
 def agreement(verdict, execution):

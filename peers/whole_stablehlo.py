@@ -14,13 +14,11 @@ OUT gets the counts, and every program that is not right, or that did not do the
 
 import argparse
 import json
-import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
-from whole import VERDICTS, answered
+from whole import answered, validated
 
 BESIDE = {"after.hlo": "on HLO", "local.mlir": "run"}
 SAME = {("right", "equal"), ("wrong", "differs"), ("right", "right"), ("wrong", "wrong")}
@@ -29,14 +27,8 @@ SAME = {("right", "equal"), ("wrong", "differs"), ("right", "right"), ("wrong", 
 def ask(retile, folder, after, facts, seconds):
     """JAX chooses how results lie where nobody says it; of what Shardy made its own text says it."""
     ends = [] if after == "local.mlir" else ["--to", "; ".join(one["sharding"] or "{replicated}" for one in facts["outputs"])]
-    begun = time.monotonic()
-    try:
-        done = subprocess.run([retile, "validate", *ends, "--json", "--timeout", str(seconds), folder / "lowered.mlir", folder / after],
-                              capture_output=True, text=True, timeout=2 * seconds, check=False)
-    except subprocess.TimeoutExpired:
-        return {"verdict": "out of time"}
-    answer = {"verdict": VERDICTS.get(done.returncode, "failed"), "seconds": round(time.monotonic() - begun, 2)}
-    if answer["verdict"] == "right":
+    answer, done = validated(retile, [*ends, folder / "lowered.mlir", folder / after], seconds)
+    if done is None or answer["verdict"] == "right":
         return answer
     try:
         said = json.loads(done.stdout)

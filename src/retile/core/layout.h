@@ -1,6 +1,7 @@
 // A layout: which box of the global array each device holds.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -18,6 +19,10 @@ namespace retile {
 struct Box {
   Shape at;
   Shape extent;
+  /// Whether no element is in it.
+  [[nodiscard]] bool is_empty() const {
+    return std::find(extent.begin(), extent.end(), 0) != extent.end();
+  }
   friend bool operator==(const Box&, const Box&) = default;
 };
 

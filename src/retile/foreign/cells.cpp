@@ -121,6 +121,12 @@ Size dot(const Shape& a, const Shape& b) {
   return out;
 }
 
+Shape index_at(Size number, const Shape& extents) {
+  Shape out(extents.size());
+  for (std::size_t k = extents.size(); k-- > 0; number /= extents[k]) out[k] = number % extents[k];
+  return out;
+}
+
 Lane lane_at(const Shape& start, const Shape& extents) {
   Lane out{.offset = 0, .strides = strides_of(extents)};
   for (std::size_t k = 0; k < start.size(); ++k) out.offset += start[k] * out.strides[k];

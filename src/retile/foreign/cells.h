@@ -96,6 +96,9 @@ struct Lane {
 
 [[nodiscard]] Size dot(const Shape& a, const Shape& b);
 
+/// The index of the element that has a number, row by row.
+[[nodiscard]] Shape index_at(Size number, const Shape& extents);
+
 /// Calls `look` for every place of a box until it says no; whether it never did.
 /// Precondition: extents >= 1.
 template <typename Look>

@@ -11,12 +11,6 @@
 namespace retile::foreign {
 namespace {
 
-Shape place_of(Size number, const Shape& extents) {
-  Shape out(extents.size());
-  for (std::size_t k = extents.size(); k-- > 0; number /= extents[k]) out[k] = number % extents[k];
-  return out;
-}
-
 /// One cell of a box: where it is in the tile, and which element belongs there.
 struct Cell {
   std::size_t offset = 0;
@@ -31,7 +25,7 @@ class BoxCells {
         in_tile_(strides_of(extents)),
         in_array_(strides_of(global)),
         at_(box.at.size(), 0) {
-    done_ = std::find(box.extent.begin(), box.extent.end(), 0) != box.extent.end();
+    done_ = box.is_empty();
   }
   [[nodiscard]] bool done() const { return done_; }
   [[nodiscard]] Cell cell() const {
@@ -103,11 +97,11 @@ class Comparer {
     return {.fault = fault,
             .device = device,
             .at = at.at(),
-            .element = place_of(at.cell().element, claim_.global()),
+            .element = index_at(at.cell().element, claim_.global()),
             .found = {}};
   }
   [[nodiscard]] Shape element_of(Tag atom) const {
-    return place_of(atom % global_size_, claim_.global());
+    return index_at(atom % global_size_, claim_.global());
   }
 
   /// Without addends: exactly the element.

@@ -256,7 +256,7 @@ class Writer {
       const auto& tags = tiles_.blocks[d]->tags();
       const auto first = std::find(tags.begin(), tags.end(), after.blocks[d]->tags().front());
       if (first == tags.end()) return false;
-      take.starts.push_back(place(static_cast<Size>(first - tags.begin()), tiles_.extents));
+      take.starts.push_back(index_at(static_cast<Size>(first - tags.begin()), tiles_.extents));
       for (std::size_t i = 0; i < rank; ++i) {
         if (take.starts.back()[i] % after.extents[i] != 0) return false;
       }
@@ -378,8 +378,8 @@ class Writer {
       const Holder holder = needs[k].holder;
       Transfer transfer{.target = device,
                         .source = holder.device,
-                        .target_start = place(static_cast<Size>(k), extents),
-                        .source_start = place(holder.offset, tiles_.extents),
+                        .target_start = index_at(static_cast<Size>(k), extents),
+                        .source_start = index_at(holder.offset, tiles_.extents),
                         .shape = Shape(extents.size(), 1)};
       for (std::size_t i = extents.size(); i-- > 0;) {
         while (transfer.target_start[i] + transfer.shape[i] < extents[i] &&
@@ -397,12 +397,6 @@ class Writer {
       }
       exchange.transfers.push_back(std::move(transfer));
     }
-  }
-  static Shape place(Size number, const Shape& extents) {
-    Shape out(extents.size());
-    for (std::size_t i = extents.size(); i-- > 0; number /= extents[i])
-      out[i] = number % extents[i];
-    return out;
   }
   /// Whether the box can be one longer in dimension i.
   static bool continues(const std::vector<Need>& needs, std::size_t begin, const Transfer& transfer,

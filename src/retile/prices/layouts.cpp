@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
+#include "retile/core/division.h"
 #include "retile/core/index.h"
 #include "retile/core/primes.h"
 #include "retile/notation/axes.h"
@@ -13,10 +15,6 @@
 
 namespace retile::prices {
 namespace {
-
-bool is_empty(const Box& box) {
-  return std::find(box.extent.begin(), box.extent.end(), 0) != box.extent.end();
-}
 
 /// The digits of a device number, minor to major, each of a prime size.
 std::vector<Digit> prime_digits(const std::vector<Size>& sizes) {
@@ -36,7 +34,7 @@ std::optional<Layout> with_digits(const std::vector<Box>& boxes, const Shape& ex
   for (std::size_t i = 0; i < extents.size(); ++i) {
     Size count = 1;
     for (const Digit& digit : digits[i]) count *= digit.size;
-    cuts.push_back(Cuts::blocks((extents[i] + count - 1) / count, count, extents[i]));
+    cuts.push_back(Cuts::blocks(ceil_div(extents[i], count), count, extents[i]));
   }
   const auto devices = static_cast<Size>(boxes.size());
   auto layout = Layout::numbered(devices, std::move(cuts), std::move(digits));
@@ -66,7 +64,7 @@ class Fitting {
   /// Where no box is empty, the offset of a device that differs from device 0 in one digit says which
   /// dimension the digit counts, and in which order.
   [[nodiscard]] std::optional<Layout> by_offsets(const std::vector<Digit>& digits) const {
-    if (std::any_of(boxes_.begin(), boxes_.end(), is_empty)) return std::nullopt;
+    if (std::any_of(boxes_.begin(), boxes_.end(), std::mem_fn(&Box::is_empty))) return std::nullopt;
     std::vector<std::vector<std::pair<Size, Digit>>> by_weight(extents_.size());
     for (const Digit& digit : digits) {
       const Box& box = boxes_[index(digit.stride)];
@@ -86,7 +84,8 @@ class Fitting {
   /// Else all ways are tried, in the usual order of devices alone: the minor digits count the minor tiles.
   [[nodiscard]] std::optional<Layout> by_trial(const std::vector<Digit>& digits) const {
     constexpr Size most = 4096;
-    if (std::none_of(boxes_.begin(), boxes_.end(), is_empty)) return std::nullopt;
+    if (std::none_of(boxes_.begin(), boxes_.end(), std::mem_fn(&Box::is_empty)))
+      return std::nullopt;
     const auto choices = static_cast<Size>(extents_.size()) + 1;  // the last: none
     Size ways = 1;
     for (std::size_t k = 0; k < digits.size() && ways <= most; ++k) ways *= choices;

@@ -244,6 +244,22 @@ void copy_box(const std::vector<Word>& from, const Strided& where, std::vector<W
               width);
 }
 
+bool begins_with_box(const Array& tile, const Shape& tile_extents, const Array& whole,
+                     const Shape& extents, const Box& box, std::size_t width) {
+  if (box.is_empty()) return true;
+  const Shape wide = strides_of(extents);
+  const Shape narrow = strides_of(tile_extents);
+  const auto each = static_cast<Size>(width);
+  Shape rows = box.extent;
+  const Size words = (rows.empty() ? 1 : rows.back()) * each;
+  if (!rows.empty()) rows.back() = 1;
+  const Size begin = foreign::dot(box.at, wide);
+  return foreign::for_box(rows, [&](const Shape& at) {
+    const Word* const first = whole.words.data() + (begin + foreign::dot(at, wide)) * each;
+    return std::equal(first, first + words, tile.words.data() + foreign::dot(at, narrow) * each);
+  });
+}
+
 std::vector<Size> offsets_of(const Shape& extents, const Shape& strides) {
   std::vector<Size> out = {0};
   for (std::size_t k = 0; k < extents.size(); ++k) {

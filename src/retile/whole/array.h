@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "retile/core/deadline.h"
+#include "retile/core/layout.h"
 #include "retile/core/size.h"
 #include "retile/foreign/cells.h"
 #include "retile/whole/module.h"
@@ -123,6 +124,11 @@ struct Strided {
 /// Copies a box, element by element of `width` words.
 void copy_box(const std::vector<Word>& from, const Strided& where, std::vector<Word>& to,
               const Strided& there, const Shape& extents, std::size_t width);
+
+/// Whether an array begins with the elements of a box of another one.
+/// \param width  words of an element
+[[nodiscard]] bool begins_with_box(const Array& tile, const Shape& tile_extents, const Array& whole,
+                                   const Shape& extents, const Box& box, std::size_t width);
 
 /// Where the elements of a box lie, row by row.
 [[nodiscard]] std::vector<Size> offsets_of(const Shape& extents, const Shape& strides);

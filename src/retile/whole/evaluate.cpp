@@ -209,8 +209,8 @@ class Exchange {
 
 }  // namespace
 
-bool exchanges(const Instruction& one) {
-  switch (one.id) {
+bool is_collective(Id id) {
+  switch (id) {
     case Id::all_gather:
     case Id::all_to_all:
     case Id::all_reduce:
@@ -219,8 +219,12 @@ bool exchanges(const Instruction& one) {
     case Id::collective_broadcast:
       return true;
     default:
-      return std::holds_alternative<ManualDetail>(one.detail);
+      return false;
   }
+}
+
+bool exchanges(const Instruction& one) {
+  return is_collective(one.id) || std::holds_alternative<ManualDetail>(one.detail);
 }
 
 bool depends_on_device(const Instruction& one) {

@@ -27,6 +27,8 @@ struct Counts {
   const Instruction* parted = nullptr;
 };
 
+/// Whether it is one of the operations between devices.
+[[nodiscard]] bool is_collective(Id id);
 /// Whether devices take from each other.
 [[nodiscard]] bool exchanges(const Instruction& instruction);
 /// The same, or whether each makes a number of its own.

@@ -42,15 +42,9 @@ std::vector<ValueId> moved_operands(const Instruction& one) {
     case Id::select:
       return {one.operands[1], one.operands[2]};
     case Id::concatenate:
-    case Id::all_gather:
-    case Id::all_to_all:
-    case Id::all_reduce:
-    case Id::reduce_scatter:
-    case Id::collective_permute:
-    case Id::collective_broadcast:
       return one.operands;
     default:
-      return {};
+      return is_collective(one.id) ? one.operands : std::vector<ValueId>();
   }
 }
 

@@ -4,6 +4,10 @@
 #include <functional>
 #include <map>
 
+#include "retile/core/division.h"
+#include "retile/core/index.h"
+#include "retile/core/primes.h"
+
 namespace retile::whole {
 namespace {
 
@@ -31,46 +35,13 @@ Word names_of(const ArrayType& type, const Array& array) {
   return static_cast<Word>(out);
 }
 
-/// The index of an element that stands at this place row by row.
-Shape index_at(Size place, const Shape& extents) {
-  Shape out(extents.size(), 0);
-  for (std::size_t i = extents.size(); i-- > 0;) {
-    out[i] = place % extents[i];
-    place /= extents[i];
-  }
-  return out;
-}
-
-bool is_empty(const Box& box) {
-  return std::find(box.extent.begin(), box.extent.end(), 0) != box.extent.end();
-}
-
-/// Whether the tile begins with the box, row by row.
-bool begins_with(const Array& tile, const Shape& tile_extents, const Array& whole,
-                 const Shape& extents, const Box& box, Size width) {
-  const Shape wide = strides_of(extents);
-  const Shape narrow = strides_of(tile_extents);
-  Shape rows = box.extent;
-  const Size words = (rows.empty() ? 1 : rows.back()) * width;
-  if (!rows.empty()) rows.back() = 1;
-  const Size begin = foreign::dot(box.at, wide);
-  bool is_same = true;
-  foreign::for_box(rows, [&](const Shape& at) {
-    const Word* const first = whole.words.data() + (begin + foreign::dot(at, wide)) * width;
-    is_same =
-        std::equal(first, first + words, tile.words.data() + foreign::dot(at, narrow) * width);
-    return is_same;
-  });
-  return is_same;
-}
-
 /// Ways to count tiles by digits of the device number, the major digits by the major tiles.
 class Ways {
  public:
   Ways(Size devices, Shape extents, Shape tile)
       : extents_(std::move(extents)), tile_(std::move(tile)), counts_(tile_.size(), 1) {
-    for (Size prime = 2; devices > 1; ++prime) {
-      for (; devices % prime == 0; devices /= prime) sizes_.push_back(prime);
+    for (const PrimePower& power : factorize(devices)) {
+      sizes_.insert(sizes_.end(), index(power.exponent), power.prime);
     }
     dims_.resize(sizes_.size());
   }
@@ -105,9 +76,7 @@ class Ways {
   }
 
  private:
-  [[nodiscard]] Size longest(std::size_t i) const {
-    return (extents_[i] + counts_[i] - 1) / counts_[i];
-  }
+  [[nodiscard]] Size longest(std::size_t i) const { return ceil_div(extents_[i], counts_[i]); }
   /// What nothing cuts may be padded.
   [[nodiscard]] bool fit() const {
     for (std::size_t i = 0; i < tile_.size(); ++i) {
@@ -194,8 +163,9 @@ void Holdings::look_by_names(const ArrayType& type, const Block& block) {
           sought.type.extents.size() != extents.size() || *tile.probe % width != k % width) {
         continue;
       }
-      Shape at = index_at(static_cast<Size>(k / width), extents);
-      const Shape inside = index_at(static_cast<Size>(*tile.probe / width), sought.type.extents);
+      Shape at = foreign::index_at(static_cast<Size>(k / width), extents);
+      const Shape inside =
+          foreign::index_at(static_cast<Size>(*tile.probe / width), sought.type.extents);
       for (std::size_t i = 0; i < at.size(); ++i) at[i] -= inside[i];
       try_at(sought, tile, type, block, std::move(at));
     }
@@ -216,7 +186,7 @@ std::optional<Holding> Holdings::in_digits(const Sought& sought, const ArrayType
   for (std::size_t i = 0; i < tile.size(); ++i) {
     if (!may_be_tile(sought, type, i)) return std::nullopt;
   }
-  const auto width = static_cast<Size>(words_of(type.kind));
+  const std::size_t width = words_of(type.kind);
   Ways ways(static_cast<Size>(sought.devices), type.extents, tile);
   Holding out;
   const bool is_found = ways.any([&] {
@@ -228,9 +198,9 @@ std::optional<Holding> Holdings::in_digits(const Sought& sought, const ArrayType
         box.at[i] *= tile[i];
         box.extent[i] = std::clamp<Size>(type.extents[i] - box.at[i], 0, tile[i]);
       }
-      if (is_empty(box)) {
+      if (box.is_empty()) {
         box = {.at = Shape(tile.size(), 0), .extent = Shape(tile.size(), 0)};
-      } else if (!begins_with(*sought.held[d], tile, *block, type.extents, box, width)) {
+      } else if (!begins_with_box(*sought.held[d], tile, *block, type.extents, box, width)) {
         return false;
       }
       out.boxes.push_back(std::move(box));
@@ -248,9 +218,9 @@ void Holdings::try_at(const Sought& sought, Tile& tile, const ArrayType& type, c
     if (box.at[i] < 0 || !may_be_tile(sought, type, i)) return;
     box.extent[i] = std::min(box.extent[i], type.extents[i] - box.at[i]);
   }
-  if (is_empty(box)) return;
-  const auto width = static_cast<Size>(words_of(type.kind));
-  if (!begins_with(*tile.block, sought.type.extents, *block, type.extents, box, width)) return;
+  if (box.is_empty()) return;
+  const std::size_t width = words_of(type.kind);
+  if (!begins_with_box(*tile.block, sought.type.extents, *block, type.extents, box, width)) return;
   tile.scan = scan_;
   tile.box = std::move(box);
 }
@@ -300,15 +270,15 @@ std::optional<std::vector<Box>> Holdings::as_boxes_of(std::size_t reference,
       const Size place = foreign::dot(at, strides) + foreign::dot(box.at, strides);
       const auto found = places.find(from.block->words[static_cast<std::size_t>(place) * width]);
       if (found == places.end()) return false;
-      const Shape index = index_at(found->second, to.type.extents);
+      const Shape there = foreign::index_at(found->second, to.type.extents);
       for (std::size_t i = 0; i < rank; ++i) {
-        least[i] = std::min(least[i], index[i]);
-        most[i] = std::max(most[i], index[i]);
+        least[i] = std::min(least[i], there[i]);
+        most[i] = std::max(most[i], there[i]);
       }
       ++count;
       return true;
     };
-    if (is_empty(box)) {
+    if (box.is_empty()) {
       out.push_back({.at = Shape(rank, 0), .extent = Shape(rank, 0)});
       continue;
     }

@@ -19,22 +19,6 @@ constexpr std::size_t most_of_a_word = 64;
 /// Runs of the text after, from the operation on.
 constexpr Size most_tries = 3000;
 
-bool is_box_held(const Array& whole, const ArrayType& global, const Box& box, const Array& tile,
-                 const ArrayType& type) {
-  const Shape wide = strides_of(global.extents);
-  const Shape narrow = strides_of(type.extents);
-  const auto width = static_cast<Size>(words_of(global.kind));
-  if (std::find(box.extent.begin(), box.extent.end(), 0) != box.extent.end()) return true;
-  bool is_same = true;
-  foreign::for_box(box.extent, [&](const Shape& at) {
-    const Size there = (foreign::dot(at, wide) + foreign::dot(box.at, wide)) * width;
-    const Word* const from = whole.words.data() + there;
-    is_same = std::equal(from, from + width, tile.words.data() + foreign::dot(at, narrow) * width);
-    return is_same;
-  });
-  return is_same;
-}
-
 }  // namespace
 
 Repairs::Repairs(const Module& before, const Module& after, std::vector<Held> first,
@@ -188,10 +172,7 @@ bool Repairs::is_mended(Evaluator<Field>& evaluator, const WrongResult& wrong,
   const Held held = evaluator.again_with(second_, value, std::move(tiles), result);
   const ValueId goal = before_.results[wrong.number];
   for (std::size_t d = 0; d < held.size(); ++d) {
-    if (!is_box_held(*first_[goal][d], before_.values[goal].type, wrong.boxes[d], *held[d],
-                     after_.values[result].type)) {
-      return false;
-    }
+    if (!is_box_held(goal, wrong.boxes[d], d, *held[d], after_.values[result].type)) return false;
   }
   return true;
 }
@@ -234,6 +215,13 @@ Repair Repairs::at_next_exchange(Evaluator<Field>& evaluator, const WrongResult&
   return repair;
 }
 
+bool Repairs::is_box_held(ValueId value, const Box& box, std::size_t device, const Array& tile,
+                          const ArrayType& type) const {
+  const ArrayType& array = before_.values[value].type;
+  return begins_with_box(tile, type.extents, *first_[value][device], array.extents, box,
+                         words_of(array.kind));
+}
+
 bool Repairs::is_explained(ValueId value) const {
   return second_[value].front()->words.empty() || !explanations_of(value, 1).empty();
 }
@@ -249,7 +237,7 @@ std::vector<ValueId> Repairs::explanations_of(ValueId value, std::size_t most) c
     for (const std::vector<Box>& boxes : layouts_of(array, tile)) {
       bool is_held = true;
       for (std::size_t d = 0; d < boxes.size() && is_held; ++d) {
-        is_held = is_box_held(*first_[one][d], array, boxes[d], *second_[value][d], tile);
+        is_held = is_box_held(one, boxes[d], d, *second_[value][d], tile);
       }
       if (!is_held) continue;
       out.push_back(one);

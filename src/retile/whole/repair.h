@@ -64,6 +64,9 @@ class Repairs {
                                        const Repair& repair) const;
   /// Operations between devices whose values come into an operation's without being any before.
   [[nodiscard]] std::vector<std::size_t> exchanges_into(std::size_t instruction) const;
+  /// Whether a tile has a device's box of a value before.
+  [[nodiscard]] bool is_box_held(ValueId value, const Box& box, std::size_t device,
+                                 const Array& tile, const ArrayType& type) const;
   [[nodiscard]] bool is_explained(ValueId value) const;
   /// Values before of which the devices hold boxes.
   [[nodiscard]] std::vector<ValueId> explanations_of(ValueId value, std::size_t most) const;

@@ -17,10 +17,6 @@ namespace {
 /// Ways to cut that are tried.
 constexpr std::size_t most_cuts = 4096;
 
-bool is_empty_tile(const Box& box) {
-  return std::find(box.extent.begin(), box.extent.end(), 0) != box.extent.end();
-}
-
 bool says(const std::string& sharding, const Shape& extents, const std::vector<Box>& boxes) {
   ShardingContext context;
   context.shape = extents;
@@ -113,7 +109,7 @@ std::optional<std::vector<Size>> devices_of(const Shape& counts, const Shape& ti
   std::vector<std::vector<Size>> held(static_cast<std::size_t>(tiles));
   std::vector<Size> idle;
   for (std::size_t d = 0; d < boxes.size(); ++d) {
-    if (is_empty_tile(boxes[d])) {
+    if (boxes[d].is_empty()) {
       idle.push_back(static_cast<Size>(d));
       continue;
     }
