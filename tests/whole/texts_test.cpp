@@ -171,6 +171,18 @@ TEST(Texts, what_was_computed_may_be_a_constant_that_was_there) {
             "undecided: it differs in exact arithmetic, not in floating point");
 }
 
+TEST(Texts, a_constant_of_few_digits_was_not_rounded) {
+  const auto text = [](const std::string& number, const std::string& result) {
+    return module_of("%x = f32[] parameter(0)\n%c = f32[] constant(" + number +
+                     ")\n%p = f32[] multiply(%x, %c)\nROOT %r = f32[] " + result + "(%p, %x)\n");
+  };
+  // They differ by a millionth.
+  const std::string before = text("0.000001", "add");
+  EXPECT_EQ(answer(before, text("2", "subtract")), "wrong");
+  EXPECT_EQ(answer(before, text("2.00000024", "subtract")),
+            "undecided: it differs in exact arithmetic, not in floating point");
+}
+
 TEST(Texts, what_shows_where_no_number_is_below_0_is_confirmed) {
   const auto chosen = [](const std::string& result) {
     return module_of(

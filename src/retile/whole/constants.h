@@ -17,8 +17,8 @@ namespace retile::whole {
 /// \return how many constants of `after` became such
 [[nodiscard]] Size with_whole_reciprocals(Module& before, Module& after);
 
-/// Whether `after` has constants with a point that `before` has not, or may have some: operations of
-/// `before` on constants alone are rounded.
+/// Whether `after` has constants with a point that `before` has not and that may be rounded, or may have
+/// some: operations of `before` on constants alone are rounded.
 [[nodiscard]] bool has_computed_constants(Module& before, const Module& after);
 
 }  // namespace retile::whole

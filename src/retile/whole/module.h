@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -206,9 +207,10 @@ struct Module {
   Size partitions = 1;
   std::vector<Computation> computations;
   ComputationId entry = 0;
-  std::vector<End> starts;              ///< of every parameter of the entry
-  std::vector<End> ends;                ///< of every result
-  std::vector<Declared> declared = {};  ///< in the order of the text
+  std::vector<End> starts;                    ///< of every parameter of the entry
+  std::vector<End> ends;                      ///< of every result
+  std::vector<Declared> declared = {};        ///< in the order of the text
+  std::map<std::string, Size> formulas = {};  ///< functions read as formulas, and how many of each
   bool is_partitioned = false;  ///< whether the text says that the partitioner has been there
 
   [[nodiscard]] Size devices() const { return replicas * partitions; }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "retile/core/result.h"
 #include "retile/text/place.h"
@@ -40,7 +42,10 @@ inline constexpr Size most_devices = 4096;
 
 /// The only module of a text in MLIR: its function that no other calls, StableHLO on arrays or on the
 /// tiles of devices.
+/// \param lowered  a text in HLO that it stands beside: functions of CHLO for which XLA writes a formula
+///     (formulas.h) are read as that, unless this text has an operation of the name
 /// \error as read_hlo
-[[nodiscard]] Result<Module> read_stablehlo(const text::Input& input);
+[[nodiscard]] Result<Module> read_stablehlo(const text::Input& input,
+                                            std::optional<std::string_view> lowered = {});
 
 }  // namespace retile::whole

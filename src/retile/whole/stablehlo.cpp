@@ -11,6 +11,7 @@
 #include "retile/core/names.h"
 #include "retile/foreign/mlir/attributes.h"
 #include "retile/text/scanner.h"
+#include "retile/whole/formulas.h"
 #include "retile/whole/read.h"
 #include "retile/whole/stablehlo_details.h"
 #include "retile/whole/typing.h"
@@ -43,8 +44,11 @@ struct RegionFrame {
 
 class StablehloBuilder {
  public:
-  explicit StablehloBuilder(const text::Input& input)
-      : input_(input), lines_(mlir::line_begins(input.text)), locations_(input.text) {
+  StablehloBuilder(const text::Input& input, std::optional<std::string_view> lowered)
+      : input_(input),
+        lowered_(lowered),
+        lines_(mlir::line_begins(input.text)),
+        locations_(input.text) {
     context_.input = &input_;
     context_.lines = &lines_;
   }
@@ -394,7 +398,7 @@ class StablehloBuilder {
 
   void add(const mlir::Op& op) {
     check_operands(op);
-    if (add_plumbing(op)) return;
+    if (add_formula(op) || add_plumbing(op)) return;
     const Row* row = operations::find_mlir(op.name);
     if (op.name == "sdy.constant") row = &operations::row_of(Id::constant);
     if (row == nullptr || !is_evaluated(row->id)) {
@@ -478,6 +482,32 @@ class StablehloBuilder {
     } else {
       return false;
     }
+    return true;
+  }
+  /// What XLA writes formulas for, where these are wanted; whether it was such.
+  bool add_formula(const mlir::Op& op) {
+    if (!lowered_ || op.result_types.size() != 1) return false;
+    const Row* row = operations::find_mlir(op.name);
+    const std::string in_hlo = row == nullptr ? "" : fmt::format(" {}(", row->hlo);
+    if (row != nullptr && lowered_->find(in_hlo) != std::string_view::npos) return false;
+    const ArrayType type = array_type(op.result_types.front());
+    const std::vector<ValueId> ids = operands(op);
+    const bool is_binary = op.name == "chlo.next_after";
+    const auto is_alike = [&](ValueId id) { return value(id).type == type; };
+    if (!has_formula(op.name, type.kind) || ids.size() != (is_binary ? 2 : 1) ||
+        !std::all_of(ids.begin(), ids.end(), is_alike)) {
+      return false;
+    }
+    const auto put = [&](Id id, Detail detail, std::vector<ValueId> taken,
+                         const ElementKind& kind) {
+      const bool is_number = id == Id::constant && !type.extents.empty();
+      const Shape extents = is_number ? Shape{} : type.extents;
+      const ValueId out = new_value(result_name(op, 0), {kind, extents});
+      emit(op, id, std::move(detail), std::move(taken), {out});
+      return is_number ? step(op, Id::broadcast, Dims{}, out, type.extents) : out;
+    };
+    define(op, {put_formula(op.name, ids, type.kind, put)});
+    ++out_.formulas[op.name];
     return true;
   }
   void call(const mlir::Op& op) {
@@ -730,6 +760,7 @@ class StablehloBuilder {
   }
 
   const text::Input& input_;
+  std::optional<std::string_view> lowered_;  // in HLO, beside it
   const std::vector<std::size_t> lines_;
   mlir::Locations locations_;
   mlir::ModuleContext context_;
@@ -744,8 +775,8 @@ class StablehloBuilder {
 
 }  // namespace
 
-Result<Module> read_stablehlo(const text::Input& input) {
-  return text::result_of([&] { return StablehloBuilder(input).module(); });
+Result<Module> read_stablehlo(const text::Input& input, std::optional<std::string_view> lowered) {
+  return text::result_of([&] { return StablehloBuilder(input, lowered).module(); });
 }
 
 }  // namespace retile::whole

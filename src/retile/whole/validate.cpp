@@ -642,10 +642,17 @@ Result<void> is_text(const text::Input& input) {
                  .notes = {"XLA dumps texts without xla_dump_hlo_as_proto"}});
 }
 
-Result<Module> read_any(const text::Input& input) {
+bool is_mlir(const text::Input& input) {
+  return foreign::language_of(input.text) == foreign::Language::mlir;
+}
+
+/// \param beside  the other text of a pair, which may have formulas for functions of this one
+Result<Module> read_any(const text::Input& input, const text::Input* beside = nullptr) {
   if (auto read = is_text(input); !read) return refuse(read.error());
-  return foreign::language_of(input.text) == foreign::Language::mlir ? read_stablehlo(input)
-                                                                     : read_hlo(input);
+  if (!is_mlir(input)) return read_hlo(input);
+  std::optional<std::string_view> lowered;
+  if (beside != nullptr && !is_mlir(*beside)) lowered = beside->text;
+  return read_stablehlo(input, lowered);
 }
 
 /// Gives ends without a sharding that of the option.
@@ -673,13 +680,14 @@ struct ReadPair {
   std::size_t count_after = 0;
   Size computed = 0;  ///< operations on constants that became constants
   Size reciprocals = 0;
+  std::map<std::string, Size> formulas = {};
 };
 
 Result<ReadPair> read_pair(const text::Input& before, const text::Input& after,
                            const ValidateOptions& options) {
-  auto a = read_any(before);
+  auto a = read_any(before, &after);
   if (!a) return refuse(a.error());
-  auto b = read_any(after);
+  auto b = read_any(after, &before);
   if (!b) return refuse(b.error());
   if (auto given = give(a->starts, options.from, options.mesh, "argument"); !given) {
     return refuse(given.error());
@@ -694,11 +702,18 @@ Result<ReadPair> read_pair(const text::Input& before, const text::Input& after,
     matching->beside_itself = 1e-5;
     matching->beside_largest = 1e-6;
   }
+  // Another release may write another formula for the same function.
+  if (!a->formulas.empty() || !b->formulas.empty()) {
+    matching->beside_itself = std::max(matching->beside_itself, 1e-4);
+    matching->beside_largest = std::max(matching->beside_largest, 1e-5);
+  }
   ReadPair out;
   out.count_before = count_of(*a);
   out.count_after = count_of(*b);
   out.computed = with_computed_constants(*a, *b);
   out.reciprocals = with_whole_reciprocals(*a, *b);
+  out.formulas = a->formulas;
+  out.formulas.merge(std::map(b->formulas));
   out.pair = Pair{*std::move(a), *std::move(b), *std::move(matching), {}};
   return out;
 }
@@ -724,7 +739,7 @@ Result<Validation> validate(std::string_view before, const std::string& before_n
   const Deadline deadline = Deadline::in(options.timeout_seconds);
   auto read = read_pair({before, before_name, true}, {after, after_name, true}, options);
   if (!read) return refuse(read.error());
-  const auto& [pair, count_before, count_after, computed, reciprocals] = *read;
+  const auto& [pair, count_before, count_after, computed, reciprocals, formulas] = *read;
   auto validation = validation_of(pair, before_name, options);
   if (!validation) return refuse(validation.error());
   Validation out = *std::move(validation);
@@ -743,6 +758,10 @@ Result<Validation> validate(std::string_view before, const std::string& before_n
        "operations on constants were taken as the constants after them");
   note(reciprocals, "constant after the pass was read as the exact quotient that it rounds",
        "constants after the pass were read as the exact quotients that they round");
+  for (const auto& [function, count] : formulas) {
+    note(count, function + " was read as the formula that XLA writes for it",
+         function + " were read as the formula that XLA writes for it");
+  }
   return out;
 }
 
