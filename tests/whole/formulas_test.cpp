@@ -163,11 +163,17 @@ TEST(Formulas, stand_beside_what_XLA_writes) {
   // Nor is one whose numbers are near, and one whose numbers are not is none.
   const std::string another =
       replaced(replaced(same, "%m = ",
-                        "%c = f32[] constant(1.00003)\n%cs = f32[5] broadcast(%c), "
+                        "%c = f32[] constant(1.00015)\n%cs = f32[5] broadcast(%c), "
                         "dimensions={}\n%m = "),
                "add(%ones, %s)", "add(%cs, %s)");
   EXPECT_EQ(answer(text, another), undecided);
-  EXPECT_EQ(answer(text, replaced(another, "1.00003", "1.003")), "wrong");
+  // Shorter numbers are not widened for it.
+  std::string shorter = same.substr(same.find("ENTRY"));
+  for (std::size_t at = 0; (at = shorter.find("f32[", at)) != std::string::npos; at += 5) {
+    shorter.replace(at, 3, "bf16");
+  }
+  EXPECT_EQ(answer(text_of_function("chlo.asin", 5, "bf16"), "HloModule m\n" + shorter), "right");
+  EXPECT_EQ(answer(text, replaced(another, "1.00015", "1.003")), "wrong");
 }
 
 TEST(Formulas, are_not_read_where_the_other_text_names_the_function) {
