@@ -6,6 +6,7 @@
 #include "retile/check/boxes.h"
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
+#include "retile/core/walk.h"
 
 namespace retile {
 struct Tags::Next {
@@ -41,7 +42,7 @@ struct Tags::Next {
 
 Tags::Tags(const State& other, Shape unit, ArrayOf array_of)
     : State(other.devices(), other.global(), other.tile()),
-      global_strides_(row_major(other.global())),
+      global_strides_(strides_of(other.global())),
       array_of_(std::move(array_of)) {
   set_blocks(other.tile(), std::move(unit));
 }
@@ -49,7 +50,7 @@ Tags::Tags(const State& other, Shape unit, ArrayOf array_of)
 void Tags::set_blocks(const Shape& tile, Shape unit) {
   unit_ = std::move(unit);
   counts_ = in_blocks(tile, unit_);
-  strides_ = row_major(counts_);
+  strides_ = strides_of(counts_);
   size_ = checked_product(counts_).value();
 }
 
@@ -94,7 +95,7 @@ void Tags::fill(std::size_t number, const PieceView& piece) {
 bool Tags::refine(const Shape& unit, Watch& watch) {
   if (unit == unit_) return true;
   const Shape counts = in_blocks(tile(), unit);
-  const Shape strides = row_major(counts);
+  const Shape strides = strides_of(counts);
   Walk<3> walk;  // in the old array, in the new array, and what the new tag is above the old one
   for (std::size_t k = 0; k < rank(); ++k) {
     const Size parts = unit_[k] / unit[k];
@@ -132,7 +133,7 @@ Applied Tags::apply(const Step& step, const Shape& after, const Limits& limits) 
             .size = 1,
             .deadline = limits.deadline,
             .watch = watch};
-  next.strides = row_major(next.counts);
+  next.strides = strides_of(next.counts);
   next.size = checked_product(next.counts).value();
   const Applied done = match(
       step.op, [&](const Dynslice& op) { return dynslice(op, next); },
@@ -224,8 +225,8 @@ Applied Tags::exchange(const Exchange& step, Next& next) const {
   std::iota(next.array_of.begin(), next.array_of.end(), std::uint32_t{0});
   for (const Transfer& transfer : step.transfers) {
     const Walk<2> box = next.box(in_blocks(transfer.shape, unit_), strides_);
-    const Size from = number_of(in_blocks(transfer.source_start, unit_), strides_);
-    const Size to = number_of(in_blocks(transfer.target_start, unit_), next.strides);
+    const Size from = offset_of(in_blocks(transfer.source_start, unit_), strides_);
+    const Size to = offset_of(in_blocks(transfer.target_start, unit_), next.strides);
     if (!next.copy(box, array_of(transfer.source) + from,
                    next.array(index(transfer.target)) + to)) {
       return Applied::too_late;

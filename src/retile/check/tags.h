@@ -16,7 +16,7 @@
 #include "retile/check/piece_list.h"
 #include "retile/check/state.h"
 #include "retile/check/tables.h"
-#include "retile/check/walk.h"
+#include "retile/core/walk.h"
 #include "retile/program/ops.h"
 
 namespace retile {

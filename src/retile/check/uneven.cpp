@@ -10,8 +10,8 @@
 #include "retile/check/limits.h"
 #include "retile/check/ruling.h"
 #include "retile/check/state.h"
-#include "retile/check/walk.h"
 #include "retile/check/witness.h"
+#include "retile/core/walk.h"
 #include "retile/program/uneven.h"
 
 namespace retile {
@@ -23,7 +23,7 @@ Size size_of(const Shape& tile) { return checked_product(tile).value(); }
 class Arrays {
  public:
   Arrays(const Layout& from, const Limits& limits)
-      : global_(from.global()), strides_(row_major(global_)), limits_(limits) {
+      : global_(from.global()), strides_(strides_of(global_)), limits_(limits) {
     for (Box& box : from.boxes()) {
       shapes_.push_back(std::move(box.extent));
       at_.push_back(std::move(box.at));
@@ -56,7 +56,7 @@ class Arrays {
       return out;
     }
     const Shape& tile = shapes_[index(device)];
-    return index_of(elements_[index(device)][index(number_of(at, row_major(tile)))]);
+    return index_of(elements_[index(device)][index(offset_of(at, strides_of(tile)))], global_);
   }
 
   /// The first device whose tile is not the one in its box, which has the same shape.
@@ -73,7 +73,7 @@ class Arrays {
     if (boxes_) return std::nullopt;
     for (std::size_t d = 0; d < shapes_.size(); ++d) {
       if (is_empty(shapes_[d])) continue;
-      if (auto witness = difference(d, index_of(elements_[d].front()))) return witness;
+      if (auto witness = difference(d, index_of(elements_[d].front(), global_))) return witness;
     }
     return std::nullopt;
   }
@@ -117,7 +117,7 @@ class Arrays {
     Walk<1> box;
     for (std::size_t k = 0; k < tile.size(); ++k) box.add(tile[k], {strides_[k]});
     auto next = out.begin();
-    static_cast<void>(box.each_row({number_of(at, strides_)}, [&](const Row<1>& row) {
+    static_cast<void>(box.each_row({offset_of(at, strides_)}, [&](const Row<1>& row) {
       for (Size e = 0; e < row.length; ++e) *next++ = row.at[0] + e * row.step[0];
       return true;
     }));
@@ -129,16 +129,16 @@ class Arrays {
     for (std::size_t d = 0; d < next.size(); ++d) next[d].resize(index(size_of(moves.after[d])));
     Watch watch(limits_.deadline);
     for (const Transfer& transfer : moves.transfers) {
-      const Shape old_strides = row_major(shapes_[index(transfer.source)]);
-      const Shape new_strides = row_major(moves.after[index(transfer.target)]);
+      const Shape old_strides = strides_of(shapes_[index(transfer.source)]);
+      const Shape new_strides = strides_of(moves.after[index(transfer.target)]);
       Walk<2> box;
       for (std::size_t k = 0; k < transfer.shape.size(); ++k) {
         box.add(transfer.shape[k], {old_strides[k], new_strides[k]});
       }
       const std::vector<Size>& from = elements_[index(transfer.source)];
       std::vector<Size>& to = next[index(transfer.target)];
-      const bool in_time = box.each_row({number_of(transfer.source_start, old_strides),
-                                         number_of(transfer.target_start, new_strides)},
+      const bool in_time = box.each_row({offset_of(transfer.source_start, old_strides),
+                                         offset_of(transfer.target_start, new_strides)},
                                         [&](const Row<2>& row) {
                                           for (Size e = 0; e < row.length; ++e) {
                                             to[index(row.at[1] + e * row.step[1])] =
@@ -156,7 +156,7 @@ class Arrays {
   void join_elements() {
     for (std::size_t d = 0; d < shapes_.size(); ++d) {
       at_.push_back(is_empty(shapes_[d]) ? Shape(global_.size(), 0)
-                                         : index_of(elements_[d].front()));
+                                         : index_of(elements_[d].front(), global_));
     }
     elements_.clear();
     boxes_ = true;
@@ -172,15 +172,6 @@ class Arrays {
     return true;
   }
 
-  [[nodiscard]] Shape index_of(Size number) const {
-    Shape out(global_.size());
-    for (std::size_t k = 0; k < out.size(); ++k) {
-      out[k] = number / strides_[k];
-      number %= strides_[k];
-    }
-    return out;
-  }
-
   [[nodiscard]] std::optional<Witness> difference(std::size_t d, const Shape& expected) const {
     const auto device = static_cast<Size>(d);
     const Shape first(global_.size(), 0);
@@ -193,11 +184,9 @@ class Arrays {
     for (const Size element : elements_[d]) {
       Shape wanted = expected;
       for (std::size_t k = 0; k < at.size(); ++k) wanted[k] += at[k];
-      if (index_of(element) != wanted) return Witness{device, at, wanted, index_of(element)};
-      for (std::size_t k = at.size(); k-- > 0;) {
-        if (++at[k] < tile[k]) break;
-        at[k] = 0;
-      }
+      Shape found = index_of(element, global_);
+      if (found != wanted) return Witness{device, at, wanted, std::move(found)};
+      static_cast<void>(advance(at, tile));
     }
     return std::nullopt;
   }

@@ -7,59 +7,28 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/index.h"
+#include "retile/core/walk.h"
 
 namespace retile {
 
 namespace {
 
-/// Row-major strides of `shape`: the last extent is fastest.
-Shape row_major_strides(const Shape& shape) {
-  Shape strides(shape.size(), 1);
-  for (std::size_t k = shape.size(); k-- > 1;) strides[k - 1] = strides[k] * shape[k];
-  return strides;
-}
-
 /// The stage as a walk over its output: extents in output order and the input stride of each.
-struct Walk {
+struct Loops {
   Shape extents;
   Shape strides;
 };
 
-Walk walk_of(const IotaStage& stage) {
-  const Shape strides = row_major_strides(stage.shape);
-  Walk walk;
+Loops loops_of(const IotaStage& stage) {
+  const Shape strides = strides_of(stage.shape);
+  Loops out;
   for (std::size_t k = 0; k < stage.shape.size(); ++k) {
     const std::size_t old = stage.transpose.empty() ? k : stage.transpose[k];
-    walk.extents.push_back(stage.shape[old]);
-    walk.strides.push_back(strides[old]);
+    out.extents.push_back(stage.shape[old]);
+    out.strides.push_back(strides[old]);
   }
-  return walk;
-}
-
-/// Calls visit(input position of the row's first entry, innermost extent, innermost stride) for
-/// every innermost row.
-template <typename Visit>
-void for_each_row(const Walk& walk, Visit visit) {
-  const std::size_t rank = walk.extents.size();
-  if (rank == 0) {
-    visit(Size{0}, Size{1}, Size{1});
-    return;
-  }
-  Shape index(rank, 0);
-  Size base = 0;
-  while (true) {
-    visit(base, walk.extents[rank - 1], walk.strides[rank - 1]);
-    std::size_t k = rank - 1;
-    while (k > 0) {
-      --k;
-      base += walk.strides[k];
-      if (++index[k] < walk.extents[k]) break;
-      base -= walk.strides[k] * walk.extents[k];
-      index[k] = 0;
-      if (k == 0) return;
-    }
-    if (rank == 1) return;
-  }
+  return out;
 }
 
 /// The coarsest extents that refine both factorisations of one product, or nothing when their cuts
@@ -133,7 +102,7 @@ IotaStage normalised(const IotaStage& stage) {
 /// One stage that does `right` and then `left`, if the shapes between them have a common
 /// refinement.
 std::optional<IotaStage> merged(const IotaStage& right, const IotaStage& left) {
-  const Walk between = walk_of(right);
+  const Loops between = loops_of(right);
   const auto refined = common_refinement(between.extents, left.shape);
   if (!refined) return std::nullopt;
   const auto right_runs = runs(between.extents, *refined);
@@ -176,13 +145,8 @@ void IotaChain::append(IotaStage stage) {
 
 Size IotaChain::at(Size position) const {
   for (std::size_t s = stages_.size(); s-- > 0;) {
-    const Walk walk = walk_of(stages_[s]);
-    Size rest = position;
-    position = 0;
-    for (std::size_t k = walk.extents.size(); k-- > 0;) {
-      position += (rest % walk.extents[k]) * walk.strides[k];
-      rest /= walk.extents[k];
-    }
+    const Loops loops = loops_of(stages_[s]);
+    position = offset_of(index_of(position, loops.extents), loops.strides);
   }
   return position;
 }
@@ -195,11 +159,15 @@ std::vector<Size> IotaChain::list() const {
   for (const IotaStage& stage : stages_) {
     next.resize(numbers.size());
     auto out = next.begin();
-    for_each_row(walk_of(stage), [&](Size base, Size extent, Size stride) {
-      auto in = static_cast<std::size_t>(base);
-      for (Size k = 0; k < extent; ++k, in += static_cast<std::size_t>(stride))
-        *out++ = numbers[in];
-    });
+    const Loops loops = loops_of(stage);
+    Walk<1> walk;
+    for (std::size_t k = 0; k < loops.extents.size(); ++k) {
+      walk.add(loops.extents[k], {loops.strides[k]});
+    }
+    static_cast<void>(walk.each_row({0}, [&](const Row<1>& row) {
+      for (Size k = 0; k < row.length; ++k) *out++ = numbers[index(row.at[0] + k * row.step[0])];
+      return true;
+    }));
     numbers.swap(next);
   }
   return numbers;
@@ -210,7 +178,7 @@ IotaChain IotaChain::inverse() const {
   for (std::size_t s = stages_.size(); s-- > 0;) {
     const IotaStage& stage = stages_[s];
     IotaStage back;
-    back.shape = walk_of(stage).extents;
+    back.shape = loops_of(stage).extents;
     back.transpose.resize(stage.transpose.size());
     for (std::size_t k = 0; k < stage.transpose.size(); ++k) back.transpose[stage.transpose[k]] = k;
     out.append(std::move(back));

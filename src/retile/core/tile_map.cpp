@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/digits.h"
 
 namespace retile {
 
@@ -37,21 +38,6 @@ std::vector<Atom> atoms_of(const std::vector<std::vector<Digit>>& digits, Size s
     above = atom.digit.stride;
   }
   if (above > 1) out.push_back({{1, above}, none});
-  return out;
-}
-
-/// Joins neighbours where the minor one ends at the stride of the major one; drops digits of
-/// size 1.
-std::vector<Digit> joined(const std::vector<Digit>& digits) {
-  std::vector<Digit> out;
-  for (const Digit& digit : digits) {
-    if (digit.size == 1) continue;
-    if (!out.empty() && out.back().stride * out.back().size == digit.stride) {
-      out.back().size *= digit.size;
-    } else {
-      out.push_back(digit);
-    }
-  }
   return out;
 }
 

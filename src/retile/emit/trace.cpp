@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "retile/core/cases.h"
+#include "retile/core/digits.h"
 #include "retile/core/names.h"
 #include "retile/notation/paper/notation.h"
 #include "retile/program/apply.h"
@@ -135,34 +136,6 @@ void refuse_over_dims(const Step& step, std::string_view form) {
               {"steps along one dimension each are"});
 }
 
-std::vector<Digit> joined(const std::vector<Digit>& digits) {
-  std::vector<Digit> out;
-  for (const Digit& digit : digits) {
-    if (digit.size == 1) continue;
-    if (!out.empty() && out.back().stride * out.back().size == digit.stride) {
-      out.back().size *= digit.size;
-    } else {
-      out.push_back(digit);
-    }
-  }
-  return out;
-}
-
-std::optional<std::vector<Digit>> take_minor(std::vector<Digit>& digits, Size n) {
-  std::vector<Digit> out;
-  while (n > 1) {
-    if (digits.empty()) return std::nullopt;
-    Digit& first = digits.front();
-    const Size take = std::min(first.size, n);
-    if (first.size % take != 0 || n % take != 0) return std::nullopt;
-    out.push_back({first.stride, take});
-    first = {first.stride * take, first.size / take};
-    n /= take;
-    if (first.size == 1) digits.erase(digits.begin());
-  }
-  return out;
-}
-
 std::vector<std::vector<Size>> rows_of(const DeviceTable& table) { return table.to_rows(); }
 
 std::vector<Size> slice_starts(const Program& program, const Dynslice& op, const Shape& after) {
@@ -191,19 +164,9 @@ std::string tensor(const Shape& shape, std::string_view element) {
 }
 
 std::vector<Digit> factors_of(Size devices, const std::vector<Digit>& digits) {
-  std::vector<Size> bounds = {1, devices};
-  for (const Digit& digit : digits) {
-    bounds.push_back(digit.stride);
-    bounds.push_back(digit.stride * digit.size);
-  }
-  std::sort(bounds.begin(), bounds.end());
-  bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
-  std::vector<Digit> out;
-  for (std::size_t k = bounds.size() - 1; k > 0; --k) {
-    if (bounds[k] % bounds[k - 1] != 0) refuse_form("no mesh of whole axes has all these tiles");
-    out.push_back({bounds[k - 1], bounds[k] / bounds[k - 1]});
-  }
-  return out;
+  auto out = common_factors(devices, digits);
+  if (!out) refuse_form("no mesh of whole axes has all these tiles");
+  return *std::move(out);
 }
 
 void check_listable(const Program& program, std::string_view form) {

@@ -43,12 +43,6 @@ struct Traced {
 [[nodiscard]] std::vector<Shape> even_tiles(const Program& program, std::string_view form,
                                             std::vector<std::string> notes = {});
 
-/// Digits that touch are one; those of size 1 go.
-[[nodiscard]] std::vector<Digit> joined(const std::vector<Digit>& digits);
-
-/// Takes the factor n off the minor end; nothing where it cuts across a digit.
-[[nodiscard]] std::optional<std::vector<Digit>> take_minor(std::vector<Digit>& digits, Size n);
-
 /// `[[0,1],[2,3]]` as rows of device numbers, as listed by the step's table.
 [[nodiscard]] std::vector<std::vector<Size>> rows_of(const DeviceTable& table);
 

@@ -9,6 +9,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/size.h"
+#include "retile/core/walk.h"
 #include "retile/operations/element.h"
 
 namespace retile::foreign {
@@ -90,27 +91,6 @@ struct Lane {
   Size offset = 0;
   Shape strides;
 };
-
-/// Row by row.
-[[nodiscard]] Shape strides_of(const Shape& extents);
-
-[[nodiscard]] Size dot(const Shape& a, const Shape& b);
-
-/// The index of the element that has a number, row by row.
-[[nodiscard]] Shape index_at(Size number, const Shape& extents);
-
-/// Calls `look` for every place of a box until it says no; whether it never did.
-/// Precondition: extents >= 1.
-template <typename Look>
-bool for_box(const Shape& box, const Look& look) {
-  Shape at(box.size(), 0);
-  while (true) {
-    if (!look(at)) return false;
-    std::size_t i = at.size();
-    while (i > 0 && ++at[i - 1] == box[i - 1]) at[--i] = 0;
-    if (i == 0) return true;
-  }
-}
 
 /// The lane of a box at `start` in an array of these extents.
 [[nodiscard]] Lane lane_at(const Shape& start, const Shape& extents);

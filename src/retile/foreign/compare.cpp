@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "retile/core/index.h"
+#include "retile/core/walk.h"
 
 namespace retile::foreign {
 namespace {
@@ -29,19 +30,10 @@ class BoxCells {
   }
   [[nodiscard]] bool done() const { return done_; }
   [[nodiscard]] Cell cell() const {
-    Size offset = 0;
-    Size element = 0;
-    for (std::size_t k = 0; k < at_.size(); ++k) {
-      offset += at_[k] * in_tile_[k];
-      element += (box_.at[k] + at_[k]) * in_array_[k];
-    }
-    return {index(offset), element};
+    return {index(offset_of(at_, in_tile_)),
+            offset_of(box_.at, in_array_) + offset_of(at_, in_array_)};
   }
-  void next() {
-    std::size_t k = at_.size();
-    while (k > 0 && ++at_[k - 1] == box_.extent[k - 1]) at_[--k] = 0;
-    done_ = k == 0;
-  }
+  void next() { done_ = !advance(at_, box_.extent); }
   [[nodiscard]] const Shape& at() const { return at_; }
 
  private:
@@ -97,11 +89,11 @@ class Comparer {
     return {.fault = fault,
             .device = device,
             .at = at.at(),
-            .element = index_at(at.cell().element, claim_.global()),
+            .element = index_of(at.cell().element, claim_.global()),
             .found = {}};
   }
   [[nodiscard]] Shape element_of(Tag atom) const {
-    return index_at(atom % global_size_, claim_.global());
+    return index_of(atom % global_size_, claim_.global());
   }
 
   /// Without addends: exactly the element.

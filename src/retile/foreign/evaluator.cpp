@@ -7,6 +7,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/index.h"
+#include "retile/core/walk.h"
 #include "retile/foreign/dtensor/trace.h"
 #include "retile/foreign/typing.h"
 #include "retile/operations/arithmetic.h"
@@ -132,21 +133,15 @@ class Stepping {
     const Size row = box.extent.empty() ? 1 : box.extent.back();
     const Shape to = strides_of(result());
     const Shape in_array = strides_of(global);
-    const std::size_t rank = box.extent.size();
-    Shape at(rank, 0);
-    while (true) {
-      Size atom = addend * count_of(global);
-      Size offset = 0;
-      for (std::size_t k = 0; k < rank; ++k) {
-        atom += (box.at[k] + at[k]) * in_array[k];
-        offset += at[k] * to[k];
-      }
-      Tag tag = static_cast<Tag>(atom);
+    Shape rows = box.extent;  // each from its first element on
+    if (!rows.empty()) rows.back() = 1;
+    const Size first = addend * count_of(global) + offset_of(box.at, in_array);
+    for_box(rows, [&](const Shape& at) {
+      const Size offset = offset_of(at, to);
+      Tag tag = static_cast<Tag>(first + offset_of(at, in_array));
       for (Size k = 0; k < row; ++k) out->tags()[index(offset + k)] = tag++;
-      std::size_t k = rank < 1 ? 0 : rank - 1;
-      while (k > 0 && ++at[k - 1] == box.extent[k - 1]) at[--k] = 0;
-      if (k == 0) return out;
-    }
+    });
+    return out;
   }
 
   void rule(const Constant& action) {

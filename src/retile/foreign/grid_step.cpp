@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "retile/core/index.h"
+#include "retile/core/walk.h"
 #include "retile/program/over_dims.h"
 #include "retile/program/uneven.h"
 
@@ -15,7 +16,7 @@ namespace {
 /// Where the first element of a part lies among parts of one shape.
 Size first_of(Shape part, const Shape& shape, const Shape& extents) {
   for (std::size_t i = 0; i < part.size(); ++i) part[i] *= shape[i];
-  return dot(part, strides_of(extents));
+  return offset_of(part, strides_of(extents));
 }
 
 /// Into how many parts tiles are cut, and of how many they are put together, by dimension.
@@ -127,8 +128,8 @@ bool same_box(const Transfer& box, const Tiles& before, const Tiles& after) {
   const Lane source = lane_at(box.source_start, before.extents);
   const Lane target = lane_at(box.target_start, after.extents);
   return for_box(box.shape, [&](const Shape& at) {
-    return from[index(source.offset + dot(at, source.strides))] ==
-           to[index(target.offset + dot(at, target.strides))];
+    return from[index(source.offset + offset_of(at, source.strides))] ==
+           to[index(target.offset + offset_of(at, target.strides))];
   });
 }
 

@@ -11,6 +11,7 @@
 #include "retile/core/assert.h"
 #include "retile/core/deadline.h"
 #include "retile/core/index.h"
+#include "retile/core/walk.h"
 #include "retile/foreign/compare.h"
 #include "retile/foreign/dtensor/trace.h"
 #include "retile/foreign/evaluator.h"
@@ -101,16 +102,9 @@ class Presence {
  private:
   void mark(const Box& box, const Layout& to, Size first) {
     const Shape strides = strides_of(to.global());
-    if (count_of(box.extent) == 0) return;
-    Shape at(box.at.size(), 0);
-    while (true) {
-      Size element = first;
-      for (std::size_t k = 0; k < at.size(); ++k) element += (box.at[k] + at[k]) * strides[k];
-      needed_[index(element)] = true;
-      std::size_t k = at.size();
-      while (k > 0 && ++at[k - 1] == box.extent[k - 1]) at[--k] = 0;
-      if (k == 0) return;
-    }
+    const Size begin = first + offset_of(box.at, strides);
+    for_box(box.extent,
+            [&](const Shape& at) { needed_[index(begin + offset_of(at, strides))] = true; });
   }
 
   std::vector<bool> needed_;

@@ -12,6 +12,7 @@
 
 #include "retile/core/cases.h"
 #include "retile/core/index.h"
+#include "retile/core/walk.h"
 #include "retile/foreign/dtensor/trace.h"
 #include "retile/foreign/evaluator.h"
 #include "retile/foreign/grid_step.h"
@@ -256,7 +257,7 @@ class Writer {
       const auto& tags = tiles_.blocks[d]->tags();
       const auto first = std::find(tags.begin(), tags.end(), after.blocks[d]->tags().front());
       if (first == tags.end()) return false;
-      take.starts.push_back(index_at(static_cast<Size>(first - tags.begin()), tiles_.extents));
+      take.starts.push_back(index_of(static_cast<Size>(first - tags.begin()), tiles_.extents));
       for (std::size_t i = 0; i < rank; ++i) {
         if (take.starts.back()[i] % after.extents[i] != 0) return false;
       }
@@ -378,8 +379,8 @@ class Writer {
       const Holder holder = needs[k].holder;
       Transfer transfer{.target = device,
                         .source = holder.device,
-                        .target_start = index_at(static_cast<Size>(k), extents),
-                        .source_start = index_at(holder.offset, tiles_.extents),
+                        .target_start = index_of(static_cast<Size>(k), extents),
+                        .source_start = index_of(holder.offset, tiles_.extents),
                         .shape = Shape(extents.size(), 1)};
       for (std::size_t i = extents.size(); i-- > 0;) {
         while (transfer.target_start[i] + transfer.shape[i] < extents[i] &&
@@ -389,7 +390,7 @@ class Writer {
         }
       }
       for_box(transfer.shape, [&](const Shape& at) {
-        needs[index(static_cast<Size>(k) + dot(at, strides))].done = true;
+        needs[index(static_cast<Size>(k) + offset_of(at, strides))].done = true;
         return true;
       });
       if (exchange.transfers.size() >= most_transfers) {
@@ -407,9 +408,9 @@ class Writer {
     slab[i] = 1;
     return for_box(slab, [&](Shape at) {
       at[i] += ahead;
-      const Need& need = needs[begin + index(dot(at, strides))];
+      const Need& need = needs[begin + index(offset_of(at, strides))];
       return !need.done && need.holder.device == first.device &&
-             need.holder.offset == first.offset + dot(at, source);
+             need.holder.offset == first.offset + offset_of(at, source);
     });
   }
 

@@ -15,6 +15,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
+#include "retile/core/digits.h"
 #include "retile/core/pop_each.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/plan/nesting.h"
@@ -23,26 +24,10 @@ namespace retile {
 
 namespace {
 
-/// The digits and the gaps between them, major to minor: together the number 0..size-1.
-std::vector<Digit> with_gaps(std::vector<Digit> digits, Size size) {
-  std::sort(digits.begin(), digits.end(),
-            [](const Digit& a, const Digit& b) { return a.stride > b.stride; });
-  std::vector<Digit> out;
-  Size above = size;
-  for (const Digit& digit : digits) {
-    const Size top = digit.stride * digit.size;
-    if (above > top) out.push_back({top, above / top});
-    out.push_back(digit);
-    above = digit.stride;
-  }
-  if (above > 1) out.push_back({1, above});
-  return out;
-}
-
 /// `order` followed by the transposition that makes `last` (minor to major) the minor-most digits,
 /// value kept.
 IotaChain with_minor(const IotaChain& order, const std::vector<Digit>& last) {
-  const std::vector<Digit> atoms = with_gaps(last, order.size());
+  const std::vector<Digit> atoms = common_factors(order.size(), last).value();  // of one map
   IotaStage stage;
   for (std::size_t k = 0; k < atoms.size(); ++k) {
     stage.shape.push_back(atoms[k].size);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/digits.h"
 #include "retile/core/division.h"
 #include "retile/core/names.h"
 #include "retile/notation/axes.h"
@@ -239,22 +240,6 @@ struct HloTable {
   IotaChain positions{1};  ///< the position of the mesh at each place of the table
 };
 
-/// Factors of the positions, major to minor, fine enough for all these digits.
-std::vector<Digit> factors_for(Size positions, const std::vector<Digit>& digits) {
-  std::vector<Size> bounds = {1, positions};
-  for (const Digit& digit : digits) {
-    bounds.push_back(digit.stride);
-    bounds.push_back(digit.stride * digit.size);
-  }
-  std::sort(bounds.begin(), bounds.end());
-  bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
-  std::vector<Digit> out;
-  for (std::size_t k = bounds.size() - 1; k > 0; --k) {
-    out.push_back({bounds[k - 1], bounds[k] / bounds[k - 1]});
-  }
-  return out;
-}
-
 HloTable table_of(const Sharding& sharding) {
   const Mesh& mesh = sharding.mesh.mesh;
   HloTable out;
@@ -267,7 +252,7 @@ HloTable table_of(const Sharding& sharding) {
   for (const CutDim& dim : sharding.dims) out.extents.push_back(add(dim.parts));
   const Size addends = add(sharding.addends);
   if (addends > 1) out.extents.push_back(addends);
-  const std::vector<Digit> factors = factors_for(mesh.device_count(), order);
+  const std::vector<Digit> factors = common_factors(mesh.device_count(), order).value();
   IotaStage stage;
   std::vector<bool> used(factors.size(), false);
   for (const Digit& factor : factors) stage.shape.push_back(factor.size);

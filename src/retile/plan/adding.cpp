@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/digits.h"
 #include "retile/core/primes.h"
 #include "retile/plan/adding_kinds.h"
 #include "retile/plan/adding_letters.h"
@@ -42,21 +43,6 @@ bool is_planned_by_steps(const Problem& problem) {
 tl::unexpected<Diagnostic> stopped() {
   return refuse({.code = Code::limit_reached,
                  .message = "the search for a plan with addends stopped at its limit"});
-}
-
-/// Takes digits of product n out of some, minor parts first. The caller knows by counting that there
-/// are enough.
-std::vector<Digit> take_any(std::vector<Digit>& from, Size n) {
-  std::vector<Digit> taken;
-  for (Digit& digit : from) {
-    const Size part = std::gcd(n, digit.size);
-    if (part == 1) continue;
-    taken.push_back({digit.stride, part});
-    digit = {digit.stride * part, digit.size / part};
-    n /= part;
-  }
-  RETILE_ASSERT(n == 1, "a step's factor divides the number of those that it takes from");
-  return taken;
 }
 
 /// What a search settled on.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/digits.h"
 #include "retile/core/primes.h"
 
 namespace retile {
@@ -69,18 +70,6 @@ std::vector<std::size_t> atoms_in(const std::vector<Atom>& atoms,
     for (std::size_t a = 0; a < atoms.size(); ++a) {
       const Size stride = atoms[a].digit.stride;
       if (stride >= digit.stride && stride < digit.stride * digit.size) out.push_back(a);
-    }
-  }
-  return out;
-}
-
-std::vector<Digit> joined(const std::vector<Digit>& digits) {
-  std::vector<Digit> out;
-  for (const Digit& digit : digits) {
-    if (!out.empty() && out.back().stride * out.back().size == digit.stride) {
-      out.back().size *= digit.size;
-    } else {
-      out.push_back(digit);
     }
   }
   return out;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "retile/core/assert.h"
+#include "retile/core/digits.h"
 #include "retile/core/pop_each.h"
 #include "retile/plan/digit_lists.h"
 
@@ -114,18 +115,7 @@ class FreeDigits {
 
   /// Takes any digits of product n, minor parts first. The caller knows by counting that there are
   /// enough.
-  std::vector<Digit> take_any(Size n) {
-    std::vector<Digit> taken;
-    for (Digit& digit : digits_) {
-      const Size part = std::gcd(n, digit.size);
-      if (part == 1) continue;
-      taken.push_back({digit.stride, part});
-      digit = {digit.stride * part, digit.size / part};
-      n /= part;
-    }
-    RETILE_ASSERT(n == 1, "a slice's factor divides the number of replicas");
-    return taken;
-  }
+  std::vector<Digit> take_any(Size n) { return retile::take_any(digits_, n); }
 
  private:
   std::vector<Digit> digits_;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "judge.h"
+#include "retile/core/walk.h"
 #include "tensor.h"
 
 namespace retile::spmd {
@@ -42,16 +43,6 @@ void for_each_element(const Layout& layout, const Shape& shape, Size device, con
     f(static_cast<std::size_t>(first + walk.offset(0)), static_cast<std::size_t>(local));
     (void)walk.next();
   }
-}
-
-inline Shape index_of(const Shape& global, std::size_t position) {
-  Shape out(global.size());
-  auto rest = static_cast<Size>(position);
-  for (std::size_t d = global.size(); d-- > 0;) {
-    out[d] = rest % global[d];
-    rest /= global[d];
-  }
-  return out;
 }
 
 /// Carries a module out once on numbers that are drawn.
@@ -220,7 +211,7 @@ class Round {
   static WrongModule found(std::string reason, const Layout& layout, std::size_t position,
                            std::size_t addend) {
     WrongModule out{.reason = std::move(reason)};
-    out.element = index_of(layout.global(), position);
+    out.element = index_of(static_cast<Size>(position), layout.global());
     if (layout.addend_count() > 1) out.addend = static_cast<Size>(addend);
     return out;
   }
@@ -290,7 +281,7 @@ class Round {
     const auto [at, other] = std::mismatch(held.begin(), held.end(), wanted.elements.begin());
     if (at == held.end()) return std::nullopt;
     WrongModule out{.reason = "denotes"};
-    out.element = index_of(type.layout().global(), static_cast<std::size_t>(at - held.begin()));
+    out.element = index_of(at - held.begin(), type.layout().global());
     return out;
   }
 

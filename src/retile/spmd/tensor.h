@@ -15,6 +15,7 @@
 #include "expression.h"
 #include "products.h"
 #include "retile/core/deadline.h"
+#include "retile/core/walk.h"
 
 namespace retile::spmd {
 
@@ -29,13 +30,6 @@ struct Tensor {
 struct Undecided {
   std::string why;
 };
-
-/// Of every dimension. Precondition: the shape has elements, but fewer than 2^63.
-inline std::vector<Size> strides_of(const Shape& shape) {
-  std::vector<Size> out(shape.size(), 1);
-  for (std::size_t d = shape.size(); d-- > 1;) out[d - 1] = out[d] * shape[d];
-  return out;
-}
 
 /// Operations that make larger tensors are not carried out.
 inline constexpr Size most_in_tensor = Size{1} << 28;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "retile/core/layout.h"
+#include "retile/core/walk.h"
 #include "retile/whole/array.h"
 #include "retile/whole/evaluate.h"
 #include "retile/whole/matching.h"
@@ -149,7 +150,7 @@ class Arguments {
       }
       auto tile = is_full ? new_array(limits_, cut.tile) : junk(cut.tile);
       Strided where = whole_of(cut.global.extents);
-      where.offset = foreign::dot(box.at, where.strides);
+      where.offset = offset_of(box.at, where.strides);
       copy_box(whole->words, where, tile->words, whole_of(cut.tile.extents), box.extent, width);
       out.push_back(std::move(tile));
     }

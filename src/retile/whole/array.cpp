@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "retile/core/walk.h"
+
 namespace retile::whole {
 namespace {
 
@@ -253,10 +255,10 @@ bool begins_with_box(const Array& tile, const Shape& tile_extents, const Array& 
   Shape rows = box.extent;
   const Size words = (rows.empty() ? 1 : rows.back()) * each;
   if (!rows.empty()) rows.back() = 1;
-  const Size begin = foreign::dot(box.at, wide);
-  return foreign::for_box(rows, [&](const Shape& at) {
-    const Word* const first = whole.words.data() + (begin + foreign::dot(at, wide)) * each;
-    return std::equal(first, first + words, tile.words.data() + foreign::dot(at, narrow) * each);
+  const Size begin = offset_of(box.at, wide);
+  return for_box(rows, [&](const Shape& at) {
+    const Word* const first = whole.words.data() + (begin + offset_of(at, wide)) * each;
+    return std::equal(first, first + words, tile.words.data() + offset_of(at, narrow) * each);
   });
 }
 

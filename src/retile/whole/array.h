@@ -11,6 +11,7 @@
 #include "retile/core/deadline.h"
 #include "retile/core/layout.h"
 #include "retile/core/size.h"
+#include "retile/core/walk.h"
 #include "retile/foreign/cells.h"
 #include "retile/whole/module.h"
 #include "retile/whole/scalar.h"
@@ -19,7 +20,6 @@
 namespace retile::whole {
 
 using foreign::LimitReached;
-using foreign::strides_of;
 
 /// How many bytes all arrays of a run may take, whatever thread makes them.
 class Memory {
@@ -152,18 +152,7 @@ class IndexedBoxes {
   /// update its box begins.
   template <typename Look>
   void for_each(const Look& look) const {
-    for (const Size extent : batch_extents_) {
-      if (extent == 0) return;
-    }
-    std::vector<Size> at(batch_extents_.size(), 0);
-    while (true) {
-      Size update = 0;
-      for (std::size_t k = 0; k < at.size(); ++k) update += at[k] * batch_strides_[k];
-      look(at, update);
-      std::size_t k = at.size();
-      while (k > 0 && ++at[k - 1] == batch_extents_[k - 1]) at[--k] = 0;
-      if (k == 0) return;
-    }
+    for_box(batch_extents_, [&](const Shape& at) { look(at, offset_of(at, batch_strides_)); });
   }
   /// Where in the operand the box of an index begins; it may lie outside.
   [[nodiscard]] Shape start(const std::vector<Word>& indices, const ElementKind& kind,

@@ -2,32 +2,16 @@
 
 #include <algorithm>
 
-#include "retile/foreign/cells.h"
+#include "retile/core/walk.h"
 
 namespace retile::whole {
-namespace {
-
-/// Calls `look` with every place of a box, row by row; of a box without dimensions once.
-template <typename Look>
-void for_each_place(const Shape& box, const Look& look) {
-  if (std::find(box.begin(), box.end(), 0) != box.end()) return;
-  Shape at(box.size(), 0);
-  while (true) {
-    look(at);
-    std::size_t k = at.size();
-    while (k > 0 && ++at[k - 1] == box[k - 1]) at[--k] = 0;
-    if (k == 0) return;
-  }
-}
-
-}  // namespace
 
 Patches::Patches(const ConvolutionDetail& detail, const Shape& input, const Shape& kernel,
                  const Shape& output)
     : detail_(detail),
-      input_(foreign::strides_of(input)),
-      kernel_(foreign::strides_of(kernel)),
-      output_(foreign::strides_of(output)),
+      input_(strides_of(input)),
+      kernel_(strides_of(kernel)),
+      output_(strides_of(output)),
       features_(kernel[detail.kernel_input]),
       groups_(std::max(detail.feature_groups, detail.batch_groups)),
       batches_(output[detail.output_batch]),
@@ -58,7 +42,7 @@ std::vector<Word> Patches::weights(const std::vector<Word>& kernel, std::size_t 
   std::vector<Word> out;
   out.reserve(static_cast<std::size_t>(groups_ * outputs_ * depth()) * width);
   for (Size output = 0; output < groups_ * outputs_; ++output) {
-    for_each_place(window(), [&](const Shape& inside) {
+    for_box(window(), [&](const Shape& inside) {
       Size offset = output * kernel_[detail_.kernel_output];
       for (std::size_t k = 0; k < inside.size(); ++k) {
         const WindowDim& dim = detail_.window[k];
@@ -80,7 +64,7 @@ void Patches::fill(const std::vector<Word>& input, Size group, Size batch, const
   const Size begin =
       (detail_.batch_groups > 1 ? group * batches_ + batch : batch) * input_[detail_.input_batch] +
       (detail_.feature_groups > 1 ? group * features_ : 0) * step;
-  for_each_place(window(), [&](const Shape& inside) {
+  for_box(window(), [&](const Shape& inside) {
     Size offset = begin;
     bool is_inside = true;
     for (std::size_t k = 0; k < inside.size(); ++k) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "retile/core/walk.h"
 #include "retile/whole/field.h"
 #include "retile/whole/kernels.h"
 #include "retile/whole/real.h"
@@ -181,7 +182,7 @@ class Exchange {
     for (std::size_t d = 0; d < devices_; ++d) {
       auto tile = new_array(limits_, to);
       Strided where = whole_of(before.extents);
-      where.offset = foreign::dot(starts[d % starts.size()], where.strides);
+      where.offset = offset_of(starts[d % starts.size()], where.strides);
       copy_box(from[d]->words, where, tile->words, whole_of(to.extents), to.extents,
                words_of(to.kind));
       out.push_back(std::move(tile));
@@ -194,7 +195,7 @@ class Exchange {
     auto whole = new_array(limits_, to);
     for (std::size_t d = devices_; d-- > 0;) {
       Strided there = whole_of(to.extents);
-      there.offset = foreign::dot(starts[d % starts.size()], there.strides);
+      there.offset = offset_of(starts[d % starts.size()], there.strides);
       copy_box(from[d]->words, whole_of(before.extents), whole->words, there, before.extents,
                words_of(to.kind));
     }

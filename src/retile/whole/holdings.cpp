@@ -7,6 +7,7 @@
 #include "retile/core/division.h"
 #include "retile/core/index.h"
 #include "retile/core/primes.h"
+#include "retile/core/walk.h"
 
 namespace retile::whole {
 namespace {
@@ -163,9 +164,8 @@ void Holdings::look_by_names(const ArrayType& type, const Block& block) {
           sought.type.extents.size() != extents.size() || *tile.probe % width != k % width) {
         continue;
       }
-      Shape at = foreign::index_at(static_cast<Size>(k / width), extents);
-      const Shape inside =
-          foreign::index_at(static_cast<Size>(*tile.probe / width), sought.type.extents);
+      Shape at = index_of(static_cast<Size>(k / width), extents);
+      const Shape inside = index_of(static_cast<Size>(*tile.probe / width), sought.type.extents);
       for (std::size_t i = 0; i < at.size(); ++i) at[i] -= inside[i];
       try_at(sought, tile, type, block, std::move(at));
     }
@@ -236,9 +236,9 @@ std::optional<Holding> Holdings::found(const Sought& sought, const ArrayType& ty
   for (const Tile& tile : sought.tiles) {
     if (!is_found(tile)) continue;
     for (const std::size_t d : tile.devices) out.boxes[d] = tile.box;
-    foreign::for_box(tile.box.extent, [&](const Shape& at) {
+    for_box(tile.box.extent, [&](const Shape& at) {
       const auto k =
-          static_cast<std::size_t>(foreign::dot(at, strides) + foreign::dot(tile.box.at, strides));
+          static_cast<std::size_t>(offset_of(at, strides) + offset_of(tile.box.at, strides));
       if (!covered[k]) ++count;
       covered[k] = true;
       return true;
@@ -267,10 +267,10 @@ std::optional<std::vector<Box>> Holdings::as_boxes_of(std::size_t reference,
     Shape most(rank, -1);
     Size count = 0;
     const auto see = [&](const Shape& at) {
-      const Size place = foreign::dot(at, strides) + foreign::dot(box.at, strides);
+      const Size place = offset_of(at, strides) + offset_of(box.at, strides);
       const auto found = places.find(from.block->words[static_cast<std::size_t>(place) * width]);
       if (found == places.end()) return false;
-      const Shape there = foreign::index_at(found->second, to.type.extents);
+      const Shape there = index_of(found->second, to.type.extents);
       for (std::size_t i = 0; i < rank; ++i) {
         least[i] = std::min(least[i], there[i]);
         most[i] = std::max(most[i], there[i]);
@@ -282,7 +282,7 @@ std::optional<std::vector<Box>> Holdings::as_boxes_of(std::size_t reference,
       out.push_back({.at = Shape(rank, 0), .extent = Shape(rank, 0)});
       continue;
     }
-    if (!foreign::for_box(box.extent, see)) return std::nullopt;
+    if (!for_box(box.extent, see)) return std::nullopt;
     Box made{.at = least, .extent = {}};
     Size volume = 1;
     for (std::size_t i = 0; i < rank; ++i) {

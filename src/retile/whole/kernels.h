@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "retile/core/walk.h"
 #include "retile/whole/array.h"
 #include "retile/whole/convolution.h"
 #include "retile/whole/loops.h"
@@ -335,7 +336,7 @@ class Kernels {
         places.clear();
       };
       for (Size b = 0; b < patches.batches(); ++b) {
-        for_each(patches.positions(), [&](const Shape& position) {
+        for_box(patches.positions(), [&](const Shape& position) {
           limits_.work(4 * patches.depth());
           patches.fill(operands[0]->words, g, b, position, rows.data() + places.size() * row,
                        width);
@@ -349,15 +350,6 @@ class Kernels {
 
   // Reductions.
 
-  /// Calls `look` with every place of a box.
-  template <typename Look>
-  static void for_each(const Shape& box, const Look& look) {
-    if (product_of(box) == 0) return;
-    foreign::for_box(box, [&](const Shape& at) {
-      look(at);
-      return true;
-    });
-  }
   void reduce(const Instruction& one, const std::vector<Block>& operands, const Outs& out) {
     const std::size_t count = operands.size() / 2;
     const Shape& shape = type(one.operands[0]).extents;
@@ -443,10 +435,10 @@ class Kernels {
     for (const WindowDim& dim : window) sizes.push_back(dim.size);
     ScalarProgram<Domain> program(module_.computations[one.calls[0]], domain_);
     std::size_t i = 0;
-    for_each(type(one.results[0]).extents, [&](const Shape& at) {
+    for_box(type(one.results[0]).extents, [&](const Shape& at) {
       limits_.work(product_of(sizes) * 16);
       std::vector<Number> sums = initial(one, operands, count);
-      for_each(sizes, [&](const Shape& inside) {
+      for_box(sizes, [&](const Shape& inside) {
         if (const auto offset = window_offset(window, at, inside, shape, strides)) {
           accumulate(program, one, operands, sums, static_cast<std::size_t>(*offset));
         }
@@ -481,10 +473,10 @@ class Kernels {
       set_number(out.words, k, width, number_at(operands[2]->words, 0, width));
     }
     std::size_t i = 0;
-    for_each(type(one.operands[1]).extents, [&](const Shape& at) {
+    for_box(type(one.operands[1]).extents, [&](const Shape& at) {
       limits_.work(product_of(sizes) * 16);
       std::optional<std::size_t> best;
-      for_each(sizes, [&](const Shape& inside) {
+      for_box(sizes, [&](const Shape& inside) {
         const auto offset = window_offset(window, at, inside, from.extents, strides);
         if (!offset) return;
         const auto here = static_cast<std::size_t>(*offset);
@@ -604,7 +596,7 @@ class Kernels {
     Shape box = shape;
     box[dim] = 1;
     const Shape strides = strides_of(shape);
-    for_each(box, [&](const Shape& at) { look(foreign::dot(at, strides)); });
+    for_box(box, [&](const Shape& at) { look(offset_of(at, strides)); });
   }
   void top_k(const Instruction& one, const std::vector<Block>& operands, const Outs& out) {
     const ArrayType& from = type(one.operands[0]);
@@ -677,16 +669,16 @@ class Kernels {
     Words words(static_cast<std::size_t>(product_of(shape)) * 2);
     const Shape strides = strides_of(from.extents);
     std::size_t i = 0;
-    for_each(shape, [&](const Shape& at) {
+    for_box(shape, [&](const Shape& at) {
       set_number(words, i++, 2, spectrum_at(operands[0]->words, from, detail, at, strides));
     });
     for (std::size_t dim = first; dim < rank; ++dim) transform(words, shape, dim, is_inverse);
     const std::size_t width = words_of(to.kind);
     const Shape all = strides_of(shape);
     i = 0;
-    for_each(to.extents, [&](const Shape& at) {
+    for_box(to.extents, [&](const Shape& at) {
       set_number(out.words, i++, width,
-                 number_at(words, static_cast<std::size_t>(foreign::dot(at, all)), 2));
+                 number_at(words, static_cast<std::size_t>(offset_of(at, all)), 2));
     });
   }
   /// A number of what is transformed: of half a spectrum the other half, too.
@@ -702,7 +694,7 @@ class Kernels {
       }
       is_conjugate = true;
     }
-    Number out = number_at(words, static_cast<std::size_t>(foreign::dot(at, strides)), width);
+    Number out = number_at(words, static_cast<std::size_t>(offset_of(at, strides)), width);
     if (width == 1) out.imaginary = domain_.from(0);
     if (is_conjugate) out.imaginary = domain_.neg(out.imaginary);
     return out;

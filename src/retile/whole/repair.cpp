@@ -5,6 +5,7 @@
 #include <set>
 
 #include "retile/core/division.h"
+#include "retile/core/walk.h"
 #include "retile/whole/blame.h"
 
 namespace retile::whole {
@@ -152,7 +153,7 @@ Held Repairs::tiles_of(ValueId value, const std::vector<Box>& boxes, ValueId in_
     auto made = new_array(limits_, tile);
     made->words = second_[in_place_of][d]->words;  // what lies behind the box stays
     Strided where = whole_of(array.extents);
-    where.offset = foreign::dot(boxes[d].at, where.strides);
+    where.offset = offset_of(boxes[d].at, where.strides);
     copy_box(first_[value][d]->words, where, made->words, whole_of(tile.extents), boxes[d].extent,
              words_of(tile.kind));
     out.push_back(std::move(made));

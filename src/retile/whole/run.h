@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "retile/core/layout.h"
+#include "retile/core/walk.h"
 #include "retile/whole/alike.h"
 #include "retile/whole/arguments.h"
 #include "retile/whole/array.h"
@@ -326,11 +327,11 @@ class Run {
       std::optional<Difference> out;
       Size elements = 0;
       Size differing = 0;
-      foreign::for_box(box.extent, [&](const Shape& at) {
+      for_box(box.extent, [&](const Shape& at) {
         Shape element = at;
         for (std::size_t i = 0; i < at.size(); ++i) element[i] += box.at[i];
-        const auto there = static_cast<std::size_t>(foreign::dot(element, wide)) * width;
-        const auto here = static_cast<std::size_t>(foreign::dot(at, narrow)) * width;
+        const auto there = static_cast<std::size_t>(offset_of(element, wide)) * width;
+        const auto here = static_cast<std::size_t>(offset_of(at, narrow)) * width;
         ++elements;
         for (std::size_t w = 0; w < width; ++w) {
           const Word a = whole.words[there + w];

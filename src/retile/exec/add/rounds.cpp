@@ -5,6 +5,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/index.h"
+#include "retile/core/walk.h"
 
 namespace retile::add {
 namespace {
@@ -118,7 +119,7 @@ void RoundsOf::find(const Sums& sums, const Rounds& rounds, const DeviceShapes& 
       }
       if (source != process_) continue;
       sent_[index(owner)].push_back({position, elements, packs.size(), share.begin});
-      const Shape at = place_of(term.element, in_tiles.of(source));
+      const Shape at = index_of(term.element, in_tiles.of(source));
       packs.push_back({owner, source, at, at, box.shape});
     }
     for (const Term& target : box.targets) {
@@ -127,7 +128,7 @@ void RoundsOf::find(const Sums& sums, const Rounds& rounds, const DeviceShapes& 
       }
       if (target.device != process_) continue;
       taken_[index(owner)].push_back({position, elements, takes.size(), share.begin});
-      const Shape at = place_of(target.element, out_tiles.of(target.device));
+      const Shape at = index_of(target.element, out_tiles.of(target.device));
       takes.push_back({target.device, owner, at, at, box.shape});
     }
     if (owner != process_) return;

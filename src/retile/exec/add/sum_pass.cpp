@@ -5,6 +5,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/index.h"
+#include "retile/core/walk.h"
 #include "retile/exec/copy/runs.h"
 #include "retile/exec/copy/stores.h"
 

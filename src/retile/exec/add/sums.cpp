@@ -10,6 +10,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/index.h"
+#include "retile/core/walk.h"
 #include "retile/exec/add/order.h"
 #include "retile/program/uneven.h"
 
@@ -267,8 +268,7 @@ Sums Composition::finish() && {
   for (Size d = 0; d < program_.devices; ++d) {
     const Shape strides = strides_of(shapes_.back().of(d));
     for (Piece& piece : tiles_[index(d)]) {
-      Term target{d, 0};
-      for (std::size_t i = 0; i < strides.size(); ++i) target.element += piece.at[i] * strides[i];
+      const Term target{d, offset_of(piece.at, strides)};
       // What nobody has to read everybody makes for itself.
       const bool is_neutral = std::none_of(piece.terms.begin(), piece.terms.end(),
                                            [](const Term& term) { return term.is_element(); });
@@ -289,21 +289,6 @@ Sums Composition::finish() && {
 }
 
 }  // namespace
-
-Shape strides_of(const Shape& tile) {
-  Shape out(tile.size(), 1);
-  for (std::size_t i = tile.size(); i-- > 1;) out[i - 1] = out[i] * tile[i];
-  return out;
-}
-
-Shape place_of(Size element, const Shape& tile) {
-  Shape out(tile.size(), 0);
-  for (std::size_t i = tile.size(); i-- > 0;) {
-    out[i] = element % tile[i];
-    element /= tile[i];
-  }
-  return out;
-}
 
 Result<Sums> sums_of(const Program& program, const std::vector<DeviceShapes>& shapes,
                      Size most_bytes) {

@@ -48,9 +48,4 @@ struct Sums {
 [[nodiscard]] Result<Sums> sums_of(const Program& program, const std::vector<DeviceShapes>& shapes,
                                    Size most_bytes = Size{512} << 20);
 
-/// The strides of a tile in C order, in elements.
-[[nodiscard]] Shape strides_of(const Shape& tile);
-/// The element's place in its tile.
-[[nodiscard]] Shape place_of(Size element, const Shape& tile);
-
 }  // namespace retile::add

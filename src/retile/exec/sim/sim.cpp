@@ -13,6 +13,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/element_type.h"
+#include "retile/core/walk.h"
 #include "retile/exec/add/adder.h"
 #include "retile/exec/add/order.h"
 #include "retile/program/apply.h"
@@ -171,8 +172,7 @@ void move(const Transfer& transfer, bool adds, State& state, Tiles& tiles) {
   const Tile& from = state.tiles[static_cast<std::size_t>(transfer.source)];
   Tile& to = tiles[static_cast<std::size_t>(transfer.target)];
   Shape at(rank, 0);  // within the box
-  bool done = false;
-  while (!done) {
+  do {
     Size source = 0;
     Size target = 0;
     for (std::size_t k = 0; k < rank; ++k) {
@@ -189,10 +189,7 @@ void move(const Transfer& transfer, bool adds, State& state, Tiles& tiles) {
     if (transfer.source != transfer.target) {
       state.received_bytes[static_cast<std::size_t>(transfer.target)] += state.element_bytes;
     }
-    std::size_t k = rank;
-    while (k > 0 && ++at[k - 1] == transfer.shape[k - 1]) at[--k] = 0;
-    done = k == 0;
-  }
+  } while (advance(at, transfer.shape));
 }
 
 Tiles moved(const std::vector<Transfer>& transfers, State& state) {

@@ -5,6 +5,7 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/index.h"
+#include "retile/core/walk.h"
 #include "retile/foreign/cells.h"
 
 namespace retile::foreign::dtensor {

@@ -4,6 +4,9 @@
 #include <map>
 #include <utility>
 
+#include "retile/core/digits.h"
+#include "retile/core/walk.h"
+
 namespace retile::foreign::mlir {
 
 Size device_at(const PlacedMesh& mesh, Size position) {
@@ -55,7 +58,7 @@ Spread spread_of(const Sharding& sharding, const Shape& global) {
       const auto digit = digit_of(mesh, part);
       if (digit && digit->size > 1) list.push_back(*digit);
     }
-    return merged(list);
+    return joined(list);
   };
   for (const CutDim& dim : sharding.dims) out.dims.push_back(digits(dim.parts));
   out.addends = digits(sharding.addends);
@@ -89,24 +92,6 @@ Shape key_of(const Spread& spread, Size position) {
   return out;
 }
 
-/// Calls a function for all numbers from `first` to below `last`, in every dimension.
-template <typename Call>
-void for_all_between(const Shape& first, const Shape& last, const Call& call) {
-  for (std::size_t k = 0; k < first.size(); ++k) {
-    if (first[k] >= last[k]) return;
-  }
-  Shape at = first;
-  while (true) {
-    call(at);
-    std::size_t k = at.size();
-    while (k > 0 && ++at[k - 1] == last[k - 1]) {
-      --k;
-      at[k] = first[k];
-    }
-    if (k == 0) return;
-  }
-}
-
 }  // namespace
 
 std::optional<Assemble> assembly(const Spread& before, const Spread& after) {
@@ -125,16 +110,17 @@ std::optional<Assemble> assembly(const Spread& before, const Spread& after) {
     Shape begin(rank, 0);
     Shape end(rank, 0);
     Shape first(rank, 0);
-    Shape last(rank, 0);
+    Shape tiles(rank, 0);
     for (std::size_t k = 0; k < rank; ++k) {
       begin[k] = std::min(key[k] * fresh[k], after.global[k]);
       end[k] = std::min(begin[k] + fresh[k], after.global[k]);
       first[k] = begin[k] / old[k];
-      last[k] = begin[k] == end[k] ? first[k] : (end[k] - 1) / old[k] + 1;
+      tiles[k] = begin[k] == end[k] ? 0 : (end[k] - 1) / old[k] + 1 - first[k];
     }
     const Shape own = key_of(before, p);
-    for_all_between(first, last, [&](const Shape& tile) {
+    for_box(tiles, [&](Shape tile) {
       if (++count > most_pieces) return;
+      for (std::size_t k = 0; k < rank; ++k) tile[k] += first[k];
       Assemble::Piece piece{.source = 0, .from = {}, .to = {}, .extents = {}};
       for (std::size_t k = 0; k < rank; ++k) {
         const Size low = std::max(begin[k], tile[k] * old[k]);
@@ -198,19 +184,6 @@ bool take_out(std::vector<Digit>& from, const std::vector<Digit>& digits) {
   }
   from = std::move(rest);
   return true;
-}
-
-std::vector<Digit> merged(const std::vector<Digit>& digits) {
-  std::vector<Digit> out;
-  for (const Digit& digit : digits) {
-    if (digit.size == 1) continue;
-    if (!out.empty() && out.back().stride * out.back().size == digit.stride) {
-      out.back().size *= digit.size;
-    } else {
-      out.push_back(digit);
-    }
-  }
-  return out;
 }
 
 }  // namespace retile::foreign::mlir

@@ -49,7 +49,5 @@ struct Spread {
 [[nodiscard]] bool take_minor(std::vector<Digit>& from, const std::vector<Digit>& digits);
 /// Takes digits out, wherever they stand, or parts of digits; false where they do not stand there.
 [[nodiscard]] bool take_out(std::vector<Digit>& from, const std::vector<Digit>& digits);
-/// Digits that go on from each other are one.
-[[nodiscard]] std::vector<Digit> merged(const std::vector<Digit>& digits);
 
 }  // namespace retile::foreign::mlir

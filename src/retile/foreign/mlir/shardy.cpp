@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "retile/core/digits.h"
 #include "retile/core/index.h"
 #include "retile/core/names.h"
 #include "retile/core/primes.h"
@@ -303,7 +304,7 @@ class ShardyReader {
     std::vector<Digit>& digits = out_.dims[dim];
     const std::vector<Digit> minor = axes.minor_first();
     digits.insert(digits.begin(), minor.begin(), minor.end());
-    digits = merged(digits);
+    digits = joined(digits);
     if (!layout_of(out_)) fail_axes(axes, "the operand uses these axes already, or they meet");
   }
   void drop_addends(const WrittenDigits& axes) {

@@ -1,9 +1,10 @@
-// Nested loops over a box of numbers that lies in several arrays at once. Private to this room.
+// Arrays in C order: strides, numbers of elements, and walks over boxes of them.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -11,16 +12,52 @@
 
 namespace retile {
 
-/// Strides of an array in C order.
-[[nodiscard]] inline Shape row_major(const Shape& extents) {
+/// How far apart the neighbours along each dimension of an array lie.
+/// Precondition: the array has fewer than 2^63 elements.
+[[nodiscard]] inline Shape strides_of(const Shape& extents) {
   Shape out(extents.size(), 1);
   for (std::size_t k = extents.size(); k-- > 1;) out[k - 1] = out[k] * extents[k];
   return out;
 }
 
-/// The number of a block, or of an element, in an array with these strides.
-[[nodiscard]] inline Size number_of(const Shape& at, const Shape& strides) {
+/// How far behind the first element of an array with these strides the one at an index lies.
+[[nodiscard]] inline Size offset_of(const Shape& at, const Shape& strides) {
   return std::inner_product(at.begin(), at.end(), strides.begin(), Size{0});
+}
+
+/// The index of the element with a number.
+/// Precondition: extents >= 1.
+[[nodiscard]] inline Shape index_of(Size number, const Shape& extents) {
+  Shape out(extents.size());
+  for (std::size_t k = extents.size(); k-- > 0; number /= extents[k]) out[k] = number % extents[k];
+  return out;
+}
+
+/// Goes on to the next index of a box of these extents. False behind the last one, where `at` is the
+/// first one again.
+/// Precondition: `at` lies in the box.
+inline bool advance(Shape& at, const Shape& extents) {
+  std::size_t k = at.size();
+  while (k > 0 && ++at[k - 1] == extents[k - 1]) at[--k] = 0;
+  return k > 0;
+}
+
+/// Calls `look` for every index of a box until it says no, if it says anything; whether it never did. A box of
+/// rank 0 has one index, and one with an extent of 0 has none.
+template <typename Look>
+bool for_box(const Shape& extents, const Look& look) {
+  for (const Size extent : extents) {
+    if (extent == 0) return true;
+  }
+  Shape at(extents.size(), 0);
+  do {
+    if constexpr (std::is_void_v<std::invoke_result_t<const Look&, const Shape&>>) {
+      look(std::as_const(at));
+    } else {
+      if (!look(std::as_const(at))) return false;
+    }
+  } while (advance(at, extents));
+  return true;
 }
 
 /// A row: where it begins in each array, how long it is, and how far apart its numbers lie.
