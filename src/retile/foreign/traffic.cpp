@@ -1,27 +1,20 @@
 #include "retile/foreign/traffic.h"
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
-#include "retile/core/cases.h"
+#include "retile/core/capped.h"
+#include "retile/core/collective_cost.h"
 #include "retile/foreign/dtensor/trace.h"
 #include "retile/operations/element.h"
 
 namespace retile::foreign {
 namespace {
 
-Size capped_sum(Size a, Size b) {
-  return checked_add(a, b).value_or(std::numeric_limits<Size>::max());
-}
-Size capped_product(Size a, Size b) {
-  return checked_mul(a, b).value_or(std::numeric_limits<Size>::max());
-}
-
 /// What one operation costs, and how much every device gets; of a permutation only its targets.
 struct Share {
-  Size cost = 0;
-  Size received = 0;
+  Capped cost = {};
+  Capped received = {};
   const CollectivePermute* permutation = nullptr;
   const Assemble* assembly = nullptr;
   const Ranks* ranks = nullptr;
@@ -37,32 +30,29 @@ class Counter {
   }
 
  private:
-  [[nodiscard]] Size size(ValueId value) const {
-    return checked_product(function_.values[value].type.extents)
-        .value_or(std::numeric_limits<Size>::max());
+  [[nodiscard]] Capped size(ValueId value) const {
+    return {checked_product(function_.values[value].type.extents).value_or(Capped::most)};
   }
-  [[nodiscard]] Size operands(const Operation& operation) const {
-    return capped_product(size(operation.operands.front()),
-                          static_cast<Size>(operation.operands.size()));
+  [[nodiscard]] Capped operands(const Operation& operation) const {
+    return size(operation.operands.front()) * Capped{static_cast<Size>(operation.operands.size())};
   }
-  [[nodiscard]] static Size members(const Groups& groups) {
-    return static_cast<Size>(groups.front().size());
+  [[nodiscard]] Share of_groups(CollectiveKind kind, const Groups& groups,
+                                const Operation& operation) const {
+    const auto members = static_cast<Size>(groups.front().size());
+    if (members == 1) return {};
+    const Capped all = operands(operation);
+    return {.cost = collective_cost(kind, all, size(operation.results.front())),
+            .received = collective_received(kind, all, Capped{members})};
   }
   template <typename Local>
   [[nodiscard]] Share of(const Local&, const Operation&) const {
     return {};
   }
   [[nodiscard]] Share of(const AllGather& action, const Operation& operation) const {
-    const Size n = members(action.groups);
-    if (n == 1) return {};
-    return {.cost = size(operation.results.front()),
-            .received = capped_product(operands(operation), n - 1)};
+    return of_groups(CollectiveKind::gather, action.groups, operation);
   }
   [[nodiscard]] Share of(const AllToAll& action, const Operation& operation) const {
-    const Size n = members(action.groups);
-    const Size all = operands(operation);
-    if (n == 1) return {};
-    return {.cost = all, .received = all - all / n};
+    return of_groups(CollectiveKind::all_to_all, action.groups, operation);
   }
   [[nodiscard]] Share of(const CollectivePermute& action, const Operation& operation) const {
     const bool moves = std::any_of(action.pairs.begin(), action.pairs.end(),
@@ -71,21 +61,15 @@ class Counter {
     return {.cost = operands(operation), .received = operands(operation), .permutation = &action};
   }
   [[nodiscard]] Share of(const AllReduce& action, const Operation& operation) const {
-    const Size n = members(action.groups);
-    const Size all = operands(operation);
-    if (n == 1) return {};
-    return {.cost = capped_product(2, all), .received = capped_product(2, all - all / n)};
+    return of_groups(CollectiveKind::all_reduce, action.groups, operation);
   }
   [[nodiscard]] Share of(const ReduceScatter& action, const Operation& operation) const {
-    const Size n = members(action.groups);
-    const Size all = operands(operation);
-    if (n == 1) return {};
-    return {.cost = all, .received = all - all / n};
+    return of_groups(CollectiveKind::reduce_scatter, action.groups, operation);
   }
 
   [[nodiscard]] Share of(const Assemble& action, const Operation& operation) const {
     for (std::size_t device = 0; device < action.pieces.size(); ++device) {
-      if (received(action, device) == 0) continue;
+      if (received(action, device).value == 0) continue;
       return {.cost = size(operation.results.front()), .assembly = &action};
     }
     return {};
@@ -93,24 +77,23 @@ class Counter {
   [[nodiscard]] Share of(const Ranks& action, const Operation&) const {
     Share out{.ranks = &action};
     for (std::size_t rank = 0; rank < action.trace->ranks.size(); ++rank) {
-      out.cost = std::max(out.cost, action.trace->traffic(rank).first);
+      out.cost = std::max(out.cost, Capped{action.trace->traffic(rank).first});
     }
     return out;
   }
 
  public:
   /// What a device gets of others.
-  [[nodiscard]] static Size received(const Share& share, std::size_t device) {
+  [[nodiscard]] static Capped received(const Share& share, std::size_t device) {
     if (share.assembly != nullptr) return received(*share.assembly, device);
-    if (share.ranks != nullptr) return share.ranks->trace->traffic(device).second;
+    if (share.ranks != nullptr) return {share.ranks->trace->traffic(device).second};
     return share.received;
   }
-  [[nodiscard]] static Size received(const Assemble& action, std::size_t device) {
-    Size out = 0;
+  [[nodiscard]] static Capped received(const Assemble& action, std::size_t device) {
+    Capped out;
     for (const Assemble::Piece& piece : action.pieces[device]) {
       if (piece.source == static_cast<Size>(device)) continue;
-      out = capped_sum(out,
-                       checked_product(piece.extents).value_or(std::numeric_limits<Size>::max()));
+      out = out + Capped{checked_product(piece.extents).value_or(Capped::most)};
     }
     return out;
   }
@@ -124,20 +107,20 @@ class Counter {
 Traffic traffic_of(const Function& function) {
   const Counter counter(function);
   const auto devices = static_cast<std::size_t>(function.devices);
-  std::vector<Size> elements(devices, 0);
-  std::vector<Size> bytes(devices, 0);
-  Traffic out;
+  std::vector<Capped> elements(devices);
+  std::vector<Capped> bytes(devices);
+  Capped cost;
   for (const Operation& operation : function.operations) {
     const Share share = counter.share(operation);
-    if (share.received == 0 && share.cost == 0) continue;
-    out.cost = capped_sum(out.cost, share.cost);
+    if (share.received.value == 0 && share.cost.value == 0) continue;
+    cost = cost + share.cost;
     const Size width =
         element_kind(function.values[operation.results.front()].type.element).bytes();
     const auto receive = [&](Size device) {
       const auto k = static_cast<std::size_t>(device);
-      const Size received = Counter::received(share, k);
-      elements[k] = capped_sum(elements[k], received);
-      bytes[k] = capped_sum(bytes[k], capped_product(received, width));
+      const Capped received = Counter::received(share, k);
+      elements[k] = elements[k] + received;
+      bytes[k] = bytes[k] + received * Capped{width};
     };
     if (share.permutation != nullptr) {
       for (const auto& [source, target] : share.permutation->pairs) {
@@ -147,9 +130,9 @@ Traffic traffic_of(const Function& function) {
       for (Size device = 0; device < function.devices; ++device) receive(device);
     }
   }
-  out.received = *std::max_element(elements.begin(), elements.end());
-  out.received_bytes = *std::max_element(bytes.begin(), bytes.end());
-  return out;
+  return {.cost = cost.value,
+          .received = std::max_element(elements.begin(), elements.end())->value,
+          .received_bytes = std::max_element(bytes.begin(), bytes.end())->value};
 }
 
 }  // namespace retile::foreign

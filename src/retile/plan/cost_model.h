@@ -4,6 +4,7 @@
 // it has.
 #pragma once
 
+#include "retile/core/collective_cost.h"
 #include "retile/core/problem.h"
 #include "retile/core/size.h"
 #include "retile/plan/plan.h"
@@ -23,32 +24,29 @@ class Prices {
   constexpr Prices(CostModel model, Size devices, Size element_bytes)
       : received_(model == CostModel::bytes), devices_(devices), element_bytes_(element_bytes) {}
 
-  /// \paper Fig. 11; received: all but the own one of n parts
   template <class Number>
   [[nodiscard]] constexpr Number alltoall(Number tile, Size n) const {
-    return received_ ? tile - tile / n : tile;
+    return price(CollectiveKind::all_to_all, tile, n);
   }
   template <class Number>
   [[nodiscard]] constexpr Number allgather(Number tile, Size n) const {
-    return received_ ? tile * (n - 1) : tile * n;
+    return price(CollectiveKind::gather, tile, n);
   }
   template <class Number>
   [[nodiscard]] constexpr Number allpermute(Number tile) const {
-    return tile;
+    return price(CollectiveKind::permute, tile, 1);
   }
-  /// An alltoall out of the addends.
   template <class Number>
   [[nodiscard]] constexpr Number reducescatter(Number tile, Size n) const {
-    return alltoall(tile, n);
+    return price(CollectiveKind::reduce_scatter, tile, n);
   }
-  /// A reducescatter and an allgather, of pieces as equal as can be.
   template <class Number>
   [[nodiscard]] constexpr Number allreduce(Number tile, Size n) const {
-    return received_ ? 2 * (tile - tile / n) : 2 * tile;
+    return price(CollectiveKind::all_reduce, tile, n);
   }
   template <class Number>
-  [[nodiscard]] constexpr Number dynslice(Number) const {
-    return 0;
+  [[nodiscard]] constexpr Number dynslice(Number tile) const {
+    return price(CollectiveKind::slice, tile, 1);
   }
 
   /// Into so many parts a tile is cut to count prices in: every factor on the mesh divides it.
@@ -79,6 +77,14 @@ class Prices {
   }
 
  private:
+  template <class Number>
+  [[nodiscard]] constexpr Number price(CollectiveKind kind, Number tile, Size n) const {
+    const auto members = static_cast<Number>(n);
+    if (received_) return collective_received(kind, tile, members);
+    // A gathered tile alone is known to be no larger than the array.
+    return collective_cost(kind, tile, kind == CollectiveKind::gather ? tile * members : tile);
+  }
+
   bool received_;
   Size devices_;
   Size element_bytes_;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "retile/core/assert.h"
+#include "retile/core/collective_cost.h"
 #include "retile/plan/joined_steps.h"
 #include "retile/plan/lacking.h"
 #include "retile/plan/nesting.h"
@@ -125,20 +126,22 @@ Size size_of(const Shape& tile) {
 }
 
 /// What a step costs by Fig. 11.
-Size cost_of(Collective op, Size before, Size after) {
+CollectiveKind kind_of(Collective op) {
   switch (op) {
     case Collective::dynslice:
-      return 0;
+      return CollectiveKind::slice;
     case Collective::alltoall:
+      return CollectiveKind::all_to_all;
     case Collective::allpermute:
+      return CollectiveKind::permute;
     case Collective::reducescatter:
-      return before;
+      return CollectiveKind::reduce_scatter;
     case Collective::allreduce:
-      return 2 * before;
+      return CollectiveKind::all_reduce;
     case Collective::allgather:
       break;
   }
-  return after;
+  return CollectiveKind::gather;
 }
 
 /// What the steps cost but for permutations.
@@ -210,7 +213,7 @@ Result<Totals> totals_of(std::vector<PlanStep>& steps, const Problem& even, cons
     const Result<Shape> tile = tile_after(dims, before, now);
     if (!tile) return tl::unexpected(tile.error());
     const Size after = size_of(*tile);
-    step.cost = cost_of(step.op, size, after);
+    step.cost = collective_cost(kind_of(step.op), size, after);
     out.cost += step.cost;
     out.height = std::max(out.height, after);
     out.valley = std::min(out.valley, after);

@@ -7,7 +7,9 @@
 
 #include "coverage.h"
 #include "retile/core/assert.h"
+#include "retile/core/capped.h"
 #include "retile/core/cases.h"
+#include "retile/core/collective_cost.h"
 #include "retile/program/over_dims.h"
 
 namespace retile {
@@ -460,19 +462,26 @@ bool moves_nothing(const Step& step, const Deadline& deadline) {
 }
 
 std::optional<Size> step_cost(const Step& step, Size before, Size after, const Deadline& deadline) {
-  using Cost = std::optional<Size>;
-  const Cost moved = match(
-      step.op, [](const Dynslice&) -> Cost { return 0; },
-      [after](const Allgather&) -> Cost { return after; },
-      [before](const Alltoall&) -> Cost { return before; },
-      [before](const Allpermute&) -> Cost { return before; },
-      [after](const Exchange& op) -> Cost { return op.add ? most_added(op.transfers) : after; },
-      [before](const Reducescatter&) -> Cost { return before; },
-      [before](const Allreduce&) { return checked_mul(before, 2); },
-      [](const Unreduce&) -> Cost { return 0; }, [](const Embed&) -> Cost { return 0; },
-      [after](const AllgatherDims&) -> Cost { return after; },
-      [before](const AlltoallDims&) -> Cost { return before; });
-  return moved == 0 || moves_nothing(step, deadline) ? Cost(0) : moved;
+  const auto of = [&](CollectiveKind kind) {
+    return collective_cost(kind, Capped{before}, Capped{after});
+  };
+  const Capped cost = match(
+      step.op, [&](const Dynslice&) { return of(CollectiveKind::slice); },
+      [&](const Allgather&) { return of(CollectiveKind::gather); },
+      [&](const Alltoall&) { return of(CollectiveKind::all_to_all); },
+      [&](const Allpermute&) { return of(CollectiveKind::permute); },
+      [&](const Exchange& op) {
+        return op.add ? Capped{most_added(op.transfers).value_or(Capped::most)}
+                      : of(CollectiveKind::gather);
+      },
+      [&](const Reducescatter&) { return of(CollectiveKind::reduce_scatter); },
+      [&](const Allreduce&) { return of(CollectiveKind::all_reduce); },
+      [&](const Unreduce&) { return of(CollectiveKind::slice); },
+      [&](const Embed&) { return of(CollectiveKind::slice); },
+      [&](const AllgatherDims&) { return of(CollectiveKind::gather); },
+      [&](const AlltoallDims&) { return of(CollectiveKind::all_to_all); });
+  if (cost.value == 0 || moves_nothing(step, deadline)) return 0;
+  return cost.is_capped() ? std::nullopt : std::optional(cost.value);
 }
 
 }  // namespace retile

@@ -24,7 +24,7 @@ tl::expected<DeviceShapes, Refusal> shapes_after(const Step& step, const DeviceS
     if (!shape) return tl::unexpected(shape.error());
     return DeviceShapes(*std::move(shape));
   }
-  auto after = tiles_after(step, before.each());
+  auto after = tiles_after(step, before.of_all(devices));
   if (!after) return tl::unexpected(after.error());
   return DeviceShapes(*std::move(after));
 }

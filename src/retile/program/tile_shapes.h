@@ -1,6 +1,7 @@
 // The tiles that a Program makes on its way, for those who run it.
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <optional>
 #include <utility>
@@ -27,8 +28,10 @@ class DeviceShapes {
   [[nodiscard]] const Shape& of(Size device) const {
     return alike() ? largest_ : each_[static_cast<std::size_t>(device)];
   }
-  /// Of all devices. Precondition: not alike.
-  [[nodiscard]] const TileShapes& each() const { return each_; }
+  /// Of so many devices, which are all of them.
+  [[nodiscard]] TileShapes of_all(Size devices) const {
+    return alike() ? TileShapes(static_cast<std::size_t>(devices), largest_) : each_;
+  }
   /// That with the most elements.
   [[nodiscard]] const Shape& largest() const { return largest_; }
 

@@ -1,18 +1,36 @@
 #include "retile/whole/traffic.h"
 
 #include <algorithm>
-#include <limits>
 
+#include "retile/core/capped.h"
+#include "retile/core/collective_cost.h"
 #include "retile/core/index.h"
 #include "retile/whole/array.h"
 
 namespace retile::whole {
 namespace {
 
-constexpr Size uncountable = std::numeric_limits<Size>::max();
+CollectiveKind kind_of(const Instruction& one) {
+  switch (one.id) {
+    case Id::all_gather:
+      return CollectiveKind::gather;
+    case Id::all_reduce:
+      return CollectiveKind::all_reduce;
+    case Id::reduce_scatter:
+      return CollectiveKind::reduce_scatter;
+    case Id::collective_permute:
+      return CollectiveKind::permute;
+    case Id::collective_broadcast:
+      return CollectiveKind::broadcast;
+    default:
+      break;
+  }
+  return CollectiveKind::all_to_all;
+}
 
-Size capped_sum(Size a, Size b) { return checked_add(a, b).value_or(uncountable); }
-Size capped_product(Size a, Size b) { return checked_mul(a, b).value_or(uncountable); }
+Capped count_capped(const ArrayType& type) {
+  return {checked_product(type.extents).value_or(Capped::most)};
+}
 
 /// Adds what every device of the groups gets of an array that it has.
 class Counter {
@@ -20,53 +38,35 @@ class Counter {
   Counter(const Instruction& one, Transfer& out) : one_(one), out_(out) {}
 
   void add(const ArrayType& operand, const ArrayType& result) {
-    const Size has = checked_product(operand.extents).value_or(uncountable);
-    const Size gets = checked_product(result.extents).value_or(uncountable);
-    const Size width = operand.kind.bytes();
+    const Capped has = count_capped(operand);
+    const Capped width{operand.kind.bytes()};
+    const CollectiveKind kind = kind_of(one_);
+    const Capped cost = collective_cost(kind, has, count_capped(result));
+    bool moves = false;
     if (const auto* detail = std::get_if<PairsDetail>(&one_.detail)) {
-      bool moves = false;
       for (const auto& [source, target] : detail->pairs) {
         if (source == target) continue;
         moves = true;
-        receive(target, capped_product(has, width));
+        receive(target, has * width);
       }
-      if (moves) out_.cost = capped_sum(out_.cost, has);
-      return;
-    }
-    Size cost = 0;
-    for (const std::vector<Size>& group : std::get<GroupsDetail>(one_.detail).groups) {
-      const auto n = static_cast<Size>(group.size());
-      if (n < 2) continue;
-      cost = std::max(cost, cost_of(has, gets));
-      for (const Size device : group) {
-        const bool is_root = device == group.front();
-        receive(device, capped_product(received(has, n, is_root), width));
+    } else {
+      for (const std::vector<Size>& group : std::get<GroupsDetail>(one_.detail).groups) {
+        const auto n = static_cast<Size>(group.size());
+        if (n < 2) continue;
+        moves = true;
+        for (const Size device : group) {
+          const bool gives = kind == CollectiveKind::broadcast && device == group.front();
+          if (!gives) receive(device, collective_received(kind, has, Capped{n}) * width);
+        }
       }
     }
-    out_.cost = capped_sum(out_.cost, cost);
+    if (moves) out_.cost = (Capped{out_.cost} + cost).value;
   }
 
  private:
-  void receive(Size device, Size bytes) {
+  void receive(Size device, Capped bytes) {
     Size& all = out_.received[index(device)];
-    all = capped_sum(all, bytes);
-  }
-  [[nodiscard]] Size cost_of(Size has, Size gets) const {
-    if (one_.id == Id::all_gather) return gets;
-    return one_.id == Id::all_reduce ? capped_product(2, has) : has;
-  }
-  /// Elements that a device of a group of n gets of others.
-  [[nodiscard]] Size received(Size has, Size n, bool is_root) const {
-    switch (one_.id) {
-      case Id::all_gather:
-        return capped_product(has, n - 1);
-      case Id::all_reduce:  // a reduce-scatter and an all-gather
-        return capped_product(2, has - has / n);
-      case Id::collective_broadcast:
-        return is_root ? 0 : has;
-      default:
-        return has - has / n;
-    }
+    all = (Capped{all} + bytes).value;
   }
 
   const Instruction& one_;
@@ -76,9 +76,9 @@ class Counter {
 }  // namespace
 
 Size Transfer::bytes() const {
-  Size out = 0;
-  for (const Size one : received) out = capped_sum(out, one);
-  return out;
+  Capped out;
+  for (const Size one : received) out = out + Capped{one};
+  return out.value;
 }
 
 Size Transfer::most_bytes() const {

@@ -11,11 +11,6 @@
 namespace retile::add {
 namespace {
 
-/// The shapes of all tiles, whatever form they have.
-TileShapes each_of(const DeviceShapes& shapes, Size devices) {
-  return shapes.alike() ? TileShapes(index(devices), shapes.largest()) : shapes.each();
-}
-
 std::vector<Size> ranks_after(const Step& step, const TileShapes& before,
                               const std::vector<Size>& ranks, Size none) {
   const auto moves = moves_of(step, before);
@@ -49,7 +44,7 @@ std::vector<std::vector<Size>> ranks_before_steps(const Program& program,
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     std::vector<Size> next;
     if (i + 1 < program.steps.size()) {
-      next = ranks_after(program.steps[i], each_of(shapes[i], program.devices), ranks, none);
+      next = ranks_after(program.steps[i], shapes[i].of_all(program.devices), ranks, none);
     }
     out.push_back(std::exchange(ranks, std::move(next)));
   }

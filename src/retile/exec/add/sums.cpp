@@ -254,8 +254,7 @@ Result<void> Composition::apply(std::size_t step) {
   const Size listed = transfer_bytes(it.op);
   if (auto held = hold(listed); !held) return held;
   const DeviceShapes& before = shapes_[step];
-  auto moves = moves_of(
-      it, before.alike() ? TileShapes(index(program_.devices), before.largest()) : before.each());
+  auto moves = moves_of(it, before.of_all(program_.devices));
   RETILE_ASSERT(moves.has_value(), "tile_shapes() has seen that the step can be applied");
   const auto manner = manner_of(it.op);
   if (manner) put_in_order(moves->transfers, ranks_[step]);

@@ -211,7 +211,7 @@ Tiles apply(const OverDims auto& /*step*/, State& /*state*/) {
 /// A step on tiles that are not all alike.
 /// \param ranks  of the tiles, where the Program has addends
 Tiles apply_uneven(const Step& step, const std::vector<Size>& ranks, State& state) {
-  auto moves = moves_of(step, state.before->each());
+  auto moves = moves_of(step, state.before->of_all(static_cast<Size>(state.tiles.size())));
   RETILE_ASSERT(moves.has_value(), "tile_shapes() has seen that the step can be applied");
   const auto manner = add::manner_of(step.op);
   if (!manner) return moved(moves->transfers, state);
