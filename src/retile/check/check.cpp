@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "retile/check/addends.h"
+#include "retile/check/added.h"
+#include "retile/check/arrays.h"
 #include "retile/check/judge.h"
-#include "retile/check/uneven.h"
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
 #include "retile/program/apply.h"
@@ -59,10 +59,14 @@ std::optional<Verdict> right_along_one_dim(const Program& program, const CheckOp
 
 Verdict check(const Program& program, const CheckOptions& options) {
   assert_well_formed(program);
-  if (has_addends(program)) return check_addends(program, options);
+  if (const auto addition = addition_of(program)) {
+    const Limits limits = limits_of(options);
+    return judged(program, limits, *sums_of(program.from, *addition, limits));
+  }
   if (const auto verdict = right_along_one_dim(program, options)) return *verdict;
-  if (!is_even(program)) return check_uneven(program, options);
-  return check_with(program, options, Forms{});
+  if (is_even(program)) return check_with(program, options, Forms{});
+  const Limits limits = limits_of(options);
+  return judged(program, limits, *arrays_of(program.from, limits));
 }
 
 }  // namespace retile

@@ -1,11 +1,11 @@
 #include "retile/check/judge.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
-#include "retile/check/ruling.h"
-#include "retile/check/state.h"
+#include "retile/core/index.h"
 #include "retile/program/apply.h"
 
 namespace retile {
@@ -24,91 +24,129 @@ Limits limits_of(const CheckOptions& options) {
 
 namespace {
 
-/// A tile of another shape on device 0.
-Witness other_shape(const State& state, const Shape& expected, const std::optional<Shape>& base) {
-  return shape_witness(state.tile(), expected, base,
-                       [&state](const Shape& at) { return state.held(0, at); });
-}
-
-/// How a map claim fails, if it does.
-std::optional<Witness> broken_claim(const Claims& claims, const State& state) {
-  if (claims.map) {
-    const Shape& tile = claims.map->tile();
-    if (tile != state.tile()) return other_shape(state, tile, claims.map->base_offset(0));
-    if (auto witness = state.difference(*claims.map)) return witness;
-  }
-  if (!claims.at) return std::nullopt;
-  return state.difference(columns_of_rows(state.devices(), state.rank(), *claims.at));
-}
-
-class Judge final : Ruling {
+/// Functions that return whether the replay goes on have written the verdict when it does not.
+class Judge {
  public:
-  Judge(const Program& program, const Limits& limits) : Ruling(program, limits) {}
+  Judge(const Program& program, const Limits& limits, Holding& holding)
+      : program_(program),
+        limits_(limits),
+        holding_(holding),
+        tile_size_(program.from.tile_size()) {
+    verdict_.steps = static_cast<Size>(program.steps.size());
+    verdict_.bound = std::max(program.from.tile_size(), program.to.tile_size());
+    verdict_.height = verdict_.bound;
+  }
 
-  Verdict judge(const Forms& forms) {
-    bool goes_on = starts(forms);
-    for (Size number = 0; goes_on && number < verdict().steps; ++number) goes_on = passes(number);
-    if (goes_on) end(difference());
-    return verdict();
+  Verdict judge() {
+    bool goes_on = holding_.is_there() || undecided();
+    for (Size number = 0; goes_on && number < verdict_.steps; ++number) goes_on = passes(number);
+    if (goes_on) end();
+    return verdict_;
   }
 
  private:
-  [[nodiscard]] const State& state() const { return *replay_->state(); }
-
-  bool starts(const Forms& forms) {
-    const auto least = Replay::least_room(program().devices, program().from.rank());
-    if (!least || *least > limits().room) return undecided();
-    replay_.emplace(program().from, limits(), forms);
-    return replay_->state() != nullptr || undecided();
-  }
-
   /// Whether a step can be applied and its claims hold.
   bool passes(Size number) {
-    const Step& step = program().steps[index(number)];
-    const auto after = shape_after(step, state().tile(), program().devices, limits().deadline);
-    if (!after) return refused(number, after.error());
-    const Applied applied = replay_->apply(step, *after);
-    if (step.claims.tile && *step.claims.tile != *after) {
-      const Shape& claimed = *step.claims.tile;
+    const Step& step = program_.steps[index(number)];
+    const Stepped stepped = holding_.apply(step);
+    if (stepped.refusal) return refused(number, *stepped.refusal);
+    const bool is_done = stepped.applied == Applied::done;
+    if (step.claims.tile && *step.claims.tile != stepped.largest) {
       return wrong(number, Reason::tile_claim,
-                   applied == Applied::done
-                       ? other_shape(state(), claimed, claimed_base(step.claims, claimed))
-                       : Witness{});
+                   is_done ? holding_.other_tile(step.claims) : Witness{});
     }
-    if (applied != Applied::done) return undecided();
-    if (const auto witness = broken_claim(step.claims, state())) {
-      return wrong(number, Reason::map_claim, *witness);
-    }
-    return count(number, checked_product(*after).value(), [this] { return state().not_a_box(); });
+    if (!is_done) return undecided();
+    const auto witness = holding_.broken(step.claims);
+    if (holding_.is_lost()) return undecided();
+    if (witness) return wrong(number, Reason::map_claim, *witness);
+    return count(number, stepped.elements);
   }
 
   /// A step that cannot be applied.
   bool refused(Size number, const Refusal& refusal) {
     if (refusal.reason == Reason::limit) return undecided();
-    const auto device = refusal.reason == Reason::indivisible ? Size{0} : refusal.device;
-    Witness witness;
-    if (refusal.reason == Reason::transfers) {
-      witness.at = refusal.at;
-    } else if (device) {
-      witness.at = Shape(state().rank(), 0);
-      witness.element = state().held(*device, *witness.at);
+    const auto [device, witness] = holding_.refused(refusal);
+    wrong(number, refusal.reason, witness);
+    verdict_.device = device;
+    return false;
+  }
+
+  /// A step that was applied, and whose claims hold.
+  /// \param after  elements of the largest tile after it
+  bool count(Size number, Size after) {
+    if (!left_boxes_) {
+      if (std::optional<Witness> witness = holding_.not_a_box()) {
+        left_boxes_.emplace(number, *std::move(witness));
+      }
     }
-    return Ruling::refused(number, refusal.reason, device, witness);
+    const Step& step = program_.steps[index(number)];
+    const Size before = std::exchange(tile_size_, after);
+    const auto own = step_cost(step, before, after, limits_.deadline);
+    const auto cost = own ? checked_add(verdict_.cost, *own) : std::nullopt;
+    if (!cost || limits_.deadline.passed()) return undecided();
+    verdict_.cost = *cost;
+    verdict_.height = std::max(verdict_.height, after);
+    return true;
   }
 
-  [[nodiscard]] std::optional<Witness> difference() const {
-    const Layout& to = program().to;
-    return state().tile() != to.tile() ? other_shape(state(), to.tile(), to.base_offset(0))
-                                       : state().difference(to);
+  void end() {
+    const auto fault = holding_.fault(program_.to);
+    if (holding_.is_lost()) {
+      undecided();
+    } else if (!fault) {
+      answer(Answer::right);
+    } else if (left_boxes_) {  // the first step that left a device without its box is at fault
+      wrong(left_boxes_->first, Reason::not_a_box, left_boxes_->second);
+    } else {
+      wrong(verdict_.steps, fault->reason, fault->witness);
+    }
   }
 
-  std::optional<Replay> replay_;
+  bool undecided() {
+    verdict_.reason = Reason::limit;
+    verdict_.out_of_time = limits_.deadline.passed();
+    answer(Answer::undecided);
+    return false;
+  }
+
+  bool wrong(Size step, Reason reason, const Witness& witness) {
+    verdict_.first_wrong_step = step;
+    verdict_.reason = reason;
+    verdict_.device = witness.device;
+    verdict_.at = witness.at;
+    verdict_.element = witness.element;
+    verdict_.found = witness.found;
+    verdict_.addend = witness.addend;
+    verdict_.times = witness.times;
+    verdict_.replica = witness.replica;
+    verdict_.replica_times = witness.replica_times;
+    answer(Answer::wrong);
+    return false;
+  }
+
+  void answer(Answer answer) {
+    verdict_.answer = answer;
+    verdict_.within_bound = verdict_.height <= verdict_.bound;
+  }
+
+  const Program& program_;
+  Limits limits_;
+  Holding& holding_;
+  Verdict verdict_;
+  Size tile_size_;
+  std::optional<std::pair<Size, Witness>> left_boxes_;
 };
 
 }  // namespace
 
+Verdict judged(const Program& program, const Limits& limits, Holding& holding) {
+  return Judge(program, limits, holding).judge();
+}
+
 Verdict check_with(const Program& program, const CheckOptions& options, const Forms& forms) {
-  return Judge(program, limits_of(options)).judge(forms);
+  const Limits limits = limits_of(options);
+  Replay replay(program.from, limits, forms);
+  return judged(program, limits, replay);
 }
 
 }  // namespace retile

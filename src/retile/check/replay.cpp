@@ -9,6 +9,16 @@
 
 namespace retile {
 
+namespace {
+
+/// How many numbers a state of boxes needs, with a step's table and the next state or a claim beside
+/// it.
+std::optional<Size> least_room(Size devices, std::size_t rank) {
+  return checked_mul(devices, 4 + 2 * static_cast<Size>(rank));
+}
+
+}  // namespace
+
 bool Forms::has(Form form) const {
   switch (form) {
     case Form::weights:
@@ -25,14 +35,12 @@ bool Forms::has(Form form) const {
 
 Replay::Replay(const Layout& from, const Limits& limits, const Forms& forms)
     : limits_(limits), forms_(forms) {
+  const auto least = least_room(from.devices(), from.rank());
+  if (!least || *least > limits.room) return;
   if (!forms.tags) limits_.tag_room = 0;
   state_ = Weights::of(from);
   if (state_ == nullptr) state_ = std::make_unique<Boxes>(from);
   while (state_ != nullptr && !forms_.has(state_->form())) state_ = state_->slower(limits_);
-}
-
-std::optional<Size> Replay::least_room(Size devices, std::size_t rank) {
-  return checked_mul(devices, 4 + 2 * static_cast<Size>(rank));
 }
 
 bool Replay::slow_down() {
@@ -41,6 +49,55 @@ bool Replay::slow_down() {
   if (next == nullptr) return false;
   state_ = std::move(next);
   return true;
+}
+
+Stepped Replay::apply(const Step& step) {
+  const auto after = shape_after(step, state_->tile(), state_->devices(), limits_.deadline);
+  if (!after) return {.refusal = after.error()};
+  return {.applied = apply(step, *after),
+          .largest = *after,
+          .elements = checked_product(*after).value()};
+}
+
+std::pair<std::optional<Size>, Witness> Replay::refused(const Refusal& refusal) const {
+  const auto device = refusal.reason == Reason::indivisible ? Size{0} : refusal.device;
+  Witness witness;
+  if (refusal.reason == Reason::transfers) {
+    witness.at = refusal.at;
+  } else if (device) {
+    witness.at = Shape(state_->rank(), 0);
+    witness.element = state_->held(*device, *witness.at);
+  }
+  return {device, witness};
+}
+
+Witness Replay::other_shape(const Shape& expected, const std::optional<Shape>& base) const {
+  return shape_witness(state_->tile(), expected, base,
+                       [this](const Shape& at) { return state_->held(0, at); });
+}
+
+Witness Replay::other_tile(const Claims& claims) const {
+  return other_shape(*claims.tile, claimed_base(claims, *claims.tile));
+}
+
+std::optional<Witness> Replay::difference(const Layout& expected) const {
+  if (expected.tile() != state_->tile()) {
+    return other_shape(expected.tile(), expected.base_offset(0));
+  }
+  return state_->difference(expected);
+}
+
+std::optional<Witness> Replay::broken(const Claims& claims) {
+  if (claims.map) {
+    if (auto witness = difference(*claims.map)) return witness;
+  }
+  if (!claims.at) return std::nullopt;
+  return state_->difference(columns_of_rows(state_->devices(), state_->rank(), *claims.at));
+}
+
+std::optional<Fault> Replay::fault(const Layout& expected) {
+  auto witness = difference(expected);
+  return witness ? std::optional(Fault{Reason::end, *std::move(witness)}) : std::nullopt;
 }
 
 Applied Replay::apply(const Step& step, const Shape& after) {

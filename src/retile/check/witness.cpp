@@ -25,6 +25,13 @@ Witness shape_witness(const Shape& tile, const Shape& expected, const std::optio
   return {};
 }
 
+std::optional<Witness> other_tile(const TileShapes& shapes, const TileShapes& expected) {
+  for (std::size_t d = 0; d < shapes.size(); ++d) {
+    if (shapes[d] != expected[d]) return Witness{static_cast<Size>(d), {}, {}, {}};
+  }
+  return std::nullopt;
+}
+
 std::optional<Shape> claimed_base(const Claims& claims, const Shape& tile) {
   if (claims.map && claims.map->tile() == tile) return claims.map->base_offset(0);
   const std::size_t rank = tile.size();

@@ -7,6 +7,7 @@
 #include "retile/check/check.h"
 #include "retile/core/size.h"
 #include "retile/program/program.h"
+#include "retile/program/uneven.h"
 
 namespace retile {
 
@@ -29,6 +30,10 @@ struct Witness {
 [[nodiscard]] Witness shape_witness(const Shape& tile, const Shape& expected,
                                     const std::optional<Shape>& base,
                                     const std::function<Shape(const Shape&)>& held);
+
+/// The first device whose tile has another shape than expected.
+[[nodiscard]] std::optional<Witness> other_tile(const TileShapes& shapes,
+                                                const TileShapes& expected);
 
 /// Where the tile of device 0 lies when tiles of this shape lie as a step claims, if it claims
 /// that.

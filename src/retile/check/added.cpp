@@ -1,6 +1,6 @@
 // What every device holds, as pieces: boxes of its tile in which every element is a sum of the same
 // addends, of elements that lie equally far away in the array.
-#include "retile/check/addends.h"
+#include "retile/check/added.h"
 
 #include <algorithm>
 #include <map>
@@ -11,7 +11,6 @@
 
 #include "retile/check/addend_sets.h"
 #include "retile/check/limits.h"
-#include "retile/check/ruling.h"
 #include "retile/check/state.h"
 #include "retile/check/witness.h"
 #include "retile/core/index.h"
@@ -144,7 +143,7 @@ void join(AddedPieces& pieces) {
 }
 
 /// What all devices hold.
-class Sums {
+class Sums final : public Holding {
  public:
   Sums(const Layout& from, Addition addition, const Limits& limits)
       : limits_(limits),
@@ -163,8 +162,60 @@ class Sums {
     }
   }
 
-  [[nodiscard]] const TileShapes& shapes() const { return shapes_; }
+  [[nodiscard]] Stepped apply(const Step& step) override {
+    const auto moves = moves_of(step, shapes_, limits_.deadline);
+    if (!moves) return {.refusal = moves.error()};
+    const auto own = retile::addition_of(step);
+    if (own && *own != addition_)
+      return {.refusal = Refusal{.reason = Reason::addends, .device = {}}};
+    return {.applied = apply(*moves, own.has_value()),
+            .largest = largest_extents(moves->after),
+            .elements = largest_tile(moves->after)};
+  }
 
+  [[nodiscard]] std::pair<std::optional<Size>, Witness> refused(
+      const Refusal& refusal) const override {
+    Witness witness;
+    if (refusal.reason == Reason::transfers) witness.at = refusal.at;
+    return {refusal.device, witness};
+  }
+
+  [[nodiscard]] Witness other_tile(const Claims& /*claims*/) const override { return {}; }
+
+  [[nodiscard]] std::optional<Witness> broken(const Claims& claims) override {
+    if (claims.map) {
+      if (auto found = fault(*claims.map)) return std::move(found->witness);
+    }
+    const std::size_t rank = shapes_.front().size();
+    if (claims.shapes && rank > 0) {
+      auto witness = retile::other_tile(shapes_, shapes_of_rows(*claims.shapes, rank));
+      if (witness) return witness;
+    }
+    if (!claims.at || rank == 0) return std::nullopt;
+    return misplaced(shapes_of_rows(*claims.at, rank));
+  }
+
+  [[nodiscard]] std::optional<Fault> fault(const Layout& layout) override {
+    if (auto witness = retile::other_tile(shapes_, shapes_of(layout))) {
+      return Fault{Reason::end, *std::move(witness)};
+    }
+    const std::vector<Box> boxes = layout.boxes();
+    std::vector<Shape> at;
+    for (const Box& box : boxes) at.push_back(box.at);
+    if (auto witness = misplaced(at)) return Fault{Reason::end, *std::move(witness)};
+    const Classes classes(layout, boxes);
+    if (auto witness = differing(classes, at)) return Fault{Reason::replicas, *std::move(witness)};
+    if (auto witness = incomplete(classes, layout, at)) {
+      return Fault{Reason::addends, *std::move(witness)};
+    }
+    return std::nullopt;
+  }
+
+  /// What adds leaves no boxes, and is at no fault for it.
+  [[nodiscard]] std::optional<Witness> not_a_box() const override { return std::nullopt; }
+  [[nodiscard]] bool is_lost() const override { return sets_.overflowed(); }
+
+ private:
   /// \param adds  whether boxes of the moves may meet, or leave something out
   [[nodiscard]] Applied apply(const Moves& moves, bool adds) {
     std::vector<AddedPieces> next(tiles_.size());
@@ -196,25 +247,6 @@ class Sums {
     return Applied::done;
   }
 
-  /// The first way in which what the devices hold is not what a layout says, whose tiles have these
-  /// shapes; and why.
-  struct Fault {
-    Reason reason = Reason::end;
-    Witness witness;
-  };
-  [[nodiscard]] std::optional<Fault> fault(const Layout& layout) {
-    const std::vector<Box> boxes = layout.boxes();
-    std::vector<Shape> at;
-    for (const Box& box : boxes) at.push_back(box.at);
-    if (auto witness = misplaced(at)) return Fault{Reason::end, *std::move(witness)};
-    const Classes classes(layout, boxes);
-    if (auto witness = differing(classes, at)) return Fault{Reason::replicas, *std::move(witness)};
-    if (auto witness = incomplete(classes, layout, at)) {
-      return Fault{Reason::addends, *std::move(witness)};
-    }
-    return std::nullopt;
-  }
-
   /// The first element that has an addend of another than the one in its place of a box that begins
   /// there.
   [[nodiscard]] std::optional<Witness> misplaced(const std::vector<Shape>& at) const {
@@ -238,9 +270,6 @@ class Sums {
     return std::nullopt;
   }
 
-  [[nodiscard]] bool overflowed() const { return sets_.overflowed(); }
-
- private:
   /// Devices that must hold the same.
   class Classes {
    public:
@@ -432,83 +461,10 @@ class Sums {
   std::map<std::pair<AddendSets::Id, Size>, std::optional<Size>> wrong_;
 };
 
-class AddendsJudge final : Ruling {
- public:
-  AddendsJudge(const Program& program, Addition addition, const Limits& limits)
-      : Ruling(program, limits), addition_(addition), sums_(program.from, addition, limits) {}
-
-  Verdict judge() {
-    for (Size number = 0; number < verdict().steps; ++number) {
-      if (!passes(number)) return verdict();
-    }
-    const auto fault = fault_against(program().to);
-    if (sums_.overflowed()) {
-      undecided();
-    } else if (fault) {
-      wrong(verdict().steps, fault->reason, fault->witness);
-    } else {
-      end(std::nullopt);
-    }
-    return verdict();
-  }
-
- private:
-  bool passes(Size number) {
-    const Step& step = program().steps[index(number)];
-    const auto moves = moves_of(step, sums_.shapes(), limits().deadline);
-    if (!moves) return refused(number, moves.error());
-    const auto own = addition_of(step);
-    if (own && *own != addition_) return Ruling::refused(number, Reason::addends, {}, {});
-    const Applied applied = sums_.apply(*moves, own.has_value());
-    if (step.claims.tile && *step.claims.tile != largest_extents(moves->after)) {
-      return wrong(number, Reason::tile_claim, {});
-    }
-    if (applied != Applied::done) return undecided();
-    const auto witness = broken_claim(step);
-    if (sums_.overflowed()) return undecided();
-    if (witness) return wrong(number, Reason::map_claim, *witness);
-    return count(number, largest_tile(moves->after),
-                 []() -> std::optional<Witness> { return std::nullopt; });
-  }
-
-  [[nodiscard]] std::optional<Sums::Fault> fault_against(const Layout& layout) {
-    if (auto witness = other_tile(sums_.shapes(), shapes_of(layout))) {
-      return Sums::Fault{Reason::end, *std::move(witness)};
-    }
-    return sums_.fault(layout);
-  }
-
-  [[nodiscard]] std::optional<Witness> broken_claim(const Step& step) {
-    const Claims& claims = step.claims;
-    if (claims.map) {
-      if (auto fault = fault_against(*claims.map)) return std::move(fault->witness);
-    }
-    const std::size_t rank = program().from.rank();
-    if (claims.shapes && rank > 0) {
-      if (auto witness = other_tile(sums_.shapes(), shapes_of_rows(*claims.shapes, rank))) {
-        return witness;
-      }
-    }
-    if (!claims.at || rank == 0) return std::nullopt;
-    return sums_.misplaced(shapes_of_rows(*claims.at, rank));
-  }
-
-  bool refused(Size number, const Refusal& refusal) {
-    if (refusal.reason == Reason::limit) return undecided();
-    Witness witness;
-    if (refusal.reason == Reason::transfers) witness.at = refusal.at;
-    return Ruling::refused(number, refusal.reason, refusal.device, witness);
-  }
-
-  Addition addition_;
-  Sums sums_;
-};
-
 }  // namespace
 
-Verdict check_addends(const Program& program, const CheckOptions& options) {
-  const auto addition = addition_of(program);
-  return AddendsJudge(program, addition.value_or(Addition::sum), limits_of(options)).judge();
+std::unique_ptr<Holding> sums_of(const Layout& from, Addition addition, const Limits& limits) {
+  return std::make_unique<Sums>(from, addition, limits);
 }
 
 }  // namespace retile

@@ -1,6 +1,6 @@
 // Two forms of what the devices hold: a box each, as where it lies; or, where some device holds none
 // in order, every element of every device by its number in the global array.
-#include "retile/check/uneven.h"
+#include "retile/check/arrays.h"
 
 #include <algorithm>
 #include <optional>
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "retile/check/limits.h"
-#include "retile/check/ruling.h"
 #include "retile/check/state.h"
 #include "retile/check/witness.h"
 #include "retile/core/walk.h"
@@ -20,7 +19,7 @@ namespace {
 Size size_of(const Shape& tile) { return checked_product(tile).value(); }
 
 /// What all devices hold.
-class Arrays {
+class Arrays final : public Holding {
  public:
   Arrays(const Layout& from, const Limits& limits)
       : global_(from.global()), strides_(strides_of(global_)), limits_(limits) {
@@ -30,8 +29,57 @@ class Arrays {
     }
   }
 
-  [[nodiscard]] const TileShapes& shapes() const { return shapes_; }
+  [[nodiscard]] Stepped apply(const Step& step) override {
+    const auto moves = moves_of(step, shapes_, limits_.deadline);
+    if (!moves) return {.refusal = moves.error()};
+    return {.applied = apply(*moves),
+            .largest = largest_extents(moves->after),
+            .elements = largest_tile(moves->after)};
+  }
 
+  [[nodiscard]] std::pair<std::optional<Size>, Witness> refused(
+      const Refusal& refusal) const override {
+    Witness witness;
+    if (refusal.reason == Reason::transfers) {
+      witness.at = refusal.at;
+    } else if (refusal.device && !is_empty(shapes_[index(*refusal.device)])) {
+      witness.at = Shape(global_.size(), 0);
+      witness.element = held(*refusal.device, *witness.at);
+    }
+    return {refusal.device, witness};
+  }
+
+  [[nodiscard]] Witness other_tile(const Claims& /*claims*/) const override { return {}; }
+
+  [[nodiscard]] std::optional<Witness> broken(const Claims& claims) override {
+    if (claims.map) {
+      if (auto witness = difference(*claims.map)) return witness;
+    }
+    const std::size_t rank = global_.size();
+    if (claims.shapes && rank > 0) {
+      auto witness = retile::other_tile(shapes_, shapes_of_rows(*claims.shapes, rank));
+      if (witness) return witness;
+    }
+    if (!claims.at || rank == 0) return std::nullopt;
+    return difference(shapes_of_rows(*claims.at, rank));
+  }
+
+  [[nodiscard]] std::optional<Fault> fault(const Layout& expected) override {
+    auto witness = difference(expected);
+    return witness ? std::optional(Fault{Reason::end, *std::move(witness)}) : std::nullopt;
+  }
+
+  /// The first device that holds no box in order.
+  [[nodiscard]] std::optional<Witness> not_a_box() const override {
+    if (boxes_) return std::nullopt;
+    for (std::size_t d = 0; d < shapes_.size(); ++d) {
+      if (is_empty(shapes_[d])) continue;
+      if (auto witness = difference(d, index_of(elements_[d].front(), global_))) return witness;
+    }
+    return std::nullopt;
+  }
+
+ private:
   [[nodiscard]] Applied apply(const Moves& moves) {
     if (boxes_) {
       if (std::optional<std::vector<Shape>> at = moved_boxes(moves)) {
@@ -68,17 +116,17 @@ class Arrays {
     return std::nullopt;
   }
 
-  /// The first device that holds no box in order.
-  [[nodiscard]] std::optional<Witness> not_a_box() const {
-    if (boxes_) return std::nullopt;
-    for (std::size_t d = 0; d < shapes_.size(); ++d) {
-      if (is_empty(shapes_[d])) continue;
-      if (auto witness = difference(d, index_of(elements_[d].front(), global_))) return witness;
+  [[nodiscard]] std::optional<Witness> difference(const Layout& expected) const {
+    std::vector<Shape> at;
+    TileShapes shapes;
+    for (Box& box : expected.boxes()) {
+      at.push_back(std::move(box.at));
+      shapes.push_back(std::move(box.extent));
     }
-    return std::nullopt;
+    if (auto witness = retile::other_tile(shapes_, shapes)) return witness;
+    return difference(at);
   }
 
- private:
   /// Where the boxes lie afterwards; nothing where some device holds none.
   [[nodiscard]] std::optional<std::vector<Shape>> moved_boxes(const Moves& moves) const {
     std::vector<Shape> out(shapes_.size());
@@ -200,79 +248,10 @@ class Arrays {
   std::vector<std::vector<Size>> elements_;  // of others
 };
 
-class UnevenJudge final : Ruling {
- public:
-  UnevenJudge(const Program& program, const Limits& limits)
-      : Ruling(program, limits), arrays_(program.from, limits) {}
-
-  Verdict judge() {
-    bool goes_on = true;
-    for (Size number = 0; goes_on && number < verdict().steps; ++number) goes_on = passes(number);
-    if (goes_on) end(difference(program().to));
-    return verdict();
-  }
-
- private:
-  bool passes(Size number) {
-    const Step& step = program().steps[index(number)];
-    const auto moves = moves_of(step, arrays_.shapes(), limits().deadline);
-    if (!moves) return refused(number, moves.error());
-    const Applied applied = arrays_.apply(*moves);
-    if (step.claims.tile && *step.claims.tile != largest_extents(moves->after)) {
-      return wrong(number, Reason::tile_claim, {});
-    }
-    if (applied != Applied::done) return undecided();
-    if (const auto witness = broken_claim(step)) {
-      return wrong(number, Reason::map_claim, *witness);
-    }
-    return count(number, largest_tile(moves->after), [this] { return arrays_.not_a_box(); });
-  }
-
-  [[nodiscard]] std::optional<Witness> difference(const Layout& expected) const {
-    std::vector<Shape> at;
-    TileShapes shapes;
-    for (Box& box : expected.boxes()) {
-      at.push_back(std::move(box.at));
-      shapes.push_back(std::move(box.extent));
-    }
-    if (auto witness = other_tile(arrays_.shapes(), shapes)) return witness;
-    return arrays_.difference(at);
-  }
-
-  [[nodiscard]] std::optional<Witness> broken_claim(const Step& step) const {
-    const Claims& claims = step.claims;
-    if (claims.map) {
-      if (auto witness = difference(*claims.map)) return witness;
-    }
-    const std::size_t rank = program().from.rank();
-    if (claims.shapes && rank > 0) {
-      if (auto witness = other_tile(arrays_.shapes(), shapes_of_rows(*claims.shapes, rank))) {
-        return witness;
-      }
-    }
-    if (!claims.at || rank == 0) return std::nullopt;
-    return arrays_.difference(shapes_of_rows(*claims.at, rank));
-  }
-
-  bool refused(Size number, const Refusal& refusal) {
-    if (refusal.reason == Reason::limit) return undecided();
-    Witness witness;
-    if (refusal.reason == Reason::transfers) {
-      witness.at = refusal.at;
-    } else if (refusal.device && !is_empty(arrays_.shapes()[index(*refusal.device)])) {
-      witness.at = Shape(program().from.rank(), 0);
-      witness.element = arrays_.held(*refusal.device, *witness.at);
-    }
-    return Ruling::refused(number, refusal.reason, refusal.device, witness);
-  }
-
-  Arrays arrays_;
-};
-
 }  // namespace
 
-Verdict check_uneven(const Program& program, const CheckOptions& options) {
-  return UnevenJudge(program, limits_of(options)).judge();
+std::unique_ptr<Holding> arrays_of(const Layout& from, const Limits& limits) {
+  return std::make_unique<Arrays>(from, limits);
 }
 
 }  // namespace retile
