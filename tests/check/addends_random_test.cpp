@@ -243,6 +243,22 @@ TEST(AddendsRandom, both_refuse_two_ways_of_adding) {
   }
 }
 
+TEST(AddendsRandom, what_is_there_too_often_to_be_counted_is_undecided) {
+  // Each step but the first doubles how often an addend is there.
+  const auto after = [](int steps, const std::string& to = "[4]") {
+    std::string text = "retile.program/2\nmesh x:2\nfrom sum{x}[4]\nto " + to + "\n";
+    for (int k = 0; k < steps; ++k) text += "allreduce groups=[1,2]<=[2]\n";
+    return retile::check(program(text));
+  };
+  EXPECT_EQ(after(63).answer, Answer::wrong);
+  EXPECT_EQ(after(63).times, Size{1} << 62);
+  EXPECT_EQ(after(64).answer, Answer::undecided);
+  EXPECT_EQ(after(64).reason, Reason::limit);
+  // What both devices hold counts together at the end.
+  EXPECT_EQ(after(62, "sum{x}[4]").answer, Answer::wrong);
+  EXPECT_EQ(after(63, "sum{x}[4]").answer, Answer::undecided);
+}
+
 TEST(AddendsRandom, the_least_array_that_is_not_the_own_one) {
   const Seen seen = see(R"(retile.program/2
 mesh x:2,y:2
