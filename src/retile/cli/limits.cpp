@@ -46,6 +46,9 @@ constexpr bool can_bound_memory = true;
 constexpr double seconds_behind = 0.7;
 constexpr double seconds_before = 0.5;
 constexpr double part_before = 0.25;
+/// So much later ends a process for which another one of its job speaks: a launcher that sees the first of
+/// them end may end that one before it has spoken.
+constexpr double seconds_behind_another = 1;
 
 /// What can be printed when nothing may be allocated any more.
 struct Words {
@@ -115,11 +118,20 @@ void set_alarm(double seconds) {
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
+/// Whether another process of the same job says what all of them have to say.
+bool is_said_by_another() {
+  for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
+    const char* const rank = std::getenv(name);
+    if (rank != nullptr) return std::string_view(rank) != "0";
+  }
+  return false;
+}
+
 void begin_time() {
   if (!guard.limits.seconds) return;
   const auto seconds = static_cast<double>(*guard.limits.seconds);
   guard.deadline = Deadline::in(seconds - std::min(seconds_before, part_before * seconds));
-  set_alarm(seconds + seconds_behind);
+  set_alarm(seconds + seconds_behind + (is_said_by_another() ? seconds_behind_another : 0));
 }
 
 void hear_alarm() {
@@ -172,15 +184,6 @@ Diagnostic memory_diagnostic(bool by_option) {
           .message = fmt::format("undecided: the memory limit of {} is reached",
                                  guard.limits.memory_text.value_or("2 GiB")),
           .notes = {"--memory allows more"}};
-}
-
-/// Whether another process of the same job says what all of them have to say.
-bool is_said_by_another() {
-  for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
-    const char* const rank = std::getenv(name);
-    if (rank != nullptr) return std::string_view(rank) != "0";
-  }
-  return false;
 }
 
 }  // namespace
