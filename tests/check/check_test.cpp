@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -444,6 +445,10 @@ TEST(Check, a_tile_or_a_cost_that_overflows_is_undecided) {
   EXPECT_EQ(judge_large(lines(ends + move)).cost, half);
   EXPECT_EQ(judge_large(lines(ends + move)).reason, Reason::not_a_box);
   expect_right(judge_large(lines(ends + nothing + nothing)), 0, half);
+  constexpr Size most = std::numeric_limits<Size>::max();
+  expect_right(judge_large(lines("mesh x:7\nfrom [1317624576693539401{x}9223372036854775807]\nto "
+                                 "[9223372036854775807]\nallgather dim=0 groups=[1,7]<=[7]\n")),
+               most, most);
   // What is wrong before the overflow stays wrong.
   EXPECT_EQ(
       judge_large(lines(ends + "allpermute source=[0,0]\nallgather dim=0 groups=[[0,1]]\n")).reason,

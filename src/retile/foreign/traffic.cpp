@@ -31,7 +31,7 @@ class Counter {
 
  private:
   [[nodiscard]] Capped size(ValueId value) const {
-    return {checked_product(function_.values[value].type.extents).value_or(Capped::most)};
+    return Capped::of(checked_product(function_.values[value].type.extents));
   }
   [[nodiscard]] Capped operands(const Operation& operation) const {
     return size(operation.operands.front()) * Capped{static_cast<Size>(operation.operands.size())};
@@ -93,7 +93,7 @@ class Counter {
     Capped out;
     for (const Assemble::Piece& piece : action.pieces[device]) {
       if (piece.source == static_cast<Size>(device)) continue;
-      out = out + Capped{checked_product(piece.extents).value_or(Capped::most)};
+      out = out + Capped::of(checked_product(piece.extents));
     }
     return out;
   }

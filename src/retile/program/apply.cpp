@@ -471,8 +471,7 @@ std::optional<Size> step_cost(const Step& step, Size before, Size after, const D
       [&](const Alltoall&) { return of(CollectiveKind::all_to_all); },
       [&](const Allpermute&) { return of(CollectiveKind::permute); },
       [&](const Exchange& op) {
-        return op.add ? Capped{most_added(op.transfers).value_or(Capped::most)}
-                      : of(CollectiveKind::gather);
+        return op.add ? Capped::of(most_added(op.transfers)) : of(CollectiveKind::gather);
       },
       [&](const Reducescatter&) { return of(CollectiveKind::reduce_scatter); },
       [&](const Allreduce&) { return of(CollectiveKind::all_reduce); },
@@ -481,7 +480,7 @@ std::optional<Size> step_cost(const Step& step, Size before, Size after, const D
       [&](const AllgatherDims&) { return of(CollectiveKind::gather); },
       [&](const AlltoallDims&) { return of(CollectiveKind::all_to_all); });
   if (cost.value == 0 || moves_nothing(step, deadline)) return 0;
-  return cost.is_capped() ? std::nullopt : std::optional(cost.value);
+  return cost.is_capped ? std::nullopt : std::optional(cost.value);
 }
 
 }  // namespace retile

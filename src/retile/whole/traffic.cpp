@@ -28,9 +28,7 @@ CollectiveKind kind_of(const Instruction& one) {
   return CollectiveKind::all_to_all;
 }
 
-Capped count_capped(const ArrayType& type) {
-  return {checked_product(type.extents).value_or(Capped::most)};
-}
+Capped count_capped(const ArrayType& type) { return Capped::of(checked_product(type.extents)); }
 
 /// Adds what every device of the groups gets of an array that it has.
 class Counter {
