@@ -166,8 +166,7 @@ class Sums final : public Holding {
     const auto moves = moves_of(step, shapes_, limits_.deadline);
     if (!moves) return {.refusal = moves.error()};
     const auto own = retile::addition_of(step);
-    if (own && *own != addition_)
-      return {.refusal = Refusal{.reason = Reason::addends, .device = {}}};
+    if (own && *own != addition_) return {.refusal = Refusal{Reason::addends, {}}};
     return {.applied = apply(*moves, own.has_value()),
             .largest = largest_extents(moves->after),
             .elements = largest_tile(moves->after)};
@@ -186,11 +185,8 @@ class Sums final : public Holding {
     if (claims.map) {
       if (auto found = fault(*claims.map)) return std::move(found->witness);
     }
+    if (auto witness = broken_shapes(claims, shapes_)) return witness;
     const std::size_t rank = shapes_.front().size();
-    if (claims.shapes && rank > 0) {
-      auto witness = retile::other_tile(shapes_, shapes_of_rows(*claims.shapes, rank));
-      if (witness) return witness;
-    }
     if (!claims.at || rank == 0) return std::nullopt;
     return misplaced(shapes_of_rows(*claims.at, rank));
   }

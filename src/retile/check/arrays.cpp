@@ -55,11 +55,8 @@ class Arrays final : public Holding {
     if (claims.map) {
       if (auto witness = difference(*claims.map)) return witness;
     }
+    if (auto witness = broken_shapes(claims, shapes_)) return witness;
     const std::size_t rank = global_.size();
-    if (claims.shapes && rank > 0) {
-      auto witness = retile::other_tile(shapes_, shapes_of_rows(*claims.shapes, rank));
-      if (witness) return witness;
-    }
     if (!claims.at || rank == 0) return std::nullopt;
     return difference(shapes_of_rows(*claims.at, rank));
   }

@@ -32,6 +32,12 @@ std::optional<Witness> other_tile(const TileShapes& shapes, const TileShapes& ex
   return std::nullopt;
 }
 
+std::optional<Witness> broken_shapes(const Claims& claims, const TileShapes& shapes) {
+  const std::size_t rank = shapes.front().size();
+  if (!claims.shapes || rank == 0) return std::nullopt;
+  return other_tile(shapes, shapes_of_rows(*claims.shapes, rank));
+}
+
 std::optional<Shape> claimed_base(const Claims& claims, const Shape& tile) {
   if (claims.map && claims.map->tile() == tile) return claims.map->base_offset(0);
   const std::size_t rank = tile.size();

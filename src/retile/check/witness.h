@@ -35,6 +35,9 @@ struct Witness {
 [[nodiscard]] std::optional<Witness> other_tile(const TileShapes& shapes,
                                                 const TileShapes& expected);
 
+/// The first device whose tile has another shape than a step claims, if it claims shapes.
+[[nodiscard]] std::optional<Witness> broken_shapes(const Claims& claims, const TileShapes& shapes);
+
 /// Where the tile of device 0 lies when tiles of this shape lie as a step claims, if it claims
 /// that.
 [[nodiscard]] std::optional<Shape> claimed_base(const Claims& claims, const Shape& tile);

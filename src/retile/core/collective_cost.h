@@ -47,8 +47,8 @@ template <class Number>
       return Number{0};
     case CollectiveKind::gather:
       return tile * (n - Number{1});
-    case CollectiveKind::
-        all_reduce:  // a reduce-scatter and an all-gather, of pieces as equal as can be
+    case CollectiveKind::all_reduce:
+      // A reduce-scatter and an all-gather, of pieces as equal as can be.
       return Number{2} * (tile - tile / n);
     case CollectiveKind::permute:
     case CollectiveKind::broadcast:

@@ -25,13 +25,13 @@ class BoxCells {
       : box_(box),
         in_tile_(strides_of(extents)),
         in_array_(strides_of(global)),
+        first_(offset_of(box.at, in_array_)),
         at_(box.at.size(), 0) {
     done_ = box.is_empty();
   }
   [[nodiscard]] bool done() const { return done_; }
   [[nodiscard]] Cell cell() const {
-    return {index(offset_of(at_, in_tile_)),
-            offset_of(box_.at, in_array_) + offset_of(at_, in_array_)};
+    return {index(offset_of(at_, in_tile_)), first_ + offset_of(at_, in_array_)};
   }
   void next() { done_ = !advance(at_, box_.extent); }
   [[nodiscard]] const Shape& at() const { return at_; }
@@ -40,6 +40,7 @@ class BoxCells {
   const Box& box_;
   Shape in_tile_;
   Shape in_array_;
+  Size first_;  ///< the element at the beginning of the box
   Shape at_;
   bool done_ = false;
 };
