@@ -24,7 +24,8 @@ function(retile_install_package)
   install(FILES "${PROJECT_BINARY_DIR}/retileConfig.cmake" "${PROJECT_BINARY_DIR}/retileConfigVersion.cmake"
           DESTINATION "${directory}")
   install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/corpus" DESTINATION "${CMAKE_INSTALL_DATADIR}/retile" PATTERN __pycache__ EXCLUDE)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/corpus" DESTINATION "${CMAKE_INSTALL_DATADIR}/retile"
+          USE_SOURCE_PERMISSIONS PATTERN __pycache__ EXCLUDE)
 endfunction()
 
 function(retile_print_summary)

@@ -2,7 +2,7 @@
 
     PYTHON peers/answers.py RETILE [--count 1000] [--run 200] [--seed 17] [--forms sdy,..] [--results OUT]
 
-PYTHON is an environment with JAX. For every form, problems of `retile problems` until so many plans could be said in it:
+PYTHON is an environment with JAX. For every form, problems of corpus/problems.py until so many plans could be said in it:
 
 - sdy, stablehlo: parsed and verified by JAX's MLIR
 - hlo: parsed by XLA, made StableHLO by it, and that verified
@@ -24,7 +24,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parent.parent / "corpus"))
+
 import ends
+from problems import drawn
 from record_jax import devices, in_child, uneven
 from section8 import paper_type
 
@@ -43,21 +46,13 @@ def arguments(one):
     return ["--mesh", mesh, *types]
 
 
-def drawn(retile, seed, most):
-    """Problems 0 to `most` - 1 of the seed."""
-    for first in range(0, most, BATCH):
-        asked = [retile, "problems", "--seed", str(seed), "--first", str(first), "--count", str(min(BATCH, most - first)), "--json"]
-        for line in subprocess.run(asked, capture_output=True, text=True, check=True).stdout.splitlines():
-            yield json.loads(line)
-
-
 def plans(retile, form, count, seed, processes=None):
     """Numbers of problems and their plans in the form. Counts the problems whose plan it cannot say."""
     out, refused = [], 0
-    for one in drawn(retile, seed, 100 * count):
+    for number in range(100 * count):
         if len(out) == count:
             break
-        number = one["id"]
+        one = drawn(seed, number)
         if processes and devices(one) != processes:
             continue
         done = subprocess.run([retile, "lower", *arguments(one), "--as", form], capture_output=True, text=True, check=False)

@@ -128,7 +128,7 @@ def problems_of(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--problems", type=Path, required=True, help="lines of `retile problems --json`")
+    parser.add_argument("--problems", type=Path, required=True, help="lines of `corpus/problems.py --json`")
     parser.add_argument("files", nargs="+", type=Path)
     given = parser.parse_args()
     known, right = problems_of(given.problems), True

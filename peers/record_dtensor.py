@@ -1,6 +1,6 @@
 """Records what one release of PyTorch does for problems: what DTensor.redistribute does on every rank, as a trace.
 
-    retile problems --count 1500 --json | PYTHON peers/record_dtensor.py FOLDER [--forms dtensor,dtensor_a2a] [--most-ranks 16]
+    corpus/problems.py --count 1500 --json | PYTHON peers/record_dtensor.py FOLDER [--forms dtensor,dtensor_a2a] [--most-ranks 16]
 
 FOLDER gets NUMBER.dtensor, NUMBER.dtensor_a2a (`retile.dtensor-trace/1`, docs/ledger/peers.md) and log.jsonl. Every rank is a process
 of its own with a tensor of its own, and gloo carries what they send. Each problem and form has new processes, so that no rank

@@ -1,6 +1,6 @@
 """Records what one release of JAX emits for problems: HLO after partitioning, Shardy's collectives, StableHLO per device.
 
-    retile problems --count 1500 --json | PYTHON peers/record_jax.py FOLDER [--forms hlo,sdy,stablehlo]
+    corpus/problems.py --count 1500 --json | PYTHON peers/record_jax.py FOLDER [--forms hlo,sdy,stablehlo]
 
 PYTHON is a virtual environment with JAX. FOLDER gets NUMBER.hlo, NUMBER.sdy, NUMBER.stablehlo and log.jsonl, with a line for
 each problem and form: `emitted`, `refused`, `aborted`, or `out of time`, which is our limit. Each is made in a child process,

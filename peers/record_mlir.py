@@ -1,6 +1,6 @@
 """Records what the passes of MLIR make of problems: Spmdization of the dialect mesh (19), or Partition of the dialect shard (22).
 
-    retile problems --count 1500 --json | peers/record_mlir.py FOLDER --release 19
+    corpus/problems.py --count 1500 --json | peers/record_mlir.py FOLDER --release 19
 
 FOLDER gets NUMBER.mlir19 or NUMBER.mlir22, and log.jsonl as peers/record_jax.py writes it. Asks mlir-opt-19 or mlir-opt-22, as
 Debian's packages mlir-19-tools and mlir-22-tools have them. An order of devices cannot be said; a sum only in 19.

@@ -1,4 +1,4 @@
-"""Problems drawn as in Section 8 of the paper, the same as those of tests/support/random_problems.h, as lines like those of `retile problems --json`.
+"""Problems drawn as in Section 8 of the paper, the same as those of tests/support/random_problems.h, as lines like those of `corpus/problems.py --json`.
 
     peers/section8.py --mesh x:2,y:2,z:2 [--seed 1] [--count 1000]
 """

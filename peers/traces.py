@@ -1,6 +1,6 @@
 """Traces of DTensor (retile.dtensor-trace/1) that nobody recorded: a redistribution that gathers what must not stay, then slices.
 
-    trace(problem)    of a problem that `retile problems --json --as dtensor` drew; nothing where DTensor cannot say it
+    trace(problem)    of a problem that `corpus/problems.py --as dtensor` drew; nothing where DTensor cannot say it
 
 MISTAKES are functions of a trace and a random.Random that hand back a trace with one mistake, or nothing.
 """

@@ -58,8 +58,6 @@ CASES = {
     "run_sim.json": ["run", *EXAMPLE, "--backend", "sim", "--json"],
     "run_sim_infeasible.json": ["run", *EXAMPLE, "--backend", "sim", "--json", "--memory-limit", "0"],
     "run_sim_wrong.json": ["run", "--program", os.path.join(FOLDER, "wrong_program.txt"), "--backend", "sim", "--json"],
-    "problems.txt": ["problems", "--count", "8"],
-    "problems.json": ["problems", "--first", "5", "--count", "3", "--as", "jax,hlo1,hlo3,dtensor,mlir22", "--json"],
     "error_ill_formed.txt": ["plan", "--mesh", "xdev:4", "[32{xdev}256, 1024]", "[256, 1024]"],
     "error_usage.txt": ["plan", "--mesh", "x:4", "[4]", "[4]", "--bogus"],
 }

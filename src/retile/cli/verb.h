@@ -76,7 +76,6 @@ class Verb {
 [[nodiscard]] std::unique_ptr<Verb> make_convert_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_explain_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_partition_verb();
-[[nodiscard]] std::unique_ptr<Verb> make_problems_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_validate_verb();
 
 /// --mesh M FROM TO, in any notations, and who stands where.
