@@ -50,8 +50,8 @@ def losses(counts, way):
 
 def of_nodes(counts):
     """Two nodes that are namespaces: by the strategy that is chosen, in its own tiles."""
-    lines = ["", "On two nodes `automatic` moves what stays on a node through its memory. Between them it sends messages, or few by "
-             "[carriers](../dev/execution.md#carriers), where little goes there. The nodes are namespaces of one machine, each with one core of its own, joined by a "
+    lines = ["", "On two nodes `automatic` moves what stays on a node through its memory, and sends messages "
+             "between them. The nodes are namespaces of one machine, each with one core of its own, joined by a "
              "link without a limit. Tiles are the library's own. `MPI_Alltoallw` takes what MPI chooses, on a node and between them.", "",
              "| Processes | Array | Problems | Alltoallw over automatic | over contiguous Alltoall |", "|---:|---:|---:|---|---|"]
     bounds = bounds_of(counts)
@@ -93,7 +93,8 @@ def section(record):
                       f"Messages are slower in {lost} of {most} cases. The worst is {worst[1]}, {int(worst[3]) // 1024} MiB on {worst[2]} processes: {worst[0]:.2f}. "
                       "Small arrays lose most where not everyone gets something from everyone. There a poll says who was given wrong buffers; a message "
                       f"without bytes to everybody took as long. Unasked they are slower in {unasked_lost} of {unasked_most}. On several machines nothing was measured.",
-                      *(of_nodes(record["nodes"]) if record.get("nodes") else []), "",
+                      *(of_nodes(record["nodes"]) if record.get("nodes") else []),
+                      *(["", f"Two nodes are left out: {record['no_nodes']}."] if record.get("no_nodes") else []), "",
                       "The raw figures are in [messages.json](../../bench/results/messages.json).", ""])
 
 

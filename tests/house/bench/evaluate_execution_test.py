@@ -272,6 +272,10 @@ class Messages(unittest.TestCase):
         self.assertIn("**Missed** for 1 MiB. It is slower in 1 of 1 cases. The worst is rows to columns, 1 MiB on 2 x 4: 0.75.", bad)
         self.assertNotIn("2 x 4", messages.section(self.record(3.0)))
 
+    def test_why_two_nodes_are_left_out_is_said(self):
+        self.assertIn("Two nodes are left out: none is permitted.", messages.section({**self.record(3.0), "no_nodes": "none is permitted"}))
+        self.assertNotIn("left out", messages.section(self.record(3.0)))
+
     def test_what_not_all_problems_take_has_a_column_of_its_own(self):
         record = self.record(3.0)
         first = record["runs"]["4"]["1024"][0][0]
