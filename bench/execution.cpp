@@ -195,15 +195,6 @@ retile::Problem contiguous_allgather(Size elements) {
                   "MPI_Allgather");
 }
 
-bool several_nodes() {
-  MPI_Comm node = MPI_COMM_NULL;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  int on_node = 0;
-  MPI_Comm_size(node, &on_node);
-  MPI_Comm_free(&node);
-  return on_node < processes;
-}
-
 /// What all problems are measured with.
 struct Measuring {
   Buffers buffers;
@@ -229,10 +220,6 @@ class Bench {
     huge_out_ = buffers.huge_out.bytes(larger);
     add_references();
     add_strategy("automatic", {.own_buffers = true});
-    if (several_nodes()) {
-      add_strategy("carriers", {.carriers = retile::mpi::Carriers::always, .own_buffers = true});
-      add_strategy("no carriers", {.carriers = retile::mpi::Carriers::never, .own_buffers = true});
-    }
     const retile::mpi::Options one_node{.strategy = Strategy::exchange,
                                         .partition = Partition::one_node};
     add_strategy(private_tiles, one_node);

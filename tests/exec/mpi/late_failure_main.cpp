@@ -11,8 +11,8 @@
 //   late_failure buffers      process 1 is given wrong ones, and has said that this ends the job
 //   late_failure WAY          process 1 is killed while data goes that way: collectives, inplace, and
 //                             of an exchange shared (on one node), staged (the same with tiles that
-//                             are not shared), direct (by messages), mixed (over two nodes),
-//                             carried (the same with carriers); of a sum sums (on one node), sums_staged, sums_by_messages
+//                             are not shared), direct (by messages), mixed (over two nodes);
+//                             of a sum sums (on one node), sums_staged, sums_by_messages
 //
 // The failures are put under the library by defining MPI functions here: MPI lets every function be
 // replaced that way.
@@ -39,7 +39,6 @@
 
 namespace {
 
-using retile::mpi::Carriers;
 using retile::mpi::Options;
 using retile::mpi::Partition;
 using retile::mpi::Strategy;
@@ -58,6 +57,7 @@ void give_up_alone() {
 struct Way {
   const char* name;
   Options options;
+  retile::Size block = 0;  ///< processes that are taken for a node; 0: as MPI says
 };
 const Way ways[] = {
     {"collectives", {.strategy = Strategy::collectives, .own_buffers = true}},
@@ -67,9 +67,7 @@ const Way ways[] = {
     {"staged", {.strategy = Strategy::exchange, .partition = Partition::one_node}},
     {"direct",
      {.strategy = Strategy::exchange, .partition = Partition::apart, .own_buffers = true}},
-    {"mixed", {.strategy = Strategy::exchange, .carriers = Carriers::never, .own_buffers = true}},
-    {"carried",
-     {.strategy = Strategy::exchange, .carriers = Carriers::always, .own_buffers = true}},
+    {"mixed", {.strategy = Strategy::exchange, .own_buffers = true}, 2},
     {"sums",
      {.partition = Partition::one_node,
       .own_buffers = true,
@@ -80,8 +78,7 @@ const Way ways[] = {
 
 /// Moves data until it is killed.
 void move_until_killed(const retile::Program& program, const Way& way) {
-  // Two nodes where there is one only.
-  const retile::test::Blocks blocks(way.options.carriers == Carriers::automatic ? 0 : 2);
+  const retile::test::Blocks blocks(way.block);
   auto mover = retile::mpi::Redistributor::make(MPI_COMM_WORLD, program, 4, way.options);
   if (!mover) {
     std::printf("survived: %s\n", retile::render(mover.error()).c_str());

@@ -54,7 +54,6 @@ void all_strategies_agree(const std::string& text) {
     SCOPED_TRACE("blocks of " + std::to_string(block));
     const test::Blocks blocks(block);
     EXPECT_EQ(moved(program, test::over_nodes({.own_buffers = true})), first);
-    EXPECT_EQ(moved(program, test::with_carriers({.own_buffers = true})), first);
   }
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <limits>
 #include <random>
 #include <set>
 #include <string>
@@ -114,27 +113,6 @@ bool shares(const Program& program, const std::vector<int>& nodes) {
                      });
 }
 
-/// Something goes from one node to another, and some node has several processes.
-bool may_be_carried(const Program& program, const std::vector<int>& nodes) {
-  const std::vector<int> sizes = sizes_of(nodes);
-  if (sizes.size() == 1 || sizes.size() == nodes.size()) return false;
-  const auto* const exchange = std::get_if<Exchange>(&program.steps.front().op);
-  if (exchange == nullptr) return true;  // all to all
-  return std::any_of(exchange->transfers.begin(), exchange->transfers.end(),
-                     [&](const Transfer& transfer) {
-                       return nodes[static_cast<std::size_t>(transfer.source)] !=
-                              nodes[static_cast<std::size_t>(transfer.target)];
-                     });
-}
-
-/// The Programs of these tests are small enough for them.
-bool takes_carriers(const Program& program, const std::vector<int>& nodes, const Options& options) {
-  const bool exchanges =
-      options.strategy == Strategy::automatic || options.strategy == Strategy::exchange;
-  return exchanges && options.partition == Partition::nodes &&
-         options.carriers != mpi::Carriers::never && may_be_carried(program, nodes);
-}
-
 /// Makes what the options ask for, moves twice and looks at every element.
 Redistributor moved(const Program& program, Size element_bytes, const Options& options) {
   auto made = Redistributor::make(MPI_COMM_WORLD, program, element_bytes, options);
@@ -182,9 +160,9 @@ TEST(Nodes, every_strategy_brings_every_element_to_its_place) {
     const auto nodes = nodes_of(MPI_COMM_WORLD, block);
     for (std::size_t k = 0; k < programs.size(); ++k) {
       const Size element_bytes = test::element_sizes[k % 5];
-      for (Options options : {Options{}, Options{.strategy = Strategy::collectives},
-                              test::by_messages(), test::on_one_node(), test::over_nodes(),
-                              test::with_carriers(), Options{.strategy = Strategy::in_place}}) {
+      for (Options options :
+           {Options{}, Options{.strategy = Strategy::collectives}, test::by_messages(),
+            test::on_one_node(), test::over_nodes(), Options{.strategy = Strategy::in_place}}) {
         const Strategy strategy = options.strategy;
         const bool by_steps = strategy == Strategy::collectives || strategy == Strategy::in_place;
         const bool mixed = strategy == Strategy::exchange && options.partition == Partition::nodes;
@@ -203,9 +181,7 @@ TEST(Nodes, every_strategy_brings_every_element_to_its_place) {
             SCOPED_TRACE(std::string(strategy_name(strategy)) + ", program " + std::to_string(k) +
                          ", blocks of " + std::to_string(block) + ", chunks of " +
                          std::to_string(chunk));
-            const bool carried = options.carriers == mpi::Carriers::always;
-            options.chunk_bytes = carried ? std::max(chunk, Size{1} << 20) : chunk;
-            options.message_bytes = carried ? chunk : mpi::most_message_bytes;
+            options.chunk_bytes = chunk;
             options.own_buffers = own;
             options.wrong_buffers = k % 2 == 0 ? WrongBuffers::refused : WrongBuffers::end_job;
             const auto done = moved(programs[k], element_bytes, options);
@@ -213,11 +189,6 @@ TEST(Nodes, every_strategy_brings_every_element_to_its_place) {
               EXPECT_EQ(done.strategy(), strategy);
             }
             if (mixed && !together && k < 2 && shares(programs[k], nodes)) ++mixed_with_both;
-            // Of the others nobody here knows what crosses nodes.
-            if (options.carriers == mpi::Carriers::always && k < 4) {
-              EXPECT_EQ(done.reasons().back().rfind("exchange by carriers: chosen", 0) == 0,
-                        takes_carriers(programs[k], nodes, options));
-            }
           }
         }
       }
@@ -236,9 +207,7 @@ TEST(Nodes, automatic_takes_messages_alone_only_where_nothing_stays_on_a_node) {
       ASSERT_TRUE(made) << render(made.error());
       EXPECT_EQ(made->strategy(), Strategy::exchange);
       const bool in_memory = one_node(nodes) || shares(program, nodes);
-      const char* const chosen = takes_carriers(program, nodes, {}) ? "exchange by carriers: chosen"
-                                 : in_memory                        ? "exchange: chosen"
-                                             : "exchange by messages: chosen";
+      const char* const chosen = in_memory ? "exchange: chosen" : "exchange by messages: chosen";
       EXPECT_THAT(made->reasons(), testing::ElementsAre(testing::StartsWith(chosen)));
       EXPECT_TRUE(test::same_everywhere(made->reasons().back()));
     }
@@ -266,22 +235,19 @@ TEST(Nodes, over_nodes_it_receives_what_messages_bring_and_allocates_nothing_aga
     const Program program = random_exchange(7, 20);
     for (const bool own : {false, true}) {
       auto messages = moved(program, 8, test::by_messages({.own_buffers = own}));
-      for (Options options : {test::over_nodes(), test::with_carriers()}) {
-        options.own_buffers = own;
-        auto mixed = moved(program, 8, options);
-        EXPECT_EQ(mixed.received_bytes(), messages.received_bytes());
-        const Bytes in = pattern_tile(program.from, process(), 8);
-        Bytes out(in.size());
-        const Size peak = mixed.peak_bytes();
-        const std::size_t before = test::allocations();
-        bool good = true;
-        for (int time = 0; time < 5; ++time) {
-          good = good && (own ? mixed.run() : mixed.run(in, out)).has_value();
-        }
-        EXPECT_EQ(test::allocations(), before);
-        EXPECT_TRUE(good);
-        EXPECT_EQ(mixed.peak_bytes(), peak);
+      auto mixed = moved(program, 8, test::over_nodes({.own_buffers = own}));
+      EXPECT_EQ(mixed.received_bytes(), messages.received_bytes());
+      const Bytes in = pattern_tile(program.from, process(), 8);
+      Bytes out(in.size());
+      const Size peak = mixed.peak_bytes();
+      const std::size_t before = test::allocations();
+      bool good = true;
+      for (int time = 0; time < 5; ++time) {
+        good = good && (own ? mixed.run() : mixed.run(in, out)).has_value();
       }
+      EXPECT_EQ(test::allocations(), before);
+      EXPECT_TRUE(good);
+      EXPECT_EQ(mixed.peak_bytes(), peak);
     }
   }
 }
@@ -291,7 +257,7 @@ TEST(Nodes, nobody_asks_for_wrong_buffers_where_they_end_the_job) {
   const Program program = random_exchange(2, 1);
   for (const Size block : block_sizes()) {
     const test::Blocks blocks(block);
-    for (Options options : {test::by_messages(), test::over_nodes(), test::with_carriers()}) {
+    for (Options options : {test::by_messages(), test::over_nodes()}) {
       for (const WrongBuffers wrong : {WrongBuffers::refused, WrongBuffers::end_job}) {
         options.wrong_buffers = wrong;
         const int before = polls_begun;
@@ -342,67 +308,27 @@ TEST(Nodes, what_lies_together_on_both_ends_goes_in_one_message) {
   EXPECT_EQ(sends(columns, {.chunk_bytes = 512}), 9 * others);
 }
 
-TEST(Nodes, carriers_send_one_message_from_node_to_node) {
+TEST(Nodes, only_what_crosses_nodes_is_sent) {
   if (processes() != 4) GTEST_SKIP() << "only two nodes of two processes are counted";
   const test::Blocks blocks(2);
   if (sizes_of(nodes_of(MPI_COMM_WORLD, 2)) != std::vector<int>{2, 2}) {
     GTEST_SKIP() << "not two nodes of two processes";
   }
   const Program program = test::rows_to_columns(6, 6);
-  const auto sent = [&](const Options& options) {
-    auto made = moved(program, 8, options);
-    const Bytes in = pattern_tile(program.from, process(), 8);
-    Bytes out(static_cast<std::size_t>(made.out_bytes()));
-    int count = -sends_begun;
-    EXPECT_TRUE(made.run(in, out));
-    count += sends_begun;
-    MPI_Allreduce(MPI_IN_PLACE, &count, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    return count;
-  };
-  EXPECT_EQ(sent(test::with_carriers()), 2);
-  EXPECT_EQ(sent(test::over_nodes()), 8);
-  // A block has 4 * 36 * 8 bytes.
-  EXPECT_EQ(sent(test::with_carriers({.message_bytes = 600})), 4);
+  auto made = moved(program, 8, test::over_nodes());
+  const Bytes in = pattern_tile(program.from, process(), 8);
+  Bytes out(static_cast<std::size_t>(made.out_bytes()));
+  const int before = sends_begun;
+  EXPECT_TRUE(made.run(in, out));
+  EXPECT_EQ(sends_begun - before, 2);  // one to each process of the other node
 }
 
-TEST(Nodes, carriers_are_for_little_that_crosses_nodes) {
-  if (processes() != 4) GTEST_SKIP() << "only with two nodes of two processes";
-  const test::Blocks blocks(2);
-  const bool two = sizes_of(nodes_of(MPI_COMM_WORLD, 2)) == std::vector<int>{2, 2};
-  const auto reasons = [](const Program& program, const Options& options) {
-    const auto made = Redistributor::make(MPI_COMM_WORLD, program, 1, options);
-    EXPECT_TRUE(made) << render(made.error());
-    return made ? made->reasons() : std::vector<std::string>();
-  };
-  if (!two) GTEST_SKIP() << "not two nodes of two processes";
-  using testing::ElementsAre;
-  using testing::StartsWith;
-  const auto by_carriers = ElementsAre(StartsWith("exchange by carriers: chosen"));
-  const auto without = ElementsAre(StartsWith("exchange: chosen"));
-  // 1 MiB from node to node: four pieces of 2^18 bytes.
-  const Program most = test::rows_to_columns(512, 512);
-  const Program more = test::rows_to_columns(512, 513);
-  EXPECT_THAT(reasons(most, {}), by_carriers);
-  EXPECT_THAT(reasons(more, {}), without);
-  EXPECT_THAT(reasons(more, {.carriers = mpi::Carriers::always}), by_carriers);
-  EXPECT_THAT(reasons(most, {.carriers = mpi::Carriers::never}), without);
-  EXPECT_THAT(reasons(most, {.strategy = Strategy::exchange}), by_carriers);
-  // 2 MiB and lines of 64 bytes for both blocks; slots get half of what there is, but at most 1 MiB.
-  const Size room = (Size{2} << 20) + 2 * 64;
-  EXPECT_THAT(reasons(most, {.chunk_bytes = (Size{1} << 20) + room}), by_carriers);
-  EXPECT_THAT(reasons(most, {.chunk_bytes = (Size{1} << 20) + room - 1}),
-              ElementsAre(StartsWith("exchange by carriers: what crosses nodes needs up to 2097280 "
-                                     "bytes on each, chunk_bytes leave 2097279"),
-                          StartsWith("exchange: chosen")));
-  EXPECT_THAT(reasons(most, {.chunk_bytes = room, .own_buffers = true}), by_carriers);
-}
-
-TEST(Nodes, with_carriers_wrong_buffers_are_refused_on_all_and_the_next_run_is_right) {
+TEST(Nodes, over_nodes_wrong_buffers_are_refused_on_all_and_the_next_run_is_right) {
   for (const Size block : block_sizes()) {
     const test::Blocks blocks(block);
     for (const Program& program :
          {test::rows_to_columns(6, 6), random_exchange(11, 1), random_exchange(12, 40)}) {
-      auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, test::with_carriers());
+      auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, test::over_nodes());
       ASSERT_TRUE(made) << render(made.error());
       const Bytes in = pattern_tile(program.from, process(), 4);
       for (int wrong = 0; wrong < processes(); ++wrong) {
@@ -427,7 +353,7 @@ TEST(Nodes, it_stays_within_its_bound_with_many_small_boxes_and_shrinks_to_a_lim
   for (const Size block : block_sizes()) {
     const test::Blocks blocks(block);
     // moved() holds what was counted against the limit.
-    static_cast<void>(moved(random_exchange(4, 2000), 4, test::with_carriers()));
+    static_cast<void>(moved(random_exchange(4, 2000), 4, test::over_nodes()));
     for (const bool own : {false, true}) {
       // On one node there are no messages, and with own buffers no slots that could shrink.
       if (one_node(nodes_of(MPI_COMM_WORLD, block))) continue;
@@ -458,7 +384,7 @@ TEST(Nodes, where_one_has_no_memory_for_messages_all_do_without) {
     ++looked_at;
     // Slots of messages have 8 MiB.
     if (limited) test::fail_from(std::size_t{1} << 20);
-    auto made = Redistributor::make(MPI_COMM_WORLD, program, 4, {.carriers = mpi::Carriers::never});
+    auto made = Redistributor::make(MPI_COMM_WORLD, program, 4);
     test::fail_from(0);
     ASSERT_TRUE(made) << render(made.error());
     EXPECT_EQ(made->strategy(), Strategy::collectives);
@@ -503,8 +429,7 @@ TEST(Nodes, making_needs_no_more_than_it_says) {
   for (const Program& program : programs) {
     for (const Size block : block_sizes()) {
       const test::Blocks blocks(block);
-      for (Options options :
-           {Options{}, test::over_nodes(), test::with_carriers(), test::by_messages()}) {
+      for (Options options : {Options{}, test::over_nodes(), test::by_messages()}) {
         for (const bool own : {false, true}) {
           SCOPED_TRACE("partition " + std::to_string(static_cast<int>(options.partition)) +
                        ", blocks of " + std::to_string(block));

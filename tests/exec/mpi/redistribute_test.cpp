@@ -25,7 +25,6 @@
 namespace retile {
 namespace {
 
-using mpi::Carriers;
 using mpi::Options;
 using mpi::Partition;
 using mpi::Redistributor;
@@ -55,7 +54,6 @@ struct Way {
     const std::string of = options.strategy != Strategy::exchange     ? ""
                            : options.partition == Partition::one_node ? " on one node"
                            : options.partition == Partition::apart    ? " by messages"
-                           : options.carriers == Carriers::always     ? " by carriers"
                                                                       : " over nodes";
     return std::string(strategy_name(options.strategy)) + of;
   }
@@ -72,7 +70,6 @@ std::vector<Way> all_ways(const Options& sizes) {
     all.push_back({on_one_node(options)});
     all.push_back({by_messages(options)});
     all.push_back({test::over_nodes(options), 2});
-    all.push_back({test::with_carriers(options), 2});
     options.strategy = Strategy::in_place;
     if (own) all.push_back({options});
   }
@@ -547,7 +544,7 @@ TEST(Redistribute, takes_the_first_strategy_that_fits_the_memory_and_says_why) {
   if (processes > 1) {
     EXPECT_EQ(chosen(plenty, true, 1), "exchange by messages");
     EXPECT_EQ(chosen(plenty, false, processes - 1),
-              processes == 2 ? "exchange by messages" : "exchange by carriers");
+              processes == 2 ? "exchange by messages" : "exchange");
   }
   // Less than the largest tile on the way is too little for every strategy.
   const Size tile = 4 * 3 * processes * 16;
@@ -628,8 +625,6 @@ TEST(Redistribute, strategies_that_cannot_be_used_are_refused_on_all_processes) 
   EXPECT_EQ(code({.memory_limit_bytes = -1}), "bad_argument");
   EXPECT_EQ(code({.strategy = static_cast<Strategy>(77)}), "bad_argument");
   EXPECT_EQ(code({.partition = static_cast<Partition>(77)}), "bad_argument");
-  EXPECT_EQ(code({.carriers = static_cast<Carriers>(3)}), "bad_argument");
-  EXPECT_EQ(code({.carriers = static_cast<Carriers>(-1)}), "bad_argument");
   EXPECT_EQ(code({.wrong_buffers = static_cast<WrongBuffers>(2)}), "bad_argument");
   EXPECT_EQ(code({.wrong_buffers = static_cast<WrongBuffers>(-1)}), "bad_argument");
   if (processes == 1) return;
@@ -648,7 +643,6 @@ TEST(Redistribute, strategies_that_cannot_be_used_are_refused_on_all_processes) 
   EXPECT_EQ(code({.huge_pages = first}), "disagreement");
   EXPECT_EQ(code({.wrong_buffers = first ? WrongBuffers::end_job : WrongBuffers::refused}),
             "disagreement");
-  EXPECT_EQ(code({.carriers = first ? Carriers::always : Carriers::never}), "disagreement");
 }
 
 TEST(Redistribute, with_buffers_of_its_own_it_moves_no_others) {

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstddef>
 #include <string>
@@ -59,17 +58,8 @@ inline mpi::Options by_messages(mpi::Options options = {}) {
 inline mpi::Options over_nodes(mpi::Options options = {}) {
   options.strategy = mpi::Strategy::exchange;
   options.partition = mpi::Partition::nodes;
-  options.carriers = mpi::Carriers::never;
   return options;
 }
-/// The same with carriers, wherever these tests' tiles are.
-inline mpi::Options with_carriers(mpi::Options options = {}) {
-  options = over_nodes(options);
-  options.carriers = mpi::Carriers::always;
-  options.chunk_bytes = std::max(options.chunk_bytes, Size{1} << 20);
-  return options;
-}
-
 /// While it lives, this process may use less of something. Files that grow too long are errors and
 /// not signals.
 class Limited {

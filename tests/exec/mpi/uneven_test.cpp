@@ -45,7 +45,6 @@ std::vector<Way> all_ways() {
       out.push_back({test::on_one_node(options)});
       out.push_back({test::by_messages(options)});
       out.push_back({test::over_nodes(options), 2});
-      out.push_back({test::with_carriers(options), 2});
     }
   }
   out.push_back({Options{}});

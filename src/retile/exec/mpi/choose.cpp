@@ -10,14 +10,6 @@
 #include "retile/exec/exchange/direct.h"
 
 namespace retile::mpi {
-namespace {
-
-/// From one node to another, and from one to all: more is faster without carriers (docs/dev/execution.md,
-/// "Carriers").
-constexpr Size most_carried_bytes = Size{1} << 20;
-constexpr Size most_carried_of_node = Size{2} << 20;
-
-}  // namespace
 
 // ---- The exchange ------------------------------------------------------------------------------
 
@@ -108,25 +100,8 @@ void Choice::find_sums() {
 // ---- Choosing ----------------------------------------------------------------------------------
 
 std::string Choice::Candidate::name() const {
-  const char* const how = haul == Haul::messages   ? " by messages"
-                          : haul == Haul::carriers ? " by carriers"
-                          : by_steps               ? " by steps"
-                                                   : "";
+  const char* const how = haul == Haul::messages ? " by messages" : by_steps ? " by steps" : "";
   return std::string(strategy_name(strategy)) + how;
-}
-
-/// Where so little goes from node to node that its messages cost more than a copy on both.
-bool Choice::carriers_wanted() const {
-  const Nodes& nodes = task_.nodes;
-  const bool possible = task_.options.partition == Partition::nodes && nodes.count > 1 &&
-                        nodes.most_processes > 1 && exchange_ && exchange_->most().elsewhere > 0;
-  if (!possible || task_.options.carriers == Carriers::never) return false;
-  if (task_.options.carriers == Carriers::always) return true;
-  const MostBoxes& most = exchange_->most();
-  const auto of_node =
-      checked_mul(nodes.most_processes, std::max(most.far_sent_bytes, most.far_received_bytes));
-  return of_node &&
-         *of_node <= std::min((nodes.count - 1) * most_carried_bytes, most_carried_of_node);
 }
 
 std::vector<Choice::Candidate> Choice::candidates() const {
@@ -149,7 +124,6 @@ std::vector<Choice::Candidate> Choice::candidates() const {
   const bool automatic = strategy == Strategy::automatic;
   if (!automatic && strategy != Strategy::exchange) return {{strategy}};
   std::vector<Candidate> out;
-  if (carriers_wanted()) out.push_back({Strategy::exchange, Haul::carriers});
   if (on_node) out.push_back({Strategy::exchange, Haul::memory});
   if (automatic ? partition != Partition::one_node : !on_node) {
     out.push_back({Strategy::exchange, Haul::messages});
@@ -188,13 +162,7 @@ Result<std::unique_ptr<Mover>> Choice::prepared(const Candidate& candidate, Size
       out = with_addends(candidate, task);
     } else if (exchange_) {
       if (exchange_fits_) exchange_->take();  // else only its need is asked for
-      const bool carried = candidate.haul == Haul::carriers;
-      const auto fits = carried ? carriers_fit(task, *exchange_) : Result<void>();
-      if (fits) {
-        out = exchanging(task, *exchange_, candidate.haul);
-      } else {
-        out = tl::unexpected(fits.error());
-      }
+      out = exchanging(task, *exchange_, candidate.haul);
     } else {
       out = tl::unexpected(exchange_.error());
     }

@@ -52,7 +52,6 @@ class Choice {
   [[nodiscard]] Result<void> look_for_exchange();
   void find_sums();
 
-  [[nodiscard]] bool carriers_wanted() const;
   [[nodiscard]] std::vector<Candidate> candidates() const;
   [[nodiscard]] Result<std::unique_ptr<Mover>> prepared(const Candidate& candidate,
                                                         Size chunk_bytes);

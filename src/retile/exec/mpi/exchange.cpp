@@ -13,8 +13,6 @@
 //
 // Where all processes are on one node there are no messages; where nothing stays on a node, and
 // where that is asked for, there is nothing else.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -22,7 +20,6 @@
 #include <optional>
 #include <utility>
 
-#include "retile/exec/mpi/carried_part.h"
 #include "retile/exec/mpi/messages.h"
 #include "retile/exec/mpi/node_part.h"
 
@@ -32,7 +29,7 @@ namespace {
 /// Most bytes of chunk_bytes for the slots of the part of the node.
 constexpr Size most_node_chunk_bytes = Size{1} << 20;
 
-/// What is left of chunk_bytes for the other parts, where there is one of the node beside them.
+/// What is left of chunk_bytes for messages, where there is a part of the node beside them.
 Size chunks_beside_node(const Task& task) {
   if (task.options.own_buffers) return task.chunk_bytes;  // no slots in shared memory
   const Size node = std::min(task.chunk_bytes / 2, most_node_chunk_bytes);
@@ -57,9 +54,6 @@ class ExchangeMover final : public Mover {
       messages_.emplace(task, exchange, Elsewhere());
     } else if (!leaves_node) {
       node_.emplace(task, exchange);
-    } else if (haul == Haul::carriers) {
-      carried_.emplace(task, exchange);
-      node_.emplace(task.with_chunks(node_chunks(task)), exchange, carried_->memory_bytes());
     } else {
       const Size message_chunks = chunks_beside_node(task);
       node_.emplace(task.with_chunks(node_chunks(task)), exchange);
@@ -73,17 +67,11 @@ class ExchangeMover final : public Mover {
     // The tiles lie in the memory of the node where they are the library's.
     const bool in_memory = node_ && task_.options.own_buffers;
     return (in_memory ? 0 : task_.most_in_bytes() + task_.most_out_bytes()) +
-           (node_ ? node_->limit_bytes() : 0) + (messages_ ? messages_->limit_bytes() : 0) +
-           (carried_ ? carried_->limit_bytes() : 0);
+           (node_ ? node_->limit_bytes() : 0) + (messages_ ? messages_->limit_bytes() : 0);
   }
   [[nodiscard]] Result<void> make_ready() override {
     if (node_) {
       if (auto made = node_->make_ready(); !made) return made;
-    }
-    if (carried_) {
-      auto made = carried_->make_ready(node_->carried());
-      nobody_polls_ = nobody_polls_ || carried_->hears_of_all();
-      return made;
     }
     if (!messages_) return {};
     const auto made = or_out_of_memory([&] { return messages_->make_ready(); });
@@ -99,13 +87,12 @@ class ExchangeMover final : public Mover {
   [[nodiscard]] bool agrees() const override { return agrees_; }
   [[nodiscard]] Result<void> move(std::span<const std::byte> in,
                                   std::span<std::byte> out) override {
-    if (!messages_ && !carried_) return node_->run(in, out);
+    if (!messages_) return node_->run(in, out);
     const bool good =
         static_cast<Size>(in.size()) == in_bytes_ && static_cast<Size>(out.size()) == out_bytes_;
     if (!nobody_polls_) {
       if (auto begun = refusals_.begin(good ? 0 : 1); !begun) return begun;
     }
-    if (carried_) return move_carried(good, in, out);
     const MessagePart::Tiles tiles{good, in, out};
     if (auto begun = messages_->begin(tiles); !begun) return begun;
     const Result<void> moved = node_ ? node_->run(in, out) : Result<void>();
@@ -121,8 +108,7 @@ class ExchangeMover final : public Mover {
     return refuse(std::move(error));
   }
   [[nodiscard]] Size received_bytes() const override {
-    return (node_ ? node_->received_bytes() : 0) + (messages_ ? messages_->received_bytes() : 0) +
-           (carried_ ? carried_->received_bytes() : 0);
+    return (node_ ? node_->received_bytes() : 0) + (messages_ ? messages_->received_bytes() : 0);
   }
   [[nodiscard]] std::span<std::byte> input() const override {
     return node_ ? node_->input() : std::span<std::byte>();
@@ -132,45 +118,23 @@ class ExchangeMover final : public Mover {
   }
 
  private:
-  Result<void> move_carried(bool good, std::span<const std::byte> in, std::span<std::byte> out) {
-    if (good) carried_->pack(in);
-    auto moved = node_->run(in, out, *carried_);
-    const bool refusing = !moved && moved.error().code == Code::bad_argument;
-    if (nobody_polls_ || (!moved && !refusing)) return moved;
-    const auto refused = refusals_.finish();
-    if (!refused) return tl::unexpected(refused.error());
-    return *refused != 0 ? wrong_buffers() : moved;
-  }
-
   static Result<void> wrong_buffers() {
     return refuse({.code = Code::bad_argument, .message = "wrong buffers"});  // needs no memory
   }
 
   std::optional<NodePart> node_;
   std::optional<MessagePart> messages_;
-  std::optional<CarriedPart> carried_;  ///< instead of messages
   const Task task_;
   Poll refusals_;  ///< of who was given wrong buffers
   Size in_bytes_;
   Size out_bytes_;
-  /// Everyone hears from everyone else, or every node from every other; or nobody has to hear of that,
-  /// or all agreed before.
+  /// Everyone hears from everyone else; or nobody has to hear of that, or all agreed before.
   bool nobody_polls_;
   /// No message is longer than a slot: then whoever has wrong buffers can do without.
   bool agrees_ = true;
 };
 
 }  // namespace
-
-Result<void> carriers_fit(const Task& task, const OwnExchange& exchange) {
-  const Size needed = CarriedPart(task, exchange).memory_bytes();
-  const Size most = chunks_beside_node(task);
-  if (needed <= most) return {};
-  return refuse({.code = Code::unsupported,
-                 .message = fmt::format("what crosses nodes needs up to {} bytes on each, "
-                                        "chunk_bytes leave {}",
-                                        needed, most)});
-}
 
 std::unique_ptr<Mover> exchanging(const Task& task, const OwnExchange& exchange, Haul haul) {
   return std::make_unique<ExchangeMover>(task, exchange, haul);

@@ -310,13 +310,6 @@ void Communicator::sum(std::span<std::uint64_t> numbers) const {
            "MPI_Allreduce");
 }
 
-void Communicator::sum_before(std::span<std::uint64_t> numbers) const {
-  or_abort(MPI_Exscan(MPI_IN_PLACE, numbers.data(), count_of(numbers.size()), MPI_UINT64_T, MPI_SUM,
-                      handle_),
-           "MPI_Exscan");
-  if (process_ == 0) std::fill(numbers.begin(), numbers.end(), 0);  // MPI leaves them as they were
-}
-
 double Communicator::maximum(double number) const {
   or_abort(MPI_Allreduce(MPI_IN_PLACE, &number, 1, MPI_DOUBLE, MPI_MAX, handle_), "MPI_Allreduce");
   return number;

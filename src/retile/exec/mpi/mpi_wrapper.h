@@ -143,8 +143,6 @@ class Communicator final : public Processes {
   void gather(std::span<const std::byte> mine, std::span<std::byte> all) const;
   void maximum(std::span<std::uint64_t> numbers) const override;
   void sum(std::span<std::uint64_t> numbers) const override;
-  /// Every number becomes the sum of those of all processes before this one.
-  void sum_before(std::span<std::uint64_t> numbers) const;
   [[nodiscard]] double maximum(double number) const override;
   void send(std::span<const std::byte> bytes, int target) const override;
   void receive(std::span<std::byte> bytes, int source) const override;

@@ -6,8 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "retile/exec/team/shared_protocol.h"
-
 namespace retile::mpi {
 namespace {
 
@@ -124,13 +122,6 @@ TileExchange NodePart::on_this_node(const OwnExchange& exchange) const {
 }
 
 NodePart::Segment NodePart::segment(int processes) const {
-  Segment out = tiles_and_slots(processes);
-  out.carried_offset = in_pages(out.bytes);
-  if (carried_bytes_ > 0) out.bytes = out.carried_offset + in_pages(carried_bytes_);
-  return out;
-}
-
-NodePart::Segment NodePart::tiles_and_slots(int processes) const {
   Segment out;
   out.places.slots_bytes = 0;
   if (task_.options.own_buffers) {
@@ -195,7 +186,6 @@ Result<void> NodePart::make_on_node() {
   // All have failed or none has, but each with words of its own.
   if (!made) return node.agree(tl::unexpected(made.error()));
   exchange_.emplace(std::move(*made));
-  carried_offset_ = place.carried_offset;
   if (task_.options.own_buffers) {
     input_ = team_->memory().first(static_cast<std::size_t>(task_.in_bytes()));
     output_ = team_->memory().subspan(static_cast<std::size_t>(place.output_offset),
@@ -214,48 +204,6 @@ Result<void> NodePart::make_on_node() {
 Result<void> NodePart::run(std::span<const std::byte> in, std::span<std::byte> out) {
   auto moved = exchange_->run(in, out);
   if (!moved) return refuse(std::move(moved.error()));
-  return {};
-}
-
-std::span<std::byte> NodePart::carried() const {
-  return team_->team().memory(0).subspan(static_cast<std::size_t>(carried_offset_),
-                                         static_cast<std::size_t>(carried_bytes_));
-}
-
-namespace {
-
-/// Begins what carriers bring when all have entered, and leaves the last barrier to who waits for them.
-struct WithCarriers : team::Unwatched {
-  explicit WithCarriers(CarriedPart& given) : carriers(given) {}
-
-  [[nodiscard]] Result<void> hear(Team& team, std::uint64_t word, std::span<std::uint64_t> words) {
-    if (auto heard = Unwatched::hear(team, word, words); !heard || begun) return heard;
-    begun = true;
-    // A word of nothing is of who was given wrong tiles.
-    return carriers.begin(std::find(words.begin(), words.end(), 0) == words.end());
-  }
-  [[nodiscard]] Result<void> leave(Team& /*team*/) const { return {}; }
-
-  CarriedPart& carriers;
-  bool begun = false;
-};
-
-}  // namespace
-
-Result<void> NodePart::run(std::span<const std::byte> in, std::span<std::byte> out,
-                           CarriedPart& carriers) {
-  WithCarriers watch(carriers);
-  watch.fence();
-  auto moved = exchange_->run(in, out, watch);
-  if (!moved && moved.error().code != Code::bad_argument) return refuse(std::move(moved.error()));
-  const auto refusing = carriers.finish();
-  if (!refusing) return tl::unexpected(refusing.error());
-  Team& team = team_->team();
-  const auto refuser = team::first_failed(team, moved && !*refusing);
-  if (!refuser) return tl::unexpected(refuser.error());
-  if (!moved) return refuse(std::move(moved.error()));
-  if (*refuser >= 0) return refuse({.code = Code::bad_argument, .message = "wrong buffers"});
-  carriers.unpack(out);
   return {};
 }
 

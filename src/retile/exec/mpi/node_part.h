@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "retile/exec/mpi/carried_part.h"
 #include "retile/exec/mpi/own_exchange.h"
 #include "retile/exec/mpi/task.h"
 #include "retile/exec/team/memory.h"
@@ -44,12 +43,8 @@ class TeamOfProcesses {
 /// Of an exchange, what has both ends on this process's node.
 class NodePart {
  public:
-  /// \param carried_bytes  of shared memory for carriers
-  NodePart(const Task& task, const OwnExchange& exchange, Size carried_bytes = 0)
-      : task_(task),
-        most_transfers_(exchange.most().on_node),
-        carried_bytes_(carried_bytes),
-        here_(on_this_node(exchange)) {}
+  NodePart(const Task& task, const OwnExchange& exchange)
+      : task_(task), most_transfers_(exchange.most().on_node), here_(on_this_node(exchange)) {}
 
   /// What this part never counts more than, on any process; with own buffers these are in it.
   [[nodiscard]] Size limit_bytes() const;
@@ -58,13 +53,6 @@ class NodePart {
 
   /// \error bad_argument (before anything moves, on all processes), team_broken
   [[nodiscard]] Result<void> run(std::span<const std::byte> in, std::span<std::byte> out);
-  /// The same while carriers, which have packed, bring what crosses nodes.
-  /// \error bad_argument (on all processes of the node, wrong buffers of others that a carrier has
-  ///     heard of, too; then carriers are through), team_broken, mpi_error
-  [[nodiscard]] Result<void> run(std::span<const std::byte> in, std::span<std::byte> out,
-                                 CarriedPart& carriers);
-  /// The memory for carriers, of member 0.
-  [[nodiscard]] std::span<std::byte> carried() const;
   [[nodiscard]] Size received_bytes() const { return received_bytes_; }
   /// Own tiles, or nothing.
   [[nodiscard]] std::span<std::byte> input() const { return input_; }
@@ -75,12 +63,9 @@ class NodePart {
   struct Segment {
     team::SharedOptions places;
     Size output_offset = 0;
-    Size carried_offset = 0;
     Size bytes = 0;
   };
   [[nodiscard]] Segment segment(int processes) const;
-  /// The same without the memory for carriers.
-  [[nodiscard]] Segment tiles_and_slots(int processes) const;
   /// This process's transfers on its node, by numbers on that node.
   [[nodiscard]] TileExchange on_this_node(const OwnExchange& exchange) const;
   [[nodiscard]] DeviceShapes on_node(const DeviceShapes& tiles, int here) const;
@@ -89,8 +74,6 @@ class NodePart {
 
   const Task task_;
   Size most_transfers_;
-  Size carried_bytes_;
-  Size carried_offset_ = 0;
   std::optional<TileExchange> here_;  ///< until it is made ready
   std::shared_ptr<TeamOfProcesses> team_;
   std::optional<team::SharedExchange> exchange_;

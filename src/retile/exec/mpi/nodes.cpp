@@ -16,7 +16,6 @@ Result<Nodes> find_nodes(const Communicator& comm, Partition partition) {
     places.resize(processes);
     nodes.first.reserve(processes);
     nodes.member.reserve(processes);
-    nodes.number.reserve(processes);
     return {};
   });
   if (auto agreed = comm.agree(reserved); !agreed) return tl::unexpected(agreed.error());
@@ -30,10 +29,7 @@ Result<Nodes> find_nodes(const Communicator& comm, Partition partition) {
   for (const std::array<int, 2>& other : places) {
     nodes.first.push_back(other[0]);
     nodes.member.push_back(other[1]);
-    // The first process of a node is the one of least number, so its node has a number already.
-    const bool first = other[1] == 0;
-    nodes.number.push_back(first ? nodes.count++
-                                 : nodes.number[static_cast<std::size_t>(other[0])]);
+    if (other[1] == 0) ++nodes.count;
     nodes.most_processes = std::max(nodes.most_processes, other[1] + 1);
   }
   return nodes;

@@ -14,7 +14,6 @@ struct Nodes {
   Communicator mine;        ///< the processes of this one's node, in their order
   std::vector<int> first;   ///< for every process, the first process of its node
   std::vector<int> member;  ///< for every process, its number on its node
-  std::vector<int> number;  ///< for every process, the number of its node, by first processes
   int count = 0;
   int most_processes = 0;  ///< on one node
   int on_machine = 0;      ///< how many share this one's cores, also where each is taken for a node

@@ -32,13 +32,6 @@ enum class Partition {
   apart,     ///< every process is a node of its own, so that all goes by messages
 };
 
-/// Whether what crosses nodes goes in few messages: through memory of the node, and one process of it.
-enum class Carriers {
-  automatic,  ///< where so little goes from one node to another that messages cost more than copies
-  never,
-  always,  ///< wherever there are several nodes, with several processes on one, and chunk_bytes has room
-};
-
 /// What run() does where some process was given wrong buffers.
 enum class WrongBuffers {
   refused,  ///< by all processes; that all hear of it costs about as much as a small exchange
@@ -56,7 +49,6 @@ struct Options {
   Size message_bytes = most_message_bytes;
   Strategy strategy = Strategy::automatic;
   Partition partition = Partition::nodes;
-  Carriers carriers = Carriers::automatic;
   WrongBuffers wrong_buffers = WrongBuffers::refused;
   /// Whether the Redistributor makes the buffers for the tiles (input(), output()), in memory that
   /// processes of a node share where the strategy has use for that. Required for in_place.

@@ -1,6 +1,5 @@
 #include "retile/exec/mpi/own_exchange.h"
 
-#include <limits>
 #include <utility>
 #include <variant>
 
@@ -42,9 +41,6 @@ OwnExchange::Numbers OwnExchange::count() const {
   std::uint64_t kept = 0;
   std::uint64_t near = 0;
   std::uint64_t far = 0;
-  constexpr Size most = std::numeric_limits<Size>::max();
-  Size far_sent = 0;
-  Size far_received = 0;
   for_each([&](const Transfer& transfer) {
     if (transfer.source == transfer.target) {
       ++kept;
@@ -52,27 +48,16 @@ OwnExchange::Numbers OwnExchange::count() const {
       ++near;
     } else {
       ++far;
-      Size& bytes = transfer.source == task_->comm.process() ? far_sent : far_received;
-      bytes = checked_add(bytes, box_bytes(transfer.shape, task_->element_bytes)).value_or(most);
     }
   });
   const std::uint64_t tables =
       routes_ ? static_cast<std::uint64_t>(routes_->table_bytes(task_->comm.process())) : 0;
-  return {kept + near + far,
-          kept,
-          2 * kept + near,
-          near + far,
-          near,
-          far,
-          tables,
-          static_cast<std::uint64_t>(far_sent),
-          static_cast<std::uint64_t>(far_received)};
+  return {kept + near + far, kept, 2 * kept + near, near + far, near, far, tables};
 }
 
 void OwnExchange::learn(const Numbers& most) {
   const auto number = [&most](std::size_t k) { return static_cast<Size>(most[k]); };
-  most_ = {number(0), number(1), number(2), number(3), number(4),
-           number(5), number(6), number(7), number(8)};
+  most_ = {number(0), number(1), number(2), number(3), number(4), number(5), number(6)};
 }
 
 void OwnExchange::take() {

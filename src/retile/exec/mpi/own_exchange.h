@@ -21,9 +21,6 @@ struct MostBoxes {
   Size neighbours = 0;   ///< of these, those of its node
   Size elsewhere = 0;    ///< and those of other nodes
   Size table_bytes = 0;  ///< no boxes: what finding them holds (Routes::table_bytes)
-  Size far_sent_bytes =
-      0;  ///< nor these: what goes to other nodes; the largest Size where it is more
-  Size far_received_bytes = 0;  ///< and what comes from them
 };
 
 /// Where both ends are by tile numbers a process finds its own boxes by Routes and looks at no
@@ -37,7 +34,7 @@ class OwnExchange {
   [[nodiscard]] static Result<OwnExchange> find(const Task& task, Size transfer_limit);
 
   /// The boxes of this process in the order of MostBoxes, and what is the most of all of them.
-  using Numbers = std::array<std::uint64_t, 9>;
+  using Numbers = std::array<std::uint64_t, 7>;
   [[nodiscard]] Numbers count() const;
   void learn(const Numbers& most);
   /// Makes the list of this process's transfers, once; that of all is forgotten.

@@ -123,11 +123,10 @@ Result<void> Redistributor::Making::check() const {
     return refuse(Code::bad_argument, "memory_limit_bytes is negative");
   }
   if (strategy_name(options.strategy).empty() || options.partition < Partition::nodes ||
-      options.partition > Partition::apart || options.carriers < Carriers::automatic ||
-      options.carriers > Carriers::always || options.wrong_buffers < WrongBuffers::refused ||
+      options.partition > Partition::apart || options.wrong_buffers < WrongBuffers::refused ||
       options.wrong_buffers > WrongBuffers::end_job) {
     return refuse(Code::bad_argument,
-                  "there is no such strategy, partition, use of carriers or of wrong buffers");
+                  "there is no such strategy, partition or use of wrong buffers");
   }
   if (options.element_type && options.element_type->bytes != element_bytes) {
     return refuse(Code::bad_argument, "element_type has another size than the elements");
@@ -162,14 +161,13 @@ Result<std::vector<DeviceShapes>> Redistributor::Making::agreed_shapes() const {
   });
   const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
   const std::optional<ElementType>& type = options.element_type;
-  const std::array<Given, 12> given{{
+  const std::array<Given, 11> given{{
       {"Programs", program_hash},
       {"element sizes", number(element_bytes)},
       {"options (chunk_bytes)", number(options.chunk_bytes)},
       {"options (message_bytes)", number(options.message_bytes)},
       {"options (strategy)", number(options.strategy)},
       {"options (partition)", number(options.partition)},
-      {"options (carriers)", number(options.carriers)},
       {"options (wrong_buffers)", number(options.wrong_buffers)},
       {"options (own_buffers)", number(options.own_buffers)},
       {"options (huge_pages)", number(options.huge_pages)},

@@ -103,9 +103,6 @@ class Redistributor {
   ///                `in` of up to 4 KiB for every process, at most 64 KiB; of a larger one, without
   ///                own_buffers, slots of min(chunk_bytes, 1 MiB), but at least 128 bytes for every
   ///                other process; the last three in whole pages
-  ///                With carriers, for messages: what all processes of a node may send to and get from
-  ///                others, and 128 bytes for every other node, within chunk_bytes; 24 + 16 r bytes for
-  ///                every box, some hundred for every other process and message
   ///                Of a Program with addends, where a sum has at most p addends from one tile, and
   ///                P are the processes: on one node with own_buffers the tiles in whole pages and a
   ///                control block; without them slots of min(chunk_bytes, 2 MiB), but at least
@@ -137,8 +134,7 @@ class Redistributor {
 /// make() and run() in one call, for one use. Collective over `comm`; errors as there.
 ///
 /// What does not depend on the Program is kept with `comm` from the first call on, until it is freed or
-/// MPI ends: a duplicate of it, and shared memory of a node's processes, up to 1.2 MiB for each, with
-/// carriers some 4 MiB more.
+/// MPI ends: a duplicate of it, and shared memory of a node's processes, up to 1.2 MiB for each.
 [[nodiscard]] Result<void> redistribute(MPI_Comm comm, const Program& program,
                                         std::span<const std::byte> in, std::span<std::byte> out,
                                         Size element_bytes);

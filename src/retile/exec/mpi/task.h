@@ -145,15 +145,11 @@ class OwnExchange;
 /// How an exchange goes.
 enum class Haul {
   memory,    ///< through the memory of a node, and in messages what crosses nodes
-  carriers,  ///< the same, but what crosses nodes goes through one process on each
   messages,  ///< what stays on a node goes by messages, too
 };
 /// \param exchange  the whole Program's, its list taken; outlives make_ready()
 [[nodiscard]] std::unique_ptr<Mover> exchanging(const Task& task, const OwnExchange& exchange,
                                                 Haul haul);
-/// Whether chunk_bytes have room for what crosses nodes by Haul::carriers.
-/// \error unsupported
-[[nodiscard]] Result<void> carriers_fit(const Task& task, const OwnExchange& exchange);
 /// The whole of a Program with addends at once.
 /// \param sums         of the Program; outlive make_ready()
 /// \param by_messages  else all processes are on one node

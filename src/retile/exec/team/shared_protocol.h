@@ -1,7 +1,6 @@
 // The protocol of SharedExchange, written over a *watch*: everything by which members wait for each
 // other, and by which bytes get where others see them, goes through it. The library's own watch does
-// just that; others begin messages when all have entered, and those of tests delay members, kill them, or
-// hold stores back until the fence.
+// just that; those of tests delay members, kill them, or hold stores back until the fence.
 #pragma once
 
 #include <algorithm>
