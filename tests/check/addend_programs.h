@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "retile/program/program.h"
 #include "retile/program/uneven.h"
+#include "retile/program/program.h"
 #include "support/random_layouts.h"
 
 namespace addend_programs {
@@ -445,6 +445,7 @@ class Draws {
     std::shuffle(out.transfers.begin(), out.transfers.end(), random_);
     Step step{std::move(out), {}};
     step.claims.shapes = to.extents();
+    if (!step.claims.shapes) step.claims.tile = to.tile();
     return step;
   }
 

@@ -126,7 +126,7 @@ TEST(UnevenLayout, an_empty_side_makes_the_whole_box_empty) {
     EXPECT_EQ(layout.boxes()[device], layout.box(d));
     for (std::size_t i = 0; i < 2; ++i) {
       EXPECT_EQ(rows.at[2 * device + i], layout.box(d).at[i]);
-      EXPECT_EQ(rows.extents[2 * device + i], layout.box(d).extent[i]);
+      EXPECT_EQ((*rows.extents)[2 * device + i], layout.box(d).extent[i]);
     }
   }
   EXPECT_EQ(layout.tile(), (Shape{2, 5}));

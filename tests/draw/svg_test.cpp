@@ -133,9 +133,18 @@ TEST(Svg, tiles_that_differ_are_drawn_as_large_as_they_are) {
   }
   EXPECT_EQ(widths, (std::vector<std::string>{"74.4", "74.4", "74.4", "24.8", "248"}));
   EXPECT_EQ(texts(svg, "number"), (std::vector<std::string>{"0", "1", "2", "3", "2"}));
-  EXPECT_EQ(texts(svg, "note"),
-            (std::vector<std::string>{"tiles up to 3: 3 elements",
-                                      "tiles up to 10: 10 elements, 3 of 4 empty"}));
+  EXPECT_EQ(texts(svg, "note"), (std::vector<std::string>{"tiles up to 3: 3 elements",
+                                                          "tile 10: 10 elements, 3 of 4 empty"}));
+}
+
+TEST(Svg, how_many_hold_a_tile_is_said_where_it_is_true_of_all) {
+  Program program;
+  program.devices = 4;
+  program.from = Layout::numbered(4, {Cuts::blocks(3, 2, 5)}, {{{.stride = 2, .size = 2}}}).value();
+  program.to = Layout::listed(4, {4}, {2}, {0, 0, 0, 2}).value();
+  EXPECT_EQ(texts(picture(program), "note"),
+            (std::vector<std::string>{"tiles up to 3: 3 elements, each on 2 devices",
+                                      "tile 2: 2 elements"}));
 }
 
 TEST(Svg, too_many_devices_are_refused) {

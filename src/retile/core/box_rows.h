@@ -12,18 +12,16 @@ namespace retile {
 class BoxRows {
  public:
   explicit BoxRows(const Layout& layout)
-      : rank_(layout.rank()),
-        rows_(layout.is_even() ? Layout::Rows{layout.base_offsets(), {}} : layout.rows()),
-        tile_(layout.tile()) {}
+      : rank_(layout.rank()), rows_(layout.rows()), tile_(layout.tile()) {}
 
   /// The first index that a device's box holds in dimension i, and the one behind the last.
   [[nodiscard]] Size begin(Size device, std::size_t i) const { return rows_.at[place(device, i)]; }
   [[nodiscard]] Size end(Size device, std::size_t i) const {
     const std::size_t number = place(device, i);
-    return rows_.at[number] + (rows_.extents.empty() ? tile_[i] : rows_.extents[number]);
+    return rows_.at[number] + (rows_.extents ? (*rows_.extents)[number] : tile_[i]);
   }
   [[nodiscard]] bool is_empty(Size device) const {
-    return !rows_.extents.empty() && rows_.extents[place(device, 0)] == 0;
+    return rows_.extents && (*rows_.extents)[place(device, 0)] == 0;
   }
 
  private:
@@ -32,7 +30,7 @@ class BoxRows {
   }
 
   std::size_t rank_;
-  Layout::Rows rows_;  // extents where they are not all alike
+  Layout::Rows rows_;
   Shape tile_;
 };
 

@@ -375,7 +375,7 @@ Shape Layout::local_shape(Size device) const {
 Layout::Rows Layout::rows() const {
   if (listed_ || even_) return {base_offsets(), extents()};
   Rows out{numbers_.all_numbers(), {}};
-  out.extents.resize(out.at.size());
+  std::vector<Size>& extents = out.extents.emplace(out.at.size());
   const std::size_t rank = this->rank();
   for (std::size_t i = 0; i < rank; ++i) {
     std::vector<Reach> tiles;
@@ -386,12 +386,12 @@ Layout::Rows Layout::rows() const {
     for (std::size_t k = i; k < out.at.size(); k += rank) {
       const Reach& part = tiles[static_cast<std::size_t>(out.at[k])];
       out.at[k] = part.at;
-      out.extents[k] = part.extent;
+      extents[k] = part.extent;
     }
   }
   // With one empty side the box is empty.
   for (std::size_t row = 0; row < out.at.size(); row += rank) {
-    const auto first = out.extents.begin() + static_cast<std::ptrdiff_t>(row);
+    const auto first = extents.begin() + static_cast<std::ptrdiff_t>(row);
     const auto last = first + static_cast<std::ptrdiff_t>(rank);
     if (std::find(first, last, Size{0}) == last) continue;
     std::fill(first, last, 0);
@@ -409,16 +409,15 @@ std::vector<Box> Layout::boxes() const {
         all.begin() + static_cast<std::ptrdiff_t>(device) * static_cast<std::ptrdiff_t>(rank());
     return Shape(first, first + static_cast<std::ptrdiff_t>(rank()));
   };
-  for (Size d = 0; d < devices_; ++d) out.push_back({row(rows.at, d), row(rows.extents, d)});
+  for (Size d = 0; d < devices_; ++d) {
+    out.push_back({row(rows.at, d), rows.extents ? row(*rows.extents, d) : tile_});
+  }
   return out;
 }
 
-std::vector<Size> Layout::extents() const {
-  if (!even_) return listed_ ? extents_ : rows().extents;
-  std::vector<Size> out;
-  out.reserve(static_cast<std::size_t>(devices_) * rank());
-  for (Size d = 0; d < devices_; ++d) out.insert(out.end(), tile_.begin(), tile_.end());
-  return out;
+std::optional<std::vector<Size>> Layout::extents() const {
+  if (even_) return std::nullopt;
+  return listed_ ? extents_ : rows().extents;
 }
 
 Size Layout::global_size() const {

@@ -144,14 +144,14 @@ class Layout {
   /// The boxes of all devices, rank() numbers for each, device after device; zeros for an empty one.
   struct Rows {
     std::vector<Size> at;
-    std::vector<Size> extents;
+    std::optional<std::vector<Size>> extents = {};  ///< nothing where tile() says it of all
   };
   /// O(devices * (rank + digits)).
   [[nodiscard]] Rows rows() const;
   /// The base offsets of rows() alone.
   [[nodiscard]] std::vector<Size> base_offsets() const;
   /// The extents alone.
-  [[nodiscard]] std::vector<Size> extents() const;
+  [[nodiscard]] std::optional<std::vector<Size>> extents() const;
   /// The base offset of one device.
   [[nodiscard]] Shape base_offset(Size device) const;
 

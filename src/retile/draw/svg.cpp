@@ -98,6 +98,20 @@ Held held_in(const Layout& layout) {
   return out;
 }
 
+bool are_all_of(const Shape& shape, const Holders& holders) {
+  return std::all_of(holders.begin(), holders.end(),
+                     [&](const auto& holder) { return holder.first.second == shape; });
+}
+
+/// How many devices hold each tile; 0 where that differs, or is not worth saying.
+std::size_t on_each(const Holders& holders) {
+  const std::size_t first = holders.empty() ? 0 : holders.begin()->second.size();
+  const bool all = std::all_of(holders.begin(), holders.end(), [first](const auto& holder) {
+    return holder.second.size() == first;
+  });
+  return all && first > 1 ? first : 0;
+}
+
 /// One axis of a panel: elements to pixels, for as many tiles as have room.
 class Ruler {
  public:
@@ -172,11 +186,11 @@ class Picture {
       shape += fmt::to_string(extent);
     }
     const Held held = held_in(layout);
-    const auto each = static_cast<std::size_t>(layout.devices()) / held.holders.size();
-    std::string note = fmt::format("{} {}: ", layout.is_even() ? "tile" : "tiles up to",
-                                   shape.empty() ? "1" : shape) +
-                       counted(layout.tile_size(), "element");
-    if (layout.is_even() && each > 1) note += fmt::format(", each on {} devices", each);
+    std::string note =
+        fmt::format("{} {}: ", are_all_of(tile, held.holders) ? "tile" : "tiles up to",
+                    shape.empty() ? "1" : shape) +
+        counted(layout.tile_size(), "element");
+    if (const auto each = on_each(held.holders)) note += fmt::format(", each on {} devices", each);
     if (held.empty > 0) note += fmt::format(", {} of {} empty", held.empty, layout.devices());
     text(x, 34, "note", note);
     blocks(layout, held.holders, x);

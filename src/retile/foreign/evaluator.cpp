@@ -106,24 +106,16 @@ class Stepping {
 
   void rule(const Parameter&) {
     const Layout& from = evaluator_.from_;
-    const Layout::Rows rows = from.rows();
-    const std::size_t rank = from.rank();
-    const auto box_of = [&](const std::vector<Size>& all, Size device) {
-      const auto begin = all.begin() + device * static_cast<Size>(rank);
-      return Shape(begin, begin + static_cast<Size>(rank));
-    };
+    const std::vector<Box> boxes = from.boxes();
     for_all(
         [&](Size device) {
-          Key key = box_of(rows.at, device);
-          const Shape extents = box_of(rows.extents, device);
-          key.insert(key.end(), extents.begin(), extents.end());
+          const Box& box = boxes[index(device)];
+          Key key = box.at;
+          key.insert(key.end(), box.extent.begin(), box.extent.end());
           key.push_back(from.addend(device));
           return key;
         },
-        [&](Size device) {
-          return entry({.at = box_of(rows.at, device), .extent = box_of(rows.extents, device)},
-                       from.addend(device));
-        });
+        [&](Size device) { return entry(boxes[index(device)], from.addend(device)); });
   }
   /// The tile of who holds this box.
   Block entry(const Box& box, Size addend) {

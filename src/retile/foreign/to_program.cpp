@@ -318,23 +318,17 @@ class Writer {
     index_holders();
     Step step;
     Exchange exchange;
-    const bool boxes = at_end && !to_.is_even() && after.extents == to_.tile();
-    Layout::Rows rows;
-    if (boxes) rows = to_.rows();
+    const bool to_boxes = at_end && after.extents == to_.tile();
+    std::optional<std::vector<Size>> each = to_boxes ? to_.extents() : std::nullopt;
     const std::size_t rank = after.extents.size();
     for (Size d = 0; d < function_.devices; ++d) {
       Shape extents = after.extents;
-      if (boxes) {
-        for (std::size_t k = 0; k < rank; ++k) extents[k] = rows.extents[index(d) * rank + k];
-      }
+      for (std::size_t k = 0; each && k < rank; ++k) extents[k] = (*each)[index(d) * rank + k];
       write_tile(after, d, extents, exchange);
     }
     if (from_.addends() || to_.addends()) exchange.add = addition_;
-    if (boxes) {
-      step.claims.shapes = std::move(rows.extents);
-    } else {
-      step.claims.tile = after.extents;
-    }
+    step.claims.shapes = std::move(each);
+    if (!step.claims.shapes) step.claims.tile = after.extents;
     step.op = std::move(exchange);
     program_.steps.push_back(std::move(step));
   }

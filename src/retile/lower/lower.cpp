@@ -278,7 +278,7 @@ void rename(Program& program, const DeviceTable& device_at) {
     }
     Layout::Rows rows = map.rows();
     step.claims.at = std::move(rows.at);
-    if (!map.is_even()) step.claims.shapes = std::move(rows.extents);
+    step.claims.shapes = std::move(rows.extents);
   }
 }
 

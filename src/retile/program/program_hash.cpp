@@ -27,7 +27,7 @@ class Hasher final : public KeySink {
     add(layout.global());
     add(layout.tile());
     add(layout.base_offsets());
-    if (!layout.is_even()) add(layout.extents());
+    if (const auto extents = layout.extents()) add(*extents);
     if (!layout.addends()) return;
     add(name_of(layout.addends()->addition));
     add(layout.addends()->numbers.all_numbers());

@@ -25,7 +25,7 @@ std::string refusal(std::string_view text, std::string_view mesh = "x:4,y:6") {
 
 /// The extents that the devices hold of an array of one dimension.
 std::vector<Size> extents(std::string_view text, std::string_view mesh) {
-  return layout(text, mesh).extents();
+  return layout(text, mesh).extents().value();
 }
 
 TEST(LayoutNotation, even_types_are_what_they_were) {

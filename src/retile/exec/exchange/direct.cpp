@@ -551,11 +551,8 @@ Result<Program> direct(const Program& program, const DirectOptions& options) {
   out.to = program.to;
   Step step;
   step.op = Exchange{std::move(*transfers), adds(program)};
-  if (program.to.is_even()) {
-    step.claims.tile = program.to.tile();
-  } else {
-    step.claims.shapes = program.to.extents();
-  }
+  step.claims.shapes = program.to.extents();
+  if (!step.claims.shapes) step.claims.tile = program.to.tile();
   out.steps.push_back(std::move(step));
   return out;
 }

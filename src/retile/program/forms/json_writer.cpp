@@ -92,7 +92,6 @@ class JsonSink final : public KeySink {
 /// The shapes that stand beside `at`: listed ones, and of a map that no digits can say.
 std::optional<std::vector<Size>> shapes_of(const Claims& claims) {
   if (claims.shapes || !claims.map || claims.map->is_compact()) return claims.shapes;
-  if (claims.map->is_even()) return std::nullopt;
   return claims.map->extents();
 }
 

@@ -89,7 +89,7 @@ void append_claims(std::string& out, const Claims& claims, const Context& contex
              !digits) {  // the form says in digits what digits can say, the rest by offsets
     out += " at=";
     append_offsets(out, claims.map->base_offsets(), claims.map->rank(), claims.map->devices());
-    if (!claims.map->is_even()) append_shapes(out, claims.map->extents(), context);
+    if (const auto extents = claims.map->extents()) append_shapes(out, *extents, context);
   }
   if (claims.shapes && !context.exchange) append_shapes(out, *claims.shapes, context);
 }
@@ -145,9 +145,10 @@ void append_tiling(std::string& out, const Layout& map, const Mesh* mesh) {
   append_list(out, map.global());
   out += " at=";
   append_offsets(out, map.base_offsets(), map.rank(), map.devices());
-  if (map.is_even()) return;
+  const auto extents = map.extents();
+  if (!extents) return;
   out += " shapes=";
-  append_offsets(out, map.extents(), map.rank(), map.devices());
+  append_offsets(out, *extents, map.rank(), map.devices());
 }
 
 }  // namespace
