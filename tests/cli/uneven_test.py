@@ -106,10 +106,15 @@ class Uneven(Case):
 
     def test_what_takes_even_tiles_only_refuses_others_by_name(self):
         problem = ("--mesh", "x:4", "[3{x}10]", "[10]")
-        for arguments in (("prove", *problem), ("run", *problem, "--backend", "cuda"), ("plan", *problem, "--certificate", "-")):
+        for arguments in (("prove", *problem, "--certificate", "-"), ("run", *problem, "--backend", "cuda"),
+                          ("plan", *problem, "--certificate", "-")):
             done = retile(*arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), done)
             self.assertIn("not all alike", done.stderr)
+
+    def test_a_proof_looks_at_every_device(self):
+        proof = json.loads(self.output("prove", "--mesh", "x:4", "[3{x}10]", "[10]", "--json"))
+        self.assertEqual((proof["proved"], proof["method"]), (True, "evaluation"))
 
     def test_in_place_is_refused(self):
         done = retile("run", "--mesh", "x:2,y:2", "[3{y,x}11]", "[6{x}11]", "--strategy", "inplace")

@@ -59,12 +59,13 @@ std::optional<Verdict> right_along_one_dim(const Program& program, const CheckOp
 
 Verdict check(const Program& program, const CheckOptions& options) {
   assert_well_formed(program);
-  if (const auto addition = addition_of(program)) {
+  const Traits traits = traits_of(program);
+  if (traits.addition) {
     const Limits limits = limits_of(options);
-    return judged(program, limits, *sums_of(program.from, *addition, limits));
+    return judged(program, limits, *sums_of(program.from, *traits.addition, limits));
   }
   if (const auto verdict = right_along_one_dim(program, options)) return *verdict;
-  if (is_even(program)) return check_with(program, options, Forms{});
+  if (traits.version == 1) return check_with(program, options, Forms{});
   const Limits limits = limits_of(options);
   return judged(program, limits, *arrays_of(program.from, limits));
 }

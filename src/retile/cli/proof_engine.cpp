@@ -156,18 +156,14 @@ std::optional<Diagnostic> without_certificate(const std::vector<Program>& progra
     return about_argument(Code::bad_argument, "--certificate", certificate,
                           "a certificate is for one Program");
   }
-  if (has_addends(programs.front())) {
-    return about_argument(Code::unsupported, "--certificate", certificate,
-                          "there are no facts to certify about addends yet",
-                          {"`retile-oracle check` judges the Program itself"});
-  }
   const std::vector<Step>& steps = programs.front().steps;
-  const auto has_no_facts = [](const Step& step) { return is_exchange(step) || over_dims(step); };
-  const auto step = std::find_if(steps.begin(), steps.end(), has_no_facts);
-  if (step == steps.end()) return std::nullopt;
-  return about_argument(Code::unsupported, "--certificate", certificate,
-                        fmt::format("there are no facts to certify about an {}", op_name(*step)),
-                        {"`retile-oracle check` judges the Program itself"});
+  const bool exchanges = std::any_of(steps.begin(), steps.end(), is_exchange);
+  const auto more = traits_of(programs.front()).beyond_first_version();
+  if (!exchanges && !more) return std::nullopt;
+  return about_argument(
+      Code::unsupported, "--certificate", certificate,
+      fmt::format("there are no facts to certify about {}", more.value_or("an exchange")),
+      {"`retile-oracle check` judges the Program itself"});
 }
 
 /// What each Program comes to, one after the other.
@@ -178,11 +174,6 @@ Outcome prove_all(const ProveArguments& arguments, const std::vector<Program>& p
   options.progress = [&](const ProofQuery& query) { progress.answered(query); };
   for (std::size_t k = 0; k < programs.size(); ++k) {
     const Program& program = programs[k];
-    if (!tiles_alike(program)) {
-      return failed(Diagnostic{.code = Code::unsupported,
-                               .message = "tiles that are not all alike are not proved yet",
-                               .notes = {"retile check replays them"}});
-    }
     if (arguments.smt2) {
       const std::string name = programs.size() == 1 ? "" : fmt::format("program_{}.", k);
       options.smt2_prefix = (std::filesystem::path(*arguments.smt2) / name).string();

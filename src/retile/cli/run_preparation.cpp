@@ -1,7 +1,6 @@
 // From the arguments of `retile run` to what is run.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <span>
 #include <utility>
@@ -259,21 +258,13 @@ Preparation::Step Preparation::plan_problem() {
 }
 
 Preparation::Step Preparation::check_program() {
-  if (request_.backend == Backend::cuda && has_addends(request_.program)) {
-    return failed(Diagnostic{.code = Code::unsupported,
-                             .message = "a Program with addends is not run on GPUs",
-                             .notes = {"--backend mpi and --backend sim take it"}});
-  }
-  const std::vector<retile::Step>& steps = request_.program.steps;
-  if (request_.backend == Backend::cuda && std::any_of(steps.begin(), steps.end(), over_dims)) {
-    return failed(Diagnostic{.code = Code::unsupported,
-                             .message = "steps along several dimensions are not run on GPUs yet",
-                             .notes = {"--backend mpi and --backend sim take them"}});
-  }
-  if (request_.backend == Backend::cuda && !is_even(request_.program)) {
-    return failed(Diagnostic{.code = Code::unsupported,
-                             .message = "tiles that are not all alike are not run on GPUs yet",
-                             .notes = {"--backend mpi and --backend sim take them"}});
+  if (request_.backend == Backend::cuda) {
+    if (const auto more = traits_of(request_.program).beyond_first_version()) {
+      return failed(
+          Diagnostic{.code = Code::unsupported,
+                     .message = fmt::format("a Program with {} is not run on GPUs", *more),
+                     .notes = {"--backend mpi and --backend sim take it"}});
+    }
   }
   const Verdict verdict = check(request_.program, {.timeout_seconds = time_limit().seconds_left()});
   if (verdict.answer == Answer::right) return std::nullopt;

@@ -447,9 +447,8 @@ std::string replicas_text(const Layout& layout) {
 /// The tiles before each step; of an exchange alone none are needed.
 std::vector<Shape> tiles_before(const Program& program) {
   if (program.steps.size() == 1 && is_exchange(program.steps.front())) return {Shape()};
-  std::vector<std::string> notes;
-  if (!has_addends(program)) notes.push_back("`lower --direct` writes one exchange");
-  return even_tiles(program, "C", std::move(notes));
+  return even_tiles(program, "C",
+                    {"`lower --direct` writes one exchange, which C has without addends"});
 }
 
 /// MPI counts elements by int.

@@ -194,7 +194,7 @@ std::vector<Traced> trace(const Program& program, bool by_digits) {
 
 std::vector<Shape> even_tiles(const Program& program, std::string_view form,
                               std::vector<std::string> notes) {
-  if (!tiles_alike(program)) {
+  if (!traits_of(program).alike) {
     refuse_form(fmt::format("tiles that are not all alike are not written as {} yet", form),
                 std::move(notes));
   }

@@ -17,7 +17,8 @@ constexpr std::array<OpInfo, sizeof...(Ops)> rows_of(const std::variant<Ops...>*
                  .keys = OpRow<Ops>::keys,
                  .needs = OpRow<Ops>::needs,
                  .not_both = OpRow<Ops>::not_both,
-                 .since = OpRow<Ops>::since}...};
+                 .since = OpRow<Ops>::since,
+                 .has_grid = OverDims<Ops>}...};
 }
 
 constexpr auto rows = rows_of(static_cast<const Op*>(nullptr));
@@ -27,6 +28,39 @@ Size number(std::size_t dim) { return static_cast<Size>(dim); }
 std::vector<Size> numbers(const std::vector<std::size_t>& dims) {
   return {dims.begin(), dims.end()};
 }
+
+/// What the keys are that a step has.
+class KeysSeen final : public KeySink {
+ public:
+  explicit KeysSeen(const OpInfo& info) : keys_(info.keys), since_(info.since) {}
+
+  void number(std::string_view key, Size /*value*/) override { see(key); }
+  void piece(std::string_view key, PieceSize /*value*/) override { see(key); }
+  void groups(std::string_view key, const DeviceTable& /*table*/) override { see(key); }
+  void list(std::string_view key, const DeviceTable& /*table*/) override { see(key); }
+  void rows(std::string_view key, std::size_t /*count*/,
+            const std::function<std::vector<Size>(std::size_t)>& /*row*/) override {
+    see(key);
+  }
+  void ints(std::string_view key, const std::vector<Size>& /*values*/) override { see(key); }
+  void addition(std::string_view key, Addition /*value*/) override { see(key); }
+
+  [[nodiscard]] int since() const { return since_; }
+  [[nodiscard]] bool has_piece() const { return has_piece_; }
+
+ private:
+  void see(std::string_view name) {
+    for (const Key& key : keys_) {
+      if (key.name != name) continue;
+      since_ = std::max(since_, key.since);
+      has_piece_ = has_piece_ || key.kind == KeyKind::piece;
+    }
+  }
+
+  std::span<const Key> keys_;
+  int since_;
+  bool has_piece_ = false;
+};
 
 /// Steps add up, unless they say otherwise.
 void write_addition(Addition add, KeySink& sink) {
@@ -46,6 +80,18 @@ std::vector<Size> row_of(const Transfer& transfer) {
 std::span<const OpInfo> op_table() { return rows; }
 
 const OpInfo& info(const Op& op) { return rows[op.index()]; }
+
+bool says_pieces(const Op& op) {
+  KeysSeen keys(info(op));
+  write_keys(op, keys);
+  return keys.has_piece();
+}
+
+int since(const Op& op) {
+  KeysSeen keys(info(op));
+  write_keys(op, keys);
+  return keys.since();
+}
 
 void write_keys(const Op& op, KeySink& sink) {
   match(

@@ -308,11 +308,17 @@ struct OpInfo {
   std::string_view needs;
   std::string_view not_both;
   int since = 1;
+  bool has_grid = false;  ///< whether it goes along several dimensions
 };
 
 /// All rows; row k is that of alternative k of Op.
 [[nodiscard]] std::span<const OpInfo> op_table();
 [[nodiscard]] const OpInfo& info(const Op& op);
+
+/// Whether a step says of which sizes its pieces are: tiles that it makes may differ then.
+[[nodiscard]] bool says_pieces(const Op& op);
+/// The version of the forms that can first say a step, with the keys that it has.
+[[nodiscard]] int since(const Op& op);
 
 /// Takes the keys that an op has, with their values, in the order of its row.
 class KeySink {

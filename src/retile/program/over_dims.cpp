@@ -178,7 +178,8 @@ std::optional<std::vector<Step>> singles(const Op& op, const Claims& claims) {
 }  // namespace
 
 std::optional<AlongOneDim> along_one_dim(const Program& program) {
-  if (has_addends(program) || !tiles_alike(program) || is_even(program)) return std::nullopt;
+  const Traits traits = traits_of(program);
+  if (traits.grid == nullptr || traits.addition || !traits.alike) return std::nullopt;
   AlongOneDim out{program, 0};
   out.program.steps.clear();
   Shape tile = program.from.tile();

@@ -1,7 +1,5 @@
 #include "retile/program/program.h"
 
-#include <algorithm>
-
 #include "retile/core/cases.h"
 #include "retile/core/problem.h"
 
@@ -59,33 +57,30 @@ std::optional<Addition> addition_of(const Program& program) {
 
 bool has_addends(const Program& program) { return addition_of(program).has_value(); }
 
-bool over_dims(const Step& step) {
-  return match(
-      step.op, [](const Dynslice&) { return false; }, [](const Allgather&) { return false; },
-      [](const Alltoall&) { return false; }, [](const Allpermute&) { return false; },
-      [](const Exchange&) { return false; }, [](const OverDims auto&) { return true; },
-      [](const Adding auto&) { return false; });
+bool over_dims(const Step& step) { return info(step.op).has_grid; }
+
+std::optional<std::string_view> Traits::beyond_first_version() const {
+  if (version == 1) return std::nullopt;
+  if (addition) return "addends";
+  return grid != nullptr ? "steps along several dimensions" : "tiles that are not all alike";
 }
 
-bool is_even(const Program& program) {
-  return !has_addends(program) && tiles_alike(program) &&
-         std::none_of(program.steps.begin(), program.steps.end(), over_dims);
-}
-
-bool tiles_alike(const Program& program) {
-  const auto even = [](const Step& step) {
-    const bool pieces = match(
-        step.op, [](const Dynslice& op) { return op.piece.has_value(); },
-        [](const Allgather&) { return false; },
-        [](const Alltoall& op) { return op.piece.has_value(); },
-        [](const Allpermute&) { return false; }, [](const Exchange&) { return false; },
-        [](const Reducescatter& op) { return op.piece.has_value(); },
-        [](const Allreduce&) { return false; }, [](const Unreduce&) { return false; },
-        [](const Embed&) { return false; }, [](const OverDims auto&) { return false; });
-    return !pieces && !step.claims.shapes && (!step.claims.map || step.claims.map->is_even());
+Traits traits_of(const Program& program) {
+  Traits out{.addition = addition_of(program)};
+  bool is_first_version = !out.addition;
+  const auto add_layout = [&out](const Layout& layout) {
+    out.alike = out.alike && layout.is_even();
   };
-  return program.from.is_even() && program.to.is_even() &&
-         std::all_of(program.steps.begin(), program.steps.end(), even);
+  add_layout(program.from);
+  add_layout(program.to);
+  for (const Step& step : program.steps) {
+    out.alike = out.alike && !says_pieces(step.op) && !step.claims.shapes;
+    if (step.claims.map) add_layout(*step.claims.map);
+    if (out.grid == nullptr && over_dims(step)) out.grid = &step;
+    is_first_version = is_first_version && since(step.op) == 1;
+  }
+  if (!is_first_version || !out.alike) out.version = 2;
+  return out;
 }
 
 }  // namespace retile

@@ -67,13 +67,22 @@ struct Problem;
 /// first step that adds; nothing where all hold the array itself and nothing is added.
 [[nodiscard]] std::optional<Addition> addition_of(const Program& program);
 [[nodiscard]] bool has_addends(const Program& program);
-
-/// Whether all tiles are alike before and after every step, and the form says so.
-[[nodiscard]] bool tiles_alike(const Program& program);
 /// Whether a step goes along several dimensions.
 [[nodiscard]] bool over_dims(const Step& step);
-/// The same without addends and without steps along several dimensions: what `retile.program/1` can
-/// say. What is not goes through uneven.h.
-[[nodiscard]] bool is_even(const Program& program);
+
+/// What is true of a whole Program, for those who say why they do not take it.
+struct Traits {
+  std::optional<Addition> addition;  ///< addition_of() it
+  /// All tiles have one shape before and after every step, and the form says so.
+  bool alike = true;
+  const Step* grid = nullptr;  ///< the first step along several dimensions; of the Program
+  int version = 1;             ///< the first one of the forms that can say it
+
+  /// What it has that the first version of the forms cannot say, in words: why who takes no other refuses
+  /// it. Nothing where that version says it.
+  [[nodiscard]] std::optional<std::string_view> beyond_first_version() const;
+};
+/// O(steps), whatever their tables.
+[[nodiscard]] Traits traits_of(const Program& program);
 
 }  // namespace retile

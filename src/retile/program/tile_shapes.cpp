@@ -51,10 +51,10 @@ Result<std::vector<DeviceShapes>> tile_shapes(const Program& program, Size eleme
     return refused(Code::bad_program,
                    "the Program's ends are not tilings of one array over its devices");
   }
-  const bool even = is_even(program);
-  const std::optional<Addition> addition = addition_of(program);
-  const auto shapes_at = [even](const Layout& layout) {
-    return even ? DeviceShapes(layout.tile()) : DeviceShapes(shapes_of(layout));
+  const Traits traits = traits_of(program);
+  // What later versions say goes as the boxes of each device: those who run it know no other way.
+  const auto shapes_at = [&traits](const Layout& layout) {
+    return traits.version == 1 ? DeviceShapes(layout.tile()) : DeviceShapes(shapes_of(layout));
   };
   std::vector<DeviceShapes> shapes{shapes_at(program.from)};
   const DeviceShapes wanted = shapes_at(program.to);
@@ -69,10 +69,10 @@ Result<std::vector<DeviceShapes>> tile_shapes(const Program& program, Size eleme
                                  i, op_name(step)));
     }
     const auto added = addition_of(step);
-    if (added && added != addition) {
+    if (added && added != traits.addition) {
       return refused(Code::inapplicable,
                      fmt::format("step {} ({}) does not add as the Program does ({})", i,
-                                 op_name(step), name_of(*addition)),
+                                 op_name(step), name_of(*traits.addition)),
                      std::string(reason_name(Reason::addends)));
     }
     auto after = shapes_after(step, shapes.back(), program.devices);

@@ -77,7 +77,7 @@ Number row_major(const std::vector<Number>& coordinates) {
 }
 
 bool is_regular(const Program& program) {
-  return !program.from.is_listed() && !program.to.is_listed() &&
+  return !program.from.is_listed() && !program.to.is_listed() && traits_of(program).alike &&
          std::all_of(program.steps.begin(), program.steps.end(),
                      [](const Step& step) { return is_regular(step); });
 }

@@ -30,11 +30,6 @@ Proof evaluated(const Program& program, const ProveOptions& options) {
 bool solver_is_built() { return true; }
 
 Result<Proof> prove(const Program& program, const ProveOptions& options) {
-  if (!tiles_alike(program)) {
-    return refuse({.code = Code::unsupported,
-                   .message = "tiles that are not all alike are not proved for all devices yet",
-                   .notes = {"retile check replays them"}});
-  }
   if (const auto single = along_one_dim(program)) {
     auto proof = prove(single->program, options);
     if (!proof || proof->verdict.answer != Answer::right) return evaluated(program, options);
@@ -48,7 +43,7 @@ Result<Proof> prove(const Program& program, const ProveOptions& options) {
   Examination examination(program, options, *std::move(solvers));
   const Decision decision = Prover<symbolic::Encoder>(examination).decide();
   // A sum in which something is wrong, or repeated for no harm, is looked at device by device.
-  if (has_addends(program) && decision != Decision::right) return evaluated(program, options);
+  if (addition_of(program) && decision != Decision::right) return evaluated(program, options);
   return examination.concluded(decision);
 }
 

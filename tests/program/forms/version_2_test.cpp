@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "program/forms/twins.h"
@@ -172,7 +173,28 @@ TEST(Version2, what_needs_nothing_new_is_version_1) {
       parse_programs(two("mesh p:4\nfrom [3{p}12]\nto [12]\nallgather dim=0 groups=[1,4]<=[4]")),
       "");
   EXPECT_EQ(to_text(program).substr(0, 17), "retile.program/1\n");
-  EXPECT_TRUE(is_even(program));
+  EXPECT_EQ(traits_of(program).version, 1);
+}
+
+TEST(Version2, what_needs_version_2_is_named) {
+  const std::string even = "mesh p:4\nfrom [3{p}12]\nto [12]\n";
+  const std::string gather = "allgather dim=0 groups=[1,4]<=[4]";
+  const std::string differ = "tiles that are not all alike";
+  const std::vector<std::pair<std::string, std::string>> programs{
+      {even + gather, ""},
+      {"mesh p:4\nfrom [3{p}10]\nto [10]\n" + gather, differ},
+      {even + gather + " at=[[0],[0],[0],[0]] shapes=[[12],[12],[12],[12]]", differ},
+      {"mesh p:4\nfrom [12]\nto [3{p}12]\ndynslice dim=0 groups=[1,4]<=[4] piece=3", differ},
+      {"mesh p:4\nfrom sum{p}[12]\nto [12]\nallreduce groups=[1,4]<=[4]", "addends"},
+      {"mesh p:4\nfrom [12]\nto [12]\nunreduce groups=[1,4]<=[4]", "addends"},
+      {even + "allgather_dims dims=[0] counts=[4] groups=[1,4]<=[4]",
+       "steps along several dimensions"}};
+  for (const auto& [text, words] : programs) {
+    const auto traits = traits_of(twins::only(parse_programs(two(text)), ""));
+    EXPECT_EQ(traits.beyond_first_version().value_or(""), words) << text;
+    EXPECT_EQ(traits.version, words.empty() ? 1 : 2) << text;
+    EXPECT_EQ(traits.alike, words != differ) << text;
+  }
 }
 
 TEST(Version2, an_order_says_who_holds_the_tile_of_a_position) {

@@ -75,12 +75,9 @@ Result<std::unique_ptr<Executor>> make_executor(const Processes& processes,
   if (auto good = check_element_size(element_bytes); !good) return refuse(good.error());
   const auto shapes = tile_shapes(program, element_bytes);
   if (!shapes) return refuse(shapes.error());
-  if (has_addends(program)) {
-    return refuse({.code = Code::unsupported, .message = "addends are not run on devices"});
-  }
-  if (!shapes_alike(*shapes)) {
+  if (const auto more = traits_of(program).beyond_first_version()) {
     return refuse({.code = Code::unsupported,
-                   .message = "tiles that are not all alike are not exchanged on devices yet"});
+                   .message = fmt::format("a Program with {} is not run on GPUs", *more)});
   }
   const auto composed = direct(program);
   if (!composed) return refuse(composed.error());

@@ -23,7 +23,7 @@ using OpenDevice = std::function<Result<std::unique_ptr<Device>>(int place_on_ma
 /// \param processes  the transport's members, in their order; outlive the executor
 /// \param open       nothing: open_cuda_device()
 /// \error as tile_shapes(), direct() and DeviceExchange::create(), on all members; cuda_error; unsupported (built
-///     without CUDA); bad_argument (element size, number of processes)
+///     without CUDA; a Program that the first version of the forms cannot say); bad_argument (element size, number of processes)
 [[nodiscard]] Result<std::unique_ptr<Executor>> make_executor(
     const Processes& processes, std::unique_ptr<Transport> transport, const Program& program,
     Size element_bytes, const DeviceOptions& options, const OpenDevice& open = {});

@@ -130,7 +130,7 @@ std::string to_json(const Program& program) {
   const Mesh* names = mesh ? &*mesh : nullptr;
 
   Json out;
-  out["schema"] = is_even(program) ? "retile.program/1" : "retile.program/2";
+  out["schema"] = schema_of(program);
   out["devices"] = program.devices;
   out["mesh"] = mesh ? mesh_json(*mesh) : Json();
   if (mesh_to) out["mesh_to"] = mesh_json(*mesh_to);

@@ -25,6 +25,9 @@ namespace retile {
 /// a mesh without axes as no mesh.
 [[nodiscard]] std::string to_text(const Program& program);
 
+/// What the forms begin with: `retile.program/`, and the first version that says the Program.
+[[nodiscard]] std::string schema_of(const Program& program);
+
 /// A certificate: the Program, lines of `facts` or `to_text(Certificate)` or both, and the line
 /// `end`, without which nobody takes it for whole.
 [[nodiscard]] std::string certificate_text(const Program& program, std::string_view lines);

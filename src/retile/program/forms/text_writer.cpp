@@ -212,8 +212,12 @@ std::string certificate_text(const Program& program, std::string_view lines) {
   return fmt::format("{}{}end\n", to_text(program), lines);
 }
 
+std::string schema_of(const Program& program) {
+  return fmt::format("retile.program/{}", traits_of(program).version);
+}
+
 std::string to_text(const Program& program) {
-  std::string out = is_even(program) ? "retile.program/1\n" : "retile.program/2\n";
+  std::string out = schema_of(program) + "\n";
   const Mesh* mesh = program.mesh ? &*program.mesh : nullptr;
   if (mesh != nullptr) {
     out += "mesh " + to_text(*mesh) + "\n";
