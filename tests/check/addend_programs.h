@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "retile/program/uneven.h"
+#include "retile/program/moves.h"
 #include "retile/program/program.h"
 #include "support/random_layouts.h"
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "retile/check/check.h"
+#include "retile/program/moves.h"
 #include "retile/program/program.h"
-#include "retile/program/uneven.h"
 
 namespace integers {
 

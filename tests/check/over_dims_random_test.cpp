@@ -11,7 +11,7 @@
 #include "check/judge.h"
 #include "check/over_dims_programs.h"
 #include "retile/program/forms/text.h"
-#include "retile/program/over_dims.h"
+#include "retile/program/grid.h"
 #include "support/samples.h"
 
 namespace check_tests::over_dims {

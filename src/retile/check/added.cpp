@@ -14,7 +14,7 @@
 #include "retile/check/state.h"
 #include "retile/check/witness.h"
 #include "retile/core/index.h"
-#include "retile/program/uneven.h"
+#include "retile/program/moves.h"
 
 namespace retile {
 namespace {

@@ -11,7 +11,7 @@
 #include "retile/check/state.h"
 #include "retile/check/witness.h"
 #include "retile/core/walk.h"
-#include "retile/program/uneven.h"
+#include "retile/program/moves.h"
 
 namespace retile {
 namespace {

@@ -9,7 +9,7 @@
 
 namespace retile {
 
-/// The boxes of `from`: each step as what it moves (program/uneven.h). Slower than the forms of states where
+/// The boxes of `from`: each step as what it moves (program/moves.h). Slower than the forms of states where
 /// all tiles are alike, and exact for every Program that adds nothing.
 [[nodiscard]] std::unique_ptr<Holding> arrays_of(const Layout& from, const Limits& limits);
 

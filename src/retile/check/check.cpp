@@ -9,7 +9,7 @@
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
 #include "retile/program/apply.h"
-#include "retile/program/over_dims.h"
+#include "retile/program/grid.h"
 
 namespace retile {
 namespace {

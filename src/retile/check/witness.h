@@ -7,7 +7,7 @@
 #include "retile/check/check.h"
 #include "retile/core/size.h"
 #include "retile/program/program.h"
-#include "retile/program/uneven.h"
+#include "retile/program/tile_shapes.h"
 
 namespace retile {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "retile/core/names.h"
-#include "retile/program/uneven.h"
+#include "retile/program/tile_shapes.h"
 
 namespace retile {
 

@@ -7,8 +7,8 @@
 
 #include "retile/core/index.h"
 #include "retile/core/walk.h"
-#include "retile/program/over_dims.h"
-#include "retile/program/uneven.h"
+#include "retile/program/grid.h"
+#include "retile/program/moves.h"
 
 namespace retile::foreign {
 namespace {

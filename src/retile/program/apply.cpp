@@ -10,7 +10,7 @@
 #include "retile/core/capped.h"
 #include "retile/core/cases.h"
 #include "retile/core/collective_cost.h"
-#include "retile/program/over_dims.h"
+#include "retile/program/grid.h"
 
 namespace retile {
 
@@ -332,7 +332,7 @@ tl::expected<Shape, Refusal> shape_after(const Step& step, const Shape& tile, Si
         return after;
       },
       [&](const Reducescatter& op) {
-        RETILE_ASSERT(!op.piece, "pieces that differ go through uneven.h");
+        RETILE_ASSERT(!op.piece, "pieces that differ go through moves.h");
         return scaled(tile, op.dim, std::nullopt, op.groups.columns());
       },
       [&](const Allreduce&) -> After { return tile; },

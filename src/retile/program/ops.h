@@ -84,7 +84,7 @@ struct AlltoallDims {
   friend bool operator==(const AlltoallDims&, const AlltoallDims&) = default;
 };
 
-/// A step along several dimensions, whatever it does along them (over_dims.h).
+/// A step along several dimensions, whatever it does along them (grid.h).
 template <typename Step>
 concept OverDims = std::is_same_v<Step, AllgatherDims> || std::is_same_v<Step, AlltoallDims>;
 

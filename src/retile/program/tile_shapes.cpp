@@ -7,7 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "retile/core/assert.h"
 #include "retile/program/apply.h"
+#include "retile/program/moves.h"
 
 namespace retile {
 namespace {
@@ -37,6 +39,39 @@ bool fits(const DeviceShapes& shapes, Size element_bytes) {
 }
 
 }  // namespace
+
+TileShapes shapes_of(const Layout& layout) {
+  TileShapes out;
+  for (Box& box : layout.boxes()) out.push_back(std::move(box.extent));
+  return out;
+}
+
+TileShapes shapes_of_rows(const std::vector<Size>& rows, std::size_t rank) {
+  TileShapes out;
+  RETILE_ASSERT(rank > 0, "rows of an array of rank 0 cannot be counted");
+  for (auto row = rows.begin(); row != rows.end(); row += static_cast<std::ptrdiff_t>(rank)) {
+    out.emplace_back(row, row + static_cast<std::ptrdiff_t>(rank));
+  }
+  return out;
+}
+
+bool is_empty(const Shape& tile) {
+  return std::find(tile.begin(), tile.end(), Size{0}) != tile.end();
+}
+
+Shape largest_extents(const TileShapes& shapes) {
+  Shape out = shapes.front();
+  for (const Shape& shape : shapes) {
+    for (std::size_t k = 0; k < out.size(); ++k) out[k] = std::max(out[k], shape[k]);
+  }
+  return out;
+}
+
+Size largest_tile(const TileShapes& shapes) {
+  Size out = 0;
+  for (const Shape& shape : shapes) out = std::max(out, checked_product(shape).value());
+  return out;
+}
 
 DeviceShapes::DeviceShapes(TileShapes each) : each_(std::move(each)) {
   const auto fewer = [](const Shape& a, const Shape& b) {

@@ -1,4 +1,4 @@
-// The tiles that a Program makes on its way, for those who run it.
+// The shapes of tiles, and those that a Program makes on its way.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,22 @@
 #include "retile/core/result.h"
 #include "retile/core/size.h"
 #include "retile/program/program.h"
-#include "retile/program/uneven.h"
 
 namespace retile {
+
+/// The shape of every device's tile; all zeros for an empty one.
+using TileShapes = std::vector<Shape>;
+
+/// The shapes of the boxes of a layout.
+[[nodiscard]] TileShapes shapes_of(const Layout& layout);
+/// As many shapes as there are rows of `rank` numbers.
+[[nodiscard]] TileShapes shapes_of_rows(const std::vector<Size>& rows, std::size_t rank);
+
+[[nodiscard]] bool is_empty(const Shape& tile);
+/// The largest extent over all devices, dimension by dimension.
+[[nodiscard]] Shape largest_extents(const TileShapes& shapes);
+/// The most elements that a device has.
+[[nodiscard]] Size largest_tile(const TileShapes& shapes);
 
 /// The shapes of the tiles of all devices: one for all of them, or one for each.
 class DeviceShapes {

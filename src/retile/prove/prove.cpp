@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "retile/program/over_dims.h"
+#include "retile/program/grid.h"
 #include "retile/prove/encode.h"
 #include "retile/prove/examination.h"
 #include "retile/prove/prover.h"

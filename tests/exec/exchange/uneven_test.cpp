@@ -1,6 +1,4 @@
 // Problems whose tiles differ, from plan to verdict: worked examples, and all small ones.
-#include "retile/program/uneven.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "retile/notation/paper/problem.h"
 #include "retile/plan/plan.h"
 #include "retile/program/forms/text.h"
+#include "retile/program/moves.h"
 #include "retile/program/tile_shapes.h"
 #include "support/ceil_types.h"
 #include "support/values.h"

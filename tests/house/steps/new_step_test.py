@@ -25,7 +25,7 @@ TABLE = Path("retile/program/ops.h")
 # What a function of a visit takes first: the first alternatives of Op and of Meaning.
 FIRST = re.compile(r"\((const )?(Dynslice|Keep)\b")
 # Calls of overloaded functions, one for each step.
-OVERLOADED = re.compile(r"^ *(make\(step, out\);|state\.tiles = std::visit\(.*apply\(op, state\))", re.MULTILINE)
+OVERLOADED = re.compile(r"^ *(make\(step, out\);)", re.MULTILINE)
 VISIT = re.compile(r"\b(?:match|std::visit)\(")
 ROOMS = ("program", "program/forms", "lower", "check", "prove", "emit", "exec/add", "exec/team", "exec/mpi")
 CONTROL = "program/apply.cpp"

@@ -6,7 +6,7 @@
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
 #include "retile/core/index.h"
-#include "retile/program/uneven.h"
+#include "retile/program/moves.h"
 
 namespace retile::add {
 namespace {

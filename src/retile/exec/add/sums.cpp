@@ -12,7 +12,7 @@
 #include "retile/core/index.h"
 #include "retile/core/walk.h"
 #include "retile/exec/add/order.h"
-#include "retile/program/uneven.h"
+#include "retile/program/moves.h"
 
 namespace retile::add {
 namespace {

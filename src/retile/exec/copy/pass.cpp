@@ -51,18 +51,14 @@ constexpr std::ptrdiff_t most_together = 8;
   return offset;
 }
 
-// What the loops over a box depend on: its shape, and of tiles that are not alike the extents that
-// make their strides.
+// What the loops over a box depend on: its shape, and the extents of the tiles that make their strides.
 [[nodiscard]] Shape loops_key(const Transfer& transfer, const DeviceShapes& sources,
                               const DeviceShapes& targets) {
   Shape key = transfer.shape;
-  const auto add_strides = [&key](const DeviceShapes& tiles, Size device) {
-    if (tiles.alike()) return;
-    const Shape& tile = tiles.of(device);
-    key.insert(key.end(), tile.begin() + 1, tile.end());  // tiles of rank 0 are alike
-  };
-  add_strides(sources, transfer.source);
-  add_strides(targets, transfer.target);
+  key.reserve(3 * key.size());
+  for (const Shape* tile : {&sources.of(transfer.source), &targets.of(transfer.target)}) {
+    for (std::size_t k = 1; k < tile->size(); ++k) key.push_back((*tile)[k]);
+  }
   return key;
 }
 

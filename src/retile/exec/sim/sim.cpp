@@ -1,6 +1,4 @@
-// The simulator. Every step is written as the table in docs/reference/program.md says it: cut pieces, put
-// them side by side. Shares nothing with the MPI executor but the question whether a step can be
-// applied.
+// The simulator: every step is the boxes that it moves (program/moves.h), one after the other.
 #include "retile/exec/sim/sim.h"
 
 #include <fmt/format.h>
@@ -9,64 +7,21 @@
 #include <cstring>
 #include <optional>
 #include <utility>
-#include <variant>
+#include <vector>
 
 #include "retile/core/assert.h"
 #include "retile/core/element_type.h"
+#include "retile/core/index.h"
 #include "retile/core/walk.h"
 #include "retile/exec/add/adder.h"
 #include "retile/exec/add/order.h"
-#include "retile/program/apply.h"
+#include "retile/program/moves.h"
 #include "retile/program/tile_shapes.h"
 
 namespace retile::sim {
 namespace {
 
 using Tile = std::vector<std::byte>;
-
-/// A tile seen along one dimension: `outer` times `extent` slices of `slice_bytes`.
-struct Along {
-  std::size_t outer = 1;
-  std::size_t extent = 1;
-  std::size_t slice_bytes = 1;
-};
-
-Along along(const Shape& shape, std::size_t dim, Size element_bytes) {
-  Along view;
-  view.slice_bytes = static_cast<std::size_t>(element_bytes);
-  for (std::size_t i = 0; i < dim; ++i) view.outer *= static_cast<std::size_t>(shape[i]);
-  view.extent = static_cast<std::size_t>(shape[dim]);
-  for (std::size_t i = dim + 1; i < shape.size(); ++i)
-    view.slice_bytes *= static_cast<std::size_t>(shape[i]);
-  return view;
-}
-
-/// Piece q of the n equal pieces of `tile` along dimension `dim`.
-Tile piece(const Tile& tile, const Shape& shape, std::size_t dim, Size element_bytes, std::size_t n,
-           std::size_t q) {
-  const Along view = along(shape, dim, element_bytes);
-  const std::size_t bytes = view.extent / n * view.slice_bytes;
-  Tile out(tile.size() / n);
-  for (std::size_t o = 0; o < view.outer; ++o) {
-    std::memcpy(out.data() + o * bytes, tile.data() + (o * n + q) * bytes, bytes);
-  }
-  return out;
-}
-
-/// Tiles of one shape, concatenated along dimension `dim`, the first one first.
-Tile concatenated(const std::vector<const Tile*>& tiles, const Shape& shape, std::size_t dim,
-                  Size element_bytes) {
-  const Along view = along(shape, dim, element_bytes);
-  const std::size_t bytes = view.extent * view.slice_bytes;
-  const std::size_t n = tiles.size();
-  Tile out(tiles.front()->size() * n);
-  for (std::size_t q = 0; q < n; ++q) {
-    for (std::size_t o = 0; o < view.outer; ++o) {
-      std::memcpy(out.data() + (o * n + q) * bytes, tiles[q]->data() + o * bytes, bytes);
-    }
-  }
-  return out;
-}
 
 struct State {
   Tiles tiles;
@@ -75,147 +30,68 @@ struct State {
   Size element_bytes = 1;
   std::optional<add::Adder> adder;   // of a Program that adds
   std::vector<Size> received_bytes;  // per device
-
-  /// Of all tiles. Precondition: they are alike.
-  [[nodiscard]] const Shape& shape() const { return before->largest(); }
 };
 
 Size bytes_of(const Tile& tile) { return static_cast<Size>(tile.size()); }
-
-Tiles apply(const Dynslice& step, const State& state) {
-  Tiles after(state.tiles.size());
-  const auto n = static_cast<std::size_t>(group_size(step));
-  const auto keep = [&](std::size_t d, std::size_t q) {
-    after[d] = piece(state.tiles[d], state.shape(), step.dim, state.element_bytes, n, q);
-  };
-  if (const auto* groups = std::get_if<DeviceTable>(&step.pieces)) {
-    // Position in the row, without searching the table once per device.
-    for (Size p = 0; p < groups->size(); ++p) {
-      keep(static_cast<std::size_t>(groups->at(p)), static_cast<std::size_t>(p) % n);
-    }
-  } else {
-    for (std::size_t d = 0; d < after.size(); ++d) {
-      keep(d, static_cast<std::size_t>(piece_of(step, static_cast<Size>(d))));
-    }
-  }
-  return after;
-}
-
-Tiles apply(const Allgather& step, State& state) {
-  Tiles after(state.tiles.size());
-  for (const std::vector<Size>& row : step.groups.to_rows()) {
-    std::vector<const Tile*> members;
-    members.reserve(row.size());
-    for (const Size member : row) members.push_back(&state.tiles[static_cast<std::size_t>(member)]);
-    const Tile gathered = concatenated(members, state.shape(), step.dim, state.element_bytes);
-    for (const Size member : row) {
-      const auto d = static_cast<std::size_t>(member);
-      after[d] = gathered;
-      state.received_bytes[d] += bytes_of(gathered) - bytes_of(state.tiles[d]);
-    }
-  }
-  return after;
-}
-
-Tiles apply(const Alltoall& step, State& state) {
-  Tiles after(state.tiles.size());
-  for (const std::vector<Size>& row : step.groups.to_rows()) {
-    const std::size_t n = row.size();
-    Shape piece_shape = state.shape();
-    piece_shape[step.split] /= static_cast<Size>(n);
-    for (std::size_t q = 0; q < n; ++q) {
-      Tiles pieces;
-      pieces.reserve(n);
-      std::vector<const Tile*> parts;
-      for (const Size member : row) {
-        pieces.push_back(piece(state.tiles[static_cast<std::size_t>(member)], state.shape(),
-                               step.split, state.element_bytes, n, q));
-        parts.push_back(&pieces.back());
-      }
-      const auto d = static_cast<std::size_t>(row[q]);
-      after[d] = concatenated(parts, piece_shape, step.concat, state.element_bytes);
-      state.received_bytes[d] +=
-          bytes_of(after[d]) / static_cast<Size>(n) * static_cast<Size>(n - 1);
-    }
-  }
-  return after;
-}
-
-Tiles apply(const Allpermute& step, State& state) {
-  const std::vector<Size> from = sources(step, static_cast<Size>(state.tiles.size()));
-  Tiles after;
-  after.reserve(state.tiles.size());
-  for (std::size_t d = 0; d < state.tiles.size(); ++d) {
-    const auto source = static_cast<std::size_t>(from[d]);
-    after.push_back(state.tiles[source]);
-    if (source != d) state.received_bytes[d] += bytes_of(after[d]);
-  }
-  return after;
-}
 
 /// Tiles of the shapes after the step, of zero bytes.
 Tiles new_tiles(const State& state) {
   Tiles tiles;
   for (Size d = 0; d < static_cast<Size>(state.tiles.size()); ++d) {
     const Size elements = checked_product(state.after->of(d)).value();
-    tiles.emplace_back(static_cast<std::size_t>(elements * state.element_bytes));
+    tiles.emplace_back(index(elements * state.element_bytes));
   }
   return tiles;
 }
 
-/// Moves one box, element by element.
+/// Moves one box.
 /// \param adds  to what is there, instead of writing over it
 void move(const Transfer& transfer, bool adds, State& state, Tiles& tiles) {
-  const Shape& before = state.before->of(transfer.source);
-  const Shape& after = state.after->of(transfer.target);
-  const std::size_t rank = after.size();
-  const Tile& from = state.tiles[static_cast<std::size_t>(transfer.source)];
-  Tile& to = tiles[static_cast<std::size_t>(transfer.target)];
-  Shape at(rank, 0);  // within the box
-  do {
-    Size source = 0;
-    Size target = 0;
-    for (std::size_t k = 0; k < rank; ++k) {
-      source = source * before[k] + transfer.source_start[k] + at[k];
-      target = target * after[k] + transfer.target_start[k] + at[k];
+  const Shape before = strides_of(state.before->of(transfer.source));
+  const Shape after = strides_of(state.after->of(transfer.target));
+  Walk<2> box;
+  for (std::size_t k = 0; k < after.size(); ++k) box.add(transfer.shape[k], {before[k], after[k]});
+  const Tile& from = state.tiles[index(transfer.source)];
+  Tile& to = tiles[index(transfer.target)];
+  Size moved = 0;
+  const auto move_row = [&](const Row<2>& row) {
+    const bool is_dense = row.step == Walk<2>::Strides{1, 1};
+    const Size length = is_dense ? row.length : 1;  // of elements that lie together
+    for (Size e = 0; e < row.length; e += length) {
+      const std::byte* const source =
+          from.data() + (row.at[0] + e * row.step[0]) * state.element_bytes;
+      std::byte* const target = to.data() + (row.at[1] + e * row.step[1]) * state.element_bytes;
+      if (adds) {
+        state.adder->add(target, source, index(length));
+      } else {
+        std::memcpy(target, source, index(length * state.element_bytes));
+      }
     }
-    std::byte* const there = to.data() + target * state.element_bytes;
-    const std::byte* const element = from.data() + source * state.element_bytes;
-    if (adds) {
-      state.adder->add(there, element, 1);
-    } else {
-      std::memcpy(there, element, static_cast<std::size_t>(state.element_bytes));
-    }
-    if (transfer.source != transfer.target) {
-      state.received_bytes[static_cast<std::size_t>(transfer.target)] += state.element_bytes;
-    }
-  } while (advance(at, transfer.shape));
+    moved += row.length;
+    return true;
+  };
+  static_cast<void>(box.each_row(
+      {offset_of(transfer.source_start, before), offset_of(transfer.target_start, after)},
+      move_row));
+  if (transfer.source == transfer.target) return;
+  state.received_bytes[index(transfer.target)] += moved * state.element_bytes;
 }
 
-Tiles moved(const std::vector<Transfer>& transfers, State& state) {
-  Tiles tiles = new_tiles(state);
-  for (const Transfer& transfer : transfers) move(transfer, false, state, tiles);
-  return tiles;
-}
-
-Tiles apply(const Exchange& step, State& state) { return moved(step.transfers, state); }
-
-Tiles apply(const Adding auto& /*step*/, State& /*state*/) {
-  RETILE_ASSERT(false, "a Program that adds is not even");
-}
-
-Tiles apply(const OverDims auto& /*step*/, State& /*state*/) {
-  RETILE_ASSERT(false, "a step along several dimensions goes in boxes");
-}
-
-/// A step on tiles that are not all alike.
+/// The tiles after a step.
 /// \param ranks  of the tiles, where the Program has addends
-Tiles apply_uneven(const Step& step, const std::vector<Size>& ranks, State& state) {
-  auto moves = moves_of(step, state.before->of_all(static_cast<Size>(state.tiles.size())));
-  RETILE_ASSERT(moves.has_value(), "tile_shapes() has seen that the step can be applied");
-  const auto manner = add::manner_of(step.op);
-  if (!manner) return moved(moves->transfers, state);
+Tiles apply(const Step& step, const std::vector<Size>& ranks, State& state) {
+  const TileShapes before = state.before->of_all(static_cast<Size>(state.tiles.size()));
+  constexpr std::string_view seen = "tile_shapes() has seen that the step can be applied";
   Tiles tiles = new_tiles(state);
+  const auto manner = add::manner_of(step.op);
+  if (!manner) {
+    const auto after = each_move(
+        step, before, [&](const Transfer& transfer) { move(transfer, false, state, tiles); });
+    RETILE_ASSERT(after.has_value(), seen);
+    return tiles;
+  }
+  auto moves = moves_of(step, before);
+  RETILE_ASSERT(moves.has_value(), seen);
   if (manner->clears) {
     for (Tile& tile : tiles) state.adder->clear(tile);
   }
@@ -235,22 +111,31 @@ Size largest_bytes(const Tiles& tiles) {
   return out;
 }
 
+/// Whether these are tiles of the shapes with which a Program starts.
+Result<void> check_tiles(const Tiles& tiles, const Program& program, const DeviceShapes& shapes,
+                         Size element_bytes) {
+  if (static_cast<Size>(tiles.size()) != program.devices) {
+    return refuse({.code = Code::bad_argument,
+                   .message = fmt::format("the Program starts with {} tiles", program.devices)});
+  }
+  for (Size d = 0; d < program.devices; ++d) {
+    const Size bytes = checked_product(shapes.of(d)).value() * element_bytes;
+    if (bytes_of(tiles[index(d)]) == bytes) continue;
+    return refuse({.code = Code::bad_argument,
+                   .message = fmt::format("the Program starts with a tile of {} bytes on device {}",
+                                          bytes, d)});
+  }
+  return {};
+}
+
 /// \param adder  of a Program that adds
 Result<Outcome> run_steps(const Program& program, Tiles tiles, Size element_bytes,
                           const std::optional<add::Adder>& adder) {
   const auto shapes = tile_shapes(program, element_bytes);
   if (!shapes) return refuse(shapes.error());
   const Size tile_bytes = program.from.tile_size() * element_bytes;
-  bool fit = static_cast<Size>(tiles.size()) == program.devices;
-  for (Size d = 0; fit && d < program.devices; ++d) {
-    const Size elements = checked_product(shapes->front().of(d)).value();
-    fit = bytes_of(tiles[static_cast<std::size_t>(d)]) == elements * element_bytes;
-  }
-  if (!fit) {
-    return refuse(
-        {.code = Code::bad_argument,
-         .message = fmt::format("the Program starts with {} tiles of {}{} bytes", program.devices,
-                                shapes->front().alike() ? "" : "up to ", tile_bytes)});
+  if (auto fit = check_tiles(tiles, program, shapes->front(), element_bytes); !fit) {
+    return refuse(fit.error());
   }
   State state{.tiles = std::move(tiles),
               .element_bytes = element_bytes,
@@ -260,14 +145,12 @@ Result<Outcome> run_steps(const Program& program, Tiles tiles, Size element_byte
   if (adder) ranks = add::ranks_before_steps(program, *shapes);
   Outcome outcome;
   outcome.peak_bytes_per_device = tile_bytes;
-  for (std::size_t index = 0; index < program.steps.size(); ++index) {
-    const Step& step = program.steps[index];
-    state.before = &(*shapes)[index];
-    state.after = &(*shapes)[index + 1];
+  for (std::size_t number = 0; number < program.steps.size(); ++number) {
+    const Step& step = program.steps[number];
+    state.before = &(*shapes)[number];
+    state.after = &(*shapes)[number + 1];
     const Size before = largest_bytes(state.tiles);
-    state.tiles = state.before->alike()
-                      ? std::visit([&](const auto& op) { return apply(op, state); }, step.op)
-                      : apply_uneven(step, ranks[index], state);
+    state.tiles = apply(step, ranks[number], state);
     outcome.peak_bytes_per_device =
         std::max(outcome.peak_bytes_per_device, before + largest_bytes(state.tiles));
   }

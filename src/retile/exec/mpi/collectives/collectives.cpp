@@ -18,7 +18,7 @@
 #include "retile/exec/mpi/collectives/reduce_move.h"
 #include "retile/exec/mpi/collectives/uneven_group_move.h"
 #include "retile/program/apply.h"
-#include "retile/program/uneven.h"
+#include "retile/program/moves.h"
 
 namespace retile::mpi {
 namespace {

@@ -1,6 +1,7 @@
-#include "retile/program/uneven.h"
+#include "retile/program/moves.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -8,12 +9,13 @@
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
 #include "retile/core/index.h"
-#include "retile/program/over_dims.h"
+#include "retile/program/grid.h"
 
 namespace retile {
 namespace {
 
 using Refused = std::optional<Refusal>;
+using Visit = std::function<void(Transfer&&)>;
 
 Refusal refusal(Reason reason, std::optional<Size> device = std::nullopt) {
   return {.reason = reason, .device = device};
@@ -39,16 +41,17 @@ Stretch piece_of(Size extent, Size n, Size q, const std::optional<PieceSize>& pi
 /// Puts the moves of one step together.
 class Mover {
  public:
-  /// \param keeps  the transfers too, not only the shapes
-  Mover(const TileShapes& before, const Deadline& deadline, bool keeps)
+  /// \param visit  every transfer
+  /// \param most   so many transfers
+  Mover(const TileShapes& before, const Visit& visit, Size most, const Deadline& deadline)
       : before_(before),
         devices_(static_cast<Size>(before.size())),
         watch_(deadline),
-        keeps_(keeps) {
-    moves_.after.assign(before.size(), Shape(rank(), 0));
-  }
+        visit_(visit),
+        most_(most),
+        after_(before.size(), Shape(rank(), 0)) {}
 
-  [[nodiscard]] Moves take() { return std::move(moves_); }
+  [[nodiscard]] TileShapes take() { return std::move(after_); }
 
   Refused keep(const Dynslice& op) {
     const Size n = group_size(op);
@@ -74,7 +77,7 @@ class Mover {
       Shape shape = tile;
       start[op.dim] = part.begin;
       shape[op.dim] = part.extent;
-      moves_.after[index(d)] = shape;
+      after_[index(d)] = shape;
       if (!add({d, d, Shape(rank(), 0), std::move(start), std::move(shape)})) return limit();
     }
     return std::nullopt;
@@ -99,7 +102,7 @@ class Mover {
         start[*split] = part.begin;
         shape[*split] = part.extent;
       }
-      moves_.after[index(device)] = shape;
+      after_[index(device)] = shape;
       for (const Size member : row) {
         if (!add({device, member, Shape(rank(), 0), start, shape})) return limit();
       }
@@ -114,7 +117,7 @@ class Mover {
     for (std::size_t k = 0; k < entries.size(); k += index(groups.columns())) {
       keeps[index(entries[k])] = true;
     }
-    moves_.after = before_;
+    after_ = before_;
     for (Size d = 0; d < devices_; ++d) {
       const Shape& tile = before_[index(d)];
       if (!keeps[index(d)] || is_empty(tile)) continue;
@@ -136,7 +139,7 @@ class Mover {
       if (!checked_product(after)) return limit();
       Shape target(rank(), 0);
       target[dim] = tile[dim] * q;
-      moves_.after[index(device)] = std::move(after);
+      after_[index(device)] = std::move(after);
       if (!add({device, device, std::move(target), Shape(rank(), 0), tile})) return limit();
       return std::nullopt;
     });
@@ -179,7 +182,7 @@ class Mover {
       if (is_empty(tile)) return std::nullopt;
       auto after = tile_over(op, tile);
       if (!after) return limit();
-      moves_.after[index(device)] = *std::move(after);
+      after_[index(device)] = *std::move(after);
       Shape shape = tile;
       for (std::size_t k = 0; k < shape.size(); ++k) shape[k] /= cuts[k];
       const Shape source = place_of(part_along(cut_dims(op), op.counts, rank(), q), shape);
@@ -195,7 +198,7 @@ class Mover {
     const std::vector<Size> from = sources(op, devices_);
     for (Size d = 0; d < devices_; ++d) {
       const Shape& tile = before_[index(from[index(d)])];
-      moves_.after[index(d)] = tile;
+      after_[index(d)] = tile;
       if (is_empty(tile)) continue;
       const Shape start(rank(), 0);
       if (!add({d, from[index(d)], start, start, tile})) return limit();
@@ -207,16 +210,16 @@ class Mover {
     for (const Shape& shape : after) {
       if (!checked_product(shape)) return limit();
     }
-    moves_.after = std::move(after);
-    if (keeps_) moves_.transfers = op.transfers;
+    after_ = std::move(after);
+    for (const Transfer& transfer : op.transfers) visit_(Transfer(transfer));
     if (op.add) {
       return find_stray_transfer(
           op.transfers, [this](Size d) -> const Shape& { return before_[index(d)]; },
-          [this](Size d) -> const Shape& { return moves_.after[index(d)]; });
+          [this](Size d) -> const Shape& { return after_[index(d)]; });
     }
     return find_transfer_fault(
         op.transfers, [this](Size d) -> const Shape& { return before_[index(d)]; },
-        [this](Size d) -> const Shape& { return moves_.after[index(d)]; }, devices_, deadline);
+        [this](Size d) -> const Shape& { return after_[index(d)]; }, devices_, deadline);
   }
 
  private:
@@ -302,65 +305,31 @@ class Mover {
     }
     if (filled > 0) after[concat] = filled;
     if (!checked_product(after)) return limit();
-    moves_.after[index(device)] = std::move(after);
+    after_[index(device)] = std::move(after);
     return std::nullopt;
   }
 
-  [[nodiscard]] bool add(Transfer transfer) {
+  [[nodiscard]] bool add(Transfer&& transfer) {
     constexpr Size nanoseconds_per_transfer = 64;
-    if (++count_ > most_transfers) return false;
-    if (keeps_) moves_.transfers.push_back(std::move(transfer));
+    if (++count_ > most_) return false;
+    visit_(std::move(transfer));
     return watch_.in_time(nanoseconds_per_transfer);
   }
 
   const TileShapes& before_;
   Size devices_;
   Watch watch_;
-  bool keeps_;
+  const Visit& visit_;
+  Size most_;
   Size count_ = 0;  // of transfers
-  Moves moves_;
+  TileShapes after_;
 };
 
-}  // namespace
-
-TileShapes shapes_of(const Layout& layout) {
-  TileShapes out;
-  for (Box& box : layout.boxes()) out.push_back(std::move(box.extent));
-  return out;
-}
-
-TileShapes shapes_of_rows(const std::vector<Size>& rows, std::size_t rank) {
-  TileShapes out;
-  RETILE_ASSERT(rank > 0, "rows of an array of rank 0 cannot be counted");
-  for (auto row = rows.begin(); row != rows.end(); row += static_cast<std::ptrdiff_t>(rank)) {
-    out.emplace_back(row, row + static_cast<std::ptrdiff_t>(rank));
-  }
-  return out;
-}
-
-bool is_empty(const Shape& tile) {
-  return std::find(tile.begin(), tile.end(), Size{0}) != tile.end();
-}
-
-Shape largest_extents(const TileShapes& shapes) {
-  Shape out = shapes.front();
-  for (const Shape& shape : shapes) {
-    for (std::size_t k = 0; k < out.size(); ++k) out[k] = std::max(out[k], shape[k]);
-  }
-  return out;
-}
-
-Size largest_tile(const TileShapes& shapes) {
-  Size out = 0;
-  for (const Shape& shape : shapes) out = std::max(out, checked_product(shape).value());
-  return out;
-}
-
-tl::expected<Moves, Refusal> moves_of(const Step& step, const TileShapes& before,
-                                      const Deadline& deadline, bool keeps) {
+tl::expected<TileShapes, Refusal> moved(const Step& step, const TileShapes& before,
+                                        const Visit& visit, Size most, const Deadline& deadline) {
   const auto devices = static_cast<Size>(before.size());
   if (auto fault = find_table_fault(step.op, devices)) return tl::unexpected(*std::move(fault));
-  Mover mover(before, deadline, keeps);
+  Mover mover(before, visit, most, deadline);
   const Refused refused = match(
       step.op, [&](const Dynslice& op) { return mover.keep(op); },
       [&](const Allgather& op) {
@@ -383,10 +352,25 @@ tl::expected<Moves, Refusal> moves_of(const Step& step, const TileShapes& before
   return mover.take();
 }
 
+}  // namespace
+
+tl::expected<Moves, Refusal> moves_of(const Step& step, const TileShapes& before,
+                                      const Deadline& deadline) {
+  Moves out;
+  const auto keep = [&out](Transfer&& transfer) { out.transfers.push_back(std::move(transfer)); };
+  auto after = moved(step, before, keep, most_transfers, deadline);
+  if (!after) return tl::unexpected(after.error());
+  out.after = *std::move(after);
+  return out;
+}
+
+tl::expected<TileShapes, Refusal> each_move(const Step& step, const TileShapes& before,
+                                            const std::function<void(Transfer&&)>& visit) {
+  return moved(step, before, visit, std::numeric_limits<Size>::max(), {});
+}
+
 tl::expected<TileShapes, Refusal> tiles_after(const Step& step, const TileShapes& before) {
-  auto out = moves_of(step, before, {}, false);
-  if (!out) return tl::unexpected(out.error());
-  return std::move(out->after);
+  return moved(step, before, [](Transfer&&) {}, most_transfers, {});
 }
 
 }  // namespace retile

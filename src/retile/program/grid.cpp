@@ -1,4 +1,4 @@
-#include "retile/program/over_dims.h"
+#include "retile/program/grid.h"
 
 #include <algorithm>
 #include <utility>
