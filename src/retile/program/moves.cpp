@@ -41,12 +41,14 @@ Stretch piece_of(Size extent, Size n, Size q, const std::optional<PieceSize>& pi
 /// Puts the moves of one step together.
 class Mover {
  public:
-  /// \param visit  every transfer
-  /// \param most   so many transfers
-  Mover(const TileShapes& before, const Visit& visit, Size most, const Deadline& deadline)
+  /// \param device  visits only transfers to or from this one, if any
+  /// \param most    so many that are visited
+  Mover(const TileShapes& before, const std::optional<Size>& device, const Visit& visit, Size most,
+        const Deadline& deadline)
       : before_(before),
         devices_(static_cast<Size>(before.size())),
         watch_(deadline),
+        device_(device),
         visit_(visit),
         most_(most),
         after_(before.size(), Shape(rank(), 0)) {}
@@ -187,6 +189,7 @@ class Mover {
       for (std::size_t k = 0; k < shape.size(); ++k) shape[k] /= cuts[k];
       const Shape source = place_of(part_along(cut_dims(op), op.counts, rank(), q), shape);
       for (std::size_t p = 0; p < row.size(); ++p) {
+        if (!is_wanted(device, row[p])) continue;
         const auto part = part_along(joined_dims(op), op.counts, rank(), static_cast<Size>(p));
         if (!add({device, row[p], place_of(part, shape), source, shape})) return limit();
       }
@@ -211,7 +214,9 @@ class Mover {
       if (!checked_product(shape)) return limit();
     }
     after_ = std::move(after);
-    for (const Transfer& transfer : op.transfers) visit_(Transfer(transfer));
+    for (const Transfer& transfer : op.transfers) {
+      if (is_wanted(transfer.target, transfer.source)) visit_(Transfer(transfer));
+    }
     if (op.add) {
       return find_stray_transfer(
           op.transfers, [this](Size d) -> const Shape& { return before_[index(d)]; },
@@ -285,23 +290,26 @@ class Mover {
     for (const Size member : row) {
       const Shape& tile = before_[index(member)];
       if (is_empty(tile)) continue;
-      Shape start(rank(), 0);
-      Shape shape = tile;
-      if (split) {
-        const Stretch part = piece_of(tile[*split], static_cast<Size>(row.size()), q, piece);
-        if (part.extent == 0) continue;
-        start[*split] = part.begin;
-        shape[*split] = part.extent;
-      }
-      Shape target(rank(), 0);
-      target[concat] = filled;
-      const auto more = checked_add(filled, shape[concat]);
+      const auto part = split ? piece_of(tile[*split], static_cast<Size>(row.size()), q, piece)
+                              : Stretch{.begin = 0, .extent = 1};
+      if (part.extent == 0) continue;
+      const Size at = filled;
+      const auto more = checked_add(at, split == concat ? part.extent : tile[concat]);
       if (!more) return limit();
       filled = *more;
-      after = shape;
-      if (!add({device, member, std::move(target), std::move(start), std::move(shape)})) {
-        return limit();
+      if (at == 0) {  // all pieces are alike but along `concat`
+        after = tile;
+        if (split) after[*split] = part.extent;
       }
+      // Looked at before anything is made: of all pairs of a large group one device has few.
+      if (!is_wanted(device, member)) continue;
+      Transfer transfer{device, member, Shape(rank(), 0), Shape(rank(), 0), tile};
+      transfer.target_start[concat] = at;
+      if (split) {
+        transfer.source_start[*split] = part.begin;
+        transfer.shape[*split] = part.extent;
+      }
+      if (!add(std::move(transfer))) return limit();
     }
     if (filled > 0) after[concat] = filled;
     if (!checked_product(after)) return limit();
@@ -309,8 +317,13 @@ class Mover {
     return std::nullopt;
   }
 
+  [[nodiscard]] bool is_wanted(Size target, Size source) const {
+    return !device_ || *device_ == target || *device_ == source;
+  }
+
   [[nodiscard]] bool add(Transfer&& transfer) {
     constexpr Size nanoseconds_per_transfer = 64;
+    if (!is_wanted(transfer.target, transfer.source)) return true;
     if (++count_ > most_) return false;
     visit_(std::move(transfer));
     return watch_.in_time(nanoseconds_per_transfer);
@@ -319,6 +332,7 @@ class Mover {
   const TileShapes& before_;
   Size devices_;
   Watch watch_;
+  std::optional<Size> device_;
   const Visit& visit_;
   Size most_;
   Size count_ = 0;  // of transfers
@@ -326,10 +340,11 @@ class Mover {
 };
 
 tl::expected<TileShapes, Refusal> moved(const Step& step, const TileShapes& before,
-                                        const Visit& visit, Size most, const Deadline& deadline) {
+                                        const std::optional<Size>& device, const Visit& visit,
+                                        Size most, const Deadline& deadline) {
   const auto devices = static_cast<Size>(before.size());
   if (auto fault = find_table_fault(step.op, devices)) return tl::unexpected(*std::move(fault));
-  Mover mover(before, visit, most, deadline);
+  Mover mover(before, device, visit, most, deadline);
   const Refused refused = match(
       step.op, [&](const Dynslice& op) { return mover.keep(op); },
       [&](const Allgather& op) {
@@ -355,10 +370,11 @@ tl::expected<TileShapes, Refusal> moved(const Step& step, const TileShapes& befo
 }  // namespace
 
 tl::expected<Moves, Refusal> moves_of(const Step& step, const TileShapes& before,
-                                      const Deadline& deadline) {
+                                      const Deadline& deadline,
+                                      const std::optional<Size>& device) {
   Moves out;
   const auto keep = [&out](Transfer&& transfer) { out.transfers.push_back(std::move(transfer)); };
-  auto after = moved(step, before, keep, most_transfers, deadline);
+  auto after = moved(step, before, device, keep, most_transfers, deadline);
   if (!after) return tl::unexpected(after.error());
   out.after = *std::move(after);
   return out;
@@ -366,11 +382,11 @@ tl::expected<Moves, Refusal> moves_of(const Step& step, const TileShapes& before
 
 tl::expected<TileShapes, Refusal> each_move(const Step& step, const TileShapes& before,
                                             const std::function<void(Transfer&&)>& visit) {
-  return moved(step, before, visit, std::numeric_limits<Size>::max(), {});
+  return moved(step, before, {}, visit, std::numeric_limits<Size>::max(), {});
 }
 
 tl::expected<TileShapes, Refusal> tiles_after(const Step& step, const TileShapes& before) {
-  return moved(step, before, [](Transfer&&) {}, most_transfers, {});
+  return moved(step, before, {}, [](Transfer&&) {}, most_transfers, {});
 }
 
 }  // namespace retile

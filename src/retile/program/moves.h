@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <tl/expected.hpp>
 #include <vector>
 
@@ -24,9 +25,11 @@ struct Moves {
 /// What a step moves, or why it cannot be applied; Refusal::device is one whose tile cannot be cut
 /// (indivisible), or differs from another in its row (ragged).
 /// Order of checks: as shape_after, with ragged behind indivisible.
+/// \param device  only transfers to or from this one are listed, and no others count
 /// \complexity O(transfers * rank); more than `most_transfers` are a limit
 [[nodiscard]] tl::expected<Moves, Refusal> moves_of(const Step& step, const TileShapes& before,
-                                                    const Deadline& deadline = {});
+                                                    const Deadline& deadline = {},
+                                                    const std::optional<Size>& device = {});
 inline constexpr Size most_transfers = Size{1} << 24;
 
 /// The same one by one, so that there may be any number: the tiles after the step.

@@ -55,6 +55,45 @@ Solved solve(const char* mesh, const char* from, const char* to) {
   return {std::move(planned), std::move(program), verdict};
 }
 
+TEST(Moves, of_one_device_are_those_that_begin_or_end_there) {
+  const DeviceTable pairs = DeviceTable::rows({{2, 0}, {1, 3}});
+  const PieceSize piece = 3;
+  const TileShapes uneven{{4, 6}, {0, 0}, {2, 6}, {3, 6}};
+  const TileShapes alike(4, {4, 6});
+  const std::vector<std::pair<Op, TileShapes>> steps{
+      {Dynslice{.dim = 1, .pieces = pairs, .piece = piece}, uneven},
+      {Allgather{.dim = 0, .groups = pairs}, uneven},
+      {Alltoall{.split = 1, .concat = 0, .groups = pairs, .piece = PieceSize(4)}, uneven},
+      {Alltoall{.split = 0, .concat = 0, .groups = pairs}, alike},
+      {AlltoallDims{.splits = {1, 0},
+                    .concats = {0, 1},
+                    .counts = {2, 2},
+                    .groups = DeviceTable::rows({{3, 0, 1, 2}})},
+       alike},
+      {Allpermute{DeviceTable::list({1, 2, 3, 0})}, uneven},
+      {Allreduce{.groups = pairs}, alike},
+      {Exchange{
+           {{.target = 1, .source = 2, .target_start = {0}, .source_start = {0}, .shape = {1}},
+            {.target = 0, .source = 0, .target_start = {0}, .source_start = {0}, .shape = {1}}},
+           Addition::sum},
+       TileShapes(4, {1})}};
+  for (const auto& [op, before] : steps) {
+    Step step{op, {}};
+    if (is_exchange(step)) step.claims.tile = Shape{1};
+    const Moves all = moves_of(step, before).value();
+    for (Size device = 0; device < 4; ++device) {
+      SCOPED_TRACE(std::string(op_name(step)) + " of device " + std::to_string(device));
+      std::vector<Transfer> wanted;
+      for (const Transfer& transfer : all.transfers) {
+        if (transfer.source == device || transfer.target == device) wanted.push_back(transfer);
+      }
+      const Moves own = moves_of(step, before, {}, {.device = device}).value();
+      EXPECT_EQ(own.after, all.after);
+      EXPECT_EQ(own.transfers, wanted);
+    }
+  }
+}
+
 TEST(Uneven, sixteen_by_twenty_three_on_three_by_four) {
   const Solved it = solve("a:3,b:4", "[6{a}16, 6{b}23]", "[4{b}16, 8{a}23]");
   EXPECT_EQ(it.plan.cost, 32);

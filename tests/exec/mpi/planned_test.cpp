@@ -124,7 +124,8 @@ TEST(Planned, of_an_uneven_gather_all_but_the_own_tile_is_received) {
   EXPECT_EQ(made->received_bytes(), (global - problem->from.tile_size(device)) * 4);
 }
 
-/// Every second problem through buffers of an element per member, so that pieces go in rounds.
+/// Every second problem through buffers of an element per member, so that pieces go in rounds; every third
+/// with nothing straight between tiles.
 TEST(Planned, uneven_tiles_arrive_by_collectives) {
   const Size devices = test::processes_of(MPI_COMM_WORLD);
   const int device = test::process_of(MPI_COMM_WORLD);
@@ -149,9 +150,11 @@ TEST(Planned, uneven_tiles_arrive_by_collectives) {
       uneven += traits_of(program).version == 1 ? 0U : 1U;
       for (const Step& step : program.steps) ops.insert(step.op.index());
       const Size element_bytes = test::element_sizes[static_cast<std::size_t>(i) % 5];
-      auto made = mpi::Redistributor::make(
-          MPI_COMM_WORLD, program, element_bytes,
-          {.chunk_bytes = i % 2 == 0 ? Size{1} << 16 : 1, .strategy = mpi::Strategy::collectives});
+      auto made =
+          mpi::Redistributor::make(MPI_COMM_WORLD, program, element_bytes,
+                                   {.chunk_bytes = i % 2 == 0 ? Size{1} << 16 : 1,
+                                    .message_bytes = i % 3 == 0 ? 1 : mpi::most_message_bytes,
+                                    .strategy = mpi::Strategy::collectives});
       ASSERT_TRUE(made) << render(made.error());
       const auto in = test::pattern_tile(program.from, device, element_bytes);
       std::vector<std::byte> out(static_cast<std::size_t>(made->out_bytes()), std::byte{0xee});

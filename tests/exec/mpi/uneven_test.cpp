@@ -307,11 +307,14 @@ TEST(Uneven, steps_over_several_dimensions_arrive_on_every_way) {
     ASSERT_GT(traits_of(program).version, 1);
     simulate(program, element_bytes);
     move_all_ways(program, element_bytes);
-    for (const Size chunk : {Size{1} << 16, Size{1}}) {
-      const Options options{.chunk_bytes = chunk,
-                            .message_bytes = 16,
-                            .strategy = Strategy::collectives,
-                            .own_buffers = i % 2 == 0};
+    // Packed at once and in rounds, and straight where boxes lie in one piece.
+    const Options at_once{
+        .message_bytes = 16, .strategy = Strategy::collectives, .own_buffers = i % 2 == 0};
+    Options in_rounds = at_once;
+    in_rounds.chunk_bytes = 1;
+    Options straight = in_rounds;
+    straight.message_bytes = mpi::most_message_bytes;
+    for (const Options& options : {at_once, in_rounds, straight}) {
       move_twice(program, element_bytes, {options});
     }
     ++i;

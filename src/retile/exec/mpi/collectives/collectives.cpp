@@ -12,11 +12,12 @@
 
 #include "retile/core/assert.h"
 #include "retile/core/cases.h"
+#include "retile/core/index.h"
 #include "retile/exec/add/order.h"
 #include "retile/exec/mpi/collectives/group_move.h"
+#include "retile/exec/mpi/collectives/member_boxes.h"
 #include "retile/exec/mpi/collectives/ordered_move.h"
 #include "retile/exec/mpi/collectives/reduce_move.h"
-#include "retile/exec/mpi/collectives/uneven_group_move.h"
 #include "retile/program/apply.h"
 #include "retile/program/moves.h"
 
@@ -48,14 +49,20 @@ const DeviceTable* moving_groups(const Op& op) {
   return groups_of(op);
 }
 
-/// What a step moves between these devices, which are numbered anew: device k is members[k].
-std::vector<Transfer> transfers_among(const std::vector<Size>& members, const Op& step,
-                                      const DeviceShapes& tiles) {
+/// A step of a group alone.
+struct GroupStep {
+  Membership group;   // of this process
+  TileShapes before;  // of the members, by their positions
+  Moves moves;        // likewise
+};
+
+GroupStep step_of(Membership group, const Op& op, const DeviceShapes& tiles,
+                  const std::optional<Size>& device = {}) {
   TileShapes before;
-  for (const Size member : members) before.push_back(tiles.of(member));
-  auto out = moves_of({step, {}}, before);
-  RETILE_ASSERT(out.has_value(), "the shapes are those that the steps make");
-  return std::move(out->transfers);
+  for (const Size member : group.members) before.push_back(tiles.of(member));
+  auto moves = moves_of({op, {}}, before, {}, device);
+  RETILE_ASSERT(moves.has_value(), "tile_shapes() has seen that the step can be applied");
+  return {std::move(group), std::move(before), *std::move(moves)};
 }
 
 /// One group of so many members, in order.
@@ -83,15 +90,15 @@ class Collectives final : public Mover {
     int key;
   };
   /// What a step leaves to do on this process: nothing where it only shifts the start of the tile.
-  [[nodiscard]] StepMove move_of(const Op& op, std::size_t step, const Shape& shape);
-  [[nodiscard]] StepMove move_of(const Dynslice& slice, const Shape& shape);
-  [[nodiscard]] StepMove move_of(const Allpermute& permute, const DeviceShapes& shapes);
-  /// As move_of, of tiles that are not all alike.
-  [[nodiscard]] StepMove uneven_move_of(std::size_t step);
+  [[nodiscard]] StepMove move_of(std::size_t step);
+  [[nodiscard]] StepMove move_of(const Allpermute& permute, std::size_t step);
+  [[nodiscard]] StepMove move_of(const Exchange& exchange, std::size_t step);
+  [[nodiscard]] StepMove move_of(Adding auto adding, std::size_t step);
+  [[nodiscard]] StepMove group_move_of(bool gathers, auto collective, std::size_t step);
+  /// Of a process that is alone in its group.
+  [[nodiscard]] StepMove kept_move_of(const GroupStep& alone);
   /// Of a step that adds, or an exchange.
   [[nodiscard]] StepMove ordered_move_of(std::size_t step, std::vector<Transfer> transfers);
-  [[nodiscard]] StepMove adding_move_of(const Exchange& exchange, std::size_t step);
-  [[nodiscard]] StepMove adding_move_of(Adding auto adding, std::size_t step);
   [[nodiscard]] StepMove reducing_move_of(bool scatters, std::size_t step,
                                           const std::vector<Transfer>& transfers);
   /// The table of groups for which a step needs communicators, or null.
@@ -126,18 +133,9 @@ class Collectives final : public Mover {
 };
 
 const DeviceTable* Collectives::talking_groups(const Op& op) const {
-  using Table = const DeviceTable*;
-  return match(
-      op, [](const Dynslice&) -> Table { return nullptr; },
-      [](const Allgather& gather) -> Table { return &gather.groups; },
-      [](const Alltoall& exchange) -> Table { return &exchange.groups; },
-      [](const Allpermute&) -> Table { return nullptr; },
-      [](const Exchange&) -> Table { return nullptr; },
-      [this](const Reducescatter& reduce) -> Table { return in_order_ ? nullptr : &reduce.groups; },
-      [this](const Allreduce& reduce) -> Table { return in_order_ ? nullptr : &reduce.groups; },
-      [](const Unreduce&) -> Table { return nullptr; },
-      [](const Embed&) -> Table { return nullptr; },
-      [](const OverDims auto& step) -> Table { return &step.groups; });
+  // Of steps that add MPI knows those that clear nothing; what is added in order goes in messages.
+  const auto manner = add::manner_of(op);
+  return manner && (in_order_ || manner->clears) ? nullptr : moving_groups(op);
 }
 
 /// Everything about the groups that can fail on one process alone, so that split_groups cannot.
@@ -167,26 +165,40 @@ void Collectives::split_groups() {
   }
 }
 
-StepMove Collectives::move_of(const Dynslice& slice, const Shape& shape) {
-  const Size n = group_size(slice);
-  if (n == 1) return {};
-  const Size q = piece_of(slice, comm_.process());
-  const Size piece_bytes = tile_bytes(shape) / n;
-  if (std::all_of(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(slice.dim),
-                  [](Size extent) { return extent == 1; })) {
-    shift_bytes_ += q * piece_bytes;
+StepMove Collectives::kept_move_of(const GroupStep& alone) {
+  if (alone.moves.transfers.empty()) return {};  // nothing is left of the tile
+  copy::BoxStream box(copy::End::source, limits_.element_bytes, alone.before.front(),
+                      alone.moves.transfers);
+  if (const auto offset = box.unpacked({}, box.bytes())) {
+    shift_bytes_ += *offset;
     return {};
   }
-  return {.run = [pieces = pieces_along(shape, slice.dim, n, limits_.element_bytes),
-                  at = copy::BoxStream::Cursor{.box = static_cast<std::size_t>(q)}, piece_bytes](
-                     const std::byte* from, std::byte* to, std::byte*) mutable -> Result<void> {
-    auto cursor = at;
-    pieces.pack(cursor, from, to, piece_bytes);
+  return {.run = [box = std::move(box)](const std::byte* from, std::byte* to,
+                                        std::byte*) mutable -> Result<void> {
+    copy::BoxStream::Cursor begin;
+    box.pack(begin, from, to, box.bytes());
     return {};
   }};
 }
 
-StepMove Collectives::move_of(const Allpermute& permute, const DeviceShapes& shapes) {
+StepMove Collectives::group_move_of(bool gathers, auto collective, std::size_t step) {
+  const DeviceShapes& tiles = task_.shapes[step];
+  Membership group = membership(collective.groups, comm_.process());
+  const auto position = static_cast<Size>(group.position);
+  collective.groups = one_group(group.members.size());
+  // Where tiles are alike, other members move what this one does, and there may be many.
+  const bool alike = tiles.alike() && task_.shapes[step + 1].alike();
+  const GroupStep moved =
+      step_of(std::move(group), collective, tiles, alike ? std::optional(position) : std::nullopt);
+  if (moved.before.size() == 1) return kept_move_of(moved);
+  GroupMove move(gathers, moved.before, moved.moves, groups_[group_of_step_[step]], limits_);
+  receive(move.received_bytes());
+  const Size buffer_bytes = move.buffer_bytes();
+  return {.run = std::move(move), .buffer_bytes = buffer_bytes};
+}
+
+StepMove Collectives::move_of(const Allpermute& permute, std::size_t step) {
+  const DeviceShapes& shapes = task_.shapes[step];
   const Size device = comm_.process();
   const std::vector<Size> source = sources(permute, comm_.processes());
   const auto from_process = static_cast<int>(source[static_cast<std::size_t>(device)]);
@@ -233,7 +245,7 @@ StepMove Collectives::reducing_move_of(bool scatters, std::size_t step,
   return {.run = std::move(move), .buffer_bytes = buffer_bytes};
 }
 
-StepMove Collectives::adding_move_of(const Exchange& exchange, std::size_t step) {
+StepMove Collectives::move_of(const Exchange& exchange, std::size_t step) {
   std::vector<Transfer> transfers;
   for (const std::size_t k : by_target(exchange.transfers)) {
     const Transfer& transfer = exchange.transfers[k];
@@ -245,106 +257,40 @@ StepMove Collectives::adding_move_of(const Exchange& exchange, std::size_t step)
   return ordered_move_of(step, std::move(transfers));
 }
 
-StepMove Collectives::adding_move_of(Adding auto adding, std::size_t step) {
-  using Op = decltype(adding);
-  const auto [members, position] = membership(adding.groups, comm_.process());
-  adding.groups = one_group(members.size());
-  std::vector<Transfer> transfers = transfers_among(members, adding, task_.shapes[step]);
-  for (const Transfer& transfer : transfers) {
-    const auto place = static_cast<Size>(position);
+StepMove Collectives::move_of(Adding auto adding, std::size_t step) {
+  const bool reduces = talking_groups(adding) != nullptr;
+  Membership own = membership(adding.groups, comm_.process());
+  adding.groups = one_group(own.members.size());
+  auto [group, before, moves] = step_of(std::move(own), adding, task_.shapes[step]);
+  for (const Transfer& transfer : moves.transfers) {
+    const auto place = static_cast<Size>(group.position);
     if (transfer.target == place && transfer.source != place) receive(tile_bytes(transfer.shape));
   }
-  constexpr bool reduces = std::is_same_v<Op, Reducescatter> || std::is_same_v<Op, Allreduce>;
-  if (reduces && !in_order_ && members.size() > 1) {
-    return reducing_move_of(std::is_same_v<Op, Reducescatter>, step, transfers);
+  if (reduces && group.members.size() > 1) {
+    return reducing_move_of(std::is_same_v<decltype(adding), Reducescatter>, step, moves.transfers);
   }
-  for (Transfer& transfer : transfers) {
-    transfer.target = members[static_cast<std::size_t>(transfer.target)];
-    transfer.source = members[static_cast<std::size_t>(transfer.source)];
+  for (Transfer& transfer : moves.transfers) {
+    transfer.target = group.members[index(transfer.target)];
+    transfer.source = group.members[index(transfer.source)];
   }
-  return ordered_move_of(step, std::move(transfers));
+  return ordered_move_of(step, std::move(moves.transfers));
 }
 
-StepMove Collectives::uneven_move_of(std::size_t step) {
-  const DeviceShapes& tiles = task_.shapes[step];
-  const Size device = comm_.process();
-  const auto in_group = [&](auto collective) -> StepMove {
-    const std::vector<Size> members = membership(collective.groups, device).members;
-    if (members.size() == 1) return {};
-    collective.groups = one_group(members.size());
-    using Collective = decltype(collective);
-    constexpr bool gathers =
-        std::is_same_v<Collective, Allgather> || std::is_same_v<Collective, AllgatherDims>;
-    UnevenGroupMove move(gathers, transfers_among(members, collective, tiles), tiles.of(device),
-                         task_.shapes[step + 1].of(device), groups_[group_of_step_[step]], limits_);
-    receive(move.received_bytes());
-    const Size buffer_bytes = move.buffer_bytes();
-    return {.run = std::move(move), .buffer_bytes = buffer_bytes};
-  };
-  // What a device keeps of its own tile.
-  const auto keep = [&](const Op& own) -> StepMove {
-    copy::BoxStream box(copy::End::source, limits_.element_bytes, tiles.of(device),
-                        transfers_among({device}, own, tiles));
-    return {.run = [box = std::move(box)](const std::byte* from, std::byte* to,
-                                          std::byte*) mutable -> Result<void> {
-      copy::BoxStream::Cursor begin;
-      box.pack(begin, from, to, box.bytes());
-      return {};
-    }};
-  };
+StepMove Collectives::move_of(std::size_t step) {
   return match(
       task_.program.steps[step].op,
       [&](Dynslice slice) {
-        const Size piece = piece_of(slice, device);
+        const Size piece = piece_of(slice, comm_.process());
         slice.pieces = PartList{group_size(slice), DeviceTable::list({piece})};
-        return keep(slice);
+        return kept_move_of(step_of({{comm_.process()}, 0}, slice, task_.shapes[step]));
       },
-      [&](const Allgather& gather) { return in_group(gather); },
-      [&](Alltoall exchange) {
-        if (exchange.groups.columns() > 1) return in_group(exchange);
-        exchange.groups = one_group(1);
-        return keep(exchange);
-      },
-      [&](const Allpermute& permute) { return move_of(permute, tiles); },
-      [&](const Exchange& exchange) { return adding_move_of(exchange, step); },
-      [&](const Adding auto& adding) { return adding_move_of(adding, step); },
-      [&](const OverDims auto& collective) { return in_group(collective); });
-}
-
-StepMove Collectives::move_of(const Op& op, std::size_t step, const Shape& shape) {
-  const Size whole = tile_bytes(shape);
-  const auto in_group = [&](const auto& collective) -> StepMove {
-    GroupMove move(collective, shape, groups_[group_of_step_[step]], limits_);
-    const Size buffer_bytes = move.buffer_bytes();
-    return {.run = std::move(move), .buffer_bytes = buffer_bytes};
-  };
-  return match(
-      op, [&](const Dynslice& slice) { return move_of(slice, shape); },
-      [&](const Allgather& gather) -> StepMove {
-        const Size n = gather.groups.columns();
-        if (n == 1) return {};
-        receive((n - 1) * whole);
-        return in_group(gather);
-      },
-      [&](const Alltoall& exchange) -> StepMove {
-        const Size n = exchange.groups.columns();
-        if (n == 1) return {};
-        receive((n - 1) * (whole / n));
-        return in_group(exchange);
-      },
-      [&](const Allpermute& permute) { return move_of(permute, task_.shapes[step]); },
-      [](const Exchange&) -> StepMove {
-        RETILE_ASSERT(false, "collectives() refuses an exchange");
-        return {};
-      },
-      [](const Adding auto&) -> StepMove {
-        RETILE_ASSERT(false, "a Program that adds is not even");
-        return {};
-      },
-      [](const OverDims auto&) -> StepMove {
-        RETILE_ASSERT(false, "a Program with a step along several dimensions is not even");
-        return {};
-      });
+      [&](const Allgather& gather) { return group_move_of(true, gather, step); },
+      [&](const Alltoall& exchange) { return group_move_of(false, exchange, step); },
+      [&](const Allpermute& permute) { return move_of(permute, step); },
+      [&](const Exchange& exchange) { return move_of(exchange, step); },
+      [&](const Adding auto& adding) { return move_of(adding, step); },
+      [&](const AllgatherDims& gather) { return group_move_of(true, gather, step); },
+      [&](const AlltoallDims& exchange) { return group_move_of(false, exchange, step); });
 }
 
 void Collectives::plan() {
@@ -358,8 +304,7 @@ void Collectives::plan() {
         {.what = std::move(what), .step = step, .out_bytes = out_bytes, .in_offset_bytes = offset});
   };
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const DeviceShapes& tiles = task_.shapes[i];
-    StepMove what = tiles.alike() ? move_of(steps[i].op, i, tiles.largest()) : uneven_move_of(i);
+    StepMove what = move_of(i);
     if (!what.run) continue;
     add(std::move(what), i, tile_bytes(tile_after(i)), std::exchange(shift_bytes_, 0));
   }

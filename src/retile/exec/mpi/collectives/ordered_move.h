@@ -8,7 +8,7 @@
 #include "retile/exec/add/adder.h"
 #include "retile/exec/add/order.h"
 #include "retile/exec/copy/box_stream.h"
-#include "retile/exec/mpi/collectives/group_move.h"
+#include "retile/exec/mpi/collectives/member_boxes.h"
 #include "retile/exec/mpi/mpi_wrapper.h"
 #include "retile/program/ops.h"
 

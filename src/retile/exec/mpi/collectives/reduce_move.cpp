@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "retile/core/index.h"
+
 namespace retile::mpi {
 
 ReduceMove::ReduceMove(bool scatters, const std::vector<Transfer>& transfers, const Shape& before,
@@ -15,22 +17,12 @@ ReduceMove::ReduceMove(bool scatters, const std::vector<Transfer>& transfers, co
     round_bytes_ = limits.round_bytes(limits.message_bytes, 1, tile_bytes_);
     return;
   }
-  const auto members = static_cast<std::size_t>(group.processes());
-  bytes_.assign(members, 0);
-  box_.assign(members, 0);
-  counts_.assign(members, 0);
-  std::vector<Transfer> own;  // all members' tiles are cut alike
-  Size largest = 0;
-  for (const Transfer& transfer : transfers) {
-    if (transfer.source != group.process()) continue;
-    const auto member = static_cast<std::size_t>(transfer.target);
-    bytes_[member] = box_bytes(transfer.shape, element_bytes_);
-    largest = std::max(largest, bytes_[member]);
-    box_[member] = own.size();
-    own.push_back(transfer);
-  }
-  pieces_.emplace(copy::End::source, element_bytes_, before, own);
-  round_bytes_ = limits.round_bytes(limits.chunk_bytes, group.processes(), largest);
+  // All members' tiles are cut alike.
+  pieces_.emplace(copy::End::source, transfers, before, group, element_bytes_, Handling::packed);
+  const std::vector<Size>& bytes = pieces_->bytes();
+  counts_.assign(bytes.size(), 0);
+  round_bytes_ = limits.round_bytes(limits.chunk_bytes, group.processes(),
+                                    *std::max_element(bytes.begin(), bytes.end()));
 }
 
 Result<void> ReduceMove::operator()(const std::byte* from, std::byte* to, std::byte* buffer) {
@@ -47,18 +39,15 @@ Result<void> ReduceMove::reduce(const std::byte* from, std::byte* to) const {
 }
 
 Result<void> ReduceMove::scatter(const std::byte* from, std::byte* to, std::byte* buffer) {
-  const Size largest = *std::max_element(bytes_.begin(), bytes_.end());
-  const Size mine = bytes_[static_cast<std::size_t>(group_.process())];
+  const std::vector<Size>& all = pieces_->bytes();
+  const Size largest = *std::max_element(all.begin(), all.end());
+  const Size mine = all[index(group_.process())];
   for (Size begin = 0; begin < largest; begin += round_bytes_) {
-    Size packed = 0;
-    for (std::size_t q = 0; q < bytes_.size(); ++q) {
-      const Size bytes = std::clamp(bytes_[q] - begin, Size{0}, round_bytes_);
-      counts_[q] = static_cast<int>(bytes / element_bytes_);
-      if (bytes == 0) continue;
-      copy::BoxStream::Cursor at{.box = box_[q], .at = begin};
-      pieces_->pack(at, from, buffer + packed, bytes);
-      packed += bytes;
-    }
+    pieces_->go_to(begin, round_bytes_);
+    pieces_->pack(from, buffer);
+    const std::vector<int>& bytes = pieces_->parts().counts;
+    std::transform(bytes.begin(), bytes.end(), counts_.begin(),
+                   [this](int part) { return part / static_cast<int>(element_bytes_); });
     auto done = group_.reduce_scatter(buffer, to + std::min(begin, mine), counts_, reduction_);
     if (!done) return done;
   }

@@ -6,8 +6,7 @@
 
 #include "retile/core/result.h"
 #include "retile/core/size.h"
-#include "retile/exec/copy/box_stream.h"
-#include "retile/exec/mpi/collectives/group_move.h"
+#include "retile/exec/mpi/collectives/member_boxes.h"
 #include "retile/exec/mpi/mpi_wrapper.h"
 #include "retile/program/ops.h"
 
@@ -25,7 +24,7 @@ class ReduceMove {
 
   /// Bytes of the buffer that it needs.
   [[nodiscard]] Size buffer_bytes() const {
-    return pieces_ ? static_cast<Size>(bytes_.size()) * round_bytes_ : 0;
+    return pieces_ ? group_.processes() * round_bytes_ : 0;
   }
   /// Collective over the group. The two tiles do not overlap.
   [[nodiscard]] Result<void> operator()(const std::byte* from, std::byte* to, std::byte* buffer);
@@ -37,12 +36,10 @@ class ReduceMove {
   const Communicator& group_;
   const Reduction& reduction_;
   Size element_bytes_;
-  Size round_bytes_;                       // of the tile, or of a piece
-  Size tile_bytes_;                        // of one member
-  std::vector<Size> bytes_;                // of every member's piece
-  std::vector<std::size_t> box_;           // of the stream, where there are bytes
-  std::vector<int> counts_;                // elements of every piece in a round
-  std::optional<copy::BoxStream> pieces_;  // nothing where all get all
+  Size round_bytes_ = 0;               // of the tile, or of a piece
+  Size tile_bytes_;                    // of one member
+  std::vector<int> counts_;            // elements of every piece in a round
+  std::optional<MemberBoxes> pieces_;  // nothing where all get all
 };
 
 }  // namespace retile::mpi
