@@ -87,7 +87,7 @@ TEST(Moves, of_one_device_are_those_that_begin_or_end_there) {
       for (const Transfer& transfer : all.transfers) {
         if (transfer.source == device || transfer.target == device) wanted.push_back(transfer);
       }
-      const Moves own = moves_of(step, before, {}, {.device = device}).value();
+      const Moves own = moves_of(step, before, {}, device).value();
       EXPECT_EQ(own.after, all.after);
       EXPECT_EQ(own.transfers, wanted);
     }

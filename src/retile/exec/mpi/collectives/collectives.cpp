@@ -17,9 +17,8 @@
 #include "retile/exec/mpi/collectives/group_move.h"
 #include "retile/exec/mpi/collectives/member_boxes.h"
 #include "retile/exec/mpi/collectives/ordered_move.h"
-#include "retile/exec/mpi/collectives/reduce_move.h"
 #include "retile/program/apply.h"
-#include "retile/program/moves.h"
+#include "retile/program/uneven.h"
 
 namespace retile::mpi {
 namespace {
@@ -49,21 +48,12 @@ const DeviceTable* moving_groups(const Op& op) {
   return groups_of(op);
 }
 
-/// A step of a group alone.
+/// A step of a group alone: of its members' tiles, by their places in it.
 struct GroupStep {
-  Membership group;   // of this process
-  TileShapes before;  // of the members, by their positions
-  Moves moves;        // likewise
-};
-
-GroupStep step_of(Membership group, const Op& op, const DeviceShapes& tiles,
-                  const std::optional<Size>& device = {}) {
+  Membership group;  // of this process
   TileShapes before;
-  for (const Size member : group.members) before.push_back(tiles.of(member));
-  auto moves = moves_of({op, {}}, before, {}, device);
-  RETILE_ASSERT(moves.has_value(), "tile_shapes() has seen that the step can be applied");
-  return {std::move(group), std::move(before), *std::move(moves)};
-}
+  Moves moves;
+};
 
 /// One group of so many members, in order.
 DeviceTable one_group(std::size_t members) {
@@ -93,14 +83,14 @@ class Collectives final : public Mover {
   [[nodiscard]] StepMove move_of(std::size_t step);
   [[nodiscard]] StepMove move_of(const Allpermute& permute, std::size_t step);
   [[nodiscard]] StepMove move_of(const Exchange& exchange, std::size_t step);
-  [[nodiscard]] StepMove move_of(Adding auto adding, std::size_t step);
-  [[nodiscard]] StepMove group_move_of(bool gathers, auto collective, std::size_t step);
+  [[nodiscard]] StepMove move_of(const Adding auto& adding, std::size_t step);
+  [[nodiscard]] GroupStep step_of(Membership group, const Op& op, std::size_t step);
+  [[nodiscard]] GroupStep group_step_of(auto collective, std::size_t step);
+  [[nodiscard]] StepMove group_move_of(Call call, const GroupStep& moved, std::size_t step);
   /// Of a process that is alone in its group.
   [[nodiscard]] StepMove kept_move_of(const GroupStep& alone);
   /// Of a step that adds, or an exchange.
   [[nodiscard]] StepMove ordered_move_of(std::size_t step, std::vector<Transfer> transfers);
-  [[nodiscard]] StepMove reducing_move_of(bool scatters, std::size_t step,
-                                          const std::vector<Transfer>& transfers);
   /// The table of groups for which a step needs communicators, or null.
   [[nodiscard]] const DeviceTable* talking_groups(const Op& op) const;
   [[nodiscard]] Result<void> make_reduction();
@@ -181,18 +171,32 @@ StepMove Collectives::kept_move_of(const GroupStep& alone) {
   }};
 }
 
-StepMove Collectives::group_move_of(bool gathers, auto collective, std::size_t step) {
+/// Also counts what this process receives.
+GroupStep Collectives::step_of(Membership group, const Op& op, std::size_t step) {
   const DeviceShapes& tiles = task_.shapes[step];
-  Membership group = membership(collective.groups, comm_.process());
-  const auto position = static_cast<Size>(group.position);
-  collective.groups = one_group(group.members.size());
+  const auto self = static_cast<Size>(group.position);
   // Where tiles are alike, other members move what this one does, and there may be many.
   const bool alike = tiles.alike() && task_.shapes[step + 1].alike();
-  const GroupStep moved =
-      step_of(std::move(group), collective, tiles, alike ? std::optional(position) : std::nullopt);
+  TileShapes before;
+  for (const Size member : group.members) before.push_back(tiles.of(member));
+  auto moves = moves_of({op, {}}, before, {}, alike ? std::optional(self) : std::nullopt);
+  RETILE_ASSERT(moves.has_value(), "tile_shapes() has seen that the step can be applied");
+  for (const Transfer& transfer : moves->transfers) {
+    if (transfer.target == self && transfer.source != self) receive(tile_bytes(transfer.shape));
+  }
+  return {std::move(group), std::move(before), *std::move(moves)};
+}
+
+GroupStep Collectives::group_step_of(auto collective, std::size_t step) {
+  Membership group = membership(collective.groups, comm_.process());
+  collective.groups = one_group(group.members.size());
+  return step_of(std::move(group), collective, step);
+}
+
+StepMove Collectives::group_move_of(Call call, const GroupStep& moved, std::size_t step) {
   if (moved.before.size() == 1) return kept_move_of(moved);
-  GroupMove move(gathers, moved.before, moved.moves, groups_[group_of_step_[step]], limits_);
-  receive(move.received_bytes());
+  GroupMove move(call, moved.before, moved.moves, groups_[group_of_step_[step]], limits_,
+                 reduction_ ? &*reduction_ : nullptr);
   const Size buffer_bytes = move.buffer_bytes();
   return {.run = std::move(move), .buffer_bytes = buffer_bytes};
 }
@@ -236,15 +240,6 @@ StepMove Collectives::ordered_move_of(std::size_t step, std::vector<Transfer> tr
   return {.run = std::move(move), .buffer_bytes = buffer_bytes};
 }
 
-StepMove Collectives::reducing_move_of(bool scatters, std::size_t step,
-                                       const std::vector<Transfer>& transfers) {
-  const Communicator& group = groups_[group_of_step_[step]];
-  ReduceMove move(scatters, transfers, task_.shapes[step].of(comm_.process()), group, *reduction_,
-                  limits_);
-  const Size buffer_bytes = move.buffer_bytes();
-  return {.run = std::move(move), .buffer_bytes = buffer_bytes};
-}
-
 StepMove Collectives::move_of(const Exchange& exchange, std::size_t step) {
   std::vector<Transfer> transfers;
   for (const std::size_t k : by_target(exchange.transfers)) {
@@ -257,17 +252,12 @@ StepMove Collectives::move_of(const Exchange& exchange, std::size_t step) {
   return ordered_move_of(step, std::move(transfers));
 }
 
-StepMove Collectives::move_of(Adding auto adding, std::size_t step) {
-  const bool reduces = talking_groups(adding) != nullptr;
-  Membership own = membership(adding.groups, comm_.process());
-  adding.groups = one_group(own.members.size());
-  auto [group, before, moves] = step_of(std::move(own), adding, task_.shapes[step]);
-  for (const Transfer& transfer : moves.transfers) {
-    const auto place = static_cast<Size>(group.position);
-    if (transfer.target == place && transfer.source != place) receive(tile_bytes(transfer.shape));
-  }
-  if (reduces && group.members.size() > 1) {
-    return reducing_move_of(std::is_same_v<decltype(adding), Reducescatter>, step, moves.transfers);
+StepMove Collectives::move_of(const Adding auto& adding, std::size_t step) {
+  auto [group, before, moves] = group_step_of(adding, step);
+  if (talking_groups(adding) != nullptr) {
+    constexpr bool scatters = std::is_same_v<std::decay_t<decltype(adding)>, Reducescatter>;
+    return group_move_of(scatters ? Call::reducescatter : Call::allreduce,
+                         {std::move(group), std::move(before), std::move(moves)}, step);
   }
   for (Transfer& transfer : moves.transfers) {
     transfer.target = group.members[index(transfer.target)];
@@ -277,20 +267,23 @@ StepMove Collectives::move_of(Adding auto adding, std::size_t step) {
 }
 
 StepMove Collectives::move_of(std::size_t step) {
+  const auto moved = [&](Call call, const auto& collective) {
+    return group_move_of(call, group_step_of(collective, step), step);
+  };
   return match(
       task_.program.steps[step].op,
       [&](Dynslice slice) {
         const Size piece = piece_of(slice, comm_.process());
-        slice.pieces = PartList{group_size(slice), DeviceTable::list({piece})};
-        return kept_move_of(step_of({{comm_.process()}, 0}, slice, task_.shapes[step]));
+        slice.pieces = PartList{.parts = group_size(slice), .part = DeviceTable::list({piece})};
+        return kept_move_of(step_of({{comm_.process()}, 0}, slice, step));
       },
-      [&](const Allgather& gather) { return group_move_of(true, gather, step); },
-      [&](const Alltoall& exchange) { return group_move_of(false, exchange, step); },
+      [&](const Allgather& gather) { return moved(Call::allgather, gather); },
+      [&](const Alltoall& exchange) { return moved(Call::alltoall, exchange); },
       [&](const Allpermute& permute) { return move_of(permute, step); },
       [&](const Exchange& exchange) { return move_of(exchange, step); },
       [&](const Adding auto& adding) { return move_of(adding, step); },
-      [&](const AllgatherDims& gather) { return group_move_of(true, gather, step); },
-      [&](const AlltoallDims& exchange) { return group_move_of(false, exchange, step); });
+      [&](const AllgatherDims& gather) { return moved(Call::allgather, gather); },
+      [&](const AlltoallDims& exchange) { return moved(Call::alltoall, exchange); });
 }
 
 void Collectives::plan() {

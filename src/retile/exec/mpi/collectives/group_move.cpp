@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "retile/core/assert.h"
 #include "retile/core/index.h"
 
 namespace retile::mpi {
@@ -48,9 +49,13 @@ bool all_alike(const TileShapes& tiles) {
 
 }  // namespace
 
-GroupMove::GroupMove(bool gathers, const TileShapes& before, const Moves& moves,
-                     const Communicator& group, const Limits& limits)
-    : group_(group), tile_bytes_(box_bytes(before[index(group.process())], limits.element_bytes)) {
+GroupMove::GroupMove(Call call, const TileShapes& before, const Moves& moves,
+                     const Communicator& group, const Limits& limits, const Reduction* reduction)
+    : call_(call),
+      group_(group),
+      reduction_(reduction),
+      element_bytes_(limits.element_bytes),
+      tile_bytes_(box_bytes(before[index(group.process())], limits.element_bytes)) {
   for (const Transfer& transfer : moves.transfers) {
     largest_bytes_ = std::max(largest_bytes_, box_bytes(transfer.shape, limits.element_bytes));
   }
@@ -67,58 +72,67 @@ GroupMove::GroupMove(bool gathers, const TileShapes& before, const Moves& moves,
                        limits.element_bytes, how);
   };
   const Handling in = handling(received);
-  receives_.emplace(boxes(copy::End::target, moves.after, in));
-  const Handling out = handling(sent);
-  if (!gathers) sends_.emplace(boxes(copy::End::source, before, out));
+  const Handling out = call == Call::reducescatter ? Handling::packed : handling(sent);
+  const bool exchanges = call == Call::alltoall;
+  if (exchanges || call == Call::allgather) {
+    receives_.emplace(boxes(copy::End::target, moves.after, in));
+  }
+  if (exchanges || call == Call::reducescatter) {
+    sends_.emplace(boxes(copy::End::source, before, out));
+  }
+  if (call == Call::reducescatter) counts_.assign(index(members), 0);
 
   // All of this is the same on all members, and so are the rounds.
-  round_bytes_ = largest_bytes_;
   if (packed_sides() > 0) {
-    round_bytes_ = limits.round_bytes(limits.chunk_bytes, packed_sides() * members, round_bytes_);
+    round_bytes_ = limits.round_bytes(limits.chunk_bytes, packed_sides() * members, largest_bytes_);
+  } else {
+    round_bytes_ = limits.round_bytes(limits.message_bytes, call == Call::allreduce ? 1 : members,
+                                      largest_bytes_);
   }
   const auto in_blocks = [&](const Arrangement& lies, Handling how) {
     return how == Handling::packed || (lies.in_order && round_bytes_ == largest_bytes_);
   };
+  // MPI is faster at blocks of one size, at small ones up to one and a half times.
   blocks_ = all_alike(before) && all_alike(moves.after) && in_blocks(received, in) &&
-            (gathers || in_blocks(sent, out));
+            (!exchanges || in_blocks(sent, out));
 }
 
-Size GroupMove::received_bytes() const {
-  Size out = 0;
-  for (int q = 0; q < group_.processes(); ++q) {
-    if (q != group_.process()) out += receives_->bytes()[index(q)];
-  }
-  return out;
-}
-
-/// All get the same: the tile as it lies, but for what is behind the end of one that is smaller.
-Result<void> GroupMove::gather(const std::byte* from, std::byte* in, Size begin) const {
+Result<void> GroupMove::call(const std::byte* out, std::byte* in, Size begin) {
+  // Of a tile that goes as it lies; nothing behind the end of one that is smaller than others.
   const Size bytes = std::clamp(tile_bytes_ - begin, Size{0}, round_bytes_);
-  const std::byte* const out = bytes > 0 ? from + begin : nullptr;
-  if (blocks_) return group_.allgather(out, in, bytes);
-  return group_.allgather({out, index(bytes)}, in, receives_->parts());
-}
-
-Result<void> GroupMove::exchange(const std::byte* out, std::byte* in) const {
-  if (blocks_) return group_.alltoall(out, in, receives_->parts().counts.front());
-  return group_.alltoall(out, sends_->parts(), in, receives_->parts());
+  const std::byte* const part = !sends_ && bytes > 0 ? out + begin : nullptr;
+  switch (call_) {
+    case Call::allgather:
+      if (blocks_) return group_.allgather(part, in, bytes);
+      return group_.allgather({part, index(bytes)}, in, receives_->parts());
+    case Call::alltoall:
+      if (blocks_) return group_.alltoall(out, in, receives_->parts().counts.front());
+      return group_.alltoall(out, sends_->parts(), in, receives_->parts());
+    case Call::reducescatter: {
+      const std::vector<int>& sent = sends_->parts().counts;
+      std::transform(sent.begin(), sent.end(), counts_.begin(),
+                     [this](int count) { return count / static_cast<int>(element_bytes_); });
+      const Size mine = sends_->bytes()[index(group_.process())];
+      return group_.reduce_scatter(out, in + std::min(begin, mine), counts_, *reduction_);
+    }
+    case Call::allreduce:
+      return group_.allreduce(part, in + begin, bytes / element_bytes_, *reduction_);
+  }
+  RETILE_ASSERT(false, "all kinds are named");
+  return {};
 }
 
 Result<void> GroupMove::operator()(const std::byte* from, std::byte* to, std::byte* buffer) {
   std::byte* const received = buffer + (packed_sides() > 1 ? side_bytes() : 0);
-  std::byte* const in = receives_->is_packed() ? received : to;
+  const std::byte* const out = sends_ && sends_->is_packed() ? buffer : from;
+  std::byte* const in = receives_ && receives_->is_packed() ? received : to;
   for (Size begin = 0; begin < largest_bytes_; begin += round_bytes_) {
-    receives_->go_to(begin, round_bytes_);
-    Result<void> done;
-    if (sends_) {
-      sends_->go_to(begin, round_bytes_);
-      sends_->pack(from, buffer);
-      done = exchange(sends_->is_packed() ? buffer : from, in);
-    } else {
-      done = gather(from, in, begin);
+    for (auto* const side : {&sends_, &receives_}) {
+      if (*side) (*side)->go_to(begin, round_bytes_);
     }
-    if (!done) return done;
-    receives_->unpack(received, to);
+    if (sends_) sends_->pack(from, buffer);
+    if (auto done = call(out, in, begin); !done) return done;
+    if (receives_) receives_->unpack(received, to);
   }
   return {};
 }
