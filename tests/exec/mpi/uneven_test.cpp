@@ -321,6 +321,23 @@ TEST(Uneven, steps_over_several_dimensions_arrive_on_every_way) {
   }
 }
 
+/// Blocks of one size that lie in the new tile in one piece each, but not in the order of the members.
+TEST(Uneven, gathered_blocks_may_lie_in_another_order) {
+  if (processes() != 4) GTEST_SKIP() << "for four processes";
+  const Cuts halves = Cuts::blocks(1, 2, 2);
+  const Cuts whole = Cuts::blocks(2, 1, 2);
+  const std::vector<Digit> slow{{.stride = 2, .size = 2}};
+  const std::vector<Digit> fast{{.stride = 1, .size = 2}};
+  Program program;
+  program.devices = 4;
+  program.from = Layout::numbered(4, {halves, halves}, {slow, fast}).value();
+  program.to = Layout::numbered(4, {whole, whole}, {{}, {}}).value();
+  program.steps.push_back(
+      {AllgatherDims{.dims = {1, 0}, .counts = {2, 2}, .groups = DeviceTable::rows({{0, 2, 1, 3}})},
+       {}});
+  move_twice(program, 4, {{.strategy = Strategy::collectives}});
+}
+
 TEST(Uneven, wrong_buffers_of_a_process_that_moves_nothing_are_refused_on_all) {
   // The first process sends all to the last; those between have nothing and hear of nobody.
   const Program program = between(Layout::rooted(processes(), {1'000}, 0),

@@ -18,7 +18,7 @@
 #include "retile/exec/mpi/collectives/member_boxes.h"
 #include "retile/exec/mpi/collectives/ordered_move.h"
 #include "retile/program/apply.h"
-#include "retile/program/uneven.h"
+#include "retile/program/moves.h"
 
 namespace retile::mpi {
 namespace {
