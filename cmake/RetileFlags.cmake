@@ -38,6 +38,10 @@ if(RETILE_SANITIZE_THREADS)
   add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
   add_link_options(-fsanitize=thread)
 endif()
+# GCC looks for garbage less often: a unit that is a whole room compiles a tenth faster, in at most 1.5 GiB.
+if(PROJECT_IS_TOP_LEVEL AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-expand=200> $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=600000>)
+endif()
 # Tests are many programs, and mold links them several times as fast. What is installed is linked as the compiler does it.
 if(PROJECT_IS_TOP_LEVEL AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   find_program(RETILE_MOLD mold DOC "Linker, used when found")

@@ -164,7 +164,7 @@ bool lies_in(const Box& inner, const Box& outer) {
 
 /// Whether every device holds its new tile already, of an addend that its replicas hold, too, and
 /// other addends of the tile are others.
-bool moves_nothing(const Problem& problem) {
+bool addends_stay(const Problem& problem) {
   if (addends_added(problem) != 1) return false;
   const bool stays = problem.from.addends()->addition == Addition::stack;
   std::map<std::pair<Shape, Size>, Size> before;  // by new tile and its addend
@@ -227,7 +227,7 @@ void set_proved(Plan& plan, std::optional<Size> weak) {
     // PS1, and the new tile where slices alone do not lead to the end (PS5).
     const Size tile = problem.to.tile_size();
     const Size along_one =
-        weak.value_or(0) >= tile || moves_nothing(problem) ? weak.value_or(0) : tile;
+        weak.value_or(0) >= tile || addends_stay(problem) ? weak.value_or(0) : tile;
     Wide least = std::min(along_one, tile);
     if (addends_added(problem) > 1) least = least_of_adding(problem);
     if (!has_several_dims(problem)) least = std::max<Wide>(least, along_one);
@@ -380,7 +380,7 @@ Result<Plan> plan_steps(const Problem& problem, const PlanOptions& options) {
 
 /// One exchange, in which every device gets all addends of its box from those that hold them.
 Result<Plan> plan_exchange(const Problem& problem, const PlanOptions& options) {
-  const bool moves = !moves_nothing(problem);
+  const bool moves = !addends_stay(problem);
   const std::string reason = moves ? "steps that add are planned only where all tiles are alike"
                                    : "every device holds its new tile already";
   if (options.collectives) {

@@ -7,7 +7,7 @@ namespace retile::whole {
 namespace {
 
 /// Elements of a value that are looked for.
-constexpr std::size_t most_elements = 32;
+constexpr std::size_t most_picked = 32;
 
 /// Whether a word is hardly there by chance: small integers and truth values are everywhere.
 bool is_name(Word word, const ElementKind& kind) {
@@ -22,8 +22,8 @@ void Search::look_for(ValueId value, const Held& held) {
   const std::vector<Word>& words = held.front()->words;
   if (words.empty()) return;
   std::set<Word> picked;
-  const std::size_t step = std::max<std::size_t>(1, words.size() / most_elements);
-  for (std::size_t k = 0; k < words.size() && picked.size() < most_elements; k += step) {
+  const std::size_t step = std::max<std::size_t>(1, words.size() / most_picked);
+  for (std::size_t k = 0; k < words.size() && picked.size() < most_picked; k += step) {
     if (is_name(words[k], type.kind)) picked.insert(words[k]);
   }
   values_[value].elements = picked.size();

@@ -42,9 +42,9 @@ struct Ends {
 };
 
 /// Finds the moves of one computation.
-class Moves {
+class Flows {
  public:
-  Moves(const Watched& watched, const Holdings& holdings)
+  Flows(const Watched& watched, const Holdings& holdings)
       : watched_(watched), flow_(watched.flow), holdings_(holdings) {}
 
   /// Steps by the value in which they end.
@@ -217,7 +217,7 @@ class Explainer {
   }
 
   void find_reshards(Watched& watched) {
-    const Moves moves(watched, holdings_);
+    const Flows moves(watched, holdings_);
     const std::map<ValueId, Step> steps = moves.steps();
     std::map<ValueId, std::vector<ValueId>> ends;
     for (const auto& [end, step] : steps) ends[step.source].push_back(end);

@@ -112,7 +112,7 @@ class PairGraph {
 };
 
 /// A value of both that a parameter can stand for.
-struct Place {
+struct Beside {
   std::string before;
   std::string after;
   std::vector<Box> boxes = {};
@@ -124,7 +124,7 @@ bool has_points(const std::string& type) {
   return !type.empty() && (type.front() == 'f' || type.front() == 'b' || type.front() == 'c');
 }
 
-using MayBeCut = std::function<bool(const Place&)>;
+using MayBeCut = std::function<bool(const Beside&)>;
 
 /// What a pair of programs is asked for: its result, which differs, and what both have in common.
 class Common {
@@ -146,14 +146,14 @@ class Common {
     wrong_ = found->wrong;
   }
 
-  [[nodiscard]] const std::vector<Place>& places() const { return places_; }
-  [[nodiscard]] const std::vector<Place>& meant() const { return meant_; }
+  [[nodiscard]] const std::vector<Beside>& places() const { return places_; }
+  [[nodiscard]] const std::vector<Beside>& meant() const { return meant_; }
   /// Results that differ.
   [[nodiscard]] const std::vector<std::size_t>& wrong() const { return wrong_; }
   [[nodiscard]] const PairGraph& before() const { return before_; }
   [[nodiscard]] const PairGraph& after() const { return after_; }
   /// Of a value before, on devices that hold these boxes of it; nothing where no sharding says so.
-  [[nodiscard]] std::optional<std::string> sharding(const Place& place) const {
+  [[nodiscard]] std::optional<std::string> sharding(const Beside& place) const {
     if (place.is_given || place.boxes.empty()) return std::string();
     auto out = sharding_of(place.extents, place.boxes, mesh_);
     if (!out) return out;
@@ -178,8 +178,8 @@ class Common {
       }
     }
   }
-  [[nodiscard]] std::optional<Place> place_of(const Likeness& one) const {
-    Place out{before_.value(one.before), after_.value(one.after), one.boxes, one.extents};
+  [[nodiscard]] std::optional<Beside> place_of(const Likeness& one) const {
+    Beside out{before_.value(one.before), after_.value(one.after), one.boxes, one.extents};
     const std::string type = before_.type(out.before);
     const std::string tile = after_.type(out.after);
     if (type.empty() || tile.empty()) return std::nullopt;
@@ -198,8 +198,8 @@ class Common {
   PairGraph after_;
   Size devices_;
   std::optional<MeshWords> mesh_;
-  std::vector<Place> places_;
-  std::vector<Place> meant_;
+  std::vector<Beside> places_;
+  std::vector<Beside> meant_;
   std::vector<std::size_t> wrong_;
 };
 
@@ -212,7 +212,7 @@ class Front {
         before_(std::move(before)),
         after_(std::move(after)),
         takes_others_(takes_others) {
-    for (const Place& one : common_->places()) {
+    for (const Beside& one : common_->places()) {
       const bool is_goal = one.after == after_ && (!takes_others_ || one.before == before_);
       if (is_goal || (!one.is_given && !may(one))) continue;
       if (stops_.emplace(one.after, &one).second) holders_[one.before].push_back(&one);
@@ -220,7 +220,7 @@ class Front {
   }
 
   struct Cut {
-    const Place* place;
+    const Beside* place;
     std::string sharding;
   };
   /// What is put in the place of values, with no word of those that stay as they are.
@@ -230,7 +230,7 @@ class Front {
       }
       std::vector<Cut> out;
       bool is_said = true;
-      for (const Place* one : chosen()) {
+      for (const Beside* one : chosen()) {
         if (one->is_given) continue;
         auto sharding = common_->sharding(*one);
         if (sharding) {
@@ -256,23 +256,23 @@ class Front {
     for (const auto& [value, places] : holders_) stops.insert(value);
     return common_->before().met({before_}, stops);
   }
-  void drop(const Place* place) {
+  void drop(const Beside* place) {
     const std::string after = place->after;
-    std::vector<const Place*>& all = holders_[place->before];
+    std::vector<const Beside*>& all = holders_[place->before];
     all.erase(std::remove(all.begin(), all.end(), place), all.end());
     if (all.empty()) holders_.erase(place->before);
     stops_.erase(after);
   }
   /// Of a value before that is met in two layouts, the one that is made first stays.
   bool drop_doubles() {
-    std::map<std::string, std::vector<const Place*>> by_value;
+    std::map<std::string, std::vector<const Beside*>> by_value;
     for (const std::string& value : met_after()) {
-      const Place* place = stops_.at(value);
+      const Beside* place = stops_.at(value);
       by_value[place->before].push_back(place);
     }
     bool out = false;
     for (auto& [value, places] : by_value) {
-      std::sort(places.begin(), places.end(), [&](const Place* a, const Place* b) {
+      std::sort(places.begin(), places.end(), [&](const Beside* a, const Beside* b) {
         return common_->after().order(a->after) < common_->after().order(b->after);
       });
       for (std::size_t k = 1; k < places.size(); ++k) {
@@ -300,8 +300,8 @@ class Front {
     }
     bool out = false;
     for (const std::string& value : bad) {
-      const std::vector<const Place*> places = holders_[value];
-      for (const Place* place : places) {
+      const std::vector<const Beside*> places = holders_[value];
+      for (const Beside* place : places) {
         if (place->is_given) continue;
         drop(place);
         out = true;
@@ -310,17 +310,17 @@ class Front {
     return out;
   }
   /// Those that are met in either program; of a value that only the one before needs the first holder.
-  [[nodiscard]] std::vector<const Place*> chosen() const {
-    std::map<std::string, const Place*> out;
+  [[nodiscard]] std::vector<const Beside*> chosen() const {
+    std::map<std::string, const Beside*> out;
     for (const std::string& value : met_after())
       out.emplace(stops_.at(value)->before, stops_.at(value));
     for (const std::string& value : met_before()) {
-      const std::vector<const Place*>& places = holders_.at(value);
+      const std::vector<const Beside*>& places = holders_.at(value);
       out.emplace(value, places.front());
     }
-    std::vector<const Place*> list;
+    std::vector<const Beside*> list;
     for (const auto& [value, place] : out) list.push_back(place);
-    std::sort(list.begin(), list.end(), [&](const Place* a, const Place* b) {
+    std::sort(list.begin(), list.end(), [&](const Beside* a, const Beside* b) {
       return common_->before().order(a->before) < common_->before().order(b->before);
     });
     return list;
@@ -330,8 +330,8 @@ class Front {
   std::string before_;
   std::string after_;
   bool takes_others_;
-  std::map<std::string, const Place*> stops_;  // by the value after
-  std::map<std::string, std::vector<const Place*>>
+  std::map<std::string, const Beside*> stops_;  // by the value after
+  std::map<std::string, std::vector<const Beside*>>
       holders_;  // by that before, in the order of the text
 };
 
@@ -501,10 +501,10 @@ bool has_arrays_as_results(const DraftPair& pair) {
   return count > 0 && count == result_count(pair.after);
 }
 
-bool any_place(const Place& /*one*/) { return true; }
-bool no_place(const Place& /*one*/) { return false; }
+bool any_place(const Beside& /*one*/) { return true; }
+bool no_place(const Beside& /*one*/) { return false; }
 MayBeCut with_points(const std::shared_ptr<const Common>& common) {
-  return [common](const Place& one) { return has_points(common->before().type(one.before)); };
+  return [common](const Beside& one) { return has_points(common->before().type(one.before)); };
 }
 
 /// Whether a result after comes out of a loop or a branch, which may be what is wrong with it.
@@ -546,7 +546,7 @@ std::vector<CutPair> cut_above(const DraftPair& pair, const ValidateOptions& opt
 std::vector<CutPair> cut_below(const DraftPair& pair, const ValidateOptions& options) {
   const auto common = std::make_shared<const Common>(pair, options, true);
   std::vector<CutPair> made;
-  for (const Place& below : common->meant()) {
+  for (const Beside& below : common->meant()) {
     const auto sharding = common->sharding(below);
     if (!sharding) continue;
     const Goal goal{below.before, below.after, *sharding};

@@ -31,13 +31,13 @@ constexpr std::array<std::string_view, 4> identities = {
     "stablehlo.optimization_barrier",
 };
 
-using Names = std::unordered_map<std::string, std::vector<ValueId>>;
+using ValuesByName = std::unordered_map<std::string, std::vector<ValueId>>;
 
 /// A computation in the making.
 struct RegionFrame {
   Computation out;
   /// Of the region, and of what is called in it: a function knows no names of its caller.
-  std::vector<Names> names = {Names()};
+  std::vector<ValuesByName> names = {ValuesByName()};
   RegionFrame* outer = nullptr;  ///< whose values the region may use, if it is one
   std::vector<std::pair<ValueId, ValueId>> taken = {};  ///< of outside, and what they are here
 };
