@@ -97,11 +97,11 @@ TEST(Forms, all_hold_the_same_arrays_after_every_step) {
     std::cout << '\n';
   }
   EXPECT_EQ(states["tags alone"].size(), 1U);
-  EXPECT_GT(states["tags alone"]["tags"], 1000);
-  EXPECT_GT(states["pieces alone"]["pieces"], 1000);
-  EXPECT_GT(states["boxes and tags"]["boxes"], 500);
-  EXPECT_GT(states["boxes and tags"]["tags"], 100);
-  EXPECT_GT(states["weights and tags"]["weights"], 300);
+  EXPECT_GT(states["tags alone"]["tags"], support::samples(3000));
+  EXPECT_GT(states["pieces alone"]["pieces"], support::samples(3000));
+  EXPECT_GT(states["boxes and tags"]["boxes"], support::samples(1500));
+  EXPECT_GT(states["boxes and tags"]["tags"], support::samples(300));
+  EXPECT_GT(states["weights and tags"]["weights"], support::samples(900));
 }
 
 // ---- Which one takes over -----------------------------------------------------------------------

