@@ -370,8 +370,7 @@ tl::expected<TileShapes, Refusal> moved(const Step& step, const TileShapes& befo
 }  // namespace
 
 tl::expected<Moves, Refusal> moves_of(const Step& step, const TileShapes& before,
-                                      const Deadline& deadline,
-                                      const std::optional<Size>& device) {
+                                      const Deadline& deadline, const std::optional<Size>& device) {
   Moves out;
   const auto keep = [&out](Transfer&& transfer) { out.transfers.push_back(std::move(transfer)); };
   auto after = moved(step, before, device, keep, most_transfers, deadline);
