@@ -38,28 +38,28 @@ std::optional<ShapeViolation> find_violation(std::string_view from_name, const S
 
 Result<void> check_addends(const Layout& from, const Layout& to) {
   if (!from.addends() && !to.addends()) return {};
-  const auto no = [](std::string message, std::vector<std::string> notes = {}) {
+  const auto refused = [](std::string message, std::vector<std::string> notes = {}) {
     return refuse(
         {.code = Code::infeasible, .message = std::move(message), .notes = std::move(notes)});
   };
   if (!from.addends()) {
-    return no("no redistribution makes addends: from holds the array itself",
-              {"the step unreduce makes addends of it, in a Program written by hand"});
+    return refused("no redistribution makes addends: from holds the array itself",
+                   {"the step unreduce makes addends of it, in a Program written by hand"});
   }
   const Addition addition = from.addends()->addition;
   if (to.addends() && to.addends()->addition != addition) {
-    return no(fmt::format("addends of a {} are no addends of a {}", name_of(addition),
-                          name_of(to.addends()->addition)));
+    return refused(fmt::format("addends of a {} are no addends of a {}", name_of(addition),
+                               name_of(to.addends()->addition)));
   }
   const Size before = from.addend_count();
   const Size after = to.addend_count();
   if (addition == Addition::stack) {
     if (before == after) return {};
-    return no(fmt::format("nothing adds the {} arrays of a stack: to must be a stack of as many",
-                          before));
+    return refused(fmt::format(
+        "nothing adds the {} arrays of a stack: to must be a stack of as many", before));
   }
   if (before % after == 0) return {};
-  return no(
+  return refused(
       fmt::format("{} addends cannot be added up to {}: their number must divide", before, after));
 }
 

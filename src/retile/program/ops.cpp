@@ -21,7 +21,7 @@ constexpr std::array<OpInfo, sizeof...(Ops)> rows_of(const std::variant<Ops...>*
                  .has_grid = OverDims<Ops>}...};
 }
 
-constexpr auto rows = rows_of(static_cast<const Op*>(nullptr));
+constexpr auto all_rows = rows_of(static_cast<const Op*>(nullptr));
 
 Size number(std::size_t dim) { return static_cast<Size>(dim); }
 
@@ -77,9 +77,9 @@ std::vector<Size> row_of(const Transfer& transfer) {
   return row;
 }
 
-std::span<const OpInfo> op_table() { return rows; }
+std::span<const OpInfo> op_table() { return all_rows; }
 
-const OpInfo& info(const Op& op) { return rows[op.index()]; }
+const OpInfo& info(const Op& op) { return all_rows[op.index()]; }
 
 bool says_pieces(const Op& op) {
   KeysSeen keys(info(op));
