@@ -65,7 +65,10 @@ set(RETILE_WITH_ALL
 set(RETILE_CASES_WITH_ALL "plan.exhaustive|Small/EveryPair.*/3"
                           "plan.models|Small/EveryPairAndModel.no_sequence_above_the_bound_refutes_a_plan/1"
                           "spec.program.check_addends|AddendLimits.millions_of_terms"
-                          "spec.search.types|Small/StrongAndTiles.strong_is_never_cheaper/3")
+                          "spec.search.types|Small/StrongAndTiles.strong_is_never_cheaper/3"
+                          "spec.search.literal|Literal.all_pairs_of_small_meshes"
+                          "plan.uneven_optimum|UnevenOptimum.elsewhere_they_may"
+                          "prove.soundness|Soundness.with_the_second_solver_beside_the_first")
 # Files of tests in one translation unit: the headers and the templates of RapidCheck cost more than the tests. More in one would
 # leave a processor without work.
 set(RETILE_TESTS_TOGETHER 16)

@@ -8,7 +8,6 @@
 #include <random>
 
 #include "spec/programs/partir_rules.h"
-#include "support/samples.h"
 
 namespace spec::partir_test {
 namespace {
@@ -18,7 +17,7 @@ using namespace partir;  // NOLINT(google-build-using-namespace): its functions 
 #ifdef RETILE_SLOW_TESTS
 constexpr int rounds = 50'000;
 #else
-constexpr int rounds = support::instrumented ? 150 : 500;
+constexpr int rounds = 500;
 #endif
 
 using Number = std::int64_t;
