@@ -197,6 +197,15 @@ TEST(Version2, what_needs_version_2_is_named) {
   }
 }
 
+TEST(Version2, a_step_is_as_new_as_its_newest_key) {
+  const auto first_step = [](const std::string& text) {
+    return twins::only(parse_programs(two(text)), "").steps.front();
+  };
+  const std::string slice = "mesh p:4\nfrom [12]\nto [3{p}12]\ndynslice dim=0 groups=[1,4]<=[4]";
+  EXPECT_EQ(since(first_step(slice).op), 1);
+  EXPECT_EQ(since(first_step(slice + " piece=3").op), 2);
+}
+
 TEST(Version2, an_order_says_who_holds_the_tile_of_a_position) {
   const Program program = twins::only(
       parse_programs(two("mesh p:3 order=[4,0,2]\ndevices 5\nfrom [4{p}10]\nto [10]@2")), "");
