@@ -179,7 +179,7 @@ std::optional<std::vector<Step>> singles(const Op& op, const Claims& claims) {
 
 std::optional<AlongOneDim> along_one_dim(const Program& program) {
   const Traits traits = traits_of(program);
-  if (traits.grid == nullptr || traits.addition || !traits.alike) return std::nullopt;
+  if (!traits.grid || traits.addition || !traits.alike) return std::nullopt;
   AlongOneDim out{program, 0};
   out.program.steps.clear();
   Shape tile = program.from.tile();

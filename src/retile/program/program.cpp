@@ -62,7 +62,7 @@ bool over_dims(const Step& step) { return info(step.op).has_grid; }
 std::optional<std::string_view> Traits::beyond_first_version() const {
   if (version == 1) return std::nullopt;
   if (addition) return "addends";
-  return grid != nullptr ? "steps along several dimensions" : "tiles that are not all alike";
+  return grid ? "steps along several dimensions" : "tiles that are not all alike";
 }
 
 Traits traits_of(const Program& program) {
@@ -76,7 +76,7 @@ Traits traits_of(const Program& program) {
   for (const Step& step : program.steps) {
     out.alike = out.alike && !says_pieces(step.op) && !step.claims.shapes;
     if (step.claims.map) add_layout(*step.claims.map);
-    if (out.grid == nullptr && over_dims(step)) out.grid = &step;
+    out.grid = out.grid || over_dims(step);
     is_first_version = is_first_version && since(step.op) == 1;
   }
   if (!is_first_version || !out.alike) out.version = 2;

@@ -59,7 +59,7 @@ Decision Examination::take(std::size_t k) {
   if (deadline_.passed()) return late(fmt::format("step {}", k));
   const auto after = shape_after(program_.steps[k], tiles_.back(), program_.devices, deadline_);
   // Of sums no single element is traced back.
-  if (!after && addition_of(program_)) return Decision::undecided;
+  if (!after && has_addends(program_)) return Decision::undecided;
   if (!after) return refused(k, after.error());
   tiles_.push_back(*after);
   return Decision::right;

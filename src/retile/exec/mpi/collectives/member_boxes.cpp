@@ -22,14 +22,19 @@ std::vector<Transfer> transfers_at(copy::End end, std::span<const Transfer> tran
 
 MemberBoxes::MemberBoxes(copy::End end, std::span<const Transfer> transfers, const Shape& tile,
                          const Communicator& group, Size element_bytes, Handling handling)
+    : MemberBoxes(end, transfers_at(end, transfers, group.process()), tile,
+                  index(group.processes()), element_bytes, handling) {}
+
+MemberBoxes::MemberBoxes(copy::End end, const std::vector<Transfer>& own, const Shape& tile,
+                         std::size_t members, Size element_bytes, Handling handling)
     : handling_(handling),
-      bytes_(index(group.processes()), 0),
+      bytes_(members, 0),
       offsets_(bytes_.size(), 0),
       boxes_(bytes_.size(), 0),
-      stream_(end, element_bytes, tile, transfers_at(end, transfers, group.process())),
+      stream_(end, element_bytes, tile, own),
       parts_(bytes_.size()) {
   std::size_t box = 0;
-  for (const Transfer& transfer : transfers_at(end, transfers, group.process())) {
+  for (const Transfer& transfer : own) {
     const std::size_t member = index(end == copy::End::source ? transfer.target : transfer.source);
     bytes_[member] = box_bytes(transfer.shape, element_bytes);
     boxes_[member] = box;

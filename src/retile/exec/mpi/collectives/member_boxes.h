@@ -60,6 +60,9 @@ class MemberBoxes {
   void unpack(const std::byte* packed, std::byte* tile);
 
  private:
+  /// \param own  those with this process at that end
+  MemberBoxes(copy::End end, const std::vector<Transfer>& own, const Shape& tile,
+              std::size_t members, Size element_bytes, Handling handling);
   template <typename Move>
   void each(const Move& move);
 
