@@ -1,20 +1,24 @@
 #!/usr/bin/env python3
 """The table of mutants fits the tree: every old text stands once in its function, every test exists. Tables that do not fit are
-noticed. Functions that move or are formatted anew break nothing, and `--rename` follows one that gets another name.
+noticed. Functions that move or are formatted anew break nothing, and `--rename` follows one that gets another name. Mistakes that
+are built together change what they change alone.
 
     table_test.py ROOT
 """
 
+import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 ROOT = Path(sys.argv.pop(1))
-sys.path.insert(0, str(ROOT / "tests" / "support"))
-import script_module  # noqa: E402  the path has to be there first
+sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "scripts")]
+import script_module  # noqa: E402  the paths have to be there first
+import switched  # noqa: E402
 
 
 MUTANTS = script_module.load(ROOT, "mutants")
@@ -121,6 +125,105 @@ class Moves(unittest.TestCase):
         self.assertEqual(self.lost(table), [])
         self.assertEqual(changed, len(lost))
         self.assertEqual([a["id"] for a, b in zip(self.table, table) if a != b], lost)
+
+
+SOURCE = r"""#include <cstdio>
+struct Pair {
+  int a, b;
+  explicit Pair(int n) : a{n}, b{n + 1} { b += 2'000'000; }
+  int sum() const { return a + b; }  // not }
+};
+constexpr int twice(int n) { return 2 * n; }
+template <typename T>
+T last(const T* text) {
+  struct Reader {
+    const T* at;
+    T next() { return *at++; }
+  };
+  Reader reader{text};
+  T out{}; /* { */
+  while (T c = reader.next()) out = c;
+  return out;
+}
+static_assert(twice(2) == 4);
+int third = 3;
+int main() {
+  const char* raw = R"x({"} )x";
+  std::printf("%d %c %c %d %d\n", Pair(1).sum(), last("ab{"), last(raw) == ' ' ? '\'' : '}', twice(third), third);
+}
+"""
+
+
+class Together(unittest.TestCase):
+    """Mistakes in one build, each behind its number."""
+
+    MISTAKES = {
+        1: ("n + 1}", "n + 3}"), 2: ("b += 2", "b += 3"), 3: ("a + b;", "a - b;"), 4: ("2 * n", "3 * n"), 5: ("*at++", "*at--"),
+        6: ("out = c", "out = T('!')"), 7: ("int third = 3", "int third = 4"), 8: ('R"x({"} )x"', 'R"x({"}!)x"'),
+        9: ("2 * n", "2 * n /* the same */")}
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+
+    def functions(self, text):
+        (self.root / "src").mkdir(exist_ok=True)
+        (self.root / "src" / "a.cpp").write_text(text, encoding="utf-8")
+        return MUTANTS.Sources(self.root).functions["src/a.cpp"]
+
+    def planted(self, mistakes):
+        places = [(number, SOURCE.index(old), SOURCE.index(old) + len(old), new) for number, (old, new) in mistakes.items()]
+        return switched.File(SOURCE, self.functions(SOURCE), places)
+
+    def program(self, text):
+        (self.root / "planted.h").write_text(switched.HEADER, encoding="utf-8")
+        (self.root / "a.cpp").write_text(text, encoding="utf-8")
+        done = subprocess.run(["g++", "-std=c++20", "-include", "planted.h", "a.cpp", "-o", "a"], cwd=self.root, capture_output=True,
+                              text=True, check=False)
+        return done.stderr
+
+    def says(self, number):
+        return subprocess.run([self.root / "a"], env=dict(os.environ, **{switched.VARIABLE: str(number)}), capture_output=True, text=True,
+                              check=True).stdout
+
+    def test_a_number_says_which_mistake_runs(self):
+        file = self.planted({number: mistake for number, mistake in self.MISTAKES.items() if number != 5})
+        self.assertEqual(sorted(file.left_out), [1, 7])  # the one before a constructor's body, and the one in no function
+        self.assertEqual(self.program(file.text), "")
+        right = self.says(0)
+        self.assertEqual(right, "2000003 { ' 6 3\n")
+        said = {number: self.says(number) for number in (2, 3, 4, 6, 8, 9)}
+        self.assertEqual(said, {2: "3000003 { ' 6 3\n", 3: "-2000001 { ' 6 3\n", 4: "2000003 { ' 9 3\n", 6: "2000003 ! } 6 3\n",
+                                8: "2000003 { } 6 3\n", 9: right})
+
+    def test_a_body_within_another_is_copied_without_its_mistakes(self):
+        file = self.planted({5: ("*at++", "*at == 'a' ? *at++ : T{}"), 6: ("out = c", "out = T('!')")})
+        self.assertEqual(file.left_out, [])
+        self.assertEqual(self.program(file.text), "")
+        self.assertEqual([self.says(5), self.says(6)], ["2000003 a } 6 3\n", "2000003 ! } 6 3\n"])
+        self.assertEqual(file.text.count("*at == 'a'"), 1)
+
+    def test_what_does_not_compile_is_told_by_its_line(self):
+        for wrong in (2, 3, 6):
+            file = self.planted({number: (old, new if number != wrong else new + " nonsense nonsense")
+                                 for number, (old, new) in self.MISTAKES.items() if number in (2, 3, 6)})
+            workshop = MUTANTS.Together(self.root / "build")
+            workshop.tree, workshop.build, workshop.files = self.root, self.root, {"a.cpp": file}
+            said = self.program(file.text)
+            self.assertIn(wrong, workshop.guilty(said))
+            self.assertEqual(workshop.guilty(said.replace("error", "remark")), set())
+
+    def test_most_of_the_table_lies_in_bodies(self):
+        sources, mistakes = MUTANTS.Sources(ROOT), {}
+        table = MUTANTS.load(ROOT)
+        for number, mutant in enumerate(table):
+            (file, begin, end), = sources.places(mutant["function"], mutant["old"])
+            mistakes.setdefault(file, []).append((number, begin, end, mutant["new"]))
+        left_out = [number for file, those in mistakes.items()
+                    for number in switched.File(sources.texts[file], sources.functions.get(file, []), those).left_out]
+        print(f"{len(left_out)} of {len(table)} mutants lie in no body")
+        self.assertLess(len(left_out), len(table) // 20)
 
 
 if __name__ == "__main__":
