@@ -15,7 +15,8 @@ namespace retile::test {
 
 class ForwardingDevice : public cuda::Device {
  public:
-  explicit ForwardingDevice(std::unique_ptr<cuda::Device> device) : device_(std::move(device)) {}
+  /// Others may pass on to the same device, one at a time.
+  explicit ForwardingDevice(std::shared_ptr<cuda::Device> device) : device_(std::move(device)) {}
   [[nodiscard]] std::string name() const override { return device_->name(); }
   [[nodiscard]] std::uint64_t identity() const override { return device_->identity(); }
   [[nodiscard]] Result<std::byte*> allocate(Size bytes) override {
@@ -59,7 +60,7 @@ class ForwardingDevice : public cuda::Device {
   }
 
  private:
-  std::unique_ptr<cuda::Device> device_;
+  std::shared_ptr<cuda::Device> device_;
 };
 
 }  // namespace retile::test

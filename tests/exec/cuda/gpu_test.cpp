@@ -290,44 +290,62 @@ std::string leave_memory(Device& device) {
 // The negative control of memcheck, which must find errors here; scripts/gpu runs it.
 TEST_F(Gpu, DISABLED_control_a_box_leaves_its_memory) { EXPECT_EQ(in_process(leave_memory), ""); }
 
-void expect_right(const Program& program, std::string_view name, Path path, Size element_bytes) {
-  ProgramRun options;
-  options.element_bytes = element_bytes;
-  options.exchange.path = path;
-  options.exchange.chunk_bytes = 4096;
-  options.repetitions = 2;
-  const auto report = run_on_forks(program, options);
-  ASSERT_TRUE(report) << name << ": " << render(report.error());
-  EXPECT_TRUE(report->right) << name;
-  EXPECT_EQ(report->elements_checked, program.devices * program.to.tile_size());
-  EXPECT_LE(report->peak_bytes_per_process, report->peak_limit_bytes);
+test::WantedRun wanted(const Program& program, std::string_view name, Path path, Size element_bytes,
+                       const OpenDevice& open) {
+  test::WantedRun out{.name = std::string(name), .program = program, .how = {}};
+  out.how.element_bytes = element_bytes;
+  out.how.repetitions = 2;
+  out.how.exchange.path = path;
+  out.how.exchange.chunk_bytes = 4096;
+  out.how.open = open;
+  return out;
+}
+
+void expect_all_right(const std::vector<test::WantedRun>& runs) {
+  const auto reports = test::run_all_on_forks(runs);
+  ASSERT_EQ(reports.size(), runs.size());
+  for (std::size_t k = 0; k < runs.size(); ++k) {
+    const auto& [name, program, how] = runs[k];
+    ASSERT_TRUE(reports[k]) << name << ": " << render(reports[k].error());
+    const run::Report& report = *reports[k];
+    EXPECT_TRUE(report.right) << name;
+    EXPECT_EQ(report.elements_checked, program.devices * program.to.tile_size()) << name;
+    EXPECT_LE(report.peak_bytes_per_process, report.peak_limit_bytes) << name;
+    if (how.exchange.path != Path::automatic) {
+      EXPECT_EQ(report.way, path_name(how.exchange.path)) << name;
+    }
+  }
 }
 
 TEST_F(Gpu, every_program_is_right_on_both_paths) {
+  const OpenDevice open = test::kept_open();
+  std::vector<test::WantedRun> runs;
   for (const test::NamedProgram& program : test::right_programs()) {
     const Program parsed = test::parsed(program.text);
     if (parsed.devices > 8) continue;
     for (const Path path : {Path::peer, Path::staged}) {
       for (const Size element_bytes : {Size{1}, Size{4}, Size{16}}) {
-        expect_right(parsed, program.name, path, element_bytes);
+        runs.push_back(wanted(parsed, program.name, path, element_bytes, open));
       }
     }
   }
+  expect_all_right(runs);
 }
 
 TEST_F(Gpu, every_example_of_the_paper_is_right) {
   constexpr Size most_processes = 32;
   constexpr Size most_bytes = Size{1} << 30;
-  int run_there = 0;
+  const OpenDevice open = test::kept_open();
+  std::vector<test::WantedRun> runs;
   for (const spec::Example& example : spec::examples()) {
     const auto problem = parse_problem(example.mesh, example.from, example.to).value();
     const Size tile = std::max(problem.from.tile_size(), problem.to.tile_size());
     if (problem.from.devices() > most_processes || tile > most_bytes / 4) continue;
-    expect_right(direct(problem).value(), example.name, Path::automatic, 4);
-    ++run_there;
+    runs.push_back(wanted(direct(problem).value(), example.name, Path::automatic, 4, open));
   }
-  std::cout << run_there << " of " << spec::examples().size() << " examples\n";
-  EXPECT_EQ(run_there, static_cast<int>(spec::examples().size()));
+  expect_all_right(runs);
+  std::cout << runs.size() << " of " << spec::examples().size() << " examples\n";
+  EXPECT_EQ(runs.size(), spec::examples().size());
 }
 
 /// A device that is told to copy a box the wrong way round.

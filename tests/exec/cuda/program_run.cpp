@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "exec/cuda/forwarding_device.h"
 #include "exec/team/fork_team.h"
+#include "retile/exec/cuda/cuda_device.h"
 #include "retile/exec/team/memory.h"
 
 namespace retile::test {
@@ -115,6 +118,60 @@ run::Report report_of(const Answer& answer, const Program& program) {
   return out;
 }
 
+Result<run::Report> outcome_of(std::span<const Answer> answers, const Program& program) {
+  const Answer* failed = nullptr;
+  for (const Answer& answer : answers) {
+    if (answer.done == 0) {
+      return refuse({.code = Code::cuda_error, .message = "a process ended early"});
+    }
+    // Who only saw that another gave up has less to say.
+    const bool more = failed == nullptr || failed->code == Code::team_broken;
+    if (answer.failed != 0 && more) failed = &answer;
+  }
+  if (failed != nullptr) return refuse({.code = failed->code, .message = failed->message.data()});
+  return report_of(answers.front(), program);
+}
+
+/// Runs of Programs of equally many devices, on one team.
+std::vector<Result<run::Report>> run_on_team(const std::vector<const WantedRun*>& runs) {
+  const Size devices = runs.front()->program.devices;
+  const auto members = static_cast<std::size_t>(devices);
+  const auto all = [&](const Diagnostic& why) {
+    return std::vector<Result<run::Report>>(runs.size(), refuse(why));
+  };
+  auto shared =
+      team::SharedMemory::create(static_cast<Size>(runs.size() * members * sizeof(Answer)));
+  if (!shared) return all(shared.error());
+  const auto body = [&](team::Team& team) {
+    for (std::size_t k = 0; k < runs.size(); ++k) {
+      const Answer answer = answer_of(run_as_member(team, runs[k]->program, runs[k]->how));
+      const std::size_t place = k * members + static_cast<std::size_t>(team.member());
+      std::memcpy(shared->bytes().data() + place * sizeof answer, &answer, sizeof answer);
+      if (answer.failed != 0) return 1;
+    }
+    return 0;
+  };
+  const auto ends =
+      team::run_forked(static_cast<int>(devices), cuda::TeamTransport::memory_bytes, body);
+  if (!ends) return all(ends.error());
+  std::vector<Answer> answers(runs.size() * members);
+  std::memcpy(answers.data(), shared->bytes().data(), answers.size() * sizeof(Answer));
+  std::vector<Result<run::Report>> out;
+  for (std::size_t k = 0; k < runs.size(); ++k) {
+    if (!out.empty() && !out.back()) {
+      out.resize(runs.size(), refuse({.code = Code::cuda_error,
+                                      .message = "not begun, since a run before failed"}));
+      break;
+    }
+    out.push_back(outcome_of(std::span(answers).subspan(k * members, members), runs[k]->program));
+  }
+  const auto is_clean = [](const team::MemberEnd& end) { return end == team::MemberEnd{}; };
+  if (out.back() && !std::all_of(ends->begin(), ends->end(), is_clean)) {
+    out.back() = refuse({.code = Code::cuda_error, .message = "a process ended badly"});
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<run::Report> run_as_member(team::Team& team, const Program& program, const ProgramRun& how) {
@@ -132,32 +189,33 @@ Result<run::Report> run_as_member(team::Team& team, const Program& program, cons
   return run::run(**executor, program, *source, options);
 }
 
-Result<run::Report> run_on_forks(const Program& program, const ProgramRun& how) {
-  const auto members = static_cast<std::size_t>(program.devices);
-  auto shared = team::SharedMemory::create(static_cast<Size>(members * sizeof(Answer)));
-  if (!shared) return refuse(shared.error());
-  const auto body = [&](team::Team& team) {
-    const Answer answer = answer_of(run_as_member(team, program, how));
-    const auto place = static_cast<std::size_t>(team.member()) * sizeof answer;
-    std::memcpy(shared->bytes().data() + place, &answer, sizeof answer);
-    return answer.failed;
-  };
-  const auto ends =
-      team::run_forked(static_cast<int>(program.devices), cuda::TeamTransport::memory_bytes, body);
-  if (!ends) return refuse(ends.error());
-  std::vector<Answer> answers(members);
-  std::memcpy(answers.data(), shared->bytes().data(), members * sizeof(Answer));
-  const Answer* failed = nullptr;
-  for (const Answer& answer : answers) {
-    if (answer.done == 0) {
-      return refuse({.code = Code::cuda_error, .message = "a process ended early"});
+cuda::OpenDevice kept_open(cuda::OpenDevice open) {
+  auto kept = std::make_shared<std::shared_ptr<cuda::Device>>();
+  return [open = std::move(open), kept](int place) -> Result<std::unique_ptr<cuda::Device>> {
+    if (*kept == nullptr) {
+      auto device = open ? open(place) : cuda::open_cuda_device(place);
+      if (!device) return device;
+      *kept = std::move(*device);
     }
-    // Who only saw that another gave up has less to say.
-    const bool more = failed == nullptr || failed->code == Code::team_broken;
-    if (answer.failed != 0 && more) failed = &answer;
+    return std::make_unique<ForwardingDevice>(*kept);
+  };
+}
+
+std::vector<Result<run::Report>> run_all_on_forks(const std::vector<WantedRun>& runs) {
+  std::map<Size, std::vector<std::size_t>> by_devices;
+  for (std::size_t k = 0; k < runs.size(); ++k) by_devices[runs[k].program.devices].push_back(k);
+  std::vector<Result<run::Report>> out(runs.size());
+  for (const auto& [devices, numbers] : by_devices) {
+    std::vector<const WantedRun*> together;
+    for (const std::size_t k : numbers) together.push_back(&runs[k]);
+    std::vector<Result<run::Report>> reports = run_on_team(together);
+    for (std::size_t k = 0; k < numbers.size(); ++k) out[numbers[k]] = std::move(reports[k]);
   }
-  if (failed != nullptr) return refuse({.code = failed->code, .message = failed->message.data()});
-  return report_of(answers.front(), program);
+  return out;
+}
+
+Result<run::Report> run_on_forks(const Program& program, const ProgramRun& how) {
+  return run_all_on_forks({{.name = {}, .program = program, .how = how}}).front();
 }
 
 }  // namespace retile::test

@@ -1,12 +1,17 @@
 // Whole Programs on forked processes, over a device that is host memory.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
+#include <new>
+#include <string>
+#include <vector>
 
 #include "exec/cuda/host_device.h"
 #include "exec/cuda/program_run.h"
 #include "exec/programs.h"
 #include "retile/exec/cuda/executor.h"
+#include "retile/exec/team/memory.h"
 
 namespace retile::cuda::run_test {
 namespace {
@@ -14,7 +19,9 @@ namespace {
 using test::DeviceFaults;
 using test::HostDevice;
 using test::ProgramRun;
+using test::run_all_on_forks;
 using test::run_on_forks;
+using test::WantedRun;
 
 ProgramRun on_host(Path path, DeviceFaults faults_of_first = {}) {
   ProgramRun options;
@@ -27,30 +34,79 @@ ProgramRun on_host(Path path, DeviceFaults faults_of_first = {}) {
 }
 
 TEST(Run, every_program_is_right_on_both_paths) {
-  for (const test::NamedProgram& named : test::right_programs()) {
-    const Program program = test::parsed(named.text);
-    if (program.devices > 12) continue;  // forks take their time
-    for (const Path path : {Path::peer, Path::staged}) {
-      ProgramRun options = on_host(path);
-      options.element_bytes = path == Path::peer ? 16 : 2;
-      const auto report = run_on_forks(program, options);
-      ASSERT_TRUE(report) << named.name << ": " << render(report.error());
-      EXPECT_TRUE(report->right) << named.name;
-      EXPECT_EQ(report->way, path_name(path));
-      EXPECT_EQ(report->elements_checked, program.devices * program.to.tile_size());
-      EXPECT_EQ(report->processes, program.devices);
-      EXPECT_LE(report->peak_bytes_per_process, report->peak_limit_bytes);
-      EXPECT_GT(report->seconds, 0);
-      EXPECT_FALSE(report->reasons.empty());
+  std::vector<WantedRun> runs;
+  for (const Path path : {Path::peer, Path::staged}) {
+    ProgramRun options = on_host(path);
+    options.open = test::kept_open(options.open);
+    options.element_bytes = path == Path::peer ? 16 : 2;
+    for (const test::NamedProgram& named : test::right_programs()) {
+      const Program program = test::parsed(named.text);
+      if (program.devices > 12) continue;  // forks take their time
+      runs.push_back({std::string(named.name), program, options});
     }
+  }
+  const auto reports = run_all_on_forks(runs);
+  ASSERT_EQ(reports.size(), runs.size());
+  for (std::size_t k = 0; k < runs.size(); ++k) {
+    const auto& [name, program, how] = runs[k];
+    ASSERT_TRUE(reports[k]) << name << ": " << render(reports[k].error());
+    const run::Report& report = *reports[k];
+    EXPECT_TRUE(report.right) << name;
+    EXPECT_EQ(report.way, path_name(how.exchange.path));
+    EXPECT_EQ(report.elements_checked, program.devices * program.to.tile_size());
+    EXPECT_EQ(report.processes, program.devices);
+    EXPECT_LE(report.peak_bytes_per_process, report.peak_limit_bytes);
+    EXPECT_GT(report.seconds, 0);
+    EXPECT_FALSE(report.reasons.empty());
   }
 }
 
-Program listing_3() {
-  for (const test::NamedProgram& named : test::right_programs()) {
-    if (named.name == "listing_3_small") return test::parsed(named.text);
+Program named(std::string_view name) {
+  for (const test::NamedProgram& program : test::right_programs()) {
+    if (program.name == name) return test::parsed(program.text);
   }
+  ADD_FAILURE() << name;
   return {};
+}
+
+Program listing_3() { return named("listing_3_small"); }
+
+TEST(Run, processes_keep_their_devices_from_run_to_run) {
+  auto counted = team::SharedMemory::create(sizeof(std::atomic<int>)).value();
+  auto* const opened = new (counted.bytes().data()) std::atomic<int>(0);
+  ProgramRun options = on_host(Path::peer);
+  options.open = test::kept_open([opened](int) -> Result<std::unique_ptr<Device>> {
+    ++*opened;
+    return std::make_unique<HostDevice>(true);
+  });
+  const auto reports = run_all_on_forks({{"eight", listing_3(), options},
+                                         {"one", named("one_device"), options},
+                                         {"eight again", listing_3(), options}});
+  ASSERT_EQ(reports.size(), std::size_t{3});
+  for (std::size_t k = 0; k < 3; ++k) {
+    ASSERT_TRUE(reports[k]) << render(reports[k].error());
+    EXPECT_TRUE(reports[k]->right);
+    EXPECT_EQ(reports[k]->processes, k == 1 ? 1 : 8);
+  }
+  EXPECT_EQ(*opened, 9);
+}
+
+TEST(Run, a_process_that_ends_early_is_noticed_and_no_run_begins_after_it) {
+  ProgramRun options = on_host(Path::peer, {.die_at_copy = 1});
+  options.open = test::kept_open(options.open);
+  const auto reports = run_all_on_forks({{"right", listing_3(), options},
+                                         {"ends early", listing_3(), options},
+                                         {"not begun", listing_3(), options},
+                                         {"on another", named("one_device"), on_host(Path::peer)}});
+  ASSERT_EQ(reports.size(), std::size_t{4});
+  ASSERT_TRUE(reports[0]) << render(reports[0].error());
+  EXPECT_TRUE(reports[0]->right);
+  ASSERT_FALSE(reports[1]);
+  EXPECT_EQ(reports[1].error().message, "a process ended early");
+  ASSERT_FALSE(reports[2]);
+  EXPECT_EQ(reports[2].error().message, "not begun, since a run before failed");
+  ASSERT_TRUE(reports[3]) << render(reports[3].error());
+  EXPECT_TRUE(reports[3]->right);
 }
 
 TEST(Run, a_wrong_copy_is_a_wrong_run) {
