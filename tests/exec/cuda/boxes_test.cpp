@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "exec/cuda/host_device.h"
@@ -115,50 +117,122 @@ Size bytes_of(const Shape& tile, Size element_bytes) {
   return checked_product(tile).value() * element_bytes;
 }
 
-/// Whether the boxes of a transfer, copied in the cut pieces, give what copying naively gives.
-/// `mutate` changes the boxes first; `room` bytes on either side of the tiles are there for what it
-/// makes them touch.
+/// Copied in how many pieces, between how many pairs of tiles side by side, and with how many bytes
+/// before and after them.
+struct Cut {
+  Size pieces = 1;
+  Size tiles = 1;
+  Size room = 0;
+};
+
+/// Whether the boxes of a transfer give what copying naively gives. `mutate` changes what is built
+/// of them first, for which there is room around the tiles.
 template <typename Mutate>
-bool copies_right(const Drawn& drawn, Size pieces, Size room, const Mutate& mutate) {
+bool copies_right(const Drawn& drawn, const Cut& cut, const Mutate& mutate) {
   const Size in_bytes = bytes_of(drawn.source_tile, drawn.element_bytes);
   const Size out_bytes = bytes_of(drawn.target_tile, drawn.element_bytes);
-  Memory source(in_bytes + 2 * room);
-  Memory target(out_bytes + 2 * room);
-  std::byte* const from = source.data() + room;
-  std::byte* const to = target.data() + room;
-  for (Size i = 0; i < in_bytes; ++i) {
+  Memory source(cut.tiles * in_bytes + 2 * cut.room);
+  Memory target(cut.tiles * out_bytes + 2 * cut.room);
+  std::byte* const from = source.data() + cut.room;
+  std::byte* const to = target.data() + cut.room;
+  for (Size i = 0; i < cut.tiles * in_bytes; ++i) {
     from[i] = static_cast<std::byte>(splitmix64(static_cast<std::uint64_t>(i)) | 1U);
   }
-  std::vector<std::byte> wanted(static_cast<std::size_t>(out_bytes), std::byte{0});
-  copy_naively(drawn.transfer, drawn.source_tile, drawn.target_tile, drawn.element_bytes, from,
-               wanted.data());
+  std::vector<std::byte> wanted(static_cast<std::size_t>(cut.tiles * out_bytes), std::byte{0});
+  for (Size tile = 0; tile < cut.tiles; ++tile) {
+    copy_naively(drawn.transfer, drawn.source_tile, drawn.target_tile, drawn.element_bytes,
+                 from + tile * in_bytes, wanted.data() + tile * out_bytes);
+  }
   const Region region =
       between_tiles(drawn.transfer, drawn.source_tile, drawn.target_tile, drawn.element_bytes);
   const Size elements = bytes_of(region) / drawn.element_bytes;
   BatchBuilder builder;
-  for (Size k = 0; k < pieces; ++k) {
-    const Size begin = elements * k / pieces * drawn.element_bytes;
-    const Size end = elements * (k + 1) / pieces * drawn.element_bytes;
-    if (begin == end) continue;
-    const auto added =
-        builder.add(region, {0, source.address() + static_cast<std::uint64_t>(room)},
-                    {0, target.address() + static_cast<std::uint64_t>(room)}, begin, end);
-    if (!added) return false;
+  for (Size tile = 0; tile < cut.tiles; ++tile) {
+    const Origin here{0, source.address() + static_cast<std::uint64_t>(cut.room + tile * in_bytes)};
+    const Origin there{0,
+                       target.address() + static_cast<std::uint64_t>(cut.room + tile * out_bytes)};
+    for (Size k = 0; k < cut.pieces; ++k) {
+      const Size begin = elements * k / cut.pieces * drawn.element_bytes;
+      const Size end = elements * (k + 1) / cut.pieces * drawn.element_bytes;
+      if (begin == end) continue;
+      if (!builder.add(region, here, there, begin, end)) return false;
+    }
   }
   BatchBuilder::Built built = std::move(builder).build(true);
-  for (Box& box : built.boxes) mutate(box);
+  mutate(built);
   test::copy_on_host(batch_of(built));
   return std::memcmp(to, wanted.data(), wanted.size()) == 0;
 }
+
+void leave(BatchBuilder::Built&) {}
 
 TEST(Boxes, every_transfer_is_copied_whole_and_in_pieces) {
   std::mt19937_64 random(7);
   for (int k = 0; k < 1000; ++k) {
     const Drawn drawn = draw(random, k % 10 == 0 ? 12 : 5);
     for (const Size pieces : {1, 2, 5}) {
-      ASSERT_TRUE(copies_right(drawn, pieces, 0, [](Box&) {}))
+      ASSERT_TRUE(copies_right(drawn, {.pieces = pieces}, leave))
           << "transfer " << k << " in " << pieces << " pieces";
     }
+  }
+}
+
+TEST(Boxes, boxes_that_are_alike_are_copied_whole_and_in_pieces) {
+  std::mt19937_64 random(9);
+  for (int k = 0; k < 50; ++k) {
+    const Drawn drawn = draw(random, k % 10 == 0 ? 12 : 4);
+    for (const Size tiles : {2, 32, 70}) {
+      for (const Size pieces : {1, 3}) {
+        ASSERT_TRUE(copies_right(drawn, {.pieces = pieces, .tiles = tiles}, leave))
+            << "transfer " << k << " of " << tiles << " tiles in " << pieces << " pieces";
+      }
+    }
+  }
+}
+
+/// A group whose digits, strides and number of boxes are all different.
+Group draw_group(std::mt19937_64& random, std::uint32_t dims, std::uint64_t longest) {
+  Group out;
+  out.dims = dims;
+  for (std::uint32_t i = 0; i < dims; ++i) {
+    out.extents[i] = divider_of(static_cast<std::uint32_t>(1 + random() % longest));
+    if (i == Group::box_dim) continue;
+    out.source_strides[i] = static_cast<std::int64_t>(random() % 100'000) - 50'000;
+    out.target_strides[i] = static_cast<std::int64_t>(random() % 100'000) - 50'000;
+  }
+  return out;
+}
+
+/// Whether a walk comes to the units to which division leads.
+template <std::uint32_t dims>
+bool walks_right(std::mt19937_64& random, std::uint64_t longest) {
+  const Group group = draw_group(random, dims, longest);
+  std::uint64_t units = 1;
+  for (std::uint32_t i = 0; i < dims; ++i) {
+    units = std::min<std::uint64_t>(units * group.extents[i].divisor, division_limit - 1);
+  }
+  auto unit = static_cast<std::uint32_t>(random() % std::min<std::uint64_t>(units, block_threads));
+  Walk<dims> source(group, group.source_strides, unit);
+  Walk<dims> target(group, group.target_strides, unit);
+  for (int steps = 0; unit < units && steps < 300; unit += block_threads, ++steps) {
+    const Spot spot = spot_of(group, unit);
+    if (source.box() != spot.box || target.box() != spot.box) return false;
+    if (source.distance() != spot.distance.source) return false;
+    if (target.distance() != spot.distance.target) return false;
+    source.next();
+    target.next();
+  }
+  return true;
+}
+
+TEST(BoxMath, a_walk_comes_to_the_units_to_which_division_leads) {
+  std::mt19937_64 random(10);
+  for (int k = 0; k < 2000; ++k) {
+    const std::uint64_t longest = k % 2 == 0 ? 5 : 1000;
+    ASSERT_TRUE(walks_right<2>(random, longest)) << k;
+    ASSERT_TRUE(walks_right<3>(random, longest)) << k;
+    ASSERT_TRUE(walks_right<4>(random, longest)) << k;
+    ASSERT_TRUE(walks_right<9>(random, longest)) << k;
   }
 }
 
@@ -166,10 +240,14 @@ TEST(Boxes, a_wrong_stride_extent_or_start_is_noticed) {
   std::mt19937_64 random(8);
   constexpr Size most_touched_bytes = 16384;
   int tried = 0;
-  const auto noticed = [&](const Drawn& drawn, const auto& mutate) {
+  const auto noticed = [&](const Drawn& drawn, Size tiles, const auto& mutate) {
     ++tried;
-    return !copies_right(drawn, 1, most_touched_bytes, mutate);
+    return !copies_right(drawn, {.tiles = tiles, .room = most_touched_bytes},
+                         [&](BatchBuilder::Built& built) {
+                           for (Group& group : built.groups) mutate(group, built.boxes);
+                         });
   };
+  using Boxes = std::vector<Place>;
   for (int k = 0; k < 50; ++k) {
     Drawn drawn = draw(random, 4);
     // Boxes that need all that is in their description.
@@ -178,15 +256,21 @@ TEST(Boxes, a_wrong_stride_extent_or_start_is_noticed) {
     drawn.transfer.target_start.assign({0, 2, 1});
     drawn.source_tile.assign({5, 6, 7});
     drawn.target_tile.assign({4, 7, 9});
-    EXPECT_TRUE(noticed(drawn, [](Box& box) { box.source_strides[1] += box.unit_bytes; }));
-    EXPECT_TRUE(noticed(drawn, [](Box& box) { box.target_strides[1] += box.unit_bytes; }));
-    EXPECT_TRUE(noticed(drawn, [](Box& box) { box.target_strides[2] -= box.unit_bytes; }));
-    EXPECT_TRUE(
-        noticed(drawn, [](Box& box) { box.extents[1] = divider_of(box.extents[1].divisor + 1); }));
-    EXPECT_TRUE(noticed(drawn, [](Box& box) { box.source += box.unit_bytes; }));
-    EXPECT_TRUE(noticed(drawn, [](Box& box) { box.units -= 1; }));
+    for (const Size tiles : {1, 3}) {
+      const auto expect_noticed = [&](const auto& mutate) {
+        EXPECT_TRUE(noticed(drawn, tiles, mutate)) << tiles << " tiles";
+      };
+      expect_noticed([](Group& it, Boxes&) { it.source_strides[2] += it.unit_bytes; });
+      expect_noticed([](Group& it, Boxes&) { it.target_strides[2] += it.unit_bytes; });
+      expect_noticed([](Group& it, Boxes&) { it.target_strides[3] -= it.unit_bytes; });
+      expect_noticed(
+          [](Group& it, Boxes&) { it.extents[2] = divider_of(it.extents[2].divisor + 1); });
+      expect_noticed([](Group& it, Boxes& boxes) { boxes.back().source += it.unit_bytes; });
+      expect_noticed([](Group& it, Boxes&) { it.units -= 1; });
+      expect_noticed([](Group& it, Boxes&) { test::mislead(it); });
+    }
   }
-  EXPECT_EQ(tried, 300);
+  EXPECT_EQ(tried, 700);
 }
 
 TEST(Boxes, dimensions_that_lie_alike_are_joined) {
@@ -205,11 +289,10 @@ TEST(Boxes, dimensions_that_lie_alike_are_joined) {
   EXPECT_EQ(runs_of(apart).target, 1);
 }
 
-std::vector<Box> boxes_of(const Region& region, std::uint64_t source = 0,
-                          std::uint64_t target = 0) {
+BatchBuilder::Built built_of(const Region& region) {
   BatchBuilder builder;
-  EXPECT_TRUE(builder.add(region, {0, source}, {0, target}, 0, bytes_of(region)));
-  return std::move(builder).build(true).boxes;
+  EXPECT_TRUE(builder.add(region, {}, {}, 0, bytes_of(region)));
+  return std::move(builder).build(true);
 }
 
 TEST(Boxes, units_are_as_wide_as_alignment_allows) {
@@ -219,9 +302,9 @@ TEST(Boxes, units_are_as_wide_as_alignment_allows) {
                             .target_start = {0, 0},
                             .source_start = {0, start},
                             .shape = {3, columns}};
-    const auto boxes = boxes_of(between_tiles(transfer, {3, tile}, {3, columns}, element_bytes));
-    EXPECT_EQ(boxes.size(), std::size_t{1});
-    return boxes.front().unit_bytes;
+    const auto built = built_of(between_tiles(transfer, {3, tile}, {3, columns}, element_bytes));
+    EXPECT_EQ(built.boxes.size(), std::size_t{1});
+    return built.groups.front().unit_bytes;
   };
   EXPECT_EQ(unit(8, 8, 16, 4), 16U);
   EXPECT_EQ(unit(8, 6, 16, 4), 8U);  // begins in the middle of 16 bytes
@@ -243,56 +326,99 @@ TEST(Boxes, more_units_than_32_bits_count_become_several_boxes) {
       region.source_strides[0] = extents[1] + 16;
       region.target_strides[0] = extents[1];
     }
-    std::vector<Box> boxes = boxes_of(region);
-    std::sort(boxes.begin(), boxes.end(),
-              [](const Box& a, const Box& b) { return a.target < b.target; });
-    // The target is filled without a gap, each box beginning where the one before ends.
+    const BatchBuilder::Built built = built_of(region);
+    // The target is filled without a gap, each box beginning where one ends.
+    std::map<std::uint64_t, std::uint64_t> pieces;
+    for (const Group& group : built.groups) {
+      ASSERT_LT(group.first + std::uint64_t{group.units}, std::uint64_t{division_limit});
+      const std::uint32_t boxes = group.extents[Group::box_dim].divisor;
+      const std::uint32_t of_each = group.units / boxes;
+      EXPECT_EQ(of_each * boxes, group.units);
+      for (std::uint32_t k = 0; k < boxes; ++k) {
+        const std::uint64_t first = built.boxes.at(group.first_box + k).target;
+        EXPECT_TRUE(pieces.emplace(first, std::uint64_t{of_each} * group.unit_bytes).second);
+      }
+    }
     std::uint64_t at = 0;
-    for (const Box& box : boxes) {
-      ASSERT_LT(box.first + std::uint64_t{box.units}, std::uint64_t{division_limit});
-      EXPECT_EQ(place_of(box, box.first, box.dims).target, at);
-      at += std::uint64_t{box.units} * box.unit_bytes;
+    for (const auto& [first, bytes] : pieces) {
+      EXPECT_EQ(first, at);
+      at += bytes;
     }
     EXPECT_EQ(at, static_cast<std::uint64_t>(bytes_of(region)));
-    EXPECT_GT(boxes.size(), std::size_t{1});
+    EXPECT_GT(pieces.size(), std::size_t{1});
   }
 }
 
-TEST(Boxes, portions_hold_every_unit_once_and_take_turns) {
+/// A box of rows that do not lie end to end on either side.
+Region rows_of(Size rows, Size bytes) {
+  Region out;
+  out.extents = {rows, bytes};
+  out.source_strides = {bytes + 64, 1};
+  out.target_strides = {bytes + 16, 1};
+  return out;
+}
+
+TEST(Boxes, portions_hold_every_unit_once_and_boxes_take_turns) {
   BatchBuilder builder;
-  const auto region = [](Size rows, Size bytes) {
-    Region out;
-    out.extents = {rows, bytes};
-    out.source_strides = {bytes + 64, 1};
-    out.target_strides = {bytes + 16, 1};
-    return out;
-  };
   for (std::uint64_t k = 0; k < 5; ++k) {
-    ASSERT_TRUE(builder.add(region(1000, 48), {0, 64 * k}, {0, 0}, 0, 48000));
+    ASSERT_TRUE(builder.add(rows_of(1000, 48), {0, 64 * k}, {0, 0}, 0, 48000));
   }
-  ASSERT_TRUE(builder.add(region(7, 16), {0, 0}, {0, 0}, 16, 64));
-  ASSERT_TRUE(builder.add(region(3000, 3), {0, 0}, {0, 1}, 0, 9000));
+  ASSERT_TRUE(builder.add(rows_of(7, 16), {0, 0}, {0, 0}, 16, 64));
+  ASSERT_TRUE(builder.add(rows_of(3000, 3), {0, 0}, {0, 1}, 0, 9000));
   const BatchBuilder::Built built = std::move(builder).build(false);
   const Batch batch = batch_of(built);
-  std::vector<std::vector<int>> seen;
-  for (const Box& box : built.boxes) seen.emplace_back(box.units, 0);
-  std::vector<std::uint32_t> order;
+  ASSERT_EQ(built.groups.size(), std::size_t{3});
+  std::vector<std::vector<std::uint32_t>> seen(3);
   for (std::uint32_t number = 0; number < batch.portions; ++number) {
     const Portion portion = portion_of(batch, number);
-    order.push_back(portion.box);
     for (std::uint32_t unit = portion.begin; unit < portion.end; ++unit) {
-      ++seen.at(portion.box).at(unit - built.boxes[portion.box].first);
+      seen.at(portion.group).push_back(unit);
     }
   }
-  for (const auto& box : seen) EXPECT_EQ(std::count(box.begin(), box.end(), 1), Size(box.size()));
-  // The five equal boxes have three portions each.
-  ASSERT_EQ(built.groups.size(), std::size_t{3});
-  const auto five = std::find_if(built.groups.begin(), built.groups.end(),
-                                 [](const Group& group) { return group.boxes.divisor == 5; });
-  ASSERT_NE(five, built.groups.end());
-  for (std::uint32_t k = 0; k < 15; ++k) {
-    EXPECT_EQ(order.at(five->first_portion + k), five->first_box + k % 5);
+  for (std::size_t k = 0; k < 3; ++k) {
+    const Group& group = built.groups[k];
+    ASSERT_EQ(seen[k].size(), group.units);
+    for (std::uint32_t i = 0; i < group.units; ++i) EXPECT_EQ(seen[k][i], group.first + i);
   }
+  const auto five = std::find_if(built.groups.begin(), built.groups.end(), [](const Group& group) {
+    return group.extents[Group::box_dim].divisor == 5;
+  });
+  ASSERT_NE(five, built.groups.end());
+  EXPECT_EQ(five->units, 5U * 3000);
+  // A run of three units of each box, then the next one of the first.
+  for (std::uint32_t unit = 0; unit < five->units; ++unit) {
+    const Spot spot = spot_of(*five, unit);
+    EXPECT_EQ(spot.box, unit / 3 % 5);
+    EXPECT_EQ(spot.distance.source, unit / 15 * (48 + 64) + unit % 3 * 16);
+    EXPECT_EQ(spot.distance.target, unit / 15 * (48 + 16) + unit % 3 * 16);
+  }
+  for (std::uint64_t k = 0; k < 5; ++k) EXPECT_EQ(built.boxes[five->first_box + k].source, 64 * k);
+}
+
+TEST(Boxes, only_whole_boxes_that_are_alike_are_one_group) {
+  const auto groups = [](const std::vector<std::pair<Region, Size>>& boxes) {
+    BatchBuilder builder;
+    for (const auto& [region, begin] : boxes) {
+      EXPECT_TRUE(builder.add(region, {}, {}, begin, bytes_of(region)));
+    }
+    return std::move(builder).build(true).groups.size();
+  };
+  const Region region = rows_of(8, 48);
+  EXPECT_EQ(groups({{region, 0}, {region, 0}}), std::size_t{1});
+  EXPECT_EQ(groups({{region, 48}, {region, 48}}), std::size_t{2});
+  Region other = region;
+  other.source_strides[0] += 16;
+  EXPECT_EQ(groups({{region, 0}, {other, 0}}), std::size_t{2});
+  other = region;
+  other.target_strides[0] += 16;
+  EXPECT_EQ(groups({{region, 0}, {other, 0}}), std::size_t{2});
+  EXPECT_EQ(groups({{region, 0}, {rows_of(16, 24), 0}}), std::size_t{2});
+  EXPECT_EQ(groups({{region, 0}, {rows_of(6, 64), 0}}), std::size_t{2});
+  // No more boxes than a block has at hand, nor more units than are counted.
+  const std::vector<std::pair<Region, Size>> many(2 * most_group_boxes + 1, {region, 0});
+  EXPECT_EQ(groups(many), std::size_t{3});
+  constexpr Size giga = Size{1} << 30;
+  EXPECT_EQ(groups({{rows_of(giga, 16), 0}, {rows_of(giga, 16), 0}}), std::size_t{2});
 }
 
 TEST(Pattern, what_a_kernel_expects_is_the_generated_array) {

@@ -118,22 +118,29 @@ std::string compare_kernels(Device& device) {
       source_tile.push_back(transfer.source_start.back() + extent);
       target_tile.push_back(transfer.target_start.back() + extent);
     }
+    Size tile_bytes = 0;
     for (const Shape* tile : {&source_tile, &target_tile}) {
-      if (checked_product(*tile).value() * element > bytes) return "a tile larger than the memory";
+      tile_bytes = std::max(tile_bytes, checked_product(*tile).value() * element);
     }
+    if (tile_bytes > bytes) return "a tile larger than the memory";
     const Region region = between_tiles(transfer, source_tile, target_tile, element);
+    // The same box of several tiles, which take turns.
+    const Size tiles = std::min<Size>(k % 2 == 0 ? 1 : 1 + below(80), bytes / tile_bytes);
     const auto built = [&](const std::byte* from, const std::byte* to) {
       BatchBuilder builder;
       const auto number = [](const std::byte* at) {
         return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(at));
       };
-      must(builder.add(region, {0, number(from)}, {0, number(to)}, 0, bytes_of(region)));
+      for (Size tile = 0; tile < tiles; ++tile) {
+        must(builder.add(region, {0, number(from + tile * tile_bytes)},
+                         {0, number(to + tile * tile_bytes)}, 0, bytes_of(region)));
+      }
       return std::move(builder).build(true);
     };
     const auto on_device = built(source, target);
-    const auto box_bytes = static_cast<Size>(on_device.boxes.size() * sizeof(Box));
+    const auto box_bytes = static_cast<Size>(on_device.boxes.size() * sizeof(Place));
     const auto group_bytes = static_cast<Size>(on_device.groups.size() * sizeof(Group));
-    const Batch batch{.boxes = reinterpret_cast<const Box*>(lists),
+    const Batch batch{.boxes = reinterpret_cast<const Place*>(lists),
                       .groups = reinterpret_cast<const Group*>(lists + bytes / 2),
                       .group_count = static_cast<std::uint32_t>(on_device.groups.size()),
                       .portions = on_device.portions};
@@ -275,10 +282,10 @@ std::string leave_memory(Device& device) {
   must(builder.add(region, {0, number(source)}, {0, number(target)}, 0, 2 * bytes));
   const auto built = std::move(builder).build(true);
   must(device.upload(Lane::out, lists, std::as_bytes(std::span(built.boxes)).data(),
-                     static_cast<Size>(sizeof(Box))));
+                     static_cast<Size>(sizeof(Place))));
   must(device.upload(Lane::out, lists + 2048, std::as_bytes(std::span(built.groups)).data(),
                      static_cast<Size>(sizeof(Group))));
-  must(device.copy(Lane::out, {.boxes = reinterpret_cast<const Box*>(lists),
+  must(device.copy(Lane::out, {.boxes = reinterpret_cast<const Place*>(lists),
                                .groups = reinterpret_cast<const Group*>(lists + 2048),
                                .group_count = 1,
                                .portions = built.portions}));
@@ -348,31 +355,28 @@ TEST_F(Gpu, every_example_of_the_paper_is_right) {
   EXPECT_EQ(runs.size(), spec::examples().size());
 }
 
-/// A device that is told to copy a box the wrong way round.
+/// A device that is told to copy wrong units.
 class MisledDevice final : public test::ForwardingDevice {
  public:
   using ForwardingDevice::ForwardingDevice;
   [[nodiscard]] Result<void> upload(Lane lane, std::byte* device, const std::byte* host,
                                     Size bytes) override {
-    // The first thing that is brought there is the list of boxes.
-    if (std::exchange(misled_, true)) {
-      return ForwardingDevice::upload(lane, device, host, bytes);
-    }
-    boxes_.assign(host, host + bytes);
-    Box box;
-    std::memcpy(&box, boxes_.data(), sizeof box);
-    box.target += static_cast<std::uint64_t>(box.unit_bytes * (box.extents[0].divisor - 1));
-    box.target_strides[0] = -box.target_strides[0];
-    std::memcpy(boxes_.data(), &box, sizeof box);
-    return ForwardingDevice::upload(lane, device, boxes_.data(), bytes);
+    // The second thing that is brought there is the list of groups.
+    if (++uploads_ != 2) return ForwardingDevice::upload(lane, device, host, bytes);
+    groups_.assign(host, host + bytes);
+    Group group;
+    std::memcpy(&group, groups_.data(), sizeof group);
+    test::mislead(group);
+    std::memcpy(groups_.data(), &group, sizeof group);
+    return ForwardingDevice::upload(lane, device, groups_.data(), bytes);
   }
 
  private:
-  std::vector<std::byte> boxes_;
-  bool misled_ = false;
+  std::vector<std::byte> groups_;
+  int uploads_ = 0;
 };
 
-TEST_F(Gpu, a_box_that_is_copied_to_a_wrong_place_is_noticed) {
+TEST_F(Gpu, boxes_of_which_wrong_units_are_copied_are_noticed) {
   for (const Path path : {Path::peer, Path::staged}) {
     ProgramRun options;
     options.exchange.path = path;

@@ -3,6 +3,7 @@
 // worse for who forgets to wait.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -22,18 +23,58 @@
 
 namespace retile::test {
 
-/// The units of a batch, in the order of the portions.
+/// A unit as a kernel copies it.
+inline void copy_unit(const cuda::Place& at, std::uint32_t bytes) {
+  if (at.source % bytes != 0 || at.target % bytes != 0) {
+    std::abort();  // a GPU would end the process as well
+  }
+  std::memcpy(reinterpret_cast<void*>(at.target), reinterpret_cast<const void*>(at.source), bytes);
+}
+
+/// What the threads of a block do, one after the other.
+template <std::uint32_t dims>
+void copy_flat_portion(const cuda::Group& group, const cuda::Place* boxes,
+                       const cuda::Portion& portion) {
+  const std::uint32_t threads = std::min(cuda::block_threads, portion.end - portion.begin);
+  for (std::uint32_t thread = 0; thread < threads; ++thread) {
+    cuda::Walk<dims> source(group, group.source_strides, portion.begin + thread);
+    cuda::Walk<dims> target(group, group.target_strides, portion.begin + thread);
+    for (std::uint32_t unit = portion.begin + thread; unit < portion.end;
+         unit += cuda::block_threads) {
+      copy_unit({.source = boxes[source.box()].source + source.distance(),
+                 .target = boxes[target.box()].target + target.distance()},
+                group.unit_bytes);
+      source.next();
+      target.next();
+    }
+  }
+}
+
+/// The units of a batch, in the order of the portions, by the arithmetic that kernels take for as many
+/// dimensions.
 inline void copy_on_host(const cuda::Batch& batch) {
   for (std::uint32_t number = 0; number < batch.portions; ++number) {
     const cuda::Portion portion = portion_of(batch, number);
-    const cuda::Box& box = batch.boxes[portion.box];
-    for (std::uint32_t unit = portion.begin; unit < portion.end; ++unit) {
-      const cuda::Place place = place_of(box, unit, box.dims);
-      if (place.source % box.unit_bytes != 0 || place.target % box.unit_bytes != 0) {
-        std::abort();  // a GPU would end the process as well
-      }
-      std::memcpy(reinterpret_cast<void*>(place.target),
-                  reinterpret_cast<const void*>(place.source), box.unit_bytes);
+    const cuda::Group& group = batch.groups[portion.group];
+    const cuda::Place* const boxes = batch.boxes + group.first_box;
+    switch (group.dims) {
+      case 2:
+        copy_flat_portion<2>(group, boxes, portion);
+        break;
+      case 3:
+        copy_flat_portion<3>(group, boxes, portion);
+        break;
+      case 4:
+        copy_flat_portion<4>(group, boxes, portion);
+        break;
+      default:
+        for (std::uint32_t unit = portion.begin; unit < portion.end; ++unit) {
+          const cuda::Spot spot = spot_of(group, unit);
+          const cuda::Place& box = boxes[spot.box];
+          copy_unit({.source = box.source + spot.distance.source,
+                     .target = box.target + spot.distance.target},
+                    group.unit_bytes);
+        }
     }
   }
 }
@@ -55,8 +96,12 @@ struct DeviceFaults {
   int refuse_allocation = -1;  ///< the number of the allocation, pinned ones counted in
   int refuse_copy = -1;        ///< the number of the copy
   int die_at_copy = -1;
-  bool wrong_box = false;  ///< copies the first box of the first batch to a wrong place
+  bool wrong_box = false;  ///< copies wrong units of the first boxes of the first batch
 };
+
+/// Makes a group copy the first unit of every run in place of the others, so that no place outside is
+/// touched.
+inline void mislead(cuda::Group& group) { group.source_strides[0] = 0; }
 
 class HostDevice final : public cuda::Device {
  public:
@@ -115,18 +160,10 @@ class HostDevice final : public cuda::Device {
     const bool wrong = faults_.wrong_box && number == 0;
     put(lane, [batch, wrong] {
       if (!wrong || batch.portions == 0) return copy_on_host(batch);
-      std::vector<cuda::Box> boxes;
-      for (std::uint32_t k = 0; k < batch.group_count; ++k) {
-        const cuda::Group& group = batch.groups[k];
-        boxes.resize(group.first_box + group.boxes.divisor);
-      }
-      std::memcpy(boxes.data(), batch.boxes, boxes.size() * sizeof(cuda::Box));
-      // The same units the other way round, so that no place outside is touched.
-      boxes.front().target += static_cast<std::uint64_t>(boxes.front().unit_bytes *
-                                                         (boxes.front().extents[0].divisor - 1));
-      boxes.front().target_strides[0] = -boxes.front().target_strides[0];
+      std::vector<cuda::Group> groups(batch.groups, batch.groups + batch.group_count);
+      mislead(groups.front());
       cuda::Batch other = batch;
-      other.boxes = boxes.data();
+      other.groups = groups.data();
       copy_on_host(other);
     });
     return {};

@@ -156,7 +156,7 @@ TEST(DeviceRun, all_processes_learn_of_a_wrong_element) {
     const auto report = run_by_first(program, on_host(Path::staged, {.wrong_box = true}));
     if (!report) continue;
     ASSERT_TRUE(*report) << render(report->error());
-    // A box of one unit is the same either way round.
+    // Runs of one unit are right all the same.
     if ((*report)->right) continue;
     EXPECT_TRUE((*report)->mismatch);
     ++noticed;

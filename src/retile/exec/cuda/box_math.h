@@ -39,40 +39,55 @@ inline constexpr std::uint32_t division_limit = std::uint32_t{1} << 31;
 /// Dimensions of a box. Boxes of more are taken apart.
 inline constexpr std::uint32_t max_box_dims = 8;
 
-/// Units of a box on both sides, or the stretch of them from `first` on in C order.
-/// Units are the widest words of 1, 2, 4, 8 or 16 bytes that all places of the box are aligned to.
-struct Box {
-  std::uint64_t source = 0;  ///< address of unit 0; a stretch need not contain it
-  std::uint64_t target = 0;
-  std::uint32_t first = 0;
-  std::uint32_t units = 0;  ///< first + units < division_limit
-  std::uint32_t unit_bytes = 1;
-  std::uint32_t dims = 0;                          ///< 1 to max_box_dims
-  Divider extents[max_box_dims] = {};              ///< innermost first, in units
-  std::int64_t source_strides[max_box_dims] = {};  ///< bytes
-  std::int64_t target_strides[max_box_dims] = {};
-};
-
-/// Addresses of a unit on both sides.
+/// Addresses on both sides.
 struct Place {
   std::uint64_t source = 0;
   std::uint64_t target = 0;
 };
 
-/// \param dims  box.dims, as a constant where the compiler is to unroll the loop
-[[nodiscard]] constexpr Place place_of(const Box& box, std::uint32_t unit, std::uint32_t dims) {
-  Place out{box.source, box.target};
+/// Boxes that are alike but for the places of their first units, in units of the widest words of 1,
+/// 2, 4, 8 or 16 bytes that all their places are aligned to.
+///
+/// Together they are one box of a dimension more, which comes right after the innermost: a run of
+/// one box, the same run of the next, .. and then the next run of the first. Where boxes have short
+/// runs these usually lie between each other and share lines, so that the lines are used up at once.
+/// Copied are all units, or the stretch of them from `first` on in that order.
+struct Group {
+  static constexpr std::uint32_t max_dims = max_box_dims + 1;
+  static constexpr std::uint32_t box_dim = 1;
+
+  std::uint32_t first_portion = 0;  ///< of the batch
+  std::uint32_t first_box = 0;
+  std::uint32_t first = 0;
+  std::uint32_t units = 0;  ///< first + units < division_limit
+  std::uint32_t unit_bytes = 1;
+  std::uint32_t dims = 0;                      ///< 2 to max_dims
+  Divider extents[max_dims] = {};              ///< innermost first, in units
+  std::int64_t source_strides[max_dims] = {};  ///< bytes; those of box_dim are 0
+  std::int64_t target_strides[max_dims] = {};
+};
+
+/// Most boxes of a group, so that a block keeps all their places at hand.
+inline constexpr std::uint32_t most_group_boxes = 32;
+
+/// A unit: which box it is of, and how far it is on both sides from that box's first unit.
+struct Spot {
+  std::uint32_t box = 0;  ///< of the group
+  Place distance;         ///< wraps around where it is negative
+};
+
+[[nodiscard]] constexpr Spot spot_of(const Group& group, std::uint32_t unit) {
+  Spot out;
   std::uint32_t rest = unit;
-  for (std::uint32_t i = 0; i + 1 < dims; ++i) {
-    const std::uint32_t quotient = divide(rest, box.extents[i]);
-    const std::int64_t digit = rest - quotient * box.extents[i].divisor;
-    out.source += static_cast<std::uint64_t>(digit * box.source_strides[i]);
-    out.target += static_cast<std::uint64_t>(digit * box.target_strides[i]);
+  for (std::uint32_t i = 0; i < group.dims; ++i) {
+    const bool is_last = i + 1 == group.dims;
+    const std::uint32_t quotient = is_last ? 0 : divide(rest, group.extents[i]);
+    const std::uint32_t digit = rest - quotient * group.extents[i].divisor;
+    out.distance.source += static_cast<std::uint64_t>(digit * group.source_strides[i]);
+    out.distance.target += static_cast<std::uint64_t>(digit * group.target_strides[i]);
+    if (i == Group::box_dim) out.box = digit;
     rest = quotient;
   }
-  const std::int64_t digit = rest;
-  out.source += static_cast<std::uint64_t>(digit * box.source_strides[dims - 1]);
-  out.target += static_cast<std::uint64_t>(digit * box.target_strides[dims - 1]);
   return out;
 }
 
@@ -80,57 +95,102 @@ struct Place {
 inline constexpr std::uint32_t block_threads = 256;
 inline constexpr std::uint32_t units_at_once = 4;
 
-/// Units of a portion, what a block copies before it looks for more: 16 KiB, or less for units
-/// below 4 bytes.
+/// One side of the units that a thread copies, each block_threads after the one before. How much
+/// further that is, digit by digit, is the same every time, so only the first unit is divided.
+/// \tparam dims  of the group, 2 or more
+template <std::uint32_t dims>
+class Walk {
+ public:
+  constexpr Walk(const Group& group, const std::int64_t (&strides)[Group::max_dims],
+                 std::uint32_t unit) {
+    std::uint32_t rest = unit;
+    std::uint32_t further = block_threads;
+    for (std::uint32_t i = 0; i + 1 < dims; ++i) {
+      extents_[i] = group.extents[i].divisor;
+      digits_[i] = taken_off(rest, group.extents[i]);
+      further_[i] = taken_off(further, group.extents[i]);
+      wraps_[i] = static_cast<std::uint64_t>(strides[i + 1] - extents_[i] * strides[i]);
+    }
+    digits_[dims - 1] = rest;
+    further_[dims - 1] = further;
+    for (std::uint32_t i = 0; i < dims; ++i) {
+      distance_ += static_cast<std::uint64_t>(digits_[i] * strides[i]);
+      step_ += static_cast<std::uint64_t>(further_[i] * strides[i]);
+    }
+  }
+
+  /// As in Spot.
+  [[nodiscard]] constexpr std::uint32_t box() const { return digits_[Group::box_dim]; }
+  [[nodiscard]] constexpr std::uint64_t distance() const { return distance_; }
+
+  constexpr void next() {
+    distance_ += step_;
+    std::uint32_t carry = 0;
+    for (std::uint32_t i = 0; i + 1 < dims; ++i) {
+      digits_[i] += further_[i] + carry;
+      carry = digits_[i] >= extents_[i] ? 1 : 0;
+      if (carry != 0) {
+        digits_[i] -= extents_[i];
+        distance_ += wraps_[i];
+      }
+    }
+    digits_[dims - 1] += further_[dims - 1] + carry;
+  }
+
+ private:
+  /// The lowest digit of a number, which is left with the others.
+  static constexpr std::uint32_t taken_off(std::uint32_t& number, const Divider& extent) {
+    const std::uint32_t quotient = divide(number, extent);
+    const std::uint32_t digit = number - quotient * extent.divisor;
+    number = quotient;
+    return digit;
+  }
+
+  std::uint32_t extents_[dims] = {};
+  std::uint32_t digits_[dims] = {};
+  std::uint32_t further_[dims] = {};  ///< the digits of block_threads
+  std::uint64_t wraps_[dims] = {};    ///< what a carry out of a digit adds to the distance
+  std::uint64_t distance_ = 0;
+  std::uint64_t step_ = 0;
+};
+
+/// Units of a portion, what a block copies: 16 KiB, or less for units below 4 bytes.
 [[nodiscard]] constexpr std::uint32_t portion_units(std::uint32_t unit_bytes) {
   const std::uint32_t rounds = unit_bytes >= 4 ? 16 / unit_bytes : 4;
   return block_threads * units_at_once * rounds;
 }
 
-/// Boxes side by side in the list of a batch, with equally many units of equal size. Their portions
-/// take turns, since the runs of such boxes usually lie between each other and share sectors.
-struct Group {
-  std::uint32_t first_portion = 0;  ///< of the batch
-  std::uint32_t first_box = 0;
-  Divider boxes;  ///< their number
-};
-
 /// What one launch copies.
 struct Batch {
-  const Box* boxes = nullptr;
+  const Place* boxes = nullptr;   ///< where each box's unit 0 lies; a stretch need not contain it
   const Group* groups = nullptr;  ///< by first_portion, the first of which is 0
   std::uint32_t group_count = 0;
   std::uint32_t portions = 0;  ///< below division_limit
 };
 
-/// Units [begin, end) of a box; numbers of units count from the box's unit 0.
+/// Units [begin, end) of a group.
 struct Portion {
-  std::uint32_t box = 0;
+  std::uint32_t group = 0;
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
 };
 
 /// Precondition: 0 <= number < batch.portions.
 [[nodiscard]] constexpr Portion portion_of(const Batch& batch, std::uint32_t number) {
-  std::uint32_t low = 0;
-  for (std::uint32_t high = batch.group_count; high - low > 1;) {
-    const std::uint32_t middle = low + (high - low) / 2;
+  Portion out;
+  for (std::uint32_t high = batch.group_count; high - out.group > 1;) {
+    const std::uint32_t middle = out.group + (high - out.group) / 2;
     if (batch.groups[middle].first_portion <= number) {
-      low = middle;
+      out.group = middle;
     } else {
       high = middle;
     }
   }
-  const Group& group = batch.groups[low];
-  const std::uint32_t in_group = number - group.first_portion;
-  const std::uint32_t turn = divide(in_group, group.boxes);
-  Portion out;
-  out.box = group.first_box + (in_group - turn * group.boxes.divisor);
-  const Box& box = batch.boxes[out.box];
-  const std::uint32_t step = portion_units(box.unit_bytes);
-  const std::uint32_t at = turn * step;
-  out.begin = box.first + at;
-  out.end = box.first + (box.units - at < step ? box.units : at + step);
+  const Group& group = batch.groups[out.group];
+  const std::uint32_t step = portion_units(group.unit_bytes);
+  const std::uint32_t at = (number - group.first_portion) * step;
+  out.begin = group.first + at;
+  out.end = group.first + (group.units - at < step ? group.units : at + step);
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <compare>
 #include <numeric>
 #include <tuple>
 
@@ -93,6 +94,19 @@ Region upper_part(Region region, Size at) {
   return region;
 }
 
+/// Orders groups of one box by all but their places: equal ones are alike.
+std::strong_ordering compare_kinds(const Group& a, const Group& b) {
+  const auto sizes = [](const Group& box) {
+    return std::tie(box.units, box.first, box.unit_bytes, box.dims);
+  };
+  std::strong_ordering order = sizes(a) <=> sizes(b);
+  const auto in_dim = [](const Group& box, std::uint32_t i) {
+    return std::tie(box.extents[i].divisor, box.source_strides[i], box.target_strides[i]);
+  };
+  for (std::uint32_t i = 0; i < a.dims && order == 0; ++i) order = in_dim(a, i) <=> in_dim(b, i);
+  return order;
+}
+
 void drop_slowest_of_one(Region& region) {
   if (region.extents.front() != 1 || region.extents.size() == 1) return;
   region.extents.erase(region.extents.begin());
@@ -167,52 +181,62 @@ Result<void> BatchBuilder::add(const Region& region, const Origin& source, const
     return {};
   }
 
-  Box box;
-  box.source = first_source;
-  box.target = first_target;
+  Placed placed;
+  placed.is_whole = end - begin == all;
+  placed.place = {first_source, first_target};
+  placed.places = {source.place, target.place};
+  Group& box = placed.alone;
   box.unit_bytes = unit;
   box.first = static_cast<std::uint32_t>(begin / unit);
   box.units = static_cast<std::uint32_t>((end - begin) / unit);
-  box.dims = static_cast<std::uint32_t>(region.extents.size());
-  for (std::uint32_t i = 0; i < box.dims; ++i) {
+  box.dims = static_cast<std::uint32_t>(region.extents.size() + 1);
+  for (std::size_t i = 0; i < region.extents.size(); ++i) {
     const std::size_t from = region.extents.size() - 1 - i;
+    const std::size_t to = i == 0 ? 0 : i + 1;  // box_dim lies between
     const Size extent = i == 0 ? region.extents[from] / unit : region.extents[from];
-    box.extents[i] = divider_of(static_cast<std::uint32_t>(extent));
-    box.source_strides[i] = i == 0 ? unit : region.source_strides[from];
-    box.target_strides[i] = i == 0 ? unit : region.target_strides[from];
+    box.extents[to] = divider_of(static_cast<std::uint32_t>(extent));
+    box.source_strides[to] = i == 0 ? unit : region.source_strides[from];
+    box.target_strides[to] = i == 0 ? unit : region.target_strides[from];
   }
-  boxes_.push_back({box, {source.place, target.place}});
+  boxes_.push_back(placed);
   return {};
 }
 
 BatchBuilder::Built BatchBuilder::build(bool by_target) && {
-  const auto kind = [](const Placed& placed) {
-    return std::tuple(placed.box.units, placed.box.unit_bytes, placed.box.dims);
+  const auto at = [&](const Placed& box) {
+    return by_target ? box.place.target : box.place.source;
   };
   std::stable_sort(boxes_.begin(), boxes_.end(), [&](const Placed& a, const Placed& b) {
-    const std::uint64_t a_at = by_target ? a.box.target : a.box.source;
-    const std::uint64_t b_at = by_target ? b.box.target : b.box.source;
-    return std::tuple_cat(kind(a), std::tuple(a_at)) < std::tuple_cat(kind(b), std::tuple(b_at));
+    const std::strong_ordering kinds = compare_kinds(a.alone, b.alone);
+    return kinds != 0 ? kinds < 0 : at(a) < at(b);
   });
   Built out;
   for (std::size_t begin = 0; begin < boxes_.size();) {
-    std::size_t end = begin;
-    while (end < boxes_.size() && kind(boxes_[end]) == kind(boxes_[begin])) ++end;
-    out.groups.push_back({.first_portion = out.portions,
-                          .first_box = static_cast<std::uint32_t>(begin),
-                          .boxes = divider_of(static_cast<std::uint32_t>(end - begin))});
-    const Box& box = boxes_[begin].box;
-    const std::uint32_t step = portion_units(box.unit_bytes);
-    const std::uint64_t portions =
-        out.portions + std::uint64_t{(box.units + step - 1) / step} * (end - begin);
-    // A portion has 4 KiB and more, but for the last of a box: that many are in no memory.
+    Group group = boxes_[begin].alone;
+    // Only whole boxes are one larger box; a stretch may begin and end within its runs.
+    std::size_t most = boxes_[begin].is_whole ? most_group_boxes : 1;
+    most = std::min<std::size_t>(most, (division_limit - 1) / group.units);
+    std::size_t end = begin + 1;
+    while (end < boxes_.size() && end - begin < most &&
+           compare_kinds(boxes_[end].alone, group) == 0) {
+      ++end;
+    }
+    const auto count = static_cast<std::uint32_t>(end - begin);
+    group.first_portion = out.portions;
+    group.first_box = static_cast<std::uint32_t>(begin);
+    group.extents[Group::box_dim] = divider_of(count);
+    group.units *= count;
+    out.groups.push_back(group);
+    const std::uint32_t step = portion_units(group.unit_bytes);
+    const std::uint64_t portions = std::uint64_t{out.portions} + (group.units + step - 1) / step;
+    // A portion has 4 KiB and more, but for the last of a group: that many are in no memory.
     RETILE_ASSERT(portions < division_limit, "a batch of 2^31 portions");
     out.portions = static_cast<std::uint32_t>(portions);
     begin = end;
   }
-  for (const Placed& placed : boxes_) {
-    out.boxes.push_back(placed.box);
-    out.places.push_back(placed.places);
+  for (const Placed& box : boxes_) {
+    out.boxes.push_back(box.place);
+    out.places.push_back(box.places);
   }
   return out;
 }

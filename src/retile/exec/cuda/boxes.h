@@ -72,17 +72,19 @@ class BatchBuilder {
                                  Size begin, Size end);
 
   struct Built {
-    std::vector<Box> boxes;         ///< addresses still without those of the places
+    std::vector<Place> boxes;       ///< still without the addresses of the places
     std::vector<BoxPlaces> places;  ///< of each box
     std::vector<Group> groups;
     std::uint32_t portions = 0;
   };
-  /// Boxes of one size side by side, by their places in the target or in the source.
+  /// Boxes that are alike side by side, by their places in the target or in the source.
   [[nodiscard]] Built build(bool by_target) &&;
 
  private:
   struct Placed {
-    Box box;
+    Group alone;  ///< the box as a group of one
+    bool is_whole = true;
+    Place place;
     BoxPlaces places;
   };
   std::vector<Placed> boxes_;

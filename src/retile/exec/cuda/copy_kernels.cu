@@ -7,72 +7,92 @@
 namespace retile::cuda {
 namespace {
 
+/// Where a unit lies. That it is memory of a device, no load or store has to find out.
+template <typename Unit>
+__device__ __forceinline__ Unit* unit_at(std::uint64_t address) {
+  return static_cast<Unit*>(__cvta_global_to_generic(address));
+}
+
+/// Places of a group's boxes, source and target, shared by a block.
+using Places = ulonglong2[most_group_boxes];
+
 /// The portion's units from the source to the target: each thread has several loads under way
 /// before it stores, neighbouring threads take neighbouring units.
-template <typename Unit>
-__device__ __forceinline__ void copy_portion(const Box& box, std::uint32_t dims,
-                                             const Portion& portion) {
+template <typename Unit, std::uint32_t dims>
+__device__ __forceinline__ void copy_flat_portion(const Group& group, const Places& places,
+                                                  const Portion& portion) {
   constexpr std::uint32_t step = block_threads * units_at_once;
+  Walk<dims> source(group, group.source_strides, portion.begin + threadIdx.x);
+  Walk<dims> target(group, group.target_strides, portion.begin + threadIdx.x);
   for (std::uint32_t begin = portion.begin + threadIdx.x; begin < portion.end; begin += step) {
     Unit units[units_at_once];
-    std::uint64_t targets[units_at_once];
 #pragma unroll
     for (std::uint32_t k = 0; k < units_at_once; ++k) {
-      const std::uint32_t unit = begin + k * block_threads;
-      if (unit >= portion.end) continue;
-      const Place place = place_of(box, unit, dims);
-      units[k] = *reinterpret_cast<const Unit*>(place.source);
-      targets[k] = place.target;
+      if (begin + k * block_threads < portion.end) {
+        units[k] = *unit_at<const Unit>(places[source.box()].x + source.distance());
+      }
+      source.next();
     }
 #pragma unroll
     for (std::uint32_t k = 0; k < units_at_once; ++k) {
-      const std::uint32_t unit = begin + k * block_threads;
-      if (unit < portion.end) *reinterpret_cast<Unit*>(targets[k]) = units[k];
+      if (begin + k * block_threads < portion.end) {
+        *unit_at<Unit>(places[target.box()].y + target.distance()) = units[k];
+      }
+      target.next();
     }
   }
 }
 
-/// Where the number of dimensions is known the loop over them is unrolled, and the box, a copy of
-/// its own, lies in registers.
-template <typename Unit, std::uint32_t dims>
-__device__ void copy_flat_portion(const Box box, const Portion& portion) {
-  copy_portion<Unit>(box, dims, portion);
-}
-
+/// Of any number of dimensions.
 template <typename Unit>
-__device__ void copy_portion(const Box& box, const Portion& portion) {
-  switch (box.dims) {
-    case 1:
-      return copy_flat_portion<Unit, 1>(box, portion);
-    case 2:
-      return copy_flat_portion<Unit, 2>(box, portion);
-    case 3:
-      return copy_flat_portion<Unit, 3>(box, portion);
-    default:
-      return copy_portion<Unit>(box, box.dims, portion);
+__device__ __forceinline__ void copy_deep_portion(const Group& group, const Places& places,
+                                                  const Portion& portion) {
+  for (std::uint32_t unit = portion.begin + threadIdx.x; unit < portion.end;
+       unit += block_threads) {
+    const Spot spot = spot_of(group, unit);
+    const ulonglong2& place = places[spot.box];
+    *unit_at<Unit>(place.y + spot.distance.target) =
+        *unit_at<const Unit>(place.x + spot.distance.source);
   }
 }
 
+/// Where the number of dimensions is known the loops over them are unrolled, and all that a walk
+/// has lies in registers.
+template <typename Unit>
+__device__ void copy_portion(const Group& group, const Places& places, const Portion& portion) {
+  switch (group.dims) {
+    case 2:
+      return copy_flat_portion<Unit, 2>(group, places, portion);
+    case 3:
+      return copy_flat_portion<Unit, 3>(group, places, portion);
+    case 4:
+      return copy_flat_portion<Unit, 4>(group, places, portion);
+    default:
+      return copy_deep_portion<Unit>(group, places, portion);
+  }
+}
+
+/// A block for each portion: who is done early gets another, and what is under way lies together.
 __global__ void __launch_bounds__(block_threads) copy_boxes(const Batch batch) {
-  for (std::uint32_t number = blockIdx.x; number < batch.portions; number += gridDim.x) {
-    const Portion portion = portion_of(batch, number);
-    const Box& box = batch.boxes[portion.box];
-    switch (box.unit_bytes) {
-      case 16:
-        copy_portion<uint4>(box, portion);
-        break;
-      case 8:
-        copy_portion<std::uint64_t>(box, portion);
-        break;
-      case 4:
-        copy_portion<std::uint32_t>(box, portion);
-        break;
-      case 2:
-        copy_portion<std::uint16_t>(box, portion);
-        break;
-      default:
-        copy_portion<std::uint8_t>(box, portion);
-    }
+  __shared__ Places places;
+  const Portion portion = portion_of(batch, blockIdx.x);
+  const Group& group = batch.groups[portion.group];
+  if (threadIdx.x < group.extents[Group::box_dim].divisor) {
+    const Place& box = batch.boxes[group.first_box + threadIdx.x];
+    places[threadIdx.x] = make_ulonglong2(box.source, box.target);
+  }
+  __syncthreads();
+  switch (group.unit_bytes) {
+    case 16:
+      return copy_portion<uint4>(group, places, portion);
+    case 8:
+      return copy_portion<std::uint64_t>(group, places, portion);
+    case 4:
+      return copy_portion<std::uint32_t>(group, places, portion);
+    case 2:
+      return copy_portion<std::uint16_t>(group, places, portion);
+    default:
+      return copy_portion<std::uint8_t>(group, places, portion);
   }
 }
 
@@ -140,13 +160,13 @@ void of_element(std::uint32_t element_bytes, const Function& function) {
 
 }  // namespace
 
-int copy_blocks_per_multiprocessor(int* blocks) {
-  return static_cast<int>(
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, copy_boxes, block_threads, 0));
+int find_kernels() {
+  cudaFuncAttributes attributes{};
+  return static_cast<int>(cudaFuncGetAttributes(&attributes, copy_boxes));
 }
 
-int launch_copy(const Batch& batch, unsigned blocks, void* stream) {
-  copy_boxes<<<blocks, block_threads, 0, static_cast<cudaStream_t>(stream)>>>(batch);
+int launch_copy(const Batch& batch, void* stream) {
+  copy_boxes<<<batch.portions, block_threads, 0, static_cast<cudaStream_t>(stream)>>>(batch);
   return static_cast<int>(cudaGetLastError());
 }
 

@@ -11,14 +11,15 @@ namespace retile::cuda {
 /// What a tile without a mismatch leaves in the place for the first.
 inline constexpr std::uint64_t no_mismatch = ~std::uint64_t{0};
 
+/// Whether the device can run these kernels. Returns a cudaError_t as a number.
+int find_kernels();
+
 // Each puts one kernel into a stream (a cudaStream_t) and returns a cudaError_t as a number.
 
-/// How many blocks of the copy a multiprocessor holds at once. Returns a cudaError_t as a number.
-int copy_blocks_per_multiprocessor(int* blocks);
+/// Precondition: portions.
+int launch_copy(const Batch& batch, void* stream);
 
-/// \param blocks  how many run at once; they share the portions among them
-int launch_copy(const Batch& batch, unsigned blocks, void* stream);
-
+/// \param blocks  how many run at once; they share the elements among them
 int launch_fill(const PatternTile& tile, void* memory, unsigned blocks, void* stream);
 
 /// Lowers *first, which begins as no_mismatch, to the number of the first element that differs.

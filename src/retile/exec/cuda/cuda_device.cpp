@@ -66,8 +66,7 @@ class CudaDevice final : public Device {
 
   std::string name_;
   std::uint64_t identity_ = 0;
-  unsigned blocks_ = 1;       // of a small kernel that the device runs at once
-  unsigned copy_blocks_ = 1;  // of the copy
+  unsigned blocks_ = 1;  // of a small kernel that the device runs at once
   std::array<cudaStream_t, lanes> streams_{};
   std::uint64_t* first_mismatch_ = nullptr;  // on the device
 };
@@ -94,13 +93,9 @@ Result<std::unique_ptr<Device>> CudaDevice::open(int place_on_machine) {
   const int resident =
       std::max(1, properties.maxThreadsPerMultiProcessor / static_cast<int>(block_threads));
   out->blocks_ = static_cast<unsigned>(std::max(1, properties.multiProcessorCount * resident));
-  // Each block takes as many portions as every other, so that a second wave of blocks would run
-  // alone.
-  int copying = 1;
-  auto asked = checked(static_cast<cudaError_t>(copy_blocks_per_multiprocessor(&copying)),
+  auto found = checked(static_cast<cudaError_t>(find_kernels()),
                        "this build has no kernels for the CUDA device");
-  if (!asked) return refuse(asked.error());
-  out->copy_blocks_ = static_cast<unsigned>(std::max(1, properties.multiProcessorCount * copying));
+  if (!found) return refuse(found.error());
   for (cudaStream_t& stream : out->streams_) {
     auto made = checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
                         "cannot make a CUDA stream");
@@ -167,8 +162,7 @@ Result<void> CudaDevice::download(Lane lane, std::byte* host, const std::byte* d
 
 Result<void> CudaDevice::copy(Lane lane, const Batch& batch) {
   if (batch.portions == 0) return {};
-  const unsigned blocks = std::min(batch.portions, copy_blocks_);
-  return checked(static_cast<cudaError_t>(launch_copy(batch, blocks, stream(lane))),
+  return checked(static_cast<cudaError_t>(launch_copy(batch, stream(lane))),
                  "cannot launch the copy");
 }
 

@@ -18,7 +18,7 @@ namespace {
 constexpr Size stream_alignment = 16;
 
 /// What the addresses of boxes count from; peers' tiles follow, in the order of the members.
-enum Place : std::uint32_t {
+enum Memory : std::uint32_t {
   own_input,
   own_output,
   packed_out,  // two, used in turn
@@ -407,7 +407,7 @@ Result<void> DeviceExchange::describe_staged_copies() {
 }
 
 Size DeviceExchange::description_bytes() const {
-  return rounded_up(static_cast<Size>(boxes_.size() * sizeof(Box)),
+  return rounded_up(static_cast<Size>(boxes_.size() * sizeof(Place)),
                     static_cast<Size>(place_alignment)) +
          static_cast<Size>(groups_.size() * sizeof(Group));
 }
@@ -441,7 +441,7 @@ Result<void> DeviceExchange::send_descriptions() {
     auto memory = allocate(description_bytes());
     if (!memory) return refuse(memory.error());
     descriptions_ = *memory;
-    const auto boxes_bytes = static_cast<Size>(boxes_.size() * sizeof(Box));
+    const auto boxes_bytes = static_cast<Size>(boxes_.size() * sizeof(Place));
     const auto groups_bytes = static_cast<Size>(groups_.size() * sizeof(Group));
     const auto bytes = [](const auto& list) { return std::as_bytes(std::span(list)).data(); };
     auto sent = device_.upload(Lane::out, descriptions_, bytes(boxes_), boxes_bytes);
@@ -461,7 +461,7 @@ Result<void> DeviceExchange::send_descriptions() {
 Batch DeviceExchange::batch(std::size_t range) const {
   const Range& at = ranges_[range];
   Batch out;
-  out.boxes = reinterpret_cast<const Box*>(descriptions_) + at.first_box;
+  out.boxes = reinterpret_cast<const Place*>(descriptions_) + at.first_box;
   out.groups = group_list_ + at.first_group;
   out.group_count = static_cast<std::uint32_t>(at.groups);
   out.portions = at.portions;

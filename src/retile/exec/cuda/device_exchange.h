@@ -160,7 +160,7 @@ class DeviceExchange {
   std::vector<std::byte*> peers_;  ///< their outputs where it pushes, else their inputs
 
   // Boxes of all batches, here until they lie on the device.
-  std::vector<Box> boxes_;
+  std::vector<Place> boxes_;
   std::vector<Group> groups_;
   std::vector<BoxPlaces> places_;  ///< of each box
   std::vector<Range> ranges_;
