@@ -207,8 +207,8 @@ TEST(Movement, plans_are_said_by_the_axes_of_the_program) {
   const std::string shardy = report::movement_text(said, emit::Form::sdy);
   EXPECT_TRUE(has(shardy, "sdy.all_to_all [{\"x\"}: 0->1]")) << shardy;
   EXPECT_TRUE(has(report::movement_text(said), "all-to-all(")) << report::movement_text(said);
-  EXPECT_TRUE(has(report::movement_json(said, emit::Form::sdy), "sdy.all_to_all"));
-  EXPECT_FALSE(has(report::movement_json(said), "sdy.all_to_all"));
+  EXPECT_TRUE(has(report::movement_json(said, emit::Form::sdy).dump(), "sdy.all_to_all"));
+  EXPECT_FALSE(has(report::movement_json(said).dump(), "sdy.all_to_all"));
 }
 
 TEST(Movement, a_value_that_is_used_on_the_way_ends_a_reshard) {

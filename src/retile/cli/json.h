@@ -1,17 +1,12 @@
-// JSON as the verbs write it: the keys of an object stay in the order in which they were put.
-// schemas.json lists the fields of every object that is printed.
+// JSON as the verbs write it.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "retile/report/json.h"
 
 namespace retile::cli {
 
-using Json = nlohmann::ordered_json;
-
-/// The value of an optional or a result; null where it has none.
-template <typename Maybe>
-[[nodiscard]] Json or_null(const Maybe& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
+using report::Json;
+using report::line_of;
+using report::or_null;
 
 }  // namespace retile::cli

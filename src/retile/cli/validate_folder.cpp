@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "retile/cli/json.h"
 #include "retile/cli/limits.h"
 #include "retile/cli/progress.h"
 #include "retile/report/folder.h"
@@ -132,7 +133,8 @@ Outcome validate_pair(const std::string& before, const std::string& after, bool 
   if (validation->answer == whole::Answer::wrong) out.exit = Exit::no;
   if (validation->answer == whole::Answer::undecided) out.exit = Exit::undecided;
   if (!options.judges && validation->movement) out.exit = Exit::yes;
-  out.out = as_json ? report::json_of(*validation, form) : report::text_of(*validation, form);
+  out.out =
+      as_json ? line_of(report::json_of(*validation, form)) : report::text_of(*validation, form);
   return out;
 }
 
@@ -169,9 +171,12 @@ Outcome validate_folder(const FolderArguments& arguments, const whole::ValidateO
                           : whole::judged_around_partitioner(module, read, validate));
     const whole::JudgedModule& judged = modules.back();
     is_judged = is_judged || judged.is_judged();
-    out.out += arguments.json        ? report::json_of(judged, arguments.form)
-               : arguments.by_passes ? report::passes_text_of(judged)
+    if (!arguments.json) {
+      out.out += arguments.by_passes ? report::passes_text_of(judged)
                                      : report::text_of(judged, arguments.form);
+    } else {
+      for (const Json& pair : report::json_of(judged, arguments.form)) out.out += line_of(pair);
+    }
   }
   if (!is_judged) return nothing_judged(arguments, *files, modules);
   if (!arguments.json && options.judges) out.out += report::summary_text_of(modules);

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "retile/cli/json.h"
 #include "retile/cli/limits.h"
 #include "retile/cli/peer.h"
 #include "retile/cli/progress.h"
@@ -233,7 +234,7 @@ Outcome told(const report::ShrunkProgram& shrunk, const std::optional<std::strin
     if (auto fault = write_texts(*folder, shrunk)) return *fault;
   }
   return {.exit = Exit::no,
-          .out = json ? report::json_of(shrunk) : report::text_of(shrunk, !folder)};
+          .out = json ? line_of(report::json_of(shrunk)) : report::text_of(shrunk, !folder)};
 }
 
 /// Operations of a text, where it is one of HLO.
@@ -301,7 +302,7 @@ Outcome not_wrong(const whole::Validation& validation, bool json) {
   const bool is_right = validation.answer == whole::Answer::right;
   return {
       .exit = is_right ? Exit::yes : Exit::undecided,
-      .out = json ? report::json_of(validation) : report::text_of(validation),
+      .out = json ? line_of(report::json_of(validation)) : report::text_of(validation),
       .words = fmt::format("note: the pair is {}: nothing is wrong that could be made smaller\n",
                            is_right ? "right" : "undecided")};
 }

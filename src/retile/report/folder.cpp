@@ -4,21 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 #include "retile/core/names.h"
 #include "retile/report/validation.h"
 
 namespace retile::report {
 namespace {
-
-using Object = nlohmann::ordered_json;
-
-/// An object in a line of its own.
-std::string line_of(const Object& object) {
-  return object.dump(-1, ' ', false, Object::error_handler_t::replace) + "\n";
-}
 
 std::string refusal_text(const Diagnostic& refused) {
   if (refused.source.empty()) return clean(refused.message);
@@ -110,22 +103,17 @@ std::string summary_text_of(const std::vector<whole::JudgedModule>& modules) {
   return fmt::format("{}: {}\n", counted(modules.size(), "module"), fmt::join(parts, ", "));
 }
 
-std::string json_of(const whole::JudgedModule& module, std::optional<emit::Form> form) {
-  std::string out;
-  const auto begun = [&] {
-    Object object;
-    object["schema"] = "retile.validation/1";
-    object["module"] = module.name;
-    return object;
-  };
+std::vector<Json> json_of(const whole::JudgedModule& module, std::optional<emit::Form> form) {
+  const Json begun = {{"schema", "retile.validation/1"}, {"module", module.name}};
   if (!module.missing.empty()) {
-    Object object = begun();
+    Json object = begun;
     object["answer"] = "not judged";
     object["why"] = module.missing;
-    return line_of(object);
+    return {std::move(object)};
   }
+  std::vector<Json> out;
   for (const whole::JudgedPair& pair : module.pairs) {
-    Object object = begun();
+    Json& object = out.emplace_back(begun);
     object["pass"] = pair.pass;
     object["before"] = pair.before.file;
     object["after"] = pair.after.file;
@@ -133,9 +121,8 @@ std::string json_of(const whole::JudgedModule& module, std::optional<emit::Form>
       object["answer"] = "not read";
       object["why"] = refusal_text(*pair.refused);
     } else {
-      object.update(Object::parse(json_of(*pair.validation, form)));
+      object.update(json_of(*pair.validation, form));
     }
-    out += line_of(object);
   }
   return out;
 }

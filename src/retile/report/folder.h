@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "retile/emit/emit.h"
+#include "retile/report/json.h"
 #include "retile/whole/folder.h"
 
 namespace retile::report {
@@ -19,7 +20,7 @@ namespace retile::report {
 /// Of several modules, how many are right, wrong and so on: `12 modules: 11 right, 1 wrong`.
 [[nodiscard]] std::string summary_text_of(const std::vector<whole::JudgedModule>& modules);
 /// An object for every pair, `retile.validation/1`; where there is none, one that says so.
-[[nodiscard]] std::string json_of(const whole::JudgedModule& module,
-                                  std::optional<emit::Form> form = {});
+[[nodiscard]] std::vector<Json> json_of(const whole::JudgedModule& module,
+                                        std::optional<emit::Form> form = {});
 
 }  // namespace retile::report

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <tuple>
 #include <vector>
 
@@ -17,7 +16,6 @@
 namespace retile::report {
 namespace {
 
-using Object = nlohmann::ordered_json;
 using whole::Movement;
 using whole::Reshard;
 using whole::Transfer;
@@ -201,22 +199,15 @@ std::string transfers_text(const Movement& movement) {
 
 // ---- JSON -----------------------------------------------------------------------------------------
 
-Object spot_object(const whole::Spot& spot) {
-  return {{"value", spot.value},
-          {"op", spot.opcode},
-          {"line", spot.line > 0 ? Object(spot.line) : Object(nullptr)},
-          {"source", spot.source.empty() ? Object(nullptr) : Object(spot.source)}};
-}
-
-Object lookup_json(const std::optional<whole::Lookup>& value) {
+Json lookup_json(const std::optional<whole::Lookup>& value) {
   if (!value) return nullptr;
-  Object out = spot_object(value->spot);
+  Json out = spot_json(value->spot);
   out["in"] = value->is_before ? "before" : "after";
   return out;
 }
 
-Object transfer_json(const Transfer& transfer, const Movement& movement) {
-  Object out = spot_object(transfer.spot);
+Json transfer_json(const Transfer& transfer, const Movement& movement) {
+  Json out = spot_json(transfer.spot);
   out["times"] = transfer.times;
   out["bytes"] = transfer.bytes();
   out["most_bytes"] = transfer.most_bytes();
@@ -224,22 +215,22 @@ Object transfer_json(const Transfer& transfer, const Movement& movement) {
   std::vector<std::vector<Size>> groups = transfer.groups;
   for (const auto& [source, target] : transfer.pairs) groups.push_back({source, target});
   const auto axes = movement.mesh ? prices::axes_of(groups, *movement.mesh) : std::nullopt;
-  out["axes"] = axes ? Object(*axes) : Object(nullptr);
+  out["axes"] = or_null(axes);
   out["groups"] = transfer.groups;
   out["pairs"] = transfer.pairs;
   out["holds"] = lookup_json(transfer.value);
-  out["reshard"] = transfer.reshard ? Object(*transfer.reshard) : Object(nullptr);
+  out["reshard"] = or_null(transfer.reshard);
   return out;
 }
 
-Object reshard_json(const Reshard& reshard, const prices::Price& price) {
-  Object out;
+Json reshard_json(const Reshard& reshard, const prices::Price& price) {
+  Json out;
   out["value"] = lookup_json(reshard.value);
   out["type"] = type_text(reshard.kind, reshard.extents);
   out["from"] = price.from;
   out["to"] = price.to;
-  out["first"] = spot_object(reshard.first);
-  out["last"] = spot_object(reshard.last);
+  out["first"] = spot_json(reshard.first);
+  out["last"] = spot_json(reshard.last);
   out["collectives"] = reshard.transfers;
   out["times"] = reshard.times;
   out["bytes"] = price.bytes;
@@ -256,16 +247,19 @@ Object reshard_json(const Reshard& reshard, const prices::Price& price) {
                    {"optimal", enough.is_optimal},
                    {"scope", enough.scope},
                    {"steps", enough.steps},
-                   {"text", enough.text.empty() ? Object(nullptr) : Object(enough.text)}};
+                   {"text", enough.text.empty() ? Json(nullptr) : Json(enough.text)}};
   }
-  out["unplanned"] = price.enough ? Object(nullptr) : Object(price.unplanned);
+  out["unplanned"] = price.enough ? Json(nullptr) : Json(price.unplanned);
   return out;
 }
 
 }  // namespace
 
-std::string spot_json(const whole::Spot& spot) {
-  return spot_object(spot).dump(-1, ' ', false, Object::error_handler_t::replace);
+Json spot_json(const whole::Spot& spot) {
+  return {{"value", spot.value},
+          {"op", spot.opcode},
+          {"line", spot.line > 0 ? Json(spot.line) : Json(nullptr)},
+          {"source", spot.source.empty() ? Json(nullptr) : Json(spot.source)}};
 }
 
 std::string movement_text(const whole::Validation& validation, std::optional<emit::Form> form) {
@@ -279,31 +273,31 @@ std::string movement_text(const whole::Validation& validation, std::optional<emi
          transfers_text(movement);
 }
 
-std::string movement_json(const whole::Validation& validation, std::optional<emit::Form> form) {
-  if (!validation.movement) return "null";
+Json movement_json(const whole::Validation& validation, std::optional<emit::Form> form) {
+  if (!validation.movement) return nullptr;
   const Movement& movement = *validation.movement;
   const std::vector<prices::Price> prices =
       prices::prices_of(movement, form.value_or(form_of(movement)));
-  Object out;
-  out["collectives"] = Object::array();
+  Json out;
+  out["collectives"] = Json::array();
   for (const Transfer& transfer : movement.transfers) {
     out["collectives"].push_back(transfer_json(transfer, movement));
   }
-  out["reshards"] = Object::array();
+  out["reshards"] = Json::array();
   for (std::size_t k = 0; k < prices.size(); ++k) {
     out["reshards"].push_back(reshard_json(movement.reshards[k], prices[k]));
   }
   out["by_saving"] = prices::by_saving(movement, prices);
   out["declared_bytes"] = movement.declared_bytes;
-  out["large"] = Object::array();
+  out["large"] = Json::array();
   for (const whole::LargeValue& one : movement.large) {
-    Object large = spot_object(one.spot);
+    Json large = spot_json(one.spot);
     large["type"] = type_text(one.kind, one.extents);
     large["bytes"] = one.bytes;
     large["holds"] = lookup_json(one.value);
     out["large"].push_back(std::move(large));
   }
-  return out.dump(-1, ' ', false, Object::error_handler_t::replace);
+  return out;
 }
 
 }  // namespace retile::report

@@ -2,15 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "retile/core/names.h"
 #include "retile/report/validation.h"
 
 namespace retile::report {
 namespace {
-
-using ShrunkJson = nlohmann::ordered_json;
 
 std::string left_text(const ShrunkProgram& shrunk) {
   std::string out =
@@ -39,11 +35,11 @@ std::string text_of(const ShrunkProgram& shrunk, bool with_texts) {
   return out;
 }
 
-std::string json_of(const ShrunkProgram& shrunk) {
+Json json_of(const ShrunkProgram& shrunk) {
   const auto operations = [](const ShrunkProgram::Operations& counts) {
-    return ShrunkJson{{"before", counts.before}, {"after", counts.after}};
+    return Json{{"before", counts.before}, {"after", counts.after}};
   };
-  ShrunkJson out;
+  Json out;
   out["schema"] = "retile.shrunk-program/1";
   out["kind"] = shrunk.kind;
   out["message"] = shrunk.message;
@@ -51,10 +47,10 @@ std::string json_of(const ShrunkProgram& shrunk) {
   out["complete"] = shrunk.complete;
   out["given"] = operations(shrunk.given);
   out["left"] = operations(shrunk.left);
-  out["validation"] = shrunk.validation ? ShrunkJson::parse(json_of(*shrunk.validation)) : nullptr;
+  out["validation"] = shrunk.validation ? json_of(*shrunk.validation) : Json(nullptr);
   out["before"] = shrunk.before;
   out["after"] = shrunk.after;
-  return out.dump(-1, ' ', false, ShrunkJson::error_handler_t::replace) + "\n";
+  return out;
 }
 
 }  // namespace retile::report

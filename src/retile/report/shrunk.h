@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "retile/report/json.h"
 #include "retile/whole/validate.h"
 
 namespace retile::report {
@@ -27,7 +28,7 @@ struct ShrunkProgram {
 
 /// \param with_texts  whether the texts themselves stand there
 [[nodiscard]] std::string text_of(const ShrunkProgram& shrunk, bool with_texts);
-/// `retile.shrunk-program/1`, in a line of its own.
-[[nodiscard]] std::string json_of(const ShrunkProgram& shrunk);
+/// One object, `retile.shrunk-program/1`.
+[[nodiscard]] Json json_of(const ShrunkProgram& shrunk);
 
 }  // namespace retile::report

@@ -4,17 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "retile/core/names.h"
 #include "retile/report/movement.h"
+#include "retile/report/sentences.h"
 
 namespace retile::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::string index_text(const Shape& index) { return fmt::format("[{}]", fmt::join(index, ",")); }
 
 std::string difference_text(const whole::Difference& difference) {
   // Elements of a field have no digits to show.
@@ -126,7 +122,7 @@ std::string text_of(const whole::Validation& validation, std::optional<emit::For
   return out + movement_text(validation, form);
 }
 
-std::string json_of(const whole::Validation& validation, std::optional<emit::Form> form) {
+Json json_of(const whole::Validation& validation, std::optional<emit::Form> form) {
   Json out;
   out["schema"] = "retile.validation/1";
   out["answer"] = validation.is_judged ? Json(word_of(validation.answer)) : Json(nullptr);
@@ -152,12 +148,11 @@ std::string json_of(const whole::Validation& validation, std::optional<emit::For
                          {"differing", difference.differing},
                          {"elements", difference.elements}};
   }
-  out["right_inside"] =
-      validation.is_right_inside ? Json(*validation.is_right_inside) : Json(nullptr);
-  out["lost"] = validation.blame ? Json::parse(spot_json(validation.blame->lost)) : Json(nullptr);
+  out["right_inside"] = or_null(validation.is_right_inside);
+  out["lost"] = validation.blame ? spot_json(validation.blame->lost) : Json(nullptr);
   const auto spot_or_null = [&](std::optional<whole::Spot> whole::Blame::*which) {
     const bool is_there = validation.blame && (*validation.blame).*which;
-    return is_there ? Json::parse(spot_json(*((*validation.blame).*which))) : Json(nullptr);
+    return is_there ? spot_json(*((*validation.blame).*which)) : Json(nullptr);
   };
   out["last"] = spot_or_null(&whole::Blame::last);
   out["nearest"] = spot_or_null(&whole::Blame::nearest);
@@ -181,11 +176,11 @@ std::string json_of(const whole::Validation& validation, std::optional<emit::For
   out["unknown"] = Json::object();
   for (const auto& [name, times] : validation.unknown) out["unknown"][name] = times;
   if (validation.movement || !validation.unexplained.empty()) {
-    out["movement"] = Json::parse(movement_json(validation, form));
+    out["movement"] = movement_json(validation, form);
     out["unexplained"] =
         validation.unexplained.empty() ? Json(nullptr) : Json(validation.unexplained);
   }
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out;
 }
 
 }  // namespace retile::report

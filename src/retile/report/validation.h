@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "retile/emit/emit.h"
+#include "retile/report/json.h"
 #include "retile/whole/validate.h"
 
 namespace retile::report {
@@ -17,7 +18,7 @@ namespace retile::report {
 [[nodiscard]] std::string text_of(const whole::Validation& validation,
                                   std::optional<emit::Form> form = {});
 /// One object, `retile.validation/1`.
-[[nodiscard]] std::string json_of(const whole::Validation& validation,
-                                  std::optional<emit::Form> form = {});
+[[nodiscard]] Json json_of(const whole::Validation& validation,
+                           std::optional<emit::Form> form = {});
 
 }  // namespace retile::report
