@@ -4,16 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
+#include <limits>
 
 #include "retile/cli/foreign.h"
-#include "retile/cli/report.h"
+#include "retile/cli/json.h"
 #include "retile/cli/shrink.h"
-#include "retile/cli/spmd.h"
 #include "retile/cli/verb.h"
 #include "retile/foreign/reader.h"
 #include "retile/program/forms/json.h"
-#include "retile/spmd/module.h"
+#include "retile/report/module.h"
+#include "retile/report/verdict.h"
+#include "retile/spmd/judge.h"
 
 namespace retile::cli {
 
@@ -70,6 +71,25 @@ Diagnostic empty_input(const std::string& source) {
           .notes = {"the command that was to write it may have failed"}};
 }
 
+/// The verdict on a module. \param seed  what --seed says
+Outcome check_module(const std::string& text, const std::string& source, bool json,
+                     const std::optional<std::string>& seed) {
+  const text::Input input{text, source, true};
+  spmd::JudgeOptions options{.timeout_seconds = time_limit().seconds_left()};
+  if (seed) {
+    const auto number = parse_count(*seed, "--seed", 0, std::numeric_limits<Size>::max());
+    if (!number) return failed(number.error());
+    options.seed = static_cast<std::uint64_t>(*number);
+  }
+  const auto module = spmd::read_module(input);
+  if (!module) return failed(module.error());
+  const auto verdict = spmd::judge(*module, options);
+  if (!verdict) return failed(verdict.error());
+  return {.exit = exit_of(report::is_right(verdict->answer)),
+          .out = json ? line_of(report::json_of(*module, *verdict))
+                      : report::text_of(*module, *verdict)};
+}
+
 Outcome work_on(const CheckArguments& arguments) {
   if (arguments.shrink.wanted && !arguments.program && arguments.foreign.ends.from) {
     return shrink_foreign(std::nullopt, "", arguments.foreign, arguments.shrink);
@@ -99,9 +119,10 @@ Outcome work_on(const CheckArguments& arguments) {
   Outcome outcome;
   for (const Program& program : *programs) {
     const Verdict verdict = check(program, {.timeout_seconds = time_limit().seconds_left()});
-    outcome.out += json ? verdict_json(verdict) : verdict_text(verdict, within_bound);
-    outcome.out += '\n';
-    outcome.exit = std::max(outcome.exit, exit_of(verdict, within_bound));
+    outcome.out +=
+        json ? line_of(report::json_of(verdict)) : report::text_of(verdict, within_bound) + "\n";
+    outcome.exit = std::max(outcome.exit, exit_of(report::is_right(verdict.answer),
+                                                  within_bound && !verdict.within_bound));
   }
   return outcome;
 }

@@ -44,6 +44,11 @@ std::optional<Size> leading_number(std::string_view text, std::size_t& length) {
 
 }  // namespace
 
+Exit exit_of(std::optional<bool> right, bool is_over) {
+  if (!right) return Exit::undecided;
+  return *right && !is_over ? Exit::yes : Exit::no;
+}
+
 Exit exit_of(const Diagnostic& diagnostic) {
   return static_cast<Exit>(code_row(diagnostic.code).exit_code);
 }
@@ -293,10 +298,6 @@ std::optional<Complaint> ProblemArguments::missing() const {
   if (!to) return Complaint{"TO is missing"};
   return std::nullopt;
 }
-
-std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
-
-std::string index_text(const Shape& index) { return fmt::format("[{}]", fmt::join(index, ",")); }
 
 Result<void> not_empty(std::string_view option, const std::optional<std::string>& name,
                        std::string_view what) {

@@ -36,6 +36,10 @@ struct Outcome {
   std::string words = {};                 ///< further text for stderr
 };
 
+/// yes, no or undecided; what is right and over a bound that it must keep is a no.
+/// \param right  nothing: a limit was reached
+[[nodiscard]] Exit exit_of(std::optional<bool> right, bool is_over = false);
+
 /// The exit code that a diagnostic means by itself: most say that the input is at fault.
 [[nodiscard]] Exit exit_of(const Diagnostic& diagnostic);
 
@@ -86,12 +90,6 @@ struct Outcome {
                                                             std::string_view mesh_source,
                                                             const std::optional<std::string>& order,
                                                             std::string_view order_source);
-
-/// `[2, 3]`
-[[nodiscard]] std::string shape_text(const Shape& shape);
-
-/// `[2,3]`, as a device's index is written.
-[[nodiscard]] std::string index_text(const Shape& index);
 
 /// That an option names something, where it was given.
 /// \error bad_argument (an empty name)

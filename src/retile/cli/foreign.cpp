@@ -17,9 +17,12 @@
 #include "retile/notation/sharding.h"
 #include "retile/plan/plan.h"
 #include "retile/program/forms/text.h"
+#include "retile/report/sentences.h"
 
 namespace retile::cli {
 namespace {
+
+using report::index_text;
 
 /// What our own planner makes of the same ends.
 struct Optimum {

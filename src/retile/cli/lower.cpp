@@ -5,13 +5,13 @@
 
 #include <algorithm>
 
-#include "retile/cli/spmd.h"
 #include "retile/cli/verb.h"
 #include "retile/emit/emit.h"
 #include "retile/exec/exchange/direct.h"
 #include "retile/plan/plan.h"
 #include "retile/program/forms/json.h"
 #include "retile/program/forms/text.h"
+#include "retile/spmd/judge.h"
 
 namespace retile::cli {
 
@@ -93,7 +93,11 @@ class LowerVerb final : public Verb {
   [[nodiscard]] Outcome module() const {
     const Result<std::string> text = read_text(*problem_.from, "FILE");
     if (!text) return failed(text.error());
-    return lower_module(*text, *problem_.from == "-" ? "stdin" : *problem_.from);
+    const std::string source = *problem_.from == "-" ? "stdin" : *problem_.from;
+    const auto module = spmd::read_module({.text = *text, .source = source, .numbered = true});
+    if (!module) return failed(module.error());
+    auto out = spmd::lowered(*module, *text);
+    return out ? Outcome{.out = *std::move(out)} : failed(out.error());
   }
 
   [[nodiscard]] Result<Program> make(const Problem& problem, const PlanOptions& options) const {

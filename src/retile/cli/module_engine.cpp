@@ -6,9 +6,9 @@
 
 #include "retile/cli/json.h"
 #include "retile/cli/limits.h"
-#include "retile/cli/report.h"
 #include "retile/cli/run_module.h"
 #include "retile/core/names.h"
+#include "retile/report/sentences.h"
 #include "retile/spmd/run/run.h"
 
 namespace retile::cli {
@@ -20,7 +20,7 @@ std::string report_text(const spmd::Module& module, const spmd::RunReport& repor
   if (report.difference) {
     out = fmt::format("wrong: device {} holds {} at element {}, denotes says {}\n",
                       report.difference->device, report.difference->found,
-                      shape_text(report.difference->element), report.difference->expected);
+                      report::shape_text(report.difference->element), report.difference->expected);
   } else {
     out = fmt::format("right: {} compared on {}\n", counted(report.compared, "element"),
                       counted(module.devices, "device"));

@@ -59,7 +59,7 @@ std::string report_json(const array::ChoiceReport& report, Size devices) {
   out["best"] = choice_json(report.best);
   out["second"] = report.second ? choice_json(*report.second) : Json(nullptr);
   out["module"] = report.module;
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return line_of(out);
 }
 
 std::string choice_text(std::string_view what, const array::Choice& choice) {
@@ -114,7 +114,7 @@ Outcome choose(const PartitionArguments& arguments, const array::Statements& sta
     return no ? failed(Exit::no, report.error()) : failed(report.error());
   }
   return {.exit = Exit::yes,
-          .out = arguments.json ? report_json(*report, *devices) + "\n" : report_text(*report)};
+          .out = arguments.json ? report_json(*report, *devices) : report_text(*report)};
 }
 
 Outcome work_on(const PartitionArguments& arguments) {

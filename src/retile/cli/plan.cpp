@@ -160,7 +160,7 @@ Outcome work_on(const PlanArguments& arguments) {
   if (auto instead = write_beside(arguments, *planned)) return *std::move(instead);
   const std::string explanation = arguments.explain ? plan_explanation(*planned) : "";
   if (arguments.json) {
-    return {.exit = Exit::yes, .out = plan_json(*planned) + "\n", .words = explanation};
+    return {.exit = Exit::yes, .out = plan_json(*planned), .words = explanation};
   }
   return {.exit = Exit::yes, .out = plan_text(*planned) + explanation};
 }

@@ -13,22 +13,23 @@
 #include "retile/cli/json.h"
 #include "retile/cli/limits.h"
 #include "retile/cli/prove.h"
-#include "retile/cli/report.h"
 #include "retile/core/names.h"
 #include "retile/lower/lower.h"
 #include "retile/plan/plan.h"
 #include "retile/program/forms/json.h"
 #include "retile/program/forms/text.h"
 #include "retile/prove/prove.h"
+#include "retile/report/verdict.h"
 
 namespace retile::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Exit exit_of(const Proof& proof) {
-  if (proof.verdict.answer == Answer::undecided) return Exit::undecided;
-  return proof.proved() ? Exit::yes : Exit::no;
+/// Whether it is a proof; nothing where that is undecided.
+std::optional<bool> is_proved(const Proof& proof) {
+  const auto right = report::is_right(proof.verdict.answer);
+  return right ? std::optional(proof.proved()) : std::nullopt;
 }
 
 double seconds(const Proof& proof) {
@@ -47,24 +48,20 @@ std::string proof_text(const Proof& proof, Size devices) {
     return fmt::format("undecided ({}): {}", how, proof.undecided);
   }
   return fmt::format("{} for {} ({}): {}", proof.proved() ? "proved" : "refuted", whose, how,
-                     verdict_text(proof.verdict, true));
+                     report::text_of(proof.verdict, true));
 }
 
 std::string proof_json(const Proof& proof, Size devices) {
   Json json;
   json["schema"] = "retile.proof/1";
-  if (proof.verdict.answer == Answer::undecided) {
-    json["proved"] = nullptr;
-    json["undecided"] = proof.undecided;
-  } else {
-    json["proved"] = proof.proved();
-  }
+  json["proved"] = or_null(is_proved(proof));
+  if (!is_proved(proof)) json["undecided"] = proof.undecided;
   json["method"] = method_name(proof.method);
   json["solvers"] = proof.method == ProofMethod::symbolic ? Json(proof.solvers) : Json(nullptr);
   json["devices"] = devices;
   json["queries"] = proof.queries.size();
   json["seconds"] = seconds(proof);
-  const Json verdict = Json::parse(verdict_json(proof.verdict));
+  const Json verdict = report::json_of(proof.verdict);
   for (const auto& [name, value] : verdict.items()) {
     if (name != "schema") json[name] = value;
   }
@@ -184,7 +181,7 @@ Outcome prove_all(const ProveArguments& arguments, const std::vector<Program>& p
     outcome.out +=
         arguments.json ? proof_json(*proof, program.devices) : proof_text(*proof, program.devices);
     outcome.out += '\n';
-    outcome.exit = std::max(outcome.exit, exit_of(*proof));
+    outcome.exit = std::max(outcome.exit, exit_of(is_proved(*proof)));
     if (!arguments.certificate || !proof->proved()) continue;
     const std::string certificate = certificate_text(program, facts(program, proof->verdict));
     if (*arguments.certificate == "-") {

@@ -1,26 +1,15 @@
-// Verdicts and plans as people and scripts read them.
+// Plans as people and scripts read them.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "retile/check/check.h"
-#include "retile/cli/common.h"
+#include "retile/core/size.h"
 #include "retile/plan/plan.h"
 
 namespace retile::cli {
 
-/// yes, no or undecided; a right Program over the bound is a no when `within_bound` is asked for.
-[[nodiscard]] Exit exit_of(const Verdict& verdict, bool within_bound);
-
-/// `right: cost 18, height 6 (bound 6), 3 steps`, or
-/// `wrong at step 1 (end): device 3 holds element [0,4] at [0,0], expected [0,2]`. No newline.
-[[nodiscard]] std::string verdict_text(const Verdict& verdict, bool within_bound);
-
-/// One object of schema retile.verdict/1 on one line. No newline.
-[[nodiscard]] std::string verdict_json(const Verdict& verdict);
-
-/// One object of schema retile.plan/1 on one line. No newline.
+/// One object of schema retile.plan/1 on one line.
 [[nodiscard]] std::string plan_json(const Plan& plan);
 
 /// A plan of one step is one line: `alltoall devs: dim 1 -> dim 0; cost 2048, height 2048 (bound

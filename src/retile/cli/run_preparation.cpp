@@ -5,7 +5,6 @@
 #include <span>
 #include <utility>
 
-#include "retile/cli/report.h"
 #include "retile/cli/run.h"
 #include "retile/core/names.h"
 #include "retile/exec/npy/npy.h"
@@ -13,6 +12,7 @@
 #include "retile/plan/plan.h"
 #include "retile/program/forms/json.h"
 #include "retile/program/forms/text.h"
+#include "retile/report/verdict.h"
 
 namespace retile::cli {
 namespace {
@@ -269,9 +269,9 @@ Preparation::Step Preparation::check_program() {
   const Verdict verdict = check(request_.program, {.timeout_seconds = time_limit().seconds_left()});
   if (verdict.answer == Answer::right) return std::nullopt;
   Outcome outcome;
-  outcome.exit = exit_of(verdict, false);
-  outcome.out = request_.json ? verdict_json(verdict) + "\n"
-                              : "not run: " + verdict_text(verdict, false) + "\n";
+  outcome.exit = exit_of(report::is_right(verdict.answer));
+  outcome.out = request_.json ? report::line_of(report::json_of(verdict))
+                              : "not run: " + report::text_of(verdict) + "\n";
   return outcome;
 }
 

@@ -1,4 +1,4 @@
-#include "retile/cli/spmd.h"
+#include "retile/report/module.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,30 +6,27 @@
 #include <limits>
 #include <utility>
 
-#include "retile/cli/json.h"
-#include "retile/cli/limits.h"
-#include "retile/cli/report.h"
 #include "retile/core/names.h"
 #include "retile/program/ops.h"
-#include "retile/spmd/judge.h"
+#include "retile/report/sentences.h"
+#include "retile/report/verdict.h"
 
-namespace retile::cli {
-
+namespace retile::report {
 namespace {
 
-const std::string& name_of(const spmd::Module& module, std::size_t statement) {
+const std::string& value_name(const spmd::Module& module, std::size_t statement) {
   return module.values[module.body[statement].value].name;
 }
 
 /// `reducescatter, allgather`
-std::string steps_text(const Program& program) {
+std::string op_names_text(const Program& program) {
   std::vector<std::string> names;
   for (const Step& step : program.steps) names.emplace_back(op_name(step));
   if (names.empty()) return "nothing moves";
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-Size cost_of(const spmd::ModuleVerdict& verdict) {
+Size total_cost(const spmd::ModuleVerdict& verdict) {
   Size out = 0;
   for (const spmd::Route& route : verdict.routes) {
     out = checked_add(out, route.verdict.cost).value_or(std::numeric_limits<Size>::max());
@@ -37,10 +34,11 @@ Size cost_of(const spmd::ModuleVerdict& verdict) {
   return out;
 }
 
-std::string wrong_text(const spmd::Module& module, const spmd::WrongModule& wrong) {
+std::string wrong_module_text(const spmd::Module& module, const spmd::WrongModule& wrong) {
   const std::string where =
-      wrong.statement ? fmt::format(" at {}", clean(name_text(name_of(module, *wrong.statement))))
-                      : "";
+      wrong.statement
+          ? fmt::format(" at {}", clean(name_text(value_name(module, *wrong.statement))))
+          : "";
   const std::string element =
       wrong.element ? fmt::format("element {}", shape_text(*wrong.element)) : "an element";
   const std::string of = wrong.addend ? fmt::format(" of addend {}", *wrong.addend) : "";
@@ -68,52 +66,50 @@ std::string denotes_text(const spmd::Module& module, const spmd::ModuleVerdict& 
       verdict.has_maxima ? ", with maxima as variables" : "", verdict.seed, verdict.error_exponent);
 }
 
-std::string verdict_text(const spmd::Module& module, const spmd::ModuleVerdict& verdict) {
-  std::string out;
-  if (verdict.answer == Answer::right) {
-    out = fmt::format(
-        "right: {}, {}, cost {}\n", counted(static_cast<Size>(module.body.size()), "statement"),
-        counted(static_cast<Size>(verdict.routes.size()), "redistribution"), cost_of(verdict));
-  } else if (verdict.answer == Answer::wrong) {
-    out = wrong_text(module, *verdict.wrong) + "\n";
-  } else {
-    out = fmt::format("undecided: {}\n", verdict.why_undecided);
-  }
-  for (const spmd::Route& route : verdict.routes) {
-    out += fmt::format("  {}: {}; {}\n", clean(name_text(name_of(module, route.statement))),
-                       steps_text(route.program), cli::verdict_text(route.verdict, false));
-  }
-  if (verdict.answer == Answer::right) out += "  " + denotes_text(module, verdict) + "\n";
-  for (const auto& [statement, name] : verdict.not_linear) {
-    out += fmt::format("  note: {} does not depend linearly on {}, of which only the sum counts\n",
-                       clean(name_text(name_of(module, statement))), clean(name_text(name)));
-  }
-  return out;
-}
-
-Json wrong_json(const spmd::Module& module, const spmd::WrongModule& wrong) {
+Json wrong_module_json(const spmd::Module& module, const spmd::WrongModule& wrong) {
   Json out;
   out["reason"] = wrong.reason;
-  out["statement"] = wrong.statement ? Json(name_of(module, *wrong.statement)) : Json(nullptr);
+  out["statement"] = wrong.statement ? Json(value_name(module, *wrong.statement)) : Json(nullptr);
   out["device"] = or_null(wrong.device);
   out["element"] = or_null(wrong.element);
   out["addend"] = or_null(wrong.addend);
   return out;
 }
 
-Json right_json(Answer answer) {
-  return answer == Answer::undecided ? Json(nullptr) : Json(answer == Answer::right);
+}  // namespace
+
+std::string text_of(const spmd::Module& module, const spmd::ModuleVerdict& verdict) {
+  std::string out;
+  if (verdict.answer == Answer::right) {
+    out = fmt::format(
+        "right: {}, {}, cost {}\n", counted(static_cast<Size>(module.body.size()), "statement"),
+        counted(static_cast<Size>(verdict.routes.size()), "redistribution"), total_cost(verdict));
+  } else if (verdict.answer == Answer::wrong) {
+    out = wrong_module_text(module, *verdict.wrong) + "\n";
+  } else {
+    out = fmt::format("undecided: {}\n", verdict.why_undecided);
+  }
+  for (const spmd::Route& route : verdict.routes) {
+    out += fmt::format("  {}: {}; {}\n", clean(name_text(value_name(module, route.statement))),
+                       op_names_text(route.program), text_of(route.verdict));
+  }
+  if (verdict.answer == Answer::right) out += "  " + denotes_text(module, verdict) + "\n";
+  for (const auto& [statement, name] : verdict.not_linear) {
+    out += fmt::format("  note: {} does not depend linearly on {}, of which only the sum counts\n",
+                       clean(name_text(value_name(module, statement))), clean(name_text(name)));
+  }
+  return out;
 }
 
-std::string verdict_json(const spmd::Module& module, const spmd::ModuleVerdict& verdict) {
+Json json_of(const spmd::Module& module, const spmd::ModuleVerdict& verdict) {
   Json out;
   out["schema"] = "retile.module-verdict/1";
-  out["right"] = right_json(verdict.answer);
-  out["wrong"] = verdict.wrong ? wrong_json(module, *verdict.wrong) : Json(nullptr);
+  out["right"] = or_null(is_right(verdict.answer));
+  out["wrong"] = verdict.wrong ? wrong_module_json(module, *verdict.wrong) : Json(nullptr);
   out["undecided"] =
       verdict.answer == Answer::undecided ? Json(verdict.why_undecided) : Json(nullptr);
   out["statements"] = module.body.size();
-  out["cost"] = cost_of(verdict);
+  out["cost"] = total_cost(verdict);
   out["denotes"] = module.denotes.has_value();
   out["degree"] = verdict.degree;
   out["coefficient_bits"] = verdict.coefficient_bits;
@@ -126,8 +122,8 @@ std::string verdict_json(const spmd::Module& module, const spmd::ModuleVerdict& 
   out["redistributions"] = Json::array();
   for (const spmd::Route& route : verdict.routes) {
     Json entry;
-    entry["value"] = name_of(module, route.statement);
-    entry["right"] = right_json(route.verdict.answer);
+    entry["value"] = value_name(module, route.statement);
+    entry["right"] = or_null(is_right(route.verdict.answer));
     entry["cost"] = route.verdict.cost;
     entry["height"] = route.verdict.height;
     entry["bound"] = route.verdict.bound;
@@ -137,40 +133,9 @@ std::string verdict_json(const spmd::Module& module, const spmd::ModuleVerdict& 
   }
   out["not_linear"] = Json::array();
   for (const auto& [statement, name] : verdict.not_linear) {
-    out["not_linear"].push_back({{"value", name_of(module, statement)}, {"argument", name}});
+    out["not_linear"].push_back({{"value", value_name(module, statement)}, {"argument", name}});
   }
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-}  // namespace
-
-Outcome check_module(const std::string& text, const std::string& source, bool json,
-                     const std::optional<std::string>& seed) {
-  const text::Input input{text, source, true};
-  spmd::JudgeOptions options{.timeout_seconds = time_limit().seconds_left()};
-  if (seed) {
-    const auto number = parse_count(*seed, "--seed", 0, std::numeric_limits<Size>::max());
-    if (!number) return failed(number.error());
-    options.seed = static_cast<std::uint64_t>(*number);
-  }
-  const auto module = spmd::read_module(input);
-  if (!module) return failed(module.error());
-  const auto verdict = spmd::judge(*module, options);
-  if (!verdict) return failed(verdict.error());
-  Outcome out;
-  if (verdict->answer == Answer::wrong) out.exit = Exit::no;
-  if (verdict->answer == Answer::undecided) out.exit = Exit::undecided;
-  out.out = json ? verdict_json(*module, *verdict) + "\n" : verdict_text(*module, *verdict);
   return out;
 }
 
-Outcome lower_module(const std::string& text, const std::string& source) {
-  const text::Input input{text, source, true};
-  const auto module = spmd::read_module(input);
-  if (!module) return failed(module.error());
-  auto out = spmd::lowered(*module, text);
-  if (!out) return failed(out.error());
-  return {.exit = Exit::yes, .out = *std::move(out)};
-}
-
-}  // namespace retile::cli
+}  // namespace retile::report
