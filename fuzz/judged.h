@@ -22,7 +22,9 @@ inline constexpr retile::Size most_elements = 4096;
 inline std::string words(const retile::foreign::Verdict& verdict) {
   std::string out = !verdict.right ? "undecided" : *verdict.right ? "right" : "wrong";
   if (verdict.first_wrong) out += " at " + verdict.first_wrong->name;
-  if (verdict.mismatch) out += " on device " + std::to_string(verdict.mismatch->device);
+  if (verdict.mismatch) {
+    out += " on device " + std::to_string(verdict.mismatch->device.value_or(0));
+  }
   for (const retile::Size number :
        {verdict.height, verdict.bound, verdict.cost, verdict.received}) {
     out += " " + std::to_string(number);

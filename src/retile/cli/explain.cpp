@@ -123,15 +123,13 @@ std::string element_of(const foreign::Function& function) {
   return "";
 }
 
-Result<Question> question_of(const foreign::Function& function, foreign::Language language,
-                             const foreign::EndOptions& options, const text::Input& input) {
-  auto ends = foreign::find_ends(function, options, input);
-  if (!ends) return refuse(std::move(ends.error()));
-  const foreign::Verdict verdict = foreign::judge(function, ends->from, ends->to, judging());
-  auto problem = Problem::make(std::move(ends->from), std::move(ends->to));
+Result<Question> question_of(const foreign::Task& task, foreign::Language language) {
+  const auto& [function, ends] = task;
+  const foreign::Verdict verdict = foreign::judge(function, ends.from, ends.to, judging());
+  auto problem = Problem::make(ends.from, ends.to);
   if (!problem) return refuse(std::move(problem.error()));
   Question out{.name = function.name, .problem = *std::move(problem)};
-  out.notes = std::move(ends->notes);
+  out.notes = ends.notes;
   if (!verdict.right) {
     out.notes.push_back("what it does is not known: " + verdict.limit);
   } else {
@@ -158,14 +156,12 @@ Result<std::vector<Question>> of_file(std::string_view text, const std::string& 
     if (!shape) return refuse(shape.error());
     options.shape = *shape;
   }
-  foreign::ReadOptions read_options{.devices = {}, .shape = options.shape};
-  if (options.mesh) read_options.devices = options.mesh->devices();
-  const text::Input input{.text = text, .source = source, .numbered = true};
-  const auto functions = foreign::read(input, language, read_options);
-  if (!functions) return refuse(functions.error());
+  const auto tasks =
+      foreign::read_tasks({.text = text, .source = source, .numbered = true}, language, options);
+  if (!tasks) return refuse(tasks.error());
   std::vector<Question> out;
-  for (const foreign::Function& function : *functions) {
-    auto question = question_of(function, language, options, input);
+  for (const foreign::Task& task : *tasks) {
+    auto question = question_of(task, language);
     if (!question) return refuse(std::move(question.error()));
     out.push_back(*std::move(question));
   }
@@ -366,7 +362,7 @@ std::string answer_json(const Explanation& answer) {
     json["text"] = answer.text;
   }
   json["notes"] = answer.question.notes;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return line_of(json);
 }
 
 /// The elements as --dtype says them if the input does not; a note says that the option does not count.

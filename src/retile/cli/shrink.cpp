@@ -17,6 +17,7 @@
 #include "retile/foreign/shrink.h"
 #include "retile/notation/convert.h"
 #include "retile/notation/paper/notation.h"
+#include "retile/report/foreign.h"
 
 namespace retile::cli {
 namespace {
@@ -34,19 +35,23 @@ struct Finding {
   std::string kind;
   std::string program = {};
   std::string words = {};  ///< of the command
-  std::optional<ForeignVerdict> verdict = {};
+  std::optional<foreign::JudgedFunction> judged = {};
   std::optional<Diagnostic> unreadable = {};
 
   /// Whether there is anything to make smaller.
   [[nodiscard]] bool is_fault() const {
     return kind == "aborted" || kind == "above the bound" || kind.rfind("wrong", 0) == 0;
   }
+  /// Precondition: its program was judged.
+  [[nodiscard]] std::string verdict_text(bool must_be_within_bound) const {
+    return report::text_of(*judged, program, must_be_within_bound);
+  }
 };
 
-std::string kind_of(const ForeignVerdict& verdict, bool must_be_within_bound) {
+std::string kind_of(const foreign::Verdict& verdict, bool must_be_within_bound) {
   if (!verdict.right) return "undecided";
-  if (!*verdict.right) return "wrong: " + verdict.reason;
-  return must_be_within_bound && !verdict.within_bound ? "above the bound" : "right";
+  if (!*verdict.right) return fmt::format("wrong: {}", verdict.reason());
+  return must_be_within_bound && !verdict.within_bound() ? "above the bound" : "right";
 }
 
 std::string kind_of(const PeerAnswer& answer) {
@@ -150,17 +155,18 @@ class Asker {
                                 .to = type_text(ends[1])};
     // torch cuts what an axis has left by the next one, and uneven tiles are then others than ours.
     if (*language == foreign::Language::dtensor) options = {};
-    auto verdicts = judge_foreign(out.program, "the command's answer", *language, options,
-                                  arguments_.within_bound);
-    if (!verdicts) {
-      out.unreadable = verdicts.error();
-    } else if (verdicts->size() == 1) {
-      out.verdict = std::move(verdicts->front());
-      out.kind = kind_of(*out.verdict, arguments_.within_bound);
+    const text::Input input{
+        .text = out.program, .source = "the command's answer", .numbered = true};
+    auto functions = foreign::judge_functions(input, *language, options, judging());
+    if (!functions) {
+      out.unreadable = functions.error();
+    } else if (functions->size() == 1) {
+      out.judged = std::move(functions->front());
+      out.kind = kind_of(out.judged->verdict, arguments_.within_bound);
     } else {
       out.unreadable =
           Diagnostic{.code = Code::unsupported,
-                     .message = fmt::format("{} functions, where one is wanted", verdicts->size()),
+                     .message = fmt::format("{} functions, where one is wanted", functions->size()),
                      .source = "the command's answer"};
     }
     return out;
@@ -213,14 +219,15 @@ Result<Reshard> reshard_in(const std::string& text, const std::string& source,
                    .source = source,
                    .notes = {"--shrink is for what other systems compile"}});
   }
-  const auto all = ends_in(text, source, *language, options);
+  const auto all =
+      foreign::read_tasks({.text = text, .source = source, .numbered = true}, *language, options);
   if (!all) return refuse(all.error());
   if (all->size() != 1) {
     return refuse({.code = Code::unsupported,
                    .message = fmt::format("{} functions: --shrink takes one", all->size()),
                    .source = source});
   }
-  const foreign::Ends& ends = all->front();
+  const foreign::Ends& ends = all->front().ends;
   // Devices of a trace are places on its mesh.
   const bool has_ranks = !ends.ranks.empty();
   std::optional<PlacedMesh> given = options.mesh;
@@ -275,7 +282,7 @@ struct Found {
   Finding finding;
 };
 
-std::string found_text(const Found& found) {
+std::string found_text(const Found& found, bool must_be_within_bound) {
   const Reshard& reshard = found.shrunk.reshard;
   const auto ends = foreign::shardings_of(reshard).value();
   const auto mesh =
@@ -285,7 +292,7 @@ std::string found_text(const Found& found) {
       found.shrunk.complete ? "nothing smaller fails like this" : "the limit was reached");
   out += fmt::format("--mesh '{}' --from '{}' --to '{}'\n", mesh ? *mesh : "", type_text(ends[0]),
                      type_text(ends[1]));
-  if (found.finding.verdict) out += found.finding.verdict->text;
+  if (found.finding.judged) out += found.finding.verdict_text(must_be_within_bound);
   if (found.finding.kind == "aborted") out += words_text(found.finding.words);
   if (!found.finding.program.empty()) out += "\n" + found.finding.program;
   return out;
@@ -306,17 +313,18 @@ std::string found_json(const Found& found) {
   json["runs"] = found.shrunk.runs;
   json["complete"] = found.shrunk.complete;
   json["verdict"] = nullptr;
-  if (found.finding.verdict) json["verdict"] = Json::parse(found.finding.verdict->json);
+  if (found.finding.judged) json["verdict"] = report::json_of(*found.finding.judged);
   json["program"] = found.finding.program;
   json["words"] = found.finding.words;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return line_of(json);
 }
 
 /// Why a first answer leaves nothing to do.
-Outcome nothing_to_shrink(const Finding& first, const std::string& command) {
+Outcome nothing_to_shrink(const Finding& first, const std::string& command,
+                          bool must_be_within_bound) {
   if (first.kind == "right") {
     return {.exit = Exit::yes,
-            .out = first.verdict->text,
+            .out = first.verdict_text(must_be_within_bound),
             .words = "note: the command's answer is right: there is nothing to make smaller\n"};
   }
   if (first.unreadable) {
@@ -372,10 +380,10 @@ std::optional<Diagnostic> untold_order(const Reshard& reshard, const std::string
 }
 
 Outcome search(const Asker& asker, const Reshard& whole, const std::string& command, Size runs,
-               bool json) {
+               const ForeignArguments& arguments) {
   Result<Finding> first = asker.ask(whole);
   if (!first) return failed(first.error());
-  if (!first->is_fault()) return nothing_to_shrink(*first, command);
+  if (!first->is_fault()) return nothing_to_shrink(*first, command, arguments.within_bound);
   Progress progress(stderr_of_this());
   Size asked = 0;
   // The smallest so far.
@@ -401,7 +409,8 @@ Outcome search(const Asker& asker, const Reshard& whole, const std::string& comm
   }
   if (!shrunk) return failed(shrunk.error());
   const Found found{.shrunk = *std::move(shrunk), .finding = std::move(last)};
-  return {.exit = Exit::no, .out = json ? found_json(found) : found_text(found)};
+  return {.exit = Exit::no,
+          .out = arguments.json ? found_json(found) : found_text(found, arguments.within_bound)};
 }
 
 }  // namespace
@@ -436,7 +445,7 @@ Outcome shrink_foreign(const std::optional<std::string>& text, const std::string
   if (const auto why = odd_axis(*whole)) return failed(*why);
   if (const auto why = untold_order(*whole, *shrink.peer)) return failed(*why);
   const Asker asker(arguments, *shrink.peer, peer_seconds);
-  return search(asker, *whole, *shrink.peer, runs, arguments.json);
+  return search(asker, *whole, *shrink.peer, runs, arguments);
 }
 
 }  // namespace retile::cli

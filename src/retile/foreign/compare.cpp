@@ -90,8 +90,7 @@ class Comparer {
     return {.fault = fault,
             .device = device,
             .at = at.at(),
-            .element = index_of(at.cell().element, claim_.global()),
-            .found = {}};
+            .element = index_of(at.cell().element, claim_.global())};
   }
   [[nodiscard]] Shape element_of(Tag atom) const {
     return index_of(atom % global_size_, claim_.global());

@@ -464,4 +464,17 @@ Result<Ends> find_ends(const Function& function, const EndOptions& options,
   return text::result_of([&] { return Finder(function, options, input).find(); });
 }
 
+Result<std::vector<Task>> read_tasks(const text::Input& input, Language language,
+                                     const EndOptions& options) {
+  auto functions = read(input, language, read_options(options));
+  if (!functions) return refuse(std::move(functions.error()));
+  std::vector<Task> out;
+  for (Function& function : *functions) {
+    Result<Ends> ends = find_ends(function, options, input);
+    if (!ends) return refuse(std::move(ends.error()));
+    out.push_back({.function = std::move(function), .ends = *std::move(ends)});
+  }
+  return out;
+}
+
 }  // namespace retile::foreign

@@ -59,4 +59,22 @@ struct Ends {
 [[nodiscard]] Result<Ends> find_ends(const Function& function, const EndOptions& options,
                                      const text::Input& input);
 
+/// A function of a text, and what it must do.
+struct Task {
+  Function function;
+  Ends ends;
+};
+
+/// All functions of a text.
+/// \error as read and find_ends
+[[nodiscard]] Result<std::vector<Task>> read_tasks(const text::Input& input, Language language,
+                                                   const EndOptions& options);
+
+/// judge_text, of a text and of ends that are known so far.
+/// \error as read_tasks
+[[nodiscard]] Result<std::vector<JudgedFunction>> judge_functions(const text::Input& input,
+                                                                  Language language,
+                                                                  const EndOptions& asked,
+                                                                  const JudgeOptions& options);
+
 }  // namespace retile::foreign

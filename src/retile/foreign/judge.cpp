@@ -214,11 +214,10 @@ class Judge {
                          is_rearranged(evaluator.at(result), extents, from_, to_);
     out_.first_wrong = place_of(maker(result));
     if (const dtensor::Trace* trace = trace_of(result)) {
-      const std::size_t rank = index(out_.mismatch->device);
+      const std::size_t rank = index(out_.mismatch->device.value_or(0));
       out_.first_wrong = place_of(*trace, rank, trace->ranks[rank].result);
-      out_.mismatch->rank = trace->ranks[rank].number;
-      if (out_.mismatch->replica) {
-        out_.mismatch->replica = trace->ranks[index(*out_.mismatch->replica)].number;
+      for (auto* device : {&out_.mismatch->device, &out_.mismatch->replica}) {
+        if (*device) *device = trace->ranks[index(**device)].number;
       }
     } else if (const auto lost = first_loss()) {
       out_.first_wrong = lost;
@@ -228,7 +227,7 @@ class Judge {
   bool holds(Evaluator& evaluator, ValueId value, const Layout& claim) {
     const Shape& extents = function_.values[value].type.extents;
     if (extents != claim.tile()) {
-      out_.mismatch = Mismatch{.fault = Fault::tile, .at = {}, .element = {}, .found = {}};
+      out_.mismatch = Mismatch{.fault = Fault::tile, .tile = extents, .expected = claim.tile()};
       return false;
     }
     if (const dtensor::Trace* trace = trace_of(value); trace != nullptr && !fits(*trace, claim)) {
@@ -245,12 +244,8 @@ class Judge {
       const Shape& made = rank.shapes[rank.result];
       const Shape& box = claim.box(device).extent;
       if (made == box || (count_of(made) == 0 && count_of(box) == 0)) continue;
-      out_.mismatch = Mismatch{.fault = Fault::tile,
-                               .device = device,
-                               .at = {},
-                               .element = {},
-                               .found = {},
-                               .tile = made};
+      out_.mismatch =
+          Mismatch{.fault = Fault::tile, .device = device, .tile = made, .expected = box};
       return false;
     }
     return true;
@@ -261,7 +256,6 @@ class Judge {
       if (!claim || holds(evaluator, value, *claim)) continue;
       out_.right = false;
       out_.is_claim = true;
-      if (out_.mismatch) out_.mismatch->claimed = value;
       out_.first_wrong = place_of(operation);
       return false;
     }
@@ -368,6 +362,8 @@ std::string_view name_of(Found::Kind kind) {
                                                             "nothing", "sum"};
   return names[static_cast<std::size_t>(kind)];
 }
+
+std::string_view Verdict::reason() const { return is_claim ? "claim" : name_of(mismatch->fault); }
 
 Verdict judge(const Function& function, const Layout& from, const Layout& to,
               const JudgeOptions& options) {

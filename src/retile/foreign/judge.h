@@ -44,20 +44,17 @@ struct Found {
 
 struct Mismatch {
   Fault fault{};
-  Size device = 0;
-  Shape at;       ///< in the device's tile
-  Shape element;  ///< that belongs there
-  Found found;
+  /// As the file numbers them; nothing: the tiles of all devices have another shape.
+  std::optional<Size> device = {};
+  Shape at = {};       ///< in the device's tile
+  Shape element = {};  ///< that belongs there
+  Found found = {};
   std::optional<Size> addend = {};
   std::optional<std::uint64_t> times = {};  ///< how often it is there
   std::optional<Size> parts = {};           ///< or how many of as many parts of it
   std::optional<Size> replica = {};         ///< the device that holds something else
-  /// Where the device's own tile has another shape than its box of the end.
-  std::optional<Shape> tile = {};
-  /// The device's number where the file has numbers of its own.
-  std::optional<Size> rank = {};
-  /// The value whose claim does not hold, where that is what is wrong.
-  std::optional<ValueId> claimed = {};
+  Shape tile = {};                          ///< of another shape
+  Shape expected = {};                      ///< the shape that belongs there
 };
 
 struct Verdict {
@@ -80,13 +77,20 @@ struct Verdict {
   Size received_bytes = 0;
   /// A value that holds the whole array on some device, where neither end does.
   std::optional<ValuePlace> whole_array = {};
+
+  /// Why it is wrong, in one word: `claim`, or the name of the fault. Precondition: it is.
+  [[nodiscard]] std::string_view reason() const;
 };
 
 struct JudgeOptions {
   /// Most bytes of tags that live at once.
   Size most_bytes = Size{1} << 29;
-  /// After so many seconds nobody knows. Kept to between operations.
+  /// After so many seconds nobody knows, of a text for all functions together. Kept to between
+  /// operations.
   double timeout_seconds = std::numeric_limits<double>::infinity();
+  /// Whether judge_text also plans between the same ends, and looks for ends that a wrong function
+  /// is right for.
+  bool explains = false;
 };
 
 /// Preconditions: check_types(function); one parameter, of tiles of `from`, and one result; as many

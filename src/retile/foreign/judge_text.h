@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "retile/core/layout.h"
@@ -13,6 +14,7 @@
 #include "retile/core/size.h"
 #include "retile/foreign/judge.h"
 #include "retile/foreign/module.h"
+#include "retile/plan/plan.h"
 
 namespace retile::foreign {
 
@@ -31,8 +33,15 @@ struct JudgedFunction {
   Size devices = 1;
   Layout from;
   Layout to;
+  std::string from_text;
+  std::string to_text;
   std::vector<std::string> notes;  ///< where EndTexts contradict the text, and what was assumed
   Verdict verdict;
+  // Where JudgeOptions::explains:
+  std::optional<Plan> plan = {};  ///< our own between the same ends, if they can be planned
+  /// Of a wrong one: ends that it would be right for, which somebody meant who listed the axes of
+  /// `from` or `to` major to minor.
+  std::optional<std::pair<std::string, std::string>> right_with = {};
 };
 
 /// The verdict on every function of a text, in the order of the text.
