@@ -169,7 +169,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Verdict theirs = check_tests::in_our_words(want);
   const Verdict replayed =
       fuzz::control() ? naive::check(program, naive::Fault::claims) : naive::check(program);
-  fuzz::tally(ours.reason ? std::string(retile::reason_name(*ours.reason)) : "right");
+  fuzz::tally(check_tests::outcome(ours));
   const std::string all =
       text + "src:    " + show(ours) + "\nspec:   " + show(theirs) + "\nreplay: " + show(replayed);
   fuzz::require(support::same_judgement(ours, want), "src and spec judge otherwise", all);
@@ -177,7 +177,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string forms = check_tests::other_forms(program);
   fuzz::require(forms.empty(), forms, all);
   if (ours.answer != retile::Answer::wrong) return 0;
-  fuzz::require(ours.device.has_value() == theirs.device.has_value(),
+  fuzz::require(ours.wrong->witness.device.has_value() == theirs.wrong->witness.device.has_value(),
                 "witnesses of different kinds", all);
   const auto fault = naive::witness_fault(program, ours);
   fuzz::require(fault.empty(), "a false witness: " + fault, all);

@@ -82,7 +82,7 @@ retile::Verdict judged(const Program& program, const spec::Program& theirs,
   const retile::Verdict oracle = in_our_words(spec::check(theirs));
   fuzz::require(naive::same_judgement(ours, oracle), "src and spec judge otherwise",
                 text + "src:  " + check_tests::show(ours) + "\nspec: " + check_tests::show(oracle));
-  fuzz::tally(ours.reason ? std::string(retile::reason_name(*ours.reason)) : "right");
+  fuzz::tally(check_tests::outcome(ours));
   return ours;
 }
 

@@ -8,6 +8,7 @@
 #include "retile/check/check.h"
 #include "retile/check/judge.h"
 #include "retile/program/program.h"
+#include "support/verdict_fields.h"
 
 namespace check_tests {
 
@@ -29,9 +30,7 @@ inline constexpr std::array<FormsUnderTest, 6> forms_under_test = {{
 [[nodiscard]] inline bool identical(const retile::Verdict& a, const retile::Verdict& b) {
   return a.answer == b.answer && a.within_bound == b.within_bound && a.height == b.height &&
          a.bound == b.bound && a.cost == b.cost && a.steps == b.steps &&
-         a.out_of_time == b.out_of_time && a.first_wrong_step == b.first_wrong_step &&
-         a.reason == b.reason && a.device == b.device && a.at == b.at && a.element == b.element &&
-         a.found == b.found;
+         a.out_of_time == b.out_of_time && support::fields_of(a) == support::fields_of(b);
 }
 
 /// The forms in which `check` says something else; empty when there are none.

@@ -15,6 +15,7 @@
 #include "retile/check/check.h"
 #include "retile/program/moves.h"
 #include "retile/program/program.h"
+#include "support/verdict_fields.h"
 
 namespace integers {
 
@@ -196,15 +197,16 @@ inline bool is_of_words(retile::Reason reason) {
 
 /// What the words have against a verdict; empty where they have nothing.
 inline std::string objection(const Program& program, Addition addition,
-                             const retile::Verdict& verdict, Word seed) {
+                             const retile::Verdict& judged, Word seed) {
   const Size addends = program.from.addend_count();
-  if (verdict.answer == retile::Answer::right) {
+  if (judged.answer == retile::Answer::right) {
     const Values values = random_values(seed);
     const auto words = run(program, addition, program.steps.size(), values);
     if (!words) return "a step cannot be applied";
     return is_right(*words, program.to, addition, addends, values) ? "" : "the words are wrong";
   }
-  if (verdict.answer != retile::Answer::wrong || !is_of_words(*verdict.reason)) return "";
+  const support::VerdictFields verdict = support::fields_of(judged);
+  if (!judged.wrong || !is_of_words(judged.wrong->reason)) return "";
   const auto step = index(*verdict.first_wrong_step);
   const bool at_end = step == program.steps.size();
   if (!at_end && verdict.reason != retile::Reason::map_claim) return "";  // adds in another way

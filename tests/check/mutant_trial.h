@@ -67,18 +67,18 @@ inline std::string try_mutant(const support::Mutant& mutant, Tally& tally) {
   ++row.wrong;
   if (without.answer != Answer::wrong)
     return what + "not found without claims\n" + retile::to_text(silent);
-  ++row.without_claims[*without.reason];
+  ++row.without_claims[without.wrong->reason];
 
   if (const auto fault = disagreement(claiming, form); !fault.empty()) return what + fault;
   const Verdict with = retile::check(claiming);
   if (with.answer != Answer::wrong)
     return what + "not found with claims\n" + retile::to_text(claiming);
-  ++row.with_claims[*with.reason];
+  ++row.with_claims[with.wrong->reason];
   const auto step = static_cast<std::size_t>(mutant.step);
   const bool at_end = step == claiming.steps.size();
-  if (*with.first_wrong_step == mutant.step) {
+  if (with.wrong->step == mutant.step) {
     ++row.at_the_mutated_step;
-  } else if (at_end || claiming.steps[step].claims.map || *with.first_wrong_step < mutant.step) {
+  } else if (at_end || claiming.steps[step].claims.map || with.wrong->step < mutant.step) {
     // Where digits cannot say the map there is no claim, and the mutation shows later.
     return what + "found at another step\n" + retile::to_text(claiming) + show(with);
   }

@@ -19,6 +19,7 @@
 
 #include "retile/check/check.h"
 #include "retile/program/program.h"
+#include "support/verdict_fields.h"
 
 namespace naive {
 
@@ -27,6 +28,7 @@ using retile::Reason;
 using retile::Shape;
 using retile::Size;
 using retile::Step;
+using support::VerdictFields;
 
 /// One array of global indices per device, local indices in C order.
 struct Arrays {
@@ -338,8 +340,7 @@ inline retile::Verdict check(const Program& program, Fault fault = Fault::none) 
   verdict.bound = std::max(volume(program.from.tile()), volume(program.to.tile()));
   verdict.height = verdict.bound;
   const auto stop = [&verdict](std::size_t step, Reason reason) {
-    verdict.first_wrong_step = static_cast<Size>(step);
-    verdict.reason = reason;
+    verdict.wrong = {static_cast<Size>(step), reason};
     verdict.within_bound = verdict.height <= verdict.bound;
     return verdict;
   };
@@ -376,13 +377,15 @@ inline retile::Verdict check(const Program& program, Fault fault = Fault::none) 
 /// Answer, step, reason, height, bound, cost and steps agree: everything but the choice of a
 /// witness.
 inline bool same_judgement(const retile::Verdict& a, const retile::Verdict& b) {
-  return a.answer == b.answer && a.first_wrong_step == b.first_wrong_step && a.reason == b.reason &&
-         a.within_bound == b.within_bound && a.height == b.height && a.bound == b.bound &&
-         a.cost == b.cost && a.steps == b.steps;
+  const bool same_place =
+      !a.wrong || !b.wrong ? a.wrong.has_value() == b.wrong.has_value()
+                           : a.wrong->step == b.wrong->step && a.wrong->reason == b.wrong->reason;
+  return a.answer == b.answer && same_place && a.within_bound == b.within_bound &&
+         a.height == b.height && a.bound == b.bound && a.cost == b.cost && a.steps == b.steps;
 }
 
 /// Whether the verdict names what its device holds at local index 0.
-inline bool names_first_element(const Arrays& state, const retile::Verdict& verdict) {
+inline bool names_first_element(const Arrays& state, const VerdictFields& verdict) {
   return !verdict.found && verdict.at == Shape(state.tile.size(), 0) &&
          verdict.element == state.held[to_index(*verdict.device)].front();
 }
@@ -393,7 +396,7 @@ enum class OtherShape { names_an_element, names_none };
 /// Empty when the verdict names an element that shows that tiles do not have the shape `expected`,
 /// else what is wrong with it. `base`: where the expected tile of device 0 lies, if that is said.
 inline std::string shape_fault(const Arrays& state, const Shape& expected,
-                               const std::optional<Shape>& base, const retile::Verdict& verdict,
+                               const std::optional<Shape>& base, const VerdictFields& verdict,
                                OtherShape other_shape) {
   const Shape& tile = state.tile;
   if (verdict.device != Size{0}) return "another device is meant";
@@ -425,8 +428,9 @@ inline std::string shape_fault(const Arrays& state, const Shape& expected,
 }
 
 /// Empty when the verdict on a wrong Program carries a true witness, else what is wrong with it.
-inline std::string witness_fault(const Program& program, const retile::Verdict& verdict,
+inline std::string witness_fault(const Program& program, const retile::Verdict& judged,
                                  OtherShape other_shape = OtherShape::names_an_element) {
+  const VerdictFields verdict = support::fields_of(judged);
   const auto states = replay(program);
   const bool names_element = verdict.at.has_value();
   const bool of_transfers = verdict.reason == Reason::transfers;

@@ -31,8 +31,7 @@ std::optional<std::string> agreed(const std::string& text) {
   const Verdict oracle = in_our_words(spec::check(theirs.programs.front()));
   EXPECT_TRUE(naive::same_judgement(got, oracle))
       << text << "check:  " << show(got) << "\noracle: " << show(oracle);
-  if (got.answer == Answer::right) return "right";
-  return got.reason ? std::string(retile::reason_name(*got.reason)) : "?";
+  return outcome(got);
 }
 
 TEST(OverDimsRandom, right_steps_do_what_single_steps_do) {

@@ -55,11 +55,6 @@ std::optional<support::Mutant> any_mutant(const Program& program, const Choose& 
   return std::nullopt;
 }
 
-std::string outcome(const Verdict& verdict) {
-  if (verdict.answer == Answer::right) return "right";
-  return std::string(verdict.reason ? retile::reason_name(*verdict.reason) : "?");
-}
-
 RC_GTEST_PROP(CheckVsSpec, any_program_gets_one_verdict, ()) {
   const Program program = random_program(drawn());
   const std::string fault = disagreement(program);
@@ -172,7 +167,7 @@ TEST(Check, digits_and_lists_of_base_offsets_get_one_verdict) {
         const Verdict lists = retile::check(with_listed_start(program));
         ASSERT_EQ(show(digits), show(lists)) << retile::to_text(program);
         ++outcomes[outcome(digits)];
-        if (digits.answer == Answer::wrong) ++first_steps[*digits.first_wrong_step > 0 ? 1 : 0];
+        if (digits.answer == Answer::wrong) ++first_steps[digits.wrong->step > 0 ? 1 : 0];
       }
     }
   }

@@ -152,9 +152,7 @@ Seen see(const std::string& text) {
   const Verdict got = retile::check(ours->front());
   const Verdict oracle = in_our_words(spec::check(theirs.programs.front()));
   Seen out;
-  out.what = got.answer == Answer::right ? "right"
-             : got.reason                ? std::string(retile::reason_name(*got.reason))
-                                         : "?";
+  out.what = outcome(got);
   if (!naive::same_judgement(got, oracle)) {
     out.difference = "check:  " + show(got) + "\noracle: " + show(oracle);
   }

@@ -8,6 +8,7 @@
 
 #include "retile/check/check.h"
 #include "spec/program/check.h"
+#include "support/verdict_fields.h"
 
 namespace check_tests {
 
@@ -16,6 +17,7 @@ using retile::Reason;
 using retile::Shape;
 using retile::Size;
 using retile::Verdict;
+using support::fields_of;
 
 inline std::optional<Shape> to_shape(const std::optional<spec::Sizes>& sizes) {
   if (!sizes) return std::nullopt;
@@ -27,13 +29,39 @@ inline std::optional<Size> to_size(const std::optional<spec::Size>& size) {
   return static_cast<Size>(*size);
 }
 
+/// What shows the oracle that a Program is wrong, in `check`'s words.
+inline retile::Witness witness_in_our_words(const spec::Wrong& wrong, Reason reason) {
+  using retile::Witness;
+  const auto at = to_shape(wrong.at).value_or(Shape());
+  const auto element = to_shape(wrong.element).value_or(Shape());
+  const auto found = to_shape(wrong.found).value_or(Shape());
+  Witness out{.device = to_size(wrong.device)};
+  if (wrong.addend) {
+    Witness::OtherAddend sign{at, element, *to_size(wrong.addend), *to_size(wrong.times)};
+    if (wrong.replica) sign.replica = {*to_size(wrong.replica), *to_size(wrong.replica_times)};
+    out.sign = sign;
+  } else if (wrong.element && wrong.found) {
+    out.sign = Witness::OtherElement{at, element, found};
+  } else if (wrong.element) {
+    const bool is_shape =
+        reason == Reason::tile_claim || reason == Reason::map_claim || reason == Reason::end;
+    if (is_shape) {
+      out.sign = Witness::MissingElement{at, element};
+    } else {
+      out.sign = Witness::StuckElement{at, element};
+    }
+  } else if (wrong.found) {
+    out.sign = Witness::SpareElement{at, found};
+  } else if (wrong.at) {
+    out.sign = Witness::OtherPlace{at};
+  }
+  return out;
+}
+
 /// An oracle's verdict, in `check`'s words.
 inline Verdict in_our_words(const spec::Verdict& verdict) {
   Verdict out;
-  if (!verdict.decided) {
-    out.reason = Reason::limit;
-    return out;
-  }
+  if (!verdict.decided) return out;
   out.answer = verdict.right ? Answer::right : Answer::wrong;
   out.within_bound = verdict.within_bound;
   out.height = static_cast<Size>(verdict.height);
@@ -41,22 +69,21 @@ inline Verdict in_our_words(const spec::Verdict& verdict) {
   out.cost = static_cast<Size>(verdict.cost);
   out.steps = static_cast<Size>(verdict.steps);
   if (!verdict.wrong) return out;
-  out.first_wrong_step = static_cast<Size>(verdict.wrong->first_wrong_step);
   for (const Reason reason :
        {Reason::groups, Reason::bijection, Reason::indivisible, Reason::ragged, Reason::transfers,
         Reason::tile_claim, Reason::map_claim, Reason::not_a_box, Reason::addends, Reason::replicas,
         Reason::end}) {
-    if (retile::reason_name(reason) == verdict.wrong->reason) out.reason = reason;
+    if (retile::reason_name(reason) != verdict.wrong->reason) continue;
+    out.wrong = {static_cast<Size>(verdict.wrong->first_wrong_step), reason,
+                 witness_in_our_words(*verdict.wrong, reason)};
   }
-  if (verdict.wrong->device) out.device = static_cast<Size>(*verdict.wrong->device);
-  out.at = to_shape(verdict.wrong->at);
-  out.element = to_shape(verdict.wrong->element);
-  out.found = to_shape(verdict.wrong->found);
-  out.addend = to_size(verdict.wrong->addend);
-  out.times = to_size(verdict.wrong->times);
-  out.replica = to_size(verdict.wrong->replica);
-  out.replica_times = to_size(verdict.wrong->replica_times);
   return out;
+}
+
+/// Why a Program is not right; limit: it is undecided.
+inline std::string outcome(const Verdict& verdict) {
+  if (verdict.answer == Answer::right) return "right";
+  return std::string(retile::reason_name(fields_of(verdict).reason.value()));
 }
 
 inline std::string show(const std::optional<Shape>& shape) {
@@ -75,18 +102,19 @@ inline std::string show(const Verdict& verdict) {
                                             : "undecided")
       << ", height " << verdict.height << ", bound " << verdict.bound << ", cost " << verdict.cost
       << ", steps " << verdict.steps;
-  if (verdict.first_wrong_step) out << ", first wrong step " << *verdict.first_wrong_step;
-  if (verdict.reason) out << ", " << retile::reason_name(*verdict.reason);
-  if (verdict.device) out << ", device " << *verdict.device;
-  if (verdict.at) {
-    out << ", at " << show(verdict.at) << ", element " << show(verdict.element) << ", found "
-        << show(verdict.found);
+  const support::VerdictFields fields = fields_of(verdict);
+  if (fields.first_wrong_step) out << ", first wrong step " << *fields.first_wrong_step;
+  if (fields.reason) out << ", " << retile::reason_name(*fields.reason);
+  if (fields.device) out << ", device " << *fields.device;
+  if (fields.at) {
+    out << ", at " << show(fields.at) << ", element " << show(fields.element) << ", found "
+        << show(fields.found);
   }
-  if (verdict.addend) {
-    out << ", addend " << *verdict.addend << " times " << verdict.times.value_or(-1);
+  if (fields.addend) {
+    out << ", addend " << *fields.addend << " times " << fields.times.value_or(-1);
   }
-  if (verdict.replica) {
-    out << ", replica " << *verdict.replica << " times " << verdict.replica_times.value_or(-1);
+  if (fields.replica) {
+    out << ", replica " << *fields.replica << " times " << fields.replica_times.value_or(-1);
   }
   if (verdict.out_of_time) out << ", out of time";
   return out.str();

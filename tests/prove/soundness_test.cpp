@@ -93,11 +93,7 @@ Program regular_program(const Choose& choose) {
 std::string difference(const Proof& proof, const Verdict& expected) {
   const Verdict& got = proof.verdict;
   if (!naive::same_judgement(got, expected)) return "another verdict";
-  if (got.device != expected.device || got.at != expected.at || got.element != expected.element ||
-      got.found != expected.found) {
-    return "another witness";
-  }
-  return "";
+  return support::fields_of(got) == support::fields_of(expected) ? "" : "another witness";
 }
 
 struct Tally {
@@ -122,8 +118,7 @@ void compare(const Program& program, Tally& tally, SolverChoice solver = SolverC
       << proof->undecided << "\ncheck: " << check_tests::show(expected);
   if (proof->method == ProofMethod::evaluation) return;
   ++tally.symbolic;
-  ++tally.outcomes[expected.answer == Answer::right ? "right"
-                                                    : std::string(reason_name(*expected.reason))];
+  ++tally.outcomes[check_tests::outcome(expected)];
   // Explicit replay, element by element, written for the tests of `check`.
   ASSERT_TRUE(naive::same_judgement(proof->verdict, naive::check(program))) << to_text(program);
   if (expected.answer == Answer::wrong) {

@@ -133,9 +133,9 @@ inline bool same_judgement(const retile::Verdict& got, const spec::Verdict& want
   if (got.within_bound != want.within_bound || got.height != want.height ||
       got.bound != want.bound || got.cost != want.cost || got.steps != want.steps)
     return false;
-  if (!want.wrong) return !got.first_wrong_step && !got.reason;
-  return got.first_wrong_step == want.wrong->first_wrong_step && got.reason &&
-         retile::reason_name(*got.reason) == want.wrong->reason;
+  if (!want.wrong || !got.wrong) return !want.wrong && !got.wrong;
+  return got.wrong->step == want.wrong->first_wrong_step &&
+         retile::reason_name(got.wrong->reason) == want.wrong->reason;
 }
 
 }  // namespace support

@@ -172,14 +172,10 @@ class Sums final : public Holding {
             .elements = largest_tile(moves->after)};
   }
 
-  [[nodiscard]] std::pair<std::optional<Size>, Witness> refused(
-      const Refusal& refusal) const override {
-    Witness witness;
-    if (refusal.reason == Reason::transfers) witness.at = refusal.at;
-    return {refusal.device, witness};
+  [[nodiscard]] Witness refused(const Refusal& refusal) const override {
+    if (!refusal.at) return {.device = refusal.device};
+    return {refusal.device, Witness::OtherPlace{*refusal.at}};
   }
-
-  [[nodiscard]] Witness other_tile(const Claims& /*claims*/) const override { return {}; }
 
   [[nodiscard]] std::optional<Witness> broken(const Claims& claims) override {
     if (claims.map) {
@@ -261,7 +257,9 @@ class Sums final : public Holding {
                                     sum(first->box.at, part.shift));
         if (!least || term < *least) least = std::move(term);
       }
-      return Witness{static_cast<Size>(d), first->box.at, sum(first->box.at, at[d]), least->second};
+      return Witness{
+          static_cast<Size>(d),
+          Witness::OtherElement{first->box.at, sum(first->box.at, at[d]), least->second}};
     }
     return std::nullopt;
   }
@@ -369,14 +367,13 @@ class Sums final : public Holding {
       }
       if (!place) continue;
       const Size addend = least_difference(own, other);
-      return Witness{.device = static_cast<Size>(d),
-                     .at = place,
-                     .element = sum(*place, at[d]),
-                     .found = {},
-                     .addend = addend,
-                     .times = sets_.times(own, addend),
-                     .replica = static_cast<Size>(first),
-                     .replica_times = sets_.times(other, addend)};
+      return Witness{static_cast<Size>(d),
+                     Witness::OtherAddend{.at = *place,
+                                          .element = sum(*place, at[d]),
+                                          .addend = addend,
+                                          .times = sets_.times(own, addend),
+                                          .replica = {{.device = static_cast<Size>(first),
+                                                       .times = sets_.times(other, addend)}}}};
     }
     return std::nullopt;
   }
@@ -438,12 +435,11 @@ class Sums final : public Holding {
       }
       if (!place) continue;
       const Size addend = *wrong_addend(there, stack ? std::optional(own) : std::nullopt);
-      return Witness{.device = static_cast<Size>(d),
-                     .at = place,
-                     .element = sum(*place, at[d]),
-                     .found = {},
-                     .addend = addend,
-                     .times = sets_.times(there, addend)};
+      return Witness{static_cast<Size>(d),
+                     Witness::OtherAddend{.at = *place,
+                                          .element = sum(*place, at[d]),
+                                          .addend = addend,
+                                          .times = sets_.times(there, addend)}};
     }
     return std::nullopt;
   }

@@ -37,19 +37,13 @@ class Arrays final : public Holding {
             .elements = largest_tile(moves->after)};
   }
 
-  [[nodiscard]] std::pair<std::optional<Size>, Witness> refused(
-      const Refusal& refusal) const override {
-    Witness witness;
-    if (refusal.reason == Reason::transfers) {
-      witness.at = refusal.at;
-    } else if (refusal.device && !is_empty(shapes_[index(*refusal.device)])) {
-      witness.at = Shape(global_.size(), 0);
-      witness.element = held(*refusal.device, *witness.at);
-    }
-    return {refusal.device, witness};
+  [[nodiscard]] Witness refused(const Refusal& refusal) const override {
+    const std::optional<Size>& device = refusal.device;
+    if (refusal.at) return {device, Witness::OtherPlace{*refusal.at}};
+    if (!device || is_empty(shapes_[index(*device)])) return {.device = device};
+    const Shape first(global_.size(), 0);
+    return {device, Witness::StuckElement{first, held(*device, first)}};
   }
-
-  [[nodiscard]] Witness other_tile(const Claims& /*claims*/) const override { return {}; }
 
   [[nodiscard]] std::optional<Witness> broken(const Claims& claims) override {
     if (claims.map) {
@@ -222,7 +216,7 @@ class Arrays final : public Holding {
     const Shape first(global_.size(), 0);
     if (boxes_) {
       if (at_[d] == expected) return std::nullopt;
-      return Witness{device, first, expected, held(device, first)};
+      return Witness{device, Witness::OtherElement{first, expected, held(device, first)}};
     }
     const Shape& tile = shapes_[d];
     Shape at = first;
@@ -230,7 +224,9 @@ class Arrays final : public Holding {
       Shape wanted = expected;
       for (std::size_t k = 0; k < at.size(); ++k) wanted[k] += at[k];
       Shape found = index_of(element, global_);
-      if (found != wanted) return Witness{device, at, wanted, std::move(found)};
+      if (found != wanted) {
+        return Witness{device, Witness::OtherElement{at, wanted, std::move(found)}};
+      }
       static_cast<void>(advance(at, tile));
     }
     return std::nullopt;

@@ -113,7 +113,7 @@ std::optional<Witness> Boxes::difference(const Columns& expected) const {
   Shape element;
   for (std::size_t k = 0; k < rank(); ++k) element.push_back(expected[k][device]);
   const auto number = static_cast<Size>(device);
-  return Witness{number, first, element, held(number, first)};
+  return Witness{number, Witness::OtherElement{first, element, held(number, first)}};
 }
 
 Size Boxes::numbers() const { return static_cast<Size>(rank()) * devices(); }

@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <optional>
+#include <variant>
 
 #include "retile/core/size.h"
 #include "retile/program/program.h"
@@ -12,28 +13,71 @@ namespace retile {
 
 enum class Answer { right, wrong, undecided };
 
-/// The verdict on one Program. Fields and their meaning for wrong Programs: docs/reference/program.md.
+/// What shows that a Program is wrong. In all of it `at` is a local index of the device, `element` the
+/// global index expected there, and `found` the global index that is there.
+struct Witness {
+  struct OtherElement {
+    Shape at;
+    Shape element;
+    Shape found;
+  };
+  /// Of a step that cannot be applied: what is there before it has no place after it, or several.
+  struct StuckElement {
+    Shape at;
+    Shape element;
+  };
+  /// Of a tile of another shape: it has no such place.
+  struct MissingElement {
+    Shape at;
+    Shape element;
+  };
+  /// Of a tile of another shape: it should have no such place.
+  struct SpareElement {
+    Shape at;
+    Shape found;
+  };
+  /// Of transfers: the beginning of a box that leaves its tile, or a place that is not written once.
+  struct OtherPlace {
+    Shape at;
+  };
+  /// An addend that is not there as often as it should be.
+  struct OtherAddend {
+    /// A device that must hold the same.
+    struct Replica {
+      Size device = 0;
+      Size times = 0;
+    };
+    Shape at;
+    Shape element;
+    Size addend = 0;
+    Size times = 0;
+    std::optional<Replica> replica = {};
+  };
+
+  std::optional<Size> device = {};
+  /// Nothing: no element is known that shows it.
+  std::variant<std::monostate, OtherElement, StuckElement, MissingElement, SpareElement, OtherPlace,
+               OtherAddend>
+      sign = {};
+};
+
+/// Where and why a Program is wrong.
+struct Wrong {
+  Size step = 0;  ///< the first wrong one; the number of steps: the end
+  Reason reason = Reason::end;
+  Witness witness = {};
+};
+
+/// The verdict on one Program. What it means for wrong Programs: docs/reference/program.md.
 struct Verdict {
   Answer answer = Answer::undecided;
-  bool within_bound = false;  ///< height <= bound
-  Size height = 0;            ///< largest tile size seen, both ends included
-  Size bound = 0;             ///< the larger of the two ends
-  Size cost = 0;              ///< Fig. 11, of the steps that were replayed
-  Size steps = 0;             ///< number of steps of the Program
-  bool out_of_time = false;   ///< when undecided: whether that is since the time was up
-
-  // When wrong (first_wrong_step, reason) or undecided (reason = limit):
-  std::optional<Size> first_wrong_step;
-  std::optional<Reason> reason;
-  std::optional<Size> device;
-  std::optional<Shape> at;       ///< local index; of transfers alone without element and found
-  std::optional<Shape> element;  ///< global index expected there
-  std::optional<Shape> found;    ///< global index that is there
-  // Of addends and replicas, and of map claims that fail in such a way:
-  std::optional<Size> addend;         ///< of the element
-  std::optional<Size> times;          ///< how often it is there
-  std::optional<Size> replica;        ///< the device that must hold the same
-  std::optional<Size> replica_times;  ///< how often it is there on that device
+  bool within_bound = false;        ///< height <= bound
+  Size height = 0;                  ///< largest tile size seen, both ends included
+  Size bound = 0;                   ///< the larger of the two ends
+  Size cost = 0;                    ///< Fig. 11, of the steps that were replayed
+  Size steps = 0;                   ///< number of steps of the Program
+  bool out_of_time = false;         ///< when undecided: whether that is since the time was up
+  std::optional<Wrong> wrong = {};  ///< when it is
 };
 
 struct CheckOptions {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <utility>
 
 #include "retile/check/state.h"
 #include "retile/check/witness.h"
@@ -41,11 +40,10 @@ class Holding {
   [[nodiscard]] virtual bool is_there() const { return true; }
   /// Applies a step. After anything but `done` it is not asked for anything but its tiles.
   [[nodiscard]] virtual Stepped apply(const Step& step) = 0;
-  /// What shows that a step cannot be applied, and on which device, if that is known.
-  [[nodiscard]] virtual std::pair<std::optional<Size>, Witness> refused(
-      const Refusal& refusal) const = 0;
+  /// What shows that a step cannot be applied.
+  [[nodiscard]] virtual Witness refused(const Refusal& refusal) const = 0;
   /// What shows that the tiles after a step are not those that it claims.
-  [[nodiscard]] virtual Witness other_tile(const Claims& claims) const = 0;
+  [[nodiscard]] virtual Witness other_tile(const Claims& /*claims*/) const { return {.device = 0}; }
   /// How a claim of where tiles lie fails, if it does.
   [[nodiscard]] virtual std::optional<Witness> broken(const Claims& claims) = 0;
   [[nodiscard]] virtual std::optional<Fault> fault(const Layout& expected) = 0;

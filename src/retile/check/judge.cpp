@@ -49,26 +49,21 @@ class Judge {
   bool passes(Size number) {
     const Step& step = program_.steps[index(number)];
     const Stepped stepped = holding_.apply(step);
-    if (stepped.refusal) return refused(number, *stepped.refusal);
+    if (stepped.refusal) {
+      const Reason reason = stepped.refusal->reason;
+      if (reason == Reason::limit) return undecided();
+      return wrong(number, reason, holding_.refused(*stepped.refusal));
+    }
     const bool is_done = stepped.applied == Applied::done;
     if (step.claims.tile && *step.claims.tile != stepped.largest) {
       return wrong(number, Reason::tile_claim,
-                   is_done ? holding_.other_tile(step.claims) : Witness{});
+                   is_done ? holding_.other_tile(step.claims) : Witness{.device = 0});
     }
     if (!is_done) return undecided();
     const auto witness = holding_.broken(step.claims);
     if (holding_.is_lost()) return undecided();
     if (witness) return wrong(number, Reason::map_claim, *witness);
     return count(number, stepped.elements);
-  }
-
-  /// A step that cannot be applied.
-  bool refused(Size number, const Refusal& refusal) {
-    if (refusal.reason == Reason::limit) return undecided();
-    const auto [device, witness] = holding_.refused(refusal);
-    wrong(number, refusal.reason, witness);
-    verdict_.device = device;
-    return false;
   }
 
   /// A step that was applied, and whose claims hold.
@@ -103,23 +98,13 @@ class Judge {
   }
 
   bool undecided() {
-    verdict_.reason = Reason::limit;
     verdict_.out_of_time = limits_.deadline.passed();
     answer(Answer::undecided);
     return false;
   }
 
   bool wrong(Size step, Reason reason, const Witness& witness) {
-    verdict_.first_wrong_step = step;
-    verdict_.reason = reason;
-    verdict_.device = witness.device;
-    verdict_.at = witness.at;
-    verdict_.element = witness.element;
-    verdict_.found = witness.found;
-    verdict_.addend = witness.addend;
-    verdict_.times = witness.times;
-    verdict_.replica = witness.replica;
-    verdict_.replica_times = witness.replica_times;
+    verdict_.wrong = Wrong{step, reason, witness};
     answer(Answer::wrong);
     return false;
   }

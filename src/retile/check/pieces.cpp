@@ -47,7 +47,7 @@ Witness witness_of(Size device, const OtherShift& found, std::span<const Size> e
     element[k] += expected[k];
     there[k] += found.shift[k];
   }
-  return Witness{device, found.at, element, there};
+  return {device, Witness::OtherElement{found.at, element, there}};
 }
 
 }  // namespace

@@ -59,16 +59,12 @@ Stepped Replay::apply(const Step& step) {
           .elements = checked_product(*after).value()};
 }
 
-std::pair<std::optional<Size>, Witness> Replay::refused(const Refusal& refusal) const {
+Witness Replay::refused(const Refusal& refusal) const {
+  if (refusal.at) return {refusal.device, Witness::OtherPlace{*refusal.at}};
   const auto device = refusal.reason == Reason::indivisible ? Size{0} : refusal.device;
-  Witness witness;
-  if (refusal.reason == Reason::transfers) {
-    witness.at = refusal.at;
-  } else if (device) {
-    witness.at = Shape(state_->rank(), 0);
-    witness.element = state_->held(*device, *witness.at);
-  }
-  return {device, witness};
+  if (!device) return {};
+  const Shape first(state_->rank(), 0);
+  return {device, Witness::StuckElement{first, state_->held(*device, first)}};
 }
 
 Witness Replay::other_shape(const Shape& expected, const std::optional<Shape>& base) const {

@@ -31,8 +31,7 @@ class Replay final : public Holding {
 
   [[nodiscard]] bool is_there() const override { return state_ != nullptr; }
   [[nodiscard]] Stepped apply(const Step& step) override;
-  [[nodiscard]] std::pair<std::optional<Size>, Witness> refused(
-      const Refusal& refusal) const override;
+  [[nodiscard]] Witness refused(const Refusal& refusal) const override;
   [[nodiscard]] Witness other_tile(const Claims& claims) const override;
   [[nodiscard]] std::optional<Witness> broken(const Claims& claims) override;
   [[nodiscard]] std::optional<Fault> fault(const Layout& expected) override;

@@ -288,7 +288,7 @@ Witness Tags::witness_of(Size device, Size block, const Shape& base) const {
   const Shape at = local(block);
   Shape element = base;
   for (std::size_t k = 0; k < rank(); ++k) element[k] += at[k];
-  return Witness{device, at, element, global_index(array_of(device)[block])};
+  return {device, Witness::OtherElement{at, element, global_index(array_of(device)[block])}};
 }
 
 std::optional<Witness> Tags::difference(const Columns& expected) const {

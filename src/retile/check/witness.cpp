@@ -6,12 +6,12 @@ namespace retile {
 
 Witness shape_witness(const Shape& tile, const Shape& expected, const std::optional<Shape>& base,
                       const std::function<Shape(const Shape&)>& held) {
-  if (tile.size() != expected.size()) return {};
+  if (tile.size() != expected.size()) return {.device = 0};
   Shape at(tile.size(), 0);
   for (std::size_t k = tile.size(); k-- > 0;) {
     if (tile[k] <= expected[k]) continue;
     at[k] = expected[k];
-    return {0, at, {}, held(at)};
+    return {0, Witness::SpareElement{at, held(at)}};
   }
   for (std::size_t k = tile.size(); base && k-- > 0;) {
     if (tile[k] == expected[k]) continue;
@@ -20,14 +20,14 @@ Witness shape_witness(const Shape& tile, const Shape& expected, const std::optio
     at[k] = tile[k];
     Shape element = *base;
     element[k] = *sum;
-    return {0, at, element, {}};
+    return {0, Witness::MissingElement{at, element}};
   }
-  return {};
+  return {.device = 0};
 }
 
 std::optional<Witness> other_tile(const TileShapes& shapes, const TileShapes& expected) {
   for (std::size_t d = 0; d < shapes.size(); ++d) {
-    if (shapes[d] != expected[d]) return Witness{static_cast<Size>(d), {}, {}, {}};
+    if (shapes[d] != expected[d]) return Witness{.device = static_cast<Size>(d)};
   }
   return std::nullopt;
 }

@@ -11,18 +11,6 @@
 
 namespace retile {
 
-/// A place that shows that a Program is wrong; fields as in `Verdict`.
-struct Witness {
-  Size device = 0;
-  std::optional<Shape> at;
-  std::optional<Shape> element;
-  std::optional<Shape> found;
-  std::optional<Size> addend = {};
-  std::optional<Size> times = {};
-  std::optional<Size> replica = {};
-  std::optional<Size> replica_times = {};
-};
-
 /// Of tiles with another shape than the expected one: a local index of device 0 that only one of
 /// the two has. No index when no element is known there, or in another rank.
 /// \param base  where the expected tile of device 0 lies, if that is known

@@ -68,10 +68,11 @@ Decision Examination::take(std::size_t k) {
 Decision Examination::refused(std::size_t k, const Refusal& refusal) {
   if (refusal.reason == Reason::limit) return undecided("a tile does not fit in 63 bits");
   const auto device = refusal.reason == Reason::indivisible ? Size{0} : refusal.device;
-  if (!device) return wrong(k, refusal.reason);
+  if (!device) return wrong(k, refusal.reason, {});
   const Shape first(tiles_[k].size(), 0);
-  return wrong(k, refusal.reason,
-               Witness{*device, first, global_index(program_, tiles_, k, {*device, first}), {}});
+  return wrong(
+      k, refusal.reason,
+      {*device, Witness::StuckElement{first, global_index(program_, tiles_, k, {*device, first})}});
 }
 
 Decision Examination::count(std::size_t k) {
@@ -136,13 +137,13 @@ Decision Examination::all_are_meant(const ElementQuestion& question, const Expec
     (n == 0 ? held.device : held.at[asked[n - 1]]) = value;
     fixed += fmt::format("(assert (= {} {}))\n", names[n], value);
   }
-  const Witness counterexample{held.device, held.at, expected_at(held),
-                               global_index(program_, tiles_, question.steps, held)};
-  if (counterexample.element == counterexample.found) {
+  const Witness::OtherElement other{held.at, expected_at(held),
+                                    global_index(program_, tiles_, question.steps, held)};
+  if (other.element == other.found) {
     return undecided(
         fmt::format("{}: the replay does not confirm the solver's counterexample", question.name));
   }
-  return refuted(counterexample);
+  return refuted({held.device, other});
 }
 
 Decision Examination::least(const std::string& number, Size below, const std::string& text,
@@ -246,25 +247,15 @@ Decision Examination::late(const std::string& name) {
 
 Decision Examination::undecided(std::string why) {
   proof_.undecided = std::move(why);
-  proof_.verdict.reason = Reason::limit;
   proof_.verdict.out_of_time = deadline_.passed();
   answer(Answer::undecided);
   return Decision::undecided;
 }
 
-Decision Examination::wrong(std::size_t step, Reason reason) {
-  proof_.verdict.first_wrong_step = static_cast<Size>(step);
-  proof_.verdict.reason = reason;
+Decision Examination::wrong(std::size_t step, Reason reason, const Witness& found) {
+  proof_.verdict.wrong = Wrong{static_cast<Size>(step), reason, found};
   answer(Answer::wrong);
   return Decision::wrong;
-}
-
-Decision Examination::wrong(std::size_t step, Reason reason, const Witness& found) {
-  proof_.verdict.device = found.device;
-  proof_.verdict.at = found.at;
-  proof_.verdict.element = found.element;
-  proof_.verdict.found = found.found;
-  return wrong(step, reason);
 }
 
 }  // namespace retile

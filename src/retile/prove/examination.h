@@ -93,7 +93,6 @@ class Examination {
 
   void answer(Answer answer);
   [[nodiscard]] Decision refused(std::size_t k, const Refusal& refusal);
-  [[nodiscard]] Decision wrong(std::size_t step, Reason reason);
   [[nodiscard]] Decision undecided(std::string why);
   [[nodiscard]] Decision unanswered(const SolverAnswer& answer, const std::string& name);
   [[nodiscard]] Decision no_element(const std::string& name);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "retile/core/cases.h"
 #include "retile/core/names.h"
 #include "retile/report/sentences.h"
 
@@ -13,6 +14,98 @@ std::string addend_text(Size addend, Size times) {
   if (times == 0) return fmt::format("lacks addend {}", addend);
   return fmt::format("has addend {} {}", addend,
                      times == 1 ? "once" : fmt::format("{} times", times));
+}
+
+/// What is wrong with a step or with the end, whatever shows it.
+std::string reason_text(Reason reason, const std::string& device) {
+  switch (reason) {
+    case Reason::groups:
+      return device.empty() ? "the groups differ in length"
+                            : device + " is missing or stands in more than one place";
+    case Reason::bijection:
+      return device.empty() ? "not a permutation of the devices"
+                            : device + " is missing or stands twice, so this is no permutation";
+    case Reason::indivisible:
+      return "the tile does not divide into so many pieces";
+    case Reason::ragged:
+      return device + " holds a tile that does not fit those of its row";
+    case Reason::transfers:
+      return "a box leaves its tile, or an element is not written once";
+    case Reason::tile_claim:
+      return "the tile has another shape than claimed";
+    case Reason::map_claim:
+      return "the tiles have another shape than claimed";
+    case Reason::not_a_box:
+      return "a device does not hold one box in order";
+    case Reason::addends:
+      return "the step adds in another way than the Program";
+    case Reason::replicas:
+      return "two devices that must hold the same differ";
+    case Reason::end:
+      return "the tiles at the end have another shape than the target's";
+    case Reason::limit:
+      break;
+  }
+  return "undecided";
+}
+
+std::string wrong_text(const Wrong& wrong) {
+  const Size number = wrong.witness.device.value_or(0);
+  const std::string device =
+      wrong.witness.device ? fmt::format("device {}", *wrong.witness.device) : "";
+  const std::string reason = reason_text(wrong.reason, device);
+  return match(
+      wrong.witness.sign, [&](std::monostate) { return reason; },
+      [&](const Witness::OtherElement& sign) {
+        return other_element_text(number, "element " + index_text(sign.found), sign.at,
+                                  sign.element);
+      },
+      [&](const Witness::StuckElement& sign) {
+        return fmt::format("{}; after it element {} at {} of {} has no place, or several", reason,
+                           index_text(sign.element), index_text(sign.at), device);
+      },
+      [&](const Witness::MissingElement& sign) {
+        return fmt::format("{}; {} lacks element {} at {}", reason, device,
+                           index_text(sign.element), index_text(sign.at));
+      },
+      [&](const Witness::SpareElement& sign) {
+        return fmt::format("{}; {} holds element {} at {}, where none is expected", reason, device,
+                           index_text(sign.found), index_text(sign.at));
+      },
+      [&](const Witness::OtherPlace& sign) {
+        return fmt::format(
+            "{} at {}: a box that begins here leaves the tile, or not exactly one transfer writes "
+            "this element",
+            device, index_text(sign.at));
+      },
+      [&](const Witness::OtherAddend& sign) {
+        std::string out = fmt::format("{} {}", element_text(number, sign.element, sign.at),
+                                      addend_text(sign.addend, sign.times));
+        if (sign.replica) {
+          out += fmt::format("; its replica on device {} {}", sign.replica->device,
+                             addend_text(sign.addend, sign.replica->times));
+        }
+        return out;
+      });
+}
+
+/// Signs have their fields by the names that JSON has; what is not known is null.
+void put_witness(const Witness& witness, Json& json) {
+  json["device"] = or_null(witness.device);
+  for (const char* key : {"at", "element", "found"}) json[key] = nullptr;
+  const auto put = [&json](const auto& sign) {
+    if constexpr (requires { sign.at; }) json["at"] = sign.at;
+    if constexpr (requires { sign.element; }) json["element"] = sign.element;
+    if constexpr (requires { sign.found; }) json["found"] = sign.found;
+  };
+  std::visit(put, witness.sign);
+  const auto* addend = std::get_if<Witness::OtherAddend>(&witness.sign);
+  if (addend == nullptr) return;
+  json["addend"] = addend->addend;
+  json["times"] = addend->times;
+  if (!addend->replica) return;
+  json["replica"] = addend->replica->device;
+  json["replica_times"] = addend->replica->times;
 }
 
 }  // namespace
@@ -32,69 +125,8 @@ std::string text_of(const Verdict& verdict, bool must_be_within_bound) {
                        figures_text(verdict.cost, verdict.height, verdict.bound),
                        counted(verdict.steps, "step"));
   }
-  const Reason reason = verdict.reason.value_or(Reason::end);
-  std::string text = fmt::format("wrong at step {} ({}): ", verdict.first_wrong_step.value_or(0),
-                                 reason_name(reason));
-  if (verdict.device && verdict.at && verdict.element && verdict.found) {
-    return text + other_element_text(*verdict.device, "element " + index_text(*verdict.found),
-                                     *verdict.at, *verdict.element);
-  }
-  if (verdict.addend && verdict.device && verdict.at && verdict.element) {
-    const std::string place = element_text(*verdict.device, *verdict.element, *verdict.at);
-    const std::string there = addend_text(*verdict.addend, verdict.times.value_or(0));
-    if (!verdict.replica) return text + fmt::format("{} {}", place, there);
-    return text + fmt::format("{} {}; its replica on device {} {}", place, there, *verdict.replica,
-                              addend_text(*verdict.addend, verdict.replica_times.value_or(0)));
-  }
-  const std::string device = verdict.device ? fmt::format("device {}", *verdict.device) : "";
-  // Either an element alone, of a step that cannot be applied, or one of a tile of another shape.
-  std::string stuck;
-  std::string shape;
-  if (verdict.at && verdict.element) {
-    const std::string element =
-        fmt::format("element {} at {}", index_text(*verdict.element), index_text(*verdict.at));
-    stuck = fmt::format("; after it {} of {} has no place, or several", element, device);
-    shape = fmt::format("; {} lacks {}", device, element);
-  } else if (verdict.at && verdict.found) {
-    shape = fmt::format("; {} holds element {} at {}, where none is expected", device,
-                        index_text(*verdict.found), index_text(*verdict.at));
-  }
-  switch (reason) {
-    case Reason::groups:
-      return text + (device.empty()
-                         ? "the groups differ in length"
-                         : device + " is missing or stands in more than one place" + stuck);
-    case Reason::bijection:
-      return text +
-             (device.empty()
-                  ? "not a permutation of the devices"
-                  : device + " is missing or stands twice, so this is no permutation" + stuck);
-    case Reason::indivisible:
-      return text + "the tile does not divide into so many pieces" + stuck;
-    case Reason::ragged:
-      return text +
-             fmt::format("{} holds a tile that does not fit those of its row{}", device, stuck);
-    case Reason::transfers:
-      return text + fmt::format(
-                        "{} at {}: a box that begins here leaves the tile, or not exactly "
-                        "one transfer writes this element",
-                        device, verdict.at ? index_text(*verdict.at) : "");
-    case Reason::tile_claim:
-      return text + "the tile has another shape than claimed" + shape;
-    case Reason::map_claim:
-      return text + "the tiles have another shape than claimed" + shape;
-    case Reason::not_a_box:
-      return text + "a device does not hold one box in order";
-    case Reason::addends:
-      return text + "the step adds in another way than the Program";
-    case Reason::replicas:
-      return text + "two devices that must hold the same differ";
-    case Reason::end:
-      return text + "the tiles at the end have another shape than the target's" + shape;
-    case Reason::limit:
-      break;
-  }
-  return text + "undecided";
+  return fmt::format("wrong at step {} ({}): {}", verdict.wrong->step,
+                     reason_name(verdict.wrong->reason), wrong_text(*verdict.wrong));
 }
 
 Json json_of(const Verdict& verdict) {
@@ -107,17 +139,10 @@ Json json_of(const Verdict& verdict) {
   json["cost"] = verdict.cost;
   json["steps"] = verdict.steps;
   if (verdict.answer == Answer::undecided) json["reason"] = reason_name(Reason::limit);
-  if (verdict.answer == Answer::wrong) {
-    json["first_wrong_step"] = or_null(verdict.first_wrong_step);
-    json["reason"] = verdict.reason ? Json(reason_name(*verdict.reason)) : Json(nullptr);
-    json["device"] = or_null(verdict.device);
-    json["at"] = or_null(verdict.at);
-    json["element"] = or_null(verdict.element);
-    json["found"] = or_null(verdict.found);
-    if (verdict.addend) json["addend"] = *verdict.addend;
-    if (verdict.times) json["times"] = *verdict.times;
-    if (verdict.replica) json["replica"] = *verdict.replica;
-    if (verdict.replica_times) json["replica_times"] = *verdict.replica_times;
+  if (verdict.wrong) {
+    json["first_wrong_step"] = verdict.wrong->step;
+    json["reason"] = reason_name(verdict.wrong->reason);
+    put_witness(verdict.wrong->witness, json);
   }
   return json;
 }

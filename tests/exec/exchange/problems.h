@@ -15,6 +15,7 @@
 #include "spec/program/check.h"
 #include "support/mutants.h"
 #include "support/program_bridge.h"
+#include "support/verdict_fields.h"
 
 namespace retile::test {
 
@@ -89,8 +90,9 @@ inline std::string disagreement(const Program& program) {
   if (!want.decided || got.answer == Answer::undecided) return "undecided: " + to_text(program);
   bool agree = support::same_judgement(got, want);
   if (agree && want.wrong) {
-    agree = got.device == want.wrong->device && same(got.at, want.wrong->at) &&
-            same(got.element, want.wrong->element) && same(got.found, want.wrong->found);
+    const support::VerdictFields fields = support::fields_of(got);
+    agree = fields.device == want.wrong->device && same(fields.at, want.wrong->at) &&
+            same(fields.element, want.wrong->element) && same(fields.found, want.wrong->found);
   }
   return agree ? "" : "check and the oracle disagree about\n" + to_text(program);
 }
