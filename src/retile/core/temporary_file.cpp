@@ -25,7 +25,9 @@ struct Listed {
 };
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-std::array<Listed, 8> temporaries;
+// As many as a process may usually have open files: a run may write one for every device. Pages that
+// nobody writes to take no memory.
+std::array<Listed, 1024> temporaries;
 
 /// The number of a path in the list, or -1: then a signal leaves the file behind.
 int enlist(const std::string& path) {

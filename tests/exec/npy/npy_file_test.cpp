@@ -252,17 +252,20 @@ TEST(NpyOutput, a_file_keeps_its_mode_and_nobody_else_reads_the_temporary) {
 
 TEST(NpyOutput, what_is_half_written_can_be_removed_at_once) {
   const TemporaryDirectory directory;
+  // As many as there are tiles, where one process has all.
+  constexpr std::size_t count = 100;
   std::vector<NpyOutput> outputs;
-  for (const char* const name : {"a.npy", "b.npy", "c.npy"}) {
-    auto output = NpyOutput::create(directory.file(name), test::header_of("<f4", {3}));
+  for (std::size_t k = 0; k < count; ++k) {
+    auto output =
+        NpyOutput::create(directory.file(std::to_string(k) + ".npy"), test::header_of("<f4", {3}));
     ASSERT_TRUE(output);
     outputs.push_back(std::move(*output));
   }
   ASSERT_TRUE(outputs[1].commit());
   outputs.pop_back();
-  EXPECT_EQ(directory.names().size(), 2U);
+  EXPECT_EQ(directory.names().size(), count - 1);
   remove_temporaries();
-  EXPECT_THAT(directory.names(), ElementsAre("b.npy"));
+  EXPECT_THAT(directory.names(), ElementsAre("1.npy"));
 }
 
 TEST(NpyOutput, refuses_what_cannot_be_a_file) {

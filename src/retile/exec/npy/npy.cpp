@@ -20,6 +20,7 @@
 namespace retile {
 namespace {
 
+constexpr std::size_t usual_header_bytes = 4096;
 constexpr std::size_t longest_header_bytes = std::size_t{1} << 20;
 constexpr std::string_view magic = "\x93NUMPY";
 
@@ -390,10 +391,17 @@ Result<NpyFile> NpyFile::open(const std::string& path) {
   if (S_ISDIR(status.st_mode)) return bad(path, "this is a directory, not a .npy file");
   if (!S_ISREG(status.st_mode)) return bad(path, "this is not a regular file");
 
-  std::vector<std::byte> bytes(static_cast<std::size_t>(
-      std::min<Size>(status.st_size, static_cast<Size>(longest_header_bytes) + 12)));
-  if (auto read = file.read_at(0, bytes); !read) return tl::unexpected(read.error());
-  auto header = parse_npy_header(bytes, path);
+  // Whoever compares tiles opens many files, and few headers are longer than what is read at first.
+  std::vector<std::byte> bytes;
+  const auto read_header = [&](std::size_t most) -> Result<NpyHeader> {
+    bytes.resize(static_cast<std::size_t>(std::min(status.st_size, static_cast<off_t>(most))));
+    if (auto read = file.read_at(0, bytes); !read) return tl::unexpected(read.error());
+    return parse_npy_header(bytes, path);
+  };
+  auto header = read_header(usual_header_bytes);
+  if (!header && status.st_size > static_cast<off_t>(usual_header_bytes)) {
+    header = read_header(longest_header_bytes + 12);
+  }
   if (!header) return tl::unexpected(header.error());
   const Size expected = header->file_bytes();
   if (status.st_size < expected) {
